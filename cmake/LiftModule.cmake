@@ -1,0 +1,38 @@
+# One library per folder of src/, one test executable per folder of tests/.
+
+# lift_module(NAME DEPENDS other modules LINK further libraries): builds src/NAME/*.cpp as the library lift_NAME.
+function(lift_module name)
+  cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(lift_${name} STATIC ${sources})
+  add_library(lift::${name} ALIAS lift_${name})
+  target_include_directories(lift_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                                 $<INSTALL_INTERFACE:include>)
+  target_include_directories(lift_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/${name})
+  foreach(other IN LISTS arg_DEPENDS)
+    if(TARGET lift_${other})
+      target_link_libraries(lift_${name} PUBLIC lift_${other})
+    endif()
+  endforeach()
+  target_link_libraries(lift_${name} PUBLIC ${arg_LINK} PRIVATE lift_options)
+  set_property(GLOBAL APPEND PROPERTY LIFT_MODULES ${name})
+endfunction()
+
+# lift_tests(NAME LABELS labels LINK libraries): builds tests/NAME/*.cpp with Catch2; every case is a ctest test.
+# Labels say what a test needs: `null` nothing but the processor, `cl` an OpenCL device.
+function(lift_tests name)
+  cmake_parse_arguments(arg "" "" "LABELS;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(test_${name} ${sources} $<TARGET_OBJECTS:lift_catch_main>)
+  target_link_libraries(test_${name} PRIVATE ${arg_LINK} Catch2::Catch2 lift_options)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${name} PRIVATE LIFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                                  LIFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
+endfunction()

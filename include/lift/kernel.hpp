@@ -1,0 +1,173 @@
+// Kernels and plans: what the code generator produces and what every device consumes.
+//
+// A kernel is plain data: a small imperative tree over flat buffers of scalars, its arguments and its NDRange. The
+// OpenCL printer, the emulator and the counters read the same tree. Memory indices are symbolic integers (Nat) in
+// units of scalars; sizes that are not constant appear as variables of role `size` and become kernel arguments.
+// Nothing here knows of terms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lift/nat.hpp"
+#include "lift/ops.hpp"
+#include "lift/scalar.hpp"
+
+namespace lift::kernel {
+
+// ---------------------------------------------------------------------------------------------------- declarations
+
+enum class Space : std::uint8_t { global, local, priv };
+
+// A register value: a scalar (width 1) or an OpenCL vector of width 2, 3, 4, 8 or 16.
+// f16 never appears here: half is a storage type, loads widen to f32 and stores narrow.
+struct ValueType {
+  Scalar scalar = Scalar::f32;
+  int width = 1;
+  friend bool operator==(ValueType, ValueType) = default;
+};
+
+using BufferId = std::uint32_t;  // index into Kernel::buffers
+using VarId = std::uint32_t;     // index into Kernel::variables
+
+// A flat array. Global ones are kernel arguments; local ones are declared at the top of the kernel; private ones where
+// their Allocate statement stands. `width` > 1 is a private array of vectors: indices are then in units of vectors.
+struct Buffer {
+  std::string name;
+  Scalar scalar = Scalar::f32;
+  int width = 1;
+  Space space = Space::global;
+  Nat count;               // elements
+  bool readOnly = false;   // global only: printed const
+};
+
+struct Variable {
+  std::string name;
+  ValueType type;
+};
+
+// ----------------------------------------------------------------------------------------------------- expressions
+
+struct Expr;
+using ExprPtr = std::shared_ptr<const Expr>;  // never null, immutable, may be shared
+
+struct Literal { ScalarValue value; };                  // splat when the type is a vector
+struct Index { Nat value; };                            // an index as an i32 value
+struct VarRef { VarId variable; };
+struct Load { BufferId buffer; Nat index; };            // type().width consecutive scalars from `index`
+struct Operation { Op op; std::vector<ExprPtr> args; }; // all args of the expression's width
+struct Convert { ExprPtr value; };                      // lane-wise conversion to type().scalar
+struct Splat { ExprPtr value; };                        // scalar to every lane
+struct Lane { ExprPtr vector; int lane; };
+struct MakeVector { std::vector<ExprPtr> lanes; };
+enum class Relation : std::uint8_t { less, lessEqual, equal, notEqual };
+struct Comparison { Nat lhs; Relation relation; Nat rhs; };
+struct Test { std::vector<Comparison> all; };           // bool: the conjunction; empty is true
+struct Choose { ExprPtr condition, then, otherwise; };  // evaluates only the chosen side (C's ?:); scalar condition
+
+struct Expr {
+  ValueType type;
+  std::variant<Literal, Index, VarRef, Load, Operation, Convert, Splat, Lane, MakeVector, Test, Choose> node;
+};
+
+// ------------------------------------------------------------------------------------------------------ statements
+
+struct Stmt;
+using Block = std::vector<Stmt>;
+
+struct Declare { VarId variable; std::optional<ExprPtr> value; };
+struct Assign { VarId variable; ExprPtr value; };
+struct AssignLane { VarId variable; int lane; ExprPtr value; };
+struct DeclareIndex { NatVar variable; ExprPtr value; };  // names an integer for use inside Nats
+struct Store { BufferId buffer; Nat index; ExprPtr value; };  // value's width consecutive scalars
+struct Allocate { BufferId buffer; };                     // private array, uninitialised
+// Runs `body` for index = 0 … count-1. Sequential loops run in order. The others are distributed over the NDRange in
+// dimension `dim`: group loops over work-groups, local loops over the work-items of a group, global loops over all
+// work-items; id, id + n, id + 2n, … where n is the number of groups, local size, or global size.
+enum class LoopKind : std::uint8_t { sequential, group, local, global };
+// What is proved about the number of iterations one work-item makes of a parallel loop.
+enum class Trip : std::uint8_t { any, atMostOnce, exactlyOnce };
+struct For {
+  NatVar index;
+  Nat count;
+  LoopKind kind = LoopKind::sequential;
+  int dim = 0;
+  Trip trip = Trip::any;
+  int unroll = 0;  // sequential: 0 as the compiler likes, 1 never, n by n, -1 completely (before printing)
+  Block body;
+};
+struct If { ExprPtr condition; Block then; Block otherwise; };
+struct Barrier { bool local = false; bool global = false; };
+struct Comment { std::string text; };
+
+struct Stmt {
+  std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Allocate, For, If, Barrier, Comment> node;
+};
+
+// --------------------------------------------------------------------------------------------------------- kernels
+
+// Launch geometry; sizes may be symbolic. `global` is in work-items and a multiple of `local`.
+struct NDRange {
+  std::array<Nat, 3> global{Nat(1), Nat(1), Nat(1)};
+  std::array<Nat, 3> local{Nat(1), Nat(1), Nat(1)};
+};
+
+struct Kernel {
+  std::string name;
+  std::vector<Buffer> buffers;
+  std::vector<Variable> variables;
+  std::vector<BufferId> arguments;  // global buffers, in argument order
+  std::vector<NatVar> sizes;        // int arguments after the buffers
+  Block body;
+  NDRange range;
+};
+
+// ----------------------------------------------------------------------------------------------------------- plans
+
+// A device buffer of a plan. Inputs and outputs are leaves of the program's parameters and result: a tuple of arrays
+// has one buffer per component, named "x.0", "x.1".
+struct PlanBuffer {
+  enum class Role : std::uint8_t { input, output, temporary };
+  std::string name;
+  Scalar scalar = Scalar::f32;
+  std::vector<Nat> shape;  // vectors are a trailing dimension
+  Role role = Role::temporary;
+  Nat count() const;       // product of the shape
+};
+
+struct Launch {
+  int kernel = 0;              // index into Plan::kernels
+  std::vector<int> arguments;  // indices into Plan::buffers, one per kernel argument
+};
+
+struct Plan {
+  std::string name;
+  std::vector<NatVar> sizes;  // symbolic sizes that callers bind (inferred from input shapes where possible)
+  std::vector<PlanBuffer> buffers;
+  std::vector<Kernel> kernels;
+  std::vector<std::string> sources;  // OpenCL C, one per kernel; filled by the printer
+  std::vector<Launch> preparation;   // run once per set of weights
+  std::vector<Launch> launches;      // run per call, in order
+};
+
+// ------------------------------------------------------------------------------------------------- building blocks
+
+ExprPtr literal(ScalarValue value, int width = 1);
+ExprPtr index(Nat value);
+ExprPtr ref(VarId variable, ValueType type);
+ExprPtr load(BufferId buffer, Nat at, ValueType type);
+ExprPtr operation(Op op, std::vector<ExprPtr> args);  // result type from the table
+ExprPtr test(std::vector<Comparison> all);
+ExprPtr choose(ExprPtr condition, ExprPtr then, ExprPtr otherwise);
+ExprPtr splat(ExprPtr value, int width);
+ExprPtr lane(ExprPtr vector, int lane);
+ExprPtr makeVector(std::vector<ExprPtr> lanes);
+ExprPtr convertTo(ExprPtr value, Scalar to);
+
+}  // namespace lift::kernel

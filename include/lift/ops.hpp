@@ -1,0 +1,70 @@
+// Scalar operations: the one table that typing, interpretation, emulation, printing and documentation read.
+//
+// Every operation is total on its types except integer division by zero, and means what the OpenCL C 1.2 operator or
+// builtin of the given spelling means: integer `/` and `%` truncate towards zero, shifts use the low bits of the amount,
+// signed overflow wraps. On vectors every operation acts lane by lane.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "lift/scalar.hpp"
+
+namespace lift {
+
+enum class Op : std::uint8_t {
+  add, sub, mul, div, mod, neg,
+  min, max, abs, floor, ceil, round, sqrt, rsqrt, exp, log, sin, cos, tanh, pow, fma,
+  lt, le, gt, ge, eq, ne,
+  logicalAnd, logicalOr, logicalNot,
+  bitAnd, bitOr, bitXor, shl, shr,
+  select,
+};
+inline constexpr int opCount = static_cast<int>(Op::select) + 1;
+
+// How operand and result types relate; t is one scalar (or vector) type throughout.
+enum class OpTyping : std::uint8_t {
+  numeric,     // (t, …) -> t, t integer or float
+  floating,    // (t, …) -> t, t float
+  integral,    // (t, …) -> t, t integer
+  comparison,  // (t, t) -> bool, t integer, float or (eq, ne only) bool
+  logical,     // (bool, …) -> bool
+  selection,   // (bool, t, t) -> t, any scalar t: select(condition, ifTrue, ifFalse)
+};
+
+struct OpInfo {
+  Op op;
+  std::string_view name;    // function form in Lift text: "add", "min", "fma"
+  std::string_view infix;   // operator in Lift text ("+"), empty when there is none
+  int precedence;           // of the infix form in Lift text and C; larger binds tighter
+  int arity;
+  OpTyping typing;
+  std::string_view opencl;  // infix operator or builtin name in OpenCL C for floats
+  std::string_view openclInteger;  // the same for integers where it differs (fmin/min, fabs/abs); else empty
+  std::string_view meaning;        // one line of documentation
+};
+const OpInfo& info(Op op);
+std::optional<Op> opNamed(std::string_view name);
+
+// One scalar value of any type. Floats are kept in `real` (already rounded to the type), others in `integer`
+// (already wrapped to the type; booleans 0 or 1; u64 as its bit pattern).
+struct ScalarValue {
+  Scalar type = Scalar::f32;
+  double real = 0;
+  std::int64_t integer = 0;
+
+  static ScalarValue of(Scalar type, double value);             // rounds or truncates to the type
+  static ScalarValue ofInteger(Scalar type, std::int64_t value);  // wraps to the type
+  double asDouble() const;
+  bool truth() const { return isFloat(type) ? real != 0 : integer != 0; }
+};
+
+// Arithmetic of the operation in its type (float results are rounded to f32; f16 operands compute in f32, as storage
+// type). Operand count and types must fit the table (InternalError). Integer division by zero throws UserError.
+ScalarValue apply(Op op, std::span<const ScalarValue> operands);
+// C conversion between scalar types (float to integer truncates and saturates at the ends).
+ScalarValue convert(const ScalarValue& value, Scalar to);
+
+}  // namespace lift

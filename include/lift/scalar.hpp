@@ -1,0 +1,35 @@
+// Scalar types, shared by tensors, types of terms and kernels: one table row each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lift {
+
+enum class Scalar : std::uint8_t { boolean, i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64 };
+
+// How one scalar type appears everywhere.
+struct ScalarInfo {
+  Scalar scalar;
+  std::string_view name;     // in Lift text: "f32", "bool"
+  std::string_view opencl;   // in OpenCL C registers and buffers: "float"; bool is stored as uchar
+  std::string_view npy;      // dtype in .npy headers without byte order: "f4", "b1"
+  std::size_t bytes;
+  bool isFloat, isSigned;
+};
+
+// The table, in the order of the enumeration.
+const ScalarInfo& info(Scalar scalar);
+std::optional<Scalar> scalarNamed(std::string_view name);
+inline constexpr int scalarCount = 12;
+
+inline bool isFloat(Scalar s) { return info(s).isFloat; }
+inline bool isInteger(Scalar s) { return !info(s).isFloat && s != Scalar::boolean; }
+
+// IEEE binary16 conversions, round to nearest even; used wherever half is a storage type.
+float halfToFloat(std::uint16_t bits);
+std::uint16_t floatToHalf(float value);
+
+}  // namespace lift
