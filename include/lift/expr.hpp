@@ -1,0 +1,138 @@
+// Terms: typed, immutable, hash-consed.
+//
+// Five forms: variable, lambda, application, literal, primitive at its sizes. Functions take one argument; several
+// are curried (primitives) or a tuple (functions that primitives call). A term knows its type at construction, an
+// ill-typed term cannot be built (InternalError). Equality is address equality; terms that differ only in the identity
+// of bound variables are equal after `canonical`.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "lift/nat.hpp"
+#include "lift/ops.hpp"
+#include "lift/primitive.hpp"
+#include "lift/type.hpp"
+
+namespace lift {
+
+namespace detail {
+struct ExprNode;
+}
+
+class Expr {
+ public:
+  enum class Form : std::uint8_t { variable, lambda, apply, literal, natLiteral, primitive };
+
+  // A new variable, different from every other.
+  static Expr variable(std::string name, Type type);
+  static Expr lambda(Expr parameter, Expr body);
+  static Expr apply(Expr function, Expr argument);
+  static Expr literal(ScalarValue value);
+  static Expr nat(Nat value);  // a size as an i32 value
+  // `type` is the instance of the primitive's scheme; `nats` its size arguments. `detail` is the Op of Prim::op, the
+  // Scalar of Prim::convert, the IndexFn of Prim::reorder (whose size arguments are `nats`), and 0 otherwise.
+  static Expr primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail = 0);
+
+  Form form() const;
+  bool is(Form f) const { return form() == f; }
+  Type type() const;
+
+  const std::string& name() const;   // variable
+  std::uint64_t id() const;          // variable
+  Expr parameter() const;            // lambda
+  Expr body() const;                 // lambda
+  Expr function() const;             // apply
+  Expr argument() const;             // apply
+  const ScalarValue& value() const;  // literal
+  Nat natValue() const;              // natLiteral
+  Prim prim() const;                 // primitive
+  const std::vector<Nat>& nats() const;
+  Op op() const;              // Prim::op
+  Scalar target() const;      // Prim::convert
+  IndexFn indexFn() const;    // Prim::reorder
+
+  bool hasFree(Expr variable) const;  // cached sets of free variables
+  const std::vector<Expr>& freeVariables() const;
+
+  friend bool operator==(Expr a, Expr b) { return a.node_ == b.node_; }
+  friend bool operator!=(Expr a, Expr b) { return a.node_ != b.node_; }
+  const detail::ExprNode* node() const { return node_; }
+
+  explicit Expr(const detail::ExprNode* node) : node_(node) {}
+
+ private:
+  const detail::ExprNode* node_;
+};
+
+}  // namespace lift
+
+template <>
+struct std::hash<lift::Expr> {
+  std::size_t operator()(lift::Expr e) const { return std::hash<const void*>()(e.node()); }
+};
+
+namespace lift {
+
+// f(a)(b)(c) as head f and arguments a, b, c.
+struct Spine {
+  Expr head;
+  std::vector<Expr> arguments;
+  bool isPrim(Prim p) const { return head.is(Expr::Form::primitive) && head.prim() == p; }
+};
+Spine spineOf(Expr e);
+Expr applyAll(Expr head, const std::vector<Expr>& arguments);
+
+// Capture-avoiding by construction: bound variables are unique to their lambda.
+Expr substitute(Expr e, Expr variable, Expr replacement);
+Expr substitute(Expr e, const std::unordered_map<Expr, Expr>& replacements);
+// Replaces sizes everywhere: in types, size arguments and literals.
+Expr substitute(Expr e, const std::map<NatVar, Nat>& sizes);
+// The general form: rewrites every size and every type variable of the term.
+Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable);
+// Beta-reduces redexes (by substitution) and eta-expands function arguments, so that every argument of function type
+// is a lambda.
+Expr etaLong(Expr e);
+
+struct SizeCondition;
+
+// A whole program: parameters, result, the sizes it is symbolic in, and what it assumes of them.
+struct Program {
+  std::string name;
+  std::vector<NatVar> sizes;       // in order of appearance
+  std::vector<NatVar> tunables;
+  std::vector<Expr> parameters;    // variables
+  Expr body;
+  std::vector<SizeCondition> conditions;
+
+  Type result() const { return body.type(); }
+  std::vector<Divides> facts() const;  // the divisibility conditions
+};
+
+// A side condition of a primitive that inference could not decide: an assumption about sizes, checked when they are
+// bound. `origin` says where it comes from ("split(k) of [n]f32 at conv.lift:12:7").
+struct SizeCondition {
+  enum class Kind : std::uint8_t { divides, lessEqual, equal } kind = Kind::divides;
+  Nat left;   // divides: divisor
+  Nat right;  // divides: number
+  std::string origin;
+
+  std::string str() const;  // "4 | n", "3 <= n"
+};
+
+// The same program at given sizes; conditions that become true vanish, a false one throws UserError (status program).
+Program specialise(const Program& program, const std::map<NatVar, Nat>& sizes);
+
+// Checks every node against the table's schemes, independently of inference; throws InternalError naming the node.
+void verify(const Program& program);
+
+// Text that parses back to the same program (up to the identity of variables); binders are renumbered, so equal
+// programs print equally.
+std::string print(const Program& program);
+std::string print(Expr e);
+
+}  // namespace lift

@@ -1,0 +1,109 @@
+// Surface syntax: what the parser and the C++ DSL build, and inference turns into typed terms.
+//
+// Sizes and values share one expression syntax; which of the two a name or an operator means is known from where it
+// stands (a primitive's size argument, an array length, a scalar expression).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lift/expr.hpp"
+#include "lift/source.hpp"
+
+namespace lift {
+
+struct Syn;
+using SynPtr = std::shared_ptr<const Syn>;
+struct SynType;
+using SynTypePtr = std::shared_ptr<const SynType>;
+
+// fun x, fun (a, (b, c)), fun (x: f32), fun _ . Exactly one of name / components is used.
+struct SynPattern {
+  Span span;
+  std::string name;  // "_" binds nothing
+  std::vector<SynPattern> components;
+  SynTypePtr type;  // annotation or null
+};
+
+struct Syn {
+  struct Name { std::string text; };
+  struct Integer { std::int64_t value; };
+  struct Real { double value; std::optional<Scalar> type; };  // 1.5, 1.5f16, 2e-3f64 (also 3f32)
+  struct Boolean { bool value; };
+  struct Argument { std::string name; SynPtr value; };  // name empty unless written `init = e`
+  // f(a, b). Infix a + b is Call(Name "add"), unary -a is Call(Name "neg"); x |> f is Call(f, {x}); adjacent calls
+  // f(a)(b) nest. The operators are op-table names (ops.hpp).
+  struct Call { SynPtr function; std::vector<Argument> arguments; };
+  struct Fun { SynPattern parameter; SynPtr body; };
+  struct Tuple { std::vector<SynPtr> components; };  // at least two
+  struct Project { SynPtr tuple; int component; };   // e.0
+  struct Subscript { SynPtr array; SynPtr index; };  // e[i]
+  struct Let { SynPattern pattern; SynPtr value; SynPtr body; };
+  struct Ascribe { SynPtr value; SynTypePtr type; };  // (e : t)
+  struct Typed { Expr term; };                        // an existing term
+  struct Size { Nat value; };                         // an existing size
+
+  Span span;
+  std::variant<Name, Integer, Real, Boolean, Call, Fun, Tuple, Project, Subscript, Let, Ascribe, Typed, Size> node;
+};
+
+struct SynType {
+  struct ScalarName { Scalar scalar; };
+  struct Vector { SynPtr width; SynTypePtr element; };   // f32x4, <w>f32
+  struct Array { SynPtr length; SynTypePtr element; };   // [n]t
+  struct Tuple { std::vector<SynTypePtr> components; };
+  struct Function { SynTypePtr parameter, result; };     // t -> u
+  struct Name { std::string text; };                     // a type variable
+  struct Nat {};                                         // "nat": only as the type of a definition's parameter
+  struct Index {};                                       // "index": only in schemes of primitives
+
+  Span span;
+  std::variant<ScalarName, Vector, Array, Tuple, Function, Name, Nat, Index> node;
+};
+
+// def name(params): type = body. Parameters of prelude-like definitions may be untyped; those of the program that is
+// compiled are typed.
+struct Definition {
+  Span span;  // of the name
+  std::string name;
+  struct Parameter { Span span; std::string name; SynTypePtr type; };
+  std::vector<Parameter> parameters;
+  SynTypePtr result;  // or null
+  SynPtr body;
+};
+
+// tune k in lo..hi   (both inclusive)
+struct TuneDeclaration {
+  Span span;
+  std::string name;
+  SynPtr low, high;
+};
+
+struct Module {
+  std::vector<Definition> definitions;
+  std::vector<TuneDeclaration> tunables;
+};
+
+// "name(a: nat, f: (u, t) -> u, in: [n]t): [n]u where k | n, size <= n": the rows of the primitives table.
+struct SynScheme {
+  std::string name;
+  std::vector<Definition::Parameter> parameters;
+  SynTypePtr result;
+  struct Condition { SizeCondition::Kind kind; SynPtr left, right; };
+  std::vector<Condition> conditions;
+};
+
+// Lexing and parsing of sizes, types and schemes (src/ir) is shared by the table and the text language. They throw
+// UserError (status program) with spans into `file`.
+SynTypePtr parseType(const SourceFile& file);
+SynScheme parseScheme(const SourceFile& file);
+
+// Type inference. Elaborates the definition `entry` (empty: the only one, else "main", else the last) of `module`;
+// names that the module does not define are looked up in `prelude`. Throws UserError with all errors found.
+Program infer(const Module& module, const Module& prelude, const std::string& entry = {});
+
+}  // namespace lift
