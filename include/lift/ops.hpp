@@ -1,8 +1,10 @@
 // Scalar operations: the one table that typing, interpretation, emulation, printing and documentation read.
 //
 // Every operation is total on its types except integer division by zero, and means what the OpenCL C 1.2 operator or
-// builtin of the given spelling means: integer `/` and `%` truncate towards zero, shifts use the low bits of the amount,
-// signed overflow wraps. On vectors every operation acts lane by lane.
+// builtin of the given spelling means: integer `/` and `%` truncate towards zero, shifts use the low bits of the amount
+// (six for 64-bit types, else five, as C promotes a scalar to int first), `>>` keeps the sign of signed types, signed
+// overflow wraps. Integer `abs` has its operand's type, where OpenCL's has the unsigned one. On vectors every operation
+// acts lane by lane.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +39,20 @@ enum class OpTyping : std::uint8_t {
 struct OpInfo {
   Op op;
   std::string_view name;    // function form in Lift text: "add", "min", "fma"
-  std::string_view infix;   // operator in Lift text ("+"), empty when there is none
-  int precedence;           // of the infix form in Lift text and C; larger binds tighter
+  std::string_view infix;   // binary operator in Lift text ("+"), empty when there is none
+  int precedence;           // of the operator in Lift text and C (or 1, and 2, … multiplicative 10, prefix 11);
+                            // larger binds tighter; 0 for builtins and select
   int arity;
   OpTyping typing;
-  std::string_view opencl;  // infix operator or builtin name in OpenCL C for floats
+  std::string_view opencl;  // operator (prefix for arity 1) or builtin name in OpenCL C for floats; select is "?:"
   std::string_view openclInteger;  // the same for integers where it differs (fmin/min, fabs/abs); else empty
   std::string_view meaning;        // one line of documentation
 };
 const OpInfo& info(Op op);
 std::optional<Op> opNamed(std::string_view name);
+std::optional<Op> opInfix(std::string_view spelling);  // "+" -> add
+// The type of the operation on operands of these types; nothing where they do not fit the table.
+std::optional<Scalar> resultType(Op op, std::span<const Scalar> operands);
 
 // One scalar value of any type. Floats are kept in `real` (already rounded to the type), others in `integer`
 // (already wrapped to the type; booleans 0 or 1; u64 as its bit pattern).
@@ -55,14 +61,15 @@ struct ScalarValue {
   double real = 0;
   std::int64_t integer = 0;
 
-  static ScalarValue of(Scalar type, double value);             // rounds or truncates to the type
-  static ScalarValue ofInteger(Scalar type, std::int64_t value);  // wraps to the type
+  static ScalarValue of(Scalar type, double value);  // floats round; integers truncate and saturate, NaN is 0
+  static ScalarValue ofInteger(Scalar type, std::int64_t value);  // integers wrap; floats round
   double asDouble() const;
   bool truth() const { return isFloat(type) ? real != 0 : integer != 0; }
 };
 
-// Arithmetic of the operation in its type (float results are rounded to f32; f16 operands compute in f32, as storage
-// type). Operand count and types must fit the table (InternalError). Integer division by zero throws UserError.
+// Arithmetic of the operation in its type; f32 results are rounded to float. f16 is a storage type: on f16 operands the
+// result has type f16, but is computed in f32 and its `real` keeps f32 precision, as a kernel's register does; it narrows
+// to half in convert() and when stored into a Tensor. Operand count and types must fit the table (InternalError). Integer division by zero throws UserError.
 ScalarValue apply(Op op, std::span<const ScalarValue> operands);
 // C conversion between scalar types (float to integer truncates and saturates at the ends).
 ScalarValue convert(const ScalarValue& value, Scalar to);

@@ -28,8 +28,10 @@ inline constexpr int scalarCount = 12;
 inline bool isFloat(Scalar s) { return info(s).isFloat; }
 inline bool isInteger(Scalar s) { return !info(s).isFloat && s != Scalar::boolean; }
 
-// IEEE binary16 conversions, round to nearest even; used wherever half is a storage type.
+// IEEE binary16 conversions, round to nearest even; used wherever half is a storage type. Every bit pattern survives
+// half -> float -> half, NaN payloads included. The double form rounds once, not through float.
 float halfToFloat(std::uint16_t bits);
 std::uint16_t floatToHalf(float value);
+std::uint16_t doubleToHalf(double value);
 
 }  // namespace lift

@@ -1,0 +1,378 @@
+#include "lift/ops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift {
+
+namespace {
+
+// Precedences of C, among the operators there are.
+enum : int {
+  none = 0,
+  oring = 1,
+  anding = 2,
+  equality = 3,
+  relational = 4,
+  bitOring = 5,
+  bitXoring = 6,
+  bitAnding = 7,
+  shifting = 8,
+  additive = 9,
+  multiplicative = 10,
+  unary = 11,
+};
+
+// clang-format off
+constexpr OpInfo table[] = {
+    // op, name, infix, precedence, arity, typing, OpenCL for floats, for integers where different, meaning
+    {Op::add, "add", "+", additive, 2, OpTyping::numeric, "+", "", "sum; integers wrap"},
+    {Op::sub, "sub", "-", additive, 2, OpTyping::numeric, "-", "", "difference; integers wrap"},
+    {Op::mul, "mul", "*", multiplicative, 2, OpTyping::numeric, "*", "", "product; integers wrap"},
+    {Op::div, "div", "/", multiplicative, 2, OpTyping::numeric, "/", "", "quotient; integers truncate towards zero"},
+    {Op::mod, "mod", "%", multiplicative, 2, OpTyping::numeric, "fmod", "%", "remainder with the sign of the dividend"},
+    {Op::neg, "neg", "", unary, 1, OpTyping::numeric, "-", "", "negation; integers wrap"},
+    {Op::min, "min", "", none, 2, OpTyping::numeric, "fmin", "min", "the smaller; a number rather than NaN"},
+    {Op::max, "max", "", none, 2, OpTyping::numeric, "fmax", "max", "the larger; a number rather than NaN"},
+    {Op::abs, "abs", "", none, 1, OpTyping::numeric, "fabs", "abs", "absolute value; the smallest integer stays itself"},
+    {Op::floor, "floor", "", none, 1, OpTyping::floating, "floor", "", "largest integral value not above"},
+    {Op::ceil, "ceil", "", none, 1, OpTyping::floating, "ceil", "", "smallest integral value not below"},
+    {Op::round, "round", "", none, 1, OpTyping::floating, "round", "", "nearest integral value, halves away from zero"},
+    {Op::sqrt, "sqrt", "", none, 1, OpTyping::floating, "sqrt", "", "square root"},
+    {Op::rsqrt, "rsqrt", "", none, 1, OpTyping::floating, "rsqrt", "", "one over the square root"},
+    {Op::exp, "exp", "", none, 1, OpTyping::floating, "exp", "", "e to the power"},
+    {Op::log, "log", "", none, 1, OpTyping::floating, "log", "", "natural logarithm"},
+    {Op::sin, "sin", "", none, 1, OpTyping::floating, "sin", "", "sine of radians"},
+    {Op::cos, "cos", "", none, 1, OpTyping::floating, "cos", "", "cosine of radians"},
+    {Op::tanh, "tanh", "", none, 1, OpTyping::floating, "tanh", "", "hyperbolic tangent"},
+    {Op::pow, "pow", "", none, 2, OpTyping::floating, "pow", "", "the first to the power of the second"},
+    {Op::fma, "fma", "", none, 3, OpTyping::floating, "fma", "", "a * b + c, rounded once"},
+    {Op::lt, "lt", "<", relational, 2, OpTyping::comparison, "<", "", "less; false with NaN"},
+    {Op::le, "le", "<=", relational, 2, OpTyping::comparison, "<=", "", "less or equal; false with NaN"},
+    {Op::gt, "gt", ">", relational, 2, OpTyping::comparison, ">", "", "greater; false with NaN"},
+    {Op::ge, "ge", ">=", relational, 2, OpTyping::comparison, ">=", "", "greater or equal; false with NaN"},
+    {Op::eq, "eq", "==", equality, 2, OpTyping::comparison, "==", "", "equal; false with NaN"},
+    {Op::ne, "ne", "!=", equality, 2, OpTyping::comparison, "!=", "", "not equal; true with NaN"},
+    {Op::logicalAnd, "and", "&&", anding, 2, OpTyping::logical, "&&", "", "both"},
+    {Op::logicalOr, "or", "||", oring, 2, OpTyping::logical, "||", "", "at least one"},
+    {Op::logicalNot, "not", "", unary, 1, OpTyping::logical, "!", "", "the opposite"},
+    {Op::bitAnd, "bitAnd", "", bitAnding, 2, OpTyping::integral, "&", "", "bitwise and"},
+    {Op::bitOr, "bitOr", "", bitOring, 2, OpTyping::integral, "|", "", "bitwise or"},
+    {Op::bitXor, "bitXor", "", bitXoring, 2, OpTyping::integral, "^", "", "bitwise exclusive or"},
+    {Op::shl, "shl", "", shifting, 2, OpTyping::integral, "<<", "", "shift left by the low bits of the amount"},
+    {Op::shr, "shr", "", shifting, 2, OpTyping::integral, ">>", "", "shift right by the low bits of the amount, keeping the sign"},
+    {Op::select, "select", "", none, 3, OpTyping::selection, "?:", "", "the second where the first is true, else the third"},
+};
+// clang-format on
+static_assert(std::size(table) == opCount);
+
+consteval bool inOrder() {
+  for (int i = 0; i < opCount; ++i)
+    if (static_cast<int>(table[i].op) != i) return false;
+  return true;
+}
+static_assert(inOrder());
+
+// The low bits of `value` as the integer type holds them.
+std::int64_t wrap(Scalar type, std::uint64_t value) {
+  switch (type) {
+    case Scalar::i8:
+      return static_cast<std::int8_t>(value);
+    case Scalar::u8:
+      return static_cast<std::uint8_t>(value);
+    case Scalar::i16:
+      return static_cast<std::int16_t>(value);
+    case Scalar::u16:
+      return static_cast<std::uint16_t>(value);
+    case Scalar::i32:
+      return static_cast<std::int32_t>(value);
+    case Scalar::u32:
+      return static_cast<std::uint32_t>(value);
+    default:
+      return static_cast<std::int64_t>(value);
+  }
+}
+
+// Truncation towards zero, saturating at the ends of the type; NaN is 0.
+std::int64_t saturate(Scalar type, double value) {
+  if (std::isnan(value)) return 0;
+  if (type == Scalar::u64) {
+    if (value <= 0) return 0;
+    if (value >= 0x1p64) return -1;  // all bits set
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(value));
+  }
+  if (type == Scalar::i64) {
+    if (value < -0x1p63) return std::numeric_limits<std::int64_t>::min();
+    if (value >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(value);
+  }
+  const int bits = static_cast<int>(info(type).bytes) * 8;
+  const bool isSigned = info(type).isSigned;
+  const double low = isSigned ? -std::ldexp(1.0, bits - 1) : 0.0;
+  const double high = std::ldexp(1.0, isSigned ? bits - 1 : bits) - 1;
+  return static_cast<std::int64_t>(std::clamp(value, low, high));
+}
+
+double roundTo(Scalar type, double value) {
+  switch (type) {
+    case Scalar::f16:
+      return halfToFloat(doubleToHalf(value));
+    case Scalar::f32:
+      return static_cast<float>(value);
+    default:
+      return value;
+  }
+}
+
+template <class F>
+F floatOperation(Op op, std::span<const ScalarValue> v) {
+  const F a = static_cast<F>(v[0].real);
+  const F b = v.size() > 1 ? static_cast<F>(v[1].real) : F(0);
+  switch (op) {
+    case Op::add:
+      return a + b;
+    case Op::sub:
+      return a - b;
+    case Op::mul:
+      return a * b;
+    case Op::div:
+      return a / b;
+    case Op::mod:
+      return std::fmod(a, b);
+    case Op::neg:
+      return -a;
+    case Op::min:
+      return std::fmin(a, b);
+    case Op::max:
+      return std::fmax(a, b);
+    case Op::abs:
+      return std::fabs(a);
+    case Op::floor:
+      return std::floor(a);
+    case Op::ceil:
+      return std::ceil(a);
+    case Op::round:
+      return std::round(a);
+    case Op::sqrt:
+      return std::sqrt(a);
+    case Op::rsqrt:
+      return F(1) / std::sqrt(a);
+    case Op::exp:
+      return std::exp(a);
+    case Op::log:
+      return std::log(a);
+    case Op::sin:
+      return std::sin(a);
+    case Op::cos:
+      return std::cos(a);
+    case Op::tanh:
+      return std::tanh(a);
+    case Op::pow:
+      return std::pow(a, b);
+    case Op::fma:
+      return std::fma(a, b, static_cast<F>(v[2].real));
+    default:
+      throw InternalError("apply: no such operation on floats");
+  }
+}
+
+std::int64_t integerOperation(Op op, Scalar type, std::span<const ScalarValue> v) {
+  const std::int64_t a = v[0].integer;
+  const std::int64_t b = v.size() > 1 ? v[1].integer : 0;
+  const auto ua = static_cast<std::uint64_t>(a);
+  const auto ub = static_cast<std::uint64_t>(b);
+  const bool wideUnsigned = type == Scalar::u64;  // the one type whose values `integer` holds as a bit pattern
+  const auto bits = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+  // C promotes operands narrower than int before it shifts.
+  const int amount = static_cast<int>(ub & (info(type).bytes == 8 ? 63u : 31u));
+  const bool less = wideUnsigned ? ua < ub : a < b;
+  switch (op) {
+    case Op::add:
+      return wrap(type, ua + ub);
+    case Op::sub:
+      return wrap(type, ua - ub);
+    case Op::mul:
+      return wrap(type, ua * ub);
+    case Op::div:
+    case Op::mod:
+      if (b == 0) throw UserError(ExitStatus::program, "integer division by zero");
+      if (wideUnsigned) return wrap(type, op == Op::div ? ua / ub : ua % ub);
+      if (b == -1) return op == Op::div ? wrap(type, 0 - ua) : 0;  // the smallest integer has no positive counterpart
+      return wrap(type, bits(op == Op::div ? a / b : a % b));
+    case Op::neg:
+      return wrap(type, 0 - ua);
+    case Op::min:
+      return less ? a : b;
+    case Op::max:
+      return less ? b : a;
+    case Op::abs:
+      return info(type).isSigned && a < 0 ? wrap(type, 0 - ua) : a;
+    case Op::bitAnd:
+      return wrap(type, ua & ub);
+    case Op::bitOr:
+      return wrap(type, ua | ub);
+    case Op::bitXor:
+      return wrap(type, ua ^ ub);
+    case Op::shl:
+      return wrap(type, ua << amount);
+    case Op::shr:
+      return wideUnsigned ? wrap(type, ua >> amount) : wrap(type, bits(a >> amount));
+    default:
+      throw InternalError("apply: no such operation on integers");
+  }
+}
+
+template <class T>
+bool compareAs(Op op, T a, T b) {
+  switch (op) {
+    case Op::lt:
+      return a < b;
+    case Op::le:
+      return a <= b;
+    case Op::gt:
+      return a > b;
+    case Op::ge:
+      return a >= b;
+    case Op::eq:
+      return a == b;
+    case Op::ne:
+      return a != b;
+    default:
+      throw InternalError("apply: not a comparison");
+  }
+}
+
+bool comparison(Op op, const ScalarValue& a, const ScalarValue& b) {
+  if (isFloat(a.type)) return compareAs(op, a.real, b.real);
+  if (a.type == Scalar::u64)
+    return compareAs(op, static_cast<std::uint64_t>(a.integer), static_cast<std::uint64_t>(b.integer));
+  return compareAs(op, a.integer, b.integer);
+}
+
+bool admits(Op op, OpTyping typing, Scalar t) {
+  switch (typing) {
+    case OpTyping::numeric:
+      return t != Scalar::boolean;
+    case OpTyping::floating:
+      return isFloat(t);
+    case OpTyping::integral:
+      return isInteger(t);
+    case OpTyping::comparison:
+      return t != Scalar::boolean || op == Op::eq || op == Op::ne;
+    case OpTyping::logical:
+      return t == Scalar::boolean;
+    case OpTyping::selection:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const OpInfo& info(Op op) { return table[static_cast<int>(op)]; }
+
+std::optional<Op> opNamed(std::string_view name) {
+  for (const OpInfo& row : table)
+    if (row.name == name) return row.op;
+  return std::nullopt;
+}
+
+std::optional<Op> opInfix(std::string_view spelling) {
+  if (spelling.empty()) return std::nullopt;
+  for (const OpInfo& row : table)
+    if (row.infix == spelling) return row.op;
+  return std::nullopt;
+}
+
+std::optional<Scalar> resultType(Op op, std::span<const Scalar> operands) {
+  const OpInfo& row = info(op);
+  if (operands.size() != static_cast<std::size_t>(row.arity)) return std::nullopt;
+  if (row.typing == OpTyping::selection) {
+    if (operands[0] != Scalar::boolean) return std::nullopt;
+    operands = operands.subspan(1);
+  }
+  for (const Scalar t : operands)
+    if (t != operands[0] || !admits(op, row.typing, t)) return std::nullopt;
+  return row.typing == OpTyping::comparison ? Scalar::boolean : operands[0];
+}
+
+ScalarValue ScalarValue::of(Scalar type, double value) {
+  ScalarValue result{type, 0, 0};
+  if (isFloat(type))
+    result.real = roundTo(type, value);
+  else if (type == Scalar::boolean)
+    result.integer = value != 0;
+  else
+    result.integer = saturate(type, value);
+  return result;
+}
+
+ScalarValue ScalarValue::ofInteger(Scalar type, std::int64_t value) {
+  ScalarValue result{type, 0, 0};
+  if (type == Scalar::f32)
+    result.real = static_cast<float>(value);  // rounds once, where a detour through double would round twice
+  else if (isFloat(type))
+    result.real = roundTo(type, static_cast<double>(value));
+  else if (type == Scalar::boolean)
+    result.integer = value != 0;
+  else
+    result.integer = wrap(type, static_cast<std::uint64_t>(value));
+  return result;
+}
+
+double ScalarValue::asDouble() const {
+  if (isFloat(type)) return real;
+  if (type == Scalar::u64) return static_cast<double>(static_cast<std::uint64_t>(integer));
+  return static_cast<double>(integer);
+}
+
+ScalarValue apply(Op op, std::span<const ScalarValue> operands) {
+  const OpInfo& row = info(op);
+  ensure(operands.size() == static_cast<std::size_t>(row.arity), "apply: wrong number of operands");
+  Scalar types[3] = {};
+  for (std::size_t i = 0; i < operands.size(); ++i) types[i] = operands[i].type;
+  const std::optional<Scalar> type = resultType(op, std::span(types).first(operands.size()));
+  ensure(type.has_value(), "apply: operand types do not fit the operation");
+
+  ScalarValue result{*type, 0, 0};
+  switch (row.typing) {
+    case OpTyping::comparison:
+      result.integer = comparison(op, operands[0], operands[1]);
+      break;
+    case OpTyping::logical:
+      result.integer = op == Op::logicalAnd  ? operands[0].truth() && operands[1].truth()
+                       : op == Op::logicalOr ? operands[0].truth() || operands[1].truth()
+                                             : !operands[0].truth();
+      break;
+    case OpTyping::selection:
+      return operands[0].truth() ? operands[1] : operands[2];
+    case OpTyping::numeric:
+    case OpTyping::floating:
+    case OpTyping::integral:
+      if (*type == Scalar::f64)
+        result.real = floatOperation<double>(op, operands);
+      else if (isFloat(*type))
+        result.real = floatOperation<float>(op, operands);
+      else
+        result.integer = integerOperation(op, *type, operands);
+      break;
+  }
+  return result;
+}
+
+ScalarValue convert(const ScalarValue& value, Scalar to) {
+  if (isFloat(value.type)) return ScalarValue::of(to, value.real);
+  if (value.type == Scalar::u64 && isFloat(to)) {
+    const auto bits = static_cast<std::uint64_t>(value.integer);
+    ScalarValue result{to, 0, 0};
+    result.real =
+        to == Scalar::f32 ? static_cast<double>(static_cast<float>(bits)) : roundTo(to, static_cast<double>(bits));
+    return result;
+  }
+  return ScalarValue::ofInteger(to, value.integer);
+}
+
+}  // namespace lift

@@ -1,0 +1,72 @@
+#include "lift/source.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift {
+
+namespace {
+
+bool isContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// An offset clamped to the text and moved back to the first byte of its code point.
+std::size_t anchored(const SourceFile& file, std::uint32_t offset) {
+  const std::string& text = file.text;
+  std::size_t at = std::min<std::size_t>(offset, text.size());
+  // A code point has at most three continuation bytes; damaged text must not pull the offset further back.
+  for (int i = 0; i < 3 && at > 0 && at < text.size() && isContinuation(text[at]); ++i) --at;
+  return at;
+}
+
+std::size_t lineStart(const std::string& text, std::size_t at) {
+  if (at == 0) return 0;
+  const std::size_t newline = text.rfind('\n', at - 1);
+  return newline == std::string::npos ? 0 : newline + 1;
+}
+
+}  // namespace
+
+const SourceFile* addSource(std::string name, std::string text) {
+  // Spans hold 32-bit offsets.
+  if (text.size() >= std::numeric_limits<std::uint32_t>::max())
+    throw UserError(ExitStatus::program, "'" + name + "' is larger than 4 GiB");
+  // Leaked on purpose: diagnostics may be rendered while static objects are being destroyed.
+  static std::mutex& mutex = *new std::mutex;
+  static std::deque<SourceFile>& files = *new std::deque<SourceFile>;
+  const std::lock_guard lock(mutex);
+  return &files.emplace_back(SourceFile{std::move(name), std::move(text)});
+}
+
+Position positionOf(const SourceFile& file, std::uint32_t offset) {
+  const std::string& text = file.text;
+  const std::size_t at = anchored(file, offset);
+  const std::size_t start = lineStart(text, at);
+  Position position;
+  position.line += static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(start), '\n'));
+  for (std::size_t i = start; i < at; ++i) position.column += !isContinuation(text[i]);
+  return position;
+}
+
+std::string_view lineAt(const SourceFile& file, std::uint32_t offset) {
+  const std::string& text = file.text;
+  const std::size_t at = anchored(file, offset);
+  const std::size_t start = lineStart(text, at);
+  const std::size_t end = std::min(text.find('\n', at), text.size());
+  std::string_view line = std::string_view(text).substr(start, end - start);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+Span cover(Span a, Span b) {
+  if (!a) return b;
+  if (!b) return a;
+  ensure(a.file == b.file, "cover: spans of different files");
+  return {a.file, std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+}  // namespace lift
