@@ -168,6 +168,27 @@ ExprPtr choose(ExprPtr condition, ExprPtr then, ExprPtr otherwise);
 ExprPtr splat(ExprPtr value, int width);
 ExprPtr lane(ExprPtr vector, int lane);
 ExprPtr makeVector(std::vector<ExprPtr> lanes);
-ExprPtr convertTo(ExprPtr value, Scalar to);
+ExprPtr convertTo(ExprPtr value, Scalar to);  // to f16: a conversion to f32, half being a storage type only
+
+// The builders check types (InternalError). Ids count up in the order of declaration.
+BufferId addBuffer(Kernel& kernel, Buffer buffer);  // a global one also becomes the next argument
+VarId addVariable(Kernel& kernel, std::string name, ValueType type);
+
+// ------------------------------------------------------------------------------------------------- whole kernels
+
+// Throws InternalError that says what is wrong: types and widths of expressions, ids out of range, variables and
+// buffers used outside the scope of their one declaration, index variables that nothing in scope defines.
+void verify(const Kernel& kernel);
+
+// OpenCL C 1.2. Deterministic; names derive from those in the kernel. Index arithmetic is `int` where no constant
+// bound exceeds it: with symbolic sizes, buffers must have fewer than 2^31 elements (`checkSizes`).
+// Throws UserError for what the language cannot say: a local or private array of symbolic size.
+std::string printOpenCL(const Kernel& kernel);
+
+// Throws UserError unless a binding of the symbolic sizes fits the `int` arguments and indices of the printed kernel.
+void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes);
+
+// The storage type of an element as OpenCL C spells it ("float", "half", bool as "uchar").
+std::string_view openclName(Scalar scalar);
 
 }  // namespace lift::kernel

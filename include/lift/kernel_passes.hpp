@@ -1,0 +1,82 @@
+// Optimising passes over kernels, and counters.
+//
+// A pass is a named pure function from kernel to kernel; the pipeline is a list of passes. Lowering may produce naive
+// kernels without barriers, with small loops and private arrays; the pipeline makes them fast and correct.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/kernel.hpp"
+
+namespace lift::kernel {
+
+// Something a pass could not do, and why.
+struct Note {
+  std::string pass;
+  std::string text;  // "acc stays in memory: index i is not constant"
+};
+using Notes = std::vector<Note>;
+
+struct Pass;
+struct PassOptions {
+  // Loops that index private arrays are unrolled unasked while the result has at most this many expression nodes.
+  std::int64_t unrollBudget = 32768;
+  // A loop that must be unrolled completely into more nodes than this is a UserError.
+  std::int64_t unrollLimit = 2'000'000;
+  // Private arrays of more elements stay in memory.
+  std::int64_t scalarLimit = 1024;
+#ifdef NDEBUG
+  bool verifyEach = false;
+#else
+  bool verifyEach = true;
+#endif
+  std::vector<std::string> skip;  // passes to leave out
+  std::function<void(const Pass&, const Kernel&)> after;
+  Notes* notes = nullptr;  // filled when given
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view description;
+  Kernel (*run)(Kernel, const PassOptions&);
+};
+
+const std::vector<Pass>& passes();         // every pass once, in order of first use
+const Pass* passNamed(std::string_view name);  // null when there is none
+std::vector<const Pass*> pipeline();       // what `optimise` runs; some passes run twice
+Kernel optimise(Kernel kernel, const PassOptions& options = {});
+
+// ----------------------------------------------------------------------------------------------------------- counts
+
+struct Traffic {
+  double loads = 0, stores = 0;              // accesses of any width
+  double bytesLoaded = 0, bytesStored = 0;
+};
+
+// What one launch does, summed over all work-items, and what the source contains. Conditionals count as taken on both
+// sides; a count that depends on an outer loop's index is taken at that loop's every iteration.
+struct Counts {
+  double flops = 0;       // floating-point operations by lane; fma counts two, conversions and comparisons none
+  double integerOps = 0;  // operations on integer and boolean values by lane; index arithmetic is not counted
+  Traffic global, local, priv;
+  double barriers = 0;  // executed, by work-item
+  int barrierStatements = 0;
+  int loops = 0;        // statements that print as `for`
+  int conditionals = 0;
+  int statements = 0;
+  int vectorOperations = 0;          // arithmetic statements' operations of width > 1
+  std::int64_t localBytes = 0;       // per work-group
+  std::int64_t privateArrayBytes = 0;  // per work-item, arrays only
+  int privateArrays = 0;
+};
+Counts count(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes = {});
+
+// Named integers of Counts for structure tests: barrier, loop, if, statement, private_array, local_bytes.
+std::map<std::string, std::int64_t> structure(const Kernel& kernel);
+
+}  // namespace lift::kernel

@@ -1,0 +1,193 @@
+// Builders: the only way expressions come into being, so that their types are always consistent.
+#include "lift/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift::kernel {
+namespace {
+
+ExprPtr make(ValueType type, decltype(Expr::node) node) {
+  return std::make_shared<const Expr>(Expr{type, std::move(node)});
+}
+
+Scalar registerType(Scalar s) { return s == Scalar::f16 ? Scalar::f32 : s; }
+
+[[noreturn]] void illTyped(Op op, const std::string& what) {
+  throw InternalError(fmt::format("operation {}: {}", info(op).name, what));
+}
+
+}  // namespace
+
+Nat PlanBuffer::count() const {
+  Nat product = 1;
+  for (const Nat& n : shape) product = product * n;
+  return product;
+}
+
+ExprPtr literal(ScalarValue value, int width) {
+  if (value.type == Scalar::f16) value.type = Scalar::f32;
+  return make({value.type, width}, Literal{value});
+}
+
+ExprPtr index(Nat value) { return make({Scalar::i32, 1}, Index{value}); }
+
+ExprPtr ref(VarId variable, ValueType type) { return make(type, VarRef{variable}); }
+
+ExprPtr load(BufferId buffer, Nat at, ValueType type) {
+  type.scalar = registerType(type.scalar);
+  return make(type, Load{buffer, at});
+}
+
+ExprPtr operation(Op op, std::vector<ExprPtr> args) {
+  const OpInfo& row = info(op);
+  if (static_cast<int>(args.size()) != row.arity)
+    illTyped(op, fmt::format("{} operands instead of {}", args.size(), row.arity));
+  const int width = args[0]->type.width;
+  for (const ExprPtr& a : args)
+    if (a->type.width != width) illTyped(op, fmt::format("widths {} and {} mixed", width, a->type.width));
+  const std::size_t first = row.typing == OpTyping::selection ? 1 : 0;
+  const Scalar t = args[first]->type.scalar;
+  for (std::size_t i = first; i < args.size(); i++)
+    if (args[i]->type.scalar != t)
+      illTyped(op, fmt::format("types {} and {} mixed", info(t).name, info(args[i]->type.scalar).name));
+  const auto require = [&](bool holds) {
+    if (!holds) illTyped(op, fmt::format("not defined on {}", info(t).name));
+  };
+  Scalar result = t;
+  switch (row.typing) {
+    case OpTyping::numeric:
+      require(t != Scalar::boolean);
+      break;
+    case OpTyping::floating:
+      require(isFloat(t));
+      break;
+    case OpTyping::integral:
+      require(isInteger(t));
+      break;
+    case OpTyping::logical:
+      require(t == Scalar::boolean);
+      break;
+    case OpTyping::comparison:
+      require(t != Scalar::boolean || op == Op::eq || op == Op::ne);
+      result = Scalar::boolean;
+      break;
+    case OpTyping::selection:
+      if (args[0]->type.scalar != Scalar::boolean) illTyped(op, "the condition is not boolean");
+      break;
+  }
+  return make({result, width}, Operation{op, std::move(args)});
+}
+
+ExprPtr test(std::vector<Comparison> all) { return make({Scalar::boolean, 1}, Test{std::move(all)}); }
+
+ExprPtr choose(ExprPtr condition, ExprPtr then, ExprPtr otherwise) {
+  if (condition->type != ValueType{Scalar::boolean, 1}) throw InternalError("choose: the condition is no scalar bool");
+  if (then->type != otherwise->type) throw InternalError("choose: sides of different types");
+  const ValueType type = then->type;
+  return make(type, Choose{std::move(condition), std::move(then), std::move(otherwise)});
+}
+
+ExprPtr splat(ExprPtr value, int width) {
+  if (value->type.width != 1) throw InternalError("splat: not a scalar");
+  if (width == 1) return value;
+  if (const auto* l = std::get_if<Literal>(&value->node)) return literal(l->value, width);
+  const Scalar scalar = value->type.scalar;
+  return make({scalar, width}, Splat{std::move(value)});
+}
+
+ExprPtr lane(ExprPtr vector, int lane) {
+  if (lane < 0 || lane >= vector->type.width) throw InternalError("lane out of range");
+  if (vector->type.width == 1) return vector;
+  if (const auto* s = std::get_if<Splat>(&vector->node)) return s->value;
+  if (const auto* l = std::get_if<Literal>(&vector->node)) return literal(l->value);
+  if (const auto* m = std::get_if<MakeVector>(&vector->node)) return m->lanes[static_cast<std::size_t>(lane)];
+  const Scalar scalar = vector->type.scalar;
+  return make({scalar, 1}, Lane{std::move(vector), lane});
+}
+
+ExprPtr makeVector(std::vector<ExprPtr> lanes) {
+  if (lanes.empty()) throw InternalError("vector without lanes");
+  if (lanes.size() == 1) return lanes[0];
+  const ValueType type{lanes[0]->type.scalar, static_cast<int>(lanes.size())};
+  for (const ExprPtr& l : lanes)
+    if (l->type != ValueType{type.scalar, 1}) throw InternalError("vector of lanes of different types");
+  return make(type, MakeVector{std::move(lanes)});
+}
+
+ExprPtr convertTo(ExprPtr value, Scalar to) {
+  to = registerType(to);
+  if (value->type.scalar == to) return value;
+  if (const auto* l = std::get_if<Literal>(&value->node)) return literal(convert(l->value, to), value->type.width);
+  const int width = value->type.width;
+  return make({to, width}, Convert{std::move(value)});
+}
+
+BufferId addBuffer(Kernel& kernel, Buffer buffer) {
+  const auto id = static_cast<BufferId>(kernel.buffers.size());
+  if (buffer.space == Space::global) kernel.arguments.push_back(id);
+  kernel.buffers.push_back(std::move(buffer));
+  return id;
+}
+
+VarId addVariable(Kernel& kernel, std::string name, ValueType type) {
+  kernel.variables.push_back({std::move(name), type});
+  return static_cast<VarId>(kernel.variables.size() - 1);
+}
+
+void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes) {
+  constexpr std::int64_t most = 2147483647;
+  for (NatVar v : kernel.sizes) {
+    const auto found = sizes.find(v);
+    if (found == sizes.end()) throw UserError(ExitStatus::program, fmt::format("size {} has no value", v.name()));
+    if (found->second > most || found->second < v.lower())
+      throw UserError(ExitStatus::program, fmt::format("size {} cannot be {}", v.name(), found->second));
+  }
+  for (BufferId b : kernel.arguments) {
+    const Buffer& buffer = kernel.buffers[b];
+    if (buffer.count.constant()) continue;  // then the printed index types fit it
+    const std::int64_t n = buffer.count.evaluate([&](NatVar v) {
+      const auto found = sizes.find(v);
+      if (found == sizes.end()) throw UserError(ExitStatus::program, fmt::format("size {} has no value", v.name()));
+      return found->second;
+    });
+    if (n > most)
+      throw UserError(ExitStatus::program,
+                      fmt::format("{} has {} elements; kernels of symbolic size index with 32 bits", buffer.name, n),
+                      "compile for constant sizes");
+  }
+}
+
+std::string_view openclName(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::boolean:
+    case Scalar::u8:
+      return "uchar";
+    case Scalar::i8:
+      return "char";
+    case Scalar::i16:
+      return "short";
+    case Scalar::u16:
+      return "ushort";
+    case Scalar::i32:
+      return "int";
+    case Scalar::u32:
+      return "uint";
+    case Scalar::i64:
+      return "long";
+    case Scalar::u64:
+      return "ulong";
+    case Scalar::f16:
+      return "half";
+    case Scalar::f32:
+      return "float";
+    case Scalar::f64:
+      return "double";
+  }
+  throw InternalError("unknown scalar type");
+}
+
+}  // namespace lift::kernel
