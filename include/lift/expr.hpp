@@ -3,7 +3,7 @@
 // Five forms: variable, lambda, application, literal, primitive at its sizes. Functions take one argument; several
 // are curried (primitives) or a tuple (functions that primitives call). A term knows its type at construction, an
 // ill-typed term cannot be built (InternalError). Equality is address equality; terms that differ only in the identity
-// of bound variables are equal after `canonical`.
+// of bound variables print equally under Names::canonical.
 #pragma once
 
 #include <functional>
@@ -98,21 +98,6 @@ Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<
 // is a lambda.
 Expr etaLong(Expr e);
 
-struct SizeCondition;
-
-// A whole program: parameters, result, the sizes it is symbolic in, and what it assumes of them.
-struct Program {
-  std::string name;
-  std::vector<NatVar> sizes;       // in order of appearance
-  std::vector<NatVar> tunables;
-  std::vector<Expr> parameters;    // variables
-  Expr body;
-  std::vector<SizeCondition> conditions;
-
-  Type result() const { return body.type(); }
-  std::vector<Divides> facts() const;  // the divisibility conditions
-};
-
 // A side condition of a primitive that inference could not decide: an assumption about sizes, checked when they are
 // bound. `origin` says where it comes from ("split(k) of [n]f32 at conv.lift:12:7").
 struct SizeCondition {
@@ -124,15 +109,32 @@ struct SizeCondition {
   std::string str() const;  // "4 | n", "3 <= n"
 };
 
+// Whether the condition holds for all, some or no values of the variables in it.
+Truth holds(const SizeCondition& condition);
+
+// A whole program: parameters, result, the sizes it is symbolic in, and what it assumes of them.
+struct Program {
+  std::string name;
+  std::vector<NatVar> sizes;       // in order of appearance
+  std::vector<NatVar> tunables;
+  std::vector<Expr> parameters;    // variables
+  Expr body = Expr::nat(0);
+  std::vector<SizeCondition> conditions;
+
+  Type result() const { return body.type(); }
+  std::vector<Divides> facts() const;  // the divisibility conditions
+};
+
 // The same program at given sizes; conditions that become true vanish, a false one throws UserError (status program).
 Program specialise(const Program& program, const std::map<NatVar, Nat>& sizes);
 
 // Checks every node against the table's schemes, independently of inference; throws InternalError naming the node.
 void verify(const Program& program);
 
-// Text that parses back to the same program (up to the identity of variables); binders are renumbered, so equal
-// programs print equally.
-std::string print(const Program& program);
-std::string print(Expr e);
+// Text that parses back to the same program (up to the identity of variables). With Names::canonical binders are
+// numbered, so that programs which differ only in names print equally; Names::given keeps the user's where unique.
+enum class Names { given, canonical };
+std::string print(const Program& program, Names names = Names::given);
+std::string print(Expr e, Names names = Names::given);
 
 }  // namespace lift

@@ -1,0 +1,394 @@
+#include "lift/expr.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "interner.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift {
+namespace detail {
+
+struct ExprNode {
+  Expr::Form form;
+  Type type;
+  std::string name;            // variable
+  std::uint64_t id = 0;        // variable
+  std::vector<Expr> children;  // lambda: parameter, body; apply: function, argument
+  ScalarValue value;           // literal
+  Nat nat;                     // natLiteral
+  Prim prim = Prim::id;        // primitive
+  std::vector<Nat> nats;
+  std::uint8_t detail = 0;
+  std::vector<Expr> free;  // sorted by id
+  std::size_t hash = 0;
+};
+
+bool same(const ExprNode& a, const ExprNode& b) {
+  return a.form == b.form && a.type == b.type && a.id == b.id && a.children == b.children && a.nat == b.nat &&
+         a.prim == b.prim && a.nats == b.nats && a.detail == b.detail && a.value.type == b.value.type &&
+         a.value.integer == b.value.integer &&
+         std::bit_cast<std::uint64_t>(a.value.real) == std::bit_cast<std::uint64_t>(b.value.real);
+}
+
+namespace {
+const ExprNode* intern(ExprNode node) {
+  static auto& interner = *new Interner<ExprNode>;
+  std::size_t h = combine(static_cast<std::size_t>(node.form), std::hash<Type>()(node.type));
+  h = combine(h, node.id);
+  for (const Expr e : node.children) h = combine(h, std::hash<Expr>()(e));
+  h = combine(h, std::bit_cast<std::uint64_t>(node.value.real) ^ static_cast<std::size_t>(node.value.integer));
+  h = combine(h, node.nat.hash());
+  h = combine(h, static_cast<std::size_t>(node.prim) * 256 + node.detail);
+  for (const Nat n : node.nats) h = combine(h, n.hash());
+  node.hash = h;
+  return interner.intern(std::move(node));
+}
+
+ExprNode node(Expr::Form form, Type type) {
+  return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, 0};
+}
+
+bool byId(Expr a, Expr b) { return a.id() < b.id(); }
+
+std::vector<Expr> merge(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  std::vector<Expr> out;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out), byId);
+  return out;
+}
+}  // namespace
+}  // namespace detail
+
+namespace {
+
+// Equal up to sizes that only facts (or later binding) can relate: (n / 4) * 4 against n.
+bool compatible(Type a, Type b) {
+  if (a == b) return true;
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case Type::Kind::scalar:
+    case Type::Kind::variable: return false;
+    case Type::Kind::vector:
+    case Type::Kind::array:
+      return equal(a.length(), b.length()) != Truth::refuted && compatible(a.element(), b.element());
+    case Type::Kind::tuple: {
+      if (a.components().size() != b.components().size()) return false;
+      for (std::size_t i = 0; i < a.components().size(); i++)
+        if (!compatible(a.components()[i], b.components()[i])) return false;
+      return true;
+    }
+    case Type::Kind::function: return compatible(a.parameter(), b.parameter()) && compatible(a.result(), b.result());
+  }
+  return false;
+}
+
+}  // namespace
+
+using detail::ExprNode;
+
+Expr Expr::variable(std::string name, Type type) {
+  static std::atomic<std::uint64_t> next{1};
+  ExprNode n = detail::node(Form::variable, type);
+  n.name = std::move(name);
+  n.id = next++;
+  const ExprNode* made = detail::intern(std::move(n));
+  const_cast<ExprNode*>(made)->free = {Expr(made)};  // a new variable: nobody else has seen the node yet
+  return Expr(made);
+}
+
+Expr Expr::lambda(Expr parameter, Expr body) {
+  ensure(parameter.is(Form::variable), "the parameter of a lambda must be a variable");
+  ExprNode n = detail::node(Form::lambda, Type::function(parameter.type(), body.type()));
+  n.children = {parameter, body};
+  n.free = body.freeVariables();
+  std::erase(n.free, parameter);
+  return Expr(detail::intern(std::move(n)));
+}
+
+Expr Expr::apply(Expr function, Expr argument) {
+  const Type type = function.type();
+  ensure(type.is(Type::Kind::function), "only functions can be applied");
+  if (!compatible(type.parameter(), argument.type()))
+    throw InternalError(fmt::format("ill-typed application: a function of {} applied to {}", type.parameter().str(),
+                                    argument.type().str()));
+  ExprNode n = detail::node(Form::apply, type.result());
+  n.children = {function, argument};
+  n.free = detail::merge(function.freeVariables(), argument.freeVariables());
+  return Expr(detail::intern(std::move(n)));
+}
+
+Expr Expr::literal(ScalarValue value) {
+  ExprNode n = detail::node(Form::literal, Type::scalar(value.type));
+  n.value = value;
+  return Expr(detail::intern(std::move(n)));
+}
+
+Expr Expr::nat(Nat value) {
+  ExprNode n = detail::node(Form::natLiteral, Type::scalar(Scalar::i32));
+  n.nat = value;
+  return Expr(detail::intern(std::move(n)));
+}
+
+Expr Expr::primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail) {
+  ExprNode n = detail::node(Form::primitive, type);
+  n.prim = prim;
+  n.nats = std::move(nats);
+  n.detail = detail;
+  return Expr(detail::intern(std::move(n)));
+}
+
+Expr::Form Expr::form() const { return node_->form; }
+Type Expr::type() const { return node_->type; }
+const std::string& Expr::name() const { return node_->name; }
+std::uint64_t Expr::id() const { return node_->id; }
+Expr Expr::parameter() const {
+  ensure(is(Form::lambda), "parameter() of a term that is not a lambda");
+  return node_->children[0];
+}
+Expr Expr::body() const {
+  ensure(is(Form::lambda), "body() of a term that is not a lambda");
+  return node_->children[1];
+}
+Expr Expr::function() const {
+  ensure(is(Form::apply), "function() of a term that is not an application");
+  return node_->children[0];
+}
+Expr Expr::argument() const {
+  ensure(is(Form::apply), "argument() of a term that is not an application");
+  return node_->children[1];
+}
+const ScalarValue& Expr::value() const { return node_->value; }
+Nat Expr::natValue() const { return node_->nat; }
+Prim Expr::prim() const { return node_->prim; }
+const std::vector<Nat>& Expr::nats() const { return node_->nats; }
+Op Expr::op() const { return static_cast<Op>(node_->detail); }
+Scalar Expr::target() const { return static_cast<Scalar>(node_->detail); }
+IndexFn Expr::indexFn() const { return static_cast<IndexFn>(node_->detail); }
+const std::vector<Expr>& Expr::freeVariables() const { return node_->free; }
+bool Expr::hasFree(Expr variable) const {
+  return std::binary_search(node_->free.begin(), node_->free.end(), variable, detail::byId);
+}
+
+Spine spineOf(Expr e) {
+  std::vector<Expr> arguments;
+  while (e.is(Expr::Form::apply)) {
+    arguments.push_back(e.argument());
+    e = e.function();
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  return {e, std::move(arguments)};
+}
+
+Expr applyAll(Expr head, const std::vector<Expr>& arguments) {
+  for (const Expr a : arguments) head = Expr::apply(head, a);
+  return head;
+}
+
+namespace {
+
+class Substitution {
+ public:
+  explicit Substitution(const std::unordered_map<Expr, Expr>& replacements) : replacements_(replacements) {}
+
+  Expr operator()(Expr e) {
+    const auto& free = e.freeVariables();
+    if (std::none_of(free.begin(), free.end(), [&](Expr v) { return replacements_.count(v) > 0; })) return e;
+    if (auto done = memo_.find(e); done != memo_.end()) return done->second;
+    const Expr result = rebuild(e);
+    memo_.emplace(e, result);
+    return result;
+  }
+
+ private:
+  Expr rebuild(Expr e) {
+    switch (e.form()) {
+      case Expr::Form::variable: return replacements_.at(e);
+      case Expr::Form::apply: {
+        const Expr f = (*this)(e.function());
+        return Expr::apply(f, (*this)(e.argument()));
+      }
+      case Expr::Form::lambda: {
+        Expr parameter = e.parameter();
+        Expr body = e.body();
+        if (captures(parameter)) {
+          const Expr renamed = Expr::variable(parameter.name(), parameter.type());
+          body = substitute(body, parameter, renamed);
+          parameter = renamed;
+        }
+        return Expr::lambda(parameter, (*this)(body));
+      }
+      default: return e;
+    }
+  }
+
+  bool captures(Expr parameter) const {
+    return std::any_of(replacements_.begin(), replacements_.end(),
+                       [&](const auto& r) { return r.second.hasFree(parameter); });
+  }
+
+  const std::unordered_map<Expr, Expr>& replacements_;
+  std::unordered_map<Expr, Expr> memo_;
+};
+
+class TypeMapping {
+ public:
+  TypeMapping(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable)
+      : onNat_(onNat), onVariable_(onVariable) {}
+
+  Expr operator()(Expr e) {
+    if (auto done = memo_.find(e); done != memo_.end()) return done->second;
+    const Expr result = rebuild(e);
+    memo_.emplace(e, result);
+    return result;
+  }
+
+ private:
+  Type map(Type t) { return t.substitute(onNat_, onVariable_); }
+
+  Expr rebuild(Expr e) {
+    switch (e.form()) {
+      case Expr::Form::variable: {
+        const Type t = map(e.type());
+        return t == e.type() ? e : Expr::variable(e.name(), t);
+      }
+      case Expr::Form::lambda: {
+        const Expr parameter = (*this)(e.parameter());
+        return Expr::lambda(parameter, (*this)(e.body()));
+      }
+      case Expr::Form::apply: {
+        const Expr f = (*this)(e.function());
+        return Expr::apply(f, (*this)(e.argument()));
+      }
+      case Expr::Form::literal: return e;
+      case Expr::Form::natLiteral: return Expr::nat(onNat_(e.natValue()));
+      case Expr::Form::primitive: {
+        std::vector<Nat> nats;
+        for (const Nat n : e.nats()) nats.push_back(onNat_(n));
+        return Expr::primitive(e.prim(), std::move(nats), map(e.type()), e.node()->detail);
+      }
+    }
+    throw InternalError("unknown form of term");
+  }
+
+  const std::function<Nat(Nat)>& onNat_;
+  const std::function<Type(Type)>& onVariable_;
+  std::unordered_map<Expr, Expr> memo_;
+};
+
+class EtaLong {
+ public:
+  Expr operator()(Expr e) {
+    if (auto done = memo_.find(e); done != memo_.end()) return done->second;
+    const Expr result = rebuild(e);
+    memo_.emplace(e, result);
+    return result;
+  }
+
+ private:
+  Expr rebuild(Expr e) {
+    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
+    if (!e.is(Expr::Form::apply)) return e;
+    Spine spine = spineOf(e);
+    if (spine.head.is(Expr::Form::lambda)) {
+      Expr reduced = substitute(spine.head.body(), spine.head.parameter(), spine.arguments[0]);
+      for (std::size_t i = 1; i < spine.arguments.size(); i++) reduced = Expr::apply(reduced, spine.arguments[i]);
+      return (*this)(reduced);
+    }
+    for (Expr& a : spine.arguments) a = a.type().is(Type::Kind::function) ? expand(a) : (*this)(a);
+    return applyAll(spine.head, spine.arguments);
+  }
+
+  Expr expand(Expr f) {
+    if (f.is(Expr::Form::lambda)) return (*this)(f);
+    const Expr x = Expr::variable("x", f.type().parameter());
+    return Expr::lambda(x, (*this)(Expr::apply(f, x)));
+  }
+
+  std::unordered_map<Expr, Expr> memo_;
+};
+
+}  // namespace
+
+Expr substitute(Expr e, Expr variable, Expr replacement) {
+  return substitute(e, std::unordered_map<Expr, Expr>{{variable, replacement}});
+}
+
+Expr substitute(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Substitution(replacements)(e); }
+
+Expr substitute(Expr e, const std::map<NatVar, Nat>& sizes) {
+  return mapTypes(e, [&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; });
+}
+
+Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable) {
+  return TypeMapping(onNat, onTypeVariable)(e);
+}
+
+Expr etaLong(Expr e) { return EtaLong()(e); }
+
+std::string SizeCondition::str() const {
+  switch (kind) {
+    case Kind::divides: return fmt::format("{} | {}", left.str(), right.str());
+    case Kind::lessEqual: return fmt::format("{} <= {}", left.str(), right.str());
+    case Kind::equal: return fmt::format("{} = {}", left.str(), right.str());
+  }
+  return {};
+}
+
+std::vector<Divides> Program::facts() const {
+  std::vector<Divides> out;
+  for (const SizeCondition& c : conditions)
+    if (c.kind == SizeCondition::Kind::divides) out.push_back({c.left, c.right});
+  return out;
+}
+
+Truth holds(const SizeCondition& condition) {
+  switch (condition.kind) {
+    case SizeCondition::Kind::divides: return divides(condition.left, condition.right);
+    case SizeCondition::Kind::lessEqual: return lessEqual(condition.left, condition.right);
+    case SizeCondition::Kind::equal: return equal(condition.left, condition.right);
+  }
+  return Truth::unknown;
+}
+
+Program specialise(const Program& program, const std::map<NatVar, Nat>& sizes) {
+  if (sizes.empty()) return program;
+  Program out;
+  out.name = program.name;
+  const auto keep = [&](const std::vector<NatVar>& from, std::vector<NatVar>& to) {
+    for (const NatVar v : from)
+      if (!sizes.count(v)) to.push_back(v);
+  };
+  keep(program.sizes, out.sizes);
+  keep(program.tunables, out.tunables);
+
+  std::vector<Diagnostic> errors;
+  for (const SizeCondition& c : program.conditions) {
+    const SizeCondition now{c.kind, c.left.substitute(sizes), c.right.substitute(sizes), c.origin};
+    const Truth truth = holds(now);
+    if (truth == Truth::refuted)
+      errors.push_back({Severity::error,
+                        {},
+                        fmt::format("{} does not hold at the given sizes: {}", c.str(), now.str()),
+                        "it is required by " + c.origin,
+                        {}});
+    else if (truth == Truth::unknown)
+      out.conditions.push_back(now);
+  }
+  if (!errors.empty()) throw UserError(ExitStatus::program, std::move(errors));
+
+  // One substitution over a lambda of all parameters keeps variables and their uses together.
+  Expr closed = program.body;
+  for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
+  closed = substitute(closed, sizes);
+  for (std::size_t i = 0; i < program.parameters.size(); i++) {
+    out.parameters.push_back(closed.parameter());
+    closed = closed.body();
+  }
+  out.body = closed;
+  return out;
+}
+
+}  // namespace lift

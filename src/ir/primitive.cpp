@@ -1,0 +1,123 @@
+#include "lift/primitive.hpp"
+
+#include <array>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift {
+namespace {
+
+constexpr auto F = Dialect::functional;
+constexpr auto O = Dialect::opencl;
+constexpr auto S = Dialect::scalar;
+
+// In the order of the enumeration; info() checks that once.
+constexpr std::array<PrimInfo, primCount> table{{
+    {Prim::map, "map", "map(f: t -> u, in: [n]t): [n]u", F, "applies f to every element"},
+    {Prim::reduce, "reduce", "reduce(init: u, f: (u, t) -> u, in: [n]t): u", F,
+     "folds from the left: f((f((init, x0)), x1)) …"},
+    {Prim::scan, "scan", "scan(init: u, f: (u, t) -> u, in: [n]t): [n]u", F,
+     "inclusive prefix fold: out[0] = f((init, x0)), out[i] = f((out[i-1], xi))"},
+    {Prim::scanExclusive, "scanExclusive", "scanExclusive(init: u, f: (u, t) -> u, in: [n]t): [n]u", F,
+     "exclusive prefix fold: out[0] = init, out[i] = f((out[i-1], x(i-1)))"},
+    {Prim::iterate, "iterate", "iterate(count: nat, f: t -> t, in: t): t", F,
+     "applies f count times; an f that changes sizes is allowed when count is a constant"},
+    {Prim::let, "let", "let(f: t -> u, in: t): u", F, "computes in once and binds it: let x = in in f(x)"},
+    {Prim::id, "id", "id(in: t): t", F, "the value itself; under a mapping, a copy"},
+    {Prim::generate, "generate", "generate(count: nat, f: i32 -> t): [count]t", F, "f(0), f(1), … f(count - 1)"},
+    {Prim::vectorize, "vectorize", "vectorize(width: nat, f: t -> u, in: <width>t): <width>u", F,
+     "a function of scalars (or of a tuple of scalars) lane by lane on vectors"},
+    {Prim::zip, "zip", "zip(a: [n]t, b: [n]u): [n](t, u)", F, "array of tuples from two or more arrays of one length"},
+    {Prim::unzip, "unzip", "unzip(in: [n](t, u)): ([n]t, [n]u)", F, "tuple of arrays from an array of tuples"},
+    {Prim::tuple, "tuple", "tuple(a: t, b: u): (t, u)", F, "a tuple of two or more values, written (a, b)"},
+    {Prim::get, "get", "get(component: nat, in: (t, u)): t", F, "a component of a tuple, written in.component"},
+    {Prim::split, "split", "split(size: nat, in: [n]t): [n / size][size]t where size | n", F,
+     "consecutive chunks of size elements"},
+    {Prim::join, "join", "join(in: [n][m]t): [n * m]t", F, "concatenates the rows"},
+    {Prim::slide, "slide",
+     "slide(size: nat, step: nat, in: [n]t): [(n - size + step) / step][size]t where size <= n", F,
+     "windows of size elements, one every step; a trailing partial window is dropped"},
+    {Prim::slideStrict, "slideStrict",
+     "slideStrict(size: nat, step: nat, in: [n]t): [(n - size) / step + 1][size]t where size <= n, step | n - size", F,
+     "slide whose windows must cover the input exactly"},
+    {Prim::pad, "pad", "pad(left: nat, right: nat, value: t, in: [n]t): [left + n + right]t", F,
+     "a constant value on both sides; negative amounts crop"},
+    {Prim::padClamp, "padClamp", "padClamp(left: nat, right: nat, in: [n]t): [left + n + right]t", F,
+     "repeats the edge elements; negative amounts crop"},
+    {Prim::padMirror, "padMirror", "padMirror(left: nat, right: nat, in: [n]t): [left + n + right]t", F,
+     "mirrors at the edges, edge included: … x1 x0 | x0 x1 …; negative amounts crop"},
+    {Prim::padWrap, "padWrap", "padWrap(left: nat, right: nat, in: [n]t): [left + n + right]t", F,
+     "continues periodically; negative amounts crop"},
+    {Prim::transpose, "transpose", "transpose(in: [n][m]t): [m][n]t", F, "exchanges the two outer dimensions"},
+    {Prim::reorder, "reorder", "reorder(by: index, in: [n]t): [n]t", F,
+     "permutes: out[i] = in[f(i)] for a named index function f"},
+    {Prim::concat, "concat", "concat(a: [n]t, b: [m]t): [n + m]t", F, "a followed by b"},
+    {Prim::take, "take", "take(count: nat, in: [n]t): [count]t where count <= n", F, "the first count elements"},
+    {Prim::drop, "drop", "drop(count: nat, in: [n]t): [n - count]t where count <= n", F, "all but the first count"},
+    {Prim::at, "at", "at(index: i32, in: [n]t): t", F, "the element at a computed index, written in[index]"},
+    {Prim::asVector, "asVector", "asVector(width: nat, in: [n]t): [n / width]<width>t where width | n", F,
+     "vectors of width consecutive scalars"},
+    {Prim::asScalar, "asScalar", "asScalar(in: [n]<w>t): [n * w]t", F, "the scalars of the vectors in order"},
+    {Prim::op, "op", "add(a: t, b: t): t", S, "a scalar operation of the operations table, lane by lane on vectors"},
+    {Prim::convert, "convert", "f32(in: t): f32", S, "conversion to the named scalar type"},
+    {Prim::splat, "splat", "splat(width: nat, in: t): <width>t", S, "one scalar in every lane"},
+    {Prim::dot, "dot", "dot(a: <w>t, b: <w>t): t", S, "sum of the products of the lanes, from the left"},
+    {Prim::mapGlb, "mapGlb", "mapGlb(dim: nat, f: t -> u, in: [n]t): [n]u", O,
+     "map over all work-items of dimension dim"},
+    {Prim::mapWrg, "mapWrg", "mapWrg(dim: nat, f: t -> u, in: [n]t): [n]u", O, "map over work-groups of dimension dim"},
+    {Prim::mapLcl, "mapLcl", "mapLcl(dim: nat, f: t -> u, in: [n]t): [n]u", O,
+     "map over the work-items of a group in dimension dim"},
+    {Prim::mapSeq, "mapSeq", "mapSeq(f: t -> u, in: [n]t): [n]u", O, "map in a sequential loop"},
+    {Prim::mapSeqUnroll, "mapSeqUnroll", "mapSeqUnroll(factor: nat, f: t -> u, in: [n]t): [n]u", O,
+     "mapSeq unrolled by factor; 0 unrolls completely"},
+    {Prim::reduceSeq, "reduceSeq", "reduceSeq(init: u, f: (u, t) -> u, in: [n]t): u", O,
+     "reduce in a sequential loop with the accumulator in private memory"},
+    {Prim::reduceSeqUnroll, "reduceSeqUnroll",
+     "reduceSeqUnroll(factor: nat, init: u, f: (u, t) -> u, in: [n]t): u", O,
+     "reduceSeq unrolled by factor; 0 unrolls completely"},
+    {Prim::scanSeq, "scanSeq", "scanSeq(init: u, f: (u, t) -> u, in: [n]t): [n]u", O, "scan in a sequential loop"},
+    {Prim::scanExclusiveSeq, "scanExclusiveSeq", "scanExclusiveSeq(init: u, f: (u, t) -> u, in: [n]t): [n]u", O,
+     "scanExclusive in a sequential loop"},
+    {Prim::toGlobal, "toGlobal", "toGlobal(in: t): t", O,
+     "the value is stored in global memory; outside of every map it starts a new kernel"},
+    {Prim::toLocal, "toLocal", "toLocal(in: t): t", O, "the value is stored in the work-group's local memory"},
+    {Prim::toPrivate, "toPrivate", "toPrivate(in: t): t", O, "the value is stored in private memory (registers)"},
+}};
+
+constexpr std::array<IndexFnInfo, indexFnCount> indexFns{{
+    {IndexFn::reverse, "reverse", 0, "i -> n - 1 - i", "last element first"},
+    {IndexFn::stride, "stride", 1, "i -> i / (n / s) + s * (i % (n / s))",
+     "every s-th element first, so that neighbouring chunks of n / s elements interleave; s divides n"},
+    {IndexFn::unstride, "unstride", 1, "i -> i / s + (n / s) * (i % s)", "the inverse of stride(s); s divides n"},
+    {IndexFn::shift, "shift", 1, "i -> (i + k) % n", "rotates left by k"},
+    {IndexFn::transpose, "transpose", 2, "i -> (i % r) * c + i / r",
+     "a flat row-major r by c array read column by column; r * c = n"},
+}};
+
+}  // namespace
+
+const PrimInfo& info(Prim prim) {
+  const PrimInfo& row = table[static_cast<std::size_t>(prim)];
+  ensure(row.prim == prim, "the primitives table is out of order");
+  return row;
+}
+
+std::optional<Prim> primNamed(std::string_view name) {
+  for (const PrimInfo& row : table)
+    if (row.name == name && row.prim != Prim::op && row.prim != Prim::convert) return row.prim;
+  return std::nullopt;
+}
+
+const IndexFnInfo& info(IndexFn fn) {
+  const IndexFnInfo& row = indexFns[static_cast<std::size_t>(fn)];
+  ensure(row.fn == fn, "the table of index functions is out of order");
+  return row;
+}
+
+std::optional<IndexFn> indexFnNamed(std::string_view name) {
+  for (const IndexFnInfo& row : indexFns)
+    if (row.name == name) return row.fn;
+  return std::nullopt;
+}
+
+}  // namespace lift

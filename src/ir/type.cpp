@@ -1,0 +1,205 @@
+#include "lift/type.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "interner.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift {
+namespace detail {
+
+struct TypeNode {
+  Type::Kind kind;
+  Scalar scalar = Scalar::f32;  // scalar
+  Nat length;                   // vector, array
+  std::vector<Type> parts;      // vector, array: element; tuple: components; function: parameter, result
+  std::uint64_t variable = 0;   // variable
+  std::string name;             // variable, for printing only
+  bool metas = false;
+  std::size_t hash = 0;
+};
+
+bool same(const TypeNode& a, const TypeNode& b) {
+  return a.kind == b.kind && a.scalar == b.scalar && a.length == b.length && a.parts == b.parts &&
+         a.variable == b.variable;
+}
+
+namespace {
+
+bool hasMetaVariable(Nat n) {
+  if (n.constant()) return false;
+  for (const NatVar v : n.variables())
+    if (v.role() == NatVar::Role::meta) return true;
+  return false;
+}
+
+const TypeNode* intern(TypeNode node) {
+  static auto& interner = *new Interner<TypeNode>;
+  std::size_t h = static_cast<std::size_t>(node.kind) * 31 + static_cast<std::size_t>(node.scalar);
+  h = combine(h, node.length.hash());
+  h = combine(h, node.variable);
+  node.metas = node.kind == Type::Kind::variable || hasMetaVariable(node.length);
+  for (const Type t : node.parts) {
+    h = combine(h, std::hash<Type>()(t));
+    node.metas = node.metas || t.hasMetas();
+  }
+  node.hash = h;
+  return interner.intern(std::move(node));
+}
+
+}  // namespace
+}  // namespace detail
+
+using detail::TypeNode;
+
+Type Type::scalar(Scalar s) {
+  TypeNode n{Kind::scalar, s, {}, {}, 0, {}, false, 0};
+  return Type(detail::intern(std::move(n)));
+}
+Type Type::vector(Nat width, Type element) {
+  return Type(detail::intern({Kind::vector, Scalar::f32, width, {element}, 0, {}, false, 0}));
+}
+Type Type::array(Nat length, Type element) {
+  return Type(detail::intern({Kind::array, Scalar::f32, length, {element}, 0, {}, false, 0}));
+}
+Type Type::tuple(std::vector<Type> components) {
+  return Type(detail::intern({Kind::tuple, Scalar::f32, {}, std::move(components), 0, {}, false, 0}));
+}
+Type Type::function(Type parameter, Type result) {
+  return Type(detail::intern({Kind::function, Scalar::f32, {}, {parameter, result}, 0, {}, false, 0}));
+}
+Type Type::variable(std::uint64_t id, std::string name) {
+  return Type(detail::intern({Kind::variable, Scalar::f32, {}, {}, id, std::move(name), true, 0}));
+}
+Type Type::freshVariable(std::string name) {
+  static std::atomic<std::uint64_t> next{1};
+  return variable(next++, std::move(name));
+}
+
+Type::Kind Type::kind() const { return node_->kind; }
+Scalar Type::scalar() const {
+  ensure(isScalar(), "scalar() of a type that is not scalar");
+  return node_->scalar;
+}
+Nat Type::length() const {
+  ensure(is(Kind::array) || is(Kind::vector), "length() of a type that has none");
+  return node_->length;
+}
+Type Type::element() const {
+  ensure(is(Kind::array) || is(Kind::vector), "element() of a type that has none");
+  return node_->parts[0];
+}
+const std::vector<Type>& Type::components() const {
+  ensure(is(Kind::tuple), "components() of a type that is not a tuple");
+  return node_->parts;
+}
+Type Type::parameter() const {
+  ensure(is(Kind::function), "parameter() of a type that is not a function");
+  return node_->parts[0];
+}
+Type Type::result() const {
+  ensure(is(Kind::function), "result() of a type that is not a function");
+  return node_->parts[1];
+}
+std::uint64_t Type::variableId() const { return node_->variable; }
+bool Type::hasMetas() const { return node_->metas; }
+
+bool Type::isRegister() const {
+  switch (kind()) {
+    case Kind::scalar:
+    case Kind::vector: return true;
+    case Kind::tuple:
+      for (const Type t : components())
+        if (!t.isRegister()) return false;
+      return true;
+    default: return false;
+  }
+}
+
+Type Type::substitute(const std::map<NatVar, Nat>& sizes) const {
+  if (sizes.empty()) return *this;
+  return substitute([&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; });
+}
+
+Type Type::substitute(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable) const {
+  switch (kind()) {
+    case Kind::scalar: return *this;
+    case Kind::variable: return onVariable(*this);
+    case Kind::vector: return vector(onNat(length()), element().substitute(onNat, onVariable));
+    case Kind::array: return array(onNat(length()), element().substitute(onNat, onVariable));
+    case Kind::tuple: {
+      std::vector<Type> parts;
+      for (const Type t : components()) parts.push_back(t.substitute(onNat, onVariable));
+      return tuple(std::move(parts));
+    }
+    case Kind::function:
+      return function(parameter().substitute(onNat, onVariable), result().substitute(onNat, onVariable));
+  }
+  throw InternalError("unknown kind of type");
+}
+
+void Type::forEachNat(const std::function<void(Nat)>& visit) const {
+  if (is(Kind::array) || is(Kind::vector)) visit(length());
+  for (const Type t : node_->parts) t.forEachNat(visit);
+}
+
+std::string Type::str() const {
+  switch (kind()) {
+    case Kind::scalar: return std::string(info(node_->scalar).name);
+    case Kind::variable: return node_->name;
+    case Kind::vector:
+      if (element().isScalar() && length().constant())
+        return fmt::format("{}x{}", element().str(), *length().constant());
+      return fmt::format("<{}>{}", length().str(), element().str());
+    case Kind::array: {
+      const std::string inner = element().is(Kind::function) ? "(" + element().str() + ")" : element().str();
+      return fmt::format("[{}]{}", length().str(), inner);
+    }
+    case Kind::tuple: {
+      std::string s = "(";
+      for (std::size_t i = 0; i < components().size(); i++) s += (i ? ", " : "") + components()[i].str();
+      return s + ")";
+    }
+    case Kind::function: {
+      const std::string from = parameter().is(Kind::function) ? "(" + parameter().str() + ")" : parameter().str();
+      return from + " -> " + result().str();
+    }
+  }
+  throw InternalError("unknown kind of type");
+}
+
+Scalar scalarOf(Type type) { return type.isScalar() ? type.scalar() : type.element().scalar(); }
+
+std::vector<Nat> shapeOf(Type type) {
+  std::vector<Nat> shape;
+  for (; type.isArray(); type = type.element()) shape.push_back(type.length());
+  return shape;
+}
+
+Type baseOf(Type type) {
+  while (type.isArray()) type = type.element();
+  return type;
+}
+
+namespace {
+void collectLeaves(Type type, const std::string& path, std::vector<Nat> shape, std::vector<Leaf>& out) {
+  for (; type.isArray(); type = type.element()) shape.push_back(type.length());
+  if (type.is(Type::Kind::tuple)) {
+    for (std::size_t i = 0; i < type.components().size(); i++)
+      collectLeaves(type.components()[i], path + "." + std::to_string(i), shape, out);
+    return;
+  }
+  if (type.is(Type::Kind::vector)) shape.push_back(type.length());
+  out.push_back({path, scalarOf(type), std::move(shape)});
+}
+}  // namespace
+
+std::vector<Leaf> leavesOf(Type type) {
+  std::vector<Leaf> out;
+  collectLeaves(type, "", {}, out);
+  return out;
+}
+
+}  // namespace lift
