@@ -1,0 +1,105 @@
+#include "scheme.hpp"
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift::detail {
+
+const SynScheme& schemeOf(Prim prim) {
+  static std::array<std::unique_ptr<const SynScheme>, primCount> cache;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  auto& slot = cache[static_cast<std::size_t>(prim)];
+  if (!slot) {
+    const PrimInfo& row = info(prim);
+    slot = std::make_unique<SynScheme>(
+        parseScheme(*addSource("<scheme of " + std::string(row.name) + ">", std::string(row.scheme))));
+  }
+  return *slot;
+}
+
+Nat natOfSyntax(const Syn& syn, const std::function<Nat(const Syn&)>& leaf) {
+  if (const auto* integer = std::get_if<Syn::Integer>(&syn.node)) return integer->value;
+  if (const auto* size = std::get_if<Syn::Size>(&syn.node)) return size->value;
+  const auto* call = std::get_if<Syn::Call>(&syn.node);
+  if (!call) return leaf(syn);
+  const auto* name = std::get_if<Syn::Name>(&call->function->node);
+  const auto op = name ? opNamed(name->text) : std::nullopt;
+  if (!op) return leaf(syn);
+  std::vector<Nat> operands;
+  for (const auto& a : call->arguments) operands.push_back(natOfSyntax(*a.value, leaf));
+  if (operands.size() == 1 && *op == Op::neg) return -operands[0];
+  if (operands.size() == 2) switch (*op) {
+      case Op::add: return operands[0] + operands[1];
+      case Op::sub: return operands[0] - operands[1];
+      case Op::mul: return operands[0] * operands[1];
+      case Op::div: return floorDiv(operands[0], operands[1]);
+      case Op::mod: return mod(operands[0], operands[1]);
+      case Op::min: return min(operands[0], operands[1]);
+      case Op::max: return max(operands[0], operands[1]);
+      default: break;
+    }
+  return leaf(syn);
+}
+
+Instance::Instance(Prim prim, Solver& solver, const std::map<std::string, Nat>& given, Span origin)
+    : result(Type::scalar(Scalar::i32)), solver_(solver), origin_(origin) {
+  const SynScheme& scheme = schemeOf(prim);
+  names_.sizes = given;
+  for (const auto& p : scheme.parameters) {
+    if (std::holds_alternative<SynType::Nat>(p.type->node) || std::holds_alternative<SynType::Index>(p.type->node))
+      continue;
+    parameters.push_back(typeOf(*p.type));
+  }
+  result = typeOf(*scheme.result);
+  for (const auto& c : scheme.conditions) conditions.push_back({c.kind, natOf(*c.left), natOf(*c.right)});
+}
+
+Type Instance::functionType() const {
+  Type t = result;
+  for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) t = Type::function(*p, t);
+  return t;
+}
+
+Nat Instance::natOf(const Syn& size) {
+  return natOfSyntax(size, [this](const Syn& leaf) {
+    const auto* name = std::get_if<Syn::Name>(&leaf.node);
+    ensure(name != nullptr, "a scheme's size is built from names and operators");
+    auto found = names_.sizes.find(name->text);
+    if (found == names_.sizes.end())
+      found = names_.sizes.emplace(name->text, solver_.freshNat(name->text)).first;
+    return found->second;
+  });
+}
+
+Type Instance::typeOf(const SynType& type) {
+  if (const auto* t = std::get_if<SynType::ScalarName>(&type.node)) return Type::scalar(t->scalar);
+  if (const auto* t = std::get_if<SynType::Array>(&type.node)) {
+    const Nat length = natOf(*t->length);
+    return Type::array(length, typeOf(*t->element));
+  }
+  if (const auto* t = std::get_if<SynType::Vector>(&type.node)) {
+    const Type element = typeOf(*t->element);
+    solver_.require(element, TypeClass::scalar, origin_);
+    return Type::vector(natOf(*t->width), element);
+  }
+  if (const auto* t = std::get_if<SynType::Tuple>(&type.node)) {
+    std::vector<Type> parts;
+    for (const auto& c : t->components) parts.push_back(typeOf(*c));
+    return Type::tuple(std::move(parts));
+  }
+  if (const auto* t = std::get_if<SynType::Function>(&type.node)) {
+    const Type parameter = typeOf(*t->parameter);
+    return Type::function(parameter, typeOf(*t->result));
+  }
+  const auto* name = std::get_if<SynType::Name>(&type.node);
+  ensure(name != nullptr, "a scheme's type is built from types and names");
+  auto found = names_.types.find(name->text);
+  if (found == names_.types.end()) found = names_.types.emplace(name->text, solver_.freshType(name->text)).first;
+  return found->second;
+}
+
+}  // namespace lift::detail

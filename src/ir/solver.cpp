@@ -1,0 +1,172 @@
+#include "solver.hpp"
+
+#include "lift/diagnostic.hpp"
+
+namespace lift::detail {
+
+Nat Solver::freshNat(const std::string& name) { return NatVar::fresh(name, 0, std::nullopt, NatVar::Role::meta); }
+
+Type Solver::resolve(Type t) const {
+  while (t.is(Type::Kind::variable)) {
+    const auto found = types_.find(t.variableId());
+    if (found == types_.end()) break;
+    t = found->second;
+  }
+  return t;
+}
+
+Nat Solver::zonk(Nat n) const {
+  if (nats_.empty() || n.constant()) return n;
+  for (;;) {
+    std::map<NatVar, Nat> known;
+    for (const NatVar v : n.variables())
+      if (v.role() == NatVar::Role::meta)
+        if (const auto found = nats_.find(v); found != nats_.end()) known.insert(*found);
+    if (known.empty()) return n;
+    n = n.substitute(known);
+  }
+}
+
+Type Solver::zonk(Type t) const {
+  if (!t.hasMetas()) return t;
+  return t.substitute([&](Nat n) { return zonk(n); },
+                      [&](Type v) {
+                        const Type r = resolve(v);
+                        return r.is(Type::Kind::variable) ? r : zonk(r);
+                      });
+}
+
+bool Solver::occurs(Type variable, Type in) const {
+  in = resolve(in);
+  if (in == variable) return true;
+  switch (in.kind()) {
+    case Type::Kind::vector:
+    case Type::Kind::array: return occurs(variable, in.element());
+    case Type::Kind::function: return occurs(variable, in.parameter()) || occurs(variable, in.result());
+    case Type::Kind::tuple:
+      for (const Type c : in.components())
+        if (occurs(variable, c)) return true;
+      return false;
+    default: return false;
+  }
+}
+
+bool Solver::unify(Type a, Type b, Span origin) {
+  a = resolve(a);
+  b = resolve(b);
+  if (a == b) return true;
+  if (b.is(Type::Kind::variable) && !a.is(Type::Kind::variable)) std::swap(a, b);
+  if (a.is(Type::Kind::variable)) {
+    if (occurs(a, b)) return false;
+    types_.emplace(a.variableId(), b);
+    return true;
+  }
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case Type::Kind::vector:
+    case Type::Kind::array: {
+      const bool elements = unify(a.element(), b.element(), origin);
+      return unify(a.length(), b.length(), origin) && elements;
+    }
+    case Type::Kind::function:
+      return unify(a.parameter(), b.parameter(), origin) && unify(a.result(), b.result(), origin);
+    case Type::Kind::tuple: {
+      if (a.components().size() != b.components().size()) return false;
+      bool all = true;
+      for (std::size_t i = 0; i < a.components().size(); i++)
+        all = unify(a.components()[i], b.components()[i], origin) && all;
+      return all;
+    }
+    default: return false;
+  }
+}
+
+Truth Solver::attempt(Nat a, Nat b) {
+  a = zonk(a);
+  b = zonk(b);
+  if (a == b) return Truth::proved;
+  const Nat difference = a - b;
+  if (const auto c = difference.constant()) return *c == 0 ? Truth::proved : Truth::refuted;
+  bool open = false;
+  for (const NatVar v : difference.variables()) {
+    if (v.role() != NatVar::Role::meta) continue;
+    open = true;
+    const auto linear = difference.linearIn(v);
+    if (!linear) continue;
+    const auto coefficient = linear->coefficient.constant();
+    if (!coefficient || (*coefficient != 1 && *coefficient != -1)) continue;
+    nats_.emplace(v, *coefficient == 1 ? -linear->rest : linear->rest);
+    return Truth::proved;
+  }
+  return open ? Truth::unknown : equal(a, b);
+}
+
+bool Solver::unify(Nat a, Nat b, Span origin) {
+  switch (attempt(a, b)) {
+    case Truth::proved: return true;
+    case Truth::refuted: return false;
+    case Truth::unknown: equations_.push_back({a, b, origin}); return true;
+  }
+  return false;
+}
+
+std::vector<Solver::Equation> Solver::settle(const std::vector<Divides>& facts) {
+  for (bool progress = true; progress;) {
+    progress = false;
+    std::vector<Equation> open;
+    for (const Equation& e : equations_) {
+      if (attempt(e.left, e.right) == Truth::proved)
+        progress = true;
+      else
+        open.push_back(e);
+    }
+    equations_ = std::move(open);
+  }
+  std::vector<Equation> undecided;
+  for (const Equation& e : equations_) {
+    const Nat left = zonk(e.left), right = zonk(e.right);
+    if (equalUnder(facts, left, right) != Truth::proved) undecided.push_back({left, right, e.origin});
+  }
+  return undecided;
+}
+
+void Solver::applyDefaults() {
+  for (const auto& c : classes_) {
+    const Type t = resolve(c.type);
+    if (!t.is(Type::Kind::variable)) continue;
+    if (c.wanted == TypeClass::realLiteral) types_.emplace(t.variableId(), Type::scalar(Scalar::f32));
+  }
+  for (const auto& c : classes_) {
+    const Type t = resolve(c.type);
+    if (t.is(Type::Kind::variable) && c.wanted == TypeClass::integerLiteral)
+      types_.emplace(t.variableId(), Type::scalar(Scalar::i32));
+  }
+}
+
+std::vector<Solver::ClassError> Solver::checkClasses() const {
+  std::vector<ClassError> errors;
+  for (const auto& c : classes_) {
+    Type t = resolve(c.type);
+    if (t.is(Type::Kind::variable)) continue;  // reported as undetermined
+    if (t.is(Type::Kind::vector) && c.wanted != TypeClass::scalar) t = resolve(t.element());
+    if (t.is(Type::Kind::variable)) continue;
+    const auto fits = [&] {
+      if (!t.isScalar()) return false;
+      const Scalar s = t.scalar();
+      switch (c.wanted) {
+        case TypeClass::scalar:
+        case TypeClass::comparable: return true;
+        case TypeClass::numeric:
+        case TypeClass::integerLiteral: return s != Scalar::boolean;
+        case TypeClass::floating:
+        case TypeClass::realLiteral: return isFloat(s);
+        case TypeClass::integral: return isInteger(s);
+      }
+      return false;
+    };
+    if (!fits()) errors.push_back({zonk(c.type), c.wanted, c.origin});
+  }
+  return errors;
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,65 @@
+// Unification over types and sizes: the constraint store of inference.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lift/expr.hpp"
+#include "lift/source.hpp"
+
+namespace lift::detail {
+
+// What a type variable may stand for; checked (and defaulted) when everything else is known.
+enum class TypeClass { scalar, numeric, floating, integral, comparable, integerLiteral, realLiteral };
+
+class Solver {
+ public:
+  Nat freshNat(const std::string& name);
+  Type freshType(const std::string& name = "t") { return Type::freshVariable(name); }
+
+  // Follows solved variables at the root only / everywhere.
+  Type resolve(Type t) const;
+  Type zonk(Type t) const;
+  Nat zonk(Nat n) const;
+
+  // Makes both equal. Size equations that cannot be decided yet are kept, with `origin` for their error message.
+  // False: the types cannot be equal (nothing is undone; an error is being reported anyway).
+  bool unify(Type a, Type b, Span origin);
+  bool unify(Nat a, Nat b, Span origin);
+
+  void require(Type t, TypeClass c, Span origin) { classes_.push_back({t, c, origin}); }
+
+  struct Equation {
+    Nat left, right;
+    Span origin;
+  };
+  struct ClassError {
+    Type type;
+    TypeClass wanted;
+    Span origin;
+  };
+  // Retries kept equations; those still open after the last useful retry are returned. `facts` may prove some.
+  std::vector<Equation> settle(const std::vector<Divides>& facts);
+  // Gives literals whose type nothing determines their default type (i32, f32).
+  void applyDefaults();
+  std::vector<ClassError> checkClasses() const;
+
+ private:
+  bool occurs(Type variable, Type in) const;
+  // One attempt: solved (true), contradictory (false) or undecided.
+  Truth attempt(Nat a, Nat b);
+
+  std::unordered_map<std::uint64_t, Type> types_;
+  std::map<NatVar, Nat> nats_;
+  std::vector<Equation> equations_;
+  struct ClassConstraint {
+    Type type;
+    TypeClass wanted;
+    Span origin;
+  };
+  std::vector<ClassConstraint> classes_;
+};
+
+}  // namespace lift::detail
