@@ -1,0 +1,117 @@
+// Recursive-descent parser of expressions and types, the one syntax of programs, sizes, types and schemes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "lexer.hpp"
+#include "lift/syntax.hpp"
+
+namespace lift::syntax {
+
+// The first thing wrong in a stretch of text; thrown to whoever knows where parsing can go on. Without a message the
+// lexer has already reported it.
+struct SyntaxError {
+  Diagnostic diagnostic;
+};
+
+// Trees higher than this are refused, so that everybody may recurse over them.
+inline constexpr int highestTree = 2000;
+
+// Parsed pieces with what their parent needs: `height` bounds the tree, `span` includes parentheses around it.
+struct ParsedExpr {
+  SynPtr syn;
+  Span span;
+  int height = 0;
+};
+struct ParsedType {
+  SynTypePtr type;
+  int height = 0;
+};
+struct ParsedPattern {
+  SynPattern pattern;
+  int height = 0;
+};
+
+class Parser {
+ public:
+  // Characters that are no token go to `errors`.
+  Parser(const SourceFile& file, std::vector<Diagnostic>& errors);
+
+  ParsedExpr expression();
+  // An expression of operators that bind at least as tightly (ops.hpp); a size is one of `additive` operators.
+  ParsedExpr expressionAbove(int precedence);
+  ParsedExpr size();
+  // `nat` and `index` are types of parameters only.
+  enum class Sorts { typesOnly, natToo, natAndIndexToo };
+  ParsedType type(Sorts sorts = Sorts::typesOnly);
+  // The name of a definition, parameter or pattern; `what` says which in the diagnostic.
+  std::string binder(const std::string& what);
+  // name, name: type, …  up to and including the ')' that closes `open`.
+  std::vector<Definition::Parameter> parameters(const Token& open, Sorts sorts, bool typesRequired);
+
+  const Token& peek(std::size_t ahead = 0) const;
+  bool at(Tok kind) const { return peek().kind == kind; }
+  Token take();
+  bool accept(Tok kind);
+  // "expected ')' to close the call, found 'x'": `context` is " to close the call".
+  Token expect(Tok kind, const std::string& context = {}, const std::string& hint = {});
+  Token expectClosing(Tok kind, const Token& open, const std::string& what);
+  [[noreturn]] void fail(Span span, std::string message, std::string hint = {}, std::vector<Diagnostic> notes = {});
+  // `message` is followed by ", found …".
+  [[noreturn]] void failHere(const std::string& message, std::string hint = {}, std::vector<Diagnostic> notes = {});
+  // Fails at the token that cannot follow a complete expression or type.
+  [[noreturn]] void failBehind(const std::string& what);
+
+  Span spanOf(const Token& token) const { return {&file_, token.begin, token.end}; }
+  std::string_view text(const Token& token) const {
+    return std::string_view(file_.text).substr(token.begin, token.end - token.begin);
+  }
+  std::string describe(const Token& token) const;
+
+ private:
+  class Nesting;
+
+  ParsedExpr binary(int precedence);
+  ParsedExpr prefix();
+  ParsedExpr postfix();
+  ParsedExpr primary();
+  ParsedExpr letIn();
+  ParsedExpr fun();
+  ParsedExpr ifThenElse();
+  ParsedExpr parenthesised();
+  ParsedExpr call(ParsedExpr function);
+  ParsedExpr projection(ParsedExpr tuple);
+  ParsedExpr subscript(ParsedExpr array);
+  ParsedExpr number(Span sign);
+  ParsedExpr word(const Token& token);
+  bool atLetFunction() const;
+
+  ParsedPattern pattern();
+  ParsedPattern pattern(std::unordered_set<std::string>& bound);
+
+  ParsedType typePrefix();
+  ParsedType typeName();
+
+  ParsedExpr node(Span span, int heightBelow, decltype(Syn::node) form);
+  ParsedType typeNode(Span span, int heightBelow, decltype(SynType::node) form);
+  ParsedExpr operation(std::string_view name, Span span, std::vector<ParsedExpr> operands);
+  [[noreturn]] void failTooDeep(Span span);
+  int checkedHeight(Span span, int heightBelow);
+
+  const SourceFile& file_;
+  std::vector<Token> tokens_;
+  std::vector<std::uint32_t> closing_;  // of an opening bracket's token, the index of the closing one, else 0
+  std::size_t next_ = 0;
+  int depth_ = 0;
+};
+
+// At most this many diagnostics are shown for one text.
+inline constexpr std::size_t mostErrors = 20;
+
+// Throws the errors, in the order of the text, unless there are none.
+void throwErrors(std::vector<Diagnostic> errors);
+
+}  // namespace lift::syntax
