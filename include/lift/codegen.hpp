@@ -1,0 +1,60 @@
+// From programs to plans: mapping, kernel boundaries, lowering, passes, OpenCL C.
+//
+//   program --(map: only where the user mapped nothing)--> mapped program --outline--> one term per kernel
+//     --lower--> kernel tree --optimise--> kernel tree --print--> OpenCL C 1.2
+//
+// A program that contains OpenCL primitives is compiled as written. One that contains none is given the default
+// mapping first: outer maps over global dimensions, everything below sequential, and intermediates that would be
+// computed more than once in global memory, each by a kernel of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/expr.hpp"
+#include "lift/kernel.hpp"
+#include "lift/kernel_passes.hpp"
+
+namespace lift {
+
+struct CompileOptions {
+  // Work-group size per dimension; chosen from the program where not given.
+  std::array<std::optional<std::int64_t>, 3> local;
+  // Number of work-groups per dimension for mapWrg; as many as there is work where not given.
+  std::array<std::optional<std::int64_t>, 3> groups;
+  std::int64_t maxGroupSize = 256;  // work-items in a group, as the device allows or as is wanted
+  kernel::PassOptions passes;
+  // Called with the text of every stage: "parse" is the caller's; then "map", "outline", "lower", each pass, "print".
+  std::function<void(std::string_view stage, const std::string& text)> dump;
+};
+
+struct StageTime {
+  std::string stage;
+  double milliseconds = 0;
+};
+struct CompileReport {
+  std::vector<StageTime> times;  // in order of first occurrence
+  kernel::Notes notes;
+  double total() const;
+};
+
+// Whether the program says itself where its work runs.
+bool isMapped(const Program& program);
+
+// The default mapping (see above); a mapped program is returned unchanged.
+Program mapByDefault(const Program& program);
+
+// Rules that OpenCL imposes: mapLcl only inside mapWrg, one mapping per dimension, no work-group map inside a
+// work-item, no local memory outside of a group, … Throws UserError (status program) with all violations.
+void checkMapping(const Program& program);
+
+// The whole way. The plan's buffers are named as the parameters and "out", with the paths of leaves of tuples.
+// Throws UserError (status program) for what cannot be compiled, e.g. private memory of symbolic size.
+kernel::Plan compile(const Program& program, const CompileOptions& options = {}, CompileReport* report = nullptr);
+
+}  // namespace lift
