@@ -117,7 +117,8 @@ Nat floorDiv(Nat a, Nat b);  // constant zero divisor throws UserError
 Nat mod(Nat a, Nat b);
 Nat min(Nat a, Nat b);
 Nat max(Nat a, Nat b);
-Nat ceilDiv(Nat a, Nat b);                           // floorDiv(a + b - 1, b)
+Nat ceilDiv(Nat a, Nat b);                  // floorDiv(a + b - 1, b)
+Nat sum(const std::vector<Nat>& terms);     // in one step: adding one by one makes a node of every partial sum
 inline Nat operator/(Nat a, Nat b) { return floorDiv(a, b); }
 inline Nat operator%(Nat a, Nat b) { return mod(a, b); }
 

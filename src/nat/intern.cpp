@@ -1,0 +1,386 @@
+// The table of nodes, ranges of values and the structural order.
+#include <array>
+#include <bit>
+#include <memory>
+#include <mutex>
+
+#include "lift/diagnostic.hpp"
+#include "polynomial.hpp"
+
+namespace lift::detail {
+
+void throwOverflow() { throw UserError(ExitStatus::program, "size exceeds 64 bits"); }
+
+// ------------------------------------------------------------------------------------------------------------ ranges
+
+namespace {
+
+bool infinite(std::int64_t a) { return a == Range::minusInfinity || a == Range::plusInfinity; }
+
+std::int64_t saturate(__int128 value) {
+  if (value <= Range::minusInfinity) return Range::minusInfinity;
+  if (value >= Range::plusInfinity) return Range::plusInfinity;
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t multiplyBounds(std::int64_t a, std::int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  if (infinite(a) || infinite(b)) return (a < 0) == (b < 0) ? Range::plusInfinity : Range::minusInfinity;
+  return saturate(static_cast<__int128>(a) * b);
+}
+
+// The bound of a quotient; `b` is positive and may be infinite.
+std::int64_t divideBounds(std::int64_t a, std::int64_t b) {
+  if (infinite(a)) return a;
+  if (b == Range::plusInfinity) return a < 0 ? -1 : 0;
+  return floorQuotient(a, b);
+}
+
+}  // namespace
+
+Range operator+(Range a, Range b) {
+  Range sum;
+  if (a.lower != Range::minusInfinity && b.lower != Range::minusInfinity)
+    sum.lower = saturate(static_cast<__int128>(a.lower) + b.lower);
+  if (a.upper != Range::plusInfinity && b.upper != Range::plusInfinity)
+    sum.upper = saturate(static_cast<__int128>(a.upper) + b.upper);
+  // A bound beyond the type on the wrong side is no bound.
+  if (sum.lower == Range::plusInfinity) sum.lower = Range::plusInfinity - 1;
+  if (sum.upper == Range::minusInfinity) sum.upper = Range::minusInfinity + 1;
+  return sum;
+}
+
+Range operator*(Range a, Range b) {
+  const std::array corners{multiplyBounds(a.lower, b.lower), multiplyBounds(a.lower, b.upper),
+                           multiplyBounds(a.upper, b.lower), multiplyBounds(a.upper, b.upper)};
+  Range product{*std::min_element(corners.begin(), corners.end()), *std::max_element(corners.begin(), corners.end())};
+  if (product.lower == Range::plusInfinity) product.lower = Range::plusInfinity - 1;
+  if (product.upper == Range::minusInfinity) product.upper = Range::minusInfinity + 1;
+  return product;
+}
+
+Range rangeOfFloorDiv(Range a, Range b) {
+  if (b.upper <= -1) {  // a / b == -a / -b
+    a = a * Range{-1, -1};
+    b = b * Range{-1, -1};
+  }
+  if (b.lower < 1) return {};
+  return {divideBounds(a.lower, a.lower >= 0 ? b.upper : b.lower),
+          divideBounds(a.upper, a.upper >= 0 ? b.lower : b.upper)};
+}
+
+Range rangeOfMod(Range a, Range b) {
+  Range result;
+  if (b.lower != Range::minusInfinity) result.lower = std::min<std::int64_t>(b.lower + 1, 0);
+  if (b.upper != Range::plusInfinity) result.upper = std::max<std::int64_t>(b.upper - 1, 0);
+  if (b.lower >= 1 && a.lower >= 0) result.upper = std::min(result.upper, a.upper);
+  return result;
+}
+
+// ------------------------------------------------------------------------------------------------------------- table
+
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+  hash *= 0xff51afd7ed558ccdu;
+  return hash ^ (hash >> 32);
+}
+
+// What distinguishes a node.
+struct Key {
+  NatNode::Kind kind;
+  std::int64_t value = 0;
+  const NatVarData* variable = nullptr;
+  Node left = nullptr;
+  Node right = nullptr;
+  std::span<const NatTerm> terms = {};
+  std::span<const Node> factors = {};
+
+  std::uint64_t hash() const {
+    std::uint64_t hash = mix(static_cast<std::uint64_t>(kind), static_cast<std::uint64_t>(value));
+    if (variable) hash = mix(hash, variable->id);
+    if (left) hash = mix(mix(hash, left->hash), right->hash);
+    for (const NatTerm& term : terms)
+      hash = mix(mix(hash, static_cast<std::uint64_t>(term.coefficient)), term.monomial->hash);
+    for (Node factor : factors) hash = mix(hash, factor->hash);
+    return hash;
+  }
+
+  bool matches(const NatNode& node) const {
+    if (node.kind != kind) return false;
+    switch (kind) {
+      case NatNode::Kind::constant:
+        return node.constantValue() == value;
+      case NatNode::Kind::variable:
+        return node.variableData == variable;
+      case NatNode::Kind::sum:
+      case NatNode::Kind::product:
+        if (!factors.empty()) return std::ranges::equal(node.factors(), factors);
+        return node.factorCount == 0 && std::ranges::equal(node.terms(), terms, [](NatTerm a, NatTerm b) {
+                 return a.coefficient == b.coefficient && a.monomial == b.monomial;
+               });
+      default:
+        return node.left == left && node.right == right;
+    }
+  }
+};
+
+// Memory that is never given back, in large pieces.
+class Arena {
+ public:
+  template <class T>
+  T* allocate(std::size_t count) {
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    const std::size_t bytes = (count * sizeof(T) + alignment - 1) / alignment * alignment;
+    if (bytes > pieceSize) return static_cast<T*>(newPiece(bytes));
+    if (free_ < bytes) {
+      next_ = static_cast<std::byte*>(newPiece(pieceSize));
+      free_ = pieceSize;
+    }
+    std::byte* result = next_;
+    next_ += bytes;
+    free_ -= bytes;
+    return reinterpret_cast<T*>(result);
+  }
+
+  template <class T>
+  const T* copy(std::span<const T> values) {
+    T* result = allocate<T>(values.size());
+    std::copy(values.begin(), values.end(), result);
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t alignment = alignof(std::max_align_t);
+  static constexpr std::size_t pieceSize = std::size_t{1} << 16;
+
+  void* newPiece(std::size_t bytes) {
+    pieces_.push_back(std::make_unique<std::byte[]>(bytes));
+    return pieces_.back().get();
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> pieces_;
+  std::byte* next_ = nullptr;
+  std::size_t free_ = 0;
+};
+
+void describeMonomial(NatNode& node, std::span<const Node> factors) {
+  node.range = {1, 1};
+  for (Node factor : factors) {
+    node.range = node.range * factor->range;
+    node.height = std::max(node.height, factor->height);
+    node.latest = std::max(node.latest, factor->latest);
+    node.variableMask |= factor->variableMask;
+    node.hasFloorDiv |= factor->kind == NatNode::Kind::floorDiv;
+    node.hasMod |= factor->kind == NatNode::Kind::mod;
+  }
+}
+
+void describeTerms(NatNode& node) {
+  node.range = rangeOf(node.terms());
+  for (const NatTerm& term : node.terms()) {
+    node.height = std::max(node.height, term.monomial->height);
+    node.latest = std::max(node.latest, term.monomial->latest);
+    node.variableMask |= term.monomial->variableMask;
+    node.hasFloorDiv |= term.monomial->hasFloorDiv;
+    node.hasMod |= term.monomial->hasMod;
+  }
+}
+
+Range rangeOfOperation(const NatNode& node) {
+  const Range a = node.left->range;
+  const Range b = node.right->range;
+  switch (node.kind) {
+    case NatNode::Kind::floorDiv:
+      return rangeOfFloorDiv(a, b);
+    case NatNode::Kind::mod:
+      return rangeOfMod(a, b);
+    case NatNode::Kind::min:
+      return {std::min(a.lower, b.lower), std::min(a.upper, b.upper)};
+    default:
+      return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
+  }
+}
+
+// One of several independently locked parts of the table; the hash chooses the part.
+class Shard {
+ public:
+  Node find(const Key& key, std::uint64_t hash) {
+    const std::lock_guard lock(mutex_);
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    std::size_t slot = hash & (slots_.size() - 1);
+    for (; slots_[slot]; slot = (slot + 1) & (slots_.size() - 1))
+      if (slots_[slot]->hash == hash && key.matches(*slots_[slot])) return slots_[slot];
+    ++count_;
+    return slots_[slot] = make(key, hash);
+  }
+
+ private:
+  void grow() {
+    std::vector<Node> old(std::max<std::size_t>(1024, 2 * slots_.size()));
+    old.swap(slots_);
+    for (Node node : old) {
+      if (!node) continue;
+      std::size_t slot = node->hash & (slots_.size() - 1);
+      while (slots_[slot]) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = node;
+    }
+  }
+
+  Node make(const Key& key, std::uint64_t hash) {
+    NatNode* node = new (arena_.allocate<NatNode>(1)) NatNode;
+    node->kind = key.kind;
+    node->hash = hash;
+    node->termData = &node->ownTerm;
+    node->termCount = 1;
+    node->ownTerm.monomial = node;
+    switch (key.kind) {
+      case NatNode::Kind::constant:
+        node->ownTerm = {key.value, key.value == 1 ? node : one()};
+        node->termCount = key.value == 0 ? 0 : 1;
+        node->range = {key.value, key.value};
+        break;
+      case NatNode::Kind::sum:
+      case NatNode::Kind::product:
+        if (key.factors.empty()) {
+          node->termData = arena_.copy(key.terms);
+          node->termCount = static_cast<std::uint32_t>(key.terms.size());
+          describeTerms(*node);
+        } else {
+          node->factorData = arena_.copy(key.factors);
+          node->factorCount = static_cast<std::uint32_t>(key.factors.size());
+          describeMonomial(*node, key.factors);
+        }
+        break;
+      case NatNode::Kind::variable:
+        node->variableData = key.variable;
+        node->latest = key.variable->id + 1;
+        node->variableMask = std::uint64_t{1} << (key.variable->id % 64);
+        node->range.lower = key.variable->lower;
+        if (key.variable->upper) node->range.upper = key.variable->upper->node()->range.upper;
+        break;
+      default:
+        node->left = key.left;
+        node->right = key.right;
+        node->hasFloorDiv = key.kind == NatNode::Kind::floorDiv;
+        node->hasMod = key.kind == NatNode::Kind::mod;
+        node->height = 1 + std::max(key.left->height, key.right->height);
+        node->latest = std::max(key.left->latest, key.right->latest);
+        node->variableMask = key.left->variableMask | key.right->variableMask;
+        node->range = rangeOfOperation(*node);
+    }
+    if (node->kind == NatNode::Kind::variable || node->isOperation()) {
+      node->ownFactor = node;
+      node->factorData = &node->ownFactor;
+      node->factorCount = 1;
+    }
+    return node;
+  }
+
+  std::mutex mutex_;
+  std::vector<Node> slots_;
+  std::size_t count_ = 0;
+  Arena arena_;
+};
+
+Node intern(const Key& key) {
+  // Never destroyed: Nats of static storage duration may outlive any other static object.
+  static constexpr std::size_t shardBits = 4;
+  static auto& shards = *new std::array<Shard, std::size_t{1} << shardBits>;
+  const std::uint64_t hash = key.hash();
+  return shards[hash >> (64 - shardBits)].find(key, hash);
+}
+
+}  // namespace
+
+Node internConstant(std::int64_t value) {
+  // All constants refer to `one`, which must exist before a shard is locked to make another.
+  if (value != 1) one();
+  return intern({.kind = NatNode::Kind::constant, .value = value});
+}
+
+Node internVariable(const NatVarData* data) { return intern({.kind = NatNode::Kind::variable, .variable = data}); }
+
+Node internOperation(NatNode::Kind kind, Node left, Node right) {
+  return intern({.kind = kind, .left = left, .right = right});
+}
+
+Node internMonomial(std::span<const Node> factors) {
+  if (factors.empty()) return one();
+  if (factors.size() == 1) return factors[0];
+  return intern({.kind = NatNode::Kind::product, .factors = factors});
+}
+
+Node internTerms(std::span<const NatTerm> terms) {
+  if (terms.empty()) return internConstant(0);
+  if (terms.size() > 1) return intern({.kind = NatNode::Kind::sum, .terms = terms});
+  if (terms[0].monomial == one()) return internConstant(terms[0].coefficient);
+  if (terms[0].coefficient == 1) return terms[0].monomial;
+  return intern({.kind = NatNode::Kind::product, .terms = terms});
+}
+
+// ------------------------------------------------------------------------------------------------------------- order
+
+namespace {
+
+template <class T>
+int compareValues(const T& a, const T& b) {
+  return a < b ? -1 : b < a ? 1 : 0;
+}
+
+int compareVariables(const NatVarData& a, const NatVarData& b) {
+  if (a.namePrefix != b.namePrefix) return compareValues(a.namePrefix, b.namePrefix);
+  if (const int order = a.name.compare(b.name)) return order;
+  if (const int order = compareValues(a.role, b.role)) return order;
+  if (const int order = compareValues(a.lower, b.lower)) return order;
+  if (const int order = compareValues(a.upper.has_value(), b.upper.has_value())) return order;
+  if (a.upper)
+    if (const int order = compareNodes(a.upper->node(), b.upper->node())) return order;
+  return compareValues(a.id, b.id);
+}
+
+// Nodes are interned, so the first place where two of them differ decides: a comparison walks down one path and needs
+// no stack. Each step either returns the order or goes on with a pair of smaller nodes.
+struct Step {
+  int order;
+  Node a = nullptr;
+  Node b = nullptr;
+};
+
+Step stepAtoms(Node a, Node b) {
+  if (a->kind != b->kind) return {compareValues(a->kind, b->kind)};
+  if (a->kind == NatNode::Kind::variable) return {compareVariables(*a->variableData, *b->variableData)};
+  return a->left != b->left ? Step{0, a->left, b->left} : Step{0, a->right, b->right};
+}
+
+Step stepMonomials(Node a, Node b) {
+  if (a->factorCount != b->factorCount) return {a->factorCount > b->factorCount ? -1 : 1};
+  std::uint32_t i = 0;
+  while (a->factorData[i] == b->factorData[i]) ++i;
+  return stepAtoms(a->factorData[i], b->factorData[i]);
+}
+
+Step stepNodes(Node a, Node b) {
+  const std::uint32_t common = std::min(a->termCount, b->termCount);
+  for (std::uint32_t i = 0; i < common; ++i) {
+    const NatTerm& s = a->termData[i];
+    const NatTerm& t = b->termData[i];
+    if (s.monomial != t.monomial) return stepMonomials(s.monomial, t.monomial);
+    if (s.coefficient != t.coefficient) return {compareValues(s.coefficient, t.coefficient)};
+  }
+  return {compareValues(a->termCount, b->termCount)};
+}
+
+int finishComparison(Step step) {
+  while (step.a) step = stepNodes(step.a, step.b);
+  return step.order;
+}
+
+}  // namespace
+
+int compareNodes(Node a, Node b) { return a == b ? 0 : finishComparison(stepNodes(a, b)); }
+int compareMonomials(Node a, Node b) { return a == b ? 0 : finishComparison(stepMonomials(a, b)); }
+int compareAtoms(Node a, Node b) { return a == b ? 0 : finishComparison(stepAtoms(a, b)); }
+
+}  // namespace lift::detail
