@@ -188,7 +188,4 @@ std::string printOpenCL(const Kernel& kernel);
 // Throws UserError unless a binding of the symbolic sizes fits the `int` arguments and indices of the printed kernel.
 void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes);
 
-// The storage type of an element as OpenCL C spells it ("float", "half", bool as "uchar").
-std::string_view openclName(Scalar scalar);
-
 }  // namespace lift::kernel

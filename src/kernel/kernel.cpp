@@ -161,33 +161,4 @@ void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& size
   }
 }
 
-std::string_view openclName(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::boolean:
-    case Scalar::u8:
-      return "uchar";
-    case Scalar::i8:
-      return "char";
-    case Scalar::i16:
-      return "short";
-    case Scalar::u16:
-      return "ushort";
-    case Scalar::i32:
-      return "int";
-    case Scalar::u32:
-      return "uint";
-    case Scalar::i64:
-      return "long";
-    case Scalar::u64:
-      return "ulong";
-    case Scalar::f16:
-      return "half";
-    case Scalar::f32:
-      return "float";
-    case Scalar::f64:
-      return "double";
-  }
-  throw InternalError("unknown scalar type");
-}
-
 }  // namespace lift::kernel
