@@ -1,0 +1,307 @@
+// Devices: choosing one, loading plans onto it, running and timing them.
+//
+//   auto device = runtime::openDevice({.platform = {}, .device = "pocl"});
+//   auto program = device->load(plan);
+//   runtime::Execution e = program->run({{"x", x}, {"y", y}});   // e.outputs.at("z"), e.launches[0].milliseconds
+//   runtime::Timing t = program->measure({{"x", x}, {"y", y}}, {.repetitions = 20});   // t.median()
+//
+// A plan (kernel.hpp) says what to launch; its symbolic sizes are bound from the shapes of the inputs each time it is
+// run. Every device does the same checks in the same order: the plan is well formed, inputs fit, launches and buffers
+// fit the device. Then an OpenCL device compiles and launches, and the device "null" returns zeros, which is all one
+// needs to test what lies above. What is wrong with the data is a UserError of status `program`, what the device
+// cannot do one of status `device`; an error of OpenCL never leaves as anything else.
+//
+// Thread safety: the functions here and Device::load may be called from several threads at once (that is how a tuner
+// compiles in parallel); one Executable is used by one thread at a time. An Executable may outlive its Device. Two
+// Executables that run at the same time share the hardware, so measure alone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lift/kernel.hpp"
+#include "lift/nat.hpp"
+#include "lift/scalar.hpp"
+#include "lift/tensor.hpp"
+
+namespace lift::runtime {
+
+// --------------------------------------------------------------------------------------------------------- devices
+
+// What is known of a device; sizes in bytes. Pseudo devices (null, emulator) have no platform and index -1.
+struct DeviceInfo {
+  int platformIndex = -1;
+  int deviceIndex = -1;  // within the platform
+  std::string platform;
+  std::string platformVersion;
+  std::string name;
+  std::string vendor;
+  std::string driverVersion;
+  std::string deviceVersion;    // "OpenCL 3.0 …"
+  std::string languageVersion;  // "OpenCL C 1.2 …"
+  std::string type;             // "cpu", "gpu", "accelerator", "custom" or "pseudo"
+  int computeUnits = 0;
+  int clockMHz = 0;
+  std::uint64_t maxWorkGroupSize = 0;
+  std::array<std::uint64_t, 3> maxWorkItemSizes{};
+  std::uint64_t localMemory = 0;
+  bool localMemoryIsDedicated = false;  // false: it is ordinary memory, as on most processors
+  std::uint64_t globalMemory = 0;
+  std::uint64_t maxAllocation = 0;
+  std::uint64_t cacheBytes = 0;
+  int cacheLineBytes = 0;
+  int vectorWidthF32 = 1;  // native
+  bool fp16 = false;       // half arithmetic; storage as half always works
+  bool fp64 = false;
+  bool unifiedMemory = false;  // shares memory with the host
+  std::vector<std::string> extensions;
+
+  bool pseudo() const { return platformIndex < 0; }
+  bool hasExtension(const std::string& extension) const;
+  // An object with fixed keys in fixed order; `indent` as in nlohmann::json::dump.
+  std::string toJson(int indent = -1) const;
+};
+std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  // an array
+
+// All OpenCL devices of all platforms in the loader's order, then the pseudo devices. Empty of OpenCL devices when
+// there is no loader, platform or driver; does not throw.
+std::vector<DeviceInfo> listDevices();
+
+// A platform or device is named by index or by a part of its name or vendor, in any case. A device's index counts
+// among the devices of the platforms that match, so without a platform it counts all OpenCL devices. Pseudo devices
+// are named exactly ("null"), and then the platform does not matter.
+struct DeviceChoice {
+  std::optional<std::string> platform;
+  std::optional<std::string> device;
+
+  // Fills in what is not given from LIFTC_PLATFORM and LIFTC_DEVICE; empty strings count as not given.
+  DeviceChoice withEnvironment() const;
+};
+
+// Which of `devices` the choice names: the first match; the first OpenCL device for an empty choice.
+// Throws UserError (device) that lists what exists when nothing matches. Looks at nothing but its arguments.
+std::size_t chooseDevice(const std::vector<DeviceInfo>& devices, const DeviceChoice& choice);
+
+class Device;
+
+// chooseDevice over listDevices() and the environment, and opens it.
+std::unique_ptr<Device> openDevice(const DeviceChoice& choice = {});
+
+// Adds a pseudo device, named by info.name; replaces one of the same name. `open` must be callable from any thread.
+void registerDevice(DeviceInfo info, std::function<std::unique_ptr<Device>()> open);
+
+// -------------------------------------------------------------------------------------------------- running a plan
+
+struct LoadOptions {
+  // Added to "-cl-std=CL1.2". Nothing that changes results is on by default: ask for "-cl-fast-relaxed-math" here.
+  std::string buildOptions;
+  bool cache = true;  // use the cache of program binaries (below)
+};
+
+struct BuildReport {
+  double milliseconds = 0;  // building or loading all programs and creating the kernels
+  int programs = 0;         // programs of the plan; all kernels share one unless their names clash
+  int cacheHits = 0;        // of these, taken from the cache of binaries
+};
+
+// Bytes of device memory of one binding of the sizes.
+struct MemoryUse {
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  std::int64_t temporaries = 0;          // the workspace: temporaries whose lifetimes are disjoint share memory
+  std::int64_t temporariesUnshared = 0;  // what it would be without sharing
+  std::int64_t total() const { return inputs + outputs + temporaries; }
+};
+
+struct LaunchTime {
+  std::string kernel;
+  double milliseconds = 0;  // on the device, from its own clock; 0 for a launch that had no work-items
+};
+
+struct Execution {
+  std::map<std::string, Tensor> outputs;
+  std::vector<LaunchTime> preparation;  // one-time launches
+  std::vector<LaunchTime> launches;
+  double wallMilliseconds = 0;  // host clock, from the first launch until all are done; no transfers, no preparation
+  MemoryUse memory;
+  double milliseconds() const;             // sum over `launches`
+  double preparationMilliseconds() const;  // sum over `preparation`
+};
+
+struct MeasureOptions {
+  int repetitions = 10;
+  int warmup = 1;        // repetitions before these, which are not recorded
+  bool outputs = false;  // read the results of the last repetition back
+  // Gives up once a repetition (a warm-up too) takes longer on the device: what is slower is of no interest.
+  double stopAboveMilliseconds = std::numeric_limits<double>::infinity();
+};
+
+struct Repetition {
+  double milliseconds = 0;      // sum of the launches' device times
+  double wallMilliseconds = 0;  // host clock, from the first enqueue until all are done
+  std::vector<double> launches;
+};
+
+struct Timing {
+  std::vector<Repetition> repetitions;  // at least one
+  std::vector<LaunchTime> preparation;
+  std::map<std::string, Tensor> outputs;  // when asked for
+  MemoryUse memory;
+  bool stopped = false;  // a repetition exceeded the limit; it is the last one recorded
+
+  double median() const;  // of the repetitions' device times, in milliseconds
+  double minimum() const;
+  double wallMedian() const;
+  std::vector<double> launchMedians() const;
+};
+
+struct Binding;
+struct Layout;
+
+// A plan on a device. Buffers are kept from run to run while the sizes stay the same.
+class Executable {
+ public:
+  virtual ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  const kernel::Plan& plan() const { return plan_; }
+  const BuildReport& build() const { return build_; }
+
+  // Uploads the inputs, runs preparation and launches, reads the outputs back. Outputs are filled with 0xFF bytes
+  // (NaN) beforehand, so that an element that no kernel writes is seen.
+  Execution run(const std::map<std::string, Tensor>& inputs);
+
+  // Uploads once, prepares once, then runs the launches warmup + repetitions times, one repetition at a time.
+  Timing measure(const std::map<std::string, Tensor>& inputs, const MeasureOptions& options = {});
+
+ protected:
+  Executable(const DeviceInfo& info, const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes);
+
+  // What a device implements, called in this order with inputs, sizes and limits checked.
+  virtual void upload(const Binding& binding, const Layout& layout, const std::map<std::string, Tensor>& inputs) = 0;
+  // Runs the launches in order and waits for them; one device time in milliseconds for each.
+  virtual std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches) = 0;
+  virtual std::map<std::string, Tensor> download(const Binding& binding) = 0;
+
+  const DeviceInfo& deviceInfo() const { return info_; }
+  BuildReport build_;
+
+ private:
+  struct Started;
+  Started start(const std::map<std::string, Tensor>& inputs);
+
+  const DeviceInfo info_;
+  const kernel::Plan plan_;
+  const std::map<std::string, std::int64_t> sizes_;
+};
+
+class Device {
+ public:
+  virtual ~Device();
+  virtual const DeviceInfo& info() const = 0;
+
+  // Checks the plan, compiles its kernels. `sizes` binds symbolic sizes by name, those that inputs do not determine at
+  // least. A plan that is not well formed is an InternalError, one that the device cannot build a UserError (device)
+  // with the driver's log.
+  std::unique_ptr<Executable> load(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes = {},
+                                   const LoadOptions& options = {});
+
+ protected:
+  virtual std::unique_ptr<Executable> loadChecked(const kernel::Plan& plan,
+                                                  const std::map<std::string, std::int64_t>& sizes,
+                                                  const LoadOptions& options) = 0;
+};
+
+// The device that does nothing: it checks like any other, and every output is zero. Limits are those of a large device.
+std::unique_ptr<Device> makeNullDevice();
+DeviceInfo nullDeviceInfo();
+
+// ------------------------------------------------------------------------------- what a run needs, without a device
+
+// Values of all symbolic sizes of a plan, and the shapes that follow.
+struct Binding {
+  std::map<NatVar, std::int64_t> sizes;
+  std::vector<std::vector<std::int64_t>> shapes;  // one per plan buffer
+  std::vector<std::int64_t> bytes;                // one per plan buffer
+  std::int64_t evaluate(Nat value) const;
+};
+
+struct ArrayType {
+  Scalar scalar = Scalar::f32;
+  std::vector<std::int64_t> shape;
+};
+std::map<std::string, ArrayType> typesOf(const std::map<std::string, Tensor>& tensors);
+
+// Solves for the sizes: those in `given` first, then every dimension of an input that is linear in one size not yet
+// known (n, n + 2, 2*n, n*m once m is known), until nothing changes; then checks every dimension. Throws UserError
+// (program): missing or unknown inputs, element type, rank or dimensions that do not fit, contradictions, sizes out of
+// range, unknown or undetermined sizes.
+Binding bindSizes(const kernel::Plan& plan, const std::map<std::string, ArrayType>& inputs,
+                  const std::map<std::string, std::int64_t>& given = {});
+
+// When a temporary is needed: positions in the sequence preparation, launches; both ends included. What preparation
+// leaves for the launches is kept to the end, since the launches may be repeated.
+struct Lifetime {
+  int first = 0;
+  int last = 0;
+  friend bool operator==(const Lifetime&, const Lifetime&) = default;
+};
+// One entry per plan buffer: nothing for inputs, outputs and temporaries that no launch uses.
+std::vector<std::optional<Lifetime>> temporaryLifetimes(const kernel::Plan& plan);
+
+// Places buffers in slots so that those in one slot are never alive together; largest first.
+struct Slots {
+  std::vector<int> slot;  // by buffer; -1 for none
+  std::vector<std::int64_t> bytes;
+};
+Slots shareMemory(const std::vector<std::optional<Lifetime>>& lifetimes, const std::vector<std::int64_t>& bytes);
+
+// Device memory of a plan: one allocation per input and output, one per slot of temporaries.
+struct Layout {
+  Slots temporaries;
+  MemoryUse memory;
+};
+Layout layoutOf(const kernel::Plan& plan, const Binding& binding);
+
+// A launch geometry with numbers. `empty` when a global size is zero: nothing is launched.
+struct Geometry {
+  std::array<std::size_t, 3> global{1, 1, 1};
+  std::array<std::size_t, 3> local{1, 1, 1};
+  bool empty() const { return global[0] == 0 || global[1] == 0 || global[2] == 0; }
+};
+// Throws InternalError for negative sizes and for a global size that is no multiple of the local one.
+Geometry geometryOf(const kernel::Kernel& kernel, const Binding& binding);
+
+// Throws InternalError unless indices are in range, launches have one buffer per argument of the right element type,
+// sources (if any) are one per kernel, names of inputs and outputs are distinct, and all sizes are the plan's.
+void verify(const kernel::Plan& plan);
+
+// Throws UserError (device), with the numbers, where the plan exceeds the device: work-group size, work-items per
+// dimension, local memory, one allocation, all memory, double precision. Sizes beyond 32 bits: see kernel::checkSizes.
+void checkLimits(const DeviceInfo& device, const kernel::Plan& plan, const Binding& binding, const Layout& layout);
+
+// ------------------------------------------------------------------------------------- the cache of program binaries
+
+// Compiled programs are kept in $XDG_CACHE_HOME/liftc/programs (else ~/.cache/liftc/programs), keyed by source,
+// options and the versions of platform, device and driver. LIFTC_CACHE=off (or 0, none) disables it. Nothing goes wrong
+// when it cannot be written, and damaged entries are rebuilt.
+struct CacheSummary {
+  bool enabled = false;
+  std::filesystem::path directory;  // empty when no home is known
+  std::int64_t entries = 0;
+  std::int64_t bytes = 0;
+};
+CacheSummary cacheSummary();
+std::int64_t clearCache();  // number of entries removed; removes nothing but entries
+
+}  // namespace lift::runtime
