@@ -16,6 +16,7 @@
 #include "lift/nat.hpp"
 #include "lift/ops.hpp"
 #include "lift/primitive.hpp"
+#include "lift/source.hpp"
 #include "lift/type.hpp"
 
 namespace lift {
@@ -93,7 +94,9 @@ Expr substitute(Expr e, const std::unordered_map<Expr, Expr>& replacements);
 // Replaces sizes everywhere: in types, size arguments and literals.
 Expr substitute(Expr e, const std::map<NatVar, Nat>& sizes);
 // The general form: rewrites every size and every type variable of the term.
-Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable);
+// `onPrimitive`, when given, is told the new form of every primitive.
+Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable,
+              const std::function<void(Expr before, Expr after)>& onPrimitive = {});
 // Beta-reduces redexes (by substitution) and eta-expands function arguments, so that every argument of function type
 // is a lambda.
 Expr etaLong(Expr e);
@@ -120,6 +123,7 @@ struct Program {
   std::vector<Expr> parameters;    // variables
   Expr body = Expr::nat(0);
   std::vector<SizeCondition> conditions;
+  std::unordered_map<Expr, Span> spans;  // where the primitives of the body stand, for diagnostics
 
   Type result() const { return body.type(); }
   std::vector<Divides> facts() const;  // the divisibility conditions

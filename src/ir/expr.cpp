@@ -235,8 +235,9 @@ class Substitution {
 
 class TypeMapping {
  public:
-  TypeMapping(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable)
-      : onNat_(onNat), onVariable_(onVariable) {}
+  TypeMapping(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable,
+              const std::function<void(Expr, Expr)>& onPrimitive)
+      : onNat_(onNat), onVariable_(onVariable), onPrimitive_(onPrimitive) {}
 
   Expr operator()(Expr e) {
     if (auto done = memo_.find(e); done != memo_.end()) return done->second;
@@ -267,7 +268,9 @@ class TypeMapping {
       case Expr::Form::primitive: {
         std::vector<Nat> nats;
         for (const Nat n : e.nats()) nats.push_back(onNat_(n));
-        return Expr::primitive(e.prim(), std::move(nats), map(e.type()), e.node()->detail);
+        const Expr p = Expr::primitive(e.prim(), std::move(nats), map(e.type()), e.node()->detail);
+        if (onPrimitive_) onPrimitive_(e, p);
+        return p;
       }
     }
     throw InternalError("unknown form of term");
@@ -275,6 +278,7 @@ class TypeMapping {
 
   const std::function<Nat(Nat)>& onNat_;
   const std::function<Type(Type)>& onVariable_;
+  const std::function<void(Expr, Expr)>& onPrimitive_;
   std::unordered_map<Expr, Expr> memo_;
 };
 
@@ -322,8 +326,9 @@ Expr substitute(Expr e, const std::map<NatVar, Nat>& sizes) {
   return mapTypes(e, [&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; });
 }
 
-Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable) {
-  return TypeMapping(onNat, onTypeVariable)(e);
+Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable,
+              const std::function<void(Expr, Expr)>& onPrimitive) {
+  return TypeMapping(onNat, onTypeVariable, onPrimitive)(e);
 }
 
 Expr etaLong(Expr e) { return EtaLong()(e); }
@@ -382,7 +387,12 @@ Program specialise(const Program& program, const std::map<NatVar, Nat>& sizes) {
   // One substitution over a lambda of all parameters keeps variables and their uses together.
   Expr closed = program.body;
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
-  closed = substitute(closed, sizes);
+  closed = mapTypes(
+      closed, [&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; },
+      [&](Expr before, Expr after) {
+        if (const auto found = program.spans.find(before); found != program.spans.end())
+          out.spans.emplace(after, found->second);
+      });
   for (std::size_t i = 0; i < program.parameters.size(); i++) {
     out.parameters.push_back(closed.parameter());
     closed = closed.body();

@@ -190,6 +190,7 @@ class Inference {
   };
   std::vector<Expansion> expansions_;
   std::map<std::string, NatVar> tunables_;
+  std::unordered_map<Expr, Span> spans_;  // of primitives, before their types are final
 };
 
 // -------------------------------------------------------------------------------------------------------- reporting
@@ -1097,6 +1098,7 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
   }
 
   Expr e = Expr::primitive(prim, nats, type, detail);
+  spans_.emplace(e, expansions_.empty() ? span : expansions_.front().call);
   for (const auto& v : values)
     if (v) e = Expr::apply(e, *v);
   return finish(e, expected, span);
@@ -1237,6 +1239,9 @@ Program Inference::program(const Definition& entry) {
         const Type t = solver_.zonk(v);
         undetermined = undetermined || t.hasMetas();
         return t;
+      },
+      [&](Expr before, Expr after) {
+        if (const auto found = spans_.find(before); found != spans_.end()) program.spans.emplace(after, found->second);
       });
   if (undetermined || closed.type().hasMetas())
     report(entry.body->span, "the type of a part of this program is not determined", "annotate a parameter: fun (x: f32) => …");

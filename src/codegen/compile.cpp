@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "lift/diagnostic.hpp"
+#include "lowering.hpp"
+
+namespace lift {
+namespace {
+
+using detail::Stage;
+using kernel::PlanBuffer;
+
+class StageClock {
+ public:
+  explicit StageClock(CompileReport* report) : report_(report) {}
+
+  // Adds the time since the last call to the stage.
+  void lap(std::string_view stage) {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = std::chrono::steady_clock::now();
+    if (!report_) return;
+    for (StageTime& t : report_->times)
+      if (t.stage == stage) {
+        t.milliseconds += ms;
+        return;
+      }
+    report_->times.push_back({std::string(stage), ms});
+  }
+
+ private:
+  CompileReport* report_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::string printStages(const std::vector<Stage>& stages) {
+  std::string text;
+  for (const Stage& s : stages) text += fmt::format("-- {}: {}\n{}\n\n", s.output.name(), s.output.type().str(), print(s.body));
+  return text;
+}
+
+// Equal for stages whose kernels are equal up to the buffers they are launched with.
+std::string kernelKey(const Stage& stage) {
+  Expr closed = stage.body;
+  const auto free = stage.body.freeVariables();
+  std::string key;
+  for (auto v = free.rbegin(); v != free.rend(); ++v) {
+    closed = Expr::lambda(*v, closed);
+    key += v->type().str() + ";";
+  }
+  return key + print(closed, Names::canonical);
+}
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Program& program, const CompileOptions& options, CompileReport* report)
+      : program_(program), options_(options), report_(report), clock_(report) {
+    if (report_ && !options_.passes.notes) options_.passes.notes = &report_->notes;
+    plan_.name = program.name;
+    plan_.sizes = program.sizes;
+    plan_.sizes.insert(plan_.sizes.end(), program.tunables.begin(), program.tunables.end());
+  }
+
+  kernel::Plan run() {
+    for (const Expr p : program_.parameters) addBuffers(p, PlanBuffer::Role::input);
+    const Program mapped = mapByDefault(program_);
+    checkMapping(mapped);
+    if (options_.dump) options_.dump("map", print(mapped));
+    clock_.lap("map");
+    const std::vector<Stage> stages = detail::outline(mapped);
+    if (options_.dump) options_.dump("outline", printStages(stages));
+    clock_.lap("outline");
+    for (std::size_t i = 0; i < stages.size(); i++) {
+      const bool last = i + 1 == stages.size();
+      addBuffers(stages[i].output, last ? PlanBuffer::Role::output : PlanBuffer::Role::temporary);
+      addStage(stages[i], last ? program_.name : fmt::format("{}_{}", program_.name, i + 1));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void addBuffers(Expr variable, PlanBuffer::Role role) {
+    std::vector<int> ids;
+    for (const Leaf& l : leavesOf(variable.type())) {
+      std::string base = variable.name();
+      if (role == PlanBuffer::Role::temporary) base += std::to_string(++temporaries_);
+      plan_.buffers.push_back({base + l.path, l.scalar, l.shape, role});
+      ids.push_back(static_cast<int>(plan_.buffers.size()) - 1);
+    }
+    buffers_[variable] = std::move(ids);
+  }
+
+  void addStage(const Stage& stage, const std::string& name) {
+    const auto [found, isNew] = kernels_.emplace(kernelKey(stage), static_cast<int>(plan_.kernels.size()));
+    if (isNew) {
+      Built built;
+      detail::LoweredKernel lowered = detail::lower(stage, name);
+      detail::chooseRange(lowered.kernel, options_);
+      detail::guardSharedStores(lowered.kernel);
+      if (options_.passes.verifyEach) kernel::verify(lowered.kernel);
+      clock_.lap("lower");
+      if (options_.dump) options_.dump("lower", kernel::printOpenCL(lowered.kernel));
+      kernel::PassOptions passes = options_.passes;
+      passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
+        clock_.lap(pass.name);
+        if (options_.passes.after) options_.passes.after(pass, k);
+        if (options_.dump) options_.dump(pass.name, kernel::printOpenCL(k));
+      };
+      built.arguments = std::move(lowered.arguments);
+      built.free = stage.body.freeVariables();
+      built.output = stage.output;
+      plan_.kernels.push_back(kernel::optimise(std::move(lowered.kernel), passes));
+      clock_.lap("optimise");
+      plan_.sources.push_back(kernel::printOpenCL(plan_.kernels.back()));
+      clock_.lap("print");
+      built_.push_back(std::move(built));
+    }
+    const Built& built = built_[static_cast<std::size_t>(found->second)];
+    kernel::Launch launch;
+    launch.kernel = found->second;
+    for (const detail::KernelArgument& a : built.arguments) {
+      if (a.temporary) {
+        const Leaf leaf = leavesOf(a.variable.type())[static_cast<std::size_t>(a.leaf)];
+        plan_.buffers.push_back(
+            {fmt::format("tmp{}{}", ++temporaries_, leaf.path), leaf.scalar, leaf.shape, PlanBuffer::Role::temporary});
+        launch.arguments.push_back(static_cast<int>(plan_.buffers.size()) - 1);
+        continue;
+      }
+      // The kernel may have been made for another stage of the same form: go by position.
+      Expr variable = stage.output;
+      for (std::size_t i = 0; i < built.free.size(); i++)
+        if (built.free[i] == a.variable) variable = stage.body.freeVariables()[i];
+      launch.arguments.push_back(buffers_.at(variable)[static_cast<std::size_t>(a.leaf)]);
+    }
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  struct Built {
+    std::vector<detail::KernelArgument> arguments;
+    std::vector<Expr> free;
+    Expr output = Expr::nat(0);
+  };
+
+  const Program& program_;
+  CompileOptions options_;
+  CompileReport* report_;
+  StageClock clock_;
+  kernel::Plan plan_;
+  std::unordered_map<Expr, std::vector<int>> buffers_;
+  std::map<std::string, int> kernels_;
+  std::vector<Built> built_;
+  int temporaries_ = 0;
+};
+
+}  // namespace
+
+double CompileReport::total() const {
+  double sum = 0;
+  for (const StageTime& t : times) sum += t.milliseconds;
+  return sum;
+}
+
+kernel::Plan compile(const Program& program, const CompileOptions& options, CompileReport* report) {
+  if (!program.tunables.empty())
+    throw UserError(ExitStatus::program, fmt::format("the tunable {} has no value", program.tunables[0].name()),
+                    fmt::format("give one with --size {}=…", program.tunables[0].name()));
+  return PlanBuilder(program, options, report).run();
+}
+
+}  // namespace lift

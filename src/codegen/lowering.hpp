@@ -1,0 +1,53 @@
+// Private to codegen: the steps between a mapped program and its plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lift/codegen.hpp"
+#include "lift/views.hpp"
+
+namespace lift::detail {
+
+// ------------------------------------------------------------------------------------------- questions about terms
+
+// Layouts through which a result can be written: each has a layout that undoes it on the destination.
+bool isInvertibleLayout(Prim prim);
+// body, as a function of `parameter`, is a chain of invertible layouts (also under map).
+bool isInvertibleIn(Expr body, Expr parameter);
+bool isParallelMap(Prim prim);    // mapGlb, mapWrg, mapLcl
+bool isSequentialMap(Prim prim);  // mapSeq, mapSeqUnroll
+bool isReduce(Prim prim);         // reduce and its OpenCL forms
+bool isScan(Prim prim);
+bool isExclusiveScan(Prim prim);
+// Evaluating the term (all of it) only moves data; variables and literals count.
+bool onlyMovesData(Expr e);
+bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
+
+// ---------------------------------------------------------------------------------------------------------- stages
+
+// One kernel's work: a term whose free variables are parameters of the program or outputs of earlier stages.
+struct Stage {
+  Expr output;  // variable
+  Expr body;
+};
+// Cuts a mapped program where an intermediate lives in global memory. The last stage's output is the result.
+std::vector<Stage> outline(const Program& program);
+
+// Buffers of the kernel in argument order: a leaf of a variable, or a temporary of the kernel's own.
+struct KernelArgument {
+  Expr variable = Expr::nat(0);  // a variable, or the type carrier of a temporary
+  int leaf = 0;
+  bool temporary = false;
+};
+struct LoweredKernel {
+  kernel::Kernel kernel;
+  std::vector<KernelArgument> arguments;
+};
+LoweredKernel lower(const Stage& stage, const std::string& name);
+
+// Chooses the NDRange from the kernel's parallel loops and lets one work-item alone do what is outside of them.
+void chooseRange(kernel::Kernel& kernel, const CompileOptions& options);
+void guardSharedStores(kernel::Kernel& kernel);
+
+}  // namespace lift::detail

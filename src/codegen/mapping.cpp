@@ -1,0 +1,276 @@
+// Where work runs: the default mapping of functional programs, and the rules that every mapping must keep.
+#include <fmt/format.h>
+
+#include "lift/diagnostic.hpp"
+#include "lowering.hpp"
+
+namespace lift {
+namespace {
+
+using detail::anyPrimitive;
+using detail::isInvertibleIn;
+using detail::onlyMovesData;
+
+constexpr int maxDimensions = 3;
+
+Expr etaPrimitive(Prim prim, std::vector<Nat> nats, Type type, const std::vector<Expr>& arguments) {
+  return applyAll(Expr::primitive(prim, std::move(nats), type), arguments);
+}
+
+Expr mapOver(Prim prim, std::vector<Nat> nats, Expr f, Expr in) {
+  const Type out = Type::array(in.type().length(), f.type().result());
+  return etaPrimitive(prim, std::move(nats), Type::function(f.type(), Type::function(in.type(), out)), {f, in});
+}
+
+Expr toGlobal(Expr e) { return etaPrimitive(Prim::toGlobal, {}, Type::function(e.type(), e.type()), {e}); }
+
+class DefaultMapping {
+ public:
+  explicit DefaultMapping(const Program& program) : parameters_(program.parameters.begin(), program.parameters.end()) {}
+
+  // The term that a kernel computes: parallel over its outermost dimensions.
+  Expr result(Expr e) {
+    if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return sequential(e);
+    if (!e.is(Expr::Form::apply)) return identityMap(e);
+    Spine s = spineOf(e);
+    auto& a = s.arguments;
+    switch (s.head.prim()) {
+      case Prim::let: {
+        const Expr value = onlyMovesData(a[1]) ? operand(a[1])
+                           : a[1].type().isArray() ? toGlobal(result(a[1])) : sequential(a[1]);
+        if (value == a[1] || onlyMovesData(value)) return result(substitute(a[0].body(), a[0].parameter(), value));
+        parameters_.insert(a[0].parameter());
+        return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), value});
+      }
+      case Prim::id:
+      case Prim::join:
+      case Prim::split:
+      case Prim::transpose:
+      case Prim::reorder:
+      case Prim::asVector:
+      case Prim::asScalar:
+      case Prim::unzip:
+      case Prim::zip:
+      case Prim::tuple:
+      case Prim::concat:
+        for (Expr& x : a) x = result(x);
+        return applyAll(s.head, a);
+      case Prim::iterate: {
+        if (!a[1].type().isArray()) return sequential(e);
+        parameters_.insert(a[0].parameter());
+        const Expr f = Expr::lambda(a[0].parameter(), result(a[0].body()));
+        return applyAll(s.head, {f, result(a[1])});
+      }
+      case Prim::map:
+        if (isInvertibleIn(a[0].body(), a[0].parameter())) {
+          a[1] = result(a[1]);
+          return applyAll(s.head, a);
+        }
+        if (onlyMovesData(e)) return identityMap(e);
+        return mapNest(e, depthOf(e) - 1);
+      case Prim::generate: {
+        const Expr i = Expr::variable("i", a[0].parameter().type());
+        const Expr indices = applyAll(
+            Expr::primitive(Prim::generate, s.head.nats(),
+                            Type::function(Type::function(i.type(), i.type()), Type::array(s.head.nats()[0], i.type()))),
+            {Expr::lambda(i, i)});
+        return mapOver(Prim::mapGlb, {Nat(0)}, Expr::lambda(a[0].parameter(), sequential(a[0].body())), indices);
+      }
+      default: break;
+    }
+    if (onlyMovesData(e)) return identityMap(e);
+    return sequential(e);
+  }
+
+ private:
+  // A computing map nest of the term, and how many of its levels become dimensions.
+  static bool isComputingMap(Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::map) && s.arguments.size() == 2 &&
+           !isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
+  }
+  // The part of a map's body that is below invertible layouts.
+  static Expr underLayouts(Expr e) {
+    Spine s = spineOf(e);
+    while (s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && detail::isInvertibleLayout(s.head.prim())) {
+      e = s.arguments[0];
+      s = spineOf(e);
+    }
+    return e;
+  }
+  static int depthOf(Expr map) {
+    int depth = 1;
+    Expr body = underLayouts(spineOf(map).arguments[0].body());
+    while (depth < maxDimensions && isComputingMap(body)) {
+      depth++;
+      body = underLayouts(spineOf(body).arguments[0].body());
+    }
+    return depth;
+  }
+
+  Expr mapNest(Expr e, int dim) {
+    const Spine s = spineOf(e);
+    const Expr f = s.arguments[0];
+    const Expr body = dim > 0 ? underneath(f.body(), dim - 1) : sequential(f.body());
+    return mapOver(Prim::mapGlb, {Nat(dim)}, Expr::lambda(f.parameter(), body), operand(s.arguments[1]));
+  }
+  Expr underneath(Expr body, int dim) {
+    if (isComputingMap(body)) return mapNest(body, dim);
+    Spine s = spineOf(body);
+    s.arguments[0] = underneath(s.arguments[0], dim);
+    return applyAll(s.head, s.arguments);
+  }
+
+  // Pure data movement: every element is copied by a work-item of its own.
+  Expr identityMap(Expr e) {
+    const Expr moved = operand(e);
+    const int depth = std::min<int>(maxDimensions, static_cast<int>(shapeOf(e.type()).size()));
+    return depth == 0 ? moved : identityMap(moved, depth - 1);
+  }
+  static Expr identityMap(Expr e, int dim) {
+    const Expr x = Expr::variable("x", e.type().element());
+    return mapOver(Prim::mapGlb, {Nat(dim)}, Expr::lambda(x, dim > 0 ? identityMap(x, dim - 1) : x), e);
+  }
+
+  // What one work-item does.
+  Expr sequential(Expr e) { return inside(e); }
+
+  // Work that is worth doing once instead of at every use.
+  static bool isExpensive(Expr e) {
+    return anyPrimitive(e, [](Expr p) {
+      return detail::isReduce(p.prim()) || detail::isScan(p.prim()) || p.prim() == Prim::iterate;
+    });
+  }
+  static bool computesArray(Expr e) {
+    if (!e.is(Expr::Form::apply) || !e.type().isArray()) return false;
+    const Spine s = spineOf(e);
+    return isComputingMap(e) || detail::isScan(s.head.prim()) || s.isPrim(Prim::iterate) ||
+           (s.isPrim(Prim::let) && !onlyMovesData(e));
+  }
+  bool isClosed(Expr e) const {
+    for (const Expr v : e.freeVariables())
+      if (!parameters_.count(v)) return false;
+    return true;
+  }
+
+  // A term that is read outside of every lambda: expensive intermediates get a kernel of their own.
+  Expr operand(Expr e) {
+    if (!e.is(Expr::Form::apply)) return e;
+    if (computesArray(e) && isExpensive(e) && isClosed(e)) return toGlobal(result(e));
+    Spine s = spineOf(e);
+    for (Expr& x : s.arguments) x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x);
+    return renamed(s);
+  }
+
+  // A term inside a lambda: arrays that do not depend on the lambda are computed once, outside.
+  Expr inside(Expr e) {
+    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), inside(e.body()));
+    if (!e.is(Expr::Form::apply)) return e;
+    if (computesArray(e) && isClosed(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty()))
+      return toGlobal(result(e));
+    Spine s = spineOf(e);
+    for (Expr& x : s.arguments) x = inside(x);
+    return renamed(s);
+  }
+
+  static Expr renamed(const Spine& s) {
+    if (!s.head.is(Expr::Form::primitive)) return applyAll(s.head, s.arguments);
+    Prim prim = s.head.prim();
+    if (prim == Prim::reduce) prim = Prim::reduceSeq;
+    if (prim == Prim::scan) prim = Prim::scanSeq;
+    if (prim == Prim::scanExclusive) prim = Prim::scanExclusiveSeq;
+    if (prim == s.head.prim()) return applyAll(s.head, s.arguments);
+    return applyAll(Expr::primitive(prim, s.head.nats(), s.head.type()), s.arguments);
+  }
+
+  std::unordered_set<Expr> parameters_;
+};
+
+// ------------------------------------------------------------------------------------------------------------- rules
+
+class MappingRules {
+ public:
+  explicit MappingRules(const Program& program) : program_(program) {}
+
+  void run() {
+    visit(program_.body, {});
+    if (!errors_.empty()) throw UserError(ExitStatus::program, std::move(errors_));
+  }
+
+ private:
+  struct Context {
+    std::array<bool, 3> group{}, local{}, global{};
+    bool anyGroup() const { return group[0] || group[1] || group[2]; }
+    bool anyLocal() const { return local[0] || local[1] || local[2]; }
+    bool anyGlobal() const { return global[0] || global[1] || global[2]; }
+  };
+
+  void report(Expr primitive, std::string message, std::string hint) {
+    Span span;
+    if (const auto found = program_.spans.find(primitive); found != program_.spans.end()) span = found->second;
+    errors_.push_back({Severity::error, span, std::move(message), std::move(hint), {}});
+  }
+
+  void visit(Expr e, const Context& context) {
+    if (e.is(Expr::Form::lambda)) return visit(e.body(), context);
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    Context inner = context;
+    if (s.head.is(Expr::Form::primitive)) check(s.head, context, inner);
+    for (const Expr a : s.arguments) visit(a, a.type().is(Type::Kind::function) ? inner : context);
+    if (!s.head.is(Expr::Form::primitive)) visit(s.head, context);
+  }
+
+  void check(Expr p, const Context& context, Context& inner) {
+    const auto dim = [&] { return static_cast<std::size_t>(p.nats()[0].constant().value_or(0)); };
+    const std::string name(info(p.prim()).name);
+    switch (p.prim()) {
+      case Prim::mapGlb:
+        if (context.anyGroup() || context.anyLocal())
+          report(p, "mapGlb inside a work-group", "use mapLcl inside mapWrg, or mapGlb for all dimensions");
+        else if (context.global[dim()])
+          report(p, fmt::format("mapGlb({0}) inside mapGlb({0})", dim()), "each dimension can be mapped once on the way in");
+        inner.global[dim()] = true;
+        break;
+      case Prim::mapWrg:
+        if (context.anyLocal() || context.anyGlobal())
+          report(p, "mapWrg inside a work-item's work", "work-groups are mapped outside of mapLcl and mapGlb");
+        else if (context.group[dim()])
+          report(p, fmt::format("mapWrg({0}) inside mapWrg({0})", dim()), "each dimension can be mapped once on the way in");
+        inner.group[dim()] = true;
+        break;
+      case Prim::mapLcl:
+        if (!context.anyGroup())
+          report(p, "mapLcl outside of mapWrg", "work-items belong to a work-group: wrap the outer map in mapWrg, or use mapGlb");
+        else if (context.local[dim()])
+          report(p, fmt::format("mapLcl({0}) inside mapLcl({0})", dim()), "each dimension can be mapped once on the way in");
+        inner.local[dim()] = true;
+        break;
+      case Prim::toLocal:
+        if (!context.anyGroup())
+          report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");
+        break;
+      default: break;
+    }
+  }
+
+  const Program& program_;
+  std::vector<Diagnostic> errors_;
+};
+
+}  // namespace
+
+bool isMapped(const Program& program) {
+  return anyPrimitive(program.body, [](Expr p) { return info(p.prim()).dialect == Dialect::opencl; });
+}
+
+Program mapByDefault(const Program& program) {
+  if (isMapped(program)) return program;
+  Program out = program;
+  out.body = DefaultMapping(program).result(etaLong(program.body));
+  return out;
+}
+
+void checkMapping(const Program& program) { MappingRules(program).run(); }
+
+}  // namespace lift
