@@ -1,6 +1,7 @@
 // The reference interpreter: what every primitive means. Slow, eager, obviously right; the judge of everything else.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,19 +13,36 @@
 
 namespace lift {
 
-// A value of the language. Vectors and arrays are both sequences; the type tells them apart.
+// A value of the language. Arrays, vectors and tuples are all sequences; the type tells them apart. Copies share.
 struct Value {
   using Sequence = std::vector<Value>;
-  std::variant<ScalarValue, std::shared_ptr<const Sequence>> data;  // sequence: array, vector or tuple
+  using Function = std::function<Value(const Value&)>;
+  std::variant<ScalarValue, std::shared_ptr<const Sequence>, std::shared_ptr<const Function>> data;
+
+  static Value of(ScalarValue scalar) { return {scalar}; }
+  static Value of(Sequence sequence) { return {std::make_shared<const Sequence>(std::move(sequence))}; }
+  static Value of(Function function) { return {std::make_shared<const Function>(std::move(function))}; }
+
+  // Throw InternalError when the value is of another kind.
+  const ScalarValue& scalar() const;
+  const Sequence& sequence() const;
+  const Function& function() const;
 };
 
-// Tensors of a value's leaves and back: {"": t} for arrays and scalars, {".0": …, ".1": …} for tuples of arrays.
-std::map<std::string, Tensor> toTensors(const Value& value, Type type);
-Value fromTensors(const std::map<std::string, Tensor>& leaves, Type type);
+// Tensors of a value's leaves and back, named `name` plus the leaf's path: {"x": t} for arrays and scalars, {"x.0": …,
+// "x.1": …} for tuples of arrays. Values of type f16 narrow to half on the way out. All sizes of the type are
+// constants. fromTensors throws UserError (status program) naming the tensor that is missing or of another scalar type
+// or shape; it ignores tensors that are no leaf of the type.
+std::map<std::string, Tensor> toTensors(const Value& value, Type type, const std::string& name = {});
+Value fromTensors(const std::map<std::string, Tensor>& leaves, Type type, const std::string& name = {});
+
+// The value of a closed term (no free variables, all sizes constants).
+Value evaluate(Expr term);
 
 // Runs a program whose sizes are all constants (see specialise). Inputs are named as the parameters, with leaf paths
-// appended ("bodies.0"). The result has the leaf paths appended to "out". Throws UserError (status program) for an
-// index out of range or a division by zero, naming the primitive.
+// appended ("bodies.0"); further inputs are ignored. The result has the leaf paths appended to "out". Throws UserError
+// (status program) for an input that is missing or of another type, and for an index out of range, a condition on
+// sizes that does not hold or a division by zero, naming the primitive and the numbers.
 std::map<std::string, Tensor> interpret(const Program& program, const std::map<std::string, Tensor>& inputs);
 
 }  // namespace lift

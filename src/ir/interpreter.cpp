@@ -1,0 +1,508 @@
+// The meaning of every primitive, one function each, and the evaluation of terms.
+//
+// The first part reads like a specification: a meaning sees one complete application (its sizes, its arguments as
+// values) and returns a value. The table at its end is in the order of the enumeration. The second part evaluates the
+// other forms of terms: eager, call by value, closures over linked environments. The depth of the C++ stack follows the
+// nesting of the term and never the length of an array or the count of an iteration.
+//
+// Nothing here looks at how terms are compiled, and types are consulted only where a value alone does not tell (lanes
+// of tuples, rows of an array of no rows).
+
+#include "lift/interpreter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift {
+namespace {
+
+using Int = std::int64_t;
+using Sequence = Value::Sequence;
+
+Int constantOf(Nat n) {
+  const auto value = n.constant();
+  if (!value) throw InternalError("the interpreter met the symbolic size " + n.str());
+  return *value;
+}
+
+// A primitive with all its arguments.
+class Call {
+ public:
+  Call(Expr prim, std::vector<Value> arguments) : prim_(prim), arguments_(std::move(arguments)) {}
+
+  Expr prim() const { return prim_; }
+  Int nat(std::size_t i) const { return constantOf(prim_.nats()[i]); }
+
+  std::vector<Value>& arguments() { return arguments_; }
+  const Value& argument(std::size_t i) const { return arguments_[i]; }
+  const Sequence& array(std::size_t i) const { return arguments_[i].sequence(); }
+  Value call(std::size_t function, const Value& x) const { return arguments_[function].function()(x); }
+
+  // Refuses the program unless the condition holds; the message follows the name of the primitive.
+  template <class... Ints>
+  void require(bool condition, fmt::string_view message, Ints... numbers) const {
+    if (condition) return;
+    throw UserError(ExitStatus::program, fmt::format("{}: {}", info(prim_.prim()).name,
+                                                     fmt::vformat(message, fmt::make_format_args(numbers...))));
+  }
+
+ private:
+  Expr prim_;
+  std::vector<Value> arguments_;
+};
+
+Int length(const Sequence& s) { return static_cast<Int>(s.size()); }
+const Value& element(const Sequence& s, Int i) { return s[static_cast<std::size_t>(i)]; }
+
+// [f(0), …, f(n - 1)]
+template <class F>
+Value build(Int n, const F& f) {
+  Sequence out;
+  out.reserve(static_cast<std::size_t>(n));
+  for (Int i = 0; i < n; i++) out.push_back(f(i));
+  return Value::of(std::move(out));
+}
+
+Value pair(const Value& a, const Value& b) { return Value::of(Sequence{a, b}); }
+Value index(Int i) { return Value::of(ScalarValue::ofInteger(Scalar::i32, i)); }
+Int floorMod(Int a, Int n) { return ((a % n) + n) % n; }
+
+// ---- computation
+
+Value map(Call& c) {
+  const Sequence& in = c.array(1);
+  return build(length(in), [&](Int i) { return c.call(0, element(in, i)); });
+}
+
+Value reduce(Call& c) {
+  Value accumulator = c.argument(0);
+  for (const Value& x : c.array(2)) accumulator = c.call(1, pair(accumulator, x));
+  return accumulator;
+}
+
+Value scan(Call& c) {
+  Value accumulator = c.argument(0);
+  const Sequence& in = c.array(2);
+  return build(length(in), [&](Int i) { return accumulator = c.call(1, pair(accumulator, element(in, i))); });
+}
+
+Value scanExclusive(Call& c) {
+  Value accumulator = c.argument(0);
+  const Sequence& in = c.array(2);
+  return build(length(in), [&](Int i) {
+    if (i > 0) accumulator = c.call(1, pair(accumulator, element(in, i - 1)));
+    return accumulator;
+  });
+}
+
+Value iterate(Call& c) {
+  Value x = c.argument(1);
+  for (Int i = 0; i < c.nat(0); i++) x = c.call(0, x);
+  return x;
+}
+
+Value let(Call& c) { return c.call(0, c.argument(1)); }
+
+Value id(Call& c) { return c.argument(0); }
+
+Value generate(Call& c) {
+  return build(c.nat(0), [&](Int i) { return c.call(0, index(i)); });
+}
+
+// Lane i of a vector; of a tuple of vectors, the tuple of lanes.
+Value lane(const Value& v, Type type, Int i) {
+  if (type.is(Type::Kind::vector)) return element(v.sequence(), i);
+  return build(length(v.sequence()), [&](Int k) {
+    return lane(element(v.sequence(), k), type.components()[static_cast<std::size_t>(k)], i);
+  });
+}
+
+// The reverse: a vector from scalar lanes, a tuple of vectors from lanes that are tuples.
+Value fromLanes(const Sequence& lanes, Type laneType) {
+  if (!laneType.is(Type::Kind::tuple)) return Value::of(lanes);
+  return build(static_cast<Int>(laneType.components().size()), [&](Int k) {
+    Sequence component;
+    for (const Value& l : lanes) component.push_back(element(l.sequence(), k));
+    return fromLanes(component, laneType.components()[static_cast<std::size_t>(k)]);
+  });
+}
+
+Value vectorize(Call& c) {
+  const Type function = c.prim().type().parameter();
+  const Type vectors = c.prim().type().result().parameter();
+  Sequence lanes;
+  for (Int i = 0; i < c.nat(0); i++) lanes.push_back(c.call(0, lane(c.argument(1), vectors, i)));
+  return fromLanes(lanes, function.result());
+}
+
+// ---- data layout
+
+Value zip(Call& c) {
+  const Int n = length(c.array(0));
+  for (const Value& v : c.arguments())
+    c.require(length(v.sequence()) == n, "arrays of {} and {} elements", n, length(v.sequence()));
+  return build(n, [&](Int i) {
+    Sequence row;
+    row.reserve(c.arguments().size());
+    for (const Value& v : c.arguments()) row.push_back(element(v.sequence(), i));
+    return Value::of(std::move(row));
+  });
+}
+
+Value unzip(Call& c) {
+  const Sequence& in = c.array(0);
+  const auto components = static_cast<Int>(c.prim().type().result().components().size());
+  return build(components,
+               [&](Int k) { return build(length(in), [&](Int i) { return element(element(in, i).sequence(), k); }); });
+}
+
+Value tuple(Call& c) { return Value::of(std::move(c.arguments())); }
+
+Value get(Call& c) { return element(c.array(0), c.nat(0)); }
+
+// Also asVector: a vector is a sequence of its lanes.
+Value split(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int size = c.nat(0), n = length(in);
+  c.require(size > 0 && n % size == 0, "{} elements do not split into chunks of {}", n, size);
+  return build(n / size, [&](Int i) { return build(size, [&](Int j) { return element(in, i * size + j); }); });
+}
+
+// Also asScalar.
+Value join(Call& c) {
+  Sequence out;
+  for (const Value& row : c.array(0)) out.insert(out.end(), row.sequence().begin(), row.sequence().end());
+  return Value::of(std::move(out));
+}
+
+Value slide(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int size = c.nat(0), step = c.nat(1), n = length(in);
+  c.require(size > 0 && step > 0 && size <= n, "no window of size {} with step {} in {} elements", size, step, n);
+  return build((n - size) / step + 1,
+               [&](Int i) { return build(size, [&](Int j) { return element(in, i * step + j); }); });
+}
+
+Value slideStrict(Call& c) {
+  const Int size = c.nat(0), step = c.nat(1), n = length(c.array(0));
+  c.require(step > 0 && (n - size) % step == 0, "windows of size {} with step {} do not cover {} elements", size, step,
+            n);
+  return slide(c);
+}
+
+// out[i] = source(i - left) for the l + n + r elements; a negative amount crops.
+template <class F>
+Value padded(Call& c, Int n, const F& source) {
+  const Int left = c.nat(0), right = c.nat(1);
+  c.require(n > 0 && left + n + right >= 0, "{} elements cannot be padded by {} and {}", n, left, right);
+  return build(left + n + right, [&](Int i) { return source(i - left); });
+}
+
+Value pad(Call& c) {
+  const Value& value = c.argument(0);
+  const Sequence& in = c.array(1);
+  const Int n = length(in);
+  return padded(c, n, [&](Int i) { return 0 <= i && i < n ? element(in, i) : value; });
+}
+
+Value padClamp(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int n = length(in);
+  return padded(c, n, [&](Int i) { return element(in, std::clamp<Int>(i, 0, n - 1)); });
+}
+
+// … x1 x0 | x0 x1 … x(n-1) | x(n-1) x(n-2) …, with period 2n.
+Value padMirror(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int n = length(in);
+  return padded(c, n, [&](Int i) {
+    const Int j = floorMod(i, 2 * n);
+    return element(in, j < n ? j : 2 * n - 1 - j);
+  });
+}
+
+Value padWrap(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int n = length(in);
+  return padded(c, n, [&](Int i) { return element(in, floorMod(i, n)); });
+}
+
+Value transpose(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int columns = constantOf(c.prim().type().result().length());
+  return build(columns,
+               [&](Int j) { return build(length(in), [&](Int i) { return element(element(in, i).sequence(), j); }); });
+}
+
+// out[i] = in[f(i)]; the table of index functions, as numbers.
+Value reorder(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int n = length(in);
+  const auto permuted = [&](const auto& f) { return build(n, [&](Int i) { return element(in, f(i)); }); };
+  switch (c.prim().indexFn()) {
+    case IndexFn::reverse:
+      return permuted([&](Int i) { return n - 1 - i; });
+    case IndexFn::stride: {
+      const Int s = c.nat(0);
+      c.require(s > 0 && n % s == 0, "stride {} does not divide {} elements", s, n);
+      return permuted([&](Int i) { return i / (n / s) + s * (i % (n / s)); });
+    }
+    case IndexFn::unstride: {
+      const Int s = c.nat(0);
+      c.require(s > 0 && n % s == 0, "unstride {} does not divide {} elements", s, n);
+      return permuted([&](Int i) { return i / s + (n / s) * (i % s); });
+    }
+    case IndexFn::shift:
+      return permuted([&](Int i) { return floorMod(i + c.nat(0), n); });
+    case IndexFn::transpose: {
+      const Int rows = c.nat(0), columns = c.nat(1);
+      c.require(rows * columns == n, "{} elements are not {} rows of {}", n, rows, columns);
+      return permuted([&](Int i) { return (i % rows) * columns + i / rows; });
+    }
+  }
+  throw InternalError("unknown index function");
+}
+
+Value concat(Call& c) {
+  Sequence out = c.array(0);
+  out.insert(out.end(), c.array(1).begin(), c.array(1).end());
+  return Value::of(std::move(out));
+}
+
+Value take(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int count = c.nat(0);
+  c.require(0 <= count && count <= length(in), "{} of {} elements", count, length(in));
+  return Value::of(Sequence(in.begin(), in.begin() + count));
+}
+
+Value drop(Call& c) {
+  const Sequence& in = c.array(0);
+  const Int count = c.nat(0);
+  c.require(0 <= count && count <= length(in), "{} of {} elements", count, length(in));
+  return Value::of(Sequence(in.begin() + count, in.end()));
+}
+
+Value at(Call& c) {
+  const Sequence& in = c.array(1);
+  const Int i = c.argument(0).scalar().integer;
+  c.require(0 <= i && i < length(in), "index {} is out of range of {} elements", i, length(in));
+  return element(in, i);
+}
+
+// ---- values
+
+bool isVector(const Value& v) { return std::holds_alternative<std::shared_ptr<const Sequence>>(v.data); }
+
+// f on scalars; lane by lane where an argument is a vector (a scalar beside vectors counts for every lane).
+template <class F>
+Value lanewise(const std::vector<Value>& arguments, const F& f) {
+  const auto vector = std::find_if(arguments.begin(), arguments.end(), isVector);
+  std::vector<ScalarValue> scalars(arguments.size());
+  const auto result = [&](Int lane) {
+    for (std::size_t k = 0; k < arguments.size(); k++)
+      scalars[k] = isVector(arguments[k]) ? arguments[k].sequence().at(static_cast<std::size_t>(lane)).scalar()
+                                          : arguments[k].scalar();
+    return Value::of(f(scalars));
+  };
+  return vector == arguments.end() ? result(0) : build(length(vector->sequence()), result);
+}
+
+Value op(Call& c) {
+  const Op op = c.prim().op();
+  return lanewise(c.arguments(), [&](const std::vector<ScalarValue>& v) {
+    const bool divides = (op == Op::div || op == Op::mod) && !isFloat(v[0].type);
+    if (divides && v[1].integer == 0)
+      throw UserError(ExitStatus::program, fmt::format("{}: {} by zero", info(op).name, v[0].integer));
+    return lift::apply(op, v);
+  });
+}
+
+Value convert(Call& c) {
+  return lanewise(c.arguments(),
+                  [&](const std::vector<ScalarValue>& v) { return lift::convert(v[0], c.prim().target()); });
+}
+
+Value splat(Call& c) {
+  return build(c.nat(0), [&](Int) { return c.argument(0); });
+}
+
+Value dot(Call& c) {
+  const Sequence &a = c.array(0), &b = c.array(1);
+  const auto product = [&](Int i) {
+    return lift::apply(Op::mul, std::array{element(a, i).scalar(), element(b, i).scalar()});
+  };
+  ScalarValue sum = product(0);
+  for (Int i = 1; i < length(a); i++) sum = lift::apply(Op::add, std::array{sum, product(i)});
+  return Value::of(sum);
+}
+
+// ---- the table
+
+using Meaning = Value (*)(Call&);
+struct Row {
+  Prim prim;
+  Meaning meaning;
+};
+
+constexpr std::array<Row, primCount> meanings{{
+    {Prim::map, map},
+    {Prim::reduce, reduce},
+    {Prim::scan, scan},
+    {Prim::scanExclusive, scanExclusive},
+    {Prim::iterate, iterate},
+    {Prim::let, let},
+    {Prim::id, id},
+    {Prim::generate, generate},
+    {Prim::vectorize, vectorize},
+    {Prim::zip, zip},
+    {Prim::unzip, unzip},
+    {Prim::tuple, tuple},
+    {Prim::get, get},
+    {Prim::split, split},
+    {Prim::join, join},
+    {Prim::slide, slide},
+    {Prim::slideStrict, slideStrict},
+    {Prim::pad, pad},
+    {Prim::padClamp, padClamp},
+    {Prim::padMirror, padMirror},
+    {Prim::padWrap, padWrap},
+    {Prim::transpose, transpose},
+    {Prim::reorder, reorder},
+    {Prim::concat, concat},
+    {Prim::take, take},
+    {Prim::drop, drop},
+    {Prim::at, at},
+    {Prim::asVector, split},
+    {Prim::asScalar, join},
+    {Prim::op, op},
+    {Prim::convert, convert},
+    {Prim::splat, splat},
+    {Prim::dot, dot},
+    {Prim::mapGlb, map},
+    {Prim::mapWrg, map},
+    {Prim::mapLcl, map},
+    {Prim::mapSeq, map},
+    {Prim::mapSeqUnroll, map},
+    {Prim::reduceSeq, reduce},
+    {Prim::reduceSeqUnroll, reduce},
+    {Prim::scanSeq, scan},
+    {Prim::scanExclusiveSeq, scanExclusive},
+    {Prim::toGlobal, id},
+    {Prim::toLocal, id},
+    {Prim::toPrivate, id},
+}};
+
+consteval bool inOrder() {
+  for (int i = 0; i < primCount; i++)
+    if (static_cast<int>(meanings[static_cast<std::size_t>(i)].prim) != i) return false;
+  return true;
+}
+static_assert(inOrder(), "the table of meanings is out of order");
+
+Value meaningOf(Expr prim, std::vector<Value> arguments) {
+  Call call(prim, std::move(arguments));
+  return meanings[static_cast<std::size_t>(prim.prim())].meaning(call);
+}
+
+// ---- terms
+
+// The values of the variables in scope, innermost first.
+struct Binding;
+using Environment = std::shared_ptr<const Binding>;
+struct Binding {
+  Expr variable;
+  Value value;
+  Environment outer;
+};
+
+Environment bind(Expr variable, Value value, Environment outer) {
+  return std::make_shared<const Binding>(Binding{variable, std::move(value), std::move(outer)});
+}
+
+const Value& lookUp(Expr variable, const Environment& environment) {
+  for (const Binding* b = environment.get(); b != nullptr; b = b->outer.get())
+    if (b->variable == variable) return b->value;
+  throw InternalError("the interpreter met the free variable " + variable.name());
+}
+
+// The number of arguments a primitive takes before it means a value: none of them returns a function.
+std::size_t arityOf(Expr prim) {
+  std::size_t arity = 0;
+  for (Type t = prim.type(); t.is(Type::Kind::function); t = t.result()) arity++;
+  return arity;
+}
+
+// The primitive as a value: applied to as many of its arguments as are known, waiting for the rest.
+Value partial(Expr prim, std::vector<Value> known) {
+  if (known.size() == arityOf(prim)) return meaningOf(prim, std::move(known));
+  return Value::of(Value::Function([prim, known = std::move(known)](const Value& next) {
+    std::vector<Value> more = known;
+    more.push_back(next);
+    return partial(prim, std::move(more));
+  }));
+}
+
+Value evaluate(Expr e, const Environment& environment);
+
+Value closure(Expr lambda, const Environment& environment) {
+  return Value::of(Value::Function([parameter = lambda.parameter(), body = lambda.body(), environment](const Value& x) {
+    return evaluate(body, bind(parameter, x, environment));
+  }));
+}
+
+// f(a)(b)…: arguments from the left, then as much of the head as takes them; a primitive takes all at once.
+Value applied(Expr e, const Environment& environment) {
+  std::vector<Expr> arguments;
+  Expr head = e;
+  for (; head.is(Expr::Form::apply); head = head.function()) arguments.push_back(head.argument());
+  std::vector<Value> values;
+  values.reserve(arguments.size());
+  for (auto a = arguments.rbegin(); a != arguments.rend(); ++a) values.push_back(evaluate(*a, environment));
+  if (head.is(Expr::Form::primitive)) return partial(head, std::move(values));
+  Value result = evaluate(head, environment);
+  for (const Value& v : values) result = result.function()(v);
+  return result;
+}
+
+Value evaluate(Expr e, const Environment& environment) {
+  switch (e.form()) {
+    case Expr::Form::variable:
+      return lookUp(e, environment);
+    case Expr::Form::lambda:
+      return closure(e, environment);
+    case Expr::Form::apply:
+      return applied(e, environment);
+    case Expr::Form::literal:
+      return Value::of(e.value());
+    case Expr::Form::natLiteral:
+      return index(constantOf(e.natValue()));
+    case Expr::Form::primitive:
+      return partial(e, {});
+  }
+  throw InternalError("unknown form of term");
+}
+
+void requireConstant(const Program& program, const std::vector<NatVar>& sizes) {
+  for (const NatVar v : sizes)
+    throw UserError(ExitStatus::program, fmt::format("the size {} of {} has no value", v.name(), program.name));
+}
+
+}  // namespace
+
+Value evaluate(Expr term) { return evaluate(term, nullptr); }
+
+std::map<std::string, Tensor> interpret(const Program& program, const std::map<std::string, Tensor>& inputs) {
+  requireConstant(program, program.sizes);
+  requireConstant(program, program.tunables);
+  Environment environment;
+  for (const Expr p : program.parameters)
+    environment = bind(p, fromTensors(inputs, p.type(), p.name()), std::move(environment));
+  return toTensors(evaluate(program.body, environment), program.result(), "out");
+}
+
+}  // namespace lift
