@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs every test. First the tests that need no device under AddressSanitizer and
+# UndefinedBehaviorSanitizer, then all tests in the release build, whose summary is the last thing printed.
+# Fails when either fails.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+scripts/build.sh asan
+scripts/build.sh release
+
+# The processor's OpenCL device, unless the caller wants another one; caches of this run only.
+export LIFTC_PLATFORM=${LIFTC_PLATFORM-Portable Computing Language}
+export POCL_CACHE_DIR=$PWD/build/test-cache/pocl XDG_CACHE_HOME=$PWD/build/test-cache
+mkdir -p "$POCL_CACHE_DIR"
+
+run_tests() { ctest --test-dir "$1" --parallel "$(nproc)" --output-on-failure --no-tests=error "${@:2}"; }
+
+failed=0
+echo "test: without a device, under sanitizers"
+run_tests build-asan --label-regex '^null$' >build-asan/test.log 2>&1 || failed=1
+grep -A1000 -E '^[0-9]+% tests passed' build-asan/test.log | sed 's/^/asan: /' || true
+if ((failed)); then
+  cat build-asan/test.log
+  echo "test: FAILED under sanitizers"
+fi
+
+echo "test: everything"
+run_tests build || failed=1
+exit "$failed"
