@@ -17,7 +17,8 @@ function(lift_module name)
       target_link_libraries(lift_${name} PUBLIC lift_${other})
     endif()
   endforeach()
-  target_link_libraries(lift_${name} PUBLIC ${arg_LINK} PRIVATE lift_options)
+  target_link_libraries(lift_${name} PUBLIC ${arg_LINK} PRIVATE $<BUILD_INTERFACE:lift_options>)
+  set_target_properties(lift_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY LIFT_MODULES ${name})
 endfunction()
 
@@ -35,4 +36,21 @@ function(lift_tests name)
   target_compile_definitions(test_${name} PRIVATE LIFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                   LIFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300)
+endfunction()
+
+# lift_cases(NAME): every tests/NAME/*.test is a ctest test, run by run_case (format: tests/diagnostics/README.md).
+function(lift_cases name)
+  file(GLOB cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*.test)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${cases})  # for their labels
+  foreach(case IN LISTS cases)
+    cmake_path(GET case STEM stem)
+    file(STRINGS ${case} needs REGEX "^needs: ")
+    set(label null)
+    if(needs)
+      string(REPLACE "needs: " "" label "${needs}")
+    endif()
+    add_test(NAME "${name}: ${stem}" COMMAND run_case ${case} ${PROJECT_SOURCE_DIR} $<TARGET_FILE_DIR:liftc>
+                                             ${PROJECT_BINARY_DIR}/cases/${name}/${stem})
+    set_tests_properties("${name}: ${stem}" PROPERTIES LABELS "${label}" TIMEOUT 300)
+  endforeach()
 endfunction()

@@ -1,0 +1,233 @@
+// The arrows between the modules, and a few habits, held by reading the sources.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string>;
+
+// The table: every folder of src/, the modules it stands on (and so, on all that those stand on), and its headers in
+// include/lift. What is not here does not exist.
+struct Module {
+  Names needs;
+  Names headers;
+};
+const std::map<std::string, Module> modules = {
+    {"support", {{}, {"source", "diagnostic", "scalar", "ops"}}},
+    {"nat", {{"support"}, {"nat"}}},
+    {"tensor", {{"support"}, {"tensor"}}},
+    {"kernel", {{"nat"}, {"kernel", "kernel_passes", "emulator"}}},
+    {"ir", {{"nat", "tensor"}, {"type", "expr", "primitive", "syntax", "interpreter"}}},
+    {"text", {{"ir"}, {"text", "dsl"}}},
+    {"views", {{"ir"}, {"views"}}},
+    {"codegen", {{"views", "kernel"}, {"codegen"}}},
+    {"runtime", {{"kernel", "tensor"}, {"device"}}},
+    {"conv", {{"text", "codegen", "runtime"}, {"conv"}}},
+};
+// The tools and the header lift.hpp may use every module.
+constexpr const char* top = "tools";
+constexpr const char* umbrella = "lift";
+// Libraries that one module wraps for all others, by the folder of their headers.
+const std::map<std::string, std::string> wrapped = {{"CL", "runtime"}};
+
+// The module and all that it stands on.
+Names reach(const std::string& module) {
+  Names all;
+  const std::function<void(const std::string&)> add = [&](const std::string& name) {
+    if (!all.insert(name).second) return;
+    for (const std::string& need : modules.at(name).needs) add(need);
+  };
+  if (module != top) {
+    add(module);
+  } else {
+    for (const auto& [name, row] : modules) add(name);
+  }
+  return all;
+}
+
+// The module that a public header belongs to; empty for an unknown one.
+std::string ownerOf(const std::string& header) {
+  if (header == umbrella) return top;
+  for (const auto& [name, row] : modules)
+    if (row.headers.count(header)) return name;
+  return {};
+}
+
+// What is wrong with the includes of a file of that module; `siblings` are the files it may include by bare name.
+std::vector<std::string> wrongIncludes(const std::string& module, const std::string& text, const Names& siblings) {
+  std::vector<std::string> wrong;
+  const Names allowed = reach(module);
+  const std::regex include(R"re((^|\n)\s*#\s*include\s*(["<])([^">]+)[">])re");
+  for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
+    const bool quotes = (*it)[2] == "\"";
+    const fs::path path = (*it)[3].str();
+    const std::string folder = path.begin()->string();
+    if (folder == "lift") {
+      const std::string owner = path.parent_path() == "lift" ? ownerOf(path.stem().string()) : std::string();
+      if (owner.empty())
+        wrong.push_back("includes the unknown header " + path.string());
+      else if (module != owner && !allowed.count(owner))
+        wrong.push_back("may not include " + path.string() + " of " + owner);
+    } else if (quotes && !siblings.count(path.string())) {
+      wrong.push_back("includes " + path.string() + ", which is not beside it");
+    } else if (!quotes && wrapped.count(folder) && wrapped.at(folder) != module) {
+      wrong.push_back("includes " + path.string() + ", which only " + wrapped.at(folder) + " may");
+    }
+  }
+  return wrong;
+}
+
+std::string slurp(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+const fs::path root = LIFT_SOURCE_DIR;
+
+std::vector<fs::path> entries(const fs::path& folder, bool folders) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_directory() == folders) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool isCode(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return std::regex_search(name, std::regex(R"(\.(cpp|hpp|h|def|in)$)"));
+}
+
+void checkFolder(const std::string& module, const fs::path& folder) {
+  Names siblings;
+  for (const fs::path& file : entries(folder, false)) siblings.insert(file.filename().string());
+  for (const fs::path& file : entries(folder, false)) {
+    if (!isCode(file)) continue;
+    INFO(file.lexically_relative(root).string());
+    CHECK(wrongIncludes(module, slurp(file), siblings) == std::vector<std::string>());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("folders of src include only what stands below them") {
+  for (const fs::path& folder : entries(root / "src", true)) {
+    const std::string name = folder.filename().string();
+    INFO("src/" << name << " is in no row of the table");
+    REQUIRE(modules.count(name) == 1);
+    CHECK(entries(folder, true).empty());
+    checkFolder(name, folder);
+  }
+  CHECK(entries(root / "src", true).size() == modules.size());
+}
+
+TEST_CASE("tools include only public headers and what is beside them") {
+  for (const fs::path& folder : entries(root / "tools", true)) checkFolder(top, folder);
+}
+
+TEST_CASE("public headers include only what stands below them") {
+  Names present;
+  for (const fs::path& header : entries(root / "include/lift", false)) {
+    const std::string name = header.stem().string();
+    INFO("include/lift/" << header.filename().string());
+    REQUIRE(header.extension() == ".hpp");
+    REQUIRE_FALSE(ownerOf(name).empty());
+    CHECK(wrongIncludes(ownerOf(name), slurp(header), {}) == std::vector<std::string>());
+    present.insert(name);
+  }
+  for (const auto& [module, row] : modules) {
+    for (const std::string& header : row.headers) {
+      INFO("the table names include/lift/" << header << ".hpp");
+      CHECK(present.count(header) == 1);
+    }
+  }
+}
+
+TEST_CASE("the umbrella header includes every public header") {
+  const std::string text = slurp(root / "include/lift/lift.hpp");
+  for (const auto& [module, row] : modules) {
+    for (const std::string& header : row.headers) {
+      INFO(header);
+      CHECK(text.find("#include \"lift/" + header + ".hpp\"") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the build links the modules by the same arrows") {
+  const std::string text = slurp(root / "CMakeLists.txt");
+  const std::regex call(R"((?:^|\n)lift_module\((\w+)(?:\s+DEPENDS((?:\s+[a-z_]+)+))?)");
+  std::map<std::string, Names> built;
+  for (std::sregex_iterator it(text.begin(), text.end(), call), end; it != end; ++it) {
+    Names& all = built[(*it)[1]];
+    std::istringstream needs((*it)[2]);
+    for (std::string need; needs >> need;) {
+      INFO((*it)[1] << " before " << need);
+      REQUIRE(built.count(need) == 1);
+      all.insert(need);
+      all.insert(built[need].begin(), built[need].end());
+    }
+  }
+  CHECK(built.size() == modules.size());
+  for (const auto& [name, needs] : built) {
+    INFO(name);
+    REQUIRE(modules.count(name) == 1);
+    Names expected = reach(name);
+    expected.erase(name);
+    CHECK(needs == expected);
+  }
+}
+
+TEST_CASE("wrong includes are found") {
+  const auto wrong = [](const std::string& module, const std::string& text) {
+    return wrongIncludes(module, text, {"own.hpp"}).size();
+  };
+  CHECK(wrong("codegen", "#include <vector>\n#include \"lift/expr.hpp\"\n#include \"own.hpp\"\n") == 0);
+  CHECK(wrong("runtime", "#include \"lift/kernel.hpp\"\n#include \"lift/nat.hpp\"\n#include <CL/cl.h>\n") == 0);
+  CHECK(wrong("tools", "#include \"lift/lift.hpp\"\n#include \"lift/device.hpp\"\n") == 0);
+  for (const char* header : {"expr", "text", "views", "codegen", "conv", "lift"})
+    CHECK(wrong("runtime", "#include \"lift/" + std::string(header) + ".hpp\"\n") == 1);
+  CHECK(wrong("kernel", "  #  include <lift/expr.hpp>") == 1);
+  CHECK(wrong("text", "#include \"lift/views.hpp\"\n") == 1);
+  CHECK(wrong("ir", "#include \"lift/new.hpp\"\n#include \"lift/detail/nat.hpp\"\n") == 2);
+  CHECK(wrong("ir", "#include \"../nat/node.hpp\"\n#include \"nat/node.hpp\"\n#include \"node.hpp\"\n") == 3);
+  CHECK(wrong("conv", "#include <CL/opencl.hpp>\n") == 1);
+}
+
+TEST_CASE("every module explains itself on a screen") {
+  for (const fs::path& folder : entries(root / "src", true)) {
+    const fs::path readme = folder / "README.md";
+    INFO(readme.lexically_relative(root).string());
+    CHECK(fs::exists(readme));
+    if (!fs::exists(readme)) continue;
+    const std::string text = slurp(readme);
+    CHECK(std::count(text.begin(), text.end(), '\n') <= 60);
+    CHECK(std::regex_search(text, std::regex("(^|\n)```[^`]*\n```")));
+  }
+}
+
+TEST_CASE("every test file asserts something") {
+  const std::regex testCase(R"(\b(TEMPLATE_)?TEST_CASE\w*\()"), assertion(R"(\b(REQUIRE|CHECK)(_[A-Z_]+)?\()");
+  int files = 0;
+  for (const fs::path& folder : entries(root / "tests", true)) {
+    for (const fs::path& file : entries(folder, false)) {
+      if (file.extension() != ".cpp") continue;
+      const std::string text = slurp(file);
+      if (!std::regex_search(text, testCase)) continue;
+      INFO(file.lexically_relative(root).string());
+      CHECK(std::regex_search(text, assertion));
+      ++files;
+    }
+  }
+  CHECK(files > 0);
+}
