@@ -115,3 +115,10 @@ inline constexpr std::size_t mostErrors = 20;
 void throwErrors(std::vector<Diagnostic> errors);
 
 }  // namespace lift::syntax
+
+namespace lift {
+
+// Public as a part of lift/text.hpp; here, because it is this parser's.
+Module parseModule(const SourceFile& file);
+
+}  // namespace lift
