@@ -68,8 +68,9 @@ struct ScalarValue {
 };
 
 // Arithmetic of the operation in its type; f32 results are rounded to float. f16 is a storage type: on f16 operands the
-// result has type f16, but is computed in f32 and its `real` keeps f32 precision, as a kernel's register does; it narrows
-// to half in convert() and when stored into a Tensor. Operand count and types must fit the table (InternalError). Integer division by zero throws UserError.
+// result has type f16, but is computed in f32 and its `real` keeps f32 precision, as a kernel's register does; it
+// narrows to half in convert() and when stored into a Tensor. Operand count and types must fit the table
+// (InternalError). Integer division by zero throws UserError.
 ScalarValue apply(Op op, std::span<const ScalarValue> operands);
 // C conversion between scalar types (float to integer truncates and saturates at the ends).
 ScalarValue convert(const ScalarValue& value, Scalar to);
