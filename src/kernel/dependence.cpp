@@ -1,0 +1,269 @@
+// The proof: an index is read as a number in mixed radix. Where the digits that say which work-item it is can be read
+// off the number, equal elements mean equal work-items, and there is no conflict.
+#include "dependence.hpp"
+
+#include <algorithm>
+
+#include "walk.hpp"
+
+namespace lift::kernel {
+namespace {
+
+bool proved(Truth t) { return t == Truth::proved; }
+
+// Calls f(const For&) for the loop of the path whose index v is; false when there is none.
+const For* loopOf(const LoopPath& path, NatVar v, std::size_t& depth) {
+  for (depth = 0; depth < path.size(); depth++)
+    if (path[depth]->index == v) return path[depth];
+  return nullptr;
+}
+
+std::vector<Nat> termsOf(Nat n) {
+  if (n == Nat(0)) return {};
+  if (n.kind() == Nat::Kind::sum) return n.operands();
+  return {n};
+}
+
+Nat larger(Nat a, Nat b) { return proved(lessEqual(a, b)) ? b : proved(lessEqual(b, a)) ? a : max(a, b); }
+
+}  // namespace
+
+std::pair<Nat, std::int64_t> splitConstant(Nat index) {
+  if (const auto c = index.constant()) return {Nat(0), *c};
+  if (index.kind() == Nat::Kind::sum)
+    if (const auto c = index.operands().back().constant()) return {index - Nat(*c), *c};
+  return {index, 0};
+}
+
+Dependence::Dependence(const NDRange& range) {
+  for (std::size_t d = 0; d < 3; d++) many_[d] = !proved(equal(range.local[d], Nat(1)));
+}
+
+bool Dependence::conflict(const Access& a, const Access& b, std::size_t common) {
+  if (a.buffer != b.buffer || (!a.write && !b.write)) return false;
+  if (a.unknown || b.unknown) return true;
+  const Key key{a.base.node(), a.path, b.base.node(), b.path, common, a.lo, a.hi, b.lo, b.hi};
+  const auto found = memo_.find(key);
+  if (found != memo_.end()) return found->second;
+  return memo_[key] = decide(a, b, common);
+}
+
+const std::pair<NatVar, NatVar>& Dependence::parts(const For& f, std::int64_t divisor) {
+  const auto found = parts_.find({&f, divisor});
+  if (found != parts_.end()) return found->second;
+  const NatVar quotient = NatVar::index(f.index.name() + "_q", ceilDiv(f.count, Nat(divisor)));
+  const NatVar remainder = NatVar::index(f.index.name() + "_r", Nat(divisor));
+  return parts_.emplace(std::pair{&f, divisor}, std::pair{quotient, remainder}).first->second;
+}
+
+// Where an index contains l / c or l % c of a distributed index l, l is taken as c * q + r. False: not of that form.
+bool Dependence::collectSplits(const Access& a, std::map<std::pair<int, int>, std::int64_t>& splits) const {
+  const auto atom = [&](Nat n, const auto& self) -> bool {
+    if (n.kind() == Nat::Kind::floorDiv || n.kind() == Nat::Kind::mod) {
+      const auto v = n.operands()[0].variable();
+      const auto c = n.operands()[1].constant();
+      std::size_t depth = 0;
+      const For* f = v ? loopOf(*a.path, *v, depth) : nullptr;
+      if (f == nullptr || !distributes(*f)) return true;
+      if (!c || *c <= 0) return false;
+      return splits.emplace(std::pair{static_cast<int>(f->kind), f->dim}, *c).first->second == *c;
+    }
+    for (Nat o : n.operands())
+      if (!self(o, self)) return false;
+    return true;
+  };
+  return atom(a.base, atom);
+}
+
+bool Dependence::analyse(const Access& a, std::size_t common, const std::map<std::pair<int, int>, std::int64_t>& splits,
+                         Form& form) {
+  form.lo = a.lo;
+  form.hi = a.hi;
+  struct Role {
+    enum { uniform, local, free } kind;
+    std::tuple<int, int, int> key;
+    Nat count;
+  };
+  std::map<NatVar, Role> roles;
+  Nat base = a.base;
+  std::map<NatVar, Nat> replaced;
+  for (std::size_t d = 0; d < a.path->size(); d++) {
+    const For& f = *(*a.path)[d];
+    const int kind = static_cast<int>(f.kind);
+    if (!distributes(f)) {
+      roles.insert_or_assign(f.index, Role{d < common ? Role::uniform : Role::free, {}, f.count});
+      continue;
+    }
+    const auto split = splits.find({kind, f.dim});
+    if (split == splits.end()) {
+      roles.insert_or_assign(f.index, Role{Role::local, {kind, f.dim, 0}, f.count});
+    } else {
+      const auto& [q, r] = parts(f, split->second);
+      roles.insert_or_assign(q, Role{Role::local, {kind, f.dim, 0}, ceilDiv(f.count, Nat(split->second))});
+      roles.insert_or_assign(r, Role{Role::local, {kind, f.dim, 1}, Nat(split->second)});
+      replaced.insert_or_assign(f.index, Nat(split->second) * Nat(q) + Nat(r));
+    }
+  }
+  if (!replaced.empty()) {
+    const auto [stripped, constant] = splitConstant(base.substitute(replaced));
+    base = stripped;
+    form.lo += constant;
+    form.hi += constant;
+  }
+  for (Nat term : termsOf(base)) {
+    std::vector<NatVar> varying;
+    for (NatVar v : term.variables()) {
+      const auto role = roles.find(v);
+      // Integers that are named by statements may differ between work-items.
+      if (role == roles.end() && v.role() == NatVar::Role::index) return false;
+      if (role != roles.end() && role->second.kind != Role::uniform) varying.push_back(v);
+    }
+    if (varying.empty()) {
+      form.uniform = form.uniform + term;
+      continue;
+    }
+    if (varying.size() == 1) {
+      const Role& role = roles.at(varying[0]);
+      const auto linear = term.linearIn(varying[0]);
+      if (linear && linear->rest == Nat(0)) {
+        if (role.kind == Role::local) {
+          if (!form.local.emplace(role.key, Term{linear->coefficient, role.count}).second) return false;
+        } else {
+          form.free.push_back({linear->coefficient, role.count});
+        }
+        continue;
+      }
+    }
+    for (NatVar v : varying)
+      if (roles.at(v).kind == Role::local) return false;
+    // Something opaque, the same for all work-items but not in both accesses: a digit of its own.
+    Nat coefficient = 1, rest = term;
+    if (term.kind() == Nat::Kind::product)
+      if (const auto c = term.operands()[0].constant()) {
+        coefficient = Nat(*c);
+        rest = 1;
+        for (std::size_t i = 1; i < term.operands().size(); i++) rest = rest * term.operands()[i];
+      }
+    const auto low = rest.lower(), high = rest.upper();
+    if (!low || !high) return false;
+    const auto shift = coefficient * Nat(*low);
+    form.lo += *shift.constant();
+    form.hi += *shift.constant();
+    form.free.push_back({coefficient, Nat(*high - *low + 1)});
+  }
+  return true;
+}
+
+bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
+  std::map<std::pair<int, int>, std::int64_t> splits;
+  if (!collectSplits(a, splits) || !collectSplits(b, splits)) return true;
+  Form fa, fb;
+  if (!analyse(a, common, splits, fa) || !analyse(b, common, splits, fb)) return true;
+  const auto offset = (fb.uniform - fa.uniform).constant();
+  if (!offset) return true;
+  fb.lo += *offset;
+  fb.hi += *offset;
+
+  // The digits of both: free ones of one coefficient add up within an access.
+  std::vector<Term> digits;
+  std::vector<bool> isLocal;
+  bool localsAgree = true;
+  const auto reflect = [](Term& t, std::int64_t& lo, std::int64_t& hi) {  // c * v with c < 0: count down instead
+    if (proved(lessEqual(Nat(0), t.coefficient))) return true;
+    const auto shift = (t.coefficient * (t.count - Nat(1))).constant();
+    if (!shift || !proved(less(t.coefficient, Nat(0)))) return false;
+    lo += *shift;
+    hi += *shift;
+    t.coefficient = -t.coefficient;
+    return true;
+  };
+  const auto summed = [&](Form& f, std::vector<Term>& result) {
+    for (Term t : f.free) {
+      if (!reflect(t, f.lo, f.hi)) return false;
+      const auto same =
+          std::find_if(result.begin(), result.end(), [&](const Term& o) { return o.coefficient == t.coefficient; });
+      if (same == result.end())
+        result.push_back(t);
+      else
+        same->count = same->count + t.count - Nat(1);
+    }
+    return true;
+  };
+  for (auto& [key, term] : fa.local) {
+    const auto other = fb.local.find(key);
+    if (other == fb.local.end() || other->second.coefficient != term.coefficient) {
+      localsAgree = false;
+      continue;
+    }
+    term.count = other->second.count = larger(term.count, other->second.count);
+  }
+  localsAgree = localsAgree && fa.local.size() == fb.local.size();
+  for (auto& [key, term] : fa.local)
+    if (!reflect(term, fa.lo, fa.hi)) return true;
+  for (auto& [key, term] : fb.local)
+    if (!reflect(term, fb.lo, fb.hi)) return true;
+  std::vector<Term> freeA, freeB;
+  if (!summed(fa, freeA) || !summed(fb, freeB)) return true;
+
+  // Different parts of the buffer?
+  const auto highest = [](const Form& f, const std::vector<Term>& free) {
+    Nat high(f.hi);
+    for (const auto& [key, t] : f.local) high = high + t.coefficient * (t.count - Nat(1));
+    for (const Term& t : free) high = high + t.coefficient * (t.count - Nat(1));
+    return high;
+  };
+  if (proved(less(highest(fa, freeA), Nat(fb.lo))) || proved(less(highest(fb, freeB), Nat(fa.lo)))) return false;
+
+  // Otherwise the same work-item must be legible in the index.
+  if (!localsAgree) return true;
+  for (int d = 0; d < 3; d++) {
+    if (!shared(d)) continue;
+    const auto identifies = [&](LoopKind kind) {
+      const int k = static_cast<int>(kind);
+      const auto split = splits.find({k, d});
+      return fa.local.contains({k, d, 0}) && (split == splits.end() || fa.local.contains({k, d, 1}));
+    };
+    if (!identifies(LoopKind::local) && !identifies(LoopKind::global)) return true;
+  }
+  for (const auto& [key, term] : fa.local) {
+    digits.push_back(term);
+    isLocal.push_back(true);
+  }
+  for (const Term& t : freeA) {
+    digits.push_back(t);
+    isLocal.push_back(false);
+  }
+  for (const Term& t : freeB) {
+    bool merged = false;
+    for (std::size_t i = fa.local.size(); i < fa.local.size() + freeA.size(); i++)
+      if (digits[i].coefficient == t.coefficient) {
+        digits[i].count = larger(digits[i].count, t.count);
+        merged = true;
+      }
+    if (!merged) {
+      digits.push_back(t);
+      isLocal.push_back(false);
+    }
+  }
+  Nat extent(std::max(fa.hi, fb.hi) - std::min(fa.lo, fb.lo) + 1);
+  std::vector<bool> done(digits.size());
+  bool localSeen = false;
+  for (std::size_t step = 0; step < digits.size(); step++) {
+    std::optional<std::size_t> least;
+    for (std::size_t i = 0; i < digits.size(); i++) {
+      if (done[i]) continue;
+      if (!least || proved(lessEqual(digits[i].coefficient, digits[*least].coefficient))) least = i;
+    }
+    for (std::size_t i = 0; i < digits.size(); i++)
+      if (!done[i] && !proved(lessEqual(digits[*least].coefficient, digits[i].coefficient))) return true;
+    done[*least] = true;
+    const Term& t = digits[*least];
+    const bool fits = proved(lessEqual(extent, t.coefficient));
+    if (!fits && (isLocal[*least] || localSeen)) return true;
+    localSeen = localSeen || isLocal[*least];
+    extent = extent + t.coefficient * (t.count - Nat(1));
+  }
+  return false;
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,68 @@
+// Whether two accesses to shared memory can make different work-items of a group meet in one element.
+#pragma once
+
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "lift/kernel.hpp"
+
+namespace lift::kernel {
+
+using LoopPath = std::vector<const For*>;  // enclosing loops, outermost first
+
+// Elements base + lo … base + hi, touched under some loops. Accesses that differ by constants share a base.
+struct Access {
+  BufferId buffer = 0;
+  Nat base;
+  std::int64_t lo = 0, hi = 0;
+  bool unknown = false;  // may be anywhere
+  bool write = false;
+  const LoopPath* path = nullptr;
+};
+
+// An index as base and constant.
+std::pair<Nat, std::int64_t> splitConstant(Nat index);
+
+class Dependence {
+ public:
+  explicit Dependence(const NDRange& range);
+
+  // Whether dimension d has more than one work-item per group, for all we know.
+  bool shared(int d) const { return many_[static_cast<std::size_t>(d)]; }
+  bool anyShared() const { return many_[0] || many_[1] || many_[2]; }
+  // A loop whose iterations go to different work-items of a group.
+  bool distributes(const For& f) const {
+    return (f.kind == LoopKind::local || f.kind == LoopKind::global) && shared(f.dim);
+  }
+
+  // Whether one work-item doing `a` and another doing `b` may touch the same element, at least one writing. The first
+  // `common` loops of both paths are the same loops in the same iteration (as far as they do not distribute).
+  bool conflict(const Access& a, const Access& b, std::size_t common);
+
+ private:
+  struct Term {  // coefficient * v, 0 <= v < count
+    Nat coefficient;
+    Nat count;
+  };
+  struct Form {
+    Nat uniform;                                      // the same in both accesses
+    std::int64_t lo = 0, hi = 0;                      // constants and widths
+    std::map<std::tuple<int, int, int>, Term> local;  // by kind, dimension, part
+    std::vector<Term> free;
+  };
+  bool analyse(const Access& a, std::size_t common, const std::map<std::pair<int, int>, std::int64_t>& splits,
+               Form& form);
+  bool collectSplits(const Access& a, std::map<std::pair<int, int>, std::int64_t>& splits) const;
+  bool decide(const Access& a, const Access& b, std::size_t common);
+  const std::pair<NatVar, NatVar>& parts(const For& f, std::int64_t divisor);
+
+  std::array<bool, 3> many_{};
+  std::map<std::pair<const For*, std::int64_t>, std::pair<NatVar, NatVar>> parts_;
+  using Key = std::tuple<const detail::NatNode*, const LoopPath*, const detail::NatNode*, const LoopPath*, std::size_t,
+                         std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  std::map<Key, bool> memo_;
+};
+
+}  // namespace lift::kernel

@@ -1,0 +1,111 @@
+#include "expand.hpp"
+
+#include <fmt/format.h>
+
+namespace lift::kernel {
+
+ExprPtr Expander::expr(const ExprPtr& e) {
+  nodes_++;
+  if (const auto* v = std::get_if<VarRef>(&e->node)) {
+    const VarId renamed = variable(v->variable);
+    return renamed == v->variable ? e : ref(renamed, e->type);
+  }
+  if (const auto* l = std::get_if<Load>(&e->node)) {
+    const BufferId b = buffer(l->buffer);
+    const Nat at = nat(l->index);
+    return b == l->buffer && at == l->index ? e : load(b, at, e->type);
+  }
+  if (std::holds_alternative<Index>(e->node) || std::holds_alternative<Test>(e->node))
+    return mapNats(e, [&](Nat n) { return nat(n); });
+  return mapChildren(e, [&](const ExprPtr& c) { return expr(c); });
+}
+
+void Expander::append(const Block& from, Block& to) {
+  for (const Stmt& s : from) append(s, to);
+}
+
+void Expander::append(const Stmt& s, Block& to) {
+  if (++nodes_ > limit_)
+    throw UserError(ExitStatus::program, fmt::format("kernel {} becomes too large by unrolling", kernel_.name),
+                    "unroll fewer loops or smaller ones");
+  match(
+      s.node,
+      [&](const Declare& d) {
+        // The first copy keeps the name; every other one is a variable of its own.
+        std::optional<ExprPtr> value;
+        if (d.value) value = expr(*d.value);
+        VarId v = d.variable;
+        if (seenVariables_[v]) {
+          const Variable copy = kernel_.variables[v];
+          variables_[v] = addVariable(kernel_, copy.name, copy.type);
+          v = variables_[v];
+        } else {
+          seenVariables_[v] = true;
+        }
+        to.push_back({Declare{v, value}});
+      },
+      [&](const Assign& a) {
+        to.push_back({Assign{variable(a.variable), expr(a.value)}});
+      },
+      [&](const AssignLane& a) {
+        to.push_back({AssignLane{variable(a.variable), a.lane, expr(a.value)}});
+      },
+      [&](const DeclareIndex& d) {
+        const ExprPtr value = expr(d.value);
+        const auto* i = std::get_if<Index>(&value->node);
+        if (i != nullptr && i->value.constant()) {
+          nats_.insert_or_assign(d.variable, i->value);
+          return;
+        }
+        NatVar v = d.variable;
+        if (!seenNats_.emplace(v, true).second) {
+          v = NatVar::fresh(v.name(), v.lower(), v.upper(), v.role());
+          nats_.insert_or_assign(d.variable, Nat(v));
+        } else {
+          nats_.erase(v);
+        }
+        to.push_back({DeclareIndex{v, value}});
+      },
+      [&](const Store& st) {
+        to.push_back({Store{buffer(st.buffer), nat(st.index), expr(st.value)}});
+      },
+      [&](const Allocate& a) {
+        BufferId b = a.buffer;
+        if (seenBuffers_[b]) {
+          kernel_.buffers.push_back(Buffer(kernel_.buffers[b]));
+          b = static_cast<BufferId>(kernel_.buffers.size() - 1);
+          buffers_[a.buffer] = b;
+        } else {
+          seenBuffers_[b] = true;
+        }
+        to.push_back({Allocate{b}});
+      },
+      [&](const For& f) { appendLoop(f, to); },
+      [&](const If& i) {
+        to.push_back({If{expr(i.condition), block(i.then), block(i.otherwise)}});
+      },
+      [&](const Barrier& b) { to.push_back({b}); }, [&](const Comment& c) { to.push_back({c}); });
+}
+
+void Expander::appendLoop(const For& f, Block& to) {
+  For loop{f.index, nat(f.count), f.kind, f.dim, f.trip, f.unroll, {}};
+  const std::int64_t iterations = decide_(f, loop);
+  const auto outer = nats_.find(f.index);  // loops of one index may follow, not contain, each other
+  if (outer != nats_.end()) nats_.erase(outer);
+  if (iterations < 0) {
+    if (loop.count != f.count) {  // a new index knows the narrower range
+      loop.index = NatVar::index(f.index.name(), loop.count);
+      nats_.insert_or_assign(f.index, Nat(loop.index));
+    }
+    loop.body = block(f.body);
+    to.push_back({std::move(loop)});
+  } else {
+    for (std::int64_t i = 0; i < iterations; i++) {
+      nats_.insert_or_assign(f.index, Nat(i));
+      append(f.body, to);
+    }
+  }
+  nats_.erase(f.index);
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,64 @@
+// Copies of statements with integers substituted and everything they declare renamed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "walk.hpp"
+
+namespace lift::kernel {
+
+// Rebuilds a kernel's body, replacing some loops by copies of their bodies.
+class Expander {
+ public:
+  // The iterations to write out instead of this loop (its count already substituted), or -1 to keep it. A loop that is
+  // kept may be changed.
+  using Decide = std::function<std::int64_t(const For& original, For& loop)>;
+
+  Expander(Kernel& kernel, std::int64_t limit, Decide decide)
+      : kernel_(kernel),
+        limit_(limit),
+        decide_(std::move(decide)),
+        seenVariables_(kernel.variables.size()),
+        seenBuffers_(kernel.buffers.size()) {}
+
+  Block run(const Block& body) {
+    Block result;
+    append(body, result);
+    return result;
+  }
+
+ private:
+  void append(const Block& from, Block& to);
+  void append(const Stmt& s, Block& to);
+  void appendLoop(const For& f, Block& to);
+  Block block(const Block& from) {
+    Block result;
+    append(from, result);
+    return result;
+  }
+  Nat nat(Nat n) const { return nats_.empty() || n.constant() ? n : n.substitute(nats_); }
+  ExprPtr expr(const ExprPtr& e);
+  VarId variable(VarId v) const {
+    const auto found = variables_.find(v);
+    return found == variables_.end() ? v : found->second;
+  }
+  BufferId buffer(BufferId b) const {
+    const auto found = buffers_.find(b);
+    return found == buffers_.end() ? b : found->second;
+  }
+
+  Kernel& kernel_;
+  std::int64_t limit_;
+  Decide decide_;
+  std::int64_t nodes_ = 0;
+  std::map<NatVar, Nat> nats_;
+  std::unordered_map<VarId, VarId> variables_;
+  std::unordered_map<BufferId, BufferId> buffers_;
+  std::vector<bool> seenVariables_, seenBuffers_;
+  std::unordered_map<NatVar, bool> seenNats_;
+};
+
+}  // namespace lift::kernel

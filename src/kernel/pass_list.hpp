@@ -1,0 +1,25 @@
+// The pass functions; passes.cpp lists them.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "lift/kernel_passes.hpp"
+
+namespace lift::kernel {
+
+Kernel simplifyPass(Kernel kernel, const PassOptions& options);
+Kernel tripsPass(Kernel kernel, const PassOptions& options);
+Kernel unrollPass(Kernel kernel, const PassOptions& options);
+Kernel scalarsPass(Kernel kernel, const PassOptions& options);
+Kernel declarePass(Kernel kernel, const PassOptions& options);
+Kernel copiesPass(Kernel kernel, const PassOptions& options);
+Kernel deadPass(Kernel kernel, const PassOptions& options);
+Kernel barriersPass(Kernel kernel, const PassOptions& options);
+Kernel hoistPass(Kernel kernel, const PassOptions& options);
+
+inline void note(const PassOptions& options, const char* pass, std::string text) {
+  if (options.notes != nullptr) options.notes->push_back({pass, std::move(text)});
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,160 @@
+// Trip counts and complete unrolling.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "expand.hpp"
+#include "pass_list.hpp"
+
+namespace lift::kernel {
+namespace {
+
+Trip tripOf(const NDRange& range, const For& f) {
+  const auto d = static_cast<std::size_t>(f.dim);
+  const Nat n = parallelism(range, f.kind, f.dim);
+  if (equal(f.count, n) == Truth::proved) return Trip::exactlyOnce;
+  // `global` is a multiple of `local`, which the quotient does not know.
+  if (f.kind == LoopKind::group && equal(f.count * range.local[d], range.global[d]) == Truth::proved)
+    return Trip::exactlyOnce;
+  if (lessEqual(f.count, n) == Truth::proved) return Trip::atMostOnce;
+  return Trip::any;
+}
+
+// Which loops become constant indices of private arrays by unrolling.
+class PrivateIndices {
+ public:
+  PrivateIndices(const Kernel& k, const PassOptions& options) {
+    forEachStmt(k.body, [&](const Stmt& s) {
+      if (const auto* f = std::get_if<For>(&s.node))
+        if (f->kind == LoopKind::sequential && (f->unroll == 0 || f->unroll == -1)) unrollable_.insert(f->index);
+      if (const auto* d = std::get_if<DeclareIndex>(&s.node))
+        if (const auto* i = std::get_if<Index>(&d->value->node)) definitions_.emplace(d->variable, i->value);
+      if (const auto* st = std::get_if<Store>(&s.node)) access(k, st->buffer, st->index);
+      forEachRoot(s, [&](const ExprPtr& root) {
+        forEachExpr(*root, [&](const Expr& e) {
+          if (const auto* l = std::get_if<Load>(&e.node)) access(k, l->buffer, l->index);
+        });
+      });
+    });
+    std::vector<NatVar> variables;
+    for (auto& [buffer, indices] : indices_) {
+      const Buffer& b = k.buffers[buffer];
+      const auto n = b.count.constant();
+      if (!n || *n > options.scalarLimit || b.scalar == Scalar::f16) continue;
+      variables.clear();
+      for (Nat i : indices) collect(i, variables);
+      const bool all =
+          std::all_of(variables.begin(), variables.end(), [&](NatVar v) { return unrollable_.contains(v); });
+      if (all) wanted_.insert(variables.begin(), variables.end());
+    }
+  }
+
+  bool wants(NatVar v) const { return wanted_.contains(v); }
+
+ private:
+  void access(const Kernel& k, BufferId b, Nat index) {
+    if (k.buffers[b].space == Space::priv && !index.constant()) indices_[b].insert(index);
+  }
+  void collect(Nat n, std::vector<NatVar>& variables) const {
+    for (NatVar v : n.variables()) {
+      const auto d = definitions_.find(v);
+      if (d == definitions_.end())
+        variables.push_back(v);
+      else
+        collect(d->second, variables);
+    }
+  }
+
+  std::unordered_set<NatVar> unrollable_, wanted_;
+  std::unordered_map<NatVar, Nat> definitions_;
+  std::map<BufferId, std::unordered_set<Nat>> indices_;
+};
+
+std::int64_t exprNodes(const Expr& e) {
+  std::int64_t n = 1;
+  forEachChild(e, [&](const ExprPtr& c) { n += exprNodes(*c); });
+  return n;
+}
+
+// Nodes of a block after the unrolling that is decided so far; saturates.
+class Sizes {
+ public:
+  explicit Sizes(std::function<bool(const For&)> unrolls) : unrolls_(std::move(unrolls)) {}
+
+  std::int64_t of(const Block& b) {
+    std::int64_t n = 0;
+    for (const Stmt& s : b) {
+      n += 1;
+      forEachRoot(s, [&](const ExprPtr& e) { n += exprNodes(*e); });
+      if (const auto* f = std::get_if<For>(&s.node)) {
+        n += ofLoop(*f);
+      } else {
+        forEachBlock(s, [&](const Block& inner) { n += of(inner); });
+      }
+      n = std::min(n, most);
+    }
+    return n;
+  }
+
+  std::int64_t ofBody(const For& f) {
+    const auto found = bodies_.find(&f);
+    if (found != bodies_.end()) return found->second;
+    return bodies_[&f] = of(f.body);
+  }
+
+ private:
+  static constexpr std::int64_t most = std::int64_t{1} << 40;
+  std::int64_t ofLoop(const For& f) {
+    const std::int64_t body = ofBody(f);
+    const std::int64_t times = unrolls_(f) ? std::clamp<std::int64_t>(f.count.upper().value_or(1), 1, most) : 1;
+    return body > most / times ? most : body * times;
+  }
+  std::function<bool(const For&)> unrolls_;
+  std::unordered_map<const For*, std::int64_t> bodies_;
+};
+
+}  // namespace
+
+Kernel tripsPass(Kernel kernel, const PassOptions&) {
+  Expander expander(kernel, std::numeric_limits<std::int64_t>::max(), [&](const For&, For& loop) -> std::int64_t {
+    if (loop.count.constant().value_or(1) <= 0 || loop.count.upper().value_or(1) <= 0) return 0;
+    if (loop.kind == LoopKind::sequential) return loop.count == Nat(1) ? 1 : -1;
+    loop.trip = tripOf(kernel.range, loop);
+    return loop.trip == Trip::exactlyOnce && loop.count == Nat(1) ? 1 : -1;
+  });
+  kernel.body = expander.run(kernel.body);
+  return kernel;
+}
+
+Kernel unrollPass(Kernel kernel, const PassOptions& options) {
+  const PrivateIndices indices(kernel, options);
+  const auto candidate = [&](const For& f) {
+    return f.kind == LoopKind::sequential && (f.unroll == -1 || (f.unroll == 0 && indices.wants(f.index)));
+  };
+  Sizes sizes(candidate);
+  const Block body = std::move(kernel.body);
+  Expander expander(kernel, options.unrollLimit, [&](const For& original, For& loop) -> std::int64_t {
+    if (!candidate(original)) return -1;
+    const auto n = loop.count.constant();
+    if (!n) {
+      if (loop.unroll == -1)
+        note(options, "unroll",
+             fmt::format("{} is not unrolled: its count {} is not constant", loop.index.name(), loop.count.str()));
+      loop.unroll = 0;
+      return -1;
+    }
+    const std::int64_t iterations = std::max<std::int64_t>(*n, 0);
+    if (loop.unroll == -1) return iterations;
+    const std::int64_t size = sizes.ofBody(original);
+    if (iterations == 0 || size <= options.unrollBudget / iterations) return iterations;
+    note(options, "unroll",
+         fmt::format("{} is not unrolled: {} iterations of {} nodes exceed the budget of {}", loop.index.name(),
+                     iterations, size, options.unrollBudget));
+    return -1;
+  });
+  kernel.body = expander.run(body);
+  return kernel;
+}
+
+}  // namespace lift::kernel

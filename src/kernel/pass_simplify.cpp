@@ -1,0 +1,180 @@
+// Conditions that are known, operations on literals.
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "pass_list.hpp"
+#include "walk.hpp"
+
+namespace lift::kernel {
+namespace {
+
+using Key = std::tuple<const detail::NatNode*, Relation, const detail::NatNode*>;
+Key keyOf(const Comparison& c) { return {c.lhs.node(), c.relation, c.rhs.node()}; }
+
+Truth prove(const Comparison& c) {
+  switch (c.relation) {
+    case Relation::less:
+      return less(c.lhs, c.rhs);
+    case Relation::lessEqual:
+      return lessEqual(c.lhs, c.rhs);
+    case Relation::equal:
+      return equal(c.lhs, c.rhs);
+    case Relation::notEqual:
+      switch (equal(c.lhs, c.rhs)) {
+        case Truth::proved:
+          return Truth::refuted;
+        case Truth::refuted:
+          return Truth::proved;
+        default:
+          return Truth::unknown;
+      }
+  }
+  return Truth::unknown;
+}
+
+std::optional<bool> constantCondition(const ExprPtr& e) {
+  if (e->type.width != 1) return std::nullopt;
+  if (const auto* l = std::get_if<Literal>(&e->node)) return l->value.truth();
+  if (const auto* t = std::get_if<Test>(&e->node))
+    if (t->all.empty()) return true;
+  return std::nullopt;
+}
+
+ExprPtr truth(bool value) { return literal(ScalarValue::ofInteger(Scalar::boolean, value ? 1 : 0)); }
+
+class Simplifier {
+ public:
+  Block block(const Block& from) {
+    Block to;
+    append(from, to);
+    return to;
+  }
+
+ private:
+  // Comparisons that hold where we are, because an enclosing condition says so.
+  class Assume {
+   public:
+    Assume(Simplifier& s, const ExprPtr& condition) : s_(s) {
+      if (const auto* t = std::get_if<Test>(&condition->node))
+        for (const Comparison& c : t->all)
+          if (s.known_.insert(keyOf(c)).second) added_.push_back(keyOf(c));
+    }
+    ~Assume() {
+      for (const Key& k : added_) s_.known_.erase(k);
+    }
+    Assume(const Assume&) = delete;
+    Assume& operator=(const Assume&) = delete;
+
+   private:
+    Simplifier& s_;
+    std::vector<Key> added_;
+  };
+
+  void append(const Block& from, Block& to) {
+    for (const Stmt& s : from) {
+      if (const auto* i = std::get_if<If>(&s.node)) {
+        const ExprPtr condition = expr(i->condition);
+        if (const auto known = constantCondition(condition)) {
+          append(*known ? i->then : i->otherwise, to);
+          continue;
+        }
+        If result{condition, {}, {}};
+        {
+          const Assume assume(*this, condition);
+          result.then = block(i->then);
+        }
+        result.otherwise = block(i->otherwise);
+        if (!result.then.empty() || !result.otherwise.empty()) to.push_back({std::move(result)});
+      } else if (const auto* f = std::get_if<For>(&s.node)) {
+        to.push_back({For{f->index, f->count, f->kind, f->dim, f->trip, f->unroll, block(f->body)}});
+      } else {
+        to.push_back(s);
+        mapRoots(to.back(), [&](const ExprPtr& e) { return expr(e); });
+      }
+    }
+  }
+
+  Truth decide(const Comparison& c) {
+    const Key key = keyOf(c);
+    if (known_.contains(key)) return Truth::proved;
+    const auto found = proofs_.find(key);
+    if (found != proofs_.end()) return found->second;
+    return proofs_[key] = prove(c);
+  }
+
+  ExprPtr expr(const ExprPtr& e) {
+    if (const auto* c = std::get_if<Choose>(&e->node)) {
+      const ExprPtr condition = expr(c->condition);
+      if (const auto known = constantCondition(condition)) return expr(*known ? c->then : c->otherwise);
+      ExprPtr then;
+      {
+        const Assume assume(*this, condition);
+        then = expr(c->then);
+      }
+      const ExprPtr otherwise = expr(c->otherwise);
+      if (condition == c->condition && then == c->then && otherwise == c->otherwise) return e;
+      return choose(condition, then, otherwise);
+    }
+    if (const auto* t = std::get_if<Test>(&e->node)) {
+      std::vector<Comparison> open;
+      std::set<Key> listed;
+      for (const Comparison& c : t->all) {
+        const Truth known = decide(c);
+        if (known == Truth::refuted) return truth(false);
+        if (known == Truth::unknown && listed.insert(keyOf(c)).second) open.push_back(c);
+      }
+      if (open.size() == t->all.size()) return e;
+      return open.empty() ? truth(true) : test(std::move(open));
+    }
+    const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return expr(c); });
+    if (const auto* o = std::get_if<Operation>(&mapped->node)) return fold(mapped, *o);
+    if (const auto* c = std::get_if<Convert>(&mapped->node))
+      if (const auto* l = std::get_if<Literal>(&c->value->node))
+        return literal(convert(l->value, mapped->type.scalar), mapped->type.width);
+    if (const auto* s = std::get_if<Splat>(&mapped->node)) return splat(s->value, mapped->type.width);
+    return mapped;
+  }
+
+  static ExprPtr fold(const ExprPtr& e, const Operation& o) {
+    if (e->type.width == 1) {
+      const auto known = constantCondition(o.args[0]);
+      if (o.op == Op::select && known) return o.args[*known ? 1 : 2];
+      if (o.op == Op::logicalAnd && known) return *known ? o.args[1] : o.args[0];
+      if (o.op == Op::logicalOr && known) return *known ? o.args[0] : o.args[1];
+    }
+    std::vector<ScalarValue> values;
+    for (const ExprPtr& a : o.args) {
+      const auto* l = std::get_if<Literal>(&a->node);
+      if (l == nullptr) return e;
+      values.push_back(l->value);
+    }
+    // Division by zero is the program's affair when it runs, not ours.
+    if ((o.op == Op::div || o.op == Op::mod) && !isFloat(values[0].type) && values[1].integer == 0) return e;
+    // Functions that devices compute less exactly than we would stay theirs.
+    switch (o.op) {
+      case Op::exp:
+      case Op::log:
+      case Op::sin:
+      case Op::cos:
+      case Op::tanh:
+      case Op::pow:
+      case Op::rsqrt:
+        return e;
+      default:
+        return literal(lift::apply(o.op, values), e->type.width);
+    }
+  }
+
+  std::set<Key> known_;
+  std::map<Key, Truth> proofs_;
+};
+
+}  // namespace
+
+Kernel simplifyPass(Kernel kernel, const PassOptions&) {
+  kernel.body = Simplifier().block(kernel.body);
+  return kernel;
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,326 @@
+// Variables: where they are declared, which are only names for other values, which are never used.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "pass_list.hpp"
+#include "walk.hpp"
+
+namespace lift::kernel {
+namespace {
+
+// Calls f(VarId) for every variable that an expression reads.
+template <class F>
+void forEachRead(const Expr& e, F&& f) {
+  forEachExpr(e, [&](const Expr& inner) {
+    if (const auto* v = std::get_if<VarRef>(&inner.node)) f(v->variable);
+  });
+}
+
+std::optional<VarId> assignedBy(const Stmt& s) {
+  if (const auto* d = std::get_if<Declare>(&s.node)) return d->value ? std::optional(d->variable) : std::nullopt;
+  if (const auto* a = std::get_if<Assign>(&s.node)) return a->variable;
+  if (const auto* a = std::get_if<AssignLane>(&s.node)) return a->variable;
+  return std::nullopt;
+}
+
+// ----------------------------------------------------------------------------------------------------- declarations
+
+constexpr std::size_t never = static_cast<std::size_t>(-1);
+
+// Calls f(VarId) for every variable that a statement or anything in it mentions, declarations excepted.
+template <class F>
+void forEachMention(const Stmt& s, F&& f) {
+  const auto one = [&](const Stmt& inner) {
+    forEachRoot(inner, [&](const ExprPtr& e) { forEachRead(*e, f); });
+    if (const auto v = assignedBy(inner)) f(*v);
+  };
+  one(s);
+  forEachBlock(s, [&](const Block& b) { forEachStmt(b, one); });
+}
+
+void lowerDeclarations(Block& block, std::vector<std::size_t>& firstUse) {
+  std::vector<VarId> open;  // declared in this block without a value
+  for (std::size_t i = 0; i < block.size(); i++) {
+    forEachBlock(block[i], [&](Block& inner) { lowerDeclarations(inner, firstUse); });
+    if (const auto* d = std::get_if<Declare>(&block[i].node))
+      if (!d->value) open.push_back(d->variable);
+  }
+  if (open.empty()) return;
+  for (VarId v : open) firstUse[v] = never - 1;  // wanted
+  std::unordered_map<std::size_t, std::vector<VarId>> before;
+  for (std::size_t i = 0; i < block.size(); i++)
+    forEachMention(block[i], [&](VarId v) {
+      if (firstUse[v] != never - 1) return;
+      firstUse[v] = i;
+      before[i].push_back(v);
+    });
+  Block result;
+  for (std::size_t i = 0; i < block.size(); i++) {
+    if (const auto* d = std::get_if<Declare>(&block[i].node))
+      if (!d->value) continue;
+    const auto found = before.find(i);
+    if (found != before.end()) {
+      const auto* a = std::get_if<Assign>(&block[i].node);
+      bool initialises = false;
+      for (VarId v : found->second) {
+        bool reads = a == nullptr || a->variable != v;
+        if (!reads) forEachRead(*a->value, [&](VarId r) { reads |= r == v; });
+        if (reads)
+          result.push_back({Declare{v, {}}});
+        else
+          initialises = true;
+      }
+      if (initialises) {
+        result.push_back({Declare{a->variable, a->value}});
+        continue;
+      }
+    }
+    result.push_back(std::move(block[i]));
+  }
+  block = std::move(result);
+}
+
+// ------------------------------------------------------------------------------------------------------ propagation
+
+class Copies {
+ public:
+  explicit Copies(const Kernel& k) : changes_(k.variables.size(), true), reads_(k.variables.size()) {
+    std::vector<int> definitions(k.variables.size());
+    forEachStmt(k.body, [&](const Stmt& s) {
+      if (const auto v = assignedBy(s)) {
+        definitions[*v]++;
+        changes_[*v] = definitions[*v] > 1 || !std::holds_alternative<Declare>(s.node);
+      }
+      forEachRoot(s, [&](const ExprPtr& e) { forEachRead(*e, [&](VarId v) { reads_[v]++; }); });
+    });
+  }
+
+  Block block(const Block& from) {
+    Block to;
+    Waiting waiting;
+    std::vector<bool> dropped;
+    waiting_ = &waiting;
+    for (const Stmt& s : from) {
+      Stmt copy = s;
+      used_.clear();
+      mapRoots(copy, [&](const ExprPtr& e) { return expr(e, 0); });
+      for (VarId v : used_) dropped[waiting.at(v).position] = true;
+      for (VarId v : used_) waiting.erase(v);
+      if (const auto* d = std::get_if<Declare>(&copy.node); d != nullptr && d->value && !changes_[d->variable]) {
+        if (isName(*d->value)) {
+          names_.emplace(d->variable, *d->value);
+          continue;
+        }
+        if (reads_[d->variable] == 1) wait(d->variable, *d->value, to.size(), waiting);
+      } else if (std::holds_alternative<For>(copy.node) || std::holds_alternative<If>(copy.node) ||
+                 std::holds_alternative<Barrier>(copy.node)) {
+        waiting.clear();
+        forEachBlock(copy, [&](Block& inner) { inner = block(inner); });
+        waiting_ = &waiting;
+      } else {
+        if (const auto* st = std::get_if<Store>(&copy.node))
+          std::erase_if(waiting, [&](const auto& w) { return contains(w.second.buffers, st->buffer); });
+        if (const auto v = assignedBy(copy))
+          if (mentioned_.contains(*v))
+            std::erase_if(waiting, [&](const auto& w) { return contains(w.second.variables, *v); });
+      }
+      to.push_back(std::move(copy));
+      dropped.push_back(false);
+    }
+    Block kept;
+    for (std::size_t i = 0; i < to.size(); i++)
+      if (!dropped[i]) kept.push_back(std::move(to[i]));
+    return kept;
+  }
+
+ private:
+  struct Pending {
+    ExprPtr value;
+    std::size_t position;  // of its declaration in the new block
+    int depth;
+    std::vector<BufferId> buffers;  // that it loads from
+    std::vector<VarId> variables;   // that it reads and that change
+  };
+  using Waiting = std::unordered_map<VarId, Pending>;
+
+  // Deeper expressions are hard to read, and compilers limit nesting.
+  static constexpr int maxDepth = 12;
+  // So that a store or an assignment looks at few waiting values.
+  static constexpr std::size_t maxWaiting = 64;
+
+  template <class T>
+  static bool contains(const std::vector<T>& list, T x) {
+    return std::find(list.begin(), list.end(), x) != list.end();
+  }
+
+  // A value that costs nothing and never changes.
+  bool isName(const ExprPtr& e) const {
+    if (const auto* v = std::get_if<VarRef>(&e->node)) return !changes_[v->variable];
+    if (const auto* i = std::get_if<Index>(&e->node)) return i->value.constant() || i->value.variable();
+    return std::holds_alternative<Literal>(e->node);
+  }
+
+  void wait(VarId v, const ExprPtr& value, std::size_t position, Waiting& waiting) {
+    Pending p{value, position, depth(*value), {}, {}};
+    if (p.depth >= maxDepth) return;
+    forEachExpr(*value, [&](const Expr& e) {
+      if (const auto* l = std::get_if<Load>(&e.node)) p.buffers.push_back(l->buffer);
+      if (const auto* r = std::get_if<VarRef>(&e.node))
+        if (changes_[r->variable]) {
+          p.variables.push_back(r->variable);
+          mentioned_.insert(r->variable);
+        }
+    });
+    if (waiting.size() >= maxWaiting) waiting.clear();
+    waiting.emplace(v, std::move(p));
+  }
+
+  static int depth(const Expr& e) {
+    int most = 0;
+    forEachChild(e, [&](const ExprPtr& c) { most = std::max(most, depth(*c)); });
+    return most + 1;
+  }
+
+  ExprPtr expr(const ExprPtr& e, int above) {
+    const auto* v = std::get_if<VarRef>(&e->node);
+    if (v == nullptr) return mapChildren(e, [&](const ExprPtr& c) { return expr(c, above + 1); });
+    const auto name = names_.find(v->variable);
+    if (name != names_.end()) return name->second;
+    const auto found = waiting_->find(v->variable);
+    if (found == waiting_->end() || above + found->second.depth > maxDepth) return e;
+    used_.push_back(v->variable);
+    return found->second.value;
+  }
+
+  std::vector<bool> changes_;  // assigned after its declaration, or declared without a value
+  std::vector<int> reads_;
+  std::unordered_map<VarId, ExprPtr> names_;
+  std::unordered_set<VarId> mentioned_;
+  Waiting* waiting_ = nullptr;
+  std::vector<VarId> used_;
+};
+
+// -------------------------------------------------------------------------------------------------------- dead code
+
+class Dead {
+ public:
+  explicit Dead(const Kernel& k)
+      : k_(k),
+        variableLive_(k.variables.size()),
+        bufferLive_(k.buffers.size()),
+        values_(k.variables.size()),
+        stores_(k.buffers.size()) {}
+
+  // True when something disappeared.
+  bool run(Block& body) {
+    forEachStmt(body, [&](const Stmt& s) {
+      if (const auto v = assignedBy(s)) {
+        forEachRoot(s, [&](const ExprPtr& e) { values_[*v].push_back(e); });
+      } else if (const auto* st = std::get_if<Store>(&s.node); st != nullptr && !isGlobal(st->buffer)) {
+        stores_[st->buffer].push_back(st);
+      } else if (st != nullptr) {
+        nat(st->index);
+        root(st->value);
+      } else if (const auto* i = std::get_if<If>(&s.node)) {
+        root(i->condition);
+      } else if (const auto* f = std::get_if<For>(&s.node)) {
+        nat(f->count);
+      } else if (const auto* d = std::get_if<DeclareIndex>(&s.node)) {
+        indices_.emplace(d->variable, d->value);
+      }
+    });
+    // Names of integers may be used before we know their definition: look at them again.
+    for (NatVar v : std::vector<NatVar>(natsLive_.begin(), natsLive_.end())) name(v);
+    while (!work_.empty()) {
+      const ExprPtr e = work_.back();
+      work_.pop_back();
+      visit(*e);
+    }
+    return sweep(body);
+  }
+
+ private:
+  bool isGlobal(BufferId b) const { return k_.buffers[b].space == Space::global; }
+  void root(const ExprPtr& e) { work_.push_back(e); }
+
+  void nat(Nat n) {
+    if (n.constant() || !natsSeen_.insert(n).second) return;
+    for (NatVar v : n.variables())
+      if (natsLive_.insert(v).second) name(v);
+  }
+  void name(NatVar v) {
+    const auto found = indices_.find(v);
+    if (found != indices_.end() && named_.insert(v).second) root(found->second);
+  }
+
+  void visit(const Expr& e) {
+    forEachNat(e, [&](Nat n) { nat(n); });
+    if (const auto* v = std::get_if<VarRef>(&e.node); v != nullptr && !variableLive_[v->variable]) {
+      variableLive_[v->variable] = true;
+      for (const ExprPtr& value : values_[v->variable]) root(value);
+    }
+    if (const auto* l = std::get_if<Load>(&e.node); l != nullptr && !bufferLive_[l->buffer]) {
+      bufferLive_[l->buffer] = true;
+      for (const Store* st : stores_[l->buffer]) {
+        nat(st->index);
+        root(st->value);
+      }
+    }
+    forEachChild(e, [&](const ExprPtr& c) { visit(*c); });
+  }
+
+  bool isDead(const Stmt& s) const {
+    return match(
+        s.node, [&](const Declare& d) { return !variableLive_[d.variable]; },
+        [&](const Assign& a) { return !variableLive_[a.variable]; },
+        [&](const AssignLane& a) { return !variableLive_[a.variable]; },
+        [&](const DeclareIndex& d) { return !natsLive_.contains(d.variable); },
+        [&](const Store& st) { return !isGlobal(st.buffer) && !bufferLive_[st.buffer]; },
+        [&](const Allocate& a) { return !bufferLive_[a.buffer]; }, [&](const For& f) { return withoutEffect(f.body); },
+        [&](const If& i) { return withoutEffect(i.then) && withoutEffect(i.otherwise); },
+        [](const auto&) { return false; });
+  }
+  static bool withoutEffect(const Block& b) {
+    return std::all_of(b.begin(), b.end(), [](const Stmt& s) { return std::holds_alternative<Comment>(s.node); });
+  }
+
+  bool sweep(Block& b) const {
+    bool changed = false;
+    for (Stmt& s : b) forEachBlock(s, [&](Block& inner) { changed = sweep(inner) || changed; });
+    const std::size_t before = b.size();
+    std::erase_if(b, [&](const Stmt& s) { return isDead(s); });
+    return changed || b.size() != before;
+  }
+
+  const Kernel& k_;
+  std::vector<bool> variableLive_, bufferLive_;
+  std::vector<std::vector<ExprPtr>> values_;
+  std::vector<std::vector<const Store*>> stores_;
+  std::unordered_map<NatVar, ExprPtr> indices_;
+  std::unordered_set<NatVar> natsLive_, named_;
+  std::unordered_set<Nat> natsSeen_;
+  std::vector<ExprPtr> work_;
+};
+
+}  // namespace
+
+Kernel declarePass(Kernel kernel, const PassOptions&) {
+  std::vector<std::size_t> firstUse(kernel.variables.size(), never);
+  lowerDeclarations(kernel.body, firstUse);
+  return kernel;
+}
+
+Kernel copiesPass(Kernel kernel, const PassOptions&) {
+  kernel.body = Copies(kernel).block(kernel.body);
+  return kernel;
+}
+
+Kernel deadPass(Kernel kernel, const PassOptions&) {
+  // A conditional that became empty frees what its condition used.
+  while (Dead(kernel).run(kernel.body)) {
+  }
+  return kernel;
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,55 @@
+#include "pass_list.hpp"
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift::kernel {
+
+const std::vector<Pass>& passes() {
+  static const std::vector<Pass> all = {
+      {"trips", "how often a work-item runs each parallel loop; loops that run once or never disappear", tripsPass},
+      {"unroll", "complete unrolling, where asked for and where private arrays become scalars by it", unrollPass},
+      {"simplify", "conditions that are proved or refuted, operations on literals", simplifyPass},
+      {"scalars", "private arrays with constant indices become variables", scalarsPass},
+      {"declare", "declarations move down to the first assignment", declarePass},
+      {"copies", "values used once, literals and renamings go to where they are used", copiesPass},
+      {"dead", "variables, arrays and statements without effect disappear", deadPass},
+      {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
+      {"hoist", "repeated or loop-invariant index arithmetic gets a name", hoistPass},
+  };
+  return all;
+}
+
+const Pass* passNamed(std::string_view name) {
+  const auto& all = passes();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Pass& p) { return p.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<const Pass*> pipeline() {
+  std::vector<const Pass*> list;
+  for (const char* name :
+       {"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead", "barriers", "hoist"})
+    list.push_back(passNamed(name));
+  return list;
+}
+
+Kernel optimise(Kernel kernel, const PassOptions& options) {
+  if (options.verifyEach) verify(kernel);
+  for (const Pass* pass : pipeline()) {
+    if (std::find(options.skip.begin(), options.skip.end(), pass->name) != options.skip.end()) continue;
+    kernel = pass->run(std::move(kernel), options);
+    if (options.verifyEach) {
+      try {
+        verify(kernel);
+      } catch (const InternalError& e) {
+        throw InternalError("after pass " + std::string(pass->name) + ": " + e.what());
+      }
+    }
+    if (options.after) options.after(*pass, kernel);
+  }
+  return kernel;
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,193 @@
+#include "uniform.hpp"
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "walk.hpp"
+
+namespace lift::kernel {
+namespace {
+
+ExprPtr substituted(const ExprPtr& e, const std::map<NatVar, Nat>& by) {
+  const ExprPtr inner = mapChildren(e, [&](const ExprPtr& c) { return substituted(c, by); });
+  return mapNats(inner, [&](Nat n) { return n.substitute(by); });
+}
+
+void substitute(Block& b, const std::map<NatVar, Nat>& by) {
+  forEachStmt(b, [&](Stmt& s) {
+    mapRoots(s, [&](const ExprPtr& e) { return substituted(e, by); });
+    if (auto* st = std::get_if<Store>(&s.node)) st->index = st->index.substitute(by);
+    if (auto* f = std::get_if<For>(&s.node)) f->count = f->count.substitute(by);
+  });
+}
+
+bool hasBarrier(const Stmt& s) {
+  if (std::holds_alternative<Barrier>(s.node)) return true;
+  bool found = false;
+  forEachBlock(s, [&](const Block& b) {
+    for (const Stmt& inner : b) found = found || hasBarrier(inner);
+  });
+  return found;
+}
+
+class Builder {
+ public:
+  Builder(Kernel& k, const Dependence& d, const Placement& placed) : k_(k), dependence_(d), placed_(placed) {}
+
+  Block block(const Block& from) {
+    Block to;
+    for (const Stmt& s : from) {
+      const auto barrier = placed_.find(&s);
+      if (barrier != placed_.end()) to.push_back({barrier->second});
+      if (const auto* f = std::get_if<For>(&s.node)) {
+        loop(*f, to);
+      } else if (const auto* i = std::get_if<If>(&s.node)) {
+        branch(*i, to);
+      } else {
+        if (const auto* d = std::get_if<DeclareIndex>(&s.node))
+          if (!isUniform(*d->value)) varying_.insert(d->variable);
+        to.push_back(s);
+      }
+    }
+    return to;
+  }
+
+ private:
+  bool isUniform(Nat n) const {
+    if (n.constant() || varying_.empty()) return true;
+    for (NatVar v : n.variables())
+      if (varying_.contains(v)) return false;
+    return true;
+  }
+  // Conservative: variables and memory may differ between work-items.
+  bool isUniform(const Expr& e) const {
+    if (std::holds_alternative<VarRef>(e.node)) return false;
+    if (const auto* l = std::get_if<Load>(&e.node))
+      if (!k_.buffers[l->buffer].readOnly) return false;
+    bool uniform = true;
+    forEachNat(e, [&](Nat n) { uniform = uniform && isUniform(n); });
+    forEachChild(e, [&](const ExprPtr& c) { uniform = uniform && isUniform(*c); });
+    return uniform;
+  }
+
+  void loop(const For& f, Block& to) {
+    if (dependence_.distributes(f)) varying_.insert(f.index);
+    For result{f.index, f.count, f.kind, f.dim, f.trip, f.unroll, block(f.body)};
+    const bool split = hasBarrier({If{test({}), result.body, {}}});
+    if (!split) {
+      to.push_back({std::move(result)});
+      return;
+    }
+    if (!isUniform(f.count)) refuse(f);
+    const Nat n = parallelism(k_.range, f.kind, f.dim);
+    const bool even = !dependence_.distributes(f) || f.trip == Trip::exactlyOnce ||
+                      (f.trip == Trip::any && divides(n, f.count) == Truth::proved);
+    if (even) {
+      to.push_back({std::move(result)});
+      return;
+    }
+    // Rounds of all work-items at once, the last one partly idle.
+    const bool once = f.trip == Trip::atMostOnce;
+    const Nat rounds = once ? Nat(1) : ceilDiv(f.count, n);
+    const NatVar round = NatVar::index(f.index.name() + "_round", rounds);
+    const NatVar id = NatVar::index(f.index.name(), n);
+    varying_.insert(id);
+    const Nat i = once ? Nat(id) : Nat(round) * n + Nat(id);
+    substitute(result.body, {{f.index, i}});
+    For items{id, n, f.kind, f.dim, Trip::exactlyOnce, 0, guarded(result.body, test({{i, Relation::less, f.count}}))};
+    if (once) {
+      to.push_back({std::move(items)});
+    } else {
+      Block body;
+      body.push_back({std::move(items)});
+      to.push_back({For{round, rounds, LoopKind::sequential, 0, Trip::any, 0, std::move(body)}});
+    }
+  }
+
+  void branch(const If& i, Block& to) {
+    If result{i.condition, block(i.then), block(i.otherwise)};
+    if (isUniform(*i.condition) || !hasBarrier({result})) {
+      to.push_back({std::move(result)});
+      return;
+    }
+    appendGuarded(result, nullptr, to);
+  }
+
+  // Both sides of a conditional one after the other, everything but barriers guarded. `outer` may be null.
+  void appendGuarded(const If& i, const ExprPtr& outer, Block& to) {
+    const VarId c = addVariable(k_, "taken", {Scalar::boolean, 1});
+    const ExprPtr no = literal(ScalarValue::ofInteger(Scalar::boolean, 0));
+    to.push_back({Declare{c, outer == nullptr ? i.condition : choose(outer, i.condition, no)}});
+    const ExprPtr taken = ref(c, {Scalar::boolean, 1});
+    append(guarded(i.then, taken), to);
+    if (i.otherwise.empty()) return;
+    ExprPtr other = operation(Op::logicalNot, {taken});
+    if (outer != nullptr) other = operation(Op::logicalAnd, {outer, other});
+    append(guarded(i.otherwise, other), to);
+  }
+
+  static void append(Block from, Block& to) {
+    for (Stmt& s : from) to.push_back(std::move(s));
+  }
+
+  // The block with everything but barriers under the guard. Declarations stay visible to what follows.
+  Block guarded(const Block& from, const ExprPtr& guard) {
+    Block to, segment;
+    const auto flush = [&] {
+      if (!segment.empty()) to.push_back({If{guard, std::move(segment), {}}});
+      segment.clear();
+    };
+    for (const Stmt& s : from) {
+      if (const auto* d = std::get_if<Declare>(&s.node)) {
+        to.push_back({Declare{d->variable, {}}});
+        if (d->value) segment.push_back({Assign{d->variable, *d->value}});
+      } else if (std::holds_alternative<Allocate>(s.node)) {
+        to.push_back(s);
+      } else if (const auto* x = std::get_if<DeclareIndex>(&s.node)) {
+        if (std::holds_alternative<Index>(x->value->node)) {
+          to.push_back(s);  // arithmetic only, harmless for idle work-items
+        } else {
+          flush();
+          to.push_back({DeclareIndex{x->variable, choose(guard, x->value, index(Nat(0)))}});
+        }
+      } else if (!hasBarrier(s)) {
+        segment.push_back(s);
+      } else if (const auto* f = std::get_if<For>(&s.node)) {
+        flush();
+        For loop{f->index, f->count, f->kind, f->dim, f->trip, f->unroll, guarded(f->body, guard)};
+        if (!isUniform(f->count)) refuse(*f);
+        to.push_back({std::move(loop)});
+      } else if (const auto* i = std::get_if<If>(&s.node)) {
+        flush();
+        appendGuarded(*i, guard, to);
+      } else {
+        flush();
+        to.push_back(s);  // the barrier
+      }
+    }
+    flush();
+    return to;
+  }
+
+  [[noreturn]] void refuse(const For& f) const {
+    throw UserError(ExitStatus::program,
+                    fmt::format("kernel {}: a barrier is needed in the loop over {}, which runs {} times: not equally "
+                                "often for all work-items of a group",
+                                k_.name, f.index.name(), f.count.str()));
+  }
+
+  Kernel& k_;
+  const Dependence& dependence_;
+  const Placement& placed_;
+  std::unordered_set<NatVar> varying_;
+};
+
+}  // namespace
+
+Block insertBarriers(Kernel& kernel, const Dependence& dependence, const Placement& placed) {
+  const Block body = std::move(kernel.body);
+  return Builder(kernel, dependence, placed).block(body);
+}
+
+}  // namespace lift::kernel

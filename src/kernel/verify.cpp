@@ -1,0 +1,213 @@
+// The structural verifier: what every pass and the lowering promise.
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "walk.hpp"
+
+namespace lift::kernel {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Kernel& k)
+      : k_(k),
+        declared_(k.variables.size()),
+        visible_(k.variables.size()),
+        allocated_(k.buffers.size()),
+        reachable_(k.buffers.size()) {}
+
+  void run() {
+    for (NatVar v : k_.sizes) visibleNats_.insert(v);
+    for (const Variable& v : k_.variables) registerType(v.type, v.name);
+    std::unordered_set<BufferId> arguments;
+    for (BufferId b : k_.arguments) {
+      check(b < k_.buffers.size(), "argument {} is no buffer", b);
+      check(k_.buffers[b].space == Space::global, "argument {} is not global", k_.buffers[b].name);
+      check(arguments.insert(b).second, "argument {} occurs twice", k_.buffers[b].name);
+    }
+    for (BufferId b = 0; b < k_.buffers.size(); b++) {
+      const Buffer& buffer = k_.buffers[b];
+      nat(buffer.count, "size of " + buffer.name);
+      check(isWidth(buffer.width), "{} has elements of width {}", buffer.name, buffer.width);
+      if (buffer.space == Space::global) {
+        check(arguments.contains(b), "global buffer {} is no argument", buffer.name);
+        check(buffer.width == 1, "global buffer {} has vector elements", buffer.name);
+      } else {
+        check(!buffer.readOnly, "{} is read-only but not global", buffer.name);
+      }
+      reachable_[b] = buffer.space != Space::priv;
+    }
+    for (int d = 0; d < 3; d++) {
+      nat(k_.range.global[static_cast<std::size_t>(d)], "global range");
+      nat(k_.range.local[static_cast<std::size_t>(d)], "local range");
+    }
+    block(k_.body);
+  }
+
+ private:
+  template <class... Args>
+  void check(bool holds, fmt::format_string<Args...> text, Args&&... args) const {
+    if (!holds) throw InternalError("kernel " + k_.name + ": " + fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  static bool isWidth(int w) { return w == 1 || w == 2 || w == 3 || w == 4 || w == 8 || w == 16; }
+
+  void registerType(ValueType t, const std::string& what) const {
+    check(isWidth(t.width), "{} has width {}", what, t.width);
+    check(t.scalar != Scalar::f16, "{} is a value of type f16", what);
+  }
+
+  void nat(Nat n, const std::string& where) {
+    if (n.constant() || checked_.contains(n)) return;
+    for (NatVar v : n.variables())
+      check(visibleNats_.contains(v), "{}: {} mentions {}, which nothing in scope defines", where, n.str(), v.name());
+    checked_.insert(n);
+  }
+
+  // Leaving a scope invalidates what was checked under its variables.
+  void define(NatVar v, const std::string& what) {
+    check(visibleNats_.insert(v).second, "{} {} is already defined in an enclosing scope", what, v.name());
+  }
+  void undefine(NatVar v) {
+    visibleNats_.erase(v);
+    checked_.clear();
+  }
+
+  void access(BufferId b, Nat index, ValueType t, const char* what) {
+    check(b < k_.buffers.size(), "{} of buffer {} of {}", what, b, k_.buffers.size());
+    const Buffer& buffer = k_.buffers[b];
+    check(reachable_[b], "{} of {} outside of its scope", what, buffer.name);
+    const Scalar scalar = buffer.scalar == Scalar::f16 ? Scalar::f32 : buffer.scalar;
+    check(t.scalar == scalar, "{} of {}: {} instead of {}", what, buffer.name, info(t.scalar).name, info(scalar).name);
+    check(buffer.width == 1 || buffer.width == t.width, "{} of {}: width {} instead of {}", what, buffer.name, t.width,
+          buffer.width);
+    nat(index, fmt::format("{} of {}", what, buffer.name));
+  }
+
+  void expr(const ExprPtr& e) {
+    if (e == nullptr) throw InternalError("kernel " + k_.name + ": null expression");
+    forEachChild(*e, [&](const ExprPtr& c) { expr(c); });
+    registerType(e->type, "an expression");
+    const ValueType t = e->type;
+    match(
+        e->node,
+        [&](const Literal& l) { check(l.value.type == t.scalar, "literal of another type than its expression"); },
+        [&](const Index& i) {
+          check(t == ValueType{Scalar::i32, 1}, "index that is no i32");
+          nat(i.value, "index");
+        },
+        [&](const VarRef& v) { variable(v.variable, t); }, [&](const Load& l) { access(l.buffer, l.index, t, "load"); },
+        [&](const Operation& o) {
+          check(operation(o.op, o.args)->type == t, "operation {} of a wrong type", info(o.op).name);
+        },
+        [&](const Convert& c) { check(c.value->type.width == t.width, "conversion changes the width"); },
+        [&](const Splat& s) {
+          check(s.value->type == ValueType{t.scalar, 1} && t.width > 1, "splat of a wrong type");
+        },
+        [&](const Lane& l) {
+          check(t == ValueType{l.vector->type.scalar, 1}, "lane of a wrong type");
+          check(l.lane >= 0 && l.lane < l.vector->type.width, "lane {} of a vector of {}", l.lane,
+                l.vector->type.width);
+        },
+        [&](const MakeVector& m) {
+          check(static_cast<int>(m.lanes.size()) == t.width, "vector of {} lanes has width {}", m.lanes.size(),
+                t.width);
+          for (const ExprPtr& lane : m.lanes)
+            check(lane->type == ValueType{t.scalar, 1}, "vector with a lane of another type");
+        },
+        [&](const Test& test) {
+          check(t == ValueType{Scalar::boolean, 1}, "test that is no bool");
+          for (const Comparison& c : test.all) {
+            nat(c.lhs, "test");
+            nat(c.rhs, "test");
+          }
+        },
+        [&](const Choose& c) {
+          check(c.condition->type == ValueType{Scalar::boolean, 1}, "choose on a condition that is no bool");
+          check(c.then->type == t && c.otherwise->type == t, "choose between values of another type");
+        });
+  }
+
+  void variable(VarId v, ValueType t) const {
+    check(v < k_.variables.size(), "variable {} of {}", v, k_.variables.size());
+    check(visible_[v], "{} is used outside of its scope", k_.variables[v].name);
+    check(k_.variables[v].type == t, "{} is used with another type than its own", k_.variables[v].name);
+  }
+
+  void block(const Block& b) {
+    std::vector<VarId> variables;
+    std::vector<BufferId> buffers;
+    std::vector<NatVar> nats;
+    for (const Stmt& s : b) {
+      forEachRoot(s, [&](const ExprPtr& e) { expr(e); });
+      match(
+          s.node,
+          [&](const Declare& d) {
+            check(d.variable < k_.variables.size(), "declaration of variable {} of {}", d.variable,
+                  k_.variables.size());
+            const Variable& v = k_.variables[d.variable];
+            check(!declared_[d.variable], "{} is declared twice", v.name);
+            check(!d.value || (*d.value)->type == v.type, "{} is initialised with another type", v.name);
+            declared_[d.variable] = visible_[d.variable] = true;
+            variables.push_back(d.variable);
+          },
+          [&](const Assign& a) { variable(a.variable, a.value->type); },
+          [&](const AssignLane& a) {
+            check(a.variable < k_.variables.size(), "assignment to variable {}", a.variable);
+            const ValueType t = k_.variables[a.variable].type;
+            variable(a.variable, t);
+            check(a.lane >= 0 && a.lane < t.width, "assignment to lane {} of {}", a.lane,
+                  k_.variables[a.variable].name);
+            check(a.value->type == ValueType{t.scalar, 1}, "lane of {} gets another type",
+                  k_.variables[a.variable].name);
+          },
+          [&](const DeclareIndex& d) {
+            check(d.value->type == ValueType{Scalar::i32, 1}, "{} is named after a value that is no i32",
+                  d.variable.name());
+            define(d.variable, "index");
+            nats.push_back(d.variable);
+          },
+          [&](const Store& st) {
+            access(st.buffer, st.index, st.value->type, "store");
+            check(!k_.buffers[st.buffer].readOnly, "store to the read-only {}", k_.buffers[st.buffer].name);
+          },
+          [&](const Allocate& a) {
+            check(a.buffer < k_.buffers.size() && k_.buffers[a.buffer].space == Space::priv,
+                  "allocation of something that is no private array");
+            check(!allocated_[a.buffer], "{} is allocated twice", k_.buffers[a.buffer].name);
+            allocated_[a.buffer] = reachable_[a.buffer] = true;
+            buffers.push_back(a.buffer);
+          },
+          [&](const For& f) {
+            check(f.dim >= 0 && f.dim < 3, "loop {} in dimension {}", f.index.name(), f.dim);
+            check(f.kind != LoopKind::sequential || f.trip == Trip::any, "sequential loop {} claims a trip count",
+                  f.index.name());
+            nat(f.count, "trip count of " + f.index.name());
+            define(f.index, "loop index");
+            block(f.body);
+            undefine(f.index);
+          },
+          [&](const If& i) {
+            check(i.condition->type == ValueType{Scalar::boolean, 1}, "if on a condition that is no bool");
+            block(i.then);
+            block(i.otherwise);
+          },
+          [](const Barrier&) {}, [](const Comment&) {});
+    }
+    for (VarId v : variables) visible_[v] = false;
+    for (BufferId buffer : buffers) reachable_[buffer] = false;
+    for (NatVar v : nats) undefine(v);
+  }
+
+  const Kernel& k_;
+  std::vector<bool> declared_, visible_, allocated_, reachable_;
+  std::unordered_set<NatVar> visibleNats_;
+  std::unordered_set<Nat> checked_;
+};
+
+}  // namespace
+
+void verify(const Kernel& kernel) { Verifier(kernel).run(); }
+
+}  // namespace lift::kernel
