@@ -160,6 +160,11 @@ void Parser::fail(Span span, std::string message, std::string hint, std::vector<
 
 void Parser::failHere(const std::string& message, std::string hint, std::vector<Diagnostic> notes) {
   if (at(Tok::error)) throw SyntaxError{};
+  // What is missing at the end of a definition is missing there, not where the next one begins.
+  if ((at(Tok::kwDef) || at(Tok::kwTune)) && next_ > 0) {
+    const std::uint32_t end = tokens_[next_ - 1].end;
+    fail({&file_, end, end}, message + ", found the end of the definition", std::move(hint), std::move(notes));
+  }
   fail(spanOf(peek()), fmt::format("{}, found {}", message, describe(peek())), std::move(hint), std::move(notes));
 }
 
@@ -475,8 +480,9 @@ ParsedExpr Parser::parenthesised() {
     ParsedExpr component = expression();
     if (accept(Tok::colon)) {
       ParsedType ascribed = type();
-      component = node(cover(component.span, ascribed.type->span), std::max(component.height, ascribed.height),
-                       Syn::Ascribe{std::move(component.syn), std::move(ascribed.type)});
+      const Span span = cover(component.span, ascribed.type->span);
+      const int height = std::max(component.height, ascribed.height);
+      component = node(span, height, Syn::Ascribe{std::move(component.syn), std::move(ascribed.type)});
     }
     below = std::max(below, component.height);
     components.push_back(component.syn);
