@@ -1,6 +1,6 @@
 // Devices: choosing one, loading plans onto it, running and timing them.
 //
-//   auto device = runtime::openDevice({.platform = {}, .device = "pocl"});
+//   auto device = runtime::openDevice({.platform = {}, .device = "0"});
 //   auto program = device->load(plan);
 //   runtime::Execution e = program->run({{"x", x}, {"y", y}});   // e.outputs.at("z"), e.launches[0].milliseconds
 //   runtime::Timing t = program->measure({{"x", x}, {"y", y}}, {.repetitions = 20});   // t.median()
@@ -42,6 +42,7 @@ struct DeviceInfo {
   int platformIndex = -1;
   int deviceIndex = -1;  // within the platform
   std::string platform;
+  std::string platformVendor;
   std::string platformVersion;
   std::string name;
   std::string vendor;

@@ -1,0 +1,164 @@
+// What holds of a plan before anything is launched: its own form, and that it fits the device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lift/device.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift::runtime {
+namespace {
+
+using kernel::Buffer;
+using kernel::Kernel;
+using kernel::Launch;
+using kernel::Plan;
+using kernel::PlanBuffer;
+
+// Broken plans are the compiler's fault.
+template <class... Args>
+void require(bool holds, fmt::format_string<Args...> message, Args&&... args) {
+  if (!holds) throw InternalError("plan: " + fmt::format(message, std::forward<Args>(args)...));
+}
+
+void requireSizesOf(const Plan& plan, const Nat& n, const std::string& where) {
+  for (NatVar v : n.variables())
+    require(std::find(plan.sizes.begin(), plan.sizes.end(), v) != plan.sizes.end(), "{} mentions {}, which is no size",
+            where, v.name());
+}
+
+void verify(const Plan& plan, const Launch& launch, std::set<int>& written) {
+  require(launch.kernel >= 0 && static_cast<std::size_t>(launch.kernel) < plan.kernels.size(),
+          "launch of kernel {} of {}", launch.kernel, plan.kernels.size());
+  const Kernel& k = plan.kernels[static_cast<std::size_t>(launch.kernel)];
+  require(launch.arguments.size() == k.arguments.size(), "kernel {} takes {} buffers, its launch gives {}", k.name,
+          k.arguments.size(), launch.arguments.size());
+  for (std::size_t i = 0; i < launch.arguments.size(); i++) {
+    const int b = launch.arguments[i];
+    require(b >= 0 && static_cast<std::size_t>(b) < plan.buffers.size(), "kernel {}: buffer {} of {}", k.name, b,
+            plan.buffers.size());
+    const Buffer& parameter = k.buffers[k.arguments[i]];
+    const PlanBuffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+    require(parameter.scalar == buffer.scalar, "kernel {}: {} has elements {}, buffer {} has {}", k.name,
+            parameter.name, info(parameter.scalar).name, buffer.name, info(buffer.scalar).name);
+    if (buffer.role == PlanBuffer::Role::input) continue;
+    require(!parameter.readOnly || written.count(b) != 0, "kernel {} reads {} before it is written", k.name,
+            buffer.name);
+  }
+  for (std::size_t i = 0; i < launch.arguments.size(); i++)
+    if (!k.buffers[k.arguments[i]].readOnly) written.insert(launch.arguments[i]);
+}
+
+[[noreturn]] void tooMuch(const DeviceInfo& device, const std::string& message, std::string hint = {}) {
+  throw UserError(ExitStatus::device, fmt::format("{}; device: {}", message, device.name), std::move(hint));
+}
+
+void checkGeometry(const DeviceInfo& device, const Kernel& k, const Geometry& g) {
+  const std::uint64_t items = std::uint64_t{g.local[0]} * g.local[1] * g.local[2];
+  if (items > device.maxWorkGroupSize)
+    tooMuch(device, fmt::format("kernel {} has work-groups of {} work-items ({} x {} x {}), the device allows {}",
+                                k.name, items, g.local[0], g.local[1], g.local[2], device.maxWorkGroupSize));
+  for (std::size_t d = 0; d < 3; d++)
+    if (g.local[d] > device.maxWorkItemSizes[d])
+      tooMuch(device, fmt::format("kernel {} has work-groups of {} work-items in dimension {}, the device allows {}",
+                                  k.name, g.local[d], d, device.maxWorkItemSizes[d]));
+}
+
+void checkLocalMemory(const DeviceInfo& device, const Kernel& k, const Binding& binding) {
+  std::uint64_t bytes = 0;
+  for (const Buffer& b : k.buffers)
+    if (b.space == kernel::Space::local)
+      bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(binding.evaluate(b.count), 0)) *
+               static_cast<std::uint64_t>(b.width) * info(b.scalar).bytes;
+  if (bytes > device.localMemory)
+    tooMuch(device, fmt::format("kernel {} needs {} bytes of local memory, the device has {}", k.name, bytes,
+                                device.localMemory));
+}
+
+void checkDouble(const DeviceInfo& device, const Kernel& k) {
+  if (device.fp64) return;
+  const bool uses =
+      std::any_of(k.buffers.begin(), k.buffers.end(), [](const Buffer& b) { return b.scalar == Scalar::f64; }) ||
+      std::any_of(k.variables.begin(), k.variables.end(),
+                  [](const kernel::Variable& v) { return v.type.scalar == Scalar::f64; });
+  if (uses) tooMuch(device, fmt::format("kernel {} computes in f64, which the device cannot", k.name));
+}
+
+}  // namespace
+
+void verify(const Plan& plan) {
+  require(plan.sources.empty() || plan.sources.size() == plan.kernels.size(), "{} sources for {} kernels",
+          plan.sources.size(), plan.kernels.size());
+  std::set<std::string> names[2];
+  for (const PlanBuffer& b : plan.buffers) {
+    for (const Nat& n : b.shape) requireSizesOf(plan, n, "the shape of " + b.name);
+    if (b.role == PlanBuffer::Role::temporary) continue;
+    require(names[b.role == PlanBuffer::Role::input ? 0 : 1].insert(b.name).second, "two buffers are called {}",
+            b.name);
+  }
+  for (const Kernel& k : plan.kernels) {
+    for (NatVar v : k.sizes) requireSizesOf(plan, v, "kernel " + k.name);
+    for (std::size_t d = 0; d < 3; d++) {
+      requireSizesOf(plan, k.range.global[d], "the range of " + k.name);
+      requireSizesOf(plan, k.range.local[d], "the range of " + k.name);
+    }
+    for (kernel::BufferId b : k.arguments) require(b < k.buffers.size(), "kernel {}: argument out of range", k.name);
+  }
+  std::set<int> written;
+  for (const Launch& launch : plan.preparation) verify(plan, launch, written);
+  for (const Launch& launch : plan.launches) verify(plan, launch, written);
+}
+
+Geometry geometryOf(const Kernel& k, const Binding& binding) {
+  Geometry g;
+  for (std::size_t d = 0; d < 3; d++) {
+    const std::int64_t global = binding.evaluate(k.range.global[d]);
+    const std::int64_t local = binding.evaluate(k.range.local[d]);
+    require(global >= 0 && local >= 1 && global % local == 0,
+            "kernel {}: global size {} and local size {} in dimension {}", k.name, global, local, d);
+    g.global[d] = static_cast<std::size_t>(global);
+    g.local[d] = static_cast<std::size_t>(local);
+  }
+  return g;
+}
+
+void checkLimits(const DeviceInfo& device, const Plan& plan, const Binding& binding, const Layout& layout) {
+  const auto allocation = [&](const std::string& name, std::int64_t bytes) {
+    if (static_cast<std::uint64_t>(bytes) > device.maxAllocation)
+      tooMuch(device, fmt::format("{} needs {} bytes, the device allocates at most {} at once", name, bytes,
+                                  device.maxAllocation));
+  };
+  for (std::size_t b = 0; b < plan.buffers.size(); b++)
+    if (plan.buffers[b].role != PlanBuffer::Role::temporary || layout.temporaries.slot[b] >= 0)
+      allocation(plan.buffers[b].name, binding.bytes[b]);
+  // Each is below the largest allocation, so the sum fits 64 bits unless it is far beyond any memory.
+  const MemoryUse& m = layout.memory;
+  if (static_cast<std::uint64_t>(m.total()) > device.globalMemory)
+    tooMuch(device,
+            fmt::format("the program needs {} bytes ({} for inputs, {} for outputs, {} for temporaries), the device "
+                        "has {}",
+                        m.total(), m.inputs, m.outputs, m.temporaries, device.globalMemory));
+
+  const auto launches = [&](const std::vector<Launch>& all) {
+    for (const Launch& launch : all) {
+      const Kernel& k = plan.kernels[static_cast<std::size_t>(launch.kernel)];
+      kernel::checkSizes(k, binding.sizes);
+      for (std::size_t i = 0; i < launch.arguments.size(); i++) {
+        const Buffer& parameter = k.buffers[k.arguments[i]];
+        const auto b = static_cast<std::size_t>(launch.arguments[i]);
+        const std::int64_t needed = binding.evaluate(parameter.count) * static_cast<std::int64_t>(parameter.width) *
+                                    static_cast<std::int64_t>(info(parameter.scalar).bytes);
+        require(needed <= binding.bytes[b], "kernel {}: {} needs {} bytes, buffer {} has {}", k.name, parameter.name,
+                needed, plan.buffers[b].name, binding.bytes[b]);
+      }
+      checkDouble(device, k);
+      checkLocalMemory(device, k, binding);
+      checkGeometry(device, k, geometryOf(k, binding));
+    }
+  };
+  launches(plan.preparation);
+  launches(plan.launches);
+}
+
+}  // namespace lift::runtime

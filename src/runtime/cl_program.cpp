@@ -1,0 +1,155 @@
+// Building programs, through the cache of binaries.
+#include "cl_program.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+
+#include "cache.hpp"
+
+namespace lift::runtime {
+namespace {
+
+std::string firstLines(const std::string& text, int lines, std::size_t bytes) {
+  std::size_t end = 0;
+  for (int i = 0; i < lines && end < text.size(); i++) {
+    const std::size_t newline = text.find('\n', end);
+    end = newline == std::string::npos ? text.size() : newline + 1;
+  }
+  end = std::min(end, bytes);
+  std::string out = text.substr(0, end);
+  while (!out.empty() && (out.back() == '\n' || out.back() == '\0')) out.pop_back();
+  return end < text.size() ? out + "\n…" : out;
+}
+
+class Builder {
+ public:
+  Builder(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
+          const std::vector<SourceUnit>& units, const LoadOptions& options)
+      : context_(context),
+        device_(device),
+        info_(info),
+        units_(units),
+        options_("-cl-std=CL1.2" + (options.buildOptions.empty() ? "" : " " + options.buildOptions)),
+        cache_(options.cache ? ProgramCache::fromEnvironment() : ProgramCache(std::nullopt)) {}
+
+  BuiltKernels run() {
+    built_.kernels.resize(units_.size());
+    const auto begin = std::chrono::steady_clock::now();
+    for (const ProgramGroup& group : groupSources(units_)) build(group);
+    built_.report.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(built_);
+  }
+
+ private:
+  void build(const ProgramGroup& group) {
+    const std::string source = concatenate(group.sources);
+    const Digest key = cacheKey({source, options_, info_.platform, info_.platformVersion, info_.name, info_.vendor,
+                                 info_.driverVersion, info_.deviceVersion});
+    if (fromCache(group, key)) return;
+    try {
+      const cl::Program program(context_, source);
+      program.build(device_, options_.c_str());
+      const std::vector<cl::Kernel> kernels = createKernels(group, program);
+      // Not earlier: some drivers compile only when a kernel is created, and their binaries are empty before.
+      save(program, key);
+      accept(group, program, kernels);
+    } catch (const cl::BuildError& error) {
+      explain(group, source, error);
+    } catch (const cl::Error& error) {
+      throw clFailure("build " + describe(group), error);
+    }
+  }
+
+  // Whatever a driver dislikes about a binary it wrote itself: the source is there.
+  bool fromCache(const ProgramGroup& group, const Digest& key) {
+    const std::optional<std::string> binary = cache_.load(key);
+    if (!binary) return false;
+    try {
+      const cl::Program::Binaries binaries{std::vector<unsigned char>(binary->begin(), binary->end())};
+      const cl::Program program(context_, {device_}, binaries);
+      program.build(device_, options_.c_str());
+      accept(group, program, createKernels(group, program));
+      built_.report.cacheHits++;
+      return true;
+    } catch (const cl::Error&) {
+      return false;
+    }
+  }
+
+  void save(const cl::Program& program, const Digest& key) {
+    if (!cache_.file(key)) return;
+    try {
+      const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
+      if (binaries.size() == 1)
+        cache_.store(key, {reinterpret_cast<const char*>(binaries[0].data()), binaries[0].size()});
+    } catch (const cl::Error&) {  // a driver without binaries: nothing is cached
+    }
+  }
+
+  std::vector<cl::Kernel> createKernels(const ProgramGroup& group, const cl::Program& program) const {
+    std::vector<cl::Kernel> kernels;
+    for (std::size_t u : group.units) kernels.emplace_back(program, units_[u].name.c_str());
+    return kernels;
+  }
+
+  void accept(const ProgramGroup& group, const cl::Program& program, const std::vector<cl::Kernel>& kernels) {
+    for (std::size_t i = 0; i < group.units.size(); i++) built_.kernels[group.units[i]] = kernels[i];
+    built_.programs.push_back(program);
+    built_.report.programs++;
+  }
+
+  std::string describe(const ProgramGroup& group) const {
+    std::string text = group.units.size() == 1 ? "kernel " : "kernels ";
+    for (std::size_t i = 0; i < group.units.size(); i++) text += (i > 0 ? ", " : "") + units_[group.units[i]].name;
+    return text;
+  }
+
+  // A failure of several sources together is blamed on the first that fails alone. If none does, they only cannot
+  // stand in one program, and each has its own now.
+  void explain(const ProgramGroup& group, const std::string& source, const cl::BuildError& error) {
+    if (group.sources.size() > 1) {
+      for (const std::string& s : group.sources) {
+        ProgramGroup single{{s}, {}};
+        for (std::size_t u : group.units)
+          if (units_[u].source == s) single.units.push_back(u);
+        build(single);
+      }
+      return;
+    }
+    Diagnostic d;
+    d.message = fmt::format("cannot build {} for {}: {} failed with {}", describe(group), info_.name, error.what(),
+                            clErrorName(error.err()));
+    d.hint = "options were " + options_;
+    const auto note = [&](const char* title, const std::string& text) {
+      Diagnostic n;
+      n.severity = Severity::note;
+      n.message = fmt::format("{}\n{}", title, text);
+      d.notes.push_back(std::move(n));
+    };
+    std::string log;
+    for (const auto& [device, text] : error.getBuildLog()) log += text;
+    note("the driver's log:", log.empty() ? "(empty)" : firstLines(log, 40, 8000));
+    note("the source begins:", firstLines(source, 20, 4000));
+    throw UserError(ExitStatus::device, std::vector<Diagnostic>{std::move(d)});
+  }
+
+  const cl::Context& context_;
+  const cl::Device& device_;
+  const DeviceInfo& info_;
+  const std::vector<SourceUnit>& units_;
+  const std::string options_;
+  const ProgramCache cache_;
+  BuiltKernels built_;
+};
+
+}  // namespace
+
+BuiltKernels buildKernels(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
+                          const std::vector<SourceUnit>& units, const LoadOptions& options) {
+  return Builder(context, device, info, units, options).run();
+}
+
+}  // namespace lift::runtime

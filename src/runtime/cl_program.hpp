@@ -1,0 +1,44 @@
+// From the sources of a plan to its kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cl_bindings.hpp"
+#include "lift/device.hpp"
+
+namespace lift::runtime {
+
+// One kernel's source and the name of its function.
+struct SourceUnit {
+  std::string name;
+  std::string source;
+};
+
+// Sources that go into one program.
+struct ProgramGroup {
+  std::vector<std::string> sources;  // distinct
+  std::vector<std::size_t> units;    // which units it holds
+};
+
+// Drivers take long to start a compilation and little longer for more kernels, so all units share a program, except
+// where different sources define kernels of one name.
+std::vector<ProgramGroup> groupSources(const std::vector<SourceUnit>& units);
+
+// The sources one after the other. Helper functions (static) that several of them define are kept apart by renaming.
+std::string concatenate(const std::vector<std::string>& sources);
+
+// The function that a source defines as its kernel: `wanted` if it is there, else the first; `wanted` if there is none.
+std::string kernelNameIn(const std::string& source, const std::string& wanted);
+
+struct BuiltKernels {
+  std::vector<cl::Program> programs;
+  std::vector<cl::Kernel> kernels;  // one per unit
+  BuildReport report;
+};
+
+// Builds or takes from the cache. Throws UserError (device) with the driver's log and the beginning of the source.
+BuiltKernels buildKernels(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
+                          const std::vector<SourceUnit>& units, const LoadOptions& options);
+
+}  // namespace lift::runtime

@@ -1,0 +1,145 @@
+// What all devices share: the order of checks and steps of a run, and the statistics of a measurement.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "lift/device.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+double sum(const std::vector<LaunchTime>& times) {
+  double total = 0;
+  for (const LaunchTime& t : times) total += t.milliseconds;
+  return total;
+}
+
+double medianOf(std::vector<double> values) {
+  ensure(!values.empty(), "median of nothing");
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+template <class Get>
+double medianBy(const std::vector<Repetition>& repetitions, Get get) {
+  std::vector<double> values;
+  for (const Repetition& r : repetitions) values.push_back(get(r));
+  return medianOf(std::move(values));
+}
+
+std::vector<LaunchTime> named(const kernel::Plan& plan, const std::vector<kernel::Launch>& launches,
+                              const std::vector<double>& milliseconds) {
+  ensure(launches.size() == milliseconds.size(), "one time for each launch");
+  std::vector<LaunchTime> times;
+  for (std::size_t i = 0; i < launches.size(); i++)
+    times.push_back({plan.kernels[static_cast<std::size_t>(launches[i].kernel)].name, milliseconds[i]});
+  return times;
+}
+
+}  // namespace
+
+double Execution::milliseconds() const { return sum(launches); }
+double Execution::preparationMilliseconds() const { return sum(preparation); }
+
+double Timing::median() const {
+  return medianBy(repetitions, [](const Repetition& r) { return r.milliseconds; });
+}
+
+double Timing::minimum() const {
+  ensure(!repetitions.empty(), "minimum of nothing");
+  return std::min_element(repetitions.begin(), repetitions.end(),
+                          [](const Repetition& a, const Repetition& b) { return a.milliseconds < b.milliseconds; })
+      ->milliseconds;
+}
+
+double Timing::wallMedian() const {
+  return medianBy(repetitions, [](const Repetition& r) { return r.wallMilliseconds; });
+}
+
+std::vector<double> Timing::launchMedians() const {
+  std::vector<double> medians;
+  for (std::size_t i = 0; !repetitions.empty() && i < repetitions.front().launches.size(); i++)
+    medians.push_back(medianBy(repetitions, [i](const Repetition& r) { return r.launches[i]; }));
+  return medians;
+}
+
+// ------------------------------------------------------------------------------------------------------ executables
+
+struct Executable::Started {
+  Binding binding;
+  Layout layout;
+  std::vector<LaunchTime> preparation;
+};
+
+Executable::Executable(const DeviceInfo& info, const kernel::Plan& plan,
+                       const std::map<std::string, std::int64_t>& sizes)
+    : info_(info), plan_(plan), sizes_(sizes) {}
+
+Executable::~Executable() = default;
+
+Executable::Started Executable::start(const std::map<std::string, Tensor>& inputs) {
+  Started s;
+  s.binding = bindSizes(plan_, typesOf(inputs), sizes_);
+  for (const auto& [name, tensor] : inputs)
+    ensure(static_cast<std::int64_t>(tensor.bytes.size()) ==
+               tensor.size() * static_cast<std::int64_t>(lift::info(tensor.scalar).bytes),
+           "the bytes of a tensor do not fit its shape");
+  s.layout = layoutOf(plan_, s.binding);
+  checkLimits(info_, plan_, s.binding, s.layout);
+  upload(s.binding, s.layout, inputs);
+  s.preparation = named(plan_, plan_.preparation, launch(s.binding, plan_.preparation));
+  return s;
+}
+
+Execution Executable::run(const std::map<std::string, Tensor>& inputs) {
+  Started s = start(inputs);
+  Execution e;
+  const Clock::time_point begin = Clock::now();
+  const std::vector<double> times = launch(s.binding, plan_.launches);
+  e.wallMilliseconds = millisecondsSince(begin);
+  e.launches = named(plan_, plan_.launches, times);
+  e.preparation = std::move(s.preparation);
+  e.memory = s.layout.memory;
+  e.outputs = download(s.binding);
+  return e;
+}
+
+Timing Executable::measure(const std::map<std::string, Tensor>& inputs, const MeasureOptions& options) {
+  ensure(options.repetitions >= 1, "a measurement needs a repetition");
+  Started s = start(inputs);
+  Timing t;
+  t.preparation = std::move(s.preparation);
+  t.memory = s.layout.memory;
+  for (int i = -options.warmup; i < options.repetitions && !t.stopped; i++) {
+    Repetition r;
+    const Clock::time_point begin = Clock::now();
+    r.launches = launch(s.binding, plan_.launches);
+    r.wallMilliseconds = millisecondsSince(begin);
+    for (double ms : r.launches) r.milliseconds += ms;
+    t.stopped = r.milliseconds > options.stopAboveMilliseconds;
+    if (i >= 0 || t.stopped) t.repetitions.push_back(std::move(r));
+  }
+  if (options.outputs) t.outputs = download(s.binding);
+  return t;
+}
+
+// ---------------------------------------------------------------------------------------------------------- devices
+
+Device::~Device() = default;
+
+std::unique_ptr<Executable> Device::load(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes,
+                                         const LoadOptions& options) {
+  verify(plan);
+  return loadChecked(plan, sizes, options);
+}
+
+}  // namespace lift::runtime

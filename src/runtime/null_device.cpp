@@ -1,0 +1,74 @@
+// The device that does nothing: for what lies above the runtime, where there is no driver.
+#include "lift/device.hpp"
+
+namespace lift::runtime {
+namespace {
+
+class NullExecutable : public Executable {
+ public:
+  NullExecutable(const DeviceInfo& info, const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes)
+      : Executable(info, plan, sizes) {}
+
+ protected:
+  void upload(const Binding&, const Layout&, const std::map<std::string, Tensor>&) override {}
+
+  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& launches) override {
+    return std::vector<double>(launches.size(), 0.0);
+  }
+
+  std::map<std::string, Tensor> download(const Binding& binding) override {
+    std::map<std::string, Tensor> outputs;
+    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
+      const kernel::PlanBuffer& buffer = plan().buffers[b];
+      if (buffer.role == kernel::PlanBuffer::Role::output)
+        outputs.emplace(buffer.name, Tensor(buffer.scalar, binding.shapes[b]));
+    }
+    return outputs;
+  }
+};
+
+class NullDevice : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+
+ protected:
+  std::unique_ptr<Executable> loadChecked(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes,
+                                          const LoadOptions&) override {
+    return std::make_unique<NullExecutable>(info_, plan, sizes);
+  }
+
+ private:
+  const DeviceInfo info_ = nullDeviceInfo();
+};
+
+}  // namespace
+
+DeviceInfo nullDeviceInfo() {
+  DeviceInfo d;
+  d.platform = "liftc";
+  d.platformVendor = "liftc";
+  d.name = "null";
+  d.vendor = "liftc";
+  d.driverVersion = "1";
+  d.deviceVersion = "null 1";
+  d.languageVersion = "OpenCL C 1.2";
+  d.type = "pseudo";
+  d.computeUnits = 16;
+  d.clockMHz = 1000;
+  d.maxWorkGroupSize = 4096;
+  d.maxWorkItemSizes = {4096, 4096, 4096};
+  d.localMemory = 64U << 10U;
+  d.globalMemory = std::uint64_t{64} << 30U;
+  d.maxAllocation = std::uint64_t{16} << 30U;
+  d.cacheBytes = 32U << 20U;
+  d.cacheLineBytes = 64;
+  d.vectorWidthF32 = 16;
+  d.fp16 = true;
+  d.fp64 = true;
+  d.unifiedMemory = true;
+  return d;
+}
+
+std::unique_ptr<Device> makeNullDevice() { return std::make_unique<NullDevice>(); }
+
+}  // namespace lift::runtime

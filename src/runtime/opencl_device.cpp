@@ -1,0 +1,195 @@
+// Plans on an OpenCL device.
+#include "opencl_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cl_bindings.hpp"
+#include "cl_program.hpp"
+#include "opencl_list.hpp"
+
+namespace lift::runtime {
+namespace {
+
+using kernel::Kernel;
+using kernel::Launch;
+using kernel::PlanBuffer;
+
+// Shared by the device and what it loaded, so that either may go first.
+struct Opened {
+  DeviceInfo info;
+  cl::Device device;
+  cl::Context context;
+};
+
+class OpenClExecutable : public Executable {
+ public:
+  OpenClExecutable(std::shared_ptr<const Opened> opened, const kernel::Plan& plan,
+                   const std::map<std::string, std::int64_t>& sizes, const LoadOptions& options)
+      : Executable(opened->info, plan, sizes), opened_(std::move(opened)) {
+    ensure(plan.sources.size() == plan.kernels.size(), "the kernels of the plan have not been printed");
+    std::vector<SourceUnit> units;
+    for (std::size_t k = 0; k < plan.kernels.size(); k++)
+      units.push_back({kernelNameIn(plan.sources[k], plan.kernels[k].name), plan.sources[k]});
+    built_ = buildKernels(opened_->context, opened_->device, opened_->info, units, options);
+    build_ = built_.report;
+    queue_ = guarded("create a command queue on " + opened_->info.name, [&] {
+      return cl::CommandQueue(opened_->context, opened_->device, cl::QueueProperties::Profiling);
+    });
+  }
+
+  // Nothing may be running when the buffers go.
+  ~OpenClExecutable() override {
+    try {
+      queue_.finish();
+    } catch (const cl::Error&) {
+    }
+  }
+
+ protected:
+  void upload(const Binding& binding, const Layout& layout, const std::map<std::string, Tensor>& inputs) override {
+    if (!allocated_ || *allocated_ != binding.sizes) allocate(binding, layout);
+    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
+      const PlanBuffer& buffer = plan().buffers[b];
+      if (binding.bytes[b] == 0) continue;
+      const auto bytes = static_cast<std::size_t>(binding.bytes[b]);
+      if (buffer.role == PlanBuffer::Role::input)
+        guarded("write input " + buffer.name, [&] {
+          return queue_.enqueueWriteBuffer(buffers_[b], CL_TRUE, 0, bytes, inputs.at(buffer.name).bytes.data());
+        });
+      if (buffer.role == PlanBuffer::Role::output)
+        guarded("fill output " + buffer.name,
+                [&] { return queue_.enqueueFillBuffer(buffers_[b], cl_uchar{0xFF}, 0, bytes); });
+    }
+    guarded("write the inputs", [&] { return queue_.finish(); });
+  }
+
+  std::vector<double> launch(const Binding& binding, const std::vector<Launch>& launches) override {
+    std::vector<cl::Event> events(launches.size());
+    for (std::size_t i = 0; i < launches.size(); i++) enqueue(binding, launches[i], events[i]);
+    guarded("run the kernels", [&] { return queue_.finish(); });
+    std::vector<double> milliseconds;
+    for (std::size_t i = 0; i < launches.size(); i++) milliseconds.push_back(timeOf(launches[i], events[i]));
+    return milliseconds;
+  }
+
+  std::map<std::string, Tensor> download(const Binding& binding) override {
+    std::map<std::string, Tensor> outputs;
+    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
+      const PlanBuffer& buffer = plan().buffers[b];
+      if (buffer.role != PlanBuffer::Role::output) continue;
+      Tensor tensor(buffer.scalar, binding.shapes[b]);
+      if (!tensor.bytes.empty())
+        guarded("read output " + buffer.name, [&] {
+          return queue_.enqueueReadBuffer(buffers_[b], CL_TRUE, 0, tensor.bytes.size(), tensor.bytes.data());
+        });
+      outputs.emplace(buffer.name, std::move(tensor));
+    }
+    return outputs;
+  }
+
+ private:
+  const Kernel& kernelOf(const Launch& launch) const { return plan().kernels[static_cast<std::size_t>(launch.kernel)]; }
+
+  void allocate(const Binding& binding, const Layout& layout) {
+    // The old ones first, so that both sets are never there together.
+    allocated_.reset();
+    buffers_.clear();
+    const auto create = [&](const std::string& what, std::int64_t bytes) {
+      // OpenCL has no empty buffers, and a kernel's argument must be one.
+      const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 4));
+      return guarded(fmt::format("allocate {} bytes for {}", size, what),
+                     [&] { return cl::Buffer(opened_->context, CL_MEM_READ_WRITE, size); });
+    };
+    std::vector<cl::Buffer> slots;
+    for (std::int64_t bytes : layout.temporaries.bytes) slots.push_back(create("temporaries", bytes));
+    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
+      const int slot = layout.temporaries.slot[b];
+      if (slot >= 0)
+        buffers_.push_back(slots[static_cast<std::size_t>(slot)]);
+      else if (plan().buffers[b].role == PlanBuffer::Role::temporary)
+        buffers_.emplace_back();  // no launch uses it
+      else
+        buffers_.push_back(create(plan().buffers[b].name, binding.bytes[b]));
+    }
+    allocated_ = binding.sizes;
+  }
+
+  void enqueue(const Binding& binding, const Launch& launch, cl::Event& event) {
+    const Kernel& k = kernelOf(launch);
+    const Geometry g = geometryOf(k, binding);
+    if (g.empty()) return;
+    cl::Kernel& compiled = built_.kernels[static_cast<std::size_t>(launch.kernel)];
+    checkCompiled(k, compiled, g);
+    guarded("launch kernel " + k.name, [&] {
+      cl_uint argument = 0;
+      for (int b : launch.arguments) compiled.setArg(argument++, buffers_[static_cast<std::size_t>(b)]);
+      for (NatVar v : k.sizes) compiled.setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
+      return queue_.enqueueNDRangeKernel(compiled, cl::NullRange, cl::NDRange(g.global[0], g.global[1], g.global[2]),
+                                         cl::NDRange(g.local[0], g.local[1], g.local[2]), nullptr, &event);
+    });
+  }
+
+  // The compiler may allow a kernel less than the device's limit: registers are shared by the group.
+  void checkCompiled(const Kernel& k, const cl::Kernel& compiled, const Geometry& g) const {
+    const std::size_t items = g.local[0] * g.local[1] * g.local[2];
+    const std::size_t allowed = guarded("query kernel " + k.name, [&] {
+      return compiled.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(opened_->device);
+    });
+    if (items > allowed)
+      throw UserError(ExitStatus::device,
+                      fmt::format("kernel {} has work-groups of {} work-items; as compiled for {} it allows {}", k.name,
+                                  items, opened_->info.name, allowed));
+  }
+
+  double timeOf(const Launch& launch, const cl::Event& event) const {
+    if (event() == nullptr) return 0;
+    return guarded("time kernel " + kernelOf(launch).name, [&] {
+      const cl_int status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+      if (status < 0) throw cl::Error(status, "the launch");
+      const cl_ulong begin = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+      const cl_ulong end = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+      return end > begin ? static_cast<double>(end - begin) * 1e-6 : 0.0;
+    });
+  }
+
+  // Destroyed from the last to the first: buffers and queue before the programs, the context at the end.
+  std::shared_ptr<const Opened> opened_;
+  BuiltKernels built_;
+  cl::CommandQueue queue_;
+  std::vector<cl::Buffer> buffers_;  // one per plan buffer; temporaries of one slot share theirs
+  std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are
+};
+
+class OpenClDeviceImpl : public Device {
+ public:
+  explicit OpenClDeviceImpl(std::shared_ptr<const Opened> opened) : opened_(std::move(opened)) {}
+
+  const DeviceInfo& info() const override { return opened_->info; }
+
+ protected:
+  std::unique_ptr<Executable> loadChecked(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes,
+                                          const LoadOptions& options) override {
+    return std::make_unique<OpenClExecutable>(opened_, plan, sizes, options);
+  }
+
+ private:
+  std::shared_ptr<const Opened> opened_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> openOpenClDevice(const DeviceInfo& info) {
+  for (OpenClDevice& d : findOpenClDevices()) {
+    if (d.info.platformIndex != info.platformIndex || d.info.deviceIndex != info.deviceIndex) continue;
+    return guarded("open " + info.name, [&]() -> std::unique_ptr<Device> {
+      cl::Context context(d.device);
+      return std::make_unique<OpenClDeviceImpl>(
+          std::make_shared<const Opened>(Opened{std::move(d.info), d.device, std::move(context)}));
+    });
+  }
+  throw UserError(ExitStatus::device, fmt::format("device {} of platform {} is gone", info.deviceIndex, info.platform));
+}
+
+}  // namespace lift::runtime
