@@ -1,0 +1,55 @@
+#include "programs/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include "lift/text.hpp"
+
+namespace lift::programs {
+
+std::string CatalogueEntry::name() const {
+  std::string text = file;
+  if (entry != "main") text += " " + entry;
+  for (const auto& [size, value] : sizes) text += fmt::format(" {}={}", size, value);
+  return text;
+}
+
+Program load(const CatalogueEntry& entry) {
+  const Program program =
+      readProgram(std::string(LIFT_SOURCE_DIR) + "/tests/programs/" + entry.file + ".lift", entry.entry);
+  std::map<NatVar, Nat> sizes;
+  for (const NatVar v : program.sizes) sizes.emplace(v, Nat(entry.sizes.at(v.name())));
+  return specialise(program, sizes);
+}
+
+Tensors inputsOf(const CatalogueEntry& entry, const Program& program) {
+  Tensors inputs;
+  for (const Expr p : program.parameters)
+    for (const Leaf& leaf : leavesOf(p.type())) {
+      std::vector<std::int64_t> shape;
+      for (const Nat n : leaf.shape) shape.push_back(n.constant().value());
+      Tensor tensor(leaf.scalar, std::move(shape));
+      fillRandom(tensor, 1, p.name() + leaf.path);
+      inputs.emplace(p.name() + leaf.path, std::move(tensor));
+    }
+  if (entry.prepare) entry.prepare(inputs);
+  return inputs;
+}
+
+std::string judge(const CatalogueEntry& entry, const Tensors& actual, const Tensors& expected) {
+  if (actual.size() != expected.size()) return fmt::format("{} results, expected {}", actual.size(), expected.size());
+  for (const auto& [name, wanted] : expected) {
+    const auto found = actual.find(name);
+    if (found == actual.end()) return "no result " + name;
+    const Tensor& got = found->second;
+    if (got.scalar != wanted.scalar || got.shape != wanted.shape)
+      return fmt::format("{} is {}, expected {}", name, got.describe(), wanted.describe());
+    const Difference d = compare(got, wanted, 1);
+    if (!d.finite) return name + " is not finite where it should be";
+    if (d.maxRel > entry.tolerance)
+      return fmt::format("{} is wrong by {} (allowed {}) at {}: {}, expected {}", name, d.maxRel, entry.tolerance, d.at,
+                         got.get(d.at), wanted.get(d.at));
+  }
+  return {};
+}
+
+}  // namespace lift::programs

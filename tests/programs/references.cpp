@@ -1,0 +1,730 @@
+// What the programs compute, in plain loops over doubles, with no word of the language.
+
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "programs/catalogue.hpp"
+
+namespace lift::programs {
+namespace {
+
+using Int = std::int64_t;
+using Reference = std::function<Tensors(const Tensors&)>;
+using Prepare = std::function<void(Tensors&)>;
+
+// A tensor read with one index per dimension.
+class Grid {
+ public:
+  Grid(const Tensors& tensors, const std::string& name) : tensor_(tensors.at(name)) {}
+  template <class... I>
+  double operator()(I... indices) const {
+    Int place = 0;
+    std::size_t dimension = 0;
+    ((place = place * tensor_.shape.at(dimension++) + indices), ...);
+    return tensor_.get(place);
+  }
+  Int size(std::size_t dimension) const { return tensor_.shape.at(dimension); }
+  // Zero outside of the first two dimensions.
+  template <class... I>
+  double orZero(Int i, Int j, I... more) const {
+    return 0 <= i && i < size(0) && 0 <= j && j < size(1) ? (*this)(i, j, more...) : 0.0;
+  }
+
+ private:
+  const Tensor& tensor_;
+};
+
+// A tensor of f(i, j, …).
+template <std::size_t N, class F>
+Tensor make(const std::array<Int, N>& shape, const F& f, Scalar scalar = Scalar::f32) {
+  Tensor out(scalar, {shape.begin(), shape.end()});
+  for (Int place = 0; place < out.size(); place++) {
+    std::array<Int, N> index{};
+    Int rest = place;
+    for (std::size_t k = N; k-- > 0; rest /= shape[k]) index[k] = rest % shape[k];
+    out.set(place, static_cast<double>(std::apply(f, index)));
+  }
+  return out;
+}
+
+template <std::size_t N, class F>
+Tensors out(const std::array<Int, N>& shape, const F& f, Scalar scalar = Scalar::f32) {
+  return {{"out", make(shape, f, scalar)}};
+}
+
+Tensors out(double value) {
+  Tensor t(Scalar::f32, {});
+  t.set(0, value);
+  return {{"out", t}};
+}
+
+using A1 = std::array<Int, 1>;
+using A2 = std::array<Int, 2>;
+using A3 = std::array<Int, 3>;
+using A4 = std::array<Int, 4>;
+using A6 = std::array<Int, 6>;
+
+template <class F>
+double sum(Int n, const F& f) {
+  double total = 0;
+  for (Int i = 0; i < n; i++) total += f(i);
+  return total;
+}
+
+Int clamp(Int i, Int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+// Steps back into the array one reflection at a time: the edge element comes twice.
+Int mirror(Int i, Int n) {
+  while (i < 0 || i >= n) i = i < 0 ? -1 - i : 2 * n - 1 - i;
+  return i;
+}
+
+Int wrap(Int i, Int n) {
+  while (i < 0) i += n;
+  while (i >= n) i -= n;
+  return i;
+}
+
+// Error that a chain of so many roundings of numbers about one can make.
+double after(int roundings) { return 0x1p-23 * (4 + roundings); }
+
+std::vector<CatalogueEntry> table;
+
+void add(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes, int roundings,
+         const Reference& reference, const Prepare& prepare = {}) {
+  for (const Sizes& s : sizes) table.push_back({file, entry, s, reference, after(roundings), prepare});
+}
+
+void addExact(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes,
+              const Reference& reference, const Prepare& prepare = {}) {
+  for (const Sizes& s : sizes) table.push_back({file, entry, s, reference, 0, prepare});
+}
+
+void absolute(Tensors& inputs, const std::string& name) {
+  Tensor& t = inputs.at(name);
+  for (Int i = 0; i < t.size(); i++) t.set(i, std::fabs(t.get(i)));
+}
+
+// ---- vectors
+
+void vectors() {
+  const std::vector<Sizes> sizes{{{"n", 1024}}, {{"n", 37}}, {{"n", 1}}};
+  add("scal", "main", sizes, 1, [](const Tensors& in) {
+    const Grid alpha(in, "alpha"), x(in, "x");
+    return out(A1{x.size(0)}, [&](Int i) { return alpha() * x(i); });
+  });
+  add("asum", "main", sizes, 1024, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(sum(x.size(0), [&](Int i) { return std::fabs(x(i)); }));
+  });
+  add("vector_add", "main", sizes, 1, [](const Tensors& in) {
+    const Grid x(in, "x"), y(in, "y");
+    return out(A1{x.size(0)}, [&](Int i) { return x(i) + y(i); });
+  });
+  add("saxpy", "main", sizes, 2, [](const Tensors& in) {
+    const Grid alpha(in, "alpha"), x(in, "x"), y(in, "y");
+    return out(A1{x.size(0)}, [&](Int i) { return alpha() * x(i) + y(i); });
+  });
+
+  const Reference dot = [](const Tensors& in) {
+    const Grid x(in, "x"), y(in, "y");
+    return out(sum(x.size(0), [&](Int i) { return x(i) * y(i); }));
+  };
+  add("dot", "main", sizes, 1024, dot);
+  add("dot_two_kernels", "main", {{{"n", 1024}}, {{"n", 128}}}, 1024, dot);
+  add("dot_vectors", "main", {{{"n", 1024}}, {{"n", 4}}}, 1024, dot);
+
+  const Reference total = [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(sum(x.size(0), [&](Int i) { return x(i); }));
+  };
+  for (const char* entry : {"halving", "several", "unrolled"})
+    add("reduction", entry, {{{"n", 1024}}, {{"n", 128}}}, 1024, total);
+  add("reduction", "severalThenTree", {{{"n", 1024}}, {{"n", 256}}}, 1024, total);
+}
+
+// ---- matrices
+
+double product(const Grid& a, bool transposeA, const Grid& b, bool transposeB, Int k, Int i, Int j) {
+  return sum(k, [&](Int l) { return (transposeA ? a(l, i) : a(i, l)) * (transposeB ? b(j, l) : b(l, j)); });
+}
+
+Reference matrixProduct(bool transposeA, bool transposeB) {
+  return [=](const Tensors& in) {
+    const Grid a(in, "a"), b(in, "b");
+    const Int m = a.size(transposeA ? 1 : 0), k = a.size(transposeA ? 0 : 1), n = b.size(transposeB ? 0 : 1);
+    return out(A2{m, n}, [&](Int i, Int j) { return product(a, transposeA, b, transposeB, k, i, j); });
+  };
+}
+
+void matrices() {
+  add("gemv_n", "main", {{{"m", 64}, {"n", 64}}, {{"m", 3}, {"n", 17}}, {{"m", 1}, {"n", 1}}}, 64,
+      [](const Tensors& in) {
+        const Grid alpha(in, "alpha"), beta(in, "beta"), a(in, "a"), x(in, "x"), y(in, "y");
+        return out(A1{a.size(0)}, [&](Int i) {
+          return alpha() * sum(a.size(1), [&](Int j) { return a(i, j) * x(j); }) + beta() * y(i);
+        });
+      });
+  add("gemv_t", "main", {{{"m", 64}, {"n", 64}}, {{"m", 3}, {"n", 17}}, {{"m", 1}, {"n", 1}}}, 64,
+      [](const Tensors& in) {
+        const Grid alpha(in, "alpha"), beta(in, "beta"), a(in, "a"), x(in, "x"), y(in, "y");
+        return out(A1{a.size(1)}, [&](Int j) {
+          return alpha() * sum(a.size(0), [&](Int i) { return a(i, j) * x(i); }) + beta() * y(j);
+        });
+      });
+
+  const std::vector<Sizes> odd{
+      {{"m", 16}, {"k", 16}, {"n", 16}}, {{"m", 3}, {"k", 5}, {"n", 7}}, {{"m", 1}, {"k", 1}, {"n", 1}}};
+  const std::vector<Sizes> tiles{
+      {{"m", 16}, {"k", 16}, {"n", 16}}, {{"m", 4}, {"k", 8}, {"n", 12}}, {{"m", 4}, {"k", 4}, {"n", 4}}};
+  add("mm", "nn", odd, 16, matrixProduct(false, false));
+  add("mm", "nt", odd, 16, matrixProduct(false, true));
+  add("mm", "tn", odd, 16, matrixProduct(true, false));
+  add("mm", "tt", odd, 16, matrixProduct(true, true));
+  add("mm_tiled", "main", tiles, 16, matrixProduct(false, false));
+  add("mm_register_blocked", "main", tiles, 16, matrixProduct(false, false));
+  add("mm_register_blocked", "main", {{{"m", 8}, {"k", 3}, {"n", 4}}}, 16, matrixProduct(false, false));
+  add("sgemm", "main", odd, 16, [](const Tensors& in) {
+    const Grid alpha(in, "alpha"), beta(in, "beta"), a(in, "a"), b(in, "b"), c(in, "c");
+    return out(A2{a.size(0), b.size(1)},
+               [&](Int i, Int j) { return alpha() * product(a, false, b, false, a.size(1), i, j) + beta() * c(i, j); });
+  });
+}
+
+// ---- data movement
+
+void movement() {
+  const Sizes abc{{"a", 2}, {"b", 3}, {"c", 5}};
+  const Sizes abcd{{"a", 2}, {"b", 3}, {"c", 4}, {"d", 5}};
+  addExact("transpose", "dims10", {{{"a", 32}, {"b", 32}}, {{"a", 3}, {"b", 7}}, {{"a", 1}, {"b", 4}}},
+           [](const Tensors& in) {
+             const Grid x(in, "x");
+             return out(A2{x.size(1), x.size(0)}, [&](Int i, Int j) { return x(j, i); });
+           });
+  addExact("transpose", "tiled", {{{"m", 32}, {"n", 32}}, {{"m", 8}, {"n", 24}}}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A2{x.size(1), x.size(0)}, [&](Int i, Int j) { return x(j, i); });
+  });
+  addExact("transpose", "dims021", {abc}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(0), x.size(2), x.size(1)}, [&](Int i, Int j, Int k) { return x(i, k, j); });
+  });
+  addExact("transpose", "dims102", {abc}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(1), x.size(0), x.size(2)}, [&](Int i, Int j, Int k) { return x(j, i, k); });
+  });
+  addExact("transpose", "dims120", {abc}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(1), x.size(2), x.size(0)}, [&](Int i, Int j, Int k) { return x(k, i, j); });
+  });
+  addExact("transpose", "dims201", {abc}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(2), x.size(0), x.size(1)}, [&](Int i, Int j, Int k) { return x(j, k, i); });
+  });
+  addExact("transpose", "dims210", {abc}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(2), x.size(1), x.size(0)}, [&](Int i, Int j, Int k) { return x(k, j, i); });
+  });
+  addExact("transpose", "dims0213", {abcd}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A4{x.size(0), x.size(2), x.size(1), x.size(3)},
+               [&](Int i, Int j, Int k, Int l) { return x(i, k, j, l); });
+  });
+  addExact("transpose", "dims2301", {abcd}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A4{x.size(2), x.size(3), x.size(0), x.size(1)},
+               [&](Int i, Int j, Int k, Int l) { return x(k, l, i, j); });
+  });
+  addExact("transpose", "dims3210", {abcd}, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A4{x.size(3), x.size(2), x.size(1), x.size(0)},
+               [&](Int i, Int j, Int k, Int l) { return x(l, k, j, i); });
+  });
+
+  // 2 x + 1 of the element that stands at source(i, n).
+  const auto moved = [](const auto& source) {
+    return Reference([source](const Tensors& in) {
+      const Grid x(in, "x");
+      return out(A1{x.size(0)}, [&](Int i) { return 2 * x(source(i, x.size(0))) + 1; });
+    });
+  };
+  const std::vector<Sizes> n{{{"n", 128}}, {{"n", 8}}};
+  // A matrix of n/8 rows of 8, read column by column, and the way back.
+  const auto byColumns = [](Int i, Int n) { return (i % (n / 8)) * 8 + i / (n / 8); };
+  const auto byRows = [](Int i, Int n) { return (i % 8) * (n / 8) + i / 8; };
+  add("movement", "gatherReverse", n, 2, moved([](Int i, Int n) { return n - 1 - i; }));
+  add("movement", "scatterReverse", n, 2, moved([](Int i, Int n) { return n - 1 - i; }));
+  add("movement", "gatherStride", n, 2, moved(byColumns));
+  add("movement", "scatterStride", n, 2, moved(byRows));
+  add("movement", "strideBothSides", n, 2, moved([](Int i, Int) { return i; }));
+  add("movement", "rotate", n, 2, moved([](Int i, Int n) { return (i + 3) % n; }));
+  add("movement", "transposed", n, 2, moved(byRows));
+  add(
+      "movement", "indexed", {{{"m", 100}, {"n", 13}}}, 2,
+      [](const Tensors& in) {
+        const Grid index(in, "index"), x(in, "x");
+        return out(A1{index.size(0)}, [&](Int i) { return 2 * x(static_cast<Int>(index(i))) + 1; });
+      },
+      [](Tensors& in) { absolute(in, "index"); });
+  add("movement", "halves", {{{"n", 9}, {"m", 6}}, {{"n", 3}, {"m", 2}}}, 2, [](const Tensors& in) {
+    const Grid x(in, "x"), y(in, "y");
+    const Int n = x.size(0);
+    return out(A1{n + y.size(0) - 3}, [&](Int i) { return 2 * (i + 2 < n ? x(i + 2) : y(i + 2 - n)) + 1; });
+  });
+}
+
+// ---- scans
+
+// Sums of the elements before i, and of i too when inclusive.
+Reference prefixSums(bool inclusive, Scalar scalar) {
+  return [=](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(
+        A1{x.size(0)}, [&](Int i) { return sum(inclusive ? i + 1 : i, [&](Int j) { return x(j); }); }, scalar);
+  };
+}
+
+void scans() {
+  const std::vector<Sizes> sizes{{{"n", 1000}}, {{"n", 7}}, {{"n", 1}}};
+  add("scan", "inclusive", sizes, 1000, prefixSums(true, Scalar::f32));
+  add("scan", "exclusive", sizes, 1000, prefixSums(false, Scalar::f32));
+  addExact("scan", "integers", sizes, prefixSums(true, Scalar::i32));
+  addExact("scan", "blocked", {{{"n", 1000}}, {{"n", 10}}}, prefixSums(true, Scalar::i32));
+}
+
+// ---- particles and signals
+
+Tensors bodies(const Tensors& in) {
+  const Grid dt(in, "dt"), p(in, "position"), v(in, "velocity"), mass(in, "mass");
+  const Int n = p.size(0);
+  const auto velocity = [&](Int i, Int lane) {
+    return v(i, lane) + dt() * sum(n, [&](Int j) {
+                          const double r2 =
+                              sum(3, [&](Int k) { return (p(j, k) - p(i, k)) * (p(j, k) - p(i, k)); }) + 0.01;
+                          return (p(j, lane) - p(i, lane)) * mass(j) / (r2 * std::sqrt(r2));
+                        });
+  };
+  return {{"out.0", make(A2{n, 4}, [&](Int i, Int lane) { return p(i, lane) + dt() * velocity(i, lane); })},
+          {"out.1", make(A2{n, 4}, velocity)}};
+}
+
+void particles() {
+  const Prepare flat = [](Tensors& in) {
+    for (const char* name : {"position", "velocity"})
+      for (Int i = 3; i < in.at(name).size(); i += 4) in.at(name).set(i, 0);
+    absolute(in, "mass");
+  };
+  // Close bodies multiply errors of their distance by its inverse third power.
+  add("nbody", "main", {{{"n", 64}}, {{"n", 1}}, {{"n", 17}}}, 1000, bodies, flat);
+  add("nbody", "tiled", {{{"n", 64}}, {{"n", 8}}}, 1000, bodies, flat);
+
+  add("mriq", "phiMag", {{{"k", 128}}}, 3, [](const Tensors& in) {
+    const Grid r(in, "phiR"), i(in, "phiI");
+    return out(A1{r.size(0)}, [&](Int k) { return r(k) * r(k) + i(k) * i(k); });
+  });
+  // The phase is up to six turns: its rounding counts twenty-fold in every term.
+  add("mriq", "q", {{{"n", 64}, {"k", 128}}, {{"n", 3}, {"k", 1}}}, 20 * 128, [](const Tensors& in) {
+    const Grid x(in, "x"), y(in, "y"), z(in, "z"), kx(in, "kx"), ky(in, "ky"), kz(in, "kz"), mag(in, "mag");
+    const auto phase = [&](Int i, Int k) { return 2 * std::acos(-1.0) * (kx(k) * x(i) + ky(k) * y(i) + kz(k) * z(i)); };
+    const Int n = x.size(0), samples = kx.size(0);
+    return Tensors{
+        {"out.0",
+         make(A1{n}, [&](Int i) { return sum(samples, [&](Int k) { return mag(k) * std::cos(phase(i, k)); }); })},
+        {"out.1",
+         make(A1{n}, [&](Int i) { return sum(samples, [&](Int k) { return mag(k) * std::sin(phase(i, k)); }); })}};
+  });
+}
+
+// ---- stencils
+
+using Border = Int (*)(Int, Int);
+
+Reference threePoints(Border border) {
+  return [=](const Tensors& in) {
+    const Grid x(in, "x");
+    const Int n = x.size(0);
+    return out(A1{n}, [&](Int i) { return 0.25 * x(border(i - 1, n)) + 0.5 * x(i) + 0.25 * x(border(i + 1, n)); });
+  };
+}
+
+// Five steps of the mean of three, on inner points only, then of an array whose edges repeat.
+std::vector<double> means(std::vector<double> x, bool borders) {
+  for (int step = 0; step < 5; step++) {
+    const std::vector<double> old = x;
+    const Int n = static_cast<Int>(old.size());
+    x.clear();
+    for (Int i = borders ? 0 : 1; i < (borders ? n : n - 1); i++)
+      x.push_back((old[static_cast<std::size_t>(clamp(i - 1, n))] + old[static_cast<std::size_t>(i)] +
+                   old[static_cast<std::size_t>(clamp(i + 1, n))]) /
+                  3);
+  }
+  return x;
+}
+
+Reference fiveMeans(bool borders) {
+  return [=](const Tensors& in) {
+    const Grid x(in, "x");
+    std::vector<double> values;
+    for (Int i = 0; i < x.size(0); i++) values.push_back(x(i));
+    values = means(values, borders);
+    return out(A1{static_cast<Int>(values.size())}, [&](Int i) { return values[static_cast<std::size_t>(i)]; });
+  };
+}
+
+// weight(i, j) on the neighbourhood of h by w around each pixel, read through a border.
+template <class Weight>
+Tensors filtered(const Grid& image, Int h, Int w, Border border, const Weight& weight) {
+  const Int height = image.size(0), width = image.size(1);
+  return out(A2{height, width}, [&](Int y, Int x) {
+    return sum(h, [&](Int i) {
+      return sum(
+          w, [&](Int j) { return weight(i, j) * image(border(y + i - h / 2, height), border(x + j - w / 2, width)); });
+    });
+  });
+}
+
+// Five points of a clamped image, equal weights, several times.
+Tensors swapped(const Tensors& in) {
+  Tensors now{{"out", in.at("x")}};
+  for (int step = 0; step < 4; step++) {
+    const Tensors old = now;
+    now = filtered(Grid(old, "out"), 3, 3, clamp, [](Int i, Int j) { return i == 1 || j == 1 ? 0.2 : 0.0; });
+  }
+  return now;
+}
+
+void stencils() {
+  const std::vector<Sizes> lines{{{"n", 128}}, {{"n", 5}}, {{"n", 1}}};
+  add("stencil1d", "clamped", lines, 3, threePoints(clamp));
+  add("stencil1d", "mirrored", lines, 3, threePoints(mirror));
+  add("stencil1d", "wrapped", lines, 3, threePoints(wrap));
+  add("stencil1d", "tiled", {{{"n", 128}}, {{"n", 16}}}, 3, threePoints(clamp));
+  add("stencil1d", "constant", lines, 3, [](const Tensors& in) {
+    const Grid x(in, "x");
+    const auto at = [&](Int i) { return 0 <= i && i < x.size(0) ? x(i) : 1.5; };
+    return out(A1{x.size(0)}, [&](Int i) { return 0.25 * at(i - 1) + 0.5 * at(i) + 0.25 * at(i + 1); });
+  });
+  add("stencil1d", "inside", {{{"n", 128}}, {{"n", 3}}}, 3, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A1{x.size(0) - 2}, [&](Int i) { return 0.25 * x(i) + 0.5 * x(i + 1) + 0.25 * x(i + 2); });
+  });
+  const auto wide = [](Border border) {
+    return [border](const Tensors& in) {
+      const Grid x(in, "x");
+      return out(A1{x.size(0) + 24}, [&](Int i) { return 2 * x(border(i - 20, x.size(0))); });
+    };
+  };
+  add("stencil1d", "wideMirror", {{{"n", 3}}, {{"n", 1}}, {{"n", 64}}}, 1, wide(mirror));
+  add("stencil1d", "wideWrap", {{{"n", 3}}, {{"n", 1}}, {{"n", 64}}}, 1, wide(wrap));
+
+  add("temporal", "main", {{{"n", 128}}, {{"n", 2}}}, 15, fiveMeans(true));
+  add("temporal", "shrinking", {{{"n", 138}}, {{"n", 11}}}, 15, fiveMeans(false));
+  add("temporal", "blocked", {{{"n", 138}}, {{"n", 26}}}, 15, fiveMeans(false));
+
+  const auto blur = [](bool alongX, bool alongY) {
+    return [=](const Tensors& in) {
+      const Grid weights(in, "weights");
+      return filtered(Grid(in, "image"), alongY ? 17 : 1, alongX ? 17 : 1, clamp,
+                      [&](Int i, Int j) { return (alongY ? weights(i) : 1.0) * (alongX ? weights(j) : 1.0); });
+    };
+  };
+  const std::vector<Sizes> images{{{"h", 20}, {"w", 32}}, {{"h", 3}, {"w", 5}}};
+  add("blur17", "x", images, 17, blur(true, false));
+  add("blur17", "y", images, 17, blur(false, true));
+  add("blur17", "xy", images, 100, blur(true, true));
+  add("blur17", "tiledX", {{{"h", 2}, {"w", 48}}, {{"h", 1}, {"w", 16}}}, 17, blur(true, false));
+
+  const std::vector<Sizes> grids{{{"h", 32}, {"w", 32}}, {{"h", 5}, {"w", 3}}};
+  const std::vector<Sizes> dots{{{"h", 1}, {"w", 1}}};
+  const Reference listing1 = [](const Tensors& in) {
+    const Grid weights(in, "weights"), image(in, "inData");
+    return out(A2{image.size(0), image.size(1)}, [&](Int y, Int x) {
+      return sum(
+          3, [&](Int i) { return sum(3, [&](Int j) { return weights(i, j) * image.orZero(y + i - 1, x + j - 1); }); });
+    });
+  };
+  const Reference gaussian3 = [](const Tensors& in) {
+    return filtered(Grid(in, "inData"), 3, 3, clamp,
+                    [](Int i, Int j) { return (i == 1 ? 2 : 1) * (j == 1 ? 2 : 1) / 16.0; });
+  };
+  const Reference gaussian5 = [](const Tensors& in) {
+    const Grid weights(in, "weights");
+    return filtered(Grid(in, "inData"), 5, 5, mirror, [&](Int i, Int j) { return weights(i, j); });
+  };
+  for (const auto& sizes : {grids, dots}) {
+    add("stencil2d", "stencil2D", sizes, 9, listing1);
+    add("stencil2d", "gaussian3", sizes, 9, gaussian3);
+    add("stencil2d", "gaussian5", sizes, 25, gaussian5);
+  }
+
+  const std::vector<Sizes> inner{{{"h", 12}, {"w", 15}}, {{"h", 3}, {"w", 3}}};
+  const std::vector<Sizes> volumes{{{"d", 7}, {"h", 6}, {"w", 5}}, {{"d", 3}, {"h", 3}, {"w", 3}}};
+  add("jacobi", "five", inner, 5, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A2{x.size(0) - 2, x.size(1) - 2}, [&](Int i, Int j) {
+      return 0.2 * (x(i + 1, j + 1) + x(i, j + 1) + x(i + 2, j + 1) + x(i + 1, j) + x(i + 1, j + 2));
+    });
+  });
+  add("jacobi", "nine", inner, 9, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A2{x.size(0) - 2, x.size(1) - 2},
+               [&](Int i, Int j) { return sum(9, [&](Int k) { return x(i + k / 3, j + k % 3); }) / 9; });
+  });
+  add("jacobi", "seven", volumes, 14, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(0) - 2, x.size(1) - 2, x.size(2) - 2}, [&](Int i, Int j, Int k) {
+      const auto at = [&](Int a, Int b, Int c) { return x(i + 1 + a, j + 1 + b, k + 1 + c); };
+      return 0.161 * at(0, 0, 1) + 0.162 * at(0, 0, -1) + 0.163 * at(0, 1, 0) + 0.164 * at(0, -1, 0) +
+             0.165 * at(1, 0, 0) + 0.166 * at(-1, 0, 0) - 1.67 * at(0, 0, 0);
+    });
+  });
+  add("jacobi", "heat", volumes, 14, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(0) - 2, x.size(1) - 2, x.size(2) - 2}, [&](Int i, Int j, Int k) {
+      const auto at = [&](Int a, Int b, Int c) { return x(i + 1 + a, j + 1 + b, k + 1 + c); };
+      const double around = at(1, 0, 0) + at(-1, 0, 0) + at(0, 1, 0) + at(0, -1, 0) + at(0, 0, 1) + at(0, 0, -1);
+      return at(0, 0, 0) + 0.125 * (around - 6 * at(0, 0, 0));
+    });
+  });
+  add("hotspot", "main", {{{"h", 16}, {"w", 16}}, {{"h", 1}, {"w", 7}}}, 200, [](const Tensors& in) {
+    const Grid cap(in, "cap"), rx(in, "rx"), ry(in, "ry"), rz(in, "rz"), power(in, "power"), t(in, "temperature");
+    const Int h = t.size(0), w = t.size(1);
+    return out(A2{h, w}, [&](Int i, Int j) {
+      const double c = t(i, j);
+      const double vertical = t(clamp(i - 1, h), j) + t(clamp(i + 1, h), j) - 2 * c;
+      const double horizontal = t(i, clamp(j - 1, w)) + t(i, clamp(j + 1, w)) - 2 * c;
+      return c + cap() * (power(i, j) + vertical * ry() + horizontal * rx() + (80 - c) * rz());
+    });
+  });
+  addExact("halide_blur", "main", {{{"h", 16}, {"w", 20}}, {{"h", 3}, {"w", 3}}}, [](const Tensors& in) {
+    const Grid x(in, "image");
+    const auto row = [&](Int i, Int j) { return static_cast<Int>(x(i, j) + x(i, j + 1) + x(i, j + 2)) / 3; };
+    return out(
+        A2{x.size(0) - 2, x.size(1) - 2}, [&](Int i, Int j) { return (row(i, j) + row(i + 1, j) + row(i + 2, j)) / 3; },
+        Scalar::i32);
+  });
+}
+
+// ---- layers
+
+struct Layer {
+  Int strideY = 1, strideX = 1;
+  Int left = 0, right = 0, top = 0, bottom = 0;
+  Int tapY = 1, tapX = 1;  // distance of taps
+};
+
+// A convolution of one image, channels innermost; reading outside gives zero, negative padding crops.
+Tensors convolved(const Layer& l, const Grid& weights, const Grid* biases, const Grid& image) {
+  const Int kernels = weights.size(0), kh = weights.size(1), kw = weights.size(2), channels = weights.size(3);
+  const Int reachY = l.tapY * (kh - 1) + 1, reachX = l.tapX * (kw - 1) + 1;
+  const Int height = image.size(0), width = image.size(1);
+  const Int oh = (l.top + height + l.bottom - reachY) / l.strideY + 1;
+  const Int ow = (l.left + width + l.right - reachX) / l.strideX + 1;
+  return out(A3{oh, ow, kernels}, [&](Int y, Int x, Int k) {
+    double acc = biases ? (*biases)(k) : 0.0;
+    for (Int i = 0; i < kh; i++)
+      for (Int j = 0; j < kw; j++)
+        for (Int c = 0; c < channels; c++)
+          acc += image.orZero(y * l.strideY - l.top + i * l.tapY, x * l.strideX - l.left + j * l.tapX, c) *
+                 weights(k, i, j, c);
+    return acc;
+  });
+}
+
+Reference convolution(const Layer& l) {
+  return [=](const Tensors& in) {
+    const Grid biases(in, "biases");
+    return convolved(l, Grid(in, "weights"), &biases, Grid(in, "input"));
+  };
+}
+
+Tensors batched(const Tensors& in) {
+  const Grid biases(in, "biases"), input(in, "input");
+  std::vector<Tensors> images;
+  for (Int n = 0; n < input.size(0); n++) {
+    const Tensors image{{"image", make(A3{input.size(1), input.size(2), input.size(3)},
+                                       [&](Int i, Int j, Int c) { return input(n, i, j, c); })}};
+    images.push_back(convolved({1, 1, 1, 1, 1, 1}, Grid(in, "weights"), &biases, Grid(image, "image")));
+  }
+  const std::vector<Int>& shape = images[0].at("out").shape;
+  return out(A4{input.size(0), shape[0], shape[1], shape[2]},
+             [&](Int n, Int i, Int j, Int k) { return Grid(images[static_cast<std::size_t>(n)], "out")(i, j, k); });
+}
+
+// Listing 4 at theta 5, sigma 3, kappa 2, omega 6 with 3 by 3 kernels: what each chunk of each window contributes.
+Tensors partialSums(const Tensors& in) {
+  const Grid weights(in, "weights"), x(in, "input");
+  const Int channels = x.size(2), chunkCount = 9 * channels / 6;
+  const Int tilesX = (x.size(1) - 5) / 3 + 1, tiles = ((x.size(0) - 5) / 3 + 1) * tilesX;
+  return out(A6{tiles, weights.size(0) / 2, 3, chunkCount, 3, 2},
+             [&](Int t, Int g, Int wg, Int chunk, Int s, Int kappa) {
+               const Int window = wg * 3 + s;
+               const Int y0 = t / tilesX * 3 + window / 3, x0 = t % tilesX * 3 + window % 3;
+               return sum(6, [&](Int e) {
+                 const Int tap = chunk + e * chunkCount;  // elements of a chunk are chunkCount apart
+                 const Int i = tap / (3 * channels), j = tap / channels % 3, c = tap % channels;
+                 return x(y0 + i, x0 + j, c) * weights(g * 2 + kappa, i, j, c);
+               });
+             });
+}
+
+// The greatest or the mean of windows; the mean counts padding.
+Reference pooled(bool greatest, Int size, Int step, Int padding) {
+  return [=](const Tensors& in) {
+    const Grid x(in, "x");
+    const Int oh = (x.size(0) + 2 * padding - size) / step + 1, ow = (x.size(1) + 2 * padding - size) / step + 1;
+    return out(A3{oh, ow, x.size(2)}, [&](Int i, Int j, Int c) {
+      double most = -INFINITY, total = 0;
+      for (Int a = 0; a < size; a++)
+        for (Int b = 0; b < size; b++) {
+          const double v = x.orZero(i * step + a - padding, j * step + b - padding, c);
+          most = std::max(most, v);
+          total += v;
+        }
+      return greatest ? most : total / static_cast<double>(size * size);
+    });
+  };
+}
+
+void layers() {
+  add("fully_connected", "main",
+      {{{"outputs", 10}, {"inputs", 33}, {"batch", 3}}, {{"outputs", 1}, {"inputs", 1}, {"batch", 1}}}, 34,
+      [](const Tensors& in) {
+        const Grid weights(in, "weights"), biases(in, "biases"), x(in, "x");
+        return out(A2{x.size(0), weights.size(0)}, [&](Int n, Int o) {
+          return std::max(0.0, biases(o) + sum(x.size(1), [&](Int i) { return x(n, i) * weights(o, i); }));
+        });
+      });
+
+  const auto sizes = [](Int k, Int kh, Int kw, Int c, Int h, Int w) {
+    return Sizes{{"k", k}, {"kh", kh}, {"kw", kw}, {"c", c}, {"h", h}, {"w", w}};
+  };
+  const auto conv = [&](const char* entry, const Layer& layer, const std::vector<Sizes>& at) {
+    add("conv_layer", entry, at, 200, convolution(layer));
+  };
+  const Layer one{1, 1, 1, 1, 1, 1};
+  // The toy layers, then kernels of odd shapes, primes, single channels.
+  conv("main", one,
+       {sizes(4, 4, 2, 4, 9, 9), sizes(6, 3, 2, 3, 6, 5), sizes(3, 1, 7, 2, 5, 11), sizes(2, 5, 3, 3, 7, 13),
+        sizes(1, 3, 3, 1, 7, 5), sizes(5, 2, 2, 1, 6, 6), sizes(1, 3, 3, 7, 5, 5), sizes(2, 3, 3, 3, 1, 1)});
+  conv("unpadded", {},
+       {sizes(4, 4, 2, 4, 9, 9), sizes(3, 1, 1, 5, 4, 7), sizes(2, 1, 7, 3, 2, 11), sizes(1, 1, 1, 1, 1, 1)});
+  conv("stride2", {2, 2, 1, 1, 1, 1}, {sizes(3, 3, 3, 5, 9, 9), sizes(2, 3, 3, 3, 8, 10), sizes(2, 1, 1, 3, 7, 5)});
+  conv("stride3", {3, 3, 1, 1, 1, 1}, {sizes(3, 3, 3, 2, 11, 13), sizes(2, 5, 3, 1, 9, 10)});
+  conv("stride4", {4, 4, 2, 2, 2, 2}, {sizes(2, 11, 11, 3, 17, 19), sizes(3, 3, 3, 2, 10, 7)});
+  conv("stride21", {2, 1, 1, 1, 1, 1}, {sizes(2, 3, 5, 2, 9, 8)});
+  conv("asymmetric", {1, 1, 0, 2, 1, 3}, {sizes(2, 3, 3, 2, 5, 7), sizes(3, 4, 2, 1, 3, 3)});
+  conv("wide", {1, 1, 4, 4, 4, 4}, {sizes(2, 3, 3, 2, 4, 3), sizes(1, 2, 2, 3, 1, 1)});
+  conv("cropping", {1, 1, -1, 1, 1, -2}, {sizes(2, 3, 3, 2, 7, 7)});
+  conv("dilation2", {1, 1, 2, 2, 2, 2, 2, 2}, {sizes(2, 3, 3, 2, 7, 8), sizes(2, 2, 2, 3, 5, 5)});
+  conv("dilation32", {1, 1, 0, 1, 3, 2, 3, 2}, {sizes(3, 3, 3, 2, 8, 9), sizes(2, 2, 3, 1, 7, 5)});
+  const auto images = [&](Int n, Sizes s) {
+    s.emplace("n", n);
+    return s;
+  };
+  add("conv_layer", "batched", {images(3, sizes(2, 3, 3, 3, 5, 4)), images(1, sizes(2, 3, 3, 1, 3, 3))}, 200, batched);
+
+  add("partial_conv", "main", {{}}, 200, convolution(one));
+  add("partial_conv", "partial", {{{"k", 4}, {"c", 4}, {"h", 8}, {"w", 11}}, {{"k", 2}, {"c", 2}, {"h", 5}, {"w", 5}}},
+      50, partialSums);
+
+  const std::vector<Sizes> maps{
+      {{"h", 8}, {"w", 6}, {"c", 3}}, {{"h", 7}, {"w", 5}, {"c", 1}}, {{"h", 3}, {"w", 3}, {"c", 2}}};
+  addExact("pooling", "max2", maps, pooled(true, 2, 2, 0));
+  addExact("pooling", "max3stride2", maps, pooled(true, 3, 2, 0));
+  add("pooling", "average2", maps, 5, pooled(false, 2, 2, 0));
+  add("pooling", "average3stride1", maps, 10, pooled(false, 3, 1, 1));
+  add("pooling", "globalAverage", maps, 50, [](const Tensors& in) {
+    const Grid x(in, "x");
+    const Int h = x.size(0), w = x.size(1);
+    return out(A1{x.size(2)}, [&](Int c) {
+      return sum(h * w, [&](Int i) { return x(i / w, i % w, c); }) / static_cast<double>(h * w);
+    });
+  });
+  addExact("pooling", "rectified", maps, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A3{x.size(0), x.size(1), x.size(2)}, [&](Int i, Int j, Int c) { return std::max(0.0, x(i, j, c)); });
+  });
+  add("pooling", "biased", maps, 1, [](const Tensors& in) {
+    const Grid x(in, "x"), biases(in, "biases");
+    return out(A3{x.size(0), x.size(1), x.size(2)}, [&](Int i, Int j, Int c) { return x(i, j, c) + biases(c); });
+  });
+  add(
+      "pooling", "batchNorm", maps, 30,
+      [](const Tensors& in) {
+        const Grid x(in, "x"), gamma(in, "gamma"), beta(in, "beta"), mean(in, "mean"), variance(in, "variance");
+        return out(A3{x.size(0), x.size(1), x.size(2)}, [&](Int i, Int j, Int c) {
+          return gamma(c) * (x(i, j, c) - mean(c)) / std::sqrt(variance(c) + 0.001) + beta(c);
+        });
+      },
+      [](Tensors& in) { absolute(in, "variance"); });
+}
+
+// ---- several kernels, barriers
+
+void plans() {
+  add("plans", "padConvolveCrop", {{{"h", 9}, {"w", 8}}, {{"h", 1}, {"w", 1}}}, 9, [](const Tensors& in) {
+    const Grid weights(in, "weights"), x(in, "x");
+    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) {
+      return sum(9, [&](Int k) { return weights(k / 3, k % 3) * x.orZero(i + k / 3 - 1, j + k % 3 - 1); });
+    });
+  });
+  add("plans", "twoProducts", {{{"m", 5}, {"k", 7}, {"l", 3}, {"n", 4}}, {{"m", 1}, {"k", 1}, {"l", 1}, {"n", 1}}}, 50,
+      [](const Tensors& in) {
+        const Grid a(in, "a"), b(in, "b"), c(in, "c");
+        return out(A2{a.size(0), c.size(1)}, [&](Int i, Int j) {
+          return sum(c.size(0), [&](Int l) { return product(a, false, b, false, a.size(1), i, l) * c(l, j); });
+        });
+      });
+  add("plans", "swapped", {{{"h", 8}, {"w", 9}}, {{"h", 1}, {"w", 2}}}, 30, swapped);
+
+  add("barriers", "staging", {{{"n", 48}, {"m", 64}}, {{"n", 16}, {"m", 16}}}, 500, [](const Tensors& in) {
+    const Grid x(in, "x"), y(in, "y");
+    const double total = sum(y.size(0), [&](Int j) { return y(j); });
+    return out(A1{x.size(0)}, [&](Int i) { return x(i) * total; });
+  });
+  const std::vector<Sizes> groups{{{"n", 64}}, {{"n", 16}}};
+  add("barriers", "twoArrays", groups, 4, [](const Tensors& in) {
+    const Grid x(in, "x"), y(in, "y");
+    return out(A1{x.size(0)}, [&](Int i) {
+      const Int start = i / 16 * 16, l = i % 16;
+      return 2 * x(start + 15 - l) * (y(start + (l + 5) % 16) + 1);
+    });
+  });
+  add("barriers", "groupsInLoop", {{{"k", 3}, {"n", 32}}, {{"k", 1}, {"n", 16}}}, 2, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A2{x.size(0), x.size(1)}, [&](Int r, Int i) {
+      const double v = x(r, i / 16 * 16 + 15 - i % 16);
+      return v * v + 1;
+    });
+  });
+  add("barriers", "uneven", groups, 20, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A1{x.size(0) / 16}, [&](Int g) { return 3 * sum(16, [&](Int i) { return x(g * 16 + i); }); });
+  });
+  add("barriers", "nothing", groups, 2, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A1{x.size(0)}, [&](Int i) { return 2 * x(i) - 1; });
+  });
+}
+
+}  // namespace
+
+const std::vector<CatalogueEntry>& catalogue() {
+  static const bool filled = [] {
+    vectors();
+    matrices();
+    movement();
+    scans();
+    particles();
+    stencils();
+    layers();
+    plans();
+    return true;
+  }();
+  (void)filled;
+  return table;
+}
+
+}  // namespace lift::programs
