@@ -209,13 +209,12 @@ class Lowering {
   EnvPtr bindParameter(Expr lambda, const EnvPtr& env, const ViewPtr& argument) {
     const Expr parameter = lambda.parameter();
     if (!lambda.body().hasFree(parameter)) return env;
-    if (!parameter.type().isRegister()) return extend(env, parameter, argument);
+    if (parameter.type().isArray()) return extend(env, parameter, argument);
     const Uses uses(parameter, lambda.body());
     return extend(env, parameter, force(argument, uses, {}, parameter.name()));
   }
 
   ViewPtr force(const ViewPtr& v, const Uses& uses, std::vector<int> path, const std::string& name) {
-    const int count = uses.of(path);
     if (v->type().is(Type::Kind::tuple)) {
       std::vector<ViewPtr> parts;
       for (int i = 0; i < static_cast<int>(v->type().components().size()); i++) {
@@ -226,7 +225,7 @@ class Lowering {
       }
       return tupleView(std::move(parts));
     }
-    if (count < 2) return v;
+    if (v->type().isArray() || uses.of(path) < 2) return v;
     return inRegister(v, name);
   }
 

@@ -1,6 +1,8 @@
 // Where work runs: the default mapping of functional programs, and the rules that every mapping must keep.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
@@ -67,7 +69,7 @@ class DefaultMapping {
           return applyAll(s.head, a);
         }
         if (onlyMovesData(e)) return identityMap(e);
-        return mapNest(e, depthOf(e) - 1);
+        return mapNest(e, depthOf(e));
       case Prim::generate: {
         const Expr i = Expr::variable("i", a[0].parameter().type());
         const Expr indices = applyAll(
@@ -98,26 +100,33 @@ class DefaultMapping {
     }
     return e;
   }
+  // Dimensions of a nest: its outermost maps, up to three; a map over one element takes none.
+  static bool isTrivial(Expr map) { return spineOf(map).arguments[1].type().length() == Nat(1); }
   static int depthOf(Expr map) {
-    int depth = 1;
+    int depth = isTrivial(map) ? 0 : 1;
     Expr body = underLayouts(spineOf(map).arguments[0].body());
     while (depth < maxDimensions && isComputingMap(body)) {
-      depth++;
+      if (!isTrivial(body)) depth++;
       body = underLayouts(spineOf(body).arguments[0].body());
     }
-    return depth;
+    return std::max(depth, 1);
   }
 
-  Expr mapNest(Expr e, int dim) {
+  // The nest with `dimensions` dimensions left to give, the innermost being 0.
+  Expr mapNest(Expr e, int dimensions, bool inLambda = false) {
     const Spine s = spineOf(e);
     const Expr f = s.arguments[0];
-    const Expr body = dim > 0 ? underneath(f.body(), dim - 1) : sequential(f.body());
-    return mapOver(Prim::mapGlb, {Nat(dim)}, Expr::lambda(f.parameter(), body), operand(s.arguments[1]));
+    const Expr in = inLambda ? inside(s.arguments[1]) : operand(s.arguments[1]);
+    const Expr below = underLayouts(f.body());
+    if (isTrivial(e) && isComputingMap(below))
+      return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
+    const Expr body = dimensions > 1 ? underneath(f.body(), dimensions - 1) : sequential(f.body());
+    return mapOver(Prim::mapGlb, {Nat(dimensions - 1)}, Expr::lambda(f.parameter(), body), in);
   }
-  Expr underneath(Expr body, int dim) {
-    if (isComputingMap(body)) return mapNest(body, dim);
+  Expr underneath(Expr body, int dimensions) {
+    if (isComputingMap(body)) return mapNest(body, dimensions, true);
     Spine s = spineOf(body);
-    s.arguments[0] = underneath(s.arguments[0], dim);
+    s.arguments[0] = underneath(s.arguments[0], dimensions);
     return applyAll(s.head, s.arguments);
   }
 
@@ -173,10 +182,58 @@ class DefaultMapping {
     return renamed(s);
   }
 
+  // A reduction over joined rows is a reduction over the rows of reductions of a row, in the same order: loops over
+  // each dimension instead of one whose index must be divided. The same for rows that are zipped.
+  static Expr reduceSeq(Expr init, Expr f, Expr in) {
+    const Spine s = spineOf(in);
+    std::vector<Expr> rows;
+    if (s.isPrim(Prim::join)) {
+      rows.push_back(s.arguments[0]);
+    } else if (s.isPrim(Prim::zip)) {
+      for (const Expr a : s.arguments) {
+        const Spine joined = spineOf(a);
+        if (!joined.isPrim(Prim::join)) break;
+        rows.push_back(joined.arguments[0]);
+      }
+      const auto sameRows = [&](Expr r) {
+        return r.type().length() == rows[0].type().length() &&
+               r.type().element().length() == rows[0].type().element().length();
+      };
+      if (rows.size() != s.arguments.size() || !std::all_of(rows.begin(), rows.end(), sameRows)) rows.clear();
+    }
+    const Type u = init.type();
+    if (rows.empty()) {
+      const Type type = Type::function(u, Type::function(f.type(), Type::function(in.type(), u)));
+      return applyAll(Expr::primitive(Prim::reduceSeq, {}, type), {init, f, in});
+    }
+    const Expr outer = rows.size() == 1 ? rows[0] : zip(rows);
+    const Expr p = Expr::variable("p", Type::tuple({u, outer.type().element()}));
+    Expr row = get(p, 1);
+    if (rows.size() > 1) {
+      std::vector<Expr> parts;
+      for (int i = 0; i < static_cast<int>(rows.size()); i++) parts.push_back(get(row, i));
+      row = zip(parts);
+    }
+    return reduceSeq(init, Expr::lambda(p, reduceSeq(get(p, 0), f, row)), outer);
+  }
+
+  static Expr get(Expr tuple, int component) {
+    const Type type = tuple.type().components()[static_cast<std::size_t>(component)];
+    return etaPrimitive(Prim::get, {Nat(component)}, Type::function(tuple.type(), type), {tuple});
+  }
+
+  static Expr zip(const std::vector<Expr>& arrays) {
+    std::vector<Type> elements;
+    for (const Expr a : arrays) elements.push_back(a.type().element());
+    Type type = Type::array(arrays[0].type().length(), Type::tuple(elements));
+    for (auto a = arrays.rbegin(); a != arrays.rend(); ++a) type = Type::function(a->type(), type);
+    return etaPrimitive(Prim::zip, {}, type, arrays);
+  }
+
   static Expr renamed(const Spine& s) {
     if (!s.head.is(Expr::Form::primitive)) return applyAll(s.head, s.arguments);
     Prim prim = s.head.prim();
-    if (prim == Prim::reduce) prim = Prim::reduceSeq;
+    if (prim == Prim::reduce) return reduceSeq(s.arguments[0], s.arguments[1], s.arguments[2]);
     if (prim == Prim::scan) prim = Prim::scanSeq;
     if (prim == Prim::scanExclusive) prim = Prim::scanExclusiveSeq;
     if (prim == s.head.prim()) return applyAll(s.head, s.arguments);

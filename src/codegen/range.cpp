@@ -32,7 +32,7 @@ void parallelCounts(const Block& block, Counts& group, Counts& local, Counts& gl
 }
 
 Nat largest(const std::vector<Nat>& counts) {
-  Nat n = 1;
+  Nat n = counts.at(0);
   for (const Nat c : counts) n = max(n, c);
   return n;
 }

@@ -64,9 +64,10 @@ std::vector<Expr> merge(const std::vector<Expr>& a, const std::vector<Expr>& b) 
 
 namespace {
 
-// Equal up to sizes that only facts (or later binding) can relate: (n / 4) * 4 against n.
+// Equal up to sizes that only facts (or later binding) can relate, (n / 4) * 4 against n, and up to type variables,
+// which are there only while inference runs.
 bool compatible(Type a, Type b) {
-  if (a == b) return true;
+  if (a == b || a.is(Type::Kind::variable) || b.is(Type::Kind::variable)) return true;
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Type::Kind::scalar:

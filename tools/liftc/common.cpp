@@ -1,0 +1,336 @@
+#include "common.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "lift/diagnostic.hpp"
+#include "lift/text.hpp"
+
+namespace liftc {
+
+using lift::ExitStatus;
+using lift::Tensor;
+using lift::UserError;
+
+namespace {
+
+constexpr std::int64_t shownElements = 8;  // of a row, before the dots
+
+std::int64_t parseInteger(const std::string& text, const std::string& option) {
+  try {
+    std::size_t used = 0;
+    const std::int64_t value = std::stoll(text, &used);
+    if (used == text.size()) return value;
+  } catch (const std::exception&) {
+  }
+  throw UserError(ExitStatus::usage, fmt::format("{}: '{}' is not an integer", option, text));
+}
+
+// A plan that has only the program's inputs: what binding sizes needs.
+lift::kernel::Plan signatureOf(const lift::Program& program) {
+  lift::kernel::Plan plan;
+  plan.name = program.name;
+  plan.sizes = program.sizes;
+  plan.sizes.insert(plan.sizes.end(), program.tunables.begin(), program.tunables.end());
+  for (const lift::Expr p : program.parameters)
+    for (const lift::Leaf& l : lift::leavesOf(p.type()))
+      plan.buffers.push_back({p.name() + l.path, l.scalar, l.shape, lift::kernel::PlanBuffer::Role::input});
+  return plan;
+}
+
+void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
+  if (fill == "zeros") return;
+  if (fill == "ones") {
+    for (std::int64_t i = 0; i < t.size(); i++) t.set(i, 1);
+    return;
+  }
+  const std::string prefix = "random:";
+  if (fill == "random") return lift::fillRandom(t, 0, name);
+  if (fill.rfind(prefix, 0) == 0)
+    return lift::fillRandom(t, static_cast<std::uint64_t>(parseInteger(fill.substr(prefix.size()), "--fill")), name);
+  throw UserError(ExitStatus::usage, fmt::format("--fill: unknown '{}'", fill), "use zeros, ones or random:SEED");
+}
+
+void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_t& at, std::size_t indent) {
+  if (dimension == t.shape.size()) {
+    out << fmt::format("{:g}", t.get(at++));
+    return;
+  }
+  std::int64_t below = 1;
+  for (std::size_t d = dimension + 1; d < t.shape.size(); d++) below *= t.shape[d];
+  const std::int64_t n = t.shape[dimension];
+  out << "[";
+  for (std::int64_t i = 0; i < n; i++) {
+    if (i) out << (dimension + 1 == t.shape.size() ? ", " : ",\n" + std::string(indent + 1, ' '));
+    if (n > 2 * shownElements && i == shownElements) {
+      out << "…";
+      const std::int64_t skipped = n - 2 * shownElements;
+      at += skipped * below;
+      i += skipped - 1;
+      continue;
+    }
+    show(out, t, dimension + 1, at, indent + 1);
+  }
+  out << "]";
+}
+
+}  // namespace
+
+void ProgramOptions::add(CLI::App& app) {
+  app.add_option("file", file, "Program (.lift); - reads standard input")->required();
+  app.add_option("--entry", entry, "Definition to use (default: main, else the last)");
+  app.add_option("-s,--size", sizes, "Value of a size or tunable, NAME=VALUE")->type_name("NAME=VALUE");
+  app.add_option("--config", config, "Values of tunables, k=v,k=v")->type_name("K=V,…");
+}
+
+lift::Program ProgramOptions::read() const { return lift::readProgram(file, entry); }
+
+std::map<std::string, std::int64_t> ProgramOptions::values() const {
+  auto values = parseValues(sizes, "--size");
+  values.merge(parseValues(config, "--config"));
+  return values;
+}
+
+void DataOptions::add(CLI::App& app) {
+  app.add_option("-i,--input", inputs, "Input tensor NAME=FILE (.npy, .pgm, .ppm), or an .npz of several")
+      ->type_name("NAME=FILE");
+  app.add_option("--fill", fill, "Contents of inputs that no file gives: zeros, ones or random:SEED")->type_name("HOW");
+  app.add_option("-o,--output", outputs, "Where the result goes: FILE, or NAME=FILE for a part of a tuple")
+      ->type_name("FILE");
+  app.add_option("--expect", expect, "Compare the result with this tensor; exit status 4 when it differs")
+      ->type_name("FILE");
+  app.add_option("--rtol", rtol, "Largest relative error for --expect")->capture_default_str();
+}
+
+void DeviceOptions::add(CLI::App& app) {
+  app.add_option("--platform", platform, "OpenCL platform: index or part of its name (or LIFTC_PLATFORM)");
+  app.add_option("--device", device, "Device: index or part of its name; null is a pseudo device (or LIFTC_DEVICE)");
+  app.add_option("--build-options", buildOptions, "Options for the OpenCL compiler, e.g. -cl-fast-relaxed-math");
+  app.add_flag("--no-cache", noCache, "Do not use the cache of compiled kernels");
+}
+
+std::unique_ptr<lift::runtime::Device> DeviceOptions::open() const {
+  lift::runtime::DeviceChoice choice;
+  if (!platform.empty()) choice.platform = platform;
+  if (!device.empty()) choice.device = device;
+  return lift::runtime::openDevice(choice);
+}
+
+lift::runtime::LoadOptions DeviceOptions::load() const {
+  lift::runtime::LoadOptions options;
+  options.buildOptions = buildOptions;
+  options.cache = !noCache;
+  return options;
+}
+
+void CodegenOptions::add(CLI::App& app) {
+  app.add_option("--local", local, "Work-group size per dimension, x,y,z")->delimiter(',')->expected(1, 3);
+  app.add_option("--groups", groups, "Number of work-groups per dimension, x,y,z")->delimiter(',')->expected(1, 3);
+  app.add_option("--max-group", maxGroup, "Most work-items in a group (default 256)");
+  app.add_option("--print-after", printAfter, "Print what a stage produced (or all)")->type_name("STAGE");
+  app.add_option("--stop-after", stopAfter, "Stop after a stage and print what it produced")->type_name("STAGE");
+  app.add_option("--skip-pass", skipPasses, "Leave out an optimising pass")->type_name("PASS");
+  app.add_flag("--timing", timing, "Print the compiler's time by stage, and what it could not do");
+}
+
+std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& program, double parseMilliseconds,
+                                                          lift::CompileReport* report) const {
+  const auto known = [](const std::string& stage) {
+    for (const char* s : {"all", "map", "outline", "lower", "print"})
+      if (stage == s) return true;
+    return lift::kernel::passNamed(stage) != nullptr;
+  };
+  for (const auto* names : {&printAfter, &skipPasses})
+    for (const std::string& name : *names)
+      if (!known(name)) {
+        std::string all = "map, outline, lower";
+        for (const auto& p : lift::kernel::passes()) all += fmt::format(", {}", p.name);
+        throw UserError(ExitStatus::usage, fmt::format("unknown stage '{}'", name), "stages are " + all + ", print");
+      }
+  if (!stopAfter.empty() && !known(stopAfter))
+    throw UserError(ExitStatus::usage, fmt::format("unknown stage '{}'", stopAfter));
+
+  struct Stop {};
+  lift::CompileOptions options;
+  for (std::size_t d = 0; d < local.size(); d++) {
+    if (local[d] < 1) throw UserError(ExitStatus::usage, "--local: sizes are at least 1");
+    options.local[d] = local[d];
+  }
+  for (std::size_t d = 0; d < groups.size(); d++) {
+    if (groups[d] < 1) throw UserError(ExitStatus::usage, "--groups: numbers are at least 1");
+    options.groups[d] = groups[d];
+  }
+  if (maxGroup > 0) options.maxGroupSize = maxGroup;
+  options.passes.skip = skipPasses;
+  if (!printAfter.empty() || !stopAfter.empty())
+    options.dump = [&](std::string_view stage, const std::string& text) {
+      const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };
+      if (std::any_of(printAfter.begin(), printAfter.end(), wanted))
+        std::cerr << fmt::format("-- after {}\n{}\n", stage, text);
+      if (stopAfter == stage) {
+        std::cout << text;
+        throw Stop{};
+      }
+    };
+  lift::CompileReport own;
+  if (!report) report = &own;
+  std::optional<lift::kernel::Plan> plan;
+  try {
+    plan = lift::compile(program, options, report);
+  } catch (const Stop&) {
+    return std::nullopt;
+  }
+  report->times.insert(report->times.begin(), {"parse", parseMilliseconds});
+  if (timing) {
+    std::cerr << fmt::format("{:<24}{:>10}\n", "stage", "ms");
+    for (const auto& t : report->times) std::cerr << fmt::format("{:<24}{:>10.3f}\n", t.stage, t.milliseconds);
+    std::cerr << fmt::format("{:<24}{:>10.3f}\n", "total", report->total());
+    for (const auto& n : report->notes) std::cerr << fmt::format("note: {}: {}\n", n.pass, n.text);
+  }
+  return plan;
+}
+
+std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option) {
+  std::map<std::string, std::int64_t> values;
+  for (const std::string& argument : arguments) {
+    std::stringstream parts(argument);
+    std::string part;
+    while (std::getline(parts, part, ',')) {
+      const auto equals = part.find('=');
+      if (equals == std::string::npos || equals == 0)
+        throw UserError(ExitStatus::usage, fmt::format("{}: expected NAME=VALUE, found '{}'", option, part));
+      values[part.substr(0, equals)] = parseInteger(part.substr(equals + 1), option);
+    }
+  }
+  return values;
+}
+
+Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
+                  const DataOptions& data) {
+  Inputs inputs;
+  for (const std::string& argument : data.inputs) {
+    const auto equals = argument.find('=');
+    if (equals == std::string::npos) {
+      if (argument.size() < 4 || argument.substr(argument.size() - 4) != ".npz")
+        throw UserError(ExitStatus::usage, fmt::format("-i: expected NAME=FILE or an .npz file, found '{}'", argument));
+      for (auto& [name, tensor] : lift::readNpz(argument)) inputs.tensors[name] = std::move(tensor);
+    } else {
+      inputs.tensors[argument.substr(0, equals)] = lift::readTensorFile(argument.substr(equals + 1));
+    }
+  }
+
+  const lift::kernel::Plan signature = signatureOf(program);
+  if (!data.fill.empty()) {
+    // Sizes come from the inputs that are there; the others get tensors of the shapes that follow.
+    lift::kernel::Plan partial = signature;
+    partial.buffers.clear();
+    for (const auto& b : signature.buffers)
+      if (inputs.tensors.count(b.name)) partial.buffers.push_back(b);
+    const lift::runtime::Binding binding =
+        lift::runtime::bindSizes(partial, lift::runtime::typesOf(inputs.tensors), values);
+    for (const auto& b : signature.buffers) {
+      if (inputs.tensors.count(b.name)) continue;
+      std::vector<std::int64_t> shape;
+      for (const lift::Nat n : b.shape) shape.push_back(binding.evaluate(n));
+      Tensor t(b.scalar, shape);
+      fillTensor(t, data.fill, b.name);
+      inputs.tensors[b.name] = std::move(t);
+    }
+  }
+  inputs.sizes = lift::runtime::bindSizes(signature, lift::runtime::typesOf(inputs.tensors), values).sizes;
+  return inputs;
+}
+
+lift::Program atSizes(const lift::Program& program, const std::map<lift::NatVar, std::int64_t>& sizes) {
+  std::map<lift::NatVar, lift::Nat> values;
+  for (const auto& [v, value] : sizes) values.emplace(v, lift::Nat(value));
+  return lift::specialise(program, values);
+}
+
+int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {
+  for (const std::string& o : data.outputs) {
+    const auto equals = o.find('=');
+    const std::string name = equals == std::string::npos ? "out" : o.substr(0, equals);
+    const std::string path = equals == std::string::npos ? o : o.substr(equals + 1);
+    if (equals == std::string::npos && path.size() > 4 && path.substr(path.size() - 4) == ".npz") {
+      lift::writeNpz(path, outputs);
+      continue;
+    }
+    const auto found = outputs.find(name);
+    if (found == outputs.end()) {
+      std::string known;
+      for (const auto& [n, t] : outputs) known += (known.empty() ? "" : ", ") + n;
+      throw UserError(ExitStatus::usage, fmt::format("-o: there is no output '{}'", name),
+                      "outputs are " + known + "; several go to one .npz file");
+    }
+    if (std::filesystem::path(path).has_parent_path())
+      std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    lift::writeTensorFile(path, found->second);
+  }
+  Json shapes = Json::object();
+  for (const auto& [name, t] : outputs) shapes[name] = t.describe();
+  report["outputs"] = shapes;
+  if (data.outputs.empty() && !json)
+    for (const auto& [name, t] : outputs) {
+      std::int64_t at = 0;
+      std::cout << name << ": " << t.describe() << "\n";
+      show(std::cout, t, 0, at, 0);
+      std::cout << "\n";
+    }
+  if (data.expect.empty()) return 0;
+  const Tensor expected = lift::readTensorFile(data.expect);
+  const auto found = outputs.find("out");
+  if (found == outputs.end()) throw UserError(ExitStatus::usage, "--expect compares a single result, not a tuple");
+  double scale = 0;
+  for (std::int64_t i = 0; i < expected.size(); i++) scale = std::max(scale, std::abs(expected.get(i)));
+  const lift::Difference d = lift::compare(found->second, expected, scale);
+  const bool ok = d.sameShape && d.finite && d.maxRel <= data.rtol;
+  report["max_rel_err"] = d.maxRel;
+  report["ok"] = ok;
+  if (!json) {
+    if (!d.sameShape)
+      std::cerr << fmt::format("error: expected {}, got {}\n", expected.describe(), found->second.describe());
+    else
+      std::cerr << fmt::format("largest error {:.3g} relative to the largest value, tolerance {:.3g}: {}\n", d.maxRel,
+                               data.rtol, ok ? "ok" : fmt::format("WRONG at element {}", d.at));
+  }
+  return ok ? 0 : static_cast<int>(ExitStatus::wrong);
+}
+
+int guarded(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const UserError& e) {
+    std::cerr << lift::render(e.diagnostics());
+    return static_cast<int>(e.status());
+  } catch (const lift::InternalError& e) {
+    std::cerr << fmt::format("liftc: internal error: {}\nThis is a bug of liftc; please report it with the command.\n",
+                             e.what());
+  } catch (const std::filesystem::filesystem_error& e) {
+    std::cerr << fmt::format("error: {}\n", e.what());
+  } catch (const std::bad_alloc&) {
+    std::cerr << "error: out of memory\n";
+  }
+  return static_cast<int>(ExitStatus::program);
+}
+
+std::string readFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", path));
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+void writeFile(const std::filesystem::path& path, const std::string& contents) {
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
+  std::ofstream out(path, std::ios::binary);
+  out << contents;
+  out.close();
+  if (!out) throw UserError(ExitStatus::program, fmt::format("cannot write '{}'", path.string()));
+}
+
+}  // namespace liftc

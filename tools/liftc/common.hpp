@@ -1,0 +1,102 @@
+// What the subcommands of liftc share: options, inputs and outputs, devices, messages.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lift/codegen.hpp"
+#include "lift/device.hpp"
+#include "lift/expr.hpp"
+#include "lift/tensor.hpp"
+
+namespace liftc {
+
+using Json = nlohmann::ordered_json;
+using Tensors = std::map<std::string, lift::Tensor>;
+
+// A program file, its entry, and values for its sizes and tunables.
+struct ProgramOptions {
+  std::string file;
+  std::string entry;
+  std::vector<std::string> sizes;   // name=value
+  std::vector<std::string> config;  // name=value,name=value
+
+  void add(CLI::App& app);
+  lift::Program read() const;
+  std::map<std::string, std::int64_t> values() const;
+};
+
+// Where inputs come from and outputs go.
+struct DataOptions {
+  std::vector<std::string> inputs;   // name=file, or an .npz of several
+  std::string fill;                  // zeros, ones, random:SEED
+  std::vector<std::string> outputs;  // file, or name=file
+  std::string expect;                // file to compare the output with
+  double rtol = 1e-4;
+
+  void add(CLI::App& app);
+};
+
+struct DeviceOptions {
+  std::string platform, device;
+  std::string buildOptions;
+  bool noCache = false;
+
+  void add(CLI::App& app);
+  std::unique_ptr<lift::runtime::Device> open() const;
+  lift::runtime::LoadOptions load() const;
+};
+
+// How code is generated, and what of it is shown.
+struct CodegenOptions {
+  std::vector<std::int64_t> local, groups;
+  std::int64_t maxGroup = 0;
+  std::vector<std::string> printAfter, skipPasses;
+  std::string stopAfter;
+  bool timing = false;
+
+  void add(CLI::App& app);
+  // Compiles; prints stages and timing to standard error as asked. Nothing when a stage to stop after was reached.
+  std::optional<lift::kernel::Plan> compile(const lift::Program& program, double parseMilliseconds,
+                                            lift::CompileReport* report = nullptr) const;
+};
+
+// "name=value" pairs, also several in one argument separated by commas. Throws UserError (usage).
+std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option);
+
+// The program's inputs from files and fill; sizes are bound from the files' shapes and `values`.
+struct Inputs {
+  Tensors tensors;
+  std::map<lift::NatVar, std::int64_t> sizes;
+};
+Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
+                  const DataOptions& data);
+
+// The same with every size and tunable replaced by its value.
+lift::Program atSizes(const lift::Program& program, const std::map<lift::NatVar, std::int64_t>& sizes);
+
+// Writes outputs as asked, or shows them on standard output; compares with --expect. Returns the exit status.
+int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report);
+
+// Runs a subcommand's body; prints diagnostics of a UserError and turns it into the exit status.
+int guarded(const std::function<int()>& body);
+
+std::string readFile(const std::string& path);
+void writeFile(const std::filesystem::path& path, const std::string& contents);
+
+void addCheck(CLI::App& app, int& status);
+void addPrint(CLI::App& app, int& status);
+void addEval(CLI::App& app, int& status);
+void addCompile(CLI::App& app, int& status);
+void addRun(CLI::App& app, int& status);
+void addConv(CLI::App& app, int& status);
+void addDevices(CLI::App& app, int& status);
+void addPrimitives(CLI::App& app, int& status);
+void addCache(CLI::App& app, int& status);
+
+}  // namespace liftc

@@ -1,0 +1,30 @@
+// liftc: the command line. Exit status: 0 done, 1 the program or data is wrong, 2 usage, 3 device or driver, 4 results
+// wrong.
+#include "common.hpp"
+#include "lift/diagnostic.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app{"Compiles programs of the Lift IR to OpenCL kernels, runs, checks and tunes them.", "liftc"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "liftc " LIFT_VERSION);
+  app.set_help_all_flag("--help-all", "Help of all subcommands");
+  app.footer("Programs are .lift files (docs/language.md); `liftc primitives` lists the language's primitives.");
+
+  int status = 0;
+  liftc::addCheck(app, status);
+  liftc::addPrint(app, status);
+  liftc::addEval(app, status);
+  liftc::addCompile(app, status);
+  liftc::addRun(app, status);
+  liftc::addConv(app, status);
+  liftc::addDevices(app, status);
+  liftc::addPrimitives(app, status);
+  liftc::addCache(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : static_cast<int>(lift::ExitStatus::usage);
+  }
+  return status;
+}

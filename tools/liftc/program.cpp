@@ -1,0 +1,238 @@
+// Subcommands on program files: check, print, eval, compile, run.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+
+#include "common.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/interpreter.hpp"
+#include "manifest.hpp"
+
+namespace liftc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// The program at the sizes that were given; the others stay symbolic.
+lift::Program withValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values) {
+  std::map<lift::NatVar, std::int64_t> sizes;
+  for (const auto& [name, value] : values) {
+    bool found = false;
+    for (const auto* list : {&program.sizes, &program.tunables})
+      for (const lift::NatVar v : *list)
+        if (v.name() == name) {
+          found = true;
+          const auto upper = v.upper() ? v.upper()->constant() : std::nullopt;
+          if (value < v.lower() || (upper && value > *upper))
+            throw lift::UserError(lift::ExitStatus::usage,
+                                  fmt::format("{} = {} is out of range: {} to {}", name, value, v.lower(),
+                                              upper ? std::to_string(*upper) : "any"));
+          sizes[v] = value;
+        }
+    if (!found) {
+      std::string known;
+      for (const auto* list : {&program.sizes, &program.tunables})
+        for (const lift::NatVar v : *list) known += (known.empty() ? "" : ", ") + v.name();
+      throw lift::UserError(lift::ExitStatus::usage, fmt::format("the program has no size '{}'", name),
+                            known.empty() ? "all its sizes are constants" : "its sizes are " + known);
+    }
+  }
+  return atSizes(program, sizes);
+}
+
+Json signatureJson(const lift::Program& program) {
+  Json j;
+  j["name"] = program.name;
+  j["parameters"] = Json::array();
+  for (const lift::Expr p : program.parameters)
+    j["parameters"].push_back({{"name", p.name()}, {"type", p.type().str()}});
+  j["result"] = program.result().str();
+  j["sizes"] = Json::array();
+  for (const lift::NatVar v : program.sizes) j["sizes"].push_back(v.name());
+  j["tunables"] = Json::array();
+  for (const lift::NatVar v : program.tunables)
+    j["tunables"].push_back(
+        {{"name", v.name()}, {"low", v.lower()}, {"high", v.upper() ? v.upper()->str() : std::string("inf")}});
+  j["conditions"] = Json::array();
+  for (const auto& c : program.conditions) j["conditions"].push_back({{"condition", c.str()}, {"origin", c.origin}});
+  return j;
+}
+
+}  // namespace
+
+void addCheck(CLI::App& app, int& status) {
+  struct Options {
+    ProgramOptions program;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("check", "Parse and type-check a program, and check where it runs its work");
+  o->program.add(*sub);
+  sub->add_flag("--json", o->json, "Print the program's signature as JSON");
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      const lift::Program program = withValues(o->program.read(), o->program.values());
+      lift::checkMapping(lift::mapByDefault(program));
+      const Json j = signatureJson(program);
+      if (o->json) {
+        std::cout << j.dump(2) << "\n";
+        return 0;
+      }
+      std::cout << program.name << ": ";
+      for (const lift::Expr p : program.parameters) std::cout << p.type().str() << " -> ";
+      std::cout << program.result().str() << "\n";
+      for (const auto& c : program.conditions) std::cout << "  requires " << c.str() << "  (" << c.origin << ")\n";
+      return 0;
+    });
+  });
+}
+
+void addPrint(CLI::App& app, int& status) {
+  struct Options {
+    ProgramOptions program;
+    std::string stage = "infer";
+    bool canonical = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("print", "Print the program with all definitions expanded; the text parses back");
+  o->program.add(*sub);
+  sub->add_option("--after", o->stage, "infer: as written; map: with the default mapping")
+      ->check(CLI::IsMember({"infer", "map"}))
+      ->capture_default_str();
+  sub->add_flag("--canonical", o->canonical, "Number the variables, so that equal programs print equally");
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      lift::Program program = withValues(o->program.read(), o->program.values());
+      if (o->stage == "map") program = lift::mapByDefault(program);
+      std::cout << lift::print(program, o->canonical ? lift::Names::canonical : lift::Names::given);
+      return 0;
+    });
+  });
+}
+
+void addEval(CLI::App& app, int& status) {
+  struct Options {
+    ProgramOptions program;
+    DataOptions data;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("eval", "Run a program in the reference interpreter");
+  o->program.add(*sub);
+  o->data.add(*sub);
+  sub->add_flag("--json", o->json, "Print a report as JSON");
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      const lift::Program program = o->program.read();
+      const Inputs inputs = makeInputs(program, o->program.values(), o->data);
+      const Tensors outputs = lift::interpret(atSizes(program, inputs.sizes), inputs.tensors);
+      Json report{{"program", program.name}, {"device", "interpreter"}};
+      const int code = finishOutputs(outputs, o->data, o->json, report);
+      if (o->json) std::cout << report.dump(2) << "\n";
+      return code;
+    });
+  });
+}
+
+void addCompile(CLI::App& app, int& status) {
+  struct Options {
+    ProgramOptions program;
+    CodegenOptions codegen;
+    std::string output;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels and a manifest of how to launch them");
+  o->program.add(*sub);
+  o->codegen.add(*sub);
+  sub->add_option("-o,--output", o->output, "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
+  sub->add_flag("--json", o->json, "Print the manifest and the compiler's times as JSON");
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      const auto start = Clock::now();
+      const lift::Program program = withValues(o->program.read(), o->program.values());
+      lift::CompileReport report;
+      const auto plan = o->codegen.compile(program, millisecondsSince(start), &report);
+      if (!plan) return 0;
+      if (!o->output.empty()) writeArtefacts(o->output, *plan);
+      if (o->json) {
+        Json j = manifest(*plan);
+        j["compile_ms"] = report.total();
+        std::cout << j.dump(2) << "\n";
+      } else if (o->output.empty()) {
+        for (const std::string& source : plan->sources) std::cout << source;
+      } else {
+        for (const auto& k : plan->kernels) std::cout << o->output << "/" << k.name << ".cl\n";
+        std::cout << o->output << "/manifest.json\n";
+      }
+      return 0;
+    });
+  });
+}
+
+void addRun(CLI::App& app, int& status) {
+  struct Options {
+    ProgramOptions program;
+    CodegenOptions codegen;
+    DataOptions data;
+    DeviceOptions device;
+    int repetitions = 0;
+    bool symbolic = false;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("run", "Compile a program and run it on a device");
+  o->program.add(*sub);
+  o->data.add(*sub);
+  o->device.add(*sub);
+  o->codegen.add(*sub);
+  sub->add_option("--repeat", o->repetitions, "Time this many repetitions and report the median");
+  sub->add_flag("--symbolic", o->symbolic, "Keep sizes as kernel arguments instead of specialising to them");
+  sub->add_flag("--json", o->json, "Print a report as JSON");
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      const auto start = Clock::now();
+      const lift::Program program = o->program.read();
+      const double parse = millisecondsSince(start);
+      const Inputs inputs = makeInputs(program, o->program.values(), o->data);
+      std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
+      std::map<std::string, std::int64_t> named;
+      for (const auto& [v, value] : inputs.sizes) named[v.name()] = value;
+      if (o->symbolic) {
+        static_cast<void>(atSizes(program, inputs.sizes));  // reports sizes that break a condition of the program
+        fixed.clear();
+        for (const lift::NatVar t : program.tunables) fixed[t] = inputs.sizes.at(t);
+        for (const lift::NatVar t : program.tunables) named.erase(t.name());
+      } else {
+        named.clear();
+      }
+      const auto plan = o->codegen.compile(atSizes(program, fixed), parse);
+      if (!plan) return 0;
+      const auto device = o->device.open();
+      const auto executable = device->load(*plan, named, o->device.load());
+      lift::runtime::Execution e = executable->run(inputs.tensors);
+      Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
+      if (o->repetitions > 0) {
+        lift::runtime::MeasureOptions measure;
+        measure.repetitions = o->repetitions;
+        report["ms"] = executable->measure(inputs.tensors, measure).median();
+      }
+      report["launches"] = Json::array();
+      for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
+      report["workspace_bytes"] = e.memory.temporaries;
+      const int code = finishOutputs(e.outputs, o->data, o->json, report);
+      if (o->json)
+        std::cout << report.dump(2) << "\n";
+      else
+        std::cerr << fmt::format("{} on {}: {:.3f} ms\n", program.name, device->info().name, report["ms"].get<double>());
+      return code;
+    });
+  });
+}
+
+}  // namespace liftc
