@@ -37,5 +37,5 @@ fi
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet=2 -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0)
 
 echo "setup: installing ${missing[*]}"
-"${apt[@]}" update
-"${apt[@]}" install --yes --no-install-recommends "${missing[@]}" </dev/null
+"${apt[@]}" update || echo "setup: apt-get update failed; going on with the package lists that are there" >&2
+"${apt[@]}" install --yes --no-install-recommends "${missing[@]}" </dev/null >/dev/null  # errors stay visible

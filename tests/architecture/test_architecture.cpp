@@ -90,6 +90,7 @@ std::vector<std::string> wrongIncludes(const std::string& module, const std::str
 
 std::string slurp(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
+  INFO(path.string());
   REQUIRE(in);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -124,7 +125,7 @@ void checkFolder(const std::string& module, const fs::path& folder) {
 TEST_CASE("folders of src include only what stands below them") {
   for (const fs::path& folder : entries(root / "src", true)) {
     const std::string name = folder.filename().string();
-    INFO("src/" << name << " is in no row of the table");
+    INFO("src/" << name << " and the table");
     REQUIRE(modules.count(name) == 1);
     CHECK(entries(folder, true).empty());
     checkFolder(name, folder);
@@ -186,6 +187,31 @@ TEST_CASE("the build links the modules by the same arrows") {
     expected.erase(name);
     CHECK(needs == expected);
   }
+}
+
+TEST_CASE("the README tells the arrows and quotes files as they are") {
+  const std::string text = slurp(root / "README.md");
+  std::map<std::string, Names> told;
+  const std::regex row(R"(\n\| \[src/(\w+)\]\(src/\w+\) \|[^|\n]*\|([^|\n]*)\|)");
+  for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it) {
+    Names& needs = told[(*it)[1]];
+    std::istringstream words(std::regex_replace((*it)[2].str(), std::regex(","), " "));
+    for (std::string need; words >> need;) needs.insert(need);
+  }
+  CHECK(told.size() == modules.size());
+  for (const auto& [name, needs] : told) {
+    INFO(name);
+    REQUIRE(modules.count(name) == 1);
+    CHECK(needs == modules.at(name).needs);
+  }
+
+  const std::regex quote("\n<!-- (\\S+) -->\n```\\w*\n([^`]*)```");
+  int quotes = 0;
+  for (std::sregex_iterator it(text.begin(), text.end(), quote), end; it != end; ++it, ++quotes) {
+    INFO((*it)[1]);
+    CHECK(slurp(root / (*it)[1].str()).find((*it)[2]) != std::string::npos);
+  }
+  CHECK(quotes == 2);
 }
 
 TEST_CASE("wrong includes are found") {

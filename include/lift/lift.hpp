@@ -1,0 +1,31 @@
+// Everything: the modules' headers in reading order.
+#pragma once
+
+// clang-format off
+// support
+#include "lift/source.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/scalar.hpp"
+#include "lift/ops.hpp"
+// nat, tensor
+#include "lift/nat.hpp"
+#include "lift/tensor.hpp"
+// ir
+#include "lift/type.hpp"
+#include "lift/primitive.hpp"
+#include "lift/expr.hpp"
+#include "lift/syntax.hpp"
+#include "lift/interpreter.hpp"
+// text
+#include "lift/text.hpp"
+#include "lift/dsl.hpp"
+// views, kernel, codegen
+#include "lift/views.hpp"
+#include "lift/kernel.hpp"
+#include "lift/kernel_passes.hpp"
+#include "lift/emulator.hpp"
+#include "lift/codegen.hpp"
+// runtime, conv
+#include "lift/device.hpp"
+#include "lift/conv.hpp"
+// clang-format on
