@@ -46,31 +46,32 @@ struct Pass {
   Kernel (*run)(Kernel, const PassOptions&);
 };
 
-const std::vector<Pass>& passes();         // every pass once, in order of first use
+const std::vector<Pass>& passes();             // every pass once, in order of first use
 const Pass* passNamed(std::string_view name);  // null when there is none
-std::vector<const Pass*> pipeline();       // what `optimise` runs; some passes run twice
+std::vector<const Pass*> pipeline();           // what `optimise` runs; some passes run twice
 Kernel optimise(Kernel kernel, const PassOptions& options = {});
 
 // ----------------------------------------------------------------------------------------------------------- counts
 
 struct Traffic {
-  double loads = 0, stores = 0;              // accesses of any width
+  double loads = 0, stores = 0;  // accesses of any width
   double bytesLoaded = 0, bytesStored = 0;
 };
 
 // What one launch does, summed over all work-items, and what the source contains. Conditionals count as taken on both
 // sides; a count that depends on an outer loop's index is taken at that loop's every iteration.
 struct Counts {
-  double flops = 0;       // floating-point operations by lane; fma counts two, conversions and comparisons none
-  double integerOps = 0;  // operations on integer and boolean values by lane; index arithmetic is not counted
+  double flops = 0;  // floating-point operations by lane; fma counts two, conversions and comparisons none
+  double integerOps =
+      0;  // operations on integers and booleans by lane; comparisons and index arithmetic are not counted
   Traffic global, local, priv;
   double barriers = 0;  // executed, by work-item
   int barrierStatements = 0;
-  int loops = 0;        // statements that print as `for`
+  int loops = 0;  // statements that print as `for`
   int conditionals = 0;
   int statements = 0;
-  int vectorOperations = 0;          // arithmetic statements' operations of width > 1
-  std::int64_t localBytes = 0;       // per work-group
+  int vectorOperations = 0;            // arithmetic statements' operations of width > 1
+  std::int64_t localBytes = 0;         // per work-group
   std::int64_t privateArrayBytes = 0;  // per work-item, arrays only
   int privateArrays = 0;
 };

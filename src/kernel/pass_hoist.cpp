@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -46,7 +47,7 @@ std::string nameFor(Nat n, const std::string& wish) {
   return a ? fmt::format("{}_{}", a->name(), what) : what;
 }
 
-// Rebuilds an integer with every quotient and remainder replaced by f (innermost first).
+// Rebuilds an integer with every quotient and remainder replaced by f.
 template <class F>
 Nat mapDivisions(Nat n, F&& f) {
   if (n.constant() || n.variable()) return n;

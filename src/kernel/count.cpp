@@ -1,0 +1,173 @@
+// Counters: what a kernel contains and what one launch of it does.
+#include <fmt/format.h>
+
+#include "lift/kernel_passes.hpp"
+#include "walk.hpp"
+
+namespace lift::kernel {
+namespace {
+
+class Counter {
+ public:
+  Counter(const Kernel& k, const std::map<NatVar, std::int64_t>& sizes) : k_(k), values_(sizes) {
+    for (std::size_t d = 0; d < 3; d++) {
+      local_[d] = static_cast<double>(evaluate(k.range.local[d]));
+      groups_[d] = static_cast<double>(evaluate(k.range.global[d])) / local_[d];
+    }
+  }
+
+  Counts run() {
+    structure(k_.body);
+    for (const Buffer& b : k_.buffers)
+      if (b.space == Space::local) c_.localBytes += bytes(b);
+    // Work-items per dimension until a parallel loop says how the work is divided.
+    work(k_.body, groups_, local_);
+    return c_;
+  }
+
+ private:
+  using Triple = std::array<double, 3>;
+
+  std::int64_t evaluate(Nat n) const {
+    return n.evaluate([&](NatVar v) {
+      const auto found = values_.find(v);
+      // An index that comes from data: the counts are estimates then.
+      if (found == values_.end() && v.role() == NatVar::Role::index) return std::int64_t{0};
+      if (found == values_.end()) throw UserError(ExitStatus::program, fmt::format("size {} has no value", v.name()));
+      return found->second;
+    });
+  }
+  std::int64_t bytes(const Buffer& b) const {
+    return evaluate(b.count) * b.width * static_cast<std::int64_t>(info(b.scalar).bytes);
+  }
+
+  void structure(const Block& body) {
+    forEachStmt(body, [&](const Stmt& s) {
+      c_.statements += !std::holds_alternative<Comment>(s.node);
+      match(
+          s.node, [&](const Barrier&) { c_.barrierStatements++; },
+          [&](const For& f) {
+            c_.loops += f.trip == Trip::any;
+            c_.conditionals += f.trip == Trip::atMostOnce;
+          },
+          [&](const If&) { c_.conditionals++; },
+          [&](const Allocate& a) {
+            c_.privateArrays++;
+            c_.privateArrayBytes += bytes(k_.buffers[a.buffer]);
+          },
+          [](const auto&) {});
+      forEachRoot(s, [&](const ExprPtr& root) {
+        forEachExpr(*root, [&](const Expr& e) {
+          c_.vectorOperations += std::holds_alternative<Operation>(e.node) && e.type.width > 1;
+        });
+      });
+    });
+  }
+
+  static double product(const Triple& a, const Triple& b) { return a[0] * a[1] * a[2] * b[0] * b[1] * b[2]; }
+
+  // `groups` and `items` say how often the block runs, by dimension.
+  void work(const Block& b, const Triple& groups, const Triple& items) {
+    const double times = product(groups, items);
+    for (const Stmt& s : b) {
+      forEachRoot(s, [&](const ExprPtr& e) { expr(*e, times); });
+      if (const auto* st = std::get_if<Store>(&s.node)) traffic(st->buffer, st->value->type.width, times, true);
+      if (std::holds_alternative<Barrier>(s.node)) c_.barriers += times;
+      if (const auto* f = std::get_if<For>(&s.node)) {
+        loop(*f, groups, items);
+      } else {
+        forEachBlock(s, [&](const Block& inner) { work(inner, groups, items); });
+      }
+    }
+  }
+
+  void loop(const For& f, Triple groups, Triple items) {
+    const std::int64_t n = evaluate(f.count);
+    if (n <= 0) return;
+    // Where inner trip counts depend on the index, look at every iteration.
+    const bool each = decidesCount(f);
+    scale(f, each ? 1.0 : static_cast<double>(n), groups, items);
+    for (std::int64_t i = 0; i < (each ? n : 1); i++) {
+      values_[f.index] = i;
+      work(f.body, groups, items);
+    }
+    values_.erase(f.index);
+  }
+
+  static void scale(const For& f, double n, Triple& groups, Triple& items) {
+    const auto d = static_cast<std::size_t>(f.dim);
+    switch (f.kind) {
+      case LoopKind::sequential:
+        groups[d] *= n;
+        break;
+      case LoopKind::group:
+        groups[d] = n;
+        break;
+      case LoopKind::local:
+        items[d] = n;
+        break;
+      case LoopKind::global:
+        groups[d] = n;
+        items[d] = 1;
+        break;
+    }
+  }
+
+  static bool decidesCount(const For& f) {
+    bool found = false;
+    forEachStmt(f.body, [&](const Stmt& s) {
+      if (const auto* inner = std::get_if<For>(&s.node)) found = found || inner->count.mentions(f.index);
+    });
+    return found;
+  }
+
+  void traffic(BufferId b, int width, double times, bool isStore) {
+    const Buffer& buffer = k_.buffers[b];
+    Traffic& t = buffer.space == Space::global ? c_.global : buffer.space == Space::local ? c_.local : c_.priv;
+    const double moved = times * width * static_cast<double>(info(buffer.scalar).bytes);
+    (isStore ? t.stores : t.loads) += times;
+    (isStore ? t.bytesStored : t.bytesLoaded) += moved;
+  }
+
+  void expr(const Expr& e, double times) {
+    if (const auto* l = std::get_if<Load>(&e.node)) traffic(l->buffer, e.type.width, times, false);
+    if (const auto* o = std::get_if<Operation>(&e.node)) {
+      const double lanes = times * e.type.width;
+      const OpTyping typing = info(o->op).typing;
+      const bool counts = typing != OpTyping::comparison && typing != OpTyping::selection;
+      if (counts && isFloat(e.type.scalar)) c_.flops += o->op == Op::fma ? 2 * lanes : lanes;
+      if (counts && !isFloat(e.type.scalar)) c_.integerOps += lanes;
+    }
+    forEachChild(e, [&](const ExprPtr& c) { expr(*c, times); });
+  }
+
+  const Kernel& k_;
+  std::map<NatVar, std::int64_t> values_;
+  Triple local_{}, groups_{};
+  Counts c_;
+};
+
+}  // namespace
+
+Counts count(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes) { return Counter(kernel, sizes).run(); }
+
+std::map<std::string, std::int64_t> structure(const Kernel& kernel) {
+  std::map<std::string, std::int64_t> result;
+  for (const char* key : {"barrier", "loop", "if", "statement", "private_array", "local_bytes"}) result[key] = 0;
+  forEachStmt(kernel.body, [&](const Stmt& s) {
+    match(
+        s.node, [&](const Barrier&) { result["barrier"]++; },
+        [&](const For& f) {
+          result["loop"] += f.trip == Trip::any;
+          result["if"] += f.trip == Trip::atMostOnce;
+        },
+        [&](const If&) { result["if"]++; }, [&](const Allocate&) { result["private_array"]++; }, [](const auto&) {});
+    result["statement"] += !std::holds_alternative<Comment>(s.node);
+  });
+  for (const Buffer& b : kernel.buffers)
+    if (b.space == Space::local && b.count.constant())
+      result["local_bytes"] += *b.count.constant() * b.width * static_cast<std::int64_t>(info(b.scalar).bytes);
+  return result;
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,201 @@
+#include "emulator_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift::kernel {
+namespace {
+
+template <class T>
+T fetch(const std::byte* p) {
+  T x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+template <class T>
+void put(std::byte* p, T x) {
+  std::memcpy(p, &x, sizeof x);
+}
+
+ScalarValue decode(Scalar s, const std::byte* p) {
+  const auto real = [](Scalar t, double x) {
+    ScalarValue v;
+    v.type = t;
+    v.real = x;
+    return v;
+  };
+  switch (s) {
+    case Scalar::boolean:
+      return ScalarValue::ofInteger(s, fetch<std::uint8_t>(p) != 0 ? 1 : 0);
+    case Scalar::i8:
+      return ScalarValue::ofInteger(s, fetch<std::int8_t>(p));
+    case Scalar::u8:
+      return ScalarValue::ofInteger(s, fetch<std::uint8_t>(p));
+    case Scalar::i16:
+      return ScalarValue::ofInteger(s, fetch<std::int16_t>(p));
+    case Scalar::u16:
+      return ScalarValue::ofInteger(s, fetch<std::uint16_t>(p));
+    case Scalar::i32:
+      return ScalarValue::ofInteger(s, fetch<std::int32_t>(p));
+    case Scalar::u32:
+      return ScalarValue::ofInteger(s, fetch<std::uint32_t>(p));
+    case Scalar::i64:
+    case Scalar::u64:
+      return ScalarValue::ofInteger(s, fetch<std::int64_t>(p));
+    case Scalar::f16:
+      return real(Scalar::f32, halfToFloat(fetch<std::uint16_t>(p)));
+    case Scalar::f32:
+      return real(s, fetch<float>(p));
+    case Scalar::f64:
+      return real(s, fetch<double>(p));
+  }
+  throw InternalError("unknown scalar type");
+}
+
+void encode(Scalar s, std::byte* p, const ScalarValue& v) {
+  switch (s) {
+    case Scalar::boolean:
+    case Scalar::i8:
+    case Scalar::u8:
+      put(p, static_cast<std::uint8_t>(v.integer));
+      return;
+    case Scalar::i16:
+    case Scalar::u16:
+      put(p, static_cast<std::uint16_t>(v.integer));
+      return;
+    case Scalar::i32:
+    case Scalar::u32:
+      put(p, static_cast<std::uint32_t>(v.integer));
+      return;
+    case Scalar::i64:
+    case Scalar::u64:
+      put(p, v.integer);
+      return;
+    case Scalar::f16:
+      put(p, floatToHalf(static_cast<float>(v.real)));
+      return;
+    case Scalar::f32:
+      put(p, static_cast<float>(v.real));
+      return;
+    case Scalar::f64:
+      put(p, v.real);
+      return;
+  }
+}
+
+}  // namespace
+
+EmulatedMemory::EmulatedMemory(const Buffer& b, std::int64_t count, std::size_t copies, std::vector<std::byte>* outside,
+                               bool initialised)
+    : buffer(b), count_(std::max<std::int64_t>(count, 0) * b.width), bytes_(outside != nullptr ? outside : &own_) {
+  const std::size_t n = static_cast<std::size_t>(count_) * copies;
+  if (outside == nullptr) own_.resize(n * info(b.scalar).bytes);
+  known_.assign(n, initialised ? 1 : 0);
+  if (b.space != Space::priv && !b.readOnly) shadows_.resize(n);
+}
+
+void EmulatedMemory::forget() {
+  std::fill(known_.begin(), known_.end(), std::uint8_t{0});
+  std::fill(shadows_.begin(), shadows_.end(), Shadow{});
+}
+
+void EmulatedMemory::forgetLane(std::size_t lane) {
+  const auto first = known_.begin() + static_cast<std::ptrdiff_t>(at(0, lane));
+  std::fill(first, first + count_, std::uint8_t{0});
+}
+
+bool EmulatedMemory::inside(std::int64_t scalar, const char* what, EmulatedItem by, EmulatorFindings& findings) {
+  if (scalar >= 0 && scalar < count_) return true;
+  findings.add("bounds", buffer.name, [&] {
+    return fmt::format("out of bounds: {} of {}[{}], which has {} elements, by {}", what, buffer.name, scalar, count_,
+                       findings.describe(by.lane));
+  });
+  return false;
+}
+
+EmulatedMemory::Shadow& EmulatedMemory::shadow(std::size_t i, const EmulatorClock& now) {
+  Shadow& s = shadows_[i];
+  if (s.interval != now.interval(buffer.space)) {
+    s.interval = now.interval(buffer.space);
+    s.writer = s.reader = nobody;
+  }
+  return s;
+}
+
+ScalarValue EmulatedMemory::get(std::size_t i) const {
+  return decode(buffer.scalar, bytes_->data() + i * info(buffer.scalar).bytes);
+}
+
+void EmulatedMemory::race(const char* what, std::int64_t scalar, EmulatedItem by, const std::string& with,
+                          EmulatorFindings& findings) const {
+  findings.add("race", buffer.name, [&] {
+    return fmt::format("race: {} of {}[{}] by {}, with {}", what, buffer.name, scalar, findings.describe(by.lane),
+                       with);
+  });
+}
+
+ScalarValue EmulatedMemory::read(std::int64_t scalar, EmulatedItem by, const EmulatorClock& now,
+                                 EmulatorFindings& findings) {
+  const Scalar type = buffer.scalar == Scalar::f16 ? Scalar::f32 : buffer.scalar;
+  if (!inside(scalar, "read", by, findings)) return ScalarValue::ofInteger(type, 0);
+  const std::size_t i = at(scalar, by.lane);
+  if (!shadows_.empty()) {
+    Shadow& s = shadow(i, now);
+    const auto me = static_cast<std::int64_t>(by.lane);
+    if (s.writer != nobody && s.writer != me)
+      race("read", scalar, by, "its writer " + findings.describe(static_cast<std::size_t>(s.writer)), findings);
+    s.reader = s.reader == nobody || s.reader == me ? me : many;
+    if (buffer.space == Space::global) {
+      if (s.writerGroup != nobody && s.writerGroup != by.group)
+        race("read", scalar, by, fmt::format("a write in group number {}", s.writerGroup), findings);
+      s.readerGroup = s.readerGroup == nobody || s.readerGroup == by.group ? by.group : many;
+    }
+  }
+  if (known_[i] == 0) {
+    findings.add("uninitialised", buffer.name, [&] {
+      return fmt::format("uninitialised read of {}[{}] by {}", buffer.name, scalar, findings.describe(by.lane));
+    });
+    return ScalarValue::ofInteger(type, 0);
+  }
+  return get(i);
+}
+
+void EmulatedMemory::write(std::int64_t scalar, const ScalarValue& v, EmulatedItem by, const EmulatorClock& now,
+                           EmulatorFindings& findings, bool allowUniform) {
+  if (!inside(scalar, "write", by, findings)) return;
+  const std::size_t i = at(scalar, by.lane);
+  std::byte* p = bytes_->data() + i * info(buffer.scalar).bytes;
+  if (!shadows_.empty()) {
+    Shadow& s = shadow(i, now);
+    const auto me = static_cast<std::int64_t>(by.lane);
+    const bool others = s.writer != nobody && s.writer != me;
+    const bool otherGroup = s.writerGroup != nobody && s.writerGroup != by.group;
+    bool same = false;
+    if (allowUniform && (others || otherGroup)) {
+      std::byte next[8];
+      encode(buffer.scalar, next, v);
+      same = std::memcmp(next, p, info(buffer.scalar).bytes) == 0;
+    }
+    if (others && !same)
+      race("write", scalar, by, "the writer " + findings.describe(static_cast<std::size_t>(s.writer)), findings);
+    if (s.reader != nobody && s.reader != me)
+      race("write", scalar, by,
+           s.reader == many ? std::string("several readers")
+                            : "the reader " + findings.describe(static_cast<std::size_t>(s.reader)),
+           findings);
+    s.writer = me;
+    if (buffer.space == Space::global) {
+      if (otherGroup && !same)
+        race("write", scalar, by, fmt::format("a write in group number {}", s.writerGroup), findings);
+      if (s.readerGroup == many || (s.readerGroup != nobody && s.readerGroup != by.group))
+        race("write", scalar, by, "a read in another group", findings);
+      s.writerGroup = by.group;
+    }
+  }
+  known_[i] = 1;
+  encode(buffer.scalar, p, v);
+}
+
+}  // namespace lift::kernel
