@@ -380,8 +380,8 @@ bool recombineOnce(Poly& sum) {
 
 Node finish(Poly poly) {
   if (poly.size() > 1 && std::any_of(poly.begin(), poly.end(), [](auto& t) { return t.monomial->hasFloorDiv; })) {
-    // Every step removes a division from the sum, so this ends.
-    while (recombineOnce(poly)) {
+    // Every step removes a division from the sum; the count is there for safety.
+    for (std::size_t k = 2 * poly.size(); k > 0 && recombineOnce(poly); --k) {
     }
   }
   return internTerms(poly);

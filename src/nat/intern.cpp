@@ -64,7 +64,7 @@ Range rangeOfFloorDiv(Range a, Range b) {
     a = a * Range{-1, -1};
     b = b * Range{-1, -1};
   }
-  if (b.lower < 1) return {};
+  if (b.lower < 1 || b.upper < b.lower) return {};
   return {divideBounds(a.lower, a.lower >= 0 ? b.upper : b.lower),
           divideBounds(a.upper, a.upper >= 0 ? b.lower : b.upper)};
 }

@@ -316,8 +316,13 @@ Truth less(Nat a, Nat b) {
 
 Truth divides(Nat divisor, Nat number) {
   return attempt([&] {
+    if (divideExactly(number.node()->terms(), divisor.node())) return Truth::proved;
     if (divisor == Nat(0)) return equal(number, 0);
-    return equal(mod(number, divisor), 0);
+    const Truth remainderIsZero = equal(mod(number, divisor), 0);
+    // The remainder says nothing where the divisor is zero: zero divides only zero.
+    if (equal(divisor, 0) == Truth::refuted) return remainderIsZero;
+    const bool neverDivides = remainderIsZero == Truth::refuted && equal(number, 0) == Truth::refuted;
+    return neverDivides ? Truth::refuted : Truth::unknown;
   });
 }
 
