@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "lift/diagnostic.hpp"
 
@@ -298,23 +299,25 @@ Value at(Call& c) {
 
 bool isVector(const Value& v) { return std::holds_alternative<std::shared_ptr<const Sequence>>(v.data); }
 
+constexpr std::size_t maxOperands = 3;
+
 // f on scalars; lane by lane where an argument is a vector (a scalar beside vectors counts for every lane).
 template <class F>
 Value lanewise(const std::vector<Value>& arguments, const F& f) {
-  const auto vector = std::find_if(arguments.begin(), arguments.end(), isVector);
-  std::vector<ScalarValue> scalars(arguments.size());
+  ensure(arguments.size() <= maxOperands, "too many operands");
+  std::array<ScalarValue, maxOperands> scalars;
   const auto result = [&](Int lane) {
     for (std::size_t k = 0; k < arguments.size(); k++)
-      scalars[k] = isVector(arguments[k]) ? arguments[k].sequence().at(static_cast<std::size_t>(lane)).scalar()
-                                          : arguments[k].scalar();
-    return Value::of(f(scalars));
+      scalars[k] = isVector(arguments[k]) ? element(arguments[k].sequence(), lane).scalar() : arguments[k].scalar();
+    return Value::of(f(std::span(scalars.data(), arguments.size())));
   };
+  const auto vector = std::find_if(arguments.begin(), arguments.end(), isVector);
   return vector == arguments.end() ? result(0) : build(length(vector->sequence()), result);
 }
 
 Value op(Call& c) {
   const Op op = c.prim().op();
-  return lanewise(c.arguments(), [&](const std::vector<ScalarValue>& v) {
+  return lanewise(c.arguments(), [&](std::span<const ScalarValue> v) {
     const bool divides = (op == Op::div || op == Op::mod) && !isFloat(v[0].type);
     if (divides && v[1].integer == 0)
       throw UserError(ExitStatus::program, fmt::format("{}: {} by zero", info(op).name, v[0].integer));
@@ -323,8 +326,8 @@ Value op(Call& c) {
 }
 
 Value convert(Call& c) {
-  return lanewise(c.arguments(),
-                  [&](const std::vector<ScalarValue>& v) { return lift::convert(v[0], c.prim().target()); });
+  const Scalar to = c.prim().target();
+  return lanewise(c.arguments(), [&](std::span<const ScalarValue> v) { return lift::convert(v[0], to); });
 }
 
 Value splat(Call& c) {
@@ -430,20 +433,14 @@ const Value& lookUp(Expr variable, const Environment& environment) {
   throw InternalError("the interpreter met the free variable " + variable.name());
 }
 
-// The number of arguments a primitive takes before it means a value: none of them returns a function.
-std::size_t arityOf(Expr prim) {
-  std::size_t arity = 0;
-  for (Type t = prim.type(); t.is(Type::Kind::function); t = t.result()) arity++;
-  return arity;
-}
-
-// The primitive as a value: applied to as many of its arguments as are known, waiting for the rest.
-Value partial(Expr prim, std::vector<Value> known) {
-  if (known.size() == arityOf(prim)) return meaningOf(prim, std::move(known));
-  return Value::of(Value::Function([prim, known = std::move(known)](const Value& next) {
+// A primitive and the arguments it has so far. `rest` is the type of that application: no primitive returns a
+// function, so when `rest` is none the primitive has all its arguments and means a value, else it waits for the next.
+Value partial(Expr prim, std::vector<Value> known, Type rest) {
+  if (!rest.is(Type::Kind::function)) return meaningOf(prim, std::move(known));
+  return Value::of(Value::Function([prim, known = std::move(known), rest](const Value& next) {
     std::vector<Value> more = known;
     more.push_back(next);
-    return partial(prim, std::move(more));
+    return partial(prim, std::move(more), rest.result());
   }));
 }
 
@@ -455,17 +452,17 @@ Value closure(Expr lambda, const Environment& environment) {
   }));
 }
 
-// f(a)(b)…: arguments from the left, then as much of the head as takes them; a primitive takes all at once.
+// f(a)(b)…: all arguments, then the head; a primitive takes them at once.
 Value applied(Expr e, const Environment& environment) {
-  std::vector<Expr> arguments;
+  std::size_t count = 0;
+  for (Expr f = e; f.is(Expr::Form::apply); f = f.function()) count++;
+  std::vector<Value> arguments(count);
   Expr head = e;
-  for (; head.is(Expr::Form::apply); head = head.function()) arguments.push_back(head.argument());
-  std::vector<Value> values;
-  values.reserve(arguments.size());
-  for (auto a = arguments.rbegin(); a != arguments.rend(); ++a) values.push_back(evaluate(*a, environment));
-  if (head.is(Expr::Form::primitive)) return partial(head, std::move(values));
+  for (; head.is(Expr::Form::apply); head = head.function())
+    arguments[--count] = evaluate(head.argument(), environment);
+  if (head.is(Expr::Form::primitive)) return partial(head, std::move(arguments), e.type());
   Value result = evaluate(head, environment);
-  for (const Value& v : values) result = result.function()(v);
+  for (const Value& a : arguments) result = result.function()(a);
   return result;
 }
 
@@ -482,7 +479,7 @@ Value evaluate(Expr e, const Environment& environment) {
     case Expr::Form::natLiteral:
       return index(constantOf(e.natValue()));
     case Expr::Form::primitive:
-      return partial(e, {});
+      return partial(e, {}, e.type());
   }
   throw InternalError("unknown form of term");
 }
