@@ -176,19 +176,26 @@ void swapBytes(Tensor& tensor) {
 
 // Elements in column-major order, put into row-major order.
 void fillFromFortran(Tensor& tensor, std::string_view data) {
+  struct Axis {
+    std::size_t stride, extent, index;
+  };
   const std::size_t width = info(tensor.scalar).bytes;
-  const std::size_t rank = tensor.shape.size();
-  std::vector<std::size_t> stride(rank, width);
-  for (std::size_t d = 1; d < rank; ++d) stride[d] = stride[d - 1] * static_cast<std::size_t>(tensor.shape[d - 1]);
-  std::vector<std::int64_t> index(rank, 0);
+  std::vector<Axis> axes;
+  std::size_t stride = width;
+  for (const std::int64_t extent : tensor.shape) {
+    axes.push_back({stride, static_cast<std::size_t>(extent), 0});
+    stride *= static_cast<std::size_t>(extent);
+  }
+  std::reverse(axes.begin(), axes.end());
   std::size_t from = 0;
   for (std::size_t to = 0; to < tensor.bytes.size(); to += width) {
     std::memcpy(tensor.bytes.data() + to, data.data() + from, width);
-    for (std::size_t d = rank; d-- > 0;) {
-      from += stride[d];
-      if (++index[d] < tensor.shape[d]) break;
-      from -= stride[d] * static_cast<std::size_t>(tensor.shape[d]);
-      index[d] = 0;
+    // The next index in row-major order, like an odometer.
+    for (Axis& axis : axes) {
+      from += axis.stride;
+      if (++axis.index < axis.extent) break;
+      from -= axis.stride * axis.extent;
+      axis.index = 0;
     }
   }
 }
