@@ -31,8 +31,9 @@ class Nat;
 // Proofs answer proved, refuted (false for every value in range) or unknown.
 enum class Truth { refuted, unknown, proved };
 
-// A variable. Identity is per creation: two variables of one name are different. `lower` is a constant bound, `upper`
-// an inclusive bound that may mention variables created earlier (a loop index i of `n` iterations has upper n - 1).
+// A variable. Identity is per creation: two variables of one name are different. `lower` is a constant bound (the least
+// int64_t: none), `upper` an inclusive bound that may mention variables created earlier (a loop index i of `n`
+// iterations has upper n - 1).
 class NatVar {
  public:
   // What a variable stands for; only printing and inference care.

@@ -1,8 +1,8 @@
 // Reasoning under facts "k divides p".
 //
-// A fact about a number that is linear in a variable v with coefficient 1 or -1 is used up by solving for v: 4 | n makes
-// n = 4*t with a new variable t, and everything known without facts applies to what results. Other facts (4 | n*m) are
-// used as the equation k*(p/k) == p.
+// A fact about a number that is linear in a variable v with coefficient 1 or -1 is used up by solving for v: 4 | n
+// makes n = 4*t with a new variable t, and everything known without facts applies to what results. Other facts (4 |
+// n*m) are used as the equation k*(p/k) == p.
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -204,15 +204,18 @@ class ExactQuotients {
     const Nat left = apply(NatNode::wrap(node->left));
     const Nat right = apply(NatNode::wrap(node->right));
     switch (node->kind) {
-      case Nat::Kind::floorDiv: return floorDiv(left, right);
+      case Nat::Kind::floorDiv:
+        return floorDiv(left, right);
       case Nat::Kind::mod:
         for (const Divides& fact : facts_) {
           const bool multiple = divides(right, fact.divisor) == Truth::proved;
           if (multiple && divides(right, left - fact.number) == Truth::proved) return 0;
         }
         return mod(left, right);
-      case Nat::Kind::min: return min(left, right);
-      default: return max(left, right);
+      case Nat::Kind::min:
+        return min(left, right);
+      default:
+        return max(left, right);
     }
   }
 

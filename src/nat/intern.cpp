@@ -369,7 +369,7 @@ Step stepNodes(Node a, Node b) {
     if (s.monomial != t.monomial) return stepMonomials(s.monomial, t.monomial);
     if (s.coefficient != t.coefficient) return {compareValues(s.coefficient, t.coefficient)};
   }
-  return {compareValues(a->termCount, b->termCount)};
+  return {compareValues(b->termCount, a->termCount)};  // a prefix comes later, so zero is last
 }
 
 int finishComparison(Step step) {
