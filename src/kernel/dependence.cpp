@@ -159,16 +159,11 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
   if (!collectSplits(a, splits) || !collectSplits(b, splits)) return true;
   Form fa, fb;
   if (!analyse(a, common, splits, fa) || !analyse(b, common, splits, fb)) return true;
-  const auto offset = (fb.uniform - fa.uniform).constant();
-  if (!offset) return true;
-  fb.lo += *offset;
-  fb.hi += *offset;
+  const Nat apart = fb.uniform - fa.uniform;
 
-  // The digits of both: free ones of one coefficient add up within an access.
-  std::vector<Term> digits;
-  std::vector<bool> isLocal;
+  // Count down where a coefficient is negative; free digits of one coefficient add up within an access.
   bool localsAgree = true;
-  const auto reflect = [](Term& t, std::int64_t& lo, std::int64_t& hi) {  // c * v with c < 0: count down instead
+  const auto reflect = [](Term& t, std::int64_t& lo, std::int64_t& hi) {
     if (proved(lessEqual(Nat(0), t.coefficient))) return true;
     const auto shift = (t.coefficient * (t.count - Nat(1))).constant();
     if (!shift || !proved(less(t.coefficient, Nat(0)))) return false;
@@ -212,10 +207,12 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
     for (const Term& t : free) high = high + t.coefficient * (t.count - Nat(1));
     return high;
   };
-  if (proved(less(highest(fa, freeA), Nat(fb.lo))) || proved(less(highest(fb, freeB), Nat(fa.lo)))) return false;
+  if (proved(less(highest(fa, freeA), Nat(fb.lo) + apart)) || proved(less(highest(fb, freeB) + apart, Nat(fa.lo))))
+    return false;
 
   // Otherwise the same work-item must be legible in the index.
-  if (!localsAgree) return true;
+  const auto offset = apart.constant();
+  if (!localsAgree || !offset) return true;
   for (int d = 0; d < 3; d++) {
     if (!shared(d)) continue;
     const auto identifies = [&](LoopKind kind) {
@@ -225,43 +222,36 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
     };
     if (!identifies(LoopKind::local) && !identifies(LoopKind::global)) return true;
   }
-  for (const auto& [key, term] : fa.local) {
-    digits.push_back(term);
-    isLocal.push_back(true);
-  }
-  for (const Term& t : freeA) {
-    digits.push_back(t);
-    isLocal.push_back(false);
-  }
+  struct Digit {
+    Nat coefficient, countA, countB;
+    bool local;
+  };
+  std::vector<Digit> digits;
+  for (const auto& [key, term] : fa.local) digits.push_back({term.coefficient, term.count, term.count, true});
+  for (const Term& t : freeA) digits.push_back({t.coefficient, t.count, Nat(1), false});
   for (const Term& t : freeB) {
-    bool merged = false;
-    for (std::size_t i = fa.local.size(); i < fa.local.size() + freeA.size(); i++)
-      if (digits[i].coefficient == t.coefficient) {
-        digits[i].count = larger(digits[i].count, t.count);
-        merged = true;
-      }
-    if (!merged) {
-      digits.push_back(t);
-      isLocal.push_back(false);
-    }
+    const auto same = std::find_if(digits.begin(), digits.end(),
+                                   [&](const Digit& d) { return !d.local && d.coefficient == t.coefficient; });
+    if (same == digits.end())
+      digits.push_back({t.coefficient, Nat(1), t.count, false});
+    else
+      same->countB = t.count;
   }
-  Nat extent(std::max(fa.hi, fb.hi) - std::min(fa.lo, fb.lo) + 1);
-  std::vector<bool> done(digits.size());
+  // From the least significant digit on. What lies below the first digit of a work-item may overlap as it likes.
+  const Nat low(std::min(fa.lo, fb.lo + *offset));
+  Nat highA(fa.hi), highB(fb.hi + *offset);
   bool localSeen = false;
   for (std::size_t step = 0; step < digits.size(); step++) {
-    std::optional<std::size_t> least;
-    for (std::size_t i = 0; i < digits.size(); i++) {
-      if (done[i]) continue;
-      if (!least || proved(lessEqual(digits[i].coefficient, digits[*least].coefficient))) least = i;
-    }
-    for (std::size_t i = 0; i < digits.size(); i++)
-      if (!done[i] && !proved(lessEqual(digits[*least].coefficient, digits[i].coefficient))) return true;
-    done[*least] = true;
-    const Term& t = digits[*least];
-    const bool fits = proved(lessEqual(extent, t.coefficient));
-    if (!fits && (isLocal[*least] || localSeen)) return true;
-    localSeen = localSeen || isLocal[*least];
-    extent = extent + t.coefficient * (t.count - Nat(1));
+    for (std::size_t i = step + 1; i < digits.size(); i++)
+      if (proved(less(digits[i].coefficient, digits[step].coefficient))) std::swap(digits[i], digits[step]);
+    const Digit& d = digits[step];
+    for (std::size_t i = step + 1; i < digits.size(); i++)
+      if (!proved(lessEqual(d.coefficient, digits[i].coefficient))) return true;
+    localSeen = localSeen || d.local;
+    const Nat extent = larger(highA, highB) - low + Nat(1);
+    if (localSeen && !proved(lessEqual(extent, d.coefficient))) return true;
+    highA = highA + d.coefficient * (d.countA - Nat(1));
+    highB = highB + d.coefficient * (d.countB - Nat(1));
   }
   return false;
 }

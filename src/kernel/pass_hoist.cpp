@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "pass_list.hpp"
 #include "walk.hpp"
@@ -132,33 +131,42 @@ class Hoist {
     return at->second;
   }
 
-  // The sum without its constant, by levels: (level, terms) from the outermost inwards.
+  // The terms of a sum without constant by levels, from the outermost inwards.
   std::vector<std::pair<std::size_t, Nat>> byLevel(Nat n) const {
     std::map<std::size_t, Nat> sums;
     for (Nat t : termsOf(n)) {
-      if (t.constant()) continue;
       const auto [at, isNew] = sums.try_emplace(levelOf(t), t);
       if (!isNew) at->second = at->second + t;
     }
     return {sums.begin(), sums.end()};
   }
 
+  // Accesses that differ by a constant are one for all purposes but the number of uses.
+  static Nat withoutConstant(Nat n) {
+    if (n.kind() != Nat::Kind::sum) return n;
+    const Nat last = n.operands().back();
+    return last.constant() ? n - last : n;
+  }
+
   void countNat(Nat n, const std::string& wish) {
     if (n.constant() || n.variable()) return;
+    const Nat base = withoutConstant(n);
+    const auto [at, isNew] = seen_.try_emplace({levels_.back().block, base}, -1);
     if (divisions_) {
-      if (!hasDivision(n)) return;
-      // Accesses that differ by a constant count once: they will share everything else.
-      const Nat base = termsOf(n).back().constant() ? n - termsOf(n).back() : n;
-      if (!seen_.insert({levels_.back().block, base}).second) return;
+      if (!isNew || !hasDivision(base)) return;
       mapDivisions(base, [&](Nat d) {
         use(levelOf(d), d, levels_.size() - 1, -1, d, wish);
         return d;
       });
       return;
     }
+    if (!isNew) {
+      candidates_[static_cast<std::size_t>(at->second)].uses++;
+      return;
+    }
     int outer = -1;
     Nat sum = 0;
-    const auto parts = byLevel(n);
+    const auto parts = byLevel(base);
     // A partial sum counts as used by the next larger one, once, and the whole by every access.
     for (std::size_t i = 0; i < parts.size(); i++) {
       sum = sum + parts[i].second;
@@ -175,6 +183,7 @@ class Hoist {
       const std::size_t from = whole ? levels_.size() - 1 : parts[i + 1].first;
       outer = use(level, sum, from, outer, parts[i].second, wish);
     }
+    seen_[{levels_.back().block, base}] = outer;
   }
 
   template <class F>
@@ -229,8 +238,16 @@ class Hoist {
     }
   }
 
-  Nat named(Nat n) const {
+  Nat named(Nat n) {
     if (n.constant() || n.variable()) return n;
+    const Nat base = withoutConstant(n);
+    const auto [at, isNew] = renamed_.try_emplace({levels_.back().block, base}, base);
+    if (isNew) at->second = renamed(base);
+    if (at->second == base) return n;
+    return base == n ? at->second : at->second + n.operands().back();
+  }
+
+  Nat renamed(Nat n) const {
     if (divisions_) {
       if (!hasDivision(n)) return n;
       return mapDivisions(n, [&](Nat d) {
@@ -248,7 +265,7 @@ class Hoist {
     return result;
   }
 
-  ExprPtr named(const ExprPtr& e) const {
+  ExprPtr named(const ExprPtr& e) {
     const ExprPtr inner = mapChildren(e, [&](const ExprPtr& c) { return named(c); });
     return mapNats(inner, [&](Nat n) { return named(n); });
   }
@@ -300,7 +317,8 @@ class Hoist {
   std::unordered_map<NatVar, std::size_t> level_;
   std::vector<Candidate> candidates_;
   std::unordered_map<std::pair<int, Nat>, int, KeyHash> index_;
-  std::unordered_set<std::pair<int, Nat>, KeyHash> seen_;
+  std::unordered_map<std::pair<int, Nat>, int, KeyHash> seen_;     // by the block of the access: its candidate
+  std::unordered_map<std::pair<int, Nat>, Nat, KeyHash> renamed_;  // likewise
   std::unordered_map<std::pair<int, Nat>, NatVar, KeyHash> names_;
   std::unordered_map<const Stmt*, std::vector<std::size_t>> insert_;
   std::unordered_map<BufferId, std::string> wishes_;
