@@ -1,0 +1,16 @@
+// The convolution layer as a program: Listing 3 of the Lift paper, for every ConvSpec.
+#pragma once
+
+#include <string>
+
+#include "lift/conv.hpp"
+#include "lift/expr.hpp"
+
+namespace lift {
+
+// The layer in the natural layouts of ConvSpec: parameters weights, biases and input, all sizes constant. Batch and
+// groups are maps around Listing 3, dilation picks the taps from each window.
+std::string convProgramText(const ConvSpec& spec);
+Program convProgram(const ConvSpec& spec);
+
+}  // namespace lift

@@ -1,0 +1,64 @@
+#include "lift/conv_program.hpp"
+
+#include <fmt/format.h>
+
+#include "lift/text.hpp"
+
+namespace lift {
+namespace {
+
+// The part that is Listing 3: one image, one group.
+std::string layerDefinition(const ConvSpec& s) {
+  std::string padded = "inputData";
+  if (s.padTop || s.padLeft || s.padBottom || s.padRight)
+    padded = fmt::format("pad2D({}, {}, {}, {}, value = fill({}, 0.0), inputData)", s.padLeft, s.padRight, s.padTop,
+                         s.padBottom, s.icPerGroup());
+  std::string window = "slidingWindow";
+  if (s.dh > 0 || s.dw > 0)
+    window =
+        fmt::format("map(fun row => join(slide(1, {}, row)), join(slide(1, {}, slidingWindow)))", s.dw + 1, s.dh + 1);
+  return fmt::format(R"(def convLayer(kernelsWeights, kernelsBiases, inputData) =
+  let paddedInput = {} in
+  let slidingWindows = slide2D({}, {}, {}, {}, paddedInput) in
+  map2D(fun slidingWindow =>
+      map(fun (singleKernelWeights, singleKernelBias) =>
+          reduce(init = singleKernelBias, f = fun (acc, (x, w)) => acc + x * w,
+            zip(join(join({})), join(join(singleKernelWeights)))),
+        zip(kernelsWeights, kernelsBiases)),
+    slidingWindows)
+)",
+                     padded, s.extentH(), s.extentW(), s.sh, s.sw, window);
+}
+
+// Groups: channels are the outer dimension of input, weights and output in turn.
+std::string imageDefinition(const ConvSpec& s) {
+  if (s.groups == 1) return "def convImage(weights, biases, image) = convLayer(weights, biases, image)\n";
+  return fmt::format(R"(
+def convImage(weights, biases, image) =
+  let imageGroups = transpose(map(transpose, map2D(split({}), image))) in
+  zip(imageGroups, split({}, weights), split({}, biases))
+  |> map(fun (imageGroup, weightGroup, biasGroup) => convLayer(weightGroup, biasGroup, imageGroup))
+  |> transpose
+  |> map(transpose)
+  |> map2D(join)
+)",
+                     s.icPerGroup(), s.ocPerGroup(), s.ocPerGroup());
+}
+
+}  // namespace
+
+std::string convProgramText(const ConvSpec& s) {
+  return fmt::format(R"(-- {}
+{}{}
+def conv(weights: [{}][{}][{}][{}]f32, biases: [{}]f32, input: [{}][{}][{}][{}]f32): [{}][{}][{}][{}]f32 =
+  map(fun image => convImage(weights, biases, image), input)
+)",
+                     s.str(), layerDefinition(s), imageDefinition(s), s.oc, s.kh, s.kw, s.icPerGroup(), s.oc, s.batch,
+                     s.ih, s.iw, s.ic, s.batch, s.oh, s.ow, s.oc);
+}
+
+Program convProgram(const ConvSpec& spec) {
+  return parseProgram(*addSource("<conv " + spec.str() + ">", convProgramText(spec)), "conv");
+}
+
+}  // namespace lift

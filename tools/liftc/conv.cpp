@@ -1,0 +1,233 @@
+// liftc conv: convolution layers from their descriptors.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+
+#include "common.hpp"
+#include "lift/conv.hpp"
+#include "lift/conv_program.hpp"
+#include "lift/diagnostic.hpp"
+#include "manifest.hpp"
+
+namespace liftc {
+namespace {
+
+struct Options {
+  std::vector<std::string> words;  // [DESCRIPTOR] ACTION
+  std::string shapes;
+  std::string family = "naive";
+  std::string inLayout = "nhwc", outLayout = "nhwc";
+  DataOptions data;
+  DeviceOptions device;
+  CodegenOptions codegen;
+  std::string output;
+  std::uint64_t seed = 1;
+  int repetitions = 3;
+  std::string mutate;
+  bool json = false;
+};
+
+struct Judge {
+  std::string name;
+  lift::Tensor expected;
+};
+
+// oneDNN where the build has it, else the naive reference: neither knows the compiler.
+Judge judge(const lift::ConvSpec& spec, const lift::ConvTensors& t) {
+  if (auto expected = lift::convOneDnn(spec, t.input, t.weights, t.bias))
+    return {"oneDNN " + lift::oneDnnVersion(), std::move(*expected)};
+  return {"naive reference", lift::convReference(spec, t.input, t.weights, t.bias)};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  if (from.empty() || at == std::string::npos)
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("--test-mutate: the kernels do not contain '{}'", from));
+  return text.replace(at, from.size(), to);
+}
+
+lift::Layout activationLayout(const std::string& name, const char* option) {
+  const auto layout = lift::layoutNamed(name);
+  if (!layout || lift::isWeightLayout(*layout))
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name), "use nhwc or nchw");
+  return *layout;
+}
+
+struct Compiled {
+  lift::kernel::Plan plan;
+  double milliseconds = 0;
+};
+
+std::optional<Compiled> compileLayer(const lift::ConvSpec& spec, const Options& o) {
+  const auto start = std::chrono::steady_clock::now();
+  const lift::Program program = lift::convProgram(spec);
+  const double parse = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  lift::CompileReport report;
+  auto plan = o.codegen.compile(program, parse, &report);
+  if (!plan) return std::nullopt;
+  if (!o.mutate.empty()) {
+    const auto arrow = o.mutate.find("=>");
+    if (arrow == std::string::npos) throw lift::UserError(lift::ExitStatus::usage, "--test-mutate: expected FROM=>TO");
+    plan->sources.back() = replaced(plan->sources.back(), o.mutate.substr(0, arrow), o.mutate.substr(arrow + 2));
+  }
+  return Compiled{std::move(*plan), report.total()};
+}
+
+// One row of `check`: compiled, run, timed, compared.
+struct Row {
+  Json json;
+  bool ok = false;
+};
+
+std::optional<Row> checkLayer(const lift::ConvSpec& spec, const Options& o, lift::runtime::Device& device) {
+  const auto compiled = compileLayer(spec, o);
+  if (!compiled) return std::nullopt;
+  const lift::ConvTensors t = lift::randomConvTensors(spec, o.seed);
+  const auto executable = device.load(compiled->plan, {}, o.device.load());
+  lift::runtime::MeasureOptions measure;
+  measure.repetitions = o.repetitions;
+  measure.outputs = true;
+  const auto timing = executable->measure({{"input", t.input}, {"weights", t.weights}, {"biases", t.bias}}, measure);
+  const Judge j = judge(spec, t);
+  const lift::ConvCheck check = lift::checkConv(spec, timing.outputs.at("out"), j.expected);
+  const double ms = timing.median();
+  Row row;
+  row.ok = check.ok();
+  row.json = Json{{"conv", spec.str()},
+                  {"family", o.family},
+                  {"device", device.info().name},
+                  {"ok", row.ok},
+                  {"max_rel_err", check.difference.maxRel},
+                  {"tolerance", check.tolerance},
+                  {"reference", j.name},
+                  {"ms", ms},
+                  {"gflops", ms > 0 ? static_cast<double>(spec.operations()) * 1e-6 / ms : 0.0},
+                  {"compile_ms", compiled->milliseconds},
+                  {"build_ms", executable->build().milliseconds},
+                  {"tensor_bytes", spec.tensorBytes()},
+                  {"workspace_bytes", timing.memory.temporaries}};
+  return row;
+}
+
+int check(const std::vector<lift::ConvSpec>& specs, const Options& o) {
+  const auto device = o.device.open();
+  Json rows = Json::array();
+  bool ok = true;
+  if (!o.json)
+    std::cout << fmt::format("{:<12} {:>26} {:>10} {:>9} {:>10} {:>9} {:>11} {:>10}  {}\n", "layer", "input x kernels", "ms",
+                             "GFLOP/s", "memory MB", "work MB", "max rel err", "tolerance", "result");
+  for (std::size_t i = 0; i < specs.size(); i++) {
+    const lift::ConvSpec& s = specs[i];
+    const auto row = checkLayer(s, o, *device);
+    if (!row) return 0;
+    ok = ok && row->ok;
+    rows.push_back(row->json);
+    if (!o.json) {
+      const Json& r = row->json;
+      std::cout << fmt::format(
+                       "{:<12} {:>26} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>11.2e} {:>10.2e}  {}\n",
+                       s.name.empty() ? fmt::format("#{}", i) : s.name,
+                       fmt::format("{}x{}x{} x {}x{}x{}", s.ic, s.ih, s.iw, s.oc, s.kh, s.kw), r["ms"].get<double>(),
+                       r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
+                       r["workspace_bytes"].get<double>() * 1e-6, r["max_rel_err"].get<double>(),
+                       r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
+                << std::flush;
+    }
+  }
+  if (o.json)
+    std::cout << (o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}}).dump(2) << "\n";
+  else
+    std::cout << fmt::format("on {}; errors against {}, relative to max(|expected|, root mean square)\n",
+                             device->info().name, rows.empty() ? "" : rows[0]["reference"].get<std::string>());
+  return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
+}
+
+int compile(const lift::ConvSpec& spec, const Options& o) {
+  const auto compiled = compileLayer(spec, o);
+  if (!compiled) return 0;
+  if (!o.output.empty()) writeArtefacts(o.output, compiled->plan);
+  if (o.json) {
+    Json j = manifest(compiled->plan);
+    j["conv"] = spec.str();
+    j["compile_ms"] = compiled->milliseconds;
+    std::cout << j.dump(2) << "\n";
+  } else if (o.output.empty()) {
+    for (const std::string& source : compiled->plan.sources) std::cout << source;
+  } else {
+    for (const auto& k : compiled->plan.kernels) std::cout << o.output << "/" << k.name << ".cl\n";
+    std::cout << o.output << "/manifest.json\n";
+  }
+  return 0;
+}
+
+int run(const lift::ConvSpec& spec, const Options& o) {
+  const auto compiled = compileLayer(spec, o);
+  if (!compiled) return 0;
+  const lift::Layout in = activationLayout(o.inLayout, "--in-layout"), out = activationLayout(o.outLayout, "--out-layout");
+  DataOptions data = o.data;
+  if (!o.output.empty()) data.outputs = {o.output};
+  Inputs inputs = makeInputs([&] {
+    lift::Program p = lift::convProgram(spec);
+    if (in == lift::Layout::nchw) {  // files are in the layout asked for
+      p.parameters.at(2) = lift::Expr::variable(
+          "input", lift::Type::array(spec.batch, lift::Type::array(spec.ic, lift::Type::array(spec.ih, lift::Type::array(spec.iw, lift::Type::scalar(lift::Scalar::f32))))));
+    }
+    return p;
+  }(), {}, data);
+  inputs.tensors["input"] = lift::convertLayout(inputs.tensors.at("input"), in, lift::Layout::nhwc);
+  const auto device = o.device.open();
+  const auto executable = device->load(compiled->plan, {}, o.device.load());
+  auto e = executable->run(inputs.tensors);
+  e.outputs["out"] = lift::convertLayout(e.outputs.at("out"), lift::Layout::nhwc, out);
+  Json report{{"conv", spec.str()}, {"device", device->info().name}, {"ms", e.milliseconds()}};
+  const int code = finishOutputs(e.outputs, data, o.json, report);
+  if (o.json)
+    std::cout << report.dump(2) << "\n";
+  else
+    std::cerr << fmt::format("{} on {}: {:.3f} ms\n", spec.str(), device->info().name, e.milliseconds());
+  return code;
+}
+
+}  // namespace
+
+void addConv(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand(
+      "conv", "Compile, run or check a convolution layer given by its descriptor (benchdnn's or MIOpenDriver's)");
+  sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile")->expected(1, 2)->required();
+  sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
+  sub->add_option("--family", o->family, "How the layer is computed")->check(CLI::IsMember({"naive"}))->capture_default_str();
+  sub->add_option("--in-layout", o->inLayout, "run: layout of the input, nhwc or nchw")->capture_default_str();
+  sub->add_option("--out-layout", o->outLayout, "run: layout of the output, nhwc or nchw")->capture_default_str();
+  sub->add_option("-i,--input", o->data.inputs, "run: tensors NAME=FILE: input, weights (ohwi), biases")->type_name("NAME=FILE");
+  sub->add_option("--fill", o->data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
+  sub->add_option("--expect", o->data.expect, "run: compare the result with this tensor; exit status 4 when it differs");
+  sub->add_option("--rtol", o->data.rtol, "run: largest relative error for --expect")->capture_default_str();
+  sub->add_option("-o,--output", o->output, "compile: folder; run: file of the result");
+  sub->add_option("--seed", o->seed, "check: seed of the random tensors")->capture_default_str();
+  sub->add_option("--repeat", o->repetitions, "check: timed repetitions, of which the median is printed")->capture_default_str();
+  sub->add_flag("--json", o->json, "Print a report as JSON");
+  sub->add_option("--test-mutate", o->mutate, "check: FROM=>TO replaces text in the kernel, to see the check fail")->group("");
+  o->device.add(*sub);
+  o->codegen.add(*sub);
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      const std::string action = o->words.back();
+      if (action != "run" && action != "check" && action != "compile")
+        throw lift::UserError(lift::ExitStatus::usage, fmt::format("unknown action '{}'", action),
+                              "write liftc conv DESCRIPTOR run|check|compile");
+      if (o->shapes.empty() == (o->words.size() == 1))
+        throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
+                              "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
+      if (o->repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
+      const std::vector<lift::ConvSpec> specs =
+          o->shapes.empty() ? std::vector{lift::parseConv(o->words[0])} : lift::readShapes(o->shapes);
+      if (action == "check") return check(specs, *o);
+      if (specs.size() != 1) throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
+      return action == "compile" ? compile(specs[0], *o) : run(specs[0], *o);
+    });
+  });
+}
+
+}  // namespace liftc
