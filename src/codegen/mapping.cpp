@@ -26,6 +26,17 @@ Expr mapOver(Prim prim, std::vector<Nat> nats, Expr f, Expr in) {
 
 Expr toGlobal(Expr e) { return etaPrimitive(Prim::toGlobal, {}, Type::function(e.type(), e.type()), {e}); }
 
+// Names of mere rearrangements are replaced by what they stand for, so that the maps of a nest meet.
+Expr withoutViewNames(Expr e) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), withoutViewNames(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  if (s.isPrim(Prim::let) && s.arguments.size() == 2 && onlyMovesData(s.arguments[1]))
+    return withoutViewNames(substitute(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1]));
+  for (Expr& a : s.arguments) a = withoutViewNames(a);
+  return applyAll(s.head, s.arguments);
+}
+
 class DefaultMapping {
  public:
   explicit DefaultMapping(const Program& program) : parameters_(program.parameters.begin(), program.parameters.end()) {}
@@ -324,7 +335,7 @@ bool isMapped(const Program& program) {
 Program mapByDefault(const Program& program) {
   if (isMapped(program)) return program;
   Program out = program;
-  out.body = DefaultMapping(program).result(etaLong(program.body));
+  out.body = DefaultMapping(program).result(withoutViewNames(etaLong(program.body)));
   return out;
 }
 

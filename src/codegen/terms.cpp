@@ -51,7 +51,7 @@ bool onlyMovesData(Expr e) {
       case Prim::join: case Prim::slide: case Prim::slideStrict: case Prim::pad: case Prim::padClamp:
       case Prim::padMirror: case Prim::padWrap: case Prim::transpose: case Prim::reorder: case Prim::concat:
       case Prim::take: case Prim::drop: case Prim::asVector: case Prim::asScalar: case Prim::id: case Prim::let:
-        return false;
+      case Prim::generate: return false;  // generate: unless its function computes
       default: return true;
     }
   });

@@ -74,7 +74,7 @@ bool onlyRearranges(Expr e) {
     case Prim::map: case Prim::zip: case Prim::unzip: case Prim::tuple: case Prim::get: case Prim::split:
     case Prim::join: case Prim::slide: case Prim::slideStrict: case Prim::pad: case Prim::padClamp:
     case Prim::padMirror: case Prim::padWrap: case Prim::transpose: case Prim::reorder: case Prim::concat:
-    case Prim::take: case Prim::drop: case Prim::asVector: case Prim::asScalar: return true;
+    case Prim::take: case Prim::drop: case Prim::asVector: case Prim::asScalar: case Prim::generate: return true;
     default: return false;
   }
 }
