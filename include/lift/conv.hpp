@@ -1,0 +1,165 @@
+// Convolution layers: the descriptor that tests, tuner, benchmark and command line share, the layer's reference
+// results, and the judges that know nothing of the compiler.
+//
+// Forward 2D cross-correlation with bias, as every deep-learning library defines it:
+//   out[n][y][x][k] = bias[k] + sum over i, j, c of
+//     in[n][y*sh - padTop + i*(dh+1)][x*sw - padLeft + j*(dw+1)][group(k)*(ic/g) + c] * weights[k][i][j][c]
+// where reading outside of the input gives zero.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/diagnostic.hpp"
+#include "lift/tensor.hpp"
+
+namespace lift {
+
+// One layer. Sizes and amounts are in elements; `h` and `w` mean rows and columns.
+struct ConvSpec {
+  std::int64_t groups = 1;                                            // channel groups; ic means depthwise
+  std::int64_t batch = 1;                                             // images
+  std::int64_t ic = 0, ih = 0, iw = 0;                                // input channels (of all groups), rows, columns
+  std::int64_t oc = 0, oh = 0, ow = 0;                                // output channels (of all groups), rows, columns
+  std::int64_t kh = 0, kw = 0;                                        // kernel taps
+  std::int64_t sh = 1, sw = 1;                                        // stride: distance of neighbouring windows
+  std::int64_t dh = 0, dw = 0;                                        // dilation minus one: input elements between taps
+  std::int64_t padTop = 0, padLeft = 0, padBottom = 0, padRight = 0;  // rows or columns of zeros
+  std::string name;                                                   // a label without double quotes; may be empty
+
+  // The layer of these padding amounts: sets the output size, and trims padBottom and padRight to what the windows
+  // read, so that equal layers are equal specs. The other members must be set.
+  void setPadding(std::int64_t top, std::int64_t left, std::int64_t bottom, std::int64_t right);
+
+  // What makes this no convolution, as messages; empty for every spec that a parser of this header returned.
+  std::vector<std::string> problems() const;
+
+  // The canonical one-token descriptor; parseConv gives back an equal spec.
+  std::string str() const;
+
+  std::int64_t icPerGroup() const { return ic / groups; }
+  std::int64_t ocPerGroup() const { return oc / groups; }
+  std::int64_t reduction() const { return icPerGroup() * kh * kw; }  // products per output element
+  std::int64_t extentH() const { return (kh - 1) * (dh + 1) + 1; }   // input rows a window spans
+  std::int64_t extentW() const { return (kw - 1) * (dw + 1) + 1; }
+  bool depthwise() const { return groups > 1 && groups == ic; }
+
+  // Shapes of the natural layouts: channels innermost, as in the language's programs.
+  std::vector<std::int64_t> inputShape() const { return {batch, ih, iw, ic}; }
+  std::vector<std::int64_t> weightShape() const { return {oc, kh, kw, icPerGroup()}; }
+  std::vector<std::int64_t> biasShape() const { return {oc}; }
+  std::vector<std::int64_t> outputShape() const { return {batch, oh, ow, oc}; }
+
+  // Two operations for each tap of each window, taps in the padding included: what papers report, and what all
+  // GFLOP/s of this project divide by (bias not counted).
+  std::int64_t operations() const;
+  // The same without the taps that fall into the padding: benchdnn's count.
+  std::int64_t operationsInside() const;
+  // Bytes of input, weights, bias and output together: the least traffic of the layer.
+  std::int64_t tensorBytes(Scalar scalar = Scalar::f32) const;
+
+  bool operator==(const ConvSpec&) const = default;
+};
+
+// Reads one descriptor; `name` is what diagnostics print as the file. Throws UserError (status program) with every
+// error found, each with its place in the text. Two notations:
+//
+// benchdnn's token, g1mb1ic64ih224iw224oc64oh224ow224kh3kw3sh1sw1ph1pw1n"vgg2", keys in any order, `_` ignored, the
+// name quoted or bare (then it runs to the next blank). As in benchdnn: a missing value of one axis is the
+// other axis's; g, sh default to 1, dh to 0 (dilation minus one); without oh the padding is symmetric, 0 by default,
+// and fixes oh; with oh and without ph the padding is split evenly, the odd row going to the bottom; with both, ph is
+// the top's and oh fixes the bottom's. Unlike benchdnn: mb defaults to 1 (not 2); each missing value is taken from the
+// other axis by itself (benchdnn does it only when the axis has none), except that an output size is copied only
+// between equal axes; a 1D layer needs ih1kh1; and an output size is refused when it leaves out a window that
+// fits or puts a window wholly into extra padding.
+//
+// MIOpenDriver's flags in one string, with or without a leading "MIOpenDriver conv":
+// -n 1 -c 64 -H 224 -W 224 -k 64 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -l 1 -j 1 -g 1, short or long (--in_channels 64 or
+// --in_channels=64). -l and -j are the dilation itself, 1 for none. Padding is symmetric. Sizes must be given
+// (MIOpenDriver would assume a 32x32 image); -n defaults to 1. Flags about running (-F 1, -V, -t, -i, ...) are ignored.
+ConvSpec parseConv(std::string_view text, const std::string& name = "<descriptor>");
+
+// One descriptor a line; blank lines and comments from a `#` at the beginning or after a blank are skipped. Throws
+// UserError with the errors of all lines.
+std::vector<ConvSpec> readShapes(const std::filesystem::path& path);
+std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& name);
+
+// Orders of the dimensions in memory, outermost first: of activations (n image, c channel, h row, w column) and of
+// weights (o output channel, i input channel of the group).
+enum class Layout { nchw, nhwc, oihw, ohwi };
+std::string_view layoutName(Layout layout);
+std::optional<Layout> layoutNamed(std::string_view name);
+bool isWeightLayout(Layout layout);
+// Copies a rank-4 tensor of any element type from one layout to another of the same kind.
+Tensor convertLayout(const Tensor& tensor, Layout from, Layout to);
+
+// Deterministic inputs of a layer in the natural layouts, each from its own stream.
+struct ConvTensors {
+  Tensor input, weights, bias;
+};
+ConvTensors randomConvTensors(const ConvSpec& spec, std::uint64_t seed, Scalar scalar = Scalar::f32);
+
+// The definition above in plain loops with double accumulation, all cores; natural layouts; the result has the input's
+// element type. About a second for a layer of VGG-16 in an optimised build.
+Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias);
+
+// The same for single outputs (row-major indices into the output), not rounded to the element type. Shares no code
+// with convReference.
+std::vector<double> convReferenceAt(const ConvSpec& spec, const Tensor& input, const Tensor& weights,
+                                    const Tensor& bias, const std::vector<std::int64_t>& points);
+// Distinct sorted indices for it: the corner windows for the first and the last channel, then random ones.
+std::vector<std::int64_t> convSamplePoints(const ConvSpec& spec, std::int64_t count, std::uint64_t seed);
+
+// The largest relative error a correct implementation in this element type may show, where the relative error is
+//   |got - want| / max(|want|, floor),  floor = the root mean square of all expected outputs (convErrorFloor).
+// f16 means half storage and float arithmetic; integers are exact: 0. Derivation in src/conv/tolerance.cpp.
+double convTolerance(const ConvSpec& spec, Scalar scalar);
+double convErrorFloor(const Tensor& expected);
+
+struct ConvCheck {
+  Difference difference;
+  double tolerance = 0;
+  bool ok() const { return difference.sameShape && difference.finite && difference.maxRel <= tolerance; }
+};
+ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected);
+// Checks the outputs at `points` only, against convReferenceAt's results.
+ConvCheck checkConvAt(const ConvSpec& spec, const Tensor& actual, const std::vector<std::int64_t>& points,
+                      const std::vector<double>& expected);
+
+// --- oneDNN, as judge and as peer --------------------------------------------------------------------------------
+
+// `direct` lets oneDNN choose all layouts; `nchw` has plain NCHW input and output (weights are free: one-time);
+// `winograd` is as direct with the Winograd algorithm.
+enum class OneDnnMode { direct, nchw, winograd };
+
+bool haveOneDnn();            // whether the build found oneDNN
+std::string oneDnnVersion();  // "2.6.3", or empty
+
+// A layer set up in oneDNN for f32: tensors reordered to the layouts it wants, ready to be timed in turns with others.
+class OneDnnConv {
+ public:
+  // Null when the build has no oneDNN, or oneDNN has no implementation of this layer in this mode.
+  static std::unique_ptr<OneDnnConv> make(const ConvSpec& spec, OneDnnMode mode, const ConvTensors& tensors);
+  virtual ~OneDnnConv() = default;
+  virtual double run() = 0;                        // executes once; milliseconds of wall-clock, reorders not included
+  virtual Tensor output() = 0;                     // of the last run, NHWC
+  virtual std::string implementation() const = 0;  // oneDNN's name for it: "jit:avx512_core"
+};
+
+// The layer's result by oneDNN's direct algorithm, natural layouts, f32; nothing where make() would give null.
+std::optional<Tensor> convOneDnn(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias);
+
+struct PeerTime {
+  double ms = 0;  // median
+  int runs = 0;   // that the median is of
+  std::string implementation;
+};
+// Medians over `seconds` of runs (at least three) after a warm-up run, on random data.
+std::optional<PeerTime> timeOneDnn(const ConvSpec& spec, OneDnnMode mode, double seconds = 0.3);
+
+}  // namespace lift

@@ -1,0 +1,144 @@
+#include "lift/conv.hpp"
+
+#include <algorithm>
+
+#ifdef LIFT_HAVE_ONEDNN
+#include <fmt/format.h>
+
+#include <chrono>
+#include <dnnl.hpp>
+#include <unordered_map>
+#endif
+
+namespace lift {
+
+#ifdef LIFT_HAVE_ONEDNN
+
+namespace {
+
+using dnnl::memory;
+using Tag = memory::format_tag;
+
+class Layer final : public OneDnnConv {
+ public:
+  // Throws dnnl::error where oneDNN has no implementation.
+  Layer(const ConvSpec& spec, OneDnnMode mode, const ConvTensors& tensors)
+      : spec_(spec), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+    const auto f32 = memory::data_type::f32;
+    const memory::dims src = {spec.batch, spec.ic, spec.ih, spec.iw};
+    const memory::dims dst = {spec.batch, spec.oc, spec.oh, spec.ow};
+    const bool grouped = spec.groups > 1;
+    const memory::dims weights = grouped
+                                     ? memory::dims{spec.groups, spec.ocPerGroup(), spec.icPerGroup(), spec.kh, spec.kw}
+                                     : memory::dims{spec.oc, spec.ic, spec.kh, spec.kw};
+    // [oc][kh][kw][ic/g] is the same memory as [g][oc/g][kh][kw][ic/g].
+    const memory::desc ourSrc(src, f32, Tag::nhwc);
+    const memory::desc ourWeights(weights, f32, grouped ? Tag::gohwi : Tag::ohwi);
+    const memory::desc ourBias({spec.oc}, f32, Tag::x);
+    ourDst_ = memory::desc(dst, f32, Tag::nhwc);
+
+    const Tag activations = mode == OneDnnMode::nchw ? Tag::nchw : Tag::any;
+    const auto algorithm =
+        mode == OneDnnMode::winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
+    const dnnl::convolution_forward::desc description(
+        dnnl::prop_kind::forward_inference, algorithm, memory::desc(src, f32, activations),
+        memory::desc(weights, f32, Tag::any), ourBias, memory::desc(dst, f32, activations), {spec.sh, spec.sw},
+        {spec.dh, spec.dw}, {spec.padTop, spec.padLeft}, {spec.padBottom, spec.padRight});
+    const dnnl::convolution_forward::primitive_desc chosen(description, engine_);
+    implementation_ = chosen.impl_info_str();
+    primitive_ = dnnl::convolution_forward(chosen);
+    dst_ = memory(chosen.dst_desc(), engine_);
+    arguments_ = {{DNNL_ARG_SRC, reordered(tensors.input, ourSrc, chosen.src_desc())},
+                  {DNNL_ARG_WEIGHTS, reordered(tensors.weights, ourWeights, chosen.weights_desc())},
+                  {DNNL_ARG_BIAS, reordered(tensors.bias, ourBias, ourBias)},
+                  {DNNL_ARG_DST, dst_}};
+  }
+
+  double run() override {
+    const auto start = std::chrono::steady_clock::now();
+    primitive_.execute(stream_, arguments_);
+    stream_.wait();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  Tensor output() override {
+    Tensor result(Scalar::f32, spec_.outputShape());
+    memory ours(ourDst_, engine_, result.bytes.data());
+    dnnl::reorder(dst_, ours).execute(stream_, dst_, ours);
+    stream_.wait();
+    return result;
+  }
+
+  std::string implementation() const override { return implementation_; }
+
+ private:
+  memory reordered(const Tensor& tensor, const memory::desc& from, const memory::desc& to) {
+    // oneDNN's interface is not const, but a source is only read.
+    memory ours(from, engine_, const_cast<std::byte*>(tensor.bytes.data()));
+    memory theirs(to, engine_);
+    dnnl::reorder(ours, theirs).execute(stream_, ours, theirs);
+    stream_.wait();
+    return theirs;
+  }
+
+  ConvSpec spec_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  memory::desc ourDst_;
+  dnnl::convolution_forward primitive_;
+  std::string implementation_;
+  memory dst_;
+  std::unordered_map<int, memory> arguments_;
+};
+
+}  // namespace
+
+bool haveOneDnn() { return true; }
+
+std::string oneDnnVersion() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+std::unique_ptr<OneDnnConv> OneDnnConv::make(const ConvSpec& spec, OneDnnMode mode, const ConvTensors& tensors) {
+  for (const Tensor* tensor : {&tensors.input, &tensors.weights, &tensors.bias})
+    ensure(tensor->scalar == Scalar::f32, "oneDNN judges f32 layers only");
+  ensure(tensors.input.shape == spec.inputShape() && tensors.weights.shape == spec.weightShape() &&
+             tensors.bias.shape == spec.biasShape(),
+         "the tensors' shapes are not the layer's");
+  try {
+    return std::make_unique<Layer>(spec, mode, tensors);
+  } catch (const dnnl::error& failure) {
+    if (failure.status == dnnl_unimplemented) return nullptr;
+    throw InternalError(fmt::format("oneDNN: {}", failure.what()));
+  }
+}
+
+#else
+
+bool haveOneDnn() { return false; }
+std::string oneDnnVersion() { return {}; }
+std::unique_ptr<OneDnnConv> OneDnnConv::make(const ConvSpec&, OneDnnMode, const ConvTensors&) { return nullptr; }
+
+#endif
+
+std::optional<Tensor> convOneDnn(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias) {
+  const std::unique_ptr<OneDnnConv> layer = OneDnnConv::make(spec, OneDnnMode::direct, {input, weights, bias});
+  if (!layer) return std::nullopt;
+  layer->run();
+  return layer->output();
+}
+
+std::optional<PeerTime> timeOneDnn(const ConvSpec& spec, OneDnnMode mode, double seconds) {
+  const std::unique_ptr<OneDnnConv> layer = OneDnnConv::make(spec, mode, randomConvTensors(spec, 1));
+  if (!layer) return std::nullopt;
+  layer->run();  // first touch of its scratch memory
+  std::vector<double> times;
+  for (double spent = 0; spent < seconds * 1000 || times.size() < 3; spent += times.back())
+    times.push_back(layer->run());
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return PeerTime{*middle, static_cast<int>(times.size()), layer->implementation()};
+}
+
+}  // namespace lift

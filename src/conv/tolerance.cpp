@@ -1,0 +1,99 @@
+// How exact a correct convolution is.
+//
+// Let u be the unit roundoff (2^-24 for f32), R the products of one output, γ(n) = nu / (1 - nu). Whatever the order of
+// summation, with or without fused multiply-add, the computed ŷ of y = b + Σ x_i w_i satisfies
+//   |ŷ - y| <= γ(R + 1) (|b| + Σ |x_i w_i|)                  (Higham, Accuracy and Stability, 2nd ed., §3.1, §4.2)
+// and with a probability that is high for moderate λ the constant is only λ √(R + 1) u (Higham and Mary, SIAM J. Sci.
+// Comput. 41, 2019). By Cauchy-Schwarz Σ |x_i w_i| <= R rms(x) rms(w), and where signs are mixed the outputs are of the
+// size rms(y) = √R rms(x) rms(w), so Σ |x_i w_i| <= √R rms(y). Relative to the outputs' root mean square:
+//   worst case   γ(R) √R ~ R^1.5 u,   probable   λ √R u √R = λ R u.
+// The worst case is of no use as a test: for R = 4608 it is 2 %, which would hide a lost product. We take the probable
+// bound with λ = 2, and four roundings for bias, product and conversions where R is tiny:
+//   tolerance = 2 (R + 4) u.
+// It is generous for random data, whose roundings cancel too: there the largest error of a million outputs is about
+// 2.5 √R u. It is tight against mistakes: leaving out a single product of one output changes that one by about
+// rms(y) / √R, which is above 2 (R + 4) u for every R below 10^4.
+//
+// An output close to zero has a large error relative to itself and means nothing by it; that is why the error is taken
+// relative to max(|want|, floor) with floor = rms(y). Algorithms that transform the data (Winograd) have larger
+// constants; their families scale the tolerance by their own amplification.
+#include <algorithm>
+#include <cmath>
+
+#include "lift/conv.hpp"
+
+namespace lift {
+
+namespace {
+
+// With half storage the arithmetic is in float, and storing the result rounds once more.
+constexpr double roundoffHalf = 0x1p-11;
+constexpr double roundoffFloat = 0x1p-24;
+constexpr double roundoffDouble = 0x1p-53;
+
+double rootMeanSquare(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+}  // namespace
+
+double convTolerance(const ConvSpec& spec, Scalar scalar) {
+  const double roundings = 2 * (static_cast<double>(spec.reduction()) + 4);
+  switch (scalar) {
+    case Scalar::f16:
+      return roundings * roundoffFloat + roundoffHalf;
+    case Scalar::f32:
+      return roundings * roundoffFloat;
+    case Scalar::f64:
+      return 2 * roundings * roundoffDouble;  // the reference is no better
+    default:
+      return 0;
+  }
+}
+
+double convErrorFloor(const Tensor& expected) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < expected.size(); ++i) sum += expected.get(i) * expected.get(i);
+  return expected.size() == 0 ? 0 : std::sqrt(sum / static_cast<double>(expected.size()));
+}
+
+ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected) {
+  // A reference rounded to the element type is itself off by half a unit, which the tolerance has room for.
+  return {compare(actual, expected, convErrorFloor(expected)), convTolerance(spec, expected.scalar)};
+}
+
+ConvCheck checkConvAt(const ConvSpec& spec, const Tensor& actual, const std::vector<std::int64_t>& points,
+                      const std::vector<double>& expected) {
+  ConvCheck check;
+  check.tolerance = convTolerance(spec, actual.scalar);
+  if (actual.shape != spec.outputShape() || points.size() != expected.size()) {
+    check.difference.sameShape = false;
+    return check;
+  }
+  const double floor = rootMeanSquare(expected);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double got = actual.get(points[i]);
+    const double want = expected[i];
+    if (!std::isfinite(got) || !std::isfinite(want)) {
+      const bool same = got == want || (std::isnan(got) && std::isnan(want));
+      if (!same) {
+        check.difference.finite = false;
+        check.difference.at = points[i];
+      }
+      continue;
+    }
+    const double error = std::abs(got - want);
+    const double scale = std::max(std::abs(want), floor);
+    const double relative = error == 0 ? 0 : error / scale;
+    check.difference.maxAbs = std::max(check.difference.maxAbs, error);
+    if (check.difference.at < 0 || relative > check.difference.maxRel) {
+      check.difference.maxRel = relative;
+      if (check.difference.finite) check.difference.at = points[i];
+    }
+  }
+  return check;
+}
+
+}  // namespace lift
