@@ -317,11 +317,26 @@ inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive
 // Index functions of reorder; `transpose` is above.
 inline constexpr Named reverse{"reverse"}, stride{"stride"}, unstride{"unstride"}, shift{"shift"};
 
-// Operations without an operator, and the operators as functions.
-inline constexpr Named add{"add"}, sub{"sub"}, mul{"mul"}, div{"div"}, mod{"mod"}, neg{"neg"}, min{"min"}, max{"max"},
-    abs{"abs"}, floor{"floor"}, ceil{"ceil"}, round{"round"}, sqrt{"sqrt"}, rsqrt{"rsqrt"}, exp{"exp"}, log{"log"},
-    sin{"sin"}, cos{"cos"}, tanh{"tanh"}, pow{"pow"}, fma{"fma"}, lt{"lt"}, le{"le"}, gt{"gt"}, ge{"ge"}, eq{"eq"},
-    ne{"ne"}, logicalAnd{"and"}, logicalOr{"or"}, logicalNot{"not"}, bitAnd{"bitAnd"}, bitOr{"bitOr"}, bitXor{"bitXor"},
-    shl{"shl"}, shr{"shr"}, select{"select"};
+// The operations, also those that have an operator: reduce(0, add).
+inline constexpr Named add{"add"}, sub{"sub"}, mul{"mul"}, mod{"mod"}, neg{"neg"}, min{"min"}, max{"max"},
+    rsqrt{"rsqrt"}, lt{"lt"}, le{"le"}, gt{"gt"}, ge{"ge"}, eq{"eq"}, ne{"ne"}, logicalAnd{"and"}, logicalOr{"or"},
+    logicalNot{"not"}, bitAnd{"bitAnd"}, bitOr{"bitOr"}, bitXor{"bitXor"}, shl{"shl"}, shr{"shr"};
+
+// Those that C has functions of the same name for are functions, or the two would be ambiguous; as arguments they are
+// written name("sqrt").
+E abs(At x);
+E floor(At x);
+E ceil(At x);
+E round(At x);
+E sqrt(At x);
+E exp(At x);
+E log(At x);
+E sin(At x);
+E cos(At x);
+E tanh(At x);
+E pow(At x, At y);
+E fma(At a, At b, At c);
+E div(At a, At b);
+E select(At condition, At ifTrue, At ifFalse);
 
 }  // namespace lift::dsl

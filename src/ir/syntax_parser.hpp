@@ -17,8 +17,9 @@ struct SyntaxError {
   Diagnostic diagnostic;
 };
 
-// Trees higher than this are refused, so that everybody may recurse over them.
-inline constexpr int highestTree = 2000;
+// Trees higher than this are refused, so that everybody may recurse over them (with sanitizers, inference fills half a
+// stack of 8 MiB then).
+inline constexpr int highestTree = 500;
 
 // Parsed pieces with what their parent needs: `height` bounds the tree, `span` includes parentheses around it.
 struct ParsedExpr {

@@ -39,8 +39,8 @@ E makeCall(Span span, SynPtr function, std::initializer_list<const At*> argument
   return E(make(span, std::move(call)));
 }
 
-E operation(const char* name, const At& a, const At& b = {}) {
-  return makeCall(a.span(), makeName(a.span(), name), {&a, &b});
+E operation(const char* name, const At& a, const At& b = {}, const At& c = {}) {
+  return makeCall(a.span(), makeName(a.span(), name), {&a, &b, &c});
 }
 
 // Lambdas under construction on this thread. A parameter is named by its level, so that it differs from those around
@@ -145,6 +145,21 @@ E operator&&(At a, At b) { return operation("and", a, b); }
 E operator||(At a, At b) { return operation("or", a, b); }
 E operator-(At a) { return operation("neg", a); }
 E operator!(At a) { return operation("not", a); }
+
+E abs(At x) { return operation("abs", x); }
+E floor(At x) { return operation("floor", x); }
+E ceil(At x) { return operation("ceil", x); }
+E round(At x) { return operation("round", x); }
+E sqrt(At x) { return operation("sqrt", x); }
+E exp(At x) { return operation("exp", x); }
+E log(At x) { return operation("log", x); }
+E sin(At x) { return operation("sin", x); }
+E cos(At x) { return operation("cos", x); }
+E tanh(At x) { return operation("tanh", x); }
+E pow(At x, At y) { return operation("pow", x, y); }
+E fma(At a, At b, At c) { return operation("fma", a, b, c); }
+E div(At a, At b) { return operation("div", a, b); }
+E select(At condition, At ifTrue, At ifFalse) { return operation("select", condition, ifTrue, ifFalse); }
 
 namespace detail {
 
