@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -184,6 +185,9 @@ void verify(const Kernel& kernel);
 // bound exceeds it: with symbolic sizes, buffers must have fewer than 2^31 elements (`checkSizes`).
 // Throws UserError for what the language cannot say: a local or private array of symbolic size.
 std::string printOpenCL(const Kernel& kernel);
+
+// The identifier nearest to `wish` that OpenCL C and its headers leave free; valid names of kernels are those it keeps.
+std::string openclIdentifier(std::string_view wish);
 
 // Throws UserError unless a binding of the symbolic sizes fits the `int` arguments and indices of the printed kernel.
 void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes);

@@ -74,7 +74,7 @@ class PlanBuilder {
     for (std::size_t i = 0; i < stages.size(); i++) {
       const bool last = i + 1 == stages.size();
       addBuffers(stages[i].output, last ? PlanBuffer::Role::output : PlanBuffer::Role::temporary);
-      addStage(stages[i], last ? program_.name : fmt::format("{}_{}", program_.name, i + 1));
+      addStage(stages[i], kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1)));
     }
     return std::move(plan_);
   }

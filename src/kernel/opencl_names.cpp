@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "lift/kernel.hpp"
+
 namespace lift::kernel {
 namespace {
 
@@ -59,6 +61,8 @@ std::string sanitised(std::string_view wish) {
 }
 
 }  // namespace
+
+std::string openclIdentifier(std::string_view wish) { return sanitised(wish); }
 
 std::string OpenclNames::take(std::string_view wish) {
   std::string base = sanitised(wish);
