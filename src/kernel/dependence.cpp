@@ -218,6 +218,13 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
     const auto identifies = [&](LoopKind kind) {
       const int k = static_cast<int>(kind);
       const auto split = splits.find({k, d});
+      // Loops of one iteration have one work-item do it.
+      const auto once = [&](const LoopPath& path) {
+        return std::any_of(path.begin(), path.end(), [&](const For* f) {
+          return f->kind == kind && f->dim == d && proved(lessEqual(f->count, Nat(1)));
+        });
+      };
+      if (once(*a.path) && once(*b.path)) return true;
       return fa.local.contains({k, d, 0}) && (split == splits.end() || fa.local.contains({k, d, 1}));
     };
     if (!identifies(LoopKind::local) && !identifies(LoopKind::global)) return true;

@@ -33,8 +33,13 @@ Kernel reversal() {
   Maker m;
   const auto in = m.in("in", 64), out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(tile, Nat(63) - l, f32)}); }));
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, l, load(in, l, f32)});
+                       }),
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, l, load(tile, Nat(63) - l, f32)});
+                   }));
   return m.k;
 }
 
@@ -62,8 +67,13 @@ TEST_CASE("barriers: a work-item that reads only what it wrote needs none") {
   Maker m;
   const auto in = m.in("in", 64), out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(tile, l, f32)}); }));
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, l, load(in, l, f32)});
+                       }),
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, l, load(tile, l, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64)}) == 0);
 }
 
@@ -73,7 +83,9 @@ TEST_CASE("barriers: strided slices of one work-item need none") {
   m.range({64, 1, 1}, {64, 1, 1});
   const auto phase = [&](BufferId to, BufferId from) {
     return lcl("l", 64, [&](Nat l) {
-      return block(seq("j", 4, [&](Nat j) { return block(Store{to, Nat(4) * l + j, load(from, Nat(4) * l + j, f32)}); }));
+      return block(seq("j", 4, [&](Nat j) {
+        return block(Store{to, Nat(4) * l + j, load(from, Nat(4) * l + j, f32)});
+      }));
     });
   };
   m.k.body = block(phase(tile, in), phase(out, tile));
@@ -102,7 +114,10 @@ TEST_CASE("barriers: vector stores and scalar loads of the same work-item need n
   Maker m;
   const auto in = m.in("in", 256), out = m.out("out", 256), tile = m.local("tile", 256);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{tile, Nat(4) * l, load(in, Nat(4) * l, vec(4))}); }),
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, Nat(4) * l, load(in, Nat(4) * l, vec(4))});
+                       }),
                    lcl("l", 64, [&](Nat l) {
                      return block(seq("j", 4, [&](Nat j) {
                        return block(Store{out, Nat(4) * l + j, load(tile, Nat(4) * l + j, f32)});
@@ -117,8 +132,13 @@ TEST_CASE("barriers: quotient and remainder of the local index still say which w
   m.range({64, 1, 1}, {64, 1, 1});
   // Rows of 8, padded to 10.
   const auto at = [](Nat l) { return l / Nat(8) * Nat(10) + l % Nat(8); };
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{tile, at(l), load(in, l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(tile, at(l), f32)}); }));
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, at(l), load(in, l, f32)});
+                       }),
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, l, load(tile, at(l), f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64)}) == 0);
 }
 
@@ -127,8 +147,13 @@ TEST_CASE("barriers: staging in a loop needs two, one of them for the next itera
   const auto in = m.in("in", 256), out = m.out("out", 256), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
   m.k.body = block(seq("t", 4, [&](Nat t) {
-    return block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, Nat(64) * t + l, f32)}); }),
-                 lcl("l", 64, [&](Nat l) { return block(Store{out, Nat(64) * t + l, load(tile, Nat(63) - l, f32)}); }));
+    return block(lcl("l", 64,
+                     [&](Nat l) {
+                       return block(Store{tile, l, load(in, Nat(64) * t + l, f32)});
+                     }),
+                 lcl("l", 64, [&](Nat l) {
+                   return block(Store{out, Nat(64) * t + l, load(tile, Nat(63) - l, f32)});
+                 }));
   }));
   CHECK(barriers(m.k, {ramp(256), ramp(256)}) == 2);
 }
@@ -137,7 +162,10 @@ TEST_CASE("barriers: a loop that only reads what was staged before it has its ba
   Maker m;
   const auto in = m.in("in", 64), out = m.out("out", 256), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, l, f32)}); }),
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, l, load(in, l, f32)});
+                       }),
                    seq("t", 4, [&](Nat t) {
                      return block(lcl("l", 64, [&](Nat l) {
                        return block(Store{out, Nat(64) * t + l, load(tile, (l + t) % Nat(64), f32)});
@@ -153,8 +181,14 @@ TEST_CASE("barriers: one barrier serves two local arrays") {
   Maker m;
   const auto in = m.in("in", 64), out = m.out("out", 64), a = m.local("a", 64), b = m.local("b", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{a, l, load(in, l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{b, l, load(in, l, f32)}); }),
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{a, l, load(in, l, f32)});
+                       }),
+                   lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{b, l, load(in, l, f32)});
+                       }),
                    lcl("l", 64, [&](Nat l) {
                      return block(Store{out, l, add(load(a, Nat(63) - l, f32), load(b, (l + Nat(1)) % Nat(64), f32))});
                    }));
@@ -170,12 +204,11 @@ TEST_CASE("barriers: double buffering saves the barrier for the next iteration")
     return lcl("l", 64, [&](Nat l) { return block(Store{tile, half + l, load(in, Nat(64) * t + l, f32)}); });
   };
   const auto use = [&](Nat t, Nat half) {
-    return lcl("l", 64, [&](Nat l) {
-      return block(Store{out, Nat(64) * t + l, load(tile, half + Nat(63) - l, f32)});
-    });
+    return lcl("l", 64, [&](Nat l) { return block(Store{out, Nat(64) * t + l, load(tile, half + Nat(63) - l, f32)}); });
   };
   m.k.body = block(seq("t", 2, [&](Nat t) {
-    return block(stage(t * Nat(2), 0), use(t * Nat(2), 0), stage(t * Nat(2) + Nat(1), 64), use(t * Nat(2) + Nat(1), 64));
+    return block(stage(t * Nat(2), 0), use(t * Nat(2), 0), stage(t * Nat(2) + Nat(1), 64),
+                 use(t * Nat(2) + Nat(1), 64));
   }));
   CHECK(barriers(m.k, {ramp(256), ramp(256)}) == 2);
 }
@@ -185,8 +218,13 @@ TEST_CASE("barriers: a group loop that reuses local memory needs one for its nex
   const auto in = m.in("in", 256), out = m.out("out", 256), tile = m.local("tile", 64);
   m.range({128, 1, 1}, {64, 1, 1});  // two groups, four tiles
   m.k.body = block(wrg("g", 4, [&](Nat g) {
-    return block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, Nat(64) * g + l, f32)}); }),
-                 lcl("l", 64, [&](Nat l) { return block(Store{out, Nat(64) * g + l, load(tile, Nat(63) - l, f32)}); }));
+    return block(lcl("l", 64,
+                     [&](Nat l) {
+                       return block(Store{tile, l, load(in, Nat(64) * g + l, f32)});
+                     }),
+                 lcl("l", 64, [&](Nat l) {
+                   return block(Store{out, Nat(64) * g + l, load(tile, Nat(63) - l, f32)});
+                 }));
   }));
   CHECK(barriers(m.k, {ramp(256), ramp(256)}) == 2);
 }
@@ -198,8 +236,13 @@ TEST_CASE("barriers: a group loop inside a sequential loop") {
   m.k.body = block(seq("t", 2, [&](Nat t) {
     return block(wrg("g", 2, [&](Nat g) {
       const Nat tileAt = Nat(128) * t + Nat(64) * g;
-      return block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, tileAt + l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, tileAt + l, load(tile, Nat(63) - l, f32)}); }));
+      return block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, l, load(in, tileAt + l, f32)});
+                       }),
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, tileAt + l, load(tile, Nat(63) - l, f32)});
+                   }));
     }));
   }));
   CHECK(barriers(m.k, {ramp(256), ramp(256)}) == 2);
@@ -210,8 +253,13 @@ TEST_CASE("barriers: a group loop that runs once needs no barrier for a next rou
   const auto in = m.in("in", 256), out = m.out("out", 256), tile = m.local("tile", 64);
   m.range({256, 1, 1}, {64, 1, 1});
   m.k.body = block(wrg("g", 4, [&](Nat g) {
-    return block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, Nat(64) * g + l, f32)}); }),
-                 lcl("l", 64, [&](Nat l) { return block(Store{out, Nat(64) * g + l, load(tile, Nat(63) - l, f32)}); }));
+    return block(lcl("l", 64,
+                     [&](Nat l) {
+                       return block(Store{tile, l, load(in, Nat(64) * g + l, f32)});
+                     }),
+                 lcl("l", 64, [&](Nat l) {
+                   return block(Store{out, Nat(64) * g + l, load(tile, Nat(63) - l, f32)});
+                 }));
   }));
   CHECK(barriers(m.k, {ramp(256), ramp(256)}) == 1);
 }
@@ -221,8 +269,13 @@ TEST_CASE("barriers: one work-item per group needs none") {
   const auto in = m.in("in", 64), out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({4, 1, 1}, {1, 1, 1});
   m.k.body = block(wrg("g", 4, [&](Nat g) {
-    return block(lcl("l", 16, [&](Nat l) { return block(Store{tile, l, load(in, Nat(16) * g + l, f32)}); }),
-                 lcl("l", 16, [&](Nat l) { return block(Store{out, Nat(16) * g + l, load(tile, Nat(15) - l, f32)}); }));
+    return block(lcl("l", 16,
+                     [&](Nat l) {
+                       return block(Store{tile, l, load(in, Nat(16) * g + l, f32)});
+                     }),
+                 lcl("l", 16, [&](Nat l) {
+                   return block(Store{out, Nat(16) * g + l, load(tile, Nat(15) - l, f32)});
+                 }));
   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64)}) == 0);
 }
@@ -231,8 +284,13 @@ TEST_CASE("barriers: global memory inside one kernel gets a global fence") {
   Maker m;
   const auto in = m.in("in", 64), temp = m.out("temp", 64), out = m.out("out", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{temp, l, load(in, l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(temp, Nat(63) - l, f32)}); }));
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{temp, l, load(in, l, f32)});
+                       }),
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, l, load(temp, Nat(63) - l, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64), ramp(64)}) == 1);
   CHECK(bodyText(pass("barriers", pass("trips", m.k))).find("barrier(CLK_GLOBAL_MEM_FENCE);") != std::string::npos);
 }
@@ -241,10 +299,17 @@ TEST_CASE("barriers: a barrier that both memories need is one with both fences")
   Maker m;
   const auto in = m.in("in", 64), temp = m.out("temp", 64), out = m.out("out", 128), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body =
-      block(lcl("l", 64, [&](Nat l) { return block(Store{temp, l, load(in, l, f32)}, Store{tile, l, load(in, l, f32)}); }),
-            lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(tile, Nat(63) - l, f32)}); }),
-            lcl("l", 64, [&](Nat l) { return block(Store{out, Nat(64) + l, load(temp, Nat(63) - l, f32)}); }));
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{temp, l, load(in, l, f32)}, Store{tile, l, load(in, l, f32)});
+                       }),
+                   lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{out, l, load(tile, Nat(63) - l, f32)});
+                       }),
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, Nat(64) + l, load(temp, Nat(63) - l, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64), ramp(128)}) == 1);
   CHECK(bodyText(pass("barriers", pass("trips", m.k))).find("CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE") !=
         std::string::npos);
@@ -255,8 +320,13 @@ TEST_CASE("barriers: independent output stores need none") {
   const NatVar n = m.size("n");
   const auto in = m.in("in", Nat(n)), out = m.out("out", Nat(2) * Nat(n));
   m.range({256, 1, 1}, {64, 1, 1});
-  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return block(Store{out, i, load(in, i, f32)}); }),
-                   glb("i", Nat(n), [&](Nat i) { return block(Store{out, Nat(n) + i, load(in, i, f32)}); }));
+  m.k.body = block(glb("i", Nat(n),
+                       [&](Nat i) {
+                         return block(Store{out, i, load(in, i, f32)});
+                       }),
+                   glb("i", Nat(n), [&](Nat i) {
+                     return block(Store{out, Nat(n) + i, load(in, i, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(100), ramp(200)}, {{n, 100}}) == 0);
 }
 
@@ -264,9 +334,18 @@ TEST_CASE("barriers: write after read") {
   Maker m;
   const auto in = m.in("in", 64), out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(tile, Nat(63) - l, f32)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{tile, l, number(0)}); }),
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, l, load(in, l, f32)});
+                       }),
+                   lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{out, l, load(tile, Nat(63) - l, f32)});
+                       }),
+                   lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, l, number(0)});
+                       }),
                    lcl("l", 64, [&](Nat l) {
                      return block(Store{out, l, add(load(out, l, f32), load(tile, l, f32))});
                    }));
@@ -277,9 +356,17 @@ TEST_CASE("barriers: write after write") {
   Maker m;
   const auto out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, number(1)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{tile, Nat(63) - l, number(2)}); }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(tile, Nat(63) - l, f32)}); }));
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, l, number(1)});
+                       }),
+                   lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{tile, Nat(63) - l, number(2)});
+                       }),
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, l, load(tile, Nat(63) - l, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64)}) == 1);
 }
 
@@ -288,14 +375,27 @@ TEST_CASE("barriers: two dimensions, rows shared along one of them") {
   const auto in = m.in("in", 64), out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({8, 8, 1}, {8, 8, 1});
   const auto both = [&](auto body) {
-    return lcl("y", 8, [&](Nat y) { return block(lcl("x", 8, [&](Nat x) { return body(y, x); }, 0)); }, 1);
+    return lcl(
+        "y", 8,
+        [&](Nat y) {
+          return block(lcl(
+              "x", 8, [&](Nat x) { return body(y, x); }, 0));
+        },
+        1);
   };
-  m.k.body = block(both([&](Nat y, Nat x) { return block(Store{tile, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)}); }),
-                   both([&](Nat y, Nat x) { return block(Store{out, Nat(8) * y + x, load(tile, Nat(8) * x + y, f32)}); }));
+  m.k.body = block(both([&](Nat y, Nat x) {
+                     return block(Store{tile, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)});
+                   }),
+                   both([&](Nat y, Nat x) {
+                     return block(Store{out, Nat(8) * y + x, load(tile, Nat(8) * x + y, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64)}) == 1);
-  m.k.body =
-      block(both([&](Nat y, Nat x) { return block(Store{tile, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)}); }),
-            both([&](Nat y, Nat x) { return block(Store{out, Nat(8) * y + x, load(tile, Nat(8) * y + x, f32)}); }));
+  m.k.body = block(both([&](Nat y, Nat x) {
+                     return block(Store{tile, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)});
+                   }),
+                   both([&](Nat y, Nat x) {
+                     return block(Store{out, Nat(8) * y + x, load(tile, Nat(8) * y + x, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64)}) == 0);
 }
 
@@ -307,7 +407,10 @@ TEST_CASE("barriers: inside a parallel loop over rows, work-items of the other d
       "y", 16,
       [&](Nat y) {
         const Nat line = Nat(8) * (y % Nat(4));
-        return block(lcl("x", 8, [&](Nat x) { return block(Store{row, line + x, load(in, Nat(8) * y + x, f32)}); }),
+        return block(lcl("x", 8,
+                         [&](Nat x) {
+                           return block(Store{row, line + x, load(in, Nat(8) * y + x, f32)});
+                         }),
                      lcl("x", 8, [&](Nat x) {
                        return block(Store{out, Nat(8) * y + x, load(row, line + Nat(7) - x, f32)});
                      }));
@@ -320,7 +423,10 @@ TEST_CASE("barriers: uneven work in front of a barrier") {
   Maker m;
   const auto in = m.in("in", 66), out = m.out("out", 64), tile = m.local("tile", 66);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 66, [&](Nat l) { return block(Store{tile, l, load(in, l, f32)}); }),
+  m.k.body = block(lcl("l", 66,
+                       [&](Nat l) {
+                         return block(Store{tile, l, load(in, l, f32)});
+                       }),
                    lcl("l", 64, [&](Nat l) {
                      return block(Store{out, l, add(load(tile, l, f32), load(tile, l + Nat(2), f32))});
                    }));
@@ -335,7 +441,10 @@ TEST_CASE("barriers: a barrier inside a parallel loop that runs unequally often"
       "y", 10,
       [&](Nat y) {
         const Nat line = Nat(8) * (y % Nat(4));
-        return block(lcl("x", 8, [&](Nat x) { return block(Store{row, line + x, load(in, Nat(8) * y + x, f32)}); }),
+        return block(lcl("x", 8,
+                         [&](Nat x) {
+                           return block(Store{row, line + x, load(in, Nat(8) * y + x, f32)});
+                         }),
                      lcl("x", 8, [&](Nat x) {
                        return block(Store{out, Nat(8) * y + x, load(row, line + Nat(7) - x, f32)});
                      }));
@@ -359,7 +468,10 @@ TEST_CASE("barriers: fewer rows than work-items") {
       [&](Nat y) {
         const VarId v = m.var("v");
         return block(
-            lcl("x", 8, [&](Nat x) { return block(Store{row, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)}); }),
+            lcl("x", 8,
+                [&](Nat x) {
+                  return block(Store{row, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)});
+                }),
             Declare{v, load(row, Nat(8) * y, f32)}, lcl("x", 8, [&](Nat x) {
               return block(Store{out, Nat(8) * y + x, add(ref(v, f32), load(row, Nat(8) * y + Nat(7) - x, f32))});
             }));
@@ -376,11 +488,13 @@ TEST_CASE("barriers: a loop inside an uneven parallel loop") {
       "y", 3,
       [&](Nat y) {
         return block(seq("t", 2, [&](Nat t) {
-          return block(
-              lcl("x", 8, [&](Nat x) { return block(Store{row, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)}); }),
-              lcl("x", 8, [&](Nat x) {
-                return block(Store{out, Nat(8) * y + x, load(row, Nat(8) * y + (x + t) % Nat(8), f32)});
-              }));
+          return block(lcl("x", 8,
+                           [&](Nat x) {
+                             return block(Store{row, Nat(8) * y + x, load(in, Nat(8) * y + x, f32)});
+                           }),
+                       lcl("x", 8, [&](Nat x) {
+                         return block(Store{out, Nat(8) * y + x, load(row, Nat(8) * y + (x + t) % Nat(8), f32)});
+                       }));
         }));
       },
       1));
@@ -392,11 +506,16 @@ TEST_CASE("barriers: conditionals that all work-items decide alike may contain t
   const auto in = m.in("in", 64), out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({128, 1, 1}, {64, 1, 1});
   m.k.body = block(wrg("g", 2, [&](Nat g) {
-    return block(If{
-        test({{g, Relation::less, 1}}),
-        block(lcl("l", 64, [&](Nat l) { return block(Store{tile, l, load(in, l, f32)}); }),
-              lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(tile, Nat(63) - l, f32)}); })),
-        {}});
+    return block(If{test({{g, Relation::less, 1}}),
+                    block(lcl("l", 64,
+                              [&](Nat l) {
+                                return block(Store{tile, l, load(in, l, f32)});
+                              }),
+                          lcl("l", 64,
+                              [&](Nat l) {
+                                return block(Store{out, l, load(tile, Nat(63) - l, f32)});
+                              })),
+                    {}});
   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64)}) == 1);
 }
@@ -440,15 +559,23 @@ TEST_CASE("barriers: a loop that may run no time does not hide what was before i
   m.k.sizes.push_back(n);
   const auto in = m.in("in", 64), out = m.out("out", 64), a = m.local("a", 64), b = m.local("b", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body = block(lcl("l", 64, [&](Nat l) { return block(Store{a, l, load(in, l, f32)}); }),
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return block(Store{a, l, load(in, l, f32)});
+                       }),
                    seq("t", Nat(n),
                        [&](Nat) {
-                         return block(lcl("l", 64, [&](Nat l) { return block(Store{b, l, number(1)}); }),
+                         return block(lcl("l", 64,
+                                          [&](Nat l) {
+                                            return block(Store{b, l, number(1)});
+                                          }),
                                       lcl("l", 64, [&](Nat l) {
                                         return block(Store{out, l, load(b, Nat(63) - l, f32)});
                                       }));
                        }),
-                   lcl("l", 64, [&](Nat l) { return block(Store{out, l, load(a, Nat(63) - l, f32)}); }));
+                   lcl("l", 64, [&](Nat l) {
+                     return block(Store{out, l, load(a, Nat(63) - l, f32)});
+                   }));
   CHECK(barriers(m.k, {ramp(64), ramp(64)}, {{n, 0}}) == 3);
   CHECK(barriers(m.k, {ramp(64), ramp(64)}, {{n, 3}}) == 3);
 }
