@@ -1,6 +1,6 @@
 // Devices: choosing one, loading plans onto it, running and timing them.
 //
-//   auto device = runtime::openDevice({.platform = {}, .device = "0"});
+//   auto device = runtime::openDevice({.device = "0"});
 //   auto program = device->load(plan);
 //   runtime::Execution e = program->run({{"x", x}, {"y", y}});   // e.outputs.at("z"), e.launches[0].milliseconds
 //   runtime::Timing t = program->measure({{"x", x}, {"y", y}}, {.repetitions = 20});   // t.median()
@@ -81,8 +81,8 @@ std::vector<DeviceInfo> listDevices();
 // among the devices of the platforms that match, so without a platform it counts all OpenCL devices. Pseudo devices
 // are named exactly ("null"), and then the platform does not matter.
 struct DeviceChoice {
-  std::optional<std::string> platform;
-  std::optional<std::string> device;
+  std::optional<std::string> platform = {};
+  std::optional<std::string> device = {};
 
   // Fills in what is not given from LIFTC_PLATFORM and LIFTC_DEVICE; empty strings count as not given.
   DeviceChoice withEnvironment() const;
@@ -104,7 +104,7 @@ void registerDevice(DeviceInfo info, std::function<std::unique_ptr<Device>()> op
 
 struct LoadOptions {
   // Added to "-cl-std=CL1.2". Nothing that changes results is on by default: ask for "-cl-fast-relaxed-math" here.
-  std::string buildOptions;
+  std::string buildOptions = {};
   bool cache = true;  // use the cache of program binaries (below)
 };
 
@@ -226,6 +226,10 @@ class Device {
 // The device that does nothing: it checks like any other, and every output is zero. Limits are those of a large device.
 std::unique_ptr<Device> makeNullDevice();
 DeviceInfo nullDeviceInfo();
+
+// Interprets the kernels (emulator.hpp). Whatever it finds wrong with them is a UserError of status `wrong`.
+std::unique_ptr<Device> makeEmulatorDevice();
+DeviceInfo emulatorDeviceInfo();
 
 // ------------------------------------------------------------------------------- what a run needs, without a device
 

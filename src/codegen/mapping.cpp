@@ -43,7 +43,7 @@ class DefaultMapping {
 
   // The term that a kernel computes: parallel over its outermost dimensions.
   Expr result(Expr e) {
-    if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return sequential(e);
+    if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
     if (!e.is(Expr::Form::apply)) return identityMap(e);
     Spine s = spineOf(e);
     auto& a = s.arguments;
@@ -69,7 +69,7 @@ class DefaultMapping {
         for (Expr& x : a) x = result(x);
         return applyAll(s.head, a);
       case Prim::iterate: {
-        if (!a[1].type().isArray()) return sequential(e);
+        if (!a[1].type().isArray()) return alone(e);
         parameters_.insert(a[0].parameter());
         const Expr f = Expr::lambda(a[0].parameter(), result(a[0].body()));
         return applyAll(s.head, {f, result(a[1])});
@@ -92,7 +92,7 @@ class DefaultMapping {
       default: break;
     }
     if (onlyMovesData(e)) return identityMap(e);
-    return sequential(e);
+    return alone(e);
   }
 
  private:
@@ -155,6 +155,14 @@ class DefaultMapping {
   // What one work-item does.
   Expr sequential(Expr e) { return inside(e); }
 
+  // What the only work-item of a kernel does.
+  Expr alone(Expr e) {
+    if (!e.is(Expr::Form::apply)) return e;
+    Spine s = spineOf(e);
+    for (Expr& x : s.arguments) x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x);
+    return renamed(s);
+  }
+
   // Work that is worth doing once instead of at every use.
   static bool isExpensive(Expr e) {
     return anyPrimitive(e, [](Expr p) {
@@ -177,9 +185,7 @@ class DefaultMapping {
   Expr operand(Expr e) {
     if (!e.is(Expr::Form::apply)) return e;
     if (computesArray(e) && isExpensive(e) && isClosed(e)) return toGlobal(result(e));
-    Spine s = spineOf(e);
-    for (Expr& x : s.arguments) x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x);
-    return renamed(s);
+    return alone(e);
   }
 
   // A term inside a lambda: arrays that do not depend on the lambda are computed once, outside.

@@ -40,7 +40,7 @@ class Registry {
 
  private:
   // The built-in ones, in the order in which they are listed.
-  Registry() : devices_{{nullDeviceInfo(), makeNullDevice}} {}
+  Registry() : devices_{{emulatorDeviceInfo(), makeEmulatorDevice}, {nullDeviceInfo(), makeNullDevice}} {}
 
   std::mutex mutex_;
   std::vector<PseudoDevice> devices_;
