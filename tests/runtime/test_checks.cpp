@@ -1,0 +1,245 @@
+#include "fixtures.hpp"
+
+using namespace lift;
+using namespace lift::runtime;
+using namespace lift::runtime::testing;
+
+namespace {
+
+using Role = kernel::PlanBuffer::Role;
+
+Binding bindingOf(const kernel::Plan& plan, std::int64_t n) {
+  std::map<std::string, ArrayType> types;
+  for (const kernel::PlanBuffer& b : plan.buffers)
+    if (b.role == Role::input) types[b.name] = {b.scalar, {n}};
+  return bindSizes(plan, types);
+}
+
+std::string failure(const DeviceInfo& device, const kernel::Plan& plan, std::int64_t n) {
+  return messageOf(ExitStatus::device, [&] {
+    const Binding b = bindingOf(plan, n);
+    checkLimits(device, plan, b, layoutOf(plan, b));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("well-formed plans verify", "[null]") {
+  verify(vectorAdd());
+  verify(doubleThenAdd());
+  verify(preparedScaling());
+}
+
+TEST_CASE("plans that are not well formed are internal errors", "[null]") {
+  const auto broken = [](const auto& change) {
+    kernel::Plan p = doubleThenAdd();
+    change(p);
+    CHECK_THROWS_AS(verify(p), InternalError);
+  };
+  broken([](kernel::Plan& p) { p.launches[0].kernel = 2; });
+  broken([](kernel::Plan& p) { p.launches[0].kernel = -1; });
+  broken([](kernel::Plan& p) { p.launches[0].arguments = {0}; });
+  broken([](kernel::Plan& p) { p.launches[0].arguments = {0, 3}; });
+  broken([](kernel::Plan& p) { p.launches[0].arguments = {0, -1}; });
+  broken([](kernel::Plan& p) { p.buffers[1].scalar = Scalar::i32; });
+  broken([](kernel::Plan& p) { p.sources.pop_back(); });
+  broken([](kernel::Plan& p) { p.sizes.clear(); });
+  broken([](kernel::Plan& p) { p.buffers.push_back(p.buffers[0]); });
+  broken([](kernel::Plan& p) { p.kernels[0].range.global[2] = NatVar::size("n"); });  // another n
+  broken([](kernel::Plan& p) { p.kernels[0].sizes = {NatVar::size("k")}; });
+  broken([](kernel::Plan& p) { std::swap(p.launches[0], p.launches[1]); });  // reads before it is written
+}
+
+TEST_CASE("geometry is evaluated under the binding", "[null]") {
+  const kernel::Plan p = vectorAdd();
+  const Geometry g = geometryOf(p.kernels[0], bindingOf(p, 17));
+  CHECK(g.global == std::array<std::size_t, 3>{32, 1, 1});
+  CHECK(g.local == std::array<std::size_t, 3>{16, 1, 1});
+  CHECK_FALSE(g.empty());
+}
+
+TEST_CASE("a global size of zero is an empty launch, other odd sizes are internal errors", "[null]") {
+  kernel::Plan p = vectorAdd();
+  const NatVar n = p.sizes[0];
+  p.kernels[0].range.global[1] = Nat(n) - 17;
+  CHECK(geometryOf(p.kernels[0], bindingOf(p, 17)).empty());
+  CHECK_THROWS_AS(geometryOf(p.kernels[0], bindingOf(p, 16)), InternalError);
+  p.kernels[0].range.global[1] = 1;
+  p.kernels[0].range.global[0] = n;
+  CHECK_THROWS_AS(geometryOf(p.kernels[0], bindingOf(p, 17)), InternalError);
+  p.kernels[0].range.local[0] = Nat(n) - 17;
+  CHECK_THROWS_AS(geometryOf(p.kernels[0], bindingOf(p, 17)), InternalError);
+}
+
+TEST_CASE("work-groups must fit the device", "[null]") {
+  kernel::Plan p = vectorAdd();
+  DeviceInfo d = nullDeviceInfo();
+  p.kernels[0].range.local[1] = 8;
+  p.kernels[0].range.global[1] = 8;
+  d.maxWorkGroupSize = 127;
+  CHECK(has(failure(d, p, 16),
+            "kernel add has work-groups of 128 work-items (16 x 8 x 1), the device allows 127; device: null"));
+  d.maxWorkGroupSize = 128;
+  d.maxWorkItemSizes = {128, 7, 1};
+  CHECK(has(failure(d, p, 16), "work-groups of 8 work-items in dimension 1, the device allows 7"));
+}
+
+TEST_CASE("buffers must fit the device, alone and together", "[null]") {
+  const kernel::Plan p = doubleThenAdd();
+  DeviceInfo d = nullDeviceInfo();
+  d.maxAllocation = 399;
+  CHECK(has(failure(d, p, 100), "x needs 400 bytes, the device allocates at most 399 at once"));
+  d.maxAllocation = 400;
+  d.globalMemory = 1199;
+  CHECK(
+      has(failure(d, p, 100),
+          "the program needs 1200 bytes (400 for inputs, 400 for outputs, 400 for temporaries), the device has 1199"));
+  d.globalMemory = 1200;
+  const Binding b = bindingOf(p, 100);
+  CHECK_NOTHROW(checkLimits(d, p, b, layoutOf(p, b)));
+}
+
+TEST_CASE("local memory must fit the device", "[null]") {
+  kernel::Plan p = vectorAdd();
+  for (const char* name : {"tile", "other"}) {
+    kernel::Buffer local = parameter(name, 64, false);
+    local.space = kernel::Space::local;
+    kernel::addBuffer(p.kernels[0], local);
+  }
+  DeviceInfo d = nullDeviceInfo();
+  d.localMemory = 511;
+  CHECK(has(failure(d, p, 16), "kernel add needs 512 bytes of local memory, the device has 511"));
+}
+
+TEST_CASE("double precision must be there", "[null]") {
+  kernel::Plan p = vectorAdd();
+  kernel::addVariable(p.kernels[0], "v", {Scalar::f64, 1});
+  DeviceInfo d = nullDeviceInfo();
+  d.fp64 = false;
+  CHECK(has(failure(d, p, 16), "kernel add computes in f64"));
+}
+
+TEST_CASE("a kernel that indexes beyond its plan buffer is an internal error", "[null]") {
+  kernel::Plan p = vectorAdd();
+  p.kernels[0].buffers[2].count = Nat(p.sizes[0]) + 1;
+  const Binding b = bindingOf(p, 16);
+  CHECK_THROWS_AS(checkLimits(nullDeviceInfo(), p, b, layoutOf(p, b)), InternalError);
+}
+
+TEST_CASE("the null device returns zeros of the right shapes", "[null]") {
+  const auto device = makeNullDevice();
+  const auto program = device->load(vectorAdd());
+  const Execution e = program->run({{"x", tensorOf({1, 2, 3})}, {"y", tensorOf({4, 5, 6})}});
+  REQUIRE(e.outputs.size() == 1);
+  CHECK(e.outputs.at("sum").describe() == "f32[3]");
+  CHECK(valuesOf(e.outputs.at("sum")) == std::vector<double>{0, 0, 0});
+  REQUIRE(e.launches.size() == 1);
+  CHECK(e.launches[0].kernel == "add");
+  CHECK(e.milliseconds() == 0);
+  CHECK(e.memory.inputs == 24);
+  CHECK(e.memory.outputs == 12);
+  CHECK(e.memory.temporaries == 0);
+}
+
+TEST_CASE("the null device needs no sources, and checks like any other", "[null]") {
+  kernel::Plan p = vectorAdd();
+  p.sources.clear();
+  const auto program = makeNullDevice()->load(p, {{"n", 3}});
+  CHECK(program->plan().name == "vectorAdd");
+  const auto run = [&](const std::map<std::string, Tensor>& in) {
+    return messageOf(ExitStatus::program, [&] { program->run(in); });
+  };
+  CHECK(has(run({{"x", tensorOf({1, 2, 3})}}), "input y : f32[n] is missing"));
+  CHECK(has(run({{"x", tensorOf({1, 2})}, {"y", tensorOf({1, 2})}}), "n is 3 as given"));
+  p.launches[0].kernel = 5;
+  CHECK_THROWS_AS(makeNullDevice()->load(p), InternalError);
+}
+
+TEST_CASE("sizes beyond int are refused", "[null]") {
+  kernel::Plan p = vectorAdd();
+  p.buffers[0].shape = {};
+  p.buffers[1].shape = {};
+  p.buffers[2].shape = {};
+  for (kernel::BufferId b : p.kernels[0].arguments) p.kernels[0].buffers[b].count = 1;
+  const Tensor one(Scalar::f32, {});
+  CHECK_NOTHROW(makeNullDevice()->load(p, {{"n", 2147483647}})->run({{"x", one}, {"y", one}}));
+  const std::string m = messageOf(ExitStatus::program, [&] {
+    makeNullDevice()->load(p, {{"n", 2147483648}})->run({{"x", one}, {"y", one}});
+  });
+  CHECK(has(m, "2147483648"));
+}
+
+TEST_CASE("measurements have as many repetitions as asked for", "[null]") {
+  const auto program = makeNullDevice()->load(preparedScaling());
+  const std::map<std::string, Tensor> in = {{"x", tensorOf({1})}, {"w", tensorOf({2})}};
+  const Timing t = program->measure(in, {.repetitions = 7, .warmup = 2, .outputs = true});
+  CHECK(t.repetitions.size() == 7);
+  CHECK(t.preparation.size() == 1);
+  CHECK(t.launchMedians() == std::vector<double>{0});
+  CHECK(t.outputs.size() == 1);
+  CHECK_FALSE(t.stopped);
+  CHECK(program->measure(in).outputs.empty());
+  CHECK_THROWS_AS(program->measure(in, {.repetitions = 0}), InternalError);
+}
+
+TEST_CASE("medians and minima", "[null]") {
+  Timing t;
+  for (double ms : {5.0, 1.0, 3.0}) t.repetitions.push_back({ms, 2 * ms, {ms - 1, 1}});
+  CHECK(t.median() == 3);
+  CHECK(t.minimum() == 1);
+  CHECK(t.wallMedian() == 6);
+  CHECK(t.launchMedians() == std::vector<double>{2, 1});
+  t.repetitions.push_back({100, 100, {99, 1}});
+  CHECK(t.median() == 4);  // between 3 and 5
+  CHECK_THROWS_AS(Timing{}.median(), InternalError);
+}
+
+namespace {
+
+// A device whose launches take as long as a script says; counts what it is asked to do.
+class Scripted : public Executable {
+ public:
+  Scripted(const kernel::Plan& plan, std::vector<double> script)
+      : Executable(nullDeviceInfo(), plan, {}), script_(std::move(script)) {}
+  int uploads = 0;
+  int launches = 0;
+
+ protected:
+  void upload(const Binding&, const Layout&, const std::map<std::string, Tensor>&) override { uploads++; }
+  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& all) override {
+    std::vector<double> times;
+    for (std::size_t i = 0; i < all.size(); i++)
+      times.push_back(script_[static_cast<std::size_t>(launches++) % script_.size()]);
+    return times;
+  }
+  std::map<std::string, Tensor> download(const Binding&) override { return {}; }
+
+ private:
+  std::vector<double> script_;
+};
+
+}  // namespace
+
+TEST_CASE("a measurement uploads and prepares once, and forgets the warm-up", "[null]") {
+  Scripted s(preparedScaling(), {50, 40, 1, 2, 6});
+  const Timing t = s.measure({{"x", tensorOf({1})}, {"w", tensorOf({2})}}, {.repetitions = 3, .warmup = 1});
+  CHECK(s.uploads == 1);
+  CHECK(s.launches == 5);
+  REQUIRE(t.preparation.size() == 1);
+  CHECK(t.preparation[0].milliseconds == 50);
+  CHECK(t.median() == 2);
+}
+
+TEST_CASE("a hopeless measurement stops early", "[null]") {
+  const std::map<std::string, Tensor> in = {{"x", tensorOf({1})}, {"y", tensorOf({2})}};
+  Scripted warm(vectorAdd(), {9});
+  const Timing t = warm.measure(in, {.repetitions = 5, .warmup = 2, .stopAboveMilliseconds = 8});
+  CHECK(t.stopped);
+  CHECK(warm.launches == 1);
+  CHECK(t.median() == 9);
+  Scripted later(vectorAdd(), {1, 1, 9});
+  const Timing u = later.measure(in, {.repetitions = 5, .warmup = 1, .stopAboveMilliseconds = 8});
+  CHECK(u.stopped);
+  CHECK(later.launches == 3);
+  CHECK(u.repetitions.size() == 2);
+}
