@@ -82,9 +82,10 @@ Range rangeOfMod(Range a, Range b) {
 namespace {
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
-  hash *= 0xff51afd7ed558ccdu;
-  return hash ^ (hash >> 32);
+  hash = (hash ^ value) + 0x9e3779b97f4a7c15u + (hash << 6);
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+  return hash ^ (hash >> 31);
 }
 
 // What distinguishes a node.
@@ -210,21 +211,27 @@ class Shard {
     const std::lock_guard lock(mutex_);
     if (2 * (count_ + 1) > slots_.size()) grow();
     std::size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot]; slot = (slot + 1) & (slots_.size() - 1))
-      if (slots_[slot]->hash == hash && key.matches(*slots_[slot])) return slots_[slot];
+    for (; slots_[slot].node; slot = (slot + 1) & (slots_.size() - 1))
+      if (slots_[slot].hash == hash && key.matches(*slots_[slot].node)) return slots_[slot].node;
     ++count_;
-    return slots_[slot] = make(key, hash);
+    slots_[slot] = {hash, make(key, hash)};
+    return slots_[slot].node;
   }
 
  private:
+  struct Slot {
+    std::uint64_t hash = 0;  // here as well, to look at a node only when it is likely the right one
+    Node node = nullptr;
+  };
+
   void grow() {
-    std::vector<Node> old(std::max<std::size_t>(1024, 2 * slots_.size()));
+    std::vector<Slot> old(std::max<std::size_t>(1024, 2 * slots_.size()));
     old.swap(slots_);
-    for (Node node : old) {
-      if (!node) continue;
-      std::size_t slot = node->hash & (slots_.size() - 1);
-      while (slots_[slot]) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = node;
+    for (const Slot& moved : old) {
+      if (!moved.node) continue;
+      std::size_t slot = moved.hash & (slots_.size() - 1);
+      while (slots_[slot].node) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = moved;
     }
   }
 
@@ -279,7 +286,7 @@ class Shard {
   }
 
   std::mutex mutex_;
-  std::vector<Node> slots_;
+  std::vector<Slot> slots_;
   std::size_t count_ = 0;
   Arena arena_;
 };
@@ -295,9 +302,21 @@ Node intern(const Key& key) {
 }  // namespace
 
 Node internConstant(std::int64_t value) {
+  const auto make = [](std::int64_t v) { return intern({.kind = NatNode::Kind::constant, .value = v}); };
+  if (value == 1) {
+    static const Node unit = make(1);
+    return unit;
+  }
   // All constants refer to `one`, which must exist before a shard is locked to make another.
-  if (value != 1) one();
-  return intern({.kind = NatNode::Kind::constant, .value = value});
+  static constexpr std::int64_t least = -64;
+  static constexpr std::int64_t greatest = 1024;
+  static const auto small = [&] {
+    one();
+    std::array<Node, greatest - least + 1> nodes{};
+    for (std::int64_t v = least; v <= greatest; ++v) nodes[static_cast<std::size_t>(v - least)] = make(v);
+    return nodes;
+  }();
+  return least <= value && value <= greatest ? small[static_cast<std::size_t>(value - least)] : make(value);
 }
 
 Node internVariable(const NatVarData* data) { return intern({.kind = NatNode::Kind::variable, .variable = data}); }
