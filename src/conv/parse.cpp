@@ -385,10 +385,11 @@ std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& 
 }
 
 std::vector<ConvSpec> readShapes(const std::filesystem::path& path) {
+  // A directory opens like a file and fails only when read.
   std::ifstream stream(path, std::ios::binary);
-  const std::string contents{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (!stream || std::filesystem::is_directory(path))
     throw UserError(ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path.string()));
+  const std::string contents{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   return parseShapes(contents, path.string());
 }
 

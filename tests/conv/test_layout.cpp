@@ -1,0 +1,59 @@
+#include <set>
+
+#include "helpers.hpp"
+
+using namespace lift;
+
+namespace {
+Tensor counting(Scalar scalar, std::vector<std::int64_t> shape) {
+  Tensor t(scalar, std::move(shape));
+  for (std::int64_t i = 0; i < t.size(); ++i) t.set(i, static_cast<double>(i));
+  return t;
+}
+}  // namespace
+
+TEST_CASE("layouts have names") {
+  std::set<std::string_view> names;
+  for (const Layout layout : {Layout::nchw, Layout::nhwc, Layout::oihw, Layout::ohwi}) {
+    CHECK(layoutNamed(layoutName(layout)) == layout);
+    names.insert(layoutName(layout));
+  }
+  CHECK(names == std::set<std::string_view>{"nchw", "nhwc", "oihw", "ohwi"});
+  CHECK(!layoutNamed("chwn"));
+}
+
+TEST_CASE("nhwc to nchw moves each element to its place") {
+  const Tensor nhwc = counting(Scalar::f32, {2, 3, 4, 5});
+  const Tensor nchw = convertLayout(nhwc, Layout::nhwc, Layout::nchw);
+  REQUIRE(nchw.shape == std::vector<std::int64_t>{2, 5, 3, 4});
+  for (std::int64_t n = 0; n < 2; ++n)
+    for (std::int64_t h = 0; h < 3; ++h)
+      for (std::int64_t w = 0; w < 4; ++w)
+        for (std::int64_t c = 0; c < 5; ++c)
+          REQUIRE(nchw.get(((n * 5 + c) * 3 + h) * 4 + w) == nhwc.get(((n * 3 + h) * 4 + w) * 5 + c));
+}
+
+TEST_CASE("ohwi to oihw moves each element to its place") {
+  const Tensor ohwi = counting(Scalar::i32, {3, 2, 5, 4});
+  const Tensor oihw = convertLayout(ohwi, Layout::ohwi, Layout::oihw);
+  REQUIRE(oihw.shape == std::vector<std::int64_t>{3, 4, 2, 5});
+  for (std::int64_t o = 0; o < 3; ++o)
+    for (std::int64_t h = 0; h < 2; ++h)
+      for (std::int64_t w = 0; w < 5; ++w)
+        for (std::int64_t i = 0; i < 4; ++i)
+          REQUIRE(oihw.get(((o * 4 + i) * 2 + h) * 5 + w) == ohwi.get(((o * 2 + h) * 5 + w) * 4 + i));
+}
+
+TEST_CASE("there and back gives the same bytes, for every element size") {
+  for (const Scalar scalar : {Scalar::u8, Scalar::f16, Scalar::f32, Scalar::f64}) {
+    const Tensor t = counting(scalar, {2, 3, 5, 7});
+    CHECK(convertLayout(convertLayout(t, Layout::nchw, Layout::nhwc), Layout::nhwc, Layout::nchw).bytes == t.bytes);
+    CHECK(convertLayout(convertLayout(t, Layout::oihw, Layout::ohwi), Layout::ohwi, Layout::oihw).bytes == t.bytes);
+    CHECK(convertLayout(t, Layout::nchw, Layout::nchw).bytes == t.bytes);
+  }
+}
+
+TEST_CASE("activations are no weights") {
+  CHECK_THROWS_AS(convertLayout(Tensor(Scalar::f32, {1, 1, 1, 1}), Layout::nchw, Layout::ohwi), InternalError);
+  CHECK_THROWS_AS(convertLayout(Tensor(Scalar::f32, {1, 1}), Layout::nchw, Layout::nhwc), InternalError);
+}

@@ -1,0 +1,64 @@
+// The shapes that come with the project.
+#include <algorithm>
+#include <set>
+
+#include "helpers.hpp"
+
+using namespace lift;
+using namespace lift::test;
+
+TEST_CASE("the networks' shape files are what the papers print") {
+  const std::vector<ConvSpec> vgg = shapes("vgg16.txt"), alexnet = shapes("alexnet.txt"), yolo = shapes("yolov1.txt");
+  CHECK(vgg.size() == 9);
+  CHECK(alexnet.size() == 4);
+  CHECK(yolo.size() == 15);
+  for (const ConvSpec& s : vgg) {
+    CHECK(s.kh == 3);
+    CHECK((s.oh == s.ih && s.padTop == 1 && s.padBottom == 1));
+  }
+  CHECK(vgg[1].operations() == 3699376128);
+  CHECK(alexnet[0].oh == 55);
+  CHECK(yolo[0].padBottom == 2);  // 448 rows, 7x7, stride 2: the last window ends two rows below
+}
+
+TEST_CASE("every layer of the shape files is legal, named once and prints itself") {
+  std::set<std::string> names;
+  int layers = 0;
+  for (const char* file : {"vgg16.txt", "alexnet.txt", "yolov1.txt", "odd.txt"})
+    for (const ConvSpec& s : shapes(file)) {
+      INFO(s.str());
+      CHECK(s.problems().empty());
+      CHECK(parseConv(s.str()) == s);
+      CHECK(!s.name.empty());
+      CHECK(names.insert(s.name).second);
+      ++layers;
+    }
+  CHECK(layers >= 28 + 24);
+}
+
+TEST_CASE("the odd shapes are small and cover what they should") {
+  const std::vector<ConvSpec> odd = shapes("odd.txt");
+  for (const ConvSpec& s : odd) {
+    INFO(s.str());
+    CHECK(s.operations() <= 20'000'000);
+  }
+  const auto some = [&](auto&& property) { return std::any_of(odd.begin(), odd.end(), property); };
+  for (const std::int64_t stride : {2, 3, 4}) CHECK(some([&](const ConvSpec& s) { return s.sh == stride; }));
+  for (const auto& [h, w] : {std::pair{1, 1}, {1, 7}, {5, 3}, {11, 11}, {2, 2}})
+    CHECK(some([h = h, w = w](const ConvSpec& s) { return s.kh == h && s.kw == w; }));
+  CHECK(some([](const ConvSpec& s) { return s.padTop < s.padBottom; }));
+  CHECK(some([](const ConvSpec& s) { return s.padTop > s.padBottom; }));
+  CHECK(some([](const ConvSpec& s) { return s.padTop > s.kh / 2 && s.padBottom > s.kh / 2; }));
+  CHECK(some([](const ConvSpec& s) { return s.padTop >= s.extentH(); }));
+  CHECK(some([](const ConvSpec& s) { return s.dh == 1 && s.dw == 1; }));
+  CHECK(some([](const ConvSpec& s) { return s.dh > 0 && s.dh != s.dw; }));
+  CHECK(some([](const ConvSpec& s) { return s.ic % 4 != 0 && s.oc % 4 != 0; }));
+  CHECK(some([](const ConvSpec& s) { return s.ic == 1 && s.oc > 1; }));
+  CHECK(some([](const ConvSpec& s) { return s.oc == 1 && s.ic > 1; }));
+  CHECK(some([](const ConvSpec& s) { return s.batch > 1; }));
+  CHECK(some([](const ConvSpec& s) { return s.groups > 1 && !s.depthwise(); }));
+  CHECK(some([](const ConvSpec& s) { return s.depthwise() && s.oc == s.ic; }));
+  CHECK(some([](const ConvSpec& s) { return s.depthwise() && s.oc == 2 * s.ic; }));
+  const auto partial = [](const ConvSpec& s) { return (s.oh - 1) * s.sh + s.extentH() < s.ih + s.padTop; };
+  CHECK(some(partial));
+}
