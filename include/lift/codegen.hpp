@@ -3,9 +3,9 @@
 //   program --(map: only where the user mapped nothing)--> mapped program --outline--> one term per kernel
 //     --lower--> kernel tree --optimise--> kernel tree --print--> OpenCL C 1.2
 //
-// A program that contains OpenCL primitives is compiled as written. One that contains none is given the default
+// A program that contains OpenCL maps or reductions is compiled as written. One that contains none is given the default
 // mapping first: outer maps over global dimensions, everything below sequential, and intermediates that would be
-// computed more than once in global memory, each by a kernel of its own.
+// computed more than once (or stand under toGlobal) in global memory, each by a kernel of its own.
 #pragma once
 
 #include <array>

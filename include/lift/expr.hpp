@@ -53,9 +53,9 @@ class Expr {
   Nat natValue() const;              // natLiteral
   Prim prim() const;                 // primitive
   const std::vector<Nat>& nats() const;
-  Op op() const;              // Prim::op
-  Scalar target() const;      // Prim::convert
-  IndexFn indexFn() const;    // Prim::reorder
+  Op op() const;            // Prim::op
+  Scalar target() const;    // Prim::convert
+  IndexFn indexFn() const;  // Prim::reorder
 
   bool hasFree(Expr variable) const;  // cached sets of free variables
   const std::vector<Expr>& freeVariables() const;
@@ -118,9 +118,9 @@ Truth holds(const SizeCondition& condition);
 // A whole program: parameters, result, the sizes it is symbolic in, and what it assumes of them.
 struct Program {
   std::string name;
-  std::vector<NatVar> sizes;       // in order of appearance
+  std::vector<NatVar> sizes;  // in order of appearance
   std::vector<NatVar> tunables;
-  std::vector<Expr> parameters;    // variables
+  std::vector<Expr> parameters;  // variables
   Expr body = Expr::nat(0);
   std::vector<SizeCondition> conditions;
   std::unordered_map<Expr, Span> spans;  // where the primitives of the body stand, for diagnostics

@@ -44,8 +44,8 @@ struct Buffer {
   Scalar scalar = Scalar::f32;
   int width = 1;
   Space space = Space::global;
-  Nat count;               // elements
-  bool readOnly = false;   // global only: printed const
+  Nat count;              // elements
+  bool readOnly = false;  // global only: printed const
 };
 
 struct Variable {
@@ -58,19 +58,48 @@ struct Variable {
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;  // never null, immutable, may be shared
 
-struct Literal { ScalarValue value; };                  // splat when the type is a vector
-struct Index { Nat value; };                            // an index as an i32 value
-struct VarRef { VarId variable; };
-struct Load { BufferId buffer; Nat index; };            // type().width consecutive scalars from `index`
-struct Operation { Op op; std::vector<ExprPtr> args; }; // all args of the expression's width
-struct Convert { ExprPtr value; };                      // lane-wise conversion to type().scalar
-struct Splat { ExprPtr value; };                        // scalar to every lane
-struct Lane { ExprPtr vector; int lane; };
-struct MakeVector { std::vector<ExprPtr> lanes; };
+struct Literal {
+  ScalarValue value;
+};  // splat when the type is a vector
+struct Index {
+  Nat value;
+};  // an index as an i32 value
+struct VarRef {
+  VarId variable;
+};
+struct Load {
+  BufferId buffer;
+  Nat index;
+};  // type().width consecutive scalars from `index`
+struct Operation {
+  Op op;
+  std::vector<ExprPtr> args;
+};  // all args of the expression's width
+struct Convert {
+  ExprPtr value;
+};  // lane-wise conversion to type().scalar
+struct Splat {
+  ExprPtr value;
+};  // scalar to every lane
+struct Lane {
+  ExprPtr vector;
+  int lane;
+};
+struct MakeVector {
+  std::vector<ExprPtr> lanes;
+};
 enum class Relation : std::uint8_t { less, lessEqual, equal, notEqual };
-struct Comparison { Nat lhs; Relation relation; Nat rhs; };
-struct Test { std::vector<Comparison> all; };           // bool: the conjunction; empty is true
-struct Choose { ExprPtr condition, then, otherwise; };  // evaluates only the chosen side (C's ?:); scalar condition
+struct Comparison {
+  Nat lhs;
+  Relation relation;
+  Nat rhs;
+};
+struct Test {
+  std::vector<Comparison> all;
+};  // bool: the conjunction; empty is true
+struct Choose {
+  ExprPtr condition, then, otherwise;
+};  // evaluates only the chosen side (C's ?:); scalar condition
 
 struct Expr {
   ValueType type;
@@ -82,12 +111,31 @@ struct Expr {
 struct Stmt;
 using Block = std::vector<Stmt>;
 
-struct Declare { VarId variable; std::optional<ExprPtr> value; };
-struct Assign { VarId variable; ExprPtr value; };
-struct AssignLane { VarId variable; int lane; ExprPtr value; };
-struct DeclareIndex { NatVar variable; ExprPtr value; };  // names an integer for use inside Nats
-struct Store { BufferId buffer; Nat index; ExprPtr value; };  // value's width consecutive scalars
-struct Allocate { BufferId buffer; };                     // private array, uninitialised
+struct Declare {
+  VarId variable;
+  std::optional<ExprPtr> value;
+};
+struct Assign {
+  VarId variable;
+  ExprPtr value;
+};
+struct AssignLane {
+  VarId variable;
+  int lane;
+  ExprPtr value;
+};
+struct DeclareIndex {
+  NatVar variable;
+  ExprPtr value;
+};  // names an integer for use inside Nats
+struct Store {
+  BufferId buffer;
+  Nat index;
+  ExprPtr value;
+};  // value's width consecutive scalars
+struct Allocate {
+  BufferId buffer;
+};  // private array, uninitialised
 // Runs `body` for index = 0 … count-1. Sequential loops run in order. The others are distributed over the NDRange in
 // dimension `dim`: group loops over work-groups, local loops over the work-items of a group, global loops over all
 // work-items; id, id + n, id + 2n, … where n is the number of groups, local size, or global size.
@@ -103,9 +151,18 @@ struct For {
   int unroll = 0;  // sequential: 0 as the compiler likes, 1 never, n by n, -1 completely (before printing)
   Block body;
 };
-struct If { ExprPtr condition; Block then; Block otherwise; };
-struct Barrier { bool local = false; bool global = false; };
-struct Comment { std::string text; };
+struct If {
+  ExprPtr condition;
+  Block then;
+  Block otherwise;
+};
+struct Barrier {
+  bool local = false;
+  bool global = false;
+};
+struct Comment {
+  std::string text;
+};
 
 struct Stmt {
   std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Allocate, For, If, Barrier, Comment> node;
@@ -139,7 +196,7 @@ struct PlanBuffer {
   Scalar scalar = Scalar::f32;
   std::vector<Nat> shape;  // vectors are a trailing dimension
   Role role = Role::temporary;
-  Nat count() const;       // product of the shape
+  Nat count() const;  // product of the shape
 };
 
 struct Launch {

@@ -16,15 +16,54 @@ namespace lift {
 
 enum class Prim : std::uint8_t {
   // functional: computation
-  map, reduce, scan, scanExclusive, iterate, let, id, generate, vectorize,
+  map,
+  reduce,
+  scan,
+  scanExclusive,
+  iterate,
+  let,
+  id,
+  generate,
+  vectorize,
   // functional: data layout
-  zip, unzip, tuple, get, split, join, slide, slideStrict, pad, padClamp, padMirror, padWrap, transpose, reorder,
-  concat, take, drop, at, asVector, asScalar,
+  zip,
+  unzip,
+  tuple,
+  get,
+  split,
+  join,
+  slide,
+  slideStrict,
+  pad,
+  padClamp,
+  padMirror,
+  padWrap,
+  transpose,
+  reorder,
+  concat,
+  take,
+  drop,
+  at,
+  asVector,
+  asScalar,
   // values
-  op, convert, splat, dot,
+  op,
+  convert,
+  splat,
+  dot,
   // OpenCL
-  mapGlb, mapWrg, mapLcl, mapSeq, mapSeqUnroll, reduceSeq, reduceSeqUnroll, scanSeq, scanExclusiveSeq,
-  toGlobal, toLocal, toPrivate,
+  mapGlb,
+  mapWrg,
+  mapLcl,
+  mapSeq,
+  mapSeqUnroll,
+  reduceSeq,
+  reduceSeqUnroll,
+  scanSeq,
+  scanExclusiveSeq,
+  toGlobal,
+  toLocal,
+  toPrivate,
 };
 inline constexpr int primCount = static_cast<int>(Prim::toPrivate) + 1;
 
@@ -50,7 +89,7 @@ inline constexpr int indexFnCount = static_cast<int>(IndexFn::transpose) + 1;
 struct IndexFnInfo {
   IndexFn fn;
   std::string_view name;
-  int arity;                // number of size arguments
+  int arity;                 // number of size arguments
   std::string_view formula;  // documentation: "i -> i / (n / s) + s * (i % (n / s))"
   std::string_view meaning;
 };

@@ -30,36 +30,87 @@ struct SynPattern {
 };
 
 struct Syn {
-  struct Name { std::string text; };
-  struct Integer { std::int64_t value; };
-  struct Real { double value; std::optional<Scalar> type; };  // 1.5, 1.5f16, 2e-3f64 (also 3f32)
-  struct Boolean { bool value; };
-  struct Argument { std::string name; SynPtr value; };  // name empty unless written `init = e`
+  struct Name {
+    std::string text;
+  };
+  struct Integer {
+    std::int64_t value;
+  };
+  struct Real {
+    double value;
+    std::optional<Scalar> type;
+  };  // 1.5, 1.5f16, 2e-3f64 (also 3f32)
+  struct Boolean {
+    bool value;
+  };
+  struct Argument {
+    std::string name;
+    SynPtr value;
+  };  // name empty unless written `init = e`
   // f(a, b). Infix a + b is Call(Name "add"), unary -a is Call(Name "neg"); x |> f is Call(f, {x}); adjacent calls
   // f(a)(b) nest. The operators are op-table names (ops.hpp).
-  struct Call { SynPtr function; std::vector<Argument> arguments; };
-  struct Fun { SynPattern parameter; SynPtr body; };
-  struct Tuple { std::vector<SynPtr> components; };  // at least two
-  struct Project { SynPtr tuple; int component; };   // e.0
-  struct Subscript { SynPtr array; SynPtr index; };  // e[i]
-  struct Let { SynPattern pattern; SynPtr value; SynPtr body; };
-  struct Ascribe { SynPtr value; SynTypePtr type; };  // (e : t)
-  struct Typed { Expr term; };                        // an existing term
-  struct Size { Nat value; };                         // an existing size
+  struct Call {
+    SynPtr function;
+    std::vector<Argument> arguments;
+  };
+  struct Fun {
+    SynPattern parameter;
+    SynPtr body;
+  };
+  struct Tuple {
+    std::vector<SynPtr> components;
+  };  // at least two
+  struct Project {
+    SynPtr tuple;
+    int component;
+  };  // e.0
+  struct Subscript {
+    SynPtr array;
+    SynPtr index;
+  };  // e[i]
+  struct Let {
+    SynPattern pattern;
+    SynPtr value;
+    SynPtr body;
+  };
+  struct Ascribe {
+    SynPtr value;
+    SynTypePtr type;
+  };  // (e : t)
+  struct Typed {
+    Expr term;
+  };  // an existing term
+  struct Size {
+    Nat value;
+  };  // an existing size
 
   Span span;
   std::variant<Name, Integer, Real, Boolean, Call, Fun, Tuple, Project, Subscript, Let, Ascribe, Typed, Size> node;
 };
 
 struct SynType {
-  struct ScalarName { Scalar scalar; };
-  struct Vector { SynPtr width; SynTypePtr element; };   // f32x4, <w>f32
-  struct Array { SynPtr length; SynTypePtr element; };   // [n]t
-  struct Tuple { std::vector<SynTypePtr> components; };
-  struct Function { SynTypePtr parameter, result; };     // t -> u
-  struct Name { std::string text; };                     // a type variable
-  struct Nat {};                                         // "nat": only as the type of a definition's parameter
-  struct Index {};                                       // "index": only in schemes of primitives
+  struct ScalarName {
+    Scalar scalar;
+  };
+  struct Vector {
+    SynPtr width;
+    SynTypePtr element;
+  };  // f32x4, <w>f32
+  struct Array {
+    SynPtr length;
+    SynTypePtr element;
+  };  // [n]t
+  struct Tuple {
+    std::vector<SynTypePtr> components;
+  };
+  struct Function {
+    SynTypePtr parameter, result;
+  };  // t -> u
+  struct Name {
+    std::string text;
+  };                // a type variable
+  struct Nat {};    // "nat": only as the type of a definition's parameter
+  struct Index {};  // "index": only in schemes of primitives
 
   Span span;
   std::variant<ScalarName, Vector, Array, Tuple, Function, Name, Nat, Index> node;
@@ -70,7 +121,11 @@ struct SynType {
 struct Definition {
   Span span;  // of the name
   std::string name;
-  struct Parameter { Span span; std::string name; SynTypePtr type; };
+  struct Parameter {
+    Span span;
+    std::string name;
+    SynTypePtr type;
+  };
   std::vector<Parameter> parameters;
   SynTypePtr result;  // or null
   SynPtr body;
@@ -93,7 +148,10 @@ struct SynScheme {
   std::string name;
   std::vector<Definition::Parameter> parameters;
   SynTypePtr result;
-  struct Condition { SizeCondition::Kind kind; SynPtr left, right; };
+  struct Condition {
+    SizeCondition::Kind kind;
+    SynPtr left, right;
+  };
   std::vector<Condition> conditions;
 };
 

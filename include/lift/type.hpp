@@ -44,8 +44,8 @@ class Type {
   Type result() const;                          // function
   std::uint64_t variableId() const;             // variable
 
-  bool hasMetas() const;      // mentions a type variable or a meta NatVar
-  bool isRegister() const;    // scalar, vector, or tuple of such: a value that fits registers
+  bool hasMetas() const;    // mentions a type variable or a meta NatVar
+  bool isRegister() const;  // scalar, vector, or tuple of such: a value that fits registers
 
   // Replaces sizes and type variables, simultaneously.
   Type substitute(const std::map<NatVar, Nat>& sizes) const;

@@ -2,8 +2,8 @@
 //
 // A view is an immutable function from indices to places. An array view gives the view of its element at a symbolic
 // index, a tuple view the view of a component; applying all indices ends in a leaf. The same constructors serve reading
-// and writing: reading split(k, xs) is splitView of the view of xs, writing the result of split(k, e) is joinView of the
-// destination handed to e.
+// and writing: reading split(k, xs) is splitView of the view of xs, writing the result of split(k, e) is joinView of
+// the destination handed to e.
 //
 // Leaves that this module knows: an element of memory, a vector put together from scalars, a lane of a vector, and a
 // place that exists only under a condition (pad, concat). The code generator adds values in registers.
@@ -30,8 +30,8 @@ class View {
   View& operator=(const View&) = delete;
 
   Type type() const { return type_; }
-  virtual ViewPtr at(Nat index) const;       // of an array view: its element; InternalError for others
-  virtual ViewPtr component(int i) const;    // of a tuple view
+  virtual ViewPtr at(Nat index) const;     // of an array view: its element; InternalError for others
+  virtual ViewPtr component(int i) const;  // of a tuple view
 
  private:
   Type type_;
@@ -94,8 +94,8 @@ ViewPtr memoryView(Type type, const std::vector<Storage>& leaves);
 ViewPtr lazyView(Type type, std::function<ViewPtr(Nat)> element);
 ViewPtr tupleView(std::vector<ViewPtr> components);
 
-ViewPtr zipView(std::vector<ViewPtr> arrays);   // array of tuples
-ViewPtr unzipView(const ViewPtr& tuples);       // tuple of arrays
+ViewPtr zipView(std::vector<ViewPtr> arrays);  // array of tuples
+ViewPtr unzipView(const ViewPtr& tuples);      // tuple of arrays
 ViewPtr splitView(const ViewPtr& array, Nat size);
 ViewPtr joinView(const ViewPtr& rows);
 ViewPtr slideView(const ViewPtr& array, Nat size, Nat step);  // and slideStrict: the window count is the caller's type

@@ -36,7 +36,8 @@ class StageClock {
 
 std::string printStages(const std::vector<Stage>& stages) {
   std::string text;
-  for (const Stage& s : stages) text += fmt::format("-- {}: {}\n{}\n\n", s.output.name(), s.output.type().str(), print(s.body));
+  for (const Stage& s : stages)
+    text += fmt::format("-- {}: {}\n{}\n\n", s.output.name(), s.output.type().str(), print(s.body));
   return text;
 }
 

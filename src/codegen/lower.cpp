@@ -29,8 +29,9 @@ ValueType valueTypeOf(Type type) {
   t.scalar = s == Scalar::f16 ? Scalar::f32 : s;
   if (type.is(Type::Kind::vector)) {
     const auto width = type.length().constant();
-    if (!width) throw UserError(ExitStatus::program, "a vector's width must be a constant when code is generated",
-                                fmt::format("give a value to {}", type.length().str()));
+    if (!width)
+      throw UserError(ExitStatus::program, "a vector's width must be a constant when code is generated",
+                      fmt::format("give a value to {}", type.length().str()));
     t.width = static_cast<int>(*width);
   }
   return t;
@@ -301,7 +302,8 @@ class Lowering {
     std::vector<Storage> storage;
     int leaf = 0;
     for (const Leaf& l : leavesOf(variable.type())) {
-      const auto b = newBuffer(leafName(variable.name(), l.path), l.scalar, 1, Space::global, countOf(l.shape), readOnly);
+      const auto b =
+          newBuffer(leafName(variable.name(), l.path), l.scalar, 1, Space::global, countOf(l.shape), readOnly);
       kernel_.arguments.push_back(b);
       arguments_.push_back({variable, leaf++, temporary});
       storage.push_back({b});
@@ -442,8 +444,9 @@ class Lowering {
       }
       const auto vectorOf = [&](std::vector<ViewPtr> views) -> ViewPtr {
         return std::make_shared<VectorView>(
-            type, lazyView(Type::array(type.length(), type.element()),
-                           [views = std::move(views)](Nat i) { return views.at(static_cast<std::size_t>(*i.constant())); }),
+            type,
+            lazyView(Type::array(type.length(), type.element()),
+                     [views = std::move(views)](Nat i) { return views.at(static_cast<std::size_t>(*i.constant())); }),
             Nat(0));
       };
       return value(std::make_shared<GuardedView>(type, guard->bounds, vectorOf(inside), vectorOf(outside)));
@@ -468,7 +471,8 @@ class Lowering {
     if (const auto l = v.lane.constant()) return kernel::lane(vector, static_cast<int>(*l));
     ExprPtr result = kernel::lane(vector, vector->type.width - 1);
     for (int l = vector->type.width - 2; l >= 0; l--)
-      result = kernel::choose(kernel::test({{v.lane, kernel::Relation::equal, Nat(l)}}), kernel::lane(vector, l), result);
+      result =
+          kernel::choose(kernel::test({{v.lane, kernel::Relation::equal, Nat(l)}}), kernel::lane(vector, l), result);
     return result;
   }
 
@@ -524,8 +528,7 @@ class Lowering {
   void copy(const ViewPtr& from, const Destination& to) {
     const Type type = to.view->type();
     if (type.isArray()) {
-      loop("i", type.length(), LoopKind::sequential, 0, 0,
-           [&](Nat i) { copy(from->at(i), to.with(to.view->at(i))); });
+      loop("i", type.length(), LoopKind::sequential, 0, 0, [&](Nat i) { copy(from->at(i), to.with(to.view->at(i))); });
     } else if (type.is(Type::Kind::tuple)) {
       for (int c = 0; c < static_cast<int>(type.components().size()); c++)
         copy(from->component(c), to.with(to.view->component(c)));
@@ -542,14 +545,17 @@ class Lowering {
 
   ViewPtr read(Expr e, const EnvPtr& env) {
     switch (e.form()) {
-      case Expr::Form::variable: return lookUp(env, e);
+      case Expr::Form::variable:
+        return lookUp(env, e);
       case Expr::Form::literal: {
         ScalarValue v = e.value();
         if (v.type == Scalar::f16) v = convert(v, Scalar::f32);
         return valueView(e.type(), kernel::literal(v));
       }
-      case Expr::Form::natLiteral: return valueView(e.type(), kernel::index(e.natValue()));
-      default: break;
+      case Expr::Form::natLiteral:
+        return valueView(e.type(), kernel::index(e.natValue()));
+      default:
+        break;
     }
     const Spine s = spineOf(e);
     ensure(s.head.is(Expr::Form::primitive), "a term is a variable, a literal or an application of a primitive");
@@ -567,36 +573,55 @@ class Lowering {
         });
       case Prim::let: {
         ViewPtr in = read(a[1], env);
-        if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
+        if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple))
+          in = inRegister(in, a[0].parameter().name());
         return apply(a[0], env, in);
       }
-      case Prim::vectorize: return apply(a[0], env, read(a[1], env));
-      case Prim::id: return read(a[0], env);
+      case Prim::vectorize:
+        return apply(a[0], env, read(a[1], env));
+      case Prim::id:
+        return read(a[0], env);
       case Prim::zip:
       case Prim::tuple: {
         std::vector<ViewPtr> parts;
         for (const Expr x : a) parts.push_back(read(x, env));
         return prim == Prim::zip ? zipView(std::move(parts)) : tupleView(std::move(parts));
       }
-      case Prim::unzip: return unzipView(read(a[0], env));
-      case Prim::get: return read(a[0], env)->component(static_cast<int>(*nats[0].constant()));
-      case Prim::split: return splitView(read(a[0], env), nats[0]);
-      case Prim::join: return joinView(read(a[0], env));
+      case Prim::unzip:
+        return unzipView(read(a[0], env));
+      case Prim::get:
+        return read(a[0], env)->component(static_cast<int>(*nats[0].constant()));
+      case Prim::split:
+        return splitView(read(a[0], env), nats[0]);
+      case Prim::join:
+        return joinView(read(a[0], env));
       case Prim::slide:
-      case Prim::slideStrict: return slideView(read(a[0], env), nats[0], nats[1]);
-      case Prim::pad: return padView(read(a[1], env), nats[0], nats[1], read(a[0], env));
+      case Prim::slideStrict:
+        return slideView(read(a[0], env), nats[0], nats[1]);
+      case Prim::pad:
+        return padView(read(a[1], env), nats[0], nats[1], read(a[0], env));
       case Prim::padClamp:
       case Prim::padMirror:
-      case Prim::padWrap: return padIndexView(read(a[0], env), prim, nats[0], nats[1]);
-      case Prim::transpose: return transposeView(read(a[0], env));
-      case Prim::reorder: return reorderView(read(a[0], env), s.head.indexFn(), nats);
-      case Prim::concat: return concatView(read(a[0], env), read(a[1], env));
-      case Prim::take: return takeView(read(a[0], env), nats[0]);
-      case Prim::drop: return dropView(read(a[0], env), nats[0]);
-      case Prim::asVector: return asVectorView(read(a[0], env), nats[0]);
-      case Prim::asScalar: return asScalarView(read(a[0], env));
-      case Prim::at: return elementAt(read(a[0], env), read(a[1], env));
-      case Prim::op: return valueView(e.type(), operation(s.head.op(), a, env));
+      case Prim::padWrap:
+        return padIndexView(read(a[0], env), prim, nats[0], nats[1]);
+      case Prim::transpose:
+        return transposeView(read(a[0], env));
+      case Prim::reorder:
+        return reorderView(read(a[0], env), s.head.indexFn(), nats);
+      case Prim::concat:
+        return concatView(read(a[0], env), read(a[1], env));
+      case Prim::take:
+        return takeView(read(a[0], env), nats[0]);
+      case Prim::drop:
+        return dropView(read(a[0], env), nats[0]);
+      case Prim::asVector:
+        return asVectorView(read(a[0], env), nats[0]);
+      case Prim::asScalar:
+        return asScalarView(read(a[0], env));
+      case Prim::at:
+        return elementAt(read(a[0], env), read(a[1], env));
+      case Prim::op:
+        return valueView(e.type(), operation(s.head.op(), a, env));
       case Prim::convert: {
         const Scalar to = s.head.target() == Scalar::f16 ? Scalar::f32 : s.head.target();
         return valueView(e.type(), kernel::convertTo(value(read(a[0], env)), to));
@@ -605,26 +630,33 @@ class Lowering {
         const int width = valueTypeOf(e.type()).width;
         return valueView(e.type(), kernel::splat(value(read(a[0], env)), width));
       }
-      case Prim::dot: return valueView(e.type(), dot(value(read(a[0], env)), value(read(a[1], env))));
+      case Prim::dot:
+        return valueView(e.type(), dot(value(read(a[0], env)), value(read(a[1], env))));
       case Prim::reduce:
       case Prim::reduceSeq:
-      case Prim::reduceSeqUnroll: return reduce(s, env);
-      case Prim::toPrivate: return materialise(a[0], env, Space::priv, nameFor(a[0], "p"));
-      case Prim::toLocal: return materialise(a[0], env, Space::local, nameFor(a[0], "tile"));
-      case Prim::toGlobal: return materialise(a[0], env, Space::global, nameFor(a[0], "tmp"));
-      case Prim::mapLcl: return materialise(e, env, Space::local, "tile");
+      case Prim::reduceSeqUnroll:
+        return reduce(s, env);
+      case Prim::toPrivate:
+        return materialise(a[0], env, Space::priv, nameFor(a[0], "p"));
+      case Prim::toLocal:
+        return materialise(a[0], env, Space::local, nameFor(a[0], "tile"));
+      case Prim::toGlobal:
+        return materialise(a[0], env, Space::global, nameFor(a[0], "tmp"));
+      case Prim::mapLcl:
+        return materialise(e, env, Space::local, "tile");
       case Prim::mapSeq:
       case Prim::mapSeqUnroll:
       case Prim::scan:
       case Prim::scanSeq:
       case Prim::scanExclusive:
       case Prim::scanExclusiveSeq:
-      case Prim::iterate: return materialise(e, env, Space::priv, "p");
+      case Prim::iterate:
+        return materialise(e, env, Space::priv, "p");
       case Prim::mapGlb:
-      case Prim::mapWrg: break;
+      case Prim::mapWrg:
+        break;
     }
-    throw UserError(ExitStatus::program,
-                    fmt::format("the result of {} is read inside its own kernel", info(prim).name),
+    throw UserError(ExitStatus::program, fmt::format("the result of {} is read inside its own kernel", info(prim).name),
                     "an intermediate result of all work-groups needs toGlobal outside of every map");
   }
 
@@ -667,9 +699,7 @@ class Lowering {
     return kernel::operation(op, std::move(args));
   }
 
-  static ExprPtr widen(const ExprPtr& e, int width) {
-    return e->type.width == width ? e : kernel::splat(e, width);
-  }
+  static ExprPtr widen(const ExprPtr& e, int width) { return e->type.width == width ? e : kernel::splat(e, width); }
 
   // Arithmetic on indices stays symbolic, so that what it indexes is understood.
   static std::optional<ExprPtr> onIndices(Op op, const std::vector<ExprPtr>& args) {
@@ -686,25 +716,38 @@ class Lowering {
     const auto isNonNegative = [](Nat x) { return lessEqual(Nat(0), x) == Truth::proved; };
     const auto isPositive = [](Nat x) { return less(Nat(0), x) == Truth::proved; };
     switch (op) {
-      case Op::add: return kernel::index(n[0] + n[1]);
-      case Op::sub: return kernel::index(n[0] - n[1]);
-      case Op::mul: return kernel::index(n[0] * n[1]);
-      case Op::neg: return kernel::index(-n[0]);
-      case Op::min: return kernel::index(min(n[0], n[1]));
-      case Op::max: return kernel::index(max(n[0], n[1]));
+      case Op::add:
+        return kernel::index(n[0] + n[1]);
+      case Op::sub:
+        return kernel::index(n[0] - n[1]);
+      case Op::mul:
+        return kernel::index(n[0] * n[1]);
+      case Op::neg:
+        return kernel::index(-n[0]);
+      case Op::min:
+        return kernel::index(min(n[0], n[1]));
+      case Op::max:
+        return kernel::index(max(n[0], n[1]));
       case Op::div:
         if (isNonNegative(n[0]) && isPositive(n[1])) return kernel::index(floorDiv(n[0], n[1]));
         return std::nullopt;
       case Op::mod:
         if (isNonNegative(n[0]) && isPositive(n[1])) return kernel::index(mod(n[0], n[1]));
         return std::nullopt;
-      case Op::lt: return kernel::test({{n[0], Relation::less, n[1]}});
-      case Op::le: return kernel::test({{n[0], Relation::lessEqual, n[1]}});
-      case Op::gt: return kernel::test({{n[1], Relation::less, n[0]}});
-      case Op::ge: return kernel::test({{n[1], Relation::lessEqual, n[0]}});
-      case Op::eq: return kernel::test({{n[0], Relation::equal, n[1]}});
-      case Op::ne: return kernel::test({{n[0], Relation::notEqual, n[1]}});
-      default: return std::nullopt;
+      case Op::lt:
+        return kernel::test({{n[0], Relation::less, n[1]}});
+      case Op::le:
+        return kernel::test({{n[0], Relation::lessEqual, n[1]}});
+      case Op::gt:
+        return kernel::test({{n[1], Relation::less, n[0]}});
+      case Op::ge:
+        return kernel::test({{n[1], Relation::lessEqual, n[0]}});
+      case Op::eq:
+        return kernel::test({{n[0], Relation::equal, n[1]}});
+      case Op::ne:
+        return kernel::test({{n[0], Relation::notEqual, n[1]}});
+      default:
+        return std::nullopt;
     }
   }
 
@@ -740,12 +783,14 @@ class Lowering {
       acc = allocate(init.type(), Space::priv, "acc", &buffers);
       write(init, env, {acc, Space::priv});
     }
-    loop("i", in.type().length(), LoopKind::sequential, 0, unrollOf(s), [&](Nat i) { step(f, env, acc, buffers, xs->at(i)); });
+    loop("i", in.type().length(), LoopKind::sequential, 0, unrollOf(s),
+         [&](Nat i) { step(f, env, acc, buffers, xs->at(i)); });
     return acc;
   }
 
   // acc = f((acc, x))
-  void step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::vector<kernel::BufferId>& buffers, const ViewPtr& x) {
+  void step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::vector<kernel::BufferId>& buffers,
+            const ViewPtr& x) {
     const Type type = acc->type();
     const EnvPtr inner = bindParameter(f, env, tupleView({acc, x}));
     if (type.isRegister()) {
@@ -788,17 +833,20 @@ class Lowering {
     switch (prim) {
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter())) {
-          const ViewPtr inner = lazyView(a[1].type(), [f = a[0], to = out.view](Nat i) {
-            return undo(f.body(), f.parameter(), to->at(i));
-          });
+          const ViewPtr inner = lazyView(
+              a[1].type(), [f = a[0], to = out.view](Nat i) { return undo(f.body(), f.parameter(), to->at(i)); });
           return write(a[1], env, out.with(inner));
         }
         [[fallthrough]];
       case Prim::mapSeq:
-      case Prim::mapSeqUnroll: return mapLoop(s, "i", LoopKind::sequential, 0, env, out);
-      case Prim::mapGlb: return mapLoop(s, "glb", LoopKind::global, dimensionOf(s), env, out);
-      case Prim::mapWrg: return mapLoop(s, "wrg", LoopKind::group, dimensionOf(s), env, out);
-      case Prim::mapLcl: return mapLoop(s, "lcl", LoopKind::local, dimensionOf(s), env, out);
+      case Prim::mapSeqUnroll:
+        return mapLoop(s, "i", LoopKind::sequential, 0, env, out);
+      case Prim::mapGlb:
+        return mapLoop(s, "glb", LoopKind::global, dimensionOf(s), env, out);
+      case Prim::mapWrg:
+        return mapLoop(s, "wrg", LoopKind::group, dimensionOf(s), env, out);
+      case Prim::mapLcl:
+        return mapLoop(s, "lcl", LoopKind::local, dimensionOf(s), env, out);
       case Prim::generate:
         return loop("i", e.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
           const EnvPtr inner = bindParameter(a[0], env, valueView(a[0].parameter().type(), kernel::index(i)));
@@ -806,12 +854,12 @@ class Lowering {
         });
       case Prim::let: {
         ViewPtr in = read(a[1], env);
-        if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
+        if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple))
+          in = inRegister(in, a[0].parameter().name());
         return write(a[0].body(), bindParameter(a[0], env, in), out);
       }
       case Prim::tuple:
-        for (std::size_t c = 0; c < a.size(); c++)
-          write(a[c], env, out.with(out.view->component(static_cast<int>(c))));
+        for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(out.view->component(static_cast<int>(c))));
         return;
       case Prim::zip: {
         const ViewPtr parts = unzipView(out.view);
@@ -830,21 +878,28 @@ class Lowering {
       case Prim::transpose:
       case Prim::reorder:
       case Prim::asVector:
-      case Prim::asScalar: return write(a[0], env, out.with(undoLayout(s, out.view)));
+      case Prim::asScalar:
+        return write(a[0], env, out.with(undoLayout(s, out.view)));
       case Prim::concat: {
         const Nat n = a[0].type().length();
         write(a[0], env, out.with(takeView(out.view, n)));
         return write(a[1], env, out.with(dropView(out.view, n)));
       }
-      case Prim::toGlobal: return writeIn(Space::global, e, env, out);
-      case Prim::toLocal: return writeIn(Space::local, e, env, out);
-      case Prim::toPrivate: return writeIn(Space::priv, e, env, out);
+      case Prim::toGlobal:
+        return writeIn(Space::global, e, env, out);
+      case Prim::toLocal:
+        return writeIn(Space::local, e, env, out);
+      case Prim::toPrivate:
+        return writeIn(Space::priv, e, env, out);
       case Prim::scan:
       case Prim::scanSeq:
       case Prim::scanExclusive:
-      case Prim::scanExclusiveSeq: return scan(s, env, out);
-      case Prim::iterate: return iterate(s, env, out);
-      default: break;
+      case Prim::scanExclusiveSeq:
+        return scan(s, env, out);
+      case Prim::iterate:
+        return iterate(s, env, out);
+      default:
+        break;
     }
     copy(read(e, env), out);
   }
@@ -854,8 +909,8 @@ class Lowering {
   void mapLoop(const Spine& s, const char* name, LoopKind kind, int dim, const EnvPtr& env, const Destination& out) {
     const Expr f = s.arguments[0];
     const ViewPtr in = read(s.arguments[1], env);
-    loop(kind == LoopKind::sequential ? name : fmt::format("{}{}", name, dim), s.arguments[1].type().length(), kind, dim,
-         unrollOf(s), [&](Nat i) {
+    loop(kind == LoopKind::sequential ? name : fmt::format("{}{}", name, dim), s.arguments[1].type().length(), kind,
+         dim, unrollOf(s), [&](Nat i) {
            const EnvPtr inner = bindParameter(f, env, in->at(i));
            write(f.body(), inner, out.with(out.view->at(i)));
          });
@@ -865,14 +920,22 @@ class Lowering {
   static ViewPtr undoLayout(const Spine& s, const ViewPtr& out) {
     const Type in = s.arguments[0].type();
     switch (s.head.prim()) {
-      case Prim::join: return splitView(out, in.element().length());
-      case Prim::split: return joinView(out);
-      case Prim::transpose: return transposeView(out);
-      case Prim::reorder: return reorderView(out, s.head.indexFn(), s.head.nats(), true);
-      case Prim::asVector: return asScalarView(out);
-      case Prim::asScalar: return asVectorView(out, in.element().length());
-      case Prim::id: return out;
-      default: throw InternalError("not an invertible layout");
+      case Prim::join:
+        return splitView(out, in.element().length());
+      case Prim::split:
+        return joinView(out);
+      case Prim::transpose:
+        return transposeView(out);
+      case Prim::reorder:
+        return reorderView(out, s.head.indexFn(), s.head.nats(), true);
+      case Prim::asVector:
+        return asScalarView(out);
+      case Prim::asScalar:
+        return asVectorView(out, in.element().length());
+      case Prim::id:
+        return out;
+      default:
+        throw InternalError("not an invertible layout");
     }
   }
 
@@ -882,8 +945,9 @@ class Lowering {
     const Spine s = spineOf(body);
     if (s.head.prim() == Prim::map) {
       const Expr f = s.arguments[0];
-      return undo(s.arguments[1], parameter,
-                  lazyView(s.arguments[1].type(), [f, out](Nat i) { return undo(f.body(), f.parameter(), out->at(i)); }));
+      return undo(s.arguments[1], parameter, lazyView(s.arguments[1].type(), [f, out](Nat i) {
+                    return undo(f.body(), f.parameter(), out->at(i));
+                  }));
     }
     return undo(s.arguments[0], parameter, undoLayout(s, out));
   }
@@ -948,14 +1012,28 @@ class Lowering {
       std::visit(
           [&](const auto& n) {
             using N = std::decay_t<decltype(n)>;
-            if constexpr (std::is_same_v<N, kernel::Index>) note(n.value);
-            else if constexpr (std::is_same_v<N, kernel::Load>) note(n.index);
-            else if constexpr (std::is_same_v<N, kernel::Operation>) for (const auto& a : n.args) expression(a);
-            else if constexpr (std::is_same_v<N, kernel::Convert> || std::is_same_v<N, kernel::Splat>) expression(n.value);
-            else if constexpr (std::is_same_v<N, kernel::Lane>) expression(n.vector);
-            else if constexpr (std::is_same_v<N, kernel::MakeVector>) for (const auto& a : n.lanes) expression(a);
-            else if constexpr (std::is_same_v<N, kernel::Test>) for (const auto& c : n.all) { note(c.lhs); note(c.rhs); }
-            else if constexpr (std::is_same_v<N, kernel::Choose>) { expression(n.condition); expression(n.then); expression(n.otherwise); }
+            if constexpr (std::is_same_v<N, kernel::Index>)
+              note(n.value);
+            else if constexpr (std::is_same_v<N, kernel::Load>)
+              note(n.index);
+            else if constexpr (std::is_same_v<N, kernel::Operation>)
+              for (const auto& a : n.args) expression(a);
+            else if constexpr (std::is_same_v<N, kernel::Convert> || std::is_same_v<N, kernel::Splat>)
+              expression(n.value);
+            else if constexpr (std::is_same_v<N, kernel::Lane>)
+              expression(n.vector);
+            else if constexpr (std::is_same_v<N, kernel::MakeVector>)
+              for (const auto& a : n.lanes) expression(a);
+            else if constexpr (std::is_same_v<N, kernel::Test>)
+              for (const auto& c : n.all) {
+                note(c.lhs);
+                note(c.rhs);
+              }
+            else if constexpr (std::is_same_v<N, kernel::Choose>) {
+              expression(n.condition);
+              expression(n.then);
+              expression(n.otherwise);
+            }
           },
           e->node);
     };
@@ -964,11 +1042,22 @@ class Lowering {
         std::visit(
             [&](const auto& n) {
               using N = std::decay_t<decltype(n)>;
-              if constexpr (std::is_same_v<N, kernel::Declare>) { if (n.value) expression(*n.value); }
-              else if constexpr (std::is_same_v<N, kernel::Assign> || std::is_same_v<N, kernel::AssignLane> || std::is_same_v<N, kernel::DeclareIndex>) expression(n.value);
-              else if constexpr (std::is_same_v<N, kernel::Store>) { note(n.index); expression(n.value); }
-              else if constexpr (std::is_same_v<N, kernel::For>) { note(n.count); statements(n.body); }
-              else if constexpr (std::is_same_v<N, kernel::If>) { expression(n.condition); statements(n.then); statements(n.otherwise); }
+              if constexpr (std::is_same_v<N, kernel::Declare>) {
+                if (n.value) expression(*n.value);
+              } else if constexpr (std::is_same_v<N, kernel::Assign> || std::is_same_v<N, kernel::AssignLane> ||
+                                   std::is_same_v<N, kernel::DeclareIndex>)
+                expression(n.value);
+              else if constexpr (std::is_same_v<N, kernel::Store>) {
+                note(n.index);
+                expression(n.value);
+              } else if constexpr (std::is_same_v<N, kernel::For>) {
+                note(n.count);
+                statements(n.body);
+              } else if constexpr (std::is_same_v<N, kernel::If>) {
+                expression(n.condition);
+                statements(n.then);
+                statements(n.otherwise);
+              }
             },
             s.node);
     };

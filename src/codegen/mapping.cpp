@@ -49,12 +49,15 @@ class DefaultMapping {
     auto& a = s.arguments;
     switch (s.head.prim()) {
       case Prim::let: {
-        const Expr value = onlyMovesData(a[1]) ? operand(a[1])
-                           : a[1].type().isArray() ? toGlobal(result(a[1])) : sequential(a[1]);
+        const Expr value = onlyMovesData(a[1])     ? operand(a[1])
+                           : a[1].type().isArray() ? toGlobal(result(a[1]))
+                                                   : sequential(a[1]);
         if (value == a[1] || onlyMovesData(value)) return result(substitute(a[0].body(), a[0].parameter(), value));
         parameters_.insert(a[0].parameter());
         return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), value});
       }
+      case Prim::toGlobal:
+        return result(a[0]);
       case Prim::id:
       case Prim::join:
       case Prim::split:
@@ -72,7 +75,7 @@ class DefaultMapping {
         if (!a[1].type().isArray()) return alone(e);
         parameters_.insert(a[0].parameter());
         const Expr f = Expr::lambda(a[0].parameter(), result(a[0].body()));
-        return applyAll(s.head, {f, result(a[1])});
+        return applyAll(s.head, {f, onlyMovesData(a[1]) ? operand(a[1]) : result(a[1])});
       }
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter())) {
@@ -83,13 +86,14 @@ class DefaultMapping {
         return mapNest(e, depthOf(e));
       case Prim::generate: {
         const Expr i = Expr::variable("i", a[0].parameter().type());
-        const Expr indices = applyAll(
-            Expr::primitive(Prim::generate, s.head.nats(),
-                            Type::function(Type::function(i.type(), i.type()), Type::array(s.head.nats()[0], i.type()))),
-            {Expr::lambda(i, i)});
+        const Expr indices = applyAll(Expr::primitive(Prim::generate, s.head.nats(),
+                                                      Type::function(Type::function(i.type(), i.type()),
+                                                                     Type::array(s.head.nats()[0], i.type()))),
+                                      {Expr::lambda(i, i)});
         return mapOver(Prim::mapGlb, {Nat(0)}, Expr::lambda(a[0].parameter(), sequential(a[0].body())), indices);
       }
-      default: break;
+      default:
+        break;
     }
     if (onlyMovesData(e)) return identityMap(e);
     return alone(e);
@@ -159,15 +163,15 @@ class DefaultMapping {
   Expr alone(Expr e) {
     if (!e.is(Expr::Form::apply)) return e;
     Spine s = spineOf(e);
-    for (Expr& x : s.arguments) x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x);
+    for (Expr& x : s.arguments)
+      x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x);
     return renamed(s);
   }
 
   // Work that is worth doing once instead of at every use.
   static bool isExpensive(Expr e) {
-    return anyPrimitive(e, [](Expr p) {
-      return detail::isReduce(p.prim()) || detail::isScan(p.prim()) || p.prim() == Prim::iterate;
-    });
+    return anyPrimitive(
+        e, [](Expr p) { return detail::isReduce(p.prim()) || detail::isScan(p.prim()) || p.prim() == Prim::iterate; });
   }
   static bool computesArray(Expr e) {
     if (!e.is(Expr::Form::apply) || !e.type().isArray()) return false;
@@ -181,10 +185,13 @@ class DefaultMapping {
     return true;
   }
 
+  // toGlobal as the program has it.
+  bool isKernelBoundary(Expr e) const { return spineOf(e).isPrim(Prim::toGlobal) && isClosed(e); }
+
   // A term that is read outside of every lambda: expensive intermediates get a kernel of their own.
   Expr operand(Expr e) {
     if (!e.is(Expr::Form::apply)) return e;
-    if (computesArray(e) && isExpensive(e) && isClosed(e)) return toGlobal(result(e));
+    if (isKernelBoundary(e) || (computesArray(e) && isExpensive(e) && isClosed(e))) return toGlobal(result(e));
     return alone(e);
   }
 
@@ -192,6 +199,7 @@ class DefaultMapping {
   Expr inside(Expr e) {
     if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), inside(e.body()));
     if (!e.is(Expr::Form::apply)) return e;
+    if (isKernelBoundary(e)) return toGlobal(result(e));
     if (computesArray(e) && isClosed(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty()))
       return toGlobal(result(e));
     Spine s = spineOf(e);
@@ -303,28 +311,32 @@ class MappingRules {
         if (context.anyGroup() || context.anyLocal())
           report(p, "mapGlb inside a work-group", "use mapLcl inside mapWrg, or mapGlb for all dimensions");
         else if (context.global[dim()])
-          report(p, fmt::format("mapGlb({0}) inside mapGlb({0})", dim()), "each dimension can be mapped once on the way in");
+          report(p, fmt::format("mapGlb({0}) inside mapGlb({0})", dim()),
+                 "each dimension can be mapped once on the way in");
         inner.global[dim()] = true;
         break;
       case Prim::mapWrg:
         if (context.anyLocal() || context.anyGlobal())
           report(p, "mapWrg inside a work-item's work", "work-groups are mapped outside of mapLcl and mapGlb");
         else if (context.group[dim()])
-          report(p, fmt::format("mapWrg({0}) inside mapWrg({0})", dim()), "each dimension can be mapped once on the way in");
+          report(p, fmt::format("mapWrg({0}) inside mapWrg({0})", dim()),
+                 "each dimension can be mapped once on the way in");
         inner.group[dim()] = true;
         break;
       case Prim::mapLcl:
         if (!context.anyGroup())
-          report(p, "mapLcl outside of mapWrg", "work-items belong to a work-group: wrap the outer map in mapWrg, or use mapGlb");
+          report(p, "mapLcl outside of mapWrg",
+                 "work-items belong to a work-group: wrap the outer map in mapWrg, or use mapGlb");
         else if (context.local[dim()])
-          report(p, fmt::format("mapLcl({0}) inside mapLcl({0})", dim()), "each dimension can be mapped once on the way in");
+          report(p, fmt::format("mapLcl({0}) inside mapLcl({0})", dim()),
+                 "each dimension can be mapped once on the way in");
         inner.local[dim()] = true;
         break;
       case Prim::toLocal:
-        if (!context.anyGroup())
-          report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");
+        if (!context.anyGroup()) report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -335,7 +347,10 @@ class MappingRules {
 }  // namespace
 
 bool isMapped(const Program& program) {
-  return anyPrimitive(program.body, [](Expr p) { return info(p.prim()).dialect == Dialect::opencl; });
+  return anyPrimitive(program.body, [](Expr p) {
+    const bool place = p.prim() == Prim::toGlobal || p.prim() == Prim::toLocal || p.prim() == Prim::toPrivate;
+    return info(p.prim()).dialect == Dialect::opencl && !place;
+  });
 }
 
 Program mapByDefault(const Program& program) {

@@ -45,8 +45,10 @@ class Outliner {
     Spine s = spineOf(e);
     auto& a = s.arguments;
     switch (s.head.prim()) {
-      case Prim::toGlobal: return result(a[0]);
-      case Prim::let: return result(substitute(a[0].body(), a[0].parameter(), bound(a[1])));
+      case Prim::toGlobal:
+        return result(a[0]);
+      case Prim::let:
+        return result(substitute(a[0].body(), a[0].parameter(), bound(a[1])));
       case Prim::iterate:
         if (runsInParallel(a[0])) return result(unrolled(s));
         break;
@@ -69,7 +71,8 @@ class Outliner {
           return applyAll(s.head, a);
         }
         break;
-      default: break;
+      default:
+        break;
     }
     for (Expr& x : a) x = operand(x);
     return applyAll(s.head, a);

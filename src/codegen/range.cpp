@@ -11,7 +11,7 @@ using kernel::Block;
 using kernel::For;
 using kernel::LoopKind;
 
-constexpr std::int64_t preferredGlobalGroup = 64;   // work-items of a group that mapGlb's dimension 0 is cut into
+constexpr std::int64_t preferredGlobalGroup = 64;    // work-items of a group that mapGlb's dimension 0 is cut into
 constexpr std::int64_t preferredSymbolicGroup = 64;  // where the amount of work is not known
 
 using Counts = std::array<std::vector<Nat>, 3>;
@@ -88,7 +88,8 @@ class StoreGuard {
         std::vector<std::pair<LoopKind, int>> dimensions;
         for (int d = 2; d >= 0; d--) {
           const auto u = static_cast<std::size_t>(d);
-          if (space == kernel::Space::global && manyGroups_[u] && !groups_[u]) dimensions.emplace_back(LoopKind::group, d);
+          if (space == kernel::Space::global && manyGroups_[u] && !groups_[u])
+            dimensions.emplace_back(LoopKind::group, d);
           if (space != kernel::Space::priv && manyItems_[u] && !items_[u]) dimensions.emplace_back(LoopKind::local, d);
         }
         if (!dimensions.empty()) {

@@ -5,9 +5,16 @@ namespace lift::detail {
 
 bool isInvertibleLayout(Prim prim) {
   switch (prim) {
-    case Prim::join: case Prim::split: case Prim::transpose: case Prim::reorder:
-    case Prim::asVector: case Prim::asScalar: case Prim::id: return true;
-    default: return false;
+    case Prim::join:
+    case Prim::split:
+    case Prim::transpose:
+    case Prim::reorder:
+    case Prim::asVector:
+    case Prim::asScalar:
+    case Prim::id:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -15,8 +22,7 @@ bool isInvertibleIn(Expr body, Expr parameter) {
   if (body == parameter) return true;
   const Spine s = spineOf(body);
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
-  if (isInvertibleLayout(s.head.prim()) && s.arguments.size() == 1)
-    return isInvertibleIn(s.arguments[0], parameter);
+  if (isInvertibleLayout(s.head.prim()) && s.arguments.size() == 1) return isInvertibleIn(s.arguments[0], parameter);
   if (s.head.prim() == Prim::map && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
       !s.arguments[0].hasFree(parameter))
     return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()) &&
@@ -35,10 +41,14 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
   const std::function<bool(Expr)> visit = [&](Expr x) -> bool {
     if (!seen.insert(x).second) return false;
     switch (x.form()) {
-      case Expr::Form::primitive: return test(x);
-      case Expr::Form::lambda: return visit(x.body());
-      case Expr::Form::apply: return visit(x.function()) || visit(x.argument());
-      default: return false;
+      case Expr::Form::primitive:
+        return test(x);
+      case Expr::Form::lambda:
+        return visit(x.body());
+      case Expr::Form::apply:
+        return visit(x.function()) || visit(x.argument());
+      default:
+        return false;
     }
   };
   return visit(e);
@@ -47,12 +57,32 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
 bool onlyMovesData(Expr e) {
   return !anyPrimitive(e, [](Expr p) {
     switch (p.prim()) {
-      case Prim::map: case Prim::zip: case Prim::unzip: case Prim::tuple: case Prim::get: case Prim::split:
-      case Prim::join: case Prim::slide: case Prim::slideStrict: case Prim::pad: case Prim::padClamp:
-      case Prim::padMirror: case Prim::padWrap: case Prim::transpose: case Prim::reorder: case Prim::concat:
-      case Prim::take: case Prim::drop: case Prim::asVector: case Prim::asScalar: case Prim::id: case Prim::let:
-      case Prim::generate: return false;  // generate: unless its function computes
-      default: return true;
+      case Prim::map:
+      case Prim::zip:
+      case Prim::unzip:
+      case Prim::tuple:
+      case Prim::get:
+      case Prim::split:
+      case Prim::join:
+      case Prim::slide:
+      case Prim::slideStrict:
+      case Prim::pad:
+      case Prim::padClamp:
+      case Prim::padMirror:
+      case Prim::padWrap:
+      case Prim::transpose:
+      case Prim::reorder:
+      case Prim::concat:
+      case Prim::take:
+      case Prim::drop:
+      case Prim::asVector:
+      case Prim::asScalar:
+      case Prim::id:
+      case Prim::let:
+      case Prim::generate:
+        return false;  // generate: unless its function computes
+      default:
+        return true;
     }
   });
 }

@@ -48,9 +48,7 @@ const ExprNode* intern(ExprNode node) {
   return interner.intern(std::move(node));
 }
 
-ExprNode node(Expr::Form form, Type type) {
-  return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, 0};
-}
+ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, 0}; }
 
 bool byId(Expr a, Expr b) { return a.id() < b.id(); }
 
@@ -71,7 +69,8 @@ bool compatible(Type a, Type b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Type::Kind::scalar:
-    case Type::Kind::variable: return false;
+    case Type::Kind::variable:
+      return false;
     case Type::Kind::vector:
     case Type::Kind::array:
       return equal(a.length(), b.length()) != Truth::refuted && compatible(a.element(), b.element());
@@ -81,7 +80,8 @@ bool compatible(Type a, Type b) {
         if (!compatible(a.components()[i], b.components()[i])) return false;
       return true;
     }
-    case Type::Kind::function: return compatible(a.parameter(), b.parameter()) && compatible(a.result(), b.result());
+    case Type::Kind::function:
+      return compatible(a.parameter(), b.parameter()) && compatible(a.result(), b.result());
   }
   return false;
 }
@@ -206,7 +206,8 @@ class Substitution {
  private:
   Expr rebuild(Expr e) {
     switch (e.form()) {
-      case Expr::Form::variable: return replacements_.at(e);
+      case Expr::Form::variable:
+        return replacements_.at(e);
       case Expr::Form::apply: {
         const Expr f = (*this)(e.function());
         return Expr::apply(f, (*this)(e.argument()));
@@ -221,7 +222,8 @@ class Substitution {
         }
         return Expr::lambda(parameter, (*this)(body));
       }
-      default: return e;
+      default:
+        return e;
     }
   }
 
@@ -264,8 +266,10 @@ class TypeMapping {
         const Expr f = (*this)(e.function());
         return Expr::apply(f, (*this)(e.argument()));
       }
-      case Expr::Form::literal: return e;
-      case Expr::Form::natLiteral: return Expr::nat(onNat_(e.natValue()));
+      case Expr::Form::literal:
+        return e;
+      case Expr::Form::natLiteral:
+        return Expr::nat(onNat_(e.natValue()));
       case Expr::Form::primitive: {
         std::vector<Nat> nats;
         for (const Nat n : e.nats()) nats.push_back(onNat_(n));
@@ -324,7 +328,8 @@ Expr substitute(Expr e, Expr variable, Expr replacement) {
 Expr substitute(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Substitution(replacements)(e); }
 
 Expr substitute(Expr e, const std::map<NatVar, Nat>& sizes) {
-  return mapTypes(e, [&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; });
+  return mapTypes(
+      e, [&](Nat n) { return n.substitute(sizes); }, [](Type t) { return t; });
 }
 
 Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable,
@@ -336,9 +341,12 @@ Expr etaLong(Expr e) { return EtaLong()(e); }
 
 std::string SizeCondition::str() const {
   switch (kind) {
-    case Kind::divides: return fmt::format("{} | {}", left.str(), right.str());
-    case Kind::lessEqual: return fmt::format("{} <= {}", left.str(), right.str());
-    case Kind::equal: return fmt::format("{} = {}", left.str(), right.str());
+    case Kind::divides:
+      return fmt::format("{} | {}", left.str(), right.str());
+    case Kind::lessEqual:
+      return fmt::format("{} <= {}", left.str(), right.str());
+    case Kind::equal:
+      return fmt::format("{} = {}", left.str(), right.str());
   }
   return {};
 }
@@ -352,9 +360,12 @@ std::vector<Divides> Program::facts() const {
 
 Truth holds(const SizeCondition& condition) {
   switch (condition.kind) {
-    case SizeCondition::Kind::divides: return divides(condition.left, condition.right);
-    case SizeCondition::Kind::lessEqual: return lessEqual(condition.left, condition.right);
-    case SizeCondition::Kind::equal: return equal(condition.left, condition.right);
+    case SizeCondition::Kind::divides:
+      return divides(condition.left, condition.right);
+    case SizeCondition::Kind::lessEqual:
+      return lessEqual(condition.left, condition.right);
+    case SizeCondition::Kind::equal:
+      return equal(condition.left, condition.right);
   }
   return Truth::unknown;
 }

@@ -65,17 +65,40 @@ bool onlyRearranges(Expr e) {
   switch (e.form()) {
     case Expr::Form::variable:
     case Expr::Form::literal:
-    case Expr::Form::natLiteral: return true;
-    case Expr::Form::lambda: return onlyRearranges(e.body());
-    case Expr::Form::apply: return onlyRearranges(e.function()) && onlyRearranges(e.argument());
-    case Expr::Form::primitive: break;
+    case Expr::Form::natLiteral:
+      return true;
+    case Expr::Form::lambda:
+      return onlyRearranges(e.body());
+    case Expr::Form::apply:
+      return onlyRearranges(e.function()) && onlyRearranges(e.argument());
+    case Expr::Form::primitive:
+      break;
   }
   switch (e.prim()) {
-    case Prim::map: case Prim::zip: case Prim::unzip: case Prim::tuple: case Prim::get: case Prim::split:
-    case Prim::join: case Prim::slide: case Prim::slideStrict: case Prim::pad: case Prim::padClamp:
-    case Prim::padMirror: case Prim::padWrap: case Prim::transpose: case Prim::reorder: case Prim::concat:
-    case Prim::take: case Prim::drop: case Prim::asVector: case Prim::asScalar: case Prim::generate: return true;
-    default: return false;
+    case Prim::map:
+    case Prim::zip:
+    case Prim::unzip:
+    case Prim::tuple:
+    case Prim::get:
+    case Prim::split:
+    case Prim::join:
+    case Prim::slide:
+    case Prim::slideStrict:
+    case Prim::pad:
+    case Prim::padClamp:
+    case Prim::padMirror:
+    case Prim::padWrap:
+    case Prim::transpose:
+    case Prim::reorder:
+    case Prim::concat:
+    case Prim::take:
+    case Prim::drop:
+    case Prim::asVector:
+    case Prim::asScalar:
+    case Prim::generate:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -83,20 +106,22 @@ bool onlyRearranges(Expr e) {
 int occurrences(Expr e, Expr variable, bool underLambda = false) {
   if (!e.hasFree(variable)) return 0;
   switch (e.form()) {
-    case Expr::Form::variable: return underLambda ? 2 : 1;
-    case Expr::Form::lambda: return occurrences(e.body(), variable, true);
+    case Expr::Form::variable:
+      return underLambda ? 2 : 1;
+    case Expr::Form::lambda:
+      return occurrences(e.body(), variable, true);
     case Expr::Form::apply: {
       const int n = occurrences(e.function(), variable, underLambda);
       return n >= 2 ? 2 : std::min(2, n + occurrences(e.argument(), variable, underLambda));
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
 Expr makeLet(Expr variable, Expr value, Expr body) {
   const Type f = Type::function(variable.type(), body.type());
-  const Expr let =
-      Expr::primitive(Prim::let, {}, Type::function(f, Type::function(variable.type(), body.type())));
+  const Expr let = Expr::primitive(Prim::let, {}, Type::function(f, Type::function(variable.type(), body.type())));
   return applyAll(let, {Expr::lambda(variable, body), value});
 }
 
@@ -201,7 +226,8 @@ void Inference::report(Span span, std::string message, std::string hint, std::ve
   if (!expansions_.empty()) {
     const Span call = expansions_.front().call;
     if (call && span.file != call.file) {
-      d.notes.push_back({Severity::note, span, fmt::format("in the definition of '{}'", expansions_.back().name), {}, {}});
+      d.notes.push_back(
+          {Severity::note, span, fmt::format("in the definition of '{}'", expansions_.back().name), {}, {}});
       d.span = call;
     } else if (call) {
       d.notes.push_back(
@@ -265,8 +291,7 @@ Nat Inference::sizeOf(const SynPtr& syntax, const ScopePtr& scope) {
              "sizes are named in the types of the parameters, or declared as `k: nat`");
       return 1;
     }
-    report(leaf.span, "this is not a size",
-           "sizes are built from integers, names, + - * / %, min and max");
+    report(leaf.span, "this is not a size", "sizes are built from integers, names, + - * / %, min and max");
     return 1;
   });
 }
@@ -359,8 +384,8 @@ ScopePtr Inference::bindPattern(const SynPattern& pattern, Expr value, ScopePtr 
     return scope;
   }
   for (std::size_t i = 0; i < pattern.components.size(); i++) {
-    const Expr get = Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))},
-                                     Type::function(type, type.components()[i]));
+    const Expr get =
+        Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))}, Type::function(type, type.components()[i]));
     scope = bindPattern(pattern.components[i], Expr::apply(get, value), std::move(scope));
   }
   return scope;
@@ -399,8 +424,7 @@ Expr Inference::infer(const SynPtr& syntax, const ScopePtr& scope, std::optional
     for (const SynPtr& c : s->components) parts.push_back({{}, c, scope});
     return tuple(parts, expected, span);
   }
-  if (const auto* s = std::get_if<Syn::Project>(&node))
-    return project(s->tuple, scope, s->component, expected, span);
+  if (const auto* s = std::get_if<Syn::Project>(&node)) return project(s->tuple, scope, s->component, expected, span);
   if (const auto* s = std::get_if<Syn::Subscript>(&node))
     return primitive(Prim::at, {{{}, s->index, scope}, {{}, s->array, scope}}, expected, span);
   if (const auto* s = std::get_if<Syn::Let>(&node))
@@ -452,9 +476,9 @@ Expr Inference::inferCall(SynPtr head, ScopePtr scope, std::vector<Argument> arg
     if (const Thunk* t = std::get_if<Thunk>(b)) return inferCall(t->syntax, t->scope, arguments, expected, span);
     if (!arguments.empty()) {
       if (const Expr* e = std::get_if<Expr>(b); e && solver_.resolve(e->type()).is(Type::Kind::function))
-        return finish(Expr::apply(*e, infer(arguments[0].syntax, arguments[0].scope,
-                                            solver_.resolve(e->type()).parameter())),
-                      expected, span);
+        return finish(
+            Expr::apply(*e, infer(arguments[0].syntax, arguments[0].scope, solver_.resolve(e->type()).parameter())),
+            expected, span);
       report(head->span, fmt::format("'{}' is not a function", name));
       return poison(expected);
     }
@@ -578,7 +602,8 @@ Expr Inference::expand(const Definition& def, std::vector<Argument> arguments, s
   std::vector<const Argument*> slots(arity, nullptr);
   for (const Argument& a : arguments) {
     if (a.name.empty()) continue;
-    const auto p = std::find_if(def.parameters.begin(), def.parameters.end(), [&](const auto& q) { return q.name == a.name; });
+    const auto p =
+        std::find_if(def.parameters.begin(), def.parameters.end(), [&](const auto& q) { return q.name == a.name; });
     if (p == def.parameters.end()) {
       report(a.syntax->span, fmt::format("'{}' has no parameter named '{}'", def.name, a.name));
       return poison(expected);
@@ -656,8 +681,8 @@ Expr Inference::expand(const Definition& def, std::vector<Argument> arguments, s
     if (result) expect(declared, *result, span);
     result = declared;
   }
-  Expr body = rest.empty() ? infer(def.body, scope, result)
-                           : inferCall(def.body, scope, std::move(rest), expected, span);
+  Expr body =
+      rest.empty() ? infer(def.body, scope, result) : inferCall(def.body, scope, std::move(rest), expected, span);
   expansions_.pop_back();
 
   for (auto b = bound.rbegin(); b != bound.rend(); ++b) {
@@ -724,10 +749,10 @@ Expr Inference::zip(const std::vector<Argument>& arguments, std::optional<Type> 
       return poison(expected);
     }
     if (!solver_.unify(length, n, span)) {
-      report(span,
-             fmt::format("zip of arrays of unequal lengths: {} and {}", solver_.zonk(n).str(),
-                         solver_.zonk(length).str()),
-             {}, {{Severity::note, a.syntax->span, fmt::format("this one is {}", show(e.type())), {}, {}}});
+      report(
+          span,
+          fmt::format("zip of arrays of unequal lengths: {} and {}", solver_.zonk(n).str(), solver_.zonk(length).str()),
+          {}, {{Severity::note, a.syntax->span, fmt::format("this one is {}", show(e.type())), {}, {}}});
       return poison(expected);
     }
     values.push_back(e);
@@ -843,7 +868,8 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
   const auto arity = static_cast<std::size_t>(row.arity);
   const std::string shown(row.infix.empty() ? row.name : row.infix);
   if (arguments.size() > arity) {
-    report(span, fmt::format("'{}' takes {} operand{}, found {}", shown, arity, arity == 1 ? "" : "s", arguments.size()));
+    report(span,
+           fmt::format("'{}' takes {} operand{}, found {}", shown, arity, arity == 1 ? "" : "s", arguments.size()));
     return poison(expected);
   }
   if (arguments.empty()) {  // the operation as a function, of a tuple when it has several operands
@@ -877,15 +903,27 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
   std::vector<Type> operands(arity, t);
   Type result = t;
   switch (row.typing) {
-    case OpTyping::numeric: solver_.require(t, TypeClass::numeric, span); break;
-    case OpTyping::floating: solver_.require(t, TypeClass::floating, span); break;
-    case OpTyping::integral: solver_.require(t, TypeClass::integral, span); break;
+    case OpTyping::numeric:
+      solver_.require(t, TypeClass::numeric, span);
+      break;
+    case OpTyping::floating:
+      solver_.require(t, TypeClass::floating, span);
+      break;
+    case OpTyping::integral:
+      solver_.require(t, TypeClass::integral, span);
+      break;
     case OpTyping::comparison:
       solver_.require(t, op == Op::eq || op == Op::ne ? TypeClass::comparable : TypeClass::numeric, span);
       result = boolean;
       break;
-    case OpTyping::logical: std::fill(operands.begin(), operands.end(), boolean); result = boolean; break;
-    case OpTyping::selection: operands[0] = boolean; solver_.require(t, TypeClass::comparable, span); break;
+    case OpTyping::logical:
+      std::fill(operands.begin(), operands.end(), boolean);
+      result = boolean;
+      break;
+    case OpTyping::selection:
+      operands[0] = boolean;
+      solver_.require(t, TypeClass::comparable, span);
+      break;
   }
   if (expected) solver_.unify(result, *expected, span);
   std::vector<Expr> values;
@@ -896,8 +934,8 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
       std::string hint;
       if (found.isScalar() && wanted.isScalar()) hint = fmt::format("convert with {}(…)", wanted.str());
       if (found.isScalar() != wanted.isScalar()) hint = "splat(w, x) makes a vector of a scalar";
-      report(arguments[i].syntax->span, fmt::format("operand of '{}': expected {}, found {}", shown, wanted.str(), found.str()),
-             hint);
+      report(arguments[i].syntax->span,
+             fmt::format("operand of '{}': expected {}, found {}", shown, wanted.str(), found.str()), hint);
       return poison(expected);
     }
     values.push_back(v);
@@ -945,8 +983,9 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     return etaExpand(headSyntax(), nullptr, std::move(arguments), expected.value_or(solver_.freshType()), span);
 
   if (arguments.size() > scheme.parameters.size()) {
-    report(span, fmt::format("{} takes {} argument{}, found {}", row.name, scheme.parameters.size(),
-                             scheme.parameters.size() == 1 ? "" : "s", arguments.size()),
+    report(span,
+           fmt::format("{} takes {} argument{}, found {}", row.name, scheme.parameters.size(),
+                       scheme.parameters.size() == 1 ? "" : "s", arguments.size()),
            fmt::format("its type is {}", row.scheme));
     return poison(expected);
   }
@@ -1018,7 +1057,8 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
       return poison(expected);
     }
     if (static_cast<int>(fnArguments.size()) != info(*found).arity) {
-      report(slots[i]->syntax->span, fmt::format("{} takes {} sizes, found {}", info(*found).name, info(*found).arity, fnArguments.size()));
+      report(slots[i]->syntax->span,
+             fmt::format("{} takes {} sizes, found {}", info(*found).name, info(*found).arity, fnArguments.size()));
       return poison(expected);
     }
     detail = static_cast<std::uint8_t>(*found);
@@ -1057,7 +1097,8 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
   Type type = instance.functionType();
   if (expected && missing > 0) {
     Type partial = instance.result;
-    for (std::size_t i = data.size(); i-- > data.size() - missing;) partial = Type::function(instance.parameters[i], partial);
+    for (std::size_t i = data.size(); i-- > data.size() - missing;)
+      partial = Type::function(instance.parameters[i], partial);
     expect(partial, *expected, span, std::string(row.name));
   } else if (expected && prim != Prim::splat) {
     solver_.unify(instance.result, *expected, span);  // a mismatch is reported below, with the arguments known
@@ -1078,7 +1119,8 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
       if (!solver_.unify(values[i]->type(), instance.parameters[i], a.syntax->span)) {
         const Type found = solver_.zonk(values[i]->type()), wanted = solver_.zonk(instance.parameters[i]);
         report(a.syntax->span,
-               fmt::format("argument '{}' of {}: expected {}, found {}", dataNames[i], row.name, wanted.str(), found.str()),
+               fmt::format("argument '{}' of {}: expected {}, found {}", dataNames[i], row.name, wanted.str(),
+                           found.str()),
                fmt::format("its type is {}", row.scheme));
         return poison(expected);
       }
@@ -1094,7 +1136,8 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     if (fn == IndexFn::stride || fn == IndexFn::unstride)
       conditions_.push_back({SizeCondition::Kind::divides, nats[0], n, span, "reorder", instance.parameters.back()});
     if (fn == IndexFn::transpose)
-      conditions_.push_back({SizeCondition::Kind::equal, nats[0] * nats[1], n, span, "reorder", instance.parameters.back()});
+      conditions_.push_back(
+          {SizeCondition::Kind::equal, nats[0] * nats[1], n, span, "reorder", instance.parameters.back()});
   }
 
   Expr e = Expr::primitive(prim, nats, type, detail);
@@ -1125,18 +1168,30 @@ void Inference::settle(Program& program) {
       continue;
     }
     if (open && !errors_.empty()) continue;
-    report(e.origin, fmt::format("these lengths must be equal, which cannot be shown: {} and {}", e.left.str(), e.right.str()),
+    report(e.origin,
+           fmt::format("these lengths must be equal, which cannot be shown: {} and {}", e.left.str(), e.right.str()),
            "use one name for equal sizes");
   }
   for (const auto& e : solver_.checkClasses()) {
     const char* wanted = "a scalar";
     switch (e.wanted) {
-      case TypeClass::numeric: wanted = "a number"; break;
-      case TypeClass::floating: wanted = "a floating-point number"; break;
-      case TypeClass::integral: wanted = "an integer"; break;
-      case TypeClass::integerLiteral: wanted = "a number"; break;
-      case TypeClass::realLiteral: wanted = "a floating-point number"; break;
-      default: break;
+      case TypeClass::numeric:
+        wanted = "a number";
+        break;
+      case TypeClass::floating:
+        wanted = "a floating-point number";
+        break;
+      case TypeClass::integral:
+        wanted = "an integer";
+        break;
+      case TypeClass::integerLiteral:
+        wanted = "a number";
+        break;
+      case TypeClass::realLiteral:
+        wanted = "a floating-point number";
+        break;
+      default:
+        break;
     }
     std::string hint;
     if (e.wanted == TypeClass::realLiteral) hint = "this literal is a floating-point number; an integer has no point";
@@ -1146,9 +1201,9 @@ void Inference::settle(Program& program) {
     const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
     const SizeCondition condition{
         c.kind, left, right,
-        fmt::format("{} of {}{}", c.primitive, solver_.zonk(c.argument).str(),
-                    c.span ? fmt::format(" at {}:{}", c.span.file->name, positionOf(*c.span.file, c.span.begin).line)
-                           : "")};
+        fmt::format(
+            "{} of {}{}", c.primitive, solver_.zonk(c.argument).str(),
+            c.span ? fmt::format(" at {}:{}", c.span.file->name, positionOf(*c.span.file, c.span.begin).line) : "")};
     const Truth truth = holds(condition);
     if (truth == Truth::proved) continue;
     if (truth == Truth::unknown) {
@@ -1244,7 +1299,8 @@ Program Inference::program(const Definition& entry) {
         if (const auto found = spans_.find(before); found != spans_.end()) program.spans.emplace(after, found->second);
       });
   if (undetermined || closed.type().hasMetas())
-    report(entry.body->span, "the type of a part of this program is not determined", "annotate a parameter: fun (x: f32) => …");
+    report(entry.body->span, "the type of a part of this program is not determined",
+           "annotate a parameter: fun (x: f32) => …");
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
   for (Expr& p : program.parameters) {
     p = closed.parameter();

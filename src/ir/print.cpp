@@ -16,7 +16,8 @@ constexpr int openPrecedence = 0;    // fun and let reach as far as possible
 std::string literalText(const ScalarValue& v) {
   const std::string suffix(info(v.type).name);
   switch (v.type) {
-    case Scalar::boolean: return v.integer ? "true" : "false";
+    case Scalar::boolean:
+      return v.integer ? "true" : "false";
     case Scalar::f16:
     case Scalar::f32:
     case Scalar::f64: {
@@ -25,13 +26,17 @@ std::string literalText(const ScalarValue& v) {
         const std::string text = v.real < 0 ? "-inf" : "inf";
         return v.type == Scalar::f32 ? text : suffix + "(" + text + ")";
       }
-      std::string text = v.type == Scalar::f64 ? fmt::format("{}", v.real) : fmt::format("{}", static_cast<float>(v.real));
+      std::string text =
+          v.type == Scalar::f64 ? fmt::format("{}", v.real) : fmt::format("{}", static_cast<float>(v.real));
       if (text.find_first_of(".e") == std::string::npos) text += ".0";
       return v.type == Scalar::f32 ? text : text + suffix;
     }
-    case Scalar::i32: return std::to_string(v.integer);
-    case Scalar::u64: return fmt::format("{}u64", static_cast<std::uint64_t>(v.integer));
-    default: return std::to_string(v.integer) + suffix;
+    case Scalar::i32:
+      return std::to_string(v.integer);
+    case Scalar::u64:
+      return fmt::format("{}u64", static_cast<std::uint64_t>(v.integer));
+    default:
+      return std::to_string(v.integer) + suffix;
   }
 }
 
@@ -65,18 +70,21 @@ class Printer {
         const std::string s = literalText(e.value());
         return s[0] == '-' && precedence > info(Op::neg).precedence ? "(" + s + ")" : s;
       }
-      case Expr::Form::natLiteral: return natText(e.natValue(), precedence);
-      case Expr::Form::lambda: return lambda(e, indent, precedence);
+      case Expr::Form::natLiteral:
+        return natText(e.natValue(), precedence);
+      case Expr::Form::lambda:
+        return lambda(e, indent, precedence);
       case Expr::Form::primitive:
-      case Expr::Form::apply: return application(e, indent, precedence);
+      case Expr::Form::apply:
+        return application(e, indent, precedence);
     }
     throw InternalError("unknown form of term");
   }
 
  private:
   static bool reserved(const std::string& name) {
-    static const std::set<std::string> words{"fun", "let", "in", "def", "tune", "if", "then", "else", "true", "false",
-                                             "nat", "index", "inf", "nan", "literal"};
+    static const std::set<std::string> words{"fun",  "let",   "in",  "def",   "tune", "if",  "then",   "else",
+                                             "true", "false", "nat", "index", "inf",  "nan", "literal"};
     return words.count(name) || primNamed(name) || opNamed(name) || scalarNamed(name) || indexFnNamed(name);
   }
 
@@ -103,12 +111,12 @@ class Printer {
     if (spine.isPrim(Prim::let) && args.size() == 2 && args[0].is(Expr::Form::lambda)) {
       const std::string value = text(args[1], indent + 4);
       const std::string name = declare(args[0].parameter());
-      std::string s = fmt::format("let {} = {} in\n{}{}", name, value, std::string(indent, ' '),
-                                  text(args[0].body(), indent));
+      std::string s =
+          fmt::format("let {} = {} in\n{}{}", name, value, std::string(indent, ' '), text(args[0].body(), indent));
       return parenthesise(std::move(s), precedence > openPrecedence);
     }
-    if (spine.isPrim(Prim::tuple) && args.size() >= 2 &&
-        spine.head.type().is(Type::Kind::function) && !e.type().is(Type::Kind::function))
+    if (spine.isPrim(Prim::tuple) && args.size() >= 2 && spine.head.type().is(Type::Kind::function) &&
+        !e.type().is(Type::Kind::function))
       return list("(", args, ")", indent);
     if (spine.isPrim(Prim::get) && args.size() == 1)
       return text(args[0], indent, atomPrecedence) + "." + spine.head.nats()[0].str();
@@ -140,8 +148,7 @@ class Printer {
     if (spine.head.prim() == Prim::reorder) {
       const IndexFnInfo& fn = info(spine.head.indexFn());
       std::string s(fn.name);
-      for (std::size_t i = 0; i < spine.head.nats().size(); i++)
-        s += (i ? ", " : "(") + spine.head.nats()[i].str();
+      for (std::size_t i = 0; i < spine.head.nats().size(); i++) s += (i ? ", " : "(") + spine.head.nats()[i].str();
       if (!spine.head.nats().empty()) s += ")";
       sizes.push_back(s);
     } else {
@@ -152,8 +159,8 @@ class Printer {
   }
 
   // open a, b, c close — on one line where it fits, else one argument a line.
-  std::string list(const std::string& open, const std::vector<Expr>& args, const std::string& close,
-                   std::size_t indent, const std::vector<std::string>& first = {}) {
+  std::string list(const std::string& open, const std::vector<Expr>& args, const std::string& close, std::size_t indent,
+                   const std::vector<std::string>& first = {}) {
     std::vector<std::string> parts = first;
     for (const Expr a : args) parts.push_back(text(a, indent + 2));
     std::size_t width = indent + open.size() + close.size();
@@ -199,8 +206,7 @@ std::string print(const Program& program, Names names) {
   for (const NatVar s : program.sizes) {
     printer.reserve(s.name());
     bool mentioned = false;
-    for (const Expr p : program.parameters)
-      p.type().forEachNat([&](Nat n) { mentioned = mentioned || n.mentions(s); });
+    for (const Expr p : program.parameters) p.type().forEachNat([&](Nat n) { mentioned = mentioned || n.mentions(s); });
     if (!mentioned) parameters.push_back(s.name() + ": nat");
   }
   for (const Expr p : program.parameters) parameters.push_back(printer.declare(p) + ": " + p.type().str());

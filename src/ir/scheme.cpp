@@ -33,14 +33,22 @@ Nat natOfSyntax(const Syn& syn, const std::function<Nat(const Syn&)>& leaf) {
   for (const auto& a : call->arguments) operands.push_back(natOfSyntax(*a.value, leaf));
   if (operands.size() == 1 && *op == Op::neg) return -operands[0];
   if (operands.size() == 2) switch (*op) {
-      case Op::add: return operands[0] + operands[1];
-      case Op::sub: return operands[0] - operands[1];
-      case Op::mul: return operands[0] * operands[1];
-      case Op::div: return floorDiv(operands[0], operands[1]);
-      case Op::mod: return mod(operands[0], operands[1]);
-      case Op::min: return min(operands[0], operands[1]);
-      case Op::max: return max(operands[0], operands[1]);
-      default: break;
+      case Op::add:
+        return operands[0] + operands[1];
+      case Op::sub:
+        return operands[0] - operands[1];
+      case Op::mul:
+        return operands[0] * operands[1];
+      case Op::div:
+        return floorDiv(operands[0], operands[1]);
+      case Op::mod:
+        return mod(operands[0], operands[1]);
+      case Op::min:
+        return min(operands[0], operands[1]);
+      case Op::max:
+        return max(operands[0], operands[1]);
+      default:
+        break;
     }
   return leaf(syn);
 }
@@ -69,8 +77,7 @@ Nat Instance::natOf(const Syn& size) {
     const auto* name = std::get_if<Syn::Name>(&leaf.node);
     ensure(name != nullptr, "a scheme's size is built from names and operators");
     auto found = names_.sizes.find(name->text);
-    if (found == names_.sizes.end())
-      found = names_.sizes.emplace(name->text, solver_.freshNat(name->text)).first;
+    if (found == names_.sizes.end()) found = names_.sizes.emplace(name->text, solver_.freshNat(name->text)).first;
     return found->second;
   });
 }

@@ -41,13 +41,16 @@ bool Solver::occurs(Type variable, Type in) const {
   if (in == variable) return true;
   switch (in.kind()) {
     case Type::Kind::vector:
-    case Type::Kind::array: return occurs(variable, in.element());
-    case Type::Kind::function: return occurs(variable, in.parameter()) || occurs(variable, in.result());
+    case Type::Kind::array:
+      return occurs(variable, in.element());
+    case Type::Kind::function:
+      return occurs(variable, in.parameter()) || occurs(variable, in.result());
     case Type::Kind::tuple:
       for (const Type c : in.components())
         if (occurs(variable, c)) return true;
       return false;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -77,7 +80,8 @@ bool Solver::unify(Type a, Type b, Span origin) {
         all = unify(a.components()[i], b.components()[i], origin) && all;
       return all;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -103,9 +107,13 @@ Truth Solver::attempt(Nat a, Nat b) {
 
 bool Solver::unify(Nat a, Nat b, Span origin) {
   switch (attempt(a, b)) {
-    case Truth::proved: return true;
-    case Truth::refuted: return false;
-    case Truth::unknown: equations_.push_back({a, b, origin}); return true;
+    case Truth::proved:
+      return true;
+    case Truth::refuted:
+      return false;
+    case Truth::unknown:
+      equations_.push_back({a, b, origin});
+      return true;
   }
   return false;
 }
@@ -155,12 +163,16 @@ std::vector<Solver::ClassError> Solver::checkClasses() const {
       const Scalar s = t.scalar();
       switch (c.wanted) {
         case TypeClass::scalar:
-        case TypeClass::comparable: return true;
+        case TypeClass::comparable:
+          return true;
         case TypeClass::numeric:
-        case TypeClass::integerLiteral: return s != Scalar::boolean;
+        case TypeClass::integerLiteral:
+          return s != Scalar::boolean;
         case TypeClass::floating:
-        case TypeClass::realLiteral: return isFloat(s);
-        case TypeClass::integral: return isInteger(s);
+        case TypeClass::realLiteral:
+          return isFloat(s);
+        case TypeClass::integral:
+          return isInteger(s);
       }
       return false;
     };

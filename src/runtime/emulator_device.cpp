@@ -55,7 +55,8 @@ class EmulatorExecutable : public Executable {
         errors.push_back({Severity::error, {}, fmt::format("kernel {}: {}", kernel.name, f), {}, {}});
       if (report.suppressed > 0) errors.back().hint = fmt::format("and {} more of the kind", report.suppressed);
       if (!report.completed)
-        errors.push_back({Severity::error, {}, fmt::format("kernel {}: stopped after {} steps", kernel.name, report.steps), {}, {}});
+        errors.push_back(
+            {Severity::error, {}, fmt::format("kernel {}: stopped after {} steps", kernel.name, report.steps), {}, {}});
       throw UserError(ExitStatus::wrong, std::move(errors));
     }
     return std::vector<double>(launches.size(), 0.0);

@@ -153,21 +153,22 @@ ViewPtr slideView(const ViewPtr& array, Nat size, Nat step) {
 
 ViewPtr transposeView(const ViewPtr& rows) {
   const Type column = Type::array(rows->type().length(), elementOf(rows).element());
-  return lazyView(Type::array(elementOf(rows).length(), column), [rows, column](Nat i) {
-    return lazyView(column, [rows, i](Nat j) { return rows->at(j)->at(i); });
-  });
+  return lazyView(Type::array(elementOf(rows).length(), column),
+                  [rows, column](Nat i) { return lazyView(column, [rows, i](Nat j) { return rows->at(j)->at(i); }); });
 }
 
 Nat applyIndexFn(IndexFn fn, const std::vector<Nat>& sizes, Nat n, Nat i, bool inverse) {
   switch (fn) {
-    case IndexFn::reverse: return n - Nat(1) - i;
+    case IndexFn::reverse:
+      return n - Nat(1) - i;
     case IndexFn::stride:
     case IndexFn::unstride: {
       const Nat s = sizes.at(0), chunk = floorDiv(n, s);
       if ((fn == IndexFn::stride) != inverse) return floorDiv(i, chunk) + s * mod(i, chunk);
       return floorDiv(i, s) + chunk * mod(i, s);
     }
-    case IndexFn::shift: return mod(inverse ? i - sizes.at(0) : i + sizes.at(0), n);
+    case IndexFn::shift:
+      return mod(inverse ? i - sizes.at(0) : i + sizes.at(0), n);
     case IndexFn::transpose: {
       const Nat r = sizes.at(inverse ? 1 : 0), c = sizes.at(inverse ? 0 : 1);
       return mod(i, r) * c + floorDiv(i, r);
@@ -178,8 +179,7 @@ Nat applyIndexFn(IndexFn fn, const std::vector<Nat>& sizes, Nat n, Nat i, bool i
 
 ViewPtr reorderView(const ViewPtr& array, IndexFn fn, const std::vector<Nat>& sizes, bool inverse) {
   const Nat n = array->type().length();
-  return lazyView(array->type(),
-                  [=](Nat i) { return array->at(applyIndexFn(fn, sizes, n, i, inverse)); });
+  return lazyView(array->type(), [=](Nat i) { return array->at(applyIndexFn(fn, sizes, n, i, inverse)); });
 }
 
 ViewPtr takeView(const ViewPtr& array, Nat count) {
@@ -196,9 +196,12 @@ ViewPtr concatView(const ViewPtr& a, const ViewPtr& b) {
   const Type element = elementOf(a);
   return lazyView(Type::array(n + b->type().length(), element), [=](Nat i) -> ViewPtr {
     switch (less(i, n)) {
-      case Truth::proved: return a->at(i);
-      case Truth::refuted: return b->at(i - n);
-      case Truth::unknown: break;
+      case Truth::proved:
+        return a->at(i);
+      case Truth::refuted:
+        return b->at(i - n);
+      case Truth::unknown:
+        break;
     }
     return std::make_shared<GuardedView>(element, std::vector<GuardedView::Bound>{{i, n}}, a->at(i), b->at(i - n));
   });
@@ -222,8 +225,10 @@ ViewPtr padIndexView(const ViewPtr& array, Prim kind, Nat left, Nat right) {
   return lazyView(Type::array(left + n + right, elementOf(array)), [=](Nat i) {
     const Nat inner = i - left;
     switch (kind) {
-      case Prim::padClamp: return array->at(min(max(inner, Nat(0)), n - Nat(1)));
-      case Prim::padWrap: return array->at(mod(inner, n));
+      case Prim::padClamp:
+        return array->at(min(max(inner, Nat(0)), n - Nat(1)));
+      case Prim::padWrap:
+        return array->at(mod(inner, n));
       case Prim::padMirror: {
         if (once) {
           const Nat low = max(inner, Nat(-1) - inner);
@@ -232,16 +237,16 @@ ViewPtr padIndexView(const ViewPtr& array, Prim kind, Nat left, Nat right) {
         const Nat period = mod(inner, Nat(2) * n);
         return array->at(min(period, Nat(2) * n - Nat(1) - period));
       }
-      default: throw InternalError("not a padding that maps indices");
+      default:
+        throw InternalError("not a padding that maps indices");
     }
   });
 }
 
 ViewPtr asVectorView(const ViewPtr& array, Nat width) {
   const Type vector = Type::vector(width, elementOf(array));
-  return lazyView(Type::array(floorDiv(array->type().length(), width), vector), [array, width, vector](Nat i) {
-    return std::make_shared<VectorView>(vector, array, i * width);
-  });
+  return lazyView(Type::array(floorDiv(array->type().length(), width), vector),
+                  [array, width, vector](Nat i) { return std::make_shared<VectorView>(vector, array, i * width); });
 }
 
 ViewPtr asScalarView(const ViewPtr& array) {

@@ -50,7 +50,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 lift::Layout activationLayout(const std::string& name, const char* option) {
   const auto layout = lift::layoutNamed(name);
   if (!layout || lift::isWeightLayout(*layout))
-    throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name), "use nhwc or nchw");
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name),
+                          "use nhwc or nchw");
   return *layout;
 }
 
@@ -115,8 +116,8 @@ int check(const std::vector<lift::ConvSpec>& specs, const Options& o) {
   Json rows = Json::array();
   bool ok = true;
   if (!o.json)
-    std::cout << fmt::format("{:<12} {:>26} {:>10} {:>9} {:>10} {:>9} {:>11} {:>10}  {}\n", "layer", "input x kernels", "ms",
-                             "GFLOP/s", "memory MB", "work MB", "max rel err", "tolerance", "result");
+    std::cout << fmt::format("{:<12} {:>26} {:>10} {:>9} {:>10} {:>9} {:>11} {:>10}  {}\n", "layer", "input x kernels",
+                             "ms", "GFLOP/s", "memory MB", "work MB", "max rel err", "tolerance", "result");
   for (std::size_t i = 0; i < specs.size(); i++) {
     const lift::ConvSpec& s = specs[i];
     const auto row = checkLayer(s, o, *device);
@@ -125,13 +126,12 @@ int check(const std::vector<lift::ConvSpec>& specs, const Options& o) {
     rows.push_back(row->json);
     if (!o.json) {
       const Json& r = row->json;
-      std::cout << fmt::format(
-                       "{:<12} {:>26} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>11.2e} {:>10.2e}  {}\n",
-                       s.name.empty() ? fmt::format("#{}", i) : s.name,
-                       fmt::format("{}x{}x{} x {}x{}x{}", s.ic, s.ih, s.iw, s.oc, s.kh, s.kw), r["ms"].get<double>(),
-                       r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
-                       r["workspace_bytes"].get<double>() * 1e-6, r["max_rel_err"].get<double>(),
-                       r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
+      std::cout << fmt::format("{:<12} {:>26} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>11.2e} {:>10.2e}  {}\n",
+                               s.name.empty() ? fmt::format("#{}", i) : s.name,
+                               fmt::format("{}x{}x{} x {}x{}x{}", s.ic, s.ih, s.iw, s.oc, s.kh, s.kw),
+                               r["ms"].get<double>(), r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
+                               r["workspace_bytes"].get<double>() * 1e-6, r["max_rel_err"].get<double>(),
+                               r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
                 << std::flush;
     }
   }
@@ -164,17 +164,25 @@ int compile(const lift::ConvSpec& spec, const Options& o) {
 int run(const lift::ConvSpec& spec, const Options& o) {
   const auto compiled = compileLayer(spec, o);
   if (!compiled) return 0;
-  const lift::Layout in = activationLayout(o.inLayout, "--in-layout"), out = activationLayout(o.outLayout, "--out-layout");
+  const lift::Layout in = activationLayout(o.inLayout, "--in-layout"),
+                     out = activationLayout(o.outLayout, "--out-layout");
   DataOptions data = o.data;
   if (!o.output.empty()) data.outputs = {o.output};
-  Inputs inputs = makeInputs([&] {
-    lift::Program p = lift::convProgram(spec);
-    if (in == lift::Layout::nchw) {  // files are in the layout asked for
-      p.parameters.at(2) = lift::Expr::variable(
-          "input", lift::Type::array(spec.batch, lift::Type::array(spec.ic, lift::Type::array(spec.ih, lift::Type::array(spec.iw, lift::Type::scalar(lift::Scalar::f32))))));
-    }
-    return p;
-  }(), {}, data);
+  Inputs inputs = makeInputs(
+      [&] {
+        lift::Program p = lift::convProgram(spec);
+        if (in == lift::Layout::nchw) {  // files are in the layout asked for
+          p.parameters.at(2) = lift::Expr::variable(
+              "input",
+              lift::Type::array(
+                  spec.batch,
+                  lift::Type::array(
+                      spec.ic,
+                      lift::Type::array(spec.ih, lift::Type::array(spec.iw, lift::Type::scalar(lift::Scalar::f32))))));
+        }
+        return p;
+      }(),
+      {}, data);
   inputs.tensors["input"] = lift::convertLayout(inputs.tensors.at("input"), in, lift::Layout::nhwc);
   const auto device = o.device.open();
   const auto executable = device->load(compiled->plan, {}, o.device.load());
@@ -197,18 +205,24 @@ void addConv(CLI::App& app, int& status) {
       "conv", "Compile, run or check a convolution layer given by its descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile")->expected(1, 2)->required();
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
-  sub->add_option("--family", o->family, "How the layer is computed")->check(CLI::IsMember({"naive"}))->capture_default_str();
+  sub->add_option("--family", o->family, "How the layer is computed")
+      ->check(CLI::IsMember({"naive"}))
+      ->capture_default_str();
   sub->add_option("--in-layout", o->inLayout, "run: layout of the input, nhwc or nchw")->capture_default_str();
   sub->add_option("--out-layout", o->outLayout, "run: layout of the output, nhwc or nchw")->capture_default_str();
-  sub->add_option("-i,--input", o->data.inputs, "run: tensors NAME=FILE: input, weights (ohwi), biases")->type_name("NAME=FILE");
+  sub->add_option("-i,--input", o->data.inputs, "run: tensors NAME=FILE: input, weights (ohwi), biases")
+      ->type_name("NAME=FILE");
   sub->add_option("--fill", o->data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
-  sub->add_option("--expect", o->data.expect, "run: compare the result with this tensor; exit status 4 when it differs");
+  sub->add_option("--expect", o->data.expect,
+                  "run: compare the result with this tensor; exit status 4 when it differs");
   sub->add_option("--rtol", o->data.rtol, "run: largest relative error for --expect")->capture_default_str();
   sub->add_option("-o,--output", o->output, "compile: folder; run: file of the result");
   sub->add_option("--seed", o->seed, "check: seed of the random tensors")->capture_default_str();
-  sub->add_option("--repeat", o->repetitions, "check: timed repetitions, of which the median is printed")->capture_default_str();
+  sub->add_option("--repeat", o->repetitions, "check: timed repetitions, of which the median is printed")
+      ->capture_default_str();
   sub->add_flag("--json", o->json, "Print a report as JSON");
-  sub->add_option("--test-mutate", o->mutate, "check: FROM=>TO replaces text in the kernel, to see the check fail")->group("");
+  sub->add_option("--test-mutate", o->mutate, "check: FROM=>TO replaces text in the kernel, to see the check fail")
+      ->group("");
   o->device.add(*sub);
   o->codegen.add(*sub);
   sub->callback([o, &status] {

@@ -77,7 +77,8 @@ void addPrimitives(CLI::App& app, int& status) {
         std::cout << dialect << " primitives\n";
         for (const auto& row : j["primitives"])
           if (row["dialect"] == dialect)
-            std::cout << fmt::format("  {}\n      {}\n", row["type"].get<std::string>(), row["meaning"].get<std::string>());
+            std::cout << fmt::format("  {}\n      {}\n", row["type"].get<std::string>(),
+                                     row["meaning"].get<std::string>());
       }
       std::cout << "operations (on scalars, and lane by lane on vectors)\n";
       for (const auto& row : j["operations"])
@@ -105,8 +106,13 @@ void addCache(CLI::App& app, int& status) {
       const std::int64_t removed = o->clear ? lift::runtime::clearCache() : 0;
       const auto s = lift::runtime::cacheSummary();
       if (o->json)
-        std::cout << Json{{"enabled", s.enabled}, {"directory", s.directory.string()}, {"entries", s.entries},
-                          {"bytes", s.bytes}, {"removed", removed}}.dump(2) << "\n";
+        std::cout << Json{{"enabled", s.enabled},
+                          {"directory", s.directory.string()},
+                          {"entries", s.entries},
+                          {"bytes", s.bytes},
+                          {"removed", removed}}
+                         .dump(2)
+                  << "\n";
       else
         std::cout << fmt::format("{}: {} entries, {} bytes{}{}\n", s.directory.string(), s.entries, s.bytes,
                                  s.enabled ? "" : " (disabled)", o->clear ? fmt::format(", {} removed", removed) : "");

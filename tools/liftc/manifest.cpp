@@ -14,9 +14,12 @@ Json sizes3(const std::array<lift::Nat, 3>& n) { return Json::array({size(n[0]),
 
 std::string_view roleName(lift::kernel::PlanBuffer::Role role) {
   switch (role) {
-    case lift::kernel::PlanBuffer::Role::input: return "input";
-    case lift::kernel::PlanBuffer::Role::output: return "output";
-    case lift::kernel::PlanBuffer::Role::temporary: return "temporary";
+    case lift::kernel::PlanBuffer::Role::input:
+      return "input";
+    case lift::kernel::PlanBuffer::Role::output:
+      return "output";
+    case lift::kernel::PlanBuffer::Role::temporary:
+      return "temporary";
   }
   return "";
 }
@@ -31,11 +34,12 @@ Json manifest(const lift::kernel::Plan& plan) {
   for (const auto& b : plan.buffers) {
     Json shape = Json::array();
     for (const lift::Nat n : b.shape) shape.push_back(size(n));
-    j["buffers"].push_back({{"name", b.name},
-                            {"role", roleName(b.role)},
-                            {"type", lift::info(b.scalar).name},
-                            {"shape", shape},
-                            {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
+    j["buffers"].push_back(
+        {{"name", b.name},
+         {"role", roleName(b.role)},
+         {"type", lift::info(b.scalar).name},
+         {"shape", shape},
+         {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
   }
   j["kernels"] = Json::array();
   for (const auto& k : plan.kernels) {

@@ -229,7 +229,8 @@ void addRun(CLI::App& app, int& status) {
       if (o->json)
         std::cout << report.dump(2) << "\n";
       else
-        std::cerr << fmt::format("{} on {}: {:.3f} ms\n", program.name, device->info().name, report["ms"].get<double>());
+        std::cerr << fmt::format("{} on {}: {:.3f} ms\n", program.name, device->info().name,
+                                 report["ms"].get<double>());
       return code;
     });
   });
