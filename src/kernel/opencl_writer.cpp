@@ -147,7 +147,8 @@ std::string OpenclWriter::natIn(Nat n, int least, bool wide) {
       for (const Nat& t : terms) {
         const bool minus = !s.empty() && negative(t);
         if (!s.empty()) s += minus ? " - " : " + ";
-        s += product(t, additive + (minus ? 1 : 0), wide, minus);
+        // A 64-bit operand makes the whole sum one; a variable needs no cast then.
+        s += product(t, additive + (minus ? 1 : 0), wide && (s.empty() || !t.variable()), minus);
       }
       return paren(s, additive, least);
     }
@@ -198,7 +199,7 @@ std::string OpenclWriter::product(Nat n, int least, bool wide, bool negated) {
     } else {
       // The right operand of * is parenthesised when it is itself a quotient: 4 * (i / 3).
       s += s.empty() ? "" : " * ";
-      s += natIn(factor, s.empty() && !sign ? multiplicative : unary, wide);
+      s += natIn(factor, s.empty() && !sign ? multiplicative : unary, wide && (s.empty() || !factor.variable()));
     }
   }
   if (sign) s.insert(0, "-");

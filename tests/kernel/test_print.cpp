@@ -1,0 +1,424 @@
+#include <catch2/catch.hpp>
+
+#include <limits>
+
+#include "make.hpp"
+
+using namespace lift;
+using namespace lift::kernel;
+using namespace lift::kernel::make;
+
+namespace {
+
+// The value of `out[0] = …;` for an expression that may use in[0 … 15] and iv (i32, 16 elements).
+struct Expression {
+  Maker m;
+  BufferId in = m.in("in", 16), iv = m.in("iv", 16, Scalar::i32), out = 0;
+  std::string of(const ExprPtr& e) {
+    out = addBuffer(m.k, {"out", e->type.scalar, 1, Space::global, 16, false});
+    m.k.body = block(Store{out, 0, e});
+    verify(m.k);
+    std::string s = bodyText(m.k);
+    s = s.substr(2, s.size() - 4);  // indentation, semicolon, newline
+    const std::size_t equals = s.find(" = ");
+    return equals == std::string::npos ? s : s.substr(equals + 3);
+  }
+  ExprPtr x(int i) { return load(in, i, f32); }
+  ExprPtr n(int i) { return load(iv, i, i32); }
+};
+
+std::string printed(const ExprPtr& e) { return Expression().of(e); }
+
+std::string printedIndex(Nat n, const std::vector<NatVar>& sizes) {
+  Maker m;
+  m.k.sizes = sizes;
+  const auto out = m.out("out", 16);
+  m.k.body = block(Store{out, n, number(0)});
+  const std::string s = bodyText(m.k);
+  return s.substr(6, s.find(']') - 6);
+}
+
+}  // namespace
+
+TEST_CASE("print: a whole kernel with a symbolic size") {
+  Maker m("scale");
+  const NatVar n = m.size("n");
+  const auto x = m.in("x", Nat(n)), y = m.out("y", Nat(n));
+  m.range({Nat(1024), 1, 1}, {Nat(64), 1, 1});
+  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return block(Store{y, i, mul(number(2), load(x, i, f32))}); }));
+  CHECK(printOpenCL(m.k) == R"(// scale: global (1024, 1, 1), local (64, 1, 1)
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void scale(__global const float* restrict x, __global float* restrict y, const int n) {
+  for (int i = get_global_id(0); i < n; i += get_global_size(0)) {
+    y[i] = 2.0f * x[i];
+  }
+}
+)");
+}
+
+TEST_CASE("print: no work-group size is required when it is symbolic") {
+  Maker m;
+  const NatVar n = m.size("n");
+  m.range({Nat(n), 1, 1}, {Nat(n), 1, 1});
+  CHECK(printOpenCL(m.k).find("reqd_work_group_size") == std::string::npos);
+}
+
+TEST_CASE("print: loops by trip count") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  For once = lcl("l", 64, [&](Nat l) { return block(Store{out, l, number(1)}); });
+  once.trip = Trip::exactlyOnce;
+  For most = lcl("l", 10, [&](Nat l) { return block(Store{out, l, number(2)}); });
+  most.trip = Trip::atMostOnce;
+  m.k.body = block(once, most,
+                   wrg(
+                       "g", 7,
+                       [&](Nat g) {
+                         return block(Store{out, g, number(3)});
+                       },
+                       1));
+  CHECK(bodyText(m.k) == R"(  {
+    const int l = get_local_id(0);
+    out[l] = 1.0f;
+  }
+  {
+    const int l = get_local_id(0);
+    if (l < 10) {
+      out[l] = 2.0f;
+    }
+  }
+  for (int g = get_group_id(1); g < 7; g += get_num_groups(1)) {
+    out[g] = 3.0f;
+  }
+)");
+}
+
+TEST_CASE("print: unroll hints") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  const auto body = [&](Nat i) { return block(Store{out, i, number(0)}); };
+  m.k.body = block(seq("i", 4, body, 0), seq("i", 4, body, 1), seq("i", 4, body, 2), seq("i", 4, body, -1));
+  CHECK(bodyText(m.k) == R"(  for (int i = 0; i < 4; i++) {
+    out[i] = 0.0f;
+  }
+  #pragma unroll 1
+  for (int i = 0; i < 4; i++) {
+    out[i] = 0.0f;
+  }
+  #pragma unroll 2
+  for (int i = 0; i < 4; i++) {
+    out[i] = 0.0f;
+  }
+  #pragma unroll
+  for (int i = 0; i < 4; i++) {
+    out[i] = 0.0f;
+  }
+)");
+}
+
+TEST_CASE("print: names are valid, unique and kept where possible") {
+  Maker m("float");
+  const auto a = m.out("x.0", 4), b = m.out("x_0", 4), c = m.out("3d", 4), d = m.out("get_thing", 4),
+             e = m.out("kernel", 4), f = m.out("float4", 4), g = m.out("__x", 4), h = m.out("min", 4);
+  m.k.body = block(Store{a, 0, number(0)});
+  const std::string s = printOpenCL(m.k);
+  for (const char* name : {"void float_(", "restrict x_0,", "restrict x_0_1,", "restrict v3d,", "restrict get_thing_,",
+                           "restrict kernel_,", "restrict float4_,", "restrict x,", "restrict min_)"}) {
+    CAPTURE(s, name);
+    const bool wrapped = s.find(name) != std::string::npos;
+    CHECK((wrapped || std::string(name) == "restrict get_thing_,"));
+  }
+  (void)b, (void)c, (void)d, (void)e, (void)f, (void)g, (void)h;
+}
+
+TEST_CASE("print: nested loops of one name get different ones, loops in a row keep it") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  m.k.body = block(seq("i", 4, [&](Nat i) {
+    return block(seq("i", 4,
+                     [&](Nat j) {
+                       return block(Store{out, Nat(4) * i + j, number(0)});
+                     }),
+                 seq("i", 4, [&](Nat j) {
+                   return block(Store{out, i + j, number(0)});
+                 }));
+  }));
+  CHECK(bodyText(m.k) == R"(  for (int i = 0; i < 4; i++) {
+    for (int i_1 = 0; i_1 < 4; i_1++) {
+      out[4 * i + i_1] = 0.0f;
+    }
+    for (int i_1 = 0; i_1 < 4; i_1++) {
+      out[i + i_1] = 0.0f;
+    }
+  }
+)");
+}
+
+TEST_CASE("print: float literals are exact") {
+  CHECK(printed(number(1)) == "1.0f");
+  CHECK(printed(number(0.1)) == "0.1f");
+  CHECK(printed(number(-0.0)) == "-0.0f");
+  CHECK(printed(number(1e20)) == "1e+20f");
+  CHECK(printed(number(std::numeric_limits<float>::denorm_min())) == "1e-45f");
+  CHECK(printed(number(16777217)) == "16777216.0f");
+  CHECK(printed(number(std::numeric_limits<double>::infinity())) == "INFINITY");
+  CHECK(printed(number(-std::numeric_limits<double>::infinity())) == "-INFINITY");
+  CHECK(printed(number(std::numeric_limits<double>::quiet_NaN())) == "NAN");
+  CHECK(printed(literal(ScalarValue::of(Scalar::f64, 0.1))) == "0.1");
+}
+
+TEST_CASE("print: integer literals") {
+  const auto lit = [](Scalar s, std::int64_t x) { return printed(literal(ScalarValue::ofInteger(s, x))); };
+  CHECK(lit(Scalar::i32, -7) == "-7");
+  CHECK(lit(Scalar::i32, std::numeric_limits<std::int32_t>::min()) == "INT_MIN");
+  CHECK(lit(Scalar::u32, 4000000000) == "4000000000u");
+  CHECK(lit(Scalar::i64, 5) == "5L");
+  CHECK(lit(Scalar::i64, std::numeric_limits<std::int64_t>::min()) == "LONG_MIN");
+  CHECK(lit(Scalar::u64, -1) == "18446744073709551615ul");
+  CHECK(lit(Scalar::i8, 3) == "(char)3");
+  CHECK(lit(Scalar::boolean, 1) == "true");
+}
+
+TEST_CASE("print: parentheses only where they are needed") {
+  Expression x;
+  const auto op = [](Op o, ExprPtr a, ExprPtr b) { return operation(o, {a, b}); };
+  const auto a = x.x(0), b = x.x(1), c = x.x(2);
+  CHECK(printed(op(Op::add, op(Op::mul, number(1), number(2)), number(3))) == "1.0f * 2.0f + 3.0f");
+  CHECK(Expression().of(op(Op::sub, a, op(Op::sub, b, c))) == "in[0] - (in[1] - in[2])");
+  CHECK(Expression().of(op(Op::sub, op(Op::sub, a, b), c)) == "in[0] - in[1] - in[2]");
+  CHECK(Expression().of(op(Op::mul, op(Op::add, a, b), c)) == "(in[0] + in[1]) * in[2]");
+  CHECK(Expression().of(op(Op::div, a, op(Op::mul, b, c))) == "in[0] / (in[1] * in[2])");
+  CHECK(Expression().of(operation(Op::neg, {operation(Op::neg, {a})})) == "-(-in[0])");
+  CHECK(Expression().of(operation(Op::neg, {op(Op::add, a, b)})) == "-(in[0] + in[1])");
+  CHECK(Expression().of(operation(Op::select, {op(Op::lt, a, b), a, op(Op::add, b, c)})) ==
+        "in[0] < in[1] ? in[0] : in[1] + in[2]");
+  CHECK(Expression().of(op(Op::add, operation(Op::select, {op(Op::lt, a, b), a, b}), c)) ==
+        "(in[0] < in[1] ? in[0] : in[1]) + in[2]");
+}
+
+TEST_CASE("print: bit operations bind as in C") {
+  Expression x;
+  const auto op = [](Op o, ExprPtr a, ExprPtr b) { return operation(o, {a, b}); };
+  const auto a = x.n(0), b = x.n(1), c = x.n(2);
+  CHECK(Expression().of(op(Op::bitAnd, a, op(Op::bitOr, b, c))) == "iv[0] & (iv[1] | iv[2])");
+  CHECK(Expression().of(op(Op::bitOr, a, op(Op::bitAnd, b, c))) == "iv[0] | iv[1] & iv[2]");
+  CHECK(Expression().of(op(Op::shl, op(Op::add, a, b), c)) == "iv[0] + iv[1] << iv[2]");
+  CHECK(Expression().of(op(Op::eq, op(Op::bitAnd, a, b), c)) == "(iv[0] & iv[1]) == iv[2]");
+}
+
+TEST_CASE("print: builtins for floats and integers") {
+  Expression x;
+  CHECK(Expression().of(operation(Op::max, {x.x(0), x.x(1)})) == "fmax(in[0], in[1])");
+  CHECK(Expression().of(operation(Op::max, {x.n(0), x.n(1)})) == "max(iv[0], iv[1])");
+  CHECK(Expression().of(operation(Op::mod, {x.x(0), x.x(1)})) == "fmod(in[0], in[1])");
+  CHECK(Expression().of(operation(Op::mod, {x.n(0), x.n(1)})) == "iv[0] % iv[1]");
+  CHECK(Expression().of(operation(Op::abs, {x.n(0)})) == "(int)abs(iv[0])");
+  CHECK(Expression().of(operation(Op::fma, {x.x(0), x.x(1), x.x(2)})) == "fma(in[0], in[1], in[2])");
+}
+
+TEST_CASE("print: small integers wrap to their type") {
+  Maker m;
+  const auto a = m.in("a", 4, Scalar::i8), out = m.out("out", 4, Scalar::i8);
+  const ValueType i8{Scalar::i8, 1};
+  m.k.body =
+      block(Store{out, 0, operation(Op::mul, {operation(Op::add, {load(a, 0, i8), load(a, 1, i8)}), load(a, 2, i8)})},
+            Store{out, 1, operation(Op::shl, {load(a, 0, i8), load(a, 1, i8)})});
+  verify(m.k);
+  CHECK(bodyText(m.k) == "  out[0] = (char)((char)(a[0] + a[1]) * a[2]);\n  out[1] = (char)(a[0] << (a[1] & 7));\n");
+}
+
+TEST_CASE("print: conversions") {
+  Expression x;
+  CHECK(Expression().of(convertTo(x.x(0), Scalar::i32)) == "convert_int_sat(in[0])");
+  CHECK(Expression().of(convertTo(x.n(0), Scalar::f32)) == "(float)iv[0]");
+  CHECK(Expression().of(convertTo(x.n(0), Scalar::u8)) == "(uchar)iv[0]");
+  CHECK(Expression().of(convertTo(add(x.x(0), x.x(1)), Scalar::f64)) == "(double)(in[0] + in[1])");
+  CHECK(Expression().of(convertTo(load(x.in, 0, vec(4)), Scalar::i32)) ==
+        "vstore4(convert_int4_sat(vload4(0, in)), 0, out)");
+}
+
+TEST_CASE("print: double precision asks for its extension, and only then") {
+  Maker m;
+  const auto out = m.out("out", 4, Scalar::f64);
+  m.k.body = block(Store{out, 0, literal(ScalarValue::of(Scalar::f64, 1))});
+  CHECK(printOpenCL(m.k).find("#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n") != std::string::npos);
+  Maker n;
+  const auto o = n.out("out", 4);
+  n.k.body = block(Store{o, 0, number(1)});
+  CHECK(printOpenCL(n.k).find("#pragma") == std::string::npos);
+}
+
+TEST_CASE("print: vectors") {
+  Expression x;
+  const auto v = load(x.in, 4, vec(4));
+  CHECK(Expression().of(v) == "vstore4(vload4(0, in + 4), 0, out)");
+  CHECK(Expression().of(load(x.in, 1, vec(3))) == "vstore3(vload3(0, in + 1), 0, out)");
+  CHECK(Expression().of(mul(splat(x.x(0), 4), v)) == "vstore4((float4)(in[0]) * vload4(0, in + 4), 0, out)");
+  CHECK(Expression().of(lane(v, 3)) == "vload4(0, in + 4).s3");
+  CHECK(Expression().of(lane(add(load(x.in, 0, vec(16)), load(x.in, 0, vec(16))), 15)) ==
+        "(vload16(0, in) + vload16(0, in)).sf");
+  CHECK(Expression().of(makeVector({x.x(0), number(1)})) == "vstore2((float2)(in[0], 1.0f), 0, out)");
+  CHECK(Expression().of(literal(ScalarValue::of(Scalar::f32, 0), 8)) == "vstore8((float8)(0.0f), 0, out)");
+}
+
+TEST_CASE("print: comparisons of vectors are masks") {
+  Expression x;
+  const auto a = load(x.in, 0, vec(4)), b = load(x.in, 4, vec(4));
+  const auto less = operation(Op::lt, {a, b});
+  CHECK(Expression().of(operation(Op::select, {less, a, b})) ==
+        "vstore4(select(vload4(0, in + 4), vload4(0, in), (vload4(0, in) < vload4(0, in + 4))), 0, out)");
+  CHECK(Expression().of(operation(Op::select, {operation(Op::logicalNot, {less}), a, b})) ==
+        "vstore4(select(vload4(0, in + 4), vload4(0, in), (~(vload4(0, in) < vload4(0, in + 4)))), 0, out)");
+  CHECK(Expression().of(convertTo(less, Scalar::f32)) ==
+        "vstore4(select((float4)(0), (float4)(1), (vload4(0, in) < vload4(0, in + 4))), 0, out)");
+  CHECK(Expression().of(less) ==
+        "vstore4(as_uchar4(convert_char4((vload4(0, in) < vload4(0, in + 4))) & (char4)(1)), 0, out)");
+}
+
+TEST_CASE("print: half is storage only") {
+  Maker m;
+  const auto in = m.in("in", 16, Scalar::f16), out = m.out("out", 16, Scalar::f16);
+  const auto tile = m.local("tile", 16, Scalar::f16);
+  m.k.body =
+      block(Store{tile, 1, load(in, 2, f32)}, Store{out, 0, load(tile, 0, vec(4))}, Store{out, 4, load(in, 8, vec(3))});
+  verify(m.k);
+  CHECK(bodyText(m.k) == R"(  __local ushort tile[16];
+  vstore_half(vload_half(2, in), 1, (__local half*)tile);
+  vstore_half4(vload_half4(0, (__local const half*)tile), 0, out);
+  vstore_half3(vload_half3(0, in + 8), 0, out + 4);
+)");
+  CHECK(printOpenCL(m.k).find("__global const half* restrict in") != std::string::npos);
+}
+
+TEST_CASE("print: booleans are stored as uchar") {
+  Maker m;
+  const auto in = m.in("in", 4, Scalar::boolean), out = m.out("out", 4, Scalar::boolean);
+  const ValueType boolean{Scalar::boolean, 1};
+  const VarId b = m.var("b", boolean);
+  m.k.body = block(Declare{b, operation(Op::logicalAnd, {load(in, 0, boolean), load(in, 1, boolean)})},
+                   Store{out, 0, ref(b, boolean)});
+  CHECK(bodyText(m.k) == "  const bool b = in[0] != 0 && in[1] != 0;\n  out[0] = b;\n");
+  CHECK(printOpenCL(m.k).find("__global uchar* restrict out") != std::string::npos);
+}
+
+TEST_CASE("print: variables, lanes, conditionals and private arrays") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 2, 4);
+  const VarId v = m.var("v", vec(4)), s = m.var("s");
+  m.k.body = block(Allocate{p}, Declare{v, {}}, Assign{v, load(in, 0, vec(4))}, AssignLane{v, 2, number(1)},
+                   Declare{s, lane(ref(v, vec(4)), 2)}, Store{p, 1, ref(v, vec(4))},
+                   If{operation(Op::lt, {ref(s, f32), number(0)}), block(Store{out, 0, load(p, 1, vec(4))}),
+                      block(Store{out, 0, ref(s, f32)})});
+  verify(m.k);
+  CHECK(bodyText(m.k) == R"(  float4 p[2];
+  float4 v;
+  v = vload4(0, in);
+  v.s2 = 1.0f;
+  const float s = v.s2;
+  p[1] = v;
+  if (s < 0.0f) {
+    vstore4(p[1], 0, out);
+  } else {
+    out[0] = s;
+  }
+)");
+}
+
+TEST_CASE("print: tests and guarded reads") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto in = m.in("in", Nat(n)), out = m.out("out", Nat(n));
+  m.k.body = block(seq("i", Nat(n), [&](Nat i) {
+    return block(Store{out, i,
+                       choose(test({{0, Relation::lessEqual, i - Nat(1)}, {i - Nat(1), Relation::less, Nat(n)}}),
+                              load(in, i - Nat(1), f32), number(0))});
+  }));
+  CHECK(bodyText(m.k) == R"(  for (int i = 0; i < n; i++) {
+    out[i] = i - 1 >= 0 && i - 1 < n ? in[i - 1] : 0.0f;
+  }
+)");
+}
+
+TEST_CASE("print: index arithmetic") {
+  const NatVar n = NatVar::size("n"), i = NatVar::fresh("i", 0, Nat(99)), j = NatVar::fresh("j", -5, Nat(5));
+  const std::vector<NatVar> all{n, i, j};
+  CHECK(printedIndex(Nat(n) * Nat(i) + Nat(3), all) == "i * n + 3");
+  CHECK(printedIndex(Nat(n) - Nat(i), all) == "n - i");
+  CHECK(printedIndex(Nat(i) / Nat(4), all) == "i / 4");
+  CHECK(printedIndex(Nat(4) * (Nat(i) / Nat(4)), all) == "4 * (i / 4)");
+  CHECK(printedIndex(Nat(i) % Nat(n), all) == "i % n");
+  CHECK(printedIndex((Nat(i) - Nat(n)) / Nat(4), all) == "floor_div(i - n, 4)");
+  CHECK(printedIndex(Nat(j) / Nat(4), all) == "(j + 8) / 4 - 2");
+  CHECK(printedIndex((Nat(i) - Nat(n)) % Nat(7), all) == "floor_mod(i - n, 7)");
+  CHECK(printedIndex(Nat(n) + min(Nat(n), Nat(i)), all) == "n + min(i, n)");
+}
+
+TEST_CASE("print: helpers for floor division come with the kernel that needs them") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", 16);
+  m.k.body = block(Store{out, max((Nat(7) - Nat(n)) / Nat(4), 0), number(0)});
+  const std::string s = printOpenCL(m.k);
+  CHECK(s.find("static inline int floor_div(int a, int b) {") != std::string::npos);
+  CHECK(s.find("floor_mod") == std::string::npos);
+}
+
+TEST_CASE("print: 64-bit arithmetic where 32 bits may not do") {
+  Maker m;
+  const std::int64_t big = 1ll << 33;
+  const auto out = m.out("out", Nat(big));
+  m.k.body = block(seq("i", Nat(1 << 20),
+                       [&](Nat i) {
+                         return block(seq("j", Nat(1 << 13), [&](Nat j) {
+                           return block(Store{out, Nat(1 << 13) * i + j, number(0)});
+                         }));
+                       }),
+                   seq("h", Nat(big), [&](Nat k) {
+                     return block(Store{out, k, number(1)});
+                   }));
+  CHECK(bodyText(m.k) == R"(  for (int i = 0; i < 1048576; i++) {
+    for (int j = 0; j < 8192; j++) {
+      out[8192L * i + j] = 0.0f;
+    }
+  }
+  for (long h = 0; h < 8589934592L; h++) {
+    out[h] = 1.0f;
+  }
+)");
+}
+
+TEST_CASE("print: barriers, comments and named integers") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto in = m.in("in", 16, Scalar::i32), out = m.out("out", 16);
+  const NatVar at = NatVar::fresh("at", 0, Nat(15), NatVar::Role::index);
+  m.k.body = block(Comment{"find the place\nof it"}, DeclareIndex{at, load(in, 0, i32)}, Store{out, Nat(at), number(1)},
+                   Barrier{true, false}, Barrier{true, true});
+  verify(m.k);
+  CHECK(bodyText(m.k) == R"(  // find the place of it
+  const int at = in[0];
+  out[at] = 1.0f;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+)");
+  (void)n;
+}
+
+TEST_CASE("print: arrays of symbolic size cannot be declared") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", 4), tile = m.local("tile", Nat(n));
+  m.k.body = block(Store{tile, 0, number(0)}, Store{out, 0, load(tile, 0, f32)});
+  CHECK_THROWS_AS(printOpenCL(m.k), UserError);
+}
+
+TEST_CASE("print: the same kernel prints the same") {
+  const auto make = [] {
+    Maker m;
+    const NatVar n = m.size("n");
+    const auto in = m.in("in", Nat(n)), out = m.out("out", Nat(n));
+    m.k.body = block(seq("i", Nat(n), [&](Nat i) { return block(Store{out, i, load(in, Nat(n) - i - Nat(1), f32)}); }));
+    return printOpenCL(optimise(m.k));
+  };
+  CHECK(make() == make());
+}
