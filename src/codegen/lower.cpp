@@ -9,6 +9,7 @@
 // Every statement goes to the current block, in program order.
 #include <fmt/format.h>
 
+#include "analysis.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
@@ -68,117 +69,6 @@ struct Env {
   EnvPtr parent;
 };
 
-// How often the parts of a parameter are used; counted up to two, uses under a lambda count twice.
-class Uses {
- public:
-  Uses(Expr parameter, Expr body) : parameter_(parameter) { visit(body, 1); }
-  int of(const std::vector<int>& path) const {
-    int n = 0;
-    for (const auto& [used, count] : counts_) {
-      const std::size_t common = std::min(used.size(), path.size());
-      if (std::equal(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(common), path.begin())) n += count;
-    }
-    return n;
-  }
-
- private:
-  void visit(Expr e, int weight) {
-    if (!e.hasFree(parameter_)) return;
-    std::vector<int> path;
-    Expr inner = e;
-    while (inner.is(Expr::Form::apply) && inner.function().is(Expr::Form::primitive) &&
-           inner.function().prim() == Prim::get) {
-      path.insert(path.begin(), static_cast<int>(*inner.function().nats()[0].constant()));
-      inner = inner.argument();
-    }
-    if (inner == parameter_) {
-      counts_[path] += weight;
-      return;
-    }
-    if (e.is(Expr::Form::lambda)) visit(e.body(), 2);
-    if (e.is(Expr::Form::apply)) {
-      // The function of a let runs once.
-      const bool let = e.function().is(Expr::Form::primitive) && e.function().prim() == Prim::let;
-      if (let && e.argument().is(Expr::Form::lambda)) {
-        visit(e.argument().body(), weight);
-      } else {
-        visit(e.function(), weight);
-        visit(e.argument(), weight);
-      }
-    }
-  }
-
-  Expr parameter_;
-  std::map<std::vector<int>, int> counts_;
-};
-
-// Whether a block that stores to the buffers may do so while it reads them: every element is read only by the
-// statements that lead to its own store.
-class InPlaceCheck {
- public:
-  InPlaceCheck(const Block& block, const std::vector<kernel::BufferId>& buffers) : buffers_(buffers) { check(block); }
-  bool safe() const { return safe_; }
-
- private:
-  bool watched(kernel::BufferId b) const { return std::find(buffers_.begin(), buffers_.end(), b) != buffers_.end(); }
-
-  void loads(const ExprPtr& e, std::vector<std::pair<kernel::BufferId, Nat>>& out) const {
-    std::visit(
-        [&](const auto& n) {
-          using N = std::decay_t<decltype(n)>;
-          if constexpr (std::is_same_v<N, kernel::Load>) {
-            if (watched(n.buffer)) out.emplace_back(n.buffer, n.index);
-          } else if constexpr (std::is_same_v<N, kernel::Operation>) {
-            for (const auto& a : n.args) loads(a, out);
-          } else if constexpr (std::is_same_v<N, kernel::Convert> || std::is_same_v<N, kernel::Splat>) {
-            loads(n.value, out);
-          } else if constexpr (std::is_same_v<N, kernel::Lane>) {
-            loads(n.vector, out);
-          } else if constexpr (std::is_same_v<N, kernel::MakeVector>) {
-            for (const auto& a : n.lanes) loads(a, out);
-          } else if constexpr (std::is_same_v<N, kernel::Choose>) {
-            loads(n.condition, out);
-            loads(n.then, out);
-            loads(n.otherwise, out);
-          }
-        },
-        e->node);
-  }
-
-  void check(const Block& block) {
-    std::vector<std::pair<kernel::BufferId, Nat>> pending;
-    for (const kernel::Stmt& s : block) {
-      std::visit(
-          [&](const auto& n) {
-            using N = std::decay_t<decltype(n)>;
-            if constexpr (std::is_same_v<N, kernel::Declare>) {
-              if (n.value) loads(*n.value, pending);
-            } else if constexpr (std::is_same_v<N, kernel::Assign> || std::is_same_v<N, kernel::AssignLane> ||
-                                 std::is_same_v<N, kernel::DeclareIndex>) {
-              loads(n.value, pending);
-            } else if constexpr (std::is_same_v<N, kernel::Store>) {
-              loads(n.value, pending);
-              if (!watched(n.buffer)) return;
-              for (const auto& [buffer, index] : pending)
-                if (buffer != n.buffer || index != n.index) safe_ = false;
-              pending.clear();
-            } else if constexpr (std::is_same_v<N, kernel::For>) {
-              check(n.body);
-            } else if constexpr (std::is_same_v<N, kernel::If>) {
-              loads(n.condition, pending);
-              check(n.then);
-              check(n.otherwise);
-            }
-          },
-          s.node);
-    }
-    if (!pending.empty()) safe_ = false;
-  }
-
-  const std::vector<kernel::BufferId>& buffers_;
-  bool safe_ = true;
-};
-
 class Lowering {
  public:
   LoweredKernel run(const Stage& stage, const std::string& name) {
@@ -190,7 +80,7 @@ class Lowering {
     const Destination out{globalMemory(stage.output, false), Space::global};
     block_ = &kernel_.body;
     write(stage.body, env, out);
-    collectSizes();
+    kernel_.sizes = sizesIn(kernel_.body);
     return {std::move(kernel_), std::move(arguments_)};
   }
 
@@ -805,7 +695,7 @@ class Lowering {
       return;
     }
     Block direct = collect([&] { write(f.body(), inner, {acc, Space::priv}); });
-    if (type.isArray() && InPlaceCheck(direct, buffers).safe()) {
+    if (type.isArray() && mayStoreInPlace(direct, buffers)) {
       for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
       return;
     }
@@ -997,72 +887,6 @@ class Lowering {
       copy(next, {state, space});
     });
     copy(state, out);
-  }
-
-  // -------------------------------------------------------------------------------------------------------- finish
-  // Sizes that anything in the kernel mentions become its arguments.
-  void collectSizes() {
-    std::map<NatVar, bool> sizes;
-    const auto note = [&](Nat n) {
-      if (n.constant()) return;
-      for (const NatVar v : n.variables())
-        if (v.role() == NatVar::Role::size || v.role() == NatVar::Role::tunable) sizes.emplace(v, true);
-    };
-    const std::function<void(const ExprPtr&)> expression = [&](const ExprPtr& e) {
-      std::visit(
-          [&](const auto& n) {
-            using N = std::decay_t<decltype(n)>;
-            if constexpr (std::is_same_v<N, kernel::Index>)
-              note(n.value);
-            else if constexpr (std::is_same_v<N, kernel::Load>)
-              note(n.index);
-            else if constexpr (std::is_same_v<N, kernel::Operation>)
-              for (const auto& a : n.args) expression(a);
-            else if constexpr (std::is_same_v<N, kernel::Convert> || std::is_same_v<N, kernel::Splat>)
-              expression(n.value);
-            else if constexpr (std::is_same_v<N, kernel::Lane>)
-              expression(n.vector);
-            else if constexpr (std::is_same_v<N, kernel::MakeVector>)
-              for (const auto& a : n.lanes) expression(a);
-            else if constexpr (std::is_same_v<N, kernel::Test>)
-              for (const auto& c : n.all) {
-                note(c.lhs);
-                note(c.rhs);
-              }
-            else if constexpr (std::is_same_v<N, kernel::Choose>) {
-              expression(n.condition);
-              expression(n.then);
-              expression(n.otherwise);
-            }
-          },
-          e->node);
-    };
-    const std::function<void(const Block&)> statements = [&](const Block& block) {
-      for (const kernel::Stmt& s : block)
-        std::visit(
-            [&](const auto& n) {
-              using N = std::decay_t<decltype(n)>;
-              if constexpr (std::is_same_v<N, kernel::Declare>) {
-                if (n.value) expression(*n.value);
-              } else if constexpr (std::is_same_v<N, kernel::Assign> || std::is_same_v<N, kernel::AssignLane> ||
-                                   std::is_same_v<N, kernel::DeclareIndex>)
-                expression(n.value);
-              else if constexpr (std::is_same_v<N, kernel::Store>) {
-                note(n.index);
-                expression(n.value);
-              } else if constexpr (std::is_same_v<N, kernel::For>) {
-                note(n.count);
-                statements(n.body);
-              } else if constexpr (std::is_same_v<N, kernel::If>) {
-                expression(n.condition);
-                statements(n.then);
-                statements(n.otherwise);
-              }
-            },
-            s.node);
-    };
-    statements(kernel_.body);
-    for (const auto& [v, used] : sizes) kernel_.sizes.push_back(v);
   }
 
   struct Loop {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "lift/kernel_passes.hpp"
-#include "walk.hpp"
+#include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "walk.hpp"
+#include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
 namespace {

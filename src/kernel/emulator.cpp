@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "emulator_memory.hpp"
-#include "walk.hpp"
+#include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
 namespace {

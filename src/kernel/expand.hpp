@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "walk.hpp"
+#include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
 

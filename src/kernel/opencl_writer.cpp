@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "walk.hpp"
+#include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
 namespace {

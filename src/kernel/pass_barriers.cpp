@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
 #include "uniform.hpp"
-#include "walk.hpp"
 
 namespace lift::kernel {
 namespace {

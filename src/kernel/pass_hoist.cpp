@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
-#include "walk.hpp"
 
 namespace lift::kernel {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
-#include "walk.hpp"
 
 namespace lift::kernel {
 namespace {

@@ -3,8 +3,8 @@
 #include <set>
 #include <tuple>
 
+#include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
-#include "walk.hpp"
 
 namespace lift::kernel {
 namespace {

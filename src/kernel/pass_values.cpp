@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
-#include "walk.hpp"
 
 namespace lift::kernel {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lift/kernel_walk.hpp"
 #include "opencl_writer.hpp"
-#include "walk.hpp"
 
 namespace lift::kernel {
 namespace {

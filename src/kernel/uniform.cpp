@@ -4,7 +4,7 @@
 
 #include <unordered_set>
 
-#include "walk.hpp"
+#include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
 namespace {

@@ -27,13 +27,13 @@ const std::map<std::string, Module> modules = {
     {"support", {{}, {"source", "diagnostic", "scalar", "ops"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
-    {"kernel", {{"nat"}, {"kernel", "kernel_passes", "emulator"}}},
+    {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "emulator"}}},
     {"ir", {{"nat", "tensor"}, {"type", "expr", "primitive", "syntax", "interpreter"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen"}}},
     {"runtime", {{"kernel", "tensor"}, {"device"}}},
-    {"conv", {{"text", "codegen", "runtime"}, {"conv"}}},
+    {"conv", {{"text", "codegen", "runtime"}, {"conv", "conv_program"}}},
 };
 // The tools and the header lift.hpp may use every module.
 constexpr const char* top = "tools";

@@ -1,0 +1,33 @@
+// Questions that lowering asks about terms and about the statements it has made.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "lift/expr.hpp"
+#include "lift/kernel.hpp"
+
+namespace lift::detail {
+
+// How often the parts of a lambda's parameter are used in its body; uses under an inner lambda count twice.
+class Uses {
+ public:
+  Uses(Expr parameter, Expr body);
+  // Of the component at a path of tuple projections, of what it is part of and of its own parts.
+  int of(const std::vector<int>& path) const;
+
+ private:
+  void visit(Expr e, int weight);
+
+  Expr parameter_;
+  std::map<std::vector<int>, int> counts_;
+};
+
+// Whether a block may store to the buffers while it reads them: every element is read only by the statements that lead
+// to its own store.
+bool mayStoreInPlace(const kernel::Block& block, const std::vector<kernel::BufferId>& buffers);
+
+// The symbolic sizes and tunables that statements mention, in order of creation.
+std::vector<NatVar> sizesIn(const kernel::Block& block);
+
+}  // namespace lift::detail
