@@ -66,6 +66,7 @@ class PlanBuilder {
   kernel::Plan run() {
     for (const Expr p : program_.parameters) addBuffers(p, PlanBuffer::Role::input);
     const Program mapped = mapByDefault(program_);
+    if (options_.passes.verifyEach) verify(mapped);
     checkMapping(mapped);
     if (options_.dump) options_.dump("map", print(mapped));
     clock_.lap("map");

@@ -193,7 +193,11 @@ Program infer(const Module& module, const Module& prelude, const std::string& en
     throw UserError(ExitStatus::usage, fmt::format("there is no definition '{}'", entry), "the file defines " + known);
   }
   if (!chosen) chosen = &module.definitions.back();
-  return detail::Inference(module, prelude).program(*chosen);
+  Program program = detail::Inference(module, prelude).program(*chosen);
+#ifndef NDEBUG
+  verify(program);
+#endif
+  return program;
 }
 
 }  // namespace lift

@@ -1,0 +1,135 @@
+// The verifier: every node of a finished program against the table's schemes, without the help of inference's records.
+#include <fmt/format.h>
+
+#include "lift/diagnostic.hpp"
+#include "lift/expr.hpp"
+#include "scheme.hpp"
+#include "solver.hpp"
+
+namespace lift {
+namespace {
+
+using detail::Instance;
+using detail::Solver;
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) {
+    for (const Expr p : program.parameters) bound_.insert(p);
+    visit(program.body);
+  }
+
+ private:
+  [[noreturn]] static void fail(Expr e, const std::string& what) {
+    throw InternalError(fmt::format("ill-formed program: {} in {} : {}", what, print(e), e.type().str()));
+  }
+
+  void visit(Expr e) {
+    if (e.type().hasMetas()) fail(e, "a type that inference left open");
+    switch (e.form()) {
+      case Expr::Form::variable:
+        if (!bound_.count(e)) fail(e, "an unbound variable");
+        return;
+      case Expr::Form::lambda: {
+        const bool fresh = bound_.insert(e.parameter()).second;
+        visit(e.body());
+        if (fresh) bound_.erase(e.parameter());
+        return;
+      }
+      case Expr::Form::apply: {
+        visit(e.function());
+        visit(e.argument());
+        const Type f = e.function().type();
+        Solver solver;
+        if (!solver.unify(f.parameter(), e.argument().type(), {})) fail(e, "an argument of the wrong type");
+        if (f.result() != e.type()) fail(e, "a result of the wrong type");
+        return;
+      }
+      case Expr::Form::primitive:
+        return primitive(e);
+      case Expr::Form::literal:
+        if (e.type() != Type::scalar(e.value().type)) fail(e, "a literal of the wrong type");
+        return;
+      case Expr::Form::natLiteral:
+        if (e.type() != Type::scalar(Scalar::i32)) fail(e, "a size of the wrong type");
+        return;
+    }
+  }
+
+  // The type's parameters, and its result.
+  static std::pair<std::vector<Type>, Type> uncurried(Type type) {
+    std::vector<Type> parameters;
+    for (; type.is(Type::Kind::function); type = type.result()) parameters.push_back(type.parameter());
+    return {parameters, type};
+  }
+
+  void primitive(Expr e) {
+    const auto [parameters, result] = uncurried(e.type());
+    const auto require = [&, e = e](bool holds, const char* what) {
+      if (!holds) fail(e, what);
+    };
+    switch (e.prim()) {
+      case Prim::tuple:
+        require(parameters.size() >= 2 && result == Type::tuple(parameters), "a tuple");
+        return;
+      case Prim::zip: {
+        require(parameters.size() >= 2 && result.isArray() && result.element().is(Type::Kind::tuple), "zip");
+        for (std::size_t i = 0; i < parameters.size(); i++)
+          require(parameters[i].isArray() && parameters[i].element() == result.element().components().at(i), "zip");
+        return;
+      }
+      case Prim::unzip: {
+        require(parameters.size() == 1 && parameters[0].isArray() && result.is(Type::Kind::tuple), "unzip");
+        const Type element = parameters[0].element();
+        require(element.is(Type::Kind::tuple) && element.components().size() == result.components().size(), "unzip");
+        for (std::size_t i = 0; i < result.components().size(); i++)
+          require(result.components()[i] == Type::array(parameters[0].length(), element.components()[i]), "unzip");
+        return;
+      }
+      case Prim::get: {
+        const auto i = e.nats().at(0).constant();
+        require(i && parameters.size() == 1 && parameters[0].is(Type::Kind::tuple), "get");
+        require(*i >= 0 && *i < static_cast<std::int64_t>(parameters[0].components().size()) &&
+                    parameters[0].components()[static_cast<std::size_t>(*i)] == result,
+                "get");
+        return;
+      }
+      case Prim::op: {
+        require(static_cast<int>(parameters.size()) == info(e.op()).arity, "an operation's operand count");
+        return;
+      }
+      case Prim::convert:
+        require(parameters.size() == 1 && scalarOf(result) == e.target(), "a conversion");
+        return;
+      case Prim::vectorize: {
+        require(e.type().parameter().is(Type::Kind::function), "vectorize");
+        return;
+      }
+      default:
+        break;
+    }
+    std::map<std::string, Nat> given;
+    std::size_t next = 0;
+    for (const auto& p : detail::schemeOf(e.prim()).parameters)
+      if (std::holds_alternative<SynType::Nat>(p.type->node)) {
+        require(next < e.nats().size(), "a missing size");
+        given.emplace(p.name, e.nats()[next++]);
+      }
+    Solver solver;
+    Instance instance(e.prim(), solver, given, {});
+    require(solver.unify(instance.functionType(), e.type(), {}), "a primitive against its scheme");
+    for (const auto& open : solver.settle({}))
+      require(equal(open.left, open.right) != Truth::refuted, "a primitive's sizes against its scheme");
+    for (const auto& c : instance.conditions)
+      require(holds(SizeCondition{c.kind, solver.zonk(c.left), solver.zonk(c.right), {}}) != Truth::refuted,
+              "a primitive's side condition");
+  }
+
+  std::unordered_set<Expr> bound_;
+};
+
+}  // namespace
+
+void verify(const Program& program) { Verifier{program}; }
+
+}  // namespace lift
