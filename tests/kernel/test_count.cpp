@@ -1,0 +1,99 @@
+#include <catch2/catch.hpp>
+
+#include "make.hpp"
+
+using namespace lift;
+using namespace lift::kernel;
+using namespace lift::kernel::make;
+
+TEST_CASE("count: a matrix product") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto a = m.in("a", Nat(n) * Nat(n)), b = m.in("b", Nat(n) * Nat(n)), c = m.out("c", Nat(n) * Nat(n));
+  m.range({Nat(n), Nat(n), 1}, {1, 1, 1});
+  const VarId s = m.var("s");
+  m.k.body = block(glb(
+      "y", Nat(n),
+      [&](Nat y) {
+        return block(glb("x", Nat(n), [&](Nat x) {
+          return block(Declare{s, number(0)},
+                       seq("k", Nat(n),
+                           [&](Nat k) {
+                             return block(Assign{s, operation(Op::fma, {load(a, y * Nat(n) + k, f32),
+                                                                        load(b, k * Nat(n) + x, f32), ref(s, f32)})});
+                           }),
+                       Store{c, y * Nat(n) + x, ref(s, f32)});
+        }));
+      },
+      1));
+  const Counts k = count(m.k, {{n, 10}});
+  CHECK(k.flops == 2000);
+  CHECK(k.global.loads == 2000);
+  CHECK(k.global.bytesLoaded == 8000);
+  CHECK(k.global.stores == 100);
+  CHECK(k.global.bytesStored == 400);
+  CHECK(k.loops == 3);
+  CHECK_THROWS_AS(count(m.k), UserError);
+}
+
+TEST_CASE("count: work outside of parallel loops is done by every work-item") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  m.range({64, 1, 1}, {16, 1, 1});
+  m.k.body = block(Store{out, 0, number(0)}, wrg("g", 2, [&](Nat g) {
+                     return block(Store{out, g, number(0)}, lcl("l", 8, [&](Nat l) {
+                                    return block(Store{out, Nat(8) * g + l, number(0)});
+                                  }));
+                   }));
+  CHECK(count(m.k).global.stores == 64 + 2 * 16 + 2 * 8);
+}
+
+TEST_CASE("count: trip counts that depend on outer loops") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  m.k.body = block(seq("i", 4, [&](Nat i) {
+    return block(seq("j", i, [&](Nat j) { return block(Store{out, Nat(4) * i + j, number(0)}); }));
+  }));
+  CHECK(count(m.k).global.stores == 6);
+}
+
+TEST_CASE("count: vectors count by lane, spaces apart") {
+  Maker m;
+  const auto in = m.in("in", 64), out = m.out("out", 64), tile = m.local("tile", 64), p = m.priv("p", 2, 4);
+  const auto half = m.in("half", 64, Scalar::f16);
+  m.k.body = block(Allocate{p}, Store{p, 0, mul(load(in, 0, vec(4)), load(half, 0, vec(4)))},
+                   Store{tile, 0, load(p, 0, vec(4))}, Barrier{true, false},
+                   Store{out, 0, operation(Op::fma, {load(tile, 0, f32), load(tile, 1, f32), load(tile, 2, f32)})});
+  const Counts k = count(m.k);
+  CHECK(k.flops == 4 + 2);
+  CHECK(k.global.bytesLoaded == 16 + 8);
+  CHECK(k.global.bytesStored == 4);
+  CHECK(k.local.bytesStored == 16);
+  CHECK(k.local.loads == 3);
+  CHECK(k.priv.loads == 1);
+  CHECK(k.barriers == 1);
+  CHECK(k.localBytes == 256);
+  CHECK(k.privateArrayBytes == 32);
+  CHECK(k.privateArrays == 1);
+  CHECK(k.vectorOperations == 1);
+}
+
+TEST_CASE("count: structure by name") {
+  Maker m;
+  const auto out = m.out("out", 64), tile = m.local("tile", 64);
+  m.range({64, 1, 1}, {64, 1, 1});
+  m.k.body =
+      block(lcl("l", 64,
+                [&](Nat l) {
+                  return block(Store{tile, l, number(0)});
+                }),
+            seq("i", 4, [&](Nat) {
+              return block(lcl("l", 60, [&](Nat l) { return block(Store{out, l, load(tile, l + Nat(4), f32)}); }));
+            }));
+  const auto s = structure(optimise(m.k));
+  CHECK(s.at("barrier") == 1);
+  CHECK(s.at("loop") == 1);
+  CHECK(s.at("if") == 1);
+  CHECK(s.at("private_array") == 0);
+  CHECK(s.at("local_bytes") == 256);
+}

@@ -1,0 +1,260 @@
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "make.hpp"
+
+using namespace lift;
+using namespace lift::kernel;
+using namespace lift::kernel::make;
+
+namespace {
+
+EmulatorReport run(const Kernel& k, Memory& memory, const EmulatorOptions& options = {}) {
+  verify(k);
+  return emulate(k, memory, {}, options);
+}
+
+bool reports(const Kernel& k, Memory memory, const std::string& text, const EmulatorOptions& options = {}) {
+  const EmulatorReport r = run(k, memory, options);
+  CAPTURE(r.findings, text);
+  bool found = false;
+  for (const std::string& f : r.findings) found = found || f.find(text) != std::string::npos;
+  CHECK(found);
+  return found;
+}
+
+// Two phases over one local array, the second one reading it back to front.
+Kernel staged(bool barrier) {
+  Maker m;
+  const auto in = m.in("in", 16), out = m.out("out", 16), tile = m.local("tile", 8);
+  m.range({16, 1, 1}, {8, 1, 1});
+  m.k.body = block(wrg("g", 2, [&](Nat g) {
+    Block b = block(lcl("l", 8, [&](Nat l) { return block(Store{tile, l, load(in, Nat(8) * g + l, f32)}); }));
+    if (barrier) b.push_back({Barrier{true, false}});
+    b.push_back({lcl("l", 8, [&](Nat l) { return block(Store{out, Nat(8) * g + l, load(tile, Nat(7) - l, f32)}); })});
+    return b;
+  }));
+  return m.k;
+}
+
+}  // namespace
+
+TEST_CASE("emulator: groups, work-items, local memory") {
+  Memory memory{floats(ramp(16)), floats(ramp(16))};
+  CHECK(run(staged(true), memory).ok());
+  CHECK(floats(memory[1]) == std::vector<float>{7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8});
+}
+
+TEST_CASE("emulator: a barrier taken away is a race") {
+  reports(staged(false), {floats(ramp(16)), floats(ramp(16))},
+          "race: read of tile[7] by work-item (0, 0, 0) of group (0, 0, 0), with its writer work-item (7, 0, 0)");
+}
+
+TEST_CASE("emulator: a barrier with the wrong fence is none") {
+  Kernel k = staged(true);
+  std::get<Barrier>(std::get<For>(k.body[0].node).body[1].node) = {false, true};
+  reports(k, {floats(ramp(16)), floats(ramp(16))}, "race: read of tile");
+}
+
+TEST_CASE("emulator: writing what others read is a race") {
+  Maker m;
+  const auto out = m.out("out", 8);
+  m.range({8, 1, 1}, {8, 1, 1});
+  m.k.body = block(lcl("l", 8, [&](Nat l) { return block(Store{out, l, load(out, (l + Nat(1)) % Nat(8), f32)}); }));
+  reports(m.k, {floats(ramp(8))}, "race: write of out[1] by work-item (1, 0, 0) of group (0, 0, 0), with the reader");
+}
+
+TEST_CASE("emulator: two writers are a race, of one value only if not allowed") {
+  Maker m;
+  const auto out = m.out("out", 8);
+  m.range({8, 1, 1}, {8, 1, 1});
+  m.k.body = block(Store{out, 0, number(3)});
+  reports(m.k, {floats(ramp(8))}, "race: write of out[0]");
+  EmulatorOptions options;
+  options.allowUniformWrites = true;
+  Memory memory{floats(ramp(8))};
+  CHECK(run(m.k, memory, options).ok());
+  m.k.body = block(lcl("l", 8, [&](Nat l) { return block(Store{out, 0, convertTo(index(l), Scalar::f32)}); }));
+  reports(m.k, {floats(ramp(8))}, "race: write of out[0]", options);
+}
+
+TEST_CASE("emulator: groups race through global memory, barriers or not") {
+  Maker m;
+  const auto temp = m.out("temp", 4), out = m.out("out", 4);
+  m.range({4, 1, 1}, {1, 1, 1});
+  m.k.body = block(wrg("g", 4, [&](Nat g) {
+    return block(Store{temp, g, number(1)}, Barrier{true, true}, Store{out, g, load(temp, Nat(3) - g, f32)});
+  }));
+  reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "race: read of temp[1]");
+  m.k.body = block(wrg("g", 4, [&](Nat g) { return block(Store{out, g / Nat(2), number(1)}); }));
+  reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "with a write in group number 0");
+}
+
+TEST_CASE("emulator: out of bounds") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 2);
+  m.k.body = block(seq("i", 5, [&](Nat i) { return block(Store{out, i, number(1)}); }));
+  reports(m.k, {floats(ramp(4)), floats(ramp(4))},
+          "out of bounds: write of out[4], which has 4 elements, by work-item");
+  m.k.body = block(Store{out, 0, load(in, -1, f32)});
+  reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "out of bounds: read of in[-1]");
+  m.k.body = block(Store{out, 0, load(in, 2, vec(4))});
+  reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "out of bounds: read of in[4]");
+  m.k.body = block(Allocate{p}, Store{p, 2, number(0)});
+  reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "out of bounds: write of p[2]");
+}
+
+TEST_CASE("emulator: a guarded read is not made") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4);
+  m.k.body = block(seq("i", 4, [&](Nat i) {
+    return block(Store{out, i, choose(test({{i, Relation::less, 3}}), load(in, i + Nat(1), f32), number(-1))});
+  }));
+  Memory memory{floats(ramp(4)), floats(ramp(4))};
+  CHECK(run(m.k, memory).ok());
+  CHECK(floats(memory[1]) == std::vector<float>{1, 2, 3, -1});
+}
+
+TEST_CASE("emulator: uninitialised memory and variables") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 2), tile = m.local("tile", 2);
+  const VarId v = m.var("v"), w = m.var("w", vec(2));
+  const Memory memory{floats(ramp(4)), floats(ramp(4))};
+  m.k.body = block(Allocate{p}, Store{out, 0, load(p, 1, f32)});
+  reports(m.k, memory, "uninitialised read of p[1]");
+  m.k.body = block(Store{tile, 0, number(0)}, Store{out, 0, load(tile, 1, f32)});
+  reports(m.k, memory, "uninitialised read of tile[1]");
+  m.k.body = block(Declare{v, {}}, Store{out, 0, ref(v, f32)});
+  reports(m.k, memory, "uninitialised read of variable v");
+  m.k.body = block(Declare{w, {}}, AssignLane{w, 0, number(1)}, Store{out, 0, lane(ref(w, vec(2)), 0)},
+                   Store{out, 0, lane(ref(w, vec(2)), 1)});
+  reports(m.k, memory, "uninitialised read of variable w");
+  EmulatorOptions options;
+  options.uninitialised = {false, true};
+  m.k.body = block(Store{out, 0, load(out, 1, f32)});
+  reports(m.k, memory, "uninitialised read of out[1]", options);
+  (void)in;
+}
+
+TEST_CASE("emulator: an array is new in every iteration that allocates it") {
+  Maker m;
+  const auto out = m.out("out", 4), p = m.priv("p", 1);
+  m.k.body = block(seq("i", 2, [&](Nat i) {
+    return block(Allocate{p}, If{test({{i, Relation::less, 1}}), block(Store{p, 0, number(1)}), {}},
+                 Store{out, i, load(p, 0, f32)});
+  }));
+  reports(m.k, {floats(ramp(4))}, "uninitialised read of p[0]");
+}
+
+TEST_CASE("emulator: divergent barriers") {
+  Maker m;
+  const auto out = m.out("out", 8);
+  m.range({8, 1, 1}, {8, 1, 1});
+  m.k.body = block(lcl("l", 5, [&](Nat l) { return block(Store{out, l, number(0)}, Barrier{true, true}); }));
+  reports(m.k, {floats(ramp(8))}, "divergent barrier: not reached by work-item (5, 0, 0) of group (0, 0, 0)");
+}
+
+TEST_CASE("emulator: wrong claims about trip counts") {
+  Maker m;
+  const auto out = m.out("out", 8);
+  m.range({8, 1, 1}, {8, 1, 1});
+  For f = lcl("l", 5, [&](Nat l) { return block(Store{out, l, number(0)}); });
+  f.trip = Trip::exactlyOnce;
+  m.k.body = block(f);
+  reports(m.k, {floats(ramp(8))}, "claims to run exactly once but runs 0 times for work-item (5, 0, 0)");
+  For g = lcl("l", 8, [&](Nat l) { return block(Store{out, l, number(0)}); });
+  g.trip = Trip::atMostOnce;
+  m.range({4, 1, 1}, {4, 1, 1});
+  m.k.body = block(g);
+  reports(m.k, {floats(ramp(8))}, "claims to run at most once but runs 2 times");
+}
+
+TEST_CASE("emulator: division by zero") {
+  Maker m;
+  const auto in = m.in("in", 2, Scalar::i32), out = m.out("out", 2, Scalar::i32);
+  m.k.body = block(Store{out, 0, operation(Op::div, {load(in, 0, i32), load(in, 1, i32)})});
+  reports(m.k, {std::vector<std::byte>(8), std::vector<std::byte>(8)}, "integer division by zero");
+}
+
+TEST_CASE("emulator: the step limit ends it") {
+  Maker m;
+  const auto out = m.out("out", 8);
+  m.k.body = block(seq("i", 1000000000, [&](Nat i) { return block(Store{out, i % Nat(8), number(0)}); }));
+  EmulatorOptions options;
+  options.stepLimit = 1000;
+  Memory memory{floats(ramp(8))};
+  const auto r = run(m.k, memory, options);
+  CHECK(!r.completed);
+  CHECK(!r.ok());
+  CHECK(r.findings.empty());
+}
+
+TEST_CASE("emulator: many findings are counted, few are listed") {
+  Maker m;
+  const auto out = m.out("out", 8);
+  m.k.body = block(seq("i", 1000, [&](Nat i) { return block(Store{out, i + Nat(8), number(0)}); }));
+  Memory memory{floats(ramp(8))};
+  const auto r = run(m.k, memory);
+  CHECK(r.findings.size() == 3);
+  CHECK(r.suppressed == 997);
+}
+
+TEST_CASE("emulator: wrong arguments are the caller's error") {
+  Maker m;
+  const NatVar n = m.size("n");
+  m.out("out", Nat(n));
+  Memory none, small{floats(ramp(3))}, right{floats(ramp(4))};
+  CHECK_THROWS_AS(emulate(m.k, none, {{n, 4}}), UserError);
+  CHECK_THROWS_AS(emulate(m.k, small, {{n, 4}}), UserError);
+  CHECK_THROWS_AS(emulate(m.k, right, {}), UserError);
+  CHECK(emulate(m.k, right, {{n, 4}}).ok());
+  m.range({10, 1, 1}, {4, 1, 1});
+  CHECK_THROWS_AS(emulate(m.k, right, {{n, 4}}), UserError);
+}
+
+TEST_CASE("emulator: half storage rounds, arithmetic is float") {
+  Maker m;
+  const auto out = m.out("out", 2, Scalar::f16), wide = m.out("wide", 2);
+  m.k.body = block(Store{out, 0, number(2049)}, Store{wide, 0, load(out, 0, f32)});
+  Memory memory{std::vector<std::byte>(4), floats(ramp(2))};
+  CHECK(run(m.k, memory).ok());
+  CHECK(floats(memory[1])[0] == 2048);
+}
+
+TEST_CASE("emulator: vectors, lanes, conversions, booleans") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 8), ints = m.out("ints", 4, Scalar::i32),
+             bools = m.out("bools", 4, Scalar::boolean);
+  const VarId v = m.var("v", vec(4));
+  const auto x = load(in, 0, vec(4));
+  m.k.body =
+      block(Declare{v, operation(Op::fma, {x, splat(load(in, 1, f32), 4), x})}, AssignLane{v, 3, number(-1.5)},
+            Store{out, 0, ref(v, vec(4))}, Store{ints, 0, convertTo(ref(v, vec(4)), Scalar::i32)},
+            Store{bools, 0, operation(Op::lt, {x, splat(load(in, 2, f32), 4)})},
+            Store{out, 4, operation(Op::select, {load(bools, 0, {Scalar::boolean, 4}), x, operation(Op::neg, {x})})});
+  Memory memory{floats(ramp(4, 1)), floats(ramp(8)), std::vector<std::byte>(16), std::vector<std::byte>(4)};
+  const auto report = run(m.k, memory);
+  CAPTURE(report.findings);
+  CHECK(report.ok());
+  CHECK(floats(memory[1]) == std::vector<float>{3, 6, 9, -1.5, 1, 2, -3, -4});
+  int got[4];
+  std::memcpy(got, memory[2].data(), 16);
+  CHECK(std::vector<int>(got, got + 4) == std::vector<int>{3, 6, 9, -1});
+  CHECK(memory[3] == std::vector<std::byte>{std::byte{1}, std::byte{1}, std::byte{0}, std::byte{0}});
+}
+
+TEST_CASE("emulator: floor division of negative integers") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", 8, Scalar::i32);
+  m.k.body = block(seq("i", 4, [&](Nat i) {
+    return block(Store{out, Nat(2) * i, index((i - Nat(n)) / Nat(4))},
+                 Store{out, Nat(2) * i + Nat(1), index((i - Nat(n)) % Nat(4))});
+  }));
+  Memory memory{std::vector<std::byte>(32)};
+  CHECK(emulate(m.k, memory, {{n, 2}}).ok());
+  int got[8];
+  std::memcpy(got, memory[0].data(), 32);
+  CHECK(std::vector<int>(got, got + 8) == std::vector<int>{-1, 2, -1, 3, 0, 0, 0, 1});
+}

@@ -1,0 +1,561 @@
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+#include "make.hpp"
+
+using namespace lift;
+using namespace lift::kernel;
+using namespace lift::kernel::make;
+
+namespace {
+
+// A direct 3x3 convolution, blocked for registers: the naive form that lowering produces.
+Kernel convolution(int channels, int size, int kernels, int pixels, int vectors, int unroll) {
+  Maker m("conv");
+  const int padded = size + 2, h = size;
+  const auto in = m.in("in", channels * padded * padded), w = m.in("w", kernels * channels * 9),
+             bias = m.in("bias", kernels), out = m.out("out", kernels * h * h);
+  const auto acc = m.priv("acc", pixels * vectors, 16), weights = m.priv("weights", vectors, 16);
+  m.range({h / pixels, h, kernels / (16 * vectors)}, {1, 1, 1});
+  const int blocks = channels / 16;
+  const auto tile = [&](auto body) {
+    return seq("p", pixels, [&](Nat p) { return block(seq("v", vectors, [&](Nat v) { return body(p, v); })); });
+  };
+  m.k.body = block(wrg(
+      "kb", kernels / (16 * vectors),
+      [&](Nat kb) {
+        return block(wrg(
+            "y", h,
+            [&](Nat y) {
+              return block(wrg("xt", h / pixels, [&](Nat xt) {
+                const Nat x0 = xt * pixels;
+                const auto taps = [&](Nat cb, Nat t) {
+                  return seq(
+                      "c", 16,
+                      [&](Nat c) {
+                        return block(Allocate{weights},
+                                     seq("v", vectors,
+                                         [&](Nat v) {
+                                           const Nat at = (((kb * blocks + cb) * 9 + t) * 16 + c) * 16;
+                                           return block(Store{weights, v, load(w, at * vectors + v * 16, vec(16))});
+                                         }),
+                                     tile([&](Nat p, Nat v) {
+                                       const Nat at = ((cb * padded + y + t / 3) * padded + x0 + p + t % 3) * 16 + c;
+                                       return block(Store{
+                                           acc, p * vectors + v,
+                                           operation(Op::fma, {splat(load(in, at, f32), 16), load(weights, v, vec(16)),
+                                                               load(acc, p * vectors + v, vec(16))})});
+                                     }));
+                      },
+                      unroll);
+                };
+                return block(Allocate{acc}, tile([&](Nat p, Nat v) {
+                               return block(Store{acc, p * vectors + v, load(bias, (kb * vectors + v) * 16, vec(16))});
+                             }),
+                             seq("cb", blocks,
+                                 [&](Nat cb) {
+                                   return block(seq(
+                                       "t", 9, [&](Nat t) { return block(taps(cb, t)); }, 1));
+                                 }),
+                             tile([&](Nat p, Nat v) {
+                               return block(Store{out, (((kb * vectors + v) * h + y) * h + x0 + p) * 16,
+                                                  load(acc, p * vectors + v, vec(16))});
+                             }));
+              }));
+            },
+            1));
+      },
+      2));
+  return m.k;
+}
+
+}  // namespace
+
+TEST_CASE("passes: listed once, found by name") {
+  CHECK(passes().size() == 9);
+  for (const Pass& p : passes()) {
+    CHECK(passNamed(p.name) == &p);
+    CHECK(!p.description.empty());
+  }
+  CHECK(passNamed("nonsense") == nullptr);
+  CHECK(pipeline().size() >= passes().size());
+}
+
+TEST_CASE("passes: after every pass one can look, and passes can be left out") {
+  std::vector<std::string> seen;
+  PassOptions options;
+  options.skip = {"hoist", "barriers"};
+  options.after = [&](const Pass& p, const Kernel& k) {
+    verify(k);
+    seen.emplace_back(p.name);
+  };
+  optimise(convolution(16, 4, 16, 2, 1, 1), options);
+  CHECK(seen ==
+        std::vector<std::string>{"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead"});
+}
+
+TEST_CASE("trips: parallel loops against the launch") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", Nat(n) * Nat(64));
+  m.range({ceilDiv(Nat(n), 64) * Nat(64), 8, 1}, {64, 4, 1});
+  const auto body = [&](Nat i) { return block(Store{out, i, number(0)}); };
+  m.k.body = block(glb("i", Nat(n), body), wrg("g", ceilDiv(Nat(n), 64), body), lcl("l", 64, body), lcl("k", 10, body),
+                   lcl("j", 100, body), wrg("h", 2, body, 1), wrg("q", 1, body, 1), lcl("r", 4, body, 1));
+  const Kernel k = pass("trips", m.k);
+  const Trip expected[] = {Trip::atMostOnce, Trip::exactlyOnce, Trip::exactlyOnce, Trip::atMostOnce,
+                           Trip::any,        Trip::exactlyOnce, Trip::atMostOnce,  Trip::exactlyOnce};
+  for (std::size_t i = 0; i < 8; i++) {
+    CAPTURE(i);
+    CHECK(std::get<For>(k.body[i].node).trip == expected[i]);
+  }
+}
+
+TEST_CASE("trips: loops that run never or once disappear") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  const auto body = [&](Nat i) { return block(Store{out, i, number(0)}); };
+  m.k.body = block(seq("i", 0, body), seq("j", 1, body), wrg("g", 1, body), lcl("l", 0, body),
+                   seq("t", 2, [&](Nat t) { return block(seq("u", Nat(1), [&](Nat u) { return body(t + u); })); }));
+  CHECK(bodyText(pass("trips", m.k)) == R"(  out[0] = 0.0f;
+  out[0] = 0.0f;
+  for (int t = 0; t < 2; t++) {
+    out[t] = 0.0f;
+  }
+)");
+}
+
+TEST_CASE("unroll: completely, where asked for") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  const VarId v = m.var("v");
+  m.k.body = block(seq(
+      "i", 2,
+      [&](Nat i) {
+        return block(Declare{v, convertTo(index(i), Scalar::f32)},
+                     seq(
+                         "j", 2,
+                         [&](Nat j) {
+                           return block(Store{out, Nat(2) * i + j, ref(v, f32)});
+                         },
+                         -1));
+      },
+      -1));
+  CHECK(bodyText(pass("unroll", m.k)) == R"(  const float v = (float)0;
+  out[0] = v;
+  out[1] = v;
+  const float v_1 = (float)1;
+  out[2] = v_1;
+  out[3] = v_1;
+)");
+}
+
+TEST_CASE("unroll: loops over private arrays, unasked") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4);
+  m.k.body = block(Allocate{p},
+                   seq("i", 4,
+                       [&](Nat i) {
+                         return block(Store{p, i, load(in, i, f32)});
+                       }),
+                   seq("j", 4, [&](Nat j) {
+                     return block(Store{out, j, load(in, j, f32)});
+                   }));
+  const auto s = structure(pass("unroll", m.k));
+  CHECK(s.at("loop") == 1);
+  CHECK(s.at("statement") == 1 + 4 + 2);
+}
+
+TEST_CASE("unroll: not beyond the budget, and the note says so") {
+  Maker m;
+  const auto in = m.in("in", 1000), p = m.priv("p", 1000);
+  m.k.body = block(Allocate{p}, seq("i", 1000, [&](Nat i) { return block(Store{p, i, load(in, i, f32)}); }));
+  PassOptions options;
+  Notes notes;
+  options.notes = &notes;
+  options.unrollBudget = 500;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 1);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].text.find("exceed the budget of 500") != std::string::npos);
+}
+
+TEST_CASE("unroll: a loop asked not to be unrolled keeps its array in memory") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4);
+  m.k.body = block(Allocate{p},
+                   seq(
+                       "i", 4,
+                       [&](Nat i) {
+                         return block(Store{p, i, load(in, i, f32)});
+                       },
+                       1),
+                   Store{out, 0, load(p, 3, f32)});
+  PassOptions options;
+  Notes notes;
+  options.notes = &notes;
+  const Kernel k = optimise(m.k, options);
+  CHECK(structure(k).at("private_array") == 1);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].pass == "scalars");
+  CHECK(notes[0].text == "p stays in memory: index i is not constant");
+}
+
+TEST_CASE("unroll: too much of it is the user's error") {
+  Maker m;
+  const auto out = m.out("out", 100000);
+  m.k.body = block(seq(
+      "i", 100000,
+      [&](Nat i) {
+        return block(Store{out, i, number(0)});
+      },
+      -1));
+  PassOptions options;
+  options.unrollLimit = 1000;
+  CHECK_THROWS_AS(pass("unroll", m.k, options), UserError);
+}
+
+TEST_CASE("unroll: a symbolic count cannot be unrolled") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", Nat(n));
+  m.k.body = block(seq(
+      "i", Nat(n),
+      [&](Nat i) {
+        return block(Store{out, i, number(0)});
+      },
+      -1));
+  PassOptions options;
+  Notes notes;
+  options.notes = &notes;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 1);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].text == "i is not unrolled: its count n is not constant");
+}
+
+TEST_CASE("unroll: inner loops whose count depends on the outer index") {
+  Maker m;
+  const auto out = m.out("out", 16);
+  m.k.body = block(seq(
+      "i", 4,
+      [&](Nat i) {
+        return block(seq(
+            "j", i,
+            [&](Nat j) {
+              return block(Store{out, Nat(4) * i + j, number(0)});
+            },
+            -1));
+      },
+      -1));
+  CHECK(structure(pass("unroll", m.k)).at("statement") == 6);
+}
+
+TEST_CASE("simplify: proved and refuted conditions") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  m.k.body = block(seq("i", 8, [&](Nat i) {
+    return block(
+        Store{out, i, choose(test({{0, Relation::lessEqual, i}, {i, Relation::less, 8}}), load(in, i, f32), number(0))},
+        Store{out, i, choose(test({{8, Relation::lessEqual, i}}), load(in, i, f32), number(0))},
+        If{test({{i, Relation::less, 4}}),
+           block(Store{out, i, choose(test({{i, Relation::less, 4}, {1, Relation::less, i}}), number(1), number(2))}),
+           {}},
+        If{test({{i, Relation::less, 0}}), block(Store{out, i, number(1)}), block(Store{out, i, number(2)})});
+  }));
+  CHECK(bodyText(pass("simplify", m.k)) == R"(  for (int i = 0; i < 8; i++) {
+    out[i] = in[i];
+    out[i] = 0.0f;
+    if (i < 4) {
+      out[i] = i > 1 ? 1.0f : 2.0f;
+    }
+    out[i] = 2.0f;
+  }
+)");
+}
+
+TEST_CASE("simplify: operations on literals") {
+  Maker m;
+  const auto out = m.out("out", 8), ints = m.out("ints", 8, Scalar::i32);
+  m.k.body =
+      block(Store{out, 0, mul(add(number(1), number(2)), number(4))},
+            Store{ints, 0, operation(Op::div, {integer(7), integer(0)})},
+            Store{out, 1, operation(Op::select, {operation(Op::lt, {number(1), number(2)}), number(5), number(6)})},
+            Store{out, 4, splat(add(number(1), number(1)), 4)});
+  CHECK(bodyText(pass("simplify", m.k)) ==
+        "  out[0] = 12.0f;\n  ints[0] = 7 / 0;\n  out[1] = 5.0f;\n  vstore4((float4)(2.0f), 0, out + 4);\n");
+}
+
+TEST_CASE("scalars: one variable per element") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("acc", 2);
+  m.k.body = block(Allocate{p}, Store{p, 0, load(in, 0, f32)}, Store{p, 1, load(in, 1, f32)},
+                   Store{out, 0, add(load(p, 0, f32), load(p, 1, f32))});
+  CHECK(bodyText(pass("scalars", m.k)) == R"(  float acc_0;
+  float acc_1;
+  acc_0 = in[0];
+  acc_1 = in[1];
+  out[0] = acc_0 + acc_1;
+)");
+}
+
+TEST_CASE("scalars: vector elements, aligned vector accesses, mixed accesses") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const auto a = m.priv("a", 2, 4), b = m.priv("b", 8), c = m.priv("c", 4);
+  m.k.body = block(Allocate{a}, Store{a, 1, load(in, 0, vec(4))}, Store{out, 0, load(a, 1, vec(4))}, Allocate{b},
+                   Store{b, 4, load(in, 0, vec(4))}, Store{out, 0, load(b, 4, vec(4))}, Allocate{c},
+                   Store{c, 0, load(in, 0, vec(4))}, Store{out, 0, load(c, 2, f32)}, Store{out, 0, load(c, 1, vec(2))});
+  CHECK(bodyText(pass("scalars", m.k)) == R"(  float4 a_1;
+  a_1 = vload4(0, in);
+  vstore4(a_1, 0, out);
+  float4 b_1;
+  b_1 = vload4(0, in);
+  vstore4(b_1, 0, out);
+  float c_0;
+  float c_1;
+  float c_2;
+  float c_3;
+  const float4 c_v = vload4(0, in);
+  c_0 = c_v.s0;
+  c_1 = c_v.s1;
+  c_2 = c_v.s2;
+  c_3 = c_v.s3;
+  out[0] = c_2;
+  vstore2((float2)(c_1, c_2), 0, out);
+)");
+}
+
+TEST_CASE("scalars: what stays in memory, and why") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", 8), in = m.in("in", 8, Scalar::i32);
+  const auto p = m.priv("p", 4), q = m.priv("q", 4), h = m.priv("h", 4, 1, Scalar::f16), big = m.priv("big", 5000);
+  const NatVar at = NatVar::fresh("at", 0, Nat(3), NatVar::Role::index);
+  m.k.body =
+      block(DeclareIndex{at, load(in, 0, i32)}, Allocate{p}, Store{p, Nat(at), number(0)}, Allocate{q},
+            Store{q, 9, number(0)}, Allocate{h}, Store{h, 0, number(0)}, Allocate{big}, Store{big, 0, number(0)});
+  PassOptions options;
+  Notes notes;
+  options.notes = &notes;
+  CHECK(structure(pass("scalars", m.k, options)).at("private_array") == 4);
+  std::vector<std::string> texts;
+  for (const Note& x : notes) texts.push_back(x.text);
+  CHECK(texts == std::vector<std::string>{"p stays in memory: index at is not constant",
+                                          "q stays in memory: index 9 is out of bounds",
+                                          "h stays in memory: half is a storage type",
+                                          "big stays in memory: 5000 elements exceed the limit of 1024"});
+  (void)out, (void)n;
+}
+
+TEST_CASE("declare: declarations meet their first assignment") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
+  m.k.body =
+      block(Declare{a, {}}, Declare{b, {}}, Declare{c, {}}, Store{out, 0, number(0)}, Assign{a, load(in, 0, f32)},
+            seq("i", 4,
+                [&](Nat i) {
+                  return block(Assign{b, load(in, i, f32)});
+                }),
+            Store{out, 1, add(ref(a, f32), ref(b, f32))});
+  CHECK(bodyText(pass("declare", m.k)) == R"(  out[0] = 0.0f;
+  const float a = in[0];
+  float b;
+  for (int i = 0; i < 4; i++) {
+    b = in[i];
+  }
+  out[1] = a + b;
+)");
+}
+
+TEST_CASE("copies: used once means used in place") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
+  m.k.body = block(Declare{a, load(in, 0, f32)}, Declare{b, ref(a, f32)}, Declare{c, number(2)},
+                   Store{out, 0, mul(ref(b, f32), ref(c, f32))});
+  CHECK(bodyText(pass("copies", m.k)) == "  out[0] = in[0] * 2.0f;\n");
+}
+
+TEST_CASE("copies: not across a store, an assignment, a barrier or into a loop") {
+  Maker m;
+  const auto out = m.out("out", 8), tile = m.local("tile", 8);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c"), d = m.var("d"), x = m.var("x");
+  m.k.body =
+      block(Declare{a, load(out, 0, f32)}, Store{out, 0, number(1)}, Store{out, 1, ref(a, f32)}, Declare{x, number(0)},
+            Assign{x, load(out, 3, f32)}, Declare{b, add(ref(x, f32), ref(x, f32))}, Assign{x, number(3)},
+            Store{out, 2, add(ref(b, f32), ref(x, f32))}, Declare{c, load(tile, 0, f32)}, Barrier{true, false},
+            Store{tile, 0, ref(c, f32)}, Declare{d, load(tile, 1, f32)}, seq("i", 4, [&](Nat i) {
+              return block(Store{out, i, ref(d, f32)});
+            }));
+  CHECK(bodyText(pass("copies", m.k)) == bodyText(m.k));
+}
+
+TEST_CASE("copies: a value that changes later is no name for another") {
+  Maker m;
+  const auto out = m.out("out", 8);
+  const VarId u = m.var("u"), v = m.var("v");
+  m.k.body = block(Declare{u, {}}, Assign{u, number(1)}, seq("i", 4, [&](Nat i) {
+                     return block(Declare{v, ref(u, f32)}, Assign{u, add(ref(u, f32), number(1))},
+                                  Store{out, i, add(ref(v, f32), ref(v, f32))});
+                   }));
+  CHECK(bodyText(pass("copies", m.k)) == bodyText(m.k));
+}
+
+TEST_CASE("dead: unused variables, arrays never read, empty loops and conditionals") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8), p = m.priv("p", 4), tile = m.local("tile", 4);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
+  const NatVar at = NatVar::fresh("at", 0, Nat(3), NatVar::Role::index);
+  m.k.body =
+      block(Declare{a, load(in, 0, f32)}, Declare{b, ref(a, f32)}, Allocate{p},
+            seq("i", 4,
+                [&](Nat i) {
+                  return block(Store{p, i, ref(b, f32)}, Store{tile, i, ref(b, f32)});
+                }),
+            Declare{c, number(0)}, Assign{c, add(ref(c, f32), number(1))}, DeclareIndex{at, index(2)},
+            If{operation(Op::lt, {ref(a, f32), number(0)}), block(Assign{c, number(1)}), {}}, Store{out, 0, number(1)});
+  CHECK(bodyText(pass("dead", m.k)) == "  out[0] = 1.0f;\n");
+}
+
+TEST_CASE("dead: what matters stays") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8), ints = m.in("ints", 4, Scalar::i32), p = m.priv("p", 4);
+  const VarId a = m.var("a");
+  const NatVar at = NatVar::fresh("at", 0, Nat(3), NatVar::Role::index);
+  m.k.body = block(DeclareIndex{at, load(ints, 0, i32)}, Allocate{p}, Store{p, 0, load(in, Nat(at), f32)},
+                   Declare{a, load(p, 0, f32)}, seq("i", 4, [&](Nat i) {
+                     return block(Store{out, i, ref(a, f32)});
+                   }));
+  CHECK(bodyText(pass("dead", m.k)) == bodyText(m.k));
+}
+
+TEST_CASE("hoist: sums that a loop would repeat") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto in = m.in("in", Nat(n) * Nat(n)), out = m.out("out", Nat(n) * Nat(n));
+  m.k.body = block(seq("y", Nat(n), [&](Nat y) {
+    return block(seq("x", Nat(n) - Nat(1), [&](Nat x) {
+      return block(Store{out, y * Nat(n) + x, load(in, y * Nat(n) + x + Nat(1), f32)});
+    }));
+  }));
+  CHECK(bodyText(pass("hoist", m.k)) == R"(  for (int y = 0; y < n; y++) {
+    for (int x = 0; x < n - 1; x++) {
+      const int in_at = n * y + x;
+      out[in_at] = in[in_at + 1];
+    }
+  }
+)");
+}
+
+TEST_CASE("hoist: quotients that are used twice") {
+  Maker m;
+  const auto in = m.in("in", 200), out = m.out("out", 20);
+  m.k.body = block(seq("i", 18, [&](Nat i) {
+    return block(Store{out, i, add(load(in, Nat(10) * (i / Nat(3)) + i % Nat(3), f32), load(in, i / Nat(3), f32))});
+  }));
+  CHECK(bodyText(pass("hoist", m.k)) == R"(  for (int i = 0; i < 18; i++) {
+    const int i_div_3 = i / 3;
+    out[i] = in[10 * i_div_3 + i % 3] + in[i_div_3];
+  }
+)");
+}
+
+TEST_CASE("hoist: nothing to gain, nothing done") {
+  Maker m;
+  const auto in = m.in("in", 100), out = m.out("out", 100);
+  m.k.body = block(seq("i", 9, [&](Nat i) {
+    return block(seq("j", 10, [&](Nat j) { return block(Store{out, Nat(10) * i + j, load(in, i + j, f32)}); }));
+  }));
+  CHECK(bodyText(pass("hoist", m.k)) == bodyText(m.k));
+}
+
+TEST_CASE("optimise: the blocked convolution becomes what one would write by hand") {
+  const Kernel k = optimise(convolution(32, 8, 64, 2, 2, 4));
+  CHECK(bodyText(k) == R"(  const int kb = get_group_id(2);
+  const int y = get_group_id(1);
+  const int xt = get_group_id(0);
+  float16 acc_0 = vload16(0, bias + 32 * kb);
+  float16 acc_1 = vload16(0, bias + 32 * kb + 16);
+  float16 acc_2 = vload16(0, bias + 32 * kb);
+  float16 acc_3 = vload16(0, bias + 32 * kb + 16);
+  const int in_at = 32 * xt + 160 * y;
+  for (int cb = 0; cb < 2; cb++) {
+    const int w_at = 4608 * cb + 9216 * kb;
+    const int in_at_1 = 1600 * cb + in_at;
+    #pragma unroll 1
+    for (int t = 0; t < 9; t++) {
+      const int w_at_1 = 512 * t + w_at;
+      const int in_at_2 = in_at_1 + 160 * (t / 3) + 16 * (t % 3);
+      #pragma unroll 4
+      for (int c = 0; c < 16; c++) {
+        const int w_at_2 = 32 * c + w_at_1;
+        const float16 weights_0 = vload16(0, w + w_at_2);
+        const float16 weights_1 = vload16(0, w + w_at_2 + 16);
+        acc_0 = fma((float16)(in[c + in_at_2]), weights_0, acc_0);
+        acc_1 = fma((float16)(in[c + in_at_2]), weights_1, acc_1);
+        acc_2 = fma((float16)(in[c + in_at_2 + 16]), weights_0, acc_2);
+        acc_3 = fma((float16)(in[c + in_at_2 + 16]), weights_1, acc_3);
+      }
+    }
+  }
+  const int out_at = 2048 * kb + 32 * xt + 128 * y;
+  vstore16(acc_0, 0, out + out_at);
+  vstore16(acc_1, 0, out + out_at + 1024);
+  vstore16(acc_2, 0, out + out_at + 16);
+  vstore16(acc_3, 0, out + out_at + 1040);
+)");
+}
+
+TEST_CASE("optimise: the blocked convolution computes the same as before") {
+  const Kernel naive = convolution(16, 4, 32, 2, 2, 1);
+  Memory before;
+  for (const BufferId b : naive.arguments) {
+    std::vector<float> v(static_cast<std::size_t>(*naive.buffers[b].count.constant()));
+    for (std::size_t i = 0; i < v.size(); i++) v[i] = static_cast<float>(i * 7 % 13) - 6;
+    before.push_back(floats(v));
+  }
+  Memory after = before;
+  CHECK(emulate(naive, before).ok());
+  CHECK(emulate(optimise(naive), after).ok());
+  CHECK(before == after);
+}
+
+TEST_CASE("optimise: thousands of operations take time in proportion") {
+  const auto milliseconds = [](const Kernel& k) {
+    PassOptions options;
+    options.verifyEach = false;
+    double best = 1e9;
+    for (int i = 0; i < 3; i++) {
+      const auto start = std::chrono::steady_clock::now();
+      const std::string text = printOpenCL(optimise(k, options));
+      best =
+          std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+    return best;
+  };
+  const double small = milliseconds(convolution(16, 8, 64, 4, 4, -1)),
+               large = milliseconds(convolution(16, 32, 256, 32, 16, -1));
+  CAPTURE(small, large);  // 320 and 8,704 operations: 27 times as many
+  CHECK(large < 27 * 8 * small + 50);
+}
+
+TEST_CASE("optimise: long chains of single uses do not nest without end") {
+  Maker m;
+  const auto in = m.in("in", 8000), out = m.out("out", 1);
+  Block b;
+  VarId last = m.var("s");
+  b.push_back({Declare{last, load(in, 0, f32)}});
+  for (int i = 1; i < 8000; i++) {
+    const VarId next = m.var("s");
+    b.push_back({Declare{next, add(ref(last, f32), load(in, i, f32))}});
+    last = next;
+  }
+  b.push_back({Store{out, 0, ref(last, f32)}});
+  m.k.body = std::move(b);
+  const Kernel k = optimise(m.k);
+  Memory memory{floats(std::vector<float>(8000, 1)), floats(ramp(1))};
+  CHECK(emulate(k, memory).ok());
+  CHECK(floats(memory[1])[0] == 8000);
+  CHECK(structure(k).at("statement") < 1000);
+}
