@@ -179,7 +179,8 @@ Expr Inference::inferCall(SynPtr head, ScopePtr scope, std::vector<Argument> arg
            fmt::format("write reorder({}, xs)", name));
     return poison(expected);
   }
-  report(head->span, fmt::format("unknown name '{}'", name), suggestion(name, scope));
+  report(head->span, fmt::format("unknown name '{}'", name.size() > 60 ? name.substr(0, 57) + "..." : name),
+         suggestion(name, scope));
   return poison(expected);
 }
 
@@ -208,6 +209,7 @@ Expr Inference::let(const SynPattern& pattern, const Argument& value, const SynP
   if (isFunction(value) && pattern.components.empty())
     return infer(body, extend(scope, pattern.name, Thunk{value.syntax, value.scope}), expected);
   const Expr v = infer(value.syntax, value.scope);
+  if (v.is(Expr::Form::variable)) return infer(body, bindPattern(pattern, v, scope), expected);  // another name
   const Expr variable = Expr::variable(nameOf(pattern), v.type());
   const Expr inner = infer(body, bindPattern(pattern, variable, scope), expected);
   return makeLet(variable, v, inner);
@@ -275,9 +277,13 @@ Expr Inference::expand(const Definition& def, std::vector<Argument> arguments, s
     return etaExpand(std::make_shared<const Syn>(Syn{span, Syn::Name{def.name}}), nullptr, std::move(arguments),
                      expected.value_or(solver_.freshType()), span);
   if (expansions_.size() >= maxExpansionDepth) {
-    report(span, fmt::format("definitions are nested too deeply at '{}'", def.name),
+    const auto uses =
+        std::count_if(expansions_.begin(), expansions_.end(), [&](const auto& e) { return e.name == def.name; });
+    report(span,
+           uses > 1 ? fmt::format("'{}' uses itself", def.name)
+                    : fmt::format("definitions are nested too deeply at '{}'", def.name),
            "a definition cannot use itself; repetition is written with iterate, map or reduce");
-    return poison(expected);
+    throw UserError(ExitStatus::program, errors_);  // going on would try every path of the recursion
   }
   std::vector<Argument> rest(arguments.begin() + static_cast<std::ptrdiff_t>(arity), arguments.end());
   arguments.resize(arity);

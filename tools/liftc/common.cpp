@@ -24,7 +24,9 @@ std::int64_t parseInteger(const std::string& text, const std::string& option) {
     std::size_t used = 0;
     const std::int64_t value = std::stoll(text, &used);
     if (used == text.size()) return value;
-  } catch (const std::exception&) {
+  } catch (const std::out_of_range&) {
+    throw UserError(ExitStatus::usage, fmt::format("{}: {} is out of range", option, text));
+  } catch (const std::invalid_argument&) {
   }
   throw UserError(ExitStatus::usage, fmt::format("{}: '{}' is not an integer", option, text));
 }
@@ -39,6 +41,28 @@ lift::kernel::Plan signatureOf(const lift::Program& program) {
     for (const lift::Leaf& l : lift::leavesOf(p.type()))
       plan.buffers.push_back({p.name() + l.path, l.scalar, l.shape, lift::kernel::PlanBuffer::Role::input});
   return plan;
+}
+
+// Sizes and tunables that have no value and do not occur in the shapes of the inputs that are there.
+void checkDetermined(const lift::Program& program, const lift::kernel::Plan& signature, const Tensors& tensors,
+                     bool filled, const std::map<std::string, std::int64_t>& values) {
+  const auto determined = [&](lift::NatVar v) {
+    if (values.count(v.name())) return true;
+    for (const auto& b : signature.buffers)
+      if (!filled || tensors.count(b.name))
+        for (const lift::Nat n : b.shape)
+          for (const lift::NatVar w : n.variables())
+            if (w == v) return true;
+    return false;
+  };
+  for (const lift::NatVar t : program.tunables)
+    if (!determined(t))
+      throw UserError(ExitStatus::program, fmt::format("the tunable {} has no value", t.name()),
+                      fmt::format("give one with --size {}=…", t.name()));
+  for (const lift::NatVar s : program.sizes)
+    if (!determined(s))
+      throw UserError(ExitStatus::program, fmt::format("the size {} has no value", s.name()),
+                      fmt::format("give one with --size {}=…{}", s.name(), filled ? ", or an input that has it" : ""));
 }
 
 void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
@@ -77,6 +101,40 @@ void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_
   out << "]";
 }
 
+bool isNpz(const std::string& path) { return path.size() > 4 && path.substr(path.size() - 4) == ".npz"; }
+
+// Errors are taken relative to the expected tensor's largest value.
+bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {
+  Tensors expected;
+  if (isNpz(data.expect))
+    expected = lift::readNpz(data.expect);
+  else
+    expected["out"] = lift::readTensorFile(data.expect);
+  bool ok = true;
+  double worst = 0;
+  for (const auto& [name, e] : expected) {
+    const auto found = outputs.find(name);
+    if (found == outputs.end())
+      throw UserError(ExitStatus::usage, fmt::format("--expect: the program has no output '{}'", name),
+                      "several outputs are compared with the tensors of an .npz file");
+    double scale = 0;
+    for (std::int64_t i = 0; i < e.size(); i++) scale = std::max(scale, std::abs(e.get(i)));
+    const lift::Difference d = lift::compare(found->second, e, scale);
+    const bool same = d.sameShape && d.finite && d.maxRel <= data.rtol;
+    ok = ok && same;
+    worst = std::max(worst, d.maxRel);
+    if (json || (same && data.quiet)) continue;
+    if (!d.sameShape)
+      std::cerr << fmt::format("{}: expected {}, got {}: WRONG\n", name, e.describe(), found->second.describe());
+    else
+      std::cerr << fmt::format("{}: largest error {:.3g}, tolerance {:.3g}: {}\n", name, d.maxRel, data.rtol,
+                               same ? "ok" : fmt::format("WRONG at element {}", d.at));
+  }
+  report["max_rel_err"] = worst;
+  report["ok"] = ok;
+  return ok;
+}
+
 }  // namespace
 
 void ProgramOptions::add(CLI::App& app) {
@@ -102,7 +160,9 @@ void DataOptions::add(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--expect", expect, "Compare the result with this tensor; exit status 4 when it differs")
       ->type_name("FILE");
-  app.add_option("--rtol", rtol, "Largest relative error for --expect")->capture_default_str();
+  app.add_option("--rtol", rtol, "Largest error for --expect, relative to the tensor's largest value")
+      ->capture_default_str();
+  app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
 }
 
 void DeviceOptions::add(CLI::App& app) {
@@ -138,20 +198,21 @@ void CodegenOptions::add(CLI::App& app) {
 
 std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& program, double parseMilliseconds,
                                                           lift::CompileReport* report) const {
-  const auto known = [](const std::string& stage) {
-    for (const char* s : {"all", "map", "outline", "lower", "print"})
-      if (stage == s) return true;
-    return lift::kernel::passNamed(stage) != nullptr;
+  std::string passNames;
+  for (const auto& p : lift::kernel::passes()) passNames += fmt::format("{}{}", passNames.empty() ? "" : ", ", p.name);
+  const auto checkStage = [&](const std::string& stage) {
+    for (const char* s : {"map", "outline", "lower", "print"})
+      if (stage == s) return;
+    if (!lift::kernel::passNamed(stage))
+      throw UserError(ExitStatus::usage, fmt::format("unknown stage '{}'", stage),
+                      "stages are map, outline, lower, " + passNames + ", print");
   };
-  for (const auto* names : {&printAfter, &skipPasses})
-    for (const std::string& name : *names)
-      if (!known(name)) {
-        std::string all = "map, outline, lower";
-        for (const auto& p : lift::kernel::passes()) all += fmt::format(", {}", p.name);
-        throw UserError(ExitStatus::usage, fmt::format("unknown stage '{}'", name), "stages are " + all + ", print");
-      }
-  if (!stopAfter.empty() && !known(stopAfter))
-    throw UserError(ExitStatus::usage, fmt::format("unknown stage '{}'", stopAfter));
+  for (const std::string& stage : printAfter)
+    if (stage != "all") checkStage(stage);
+  if (!stopAfter.empty()) checkStage(stopAfter);
+  for (const std::string& pass : skipPasses)
+    if (!lift::kernel::passNamed(pass))
+      throw UserError(ExitStatus::usage, fmt::format("unknown pass '{}'", pass), "passes are " + passNames);
 
   struct Stop {};
   lift::CompileOptions options;
@@ -208,13 +269,34 @@ std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& 
   return values;
 }
 
+void checkValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values) {
+  for (const auto& [name, value] : values) {
+    std::optional<lift::NatVar> found;
+    std::string known;
+    for (const auto* list : {&program.sizes, &program.tunables})
+      for (const lift::NatVar v : *list) {
+        if (v.name() == name) found = v;
+        known += (known.empty() ? "" : ", ") + v.name();
+      }
+    if (!found)
+      throw UserError(ExitStatus::usage, fmt::format("the program has no size '{}'", name),
+                      known.empty() ? "all its sizes are constants" : "its sizes are " + known);
+    const auto upper = found->upper() ? found->upper()->constant() : std::nullopt;
+    if (value < found->lower() || (upper && value > *upper))
+      throw UserError(ExitStatus::usage, fmt::format("{} = {} is out of range: {}{}", name, value,
+                                                     upper ? "" : "at least ", found->lower()) +
+                                             (upper ? fmt::format(" to {}", *upper) : ""));
+  }
+}
+
 Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
                   const DataOptions& data) {
+  checkValues(program, values);
   Inputs inputs;
   for (const std::string& argument : data.inputs) {
     const auto equals = argument.find('=');
     if (equals == std::string::npos) {
-      if (argument.size() < 4 || argument.substr(argument.size() - 4) != ".npz")
+      if (!isNpz(argument))
         throw UserError(ExitStatus::usage, fmt::format("-i: expected NAME=FILE or an .npz file, found '{}'", argument));
       for (auto& [name, tensor] : lift::readNpz(argument)) inputs.tensors[name] = std::move(tensor);
     } else {
@@ -223,6 +305,7 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
   }
 
   const lift::kernel::Plan signature = signatureOf(program);
+  checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);
   if (!data.fill.empty()) {
     // Sizes come from the inputs that are there; the others get tensors of the shapes that follow.
     lift::kernel::Plan partial = signature;
@@ -255,7 +338,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
     const auto equals = o.find('=');
     const std::string name = equals == std::string::npos ? "out" : o.substr(0, equals);
     const std::string path = equals == std::string::npos ? o : o.substr(equals + 1);
-    if (equals == std::string::npos && path.size() > 4 && path.substr(path.size() - 4) == ".npz") {
+    if (equals == std::string::npos && isNpz(path)) {
       lift::writeNpz(path, outputs);
       continue;
     }
@@ -273,7 +356,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
   Json shapes = Json::object();
   for (const auto& [name, t] : outputs) shapes[name] = t.describe();
   report["outputs"] = shapes;
-  if (data.outputs.empty() && !json)
+  if (data.outputs.empty() && data.expect.empty() && !json && !data.quiet)
     for (const auto& [name, t] : outputs) {
       std::int64_t at = 0;
       std::cout << name << ": " << t.describe() << "\n";
@@ -281,23 +364,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
       std::cout << "\n";
     }
   if (data.expect.empty()) return 0;
-  const Tensor expected = lift::readTensorFile(data.expect);
-  const auto found = outputs.find("out");
-  if (found == outputs.end()) throw UserError(ExitStatus::usage, "--expect compares a single result, not a tuple");
-  double scale = 0;
-  for (std::int64_t i = 0; i < expected.size(); i++) scale = std::max(scale, std::abs(expected.get(i)));
-  const lift::Difference d = lift::compare(found->second, expected, scale);
-  const bool ok = d.sameShape && d.finite && d.maxRel <= data.rtol;
-  report["max_rel_err"] = d.maxRel;
-  report["ok"] = ok;
-  if (!json) {
-    if (!d.sameShape)
-      std::cerr << fmt::format("error: expected {}, got {}\n", expected.describe(), found->second.describe());
-    else
-      std::cerr << fmt::format("largest error {:.3g} relative to the largest value, tolerance {:.3g}: {}\n", d.maxRel,
-                               data.rtol, ok ? "ok" : fmt::format("WRONG at element {}", d.at));
-  }
-  return ok ? 0 : static_cast<int>(ExitStatus::wrong);
+  return compareOutputs(outputs, data, json, report) ? 0 : static_cast<int>(ExitStatus::wrong);
 }
 
 int guarded(const std::function<int()>& body) {
@@ -310,7 +377,7 @@ int guarded(const std::function<int()>& body) {
     std::cerr << fmt::format("liftc: internal error: {}\nThis is a bug of liftc; please report it with the command.\n",
                              e.what());
   } catch (const std::filesystem::filesystem_error& e) {
-    std::cerr << fmt::format("error: {}\n", e.what());
+    std::cerr << fmt::format("error: cannot write '{}': {}\n", e.path1().string(), e.code().message());
   } catch (const std::bad_alloc&) {
     std::cerr << "error: out of memory\n";
   }

@@ -38,6 +38,7 @@ struct DataOptions {
   std::vector<std::string> outputs;  // file, or name=file
   std::string expect;                // file to compare the output with
   double rtol = 1e-4;
+  bool quiet = false;
 
   void add(CLI::App& app);
 };
@@ -68,6 +69,9 @@ struct CodegenOptions {
 
 // "name=value" pairs, also several in one argument separated by commas. Throws UserError (usage).
 std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option);
+
+// Throws UserError (usage) for a value of no size or tunable of the program, or out of its range.
+void checkValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values);
 
 // The program's inputs from files and fill; sizes are bound from the files' shapes and `values`.
 struct Inputs {

@@ -192,7 +192,7 @@ int run(const lift::ConvSpec& spec, const Options& o) {
   const int code = finishOutputs(e.outputs, data, o.json, report);
   if (o.json)
     std::cout << report.dump(2) << "\n";
-  else
+  else if (!data.quiet)
     std::cerr << fmt::format("{} on {}: {:.3f} ms\n", spec.str(), device->info().name, e.milliseconds());
   return code;
 }
@@ -237,6 +237,8 @@ void addConv(CLI::App& app, int& status) {
       if (o->repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
       const std::vector<lift::ConvSpec> specs =
           o->shapes.empty() ? std::vector{lift::parseConv(o->words[0])} : lift::readShapes(o->shapes);
+      if (specs.empty())
+        throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", o->shapes));
       if (action == "check") return check(specs, *o);
       if (specs.size() != 1) throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
       return action == "compile" ? compile(specs[0], *o) : run(specs[0], *o);

@@ -1,5 +1,9 @@
 // liftc: the command line. Exit status: 0 done, 1 the program or data is wrong, 2 usage, 3 device or driver, 4 results
 // wrong.
+#include <fmt/format.h>
+
+#include <iostream>
+
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 
@@ -20,6 +24,15 @@ int main(int argc, char** argv) {
   liftc::addDevices(app, status);
   liftc::addPrimitives(app, status);
   liftc::addCache(app, status);
+  app.failure_message([](const CLI::App* root, const CLI::Error& e) {
+    const auto subcommands = root->get_subcommands();
+    return fmt::format("error: {}\n  hint: `liftc {}--help` explains the usage\n", e.what(),
+                       subcommands.empty() ? "" : subcommands.front()->get_name() + " ");
+  });
+  if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1])) {
+    std::cerr << fmt::format("error: unknown subcommand '{}'\n  hint: `liftc --help` lists them\n", argv[1]);
+    return static_cast<int>(lift::ExitStatus::usage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -20,28 +20,11 @@ double millisecondsSince(Clock::time_point start) {
 
 // The program at the sizes that were given; the others stay symbolic.
 lift::Program withValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values) {
+  checkValues(program, values);
   std::map<lift::NatVar, std::int64_t> sizes;
-  for (const auto& [name, value] : values) {
-    bool found = false;
-    for (const auto* list : {&program.sizes, &program.tunables})
-      for (const lift::NatVar v : *list)
-        if (v.name() == name) {
-          found = true;
-          const auto upper = v.upper() ? v.upper()->constant() : std::nullopt;
-          if (value < v.lower() || (upper && value > *upper))
-            throw lift::UserError(lift::ExitStatus::usage,
-                                  fmt::format("{} = {} is out of range: {} to {}", name, value, v.lower(),
-                                              upper ? std::to_string(*upper) : "any"));
-          sizes[v] = value;
-        }
-    if (!found) {
-      std::string known;
-      for (const auto* list : {&program.sizes, &program.tunables})
-        for (const lift::NatVar v : *list) known += (known.empty() ? "" : ", ") + v.name();
-      throw lift::UserError(lift::ExitStatus::usage, fmt::format("the program has no size '{}'", name),
-                            known.empty() ? "all its sizes are constants" : "its sizes are " + known);
-    }
-  }
+  for (const auto* list : {&program.sizes, &program.tunables})
+    for (const lift::NatVar v : *list)
+      if (const auto given = values.find(v.name()); given != values.end()) sizes[v] = given->second;
   return atSizes(program, sizes);
 }
 
@@ -194,8 +177,10 @@ void addRun(CLI::App& app, int& status) {
   sub->add_option("--repeat", o->repetitions, "Time this many repetitions and report the median");
   sub->add_flag("--symbolic", o->symbolic, "Keep sizes as kernel arguments instead of specialising to them");
   sub->add_flag("--json", o->json, "Print a report as JSON");
-  sub->callback([o, &status] {
+  sub->callback([o, sub, &status] {
     status = guarded([&] {
+      if (sub->count("--repeat") > 0 && o->repetitions < 1)
+        throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
       const auto start = Clock::now();
       const lift::Program program = o->program.read();
       const double parse = millisecondsSince(start);
@@ -228,7 +213,7 @@ void addRun(CLI::App& app, int& status) {
       const int code = finishOutputs(e.outputs, o->data, o->json, report);
       if (o->json)
         std::cout << report.dump(2) << "\n";
-      else
+      else if (!o->data.quiet)
         std::cerr << fmt::format("{} on {}: {:.3f} ms\n", program.name, device->info().name,
                                  report["ms"].get<double>());
       return code;

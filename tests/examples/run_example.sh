@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# run_example.sh LIFTC FILE ENGINE: runs an example at the sizes of its `-- test:` line on an engine (print, emulator,
+# opencl, oclgrind) and compares with the interpreter.
+set -euo pipefail
+liftc=$1 file=$2 engine=$3
+read -ra sizes < <(sed -n 's/^-- test: *//p' "$file")
+[[ ${#sizes[@]} -gt 0 ]] || { echo "$file has no line '-- test: sizes'"; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if [[ $engine == print ]]; then
+  "$liftc" print --canonical "$file" >"$work/once.lift"
+  "$liftc" print --canonical "$work/once.lift" >"$work/twice.lift"
+  diff "$work/once.lift" "$work/twice.lift"
+  exit
+fi
+
+"$liftc" eval "$file" "${sizes[@]}" --fill random:7 -o "$work/expected.npz" --quiet
+case $engine in
+  emulator) "$liftc" run "$file" "${sizes[@]}" --fill random:7 --device emulator --expect "$work/expected.npz" ;;
+  opencl) "$liftc" run "$file" "${sizes[@]}" --fill random:7 --expect "$work/expected.npz" ;;
+  oclgrind)
+    # Oclgrind exits 0 whatever it finds: its log must be empty. Its check for uninitialised values does not know the
+    # instruction `freeze`, which optimised code contains.
+    LIFTC_PLATFORM=Oclgrind oclgrind --data-races --uninitialized --log "$work/log" \
+      "$liftc" run "$file" "${sizes[@]}" --fill random:7 --no-cache \
+      --build-options -cl-opt-disable --expect "$work/expected.npz"
+    if [[ -s $work/log ]]; then
+      cat "$work/log"
+      exit 1
+    fi
+    ;;
+  *) echo "unknown engine $engine"; exit 1 ;;
+esac
