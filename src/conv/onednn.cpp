@@ -21,7 +21,7 @@ using Tag = memory::format_tag;
 
 class Layer final : public OneDnnConv {
  public:
-  // Throws dnnl::error where oneDNN has no implementation.
+  // Stays empty where oneDNN has no implementation.
   Layer(const ConvSpec& spec, OneDnnMode mode, const ConvTensors& tensors)
       : spec_(spec), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     const auto f32 = memory::data_type::f32;
@@ -34,6 +34,8 @@ class Layer final : public OneDnnConv {
     // [oc][kh][kw][ic/g] is the same memory as [g][oc/g][kh][kw][ic/g].
     const memory::desc ourSrc(src, f32, Tag::nhwc);
     const memory::desc ourWeights(weights, f32, grouped ? Tag::gohwi : Tag::ohwi);
+    // Winograd's weights can be made from this layout only.
+    const memory::desc plainWeights(weights, f32, grouped ? Tag::goihw : Tag::oihw);
     const memory::desc ourBias({spec.oc}, f32, Tag::x);
     ourDst_ = memory::desc(dst, f32, Tag::nhwc);
 
@@ -44,14 +46,16 @@ class Layer final : public OneDnnConv {
         dnnl::prop_kind::forward_inference, algorithm, memory::desc(src, f32, activations),
         memory::desc(weights, f32, Tag::any), ourBias, memory::desc(dst, f32, activations), {spec.sh, spec.sw},
         {spec.dh, spec.dw}, {spec.padTop, spec.padLeft}, {spec.padBottom, spec.padRight});
-    const dnnl::convolution_forward::primitive_desc chosen(description, engine_);
+    const dnnl::convolution_forward::primitive_desc chosen(description, engine_, /*allow_empty=*/true);
+    if (!chosen) return;
     implementation_ = chosen.impl_info_str();
     primitive_ = dnnl::convolution_forward(chosen);
     dst_ = memory(chosen.dst_desc(), engine_);
-    arguments_ = {{DNNL_ARG_SRC, reordered(tensors.input, ourSrc, chosen.src_desc())},
-                  {DNNL_ARG_WEIGHTS, reordered(tensors.weights, ourWeights, chosen.weights_desc())},
-                  {DNNL_ARG_BIAS, reordered(tensors.bias, ourBias, ourBias)},
-                  {DNNL_ARG_DST, dst_}};
+    arguments_ = {
+        {DNNL_ARG_SRC, reordered(tensors.input, ourSrc, chosen.src_desc())},
+        {DNNL_ARG_WEIGHTS, reordered(reordered(tensors.weights, ourWeights, plainWeights), chosen.weights_desc())},
+        {DNNL_ARG_BIAS, reordered(tensors.bias, ourBias, ourBias)},
+        {DNNL_ARG_DST, dst_}};
   }
 
   double run() override {
@@ -71,14 +75,18 @@ class Layer final : public OneDnnConv {
 
   std::string implementation() const override { return implementation_; }
 
+  bool empty() const { return implementation_.empty(); }
+
  private:
   memory reordered(const Tensor& tensor, const memory::desc& from, const memory::desc& to) {
     // oneDNN's interface is not const, but a source is only read.
-    memory ours(from, engine_, const_cast<std::byte*>(tensor.bytes.data()));
-    memory theirs(to, engine_);
-    dnnl::reorder(ours, theirs).execute(stream_, ours, theirs);
+    return reordered(memory(from, engine_, const_cast<std::byte*>(tensor.bytes.data())), to);
+  }
+  memory reordered(memory from, const memory::desc& to) {
+    memory result(to, engine_);
+    dnnl::reorder(from, result).execute(stream_, from, result);
     stream_.wait();
-    return theirs;
+    return result;
   }
 
   ConvSpec spec_;
@@ -107,9 +115,10 @@ std::unique_ptr<OneDnnConv> OneDnnConv::make(const ConvSpec& spec, OneDnnMode mo
              tensors.bias.shape == spec.biasShape(),
          "the tensors' shapes are not the layer's");
   try {
-    return std::make_unique<Layer>(spec, mode, tensors);
+    auto layer = std::make_unique<Layer>(spec, mode, tensors);
+    if (layer->empty()) return nullptr;
+    return layer;
   } catch (const dnnl::error& failure) {
-    if (failure.status == dnnl_unimplemented) return nullptr;
     throw InternalError(fmt::format("oneDNN: {}", failure.what()));
   }
 }
