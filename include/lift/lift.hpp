@@ -23,9 +23,11 @@
 #include "lift/views.hpp"
 #include "lift/kernel.hpp"
 #include "lift/kernel_passes.hpp"
+#include "lift/kernel_walk.hpp"
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 // runtime, conv
 #include "lift/device.hpp"
 #include "lift/conv.hpp"
+#include "lift/conv_program.hpp"
 // clang-format on
