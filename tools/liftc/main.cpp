@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
     return fmt::format("error: {}\n  hint: `liftc {}--help` explains the usage\n", e.what(),
                        subcommands.empty() ? "" : subcommands.front()->get_name() + " ");
   });
-  if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1])) {
+  const auto isNamed = [&](const CLI::App* sub) { return sub->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isNamed).empty()) {
     std::cerr << fmt::format("error: unknown subcommand '{}'\n  hint: `liftc --help` lists them\n", argv[1]);
     return static_cast<int>(lift::ExitStatus::usage);
   }
