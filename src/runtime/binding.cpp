@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <set>
-
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 

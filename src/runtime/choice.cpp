@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"

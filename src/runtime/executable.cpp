@@ -1,7 +1,6 @@
 // What all devices share: the order of checks and steps of a run, and the statistics of a measurement.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"

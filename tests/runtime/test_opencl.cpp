@@ -1,5 +1,4 @@
 // On the default OpenCL device.
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <thread>
