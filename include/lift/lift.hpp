@@ -22,6 +22,7 @@
 // views, kernel, codegen
 #include "lift/views.hpp"
 #include "lift/kernel.hpp"
+#include "lift/kernel_walk.hpp"
 #include "lift/kernel_passes.hpp"
 #include "lift/kernel_walk.hpp"
 #include "lift/emulator.hpp"
@@ -29,5 +30,6 @@
 // runtime, conv
 #include "lift/device.hpp"
 #include "lift/conv.hpp"
+#include "lift/conv_program.hpp"
 #include "lift/conv_program.hpp"
 // clang-format on
