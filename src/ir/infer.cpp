@@ -127,6 +127,9 @@ Program Inference::program(const Definition& entry) {
   if (entry.result) result = typeOf(entry.result, scope, names);
   Expr body = infer(entry.body, scope, result);
   settle(program);
+  if (errors_.empty() && solver_.resolve(body.type()).is(Type::Kind::function))
+    report(entry.body->span, fmt::format("the program's result is a function: {}", show(body.type())),
+           "an argument is missing");
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
   // Everything is known now: put in the literals and replace what inference left open.
@@ -166,10 +169,6 @@ Program Inference::program(const Definition& entry) {
     closed = closed.body();
   }
   program.body = closed;
-  if (program.body.type().is(Type::Kind::function))
-    report(entry.body->span, fmt::format("the program's result is a function: {}", program.body.type().str()),
-           "an argument is missing");
-  if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
   return program;
 }
 

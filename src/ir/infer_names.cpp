@@ -51,6 +51,7 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
   std::string hint;
   if (a.isScalar() && e.isScalar() && a != e) hint = fmt::format("convert with {}(…)", e.str());
   if (a.isScalar() && e.is(Type::Kind::vector)) hint = fmt::format("splat({}, …) makes a vector", e.length().str());
+  if (a.is(Type::Kind::function) && !e.is(Type::Kind::function)) hint = "an argument is missing";
   report(span, fmt::format("{}expected {}, found {}", what.empty() ? "" : what + ": ", e.str(), a.str()), hint);
   return false;
 }
@@ -65,6 +66,7 @@ const Definition* Inference::definition(const std::string& name) const {
 }
 
 std::string Inference::suggestion(const std::string& name, const ScopePtr& scope) const {
+  if (name.size() > 60) return "`liftc primitives` lists the primitives";
   std::string best;
   std::size_t distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   const auto consider = [&](std::string_view candidate) {

@@ -314,7 +314,9 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     std::size_t i = 0;
     while (i < slots.size() && scheme.parameters[i].name != a.name) i++;
     if (i == slots.size() || slots[i]) {
-      report(a.syntax->span, fmt::format("{} has no parameter named '{}' left to give", row.name, a.name),
+      report(a.syntax->span,
+             i == slots.size() ? fmt::format("{} has no parameter named '{}'", row.name, a.name)
+                               : fmt::format("parameter '{}' of {} is given twice", a.name, row.name),
              fmt::format("its type is {}", row.scheme));
       return poison(expected);
     }
@@ -416,7 +418,7 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     Type partial = instance.result;
     for (std::size_t i = data.size(); i-- > data.size() - missing;)
       partial = Type::function(instance.parameters[i], partial);
-    expect(partial, *expected, span, std::string(row.name));
+    if (!expect(partial, *expected, span, std::string(row.name))) return poison(expected);
   } else if (expected && prim != Prim::splat) {
     solver_.unify(instance.result, *expected, span);  // a mismatch is reported below, with the arguments known
   }
@@ -443,6 +445,13 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
       }
     }
 
+  if (prim == Prim::at && data[0] && data[1]) {
+    const auto* index = std::get_if<Syn::Integer>(&data[0]->syntax->node);
+    const auto length = solver_.zonk(instance.parameters.back()).length().constant();
+    if (index && length && (index->value < 0 || index->value >= *length))
+      report(span, fmt::format("index {} is out of range of {} elements", index->value, *length),
+             "elements are counted from 0");
+  }
   for (const auto& c : instance.conditions)
     conditions_.push_back({c.kind, c.left, c.right, span, std::string(row.name), instance.parameters.back()});
   if (prim == Prim::reorder) {
