@@ -16,7 +16,7 @@ lift::Program convLayer() {
   return program(
       "main", {{"weights", array(k, 3, 3, c, f32)}, {"biases", array(k, f32)}, {"input", array(h, w, c, f32)}},
       array(k, h, w, f32), [](E weights, E biases, E input) {
-        return let(call("pad2DChannels", 1, 1, 1, 1, arg("value", 0.0), input), [&](E padded) {
+        return let(call("pad2D", 1, 1, 1, 1, arg("value", 0.0), input), [&](E padded) {
           return let(call("slide2D", 3, 3, 1, 1, padded), [&](E windows) {
             return call("channelsFirst", call("map2D", fun([&](E window) {
                                                 return zip(weights, biases) | map([&](E kernel, E bias) {

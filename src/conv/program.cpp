@@ -11,8 +11,7 @@ namespace {
 std::string layerDefinition(const ConvSpec& s) {
   std::string padded = "inputData";
   if (s.padTop || s.padLeft || s.padBottom || s.padRight)
-    padded = fmt::format("pad2D({}, {}, {}, {}, value = fill({}, 0.0), inputData)", s.padLeft, s.padRight, s.padTop,
-                         s.padBottom, s.icPerGroup());
+    padded = fmt::format("pad2D({}, {}, {}, {}, value = 0.0, inputData)", s.padLeft, s.padRight, s.padTop, s.padBottom);
   std::string window = "slidingWindow";
   if (s.dh > 0 || s.dw > 0)
     window =

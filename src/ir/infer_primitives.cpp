@@ -287,6 +287,18 @@ Expr Inference::conversion(Scalar to, std::vector<Argument> arguments, std::opti
   return finish(Expr::apply(prim(value.type()), value), expected, span);
 }
 
+// One value in every place of an array of arrays, where such an array is wanted: pad(1, 1, 0.0, rows).
+Expr Inference::spread(Expr value, Type wanted) {
+  wanted = solver_.resolve(wanted);
+  if (!wanted.isArray() || solver_.resolve(value.type()).isArray()) return value;
+  const Expr inner = spread(value, wanted.element());
+  const Type index = Type::scalar(Scalar::i32);
+  const Type f = Type::function(index, inner.type());
+  const Expr generate =
+      Expr::primitive(Prim::generate, {wanted.length()}, Type::function(f, Type::array(wanted.length(), inner.type())));
+  return Expr::apply(generate, Expr::lambda(Expr::variable("_", index), inner));
+}
+
 Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
   const PrimInfo& row = info(prim);
   const SynScheme& scheme = detail::schemeOf(prim);
@@ -425,6 +437,11 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
 
   // Data first, functions when their parameter types are known.
   std::vector<std::optional<Expr>> values(data.size());
+  if (prim == Prim::pad && data[0] && data[1]) {
+    values[1] = infer(data[1]->syntax, data[1]->scope, instance.parameters[1]);
+    values[0] = spread(infer(data[0]->syntax, data[0]->scope), instance.parameters[0]);
+    expect(values[0]->type(), instance.parameters[0], data[0]->syntax->span, "the padding");
+  }
   for (const bool functions : {false, true})
     for (std::size_t i = 0; i < data.size(); i++) {
       if (!data[i] || solver_.resolve(instance.parameters[i]).is(Type::Kind::function) != functions || values[i])

@@ -91,6 +91,7 @@ class Inference {
            std::optional<Type> expected);
   Expr etaExpand(SynPtr head, ScopePtr scope, std::vector<Argument> arguments, Type expected, Span span);
 
+  Expr spread(Expr value, Type wanted);
   Expr primitive(Prim prim, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr operation(Op op, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr conversion(Scalar to, std::vector<Argument> arguments, std::optional<Type> expected, Span span);

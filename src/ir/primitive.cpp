@@ -40,7 +40,7 @@ constexpr std::array<PrimInfo, primCount> table{{
      "slideStrict(size: nat, step: nat, in: [n]t): [(n - size) / step + 1][size]t where size <= n, step | n - size", F,
      "slide whose windows must cover the input exactly"},
     {Prim::pad, "pad", "pad(left: nat, right: nat, value: t, in: [n]t): [left + n + right]t", F,
-     "a constant value on both sides; negative amounts crop"},
+     "a constant value on both sides (a scalar also pads rows); negative amounts crop"},
     {Prim::padClamp, "padClamp", "padClamp(left: nat, right: nat, in: [n]t): [left + n + right]t", F,
      "repeats the edge elements; negative amounts crop"},
     {Prim::padMirror, "padMirror", "padMirror(left: nat, right: nat, in: [n]t): [left + n + right]t", F,
