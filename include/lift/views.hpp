@@ -69,19 +69,25 @@ class LaneView final : public View {
   const Nat lane;
 };
 
-// `inside` where every bound holds, `outside` elsewhere; both have the view's type. Indices go to both.
+// `inside` where every bound holds, `outside` elsewhere; both have the view's type. Indices go to both, but only when
+// the leaf is reached: following an index may compute something that is only defined where the bounds hold.
 class GuardedView final : public View {
  public:
   struct Bound {
     Nat smaller, larger;  // smaller < larger
   };
-  GuardedView(Type type, std::vector<Bound> bounds, ViewPtr inside, ViewPtr outside)
-      : View(type), bounds(std::move(bounds)), inside(std::move(inside)), outside(std::move(outside)) {}
+  using Deferred = std::function<ViewPtr()>;
+  GuardedView(Type type, std::vector<Bound> bounds, Deferred inside, Deferred outside)
+      : View(type), bounds(std::move(bounds)), inside_(std::move(inside)), outside_(std::move(outside)) {}
   ViewPtr at(Nat index) const override;
   ViewPtr component(int i) const override;
+  ViewPtr inside() const { return inside_(); }
+  ViewPtr outside() const { return outside_(); }
 
   const std::vector<Bound> bounds;
-  const ViewPtr inside, outside;
+
+ private:
+  Deferred inside_, outside_;
 };
 
 // One buffer per leaf of the type (leavesOf): tuples are stored as structures of arrays.

@@ -280,8 +280,8 @@ class Lowering {
       return kernel::load(m->buffer, m->offset, valueTypeOf(v->type()));
     if (const auto* m = dynamic_cast<const GuardedView*>(v.get())) {
       ExprPtr inside, outside;
-      const Block before = collect([&] { inside = value(m->inside); });
-      const Block beforeOutside = collect([&] { outside = value(m->outside); });
+      const Block before = collect([&] { inside = value(m->inside()); });
+      const Block beforeOutside = collect([&] { outside = value(m->outside()); });
       if (before.empty() && beforeOutside.empty()) return kernel::choose(testOf(m->bounds), inside, outside);
       const kernel::VarId result = newVariable("padded", valueTypeOf(v->type()));
       emit(kernel::Declare{result, std::nullopt});
@@ -326,20 +326,16 @@ class Lowering {
     if (equal) return kernel::splat(value(lanes[0]), vt.width);
     if (guard) {
       // All lanes are under one condition: choose between two vectors.
-      std::vector<ViewPtr> inside, outside;
-      for (const ViewPtr& l : lanes) {
-        const auto* g = static_cast<const GuardedView*>(l.get());
-        inside.push_back(g->inside);
-        outside.push_back(g->outside);
-      }
-      const auto vectorOf = [&](std::vector<ViewPtr> views) -> ViewPtr {
-        return std::make_shared<VectorView>(
-            type,
-            lazyView(Type::array(type.length(), type.element()),
-                     [views = std::move(views)](Nat i) { return views.at(static_cast<std::size_t>(*i.constant())); }),
-            Nat(0));
+      const auto vectorOf = [&](bool isInside) {
+        const auto lane = [lanes, isInside](Nat l) {
+          const auto* g = static_cast<const GuardedView*>(lanes.at(static_cast<std::size_t>(*l.constant())).get());
+          return isInside ? g->inside() : g->outside();
+        };
+        return [type, lane]() -> ViewPtr {
+          return std::make_shared<VectorView>(type, lazyView(Type::array(type.length(), type.element()), lane), Nat(0));
+        };
       };
-      return value(std::make_shared<GuardedView>(type, guard->bounds, vectorOf(inside), vectorOf(outside)));
+      return value(std::make_shared<GuardedView>(type, guard->bounds, vectorOf(true), vectorOf(false)));
     }
     std::vector<ExprPtr> parts;
     for (const ViewPtr& l : lanes) parts.push_back(value(l));
@@ -352,10 +348,15 @@ class Lowering {
     if (const auto* m = dynamic_cast<const MemoryView*>(v.vector.get()); m && m->unit == 1)
       return kernel::load(m->buffer, m->offset + v.lane, valueTypeOf(v.type()));
     if (const auto* m = dynamic_cast<const VectorView*>(v.vector.get())) return value(m->scalars->at(m->base + v.lane));
-    if (const auto* m = dynamic_cast<const GuardedView*>(v.vector.get()))
-      return value(std::make_shared<GuardedView>(v.type(), m->bounds,
-                                                 std::make_shared<LaneView>(v.type(), m->inside, v.lane),
-                                                 std::make_shared<LaneView>(v.type(), m->outside, v.lane)));
+    if (std::dynamic_pointer_cast<const GuardedView>(v.vector)) {
+      const auto guarded = std::static_pointer_cast<const GuardedView>(v.vector);
+      const auto lane = [type = v.type(), lane = v.lane](const ViewPtr& vector) -> ViewPtr {
+        return std::make_shared<LaneView>(type, vector, lane);
+      };
+      return value(std::make_shared<GuardedView>(
+          v.type(), guarded->bounds, [=] { return lane(guarded->inside()); },
+          [=] { return lane(guarded->outside()); }));
+    }
     ExprPtr vector = value(v.vector);
     if (!isAtom(vector)) vector = declare("v", vector);
     if (const auto l = v.lane.constant()) return kernel::lane(vector, static_cast<int>(*l));

@@ -88,11 +88,14 @@ ViewPtr MemoryView::at(Nat index) const {
 }
 
 ViewPtr GuardedView::at(Nat index) const {
-  return std::make_shared<GuardedView>(type().element(), bounds, inside->at(index), outside->at(index));
+  return std::make_shared<GuardedView>(
+      type().element(), bounds, [f = inside_, index] { return f()->at(index); },
+      [f = outside_, index] { return f()->at(index); });
 }
 ViewPtr GuardedView::component(int i) const {
-  return std::make_shared<GuardedView>(type().components().at(static_cast<std::size_t>(i)), bounds,
-                                       inside->component(i), outside->component(i));
+  return std::make_shared<GuardedView>(
+      type().components().at(static_cast<std::size_t>(i)), bounds, [f = inside_, i] { return f()->component(i); },
+      [f = outside_, i] { return f()->component(i); });
 }
 
 ViewPtr memoryView(Type type, const std::vector<Storage>& leaves) {
@@ -203,7 +206,9 @@ ViewPtr concatView(const ViewPtr& a, const ViewPtr& b) {
       case Truth::unknown:
         break;
     }
-    return std::make_shared<GuardedView>(element, std::vector<GuardedView::Bound>{{i, n}}, a->at(i), b->at(i - n));
+    return std::make_shared<GuardedView>(
+        element, std::vector<GuardedView::Bound>{{i, n}}, [a, i] { return a->at(i); },
+        [b, i, n] { return b->at(i - n); });
   });
 }
 
@@ -214,7 +219,8 @@ ViewPtr padView(const ViewPtr& array, Nat left, Nat right, const ViewPtr& value)
     const Nat inner = i - left;
     auto bounds = boundsOf(inner, n);
     if (bounds.empty()) return array->at(inner);
-    return std::make_shared<GuardedView>(element, std::move(bounds), array->at(inner), value);
+    return std::make_shared<GuardedView>(
+        element, std::move(bounds), [array, inner] { return array->at(inner); }, [value] { return value; });
   });
 }
 
