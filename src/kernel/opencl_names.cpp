@@ -55,9 +55,8 @@ std::string sanitised(std::string_view wish) {
   s.erase(0, s.find_first_not_of('_') == std::string::npos ? s.size() : s.find_first_not_of('_'));
   if (s.empty()) return "v";
   if (std::isdigit(static_cast<unsigned char>(s[0])) != 0) s.insert(0, "v");
-  if (looksReserved(s)) s += '_';
-  if (looksReserved(s)) s.insert(0, "v_");
-  return s;
+  if (!looksReserved(s)) return s;
+  return looksReserved(s + '_') ? "v_" + s : s + '_';
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST_CASE("print: names are valid, unique and kept where possible") {
              e = m.out("kernel", 4), f = m.out("float4", 4), g = m.out("__x", 4), h = m.out("min", 4);
   m.k.body = block(Store{a, 0, number(0)});
   const std::string s = printOpenCL(m.k);
-  for (const char* name : {"void float_(", "restrict x_0,", "restrict x_0_1,", "restrict v3d,", "restrict get_thing_,",
+  for (const char* name : {"void float_(", "restrict x_0,", "restrict x_0_1,", "restrict v3d,", "restrict v_get_thing,",
                            "restrict kernel_,", "restrict float4_,", "restrict x,", "restrict min_)"}) {
     CAPTURE(s, name);
     CHECK(s.find(name) != std::string::npos);
