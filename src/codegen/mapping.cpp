@@ -200,6 +200,8 @@ class DefaultMapping {
     if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), inside(e.body()));
     if (!e.is(Expr::Form::apply)) return e;
     if (isKernelBoundary(e)) return toGlobal(result(e));
+    // A kernel cannot end inside of a map: there toGlobal asks for nothing that sharing between work-items could see.
+    if (const Spine s = spineOf(e); s.isPrim(Prim::toGlobal)) return inside(s.arguments[0]);
     if (computesArray(e) && isClosed(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty()))
       return toGlobal(result(e));
     Spine s = spineOf(e);
