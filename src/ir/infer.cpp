@@ -93,6 +93,9 @@ Program Inference::program(const Definition& entry) {
   ScopePtr scope;
   for (const TuneDeclaration& t : module_.tunables) {
     const Nat low = sizeOf(t.low, scope), high = sizeOf(t.high, scope);
+    if (low.constant() && high.constant() && *low.constant() > *high.constant())
+      report(t.span,
+             fmt::format("the range of tunable '{}' is empty: {} to {}", t.name, *low.constant(), *high.constant()));
     const NatVar v = NatVar::fresh(t.name, low.constant().value_or(1), high, NatVar::Role::tunable);
     tunables_.emplace(t.name, v);
     program.tunables.push_back(v);

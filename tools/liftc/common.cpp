@@ -46,23 +46,24 @@ lift::kernel::Plan signatureOf(const lift::Program& program) {
 // Sizes and tunables that have no value and do not occur in the shapes of the inputs that are there.
 void checkDetermined(const lift::Program& program, const lift::kernel::Plan& signature, const Tensors& tensors,
                      bool filled, const std::map<std::string, std::int64_t>& values) {
-  const auto determined = [&](lift::NatVar v) {
-    if (values.count(v.name())) return true;
+  const auto occurs = [&](lift::NatVar v, bool anywhere) {
     for (const auto& b : signature.buffers)
-      if (!filled || tensors.count(b.name))
+      if (anywhere || tensors.count(b.name))
         for (const lift::Nat n : b.shape)
           for (const lift::NatVar w : n.variables())
             if (w == v) return true;
     return false;
   };
+  const auto determined = [&](lift::NatVar v) { return values.count(v.name()) || occurs(v, !filled); };
   for (const lift::NatVar t : program.tunables)
     if (!determined(t))
       throw UserError(ExitStatus::program, fmt::format("the tunable {} has no value", t.name()),
                       fmt::format("give one with --size {}=…", t.name()));
   for (const lift::NatVar s : program.sizes)
     if (!determined(s))
-      throw UserError(ExitStatus::program, fmt::format("the size {} has no value", s.name()),
-                      fmt::format("give one with --size {}=…{}", s.name(), filled ? ", or an input that has it" : ""));
+      throw UserError(
+          ExitStatus::program, fmt::format("the size {} has no value", s.name()),
+          fmt::format("give one with --size {}=…{}", s.name(), occurs(s, true) ? ", or an input that has it" : ""));
 }
 
 void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
@@ -305,6 +306,12 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
   }
 
   const lift::kernel::Plan signature = signatureOf(program);
+  std::string known;
+  for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
+  for (const auto& [name, tensor] : inputs.tensors)
+    if (std::none_of(signature.buffers.begin(), signature.buffers.end(), [&](const auto& b) { return b.name == name; }))
+      throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", name),
+                      known.empty() ? "it has none at all" : "its inputs are " + known);
   checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);
   if (!data.fill.empty()) {
     // Sizes come from the inputs that are there; the others get tensors of the shapes that follow.

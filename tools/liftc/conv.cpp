@@ -235,8 +235,11 @@ void addConv(CLI::App& app, int& status) {
         throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
                               "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
       if (o->repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
+      // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
+      std::string descriptor = o->words[0];
+      if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
       const std::vector<lift::ConvSpec> specs =
-          o->shapes.empty() ? std::vector{lift::parseConv(o->words[0])} : lift::readShapes(o->shapes);
+          o->shapes.empty() ? std::vector{lift::parseConv(descriptor)} : lift::readShapes(o->shapes);
       if (specs.empty())
         throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", o->shapes));
       if (action == "check") return check(specs, *o);
