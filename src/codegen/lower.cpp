@@ -9,6 +9,8 @@
 // Every statement goes to the current block, in program order.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "analysis.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
@@ -80,6 +82,7 @@ class Lowering {
     const Destination out{globalMemory(stage.output, false), Space::global};
     block_ = &kernel_.body;
     write(stage.body, env, out);
+    clearVectors(kernel_.body);
     kernel_.sizes = sizesIn(kernel_.body);
     return {std::move(kernel_), std::move(arguments_)};
   }
@@ -392,6 +395,7 @@ class Lowering {
   void storeLane(const LaneView& out, ExprPtr v) {
     if (const auto* m = dynamic_cast<const MemoryView*>(out.vector.get())) {
       if (m->unit == 1) return emit(kernel::Store{m->buffer, m->offset + out.lane, v});
+      writtenByLane_.insert(m->buffer);
       const ValueType type = valueTypeOf(m->type());
       const ExprPtr old = declare("v", kernel::load(m->buffer, m->offset, type));
       const kernel::VarId variable = std::get<kernel::VarRef>(old->node).variable;
@@ -412,6 +416,27 @@ class Lowering {
       Block then;
       then.push_back({kernel::AssignLane{variable, l, v}});
       emit(kernel::If{kernel::test({{lane, kernel::Relation::equal, Nat(l)}}), std::move(then), {}});
+    }
+  }
+
+  // Lanes of private vectors are written by writing the whole vector back, so these start as zero.
+  void clearVectors(Block& block) {
+    for (std::size_t i = 0; i < block.size(); i++) {
+      if (auto* f = std::get_if<kernel::For>(&block[i].node)) {
+        clearVectors(f->body);
+      } else if (auto* branch = std::get_if<kernel::If>(&block[i].node)) {
+        clearVectors(branch->then);
+        clearVectors(branch->otherwise);
+      } else if (const auto* a = std::get_if<kernel::Allocate>(&block[i].node); a && writtenByLane_.count(a->buffer)) {
+        const kernel::Buffer& b = kernel_.buffers[a->buffer];
+        const NatVar k = NatVar::index("k", b.count);
+        const Scalar scalar = b.scalar == Scalar::f16 ? Scalar::f32 : b.scalar;
+        Block body;
+        body.push_back({kernel::Store{a->buffer, Nat(k), kernel::literal(ScalarValue::of(scalar, 0), b.width)}});
+        kernel::For loop{k, b.count, LoopKind::sequential, 0, kernel::Trip::any, 0, std::move(body)};
+        block.insert(block.begin() + static_cast<std::ptrdiff_t>(i) + 1, kernel::Stmt{std::move(loop)});
+        i++;
+      }
     }
   }
 
@@ -900,6 +925,7 @@ class Lowering {
   std::vector<KernelArgument> arguments_;
   Block* block_ = nullptr;
   std::vector<Loop> loops_;
+  std::set<kernel::BufferId> writtenByLane_;  // private arrays of vectors
 };
 
 }  // namespace
