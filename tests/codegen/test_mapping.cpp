@@ -1,0 +1,203 @@
+// The default mapping, the rules of mappings, kernel boundaries.
+#include "codegen/helpers.hpp"
+
+namespace lift::codegen_tests {
+namespace {
+
+int kernels(const std::string& text) { return static_cast<int>(compile(parse(text)).kernels.size()); }
+int launches(const std::string& text) { return static_cast<int>(compile(parse(text)).launches.size()); }
+
+// "line:column message" of every complaint.
+std::vector<std::string> violations(const std::string& text) {
+  std::vector<std::string> out;
+  for (const Diagnostic& d : complaints(parse(text))) {
+    REQUIRE(d.span.file);
+    const Position p = positionOf(*d.span.file, d.span.begin);
+    out.push_back(fmt::format("{}:{} {}", p.line, p.column, d.message));
+  }
+  return out;
+}
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a map becomes one over global work-items") {
+  const std::string text = "def main(x: [n]f32): [n]f32 = map(fun v => v + 1.0, x)";
+  CHECK(contains(mapped(text), "mapGlb(0, fun"));
+  CHECK(kernels(text) == 1);
+  CHECK(wrong(text, {{"n", 7}}) == "");
+}
+
+TEST_CASE("the three outermost maps of a nest are dimensions 2, 1, 0; what is below is sequential") {
+  const std::string text = "def main(x: [a][b][c][4]f32): [a][b][c][4]f32 = map3D(map(fun v => v * 2.0), x)";
+  const std::string result = mapped(text);
+  CHECK(result.find("mapGlb(2") < result.find("mapGlb(1"));
+  CHECK(result.find("mapGlb(1") < result.find("mapGlb(0"));
+  CHECK(occurrences(result, "mapGlb") == 3);
+  CHECK(wrong(text, {{"a", 2}, {"b", 3}, {"c", 2}}) == "");
+}
+
+TEST_CASE("a map over one element takes no dimension") {
+  const std::string text = "def main(x: [1][n][m]f32): [1][n][m]f32 = map3D(fun v => v * 2.0, x)";
+  CHECK(occurrences(mapped(text), "mapGlb(1") == 1);
+  CHECK_FALSE(contains(mapped(text), "mapGlb(2"));
+  CHECK(rangeOf(compile(at(parse(text), {{"n", 3}, {"m", 5}})).kernels[0]) == "5 3 1; 5 1 1");
+  CHECK(wrong(text, {{"n", 3}, {"m", 5}}) == "");
+}
+
+TEST_CASE("a reduction over joined arrays is nested reductions, over a single row or several zipped") {
+  const std::string one = "def main(x: [n][a][b]f32): [n]f32 = map(fun y => reduce(0.0, add, join(y)), x)";
+  CHECK(occurrences(mapped(one), "reduceSeq") == 2);
+  CHECK_FALSE(contains(mapped(one), "join"));
+  CHECK(wrong(one, {{"n", 2}, {"a", 3}, {"b", 4}}) == "");
+  const std::string two = R"(
+    def main(x: [n][2][3][4]f32, w: [2][3][4]f32): [n]f32 =
+      map(fun y => reduce(0.0, fun (acc, (p, q)) => acc + p * q, zip(join(join(y)), join(join(w)))), x))";
+  CHECK(occurrences(mapped(two), "reduceSeq") == 3);
+  CHECK(kernel::structure(compile(parse(two)).kernels[0]).at("loop") == 3);
+  CHECK(wrong(two, {{"n", 3}}) == "");
+  // Rows of different lengths do not fit together.
+  const std::string uneven = R"(
+    def main(x: [n][2][6]f32, w: [3][4]f32): [n]f32 =
+      map(fun y => reduce(0.0, fun (acc, (p, q)) => acc + p * q, zip(join(y), join(w))), x))";
+  CHECK(occurrences(mapped(uneven), "reduceSeq") == 1);
+  CHECK(wrong(uneven, {{"n", 3}}) == "");
+}
+
+TEST_CASE("a mapped program is left as it is") {
+  const Program program = example("matmul");
+  CHECK(isMapped(program));
+  CHECK(mapByDefault(program).body == program.body);
+  CHECK_FALSE(isMapped(example("conv_layer")));
+  CHECK_FALSE(isMapped(parse("def main(x: [n]f32): [n]f32 = toGlobal(map(fun v => v + 1.0, x))")));
+  CHECK_FALSE(isMapped(mapByDefault(parse("def main(x: f32): f32 = x + 1.0"))));
+}
+
+TEST_CASE("elementwise producers and rearrangements fuse into their consumers") {
+  for (const std::string text :
+       {"def main(x: [n]f32): [n]f32 = x |> map(fun v => v + 1.0) |> map(fun v => v * 2.0)",
+        "def main(x: [n]f32): f32 = x |> map(fun v => v + 1.0) |> reduce(0.0, add)",
+        "def main(x: [n][m]f32): [m][n]f32 = x |> map2D(fun v => v + 1.0) |> transpose |> map2D(fun v => v * v)",
+        "def main(x: [n]f32): [n]f32 = let y = reorder(reverse, x) in map(fun (a, b) => a + b, zip(x, y))",
+        "def main(x: [n]f32): [n]f32 = padClamp(1, 1, x) |> slide(3, 1) |> map(reduce(0.0, add))"}) {
+    INFO(text);
+    CHECK(kernels(text) == 1);
+    CHECK(temporariesOf(compile(parse(text))) == 0);
+  }
+}
+
+TEST_CASE("intermediates that would be computed more than once are kernels of their own") {
+  // Sums of rows, each read by every element of the result.
+  const std::string sums = R"(
+    def main(x: [n][m]f32): [n][n]f32 =
+      let sums = map(reduce(0.0, add), x) in
+      map(fun a => map(fun b => a * b, sums), sums))";
+  CHECK(kernels(sums) == 2);
+  CHECK(temporariesOf(compile(parse(sums))) == 1);
+  CHECK(wrong(sums, {{"n", 3}, {"m", 4}}) == "");
+  // Without the name, too.
+  const std::string product = R"(
+    def product(a, b) = map(fun row => map(fun column => dotProduct(row, column), transpose(b)), a)
+    def main(a: [m][k]f32, b: [k][l]f32, c: [l][n]f32): [m][n]f32 = product(product(a, b), c))";
+  CHECK(kernels(product) == 2);
+  CHECK(wrong(at(parse(product, "main"), {{"m", 2}, {"k", 3}, {"l", 4}, {"n", 5}})) == "");
+}
+
+TEST_CASE("toGlobal makes a kernel of what would be fused") {
+  const std::string text = R"(
+    def main(x: [n]f32): [n]f32 = x |> map(fun v => v + 1.0) |> toGlobal |> reorder(reverse) |> map(fun v => v * 2.0))";
+  CHECK(kernels(text) == 2);
+  const kernel::Plan plan = compile(parse(text));
+  CHECK(temporariesOf(plan) == 1);
+  REQUIRE(plan.launches.size() == 2);
+  CHECK(plan.launches[0].arguments.back() == plan.launches[1].arguments.front());
+  CHECK(wrong(text, {{"n", 7}}) == "");
+}
+
+TEST_CASE("results that only move data are copied, each element by a work-item") {
+  for (const std::string text :
+       {"def main(x: [n][m]f32): [m][n]f32 = transpose(x)", "def main(x: [n][m]f32): [n * m]f32 = join(x)",
+        "def main(x: [n][m]f32): [n][m + 3]f32 = map(pad(1, 2, 0.0), x)",
+        "def main(x: [n][m]f32): ([m][n]f32, [n][m]f32) = (transpose(x), map(reorder(reverse), x))",
+        "def main(x: [n][m]f32): [n + n][m]f32 = concat(x, reorder(reverse, x))"}) {
+    INFO(text);
+    CHECK(contains(mapped(text), "mapGlb"));
+    CHECK(wrong(text, {{"n", 3}, {"m", 4}}) == "");
+  }
+}
+
+TEST_CASE("iterate over kernels makes one kernel and a launch for every step") {
+  const std::string text = R"(
+    def main(x: [n]f32): [n]f32 =
+      x |> iterate(5, fun y => padClamp(1, 1, y) |> slide(3, 1) |> map(fun w => 0.25 * w[0] + 0.5 * w[1] + 0.25 * w[2])
+        |> toGlobal))";
+  CHECK(launches(text) == 5);
+  CHECK(kernels(text) == 1);
+  CHECK(wrong(text, {{"n", 9}}) == "");
+  // Each step reads what the one before has written.
+  const kernel::Plan plan = compile(parse(text));
+  for (std::size_t i = 1; i < plan.launches.size(); i++)
+    CHECK(plan.launches[i].arguments.front() == plan.launches[i - 1].arguments.back());
+  CHECK(plan.buffers[static_cast<std::size_t>(plan.launches.back().arguments.back())].name == "out");
+}
+
+TEST_CASE("iterate over kernels needs a constant count") {
+  const std::string text = R"(
+    def main(steps: nat, x: [n]f32): [n]f32 = iterate(steps, fun y => mapGlb(0, fun v => v * 0.5, reorder(reverse, y)), x))";
+  const auto symbolic = complaints(parse(text));
+  REQUIRE(symbolic.size() == 1);
+  CHECK(symbolic[0].message == "iterate over kernels needs a constant count up to 4096, found steps");
+  CHECK(wrong(text, {{"n", 5}, {"steps", 3}}) == "");
+  CHECK(wrong(text, {{"n", 5}, {"steps", 1}}) == "");
+}
+
+TEST_CASE("equal stages share a kernel, whatever they are called") {
+  const std::string text = R"(
+    def main(x: [n]f32, y: [n]f32): [n]f32 =
+      let a = toGlobal(map(fun v => v * 2.0 + 1.0, x)) in
+      let b = toGlobal(map(fun w => w * 2.0 + 1.0, y)) in
+      map(fun (p, q) => p - q, zip(a, reorder(reverse, b))))";
+  CHECK(launches(text) == 3);
+  CHECK(kernels(text) == 2);
+  CHECK(wrong(text, {{"n", 6}}) == "");
+}
+
+TEST_CASE("violations of the mapping rules are reported where they stand") {
+  CHECK(violations("def main(x: [n]f32): [n]f32 =\n  mapLcl(0, fun v => v + 1.0, x)") ==
+        Texts{"2:3 mapLcl outside of mapWrg"});
+  CHECK(
+      violations("def main(x: [n][m]f32): [n][m]f32 =\n  mapGlb(0, fun r =>\n    mapGlb(0, fun v => v + 1.0, r), x)") ==
+      Texts{"3:5 mapGlb(0) inside mapGlb(0)"});
+  CHECK(
+      violations("def main(x: [n][m]f32): [n][m]f32 =\n  mapWrg(0, fun r =>\n    mapGlb(1, fun v => v + 1.0, r), x)") ==
+      Texts{"3:5 mapGlb inside a work-group"});
+  CHECK(
+      violations("def main(x: [n][m]f32): [n][m]f32 =\n  mapWrg(1, fun r =>\n    mapWrg(1, fun v => v + 1.0, r), x)") ==
+      Texts{"3:5 mapWrg(1) inside mapWrg(1)"});
+  CHECK(
+      violations("def main(x: [n][m]f32): [n][m]f32 =\n  mapGlb(1, fun r =>\n    mapWrg(0, fun v => v + 1.0, r), x)") ==
+      Texts{"3:5 mapWrg inside a work-item's work"});
+  CHECK(violations("def main(x: [a][n][m]f32): [a][n][m]f32 =\n  mapWrg(0, mapLcl(0, fun r =>\n"
+                   "    mapLcl(0, fun v => v + 1.0, r)), x)") == Texts{"3:5 mapLcl(0) inside mapLcl(0)"});
+  CHECK(
+      violations("def main(x: [n][4]f32): [n][4]f32 =\n  mapGlb(0, fun r =>\n    mapSeq(fun v => v, toLocal(r)), x)") ==
+      Texts{"3:24 toLocal outside of mapWrg"});
+}
+
+TEST_CASE("all violations are reported at once") {
+  CHECK(violations("def main(x: [n][m]f32): ([n][m]f32, [n][m]f32) =\n  (mapLcl(0, mapSeq(fun v => v + 1.0), x),\n"
+                   "   mapGlb(0, mapGlb(0, fun v => v + 1.0), x))") ==
+        Texts{"2:4 mapLcl outside of mapWrg", "3:14 mapGlb(0) inside mapGlb(0)"});
+}
+
+TEST_CASE("mappings that keep the rules are not complained of") {
+  for (const std::string text :
+       {"def main(x: [n][m]f32): [n][m]f32 = mapWrg(0, fun r => toLocal(mapLcl(0, id, r)) |> mapLcl(0, id), x)",
+        "def main(x: [n][m]f32): [n][m]f32 = mapGlb(0, mapGlb(1, fun v => v + 1.0), x)",
+        "def main(x: [a][n][m]f32): [a][n][m]f32 = mapWrg(2, mapWrg(0, mapLcl(1, fun v => v + 1.0)), x)"}) {
+    INFO(text);
+    CHECK_NOTHROW(checkMapping(parse(text)));
+  }
+}
+
+}  // namespace lift::codegen_tests

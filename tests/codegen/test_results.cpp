@@ -1,0 +1,271 @@
+// Kernels in the emulator against the interpreter: kinds of data, sizes symbolic and not, faults seeded.
+#include <algorithm>
+#include <set>
+
+#include "codegen/helpers.hpp"
+
+namespace lift::codegen_tests {
+
+TEST_CASE("every example gives the same with its sizes as arguments and with its sizes built in") {
+  struct Run {
+    std::string name;
+    Sizes sizes;
+  };
+  for (const Run& run : std::vector<Run>{
+           {"conv_layer", {{"numKernels", 3}, {"inputHeight", 5}, {"inputWidth", 6}, {"inputChannels", 4}}},
+           {"dot", {{"n", 37}}},
+           {"gaussian_blur", {{"h", 7}, {"w", 9}}},
+           {"matmul", {{"n", 5}, {"k", 6}, {"m", 7}}},
+           {"stencil2d", {{"height", 6}, {"width", 9}}},
+           {"partial_conv",
+            {{"paddedInputHeight", 8}, {"paddedInputWidth", 8}, {"inputChannels", 4}, {"numKernels", 4}}}}) {
+    INFO(run.name);
+    const Program program =
+        at(example(run.name), {{"theta", 4}, {"kappa", 2}, {"sigma", 2}, {"omega", 6}, {"upsilon", 2}});
+    const Program built = at(program, run.sizes);
+    const Tensors inputs = inputsOf(built);
+    const Tensors expected = interpret(built, inputs);
+    CHECK(differences(emulate(compile(built), inputs), expected, sumTolerance) == "");
+    if (run.name == "partial_conv") continue;  // below
+    CHECK(differences(emulate(compile(program), inputs), expected, sumTolerance) == "");
+  }
+}
+
+TEST_CASE("Listing 4 with symbolic extents of the input") {
+  const Program program = at(example("partial_conv"), {{"theta", 4},
+                                                       {"kappa", 2},
+                                                       {"sigma", 2},
+                                                       {"omega", 6},
+                                                       {"upsilon", 2},
+                                                       {"inputChannels", 4},
+                                                       {"numKernels", 4}});
+  const Program built = at(program, {{"paddedInputHeight", 8}, {"paddedInputWidth", 10}});
+  const Tensors inputs = inputsOf(built);
+  CHECK(differences(emulate(compile(program), inputs), interpret(built, inputs), sumTolerance) == "");
+}
+
+TEST_CASE("tuples as accumulators: the greatest element and where it is") {
+  CHECK(wrong(R"(
+    def main(x: [n][m]f32): [n](f32, i32) =
+      x |> map(fun row => reduce((-inf, -1), fun ((best, at), (v, i)) => select(v > best, v, best) |> fun b =>
+        (b, select(v > best, i, at)), zip(row, generate(m, fun i => i)))))",
+              {{"n", 3}, {"m", 11}}) == "");
+}
+
+TEST_CASE("tuples of arrays as accumulators") {
+  CHECK(wrong(R"(
+    def main(x: [n]f32): ([3]f32, f32) =
+      reduceSeq((generate(3, fun i => f32(i)), 0.0),
+        fun ((rows, total), v) => (mapSeq(fun r => r * 0.5 + total, reorder(reverse, rows)), total + v), x))",
+              {{"n", 5}}) == "");
+}
+
+TEST_CASE("vectors: elementwise, reduced, as accumulators, of every width") {
+  for (const int w : {2, 3, 4, 8, 16}) {
+    INFO(w);
+    const std::string width = std::to_string(w);
+    const Sizes sizes{{"n", 3 * w}};
+    CHECK(wrong("def main(x: [n]f32): [n]f32 = asVector(" + width + ", x) |> map(fun v => v * v + v) |> asScalar",
+                sizes) == "");
+    CHECK(wrong("def main(x: [n]f32): f32 = zip(asVector(" + width + ", x), asVector(" + width +
+                    ", reorder(reverse, x))) |> reduce(0.0, fun (acc, (a, b)) => acc + dot(a, b))",
+                sizes) == "");
+    CHECK(wrong("def main(x: [n]f32): [" + width + "]f32 = join(mapSeq(fun v => v, split(" + width +
+                    ", asScalar(generate(1, fun _ => reduceSeq(splat(" + width +
+                    ", 0.0), fun (acc, v) => acc + v, asVector(" + width + ", x)))))))",
+                sizes) == "");
+  }
+}
+
+TEST_CASE("one load for a vector of neighbours, none for one of strangers") {
+  const auto source = [](const std::string& in) {
+    return sourceOf(compile(
+        parse("def main(x: [64]f32): [64]f32 = asVector(4, " + in + ") |> mapGlb(0, fun v => v + v) |> asScalar")));
+  };
+  CHECK(contains(source("x"), "vload4("));
+  CHECK(contains(source("x"), "vstore4("));
+  CHECK_FALSE(contains(source("reorder(reverse, x)"), "vload4("));
+  CHECK(contains(source("reorder(reverse, x)"), "(float4)("));
+}
+
+TEST_CASE("private vectors written lane by lane, as values and as accumulators") {
+  for (const std::string body :
+       {"mapGlb(0, fun row => let y = toPrivate(asVector(4, mapSeq(fun v => v * 2.0, row))) in "
+        "reduceSeq(0.0, fun (a, v) => a + dot(v, v), reorder(reverse, y)), x)",
+        "mapGlb(0, fun row => asScalar(reduceSeq(generate(2, fun i => splat(4, f32(i))), fun (acc, v) => "
+        "asVector(4, mapSeq(fun a => a * 0.5 + v, reorder(reverse, asScalar(acc)))), row)), x)",
+        "mapGlb(0, fun row => asScalar(reduceSeq(generate(2, fun i => splat(4, f32(i))), fun (acc, v) => "
+        "asVector(4, mapSeq(fun a => a * 0.5 + v, asScalar(acc))), row)), x)"}) {
+    INFO(body);
+    CHECK(wrong("def main(x: [3][8]f32) = " + body) == "");
+  }
+}
+
+TEST_CASE("half is a storage type: kernels compute in float and need no extension") {
+  const std::string text = "def main(x: [n]f16, y: [n]f16): [n]f16 = zip(x, y) |> map(fun (a, b) => a * b + a)";
+  const Program program = at(parse(text), {{"n", 13}});
+  const Tensors inputs = inputsOf(program);
+  // Rounded once at the end instead of after every operation: within a unit or two of half's last place.
+  CHECK(differences(emulate(compile(program), inputs), interpret(program, inputs), 2e-3) == "");
+  const std::string source = sourceOf(compile(program));
+  CHECK(contains(source, "vload_half"));
+  CHECK(contains(source, "vstore_half"));
+  CHECK_FALSE(contains(source, "cl_khr_fp16"));
+}
+
+TEST_CASE("booleans and 64-bit integers, stored, computed and chosen by") {
+  CHECK(wrong("def main(x: [n]f32, y: [n]f32): [n]bool = zip(x, y) |> map(fun (a, b) => a < b && b > 0.0)",
+              {{"n", 17}}) == "");
+  CHECK(wrong("def main(flags: [n]bool, x: [n]f32): [n]f32 = zip(flags, x) |> map(fun (f, v) => select(f, v, 0.0 - v))",
+              {{"n", 17}}) == "");
+  CHECK(wrong("def main(flags: [n][m]bool): [n]bool = map(all, flags)", {{"n", 9}, {"m", 3}}) == "");
+  CHECK(wrong("def main(x: [n]i64): [n]i64 = map(fun v => v * 4000000000i64 + v / 3i64, x)", {{"n", 17}}) == "");
+  CHECK(wrong("def main(x: [n]i64): i64 = reduce(5000000000i64, add, x)", {{"n", 17}}) == "");
+  CHECK(wrong("def main(x: [n]i32): [n]i64 = scan(0i64, fun (acc, v) => acc + i64(v), x)", {{"n", 17}}) == "");
+}
+
+TEST_CASE("scans, inclusive and exclusive, of scalars and of tuples") {
+  CHECK(wrong("def main(x: [n]f32): [n]f32 = scan(0.0, add, x)", {{"n", 9}}) == "");
+  CHECK(wrong("def main(x: [n][m]f32): [n][m]f32 = map(scanExclusive(1.0, fun (a, v) => a * 0.5 + v), x)",
+              {{"n", 3}, {"m", 5}}) == "");
+  CHECK(wrong("def main(x: [n]f32): [n](f32, f32) = scan((0.0, 0.0), fun ((a, b), v) => (b, a + v), x)", {{"n", 9}}) ==
+        "");
+}
+
+TEST_CASE("results written through layouts under the maps") {
+  for (const std::string body :
+       {"transpose(mapGlb(0, mapSeq(fun v => v + 1.0), x))", "join(mapGlb(0, mapSeq(fun v => v + 1.0), x))",
+        "mapGlb(0, fun r => reorder(reverse, mapSeq(fun v => v + 1.0, r)), x)",
+        "mapGlb(0, fun r => split(2, mapSeq(fun v => v + 1.0, r)), x)",
+        "reorder(stride(3), mapGlb(0, fun r => mapSeq(fun v => v + 1.0, r), x))",
+        "map(reorder(shift(1)), mapGlb(0, mapSeq(fun v => v + 1.0), x))",
+        "unzip(mapGlb(0, fun r => (reduceSeq(0.0, add, r), 1.0), x))",
+        "concat(mapGlb(0, mapSeq(fun v => v + 1.0), x), mapGlb(0, mapSeq(fun v => v * 2.0), x))",
+        "map(asScalar, mapGlb(0, fun r => mapSeq(fun v => v + v, asVector(2, r)), x))"}) {
+    INFO(body);
+    CHECK(wrong("def main(x: [6][4]f32) = " + body) == "");
+  }
+}
+
+TEST_CASE("a staging program without its barriers is found out") {
+  const std::string text = R"(
+    def main(x: [n]f32): [n]f32 =
+      split(8, x) |> mapWrg(0, fun g =>
+        toLocal(mapLcl(0, fun v => v * v, g)) |> reorder(reverse) |> mapLcl(0, fun v => v + 1.0)) |> join)";
+  const Program program = at(parse(text), {{"n", 24}});
+  CHECK(wrong(program) == "");
+  CHECK(kernel::structure(compile(program).kernels[0]).at("barrier") == 1);
+  CompileOptions options;
+  options.passes.skip = {"barriers"};
+  const kernel::Plan racing = compile(program, options);
+  CHECK(kernel::structure(racing.kernels[0]).at("barrier") == 0);
+  try {
+    emulate(racing, inputsOf(program));
+    FAIL("the emulator has not noticed");
+  } catch (const UserError& e) {
+    CHECK(e.status() == ExitStatus::wrong);
+    CHECK(contains(render(e.diagnostics()), "race"));
+  }
+}
+
+TEST_CASE("a store beside its place is found out") {
+  kernel::Plan plan = compile(at(parse("def main(x: [n]f32): [n]f32 = map(fun v => v + 1.0, x)"), {{"n", 8}}));
+  int moved = 0;
+  for (kernel::Stmt& s : plan.kernels.at(0).body)
+    if (auto* store = std::get_if<kernel::Store>(&s.node)) {
+      store->index = store->index + Nat(1);
+      moved++;
+    } else if (auto* loop = std::get_if<kernel::For>(&s.node)) {
+      for (kernel::Stmt& t : loop->body)
+        if (auto* inner = std::get_if<kernel::Store>(&t.node)) {
+          inner->index = inner->index + Nat(1);
+          moved++;
+        }
+    }
+  REQUIRE(moved == 1);
+  Tensor x(Scalar::f32, {8});
+  try {
+    emulate(plan, {{"x", x}});
+    FAIL("the emulator has not noticed");
+  } catch (const UserError& e) {
+    CHECK(e.status() == ExitStatus::wrong);
+    CHECK(contains(render(e.diagnostics()), "bounds"));
+  }
+}
+
+TEST_CASE("every pass can be left out but those that correctness needs") {
+  const Program program =
+      at(example("conv_layer"), {{"numKernels", 2}, {"inputHeight", 4}, {"inputWidth", 5}, {"inputChannels", 3}});
+  for (const kernel::Pass& pass : kernel::passes()) {
+    INFO(pass.name);
+    CompileOptions options;
+    options.passes.skip = {std::string(pass.name)};
+    CHECK(wrong(program, options) == "");
+  }
+}
+
+TEST_CASE("the report names every stage once, in order, and the dump shows each") {
+  CompileReport report;
+  CompileOptions options;
+  std::vector<std::string> shown;
+  options.dump = [&](std::string_view stage, const std::string& text) {
+    CHECK_FALSE(text.empty());
+    shown.emplace_back(stage);
+  };
+  compile(example("conv_layer"), options, &report);
+  std::vector<std::string> stages;
+  for (const StageTime& t : report.times) stages.push_back(t.stage);
+  CHECK(std::set<std::string>(stages.begin(), stages.end()).size() == stages.size());
+  REQUIRE(stages.size() > 4);
+  CHECK(std::vector<std::string>(stages.begin(), stages.begin() + 3) ==
+        std::vector<std::string>{"map", "outline", "lower"});
+  CHECK(stages.back() == "print");
+  for (const kernel::Pass& pass : kernel::passes())
+    CHECK(std::find(stages.begin(), stages.end(), pass.name) != stages.end());
+  REQUIRE(shown.size() == 3 + kernel::pipeline().size());
+  for (std::size_t i = 0; i < kernel::pipeline().size(); i++) CHECK(shown[i + 3] == kernel::pipeline()[i]->name);
+}
+
+TEST_CASE("what the stage map prints can be read back and compiles to the same kernel") {
+  std::string printed;
+  CompileOptions options;
+  options.dump = [&](std::string_view stage, const std::string& text) {
+    if (stage == "map") printed = text;
+  };
+  const kernel::Plan plan = compile(example("conv_layer"), options);
+  CHECK(compile(parse(printed)).sources == plan.sources);
+}
+
+TEST_CASE("private and local memory of symbolic size is refused, with what to do") {
+  const auto privateArray =
+      complaints(parse("def main(x: [k][n]f32): [n]f32 = reduceSeq(generate(n, fun _ => 0.0), "
+                       "fun (acc, row) => mapSeq(fun (a, v) => a + v, zip(acc, row)), x)"));
+  REQUIRE(privateArray.size() == 1);
+  CHECK(contains(privateArray[0].message, "private memory needs constant sizes"));
+  CHECK(contains(privateArray[0].hint, "--size n="));
+  const auto localArray =
+      complaints(parse("def main(x: [k][n]f32): [k][n]f32 = mapWrg(0, fun r => toLocal(mapLcl(0, fun v => v + 1.0, r)) "
+                       "|> mapLcl(0, fun v => v * 2.0), x)"));
+  REQUIRE(localArray.size() == 1);
+  CHECK(contains(localArray[0].message, "local memory needs constant sizes"));
+}
+
+TEST_CASE("tunables need values before code is generated") {
+  const auto found = complaints(example("partial_conv"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].message == "the tunable theta has no value");
+}
+
+TEST_CASE("buffers are named as the parameters and out, with the paths of tuples") {
+  const kernel::Plan plan =
+      compile(parse("def main(points: [n](f32, f32), scale: f32): ([n]f32, [n]f32) = unzip(map(fun (a, b) => (a * "
+                    "scale, b), points))"));
+  std::vector<std::string> names;
+  for (const auto& b : plan.buffers) names.push_back(b.name);
+  CHECK(names == std::vector<std::string>{"points.0", "points.1", "scale", "out.0", "out.1"});
+  CHECK(plan.name == "main");
+  REQUIRE(plan.sizes.size() == 1);
+  CHECK(plan.sizes[0].name() == "n");
+}
+
+}  // namespace lift::codegen_tests

@@ -1,0 +1,270 @@
+// The shape of kernels: the paper's listings, the absence of what costs time, launch geometry.
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "codegen/helpers.hpp"
+
+namespace lift::codegen_tests {
+namespace {
+
+// Scalars that the kernel declares as accumulators.
+int accumulators(const std::string& source) {
+  const std::regex declaration(R"(\n +float acc\w*( =|;))");
+  return static_cast<int>(
+      std::distance(std::sregex_iterator(source.begin(), source.end(), declaration), std::sregex_iterator()));
+}
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  const auto p = text.find(from);
+  REQUIRE(p != std::string::npos);
+  text.replace(p, from.size(), to);
+}
+
+// Listing 3 without padding.
+Program unpaddedLayer() {
+  std::ifstream file(std::string(LIFT_SOURCE_DIR) + "/examples/conv_layer.lift");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  replace(text, "def padSize = 1", "def padSize = 0");
+  replace(text, "[numKernels][inputHeight][inputWidth]f32 =", "[numKernels][inputHeight - 2][inputWidth - 2]f32 =");
+  return parse(text);
+}
+
+struct Partial {
+  std::int64_t height, width, channels, kernels, theta, kappa, sigma, omega, upsilon;
+
+  std::int64_t stride() const { return theta - 2; }
+  std::int64_t tileRows() const { return (height - theta) / stride() + 1; }
+  std::int64_t tileColumns() const { return (width - theta) / stride() + 1; }
+  std::int64_t windows() const { return stride() * stride(); }
+  std::int64_t chunks() const { return 9 * channels / omega; }
+
+  Program program() const {
+    return at(example("partial_conv"), {{"paddedInputHeight", height},
+                                        {"paddedInputWidth", width},
+                                        {"inputChannels", channels},
+                                        {"numKernels", kernels},
+                                        {"theta", theta},
+                                        {"kappa", kappa},
+                                        {"sigma", sigma},
+                                        {"omega", omega},
+                                        {"upsilon", upsilon}});
+  }
+};
+
+// Sums the chunks, puts the tiles side by side, and compares with Listing 3 without padding and with biases of zero.
+void checkPartial(const Partial& p) {
+  const Program program = p.program();
+  const Tensors inputs = inputsOf(program);
+  const Tensor partial = emulate(compile(program), inputs).at("out");
+  REQUIRE(partial.shape == std::vector<std::int64_t>{p.tileRows() * p.tileColumns(), p.kernels / p.kappa, p.kappa,
+                                                     p.windows() / p.sigma, p.sigma, p.chunks()});
+  Tensor whole(Scalar::f32, {p.kernels, p.tileRows() * p.stride(), p.tileColumns() * p.stride()});
+  std::int64_t next = 0;
+  for (std::int64_t tile = 0; tile < p.tileRows() * p.tileColumns(); tile++)
+    for (std::int64_t kernel = 0; kernel < p.kernels; kernel++)
+      for (std::int64_t window = 0; window < p.windows(); window++) {
+        double sum = 0;
+        for (std::int64_t chunk = 0; chunk < p.chunks(); chunk++) sum += partial.get(next++);
+        const std::int64_t row = tile / p.tileColumns() * p.stride() + window / p.stride();
+        const std::int64_t column = tile % p.tileColumns() * p.stride() + window % p.stride();
+        whole.set((kernel * whole.shape[1] + row) * whole.shape[2] + column, sum);
+      }
+  const Program layer = at(
+      unpaddedLayer(),
+      {{"inputHeight", p.height}, {"inputWidth", p.width}, {"inputChannels", p.channels}, {"numKernels", p.kernels}});
+  const Tensors layerInputs{
+      {"weights", inputs.at("weights")}, {"biases", Tensor(Scalar::f32, {p.kernels})}, {"input", inputs.at("input")}};
+  const Tensors expected{{"out", whole}};
+  CHECK(differences(emulate(compile(layer), layerInputs), expected, sumTolerance) == "");
+  CHECK(differences(interpret(layer, layerInputs), expected, sumTolerance) == "");
+}
+
+}  // namespace
+
+TEST_CASE("Listing 1 becomes Listing 2: one accumulator, one loop of nine taps, no memory but the arguments") {
+  const kernel::Plan plan = compile(example("stencil2d"));
+  REQUIRE(plan.kernels.size() == 1);
+  CHECK(plan.launches.size() == 1);
+  CHECK(temporariesOf(plan) == 0);
+  const auto structure = kernel::structure(plan.kernels[0]);
+  CHECK(structure.at("private_array") == 0);
+  CHECK(structure.at("local_bytes") == 0);
+  CHECK(structure.at("barrier") == 0);
+  CHECK(structure.at("if") == 0);
+  const std::string source = sourceOf(plan);
+  CHECK(accumulators(source) == 1);
+  CHECK(occurrences(source, "< 9; i++)") == 1);
+  CHECK(occurrences(source, "get_local_id(0)") == 1);
+  CHECK(occurrences(source, "get_group_id(0)") == 1);
+}
+
+TEST_CASE("Listing 2's loops over groups and items are there when the launch does not follow the sizes") {
+  CompileOptions options;
+  options.groups[0] = 32;
+  options.local[0] = 64;
+  const kernel::Plan plan = compile(example("stencil2d"), options);
+  CHECK(kernel::structure(plan.kernels[0]).at("loop") == 3);
+  CHECK(contains(sourceOf(plan), "wrg0 += get_num_groups(0)"));
+  CHECK(contains(sourceOf(plan), "lcl0 += get_local_size(0)"));
+  // As many groups as rows: that loop goes. As many items as columns: the other goes too.
+  CHECK(kernel::structure(compile(example("stencil2d")).kernels[0]).at("loop") == 2);
+  const kernel::Plan exact = compile(at(example("stencil2d"), {{"height", 34}, {"width", 66}}));
+  CHECK(kernel::structure(exact.kernels[0]).at("loop") == 1);
+  CHECK(kernel::structure(exact.kernels[0]).at("if") == 0);
+  CHECK(rangeOf(exact.kernels[0]) == "2048 1 1; 64 1 1");
+}
+
+TEST_CASE("Listing 3 by default: three loops, no arrays, no division") {
+  const Sizes sizes{{"numKernels", 4}, {"inputHeight", 8}, {"inputWidth", 9}, {"inputChannels", 5}};
+  for (const bool constant : {true, false}) {
+    const kernel::Plan plan = compile(constant ? at(example("conv_layer"), sizes) : example("conv_layer"));
+    REQUIRE(plan.kernels.size() == 1);
+    CHECK(temporariesOf(plan) == 0);
+    const auto structure = kernel::structure(plan.kernels[0]);
+    CHECK(structure.at("loop") == 3);
+    CHECK(structure.at("private_array") == 0);
+    CHECK(structure.at("barrier") == 0);
+    CHECK_FALSE(contains(sourceOf(plan), "/"));
+    CHECK_FALSE(contains(sourceOf(plan), "%"));
+  }
+}
+
+TEST_CASE("Listing 4: Table 1's NDRange, sigma * kappa scalar accumulators, no array") {
+  const Partial p{11, 11, 8, 8, 5, 4, 3, 12, 4};
+  const kernel::Plan plan = compile(p.program());
+  REQUIRE(plan.kernels.size() == 1);
+  CHECK(temporariesOf(plan) == 0);
+  const kernel::NDRange& range = plan.kernels[0].range;
+  CHECK(range.local[0] == Nat(p.chunks()));             // partitions of a window
+  CHECK(range.local[1] == Nat(p.windows() / p.sigma));  // window groups in a tile
+  CHECK(range.local[2] == Nat(1));
+  CHECK(range.global[0] / range.local[0] == Nat(p.kernels / p.kappa));             // kernel groups
+  CHECK(range.global[1] / range.local[1] == Nat(p.tileRows() * p.tileColumns()));  // tiles
+  const auto structure = kernel::structure(plan.kernels[0]);
+  CHECK(structure.at("private_array") == 0);
+  CHECK(structure.at("local_bytes") == 0);
+  CHECK(structure.at("loop") == 1);
+  CHECK(accumulators(sourceOf(plan)) == p.sigma * p.kappa);
+}
+
+TEST_CASE("Listing 4 with its chunks summed and tiles put together is Listing 3: 11 by 11 by 8") {
+  checkPartial({11, 11, 8, 8, 5, 4, 3, 12, 4});
+}
+
+TEST_CASE("Listing 4 with its chunks summed and tiles put together is Listing 3: 8 by 10 by 4") {
+  checkPartial({8, 10, 4, 6, 4, 2, 2, 6, 2});
+}
+
+TEST_CASE("a scalar that a whole group computes is stored by one work-item") {
+  const std::string text = R"(
+    def main(x: [n][64]f32): [n]f32 =
+      x |> mapWrg(0, fun row =>
+        let parts = toLocal(mapLcl(0, fun part => reduceSeq(0.0, add, part), split(8, row))) in
+        reduceSeq(0.0, add, parts)))";
+  CHECK(wrong(text, {{"n", 3}}) == "");
+  const kernel::Plan plan = compile(at(parse(text), {{"n", 3}}));
+  CHECK(kernel::structure(plan.kernels[0]).at("if") == 1);
+  CHECK(kernel::structure(plan.kernels[0]).at("barrier") == 1);
+  CHECK(rangeOf(plan.kernels[0]) == "24 1 1; 8 1 1");
+}
+
+TEST_CASE("what stands outside of every parallel loop is done once, whatever the launch") {
+  const std::string text = "def main(x: [n]f32): f32 = reduceSeq(0.0, add, x)";
+  CHECK(rangeOf(compile(at(parse(text), {{"n", 9}})).kernels[0]) == "1 1 1; 1 1 1");
+  CompileOptions many;
+  many.local = {4, 2, 1};
+  many.groups = {2, 1, 1};
+  CHECK(wrong(text, {{"n", 9}}, many) == "");
+}
+
+TEST_CASE("NDRange: work-items in groups that divide the work, or cover it") {
+  const auto range = [](const std::string& text, const Sizes& sizes = {}, const CompileOptions& options = {}) {
+    return rangeOf(compile(at(parse(text), sizes), options).kernels.at(0));
+  };
+  const std::string one = "def main(x: [n]f32): [n]f32 = mapGlb(0, fun v => v + 1.0, x)";
+  CHECK(range(one, {{"n", 20}}) == "20 1 1; 20 1 1");
+  CHECK(range(one, {{"n", 64}}) == "64 1 1; 64 1 1");
+  CHECK(range(one, {{"n", 96}}) == "96 1 1; 48 1 1");
+  CHECK(range(one, {{"n", 101}}) == "128 1 1; 64 1 1");
+  CHECK(range(one) == "64*((n + 63)/64) 1 1; 64 1 1");
+  CompileOptions small;
+  small.maxGroupSize = 16;
+  CHECK(range(one, {{"n", 96}}, small) == "96 1 1; 16 1 1");
+  CHECK(range(one, {}, small) == "16*((n + 15)/16) 1 1; 16 1 1");
+
+  const std::string rows = "def main(x: [n][m]f32): [n][m]f32 = mapGlb2D(fun v => v + 1.0, x)";
+  CHECK(range(rows, {{"n", 5}, {"m", 7}}) == "7 5 1; 7 1 1");
+
+  const std::string groups = "def main(x: [n][m]f32): [n][m]f32 = mapWrg(0, mapLcl(0, fun v => v + 1.0), x)";
+  CHECK(range(groups, {{"n", 5}, {"m", 7}}) == "35 1 1; 7 1 1");
+  CHECK(range(groups, {{"m", 500}}) == "256*n 1 1; 256 1 1");
+  CHECK(range(groups, {{"n", 5}}) == "320 1 1; 64 1 1");
+  CHECK(range(groups, {{"m", 500}}, small) == "16*n 1 1; 16 1 1");
+  CompileOptions given;
+  given.local[0] = 8;
+  given.groups[0] = 3;
+  CHECK(range(groups, {}, given) == "24 1 1; 8 1 1");
+  CHECK(wrong(groups, {{"n", 5}, {"m", 37}}, given) == "");
+  CHECK(wrong(groups, {{"n", 5}, {"m", 37}}, small) == "");
+}
+
+TEST_CASE("dimensions share the room of a group") {
+  const std::string text = R"(
+    def main(x: [4][20][30]f32): [4][20][30]f32 = mapWrg(0, mapLcl2D(fun v => v * 2.0), x))";
+  CompileOptions options;
+  options.maxGroupSize = 64;
+  const kernel::Kernel k = compile(parse(text), options).kernels[0];
+  CHECK(rangeOf(k) == "120 2 1; 30 2 1");
+  CHECK(wrong(text, {}, options) == "");
+}
+
+TEST_CASE("accumulators that are arrays stay in place where every element is read only for itself") {
+  const std::string inPlace = R"(
+    def main(x: [n]f32): [4]f32 =
+      reduceSeq(generate(4, fun i => f32(i)), fun (acc, v) => mapSeq(fun a => a * 0.5 + v, acc), x))";
+  const std::string doubled = R"(
+    def main(x: [n]f32): [4]f32 =
+      reduceSeq(generate(4, fun i => f32(i)), fun (acc, v) => mapSeq(fun a => a * 0.5 + v, reorder(reverse, acc)), x))";
+  CHECK(wrong(inPlace, {{"n", 5}}) == "");
+  CHECK(wrong(doubled, {{"n", 5}}) == "");
+  CompileOptions lowered;
+  lowered.passes.skip = {"trips", "unroll", "simplify", "scalars", "declare", "copies", "dead", "hoist"};
+  const auto arrays = [&](const std::string& text) {
+    return kernel::structure(compile(at(parse(text), {{"n", 5}}), lowered).kernels[0]).at("private_array");
+  };
+  CHECK(arrays(inPlace) == 1);
+  CHECK(arrays(doubled) == 2);
+  CHECK(wrong(doubled, {{"n", 5}}, lowered) == "");
+  // Of constant size, neither is an array in the end.
+  for (const std::string& text : {inPlace, doubled})
+    CHECK(kernel::structure(compile(at(parse(text), {{"n", 5}})).kernels[0]).at("private_array") == 0);
+}
+
+TEST_CASE("accumulators that are transposed, shifted or mixed in every step") {
+  for (const std::string step :
+       {"mapSeq2D(fun a => a * 0.5 + v, transpose(acc))", "mapSeq2D(fun a => a * 0.5 + v, reorder(shift(1), acc))",
+        "mapSeq(fun row => mapSeq(fun a => a * 0.5 + v, reorder(reverse, row)), acc)",
+        "mapSeq(fun (a, b) => mapSeq(fun (p, q) => p * 0.5 + q * v, zip(a, b)), zip(acc, reorder(reverse, acc)))",
+        "transpose(mapSeq2D(fun a => a * 0.5 + v, acc))",
+        "mapSeq(fun row => mapSeq(fun a => a * 0.25 + reduceSeq(v, add, row), row), acc)"}) {
+    INFO(step);
+    CHECK(wrong("def main(x: [n]f32): [3][3]f32 = reduceSeq(generate2D(3, 3, fun (i, j) => f32(i) - 0.5 * f32(j)), "
+                "fun (acc, v) => " +
+                    step + ", x)",
+                {{"n", 4}}) == "");
+  }
+}
+
+TEST_CASE("two compilations print the same kernels") {
+  for (const std::string name : {"stencil2d", "conv_layer", "gaussian_blur", "matmul", "dot"}) {
+    INFO(name);
+    const kernel::Plan first = compile(example(name)), second = compile(example(name));
+    CHECK(first.sources == second.sources);
+    CHECK(first.launches.size() == second.launches.size());
+  }
+  const Partial p{11, 11, 8, 8, 5, 4, 3, 12, 4};
+  CHECK(compile(p.program()).sources == compile(p.program()).sources);
+}
+
+}  // namespace lift::codegen_tests
