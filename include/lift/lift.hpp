@@ -27,6 +27,7 @@
 #include "lift/kernel_walk.hpp"
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
+#include "lift/host_code.hpp"
 // runtime, conv
 #include "lift/device.hpp"
 #include "lift/conv.hpp"

@@ -31,7 +31,7 @@ const std::map<std::string, Module> modules = {
     {"ir", {{"nat", "tensor"}, {"type", "expr", "primitive", "syntax", "interpreter"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
     {"views", {{"ir"}, {"views"}}},
-    {"codegen", {{"views", "kernel"}, {"codegen"}}},
+    {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device"}}},
     {"conv", {{"text", "codegen", "runtime"}, {"conv", "conv_program"}}},
 };

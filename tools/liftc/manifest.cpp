@@ -1,6 +1,7 @@
 #include "manifest.hpp"
 
 #include "lift/diagnostic.hpp"
+#include "lift/host_code.hpp"
 
 namespace liftc {
 namespace {
@@ -70,6 +71,9 @@ void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::
   for (std::size_t k = 0; k < plan.kernels.size(); k++)
     writeFile(directory / (plan.kernels[k].name + ".cl"), plan.sources[k]);
   writeFile(directory / "manifest.json", manifest(plan).dump(2) + "\n");
+  const lift::HostCode host = lift::printHostCode(plan);
+  writeFile(directory / "host.h", host.header);
+  writeFile(directory / "host.c", host.source);
 }
 
 }  // namespace liftc

@@ -12,7 +12,7 @@ namespace liftc {
 // constants are expressions over the symbolic sizes.
 Json manifest(const lift::kernel::Plan& plan);
 
-// DIR/KERNEL.cl for each kernel and DIR/manifest.json.
+// DIR/KERNEL.cl for each kernel, DIR/manifest.json, and DIR/host.h and DIR/host.c that launch them (host_code.hpp).
 void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan);
 
 }  // namespace liftc

@@ -1,0 +1,35 @@
+// Host code: a plan as a C library of two files that needs OpenCL 1.2 and nothing else.
+//
+//   const HostCode code = printHostCode(plan);   // write them as host.h and host.c: the source includes "host.h"
+//
+// For a plan `dot` of a size n, inputs x and y and a result out, the header declares (C99 and C++):
+//
+//   typedef struct dot_plan dot_plan;
+//   cl_int dot_create(cl_context context, cl_device_id device, const char* build_options, dot_plan** plan);
+//   const char* dot_build_log(const dot_plan* plan);
+//   size_t dot_bytes_of_x(int n);   // and of y and out
+//   cl_int dot_run(dot_plan* plan, cl_command_queue queue, int n, cl_mem x, cl_mem y, cl_mem out,
+//                  cl_uint nwait, const cl_event* wait, cl_event* done);
+//   void dot_destroy(dot_plan* plan);
+//
+// and dot_prepare when the plan has launches of preparation. Context, device, queue, buffers and events are the
+// caller's; nothing is copied. docs/host_code.md is the guide for those who call it.
+#pragma once
+
+#include <string>
+
+#include "lift/kernel.hpp"
+
+namespace lift {
+
+struct HostCode {
+  std::string header;  // host.h
+  std::string source;  // host.c
+};
+
+// Deterministic. The plan's sources must be there. Names that C or C++ or the interface itself need get an underscore
+// ("int" becomes "int_"), "x.0" becomes "x_0". Conditions on sizes that are not in the plan, those of the program
+// (`split` wants a divisor), are not checked by the host code.
+HostCode printHostCode(const kernel::Plan& plan);
+
+}  // namespace lift

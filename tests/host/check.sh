@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# check.sh LIFTC SOURCE CASE CC CXX [FLAGS…]: the C library that liftc compiles a program to, built and run with the
+# host program of the case (dot, gaussian_blur, conv, or docs: the example of docs/host_code.md).
+set -euo pipefail
+liftc=$1 source=$2 case=$3 cc=$4 cxx=$5
+shift 5
+here=$source/tests/host
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# tensor NAME TYPE SIZES…: NAME.npy with random elements, by way of a program that returns its input.
+tensor() {
+  local name=$1 type=$2
+  shift 2
+  local dims="" n
+  for n in "$@"; do dims+="[$n]"; done
+  echo "def $name(x: $dims$type): $dims$type = map(fun v => v, x)" >"$name.lift"
+  "$liftc" eval "$name.lift" --fill random:7 -o "$name.npy" --quiet
+}
+
+build() {
+  "$cc" -std=c99 -Wall -Wextra -Werror -pedantic -DCL_TARGET_OPENCL_VERSION=120 -I. -I"$here" "$1" host.c \
+    -o main "${flags[@]}" -lm
+  printf '#include "host.h"\n#include "host.h"\nint main() { return 0; }\n' >header.cpp
+  "$cxx" -std=c++11 -Wall -Wextra -Werror -pedantic -I. -fsyntax-only header.cpp
+}
+flags=("$@")
+
+case $case in
+  dot)
+    "$liftc" compile "$source/examples/dot.lift" -o .
+    tensor x f32 1000
+    tensor y f32 1000
+    "$liftc" eval "$source/examples/dot.lift" -i x=x.npy -i y=y.npy -o expected.npy --quiet
+    build "$here/dot.c"
+    ./main 1000 x.npy y.npy expected.npy
+    ;;
+  gaussian_blur)
+    "$liftc" compile "$source/examples/gaussian_blur.lift" --size h=40 --size w=33 -o .
+    tensor image u8 40 33
+    "$liftc" eval "$source/examples/gaussian_blur.lift" -i image=image.npy -o expected.npy --quiet
+    build "$here/gaussian_blur.c"
+    ./main image.npy expected.npy
+    ;;
+  conv)
+    layer=mb1ic3ih8oc4oh8kh3ph1
+    "$liftc" conv $layer compile -o .
+    tensor input f32 1 8 8 3
+    tensor weights f32 4 3 3 3
+    tensor biases f32 4
+    "$liftc" conv $layer run --device emulator -i input=input.npy -i weights=weights.npy -i biases=biases.npy \
+      -o expected.npy
+    build "$here/conv.c"
+    ./main input.npy weights.npy biases.npy expected.npy
+    ;;
+  docs)
+    sed -n '/^```c$/,/^```$/p' "$source/docs/host_code.md" | sed '/^```/d' >example.c
+    "$liftc" compile "$source/examples/dot.lift" -o .
+    build example.c
+    ./main | tee result
+    grep -qx 'dot = 2000' result
+    ;;
+  *) echo "unknown case $case"; exit 1 ;;
+esac
