@@ -116,6 +116,7 @@ class PlanBuilder {
       clock_.lap("optimise");
       plan_.sources.push_back(kernel::printOpenCL(plan_.kernels.back()));
       clock_.lap("print");
+      if (options_.dump) options_.dump("print", plan_.sources.back());
       built_.push_back(std::move(built));
     }
     const Built& built = built_[static_cast<std::size_t>(found->second)];

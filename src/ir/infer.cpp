@@ -78,7 +78,11 @@ void Inference::settle(Program& program) {
         report(c.span, fmt::format("{} of {}: {} does not divide {}", c.primitive, array, left.str(), right.str()));
         break;
       case SizeCondition::Kind::lessEqual:
-        report(c.span, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
+        if (left == Nat(1))
+          report(c.span, fmt::format("{} of {}: the result would have length {}", c.primitive, array, right.str()),
+                 "lengths are at least 1");
+        else
+          report(c.span, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
         break;
       case SizeCondition::Kind::equal:
         report(c.span, fmt::format("{} of {}: {} is not {}", c.primitive, array, left.str(), right.str()));

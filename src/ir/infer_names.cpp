@@ -58,10 +58,15 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
 
 // -------------------------------------------------------------------------------------------------- names and types
 
-const Definition* Inference::definition(const std::string& name) const {
-  for (const Module* m : {&module_, &prelude_})
+// A name inside the prelude means the prelude's definition, whatever the program defines.
+const Definition* Inference::definition(const std::string& name, Span where) const {
+  const bool inPrelude =
+      where.file && !prelude_.definitions.empty() && where.file == prelude_.definitions.front().span.file;
+  for (const Module* m : {&module_, &prelude_}) {
+    if (inPrelude && m == &module_) continue;
     for (const Definition& d : m->definitions)
       if (d.name == name) return &d;
+  }
   return nullptr;
 }
 
@@ -94,7 +99,8 @@ Nat Inference::sizeOf(const SynPtr& syntax, const ScopePtr& scope) {
                "sizes are integers, names in array types, and parameters of type nat");
         return 1;
       }
-      if (const Definition* d = definition(name->text); d && d->parameters.empty()) return sizeOf(d->body, nullptr);
+      if (const Definition* d = definition(name->text, leaf.span); d && d->parameters.empty())
+        return sizeOf(d->body, nullptr);
       report(leaf.span, fmt::format("unknown size '{}'", name->text),
              "sizes are named in the types of the parameters, or declared as `k: nat`");
       return 1;
@@ -107,7 +113,7 @@ Nat Inference::sizeOf(const SynPtr& syntax, const ScopePtr& scope) {
 void Inference::freeSizes(const Syn& size, const ScopePtr& scope,
                           std::vector<std::pair<std::string, Span>>& out) const {
   if (const auto* name = std::get_if<Syn::Name>(&size.node)) {
-    if (!lookUp(scope, name->text) && !definition(name->text) &&
+    if (!lookUp(scope, name->text) && !definition(name->text, size.span) &&
         std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == name->text; }))
       out.emplace_back(name->text, size.span);
   } else if (const auto* call = std::get_if<Syn::Call>(&size.node)) {

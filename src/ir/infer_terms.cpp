@@ -170,7 +170,7 @@ Expr Inference::inferCall(SynPtr head, ScopePtr scope, std::vector<Argument> arg
     if (const Nat* n = std::get_if<Nat>(b)) return finish(Expr::nat(*n), expected, span);
     return finish(std::get<Expr>(*b), expected, span);
   }
-  if (const Definition* d = definition(name)) return expand(*d, std::move(arguments), expected, span);
+  if (const Definition* d = definition(name, head->span)) return expand(*d, std::move(arguments), expected, span);
   if (const auto prim = primNamed(name)) return primitive(*prim, std::move(arguments), expected, span);
   if (const auto op = opNamed(name)) return operation(*op, std::move(arguments), expected, span);
   if (const auto scalar = scalarNamed(name)) return conversion(*scalar, std::move(arguments), expected, span);
@@ -243,7 +243,7 @@ bool Inference::isFunction(const Argument& argument) {
       const Expr* e = std::get_if<Expr>(b);
       return e && arguments == 0 && solver_.resolve(e->type()).is(Type::Kind::function);
     }
-    if (const Definition* d = definition(name->text)) return arguments < d->parameters.size();
+    if (const Definition* d = definition(name->text, s->span)) return arguments < d->parameters.size();
     if (const auto prim = primNamed(name->text)) {
       if (*prim == Prim::zip || *prim == Prim::tuple) return arguments < 2;
       return arguments < detail::schemeOf(*prim).parameters.size();

@@ -71,7 +71,7 @@ class Inference {
   std::string show(Type t) const { return solver_.zonk(t).str(); }
 
   // ----------------------------------------------------------------------------------------------- names and types
-  const Definition* definition(const std::string& name) const;
+  const Definition* definition(const std::string& name, Span where) const;
   std::string suggestion(const std::string& name, const ScopePtr& scope) const;
   Nat sizeOf(const SynPtr& syntax, const ScopePtr& scope);
   Type typeOf(const SynTypePtr& type, const ScopePtr& scope, TypeNames& names);

@@ -232,10 +232,9 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };
       if (std::any_of(printAfter.begin(), printAfter.end(), wanted))
         std::cerr << fmt::format("-- after {}\n{}\n", stage, text);
-      if (stopAfter == stage) {
-        std::cout << text;
-        throw Stop{};
-      }
+      if (stopAfter != stage) return;
+      std::cout << text;
+      if (stage == "map" || stage == "outline") throw Stop{};  // the others come once for each kernel
     };
   lift::CompileReport own;
   if (!report) report = &own;
@@ -245,6 +244,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   } catch (const Stop&) {
     return std::nullopt;
   }
+  if (!stopAfter.empty()) return std::nullopt;
   report->times.insert(report->times.begin(), {"parse", parseMilliseconds});
   if (timing) {
     std::cerr << fmt::format("{:<24}{:>10}\n", "stage", "ms");
