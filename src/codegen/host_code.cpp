@@ -417,7 +417,7 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint nbuffers,
   cl_int status = CL_SUCCESS;
   int d;
   for (d = 0; d < 3; d++) {
-    if (global[d] < 0 || global[d] >= too_large || (int64_t)(size_t)global[d] != global[d])
+    if (global[d] < 0 || global[d] >= too_large / 2 || (int64_t)(size_t)global[d] != global[d])
       return CL_INVALID_GLOBAL_WORK_SIZE;
     g[d] = (size_t)global[d];
   }
@@ -449,7 +449,7 @@ static cl_int reserve($NAME_plan* plan, int slot, int64_t bytes) {
   if (plan->temporaries[slot] != NULL && plan->temporary_bytes[slot] >= bytes) return CL_SUCCESS;
   if (plan->temporaries[slot] != NULL) clReleaseMemObject(plan->temporaries[slot]);
   plan->temporaries[slot] = NULL;
-  memory = clCreateBuffer(plan->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
+$STALE  memory = clCreateBuffer(plan->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
   if (status != CL_SUCCESS) return status;
   plan->temporaries[slot] = memory;
   plan->temporary_bytes[slot] = bytes;
@@ -722,7 +722,9 @@ void $NAME_destroy($NAME_plan* plan);
     s += filled(createText, {{"BUILD", builds()}, {"RELEASE", releases()}, {"NAME", name_}});
     s += "\n/* Sizes from here on are beyond all bounds. */\nstatic const int64_t too_large = (int64_t)1 << 60;\n";
     s += helpers() + filled(runText, {{"NAME", name_}});
-    if (!slots_.of.empty()) s += filled(reserveText, {{"NAME", name_}});
+    if (!slots_.of.empty())
+      s +=
+          filled(reserveText, {{"STALE", plan_.preparation.empty() ? "" : "  plan->prepared = 0;\n"}, {"NAME", name_}});
     return s + body + calls;
   }
 
