@@ -3,6 +3,7 @@
 #include "dependence.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "lift/kernel_walk.hpp"
 
@@ -22,6 +23,37 @@ std::vector<Nat> termsOf(Nat n) {
   if (n == Nat(0)) return {};
   if (n.kind() == Nat::Kind::sum) return n.operands();
   return {n};
+}
+
+// One digit of the difference of two indices: coefficient * value, low <= value <= high.
+struct Step {
+  std::int64_t coefficient, low, high;
+  bool local;  // a value other than 0 means different work-items
+};
+constexpr int searchBudget = 4096;
+
+// Whether digits from `at` on can sum up to something from `from` to `to` with different work-items; exact, by search
+// from the most significant digit, or nothing when the budget is used up.
+std::optional<bool> meet(const std::vector<Step>& steps, std::size_t at, std::int64_t from, std::int64_t to,
+                         bool different, int& budget) {
+  if (--budget < 0) return std::nullopt;
+  if (at == steps.size()) return different && from <= 0 && 0 <= to;
+  std::int64_t least = 0, most = 0;  // reach of the digits below
+  for (std::size_t i = at + 1; i < steps.size(); i++) {
+    least += steps[i].coefficient * steps[i].low;
+    most += steps[i].coefficient * steps[i].high;
+  }
+  const Step& step = steps[at];
+  for (std::int64_t v = step.low; v <= step.high; v++) {
+    const std::int64_t sum = step.coefficient * v;
+    if (sum + most < from || sum + least > to) {
+      if (--budget < 0) return std::nullopt;
+      continue;
+    }
+    const auto below = meet(steps, at + 1, from - sum, to - sum, different || (step.local && v != 0), budget);
+    if (!below || *below) return below;
+  }
+  return false;
 }
 
 Nat larger(Nat a, Nat b) { return proved(lessEqual(a, b)) ? b : proved(lessEqual(b, a)) ? a : max(a, b); }
@@ -243,6 +275,18 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
       digits.push_back({t.coefficient, Nat(1), t.count, false});
     else
       same->countB = t.count;
+  }
+  std::vector<Step> steps;
+  for (const Digit& d : digits) {
+    const auto coefficient = d.coefficient.constant(), countA = d.countA.constant(), countB = d.countB.constant();
+    if (!coefficient || !countA || !countB || *coefficient <= 0) break;
+    // A local digit differs by up to count - 1 either way; free ones of both accesses are subtracted.
+    steps.push_back({*coefficient, -(*countB - 1), *countA - 1, d.local});
+  }
+  if (steps.size() == digits.size()) {
+    std::sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.coefficient > y.coefficient; });
+    int budget = searchBudget;
+    if (const auto met = meet(steps, 0, fb.lo + *offset - fa.hi, fb.hi + *offset - fa.lo, false, budget)) return *met;
   }
   // From the least significant digit on. What lies below the first digit of a work-item may overlap as it likes.
   const Nat low(std::min(fa.lo, fb.lo + *offset));
