@@ -156,7 +156,7 @@ int compile(const lift::ConvSpec& spec, const Options& o) {
     for (const std::string& source : compiled->plan.sources) std::cout << source;
   } else {
     for (const auto& k : compiled->plan.kernels) std::cout << o.output << "/" << k.name << ".cl\n";
-    std::cout << o.output << "/manifest.json\n";
+    for (const char* file : {"manifest.json", "host.h", "host.c"}) std::cout << o.output << "/" << file << "\n";
   }
   return 0;
 }

@@ -151,7 +151,7 @@ void addCompile(CLI::App& app, int& status) {
         for (const std::string& source : plan->sources) std::cout << source;
       } else {
         for (const auto& k : plan->kernels) std::cout << o->output << "/" << k.name << ".cl\n";
-        std::cout << o->output << "/manifest.json\n";
+        for (const char* file : {"manifest.json", "host.h", "host.c"}) std::cout << o->output << "/" << file << "\n";
       }
       return 0;
     });
