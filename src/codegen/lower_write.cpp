@@ -1,0 +1,184 @@
+// Lowering: statements that store a term into a destination.
+#include <fmt/format.h>
+
+#include "lowerer.hpp"
+
+namespace lift::detail {
+namespace {
+
+constexpr int maxUnrolledIterations = 64;
+
+}  // namespace
+
+void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
+  if (e.is(Expr::Form::variable)) return copy(lookUp(env, e), out);
+  if (!e.is(Expr::Form::apply)) return store(out.view, value(read(e, env)));
+  const Spine s = spineOf(e);
+  const auto& a = s.arguments;
+  const Prim prim = s.head.prim();
+  switch (prim) {
+    case Prim::map:
+      if (isInvertibleIn(a[0].body(), a[0].parameter())) {
+        const ViewPtr inner = lazyView(
+            a[1].type(), [f = a[0], to = out.view](Nat i) { return undo(f.body(), f.parameter(), to->at(i)); });
+        return write(a[1], env, out.with(inner));
+      }
+      [[fallthrough]];
+    case Prim::mapSeq:
+    case Prim::mapSeqUnroll:
+      return mapLoop(s, "i", LoopKind::sequential, 0, env, out);
+    case Prim::mapGlb:
+      return mapLoop(s, "glb", LoopKind::global, dimensionOf(s), env, out);
+    case Prim::mapWrg:
+      return mapLoop(s, "wrg", LoopKind::group, dimensionOf(s), env, out);
+    case Prim::mapLcl:
+      return mapLoop(s, "lcl", LoopKind::local, dimensionOf(s), env, out);
+    case Prim::generate:
+      return loop("i", e.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
+        const EnvPtr inner = bindParameter(a[0], env, valueView(a[0].parameter().type(), kernel::index(i)));
+        write(a[0].body(), inner, out.with(out.view->at(i)));
+      });
+    case Prim::let: {
+      ViewPtr in = read(a[1], env);
+      if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
+      return write(a[0].body(), bindParameter(a[0], env, in), out);
+    }
+    case Prim::tuple:
+      for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(out.view->component(static_cast<int>(c))));
+      return;
+    case Prim::zip: {
+      const ViewPtr parts = unzipView(out.view);
+      for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(parts->component(static_cast<int>(c))));
+      return;
+    }
+    case Prim::unzip: {
+      std::vector<ViewPtr> parts;
+      for (std::size_t c = 0; c < e.type().components().size(); c++)
+        parts.push_back(out.view->component(static_cast<int>(c)));
+      return write(a[0], env, out.with(zipView(std::move(parts))));
+    }
+    case Prim::id:
+    case Prim::join:
+    case Prim::split:
+    case Prim::transpose:
+    case Prim::reorder:
+    case Prim::asVector:
+    case Prim::asScalar:
+      return write(a[0], env, out.with(undoLayout(s, out.view)));
+    case Prim::concat: {
+      const Nat n = a[0].type().length();
+      write(a[0], env, out.with(takeView(out.view, n)));
+      return write(a[1], env, out.with(dropView(out.view, n)));
+    }
+    case Prim::toGlobal:
+      return writeIn(Space::global, e, env, out);
+    case Prim::toLocal:
+      return writeIn(Space::local, e, env, out);
+    case Prim::toPrivate:
+      return writeIn(Space::priv, e, env, out);
+    case Prim::scan:
+    case Prim::scanSeq:
+    case Prim::scanExclusive:
+    case Prim::scanExclusiveSeq:
+      return scan(s, env, out);
+    case Prim::iterate:
+      return iterate(s, env, out);
+    default:
+      break;
+  }
+  copy(read(e, env), out);
+}
+
+int Lowering::dimensionOf(const Spine& s) { return static_cast<int>(*s.head.nats()[0].constant()); }
+
+void Lowering::mapLoop(const Spine& s, const char* name, LoopKind kind, int dim, const EnvPtr& env,
+                       const Destination& out) {
+  const Expr f = s.arguments[0];
+  const ViewPtr in = read(s.arguments[1], env);
+  loop(kind == LoopKind::sequential ? name : fmt::format("{}{}", name, dim), s.arguments[1].type().length(), kind, dim,
+       unrollOf(s), [&](Nat i) {
+         const EnvPtr inner = bindParameter(f, env, in->at(i));
+         write(f.body(), inner, out.with(out.view->at(i)));
+       });
+}
+
+ViewPtr Lowering::undoLayout(const Spine& s, const ViewPtr& out) {
+  const Type in = s.arguments[0].type();
+  switch (s.head.prim()) {
+    case Prim::join:
+      return splitView(out, in.element().length());
+    case Prim::split:
+      return joinView(out);
+    case Prim::transpose:
+      return transposeView(out);
+    case Prim::reorder:
+      return reorderView(out, s.head.indexFn(), s.head.nats(), true);
+    case Prim::asVector:
+      return asScalarView(out);
+    case Prim::asScalar:
+      return asVectorView(out, in.element().length());
+    case Prim::id:
+      return out;
+    default:
+      throw InternalError("not an invertible layout");
+  }
+}
+
+ViewPtr Lowering::undo(Expr body, Expr parameter, const ViewPtr& out) {
+  if (body == parameter) return out;
+  const Spine s = spineOf(body);
+  if (s.head.prim() == Prim::map) {
+    const Expr f = s.arguments[0];
+    return undo(s.arguments[1], parameter,
+                lazyView(s.arguments[1].type(), [f, out](Nat i) { return undo(f.body(), f.parameter(), out->at(i)); }));
+  }
+  return undo(s.arguments[0], parameter, undoLayout(s, out));
+}
+
+void Lowering::writeIn(Space space, Expr e, const EnvPtr& env, const Destination& out) {
+  if (space == out.space) return write(e.argument(), env, out);
+  copy(read(e, env), out);
+}
+
+void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
+  const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const bool exclusive = isExclusiveScan(s.head.prim());
+  const ViewPtr xs = read(in, env);
+  std::vector<kernel::BufferId> buffers;
+  const ViewPtr acc = allocate(init.type(), Space::priv, "acc", &buffers);
+  write(init, env, {acc, Space::priv});
+  loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
+    if (exclusive) copy(acc, out.with(out.view->at(i)));
+    step(f, env, acc, buffers, xs->at(i));
+    if (!exclusive) copy(acc, out.with(out.view->at(i)));
+  });
+}
+
+void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {
+  const Nat count = s.head.nats()[0];
+  const Expr f = s.arguments[0], in = s.arguments[1];
+  const bool shared = anyPrimitive(f, [](Expr p) { return p.prim() == Prim::mapLcl; });
+  const Space space = shared ? Space::local : Space::priv;
+  const auto times = count.constant();
+  if (times && *times <= maxUnrolledIterations) {
+    if (*times == 0) return write(in, env, out);
+    ViewPtr from = read(in, env);
+    std::array<ViewPtr, 2> memory;
+    for (std::int64_t i = 0; i + 1 < *times; i++) {
+      ViewPtr& to = memory[static_cast<std::size_t>(i % 2)];
+      if (!to) to = allocate(in.type(), space, fmt::format("step{}", i % 2));
+      write(f.body(), bindParameter(f, env, from), {to, space});
+      from = to;
+    }
+    return write(f.body(), bindParameter(f, env, from), out);
+  }
+  const ViewPtr state = allocate(in.type(), space, "state"), next = allocate(in.type(), space, "next");
+  write(in, env, {state, space});
+  loop("step", count, LoopKind::sequential, 0, 1, [&](Nat) {
+    write(f.body(), bindParameter(f, env, state), {next, space});
+    copy(next, {state, space});
+  });
+  copy(state, out);
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,176 @@
+// Lowering: from a term to the kernel tree, by two mutually recursive translations.
+//
+//   read(e)       the value of e as a view: layouts compose views, a map that nobody schedules stays an unevaluated
+//                 function of its index (so producers fuse into consumers), loops are emitted and leave their result
+//                 in memory
+//   write(e, out) statements that store e into the destination view `out`: layouts turn around and act on the
+//                 destination, maps become loops
+//
+// Every statement goes to the current block, in program order.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis.hpp"
+#include "lift/diagnostic.hpp"
+#include "lowering.hpp"
+
+namespace lift::detail {
+
+using kernel::Block;
+using kernel::ExprPtr;
+using kernel::LoopKind;
+using kernel::Space;
+using kernel::ValueType;
+
+// Of a scalar or vector type; half counts as f32, since it is a storage type only.
+ValueType valueTypeOf(Type type);
+
+// A value in registers, as an expression.
+class ValueView final : public View {
+ public:
+  ValueView(Type type, ExprPtr expr) : View(type), expr(std::move(expr)) {}
+  const ExprPtr expr;
+};
+
+// A variable that can be written.
+class RegisterView final : public View {
+ public:
+  RegisterView(Type type, kernel::VarId variable) : View(type), variable(variable) {}
+  const kernel::VarId variable;
+};
+
+inline ViewPtr valueView(Type type, ExprPtr e) { return std::make_shared<ValueView>(type, std::move(e)); }
+
+// Where a term's result goes, and in which address space that is.
+struct Destination {
+  ViewPtr view;
+  Space space;
+  Destination with(ViewPtr v) const { return {std::move(v), space}; }
+};
+
+struct Env;
+using EnvPtr = std::shared_ptr<const Env>;
+struct Env {
+  Expr variable;
+  ViewPtr view;
+  EnvPtr parent;
+};
+
+class Lowering {
+ public:
+  LoweredKernel run(const Stage& stage, const std::string& name);
+
+ private:
+  // ----------------------------------------------------------------------------------------------------- environment
+  static EnvPtr extend(EnvPtr env, Expr variable, ViewPtr view);
+  static const ViewPtr& lookUp(const EnvPtr& env, Expr variable);
+  // The environment in which a lambda's body runs on an argument. Scalars that the body uses more than once are
+  // computed once, into a register.
+  EnvPtr bindParameter(Expr lambda, const EnvPtr& env, const ViewPtr& argument);
+  ViewPtr force(const ViewPtr& v, const Uses& uses, std::vector<int> path, const std::string& name);
+  ViewPtr inRegister(const ViewPtr& v, const std::string& name);
+  static bool isAtom(const ExprPtr& e);
+
+  // ------------------------------------------------------------------------------------------------------ statements
+  template <class Node>
+  void emit(Node node) {
+    block_->push_back(kernel::Stmt{std::move(node)});
+  }
+  // Runs `body` with a new current block and returns what it emitted.
+  template <class Body>
+  Block collect(Body&& body) {
+    Block collected;
+    Block* const saved = block_;
+    block_ = &collected;
+    body();
+    block_ = saved;
+    return collected;
+  }
+  kernel::VarId newVariable(const std::string& name, ValueType type);
+  ExprPtr declare(const std::string& name, const ExprPtr& value);
+  template <class Body>
+  void loop(const std::string& name, Nat count, LoopKind kind, int dim, int unroll, Body&& body) {
+    const NatVar index = NatVar::index(name, count);
+    loops_.push_back({index, count, kind});
+    Block inner = collect([&] { body(Nat(index)); });
+    loops_.pop_back();
+    if (!inner.empty()) emit(kernel::For{index, count, kind, dim, kernel::Trip::any, unroll, std::move(inner)});
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- memory
+  kernel::BufferId newBuffer(const std::string& name, Scalar scalar, int width, Space space, Nat count, bool readOnly);
+  static Nat countOf(const std::vector<Nat>& shape);
+  static std::string leafName(const std::string& base, const std::string& path);
+  ViewPtr globalMemory(Expr variable, bool readOnly, bool temporary = false);
+  // Memory for a value of the type; the buffers made are appended to `made` when given.
+  ViewPtr allocate(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made = nullptr);
+  ViewPtr arrayMemory(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made);
+  // Computes e into new memory.
+  ViewPtr materialise(Expr e, const EnvPtr& env, Space space, const std::string& name);
+
+  // ---------------------------------------------------------------------------------------------------------- leaves
+  static ExprPtr testOf(const std::vector<GuardedView::Bound>& bounds);
+  ExprPtr value(const ViewPtr& v);
+  // A vector of the lanes: one load where they are consecutive in memory.
+  ExprPtr gather(const std::vector<ViewPtr>& lanes, Type type);
+  ExprPtr laneValue(const LaneView& v);
+  void store(const ViewPtr& out, ExprPtr v);
+  void storeLane(const LaneView& out, ExprPtr v);
+  void assignLane(kernel::VarId variable, int width, Nat lane, ExprPtr v);
+  // Lanes of private vectors are written by writing the whole vector back, so these start as zero.
+  void clearVectors(Block& block);
+  // Element by element, in sequential loops.
+  void copy(const ViewPtr& from, const Destination& to);
+
+  // ------------------------------------------------------------------------------------------------------------ read
+  ViewPtr apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument);
+  ViewPtr read(Expr e, const EnvPtr& env);
+  static std::string nameFor(Expr e, const char* otherwise);
+  static std::optional<Nat> natOf(const ExprPtr& e);
+  ViewPtr elementAt(const ViewPtr& index, const ViewPtr& array);
+  ExprPtr operation(Op op, const std::vector<Expr>& operands, const EnvPtr& env);
+  static ExprPtr widen(const ExprPtr& e, int width);
+  // Arithmetic on indices stays symbolic, so that what it indexes is understood.
+  static std::optional<ExprPtr> onIndices(Op op, const std::vector<ExprPtr>& args);
+  ExprPtr dot(ExprPtr a, ExprPtr b);
+  static int unrollOf(const Spine& s);
+  ViewPtr reduce(const Spine& s, const EnvPtr& env);
+  // acc = f((acc, x))
+  void step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::vector<kernel::BufferId>& buffers,
+            const ViewPtr& x);
+  void leafValues(const ViewPtr& from, const ViewPtr& to, std::vector<std::pair<ViewPtr, ExprPtr>>& out);
+
+  // ----------------------------------------------------------------------------------------------------------- write
+  void write(Expr e, const EnvPtr& env, const Destination& out);
+  static int dimensionOf(const Spine& s);
+  void mapLoop(const Spine& s, const char* name, LoopKind kind, int dim, const EnvPtr& env, const Destination& out);
+  // The destination of x when the destination of layout(x) is given.
+  static ViewPtr undoLayout(const Spine& s, const ViewPtr& out);
+  // The same for a chain of layouts on `parameter` (isInvertibleIn).
+  static ViewPtr undo(Expr body, Expr parameter, const ViewPtr& out);
+  void writeIn(Space space, Expr e, const EnvPtr& env, const Destination& out);
+  void scan(const Spine& s, const EnvPtr& env, const Destination& out);
+  // Two memories in turns when the count is small and known, else one with a copy back each time.
+  void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
+
+  struct Loop {
+    NatVar index;
+    Nat count;
+    LoopKind kind;
+  };
+  kernel::Kernel kernel_;
+  std::vector<KernelArgument> arguments_;
+  Block* block_ = nullptr;
+  std::vector<Loop> loops_;
+  std::set<kernel::BufferId> writtenByLane_;  // private arrays of vectors
+};
+
+}  // namespace lift::detail
