@@ -17,9 +17,9 @@ enum class Severity { error, warning, note };
 
 struct Diagnostic {
   Severity severity = Severity::error;
-  Span span;             // may be empty: then only the message is printed
-  std::string message;   // one sentence, lower case, no full stop
-  std::string hint;      // what to do; may be empty
+  Span span;            // may be empty: then only the message is printed
+  std::string message;  // one sentence, lower case, no full stop
+  std::string hint;     // what to do; may be empty
   std::vector<Diagnostic> notes;
 };
 

@@ -118,12 +118,13 @@ Nat floorDiv(Nat a, Nat b);  // constant zero divisor throws UserError
 Nat mod(Nat a, Nat b);
 Nat min(Nat a, Nat b);
 Nat max(Nat a, Nat b);
-Nat ceilDiv(Nat a, Nat b);                  // floorDiv(a + b - 1, b)
-Nat sum(const std::vector<Nat>& terms);     // in one step: adding one by one makes a node of every partial sum
+Nat ceilDiv(Nat a, Nat b);               // floorDiv(a + b - 1, b)
+Nat sum(const std::vector<Nat>& terms);  // in one step: adding one by one makes a node of every partial sum
 inline Nat operator/(Nat a, Nat b) { return floorDiv(a, b); }
 inline Nat operator%(Nat a, Nat b) { return mod(a, b); }
 
-// A structural total order that does not depend on addresses or creation order of equal names; for deterministic output.
+// A structural total order that does not depend on addresses or creation order of equal names; for deterministic
+// output.
 bool structurallyLess(Nat a, Nat b);
 
 // Proofs over all values of the variables in their ranges.

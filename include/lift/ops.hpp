@@ -17,11 +17,41 @@
 namespace lift {
 
 enum class Op : std::uint8_t {
-  add, sub, mul, div, mod, neg,
-  min, max, abs, floor, ceil, round, sqrt, rsqrt, exp, log, sin, cos, tanh, pow, fma,
-  lt, le, gt, ge, eq, ne,
-  logicalAnd, logicalOr, logicalNot,
-  bitAnd, bitOr, bitXor, shl, shr,
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  neg,
+  min,
+  max,
+  abs,
+  floor,
+  ceil,
+  round,
+  sqrt,
+  rsqrt,
+  exp,
+  log,
+  sin,
+  cos,
+  tanh,
+  pow,
+  fma,
+  lt,
+  le,
+  gt,
+  ge,
+  eq,
+  ne,
+  logicalAnd,
+  logicalOr,
+  logicalNot,
+  bitAnd,
+  bitOr,
+  bitXor,
+  shl,
+  shr,
   select,
 };
 inline constexpr int opCount = static_cast<int>(Op::select) + 1;
@@ -38,10 +68,10 @@ enum class OpTyping : std::uint8_t {
 
 struct OpInfo {
   Op op;
-  std::string_view name;    // function form in Lift text: "add", "min", "fma"
-  std::string_view infix;   // binary operator in Lift text ("+"), empty when there is none
-  int precedence;           // of the operator in Lift text and C (or 1, and 2, … multiplicative 10, prefix 11);
-                            // larger binds tighter; 0 for builtins and select
+  std::string_view name;   // function form in Lift text: "add", "min", "fma"
+  std::string_view infix;  // binary operator in Lift text ("+"), empty when there is none
+  int precedence;          // of the operator in Lift text and C (or 1, and 2, … multiplicative 10, prefix 11);
+                           // larger binds tighter; 0 for builtins and select
   int arity;
   OpTyping typing;
   std::string_view opencl;  // operator (prefix for arity 1) or builtin name in OpenCL C for floats; select is "?:"

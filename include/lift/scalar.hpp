@@ -13,9 +13,9 @@ enum class Scalar : std::uint8_t { boolean, i8, u8, i16, u16, i32, u32, i64, u64
 // How one scalar type appears everywhere.
 struct ScalarInfo {
   Scalar scalar;
-  std::string_view name;     // in Lift text: "f32", "bool"
-  std::string_view opencl;   // in OpenCL C registers and buffers: "float"; bool is stored as uchar
-  std::string_view npy;      // dtype in .npy headers without byte order: "f4", "b1"
+  std::string_view name;    // in Lift text: "f32", "bool"
+  std::string_view opencl;  // in OpenCL C registers and buffers: "float"; bool is stored as uchar
+  std::string_view npy;     // dtype in .npy headers without byte order: "f4", "b1"
   std::size_t bytes;
   bool isFloat, isSigned;
 };

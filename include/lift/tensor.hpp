@@ -32,8 +32,14 @@ struct Tensor {
   // The same, exact for every type: `put` converts as C does, so an f16 narrows here.
   ScalarValue at(std::int64_t index) const;
   void put(std::int64_t index, const ScalarValue& value);
-  template <class T> T* data() { return reinterpret_cast<T*>(bytes.data()); }
-  template <class T> const T* data() const { return reinterpret_cast<const T*>(bytes.data()); }
+  template <class T>
+  T* data() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+  template <class T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
   std::string describe() const;  // "f32[3][224]"
 };
 
@@ -70,11 +76,11 @@ void writeTensorFile(const std::filesystem::path& path, const Tensor& tensor);
 void fillRandom(Tensor& tensor, std::uint64_t seed, std::string_view stream);
 
 struct Difference {
-  double maxAbs = 0;       // largest |a - b|; infinite when shapes or non-finite elements differ
-  double maxRel = 0;       // largest |a - b| / max(|b|, floor); infinite likewise
-  std::int64_t at = -1;    // element of the largest relative difference; -1 when all are equal
+  double maxAbs = 0;     // largest |a - b|; infinite when shapes or non-finite elements differ
+  double maxRel = 0;     // largest |a - b| / max(|b|, floor); infinite likewise
+  std::int64_t at = -1;  // element of the largest relative difference; -1 when all are equal
   bool sameShape = true;
-  bool finite = true;      // false when one side is NaN or infinite and the other is not the same
+  bool finite = true;  // false when one side is NaN or infinite and the other is not the same
 };
 // `floor` keeps the relative error meaningful near zero: errors are taken relative to max(|expected|, floor).
 Difference compare(const Tensor& actual, const Tensor& expected, double floor);

@@ -625,7 +625,7 @@ $BUFFERS$ABOUT *
 #ifdef __APPLE__
 #include <OpenCL/opencl.h>
 #else
-#include <CL/cl.h>
+$CL_HEADER
 #endif
 #include <stddef.h>
 
@@ -659,7 +659,8 @@ void $NAME_destroy($NAME_plan* plan);
 
 #endif
 )",
-        {{"LAUNCHES", plan_.launches.size() == 1 ? "one launch" : fmt::format("{} launches", plan_.launches.size())},
+        {{"CL_HEADER", "#include <CL/cl.h>"},
+         {"LAUNCHES", plan_.launches.size() == 1 ? "one launch" : fmt::format("{} launches", plan_.launches.size())},
          {"BUFFERS", buffers},
          {"ABOUT", about},
          {"GUARD", guard},

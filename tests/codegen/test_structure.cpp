@@ -144,6 +144,7 @@ TEST_CASE("Listing 4: Table 1's NDRange, sigma * kappa scalar accumulators, no a
   const auto structure = kernel::structure(plan.kernels[0]);
   CHECK(structure.at("private_array") == 0);
   CHECK(structure.at("local_bytes") == 0);
+  CHECK(structure.at("barrier") == 0);
   CHECK(structure.at("loop") == 1);
   CHECK(accumulators(sourceOf(plan)) == p.sigma * p.kappa);
 }
