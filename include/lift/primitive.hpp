@@ -82,6 +82,10 @@ struct PrimInfo {
 const PrimInfo& info(Prim prim);
 std::optional<Prim> primNamed(std::string_view name);
 
+// Whether the primitive only rearranges or names data, so that its result is where its arguments are; map, let and
+// generate do as far as their functions do.
+bool movesData(Prim prim);
+
 // Index functions of `reorder`: reorder(f, in)[i] = in[f(i)]. Each row is a permutation of 0 … n-1 with its inverse.
 enum class IndexFn : std::uint8_t { reverse, stride, unstride, shift, transpose };
 inline constexpr int indexFnCount = static_cast<int>(IndexFn::transpose) + 1;

@@ -55,36 +55,7 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
 }
 
 bool onlyMovesData(Expr e) {
-  return !anyPrimitive(e, [](Expr p) {
-    switch (p.prim()) {
-      case Prim::map:
-      case Prim::zip:
-      case Prim::unzip:
-      case Prim::tuple:
-      case Prim::get:
-      case Prim::split:
-      case Prim::join:
-      case Prim::slide:
-      case Prim::slideStrict:
-      case Prim::pad:
-      case Prim::padClamp:
-      case Prim::padMirror:
-      case Prim::padWrap:
-      case Prim::transpose:
-      case Prim::reorder:
-      case Prim::concat:
-      case Prim::take:
-      case Prim::drop:
-      case Prim::asVector:
-      case Prim::asScalar:
-      case Prim::id:
-      case Prim::let:
-      case Prim::generate:
-        return false;  // generate: unless its function computes
-      default:
-        return true;
-    }
-  });
+  return !anyPrimitive(e, [](Expr p) { return !movesData(p.prim()); });
 }
 
 }  // namespace lift::detail

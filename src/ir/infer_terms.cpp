@@ -23,32 +23,7 @@ bool onlyRearranges(Expr e) {
     case Expr::Form::primitive:
       break;
   }
-  switch (e.prim()) {
-    case Prim::map:
-    case Prim::zip:
-    case Prim::unzip:
-    case Prim::tuple:
-    case Prim::get:
-    case Prim::split:
-    case Prim::join:
-    case Prim::slide:
-    case Prim::slideStrict:
-    case Prim::pad:
-    case Prim::padClamp:
-    case Prim::padMirror:
-    case Prim::padWrap:
-    case Prim::transpose:
-    case Prim::reorder:
-    case Prim::concat:
-    case Prim::take:
-    case Prim::drop:
-    case Prim::asVector:
-    case Prim::asScalar:
-    case Prim::generate:
-      return true;
-    default:
-      return false;
-  }
+  return movesData(e.prim());
 }
 
 // Occurrences of a free variable, counted up to two; one under a lambda counts as two.

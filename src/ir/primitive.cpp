@@ -112,6 +112,37 @@ std::optional<Prim> primNamed(std::string_view name) {
   return std::nullopt;
 }
 
+bool movesData(Prim prim) {
+  switch (prim) {
+    case Prim::map:
+    case Prim::zip:
+    case Prim::unzip:
+    case Prim::tuple:
+    case Prim::get:
+    case Prim::split:
+    case Prim::join:
+    case Prim::slide:
+    case Prim::slideStrict:
+    case Prim::pad:
+    case Prim::padClamp:
+    case Prim::padMirror:
+    case Prim::padWrap:
+    case Prim::transpose:
+    case Prim::reorder:
+    case Prim::concat:
+    case Prim::take:
+    case Prim::drop:
+    case Prim::asVector:
+    case Prim::asScalar:
+    case Prim::generate:
+    case Prim::id:
+    case Prim::let:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const IndexFnInfo& info(IndexFn fn) {
   const IndexFnInfo& row = indexFns[static_cast<std::size_t>(fn)];
   ensure(row.fn == fn, "the table of index functions is out of order");

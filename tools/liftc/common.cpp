@@ -308,9 +308,10 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
   const lift::kernel::Plan signature = signatureOf(program);
   std::string known;
   for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
-  for (const auto& [name, tensor] : inputs.tensors)
-    if (std::none_of(signature.buffers.begin(), signature.buffers.end(), [&](const auto& b) { return b.name == name; }))
-      throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", name),
+  for (const auto& input : inputs.tensors)
+    if (std::none_of(signature.buffers.begin(), signature.buffers.end(),
+                     [&](const auto& b) { return b.name == input.first; }))
+      throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", input.first),
                       known.empty() ? "it has none at all" : "its inputs are " + known);
   checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);
   if (!data.fill.empty()) {
