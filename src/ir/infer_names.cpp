@@ -177,7 +177,6 @@ Type Inference::typeOf(const SynTypePtr& type, const ScopePtr& scope, TypeNames&
 ScopePtr Inference::bindPattern(const SynPattern& pattern, Expr value, ScopePtr scope) {
   if (pattern.type) {
     TypeNames names;
-    std::vector<std::pair<std::string, Span>> free;
     expect(value.type(), typeOf(pattern.type, scope, names), pattern.span);
   }
   if (pattern.components.empty()) {

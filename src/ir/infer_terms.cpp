@@ -262,7 +262,6 @@ Expr Inference::expand(const Definition& def, std::vector<Argument> arguments, s
   }
   std::vector<Argument> rest(arguments.begin() + static_cast<std::ptrdiff_t>(arity), arguments.end());
   arguments.resize(arity);
-  if (!rest.empty() && arity == 0 && !def.body) rest.clear();
 
   // Named arguments go to their parameters, the others fill what is left in order.
   std::vector<const Argument*> slots(arity, nullptr);

@@ -39,7 +39,6 @@ class Generator {
     variables_ = 0;
     std::vector<std::int64_t> shape = randomShape();
     std::string parameters = "x: " + type(shape);
-    second_ = shape;
     parameters += ", y: " + type(shape);
     std::string body = "x";
     const int stages = pick(1, 6);
@@ -55,14 +54,13 @@ class Generator {
     count("mapWrg");
     count("mapLcl");
     std::string staged = fresh();
-    std::string element = fresh();
     const bool local = coin();
     if (local) count("toLocal");
     // A tile of the group is staged, then every work-item reads all over it.
     std::string tile = local ? fmt::format("toLocal(mapLcl(0, fun r => mapSeq(fun v => {}, r), t))", scalar("v"))
                              : fmt::format("map(fun r => map(fun v => {}, r), t)", scalar("v"));
     std::vector<std::string> movements{"{}", "transpose(transpose({}))", "reorder(reverse, {})",
-                                       "map(fun r => reorder(reverse, r), {})", "split({i}, join({}))"};
+                                       "map(fun r => reorder(reverse, r), {})"};
     std::string moved = movements[static_cast<std::size_t>(pick(0, 3))];
     const auto at = moved.find("{}");
     moved.replace(at, 2, staged);
@@ -317,7 +315,6 @@ class Generator {
   std::mt19937_64 random_;
   std::map<std::string, int>* used_ = nullptr;
   int variables_ = 0;
-  std::vector<std::int64_t> second_;
 };
 
 // What the two disagree about, or nothing.
