@@ -97,8 +97,8 @@ Expr substitute(Expr e, const std::map<NatVar, Nat>& sizes);
 // `onPrimitive`, when given, is told the new form of every primitive.
 Expr mapTypes(Expr e, const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onTypeVariable,
               const std::function<void(Expr before, Expr after)>& onPrimitive = {});
-// Beta-reduces redexes (by substitution) and eta-expands function arguments, so that every argument of function type
-// is a lambda.
+// Long normal form: redexes are reduced (by substitution), components of written tuples taken, and function arguments
+// expanded, so that every argument of function type is a lambda.
 Expr etaLong(Expr e);
 
 // A side condition of a primitive that inference could not decide: an assumption about sizes, checked when they are

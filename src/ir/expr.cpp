@@ -307,6 +307,9 @@ class EtaLong {
       return (*this)(reduced);
     }
     for (Expr& a : spine.arguments) a = a.type().is(Type::Kind::function) ? expand(a) : (*this)(a);
+    if (spine.isPrim(Prim::get))
+      if (const Spine tuple = spineOf(spine.arguments[0]); tuple.isPrim(Prim::tuple))
+        return tuple.arguments[static_cast<std::size_t>(*spine.head.nats()[0].constant())];
     return applyAll(spine.head, spine.arguments);
   }
 

@@ -6,31 +6,29 @@
 
 namespace lift::detail {
 
-// ----------------------------------------------------------------------------------------------------------- program
+namespace {
 
-void Inference::settle(Program& program) {
-  solver_.settle({});
-  solver_.applyDefaults();
-  std::vector<Divides> facts;
-  for (const Condition& c : conditions_)
-    if (c.kind == SizeCondition::Kind::divides) facts.push_back({solver_.zonk(c.left), solver_.zonk(c.right)});
+bool mentions(const Solver::Equation& e, NatVar::Role role) {
+  for (const Nat side : {e.left, e.right})
+    for (const NatVar v : side.variables())
+      if (v.role() == role) return true;
+  return false;
+}
 
-  for (const auto& e : solver_.settle(facts)) {
-    bool tunable = false, open = false;
-    for (const Nat side : {e.left, e.right})
-      for (const NatVar v : side.variables()) {
-        tunable = tunable || v.role() == NatVar::Role::tunable;
-        open = open || v.role() == NatVar::Role::meta;
-      }
-    if (tunable && !open && equal(e.left, e.right) != Truth::refuted) {
-      program.conditions.push_back({SizeCondition::Kind::equal, e.left, e.right, "the lengths of two types"});
-      continue;
-    }
-    if (open && !errors_.empty()) continue;
+}  // namespace
+
+// -------------------------------------------------------------------------------------------------- what stays open
+
+void Inference::reportEquations(const std::vector<Solver::Equation>& open) {
+  for (const Solver::Equation& e : open) {
+    if (mentions(e, NatVar::Role::meta) && !errors_.empty()) continue;
     report(e.origin,
            fmt::format("these lengths must be equal, which cannot be shown: {} and {}", e.left.str(), e.right.str()),
            "use one name for equal sizes");
   }
+}
+
+void Inference::reportClasses() {
   for (const auto& e : solver_.checkClasses()) {
     const char* wanted = "a scalar";
     switch (e.wanted) {
@@ -56,6 +54,46 @@ void Inference::settle(Program& program) {
     if (e.wanted == TypeClass::realLiteral) hint = "this literal is a floating-point number; an integer has no point";
     report(e.origin, fmt::format("expected {}, found {}", wanted, solver_.zonk(e.type).str()), hint);
   }
+}
+
+// What stands for the literals' placeholders, now that their types are known.
+std::unordered_map<Expr, Expr> Inference::literalValues() {
+  std::unordered_map<Expr, Expr> values;
+  for (const Literal& l : literals_) {
+    const Type type = solver_.zonk(l.placeholder.type());
+    const Scalar scalar = scalarOf(type);
+    const ScalarValue value = l.value.type == Scalar::i64 && !isFloat(scalar)
+                                  ? ScalarValue::ofInteger(scalar, l.value.integer)
+                                  : ScalarValue::of(scalar, l.value.asDouble());
+    if (l.value.type == Scalar::i64 && !isFloat(scalar) && value.integer != l.value.integer && scalar != Scalar::u64)
+      report(l.span, fmt::format("{} does not fit {}", l.value.integer, info(scalar).name));
+    Expr e = Expr::literal(value);
+    if (type.is(Type::Kind::vector))
+      e = Expr::apply(Expr::primitive(Prim::splat, {type.length()}, Type::function(Type::scalar(scalar), type)), e);
+    values.emplace(l.placeholder, e);
+  }
+  return values;
+}
+
+// ----------------------------------------------------------------------------------------------------------- program
+
+void Inference::settle(Program& program) {
+  solver_.settle({});
+  solver_.applyDefaults();
+  std::vector<Divides> facts;
+  for (const Condition& c : conditions_)
+    if (c.kind == SizeCondition::Kind::divides) facts.push_back({solver_.zonk(c.left), solver_.zonk(c.right)});
+
+  std::vector<Solver::Equation> open;
+  for (const Solver::Equation& e : solver_.settle(facts)) {
+    const bool undecided = mentions(e, NatVar::Role::tunable) && !mentions(e, NatVar::Role::meta);
+    if (undecided && equal(e.left, e.right) != Truth::refuted)
+      program.conditions.push_back({SizeCondition::Kind::equal, e.left, e.right, "the lengths of two types"});
+    else
+      open.push_back(e);
+  }
+  reportEquations(open);
+  reportClasses();
   for (const Condition& c : conditions_) {
     const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
     const SizeCondition condition{
@@ -140,21 +178,7 @@ Program Inference::program(const Definition& entry) {
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
   // Everything is known now: put in the literals and replace what inference left open.
-  std::unordered_map<Expr, Expr> values;
-  for (const Literal& l : literals_) {
-    const Type type = solver_.zonk(l.placeholder.type());
-    const Scalar scalar = scalarOf(type);
-    const ScalarValue value = l.value.type == Scalar::i64 && !isFloat(scalar)
-                                  ? ScalarValue::ofInteger(scalar, l.value.integer)
-                                  : ScalarValue::of(scalar, l.value.asDouble());
-    if (l.value.type == Scalar::i64 && !isFloat(scalar) && value.integer != l.value.integer && scalar != Scalar::u64)
-      report(l.span, fmt::format("{} does not fit {}", l.value.integer, info(scalar).name));
-    Expr e = Expr::literal(value);
-    if (type.is(Type::Kind::vector))
-      e = Expr::apply(Expr::primitive(Prim::splat, {type.length()}, Type::function(Type::scalar(scalar), type)), e);
-    values.emplace(l.placeholder, e);
-  }
-  Expr closed = substitute(body, values);
+  Expr closed = substitute(body, literalValues());
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
   bool undetermined = false;
   closed = mapTypes(

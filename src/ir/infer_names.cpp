@@ -176,7 +176,7 @@ Type Inference::typeOf(const SynTypePtr& type, const ScopePtr& scope, TypeNames&
 
 ScopePtr Inference::bindPattern(const SynPattern& pattern, Expr value, ScopePtr scope) {
   if (pattern.type) {
-    TypeNames names;
+    TypeNames names = typeVariables_;
     expect(value.type(), typeOf(pattern.type, scope, names), pattern.span);
   }
   if (pattern.components.empty()) {

@@ -90,7 +90,7 @@ Expr Inference::infer(const SynPtr& syntax, const ScopePtr& scope, std::optional
   if (const auto* s = std::get_if<Syn::Let>(&node))
     return let(s->pattern, {{}, s->value, scope}, s->body, scope, expected);
   if (const auto* s = std::get_if<Syn::Ascribe>(&node)) {
-    TypeNames names;
+    TypeNames names = typeVariables_;
     const Type type = typeOf(s->type, scope, names);
     return finish(infer(s->value, scope, type), expected, span);
   }

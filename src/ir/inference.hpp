@@ -57,11 +57,14 @@ struct Argument {
 
 inline SynPtr typedSyntax(Expr e, Span span) { return std::make_shared<const Syn>(Syn{span, Syn::Typed{e}}); }
 
+struct Metavariables;
+
 class Inference {
  public:
   Inference(const Module& module, const Module& prelude) : module_(module), prelude_(prelude) {}
 
   Program program(const Definition& entry);
+  TypedRule rule(const SynRule& syntax);
 
  private:
   // --------------------------------------------------------------------------------------------------- reporting
@@ -107,6 +110,11 @@ class Inference {
   Type vectorOf(Nat width, Type t, Span span);
   std::optional<Type> scalarsOf(Type t);
   void settle(Program& program);
+  void reportEquations(const std::vector<Solver::Equation>& open);
+  void reportClasses();
+  std::unordered_map<Expr, Expr> literalValues();
+  void metavariables(const SynPtr& syntax, Metavariables& names);
+  void metavariables(const SynType& type, Metavariables& names);
 
   const Module& module_;
   const Module& prelude_;
@@ -132,6 +140,7 @@ class Inference {
     std::string name;
   };
   std::vector<Expansion> expansions_;
+  TypeNames typeVariables_;  // of a rule: names of types, known throughout
   std::map<std::string, NatVar> tunables_;
   std::unordered_map<Expr, Span> spans_;  // of primitives, before their types are final
 };

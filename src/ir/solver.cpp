@@ -4,7 +4,7 @@
 
 namespace lift::detail {
 
-Nat Solver::freshNat(const std::string& name) { return NatVar::fresh(name, 0, std::nullopt, NatVar::Role::meta); }
+Nat Solver::freshNat(const std::string& name) { return NatVar::fresh(name, least_, std::nullopt, NatVar::Role::meta); }
 
 Type Solver::resolve(Type t) const {
   while (t.is(Type::Kind::variable)) {

@@ -17,6 +17,8 @@ enum class TypeClass { scalar, numeric, floating, integral, comparable, integerL
 class Solver {
  public:
   Nat freshNat(const std::string& name);
+  // Sizes made from now on are at least 1, which lets facts of divisibility apply to them.
+  void assumePositive() { least_ = 1; }
   Type freshType(const std::string& name = "t") { return Type::freshVariable(name); }
 
   // Follows solved variables at the root only / everywhere.
@@ -51,6 +53,7 @@ class Solver {
   // One attempt: solved (true), contradictory (false) or undecided.
   Truth attempt(Nat a, Nat b);
 
+  std::int64_t least_ = 0;
   std::unordered_map<std::uint64_t, Type> types_;
   std::map<NatVar, Nat> nats_;
   std::vector<Equation> equations_;

@@ -837,6 +837,17 @@ SynScheme parseScheme(const SourceFile& file) {
   });
 }
 
+SynRule parseRule(const SourceFile& file) {
+  return syntax::whole(file, [](Parser& parser) {
+    SynRule rule;
+    rule.left = parser.expression().syn;
+    parser.expect(Tok::doubleArrow, " between the sides of the rule", "a rule is written left => right");
+    rule.right = parser.expression().syn;
+    if (!parser.at(Tok::end)) parser.failBehind("the rule");
+    return rule;
+  });
+}
+
 Module parseModule(const SourceFile& file) {
   std::vector<Diagnostic> errors;
   Parser parser(file, errors);

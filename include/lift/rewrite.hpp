@@ -1,0 +1,184 @@
+// Rewriting: rules, strategies, derivations.
+//
+//   const Rule& rule = ruleNamed("splitJoin");             // xs => join(split(k, xs))
+//   Rewriting rewriting(program);
+//   rewriting.apply(topDown(seq(use("mapSplit", {{"k", 4}}), use("mapToSequence"))));
+//   rewriting.program()                                    // with the conditions that the rules left
+//   rewriting.derivation()                                 // what was done where: replay gives the same program
+//
+// Rules are terms on both sides, written in the language itself; what they need of sizes follows from typing the right
+// side. Strategies are functions from terms to terms, composed as in ELEVATE (Hagedorn et al., ICFP 2020). Terms are
+// kept in long normal form (etaLong), so that every function in argument position is a lambda.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/expr.hpp"
+#include "lift/syntax.hpp"
+
+namespace lift::rewrite {
+
+// ------------------------------------------------------------------------------------------------------------ rules
+
+// What a rule asks of its terms beyond their types.
+enum class When : std::uint8_t {
+  always,
+  inlines,      // let: its value only moves data, or is used once, outside of every function
+  accumulates,  // the reduction only adds (multiplies, …) to its accumulator, so its elements may come in any order
+};
+
+// A row of the tables, on one line: name, text, origin. `f((x, y))` on the left matches any body that uses x and y, and
+// `c((x, e))`, where e is no bound variable, any body with a subterm e.
+struct RuleRow {
+  std::string_view name;
+  std::string_view text;    // left => right
+  std::string_view origin;  // where it comes from: a paper's section, or the identity it instantiates
+  When when = When::always;
+};
+
+// One typed rule. Building it throws UserError with the place in its text: sides of different types, a metavariable
+// on the right that the left does not bind. Sizes that only the right side has are tunables: the strategy gives them.
+class Rule {
+ public:
+  explicit Rule(const RuleRow& row);
+  // A user's rule.
+  Rule(std::string name, const std::string& text);
+
+  const std::string& name() const { return name_; }
+  const std::string& text() const { return text_; }
+  const std::string& origin() const { return origin_; }
+  When when() const { return when_; }
+  const TypedRule& typed() const { return typed_; }
+  const std::vector<std::string>& tunables() const { return tunables_; }
+
+ private:
+  void build();
+
+  std::string name_, text_, origin_;
+  When when_ = When::always;
+  TypedRule typed_;
+  std::vector<std::string> tunables_;
+};
+
+struct RuleTable {
+  std::string_view name;     // "algorithmic", "movement", …
+  std::string_view meaning;  // one line
+  std::vector<Rule> rules;
+};
+const std::vector<RuleTable>& ruleTables();
+const Rule& ruleNamed(std::string_view name);  // throws UserError (usage), with what is near
+
+using Arguments = std::map<std::string, Nat>;  // of a rule's tunables
+
+// A rule at the root of a term: the new term and what it assumes of sizes, or why it does not apply.
+struct Applied {
+  std::optional<Expr> term;
+  std::vector<SizeCondition> conditions;
+  std::string reason;  // "needs 5 | 112": only when the left side fits
+};
+Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments = {},
+                  const std::vector<Divides>& facts = {});
+
+// ------------------------------------------------------------------------------------------------------ derivations
+
+// Where in a term: of a lambda 0 is the body; of an application 0 is the function, 1 the argument.
+using Path = std::vector<std::uint8_t>;
+
+struct Step {
+  std::string rule;
+  Arguments arguments;
+  Path path;
+};
+
+// How a program came to be: apply the steps, in order, to the program it started from. One step a line,
+// "mapSplit(k = 4) at 10011"; an empty path is written as a dot.
+struct Derivation {
+  std::vector<Step> steps;
+
+  std::string str() const;
+  // Names of sizes in arguments are those of the program's sizes and tunables.
+  static Derivation parse(const std::string& text, const Program& program);
+};
+
+// ------------------------------------------------------------------------------------------------------- strategies
+
+class Rewriting;
+
+// A term, or nothing when the strategy does not apply.
+using Strategy = std::function<std::optional<Expr>(Expr, Rewriting&)>;
+
+Strategy use(std::string_view rule, Arguments arguments = {});
+Strategy use(const Rule& rule, Arguments arguments = {});
+
+Strategy identity();
+Strategy fail();
+Strategy seq(std::vector<Strategy> strategies);  // all, one after the other; nothing if one does not apply
+Strategy orElse(Strategy first, Strategy second);
+Strategy attempt(Strategy s);            // s, or the term as it is
+Strategy repeat(Strategy s);             // as long as it applies
+Strategy one(Strategy s);                // at the first child where it applies
+Strategy all(Strategy s);                // at every child; nothing if one refuses
+Strategy topDown(Strategy s);            // at the first place where it applies, from the root, in the order of the text
+Strategy bottomUp(Strategy s);           // at the first place where it applies, from the leaves
+Strategy everywhere(Strategy s);         // wherever it applies, each place once, from the root
+Strategy normalise(const std::vector<std::string>& rules);  // until none of the rules applies anywhere
+Strategy inside(std::function<bool(Expr)> where, Strategy s);  // at the first place that `where` accepts
+Strategy body(Strategy s);               // under the lambda
+Strategy function(Strategy s);           // to the function (last argument but one) of a primitive's application
+Strategy argument(Strategy s);           // to the array (last argument) of a primitive's application
+
+// A strategy with a name, for the messages of failures.
+Strategy named(std::string name, Strategy s);
+
+// A program in the course of being rewritten.
+class Rewriting {
+ public:
+  explicit Rewriting(const Program& program, int budget = 100000);
+
+  // Applies the strategy to the body. Throws UserError (program), with the closest misses of its rules, when it does
+  // not apply, and when the budget of steps is used up.
+  void apply(const Strategy& strategy);
+  // The same, but false when it does not apply.
+  bool tryApply(const Strategy& strategy);
+
+  Program program() const;
+  const Derivation& derivation() const { return derivation_; }
+  // A tunable of the derivation, lo to hi.
+  Nat tunable(const std::string& name, std::int64_t low, Nat high);
+  void assume(SizeCondition condition);
+
+  // For strategies.
+  std::optional<Expr> applyHere(const Rule& rule, const Arguments& arguments, Expr term);
+  template <class F>
+  std::optional<Expr> at(std::uint8_t child, F&& run) {
+    path_.push_back(child);
+    auto result = run();
+    path_.pop_back();
+    return result;
+  }
+  struct Mark {
+    std::size_t steps, conditions;
+  };
+  Mark mark() const { return {derivation_.steps.size(), program_.conditions.size()}; }
+  void undo(Mark mark);
+
+ private:
+  Program program_;
+  Derivation derivation_;
+  Path path_;
+  int budget_;
+  std::vector<std::string> misses_;
+  std::vector<Divides> facts_;
+};
+
+// Applies the steps to the program; throws UserError (program) naming the step that does not apply.
+// `after` sees the program after each step.
+Program replay(const Program& start, const Derivation& derivation,
+               const std::function<void(const Step&, const Program&)>& after = {});
+
+}  // namespace lift::rewrite

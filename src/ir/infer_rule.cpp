@@ -1,0 +1,189 @@
+// Inference of rewrite rules: both sides in one scope of metavariables, whose types and sizes may stay open.
+#include <algorithm>
+
+#include "inference.hpp"
+
+namespace lift::detail {
+
+// The free names of a rule, by what they stand for, in order of appearance.
+struct Metavariables {
+  std::vector<std::string> values;
+  std::vector<std::string> functions;  // of the values, those that are called
+  std::vector<std::string> sizes;
+  std::vector<std::string> types;
+  std::vector<std::string> bound;  // by the functions and lets around the syntax that is looked at
+
+  static bool contains(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  static void add(std::vector<std::string>& names, const std::string& name) {
+    if (!contains(names, name)) names.push_back(name);
+  }
+  void bind(const SynPattern& pattern) {
+    if (pattern.components.empty()) bound.push_back(pattern.name);
+    for (const SynPattern& c : pattern.components) bind(c);
+  }
+};
+
+namespace {
+
+void sizesOf(const Syn& size, Metavariables& names) {
+  if (const auto* name = std::get_if<Syn::Name>(&size.node)) Metavariables::add(names.sizes, name->text);
+  if (const auto* call = std::get_if<Syn::Call>(&size.node))
+    for (const auto& a : call->arguments) sizesOf(*a.value, names);
+}
+
+// The parameter that an argument is for: by its name, or by its position.
+const SynTypePtr* parameterOf(const SynScheme& scheme, const Syn::Argument& argument, std::size_t position) {
+  for (std::size_t i = 0; i < scheme.parameters.size(); i++)
+    if (argument.name.empty() ? i == position : scheme.parameters[i].name == argument.name)
+      return &scheme.parameters[i].type;
+  return nullptr;
+}
+
+}  // namespace
+
+void Inference::metavariables(const SynType& type, Metavariables& names) {
+  if (const auto* t = std::get_if<SynType::Array>(&type.node)) {
+    sizesOf(*t->length, names);
+    metavariables(*t->element, names);
+  } else if (const auto* t = std::get_if<SynType::Vector>(&type.node)) {
+    sizesOf(*t->width, names);
+    metavariables(*t->element, names);
+  } else if (const auto* t = std::get_if<SynType::Tuple>(&type.node)) {
+    for (const auto& c : t->components) metavariables(*c, names);
+  } else if (const auto* t = std::get_if<SynType::Function>(&type.node)) {
+    metavariables(*t->parameter, names);
+    metavariables(*t->result, names);
+  } else if (const auto* t = std::get_if<SynType::Name>(&type.node)) {
+    Metavariables::add(names.types, t->text);
+  }
+}
+
+void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
+  const auto value = [&](const std::string& name, bool called) {
+    if (Metavariables::contains(names.bound, name) || definition(name, syntax->span) || primNamed(name) ||
+        opNamed(name) || scalarNamed(name) || indexFnNamed(name))
+      return;
+    Metavariables::add(names.values, name);
+    if (called) Metavariables::add(names.functions, name);
+  };
+  const auto& node = syntax->node;
+  if (const auto* name = std::get_if<Syn::Name>(&node)) {
+    value(name->text, false);
+  } else if (const auto* call = std::get_if<Syn::Call>(&node)) {
+    const auto* head = std::get_if<Syn::Name>(&call->function->node);
+    const auto prim = head ? primNamed(head->text) : std::nullopt;
+    if (head)
+      value(head->text, true);
+    else
+      metavariables(call->function, names);
+    for (std::size_t i = 0; i < call->arguments.size(); i++) {
+      const SynPtr& argument = call->arguments[i].value;
+      const SynTypePtr* parameter = prim ? parameterOf(schemeOf(*prim), call->arguments[i], i) : nullptr;
+      if (parameter && std::holds_alternative<SynType::Nat>((*parameter)->node)) {
+        sizesOf(*argument, names);
+      } else if (parameter && std::holds_alternative<SynType::Index>((*parameter)->node)) {
+        if (std::get_if<Syn::Call>(&argument->node)) sizesOf(*argument, names);
+      } else {
+        metavariables(argument, names);
+      }
+    }
+  } else if (const auto* fun = std::get_if<Syn::Fun>(&node)) {
+    const std::size_t outer = names.bound.size();
+    names.bind(fun->parameter);
+    metavariables(fun->body, names);
+    names.bound.resize(outer);
+  } else if (const auto* let = std::get_if<Syn::Let>(&node)) {
+    metavariables(let->value, names);
+    const std::size_t outer = names.bound.size();
+    names.bind(let->pattern);
+    metavariables(let->body, names);
+    names.bound.resize(outer);
+  } else if (const auto* tuple = std::get_if<Syn::Tuple>(&node)) {
+    for (const SynPtr& c : tuple->components) metavariables(c, names);
+  } else if (const auto* project = std::get_if<Syn::Project>(&node)) {
+    metavariables(project->tuple, names);
+  } else if (const auto* subscript = std::get_if<Syn::Subscript>(&node)) {
+    metavariables(subscript->index, names);
+    metavariables(subscript->array, names);
+  } else if (const auto* ascribe = std::get_if<Syn::Ascribe>(&node)) {
+    metavariables(ascribe->value, names);
+    metavariables(*ascribe->type, names);
+  }
+}
+
+TypedRule Inference::rule(const SynRule& syntax) {
+  Metavariables names;
+  metavariables(syntax.left, names);
+  metavariables(syntax.right, names);
+
+  TypedRule rule;
+  ScopePtr scope;
+  solver_.assumePositive();
+  std::map<NatVar, Nat> open;  // while types are inferred the rule's own sizes are what they are
+  for (const std::string& name : names.sizes) {
+    const NatVar size = NatVar::size(name);
+    const NatVar metavariable = NatVar::fresh(name, 1, std::nullopt, NatVar::Role::meta);
+    open.emplace(size, metavariable);
+    rule.sizes.emplace(name, metavariable);
+    scope = extend(scope, name, Nat(size));
+  }
+  const auto known = [&](Nat n) { return solver_.zonk(n).substitute(open); };
+  for (const std::string& name : names.types) typeVariables_.types.emplace(name, solver_.freshType(name));
+  for (const std::string& name : names.values) {
+    const bool called = Metavariables::contains(names.functions, name);
+    const Type type = called ? Type::function(solver_.freshType(), solver_.freshType()) : solver_.freshType();
+    rule.variables.push_back(Expr::variable(name, type));
+    scope = extend(scope, name, rule.variables.back());
+  }
+
+  const Expr left = infer(syntax.left, scope);
+  const std::size_t assumed = conditions_.size();
+  const Expr right = infer(syntax.right, scope);  // not towards the left side's type, whose sizes it would solve for
+  expect(right.type(), left.type(), syntax.right->span, "the right side of the rule");
+  solver_.settle({});
+  solver_.applyDefaults();
+  std::vector<Divides> facts;
+  for (const Condition& c : conditions_)
+    if (c.kind == SizeCondition::Kind::divides) facts.push_back({solver_.zonk(c.left), solver_.zonk(c.right)});
+  reportEquations(solver_.settle(facts));
+  reportClasses();
+  if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
+
+  // Variables, sides and all sizes change together: one term holds them.
+  const auto closed = [&](Expr side) {
+    side = substitute(side, literalValues());
+    for (auto v = rule.variables.rbegin(); v != rule.variables.rend(); ++v) side = Expr::lambda(*v, side);
+    return side;
+  };
+  const Expr l = closed(left), r = closed(right);
+  const Type pair = Type::function(l.type(), Type::function(r.type(), Type::tuple({l.type(), r.type()})));
+  const Expr both = applyAll(Expr::primitive(Prim::tuple, {}, pair), {l, r});
+  const Spine sides = spineOf(
+      mapTypes(both, known, [&](Type v) { return solver_.zonk(v).substitute(known, [](Type t) { return t; }); }));
+  rule.left = sides.arguments[0];
+  rule.right = sides.arguments[1];
+  for (Expr& v : rule.variables) {
+    v = rule.left.parameter();
+    rule.left = rule.left.body();
+    rule.right = rule.right.body();
+  }
+  for (std::size_t i = 0; i < conditions_.size(); i++) {
+    const Condition& c = conditions_[i];
+    (i < assumed ? rule.assumed : rule.required)
+        .push_back({c.kind, known(c.left), known(c.right), c.primitive});
+  }
+  return rule;
+}
+
+}  // namespace lift::detail
+
+namespace lift {
+
+TypedRule inferRule(const SynRule& rule) {
+  const Module none;
+  return detail::Inference(none, none).rule(rule);
+}
+
+}  // namespace lift

@@ -1,0 +1,293 @@
+#include "match.hpp"
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+#include "terms.hpp"
+
+namespace lift::rewrite::detail {
+namespace {
+
+bool hasMeta(Nat n) {
+  const auto variables = n.variables();
+  return std::any_of(variables.begin(), variables.end(), [](NatVar v) { return v.role() == NatVar::Role::meta; });
+}
+
+// The parts of a call's argument: of f((x, y)) two, of f(x) one.
+std::vector<Expr> partsOf(Expr argument) {
+  const Spine s = spineOf(argument);
+  return s.isPrim(Prim::tuple) ? s.arguments : std::vector<Expr>{argument};
+}
+
+bool vectorsHoldScalars(Type t) {
+  switch (t.kind()) {
+    case Type::Kind::vector:
+      return t.element().isScalar();
+    case Type::Kind::array:
+      return vectorsHoldScalars(t.element());
+    case Type::Kind::tuple:
+      return std::all_of(t.components().begin(), t.components().end(), vectorsHoldScalars);
+    case Type::Kind::function:
+      return vectorsHoldScalars(t.parameter()) && vectorsHoldScalars(t.result());
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+Matcher::Matcher(const Rule& rule, const Arguments& arguments, const std::vector<Divides>& facts)
+    : rule_(&rule), facts_(&facts) {
+  for (const auto& [name, value] : arguments) sizes_.emplace(rule.typed().sizes.at(name), value);
+}
+
+bool Matcher::matches(Expr term) {
+  if (!match(rule_->typed().left, term) || !solve()) return false;
+  for (const auto& [name, size] : rule_->typed().sizes)
+    if (!sizes_.count(size)) return false;
+  return true;
+}
+
+// ------------------------------------------------------------------------------------------------------------- sizes
+
+bool Matcher::holdsFor(Nat a, Nat b, bool mustHold) const {
+  if (a == b) return true;
+  const Truth truth = equalUnder(*facts_, a, b);
+  return mustHold ? truth == Truth::proved : truth != Truth::refuted;
+}
+
+bool Matcher::match(Nat pattern, Nat subject, bool mustHold) {
+  pattern = instance(pattern);
+  if (!hasMeta(pattern)) return holdsFor(pattern, subject, mustHold);
+  if (const auto variable = pattern.variable()) {
+    sizes_.emplace(*variable, subject);
+    return true;
+  }
+  equations_.push_back({pattern, subject, mustHold});
+  return true;
+}
+
+bool Matcher::solve() {
+  for (bool progress = true; progress && !equations_.empty();) {
+    progress = false;
+    std::vector<SizeEquation> open;
+    for (const SizeEquation& e : equations_) {
+      const Nat pattern = instance(e.pattern);
+      if (!hasMeta(pattern)) {
+        if (!holdsFor(pattern, e.subject, e.mustHold)) return false;
+        progress = true;
+        continue;
+      }
+      std::optional<std::pair<NatVar, Nat>> solution;
+      for (const NatVar v : pattern.variables()) {
+        if (v.role() != NatVar::Role::meta) continue;
+        const auto linear = (e.subject - pattern).linearIn(v);
+        const auto factor = linear ? linear->coefficient.constant() : std::nullopt;
+        if (factor && (*factor == 1 || *factor == -1) && !hasMeta(linear->rest))
+          solution.emplace(v, *factor == 1 ? -linear->rest : linear->rest);
+      }
+      if (solution) {
+        sizes_.insert(*solution);
+        progress = true;
+      } else {
+        open.push_back(e);
+      }
+    }
+    equations_ = std::move(open);
+  }
+  return true;
+}
+
+// ------------------------------------------------------------------------------------------------------------- types
+
+Type Matcher::instance(Type t) const {
+  return t.substitute([this](Nat n) { return instance(n); },
+                      [this](Type v) {
+                        const auto found = types_.find(v.variableId());
+                        return found == types_.end() ? v : found->second;
+                      });
+}
+
+bool Matcher::match(Type pattern, Type subject) {
+  if (pattern == subject) return true;
+  if (pattern.is(Type::Kind::variable)) {
+    const auto [entry, isNew] = types_.emplace(pattern.variableId(), subject);
+    return isNew || entry->second == subject || match(entry->second, subject);
+  }
+  if (pattern.kind() != subject.kind()) return false;
+  switch (pattern.kind()) {
+    case Type::Kind::vector:
+    case Type::Kind::array:
+      return match(pattern.length(), subject.length(), pattern.is(Type::Kind::vector)) &&
+             match(pattern.element(), subject.element());
+    case Type::Kind::function:
+      return match(pattern.parameter(), subject.parameter()) && match(pattern.result(), subject.result());
+    case Type::Kind::tuple: {
+      const auto &p = pattern.components(), &s = subject.components();
+      if (p.size() != s.size()) return false;
+      for (std::size_t i = 0; i < p.size(); i++)
+        if (!match(p[i], s[i])) return false;
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- terms
+
+bool Matcher::isMetavariable(Expr e) const {
+  const auto& all = rule_->typed().variables;
+  return e.is(Expr::Form::variable) && std::find(all.begin(), all.end(), e) != all.end();
+}
+
+bool Matcher::match(Expr pattern, Expr subject) {
+  switch (pattern.form()) {
+    case Expr::Form::variable:
+      if (const auto found = bound_.find(pattern); found != bound_.end()) return found->second == subject;
+      return bind(pattern, subject);
+    case Expr::Form::literal:
+      return pattern == subject;
+    case Expr::Form::natLiteral:
+      return subject.is(Expr::Form::natLiteral) && match(pattern.natValue(), subject.natValue(), true);
+    case Expr::Form::lambda: {
+      if (!subject.is(Expr::Form::lambda) || !match(pattern.parameter().type(), subject.parameter().type()))
+        return false;
+      bound_.insert_or_assign(pattern.parameter(), subject.parameter());
+      const bool matched = match(pattern.body(), subject.body());
+      bound_.erase(pattern.parameter());
+      return matched;
+    }
+    case Expr::Form::primitive: {
+      if (!subject.is(Expr::Form::primitive) || pattern.prim() != subject.prim() ||
+          pattern.nats().size() != subject.nats().size())
+        return false;
+      if ((pattern.prim() == Prim::op && pattern.op() != subject.op()) ||
+          (pattern.prim() == Prim::convert && pattern.target() != subject.target()) ||
+          (pattern.prim() == Prim::reorder && pattern.indexFn() != subject.indexFn()))
+        return false;
+      for (std::size_t i = 0; i < pattern.nats().size(); i++)
+        if (!match(pattern.nats()[i], subject.nats()[i], true)) return false;
+      return match(pattern.type(), subject.type());
+    }
+    case Expr::Form::apply:
+      if (isMetavariable(pattern.function())) return matchCall(pattern, subject);
+      return subject.is(Expr::Form::apply) && match(pattern.function(), subject.function()) &&
+             match(pattern.argument(), subject.argument());
+  }
+  return false;
+}
+
+bool Matcher::mentionsBound(Expr e) const {
+  return std::any_of(bound_.begin(), bound_.end(), [&](const auto& b) { return e.hasFree(b.second); });
+}
+
+bool Matcher::bind(Expr metavariable, Expr value) {
+  if (mentionsBound(value) || !match(metavariable.type(), value.type())) return false;
+  const auto [entry, isNew] = values_.emplace(metavariable, value);
+  return isNew || alphaEqual(entry->second, value);
+}
+
+// A bound variable of the pattern, or a component of one.
+bool Matcher::isPlace(Expr pattern) const {
+  if (pattern.is(Expr::Form::variable)) return bound_.count(pattern) > 0;
+  const Spine s = spineOf(pattern);
+  return s.isPrim(Prim::get) && s.arguments.size() == 1 && isPlace(s.arguments[0]);
+}
+
+Expr Matcher::inSubject(Expr place) const {
+  if (place.is(Expr::Form::variable)) return bound_.at(place);
+  const Spine s = spineOf(place);
+  return component(inSubject(s.arguments[0]), static_cast<std::size_t>(*s.head.nats()[0].constant()));
+}
+
+// f((x, y)) with bound x and y matches every term: f becomes the function of what stands for x and y.
+bool Matcher::matchCall(Expr pattern, Expr subject) {
+  if (!match(pattern.type(), subject.type())) return false;
+  const std::vector<Expr> parts = partsOf(pattern.argument());
+  Expr body = subject;
+  std::vector<Expr> cut(parts.size(), subject);  // what stands for each part in the body
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    if (isPlace(parts[i])) continue;
+    // A context: the type of its hole is known once the subterm is found.
+    std::optional<Expr> hole;
+    anySubterm(body, [&](Expr e, const std::vector<Expr>& binders) {
+      if (std::any_of(binders.begin(), binders.end(), [&](Expr b) { return e.hasFree(b); })) return false;
+      Matcher trial = *this;
+      if (!trial.match(parts[i], e)) return false;
+      *this = std::move(trial);
+      hole = e;
+      return true;
+    });
+    if (!hole) return false;
+    cut[i] = Expr::variable("t", hole->type());
+    body = replaceTerms(body, {{*hole, cut[i]}});
+  }
+  std::unordered_map<Expr, Expr> places;
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    if (!isPlace(parts[i])) continue;
+    const Expr place = inSubject(parts[i]);
+    cut[i] = Expr::variable(place.is(Expr::Form::variable) ? place.name() : "t", place.type());
+    places.emplace(place, cut[i]);
+  }
+  // A tuple that is used whole is put together from its parts.
+  const std::function<std::optional<Expr>(Expr)> whole = [&](Expr e) -> std::optional<Expr> {
+    if (const auto found = places.find(e); found != places.end()) return found->second;
+    if (!e.type().is(Type::Kind::tuple)) return std::nullopt;
+    std::vector<Expr> all;
+    for (std::size_t i = 0; i < e.type().components().size(); i++) {
+      const auto c = whole(component(e, i));
+      if (!c) return std::nullopt;
+      all.push_back(*c);
+    }
+    return tupleOf(all);
+  };
+  body = replaceTerms(body, places);
+  for (const auto& [p, s] : bound_) {
+    if (!body.hasFree(s)) continue;
+    const auto replacement = whole(s);
+    if (!replacement) return false;
+    body = substitute(body, s, *replacement);
+  }
+  Expr parameter = cut[0];
+  if (parts.size() > 1) {
+    std::vector<Type> types;
+    for (const Expr c : cut) types.push_back(c.type());
+    parameter = Expr::variable("p", Type::tuple(types));
+    std::unordered_map<Expr, Expr> components;
+    for (std::size_t i = 0; i < cut.size(); i++) components.emplace(cut[i], component(parameter, i));
+    body = substitute(body, components);
+  }
+  return bind(pattern.function(), Expr::lambda(parameter, body));
+}
+
+// --------------------------------------------------------------------------------------------------------- instances
+
+Expr Matcher::value(const std::string& metavariable) const {
+  for (const auto& [v, e] : values_)
+    if (v.name() == metavariable) return e;
+  throw InternalError("the rule has no metavariable " + metavariable);
+}
+
+SizeCondition Matcher::instance(const SizeCondition& condition) const {
+  return {condition.kind, instance(condition.left), instance(condition.right), condition.origin};
+}
+
+Expr Matcher::instance(Expr side) const {
+  const auto& variables = rule_->typed().variables;
+  for (auto v = variables.rbegin(); v != variables.rend(); ++v) side = Expr::lambda(*v, side);
+  side = withFreshBinders(mapTypes(
+      side, [this](Nat n) { return instance(n); },
+      [this](Type v) {
+        const auto found = types_.find(v.variableId());
+        return found == types_.end() ? v : found->second;
+      }));
+  std::unordered_map<Expr, Expr> arguments;
+  for (const Expr v : variables) {
+    if (const auto found = values_.find(v); found != values_.end()) arguments.emplace(side.parameter(), found->second);
+    side = side.body();
+  }
+  return etaLong(substitute(side, arguments));
+}
+
+}  // namespace lift::rewrite::detail

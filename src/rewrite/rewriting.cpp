@@ -1,0 +1,179 @@
+// Programs being rewritten: steps recorded, undone, printed, replayed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "lift/diagnostic.hpp"
+#include "lift/rewrite.hpp"
+
+namespace lift::rewrite {
+
+Rewriting::Rewriting(const Program& program, int budget)
+    : program_(program), budget_(budget), facts_(program.facts()) {
+  program_.body = etaLong(program_.body);
+}
+
+void Rewriting::apply(const Strategy& strategy) {
+  if (tryApply(strategy)) return;
+  std::string hint = "no rule of the strategy fits";
+  if (!misses_.empty()) hint = misses_.back();
+  throw UserError(ExitStatus::program, fmt::format("the strategy does not apply to '{}'", program_.name), hint);
+}
+
+bool Rewriting::tryApply(const Strategy& strategy) {
+  misses_.clear();
+  const Mark start = mark();
+  const auto result = strategy(program_.body, *this);
+  if (!result) {
+    undo(start);
+    return false;
+  }
+  program_.body = *result;
+  return true;
+}
+
+Program Rewriting::program() const { return program_; }
+
+Nat Rewriting::tunable(const std::string& name, std::int64_t low, Nat high) {
+  const NatVar v = NatVar::fresh(name, low, high, NatVar::Role::tunable);
+  program_.tunables.push_back(v);
+  return v;
+}
+
+void Rewriting::assume(SizeCondition condition) {
+  const auto same = [&](const SizeCondition& c) {
+    return c.kind == condition.kind && c.left == condition.left && c.right == condition.right;
+  };
+  if (std::any_of(program_.conditions.begin(), program_.conditions.end(), same)) return;
+  if (condition.kind == SizeCondition::Kind::divides) facts_.push_back({condition.left, condition.right});
+  program_.conditions.push_back(std::move(condition));
+}
+
+std::optional<Expr> Rewriting::applyHere(const Rule& rule, const Arguments& arguments, Expr term) {
+  Applied applied = applyRule(rule, term, arguments, facts_);
+  if (!applied.term) {
+    if (!applied.reason.empty())
+      misses_.push_back(fmt::format("rule '{}' does not apply at {}: {}", rule.name(), print(term).substr(0, 80),
+                                    applied.reason));
+    return std::nullopt;
+  }
+  if (--budget_ < 0)
+    throw UserError(ExitStatus::program, fmt::format("rewriting '{}' does not come to an end", program_.name),
+                    fmt::format("the last rule was '{}'", rule.name()));
+  derivation_.steps.push_back({rule.name(), arguments, path_});
+  for (SizeCondition& c : applied.conditions) {
+    c.origin = fmt::format("{} in rule '{}'", c.origin, rule.name());
+    assume(std::move(c));
+  }
+  return applied.term;
+}
+
+void Rewriting::undo(Mark mark) {
+  derivation_.steps.resize(mark.steps);
+  if (program_.conditions.size() == mark.conditions) return;
+  program_.conditions.resize(mark.conditions);
+  facts_ = program_.facts();
+}
+
+// ------------------------------------------------------------------------------------------------------- derivations
+
+namespace {
+
+std::string pathText(const Path& path) {
+  if (path.empty()) return ".";
+  std::string out;
+  for (const std::uint8_t child : path) out += static_cast<char>('0' + child);
+  return out;
+}
+
+[[noreturn]] void malformed(const std::string& line) {
+  throw UserError(ExitStatus::program, fmt::format("'{}' is not a step of a derivation", line),
+                  "steps are written rule(size = value) at 0110");
+}
+
+Nat sizeNamed(const std::string& text, const Program& program, const std::string& line) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  for (const auto* all : {&program.tunables, &program.sizes})
+    for (const NatVar v : *all)
+      if (v.name() == text) return v;
+  malformed(line);
+}
+
+std::optional<Expr> stepAt(const Step& step, std::size_t depth, Expr e, const Strategy& rule, Rewriting& r) {
+  if (depth == step.path.size()) return rule(e, r);
+  const std::uint8_t child = step.path[depth];
+  const Strategy below = [&](Expr c, Rewriting&) { return stepAt(step, depth + 1, c, rule, r); };
+  if (e.is(Expr::Form::lambda)) return child == 0 ? body(below)(e, r) : std::nullopt;
+  if (!e.is(Expr::Form::apply)) return std::nullopt;
+  if (child == 1) return argument(below)(e, r);
+  const auto f = r.at(0, [&] { return below(e.function(), r); });
+  return f ? std::optional(Expr::apply(*f, e.argument())) : std::nullopt;
+}
+
+}  // namespace
+
+std::string Derivation::str() const {
+  std::string out;
+  for (const Step& s : steps) {
+    out += s.rule;
+    if (!s.arguments.empty()) {
+      std::vector<std::string> parts;
+      for (const auto& [name, value] : s.arguments) parts.push_back(fmt::format("{} = {}", name, value.str()));
+      out += fmt::format("({})", fmt::join(parts, ", "));
+    }
+    out += fmt::format(" at {}\n", pathText(s.path));
+  }
+  return out;
+}
+
+Derivation Derivation::parse(const std::string& text, const Program& program) {
+  Derivation out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    Step step;
+    const std::size_t at = line.rfind(" at ");
+    if (at == std::string::npos) malformed(line);
+    const std::string path = line.substr(at + 4);
+    if (path != ".")
+      for (const char c : path) {
+        if (c != '0' && c != '1') malformed(line);
+        step.path.push_back(static_cast<std::uint8_t>(c - '0'));
+      }
+    step.rule = line.substr(0, at);
+    if (const std::size_t open = step.rule.find('('); open != std::string::npos) {
+      if (step.rule.back() != ')') malformed(line);
+      std::istringstream parts(step.rule.substr(open + 1, step.rule.size() - open - 2));
+      for (std::string part; std::getline(parts, part, ',');) {
+        const std::size_t equals = part.find(" = ");
+        if (equals == std::string::npos) malformed(line);
+        const std::size_t begin = part.find_first_not_of(' ');
+        step.arguments.emplace(part.substr(begin, equals - begin),
+                               sizeNamed(part.substr(equals + 3), program, line));
+      }
+      step.rule.resize(open);
+    }
+    out.steps.push_back(std::move(step));
+  }
+  return out;
+}
+
+Program replay(const Program& start, const Derivation& derivation,
+               const std::function<void(const Step&, const Program&)>& after) {
+  Rewriting rewriting(start);
+  for (std::size_t i = 0; i < derivation.steps.size(); i++) {
+    const Step& step = derivation.steps[i];
+    const Strategy rule = use(step.rule, step.arguments);
+    if (!rewriting.tryApply([&](Expr e, Rewriting& r) { return stepAt(step, 0, e, rule, r); }))
+      throw UserError(ExitStatus::program, fmt::format("step {} of the derivation, {} at {}, does not apply", i + 1,
+                                                       step.rule, pathText(step.path)));
+    if (after) after(step, rewriting.program());
+  }
+  return rewriting.program();
+}
+
+}  // namespace lift::rewrite

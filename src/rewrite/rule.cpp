@@ -1,0 +1,84 @@
+// Rules: built from their text, applied to terms.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+#include "match.hpp"
+#include "terms.hpp"
+
+namespace lift::rewrite {
+namespace {
+
+void collectSizes(Expr e, std::vector<NatVar>& out) {
+  const auto add = [&](Nat n) {
+    for (const NatVar v : n.variables()) out.push_back(v);
+  };
+  detail::anySubterm(e, [&](Expr s, const auto&) {
+    if (s.is(Expr::Form::natLiteral)) add(s.natValue());
+    if (s.is(Expr::Form::primitive))
+      for (const Nat n : s.nats()) add(n);
+    s.type().forEachNat(add);
+    return false;
+  });
+}
+
+}  // namespace
+
+Rule::Rule(const RuleRow& row) : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when) { build(); }
+
+Rule::Rule(std::string name, const std::string& text) : name_(std::move(name)), text_(text), origin_("given") {
+  build();
+}
+
+void Rule::build() {
+  const SourceFile* file = addSource("<rule " + name_ + ">", text_);
+  typed_ = inferRule(parseRule(*file));
+  typed_.left = etaLong(typed_.left);
+  typed_.right = etaLong(typed_.right);
+  for (const Expr v : typed_.variables)
+    if (typed_.right.hasFree(v) && !typed_.left.hasFree(v))
+      throw UserError(ExitStatus::program,
+                      fmt::format("rule '{}': nothing on the left side says what '{}' is", name_, v.name()),
+                      "only sizes may stand on the right side alone: they are the rule's tunables",
+                      Span{file, 0, static_cast<std::uint32_t>(text_.size())});
+  std::vector<NatVar> left, right;
+  collectSizes(typed_.left, left);
+  collectSizes(typed_.right, right);
+  const auto has = [](const std::vector<NatVar>& all, NatVar v) {
+    return std::find(all.begin(), all.end(), v) != all.end();
+  };
+  for (const auto& [name, size] : typed_.sizes)
+    if (!has(left, size) && has(right, size)) tunables_.push_back(name);
+}
+
+Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const std::vector<Divides>& facts) {
+  for (const std::string& tunable : rule.tunables())
+    if (!arguments.count(tunable))
+      throw UserError(ExitStatus::usage, fmt::format("rule '{}' needs a value for '{}'", rule.name(), tunable));
+  Applied result;
+  detail::Matcher matcher(rule, arguments, facts);
+  if (!matcher.matches(term)) return result;
+  if (rule.when() == When::inlines && !detail::inlines(matcher.value("f"), matcher.value("x"))) return result;
+  if (rule.when() == When::accumulates && !detail::accumulates(matcher.value("f"))) {
+    result.reason = "the function does more than add to its accumulator";
+    return result;
+  }
+  for (const SizeCondition& c : rule.typed().required) {
+    const SizeCondition condition = matcher.instance(c);
+    switch (holds(condition)) {
+      case Truth::proved:
+        break;
+      case Truth::refuted:
+        result.reason = "needs " + condition.str();
+        return result;
+      case Truth::unknown:
+        result.conditions.push_back(condition);
+        break;
+    }
+  }
+  result.term = matcher.instance(rule.typed().right);
+  return result;
+}
+
+}  // namespace lift::rewrite

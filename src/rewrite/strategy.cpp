@@ -1,0 +1,153 @@
+// The combinators and traversals.
+#include "lift/rewrite.hpp"
+
+#include "lift/diagnostic.hpp"
+
+namespace lift::rewrite {
+namespace {
+
+// s at the child, in place. Nothing where there is no such child.
+std::optional<Expr> atChild(std::uint8_t child, Expr e, const Strategy& s, Rewriting& r) {
+  if (e.is(Expr::Form::lambda) && child == 0) {
+    const auto body = r.at(0, [&] { return s(e.body(), r); });
+    return body ? std::optional(Expr::lambda(e.parameter(), *body)) : std::nullopt;
+  }
+  if (!e.is(Expr::Form::apply)) return std::nullopt;
+  const Expr old = child == 0 ? e.function() : e.argument();
+  const auto changed = r.at(child, [&] { return s(old, r); });
+  if (!changed) return std::nullopt;
+  return child == 0 ? Expr::apply(*changed, e.argument()) : Expr::apply(e.function(), *changed);
+}
+
+int childrenOf(Expr e) { return e.is(Expr::Form::lambda) ? 1 : e.is(Expr::Form::apply) ? 2 : 0; }
+
+}  // namespace
+
+Strategy use(std::string_view rule, Arguments arguments) { return use(ruleNamed(rule), std::move(arguments)); }
+
+Strategy use(const Rule& rule, Arguments arguments) {
+  return [&rule, arguments = std::move(arguments)](Expr e, Rewriting& r) { return r.applyHere(rule, arguments, e); };
+}
+
+Strategy identity() {
+  return [](Expr e, Rewriting&) { return std::optional(e); };
+}
+
+Strategy fail() {
+  return [](Expr, Rewriting&) { return std::optional<Expr>(); };
+}
+
+Strategy seq(std::vector<Strategy> strategies) {
+  return [strategies = std::move(strategies)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto mark = r.mark();
+    for (const Strategy& s : strategies) {
+      const auto next = s(e, r);
+      if (!next) {
+        r.undo(mark);
+        return std::nullopt;
+      }
+      e = *next;
+    }
+    return e;
+  };
+}
+
+Strategy orElse(Strategy first, Strategy second) {
+  return [first = std::move(first), second = std::move(second)](Expr e, Rewriting& r) {
+    const auto result = first(e, r);
+    return result ? result : second(e, r);
+  };
+}
+
+Strategy attempt(Strategy s) { return orElse(std::move(s), identity()); }
+
+Strategy repeat(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) {
+    while (const auto next = s(e, r)) e = *next;
+    return std::optional(e);
+  };
+}
+
+Strategy one(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    for (int child = 0; child < childrenOf(e); child++)
+      if (auto changed = atChild(static_cast<std::uint8_t>(child), e, s, r)) return changed;
+    return std::nullopt;
+  };
+}
+
+Strategy all(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto mark = r.mark();
+    for (int child = 0; child < childrenOf(e); child++) {
+      const auto changed = atChild(static_cast<std::uint8_t>(child), e, s, r);
+      if (!changed) {
+        r.undo(mark);
+        return std::nullopt;
+      }
+      e = *changed;
+    }
+    return e;
+  };
+}
+
+Strategy topDown(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
+      if (auto changed = s(term, r)) return changed;
+      return one([&](Expr child, Rewriting&) { return walk(child); })(term, r);
+    };
+    return walk(e);
+  };
+}
+
+Strategy bottomUp(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
+      if (auto changed = one([&](Expr child, Rewriting&) { return walk(child); })(term, r)) return changed;
+      return s(term, r);
+    };
+    return walk(e);
+  };
+}
+
+Strategy everywhere(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    bool any = false;
+    const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
+      if (const auto changed = s(term, r)) {
+        any = true;
+        term = *changed;
+      }
+      return all([&](Expr child, Rewriting&) { return walk(child); })(term, r);
+    };
+    const auto result = walk(e);
+    return any ? result : std::nullopt;
+  };
+}
+
+Strategy inside(std::function<bool(Expr)> where, Strategy s) {
+  return topDown([where = std::move(where), s = std::move(s)](Expr e, Rewriting& r) {
+    return where(e) ? s(e, r) : std::nullopt;
+  });
+}
+
+Strategy body(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    return e.is(Expr::Form::lambda) ? atChild(0, e, s, r) : std::nullopt;
+  };
+}
+
+Strategy function(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    return atChild(0, e, [&](Expr f, Rewriting&) { return atChild(1, f, s, r); }, r);
+  };
+}
+
+Strategy argument(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    return e.is(Expr::Form::apply) ? atChild(1, e, s, r) : std::nullopt;
+  };
+}
+
+}  // namespace lift::rewrite

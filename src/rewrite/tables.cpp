@@ -1,0 +1,42 @@
+#include "tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+
+namespace lift::rewrite {
+namespace {
+
+RuleTable table(std::string_view name, std::string_view meaning, const std::vector<RuleRow>& rows) {
+  RuleTable out{name, meaning, {}};
+  out.rules.reserve(rows.size());
+  for (const RuleRow& row : rows) out.rules.emplace_back(row);
+  return out;
+}
+
+}  // namespace
+
+const std::vector<RuleTable>& ruleTables() {
+  static const auto& tables = *new std::vector<RuleTable>{
+      table("simplification", "smaller terms; every one ends", detail::simplificationRules()),
+      table("algorithmic", "what is computed in which order", detail::algorithmicRules()),
+      table("reduction", "reductions split, reordered and moved through maps", detail::reductionRules()),
+      table("movement", "layouts moved through maps and through each other", detail::movementRules()),
+      table("tiling", "windows and maps in tiles", detail::tilingRules()),
+      table("vectorisation", "lanes", detail::vectorRules()),
+      table("memory", "copies, and what is computed ahead", detail::memoryRules()),
+      table("lowering", "where work runs: functional to OpenCL primitives", detail::loweringRules()),
+  };
+  return tables;
+}
+
+const Rule& ruleNamed(std::string_view name) {
+  for (const RuleTable& t : ruleTables())
+    for (const Rule& r : t.rules)
+      if (r.name() == name) return r;
+  throw UserError(ExitStatus::usage, fmt::format("there is no rule '{}'", name), "`liftc rules` lists the rules");
+}
+
+}  // namespace lift::rewrite

@@ -1,0 +1,38 @@
+// Questions and changes of terms that matching and the rules' conditions share.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "lift/expr.hpp"
+
+namespace lift::rewrite::detail {
+
+// Equal up to the identity of bound variables.
+bool alphaEqual(Expr a, Expr b);
+
+// Every occurrence of the keys replaced; keys may be any terms. The replacements' free variables must not be bound in
+// the term.
+Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements);
+
+// The same term with new bound variables.
+Expr withFreshBinders(Expr e);
+
+// get(i, tuple), or the component itself where the tuple is written out.
+Expr component(Expr tuple, std::size_t i);
+Expr tupleOf(const std::vector<Expr>& components);
+
+// Calls `visit` on the term and its subterms, in the order of the text, with the binders between; stops at true.
+bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>& binders)>& visit);
+
+// Whether let(f, x) may be f(x): computing x at each use costs no more than computing it once.
+bool inlines(Expr f, Expr x);
+
+// Whether a reduction by this function of (accumulator, element) gives the same result, but for rounding, whatever
+// order its elements come in: it combines the accumulator by one associative and commutative operation with a value
+// that does not depend on it; element by element, lane by lane, or in a reduction of its own.
+bool accumulates(Expr f);
+
+}  // namespace lift::rewrite::detail
