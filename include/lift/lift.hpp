@@ -19,18 +19,18 @@
 // text
 #include "lift/text.hpp"
 #include "lift/dsl.hpp"
+// rewrite
+#include "lift/rewrite.hpp"
 // views, kernel, codegen
 #include "lift/views.hpp"
 #include "lift/kernel.hpp"
 #include "lift/kernel_walk.hpp"
 #include "lift/kernel_passes.hpp"
-#include "lift/kernel_walk.hpp"
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/host_code.hpp"
 // runtime, conv
 #include "lift/device.hpp"
 #include "lift/conv.hpp"
-#include "lift/conv_program.hpp"
 #include "lift/conv_program.hpp"
 // clang-format on

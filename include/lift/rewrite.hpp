@@ -81,8 +81,7 @@ struct Applied {
   std::vector<SizeCondition> conditions;
   std::string reason;  // "needs 5 | 112": only when the left side fits
 };
-Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments = {},
-                  const std::vector<Divides>& facts = {});
+Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments = {}, const std::vector<Divides>& facts = {});
 
 // ------------------------------------------------------------------------------------------------------ derivations
 
@@ -119,18 +118,18 @@ Strategy identity();
 Strategy fail();
 Strategy seq(std::vector<Strategy> strategies);  // all, one after the other; nothing if one does not apply
 Strategy orElse(Strategy first, Strategy second);
-Strategy attempt(Strategy s);            // s, or the term as it is
-Strategy repeat(Strategy s);             // as long as it applies
-Strategy one(Strategy s);                // at the first child where it applies
-Strategy all(Strategy s);                // at every child; nothing if one refuses
-Strategy topDown(Strategy s);            // at the first place where it applies, from the root, in the order of the text
-Strategy bottomUp(Strategy s);           // at the first place where it applies, from the leaves
-Strategy everywhere(Strategy s);         // wherever it applies, each place once, from the root
-Strategy normalise(const std::vector<std::string>& rules);  // until none of the rules applies anywhere
+Strategy attempt(Strategy s);     // s, or the term as it is
+Strategy repeat(Strategy s);      // as long as it applies
+Strategy one(Strategy s);         // at the first child where it applies
+Strategy all(Strategy s);         // at every child; nothing if one refuses
+Strategy topDown(Strategy s);     // at the first place where it applies, from the root, in the order of the text
+Strategy bottomUp(Strategy s);    // at the first place where it applies, from the leaves
+Strategy everywhere(Strategy s);  // wherever it applies, each place once, from the root
+Strategy normalise(const std::vector<std::string>& rules);     // until none of the rules applies anywhere
 Strategy inside(std::function<bool(Expr)> where, Strategy s);  // at the first place that `where` accepts
-Strategy body(Strategy s);               // under the lambda
-Strategy function(Strategy s);           // to the function (last argument but one) of a primitive's application
-Strategy argument(Strategy s);           // to the array (last argument) of a primitive's application
+Strategy body(Strategy s);                                     // under the lambda
+Strategy function(Strategy s);  // to the function (last argument but one) of a primitive's application
+Strategy argument(Strategy s);  // to the array (last argument) of a primitive's application
 
 // A strategy with a name, for the messages of failures.
 Strategy named(std::string name, Strategy s);

@@ -171,8 +171,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
   }
   for (std::size_t i = 0; i < conditions_.size(); i++) {
     const Condition& c = conditions_[i];
-    (i < assumed ? rule.assumed : rule.required)
-        .push_back({c.kind, known(c.left), known(c.right), c.primitive});
+    (i < assumed ? rule.assumed : rule.required).push_back({c.kind, known(c.left), known(c.right), c.primitive});
   }
   return rule;
 }

@@ -45,11 +45,11 @@ class Matcher {
 
   const Rule* rule_;
   const std::vector<Divides>* facts_;
-  std::unordered_map<Expr, Expr> values_;             // metavariables
-  std::unordered_map<Expr, Expr> bound_;              // bound variables of the pattern, in the subject
-  std::unordered_map<std::uint64_t, Type> types_;     // type variables
-  std::map<NatVar, Nat> sizes_;                       // size metavariables
-  std::vector<SizeEquation> equations_;               // those that no single size decides
+  std::unordered_map<Expr, Expr> values_;          // metavariables
+  std::unordered_map<Expr, Expr> bound_;           // bound variables of the pattern, in the subject
+  std::unordered_map<std::uint64_t, Type> types_;  // type variables
+  std::map<NatVar, Nat> sizes_;                    // size metavariables
+  std::vector<SizeEquation> equations_;            // those that no single size decides
 };
 
 }  // namespace lift::rewrite::detail

@@ -10,8 +10,7 @@
 
 namespace lift::rewrite {
 
-Rewriting::Rewriting(const Program& program, int budget)
-    : program_(program), budget_(budget), facts_(program.facts()) {
+Rewriting::Rewriting(const Program& program, int budget) : program_(program), budget_(budget), facts_(program.facts()) {
   program_.body = etaLong(program_.body);
 }
 
@@ -55,8 +54,8 @@ std::optional<Expr> Rewriting::applyHere(const Rule& rule, const Arguments& argu
   Applied applied = applyRule(rule, term, arguments, facts_);
   if (!applied.term) {
     if (!applied.reason.empty())
-      misses_.push_back(fmt::format("rule '{}' does not apply at {}: {}", rule.name(), print(term).substr(0, 80),
-                                    applied.reason));
+      misses_.push_back(
+          fmt::format("rule '{}' does not apply at {}: {}", rule.name(), print(term).substr(0, 80), applied.reason));
     return std::nullopt;
   }
   if (--budget_ < 0)
@@ -152,8 +151,7 @@ Derivation Derivation::parse(const std::string& text, const Program& program) {
         const std::size_t equals = part.find(" = ");
         if (equals == std::string::npos) malformed(line);
         const std::size_t begin = part.find_first_not_of(' ');
-        step.arguments.emplace(part.substr(begin, equals - begin),
-                               sizeNamed(part.substr(equals + 3), program, line));
+        step.arguments.emplace(part.substr(begin, equals - begin), sizeNamed(part.substr(equals + 3), program, line));
       }
       step.rule.resize(open);
     }

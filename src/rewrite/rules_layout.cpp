@@ -57,7 +57,8 @@ std::vector<RuleRow> vectorRules() {
 
 std::vector<RuleRow> memoryRules() {
   return {
-      {"precompute", "map(fun x => c((x, toGlobal(f(x)))), xs) => map(fun (x, y) => c((x, y)), zip(xs, toGlobal(map(f, xs))))",
+      {"precompute",
+       "map(fun x => c((x, toGlobal(f(x)))), xs) => map(fun (x, y) => c((x, y)), zip(xs, toGlobal(map(f, xs))))",
        "one-time preparation of weights"},
       {"copyToPrivate", "map(f, xs) => map(fun x => let(f, toPrivate(id(x))), xs)", "lift-conv §4.2"},
       {"copyToLocal", "map(f, xs) => map(fun x => let(f, toLocal(id(x))), xs)", "lift-conv §4.2"},

@@ -127,9 +127,8 @@ Strategy everywhere(Strategy s) {
 }
 
 Strategy inside(std::function<bool(Expr)> where, Strategy s) {
-  return topDown([where = std::move(where), s = std::move(s)](Expr e, Rewriting& r) {
-    return where(e) ? s(e, r) : std::nullopt;
-  });
+  return topDown(
+      [where = std::move(where), s = std::move(s)](Expr e, Rewriting& r) { return where(e) ? s(e, r) : std::nullopt; });
 }
 
 Strategy body(Strategy s) {
@@ -140,7 +139,8 @@ Strategy body(Strategy s) {
 
 Strategy function(Strategy s) {
   return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
-    return atChild(0, e, [&](Expr f, Rewriting&) { return atChild(1, f, s, r); }, r);
+    return atChild(
+        0, e, [&](Expr f, Rewriting&) { return atChild(1, f, s, r); }, r);
   };
 }
 

@@ -118,9 +118,7 @@ bool accumulatesInto(Expr body, Expr accumulator) {
 
 bool alphaEqual(Expr a, Expr b) { return AlphaEqual()(a, b); }
 
-Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) {
-  return Replacement(replacements)(e);
-}
+Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Replacement(replacements)(e); }
 
 Expr withFreshBinders(Expr e) {
   switch (e.form()) {
@@ -165,9 +163,8 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>&)
 }
 
 bool inlines(Expr f, Expr x) {
-  const bool computes = anySubterm(x, [](Expr e, const auto&) {
-    return e.is(Expr::Form::primitive) && !movesData(e.prim());
-  });
+  const bool computes =
+      anySubterm(x, [](Expr e, const auto&) { return e.is(Expr::Form::primitive) && !movesData(e.prim()); });
   if (!computes) return true;
   int uses = 0;
   anySubterm(f.body(), [&](Expr e, const std::vector<Expr>& binders) {

@@ -30,10 +30,11 @@ const std::map<std::string, Module> modules = {
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "emulator"}}},
     {"ir", {{"nat", "tensor"}, {"type", "expr", "primitive", "syntax", "interpreter"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
+    {"rewrite", {{"ir"}, {"rewrite"}}},
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device"}}},
-    {"conv", {{"text", "codegen", "runtime"}, {"conv", "conv_program"}}},
+    {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program"}}},
 };
 // The tools and the header lift.hpp may use every module.
 constexpr const char* top = "tools";
