@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# The long form of what scripts/test.sh runs a sample of: 20,000 random programs, interpreter against emulator.
+# The long form of what scripts/test.sh runs a sample of: 20,000 random programs and all small ones, interpreter against
+# emulator; 1,000 random programs on PoCL and 200 under Oclgrind. Prints seeds and counts.
 # tests/long.sh [BUILD [SEED]]; needs scripts/build.sh release first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${1:-build} seed=${2:-1}
-echo "long: 20000 random programs, seed $seed"
-LIFT_DIFF_COUNT=20000 LIFT_DIFF_SEED=$seed "$build/test_differential"
+build=${1:-build}
+export LIFT_DIFF_SEED=${2:-1}
+echo "long: seed $LIFT_DIFF_SEED"
+LIFT_DIFF_COUNT=20000 LIFT_DIFF_"$build/test_differential"
+LIFTC_PLATFORM="Portable Computing Language" LIFT_DIFF_CL_COUNT=1000 "$build/test_differential_cl"
+LIFT_DIFF_CL_COUNT=200 tests/oclgrind.sh "$build/test_differential_cl"

@@ -9,12 +9,13 @@
 namespace lift::programs {
 
 // What is wrong, or nothing; errors of compiler and device are rendered.
-inline std::string runOn(runtime::Device& device, const CatalogueEntry& entry, const CompileOptions& options = {}) {
+inline std::string runOn(runtime::Device& device, const CatalogueEntry& entry, const CompileOptions& options = {},
+                         const runtime::LoadOptions& loading = {}) {
   try {
     const Program program = load(entry);
     const Tensors inputs = inputsOf(entry, program);
     const kernel::Plan plan = compile(program, options);
-    const auto executable = device.load(plan);
+    const auto executable = device.load(plan, {}, loading);
     return judge(entry, executable->run(inputs).outputs, entry.reference(inputs));
   } catch (const UserError& e) {
     return render(e.diagnostics());

@@ -1,5 +1,6 @@
-// Every program of the catalogue on the OpenCL device.
+// Every program of the catalogue on the OpenCL device; under Oclgrind too (tests/oclgrind.sh).
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "programs/on_device.hpp"
 
@@ -8,8 +9,10 @@ namespace lift::programs {
 TEST_CASE("the OpenCL device computes what the references compute") {
   const auto device = runtime::openDevice();
   REQUIRE_FALSE(device->info().pseudo());
+  runtime::LoadOptions loading;
+  if (const char* options = std::getenv("LIFT_BUILD_OPTIONS")) loading.buildOptions = options;
   for (const CatalogueEntry& entry : catalogue()) DYNAMIC_SECTION(entry.name()) {
-      CHECK(runOn(*device, entry) == "");
+      CHECK(runOn(*device, entry, {}, loading) == "");
     }
 }
 

@@ -1,0 +1,66 @@
+// What judges a program: the interpreter says what it means; the program as mapped, its text printed and read back, and
+// every device must say the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "differential/choices.hpp"
+#include "lift/codegen.hpp"
+#include "lift/device.hpp"
+
+namespace lift::differential {
+
+using Tensors = std::map<std::string, Tensor>;
+
+// A number from the environment.
+std::int64_t setting(const char* name, std::int64_t otherwise);
+
+// A program of constant sizes with random inputs, what it means, and its compiled form. Constructing one throws what
+// the compiler throws.
+struct Case {
+  explicit Case(const std::string& text);
+
+  std::string text;
+  Program program;
+  Tensors inputs;
+  Tensors expected;
+  kernel::Plan plan;
+};
+
+// What is wrong, or nothing. The same operations in the same order: only fused operations may round differently.
+std::string compareResults(const Tensors& actual, const Tensors& expected, double tolerance = 1e-5);
+
+// What the interpreter, the interpreter of the mapped program, printing and the device disagree about, or nothing.
+std::string disagreement(const std::string& text, runtime::Device& device);
+
+// Many programs as one plan, for devices whose compiler takes long: one build for all of them.
+class Batch {
+ public:
+  explicit Batch(std::vector<Case> cases);
+  // One entry per case; what is wrong, or nothing.
+  std::vector<std::string> run(runtime::Device& device, const runtime::LoadOptions& options, double tolerance) const;
+
+ private:
+  void append(const kernel::Plan& plan, const std::string& prefix);
+  static std::string prefixOf(std::size_t i);
+
+  std::vector<Case> cases_;
+  kernel::Plan plan_;
+};
+
+// A disagreement as small as it gets within the attempts: the program, what is wrong with it, and commands that show
+// it.
+struct Reproducer {
+  std::string program;
+  std::string wrong;
+  std::string str(const std::string& device) const;
+};
+// Of programs that generate() makes of choices. `judge` says what is wrong with a program, or nothing.
+Reproducer shrinkProgram(const Choices::List& failing, int attempts,
+                         const std::function<std::string(const std::string& text)>& judge);
+
+}  // namespace lift::differential

@@ -1,0 +1,58 @@
+// Random typed programs on an OpenCL device, many to a build; under Oclgrind too (tests/oclgrind.sh).
+//
+// LIFT_DIFF_SEED and LIFT_DIFF_CL_COUNT choose another or a longer run (tests/long.sh), LIFT_BUILD_OPTIONS the options
+// of the device's compiler.
+#include <catch2/catch.hpp>
+#include <iostream>
+
+#include "differential/generator.hpp"
+#include "differential/judges.hpp"
+
+namespace lift::differential {
+namespace {
+
+constexpr std::int64_t programsToABuild = 50;
+// Compilers may fuse operations that the interpreter rounds twice, and iteration makes the difference grow.
+constexpr double tolerance = 1e-4;
+
+runtime::LoadOptions loading() {
+  const char* given = std::getenv("LIFT_BUILD_OPTIONS");
+  return {given ? given : "", false};
+}
+
+// A new context each time: Oclgrind 21.10 takes memory for uninitialised that it hands out a second time.
+std::vector<std::string> judge(std::vector<Case> cases) {
+  return Batch(std::move(cases)).run(*runtime::openDevice(), loading(), tolerance);
+}
+
+std::string judgeOne(const std::string& text) { return judge({Case(text)}).front(); }
+
+}  // namespace
+
+TEST_CASE("random programs mean the same to the interpreter and on the OpenCL device") {
+  const std::int64_t count = setting("LIFT_DIFF_CL_COUNT", 50);
+  const std::int64_t seed = setting("LIFT_DIFF_SEED", 20);
+  const runtime::DeviceInfo info = runtime::openDevice()->info();
+  REQUIRE_FALSE(info.pseudo());
+  std::int64_t judged = 0;
+  for (std::int64_t first = 0; first < count; first += programsToABuild) {
+    std::vector<Choices::List> drawn;
+    std::vector<Case> cases;
+    for (std::int64_t i = first; i < std::min(count, first + programsToABuild); i++) {
+      Choices choices = Choices::random(static_cast<std::uint64_t>(seed * 1000003 + i));
+      cases.emplace_back(generate(choices).text);
+      drawn.push_back(choices.drawn());
+    }
+    const std::vector<std::string> wrong = judge(std::move(cases));
+    judged += static_cast<std::int64_t>(wrong.size());
+    for (std::size_t i = 0; i < wrong.size(); i++) {
+      INFO("LIFT_DIFF_SEED=" << seed << ", program " << first + static_cast<std::int64_t>(i));
+      INFO((wrong[i].empty() ? "" : shrinkProgram(drawn[i], 100, judgeOne).str(info.name)));
+      CHECK(wrong[i] == "");
+    }
+  }
+  CHECK(judged == count);
+  std::cout << "random programs on " << info.platform << ": " << judged << " of seed " << seed << std::endl;
+}
+
+}  // namespace lift::differential
