@@ -31,6 +31,9 @@
 #include "lift/host_code.hpp"
 // runtime, conv
 #include "lift/device.hpp"
+#include "lift/digest.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
+// tune
+#include "lift/tune_db.hpp"
 // clang-format on

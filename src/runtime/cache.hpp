@@ -1,7 +1,6 @@
 // The files of the cache of program binaries. Every failure to read is a miss, every failure to write is ignored.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,12 +9,9 @@
 #include <vector>
 
 #include "lift/device.hpp"
+#include "lift/digest.hpp"
 
 namespace lift::runtime {
-
-using Digest = std::array<unsigned char, 32>;
-Digest sha256(std::string_view bytes);
-std::string hex(const Digest& digest);
 
 // What a binary depends on, hashed; the strings are kept apart, so that ("ab", "c") differs from ("a", "bc").
 Digest cacheKey(const std::vector<std::string>& parts);

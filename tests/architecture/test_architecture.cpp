@@ -33,7 +33,8 @@ const std::map<std::string, Module> modules = {
     {"rewrite", {{"ir"}, {"rewrite"}}},
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
-    {"runtime", {{"kernel", "tensor"}, {"device"}}},
+    {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
+    {"tune", {{"codegen", "runtime"}, {"tune_db"}}},
     {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program"}}},
 };
 // The tools and the header lift.hpp may use every module.

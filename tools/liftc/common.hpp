@@ -102,5 +102,6 @@ void addConv(CLI::App& app, int& status);
 void addDevices(CLI::App& app, int& status);
 void addPrimitives(CLI::App& app, int& status);
 void addCache(CLI::App& app, int& status);
+void addDb(CLI::App& app, int& status);
 
 }  // namespace liftc

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   liftc::addDevices(app, status);
   liftc::addPrimitives(app, status);
   liftc::addCache(app, status);
+  liftc::addDb(app, status);
   app.failure_message([](const CLI::App* root, const CLI::Error& e) {
     const auto subcommands = root->get_subcommands();
     return fmt::format("error: {}\n  hint: `liftc {}--help` explains the usage\n", e.what(),

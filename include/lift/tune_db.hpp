@@ -1,0 +1,193 @@
+// The tuning database: what was measured, of which problem, on which device, with which program.
+//
+//   auto db = tune::Database::open("tune.db");
+//   db.add(measurement);                                     // committed when it returns
+//   for (const auto& m : db.select({.problem = key})) …      // in order of insertion
+//
+// A measurement is one configuration of one family of programs for one problem on one device. Its key says all that the
+// time may depend on; a key is in the database once. What keys refer to (problems, devices, derivations) are rows of
+// their own, so that a database, and its export, can be understood without the program that wrote it.
+//
+// The file is SQLite in write-ahead mode: every add is durable when it returns, several processes may write at once,
+// and a process killed at any moment leaves a whole database. A file that is damaged, foreign, from a newer liftc or
+// locked for too long is a UserError (program) that says which.
+//
+// Times are milliseconds on the device's clock, memory is in bytes. One Database is used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/device.hpp"
+
+namespace lift::tune {
+
+using Config = std::map<std::string, std::int64_t>;  // tunables by name
+
+// "kappa=4,theta=5"
+std::string describe(const Config& config);
+
+enum class Status {
+  ok,
+  skipped,       // given up on: right, but many times slower than the best; its time is a single repetition's
+  wrong,         // results beyond the tolerance
+  buildError,    // our compiler or the driver's refused it
+  buildTimeout,  // building took longer than its limit
+  runTimeout,    // running took longer than its limit
+  crash,         // the process that ran it died
+};
+std::string_view name(Status status);
+std::optional<Status> statusNamed(std::string_view name);
+
+// What a time may be of: a point when a sweep came to it, or one of the best measured again, in turns with the others.
+enum class Stage { sweep, retime };
+std::string_view name(Stage stage);
+std::optional<Stage> stageNamed(std::string_view name);
+
+struct Key {
+  std::string problem;     // ProblemRow::key
+  std::string device;      // DeviceRow::id
+  std::string generator;   // version of the compiler that made the kernels
+  std::string derivation;  // DerivationRow::id
+  std::string family;
+  Config config;
+  Stage stage = Stage::sweep;
+
+  bool operator==(const Key&) const = default;
+};
+
+struct Measurement {
+  Key key;
+  Status status = Status::ok;
+  std::vector<double> times;  // all repetitions, in order; empty when it did not run
+  std::int64_t workspaceBytes = 0;
+  double compileMs = 0;  // our compiler
+  double buildMs = 0;    // the driver's
+  double maxError = 0;   // largest relative error against the reference; NaN where results are not finite
+  double tolerance = 0;
+  std::string detail;      // what went wrong; for people
+  std::string provenance;  // the command that measured it
+  std::string measuredAt;  // UTC, "2026-01-31T12:00:00Z"
+
+  bool valid() const { return status == Status::ok; }
+  double median() const;  // infinite when there are no times
+  double spread() const;  // distance of the quartiles over the median; 0 for fewer than two times
+};
+
+struct ProblemRow {
+  std::string key;
+  std::string label;            // for people
+  std::string command;          // arguments of liftc that name it: "--conv ic64…"
+  std::int64_t operations = 0;  // 0: unknown
+  std::int64_t tensorBytes = 0;
+  bool operator==(const ProblemRow&) const = default;
+};
+
+// `id` is a digest of `properties`: what a time may depend on and a driver tells. Amounts of memory and the clock,
+// which change with the weather, do not belong to it.
+struct DeviceRow {
+  std::string id;
+  std::string name, vendor, platform, type, driver;
+  std::string properties;  // JSON
+  bool operator==(const DeviceRow&) const = default;
+};
+DeviceRow deviceRow(const runtime::DeviceInfo& info);
+
+struct DerivationRow {
+  std::string id;    // a digest of the text
+  std::string text;  // how the program came about
+  bool operator==(const DerivationRow&) const = default;
+};
+DerivationRow derivationRow(std::string text);
+
+// Empty strings match everything.
+struct Filter {
+  std::string problem = {};
+  std::string device = {};
+  std::string family = {};
+  std::string generator = {};
+  std::optional<Stage> stage = {};
+};
+
+class Database {
+ public:
+  // Creates the file, and the folder it stands in, where they are missing. Waits for other writers up to `patienceMs`.
+  static Database open(const std::filesystem::path& path, int patienceMs = 60'000);
+  static Database inMemory();
+  ~Database();
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+
+  // False when the key (for rows: the same row) is there already; then nothing changes.
+  bool add(const Measurement& measurement);
+  bool add(const ProblemRow& row);
+  bool add(const DeviceRow& row);
+  bool add(const DerivationRow& row);
+
+  std::optional<Measurement> find(const Key& key) const;
+  std::vector<Measurement> select(const Filter& filter) const;
+  std::vector<ProblemRow> problems() const;
+  std::vector<DeviceRow> devices() const;
+  std::vector<DerivationRow> derivations() const;
+
+  // All of `other` that is not here; one transaction.
+  struct Merged {
+    std::int64_t added = 0;    // measurements
+    std::int64_t present = 0;  // measurements that were here already
+  };
+  Merged merge(const Database& other);
+
+ private:
+  struct Impl;
+  explicit Database(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// $LIFTC_DB, else liftc/tune.db in $XDG_DATA_HOME or ~/.local/share.
+std::filesystem::path defaultDatabasePath();
+
+// The fastest valid measurement: re-timed ones, if there are any, before those of the sweep, since a single lucky time
+// ranks first among a thousand.
+std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
+
+// ------------------------------------------------------------------------------------------------- text formats
+
+// JSON lines: one object a line, rows before the measurements that refer to them, sorted by key. Equal contents give
+// equal bytes, whatever the order they came in.
+void exportLines(const Database& db, std::ostream& out);
+// Throws UserError (program) with the line for what is no such file; then nothing of it is imported.
+Database::Merged importLines(Database& db, std::istream& in, const std::string& name);
+
+// The auto-tuning community's T4 results format, schema version 1.0.0. Compile time is written twice, since the schema
+// says `compilation_time` and Kernel Tuner `compilation`.
+std::string exportT4(const std::vector<Measurement>& measurements);
+
+// ------------------------------------------------------------------------------------------ best known configurations
+
+// How much the device of a configuration and the device at hand have in common.
+enum class Match { exact, architecture, vendor, any };
+std::string_view name(Match match);
+Match matchOf(const DeviceRow& known, const DeviceRow& wanted);
+
+struct Best {
+  Measurement measurement;
+  Match match = Match::any;
+  DeviceRow device;         // where it was measured
+  bool shipped = false;     // from the defaults that come with liftc
+  std::string str() const;  // "kappa=4,theta=5 of family paper, measured on this device (0.81 ms)"
+};
+// The fastest configuration known for the problem: of the nearest device, the user's own database before the shipped
+// defaults. `families` restricts the search when it is not empty.
+std::optional<Best> bestFor(const Database* own, const Database& shipped, const std::string& problem,
+                            const DeviceRow& device, const std::vector<std::string>& families = {});
+// The committed defaults (src/tune/defaults.jsonl), compiled into the library; parsed once.
+const Database& shippedDefaults();
+
+}  // namespace lift::tune

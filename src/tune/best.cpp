@@ -1,0 +1,81 @@
+// The best configuration known for a problem on a device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "lift/tune_db.hpp"
+
+namespace lift::tune {
+namespace {
+
+// "Mali-G72" and "Mali-G76" are of one line, as are a "H100" and a "H200".
+std::string productLine(const std::string& name) {
+  const auto last = name.find_last_not_of("0123456789 ");
+  return name.substr(0, last == std::string::npos ? 0 : last + 1);
+}
+
+// Processors are alike when the same compiler makes code for the same vectors; who made them matters less.
+bool sameArchitecture(const DeviceRow& a, const DeviceRow& b) {
+  if (a.type != b.type) return false;
+  if (a.type != "cpu") return a.vendor == b.vendor && productLine(a.name) == productLine(b.name);
+  const auto width = [](const DeviceRow& d) {
+    return nlohmann::json::parse(d.properties, nullptr, false).value("vector_width_f32", 0);
+  };
+  return a.platform == b.platform && width(a) == width(b);
+}
+
+// The fastest of each device, as a candidate.
+void collect(std::vector<Best>& candidates, const Database& db, bool shipped, const std::string& problem,
+             const DeviceRow& wanted, const std::vector<std::string>& families) {
+  for (const DeviceRow& device : db.devices()) {
+    std::vector<Measurement> measurements = db.select({.problem = problem, .device = device.id});
+    if (!families.empty())
+      measurements.erase(std::remove_if(measurements.begin(), measurements.end(),
+                                        [&](const Measurement& m) {
+                                          return std::count(families.begin(), families.end(), m.key.family) == 0;
+                                        }),
+                         measurements.end());
+    if (auto best = fastest(measurements))
+      candidates.push_back({std::move(*best), matchOf(device, wanted), device, shipped});
+  }
+}
+
+}  // namespace
+
+std::string_view name(Match match) {
+  constexpr std::array<std::string_view, 4> names = {"exact", "architecture", "vendor", "any"};
+  return names.at(static_cast<std::size_t>(match));
+}
+
+Match matchOf(const DeviceRow& known, const DeviceRow& wanted) {
+  if (known.id == wanted.id) return Match::exact;
+  if (sameArchitecture(known, wanted)) return Match::architecture;
+  return known.vendor == wanted.vendor && known.type == wanted.type ? Match::vendor : Match::any;
+}
+
+std::string Best::str() const {
+  constexpr std::array<std::string_view, 4> where = {"this device", "a device of this architecture",
+                                                     "a device of this vendor", "another device"};
+  const std::string which = match == Match::exact ? "" : fmt::format(", {}", device.name);
+  return fmt::format("{} of family {}, measured on {}{} ({:.3f} ms{})", describe(measurement.key.config),
+                     measurement.key.family, where.at(static_cast<std::size_t>(match)), which, measurement.median(),
+                     shipped ? "; shipped with liftc" : "");
+}
+
+std::optional<Best> bestFor(const Database* own, const Database& shipped, const std::string& problem,
+                            const DeviceRow& device, const std::vector<std::string>& families) {
+  std::vector<Best> candidates;
+  if (own != nullptr) collect(candidates, *own, false, problem, device, families);
+  collect(candidates, shipped, true, problem, device, families);
+  const auto nearer = [](const Best& a, const Best& b) {
+    if (a.match != b.match) return a.match < b.match;
+    if (a.shipped != b.shipped) return !a.shipped;
+    return a.measurement.median() < b.measurement.median();
+  };
+  const auto best = std::min_element(candidates.begin(), candidates.end(), nearer);
+  return best == candidates.end() ? std::nullopt : std::optional(std::move(*best));
+}
+
+}  // namespace lift::tune

@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "lift/diagnostic.hpp"
+#include "lift/tune_db.hpp"
+#include "sqlite.hpp"
+
+namespace lift::tune {
+namespace {
+
+constexpr std::int64_t applicationId = 0x4C494654;  // "LIFT", in the file's header
+constexpr std::int64_t schemaVersion = 1;
+
+constexpr const char* schema = R"sql(
+CREATE TABLE problem(key TEXT PRIMARY KEY, label TEXT, command TEXT, operations INTEGER, tensor_bytes INTEGER);
+CREATE TABLE device(id TEXT PRIMARY KEY, name TEXT, vendor TEXT, platform TEXT, type TEXT, driver TEXT,
+                    properties TEXT);
+CREATE TABLE derivation(id TEXT PRIMARY KEY, text TEXT);
+CREATE TABLE measurement(
+  id INTEGER PRIMARY KEY,  -- order of insertion
+  problem TEXT NOT NULL, device TEXT NOT NULL, generator TEXT NOT NULL, derivation TEXT NOT NULL,
+  family TEXT NOT NULL, config TEXT NOT NULL, stage TEXT NOT NULL,
+  status TEXT NOT NULL, times TEXT NOT NULL, median_ms REAL, workspace_bytes INTEGER, compile_ms REAL, build_ms REAL,
+  max_error REAL, tolerance REAL, detail TEXT, provenance TEXT, measured_at TEXT,
+  UNIQUE(problem, device, generator, derivation, family, config, stage));
+)sql";
+
+constexpr const char* columns =
+    "problem, device, generator, derivation, family, config, stage, status, times, workspace_bytes, compile_ms, "
+    "build_ms, max_error, tolerance, detail, provenance, measured_at";
+
+// A file may come from anywhere: what is no value of ours is damage, not a bug.
+template <class T>
+T valid(const Connection& connection, std::optional<T> value) {
+  if (!value) connection.fail(SQLITE_CORRUPT);
+  return *value;
+}
+
+template <class T>
+T fromJson(const Connection& connection, const std::string& text) {
+  try {
+    return nlohmann::json::parse(text).get<T>();
+  } catch (const nlohmann::json::exception&) {
+    connection.fail(SQLITE_CORRUPT);
+  }
+}
+
+std::string toJson(const Config& config) { return nlohmann::json(config).dump(); }
+
+void bindKey(Statement& s, const Key& key) {
+  s.bind(key.problem).bind(key.device).bind(key.generator).bind(key.derivation);
+  s.bind(key.family).bind(toJson(key.config)).bind(std::string(name(key.stage)));
+}
+
+Measurement readMeasurement(const Connection& connection, Statement& s) {
+  Measurement m;
+  m.key.problem = s.text();
+  m.key.device = s.text();
+  m.key.generator = s.text();
+  m.key.derivation = s.text();
+  m.key.family = s.text();
+  m.key.config = fromJson<Config>(connection, s.text());
+  m.key.stage = valid(connection, stageNamed(s.text()));
+  m.status = valid(connection, statusNamed(s.text()));
+  m.times = fromJson<std::vector<double>>(connection, s.text());
+  m.workspaceBytes = s.integer();
+  m.compileMs = s.real();
+  m.buildMs = s.real();
+  m.maxError = s.real();
+  m.tolerance = s.real();
+  m.detail = s.text();
+  m.provenance = s.text();
+  m.measuredAt = s.text();
+  return m;
+}
+
+}  // namespace
+
+struct Database::Impl {
+  explicit Impl(const std::string& path, const std::string& shown, int patienceMs)
+      : connection(path, shown, patienceMs) {
+    useWriteAheadLog(patienceMs);
+    prepare();
+  }
+
+  // SQLite does not wait for a lock in this one case, since two processes doing it could wait for each other.
+  void useWriteAheadLog(int patienceMs) const {
+    constexpr std::chrono::milliseconds pause{5};
+    for (auto waited = pause * 0;; waited += pause) {
+      const int code = sqlite3_exec(connection.handle(), "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr);
+      if (code == SQLITE_OK) return;
+      if ((code & 0xFF) != SQLITE_BUSY || waited.count() >= patienceMs) connection.fail(code);
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+  void prepare() {
+    connection.run("PRAGMA synchronous=FULL");
+    const bool whole = [&] {
+      Statement s(connection, "PRAGMA quick_check(1)");
+      return s.next() && s.text() == "ok";
+    }();
+    if (!whole) connection.fail(SQLITE_CORRUPT);
+    if (connection.integer("PRAGMA application_id") == applicationId) return checkVersion();
+    Transaction t(connection);
+    if (connection.integer("PRAGMA application_id") == applicationId) return;  // another process was faster
+    if (connection.integer("SELECT count(*) FROM sqlite_master") > 0)
+      throw UserError(ExitStatus::program, fmt::format("'{}' is a database of another program", connection.shown()),
+                      "name another file with --db");
+    connection.run(schema);
+    connection.run(
+        fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", applicationId, schemaVersion).c_str());
+    t.commit();
+  }
+
+  void checkVersion() const {
+    const std::int64_t version = connection.integer("PRAGMA user_version");
+    if (version > schemaVersion)
+      throw UserError(ExitStatus::program,
+                      fmt::format("the tuning database '{}' has format {}, this liftc knows {}", connection.shown(),
+                                  version, schemaVersion),
+                      "use the liftc that wrote it, or `liftc db export` it there");
+  }
+
+  bool done(Statement& s) const {
+    s.next();
+    return connection.changed();
+  }
+
+  Connection connection;
+};
+
+Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Database::~Database() = default;
+Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
+
+Database Database::open(const std::filesystem::path& path, int patienceMs) {
+  std::error_code ignored;  // what is wrong with the folder, opening the file says
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  return Database(std::make_unique<Impl>(path.string(), path.string(), patienceMs));
+}
+
+Database Database::inMemory() { return Database(std::make_unique<Impl>(":memory:", "<memory>", 0)); }
+
+bool Database::add(const Measurement& m) {
+  Statement s(impl_->connection, fmt::format("INSERT OR IGNORE INTO measurement({}, median_ms) "
+                                             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                             columns));
+  bindKey(s, m.key);
+  s.bind(std::string(name(m.status))).bind(nlohmann::json(m.times).dump());
+  s.bind(m.workspaceBytes).bind(m.compileMs).bind(m.buildMs).bind(m.maxError).bind(m.tolerance);
+  s.bind(m.detail).bind(m.provenance).bind(m.measuredAt).bind(m.median());
+  return impl_->done(s);
+}
+
+bool Database::add(const ProblemRow& row) {
+  Statement s(impl_->connection, "INSERT OR IGNORE INTO problem VALUES(?,?,?,?,?)");
+  s.bind(row.key).bind(row.label).bind(row.command).bind(row.operations).bind(row.tensorBytes);
+  return impl_->done(s);
+}
+
+bool Database::add(const DeviceRow& row) {
+  Statement s(impl_->connection, "INSERT OR IGNORE INTO device VALUES(?,?,?,?,?,?,?)");
+  s.bind(row.id).bind(row.name).bind(row.vendor).bind(row.platform).bind(row.type).bind(row.driver);
+  s.bind(row.properties);
+  return impl_->done(s);
+}
+
+bool Database::add(const DerivationRow& row) {
+  Statement s(impl_->connection, "INSERT OR IGNORE INTO derivation VALUES(?,?)");
+  s.bind(row.id).bind(row.text);
+  return impl_->done(s);
+}
+
+std::optional<Measurement> Database::find(const Key& key) const {
+  Statement s(impl_->connection,
+              fmt::format("SELECT {} FROM measurement WHERE problem=? AND device=? AND generator=? AND derivation=? "
+                          "AND family=? AND config=? AND stage=?",
+                          columns));
+  bindKey(s, key);
+  if (!s.next()) return std::nullopt;
+  return readMeasurement(impl_->connection, s);
+}
+
+std::vector<Measurement> Database::select(const Filter& filter) const {
+  Statement s(impl_->connection,
+              fmt::format("SELECT {} FROM measurement WHERE ?1 IN ('', problem) AND ?2 IN ('', device) "
+                          "AND ?3 IN ('', family) AND ?4 IN ('', generator) AND ?5 IN ('', stage) ORDER BY id",
+                          columns));
+  s.bind(filter.problem).bind(filter.device).bind(filter.family).bind(filter.generator);
+  s.bind(std::string(filter.stage ? name(*filter.stage) : ""));
+  std::vector<Measurement> found;
+  while (s.next()) found.push_back(readMeasurement(impl_->connection, s));
+  return found;
+}
+
+// Columns are read one by one, in order: the evaluation order of braces is left to right.
+std::vector<ProblemRow> Database::problems() const {
+  Statement s(impl_->connection, "SELECT * FROM problem ORDER BY key");
+  std::vector<ProblemRow> rows;
+  while (s.next()) rows.push_back(ProblemRow{s.text(), s.text(), s.text(), s.integer(), s.integer()});
+  return rows;
+}
+
+std::vector<DeviceRow> Database::devices() const {
+  Statement s(impl_->connection, "SELECT * FROM device ORDER BY id");
+  std::vector<DeviceRow> rows;
+  while (s.next()) rows.push_back(DeviceRow{s.text(), s.text(), s.text(), s.text(), s.text(), s.text(), s.text()});
+  return rows;
+}
+
+std::vector<DerivationRow> Database::derivations() const {
+  Statement s(impl_->connection, "SELECT * FROM derivation ORDER BY id");
+  std::vector<DerivationRow> rows;
+  while (s.next()) rows.push_back(DerivationRow{s.text(), s.text()});
+  return rows;
+}
+
+Database::Merged Database::merge(const Database& other) {
+  Transaction t(impl_->connection);
+  for (const ProblemRow& row : other.problems()) add(row);
+  for (const DeviceRow& row : other.devices()) add(row);
+  for (const DerivationRow& row : other.derivations()) add(row);
+  Merged merged;
+  for (const Measurement& m : other.select({})) ++(add(m) ? merged.added : merged.present);
+  t.commit();
+  return merged;
+}
+
+std::filesystem::path defaultDatabasePath() {
+  const auto folder = [](const char* variable) -> std::filesystem::path {
+    const char* value = std::getenv(variable);
+    return value != nullptr && *value == '/' ? value : "";  // the XDG specification: relative paths are to be ignored
+  };
+  if (const char* file = std::getenv("LIFTC_DB"); file != nullptr && *file != '\0') return file;
+  if (const auto data = folder("XDG_DATA_HOME"); !data.empty()) return data / "liftc" / "tune.db";
+  if (const auto home = folder("HOME"); !home.empty()) return home / ".local" / "share" / "liftc" / "tune.db";
+  throw UserError(ExitStatus::usage, "there is no place for the tuning database: HOME is not set",
+                  "name a file with --db or LIFTC_DB");
+}
+
+}  // namespace lift::tune

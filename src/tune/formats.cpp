@@ -1,0 +1,109 @@
+// Databases as text: JSON lines, and the T4 format of the auto-tuning community.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <istream>
+#include <ostream>
+
+#include "json.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift::tune {
+namespace {
+
+constexpr int linesSchema = 1;
+
+std::string dump(const Json& j, int indent = -1) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
+
+// What T4 calls the reasons for which a configuration has no time.
+const char* invalidity(Status status) {
+  switch (status) {
+    case Status::ok:
+    case Status::skipped:
+      return "correct";
+    case Status::wrong:
+      return "correctness";
+    case Status::buildError:
+      return "compile";
+    case Status::buildTimeout:
+    case Status::runTimeout:
+      return "timeout";
+    case Status::crash:
+      return "runtime";
+  }
+  throw InternalError("unknown status");
+}
+
+Json t4Result(const Measurement& m) {
+  const double compilation = (m.compileMs + m.buildMs) * 1e-3;
+  std::vector<double> seconds;
+  for (const double ms : m.times) seconds.push_back(ms * 1e-3);
+  Json measurements = Json::array();
+  if (!m.times.empty()) measurements.push_back({{"name", "time"}, {"value", m.median() * 1e-3}, {"unit", "seconds"}});
+  measurements.push_back({{"name", "workspace"}, {"value", m.workspaceBytes}, {"unit", "bytes"}});
+  Json configuration = m.key.config;
+  configuration["family"] = m.key.family;
+  const bool correct = m.status == Status::ok || m.status == Status::skipped;
+  return {{"timestamp", m.measuredAt},
+          {"configuration", configuration},
+          {"objectives", {"time"}},
+          {"times", {{"compilation_time", compilation}, {"compilation", compilation}, {"runtimes", seconds}}},
+          {"invalidity", invalidity(m.status)},
+          {"correctness", correct ? 1 : 0},
+          {"measurements", measurements}};
+}
+
+void importLine(Database& db, const Json& j, Database::Merged& count) {
+  const std::string kind = j.at("kind");
+  if (kind == "problem")
+    db.add(problemFrom(j));
+  else if (kind == "device")
+    db.add(deviceFrom(j));
+  else if (kind == "derivation")
+    db.add(derivationFrom(j));
+  else if (kind == "measurement")
+    ++(db.add(measurementFrom(j)) ? count.added : count.present);
+  else if (kind != "liftc-tuning")
+    throw nlohmann::json::other_error::create(501, "unknown kind '" + kind + "'", &j);
+  else if (j.at("schema") != linesSchema)
+    throw nlohmann::json::other_error::create(501, "schema " + dump(j.at("schema")) + " is not known", &j);
+}
+
+}  // namespace
+
+void exportLines(const Database& db, std::ostream& out) {
+  out << dump({{"kind", "liftc-tuning"}, {"schema", linesSchema}}) << "\n";
+  for (const ProblemRow& row : db.problems()) out << dump(toJson(row)) << "\n";
+  for (const DeviceRow& row : db.devices()) out << dump(toJson(row)) << "\n";
+  for (const DerivationRow& row : db.derivations()) out << dump(toJson(row)) << "\n";
+  std::vector<std::string> lines;  // a line begins with its key
+  for (const Measurement& m : db.select({})) lines.push_back(dump(toJson(m)));
+  std::sort(lines.begin(), lines.end());
+  for (const std::string& line : lines) out << line << "\n";
+}
+
+Database::Merged importLines(Database& db, std::istream& in, const std::string& name) {
+  Database read = Database::inMemory();
+  Database::Merged repeated;  // within the file; not of interest
+  std::string line;
+  for (int number = 1; std::getline(in, line); number++) {
+    if (line.empty()) continue;
+    try {
+      importLine(read, Json::parse(line), repeated);
+    } catch (const nlohmann::json::exception& e) {
+      throw UserError(ExitStatus::program,
+                      fmt::format("{}:{}: not a line of a tuning database: {}", name, number, e.what()),
+                      "`liftc db export` writes such files");
+    }
+  }
+  return db.merge(read);
+}
+
+std::string exportT4(const std::vector<Measurement>& measurements) {
+  Json results = Json::array();
+  for (const Measurement& m : measurements) results.push_back(t4Result(m));
+  return dump({{"schema_version", "1.0.0"}, {"results", results}}, 2) + "\n";
+}
+
+}  // namespace lift::tune

@@ -1,0 +1,91 @@
+#include "json.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace lift::tune {
+namespace {
+
+// JSON has no NaN: null stands for it.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+double numberFrom(const Json& j) { return j.is_null() ? std::numeric_limits<double>::quiet_NaN() : j.get<double>(); }
+
+template <class T>
+T named(const Json& j, const char* member, std::optional<T> (*lookup)(std::string_view)) {
+  const auto found = lookup(j.at(member).get<std::string>());
+  if (!found) throw nlohmann::json::other_error::create(501, std::string("unknown ") + member, &j);
+  return *found;
+}
+
+}  // namespace
+
+Json toJson(const Measurement& m) {
+  return {{"kind", "measurement"},
+          {"problem", m.key.problem},
+          {"device", m.key.device},
+          {"generator", m.key.generator},
+          {"derivation", m.key.derivation},
+          {"family", m.key.family},
+          {"config", m.key.config},
+          {"stage", name(m.key.stage)},
+          {"status", name(m.status)},
+          {"times_ms", m.times},
+          {"workspace_bytes", m.workspaceBytes},
+          {"compile_ms", number(m.compileMs)},
+          {"build_ms", number(m.buildMs)},
+          {"max_error", number(m.maxError)},
+          {"tolerance", number(m.tolerance)},
+          {"detail", m.detail},
+          {"provenance", m.provenance},
+          {"measured_at", m.measuredAt}};
+}
+
+Json toJson(const ProblemRow& row) {
+  return {{"kind", "problem"},
+          {"key", row.key},
+          {"label", row.label},
+          {"command", row.command},
+          {"operations", row.operations},
+          {"tensor_bytes", row.tensorBytes}};
+}
+
+Json toJson(const DeviceRow& row) {
+  return {{"kind", "device"},         {"id", row.id},     {"name", row.name},     {"vendor", row.vendor},
+          {"platform", row.platform}, {"type", row.type}, {"driver", row.driver}, {"properties", row.properties}};
+}
+
+Json toJson(const DerivationRow& row) { return {{"kind", "derivation"}, {"id", row.id}, {"text", row.text}}; }
+
+Measurement measurementFrom(const Json& j) {
+  Measurement m;
+  m.key.problem = j.at("problem");
+  m.key.device = j.at("device");
+  m.key.generator = j.at("generator");
+  m.key.derivation = j.at("derivation");
+  m.key.family = j.at("family");
+  m.key.config = j.at("config").get<Config>();
+  m.key.stage = named(j, "stage", &stageNamed);
+  m.status = named(j, "status", &statusNamed);
+  m.times = j.at("times_ms").get<std::vector<double>>();
+  m.workspaceBytes = j.at("workspace_bytes");
+  m.compileMs = numberFrom(j.at("compile_ms"));
+  m.buildMs = numberFrom(j.at("build_ms"));
+  m.maxError = numberFrom(j.at("max_error"));
+  m.tolerance = numberFrom(j.at("tolerance"));
+  m.detail = j.at("detail");
+  m.provenance = j.at("provenance");
+  m.measuredAt = j.at("measured_at");
+  return m;
+}
+
+ProblemRow problemFrom(const Json& j) {
+  return {j.at("key"), j.at("label"), j.at("command"), j.at("operations"), j.at("tensor_bytes")};
+}
+
+DeviceRow deviceFrom(const Json& j) {
+  return {j.at("id"), j.at("name"), j.at("vendor"), j.at("platform"), j.at("type"), j.at("driver"), j.at("properties")};
+}
+
+DerivationRow derivationFrom(const Json& j) { return {j.at("id"), j.at("text")}; }
+
+}  // namespace lift::tune

@@ -1,0 +1,364 @@
+// The database: what goes in comes out, whatever happens to the process, the file and the order of writing.
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "lift/diagnostic.hpp"
+#include "lift/tune_db.hpp"
+
+using namespace lift;
+using namespace lift::tune;
+using Catch::Matchers::Contains;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of the test's own, removed at its end.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / fmt::format("lift-tune-{}", getpid());
+  Folder() {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+  fs::path operator/(const char* name) const { return path / name; }
+};
+
+Measurement point(std::int64_t n, double ms = 1.5) {
+  Measurement m;
+  m.key = {"conv x", "device", "liftc 1", "derivation", "paper", {{"kappa", n}, {"theta", 5}}, Stage::sweep};
+  m.times = {ms, ms * 1.1, ms * 0.9};
+  m.workspaceBytes = 1024 * n;
+  m.compileMs = 3.25;
+  m.buildMs = 100.1;
+  m.maxError = 1e-7;
+  m.tolerance = 1e-5;
+  m.provenance = "liftc tune --seed 1";
+  m.measuredAt = "2026-01-31T12:00:00Z";
+  return m;
+}
+
+Measurement failed(std::int64_t n, Status status) {
+  Measurement m = point(n);
+  m.status = status;
+  m.times.clear();
+  m.maxError = std::numeric_limits<double>::quiet_NaN();
+  m.detail = "because\nof \"this\"";
+  return m;
+}
+
+// One of each kind of row.
+void fill(Database& db) {
+  db.add(ProblemRow{"conv x", "VGG 2", "--conv x", 1000000, 4096});
+  db.add(DeviceRow{"device", "Mali-G72", "ARM", "ARM Platform", "gpu", "r12", "{}"});
+  db.add(derivationRow("split(4) at 0"));
+  for (int n = 1; n <= 20; n++) db.add(point(n, 1.0 / n));
+  for (int s = 1; s < 7; s++) db.add(failed(100 + s, static_cast<Status>(s)));
+}
+
+std::string text(const Database& db) {
+  std::ostringstream out;
+  exportLines(db, out);
+  return out.str();
+}
+
+void put(const fs::path& path, const std::string& contents) { std::ofstream(path, std::ios::binary) << contents; }
+
+// A connection that knows nothing of ours.
+struct Raw {
+  explicit Raw(const fs::path& path) { REQUIRE(sqlite3_open(path.c_str(), &handle) == SQLITE_OK); }
+  ~Raw() { sqlite3_close(handle); }
+  void run(const char* sql) const { REQUIRE(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) == SQLITE_OK); }
+  sqlite3* handle = nullptr;
+};
+
+std::string errorOf(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const UserError& e) {
+    CHECK(e.status() == ExitStatus::program);
+    return render(e.diagnostics());
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a measurement comes back as it was, once") {
+  Database db = Database::inMemory();
+  const Measurement m = point(4);
+  CHECK(db.add(m));
+  CHECK_FALSE(db.add(m));
+  Measurement other = m;
+  other.key.stage = Stage::retime;
+  CHECK(db.add(other));
+  CHECK(db.select({}).size() == 2);
+
+  const auto found = db.find(m.key);
+  REQUIRE(found);
+  CHECK(found->key == m.key);
+  CHECK(found->times == m.times);
+  CHECK(found->workspaceBytes == m.workspaceBytes);
+  CHECK(found->buildMs == m.buildMs);
+  CHECK(found->maxError == m.maxError);
+  CHECK(found->provenance == m.provenance);
+  CHECK_FALSE(db.find(point(5).key));
+
+  CHECK(db.add(failed(9, Status::crash)));
+  const auto bad = db.find(point(9).key);
+  REQUIRE(bad);
+  CHECK(bad->status == Status::crash);
+  CHECK(std::isnan(bad->maxError));
+  CHECK(bad->times.empty());
+  CHECK(bad->detail == failed(9, Status::crash).detail);
+}
+
+TEST_CASE("selection by parts of the key, in order of insertion") {
+  Database db = Database::inMemory();
+  for (const int n : {7, 3, 5}) db.add(point(n));
+  Measurement other = point(1);
+  other.key.family = "blocked";
+  db.add(other);
+  const auto paper = db.select({.problem = "conv x", .family = "paper"});
+  REQUIRE(paper.size() == 3);
+  CHECK(paper[0].key.config.at("kappa") == 7);
+  CHECK(paper[2].key.config.at("kappa") == 5);
+  CHECK(db.select({.family = "blocked"}).size() == 1);
+  CHECK(db.select({.stage = Stage::retime}).empty());
+}
+
+TEST_CASE("median and spread") {
+  Measurement m;
+  CHECK(std::isinf(m.median()));
+  m.times = {3, 1, 2, 10};
+  CHECK(m.median() == 2.5);
+  CHECK(m.spread() == Approx((4.75 - 1.75) / 2.5));
+  m.times = {4};
+  CHECK(m.spread() == 0);
+}
+
+TEST_CASE("re-timed measurements rank before those of the sweep") {
+  Measurement lucky = point(1, 0.5), again = point(1, 1.0), slower = point(2, 0.9), wrong = point(3, 0.1);
+  again.key.stage = slower.key.stage = Stage::retime;
+  wrong.status = Status::wrong;
+  CHECK(fastest({lucky, wrong})->key == lucky.key);
+  CHECK(fastest({lucky, again, slower, wrong})->key == slower.key);
+  CHECK_FALSE(fastest({wrong}));
+}
+
+TEST_CASE("export, import into an empty database and export give the same bytes") {
+  Database db = Database::inMemory();
+  fill(db);
+  const std::string first = text(db);
+  CHECK(std::count(first.begin(), first.end(), '\n') == 1 + 3 + 26);
+  Database copy = Database::inMemory();
+  std::istringstream in(first);
+  const auto count = importLines(copy, in, "copy");
+  CHECK(count.added == 26);
+  CHECK(text(copy) == first);
+
+  // Whatever the order of insertion was.
+  std::vector<std::string> lines;
+  std::istringstream again(first);
+  for (std::string line; std::getline(again, line);) lines.insert(lines.begin() + (lines.empty() ? 0 : 1), line);
+  std::string shuffled;
+  for (const std::string& line : lines) shuffled += line + "\n";
+  Database other = Database::inMemory();
+  std::istringstream shuffledIn(shuffled);
+  importLines(other, shuffledIn, "shuffled");
+  CHECK(text(other) == first);
+
+  std::istringstream twice(first);
+  CHECK(importLines(other, twice, "twice").present == 26);
+  CHECK(text(other) == first);
+}
+
+TEST_CASE("a damaged import is refused whole, with its line") {
+  Database db = Database::inMemory();
+  fill(db);
+  const std::string whole = text(db);
+  for (const std::string& bad :
+       {std::string("{\"kind\":\"measurement\"}"), std::string("not JSON"), std::string("{\"kind\":\"song\"}"),
+        std::string("{\"kind\":\"liftc-tuning\",\"schema\":99}"), std::string("[1]")}) {
+    INFO(bad);
+    Database empty = Database::inMemory();
+    std::istringstream in(whole + bad + "\n");
+    CHECK_THAT(errorOf([&] { importLines(empty, in, "file.jsonl"); }), Contains("file.jsonl:31: "));
+    CHECK(empty.select({}).empty());
+  }
+}
+
+TEST_CASE("databases are merged") {
+  Database a = Database::inMemory(), b = Database::inMemory();
+  for (int n = 1; n <= 5; n++) a.add(point(n));
+  for (int n = 4; n <= 9; n++) b.add(point(n, 2));
+  const auto merged = a.merge(b);
+  CHECK(merged.added == 4);
+  CHECK(merged.present == 2);
+  CHECK(a.find(point(4).key)->times == point(4).times);  // what was there stays
+  CHECK(a.select({}).size() == 9);
+}
+
+TEST_CASE("files that are no tuning database are told apart") {
+  const Folder folder;
+  put(folder / "text.db", std::string(5000, 'x'));
+  CHECK_THAT(errorOf([&] { Database::open(folder / "text.db"); }), Contains("is no database") && Contains("text.db"));
+
+  Raw(folder / "foreign.db").run("CREATE TABLE t(x)");
+  CHECK_THAT(errorOf([&] { Database::open(folder / "foreign.db"); }), Contains("another program"));
+
+  { Database::open(folder / "newer.db"); }
+  Raw(folder / "newer.db").run("PRAGMA user_version=99");
+  CHECK_THAT(errorOf([&] { Database::open(folder / "newer.db"); }), Contains("format 99"));
+
+  {
+    Database db = Database::open(folder / "good.db");
+    for (int n = 0; n < 500; n++) db.add(point(n));
+  }
+  std::string bytes;
+  {
+    std::ifstream in(folder / "good.db", std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  REQUIRE(bytes.size() > 40000);
+  for (std::size_t i = 8192; i < 32768; i++) bytes[i] = static_cast<char>(i * 7);
+  put(folder / "damaged.db", bytes);
+  CHECK_THAT(errorOf([&] { Database::open(folder / "damaged.db").select({}); }), Contains("is damaged"));
+  put(folder / "short.db", bytes.substr(0, 6000));
+  CHECK_THAT(errorOf([&] { Database::open(folder / "short.db").select({}); }), Contains("is damaged"));
+
+  CHECK_THAT(errorOf([&] { Database::open("/proc/no/such.db"); }), Contains("cannot be opened"));
+}
+
+TEST_CASE("a lock that does not go away is told") {
+  const Folder folder;
+  Database db = Database::open(folder / "a.db", 50);
+  REQUIRE(db.add(point(1)));
+  Database other = Database::open(folder / "a.db", 50);
+  const Raw holder(folder / "a.db");
+  holder.run("BEGIN IMMEDIATE");
+  CHECK_THAT(errorOf([&] { db.add(point(2)); }), Contains("is locked by another program"));
+  CHECK(other.select({}).size() == 1);  // readers are not disturbed
+  holder.run("ROLLBACK");
+  CHECK(db.add(point(2)));
+}
+
+TEST_CASE("processes that write at once, and are killed while they write, lose nothing they have written") {
+  const Folder folder;
+  const fs::path path = folder / "shared.db";
+  constexpr int writers = 4, points = 60;
+  std::vector<pid_t> children;
+  for (int w = 0; w < writers; w++) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      try {
+        Database db = Database::open(path);
+        for (int n = 0; n < points; n++) {
+          db.add(point(1000 * w + n));
+          std::ofstream(folder.path / fmt::format("done-{}", w)) << n + 1;  // only then does the writer claim it
+          if (w == writers - 1 && n == points / 2) raise(SIGKILL);
+        }
+      } catch (const std::exception& e) {
+        fmt::print(stderr, "{}\n", e.what());
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+  }
+  const Database db = Database::open(path);
+  for (int w = 0; w < writers; w++) {
+    int done = 0;
+    std::ifstream(folder.path / fmt::format("done-{}", w)) >> done;
+    CHECK(done == (w == writers - 1 ? points / 2 + 1 : points));
+    for (int n = 0; n < done; n++) CHECK(db.find(point(1000 * w + n).key));
+  }
+}
+
+TEST_CASE("T4: the schema's required fields, in every result") {
+  Database db = Database::inMemory();
+  fill(db);
+  const auto t4 = nlohmann::json::parse(exportT4(db.select({})));
+  std::ifstream in(fs::path(LIFT_SOURCE_DIR) / "tests/tune/t4_required.json");
+  REQUIRE(in);
+  const auto required = nlohmann::json::parse(in);
+  const auto check = [](const nlohmann::json& object, const nlohmann::json& fields) {
+    for (const auto& [field, type] : fields.items()) {
+      INFO(field << " in " << object.dump());
+      REQUIRE(object.contains(field));
+      if (type.is_array())
+        CHECK(std::find(type.begin(), type.end(), object[field]) != type.end());
+      else
+        CHECK(object[field].type_name() == type.get<std::string>());
+    }
+  };
+  check(t4, required.at("top"));
+  REQUIRE(t4.at("results").size() == 26);
+  std::set<std::string> reasons;
+  for (const auto& result : t4.at("results")) {
+    check(result, required.at("result"));
+    check(result.at("times"), required.at("times"));
+    for (const auto& m : result.at("measurements")) check(m, required.at("measurement"));
+    reasons.insert(result.at("invalidity"));
+    CHECK(result.at("times").at("compilation") == result.at("times").at("compilation_time"));
+    CHECK(result.at("configuration").at("family") == "paper");
+  }
+  CHECK(reasons == std::set<std::string>{"correct", "correctness", "compile", "timeout", "runtime"});
+}
+
+TEST_CASE("the nearest device's configuration is taken, and it is said whose it was") {
+  const DeviceRow here{"id0", "Mali-G72", "ARM", "ARM Platform", "gpu", "r12", R"({"vector_width_f32":4})"};
+  DeviceRow sister = here, cousin = here, stranger = here, cpu = here, otherCpu = here;
+  sister.id = "id1", sister.name = "Mali-G76";
+  cousin.id = "id2", cousin.name = "Immortalis-X";
+  stranger.id = "id3", stranger.vendor = "NVIDIA", stranger.name = "H200";
+  cpu.id = "id4", cpu.type = "cpu", cpu.vendor = "AuthenticAMD", cpu.platform = "PoCL";
+  otherCpu = cpu, otherCpu.id = "id5", otherCpu.vendor = "GenuineIntel";
+  CHECK(matchOf(here, here) == Match::exact);
+  CHECK(matchOf(sister, here) == Match::architecture);
+  CHECK(matchOf(cousin, here) == Match::vendor);
+  CHECK(matchOf(stranger, here) == Match::any);
+  CHECK(matchOf(cpu, otherCpu) == Match::architecture);
+  otherCpu.properties = R"({"vector_width_f32":8})";
+  CHECK(matchOf(cpu, otherCpu) == Match::any);
+
+  Database own = Database::inMemory(), shipped = Database::inMemory();
+  const auto add = [](Database& db, const DeviceRow& device, std::int64_t n, double ms) {
+    db.add(device);
+    Measurement m = point(n, ms);
+    m.key.device = device.id;
+    db.add(m);
+  };
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here));
+  add(own, stranger, 3, 0.01);
+  CHECK(bestFor(&own, shipped, "conv x", here)->match == Match::any);
+  add(shipped, cousin, 2, 0.5);
+  CHECK(bestFor(&own, shipped, "conv x", here)->match == Match::vendor);
+  add(shipped, here, 1, 2);
+  const auto best = bestFor(&own, shipped, "conv x", here);
+  REQUIRE(best);
+  CHECK(best->match == Match::exact);
+  CHECK(best->shipped);
+  CHECK_THAT(best->str(), Contains("kappa=1") && Contains("this device") && Contains("shipped"));
+  add(own, here, 8, 3);  // slower, but the user's own
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here)->shipped);
+  CHECK_FALSE(bestFor(&own, shipped, "conv y", here));
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, {"blocked"}));
+}
+
+TEST_CASE("the shipped defaults can be read") { CHECK_NOTHROW(shippedDefaults().select({})); }

@@ -1,0 +1,275 @@
+// liftc db: what tuning has measured.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iostream>
+
+#include "common.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/tune_db.hpp"
+
+namespace liftc {
+namespace {
+
+namespace tune = lift::tune;
+
+struct Options {
+  std::string db;
+  std::string problem, device, family;  // filters
+  std::string file;
+  std::string format = "jsonl";
+  int top = 0;
+  bool json = false;
+};
+
+// Commands that only read make no file.
+tune::Database openExisting(const std::string& path) {
+  if (!std::filesystem::exists(path))
+    throw lift::UserError(lift::ExitStatus::program, fmt::format("there is no tuning database '{}'", path),
+                          "`liftc tune` writes one; --db names another");
+  return tune::Database::open(path);
+}
+
+std::string pathOf(const Options& o) { return o.db.empty() ? tune::defaultDatabasePath().string() : o.db; }
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// A measurement with what its key refers to.
+struct Row {
+  tune::Measurement measurement;
+  tune::ProblemRow problem;
+  tune::DeviceRow device;
+};
+
+// Filters match parts of the problem's key or label, of the device's name or id, and the whole name of a family.
+std::vector<Row> rows(const tune::Database& db, const Options& o) {
+  std::map<std::string, tune::ProblemRow> problems;
+  for (auto& p : db.problems()) problems[p.key] = p;
+  std::map<std::string, tune::DeviceRow> devices;
+  for (auto& d : db.devices()) devices[d.id] = d;
+  std::vector<Row> found;
+  for (auto& m : db.select({.family = o.family})) {
+    tune::ProblemRow& p = problems[m.key.problem];
+    p.key = m.key.problem;
+    tune::DeviceRow& d = devices[m.key.device];
+    d.id = m.key.device;
+    if ((contains(p.key, o.problem) || contains(p.label, o.problem)) &&
+        (contains(d.name, o.device) || contains(d.id, o.device)))
+      found.push_back({std::move(m), p, d});
+  }
+  return found;
+}
+
+// By problem and device, in the order of their keys.
+std::vector<std::vector<Row>> groups(const tune::Database& db, const Options& o) {
+  std::map<std::pair<std::string, std::string>, std::vector<Row>> all;
+  for (Row& row : rows(db, o)) all[{row.problem.key, row.device.id}].push_back(std::move(row));
+  std::vector<std::vector<Row>> list;
+  for (auto& [key, group] : all) list.push_back(std::move(group));
+  return list;
+}
+
+std::optional<tune::Measurement> bestOf(const std::vector<Row>& group) {
+  std::vector<tune::Measurement> measurements;
+  for (const Row& row : group) measurements.push_back(row.measurement);
+  return tune::fastest(measurements);
+}
+
+std::string labelOf(const tune::ProblemRow& p) { return p.label.empty() ? p.key : p.label; }
+
+double gflops(const tune::ProblemRow& p, double ms) {
+  return ms > 0 ? static_cast<double>(p.operations) * 1e-6 / ms : 0;
+}
+
+// The command that runs this point again.
+std::string reproduce(const tune::ProblemRow& p, const tune::Measurement& m) {
+  return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, tune::describe(m.key.config));
+}
+
+Json bestJson(const Row& row, const tune::Measurement& best) {
+  return {{"problem", row.problem.key},
+          {"label", row.problem.label},
+          {"device", row.device.name},
+          {"device_id", row.device.id},
+          {"family", best.key.family},
+          {"config", best.key.config},
+          {"ms", best.median()},
+          {"spread", best.spread()},
+          {"gflops", gflops(row.problem, best.median())},
+          {"workspace_bytes", best.workspaceBytes},
+          {"stage", tune::name(best.key.stage)},
+          {"measured_at", best.measuredAt},
+          {"command", reproduce(row.problem, best)}};
+}
+
+int list(const Options& o) {
+  const std::string path = pathOf(o);
+  const auto db = openExisting(path);
+  Json out{{"schema", 1}, {"db", path}, {"rows", Json::array()}};
+  if (!o.json)
+    std::cout << fmt::format("{:<34} {:<34} {:>7} {:>7} {:>10}\n", "problem", "device", "points", "failed", "best ms");
+  for (const auto& group : groups(db, o)) {
+    std::int64_t points = 0, failed = 0;
+    for (const Row& row : group) {
+      if (row.measurement.key.stage != tune::Stage::sweep) continue;
+      points++;
+      failed += row.measurement.status != tune::Status::ok && row.measurement.status != tune::Status::skipped;
+    }
+    const auto best = bestOf(group);
+    const Row& first = group.front();
+    out["rows"].push_back({{"problem", first.problem.key},
+                           {"label", first.problem.label},
+                           {"device", first.device.name},
+                           {"points", points},
+                           {"failed", failed},
+                           {"best_ms", best ? Json(best->median()) : Json(nullptr)}});
+    if (!o.json)
+      std::cout << fmt::format("{:<34} {:<34} {:>7} {:>7} {:>10}\n", labelOf(first.problem), first.device.name, points,
+                               failed, best ? fmt::format("{:.3f}", best->median()) : "-");
+  }
+  if (o.json) std::cout << out.dump(2) << "\n";
+  return 0;
+}
+
+Json showJson(const Row& row) {
+  const tune::Measurement& m = row.measurement;
+  return {{"problem", m.key.problem},
+          {"device", row.device.name},
+          {"family", m.key.family},
+          {"config", m.key.config},
+          {"stage", tune::name(m.key.stage)},
+          {"status", tune::name(m.status)},
+          {"ms", m.times.empty() ? Json(nullptr) : Json(m.median())},
+          {"times_ms", m.times},
+          {"spread", m.spread()},
+          {"workspace_bytes", m.workspaceBytes},
+          {"max_rel_err", std::isfinite(m.maxError) ? Json(m.maxError) : Json(nullptr)},
+          {"detail", m.detail},
+          {"measured_at", m.measuredAt},
+          {"derivation", m.key.derivation},
+          {"generator", m.key.generator}};
+}
+
+int show(const Options& o) {
+  const auto db = openExisting(pathOf(o));
+  std::vector<Row> found = rows(db, o);
+  if (o.top > 0) {
+    std::stable_sort(found.begin(), found.end(), [](const Row& a, const Row& b) {
+      return std::pair(!a.measurement.valid(), a.measurement.median()) <
+             std::pair(!b.measurement.valid(), b.measurement.median());
+    });
+    if (found.size() > static_cast<std::size_t>(o.top)) found.resize(static_cast<std::size_t>(o.top));
+  }
+  Json out{{"schema", 1}, {"rows", Json::array()}};
+  for (const Row& row : found) {
+    const tune::Measurement& m = row.measurement;
+    if (o.json)
+      out["rows"].push_back(showJson(row));
+    else
+      std::cout << fmt::format("{:<13} {:>10} ms  ±{:>4.1f} %  {:>9.2f} MB  {}  {} {}{}\n", tune::name(m.status),
+                               m.times.empty() ? "-" : fmt::format("{:.3f}", m.median()), m.spread() * 100,
+                               static_cast<double>(m.workspaceBytes) * 1e-6, labelOf(row.problem), m.key.family,
+                               tune::describe(m.key.config), m.detail.empty() ? "" : "  -- " + m.detail);
+  }
+  if (o.json) std::cout << out.dump(2) << "\n";
+  return 0;
+}
+
+int best(const Options& o) {
+  const auto db = openExisting(pathOf(o));
+  Json out{{"schema", 1}, {"rows", Json::array()}};
+  for (const auto& group : groups(db, o)) {
+    const auto found = bestOf(group);
+    if (!found) continue;
+    const Row& first = group.front();
+    out["rows"].push_back(bestJson(first, *found));
+    if (!o.json)
+      std::cout << fmt::format("{} on {}: {:.3f} ms, {:.1f} GFLOP/s\n  {}\n", labelOf(first.problem), first.device.name,
+                               found->median(), gflops(first.problem, found->median()),
+                               reproduce(first.problem, *found));
+  }
+  if (o.json) std::cout << out.dump(2) << "\n";
+  return 0;
+}
+
+int exportTo(const Options& o, std::ostream& out) {
+  const auto db = openExisting(pathOf(o));
+  if (o.format == "jsonl") {
+    tune::exportLines(db, out);
+    return 0;
+  }
+  std::vector<tune::Measurement> measurements;
+  for (Row& row : rows(db, o)) measurements.push_back(std::move(row.measurement));
+  out << tune::exportT4(measurements);
+  return 0;
+}
+
+int exportAs(const Options& o) {
+  if (o.file.empty()) return exportTo(o, std::cout);
+  std::ostringstream text;
+  const int code = exportTo(o, text);
+  writeFile(o.file, text.str());
+  return code;
+}
+
+int report(const Options& o, const tune::Database::Merged& merged) {
+  if (o.json)
+    std::cout << Json{{"added", merged.added}, {"present", merged.present}}.dump(2) << "\n";
+  else
+    std::cout << fmt::format("{} measurements added, {} were there\n", merged.added, merged.present);
+  return 0;
+}
+
+int import(const Options& o) {
+  std::ifstream in(o.file);
+  if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", o.file));
+  auto db = tune::Database::open(pathOf(o));
+  return report(o, tune::importLines(db, in, o.file));
+}
+
+int merge(const Options& o) {
+  const auto other = openExisting(o.file);
+  auto db = tune::Database::open(pathOf(o));
+  return report(o, db.merge(other));
+}
+
+}  // namespace
+
+void addDb(CLI::App& app, int& status) {
+  CLI::App* db = app.add_subcommand("db", "List, show, export and merge what tuning has measured");
+  db->require_subcommand(1);
+  const auto add = [&](const char* name, const char* meaning, int (*run)(const Options&)) {
+    auto o = std::make_shared<Options>();
+    CLI::App* sub = db->add_subcommand(name, meaning);
+    sub->add_option("--db", o->db, "Database (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
+    sub->callback([o, run, &status] { status = guarded([&] { return run(*o); }); });
+    return std::pair(sub, o);
+  };
+  const auto filtered = [&](const char* name, const char* meaning, int (*run)(const Options&)) {
+    const auto [sub, o] = add(name, meaning, run);
+    sub->add_option("problem", o->problem, "Only problems with this in their key or label");
+    sub->add_option("--device", o->device, "Only devices with this in their name");
+    sub->add_option("--family", o->family, "Only this family");
+    return std::pair(sub, o);
+  };
+  const auto json = [](const auto& added) { added.first->add_flag("--json", added.second->json, "Print as JSON"); };
+  json(filtered("list", "Problems and devices, how many points, the best time", &list));
+  const auto shown = filtered("show", "Measurements, in order of insertion", &show);
+  shown.first->add_option("--top", shown.second->top, "The fastest so many");
+  json(shown);
+  json(filtered("best", "The best configuration of each problem, and the command that runs it", &best));
+  const auto exported = filtered("export", "Write as text: JSON lines, all of it, or T4", &exportAs);
+  exported.first->add_option("--format", exported.second->format, "jsonl or t4")
+      ->check(CLI::IsMember({"jsonl", "t4"}))
+      ->capture_default_str();
+  exported.first->add_option("-o,--output", exported.second->file, "File; default: print");
+  const auto imported = add("import", "Add the measurements of a file of JSON lines", &import);
+  imported.first->add_option("file", imported.second->file, "What `liftc db export` wrote")->required();
+  json(imported);
+  const auto merged = add("merge", "Add the measurements of another database", &merge);
+  merged.first->add_option("file", merged.second->file, "The other database")->required();
+  json(merged);
+}
+
+}  // namespace liftc
