@@ -36,4 +36,5 @@
 #include "lift/conv_program.hpp"
 // tune
 #include "lift/tune_db.hpp"
+#include "lift/explorer.hpp"
 // clang-format on

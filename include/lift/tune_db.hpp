@@ -153,8 +153,8 @@ class Database {
 // $LIFTC_DB, else liftc/tune.db in $XDG_DATA_HOME or ~/.local/share.
 std::filesystem::path defaultDatabasePath();
 
-// The fastest valid measurement: re-timed ones, if there are any, before those of the sweep, since a single lucky time
-// ranks first among a thousand.
+// The fastest valid measurement. Where a point was measured again, only that counts: the best single time among a
+// thousand is a lucky one.
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
 
 // ------------------------------------------------------------------------------------------------- text formats

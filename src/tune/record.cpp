@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
@@ -79,13 +80,18 @@ DeviceRow deviceRow(const runtime::DeviceInfo& info) {
 DerivationRow derivationRow(std::string text) { return {identity(text), std::move(text)}; }
 
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements) {
-  const auto better = [](const Measurement& a, const Measurement& b) {
-    if (a.key.stage != b.key.stage) return a.key.stage == Stage::retime;
-    return a.median() < b.median();
+  std::set<std::string> again;  // keys of what was measured again
+  const auto keyOf = [](const Key& k) {
+    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", k.problem, k.device, k.generator, k.derivation, k.family,
+                       describe(k.config));
   };
-  const Measurement* best = nullptr;
   for (const Measurement& m : measurements)
-    if (m.valid() && (best == nullptr || better(m, *best))) best = &m;
+    if (m.key.stage == Stage::retime) again.insert(keyOf(m.key));
+  const Measurement* best = nullptr;
+  for (const Measurement& m : measurements) {
+    const bool outdated = m.key.stage == Stage::sweep && again.count(keyOf(m.key)) > 0;
+    if (m.valid() && !outdated && (best == nullptr || m.median() < best->median())) best = &m;
+  }
   return best == nullptr ? std::nullopt : std::optional(*best);
 }
 

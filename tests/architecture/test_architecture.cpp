@@ -34,7 +34,7 @@ const std::map<std::string, Module> modules = {
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
-    {"tune", {{"codegen", "runtime"}, {"tune_db"}}},
+    {"tune", {{"codegen", "runtime"}, {"tune_db", "explorer"}}},
     {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program"}}},
 };
 // The tools and the header lift.hpp may use every module.

@@ -1,0 +1,100 @@
+// Explorers: which points of a search to measure next.
+//
+//   auto explorer = makeExplorer("annealing", families, {.seed = 1, .points = 300});
+//   for (auto batch = explorer->next(8); !batch.empty(); batch = explorer->next(8)) {
+//     …  measure the batch …
+//     explorer->tell(outcomes);
+//   }
+//
+// A search goes over one or more families of programs at once, each with tunables of its own. An explorer never asks
+// for a point twice. What it asks for depends on the seed, the sizes of the batches and what it was told, and on
+// nothing else: told the same, it asks for the same again, which is how a killed sweep goes on.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/tune_db.hpp"
+
+namespace lift::tune {
+
+struct Point {
+  std::string family;
+  Config config;
+  auto operator<=>(const Point&) const = default;
+};
+
+// What an explorer needs to know of a family.
+struct Family {
+  std::string name;
+  // A stream of distinct points in random order, determined by the seed; nothing at its end.
+  std::function<std::function<std::optional<Config>()>(std::uint64_t seed)> draw;
+  // All points, in a fixed order, until the visitor returns false.
+  std::function<void(const std::function<bool(const Config&)>& visit)> forEach;
+  // The points next to one, in a fixed order; all valid.
+  std::function<std::vector<Config>(const Config&)> neighbours;
+};
+
+// The family of these points. Neighbours differ in one tunable, which has the next smaller or larger value that occurs
+// with the others' values; or in two, of which one has the next value of all that occur and the other the nearest that
+// goes with it.
+Family familyOfPoints(const std::string& name, const std::vector<Config>& points);
+
+// A point's time; nothing for a point that has none (it failed, or was given up on).
+struct Outcome {
+  Point point;
+  std::optional<double> milliseconds;
+};
+
+class Explorer {
+ public:
+  virtual ~Explorer() = default;
+  // Up to `most` points that were not asked for before; none at the end of the search.
+  virtual std::vector<Point> next(std::size_t most) = 0;
+  // The outcomes of the last batch, in its order.
+  virtual void tell(const std::vector<Outcome>& outcomes) = 0;
+};
+
+struct ExplorerOptions {
+  std::uint64_t seed = 1;
+  std::int64_t points = 1000;  // how many will be asked for at most: what annealing cools by
+};
+
+// "random": the paper's search, points of the families in turn. "exhaustive": all points, in order. "annealing": moves
+// to neighbouring points that are better, or, the less likely the later in the search, a little worse.
+// Throws UserError (usage) for another name.
+std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<Family>& families,
+                                       const ExplorerOptions& options);
+std::vector<std::string> explorerNames();
+
+// ------------------------------------------------------------------------------------------------ record and replay
+
+// A sweep that was recorded is a measuring device for explorers: it answers at once, and always the same.
+class Recording {
+ public:
+  // Of measurements of one problem on one device; a point that was measured again has its later time.
+  explicit Recording(const std::vector<Measurement>& measurements);
+
+  std::vector<Family> families() const;
+  std::optional<double> time(const Point& point) const;
+  double best() const;  // infinite when no point has a time
+  std::size_t points() const { return times_.size(); }
+
+ private:
+  std::map<Point, std::optional<double>> times_;
+};
+
+// Measurements that the explorer needs until a point is within `margin` of the recording's best; nothing if it ends
+// before. Batches of one: what counts is each decision.
+std::optional<int> measurementsTo(double margin, Explorer& explorer, const Recording& recording);
+
+// The median of it over seeds 1 … n, where a search that does not get there counts as all points.
+double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds);
+
+}  // namespace lift::tune

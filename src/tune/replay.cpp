@@ -1,0 +1,134 @@
+// Recorded sweeps as measuring devices.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "lift/diagnostic.hpp"
+#include "lift/explorer.hpp"
+#include "random.hpp"
+
+namespace lift::tune {
+namespace {
+
+// Points by value of each tunable, for familyOfPoints.
+struct PointSet {
+  explicit PointSet(const std::vector<Config>& points) : points(points.begin(), points.end()) {
+    for (const Config& config : points)
+      for (const auto& [name, value] : config) values[name].insert(value);
+  }
+
+  // `config` with `name` at the value nearest to its own, in one direction, that is a point; nothing if there is none.
+  std::optional<Config> moved(Config config, const std::string& name, bool up) const {
+    const std::set<std::int64_t>& all = values.at(name);
+    for (auto it = all.find(config.at(name)); it != all.end();) {
+      if (up ? ++it == all.end() : it == all.begin()) break;
+      if (!up) --it;
+      config[name] = *it;
+      if (points.count(config)) return config;
+    }
+    return std::nullopt;
+  }
+
+  // `config` with `name` at the next of all values that occur, whether or not that is a point.
+  std::optional<Config> stepped(Config config, const std::string& name, bool up) const {
+    const std::set<std::int64_t>& all = values.at(name);
+    auto it = all.find(config.at(name));
+    if (up ? ++it == all.end() : it == all.begin()) return std::nullopt;
+    config[name] = up ? *it : *std::prev(it);
+    return config;
+  }
+
+  std::vector<Config> neighbours(const Config& config) const {
+    std::set<Config> found;
+    for (const auto& [first, ignored] : config)
+      for (const bool up : {false, true}) {
+        if (auto other = moved(config, first, up)) found.insert(std::move(*other));
+        const auto step = stepped(config, first, up);
+        if (!step || points.count(*step)) continue;
+        for (const auto& [second, alsoIgnored] : config)
+          for (const bool secondUp : {false, true})
+            if (second != first)
+              if (auto other = moved(*step, second, secondUp)) found.insert(std::move(*other));
+      }
+    return {found.begin(), found.end()};
+  }
+
+  std::set<Config> points;
+  std::map<std::string, std::set<std::int64_t>> values;
+};
+
+}  // namespace
+
+Family familyOfPoints(const std::string& name, const std::vector<Config>& points) {
+  const auto set = std::make_shared<const PointSet>(points);
+  Family family;
+  family.name = name;
+  family.draw = [set](std::uint64_t seed) {
+    std::vector<Config> order(set->points.begin(), set->points.end());
+    Random(seed).shuffle(order);
+    return [order, at = std::size_t{0}]() mutable {
+      return at < order.size() ? std::optional(order[at++]) : std::nullopt;
+    };
+  };
+  family.forEach = [set](const std::function<bool(const Config&)>& visit) {
+    for (const Config& config : set->points)
+      if (!visit(config)) return;
+  };
+  family.neighbours = [set](const Config& config) { return set->neighbours(config); };
+  return family;
+}
+
+Recording::Recording(const std::vector<Measurement>& measurements) {
+  for (const Stage stage : {Stage::sweep, Stage::retime})
+    for (const Measurement& m : measurements)
+      if (m.key.stage == stage)
+        times_[{m.key.family, m.key.config}] = m.valid() ? std::optional(m.median()) : std::nullopt;
+}
+
+std::vector<Family> Recording::families() const {
+  std::map<std::string, std::vector<Config>> points;
+  for (const auto& [point, time] : times_) points[point.family].push_back(point.config);
+  std::vector<Family> families;
+  for (const auto& [name, configs] : points) families.push_back(familyOfPoints(name, configs));
+  return families;
+}
+
+std::optional<double> Recording::time(const Point& point) const {
+  const auto found = times_.find(point);
+  ensure(found != times_.end(), "an explorer asked for a point that was not recorded");
+  return found->second;
+}
+
+double Recording::best() const {
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [point, time] : times_) best = std::min(best, time.value_or(best));
+  return best;
+}
+
+std::optional<int> measurementsTo(double margin, Explorer& explorer, const Recording& recording) {
+  const double goal = recording.best() * (1 + margin);
+  int count = 0;
+  for (auto batch = explorer.next(1); !batch.empty(); batch = explorer.next(1)) {
+    count++;
+    const auto time = recording.time(batch.front());
+    if (time && *time <= goal) return count;
+    explorer.tell({{batch.front(), time}});
+  }
+  return std::nullopt;
+}
+
+double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds) {
+  const auto points = static_cast<int>(recording.points());
+  std::vector<double> counts;
+  for (int seed = 1; seed <= seeds; seed++) {
+    const auto search =
+        makeExplorer(explorer, recording.families(), {.seed = static_cast<std::uint64_t>(seed), .points = points});
+    counts.push_back(measurementsTo(margin, *search, recording).value_or(points));
+  }
+  Measurement statistics;  // of counts, for once
+  statistics.times = std::move(counts);
+  return statistics.median();
+}
+
+}  // namespace lift::tune

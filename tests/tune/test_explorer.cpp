@@ -1,0 +1,123 @@
+// Explorers on invented landscapes and on recorded sweeps.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+#include "lift/diagnostic.hpp"
+#include "lift/explorer.hpp"
+
+using namespace lift;
+using namespace lift::tune;
+
+namespace {
+
+// a | 48, b <= a, c free: 10 divisors, tied values.
+std::vector<Config> points() {
+  std::vector<Config> all;
+  for (std::int64_t a = 1; a <= 48; a++)
+    for (std::int64_t b = 1; b <= a; b *= 2)
+      for (std::int64_t c = 0; c < 6; c++)
+        if (48 % a == 0) all.push_back({{"a", a}, {"b", b}, {"c", c}});
+  return all;
+}
+
+// Smooth in the logarithms, one basin for each family, and some points that fail.
+std::optional<double> landscape(const Point& p) {
+  const double a = std::log2(static_cast<double>(p.config.at("a"))),
+               b = std::log2(static_cast<double>(p.config.at("b")));
+  const auto c = static_cast<double>(p.config.at("c"));
+  if (p.config.at("a") == 6 && p.config.at("c") == 3) return std::nullopt;
+  const double floor = p.family == "good" ? 1 : 3;
+  return floor * (1 + 0.2 * std::pow(a - 4, 2) + 0.1 * std::pow(b - 2, 2) + 0.1 * std::pow(c - 4, 2));
+}
+
+std::vector<Family> families() { return {familyOfPoints("bad", points()), familyOfPoints("good", points())}; }
+
+std::vector<Measurement> recorded() {
+  std::vector<Measurement> all;
+  for (const char* family : {"bad", "good"})
+    for (const Config& config : points()) {
+      Measurement m;
+      m.key.family = family;
+      m.key.config = config;
+      const auto time = landscape({family, config});
+      m.status = time ? Status::ok : Status::crash;
+      if (time) m.times = {*time};
+      all.push_back(m);
+    }
+  return all;
+}
+
+std::vector<Point> search(const std::string& name, std::uint64_t seed, std::size_t batch, std::int64_t most) {
+  const auto explorer = makeExplorer(name, families(), {.seed = seed, .points = most});
+  std::vector<Point> asked;
+  for (auto next = explorer->next(batch); !next.empty() && static_cast<std::int64_t>(asked.size()) < most;
+       next = explorer->next(batch)) {
+    CHECK(next.size() <= batch);
+    std::vector<Outcome> outcomes;
+    for (const Point& p : next) outcomes.push_back({p, landscape(p)});
+    asked.insert(asked.end(), next.begin(), next.end());
+    explorer->tell(outcomes);
+  }
+  return asked;
+}
+
+}  // namespace
+
+TEST_CASE("every explorer asks for every point, for none twice, for none that is not there") {
+  std::set<Point> all;
+  for (const char* family : {"bad", "good"})
+    for (const Config& config : points()) all.insert({family, config});
+  for (const std::string& name : explorerNames())
+    for (const std::size_t batch : {1U, 7U}) {
+      INFO(name);
+      const auto asked = search(name, 3, batch, 1'000'000);
+      CHECK(asked.size() == all.size());
+      CHECK(std::set<Point>(asked.begin(), asked.end()) == all);
+    }
+}
+
+TEST_CASE("a search is determined by its seed") {
+  for (const std::string& name : explorerNames()) {
+    INFO(name);
+    CHECK(search(name, 1, 4, 100) == search(name, 1, 4, 100));
+    if (name != "exhaustive") CHECK(search(name, 1, 4, 100) != search(name, 2, 4, 100));
+  }
+}
+
+TEST_CASE("random search goes through the families in turn") {
+  const auto asked = search("random", 1, 8, 40);
+  for (std::size_t i = 0; i < asked.size(); i++) CHECK(asked[i].family == (i % 2 == 0 ? "bad" : "good"));
+}
+
+TEST_CASE("neighbours of recorded points are near, and tied tunables move together") {
+  const Family family = familyOfPoints("f", points());
+  const std::vector<Config> all = points();
+  const std::set<Config> valid(all.begin(), all.end());
+  int pairs = 0, checked = 0;
+  for (const Config& config : all)
+    for (const Config& other : family.neighbours(config)) {
+      REQUIRE(valid.count(other) == 1);
+      int changed = 0;
+      for (const auto& [name, value] : config) changed += other.at(name) != value;
+      REQUIRE(changed >= 1);
+      REQUIRE(changed <= 2);
+      pairs += changed == 2;
+      checked++;
+    }
+  CHECK(checked > 1000);
+  CHECK(pairs > 0);  // a smaller, and b that must not exceed it
+}
+
+TEST_CASE("annealing needs fewer measurements than random search") {
+  const Recording recording(recorded());
+  CHECK(recording.best() == Approx(1).epsilon(0.2));
+  const double random = medianMeasurementsTo(0.05, "random", recording, 20);
+  const double annealing = medianMeasurementsTo(0.05, "annealing", recording, 20);
+  INFO(random << " random, " << annealing << " annealing");
+  CHECK(annealing * 2 < random);
+}
+
+TEST_CASE("an unknown explorer") { CHECK_THROWS_AS(makeExplorer("guess", families(), {}), UserError); }
