@@ -9,6 +9,7 @@ packages=(
   ocl-icd-opencl-dev opencl-headers opencl-clhpp-headers clinfo            # OpenCL
   pocl-opencl-icd oclgrind                                                 # its devices: processor, checker
   libdnnl-dev                                                              # judge and peer of convolutions
+  libopenblas-dev libclblast-dev                                           # peers of convolutions
 )
 
 if ! command -v dpkg-query >/dev/null; then

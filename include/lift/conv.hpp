@@ -149,17 +149,13 @@ class OneDnnConv {
   virtual double run() = 0;                        // executes once; milliseconds of wall-clock, reorders not included
   virtual Tensor output() = 0;                     // of the last run, NHWC
   virtual std::string implementation() const = 0;  // oneDNN's name for it: "jit:avx512_core"
+  // Bytes, in the layouts that oneDNN chose.
+  virtual std::int64_t activationBytes() const = 0;  // input and output
+  virtual std::int64_t weightBytes() const = 0;      // the reordered copy of the weights
+  virtual std::int64_t scratchBytes() const = 0;     // memory a run needs besides
 };
 
 // The layer's result by oneDNN's direct algorithm, natural layouts, f32; nothing where make() would give null.
 std::optional<Tensor> convOneDnn(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias);
-
-struct PeerTime {
-  double ms = 0;  // median
-  int runs = 0;   // that the median is of
-  std::string implementation;
-};
-// Medians over `seconds` of runs (at least three) after a warm-up run, on random data.
-std::optional<PeerTime> timeOneDnn(const ConvSpec& spec, OneDnnMode mode, double seconds = 0.3);
 
 }  // namespace lift

@@ -120,6 +120,7 @@ struct MemoryUse {
   std::int64_t outputs = 0;
   std::int64_t temporaries = 0;          // the workspace: temporaries whose lifetimes are disjoint share memory
   std::int64_t temporariesUnshared = 0;  // what it would be without sharing
+  std::int64_t prepared = 0;             // of the temporaries: what preparation leaves for the launches
   std::int64_t total() const { return inputs + outputs + temporaries; }
 };
 
@@ -151,6 +152,9 @@ struct Repetition {
   double wallMilliseconds = 0;  // host clock, from the first enqueue until all are done
   std::vector<double> launches;
 };
+
+// Of an even number of values the mean of the two in the middle; at least one.
+double median(std::vector<double> values);
 
 struct Timing {
   std::vector<Repetition> repetitions;  // at least one
@@ -185,6 +189,16 @@ class Executable {
   // Uploads once, prepares once, then runs the launches warmup + repetitions times, one repetition at a time.
   Timing measure(const std::map<std::string, Tensor>& inputs, const MeasureOptions& options = {});
 
+  // The steps of `measure`, for who takes turns with others: uploads and prepares; runs the launches once; reads the
+  // outputs of the last repetition back. The last two want the first before them.
+  struct Prepared {
+    std::vector<LaunchTime> launches;
+    MemoryUse memory;
+  };
+  Prepared prepare(const std::map<std::string, Tensor>& inputs);
+  Repetition repeat();
+  std::map<std::string, Tensor> outputs();
+
  protected:
   Executable(const DeviceInfo& info, const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes);
 
@@ -198,12 +212,12 @@ class Executable {
   BuildReport build_;
 
  private:
-  struct Started;
-  Started start(const std::map<std::string, Tensor>& inputs);
+  const Binding& binding() const;
 
   const DeviceInfo info_;
   const kernel::Plan plan_;
   const std::map<std::string, std::int64_t> sizes_;
+  std::unique_ptr<const Binding> binding_;  // of the inputs that were prepared
 };
 
 class Device {

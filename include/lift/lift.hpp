@@ -7,6 +7,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/scalar.hpp"
 #include "lift/ops.hpp"
+#include "lift/parallel.hpp"
 // nat, tensor
 #include "lift/nat.hpp"
 #include "lift/tensor.hpp"
@@ -29,11 +30,12 @@
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/host_code.hpp"
-// runtime, conv
+// runtime, conv, bench
 #include "lift/device.hpp"
 #include "lift/digest.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
+#include "lift/bench.hpp"
 // tune
 #include "lift/tune_db.hpp"
 #include "lift/explorer.hpp"

@@ -1,7 +1,5 @@
 #include "lift/conv.hpp"
 
-#include <algorithm>
-
 #ifdef LIFT_HAVE_ONEDNN
 #include <fmt/format.h>
 
@@ -49,6 +47,9 @@ class Layer final : public OneDnnConv {
     const dnnl::convolution_forward::primitive_desc chosen(description, engine_, /*allow_empty=*/true);
     if (!chosen) return;
     implementation_ = chosen.impl_info_str();
+    activationBytes_ = chosen.src_desc().get_size() + chosen.dst_desc().get_size();
+    weightBytes_ = chosen.weights_desc().get_size();
+    scratchBytes_ = chosen.query_s64(dnnl::query::memory_consumption_s64);
     primitive_ = dnnl::convolution_forward(chosen);
     dst_ = memory(chosen.dst_desc(), engine_);
     arguments_ = {
@@ -74,6 +75,9 @@ class Layer final : public OneDnnConv {
   }
 
   std::string implementation() const override { return implementation_; }
+  std::int64_t activationBytes() const override { return static_cast<std::int64_t>(activationBytes_); }
+  std::int64_t weightBytes() const override { return static_cast<std::int64_t>(weightBytes_); }
+  std::int64_t scratchBytes() const override { return scratchBytes_; }
 
   bool empty() const { return implementation_.empty(); }
 
@@ -95,6 +99,8 @@ class Layer final : public OneDnnConv {
   memory::desc ourDst_;
   dnnl::convolution_forward primitive_;
   std::string implementation_;
+  std::size_t activationBytes_ = 0, weightBytes_ = 0;
+  std::int64_t scratchBytes_ = 0;
   memory dst_;
   std::unordered_map<int, memory> arguments_;
 };
@@ -136,18 +142,6 @@ std::optional<Tensor> convOneDnn(const ConvSpec& spec, const Tensor& input, cons
   if (!layer) return std::nullopt;
   layer->run();
   return layer->output();
-}
-
-std::optional<PeerTime> timeOneDnn(const ConvSpec& spec, OneDnnMode mode, double seconds) {
-  const std::unique_ptr<OneDnnConv> layer = OneDnnConv::make(spec, mode, randomConvTensors(spec, 1));
-  if (!layer) return std::nullopt;
-  layer->run();  // first touch of its scratch memory
-  std::vector<double> times;
-  for (double spent = 0; spent < seconds * 1000 || times.size() < 3; spent += times.back())
-    times.push_back(layer->run());
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return PeerTime{*middle, static_cast<int>(times.size()), layer->implementation()};
 }
 
 }  // namespace lift

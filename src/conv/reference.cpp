@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <set>
-#include <thread>
 
 #include "lift/conv.hpp"
+#include "lift/parallel.hpp"
 
 namespace lift {
 
@@ -20,19 +19,6 @@ void ensureShapes(const ConvSpec& spec, const Tensor& input, const Tensor& weigh
   ensure(input.shape == spec.inputShape(), "the input's shape is not the layer's");
   ensure(weights.shape == spec.weightShape(), "the weights' shape is not the layer's");
   ensure(bias.shape == spec.biasShape(), "the bias's shape is not the layer's");
-}
-
-// Calls body(0) ... body(count - 1) on all cores.
-template <class Body>
-void parallel(std::int64_t count, const Body& body) {
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&] {
-    for (std::int64_t i = next++; i < count; i = next++) body(i);
-  };
-  std::vector<std::jthread> helpers;
-  const std::int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  for (std::int64_t i = 1; i < std::min(cores, count); ++i) helpers.emplace_back(work);
-  work();
 }
 
 }  // namespace
@@ -60,7 +46,7 @@ Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& we
     for (std::int64_t t = 0; t < taps; ++t) w[static_cast<std::size_t>(t * spec.oc + k)] = weights.get(k * taps + t);
 
   Tensor output(input.scalar, spec.outputShape());
-  parallel(spec.batch * spec.oh, [&](std::int64_t row) {
+  parallelFor(spec.batch * spec.oh, [&](std::int64_t row) {
     const std::int64_t n = row / spec.oh, y = row % spec.oh;
     std::vector<double> sums;
     for (std::int64_t x = 0; x < spec.ow; ++x) {

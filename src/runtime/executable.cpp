@@ -20,19 +20,11 @@ double sum(const std::vector<LaunchTime>& times) {
   return total;
 }
 
-double medianOf(std::vector<double> values) {
-  ensure(!values.empty(), "median of nothing");
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 template <class Get>
 double medianBy(const std::vector<Repetition>& repetitions, Get get) {
   std::vector<double> values;
   for (const Repetition& r : repetitions) values.push_back(get(r));
-  return medianOf(std::move(values));
+  return median(std::move(values));
 }
 
 std::vector<LaunchTime> named(const kernel::Plan& plan, const std::vector<kernel::Launch>& launches,
@@ -45,6 +37,14 @@ std::vector<LaunchTime> named(const kernel::Plan& plan, const std::vector<kernel
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  ensure(!values.empty(), "median of nothing");
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
 
 double Execution::milliseconds() const { return sum(launches); }
 double Execution::preparationMilliseconds() const { return sum(preparation); }
@@ -73,61 +73,67 @@ std::vector<double> Timing::launchMedians() const {
 
 // ------------------------------------------------------------------------------------------------------ executables
 
-struct Executable::Started {
-  Binding binding;
-  Layout layout;
-  std::vector<LaunchTime> preparation;
-};
-
 Executable::Executable(const DeviceInfo& info, const kernel::Plan& plan,
                        const std::map<std::string, std::int64_t>& sizes)
     : info_(info), plan_(plan), sizes_(sizes) {}
 
 Executable::~Executable() = default;
 
-Executable::Started Executable::start(const std::map<std::string, Tensor>& inputs) {
-  Started s;
-  s.binding = bindSizes(plan_, typesOf(inputs), sizes_);
+const Binding& Executable::binding() const {
+  ensure(binding_ != nullptr, "an executable runs when its inputs are prepared");
+  return *binding_;
+}
+
+Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& inputs) {
+  binding_.reset();
+  Binding binding = bindSizes(plan_, typesOf(inputs), sizes_);
   for (const auto& [name, tensor] : inputs)
     ensure(static_cast<std::int64_t>(tensor.bytes.size()) ==
                tensor.size() * static_cast<std::int64_t>(lift::info(tensor.scalar).bytes),
            "the bytes of a tensor do not fit its shape");
-  s.layout = layoutOf(plan_, s.binding);
-  checkLimits(info_, plan_, s.binding, s.layout);
-  upload(s.binding, s.layout, inputs);
-  s.preparation = named(plan_, plan_.preparation, launch(s.binding, plan_.preparation));
-  return s;
+  const Layout layout = layoutOf(plan_, binding);
+  checkLimits(info_, plan_, binding, layout);
+  upload(binding, layout, inputs);
+  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation)), layout.memory};
+  binding_ = std::make_unique<const Binding>(std::move(binding));
+  return prepared;
 }
 
-Execution Executable::run(const std::map<std::string, Tensor>& inputs) {
-  Started s = start(inputs);
-  Execution e;
+Repetition Executable::repeat() {
+  Repetition r;
   const Clock::time_point begin = Clock::now();
-  const std::vector<double> times = launch(s.binding, plan_.launches);
-  e.wallMilliseconds = millisecondsSince(begin);
-  e.launches = named(plan_, plan_.launches, times);
-  e.preparation = std::move(s.preparation);
-  e.memory = s.layout.memory;
-  e.outputs = download(s.binding);
+  r.launches = launch(binding(), plan_.launches);
+  r.wallMilliseconds = millisecondsSince(begin);
+  for (double ms : r.launches) r.milliseconds += ms;
+  return r;
+}
+
+std::map<std::string, Tensor> Executable::outputs() { return download(binding()); }
+
+Execution Executable::run(const std::map<std::string, Tensor>& inputs) {
+  Prepared prepared = prepare(inputs);
+  const Repetition r = repeat();
+  Execution e;
+  e.wallMilliseconds = r.wallMilliseconds;
+  e.launches = named(plan_, plan_.launches, r.launches);
+  e.preparation = std::move(prepared.launches);
+  e.memory = prepared.memory;
+  e.outputs = outputs();
   return e;
 }
 
 Timing Executable::measure(const std::map<std::string, Tensor>& inputs, const MeasureOptions& options) {
   ensure(options.repetitions >= 1, "a measurement needs a repetition");
-  Started s = start(inputs);
+  Prepared prepared = prepare(inputs);
   Timing t;
-  t.preparation = std::move(s.preparation);
-  t.memory = s.layout.memory;
+  t.preparation = std::move(prepared.launches);
+  t.memory = prepared.memory;
   for (int i = -options.warmup; i < options.repetitions && !t.stopped; i++) {
-    Repetition r;
-    const Clock::time_point begin = Clock::now();
-    r.launches = launch(s.binding, plan_.launches);
-    r.wallMilliseconds = millisecondsSince(begin);
-    for (double ms : r.launches) r.milliseconds += ms;
+    Repetition r = repeat();
     t.stopped = r.milliseconds > options.stopAboveMilliseconds;
     if (i >= 0 || t.stopped) t.repetitions.push_back(std::move(r));
   }
-  if (options.outputs) t.outputs = download(s.binding);
+  if (options.outputs) t.outputs = outputs();
   return t;
 }
 

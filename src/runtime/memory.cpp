@@ -63,6 +63,7 @@ Slots shareMemory(const std::vector<std::optional<Lifetime>>& lifetimes, const s
 Layout layoutOf(const kernel::Plan& plan, const Binding& binding) {
   Layout layout;
   const std::vector<std::optional<Lifetime>> lifetimes = temporaryLifetimes(plan);
+  const int prepared = static_cast<int>(plan.preparation.size());
   layout.temporaries = shareMemory(lifetimes, binding.bytes);
   layout.memory.temporaries =
       std::accumulate(layout.temporaries.bytes.begin(), layout.temporaries.bytes.end(), std::int64_t{0});
@@ -74,7 +75,10 @@ Layout layoutOf(const kernel::Plan& plan, const Binding& binding) {
         layout.memory.outputs += binding.bytes[b];
         break;
       case kernel::PlanBuffer::Role::temporary:
-        if (lifetimes[b]) layout.memory.temporariesUnshared += binding.bytes[b];
+        if (!lifetimes[b]) break;
+        layout.memory.temporariesUnshared += binding.bytes[b];
+        if (lifetimes[b]->first < prepared && lifetimes[b]->last >= prepared)
+          layout.memory.prepared += binding.bytes[b];
         break;
     }
   return layout;

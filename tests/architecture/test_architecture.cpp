@@ -24,7 +24,7 @@ struct Module {
   Names headers;
 };
 const std::map<std::string, Module> modules = {
-    {"support", {{}, {"source", "diagnostic", "scalar", "ops"}}},
+    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "emulator"}}},
@@ -36,6 +36,7 @@ const std::map<std::string, Module> modules = {
     {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
     {"tune", {{"codegen", "runtime"}, {"tune_db", "explorer"}}},
     {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program"}}},
+    {"bench", {{"conv"}, {"bench"}}},
 };
 // The tools and the header lift.hpp may use every module.
 constexpr const char* top = "tools";

@@ -54,6 +54,7 @@ TEST_CASE("what is prepared lives to the end, for the launches are repeated", "[
   CHECK(lifetimes[1] == Lifetime{0, 1});  // only within the preparation
   CHECK(lifetimes[2] == Lifetime{1, 4});  // read by the first launch, and again by each repetition
   CHECK(lifetimes[3] == Lifetime{2, 3});
+  CHECK(layoutOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}})).memory.prepared == 20);  // t1
 }
 
 TEST_CASE("buffers with disjoint lifetimes share", "[null]") {

@@ -106,6 +106,18 @@ TEST_CASE("preparation runs once, launches again and again", "[cl]") {
   CHECK(e.preparation.size() == 1);
 }
 
+TEST_CASE("the steps of a measurement, one by one", "[cl]") {
+  const auto program = openDevice()->load(preparedScaling());
+  CHECK_THROWS_AS(program->repeat(), InternalError);
+  CHECK_THROWS_AS(program->outputs(), InternalError);
+  const Executable::Prepared prepared = program->prepare({{"x", tensorOf({1, 2})}, {"w", tensorOf({3, 4})}});
+  CHECK(prepared.launches.size() == 1);
+  CHECK(prepared.memory.prepared == 8);
+  CHECK(program->repeat().launches.size() == 1);
+  CHECK(program->repeat().wallMilliseconds > 0);
+  CHECK(valuesOf(program->outputs().at("out")) == std::vector<double>{9, 32});
+}
+
 TEST_CASE("shared temporaries do not disturb each other", "[cl]") {
   // x -> t0 -> t1 -> t2 -> t3 -> out, each step doubling: two slots for four temporaries.
   kernel::Plan p = doubleThenAdd();

@@ -99,6 +99,7 @@ void addEval(CLI::App& app, int& status);
 void addCompile(CLI::App& app, int& status);
 void addRun(CLI::App& app, int& status);
 void addConv(CLI::App& app, int& status);
+void addBench(CLI::App& app, int& status);
 void addDevices(CLI::App& app, int& status);
 void addPrimitives(CLI::App& app, int& status);
 void addCache(CLI::App& app, int& status);

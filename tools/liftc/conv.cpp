@@ -1,10 +1,10 @@
 // liftc conv: convolution layers from their descriptors.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iostream>
 
 #include "common.hpp"
+#include "family.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
 #include "lift/diagnostic.hpp"
@@ -16,7 +16,7 @@ namespace {
 struct Options {
   std::vector<std::string> words;  // [DESCRIPTOR] ACTION
   std::string shapes;
-  std::string family = "naive";
+  FamilyOptions family;
   std::string inLayout = "nhwc", outLayout = "nhwc";
   DataOptions data;
   DeviceOptions device;
@@ -55,24 +55,15 @@ lift::Layout activationLayout(const std::string& name, const char* option) {
   return *layout;
 }
 
-struct Compiled {
-  lift::kernel::Plan plan;
-  double milliseconds = 0;
-};
-
-std::optional<Compiled> compileLayer(const lift::ConvSpec& spec, const Options& o) {
-  const auto start = std::chrono::steady_clock::now();
-  const lift::Program program = lift::convProgram(spec);
-  const double parse = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  lift::CompileReport report;
-  auto plan = o.codegen.compile(program, parse, &report);
-  if (!plan) return std::nullopt;
-  if (!o.mutate.empty()) {
+std::optional<CompiledLayer> compileLayer(const lift::ConvSpec& spec, const Options& o) {
+  auto compiled = o.family.compile(spec, o.codegen);
+  if (compiled && !o.mutate.empty()) {
     const auto arrow = o.mutate.find("=>");
     if (arrow == std::string::npos) throw lift::UserError(lift::ExitStatus::usage, "--test-mutate: expected FROM=>TO");
-    plan->sources.back() = replaced(plan->sources.back(), o.mutate.substr(0, arrow), o.mutate.substr(arrow + 2));
+    std::string& source = compiled->plan.sources.back();
+    source = replaced(source, o.mutate.substr(0, arrow), o.mutate.substr(arrow + 2));
   }
-  return Compiled{std::move(*plan), report.total()};
+  return compiled;
 }
 
 // One row of `check`: compiled, run, timed, compared.
@@ -96,7 +87,7 @@ std::optional<Row> checkLayer(const lift::ConvSpec& spec, const Options& o, lift
   Row row;
   row.ok = check.ok();
   row.json = Json{{"conv", spec.str()},
-                  {"family", o.family},
+                  {"family", o.family.family},
                   {"device", device.info().name},
                   {"ok", row.ok},
                   {"max_rel_err", check.difference.maxRel},
@@ -205,9 +196,7 @@ void addConv(CLI::App& app, int& status) {
       "conv", "Compile, run or check a convolution layer given by its descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile")->expected(1, 2)->required();
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
-  sub->add_option("--family", o->family, "How the layer is computed")
-      ->check(CLI::IsMember({"naive"}))
-      ->capture_default_str();
+  o->family.add(*sub);
   sub->add_option("--in-layout", o->inLayout, "run: layout of the input, nhwc or nchw")->capture_default_str();
   sub->add_option("--out-layout", o->outLayout, "run: layout of the output, nhwc or nchw")->capture_default_str();
   sub->add_option("-i,--input", o->data.inputs, "run: tensors NAME=FILE: input, weights (ohwi), biases")
@@ -239,9 +228,7 @@ void addConv(CLI::App& app, int& status) {
       std::string descriptor = o->words[0];
       if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
       const std::vector<lift::ConvSpec> specs =
-          o->shapes.empty() ? std::vector{lift::parseConv(descriptor)} : lift::readShapes(o->shapes);
-      if (specs.empty())
-        throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", o->shapes));
+          o->shapes.empty() ? std::vector{lift::parseConv(descriptor)} : readLayers(o->shapes);
       if (action == "check") return check(specs, *o);
       if (specs.size() != 1) throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
       return action == "compile" ? compile(specs[0], *o) : run(specs[0], *o);

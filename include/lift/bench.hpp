@@ -1,0 +1,113 @@
+// Measuring implementations of a convolution layer side by side: the compiled kernels and their peers, in one process,
+// in turns, on the same data, on all cores; each result is compared with the reference.
+//
+//   std::vector<bench::Entry> entries;
+//   entries.push_back({"ours", {bench::contestPlan(*device, plan, tensors)}});
+//   for (const bench::Peer& peer : bench::peers()) entries.push_back({peer.name, peer.setUp({spec, tensors,
+//   *device})}); for (const bench::Result& r : bench::compare(spec, tensors, entries)) …   // r.name, r.milliseconds,
+//   r.check.ok()
+//
+// All times are of the host's clock, from the call until the result is in memory, so that an implementation's own
+// overhead counts. Not counted is what a user does once for a layer: preparing weights, bringing tensors into the
+// layouts that an implementation asks for, compiling.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lift/conv.hpp"
+#include "lift/device.hpp"
+#include "lift/kernel.hpp"
+#include "lift/tensor.hpp"
+
+namespace lift::bench {
+
+// ------------------------------------------------------------------------------------------------------ contestants
+
+// Bytes that an implementation holds.
+struct Memory {
+  std::int64_t tensors = 0;    // input, weights, bias and output; activations in the layouts it runs on
+  std::int64_t workspace = 0;  // scratch memory of a run
+  std::int64_t prepared = 0;   // another copy of the weights, made once
+};
+
+// An implementation set up for one layer, with its tensors filled.
+class Contestant {
+ public:
+  virtual ~Contestant() = default;
+  virtual double run() = 0;                        // computes the layer once; milliseconds
+  virtual Tensor output() = 0;                     // of the last run, f32 in ConvSpec's natural layout
+  virtual Memory memory() const = 0;               // once it has run
+  virtual std::string implementation() const = 0;  // which of its variants runs; may be empty
+};
+
+// A contestant, or the reason why there is none.
+struct Setup {
+  std::unique_ptr<Contestant> contestant;
+  std::string absent = {};
+};
+
+// What all contestants are given.
+struct Layer {
+  const ConvSpec& spec;
+  const ConvTensors& tensors;  // f32, natural layouts
+  runtime::Device& device;     // for those that use OpenCL
+};
+
+// A plan with the inputs `input`, `weights` and `biases`, and the output `out` in the natural layout.
+std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan, const ConvTensors& tensors,
+                                        const runtime::LoadOptions& options = {});
+
+// An implementation that we are measured against: a row of the table.
+struct Peer {
+  std::string name;   // as in reports: "onednn_direct"
+  std::string group;  // as users choose it: "onednn"
+  std::function<Setup(const Layer&)> setUp;
+};
+const std::vector<Peer>& peers();
+
+// -------------------------------------------------------------------------------------------------------- measuring
+
+struct TurnOptions {
+  int repetitions = 10;             // turns of each contestant
+  double turnMilliseconds = 20;     // a turn repeats shorter runs until this has passed
+  double totalMilliseconds = 5000;  // who has spent so much is passed over, after its first turn
+  // Called before each turn. Threads of the contestant before may still spin, waiting for more work.
+  std::function<void()> quieten;
+};
+
+// All contestants take a turn, then all again, so that whatever slows the machine down meets them alike. A turn begins
+// with a run that is not counted: it wakes the threads and fills the caches. Returns each one's times in milliseconds.
+std::vector<std::vector<double>> measureInTurns(const std::vector<Contestant*>& contestants,
+                                                const TurnOptions& options = {});
+
+// Waits until this process uses (almost) no processor time any more, for at most 200 ms: OpenMP's and OpenBLAS's
+// threads spin for some milliseconds when their work is done, and would disturb whoever runs next.
+void waitUntilQuiet();
+
+struct Entry {
+  std::string name;
+  Setup setup;
+};
+
+struct Result {
+  std::string name;
+  std::string absent;  // why there is nothing else here; empty when there is
+  std::string implementation;
+  double milliseconds = 0;  // median
+  int runs = 0;             // that the median is of
+  Memory memory;
+  ConvCheck check;  // against convReference
+};
+// One result for each entry, in their order.
+std::vector<Result> compare(const ConvSpec& spec, const ConvTensors& tensors, const std::vector<Entry>& entries,
+                            const TurnOptions& options = {});
+
+// The most GFLOP/s of fused multiply-adds on f32 that kernels reach on the device: independent chains in registers,
+// the widest vectors, every compute unit. 0 for pseudo devices.
+double peakGflops(runtime::Device& device);
+
+}  // namespace lift::bench

@@ -1,0 +1,88 @@
+// Turns, and results compared.
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+#include "lift/bench.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift::bench {
+namespace {
+
+// A run longer than this is not noticeably longer for threads to be woken and caches to be filled.
+constexpr double longMilliseconds = 100;
+
+// One contestant's account.
+struct Account {
+  Contestant* contestant;
+  std::vector<double> times = {};
+  double spent = 0;
+
+  void takeTurn(const TurnOptions& options) {
+    if (times.empty() || times.back() < longMilliseconds) spent += contestant->run();
+    double turn = 0;
+    do {
+      times.push_back(contestant->run());
+      // A clock that stands still (the null device) must not hold us.
+      turn += std::max(times.back(), options.turnMilliseconds / 1000);
+    } while (turn < options.turnMilliseconds);
+    spent += turn;
+  }
+};
+
+}  // namespace
+
+void waitUntilQuiet() {
+  using namespace std::chrono_literals;
+  const auto processorTime = [] { return std::clock() * (1000.0 / CLOCKS_PER_SEC); };  // of all threads, in ms
+  for (int slice = 0; slice < 40; ++slice) {
+    const double before = processorTime();
+    std::this_thread::sleep_for(5ms);
+    if (processorTime() - before < 0.5) return;
+  }
+}
+
+std::vector<std::vector<double>> measureInTurns(const std::vector<Contestant*>& contestants,
+                                                const TurnOptions& options) {
+  ensure(options.repetitions >= 1, "a measurement needs a turn");
+  std::vector<Account> accounts;
+  for (Contestant* c : contestants) accounts.push_back({c});
+  for (int turn = 0; turn < options.repetitions; ++turn)
+    for (Account& account : accounts) {
+      if (turn > 0 && account.spent > options.totalMilliseconds) continue;
+      if (options.quieten) options.quieten();
+      account.takeTurn(options);
+    }
+  std::vector<std::vector<double>> times;
+  for (Account& account : accounts) times.push_back(std::move(account.times));
+  return times;
+}
+
+std::vector<Result> compare(const ConvSpec& spec, const ConvTensors& tensors, const std::vector<Entry>& entries,
+                            const TurnOptions& options) {
+  std::vector<Contestant*> present;
+  for (const Entry& e : entries)
+    if (e.setup.contestant) present.push_back(e.setup.contestant.get());
+  std::vector<std::vector<double>> times = measureInTurns(present, options);
+  const Tensor expected = convReference(spec, tensors.input, tensors.weights, tensors.bias);
+
+  std::vector<Result> results;
+  auto next = times.begin();
+  for (const Entry& e : entries) {
+    Result r;
+    r.name = e.name;
+    r.absent = e.setup.absent;
+    if (Contestant* c = e.setup.contestant.get()) {
+      r.implementation = c->implementation();
+      r.runs = static_cast<int>(next->size());
+      r.milliseconds = runtime::median(std::move(*next++));
+      r.memory = c->memory();
+      r.check = checkConv(spec, c->output(), expected);
+    }
+    results.push_back(std::move(r));
+  }
+  return results;
+}
+
+}  // namespace lift::bench

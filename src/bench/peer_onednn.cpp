@@ -1,0 +1,35 @@
+// oneDNN: direct with the layouts it likes, direct on NCHW, Winograd.
+#include "lift/diagnostic.hpp"
+#include "peers.hpp"
+
+namespace lift::bench {
+namespace {
+
+class OneDnn final : public Contestant {
+ public:
+  OneDnn(const ConvSpec& spec, std::unique_ptr<OneDnnConv> layer) : spec_(spec), layer_(std::move(layer)) {}
+
+  double run() override { return layer_->run(); }
+  Tensor output() override { return layer_->output(); }
+  std::string implementation() const override { return layer_->implementation(); }
+
+  Memory memory() const override {
+    const std::int64_t weights = spec_.oc * spec_.reduction() * 4, bias = spec_.oc * 4;
+    return {layer_->activationBytes() + weights + bias, layer_->scratchBytes(), layer_->weightBytes()};
+  }
+
+ private:
+  ConvSpec spec_;
+  std::unique_ptr<OneDnnConv> layer_;
+};
+
+}  // namespace
+
+Setup setUpOneDnn(const Layer& layer, OneDnnMode mode) {
+  if (!haveOneDnn()) return {nullptr, "not built in"};
+  auto made = OneDnnConv::make(layer.spec, mode, layer.tensors);
+  if (!made) return {nullptr, "no implementation of this layer on this processor"};
+  return {std::make_unique<OneDnn>(layer.spec, std::move(made))};
+}
+
+}  // namespace lift::bench

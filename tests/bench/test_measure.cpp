@@ -1,0 +1,118 @@
+// The measurer with contestants whose times are known.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "lift/bench.hpp"
+#include "lift/diagnostic.hpp"
+
+using namespace lift;
+using namespace lift::bench;
+
+namespace {
+
+// Takes its times from a list, the last one for ever, and writes its name into a log for each run.
+class Fake final : public Contestant {
+ public:
+  Fake(char name, std::vector<double> times, std::string& log) : name_(name), times_(std::move(times)), log_(log) {}
+
+  double run() override {
+    log_ += name_;
+    const std::size_t i = std::min(next_++, times_.size() - 1);
+    return times_[i];
+  }
+  Tensor output() override { return result; }
+  Memory memory() const override { return {1, 2, 3}; }
+  std::string implementation() const override { return std::string(1, name_); }
+
+  Tensor result;
+
+ private:
+  char name_;
+  std::vector<double> times_;
+  std::string& log_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("medians") {
+  CHECK(runtime::median({3}) == 3);
+  CHECK(runtime::median({5, 1, 3}) == 3);
+  CHECK(runtime::median({4, 1, 3, 2}) == 2.5);
+  CHECK_THROWS_AS(runtime::median({}), InternalError);
+}
+
+TEST_CASE("contestants take turns, each turn with a run that is not counted and a silence before it") {
+  std::string log;
+  Fake a('a', {9, 30, 9, 40, 9, 50}, log), b('b', {90, 99}, log);
+  TurnOptions options;
+  options.repetitions = 3;
+  options.quieten = [&] { log += '.'; };
+  const auto times = measureInTurns({&a, &b}, options);
+  CHECK(log == ".aa.bb.aa.bb.aa.bb");
+  CHECK(times == std::vector<std::vector<double>>{{30, 40, 50}, {99, 99, 99}});
+}
+
+TEST_CASE("a turn repeats short runs, and wakes nobody who takes long") {
+  std::string log;
+  Fake quick('q', {1, 8}, log), slow('s', {500}, log);
+  TurnOptions options;
+  options.repetitions = 2;
+  const auto times = measureInTurns({&quick, &slow}, options);
+  CHECK(log == "qqqqssqqqqs");
+  CHECK(times[0].size() == 6);
+  CHECK(times[1].size() == 2);
+}
+
+TEST_CASE("who has spent the time for all turns is passed over, after a first turn") {
+  std::string log;
+  Fake slow('s', {3000}, log), other('o', {30}, log);
+  TurnOptions options;
+  options.repetitions = 4;
+  const auto times = measureInTurns({&slow, &other}, options);
+  CHECK(log == "ssoooooooo");
+  CHECK(times[0].size() == 1);
+  CHECK(times[1].size() == 4);
+}
+
+TEST_CASE("a clock that stands still ends a turn all the same") {
+  std::string log;
+  Fake idle('i', {0}, log);
+  TurnOptions options;
+  options.repetitions = 1;
+  const auto times = measureInTurns({&idle}, options);
+  CHECK(times[0].size() > 1);
+  CHECK(times[0].size() <= 1001);
+}
+
+TEST_CASE("results are compared with the reference; who is absent says why") {
+  const ConvSpec spec = parseConv("ic3ih5oc4kh3ph1");
+  const ConvTensors tensors = randomConvTensors(spec, 1);
+  std::string log;
+  auto right = std::make_unique<Fake>('r', std::vector<double>{7, 30}, log);
+  auto wrong = std::make_unique<Fake>('w', std::vector<double>{7, 20}, log);
+  right->result = convReference(spec, tensors.input, tensors.weights, tensors.bias);
+  wrong->result = right->result;
+  wrong->result.set(11, 100);
+  std::vector<Entry> entries;
+  entries.push_back({"wrong", {std::move(wrong)}});
+  entries.push_back({"nobody", {nullptr, "not built in"}});
+  entries.push_back({"right", {std::move(right)}});
+  TurnOptions options;
+  options.repetitions = 3;
+
+  const std::vector<Result> results = compare(spec, tensors, entries, options);
+  REQUIRE(results.size() == 3);
+  CHECK(results[0].name == "wrong");
+  CHECK(results[0].milliseconds == 20);
+  CHECK(results[0].runs == 3);
+  CHECK_FALSE(results[0].check.ok());
+  CHECK(results[0].check.difference.at == 11);
+  CHECK(results[1].absent == "not built in");
+  CHECK(results[1].runs == 0);
+  CHECK(results[2].absent.empty());
+  CHECK(results[2].milliseconds == 30);
+  CHECK(results[2].implementation == "r");
+  CHECK(results[2].memory.prepared == 3);
+  CHECK(results[2].check.ok());
+}
