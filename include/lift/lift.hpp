@@ -22,6 +22,7 @@
 #include "lift/dsl.hpp"
 // rewrite
 #include "lift/rewrite.hpp"
+#include "lift/rewrite_check.hpp"
 // views, kernel, codegen
 #include "lift/views.hpp"
 #include "lift/kernel.hpp"

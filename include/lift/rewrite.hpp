@@ -32,6 +32,8 @@ enum class When : std::uint8_t {
   accumulates,  // the reduction only adds (multiplies, …) to its accumulator, so its elements may come in any order
 };
 
+std::string_view meaning(When when);  // "f only moves data"; empty for always
+
 // A row of the tables, on one line: name, text, origin. `f((x, y))` on the left matches any body that uses x and y, and
 // `c((x, e))`, where e is no bound variable, any body with a subterm e.
 struct RuleRow {
@@ -128,8 +130,9 @@ Strategy everywhere(Strategy s);  // wherever it applies, each place once, from 
 Strategy normalise(const std::vector<std::string>& rules);     // until none of the rules applies anywhere
 Strategy inside(std::function<bool(Expr)> where, Strategy s);  // at the first place that `where` accepts
 Strategy body(Strategy s);                                     // under the lambda
-Strategy function(Strategy s);  // to the function (last argument but one) of a primitive's application
-Strategy argument(Strategy s);  // to the array (last argument) of a primitive's application
+Strategy function(Strategy s);       // to the function (last argument but one) of a primitive's application
+Strategy argument(Strategy s);       // to the array (last argument) of a primitive's application
+Strategy at(Path path, Strategy s);  // there
 
 // A strategy with a name, for the messages of failures.
 Strategy named(std::string name, Strategy s);

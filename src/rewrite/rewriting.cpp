@@ -92,6 +92,11 @@ std::string pathText(const Path& path) {
                   "steps are written rule(size = value) at 0110");
 }
 
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 Nat sizeNamed(const std::string& text, const Program& program, const std::string& line) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -100,17 +105,6 @@ Nat sizeNamed(const std::string& text, const Program& program, const std::string
     for (const NatVar v : *all)
       if (v.name() == text) return v;
   malformed(line);
-}
-
-std::optional<Expr> stepAt(const Step& step, std::size_t depth, Expr e, const Strategy& rule, Rewriting& r) {
-  if (depth == step.path.size()) return rule(e, r);
-  const std::uint8_t child = step.path[depth];
-  const Strategy below = [&](Expr c, Rewriting&) { return stepAt(step, depth + 1, c, rule, r); };
-  if (e.is(Expr::Form::lambda)) return child == 0 ? body(below)(e, r) : std::nullopt;
-  if (!e.is(Expr::Form::apply)) return std::nullopt;
-  if (child == 1) return argument(below)(e, r);
-  const auto f = r.at(0, [&] { return below(e.function(), r); });
-  return f ? std::optional(Expr::apply(*f, e.argument())) : std::nullopt;
 }
 
 }  // namespace
@@ -148,10 +142,10 @@ Derivation Derivation::parse(const std::string& text, const Program& program) {
       if (step.rule.back() != ')') malformed(line);
       std::istringstream parts(step.rule.substr(open + 1, step.rule.size() - open - 2));
       for (std::string part; std::getline(parts, part, ',');) {
-        const std::size_t equals = part.find(" = ");
+        const std::size_t equals = part.find('=');
         if (equals == std::string::npos) malformed(line);
-        const std::size_t begin = part.find_first_not_of(' ');
-        step.arguments.emplace(part.substr(begin, equals - begin), sizeNamed(part.substr(equals + 3), program, line));
+        step.arguments.emplace(trimmed(part.substr(0, equals)),
+                               sizeNamed(trimmed(part.substr(equals + 1)), program, line));
       }
       step.rule.resize(open);
     }
@@ -165,8 +159,7 @@ Program replay(const Program& start, const Derivation& derivation,
   Rewriting rewriting(start);
   for (std::size_t i = 0; i < derivation.steps.size(); i++) {
     const Step& step = derivation.steps[i];
-    const Strategy rule = use(step.rule, step.arguments);
-    if (!rewriting.tryApply([&](Expr e, Rewriting& r) { return stepAt(step, 0, e, rule, r); }))
+    if (!rewriting.tryApply(at(step.path, use(step.rule, step.arguments))))
       throw UserError(ExitStatus::program, fmt::format("step {} of the derivation, {} at {}, does not apply", i + 1,
                                                        step.rule, pathText(step.path)));
     if (after) after(step, rewriting.program());

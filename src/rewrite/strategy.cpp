@@ -150,4 +150,10 @@ Strategy argument(Strategy s) {
   };
 }
 
+Strategy at(Path path, Strategy s) {
+  for (auto child = path.rbegin(); child != path.rend(); ++child)
+    s = [child = *child, s = std::move(s)](Expr e, Rewriting& r) { return atChild(child, e, s, r); };
+  return s;
+}
+
 }  // namespace lift::rewrite

@@ -32,6 +32,18 @@ const std::vector<RuleTable>& ruleTables() {
   return tables;
 }
 
+std::string_view meaning(When when) {
+  switch (when) {
+    case When::always:
+      return {};
+    case When::inlines:
+      return "x only moves data or f uses it once";
+    case When::accumulates:
+      return "f only adds to its accumulator";
+  }
+  return {};
+}
+
 const Rule& ruleNamed(std::string_view name) {
   for (const RuleTable& t : ruleTables())
     for (const Rule& r : t.rules)

@@ -30,7 +30,7 @@ const std::map<std::string, Module> modules = {
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "emulator"}}},
     {"ir", {{"nat", "tensor"}, {"type", "expr", "primitive", "syntax", "interpreter"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
-    {"rewrite", {{"ir"}, {"rewrite"}}},
+    {"rewrite", {{"ir"}, {"rewrite", "rewrite_check"}}},
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},

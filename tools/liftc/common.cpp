@@ -147,6 +147,17 @@ void ProgramOptions::add(CLI::App& app) {
 
 lift::Program ProgramOptions::read() const { return lift::readProgram(file, entry); }
 
+lift::Program ProgramOptions::readAtValues() const {
+  const lift::Program program = read();
+  const auto given = values();
+  checkValues(program, given);
+  std::map<lift::NatVar, std::int64_t> sizes;
+  for (const auto* list : {&program.sizes, &program.tunables})
+    for (const lift::NatVar v : *list)
+      if (const auto value = given.find(v.name()); value != given.end()) sizes[v] = value->second;
+  return atSizes(program, sizes);
+}
+
 std::map<std::string, std::int64_t> ProgramOptions::values() const {
   auto values = parseValues(sizes, "--size");
   values.merge(parseValues(config, "--config"));

@@ -28,6 +28,7 @@ struct ProgramOptions {
 
   void add(CLI::App& app);
   lift::Program read() const;
+  lift::Program readAtValues() const;  // at the sizes that were given; the others stay symbolic
   std::map<std::string, std::int64_t> values() const;
 };
 
@@ -102,6 +103,8 @@ void addConv(CLI::App& app, int& status);
 void addBench(CLI::App& app, int& status);
 void addDevices(CLI::App& app, int& status);
 void addPrimitives(CLI::App& app, int& status);
+void addRules(CLI::App& app, int& status);
+void addRewrite(CLI::App& app, int& status);
 void addCache(CLI::App& app, int& status);
 void addDb(CLI::App& app, int& status);
 

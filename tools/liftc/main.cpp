@@ -18,12 +18,14 @@ int main(int argc, char** argv) {
   liftc::addCheck(app, status);
   liftc::addPrint(app, status);
   liftc::addEval(app, status);
+  liftc::addRewrite(app, status);
   liftc::addCompile(app, status);
   liftc::addRun(app, status);
   liftc::addConv(app, status);
   liftc::addBench(app, status);
   liftc::addDevices(app, status);
   liftc::addPrimitives(app, status);
+  liftc::addRules(app, status);
   liftc::addCache(app, status);
   liftc::addDb(app, status);
   app.failure_message([](const CLI::App* root, const CLI::Error& e) {

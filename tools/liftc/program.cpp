@@ -18,16 +18,6 @@ double millisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// The program at the sizes that were given; the others stay symbolic.
-lift::Program withValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values) {
-  checkValues(program, values);
-  std::map<lift::NatVar, std::int64_t> sizes;
-  for (const auto* list : {&program.sizes, &program.tunables})
-    for (const lift::NatVar v : *list)
-      if (const auto given = values.find(v.name()); given != values.end()) sizes[v] = given->second;
-  return atSizes(program, sizes);
-}
-
 Json signatureJson(const lift::Program& program) {
   Json j;
   j["name"] = program.name;
@@ -59,7 +49,7 @@ void addCheck(CLI::App& app, int& status) {
   sub->add_flag("--json", o->json, "Print the program's signature as JSON");
   sub->callback([o, &status] {
     status = guarded([&] {
-      const lift::Program program = withValues(o->program.read(), o->program.values());
+      const lift::Program program = o->program.readAtValues();
       lift::checkMapping(lift::mapByDefault(program));
       const Json j = signatureJson(program);
       if (o->json) {
@@ -90,7 +80,7 @@ void addPrint(CLI::App& app, int& status) {
   sub->add_flag("--canonical", o->canonical, "Number the variables, so that equal programs print equally");
   sub->callback([o, &status] {
     status = guarded([&] {
-      lift::Program program = withValues(o->program.read(), o->program.values());
+      lift::Program program = o->program.readAtValues();
       if (o->stage == "map") program = lift::mapByDefault(program);
       std::cout << lift::print(program, o->canonical ? lift::Names::canonical : lift::Names::given);
       return 0;
@@ -138,7 +128,7 @@ void addCompile(CLI::App& app, int& status) {
   sub->callback([o, &status] {
     status = guarded([&] {
       const auto start = Clock::now();
-      const lift::Program program = withValues(o->program.read(), o->program.values());
+      const lift::Program program = o->program.readAtValues();
       lift::CompileReport report;
       const auto plan = o->codegen.compile(program, millisecondsSince(start), &report);
       if (!plan) return 0;

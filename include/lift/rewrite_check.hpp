@@ -1,0 +1,44 @@
+// Rules checked on random instances.
+//
+//   const CheckResult r = checkRule(ruleNamed("mapSplit"), {.samples = 500, .seed = 1});
+//   r.samples        // instances of the left side that the rule applied to
+//   r.disagreement   // the first that changed its type or its value
+//
+// An instance gives every metavariable a random value of a random type: sizes from 1 to 8, scalars i32 (where the rule
+// keeps the order of additions, f32 too), arrays, tuples and vectors of them, functions of arithmetic, tuples and maps.
+// The rule is applied as rewriting applies it, by matching; before and after are verified and interpreted on the same
+// random inputs, and must give equal bits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lift/rewrite.hpp"
+
+namespace lift::rewrite {
+
+struct CheckOptions {
+  int samples = 500;
+  std::uint64_t seed = 1;
+  int triesPerSample = 100;  // draws whose sizes do not fit, or that the rule's condition refuses, are drawn again
+};
+
+// An instance that a rule does not keep.
+struct Disagreement {
+  std::string what;  // "element 3 of out is 4 before and 5 after"
+  Program before;
+  std::optional<Program> after;  // nothing where the right side cannot even be built
+  std::uint64_t fill = 0;        // its inputs are those of `liftc eval --fill random:FILL`
+};
+
+struct CheckResult {
+  int samples = 0;  // fewer than asked for after a disagreement, or when too few draws fit
+  int draws = 0;
+  std::optional<Disagreement> disagreement;
+};
+
+// Depends on nothing but the rule and the options. Stops at the first disagreement.
+CheckResult checkRule(const Rule& rule, const CheckOptions& options = {});
+
+}  // namespace lift::rewrite

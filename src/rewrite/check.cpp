@@ -1,0 +1,259 @@
+// Rules on random instances of their left sides.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lift/diagnostic.hpp"
+#include "lift/interpreter.hpp"
+#include "lift/rewrite_check.hpp"
+#include "random_terms.hpp"
+#include "terms.hpp"
+
+namespace lift::rewrite {
+namespace {
+
+using detail::Flavour;
+using detail::Random;
+
+constexpr std::int64_t mostElements = 400;  // of one input
+
+// What of a rule's types an instance chooses.
+struct Open {
+  std::vector<NatVar> sizes;
+  std::vector<std::uint64_t> types;
+  std::set<std::uint64_t> scalars;  // of the types: those that stand in vectors and operations
+  std::set<NatVar> widths;          // of the sizes: those of vectors
+  bool reassociates = false;        // equal only for integers
+
+  explicit Open(const Rule& rule) : reassociates(rule.when() == When::accumulates) {
+    add(rule.typed().left);
+    const bool dots = reassociates;
+    add(rule.typed().right);
+    reassociates = dots || hasDot(rule.typed().right);
+    for (const Expr v : rule.typed().variables) add(v.type(), false);
+    for (const auto& [name, size] : rule.typed().sizes) add(Nat(size));
+  }
+
+ private:
+  static bool hasDot(Expr e) {
+    return detail::anySubterm(e,
+                              [](Expr s, const auto&) { return s.is(Expr::Form::primitive) && s.prim() == Prim::dot; });
+  }
+
+  void add(Nat n) {
+    for (const NatVar v : n.variables())
+      if (v.role() == NatVar::Role::meta && std::find(sizes.begin(), sizes.end(), v) == sizes.end()) sizes.push_back(v);
+  }
+
+  void add(Type t, bool scalar) {
+    switch (t.kind()) {
+      case Type::Kind::variable:
+        if (std::find(types.begin(), types.end(), t.variableId()) == types.end()) types.push_back(t.variableId());
+        if (scalar) scalars.insert(t.variableId());
+        break;
+      case Type::Kind::vector:
+        if (const auto width = t.length().variable()) widths.insert(*width);
+        [[fallthrough]];
+      case Type::Kind::array:
+        add(t.length());
+        add(t.element(), scalar || t.is(Type::Kind::vector));
+        break;
+      case Type::Kind::tuple:
+        for (const Type c : t.components()) add(c, scalar);
+        break;
+      case Type::Kind::function:
+        add(t.parameter(), scalar);
+        add(t.result(), scalar);
+        break;
+      case Type::Kind::scalar:
+        break;
+    }
+  }
+
+  void add(Expr e) {
+    detail::anySubterm(e, [this](Expr s, const auto&) {
+      if (s.is(Expr::Form::natLiteral)) add(s.natValue());
+      if (s.is(Expr::Form::primitive))
+        for (const Nat n : s.nats()) add(n);
+      add(s.type(), s.is(Expr::Form::primitive) && info(s.prim()).dialect == Dialect::scalar);
+      return false;
+    });
+  }
+};
+
+// One draw: values for all that is open.
+class Instance {
+ public:
+  Instance(const Rule& rule, const Open& open, Random& random)
+      : rule_(rule), open_(open), random_(random), terms_(random) {}
+
+  // Whether sizes that fit were found. Then `program` and `arguments` are the instance.
+  bool draw() {
+    if (!drawSizes()) return false;
+    drawTypes();
+    return drawProgram();
+  }
+
+  Program program;
+  Arguments arguments;
+
+ private:
+  bool drawSizes() {
+    static const std::vector<std::int64_t> lengths = {1, 2, 3, 4, 5, 6, 8}, widths = {2, 4};
+    for (const NatVar v : open_.sizes) {
+      const bool width = open_.widths.count(v) > 0;
+      sizes_.insert_or_assign(v, random_.pick(width ? widths : lengths));
+    }
+    const TypedRule& typed = rule_.typed();
+    const auto fits = [this](const SizeCondition& c) {
+      return holds({c.kind, size(c.left), size(c.right), {}}) == Truth::proved;
+    };
+    if (!std::all_of(typed.assumed.begin(), typed.assumed.end(), fits)) return false;
+    if (!std::all_of(typed.required.begin(), typed.required.end(), fits)) return false;
+    for (const std::string& tunable : rule_.tunables()) arguments.emplace(tunable, size(typed.sizes.at(tunable)));
+    return true;
+  }
+
+  void drawTypes() {
+    const Type scalar = Type::scalar(!open_.reassociates && random_.oneIn(3) ? Scalar::f32 : Scalar::i32);
+    for (const std::uint64_t id : open_.types) {
+      const std::size_t kind = open_.scalars.count(id) ? 9 : random_.below(10);
+      types_.insert_or_assign(id, kind == 0   ? Type::tuple({scalar, scalar})
+                                  : kind == 1 ? Type::vector(2, scalar)
+                                  : kind <= 4 ? Type::array(static_cast<std::int64_t>(2 + random_.below(2)), scalar)
+                                              : scalar);
+    }
+  }
+
+  bool drawProgram() {
+    std::unordered_map<Expr, Expr> values;
+    Expr left = rule_.typed().left;
+    const auto& variables = rule_.typed().variables;
+    for (auto v = variables.rbegin(); v != variables.rend(); ++v) left = Expr::lambda(*v, left);
+    left = detail::withFreshBinders(mapTypes(
+        left, [this](Nat n) { return size(n); }, [this](Type t) { return types_.at(t.variableId()); }));
+    for (std::size_t i = 0; i < variables.size(); i++) {
+      const Expr v = left.parameter();
+      const auto value = drawValue(v);
+      if (!value) return false;
+      values.emplace(v, *value);
+      left = left.body();
+    }
+    program.name = "instance";
+    program.body = etaLong(substitute(left, values));
+    return true;
+  }
+
+  // A function, an input, or sometimes a term of an input.
+  std::optional<Expr> drawValue(Expr metavariable) {
+    const Type type = metavariable.type();
+    const Flavour flavour = metavariable.name() != "f"          ? Flavour::any
+                            : rule_.when() == When::accumulates ? Flavour::accumulates
+                                                                : Flavour::any;
+    if (type.is(Type::Kind::function)) return terms_.function(type, flavour);
+    for (const Leaf& l : leavesOf(type)) {
+      std::int64_t elements = 1;
+      for (const Nat n : l.shape) elements *= *n.constant();
+      if (elements > mostElements) return std::nullopt;
+    }
+    const Expr input = Expr::variable(metavariable.name(), type);
+    program.parameters.push_back(input);
+    return random_.oneIn(4) ? terms_.term(type, {input}, Flavour::any) : std::optional(input);
+  }
+
+  Nat size(Nat n) const { return n.substitute(sizes_); }
+
+  const Rule& rule_;
+  const Open& open_;
+  Random& random_;
+  detail::RandomTerms terms_;
+  std::map<NatVar, Nat> sizes_;
+  std::unordered_map<std::uint64_t, Type> types_;
+};
+
+std::map<std::string, Tensor> inputsOf(const Program& program, std::uint64_t fill) {
+  std::map<std::string, Tensor> inputs;
+  for (const Expr p : program.parameters)
+    for (const Leaf& l : leavesOf(p.type())) {
+      std::vector<std::int64_t> shape;
+      for (const Nat n : l.shape) shape.push_back(*n.constant());
+      Tensor t(l.scalar, shape);
+      fillRandom(t, fill, p.name() + l.path);
+      inputs.emplace(p.name() + l.path, std::move(t));
+    }
+  return inputs;
+}
+
+// How the two programs' results differ; empty when they do not.
+std::string difference(const std::map<std::string, Tensor>& before, const Program& after, std::uint64_t fill) {
+  try {
+    const auto results = interpret(after, inputsOf(after, fill));
+    for (const auto& [name, expected] : before) {
+      const Tensor& actual = results.at(name);
+      const Difference d = compare(actual, expected, 1);
+      if (d.maxAbs != 0)
+        return fmt::format("element {} of {} is {} before and {} after", d.at, name, expected.get(d.at),
+                           actual.get(d.at));
+    }
+    return {};
+  } catch (const UserError& e) {
+    return fmt::format("the right side cannot be interpreted: {}", e.what());
+  }
+}
+
+// The instance as a well-formed program that has a value, and that value.
+std::optional<std::map<std::string, Tensor>> valueOf(const Program& program, std::uint64_t fill) {
+  try {
+    verify(program);
+    return interpret(program, inputsOf(program, fill));
+  } catch (const InternalError&) {
+    return std::nullopt;  // a type that an operation is not defined on
+  } catch (const UserError&) {
+    return std::nullopt;  // an index out of range, say
+  }
+}
+
+// One instance; false when it does not count.
+bool checkInstance(const Rule& rule, const Instance& instance, std::uint64_t fill, CheckResult& result) {
+  const auto value = valueOf(instance.program, fill);
+  if (!value) return false;
+  const auto differ = [&](std::string what, std::optional<Program> after) {
+    result.disagreement = Disagreement{std::move(what), instance.program, std::move(after), fill};
+    return true;
+  };
+  try {
+    const Applied applied = applyRule(rule, instance.program.body, instance.arguments);
+    if (!applied.term) return false;
+    Program after = instance.program;
+    after.body = *applied.term;
+    if (after.result() != instance.program.result())
+      return differ(fmt::format("the type {} becomes {}", instance.program.result().str(), after.result().str()),
+                    after);
+    verify(after);
+    const std::string what = difference(*value, after, fill);
+    if (!what.empty()) return differ(what, after);
+  } catch (const InternalError& e) {
+    return differ(e.what(), std::nullopt);
+  }
+  return true;
+}
+
+}  // namespace
+
+CheckResult checkRule(const Rule& rule, const CheckOptions& options) {
+  std::uint64_t stream = options.seed;
+  for (const char c : rule.name()) stream = stream * 31 + static_cast<unsigned char>(c);
+  Random random(stream);
+  const Open open(rule);
+  CheckResult result;
+  const int most = options.samples * options.triesPerSample;
+  while (result.samples < options.samples && result.draws < most && !result.disagreement) {
+    result.draws++;
+    Instance instance(rule, open, random);
+    if (instance.draw() && checkInstance(rule, instance, random.below(1000000), result)) result.samples++;
+  }
+  return result;
+}
+
+}  // namespace lift::rewrite

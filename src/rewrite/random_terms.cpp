@@ -1,0 +1,160 @@
+#include "random_terms.hpp"
+
+#include "terms.hpp"
+
+namespace lift::rewrite::detail {
+namespace {
+
+constexpr int deepest = 2;  // of the terms that are drawn, below the root
+
+Expr call(Prim prim, std::vector<Nat> sizes, const std::vector<Expr>& arguments, Type result, std::uint8_t detail = 0) {
+  Type type = result;
+  for (auto a = arguments.rbegin(); a != arguments.rend(); ++a) type = Type::function(a->type(), type);
+  return applyAll(Expr::primitive(prim, std::move(sizes), type, detail), arguments);
+}
+
+Expr integer(std::int64_t value) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, value)); }
+
+}  // namespace
+
+void RandomTerms::addTo(Scope& scope, Expr e) {
+  if (!e.type().is(Type::Kind::tuple)) return scope.push_back(e);
+  for (std::size_t i = 0; i < e.type().components().size(); i++) addTo(scope, component(e, i));
+}
+
+std::optional<Expr> RandomTerms::function(Type type, Flavour flavour) {
+  computes_ = flavour != Flavour::moves;
+  const Expr parameter = Expr::variable("p", type.parameter());
+  Scope scope;
+  if (flavour != Flavour::accumulates) {
+    addTo(scope, parameter);
+    return lambda(parameter, scope, deepest, type.result());
+  }
+  if (!type.parameter().is(Type::Kind::tuple) || component(parameter, 0).type() != type.result()) return std::nullopt;
+  for (std::size_t i = 1; i < type.parameter().components().size(); i++) addTo(scope, component(parameter, i));
+  const auto body = accumulate(component(parameter, 0), scope);
+  return body ? std::optional(Expr::lambda(parameter, *body)) : std::nullopt;
+}
+
+std::optional<Expr> RandomTerms::term(Type type, const std::vector<Expr>& free, Flavour flavour) {
+  computes_ = flavour != Flavour::moves;
+  Scope scope;
+  for (const Expr e : free) addTo(scope, e);
+  return draw(type, scope, deepest);
+}
+
+std::optional<Expr> RandomTerms::lambda(Expr parameter, const Scope& scope, int depth, Type result) {
+  const auto body = draw(result, scope, depth);
+  return body ? std::optional(Expr::lambda(parameter, *body)) : std::nullopt;
+}
+
+std::optional<Expr> RandomTerms::draw(Type type, const Scope& scope, int depth) {
+  switch (type.kind()) {
+    case Type::Kind::scalar:
+      return scalar(type.scalar(), scope, depth);
+    case Type::Kind::vector:
+      return vector(type, scope, depth);
+    case Type::Kind::array:
+      return array(type, scope, depth);
+    case Type::Kind::tuple: {
+      std::vector<Expr> parts;
+      for (const Type c : type.components()) {
+        const auto part = draw(c, scope, depth);
+        if (!part) return std::nullopt;
+        parts.push_back(*part);
+      }
+      return tupleOf(parts);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+Expr RandomTerms::operation(Expr a, Expr b) {
+  static const std::vector<Op> ops = {Op::add, Op::sub, Op::mul, Op::min, Op::max};
+  return call(Prim::op, {}, {a, b}, a.type(), static_cast<std::uint8_t>(random_.pick(ops)));
+}
+
+// Some scalar in a value of the scope.
+std::optional<Expr> RandomTerms::scalarOf(Expr e, Scalar type) {
+  while (e.type().isArray() || e.type().is(Type::Kind::tuple)) {
+    if (e.type().is(Type::Kind::tuple)) {
+      e = component(e, random_.below(e.type().components().size()));
+      continue;
+    }
+    if (!computes_) return std::nullopt;
+    const auto length = static_cast<std::size_t>(*e.type().length().constant());
+    e = call(Prim::at, {}, {integer(static_cast<std::int64_t>(random_.below(length))), e}, e.type().element());
+  }
+  if (!e.type().isScalar()) return std::nullopt;
+  if (e.type().scalar() == type) return e;
+  if (!computes_) return std::nullopt;
+  return call(Prim::convert, {}, {e}, Type::scalar(type), static_cast<std::uint8_t>(type));
+}
+
+std::optional<Expr> RandomTerms::scalar(Scalar type, const Scope& scope, int depth) {
+  if (computes_ && depth > 0 && !random_.oneIn(3)) {
+    const auto a = scalar(type, scope, depth - 1), b = scalar(type, scope, depth - 1);
+    return operation(*a, *b);
+  }
+  if (!scope.empty() && !random_.oneIn(6))
+    if (const auto found = scalarOf(random_.pick(scope), type)) return found;
+  return Expr::literal(ScalarValue::ofInteger(type, static_cast<std::int64_t>(random_.below(7)) - 3));
+}
+
+std::optional<Expr> RandomTerms::vector(Type type, const Scope& scope, int depth) {
+  if (computes_ && depth > 0 && random_.oneIn(2)) {
+    const auto a = vector(type, scope, depth - 1), b = vector(type, scope, depth - 1);
+    return a && b ? std::optional(operation(*a, *b)) : std::nullopt;
+  }
+  Scope same;
+  for (const Expr e : scope)
+    if (e.type() == type) same.push_back(e);
+  if (!same.empty() && !random_.oneIn(6)) return random_.pick(same);
+  if (!computes_) return std::nullopt;
+  const auto value = scalar(type.element().scalar(), scope, 0);
+  return call(Prim::splat, {type.length()}, {*value}, type);
+}
+
+std::optional<Expr> RandomTerms::array(Type type, const Scope& scope, int depth) {
+  Scope arrays;
+  for (const Expr e : scope)
+    if (e.type().isArray() && e.type().length() == type.length()) arrays.push_back(e);
+  if (!arrays.empty() && !random_.oneIn(5)) {
+    const Expr in = random_.pick(arrays);
+    if (in.type() == type && random_.oneIn(2)) return in;
+    if (in.type() == type && random_.oneIn(3))
+      return call(Prim::reorder, {}, {in}, type, static_cast<std::uint8_t>(IndexFn::reverse));
+    const Expr x = Expr::variable("x", in.type().element());
+    Scope inner = scope;
+    addTo(inner, x);
+    addTo(inner, x);  // twice as likely as the others
+    if (const auto f = lambda(x, inner, depth - 1, type.element())) return call(Prim::map, {}, {*f, in}, type);
+  }
+  const Expr i = Expr::variable("i", Type::scalar(Scalar::i32));
+  Scope inner = scope;
+  inner.push_back(i);
+  const auto f = lambda(i, inner, depth - 1, type.element());
+  return f ? std::optional(call(Prim::generate, {type.length()}, {*f}, type)) : std::nullopt;
+}
+
+std::optional<Expr> RandomTerms::accumulate(Expr accumulator, const Scope& scope) {
+  static const std::vector<Op> ops = {Op::add, Op::mul, Op::min, Op::max};
+  const Type type = accumulator.type();
+  if (type.is(Type::Kind::tuple)) return std::nullopt;
+  const auto element = draw(type, scope, 1);
+  if (!element) return std::nullopt;
+  if (!type.isArray()) {
+    const auto op = static_cast<std::uint8_t>(random_.pick(ops));
+    return random_.oneIn(2) ? call(Prim::op, {}, {accumulator, *element}, type, op)
+                            : call(Prim::op, {}, {*element, accumulator}, type, op);
+  }
+  const Type pair = Type::tuple({type.element(), type.element()});
+  const Expr both = Expr::variable("p", pair);
+  const auto body = accumulate(component(both, 0), {component(both, 1)});
+  if (!body) return std::nullopt;
+  const Expr zipped = call(Prim::zip, {}, {accumulator, *element}, Type::array(type.length(), pair));
+  return call(Prim::map, {}, {Expr::lambda(both, *body), zipped}, type);
+}
+
+}  // namespace lift::rewrite::detail

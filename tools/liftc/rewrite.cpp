@@ -1,0 +1,215 @@
+// Subcommands of rewriting: rules, rewrite.
+#include "lift/rewrite.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "common.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/rewrite_check.hpp"
+
+namespace liftc {
+namespace {
+
+using lift::ExitStatus;
+using lift::UserError;
+using namespace lift::rewrite;
+
+// What a rule needs of sizes and functions, in words.
+std::vector<std::string> needsOf(const Rule& rule) {
+  std::vector<std::string> needs;
+  for (const auto& c : rule.typed().required)
+    if (lift::holds(c) != lift::Truth::proved) needs.push_back(c.str());
+  if (rule.when() != When::always) needs.emplace_back(meaning(rule.when()));
+  return needs;
+}
+
+std::string signatureOf(const Rule& rule) {
+  if (rule.tunables().empty()) return rule.name();
+  return fmt::format("{}({})", rule.name(), fmt::join(rule.tunables(), ", "));
+}
+
+Json toJson(const RuleTable& table, const Rule& rule) {
+  return {{"table", table.name},         {"name", rule.name()},    {"rule", rule.text()},
+          {"tunables", rule.tunables()}, {"needs", needsOf(rule)}, {"origin", rule.origin()}};
+}
+
+void show(const Rule& rule) {
+  std::cout << fmt::format("  {}\n      {}\n", signatureOf(rule), rule.text());
+  const auto needs = needsOf(rule);
+  if (!needs.empty()) std::cout << fmt::format("      needs {}\n", fmt::join(needs, ", "));
+  std::cout << fmt::format("      from {}\n", rule.origin());
+}
+
+// The instance as two programs, for `liftc eval`.
+std::string reproducer(const Rule& rule, const Disagreement& d) {
+  std::string out = fmt::format("rule '{}' is wrong: {}\n  {}\n", rule.name(), d.what, rule.text());
+  out += fmt::format("-- before; inputs are those of --fill random:{}\n{}", d.fill, lift::print(d.before));
+  if (d.after) out += fmt::format("-- after\n{}", lift::print(*d.after));
+  return out;
+}
+
+Json checked(const Rule& rule, const CheckOptions& options, ExitStatus& worst) {
+  const CheckResult r = checkRule(rule, options);
+  if (r.disagreement) {
+    worst = ExitStatus::wrong;
+    std::cerr << "error: " << reproducer(rule, *r.disagreement);
+  } else if (r.samples < options.samples) {
+    if (worst == ExitStatus::ok) worst = ExitStatus::program;
+    std::cerr << fmt::format("error: only {} instances of rule '{}' were found\n", r.samples, rule.name());
+  }
+  return {{"name", rule.name()}, {"samples", r.samples}, {"draws", r.draws}, {"ok", !r.disagreement}};
+}
+
+// "mapSplit(k = 4)", perhaps " at 0110".
+Step parseStep(const std::string& text, const lift::Program& program, bool& placed) {
+  placed = text.find(" at ") != std::string::npos;
+  return Derivation::parse(placed ? text : text + " at .", program).steps.at(0);
+}
+
+struct RewriteOptions {
+  ProgramOptions program;
+  std::vector<std::string> rules, steps, values;
+  std::string derivation, place;
+  bool everywhere = false, check = false, trace = false, derive = false;
+  CheckOptions checking;
+
+  int run() const;
+
+ private:
+  void checkGiven(const std::vector<Rule>& given) const;
+  Strategy placed(const Strategy& s) const;
+  void replayFile(Rewriting& rewriting) const;
+  void print(const Rewriting& rewriting, const std::vector<Rule>& given) const;
+};
+
+Strategy RewriteOptions::placed(const Strategy& s) const {
+  if (everywhere) return lift::rewrite::everywhere(s);
+  if (place.empty()) return topDown(s);
+  return at(Derivation::parse("rule at " + place, {}).steps.at(0).path, s);
+}
+
+void RewriteOptions::checkGiven(const std::vector<Rule>& given) const {
+  for (const Rule& rule : given) {
+    const CheckResult r = checkRule(rule, checking);
+    if (r.disagreement) throw UserError(ExitStatus::wrong, reproducer(rule, *r.disagreement));
+    if (r.samples < checking.samples)
+      throw UserError(ExitStatus::program,
+                      fmt::format("only {} instances of the rule '{}' were found", r.samples, rule.text()));
+    std::cerr << fmt::format("{}: {} instances, all equal\n", rule.text(), r.samples);
+  }
+}
+
+void RewriteOptions::replayFile(Rewriting& rewriting) const {
+  const Derivation recorded = Derivation::parse(readFile(derivation), rewriting.program());
+  for (const Step& s : recorded.steps) rewriting.apply(at(s.path, use(s.rule, s.arguments)));
+}
+
+void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& given) const {
+  if (derive) {
+    std::cout << rewriting.derivation().str();
+    return;
+  }
+  const auto textOf = [&](const std::string& name) {
+    for (const Rule& r : given)
+      if (r.name() == name) return r.text();
+    return ruleNamed(name).text();
+  };
+  if (trace)
+    for (const Step& s : rewriting.derivation().steps)
+      std::cout << fmt::format("-- {}-- {}\n", Derivation{{s}}.str(), textOf(s.rule));
+  std::cout << lift::print(rewriting.program());
+}
+
+int RewriteOptions::run() const {
+  std::vector<Rule> given;
+  given.reserve(rules.size());  // strategies refer to them
+  for (const std::string& text : rules)
+    given.emplace_back(rules.size() == 1 ? "given" : fmt::format("given{}", given.size() + 1), text);
+  if (check) checkGiven(given);
+  Rewriting rewriting(program.readAtValues());
+  if (!derivation.empty()) replayFile(rewriting);
+  Arguments arguments;
+  for (const auto& [name, value] : parseValues(values, "-k")) arguments.emplace(name, lift::Nat(value));
+  for (const Rule& rule : given) {
+    Arguments own;
+    for (const std::string& tunable : rule.tunables())
+      if (const auto found = arguments.find(tunable); found != arguments.end()) own.insert(*found);
+    rewriting.apply(placed(use(rule, own)));
+  }
+  for (const std::string& text : steps) {
+    bool hasPlace = false;
+    const Step step = parseStep(text, rewriting.program(), hasPlace);
+    const Strategy rule = use(step.rule, step.arguments);
+    rewriting.apply(hasPlace ? at(step.path, rule) : placed(rule));
+  }
+  print(rewriting, given);
+  return 0;
+}
+
+}  // namespace
+
+void addRules(CLI::App& app, int& status) {
+  struct Options {
+    std::string table;
+    bool json = false, check = false;
+    CheckOptions checking;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("rules", "List the rewrite rules, or check them on random instances");
+  sub->add_option("--table", o->table, "Only this table");
+  sub->add_flag("--json", o->json, "Print as JSON");
+  sub->add_flag("--check", o->check, "Apply every rule to random instances; exit status 4 when one changes a value");
+  sub->add_option("--samples", o->checking.samples, "Instances of each rule, exit status 1 when fewer are found")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->add_option("--seed", o->checking.seed, "Of the instances")->capture_default_str();
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      Json all = Json::array();
+      ExitStatus worst = ExitStatus::ok;
+      for (const RuleTable& table : ruleTables()) {
+        if (!o->table.empty() && o->table != table.name) continue;
+        if (!o->json && !o->check) std::cout << fmt::format("{}: {}\n", table.name, table.meaning);
+        for (const Rule& rule : table.rules) {
+          const Json row = o->check ? checked(rule, o->checking, worst) : toJson(table, rule);
+          all.push_back(row);
+          if (o->json) continue;
+          if (o->check)
+            std::cout << fmt::format("{:<28}{:>6} of {:>6} draws{}\n", rule.name(), row["samples"].get<int>(),
+                                     row["draws"].get<int>(), row["ok"].get<bool>() ? "" : "  WRONG")
+                      << std::flush;
+          else
+            show(rule);
+        }
+      }
+      if (all.empty())
+        throw UserError(ExitStatus::usage, fmt::format("there is no table '{}'", o->table), "`liftc rules` lists them");
+      if (o->json) std::cout << all.dump(2) << "\n";
+      return static_cast<int>(worst);
+    });
+  });
+}
+
+void addRewrite(CLI::App& app, int& status) {
+  auto o = std::make_shared<RewriteOptions>();
+  CLI::App* sub = app.add_subcommand("rewrite", "Rewrite a program by rules; the text that is printed parses back");
+  o->program.add(*sub);
+  sub->add_option("--rule", o->rules, "A rule of your own, 'left => right', to apply")->type_name("RULE");
+  sub->add_option("-k", o->values, "Value of a size that only the right side of --rule has")->type_name("NAME=VALUE");
+  sub->add_flag("--check", o->check, "Check --rule on random instances first; exit status 4 when it is wrong");
+  sub->add_option("--samples", o->checking.samples, "Instances for --check")->check(CLI::PositiveNumber);
+  sub->add_option("--seed", o->checking.seed, "Seed for --check");
+  sub->add_option("--apply", o->steps, "A step, 'mapSplit(k = 4)', perhaps with its place, 'mapSplit(k = 4) at 10'")
+      ->type_name("STEP");
+  auto* place =
+      sub->add_option("--at", o->place, "Apply only there: 0 is a function or body, 1 an argument, . the root");
+  sub->add_flag("--everywhere", o->everywhere, "Apply wherever it fits, not only at the first place")->excludes(place);
+  sub->add_option("--derivation", o->derivation, "Replay the steps in this file first")->type_name("FILE");
+  sub->add_flag("--trace", o->trace, "Print every step and its rule, as comments before the program");
+  sub->add_flag("--derive", o->derive, "Print the derivation instead of the program");
+  sub->callback([o, &status] { status = guarded([&] { return o->run(); }); });
+}
+
+}  // namespace liftc
