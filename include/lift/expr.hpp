@@ -115,6 +115,10 @@ struct SizeCondition {
 // Whether the condition holds for all, some or no values of the variables in it.
 Truth holds(const SizeCondition& condition);
 
+// The side conditions of a primitive at its sizes and types, those of its scheme and of its index function; also those
+// that are proved or refuted. Their origin is "split(k) of [n]f32".
+std::vector<SizeCondition> conditionsOf(Expr primitive);
+
 // A whole program: parameters, result, the sizes it is symbolic in, and what it assumes of them.
 struct Program {
   std::string name;

@@ -23,6 +23,8 @@
 // rewrite
 #include "lift/rewrite.hpp"
 #include "lift/rewrite_check.hpp"
+// constraints
+#include "lift/space.hpp"
 // views, kernel, codegen
 #include "lift/views.hpp"
 #include "lift/kernel.hpp"

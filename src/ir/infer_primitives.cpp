@@ -475,12 +475,8 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     const Nat n = solver_.resolve(instance.parameters.back()).is(Type::Kind::array)
                       ? solver_.resolve(instance.parameters.back()).length()
                       : Nat(1);
-    const auto fn = static_cast<IndexFn>(detail);
-    if (fn == IndexFn::stride || fn == IndexFn::unstride)
-      conditions_.push_back({SizeCondition::Kind::divides, nats[0], n, span, "reorder", instance.parameters.back()});
-    if (fn == IndexFn::transpose)
-      conditions_.push_back(
-          {SizeCondition::Kind::equal, nats[0] * nats[1], n, span, "reorder", instance.parameters.back()});
+    for (const auto& c : indexConditions(static_cast<IndexFn>(detail), nats, n))
+      conditions_.push_back({c.kind, c.left, c.right, span, "reorder", instance.parameters.back()});
   }
 
   Expr e = Expr::primitive(prim, nats, type, detail);

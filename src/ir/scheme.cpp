@@ -109,4 +109,68 @@ Type Instance::typeOf(const SynType& type) {
   return found->second;
 }
 
+std::map<std::string, Nat> sizeArguments(Prim prim, const std::vector<Nat>& nats) {
+  std::map<std::string, Nat> sizes;
+  for (const auto& p : schemeOf(prim).parameters)
+    if (std::holds_alternative<SynType::Nat>(p.type->node)) {
+      ensure(sizes.size() < nats.size(), "a primitive lacks a size");
+      sizes.emplace(p.name, nats[sizes.size()]);
+    }
+  return sizes;
+}
+
+std::vector<Instance::Condition> indexConditions(IndexFn fn, const std::vector<Nat>& nats, Nat n) {
+  switch (fn) {
+    case IndexFn::stride:
+    case IndexFn::unstride:
+      return {{SizeCondition::Kind::divides, nats[0], n}};
+    case IndexFn::transpose:
+      return {{SizeCondition::Kind::equal, nats[0] * nats[1], n}};
+    case IndexFn::reverse:
+    case IndexFn::shift:
+      return {};
+  }
+  return {};
+}
+
 }  // namespace lift::detail
+
+namespace lift {
+namespace {
+
+// The array that a primitive works on: its last parameter.
+Type lastParameter(Type type) {
+  while (type.result().is(Type::Kind::function)) type = type.result();
+  return type.parameter();
+}
+
+std::string applied(Expr primitive) {
+  std::string sizes;
+  for (const Nat n : primitive.nats()) sizes += (sizes.empty() ? "" : ", ") + n.str();
+  if (primitive.prim() == Prim::reorder) {
+    const std::string fn(info(primitive.indexFn()).name);
+    sizes = sizes.empty() ? fn : fn + "(" + sizes + ")";
+  }
+  return std::string(info(primitive.prim()).name) + (sizes.empty() ? "" : "(" + sizes + ")");
+}
+
+}  // namespace
+
+std::vector<SizeCondition> conditionsOf(Expr primitive) {
+  const Prim prim = primitive.prim();
+  std::vector<SizeCondition> conditions;
+  if (detail::schemeOf(prim).conditions.empty() && prim != Prim::reorder) return conditions;
+  const Type array = lastParameter(primitive.type());
+  const std::string origin = applied(primitive) + " of " + array.str();
+  detail::Solver solver;
+  const detail::Instance instance(prim, solver, detail::sizeArguments(prim, primitive.nats()), {});
+  solver.unify(instance.functionType(), primitive.type(), {});
+  for (const auto& c : instance.conditions)
+    conditions.push_back({c.kind, solver.zonk(c.left), solver.zonk(c.right), origin});
+  if (prim == Prim::reorder)
+    for (const auto& c : detail::indexConditions(primitive.indexFn(), primitive.nats(), array.length()))
+      conditions.push_back({c.kind, c.left, c.right, origin});
+  return conditions;
+}
+
+}  // namespace lift

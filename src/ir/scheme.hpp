@@ -44,6 +44,12 @@ class Instance {
   Span origin_;
 };
 
+// The size arguments of a primitive by the names of its scheme; throws InternalError when one is missing.
+std::map<std::string, Nat> sizeArguments(Prim prim, const std::vector<Nat>& nats);
+
+// What an index function with these sizes requires of an array of n elements.
+std::vector<Instance::Condition> indexConditions(IndexFn fn, const std::vector<Nat>& nats, Nat n);
+
 // Sizes are written with the operators of expressions; arithmetic on already known operands.
 // `leaf` gives the value of everything that is not an operator or a literal.
 Nat natOfSyntax(const Syn& syn, const std::function<Nat(const Syn&)>& leaf);

@@ -108,21 +108,12 @@ class Verifier {
       default:
         break;
     }
-    std::map<std::string, Nat> given;
-    std::size_t next = 0;
-    for (const auto& p : detail::schemeOf(e.prim()).parameters)
-      if (std::holds_alternative<SynType::Nat>(p.type->node)) {
-        require(next < e.nats().size(), "a missing size");
-        given.emplace(p.name, e.nats()[next++]);
-      }
     Solver solver;
-    Instance instance(e.prim(), solver, given, {});
+    const Instance instance(e.prim(), solver, detail::sizeArguments(e.prim(), e.nats()), {});
     require(solver.unify(instance.functionType(), e.type(), {}), "a primitive against its scheme");
     for (const auto& open : solver.settle({}))
       require(equal(open.left, open.right) != Truth::refuted, "a primitive's sizes against its scheme");
-    for (const auto& c : instance.conditions)
-      require(holds(SizeCondition{c.kind, solver.zonk(c.left), solver.zonk(c.right), {}}) != Truth::refuted,
-              "a primitive's side condition");
+    for (const SizeCondition& c : conditionsOf(e)) require(holds(c) != Truth::refuted, "a primitive's side condition");
   }
 
   std::unordered_set<Expr> bound_;

@@ -31,10 +31,11 @@ const std::map<std::string, Module> modules = {
     {"ir", {{"nat", "tensor"}, {"type", "expr", "primitive", "syntax", "interpreter"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
     {"rewrite", {{"ir"}, {"rewrite", "rewrite_check"}}},
+    {"constraints", {{"ir"}, {"space"}}},
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
-    {"tune", {{"codegen", "runtime"}, {"tune_db", "explorer"}}},
+    {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer"}}},
     {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program"}}},
     {"bench", {{"conv"}, {"bench"}}},
 };

@@ -1,0 +1,85 @@
+// Limits of devices, from the JSON of `liftc devices` and of profiles.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "lift/diagnostic.hpp"
+#include "lift/space.hpp"
+
+namespace lift {
+namespace {
+
+using Json = nlohmann::json;
+
+class Profile {
+ public:
+  Profile(std::string_view text, const std::string& file)
+      : file_(file), json_(Json::parse(text, nullptr, /*allow_exceptions=*/false)) {
+    if (!json_.is_object()) fail("expected a JSON object", "an entry of `liftc devices --json` is one");
+  }
+
+  std::string text(const char* key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end() || !found->is_string()) fail(fmt::format("expected a text \"{}\"", key));
+    return *found;
+  }
+
+  // A positive number; unlimited where there is none, or zero.
+  std::int64_t limit(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() ? DeviceLimits::unlimited : limit(*found, key);
+  }
+
+  std::array<std::int64_t, 3> limits(const char* key) const {
+    std::array<std::int64_t, 3> result;
+    result.fill(DeviceLimits::unlimited);
+    const auto found = json_.find(key);
+    if (found == json_.end()) return result;
+    if (!found->is_array() || found->size() != result.size())
+      fail(fmt::format("expected three numbers in \"{}\"", key));
+    for (std::size_t d = 0; d < result.size(); d++) result[d] = limit((*found)[d], key);
+    return result;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, const std::string& hint = {}) const {
+    throw UserError(ExitStatus::program, fmt::format("'{}': {}", file_, what), hint);
+  }
+
+  std::int64_t limit(const Json& value, const char* key) const {
+    if (!value.is_number_integer() || value < 0) fail(fmt::format("expected a number of at least 0 in \"{}\"", key));
+    const auto bound = static_cast<std::uint64_t>(DeviceLimits::unlimited);
+    const std::uint64_t number = value;
+    return number == 0 || number > bound ? DeviceLimits::unlimited : static_cast<std::int64_t>(number);
+  }
+
+  const std::string& file_;
+  const Json json_;
+};
+
+}  // namespace
+
+DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
+  const Profile profile(json, file);
+  DeviceLimits limits;
+  limits.name = profile.text("name");
+  limits.groupSize = profile.limit("max_work_group_size");
+  limits.groupSizes = profile.limits("max_work_item_sizes");
+  limits.globalSizes = profile.limits("max_global_sizes");
+  limits.privateBytes = profile.limit("private_memory_bytes");
+  limits.localBytes = profile.limit("local_memory_bytes");
+  limits.bufferBytes = profile.limit("max_allocation_bytes");
+  limits.globalBytes = profile.limit("global_memory_bytes");
+  return limits;
+}
+
+DeviceLimits readDeviceLimits(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", file));
+  return parseDeviceLimits(text, file);
+}
+
+}  // namespace lift

@@ -1,0 +1,260 @@
+// What a mapped term needs of a device: work-items, work-groups and memory, as sizes.
+//
+// Follows code generation's two ways through a term (src/codegen/lowerer.hpp): a term that is written goes where its
+// context says, one that is read may need memory of its own. The least that every implementation of the term needs is
+// counted: no spilled registers, no alignment, no sharing of memory between arrays that live one after the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "collect.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift::detail {
+namespace {
+
+enum class Memory : std::uint8_t { global, local, priv };
+enum class Work : std::uint8_t { group, local, global, sequential };
+
+Nat bytesOf(const Leaf& leaf) {
+  Nat bytes = static_cast<std::int64_t>(info(leaf.scalar).bytes);
+  for (const Nat n : leaf.shape) bytes = bytes * n;
+  return bytes;
+}
+
+Nat bytesOf(Type type) {
+  Nat bytes = 0;
+  for (const Leaf& l : leavesOf(type)) bytes = bytes + bytesOf(l);
+  return bytes;
+}
+
+class ResourceWalk {
+ public:
+  ResourceWalk(const DeviceLimits& limits, Constraints& constraints) : limits_(limits), constraints_(constraints) {}
+
+  void run(const Program& program) {
+    for (const Expr p : program.parameters) buffer(p.type(), "parameter " + p.name());
+    buffer(program.result(), "the result");
+    write(etaLong(program.body), Memory::global);
+    endKernel();
+    limit(globalBytes_, limits_.globalBytes, "all buffers of the program");
+  }
+
+ private:
+  struct Loop {
+    Work work;
+    std::size_t dim;
+    Nat count;
+  };
+  // The loops and the memory of a nest of parallel maps.
+  struct Kernel {
+    std::string origin = "the program";
+    std::array<std::optional<Nat>, 3> groups, items, global;  // the largest map of each dimension
+    Nat privateBytes = 0, localBytes = 0;
+    std::vector<Loop> loops;  // around the current term, outside in
+    bool parallel = false;
+  };
+
+  void limit(Nat amount, std::int64_t bound, const std::string& origin) {
+    if (bound != DeviceLimits::unlimited)
+      constraints_.lessEqual(Constraint::Kind::hardware, amount, bound, origin + " on " + limits_.name);
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- memory
+  void buffer(Type type, const std::string& origin) {
+    for (const Leaf& l : leavesOf(type)) {
+      limit(bytesOf(l), limits_.bufferBytes, "bytes of " + origin + l.path);
+      globalBytes_ = globalBytes_ + bytesOf(l);
+    }
+  }
+
+  // Shared memory that a work-item uses for itself has one part for each of them.
+  void allocate(Type type, Memory memory, const std::string& origin) {
+    if (memory == Memory::priv) {
+      kernel_.privateBytes = kernel_.privateBytes + bytesOf(type);
+      return;
+    }
+    for (const Loop& l : kernel_.loops)
+      if (l.work == Work::local || (memory == Memory::global && l.work != Work::sequential))
+        type = Type::array(l.count, type);
+    if (memory == Memory::local)
+      kernel_.localBytes = kernel_.localBytes + bytesOf(type);
+    else
+      buffer(type, origin);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- work
+  static Work workOf(Prim prim) {
+    switch (prim) {
+      case Prim::mapWrg:
+        return Work::group;
+      case Prim::mapLcl:
+        return Work::local;
+      case Prim::mapGlb:
+        return Work::global;
+      default:
+        return Work::sequential;
+    }
+  }
+
+  std::string nameOf(Expr primitive) const {
+    const std::string sizes = workOf(primitive.prim()) == Work::sequential ? "" : "(" + primitive.nats()[0].str() + ")";
+    return std::string(info(primitive.prim()).name) + sizes + constraints_.place(primitive);
+  }
+
+  // A parallel map outside of every other one is a kernel of its own.
+  void map(const Spine& s, Memory out) {
+    read(s.arguments[1]);
+    const Work work = workOf(s.head.prim());
+    const bool isKernel = (work == Work::group || work == Work::global) && !kernel_.parallel;
+    std::optional<Kernel> around;
+    if (isKernel) {
+      around = std::move(kernel_);
+      kernel_ = {};
+      kernel_.origin = nameOf(s.head);
+      kernel_.parallel = true;
+    }
+    loop(s, work, out);
+    if (!isKernel) return;
+    endKernel();
+    kernel_ = std::move(*around);
+  }
+
+  void loop(const Spine& s, Work work, Memory out) {
+    const Nat count = s.arguments[1].type().length();
+    std::size_t dim = 0;
+    if (work != Work::sequential) {
+      dim = static_cast<std::size_t>(s.head.nats()[0].constant().value_or(0));
+      auto& sizes = work == Work::group ? kernel_.groups : work == Work::local ? kernel_.items : kernel_.global;
+      sizes.at(dim) = sizes[dim] ? max(*sizes[dim], count) : count;
+    }
+    if (work == Work::local) limit(count, limits_.groupSizes.at(dim), "work-items of " + nameOf(s.head));
+    kernel_.loops.push_back({work, dim, count});
+    write(s.arguments[0].body(), out);
+    kernel_.loops.pop_back();
+  }
+
+  void endKernel() {
+    Nat group = 1;
+    for (std::size_t d = 0; d < 3; d++) {
+      const Nat items = kernel_.items[d].value_or(1);
+      group = group * items;
+      const Nat range = kernel_.global[d].value_or(kernel_.groups[d].value_or(1) * items);
+      limit(range, limits_.globalSizes[d], fmt::format("global size {} of {}", d, kernel_.origin));
+    }
+    limit(group, limits_.groupSize, "the work-group of " + kernel_.origin);
+    limit(kernel_.privateBytes, limits_.privateBytes, "private bytes of a work-item of " + kernel_.origin);
+    limit(kernel_.localBytes, limits_.localBytes, "local bytes of a work-group of " + kernel_.origin);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ terms
+  void write(Expr e, Memory out) {
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    const auto& a = s.arguments;
+    switch (s.head.prim()) {
+      case Prim::map:
+      case Prim::mapSeq:
+      case Prim::mapSeqUnroll:
+      case Prim::mapGlb:
+      case Prim::mapWrg:
+      case Prim::mapLcl:
+        return map(s, out);
+      case Prim::generate:
+        return write(a[0].body(), out);
+      case Prim::let:
+        read(a[1]);
+        return write(a[0].body(), out);
+      case Prim::id:
+      case Prim::join:
+      case Prim::split:
+      case Prim::transpose:
+      case Prim::reorder:
+      case Prim::asVector:
+      case Prim::asScalar:
+      case Prim::zip:
+      case Prim::unzip:
+      case Prim::tuple:
+      case Prim::concat:
+        for (const Expr x : a) write(x, out);
+        return;
+      case Prim::toGlobal:
+      case Prim::toLocal:
+      case Prim::toPrivate:
+        if (memoryOf(s.head.prim()) == out) return write(a[0], out);
+        return read(e);
+      case Prim::scan:
+      case Prim::scanSeq:
+      case Prim::scanExclusive:
+      case Prim::scanExclusiveSeq:
+        return fold(s);
+      case Prim::iterate:
+        read(a[1]);
+        return write(a[0].body(), out);
+      default:
+        return read(e);
+    }
+  }
+
+  static Memory memoryOf(Prim prim) {
+    return prim == Prim::toGlobal ? Memory::global : prim == Prim::toLocal ? Memory::local : Memory::priv;
+  }
+
+  void fold(const Spine& s) {
+    allocate(s.arguments[0].type(), Memory::priv, {});
+    write(s.arguments[0], Memory::priv);
+    read(s.arguments[2]);
+    write(s.arguments[1].body(), Memory::priv);
+  }
+
+  void materialise(Expr e, const Spine& s, Memory memory) {
+    allocate(e.type(), memory, nameOf(s.head));
+    write(e, memory);
+  }
+
+  void read(Expr e) {
+    if (e.is(Expr::Form::lambda)) return read(e.body());
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    switch (s.head.prim()) {
+      case Prim::toGlobal:
+      case Prim::toLocal:
+      case Prim::toPrivate:
+        return materialise(e, s, memoryOf(s.head.prim()));
+      case Prim::mapGlb:
+      case Prim::mapWrg:
+        return materialise(e, s, Memory::global);
+      case Prim::mapLcl:
+        return materialise(e, s, Memory::local);
+      case Prim::mapSeq:
+      case Prim::mapSeqUnroll:
+      case Prim::scan:
+      case Prim::scanSeq:
+      case Prim::scanExclusive:
+      case Prim::scanExclusiveSeq:
+      case Prim::iterate:
+        return materialise(e, s, Memory::priv);
+      case Prim::reduce:
+      case Prim::reduceSeq:
+      case Prim::reduceSeqUnroll:
+        return fold(s);
+      default:
+        for (const Expr x : s.arguments) read(x);
+    }
+  }
+
+  const DeviceLimits& limits_;
+  Constraints& constraints_;
+  Kernel kernel_;
+  Nat globalBytes_ = 0;
+};
+
+}  // namespace
+
+void addResources(const Program& program, const DeviceLimits& limits, Constraints& constraints) {
+  ResourceWalk(limits, constraints).run(program);
+}
+
+}  // namespace lift::detail
