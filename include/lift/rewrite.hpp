@@ -29,6 +29,8 @@ namespace lift::rewrite {
 enum class When : std::uint8_t {
   always,
   inlines,      // let: its value only moves data, or is used once, outside of every function
+  moves,        // the function f only moves data
+  computes,     // it does more
   accumulates,  // the reduction only adds (multiplies, …) to its accumulator, so its elements may come in any order
 };
 

@@ -62,8 +62,10 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
     case Prim::split:
     case Prim::transpose:
     case Prim::reorder:
-    case Prim::asVector:
     case Prim::asScalar:
+      return write(a[0], env, out.with(undoLayout(s, out.view)));
+    case Prim::asVector:  // lane by lane only where each is computed by itself
+      if (onlyMovesData(a[0])) break;
       return write(a[0], env, out.with(undoLayout(s, out.view)));
     case Prim::concat: {
       const Nat n = a[0].type().length();

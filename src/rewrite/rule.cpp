@@ -23,6 +23,35 @@ void collectSizes(Expr e, std::vector<NatVar>& out) {
   });
 }
 
+// Whether the heads of both spines can be the same: most terms are told from most rules by that.
+bool fits(Expr pattern, Expr term) {
+  while (pattern.is(Expr::Form::apply)) {
+    if (pattern.function().is(Expr::Form::variable)) return true;
+    if (!term.is(Expr::Form::apply)) return false;
+    pattern = pattern.function();
+    term = term.function();
+  }
+  if (!pattern.is(Expr::Form::primitive)) return true;
+  return term.is(Expr::Form::primitive) && term.prim() == pattern.prim();
+}
+
+// Why the rule's condition does not hold of what its metavariables stand for; empty when it does.
+std::string refusal(When when, const detail::Matcher& matcher) {
+  switch (when) {
+    case When::always:
+      return {};
+    case When::inlines:
+      return detail::inlines(matcher.value("f"), matcher.value("x")) ? "" : "the value would be computed more than once";
+    case When::moves:
+      return detail::onlyMovesData(matcher.value("f")) ? "" : "the function computes";
+    case When::computes:
+      return detail::onlyMovesData(matcher.value("f")) ? "the function only moves data" : "";
+    case When::accumulates:
+      return detail::accumulates(matcher.value("f")) ? "" : "the function does more than add to its accumulator";
+  }
+  return {};
+}
+
 }  // namespace
 
 Rule::Rule(const RuleRow& row) : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when) { build(); }
@@ -57,13 +86,11 @@ Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const
     if (!arguments.count(tunable))
       throw UserError(ExitStatus::usage, fmt::format("rule '{}' needs a value for '{}'", rule.name(), tunable));
   Applied result;
+  if (!fits(rule.typed().left, term)) return result;
   detail::Matcher matcher(rule, arguments, facts);
   if (!matcher.matches(term)) return result;
-  if (rule.when() == When::inlines && !detail::inlines(matcher.value("f"), matcher.value("x"))) return result;
-  if (rule.when() == When::accumulates && !detail::accumulates(matcher.value("f"))) {
-    result.reason = "the function does more than add to its accumulator";
-    return result;
-  }
+  result.reason = refusal(rule.when(), matcher);
+  if (!result.reason.empty()) return result;
   for (const SizeCondition& c : rule.typed().required) {
     const SizeCondition condition = matcher.instance(c);
     switch (holds(condition)) {

@@ -25,6 +25,7 @@ std::vector<RuleRow> simplificationRules() {
 std::vector<RuleRow> algorithmicRules() {
   return {
       {"mapFusion", "map(g, map(f, xs)) => map(fun x => let(g, f(x)), xs)", "functor law"},
+      {"mapFusionMoves", "map(g, map(f, xs)) => map(fun x => g(f(x)), xs)", "functor law", When::moves},
       {"mapSplit", "map(f, xs) => join(map(fun ys => map(f, ys), split(k, xs)))", "lift-conv §3.4"},
       {"mapInterchange",
        "map(fun x => map(fun y => f((x, y)), ys), xs) => transpose(map(fun y => map(fun x => f((x, y)), xs), ys))",
@@ -41,9 +42,15 @@ std::vector<RuleRow> reductionRules() {
       {"reduceJoin", "reduce(i, f, join(xss)) => reduce(i, fun (acc, xs) => reduce(acc, f, xs), xss)", "fold of folds"},
       {"reduceSplit", "reduce(i, f, xs) => reduce(i, fun (acc, ys) => reduce(acc, f, ys), split(k, xs))",
        "fold of folds"},
-      {"reduceMap", "reduce(i, f, map(g, xs)) => reduce(i, fun (acc, x) => f((acc, g(x))), xs)", "fold fusion"},
+      {"reduceMap", "reduce(i, g, map(f, xs)) => reduce(i, fun (acc, x) => g((acc, f(x))), xs)", "fold fusion",
+       When::moves},
       {"reduceTransposed", "reduce(i, f, join(xss)) => reduce(i, f, join(transpose(xss)))", "lift-conv §4.2",
        When::accumulates},
+      {"reduceInnerFirst",
+       "reduce(i, f, zip(join((xss: [n][m]t)), join((yss: [n][m]u)))) => reduce(i, f, "
+       "zip(join(join(transpose(map(fun xs => split(k, xs), xss)))), "
+       "join(join(transpose(map(fun ys => split(k, ys), yss))))))",
+       "design of direct convolutions: blocks of the inner dimension outermost", When::accumulates},
       {"mapReduce",
        "map(fun x => reduce(i(x), f, xs(x)), ys) => "
        "reduce(map(i, ys), fun (accs, es) => map(f, zip(accs, es)), transpose(map(xs, ys)))",

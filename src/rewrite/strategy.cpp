@@ -1,6 +1,8 @@
 // The combinators and traversals.
 #include "lift/rewrite.hpp"
 
+#include <unordered_set>
+
 #include "lift/diagnostic.hpp"
 
 namespace lift::rewrite {
@@ -123,6 +125,32 @@ Strategy everywhere(Strategy s) {
     };
     const auto result = walk(e);
     return any ? result : std::nullopt;
+  };
+}
+
+Strategy normalise(const std::vector<std::string>& names) {
+  std::vector<Strategy> rules;
+  for (const std::string& name : names) rules.push_back(use(name));
+  return [rules = std::move(rules)](Expr start, Rewriting& r) {
+    std::unordered_set<Expr> normal;
+    const auto atRoot = [&](Expr e) -> std::optional<Expr> {
+      for (const Strategy& rule : rules)
+        if (auto changed = rule(e, r)) return changed;
+      return std::nullopt;
+    };
+    // What changes below may make room for a rule above.
+    const std::function<Expr(Expr)> walk = [&](Expr e) {
+      if (normal.count(e)) return e;
+      for (;;) {
+        while (const auto changed = atRoot(e)) e = *changed;
+        const Expr before = e;
+        e = *all([&](Expr child, Rewriting&) { return std::optional(walk(child)); })(e, r);
+        if (e == before) break;
+      }
+      normal.insert(e);
+      return e;
+    };
+    return std::optional(walk(start));
   };
 }
 

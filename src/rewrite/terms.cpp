@@ -162,10 +162,12 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>&)
   return walk(e);
 }
 
+bool onlyMovesData(Expr e) {
+  return !anySubterm(e, [](Expr s, const auto&) { return s.is(Expr::Form::primitive) && !movesData(s.prim()); });
+}
+
 bool inlines(Expr f, Expr x) {
-  const bool computes =
-      anySubterm(x, [](Expr e, const auto&) { return e.is(Expr::Form::primitive) && !movesData(e.prim()); });
-  if (!computes) return true;
+  if (onlyMovesData(x)) return true;
   int uses = 0;
   anySubterm(f.body(), [&](Expr e, const std::vector<Expr>& binders) {
     if (e == f.parameter()) uses += binders.empty() ? 1 : 2;

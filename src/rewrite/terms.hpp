@@ -27,6 +27,9 @@ Expr tupleOf(const std::vector<Expr>& components);
 // Calls `visit` on the term and its subterms, in the order of the text, with the binders between; stops at true.
 bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>& binders)>& visit);
 
+// Whether the term only rearranges or names data, so that its value costs nothing but index arithmetic.
+bool onlyMovesData(Expr e);
+
 // Whether let(f, x) may be f(x): computing x at each use costs no more than computing it once.
 bool inlines(Expr f, Expr x);
 
