@@ -28,6 +28,9 @@ struct CompileOptions {
   // Number of work-groups per dimension for mapWrg; as many as there is work where not given.
   std::array<std::optional<std::int64_t>, 3> groups;
   std::int64_t maxGroupSize = 256;  // work-items in a group, as the device allows or as is wanted
+  // Parameters whose contents stay, e.g. the weights of a network: what depends on nothing else is computed once, by
+  // the plan's preparation launches.
+  std::vector<std::string> constants;
   kernel::PassOptions passes;
   // Called with the text of every stage: "parse" is the caller's; then "map", "outline", "lower", each pass, "print".
   std::function<void(std::string_view stage, const std::string& text)> dump;

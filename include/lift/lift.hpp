@@ -38,6 +38,7 @@
 #include "lift/digest.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
+#include "lift/conv_family.hpp"
 #include "lift/bench.hpp"
 // tune
 #include "lift/tune_db.hpp"

@@ -170,6 +170,7 @@ class Rewriting {
   };
   Mark mark() const { return {derivation_.steps.size(), program_.conditions.size()}; }
   void undo(Mark mark);
+  void miss(std::string why) { misses_.push_back(std::move(why)); }
 
  private:
   Program program_;

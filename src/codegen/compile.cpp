@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "lift/diagnostic.hpp"
@@ -64,7 +65,10 @@ class PlanBuilder {
   }
 
   kernel::Plan run() {
-    for (const Expr p : program_.parameters) addBuffers(p, PlanBuffer::Role::input);
+    for (const Expr p : program_.parameters) {
+      addBuffers(p, PlanBuffer::Role::input);
+      if (std::count(options_.constants.begin(), options_.constants.end(), p.name())) constant_.insert(p);
+    }
     const Program mapped = mapByDefault(program_);
     if (options_.passes.verifyEach) verify(mapped);
     checkMapping(mapped);
@@ -136,7 +140,19 @@ class PlanBuilder {
         if (built.free[i] == a.variable) variable = stage.body.freeVariables()[i];
       launch.arguments.push_back(buffers_.at(variable)[static_cast<std::size_t>(a.leaf)]);
     }
-    plan_.launches.push_back(std::move(launch));
+    (isPreparation(stage) ? plan_.preparation : plan_.launches).push_back(std::move(launch));
+  }
+
+  // A stage that reads only what stays the same from call to call; its result is such a thing, too.
+  bool isPreparation(const Stage& stage) {
+    const auto& read = stage.body.freeVariables();
+    const bool prepares = buffersOf(stage.output).role == PlanBuffer::Role::temporary &&
+                          std::all_of(read.begin(), read.end(), [&](Expr v) { return constant_.count(v) > 0; });
+    if (prepares) constant_.insert(stage.output);
+    return prepares;
+  }
+  const PlanBuffer& buffersOf(Expr variable) const {
+    return plan_.buffers[static_cast<std::size_t>(buffers_.at(variable)[0])];
   }
 
   struct Built {
@@ -151,6 +167,7 @@ class PlanBuilder {
   StageClock clock_;
   kernel::Plan plan_;
   std::unordered_map<Expr, std::vector<int>> buffers_;
+  std::unordered_set<Expr> constant_;
   std::map<std::string, int> kernels_;
   std::vector<Built> built_;
   int temporaries_ = 0;

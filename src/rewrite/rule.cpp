@@ -41,7 +41,8 @@ std::string refusal(When when, const detail::Matcher& matcher) {
     case When::always:
       return {};
     case When::inlines:
-      return detail::inlines(matcher.value("f"), matcher.value("x")) ? "" : "the value would be computed more than once";
+      return detail::inlines(matcher.value("f"), matcher.value("x")) ? ""
+                                                                     : "the value would be computed more than once";
     case When::moves:
       return detail::onlyMovesData(matcher.value("f")) ? "" : "the function computes";
     case When::computes:

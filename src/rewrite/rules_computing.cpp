@@ -18,6 +18,10 @@ std::vector<RuleRow> simplificationRules() {
       {"unzipZip", "unzip(zip(xs, ys)) => (xs, ys)", "inverse"},
       {"mapFirst", "map(fun (x, y) => x, zip(xs, ys)) => xs", "projection"},
       {"mapSecond", "map(fun (x, y) => y, zip(xs, ys)) => ys", "projection"},
+      {"mapOfFirst", "map(fun (x, y) => f(x), zip(xs, ys)) => map(f, xs)", "projection"},
+      {"mapOfSecond", "map(fun (x, y) => f(y), zip(xs, ys)) => map(f, ys)", "projection"},
+      {"mapOfLastTwo", "map(fun (x, y, z) => f((y, z)), zip(xs, ys, zs)) => map(fun (y, z) => f((y, z)), zip(ys, zs))",
+       "projection"},
       {"letInline", "let(f, x) => f(x)", "beta", When::inlines},
   };
 }
@@ -31,8 +35,8 @@ std::vector<RuleRow> algorithmicRules() {
        "map(fun x => map(fun y => f((x, y)), ys), xs) => transpose(map(fun y => map(fun x => f((x, y)), xs), ys))",
        "lift-conv §4"},
       {"mapFlatten",
-       "map(fun x => map(fun y => f((x, y)), (ys: [m]t)), xs) => "
-       "split(m, map(fun (x, y) => f((x, y)), join(map(fun x => map(fun y => (x, y), ys), xs))))",
+       "map(fun x => map(fun y => f((x, y)), (ys(x): [m]t)), xs) => "
+       "split(m, map(fun (x, y) => f((x, y)), join(map(fun x => map(fun y => (x, y), ys(x)), xs))))",
        "product of index spaces"},
   };
 }

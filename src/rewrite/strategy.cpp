@@ -184,4 +184,12 @@ Strategy at(Path path, Strategy s) {
   return s;
 }
 
+Strategy named(std::string name, Strategy s) {
+  return [name = std::move(name), s = std::move(s)](Expr e, Rewriting& r) {
+    const auto result = s(e, r);
+    if (!result) r.miss(name + " does not apply");
+    return result;
+  };
+}
+
 }  // namespace lift::rewrite

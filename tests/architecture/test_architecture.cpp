@@ -36,7 +36,7 @@ const std::map<std::string, Module> modules = {
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
     {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer"}}},
-    {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program"}}},
+    {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program", "conv_family"}}},
     {"bench", {{"conv"}, {"bench"}}},
 };
 // The tools and the header lift.hpp may use every module.

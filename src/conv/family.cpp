@@ -1,0 +1,136 @@
+#include "family.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/conv_program.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace lift {
+namespace detail {
+
+using namespace rewrite;
+
+namespace {
+
+std::size_t arityOf(Prim prim) {
+  switch (prim) {
+    case Prim::reduce:
+      return 3;
+    case Prim::map:
+    case Prim::zip:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+bool isApplied(Expr e, Prim prim) {
+  const Spine s = spineOf(e);
+  return s.isPrim(prim) && s.arguments.size() == arityOf(prim);
+}
+
+bool onlyMoves(Expr e) {
+  switch (e.form()) {
+    case Expr::Form::lambda:
+      return onlyMoves(e.body());
+    case Expr::Form::apply:
+      return onlyMoves(e.function()) && onlyMoves(e.argument());
+    case Expr::Form::primitive:
+      return movesData(e.prim());
+    default:
+      return true;
+  }
+}
+
+bool isComputingMap(Expr e) { return isApplied(e, Prim::map) && !onlyMoves(argumentOf(e, 0)); }
+
+bool isMapOver(Expr e, Prim prim) { return isApplied(e, Prim::map) && isApplied(argumentOf(e, 1), prim); }
+
+Expr argumentOf(Expr application, std::size_t i) { return spineOf(application).arguments.at(i); }
+
+void exposeWindows(Rewriting& r) {
+  r.apply(normalise(
+      {"mapIdentity", "idAway", "transposeTwice", "letInline", "slideMap", "transposeMapSlide", "mapFusionMoves"}));
+  r.apply(layoutsOut());
+}
+
+Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapMapOut"}); }
+
+Strategy copyInParallel(int dimensions) {
+  const Strategy here = use(fmt::format("mapToGlobal{}", dimensions - 1));
+  if (dimensions == 1) return seq({use("copyMap"), here});
+  return seq({use("copyMap"), function(body(copyInParallel(dimensions - 1))), here});
+}
+
+const std::vector<FamilyRow>& familyRows() {
+  static const std::vector<FamilyRow> rows{
+      {{"naive", "one output element per work-item: Listing 3 as it is"},
+       [](const ConvSpec&, Rewriting&) {},
+       [](const ConvSpec&) { return ConvConfig{}; }},
+      {{"blocked", "register tiles of pixels by vectors of output channels, weights arranged once"},
+       deriveBlocked,
+       blockedDefaults},
+  };
+  return rows;
+}
+
+}  // namespace detail
+
+const std::vector<ConvFamily>& convFamilies() {
+  static const std::vector<ConvFamily> families = [] {
+    std::vector<ConvFamily> out;
+    for (const detail::FamilyRow& row : detail::familyRows()) out.push_back(row.family);
+    return out;
+  }();
+  return families;
+}
+
+ConvVariant deriveConv(const ConvSpec& spec, std::string_view family) {
+  for (const detail::FamilyRow& row : detail::familyRows()) {
+    if (row.family.name != family) continue;
+    ConvVariant variant;
+    variant.spec = spec;
+    variant.family = family;
+    variant.source = convProgram(spec);
+    rewrite::Rewriting rewriting(variant.source);
+    row.derive(spec, rewriting);
+    variant.program = rewriting.program();
+    variant.derivation = rewriting.derivation();
+    variant.defaults = row.defaults(spec);
+    return variant;
+  }
+  throw UserError(ExitStatus::usage, fmt::format("there is no family '{}'", family), "`liftc conv --help` lists them");
+}
+
+Program configured(const ConvVariant& variant, const ConvConfig& config) {
+  const auto& tunables = variant.program.tunables;
+  for (const auto& [name, value] : config)
+    if (std::none_of(tunables.begin(), tunables.end(), [&](NatVar t) { return t.name() == name; })) {
+      std::string known;
+      for (const NatVar t : tunables) known += (known.empty() ? "" : ", ") + t.name();
+      throw UserError(ExitStatus::usage, fmt::format("family '{}' has no tunable '{}'", variant.family, name),
+                      known.empty() ? "it has none" : "its tunables are " + known);
+    }
+  std::map<NatVar, Nat> sizes;
+  for (const NatVar t : tunables) {
+    const auto given = config.find(t.name());
+    const std::int64_t value = given != config.end() ? given->second : variant.defaults.at(t.name());
+    if (value < t.lower() || (t.upper() && less(*t.upper(), value) == Truth::proved))
+      throw UserError(ExitStatus::program, fmt::format("{} = {} is out of its range, {} to {}", t.name(), value,
+                                                       t.lower(), t.upper() ? t.upper()->str() : "any"));
+    sizes.emplace(t, value);
+  }
+  return specialise(variant.program, sizes);
+}
+
+kernel::Plan compileConv(const ConvVariant& variant, const ConvConfig& config, CompileOptions options,
+                         CompileReport* report) {
+  options.constants = {"weights", "biases"};
+  return compile(configured(variant, config), options, report);
+}
+
+}  // namespace lift

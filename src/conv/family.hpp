@@ -1,0 +1,37 @@
+// What the families' strategies share.
+#pragma once
+
+#include "lift/conv_family.hpp"
+
+namespace lift::detail {
+
+using rewrite::Rewriting;
+using rewrite::Strategy;
+
+// The forms of terms that strategies look for.
+bool isApplied(Expr e, Prim prim);  // prim applied to all its arguments
+bool isComputingMap(Expr e);        // map whose function does more than move data
+bool isMapOver(Expr e, Prim prim);  // map over an array that the primitive gives
+Expr argumentOf(Expr application, std::size_t i);
+
+// Listing 3 with its windows, layouts moved out of the maps: the start of all families.
+void exposeWindows(Rewriting& r);
+
+// Layouts of results, moved out of the maps that compute.
+Strategy layoutsOut();
+
+// A copy in parallel: the value's outermost dimensions over work-items.
+Strategy copyInParallel(int dimensions);
+
+// Each family: its strategy, and a configuration.
+struct FamilyRow {
+  ConvFamily family;
+  void (*derive)(const ConvSpec& spec, Rewriting& r);
+  ConvConfig (*defaults)(const ConvSpec& spec);
+};
+const std::vector<FamilyRow>& familyRows();
+
+void deriveBlocked(const ConvSpec& spec, Rewriting& r);
+ConvConfig blockedDefaults(const ConvSpec& spec);
+
+}  // namespace lift::detail
