@@ -45,7 +45,10 @@ ConvVariant deriveConv(const ConvSpec& spec, std::string_view family);
 // values break.
 Program configured(const ConvVariant& variant, const ConvConfig& config);
 
-// `options.constants` and `options.local` are the variant's.
+// The parameters of a layer that stay from call to call.
+std::vector<std::string> convConstants();
+
+// `options.constants` are the layer's.
 kernel::Plan compileConv(const ConvVariant& variant, const ConvConfig& config, CompileOptions options = {},
                          CompileReport* report = nullptr);
 

@@ -127,9 +127,11 @@ Program configured(const ConvVariant& variant, const ConvConfig& config) {
   return specialise(variant.program, sizes);
 }
 
+std::vector<std::string> convConstants() { return {"weights", "biases"}; }
+
 kernel::Plan compileConv(const ConvVariant& variant, const ConvConfig& config, CompileOptions options,
                          CompileReport* report) {
-  options.constants = {"weights", "biases"};
+  options.constants = convConstants();
   return compile(configured(variant, config), options, report);
 }
 

@@ -38,6 +38,10 @@ std::string_view meaning(When when) {
       return {};
     case When::inlines:
       return "x only moves data or f uses it once";
+    case When::moves:
+      return "f only moves data";
+    case When::computes:
+      return "f does more than move data";
     case When::accumulates:
       return "f only adds to its accumulator";
   }

@@ -204,6 +204,9 @@ void CodegenOptions::add(CLI::App& app) {
   app.add_option("--max-group", maxGroup, "Most work-items in a group (default 256)");
   app.add_option("--print-after", printAfter, "Print what a stage produced (or all)")->type_name("STAGE");
   app.add_option("--stop-after", stopAfter, "Stop after a stage and print what it produced")->type_name("STAGE");
+  app.add_option("--constant", constants, "Parameter whose contents stay: what depends on it alone is computed once")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_option("--skip-pass", skipPasses, "Leave out an optimising pass")->type_name("PASS");
   app.add_flag("--timing", timing, "Print the compiler's time by stage, and what it could not do");
 }
@@ -238,6 +241,11 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   }
   if (maxGroup > 0) options.maxGroupSize = maxGroup;
   options.passes.skip = skipPasses;
+  for (const std::string& name : constants)
+    if (std::none_of(program.parameters.begin(), program.parameters.end(),
+                     [&](lift::Expr p) { return p.name() == name; }))
+      throw UserError(ExitStatus::usage, fmt::format("--constant: '{}' has no parameter '{}'", program.name, name));
+  options.constants = constants;
   if (!printAfter.empty() || !stopAfter.empty())
     options.dump = [&](std::string_view stage, const std::string& text) {
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };

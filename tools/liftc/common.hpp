@@ -60,6 +60,7 @@ struct CodegenOptions {
   std::int64_t maxGroup = 0;
   std::vector<std::string> printAfter, skipPasses;
   std::string stopAfter;
+  std::vector<std::string> constants;  // parameters whose contents stay
   bool timing = false;
 
   void add(CLI::App& app);

@@ -4,28 +4,31 @@
 
 #include <chrono>
 
-#include "lift/conv_program.hpp"
+#include "lift/conv_family.hpp"
 #include "lift/diagnostic.hpp"
 
 namespace liftc {
 
 void FamilyOptions::add(CLI::App& app) {
-  app.add_option("--family", family, "How the layer is computed")
-      ->check(CLI::IsMember({"naive"}))
-      ->capture_default_str();
+  std::vector<std::string> names;
+  for (const lift::ConvFamily& f : lift::convFamilies()) names.emplace_back(f.name);
+  app.add_option("--family", family, "How the layer is computed")->check(CLI::IsMember(names))->capture_default_str();
   app.add_option("--config", config, "Values of the family's tunables, in place of its defaults")
       ->type_name("NAME=VALUE,...");
 }
 
 std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, const CodegenOptions& codegen) const {
   const auto start = std::chrono::steady_clock::now();
-  const lift::Program program = lift::convProgram(spec);
+  const lift::ConvVariant variant = lift::deriveConv(spec, family);
   CompiledLayer layer;
-  layer.config = parseValues(config, "--config");
-  checkValues(program, layer.config);
-  const double parse = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  layer.config = variant.defaults;
+  for (const auto& [name, value] : parseValues(config, "--config")) layer.config[name] = value;
+  const lift::Program program = lift::configured(variant, layer.config);
+  const double derive = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  CodegenOptions options = codegen;
+  options.constants = lift::convConstants();
   lift::CompileReport report;
-  auto plan = codegen.compile(program, parse, &report);
+  auto plan = options.compile(program, derive, &report);
   if (!plan) return std::nullopt;
   layer.plan = std::move(*plan);
   layer.milliseconds = report.total();

@@ -18,7 +18,7 @@ struct CompiledLayer {
 
 // --family and --config.
 struct FamilyOptions {
-  std::string family = "naive";
+  std::string family = "blocked";
   std::vector<std::string> config;  // name=value,name=value
 
   void add(CLI::App& app);
