@@ -57,7 +57,9 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
         parts.push_back(out.view->component(static_cast<int>(c)));
       return write(a[0], env, out.with(zipView(std::move(parts))));
     }
-    case Prim::id:
+    case Prim::id:  // a copy goes through the destination in order
+      if (onlyMovesData(a[0])) break;
+      return write(a[0], env, out);
     case Prim::join:
     case Prim::split:
     case Prim::transpose:

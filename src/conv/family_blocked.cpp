@@ -22,7 +22,13 @@ constexpr std::int64_t mostPixels = 32, mostVectors = 8, mostLanes = 16;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
-bool hasLanes(const ConvSpec& spec) { return spec.ocPerGroup() % 2 == 0; }
+bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
+
+std::int64_t widestVector(std::int64_t channels) {
+  std::int64_t width = mostLanes;
+  while (channels % width != 0) width /= 2;
+  return width;
+}
 
 // The map over the windows of one row: they slide over columns of a variable, the rows of a window.
 bool isOverWindows(Expr e) {
@@ -31,27 +37,37 @@ bool isOverWindows(Expr e) {
   return isApplied(slid, Prim::transpose) && argumentOf(slid, 0).is(Expr::Form::variable);
 }
 
-bool isOverGroupsOfKernels(Expr e) {
-  return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::zip);
+// Maps over groups of kernels, and over batches of such groups.
+bool isOverGroups(Expr e) { return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::zip); }
+bool isOverBatches(Expr e) {
+  return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
 
-// A map around the map over groups of kernels.
-bool isAroundGroups(Expr e) {
-  return isApplied(e, Prim::map) && argumentOf(e, 0).is(Expr::Form::lambda) &&
-         isOverGroupsOfKernels(argumentOf(e, 0).body());
+bool isAroundBatches(Expr e) { return isApplied(e, Prim::map) && isOverBatches(argumentOf(e, 0).body()); }
+
+// The map over a tile's windows, around the map over a batch's groups.
+bool isAroundOneBatch(Expr e) {
+  if (!isMapOver(e, Prim::slide) || !argumentOf(argumentOf(e, 1), 0).is(Expr::Form::variable)) return false;
+  const Expr inner = argumentOf(e, 0).body();
+  return isApplied(inner, Prim::map) && argumentOf(inner, 1).is(Expr::Form::variable);
 }
 
-void tile(Rewriting& r, Nat pixels, Nat kernels) {
-  r.apply(inside([](Expr e) { return isMapOver(e, Prim::zip) && isApplied(argumentOf(e, 0).body(), Prim::reduce); },
-                 use("mapSplit", {{"k", kernels}})));
+bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isApplied(argumentOf(e, 0).body(), Prim::reduce); }
+
+// From rows, windows, kernels to batches, rows, tiles, groups, windows, kernels.
+void tile(Rewriting& r, Nat pixels, Nat kernels, Nat groups) {
+  r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
+  r.apply(inside(isOverGroups, use("mapSplit", {{"k", groups}})));
   r.apply(inside(isOverWindows, use("mapSplit", {{"k", pixels}})));
   r.apply(topDown(use("splitSlide")));
-  r.apply(topDown(use("mapFusionMoves")));
+  r.apply(normalise({"mapFusionMoves"}));
   r.apply(layoutsOut());
-  for (const char* outer : {"windows", "tiles", "rows"}) {
-    r.apply(named(outer, inside(isAroundGroups, use("mapInterchange"))));
+  for (int outer = 0; outer < 3; outer++) {  // windows, tiles, rows
+    r.apply(inside(isAroundBatches, use("mapInterchange")));
     r.apply(layoutsOut());
   }
+  r.apply(inside(isAroundOneBatch, use("mapInterchange")));
+  r.apply(layoutsOut());
 }
 
 void reduceTiles(Rewriting& r, std::optional<Nat> lanes) {
@@ -66,17 +82,26 @@ void reduceTiles(Rewriting& r, std::optional<Nat> lanes) {
                      "reduceMap", "mapFusionMoves"}));
 }
 
+// The tile's inputs, padding included, in memory of their own: blocks of channels, rows, columns, channels of a block.
+void copyInputs(Rewriting& r, Nat channels, std::optional<Nat> load) {
+  if (load)
+    r.apply(inside(isOverWindows, use("copyBlockedInVectors", {{"k", floorDiv(channels, *load)}, {"v", *load}})));
+  else
+    r.apply(inside(isOverWindows, use("copyBlocked", {{"k", channels}})));
+}
+
+// The weights of all batches in the order that the loops read them, by a kernel of their own.
 void arrangeWeights(Rewriting& r, bool grouped) {
   r.apply(inside([](Expr e) { return isApplied(e, Prim::reduce); }, argument(argument(use("keepAhead")))));
-  r.apply(topDown(use("precompute")));
-  if (grouped) r.apply(topDown(use("precompute")));
+  for (int level = 0; level < (grouped ? 3 : 2); level++) r.apply(topDown(use("precompute")));
   r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal); },
                  argument(seq({normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}), copyInParallel(3)}))));
 }
 
 void lower(Rewriting& r, bool grouped, Nat unroll) {
   for (int i = 0; i < (grouped ? 2 : 1); i++) r.apply(inside(isComputingMap, use("mapFlatten")));
-  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0"}) r.apply(inside(isComputingMap, use(rule)));
+  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop"})
+    r.apply(inside(isComputingMap, use(rule)));
   for (int i = 0; i < 2; i++) r.apply(topDown(use("reduceToLoop")));
   r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
   for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
@@ -91,46 +116,53 @@ std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
 }  // namespace
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
-  const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
-  std::optional<Nat> lanes;
-  if (hasLanes(spec)) lanes = r.tunable("lanes", 2, std::min(spec.ocPerGroup(), mostLanes));
-  const Nat vectors = r.tunable("vectors", 1, std::min(spec.ocPerGroup(), mostVectors));
-  const Nat channels = r.tunable("channels", 1, spec.icPerGroup());
-  const Nat unroll = r.tunable("unroll", 1, 16);
   const bool grouped = spec.groups > 1;
+  const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
+  std::optional<Nat> lanes, load;
+  if (hasVectors(spec.ocPerGroup())) lanes = r.tunable("lanes", 2, std::min(spec.ocPerGroup(), mostLanes));
+  const Nat vectors = r.tunable("vectors", 1, std::min(spec.ocPerGroup(), mostVectors));
+  const Nat groups = r.tunable("groups", 1, spec.ocPerGroup());
+  const Nat channels = r.tunable("channels", 1, spec.icPerGroup());
+  if (hasVectors(spec.icPerGroup())) load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
+  const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
+  if (load) r.assume({SizeCondition::Kind::divides, *load, channels, "vectors of the copy of the inputs"});
 
   exposeWindows(r);
   r.apply(topDown(use("reduceInnerFirst", {{"k", channels}})));
-  tile(r, pixels, vectors * lanes.value_or(1));
+  tile(r, pixels, vectors * lanes.value_or(1), groups);
   reduceTiles(r, lanes);
+  copyInputs(r, channels, load);
   arrangeWeights(r, grouped);
   lower(r, grouped, unroll);
 }
 
 ConvConfig blockedDefaults(const ConvSpec& spec) {
-  // As many accumulators as leave registers for the operands, and at least two vectors to use each input for.
-  constexpr std::int64_t registers = 28;
   ConvConfig config;
   std::int64_t kernels = spec.ocPerGroup();
-  if (hasLanes(spec)) {
-    std::int64_t lanes = mostLanes;
-    while (kernels % lanes != 0) lanes /= 2;
-    config["lanes"] = lanes;
-    kernels /= lanes;
+  if (hasVectors(kernels)) {
+    config["lanes"] = widestVector(kernels);
+    kernels /= config["lanes"];
   }
+  // As many accumulators as leave registers for the operands, in the shape that loads the fewest operands.
+  constexpr std::int64_t registers = 28;
   std::int64_t best = 0;
   for (std::int64_t vectors = 1; vectors <= std::min(kernels, mostVectors); vectors++) {
     if (kernels % vectors != 0) continue;
     const std::int64_t pixels = largestDivisor(spec.ow, std::min(mostPixels, registers / vectors));
-    const std::int64_t worth = pixels * vectors * 100 / (pixels + vectors);  // multiplications per operand loaded
+    const std::int64_t worth = pixels * vectors * 100 / (pixels + vectors);  // multiplications per operand
     if (worth <= best) continue;
     best = worth;
     config["pixels"] = pixels;
     config["vectors"] = vectors;
   }
+  config["groups"] = largestDivisor(kernels / config["vectors"], 2);
   config["channels"] = largestDivisor(spec.icPerGroup(), 16);
-  config["unroll"] = std::min<std::int64_t>(16, config["channels"]);
+  if (hasVectors(spec.icPerGroup())) {
+    if (config["channels"] % 2 != 0) config["channels"] = 2;
+    config["load"] = widestVector(config["channels"]);
+  }
+  config["unroll"] = 1;
   return config;
 }
 
