@@ -19,10 +19,15 @@ void FamilyOptions::add(CLI::App& app) {
 
 std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, const CodegenOptions& codegen) const {
   const auto start = std::chrono::steady_clock::now();
-  const lift::ConvVariant variant = lift::deriveConv(spec, family);
+  return compileVariant(lift::deriveConv(spec, family), parseValues(config, "--config"), codegen, start);
+}
+
+std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, const lift::ConvConfig& config,
+                                            const CodegenOptions& codegen,
+                                            std::chrono::steady_clock::time_point start) {
   CompiledLayer layer;
   layer.config = variant.defaults;
-  for (const auto& [name, value] : parseValues(config, "--config")) layer.config[name] = value;
+  for (const auto& [name, value] : config) layer.config[name] = value;
   const lift::Program program = lift::configured(variant, layer.config);
   const double derive = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   CodegenOptions options = codegen;

@@ -1,12 +1,14 @@
 // Convolution families on the command line: from a layer and a family's name to a plan, for every subcommand.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common.hpp"
 #include "lift/conv.hpp"
+#include "lift/conv_family.hpp"
 
 namespace liftc {
 
@@ -26,6 +28,11 @@ struct FamilyOptions {
   // UserError (usage) for a tunable that the family does not have.
   std::optional<CompiledLayer> compile(const lift::ConvSpec& spec, const CodegenOptions& codegen) const;
 };
+
+// A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
+// began: part of the compiler's time.
+std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, const lift::ConvConfig& config,
+                                            const CodegenOptions& codegen, std::chrono::steady_clock::time_point start);
 
 // lift::readShapes; a file without a layer is a UserError (program).
 std::vector<lift::ConvSpec> readLayers(const std::string& path);
