@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,12 +35,12 @@ struct Memory {
   std::int64_t prepared = 0;   // another copy of the weights, made once
 };
 
-// An implementation set up for one layer, with its tensors filled.
+// An implementation set up for one problem, with its tensors filled.
 class Contestant {
  public:
   virtual ~Contestant() = default;
-  virtual double run() = 0;                        // computes the layer once; milliseconds
-  virtual Tensor output() = 0;                     // of the last run, f32 in ConvSpec's natural layout
+  virtual double run() = 0;                        // computes once; milliseconds
+  virtual Tensor output() = 0;                     // of the last run; of a layer in ConvSpec's natural layout
   virtual Memory memory() const = 0;               // once it has run
   virtual std::string implementation() const = 0;  // which of its variants runs; may be empty
 };
@@ -57,9 +58,23 @@ struct Layer {
   runtime::Device& device;     // for those that use OpenCL
 };
 
-// A plan with the inputs `input`, `weights` and `biases`, and the output `out` in the natural layout.
+// A plan as a contestant, whose output is the buffer `out`.
+std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan,
+                                        const std::map<std::string, Tensor>& inputs,
+                                        const runtime::LoadOptions& options = {});
+// One with the inputs `input`, `weights` and `biases` and the output in the natural layout.
 std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan, const ConvTensors& tensors,
                                         const runtime::LoadOptions& options = {});
+
+// A kernel that someone else wrote: the function `name` of a source, and its arguments, buffers of the plan.
+struct WrittenKernel {
+  std::string name;
+  kernel::NDRange range;
+  std::vector<std::string> arguments;
+};
+// A plan that launches the kernels of a source one after the other. Kernels only read the plan's inputs.
+kernel::Plan planOf(const std::string& source, std::vector<kernel::PlanBuffer> buffers,
+                    const std::vector<WrittenKernel>& kernels);
 
 // An implementation that we are measured against: a row of the table.
 struct Peer {

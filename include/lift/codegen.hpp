@@ -5,7 +5,8 @@
 //
 // A program that contains OpenCL maps or reductions is compiled as written. One that contains none is given the default
 // mapping first: outer maps over global dimensions, everything below sequential, and intermediates that would be
-// computed more than once (or stand under toGlobal) in global memory, each by a kernel of its own.
+// computed more than once (or stand under toGlobal) in global memory, each by a kernel of its own; results of few
+// operations that overlapping windows share are computed again instead.
 #pragma once
 
 #include <array>

@@ -49,11 +49,11 @@ double peakGflops(runtime::Device& device) {
   kernel::NDRange range;
   range.global[0] = Nat(items);
   range.local[0] = Nat(local);
-  const auto executable = device.load(planOf("peak", sourceFor(width),
+  const auto executable = device.load(planOf(sourceFor(width),
                                              {{"factors", Scalar::f32, {2}, PlanBuffer::Role::input},
                                               {"rounds", Scalar::i32, {1}, PlanBuffer::Role::input},
                                               {"out", Scalar::f32, {items}, PlanBuffer::Role::output}},
-                                             range));
+                                             {{"peak", range, {"factors", "rounds", "out"}}}));
   Tensor factors(Scalar::f32, {2}), rounds(Scalar::i32, {1});
   factors.set(0, 0.999);
   factors.set(1, 0.001);

@@ -82,12 +82,12 @@ kernel::Plan planFor(const ConvSpec& s, const Variant& v) {
   const std::int64_t block = lanes * v.vectors;
   kernel::NDRange range;
   range.global = {Nat(s.ow / v.pixels), Nat(s.oh), Nat(s.oc / block)};
-  return planOf("conv", source,
+  return planOf(source,
                 {{"input", Scalar::f32, {s.ic / lanes, s.ih + 2, s.iw + 2, lanes}, PlanBuffer::Role::input},
                  {"weights", Scalar::f32, {s.oc / block, s.ic / lanes, 9, lanes, block}, PlanBuffer::Role::input},
                  {"biases", Scalar::f32, {s.oc}, PlanBuffer::Role::input},
                  {"out", Scalar::f32, {s.oc / lanes, s.oh, s.ow, lanes}, PlanBuffer::Role::output}},
-                range);
+                {{"conv", range, {"input", "weights", "biases", "out"}}});
 }
 
 std::unique_ptr<Contestant> contestVariant(const Layer& layer, const Variant& v) {

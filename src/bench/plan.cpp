@@ -1,8 +1,14 @@
 // Plans as contestants: the compiled kernels, and whatever else has the shape of a plan.
 #include "plan.hpp"
 
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+
 namespace lift::bench {
 namespace {
+
+using kernel::PlanBuffer;
 
 class PlanContestant final : public Contestant {
  public:
@@ -35,30 +41,41 @@ std::unique_ptr<Contestant> contest(std::unique_ptr<runtime::Executable> executa
                                           std::move(implementation));
 }
 
-std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan, const ConvTensors& tensors,
+std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan, const Inputs& inputs,
                                         const runtime::LoadOptions& options) {
-  const Inputs inputs = {{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}};
   return contest(
       device.load(plan, {}, options), inputs, [](const Tensor& out) { return out; }, plan.name);
 }
 
-kernel::Plan planOf(const std::string& name, std::string source, std::vector<kernel::PlanBuffer> buffers,
-                    const kernel::NDRange& range) {
-  kernel::Kernel k;
-  k.name = name;
-  k.range = range;
+std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan, const ConvTensors& tensors,
+                                        const runtime::LoadOptions& options) {
+  const Inputs inputs = {{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}};
+  return contestPlan(device, plan, inputs, options);
+}
+
+kernel::Plan planOf(const std::string& source, std::vector<PlanBuffer> buffers,
+                    const std::vector<WrittenKernel>& kernels) {
   kernel::Plan plan;
-  kernel::Launch launch;
-  for (const kernel::PlanBuffer& b : buffers) {
-    launch.arguments.push_back(static_cast<int>(launch.arguments.size()));
-    const bool readOnly = b.role == kernel::PlanBuffer::Role::input;
-    kernel::addBuffer(k, {b.name, b.scalar, 1, kernel::Space::global, b.count(), readOnly});
+  for (const WrittenKernel& written : kernels) {
+    kernel::Kernel k;
+    k.name = written.name;
+    k.range = written.range;
+    kernel::Launch launch;
+    launch.kernel = static_cast<int>(plan.kernels.size());
+    for (const std::string& name : written.arguments) {
+      const auto b =
+          std::find_if(buffers.begin(), buffers.end(), [&](const PlanBuffer& buffer) { return buffer.name == name; });
+      ensure(b != buffers.end(), "an argument is no buffer of the plan");
+      launch.arguments.push_back(static_cast<int>(b - buffers.begin()));
+      kernel::addBuffer(k,
+                        {b->name, b->scalar, 1, kernel::Space::global, b->count(), b->role == PlanBuffer::Role::input});
+    }
+    plan.kernels.push_back(std::move(k));
+    plan.sources.push_back(source);
+    plan.launches.push_back(std::move(launch));
   }
-  plan.name = name;
+  plan.name = kernels.back().name;
   plan.buffers = std::move(buffers);
-  plan.kernels = {std::move(k)};
-  plan.sources = {std::move(source)};
-  plan.launches = {std::move(launch)};
   return plan;
 }
 

@@ -15,6 +15,11 @@ using detail::onlyMovesData;
 
 constexpr int maxDimensions = 3;
 
+// Results that several windows share are stored when one costs more operations than this; cheaper ones are computed
+// again for every window. A load and a store, and a launch, are worth some dozen operations; without a bound, a chain
+// of stencils would cost operations exponential in its length.
+constexpr double recomputedOperations = 16;
+
 Expr etaPrimitive(Prim prim, std::vector<Nat> nats, Type type, const std::vector<Expr>& arguments) {
   return applyAll(Expr::primitive(prim, std::move(nats), type), arguments);
 }
@@ -160,18 +165,80 @@ class DefaultMapping {
   Expr sequential(Expr e) { return inside(e); }
 
   // What the only work-item of a kernel does.
-  Expr alone(Expr e) {
+  Expr alone(Expr e, bool shared = false) {
     if (!e.is(Expr::Form::apply)) return e;
     Spine s = spineOf(e);
+    shared = shared || sharesElements(s);
     for (Expr& x : s.arguments)
-      x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x);
+      x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x, shared);
     return renamed(s);
   }
 
   // Work that is worth doing once instead of at every use.
-  static bool isExpensive(Expr e) {
-    return anyPrimitive(
-        e, [](Expr p) { return detail::isReduce(p.prim()) || detail::isScan(p.prim()) || p.prim() == Prim::iterate; });
+  bool isExpensive(Expr e) {
+    if (const auto known = expensive_.find(e); known != expensive_.end()) return known->second;
+    bool is = false;
+    if (e.is(Expr::Form::lambda)) is = isExpensive(e.body());
+    if (e.is(Expr::Form::apply)) is = isExpensive(e.function()) || isExpensive(e.argument());
+    if (e.is(Expr::Form::primitive))
+      is = detail::isReduce(e.prim()) || detail::isScan(e.prim()) || e.prim() == Prim::iterate;
+    return expensive_[e] = is;
+  }
+
+  // Whether elements of the arguments occur several times in the result: windows that overlap, also of inner rows.
+  static bool sharesElements(const Spine& s) {
+    const auto overlapping = [](Expr p) {
+      return (p.prim() == Prim::slide || p.prim() == Prim::slideStrict) &&
+             lessEqual(p.nats()[0], p.nats()[1]) != Truth::proved;
+    };
+    if (!s.head.is(Expr::Form::primitive)) return false;
+    if (s.isPrim(Prim::map)) return onlyMovesData(s.arguments[0]) && anyPrimitive(s.arguments[0], overlapping);
+    return overlapping(s.head);
+  }
+
+  // Whether the array gets memory of its own; `shared` says that its elements are read for several results. Of a map
+  // that only moves data, what it moves may get some.
+  bool isStored(Expr e, bool shared) {
+    if (!computesArray(e) || !isClosed(e)) return false;
+    if (const Spine s = spineOf(e); s.isPrim(Prim::map) && onlyMovesData(s.arguments[0])) return false;
+    return isExpensive(e) || (shared && operations(e, shared) > recomputedOperations);
+  }
+
+  // Scalar operations, about, that an element of the term costs where it is not stored. What is below is counted as it
+  // will be: an array that is stored costs nothing more.
+  double operations(Expr e, bool shared) {
+    if (e.is(Expr::Form::lambda)) return operations(e.body(), shared);
+    if (!e.is(Expr::Form::apply)) return 0;
+    auto& known = operations_[shared ? 1 : 0];
+    if (const auto found = known.find(e); found != known.end()) return found->second;
+    const Spine s = spineOf(e);
+    const bool below = shared || sharesElements(s);
+    double count = s.isPrim(Prim::op) || s.isPrim(Prim::convert) ? 1 : 0;
+    for (const Expr a : s.arguments) {
+      const bool reads = s.isPrim(Prim::map) && !a.is(Expr::Form::lambda);
+      const double times = reads ? occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1;
+      if (!isStored(a, below)) count += times * operations(a, below);
+    }
+    return known[e] = count;
+  }
+
+  // How often the term, of which one element is evaluated, reads the variable.
+  static double occurrences(Expr e, Expr variable) {
+    std::unordered_map<Expr, double> counts;
+    const std::function<double(Expr)> visit = [&](Expr x) -> double {
+      if (x == variable) return 1;
+      if (!x.hasFree(variable)) return 0;
+      if (const auto known = counts.find(x); known != counts.end()) return known->second;
+      if (x.is(Expr::Form::lambda)) return visit(x.body());
+      const Spine s = spineOf(x);
+      double count = 0;
+      for (const Expr a : s.arguments) {
+        const bool mapped = s.isPrim(Prim::map) && !a.is(Expr::Form::lambda);
+        count += visit(a) * (mapped ? occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1);
+      }
+      return counts[x] = count;
+    };
+    return visit(e);
   }
   static bool computesArray(Expr e) {
     if (!e.is(Expr::Form::apply) || !e.type().isArray()) return false;
@@ -189,10 +256,10 @@ class DefaultMapping {
   bool isKernelBoundary(Expr e) const { return spineOf(e).isPrim(Prim::toGlobal) && isClosed(e); }
 
   // A term that is read outside of every lambda: expensive intermediates get a kernel of their own.
-  Expr operand(Expr e) {
+  Expr operand(Expr e, bool shared = false) {
     if (!e.is(Expr::Form::apply)) return e;
-    if (isKernelBoundary(e) || (computesArray(e) && isExpensive(e) && isClosed(e))) return toGlobal(result(e));
-    return alone(e);
+    if (isKernelBoundary(e) || isStored(e, shared)) return toGlobal(result(e));
+    return alone(e, shared);
   }
 
   // A term inside a lambda: arrays that do not depend on the lambda are computed once, outside.
@@ -268,6 +335,8 @@ class DefaultMapping {
   }
 
   std::unordered_set<Expr> parameters_;
+  std::unordered_map<Expr, bool> expensive_;
+  std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };
 
 // ------------------------------------------------------------------------------------------------------------- rules

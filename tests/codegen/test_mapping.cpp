@@ -103,6 +103,35 @@ TEST_CASE("intermediates that would be computed more than once are kernels of th
   CHECK(wrong(at(parse(product, "main"), {{"m", 2}, {"k", 3}, {"l", 4}, {"n", 5}})) == "");
 }
 
+TEST_CASE("cheap results that overlapping windows share are computed again, but not without bound") {
+  const auto chain = [](int stages) {
+    std::string text = "def main(x: [40]f32) = x";
+    for (int i = 0; i < stages; ++i) text += " |> slide(3, 1) |> map(fun w => w[0] + w[1] * w[2])";
+    return text;
+  };
+  // 2 operations, 2 + 3 * 2, 2 + 3 * 8: the third stage is stored, and so is every third after it.
+  for (const auto& [stages, expected] : {std::pair{1, 1}, {2, 1}, {3, 1}, {4, 2}, {6, 2}, {7, 3}, {12, 4}}) {
+    INFO(stages << " stages");
+    CHECK(kernels(chain(stages)) == expected);
+    CHECK(wrong(chain(stages), {}) == "");
+  }
+  // Windows in two dimensions share more; windows side by side, nothing.
+  const std::string square = R"(
+    def stage(x) = slide2D(3, 3, 1, 1, x) |> map2D(fun w => w[0][0] + w[1][1] + w[2][2] + w[1][0])
+    def main(x: [12][12]f32) = stage(stage(stage(stage(x)))))";
+  CHECK(kernels(square) == 2);
+  CHECK(wrong(square, {}) == "");
+  // What is stored is the stage, not its windows.
+  const std::string sums = R"(
+    def stage(x) = slide2D(3, 3, 1, 1, x) |> map2D(fun w => reduce2D(0.0, add, w))
+    def main(x: [9][9]f32) = stage(stage(x)))";
+  CHECK(kernels(sums) == 2);
+  CHECK(wrong(sums, {}) == "");
+  std::string apart = "def main(x: [729]f32) = x";
+  for (int i = 0; i < 6; ++i) apart += " |> slide(3, 3) |> map(fun w => w[0] + w[1] * w[2])";
+  CHECK(kernels(apart) == 1);
+}
+
 TEST_CASE("toGlobal makes a kernel of what would be fused") {
   const std::string text = R"(
     def main(x: [n]f32): [n]f32 = x |> map(fun v => v + 1.0) |> toGlobal |> reorder(reverse) |> map(fun v => v * 2.0))";
