@@ -15,7 +15,7 @@ class Generator {
   explicit Generator(Choices& choices) : choices_(choices) {}
 
   Generated run() {
-    generated_.text = pick(0, 7) == 7 ? mapped() : chain();
+    generated_.text = pick(0, 3) == 3 ? mapped() : chain();
     return std::move(generated_);
   }
 
@@ -30,31 +30,65 @@ class Generator {
     return fmt::format("def main({}) =\n  {}\n", parameters, body);
   }
 
-  // Rows of a tile are staged for a work-group, then each of its work-items reduces one.
+  // A tile of the work-group: rows that its work-items share.
+  struct Tile {
+    std::string text;
+    std::int64_t rows, columns;
+  };
+
+  // Tiles are staged for a work-group and rearranged, so that work-items read what others wrote; then each of them
+  // reduces a row.
   std::string mapped() {
-    const std::int64_t groups = pick(1, 5), items = pick(1, 7), row = pick(2, 6);
+    const std::int64_t groups = pick(1, 5), items = pick(1, 7), columns = pick(2, 6);
     count("mapWrg");
-    count("mapLcl");
-    std::string staged = fresh();
-    const bool local = coin();
-    if (local) count("toLocal");
-    // A tile of the group is staged, then every work-item reads all over it.
-    std::string tile = local ? fmt::format("toLocal(mapLcl(0, fun r => mapSeq(fun v => {}, r), t))", scalar("v"))
-                             : fmt::format("map(fun r => map(fun v => {}, r), t)", scalar("v"));
-    std::vector<std::string> movements{"{}", "transpose(transpose({}))", "reorder(reverse, {})",
-                                       "map(fun r => reorder(reverse, r), {})"};
-    std::string moved = movements[static_cast<std::size_t>(pick(0, 3))];
-    const auto at = moved.find("{}");
-    moved.replace(at, 2, staged);
-    const std::string inner =
+    std::string lets;
+    Tile tile{"t", items, columns};
+    for (std::int64_t stages = pick(1, 2); stages > 0; stages--) {
+      const std::string name = fresh();
+      lets += fmt::format("    let {} = {} in\n", name, staged(tile));
+      tile.text = name;
+      tile = rearranged(tile);
+    }
+    const std::string reduced =
         coin() ? fmt::format("reduceSeq(0.0, fun (acc, v) => acc + {}, r)", scalar("v"))
                : fmt::format("let p = toPrivate(mapSeq(fun v => {}, r)) in reduceSeq(0.5, fun (acc, v) => acc - v, p)",
                              scalar("v"));
     count("reduceSeq");
-    return fmt::format(
-        "def main(x: [{}][{}][{}]f32, y: [{}][{}][{}]f32) =\n  mapWrg(0, fun t =>\n    let {} = {} in\n"
-        "    mapLcl(0, fun r => {}, {}), x)\n",
-        groups, items, row, groups, items, row, staged, tile, inner, moved);
+    count("mapLcl");
+    return fmt::format("def main(x: [{}][{}][{}]f32) =\n  mapWrg(0, fun t =>\n{}    mapLcl(0, fun r => {}, {}), x)\n",
+                       groups, items, columns, lets, reduced, tile.text);
+  }
+
+  std::string staged(const Tile& t) {
+    const std::string f = scalar("v");
+    switch (pick(0, 2)) {
+      case 0:
+        return fmt::format("map(fun r => map(fun v => {}, r), {})", f, t.text);
+      case 1:  // by all work-items
+        count("toLocal");
+        return fmt::format("toLocal(mapLcl(0, fun r => mapSeq(fun v => {}, r), {}))", f, t.text);
+      default:  // by one of them
+        count("toLocal");
+        return fmt::format("toLocal(mapSeq(fun r => mapSeq(fun v => {}, r), {}))", f, t.text);
+    }
+  }
+
+  Tile rearranged(const Tile& t) {
+    switch (pick(0, 5)) {
+      case 0:
+        return t;
+      case 1:
+        return {fmt::format("reorder(reverse, {})", t.text), t.rows, t.columns};
+      case 2:
+        return {fmt::format("transpose({})", t.text), t.columns, t.rows};
+      case 3:
+        return {fmt::format("map(fun r => reorder(reverse, r), {})", t.text), t.rows, t.columns};
+      case 4:
+        return {fmt::format("padWrap(1, 0, {})", t.text), t.rows + 1, t.columns};
+      default:
+        if (t.rows < 2) return t;
+        return {fmt::format("map(fun w => join(w), slide(2, 1, {}))", t.text), t.rows - 1, 2 * t.columns};
+    }
   }
 
   std::int64_t pick(std::int64_t low, std::int64_t high) { return choices_.pick(low, high); }
@@ -210,6 +244,11 @@ class Generator {
         std::vector<std::int64_t> inner(shape.begin() + 1, shape.end());
         if (inner.size() == 1) {
           shape.pop_back();
+          if (pick(0, 2) == 2)  // two accumulators that change places
+            return fmt::format(
+                "map(fun {0} => let s = reduce((0.5, 0.25), fun (acc, {1}) => (acc.1, acc.0 * 0.5 + {2}), {0}) in "
+                "s.0 - s.1, {3})",
+                row, v, scalar(v), e);
           return fmt::format("map(fun {} => reduce(0.5, fun (acc, {}) => acc * 0.5 + {}, {}), {})", row, v, scalar(v),
                              row, e);
         }
@@ -217,10 +256,10 @@ class Generator {
         shape.erase(shape.begin());
         const std::string zero = fmt::format("generate({}, fun _ => generate({}, fun _ => 0.0))", shape[0], shape[1]);
         return fmt::format(
-            "reduce({0}, fun (acc, {1}) => map(fun (p, q) => map(fun (a, b) => a + b * 0.5, zip(p, q)), zip(acc, "
+            "reduce({0}, fun (acc, {1}) => map(fun (p, q) => map(fun (a, b) => a + b * 0.5, zip(p, q)), zip({2}, "
             "{1})), "
-            "{2})",
-            zero, v, e);
+            "{3})",
+            zero, v, coin() ? "reorder(reverse, acc)" : "acc", e);
       }
       case 13: {
         if (shape.size() != 1) break;
@@ -255,9 +294,10 @@ class Generator {
         if (shape.size() > 2) break;
         count("iterate");
         const std::string v = fresh();
-        const std::string step =
-            shape.size() == 1 ? fmt::format("map(fun w => w[0] * 0.5 + w[1], slide(2, 1, padClamp(0, 1, {})))", v)
-                              : fmt::format("map(fun r => map(fun a => {}, r), {})", scalar("a"), v);
+        const std::string step = shape.size() == 1
+                                     ? fmt::format("map(fun w => w[0] * 0.5 + w[1], slide(2, 1, padClamp({}, {})))",
+                                                   coin() ? "1, 0" : "0, 1", v)
+                                     : fmt::format("map(fun r => map(fun a => {}, r), {})", scalar("a"), v);
         return fmt::format("iterate({}, fun {} => {}, {})", pick(0, 4), v, step, e);
       }
       case 18: {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "differential/generator.hpp"
 #include "lift/diagnostic.hpp"
@@ -24,6 +25,19 @@ Tensors inputsOf(const Program& program) {
     inputs.emplace(p.name(), std::move(t));
   }
   return inputs;
+}
+
+kernel::Plan compileVerified(const Program& program, CompileOptions options = {}) {
+  options.passes.verifyEach = true;
+  return compile(program, options);
+}
+
+void countStructure(const kernel::Plan& plan, std::map<std::string, int>& counts) {
+  std::set<std::string> present;
+  for (const kernel::Kernel& k : plan.kernels)
+    for (const auto& [what, n] : kernel::structure(k))
+      if (n > 0) present.insert(what);
+  for (const std::string& what : present) counts[what]++;
 }
 
 Program parse(const std::string& text) { return parseProgram(*addSource("program.lift", text)); }
@@ -52,7 +66,7 @@ Case::Case(const std::string& text)
       program(parse(text)),
       inputs(inputsOf(program)),
       expected(interpret(program, inputs)),
-      plan(compile(program)) {}
+      plan(compileVerified(program)) {}
 
 std::string compareResults(const Tensors& actual, const Tensors& expected, double tolerance) {
   for (const auto& [name, wanted] : expected) {
@@ -66,7 +80,7 @@ std::string compareResults(const Tensors& actual, const Tensors& expected, doubl
   return "";
 }
 
-std::string disagreement(const std::string& text, runtime::Device& device) {
+std::string disagreement(const std::string& text, runtime::Device& device, std::map<std::string, int>* exercised) {
   return orError([&]() -> std::string {
     const Case c(text);
     verify(c.program);
@@ -76,7 +90,13 @@ std::string disagreement(const std::string& text, runtime::Device& device) {
       return "the default mapping changes the meaning: " + wrong;
     if (print(parse(print(c.program)), Names::canonical) != print(c.program, Names::canonical))
       return "printing does not parse back";
-    return compareResults(device.load(c.plan)->run(c.inputs).outputs, c.expected);
+    if (exercised) countStructure(c.plan, *exercised);
+    const std::string wrong = compareResults(device.load(c.plan)->run(c.inputs).outputs, c.expected);
+    if (!wrong.empty()) return wrong;
+    CompileOptions otherSizes;
+    otherSizes.local = {3, 2, 1};
+    otherSizes.groups = {2, 1, 1};
+    return compareResults(device.load(compileVerified(c.program, otherSizes))->run(c.inputs).outputs, c.expected);
   });
 }
 

@@ -34,8 +34,11 @@ struct Case {
 // What is wrong, or nothing. The same operations in the same order: only fused operations may round differently.
 std::string compareResults(const Tensors& actual, const Tensors& expected, double tolerance = 1e-5);
 
-// What the interpreter, the interpreter of the mapped program, printing and the device disagree about, or nothing.
-std::string disagreement(const std::string& text, runtime::Device& device);
+// What the interpreter, the interpreter of the mapped program, printing and the device disagree about, or nothing; the
+// device runs the program at its own work-group sizes and at others. `exercised` counts programs whose kernels contain
+// barriers, conditionals, …: the integers of kernel::structure().
+std::string disagreement(const std::string& text, runtime::Device& device,
+                         std::map<std::string, int>* exercised = nullptr);
 
 // Many programs as one plan, for devices whose compiler takes long: one build for all of them.
 class Batch {

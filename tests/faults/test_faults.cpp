@@ -1,0 +1,99 @@
+// Every seeded fault is reported by the judge that the table names, and the judges report nothing without one.
+//
+// LIFT_FAULTS=all runs every judge on every fault and prints who reports what (tests/long.sh).
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "faults/table.hpp"
+
+namespace lift::faults {
+namespace {
+
+struct JudgeInfo {
+  Judge judge;
+  std::string_view name;
+  std::string_view command;  // in the build folder; $FAULTY is where the test programs with faults are
+};
+constexpr JudgeInfo judges[] = {
+    {Judge::nats, "nats", "$FAULTY/faulty_nat 'random expressions over*,proofs over*'"},
+    {Judge::views, "views", "$FAULTY/faulty_views 'random compositions*'"},
+    {Judge::kernels, "kernels", "$FAULTY/faulty_kernel 'random kernels: optimised*,barriers:*,scalars:*,copies:*'"},
+    {Judge::programs, "programs", "$FAULTY/faulty_programs 'the emulator computes*,so do kernels launched*'"},
+    {Judge::differential, "differential", "LIFT_DIFF_COUNT=600 $FAULTY/faulty_differential 'random programs*'"},
+    {Judge::pocl, "PoCL", "LIFTC_CACHE=off LIFT_DIFF_CL_COUNT=50 $FAULTY/faulty_differential_cl"},
+    {Judge::oclgrind, "Oclgrind",
+     "LIFT_DIFF_CL_COUNT=50 " LIFT_SOURCE_DIR "/tests/oclgrind.sh $FAULTY/faulty_differential_cl"},
+};
+
+struct Verdict {
+  bool reported = false;
+  std::string text;
+};
+
+Verdict ask(const JudgeInfo& judge, std::string_view fault) {
+  const std::string command =
+      fmt::format("export FAULTY='{}' LIFT_FAULT='{}' LIFT_DIFF_SHRINK=0; exec 2>&1; timeout 120 env {}",
+                  LIFT_BINARY_DIR, fault, judge.command);
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), [](FILE*) { return 0; });
+  REQUIRE(pipe);
+  Verdict v;
+  std::array<char, 4096> part;
+  while (const std::size_t n = std::fread(part.data(), 1, part.size(), pipe.get())) v.text.append(part.data(), n);
+  v.reported = pclose(pipe.get()) != 0;
+  return v;
+}
+
+std::string sourceOf(std::string_view file) {
+  std::ifstream in(std::string(LIFT_SOURCE_DIR "/src/").append(file));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("every seeded fault has its place in the sources") {
+  CHECK(table().size() >= 25);
+  for (const Fault& f : table()) {
+    INFO(f.name << ": src/" << f.file << " must contain once\n" << f.from);
+    CHECK(occurrences(sourceOf(f.file), f.from) == 1);
+    CHECK(occurrences(std::string(f.to), "FAULT") >= 1);
+  }
+}
+
+TEST_CASE("without a fault the judges report nothing") {
+  for (const JudgeInfo& judge : judges) {
+    const Verdict v = ask(judge, "");
+    INFO(judge.name << "\n" << v.text);
+    CHECK_FALSE(v.reported);
+  }
+}
+
+TEST_CASE("every seeded fault is reported by its judge") {
+  const char* wish = std::getenv("LIFT_FAULTS");
+  const bool all = wish != nullptr && std::string_view(wish) == "all";
+  for (const Fault& f : table()) {
+    std::string reporters;
+    for (const JudgeInfo& judge : judges) {
+      if (!all && judge.judge != f.judge) continue;
+      const Verdict v = ask(judge, f.name);
+      if (v.reported) reporters += fmt::format(" {}", judge.name);
+      if (judge.judge != f.judge) continue;
+      INFO(f.name << ": " << judge.name << "\n" << v.text.substr(0, 4000));
+      CHECK(v.reported);
+      CHECK(v.text.find(f.report) != std::string::npos);
+    }
+    std::cout << fmt::format("{:<60}{}", f.name, reporters) << std::endl;
+  }
+}
+
+}  // namespace lift::faults
