@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The long form of what scripts/test.sh runs a sample of: 20,000 random programs and all small ones, interpreter against
-# emulator; 1,000 random programs on PoCL and 200 under Oclgrind. Prints seeds and counts.
+# emulator; 1,000 random programs on PoCL and 200 under Oclgrind; every judge on every seeded fault. Prints seeds, counts
+# and who reports which fault. The fuzzers have a script of their own: tests/fuzz/run.sh.
 # tests/long.sh [BUILD [SEED]]; needs scripts/build.sh release first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,3 +11,4 @@ echo "long: seed $LIFT_DIFF_SEED"
 LIFT_DIFF_COUNT=20000 LIFT_DIFF_"$build/test_differential"
 LIFTC_PLATFORM="Portable Computing Language" LIFT_DIFF_CL_COUNT=1000 "$build/test_differential_cl"
 LIFT_DIFF_CL_COUNT=200 tests/oclgrind.sh "$build/test_differential_cl"
+LIFTC_PLATFORM="Portable Computing Language" LIFT_FAULTS=all "$build/test_faults"
