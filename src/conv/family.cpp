@@ -58,7 +58,7 @@ void exposeWindows(Rewriting& r) {
   r.apply(layoutsOut());
 }
 
-Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapMapOut"}); }
+Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapSplitOut", "mapTakeOut", "mapMapOut"}); }
 
 Strategy copyInParallel(int dimensions) {
   const Strategy here = use(fmt::format("mapToGlobal{}", dimensions - 1));
@@ -74,6 +74,7 @@ const std::vector<FamilyRow>& familyRows() {
       {{"blocked", "register tiles of pixels by vectors of output channels, weights arranged once"},
        deriveBlocked,
        blockedDefaults},
+      {{"paper", "pad, partial convolution of tiles, sum, crop: for GPUs"}, derivePaper, paperDefaults},
   };
   return rows;
 }

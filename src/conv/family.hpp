@@ -31,6 +31,9 @@ struct FamilyRow {
 };
 const std::vector<FamilyRow>& familyRows();
 
+void derivePaper(const ConvSpec& spec, Rewriting& r);
+ConvConfig paperDefaults(const ConvSpec& spec);
+
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 ConvConfig blockedDefaults(const ConvSpec& spec);
 

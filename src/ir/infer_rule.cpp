@@ -41,6 +41,11 @@ const SynTypePtr* parameterOf(const SynScheme& scheme, const Syn::Argument& argu
   return nullptr;
 }
 
+bool mentionsAny(const Solver::Equation& e, const std::vector<NatVar>& variables) {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](NatVar v) { return e.left.mentions(v) || e.right.mentions(v); });
+}
+
 }  // namespace
 
 void Inference::metavariables(const SynType& type, Metavariables& names) {
@@ -116,14 +121,17 @@ void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
 TypedRule Inference::rule(const SynRule& syntax) {
   Metavariables names;
   metavariables(syntax.left, names);
+  const std::size_t onTheLeft = names.sizes.size();
   metavariables(syntax.right, names);
 
   TypedRule rule;
   ScopePtr scope;
   solver_.assumePositive();
   std::map<NatVar, Nat> open;  // while types are inferred the rule's own sizes are what they are
+  std::vector<NatVar> tunables;
   for (const std::string& name : names.sizes) {
     const NatVar size = NatVar::size(name);
+    if (rule.sizes.size() >= onTheLeft) tunables.push_back(size);
     const NatVar metavariable = NatVar::fresh(name, 1, std::nullopt, NatVar::Role::meta);
     open.emplace(size, metavariable);
     rule.sizes.emplace(name, metavariable);
@@ -147,7 +155,11 @@ TypedRule Inference::rule(const SynRule& syntax) {
   std::vector<Divides> facts;
   for (const Condition& c : conditions_)
     if (c.kind == SizeCondition::Kind::divides) facts.push_back({solver_.zonk(c.left), solver_.zonk(c.right)});
-  reportEquations(solver_.settle(facts));
+  // Lengths that only some values of the tunables make equal are a condition of the rule.
+  std::vector<Solver::Equation> conditional, unequal;
+  for (const Solver::Equation& e : solver_.settle(facts))
+    (mentionsAny(e, tunables) ? conditional : unequal).push_back(e);
+  reportEquations(unequal);
   reportClasses();
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
@@ -169,6 +181,8 @@ TypedRule Inference::rule(const SynRule& syntax) {
     rule.left = rule.left.body();
     rule.right = rule.right.body();
   }
+  for (const Solver::Equation& e : conditional)
+    rule.required.push_back({SizeCondition::Kind::equal, known(e.left), known(e.right), "the lengths of two types"});
   for (std::size_t i = 0; i < conditions_.size(); i++) {
     const Condition& c = conditions_[i];
     (i < assumed ? rule.assumed : rule.required).push_back({c.kind, known(c.left), known(c.right), c.primitive});

@@ -25,6 +25,7 @@ const std::vector<RuleTable>& ruleTables() {
       table("reduction", "reductions split, reordered and moved through maps", detail::reductionRules()),
       table("movement", "layouts moved through maps and through each other", detail::movementRules()),
       table("tiling", "windows and maps in tiles", detail::tilingRules()),
+      table("partial", "windows in tiles, reductions in two steps", detail::partialRules()),
       table("vectorisation", "lanes", detail::vectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),
       table("lowering", "where work runs: functional to OpenCL primitives", detail::loweringRules()),

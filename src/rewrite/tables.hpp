@@ -11,6 +11,7 @@ std::vector<RuleRow> algorithmicRules();
 std::vector<RuleRow> movementRules();
 std::vector<RuleRow> tilingRules();
 std::vector<RuleRow> reductionRules();
+std::vector<RuleRow> partialRules();
 std::vector<RuleRow> vectorRules();
 std::vector<RuleRow> memoryRules();
 std::vector<RuleRow> loweringRules();

@@ -1,0 +1,52 @@
+// Rules of two-step convolutions on GPUs: padding and tiling windows, partial reductions, reuse across maps.
+#include "tables.hpp"
+
+namespace lift::rewrite::detail {
+
+std::vector<RuleRow> partialRules() {
+  return {
+      {"mapTakeOut", "map(fun x => take(n, f(x)), xs) => map(fun y => take(n, y), map(f, xs))", "functor law",
+       When::computes},
+      {"mapSplitOut", "map(fun x => split(n, f(x)), xs) => map(fun y => split(n, y), map(f, xs))", "functor law",
+       When::computes},
+      {"mapWindows", "map(fun w => map(f, w), slide(n, s, xs)) => slide(n, s, map(f, xs))", "naturality", When::moves},
+      {"padWindows",
+       "map(f, slide(n, s, (xs: [m]t))) => take((m - n + s) / s, map(f, slide(n, s, padClamp(0, r, xs))))",
+       "lift-conv §4.2.1, §4.2.4"},
+      {"padColumns",
+       "map(fun rows => map(f, slide(n, s, (transpose(rows): [m]t))), xss) => map(fun y => take((m - n + s) / s, y), "
+       "map(fun rows => map(f, slide(n, s, transpose(rows))), "
+       "map(fun rows => map(fun row => padClamp(0, r, row), rows), xss)))",
+       "lift-conv §4.2.1, §4.2.4"},
+      {"slideTiled",
+       "slide(n, s, xs) => join(map(fun tile => slideStrict(n, s, tile), slideStrict(e, e - (n - s), xs)))",
+       "lift-conv §4.2.2, §5.2"},
+      {"tileColumns",
+       "map(fun rows => map(f, slideStrict(m, t, transpose(rows))), slideStrict(n, s, xs)) => "
+       "transpose(map(fun cols => map(fun r => f(transpose(r)), slideStrict(n, s, transpose(cols))), "
+       "slideStrict(m, t, transpose(xs))))",
+       "lift-conv §4.2.2, tiles before windows"},
+      {"reduceStrided", "reduce(i, f, xs) => reduce(i, f, reorder(stride(s), xs))", "lift-conv §4.2.2, coalescing",
+       When::accumulates},
+      {"strideZip", "reorder(stride(s), zip(xs, ys)) => zip(reorder(stride(s), xs), reorder(stride(s), ys))",
+       "naturality"},
+      {"reducePartial",
+       "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => reduce(i, fun (acc, p) => acc + p, "
+       "map(fun c => reduce(0.0, fun (acc, x) => acc + f(x), c), split(k, xs)))",
+       "lift-conv §4.2, partial reduction"},
+      {"reduceDot",
+       "reduce((i: f32), fun (acc, (x, w)) => acc + x * w, zip(xs, ws)) => "
+       "reduce(i, fun (acc, (x, w)) => acc + dot(x, w), zip(asVector(v, xs), asVector(v, ws)))",
+       "lift-conv §4.2.2, §5.1"},
+      {"mapMapZipRight",
+       "map(fun x => map(fun (a, b) => f((a, b)), zip(as, bs(x))), xs) => "
+       "transpose(map(fun (a, bs) => map(fun b => f((a, b)), bs), zip(as, transpose(map(bs, xs)))))",
+       "lift-conv §4.2.2"},
+      {"mapMapZipLeft",
+       "map(fun x => map(fun (a, b) => f((a, b)), zip(as(x), bs)), xs) => "
+       "transpose(map(fun (as, b) => map(fun a => f((a, b)), as), zip(transpose(map(as, xs)), bs)))",
+       "lift-conv §4.2.2"},
+  };
+}
+
+}  // namespace lift::rewrite::detail
