@@ -6,9 +6,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}
-export LIFT_DIFF_SEED=${2:-1}
-echo "long: seed $LIFT_DIFF_SEED"
-LIFT_DIFF_COUNT=20000 LIFT_DIFF_"$build/test_differential"
+seed=${2:-1}
+echo "long: seed $seed"
+# In ten processes, since terms and sizes are interned for as long as a process lives.
+for part in {0..9}; do
+  LIFT_DIFF_COUNT=2000 LIFT_DIFF_SEED=$seed$part "$build/test_differential" "random programs*"
+done
+"$build/test_differential" "all small programs*"
+export LIFT_DIFF_SEED=$seed
 LIFTC_PLATFORM="Portable Computing Language" LIFT_DIFF_CL_COUNT=1000 "$build/test_differential_cl"
 LIFT_DIFF_CL_COUNT=200 tests/oclgrind.sh "$build/test_differential_cl"
 LIFTC_PLATFORM="Portable Computing Language" LIFT_FAULTS=all "$build/test_faults"

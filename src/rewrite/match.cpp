@@ -19,21 +19,6 @@ std::vector<Expr> partsOf(Expr argument) {
   return s.isPrim(Prim::tuple) ? s.arguments : std::vector<Expr>{argument};
 }
 
-bool vectorsHoldScalars(Type t) {
-  switch (t.kind()) {
-    case Type::Kind::vector:
-      return t.element().isScalar();
-    case Type::Kind::array:
-      return vectorsHoldScalars(t.element());
-    case Type::Kind::tuple:
-      return std::all_of(t.components().begin(), t.components().end(), vectorsHoldScalars);
-    case Type::Kind::function:
-      return vectorsHoldScalars(t.parameter()) && vectorsHoldScalars(t.result());
-    default:
-      return true;
-  }
-}
-
 }  // namespace
 
 Matcher::Matcher(const Rule& rule, const Arguments& arguments, const std::vector<Divides>& facts)
