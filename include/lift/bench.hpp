@@ -113,6 +113,7 @@ struct Result {
   std::string absent;  // why there is nothing else here; empty when there is
   std::string implementation;
   double milliseconds = 0;  // median
+  double fastest = 0;
   int runs = 0;             // that the median is of
   Memory memory;
   ConvCheck check;  // against convReference

@@ -76,6 +76,7 @@ std::vector<Result> compare(const ConvSpec& spec, const ConvTensors& tensors, co
     if (Contestant* c = e.setup.contestant.get()) {
       r.implementation = c->implementation();
       r.runs = static_cast<int>(next->size());
+      r.fastest = *std::min_element(next->begin(), next->end());
       r.milliseconds = runtime::median(std::move(*next++));
       r.memory = c->memory();
       r.check = checkConv(spec, c->output(), expected);

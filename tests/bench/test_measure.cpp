@@ -105,6 +105,7 @@ TEST_CASE("results are compared with the reference; who is absent says why") {
   REQUIRE(results.size() == 3);
   CHECK(results[0].name == "wrong");
   CHECK(results[0].milliseconds == 20);
+  CHECK(results[0].fastest == 20);
   CHECK(results[0].runs == 3);
   CHECK_FALSE(results[0].check.ok());
   CHECK(results[0].check.difference.at == 11);

@@ -67,6 +67,7 @@ Row measure(const lift::ConvSpec& spec, const CompiledLayer& compiled, const Opt
 
 void addMeasured(Json& j, const bench::Result& r, double gflops, double peak) {
   j["ms"] = r.milliseconds;
+  j["min_ms"] = r.fastest;
   j["gflops"] = gflops;
   j["of_peak"] = peak > 0 ? gflops / peak : 0.0;
   j["runs"] = r.runs;
