@@ -31,6 +31,7 @@ enum class When : std::uint8_t {
   inlines,      // let: its value only moves data, or is used once, outside of every function
   moves,        // the function f only moves data
   computes,     // it does more
+  rounds,       // nothing, but sums are taken in another order, which may round differently
   accumulates,  // the reduction only adds (multiplies, …) to its accumulator, so its elements may come in any order
 };
 

@@ -39,6 +39,7 @@ bool fits(Expr pattern, Expr term) {
 std::string refusal(When when, const detail::Matcher& matcher) {
   switch (when) {
     case When::always:
+    case When::rounds:
       return {};
     case When::inlines:
       return detail::inlines(matcher.value("f"), matcher.value("x")) ? ""
@@ -93,7 +94,14 @@ Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const
   result.reason = refusal(rule.when(), matcher);
   if (!result.reason.empty()) return result;
   for (const SizeCondition& c : rule.typed().required) {
-    const SizeCondition condition = matcher.instance(c);
+    std::optional<SizeCondition> instance;
+    try {
+      instance = matcher.instance(c);
+    } catch (const UserError& e) {  // these values make a divisor zero
+      result.reason = fmt::format("needs {}: {}", c.str(), e.what());
+      return result;
+    }
+    const SizeCondition& condition = *instance;
     switch (holds(condition)) {
       case Truth::proved:
         break;

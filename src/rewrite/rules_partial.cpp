@@ -33,11 +33,11 @@ std::vector<RuleRow> partialRules() {
       {"reducePartial",
        "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => reduce(i, fun (acc, p) => acc + p, "
        "map(fun c => reduce(0.0, fun (acc, x) => acc + f(x), c), split(k, xs)))",
-       "lift-conv §4.2, partial reduction"},
+       "lift-conv §4.2, partial reduction", When::rounds},
       {"reduceDot",
        "reduce((i: f32), fun (acc, (x, w)) => acc + x * w, zip(xs, ws)) => "
        "reduce(i, fun (acc, (x, w)) => acc + dot(x, w), zip(asVector(v, xs), asVector(v, ws)))",
-       "lift-conv §4.2.2, §5.1"},
+       "lift-conv §4.2.2, §5.1", When::rounds},
       {"mapMapZipRight",
        "map(fun x => map(fun (a, b) => f((a, b)), zip(as, bs(x))), xs) => "
        "transpose(map(fun (a, bs) => map(fun b => f((a, b)), bs), zip(as, transpose(map(bs, xs)))))",

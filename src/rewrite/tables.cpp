@@ -39,6 +39,8 @@ std::string_view meaning(When when) {
       return {};
     case When::inlines:
       return "x only moves data or f uses it once";
+    case When::rounds:
+      return "sums may round differently";
     case When::moves:
       return "f only moves data";
     case When::computes:
