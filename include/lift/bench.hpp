@@ -114,7 +114,7 @@ struct Result {
   std::string implementation;
   double milliseconds = 0;  // median
   double fastest = 0;
-  int runs = 0;             // that the median is of
+  int runs = 0;  // that the median is of
   Memory memory;
   ConvCheck check;  // against convReference
 };
