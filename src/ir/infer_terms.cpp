@@ -66,6 +66,18 @@ Expr Inference::literal(ScalarValue value, TypeClass kind, std::optional<Type> e
 }
 
 Expr Inference::infer(const SynPtr& syntax, const ScopePtr& scope, std::optional<Type> expected) {
+  constexpr int deepest = 1000;
+  if (nesting_ == deepest)
+    throw UserError(ExitStatus::program,
+                    fmt::format("the program nests deeper than {} levels when its definitions are expanded", deepest),
+                    "write a repeated stage with iterate", syntax->span);
+  ++nesting_;
+  const Expr e = inferNode(syntax, scope, expected);
+  --nesting_;
+  return e;
+}
+
+Expr Inference::inferNode(const SynPtr& syntax, const ScopePtr& scope, std::optional<Type> expected) {
   const Span span = syntax->span;
   const auto& node = syntax->node;
   if (std::get_if<Syn::Name>(&node)) return inferCall(syntax, scope, {}, expected, span);

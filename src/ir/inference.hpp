@@ -85,7 +85,10 @@ class Inference {
   static std::string nameOf(const SynPattern& pattern) { return pattern.components.empty() ? pattern.name : "p"; }
 
   // --------------------------------------------------------------------------------------------------------- terms
+  // Throws UserError for terms that nest too deeply, which everybody else then may recurse over. The parser's bound is
+  // not enough: definitions are expanded, and the C++ embedding has no parser.
   Expr infer(const SynPtr& syntax, const ScopePtr& scope, std::optional<Type> expected = {});
+  Expr inferNode(const SynPtr& syntax, const ScopePtr& scope, std::optional<Type> expected);
   Expr inferCall(SynPtr head, ScopePtr scope, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr finish(Expr e, std::optional<Type> expected, Span span);
   Expr literal(ScalarValue value, TypeClass kind, std::optional<Type> expected, Span span);
@@ -120,6 +123,7 @@ class Inference {
   const Module& prelude_;
   Solver solver_;
   std::vector<Diagnostic> errors_;
+  int nesting_ = 0;  // calls of infer that have not returned
 
   struct Condition {
     SizeCondition::Kind kind;

@@ -169,3 +169,27 @@ TEST_CASE("dsl: a body of another number of parameters") {
   const std::string text = errors([] { program("bad", {{"x", f32}}, [](E x, E y) { return x + y; }); });
   CHECK(text.find("'bad' has 1 parameter, its body takes 2") != std::string::npos);
 }
+
+TEST_CASE("chains that nest too deeply for everybody to recurse over are refused") {
+  const auto chain = [](int stages) {
+    return [stages] {
+      program("deep", {{"x", array(3, f32)}}, [&](E x) {
+        for (int i = 0; i < stages; ++i) x = x | map([](E v) { return v + 1; });
+        return x;
+      });
+    };
+  };
+  CHECK(errors(chain(300)) == "no error");
+  CHECK(errors(chain(5000)).find("nests deeper than 1000 levels") != std::string::npos);
+}
+
+TEST_CASE("definitions that nest too deeply when they are expanded are refused") {
+  std::string text = "def d0(x) = x\n";
+  for (int i = 1; i <= 10; ++i) {
+    std::string body = fmt::format("d{}(x)", i - 1);
+    for (int stage = 0; stage < 200; ++stage) body += " |> map(fun v => v + 1)";
+    text += fmt::format("def d{}(x) = {}\n", i, body);
+  }
+  text += "def main(x: [3]f32) = d10(x)";
+  CHECK(errors([&] { fromText(text); }).find("nests deeper than 1000 levels") != std::string::npos);
+}
