@@ -22,12 +22,21 @@ class Generator {
  private:
   std::string chain() {
     std::vector<std::int64_t> shape = randomShape();
-    std::string parameters = "x: " + type(shape);
-    parameters += ", y: " + type(shape);
-    std::string body = stage("x", shape);
+    const std::string input = type(shape);
+    const bool below = isSymbolic();
+    const std::string start = below ? fresh() : "x";
+    std::string body = stage(start, shape);
     // One choice for each further stage, so that a stage and its choice are neighbours and vanish together.
     for (int s = 1; s < 6 && pick(0, 5) > 0; s++) body = stage(body, shape);
-    return fmt::format("def main({}) =\n  {}\n", parameters, body);
+    if (!below) return fmt::format("def main(x: {0}, y: {0}) =\n  {1}\n", input, body);
+    return fmt::format("def main(x: [n]{0}, y: [n]{0}) =\n  map(fun {1} => {2}, x)\n", input, start, body);
+  }
+
+  // Whether the outermost size is n, an argument of the kernels.
+  bool isSymbolic() {
+    if (pick(0, 3) < 3) return false;
+    count("symbolic size");
+    return true;
   }
 
   // A tile of the work-group: rows that its work-items share.
@@ -39,7 +48,8 @@ class Generator {
   // Tiles are staged for a work-group and rearranged, so that work-items read what others wrote; then each of them
   // reduces a row.
   std::string mapped() {
-    const std::int64_t groups = pick(1, 5), items = pick(1, 7), columns = pick(2, 6);
+    const std::string groups = isSymbolic() ? "n" : std::to_string(pick(1, 5));
+    const std::int64_t items = pick(1, 7), columns = pick(2, 6);
     count("mapWrg");
     std::string lets;
     Tile tile{"t", items, columns};

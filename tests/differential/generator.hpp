@@ -9,7 +9,7 @@
 namespace lift::differential {
 
 struct Generated {
-  std::string text;                 // a definition `main` of one or two array parameters x, y; all sizes are numbers
+  std::string text;                 // a definition `main` of array parameters x, y; sizes are numbers or n
   std::map<std::string, int> used;  // how often each construct stands in it
 };
 

@@ -14,6 +14,13 @@ namespace lift::differential {
 namespace {
 
 constexpr int fillSeed = 5;
+constexpr int symbolicSize = 3;
+
+Program atSize(const Program& program) {
+  std::map<NatVar, Nat> sizes;
+  for (const NatVar v : program.sizes) sizes.emplace(v, Nat(symbolicSize));
+  return specialise(program, sizes);
+}
 
 Tensors inputsOf(const Program& program) {
   Tensors inputs;
@@ -64,8 +71,9 @@ std::int64_t setting(const char* name, std::int64_t otherwise) {
 Case::Case(const std::string& text)
     : text(text),
       program(parse(text)),
-      inputs(inputsOf(program)),
-      expected(interpret(program, inputs)),
+      specialised(atSize(program)),
+      inputs(inputsOf(specialised)),
+      expected(interpret(specialised, inputs)),
       plan(compileVerified(program)) {}
 
 std::string compareResults(const Tensors& actual, const Tensors& expected, double tolerance) {
@@ -86,7 +94,7 @@ std::string disagreement(const std::string& text, runtime::Device& device, std::
     verify(c.program);
     const Program mapped = mapByDefault(c.program);
     verify(mapped);
-    if (const std::string wrong = compareResults(interpret(mapped, c.inputs), c.expected); !wrong.empty())
+    if (const std::string wrong = compareResults(interpret(atSize(mapped), c.inputs), c.expected); !wrong.empty())
       return "the default mapping changes the meaning: " + wrong;
     if (print(parse(print(c.program)), Names::canonical) != print(c.program, Names::canonical))
       return "printing does not parse back";
@@ -110,7 +118,7 @@ Batch::Batch(std::vector<Case> cases) : cases_(std::move(cases)) {
 std::string Batch::prefixOf(std::size_t i) { return fmt::format("p{}_", i); }
 
 void Batch::append(const kernel::Plan& plan, const std::string& prefix) {
-  ensure(plan.sizes.empty(), "programs of a batch have constant sizes");
+  plan_.sizes.insert(plan_.sizes.end(), plan.sizes.begin(), plan.sizes.end());
   const auto firstBuffer = static_cast<int>(plan_.buffers.size());
   const auto firstKernel = static_cast<int>(plan_.kernels.size());
   for (kernel::PlanBuffer b : plan.buffers) {
@@ -169,12 +177,13 @@ Reproducer shrinkProgram(const Choices::List& failing, int attempts,
 }
 
 std::string Reproducer::str(const std::string& device) const {
+  const std::string size = program.find("[n]") == std::string::npos ? "" : fmt::format(" --size n={}", symbolicSize);
   return fmt::format(
       "{0}\n"
       "cat >wrong.lift <<'END'\n{1}END\n"
-      "liftc eval wrong.lift --fill random:{2} -o expected.npz --quiet\n"
-      "liftc run wrong.lift --fill random:{2} --device '{3}' --expect expected.npz\n",
-      wrong, program, fillSeed, device);
+      "liftc eval wrong.lift --fill random:{2}{4} -o expected.npz --quiet\n"
+      "liftc run wrong.lift --fill random:{2}{4} --device '{3}' --expect expected.npz\n",
+      wrong, program, fillSeed, device, size);
 }
 
 }  // namespace lift::differential

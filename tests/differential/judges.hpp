@@ -19,13 +19,14 @@ using Tensors = std::map<std::string, Tensor>;
 // A number from the environment.
 std::int64_t setting(const char* name, std::int64_t otherwise);
 
-// A program of constant sizes with random inputs, what it means, and its compiled form. Constructing one throws what
-// the compiler throws.
+// A program with random inputs, what it means, and its compiled form; symbolic sizes are compiled as such and
+// interpreted as 3. Constructing one throws what the compiler throws.
 struct Case {
   explicit Case(const std::string& text);
 
   std::string text;
   Program program;
+  Program specialised;
   Tensors inputs;
   Tensors expected;
   kernel::Plan plan;

@@ -15,10 +15,10 @@ namespace lift::differential {
 namespace {
 
 constexpr const char* constructs[] = {
-    "map",     "split",     "join",    "transpose", "slide",        "pad",      "padClamp",  "padMirror",
-    "padWrap", "take",      "drop",    "reorder",   "concat",       "reduce",   "scan",      "scanExclusive",
-    "zip",     "at",        "tuple",   "mapWrg",    "mapLcl",       "toGlobal", "vectorize", "iterate",
-    "toLocal", "reduceSeq", "barrier", "if",        "private_array"};
+    "map",     "split",     "join",    "transpose", "slide",         "pad",          "padClamp",  "padMirror",
+    "padWrap", "take",      "drop",    "reorder",   "concat",        "reduce",       "scan",      "scanExclusive",
+    "zip",     "at",        "tuple",   "mapWrg",    "mapLcl",        "toGlobal",     "vectorize", "iterate",
+    "toLocal", "reduceSeq", "barrier", "if",        "private_array", "symbolic size"};
 
 }  // namespace
 
