@@ -144,20 +144,21 @@ ConvConfig blockedDefaults(const ConvSpec& spec) {
     config["lanes"] = widestVector(kernels);
     kernels /= config["lanes"];
   }
-  // As many accumulators as leave registers for the operands, in the shape that loads the fewest operands.
+  // As many accumulators as leave registers for the operands. Each input should serve two vectors, more do not pay: the
+  // weights of a vector take a load of their own, an input comes with the multiplication.
   constexpr std::int64_t registers = 28;
-  std::int64_t best = 0;
-  for (std::int64_t vectors = 1; vectors <= std::min(kernels, mostVectors); vectors++) {
+  std::int64_t most = 0;
+  for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
     if (kernels % vectors != 0) continue;
     const std::int64_t pixels = largestDivisor(spec.ow, std::min(mostPixels, registers / vectors));
-    const std::int64_t worth = pixels * vectors * 100 / (pixels + vectors);  // multiplications per operand
-    if (worth <= best) continue;
-    best = worth;
+    if (pixels * vectors <= most) continue;
+    most = pixels * vectors;
     config["pixels"] = pixels;
     config["vectors"] = vectors;
   }
-  config["groups"] = largestDivisor(kernels / config["vectors"], 2);
-  config["channels"] = largestDivisor(spec.icPerGroup(), 16);
+  // Enough groups to pay for the copy of the inputs, blocks of channels that a tile's inputs stay in the nearest cache.
+  config["groups"] = largestDivisor(kernels / config["vectors"], 4);
+  config["channels"] = largestDivisor(spec.icPerGroup(), 64);
   if (hasVectors(spec.icPerGroup())) {
     if (config["channels"] % 2 != 0) config["channels"] = 2;
     config["load"] = widestVector(config["channels"]);
