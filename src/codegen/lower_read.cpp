@@ -257,6 +257,12 @@ void Lowering::step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::ve
                     const ViewPtr& x) {
   const Type type = acc->type();
   const EnvPtr inner = bindParameter(f, env, tupleView({acc, x}));
+  if (goesOnReducing(f)) {
+    const Spine s = spineOf(f.body());
+    const ViewPtr xs = read(s.arguments[2], inner);
+    return loop("i", s.arguments[2].type().length(), LoopKind::sequential, 0, unrollOf(s),
+                [&](Nat i) { step(s.arguments[1], inner, acc, buffers, xs->at(i)); });
+  }
   if (type.isRegister()) {
     // All components are computed before the first is replaced.
     const ViewPtr next = read(f.body(), inner);

@@ -18,6 +18,8 @@ bool isInvertibleIn(Expr body, Expr parameter);
 bool isParallelMap(Prim prim);    // mapGlb, mapWrg, mapLcl
 bool isSequentialMap(Prim prim);  // mapSeq, mapSeqUnroll
 bool isReduce(Prim prim);         // reduce and its OpenCL forms
+// f of (accumulator, element) reduces the element into the accumulator, which nothing else reads: a fold of folds.
+bool goesOnReducing(Expr f);
 bool isScan(Prim prim);
 bool isExclusiveScan(Prim prim);
 // Evaluating the term (all of it) only moves data; variables and literals count.

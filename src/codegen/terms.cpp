@@ -54,6 +54,23 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
   return visit(e);
 }
 
+bool goesOnReducing(Expr f) {
+  const Expr p = f.parameter();
+  const Spine s = spineOf(f.body());
+  if (!s.head.is(Expr::Form::primitive) || !isReduce(s.head.prim()) || s.arguments.size() != 3) return false;
+  const auto isComponent = [p](Expr e, const Nat& i) {
+    const Spine get = spineOf(e);
+    return get.isPrim(Prim::get) && get.head.nats()[0] == i && get.arguments.size() == 1 && get.arguments[0] == p;
+  };
+  // Of the parameter, function and elements of the inner reduction may use the element.
+  const std::function<bool(Expr)> usesElementOnly = [&](Expr e) {
+    if (!e.hasFree(p) || isComponent(e, 1)) return true;
+    if (e.is(Expr::Form::lambda)) return usesElementOnly(e.body());
+    return e.is(Expr::Form::apply) && usesElementOnly(e.function()) && usesElementOnly(e.argument());
+  };
+  return isComponent(s.arguments[0], 0) && usesElementOnly(s.arguments[1]) && usesElementOnly(s.arguments[2]);
+}
+
 bool onlyMovesData(Expr e) {
   return !anyPrimitive(e, [](Expr p) { return !movesData(p.prim()); });
 }
