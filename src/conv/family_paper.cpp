@@ -19,6 +19,8 @@ using namespace rewrite;
 namespace {
 
 constexpr std::int64_t mostLanes = 16, mostKernels = 32, mostAccumulators = 64;
+// Each is a float of workspace for every output: more are never worth their memory.
+constexpr std::int64_t mostChunks = 64;
 
 std::int64_t paddedRows(const ConvSpec& s) { return s.ih + s.padTop + s.padBottom; }
 std::int64_t paddedColumns(const ConvSpec& s) { return s.iw + s.padLeft + s.padRight; }
@@ -53,6 +55,7 @@ Tunables declare(const ConvSpec& s, Rewriting& r) {
   if (!isSquare(s) && (paddedColumns(s) - s.extentW()) % s.sw == 0)
     r.assume({SizeCondition::Kind::divides, s.sw, t.rhoColumns, "whole crop of columns"});
   r.assume({SizeCondition::Kind::lessEqual, t.kappa * t.sigma, mostAccumulators, "accumulators of a work-item"});
+  r.assume({SizeCondition::Kind::lessEqual, floorDiv(s.reduction(), t.omega), mostChunks, "partial sums of a window"});
   return t;
 }
 
