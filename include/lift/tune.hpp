@@ -1,0 +1,127 @@
+// Tuning: points chosen by an explorer are built, run, checked and remembered.
+//
+//   Problem problem{row, variants, data};
+//   auto measurer = makeWorkers({"/usr/bin/liftc", "tune-worker", …}, problem.data(), {});
+//   SweepResult result = sweep(problem, device, database, *measurer, {.points = 300});
+//
+// A problem is what is to be computed, with inputs and the results that are right; its variants are families of
+// programs that compute it, each with a space of configurations. Every point is built and run in a child process, with
+// limits of time, so that what hangs or crashes costs a point and not the sweep; its results are compared with the
+// reference before its time counts. Builds go on in parallel; a run has the machine to itself.
+//
+// Every measurement is committed when it is made. A sweep that is stopped or killed goes on where it was when it is
+// started again: the explorer takes the same way, and what is in the database is not measured again.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lift/device.hpp"
+#include "lift/explorer.hpp"
+#include "lift/kernel.hpp"
+#include "lift/tensor.hpp"
+#include "lift/tune_db.hpp"
+
+namespace lift::tune {
+
+// ---------------------------------------------------------------------------------------------------------- problems
+
+struct Variant {
+  Family family;
+  std::string derivation;                           // how its program came about
+  std::function<kernel::Plan(const Config&)> plan;  // throws UserError where a point does not compile
+};
+
+struct ProblemData {
+  std::map<std::string, Tensor> inputs, expected;
+  double tolerance = 0;  // of |got - want| / max(|want|, root mean square of all wanted)
+};
+
+struct Problem {
+  ProblemRow row;
+  std::vector<Variant> variants;
+  std::function<ProblemData()> data;  // may take its time
+
+  const Variant& variant(const std::string& family) const;
+};
+
+// --------------------------------------------------------------------------------------------------------- measuring
+
+struct Limits {
+  double buildSeconds = 60;    // of one point: our compiler and the driver's
+  double runSeconds = 30;      // of one point: transfers, preparation, all repetitions
+  double hopeless = 5;         // a repetition this many times slower than the best ends a point: skipped
+  double sampleSeconds = 0.2;  // repetitions are made for about this long, but from 3 to 20
+};
+
+// A point to be measured. `trouble` (loop, crash, wrong, build) puts a fault into its kernels, for tests.
+struct Task {
+  Point point;
+  std::string trouble = {};
+};
+
+// Asked about ten times a second, and after each point.
+using Stop = std::function<bool()>;
+
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+  // Measures the tasks and reports each as soon as it is known, with family, config and what came of it; not
+  // necessarily in order. `bestMs` is the best time so far, infinite at first. Returns early when `stop` says so.
+  virtual void measure(const std::vector<Task>& tasks, double bestMs,
+                       const std::function<void(std::size_t task, Measurement)>& done, const Stop& stop) = 0;
+  // Runs the points in turns, `rounds` times. A point that fails has no times.
+  virtual std::vector<std::vector<double>> retime(const std::vector<Point>& points, int rounds, const Stop& stop) = 0;
+};
+
+// Measures in child processes. `command` starts one; it must end up in serveWorker with the same problem. Children end
+// with this process, whatever ends it. Linux only.
+std::unique_ptr<Measurer> makeWorkers(std::vector<std::string> command, const ProblemData& data, const Limits& limits,
+                                      int workers);
+
+// The child's side: takes requests until the parent closes. Returns an exit status.
+int serveWorker(const Problem& problem, runtime::Device& device, const runtime::LoadOptions& options);
+
+// ------------------------------------------------------------------------------------------------------------- sweeps
+
+struct SweepOptions {
+  std::int64_t points = 1000;                                // budget: points, those that the database had included
+  double seconds = std::numeric_limits<double>::infinity();  // budget: time of this call
+  std::int64_t patience = 0;                                 // budget: points without a gain of 1 %; 0: any number
+  std::uint64_t seed = 1;
+  std::string explorer = "random";
+  std::string generator = {};   // version of the compiler, for the keys
+  std::string provenance = {};  // the command, for the records
+  int retimed = 5;              // so many of the best are measured again, in turns; 0: none
+  int rounds = 5;
+  Stop stop = [] { return false; };
+  std::map<std::int64_t, std::string> troubles = {};  // by position in the search, from 1; for tests
+};
+
+struct SweepResult {
+  std::int64_t points = 0;  // of the search
+  std::int64_t fresh = 0;   // of them, measured now
+  std::map<Status, std::int64_t> byStatus;
+  std::optional<Measurement> best;
+  std::string ended;  // why: "points", "time", "patience", "all points", "stopped"
+};
+
+// What a sweep tells while it goes on.
+struct Progress {
+  const Measurement& measurement;  // the latest
+  bool fresh = true;               // false: from the database
+  bool improved = false;           // it is the best so far
+  const SweepResult& soFar;
+  std::int64_t points = 0;                 // budget
+  std::optional<double> secondsLeft = {};  // an estimate
+};
+
+SweepResult sweep(const Problem& problem, const DeviceRow& device, Database& database, Measurer& measurer,
+                  const SweepOptions& options, const std::function<void(const Progress&)>& tell = {});
+
+}  // namespace lift::tune

@@ -1,0 +1,190 @@
+// The child's side of measuring: builds, runs and checks one point after the other.
+//
+// Requests and answers are lines of JSON:
+//   {op: "open", tolerance}                               ->  {op: "ready", device: id}
+//   {op: "build", id, family, config, trouble}            ->  {op: "built", status, detail, compile_ms, build_ms}
+//   {op: "run", …as build, best_ms, hopeless, sample_s}   ->  {op: "ran", status, …, times, workspace, max_error}
+//   {op: "time", …as build, sample_s}                     ->  {op: "timed", times}; the point is kept
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "lift/diagnostic.hpp"
+#include "lift/tune.hpp"
+#include "process.hpp"
+
+namespace lift::tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int fewestRepetitions = 3, mostRepetitions = 20;
+// Repetitions shorter than this are not worth stopping.
+constexpr double shortestStopMs = 0.1;
+
+double rootMeanSquare(const Tensor& t) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < t.size(); i++) sum += t.get(i) * t.get(i);
+  return t.size() == 0 ? 0 : std::sqrt(sum / static_cast<double>(t.size()));
+}
+
+// Faults that a test asks for; text at the beginning of every kernel's body.
+void putTrouble(kernel::Plan& plan, const std::string& trouble) {
+  const std::map<std::string, std::string> faults = {{"loop", " volatile int liftForever = 1; while (liftForever) {} "},
+                                                     {"crash", " *(volatile __global int*)16 = 1; "},
+                                                     {"wrong", " return; "},
+                                                     {"build", " this is not OpenCL C; "}};
+  if (trouble.empty()) return;
+  for (std::string& source : plan.sources) {
+    const auto kernel = source.find("__kernel");
+    const auto body = source.find("{\n", kernel);
+    ensure(kernel != std::string::npos && body != std::string::npos, "a kernel has a body");
+    source.insert(body + 1, faults.at(trouble));
+  }
+}
+
+struct Built {
+  std::unique_ptr<runtime::Executable> executable;  // none: it failed
+  Json report;
+};
+
+class Server {
+ public:
+  Server(const Problem& problem, runtime::Device& device, const runtime::LoadOptions& options)
+      : problem_(problem), device_(device), options_(options) {}
+
+  Json answer(const Json& request) {
+    const std::string op = request.at("op");
+    if (op == "open") return open(request);
+    if (op == "build") return build(request).report;
+    if (op == "run") return run(request);
+    if (op == "time") return time(request);
+    throw InternalError("unknown request " + op);
+  }
+
+ private:
+  Json open(const Json& request) {
+    tolerance_ = request.at("tolerance");
+    for (auto& [name, tensor] : readNpz(fmt::format("/proc/self/fd/{}", dataFd)))
+      (name[0] == 'i' ? inputs_ : expected_)[name.substr(1)] = std::move(tensor);
+    return {{"op", "ready"}, {"device", deviceRow(device_.info()).id}};
+  }
+
+  Built& build(const Json& request) {
+    const std::int64_t id = request.at("id");
+    const auto found = built_.find(id);
+    if (found != built_.end()) return found->second;
+    Built& built = built_[id];
+    built.report = {{"op", "built"}, {"status", name(Status::ok)}, {"detail", ""}};
+    const auto begin = Clock::now();
+    try {
+      kernel::Plan plan = problem_.variant(request.at("family")).plan(request.at("config").get<Config>());
+      built.report["compile_ms"] = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+      putTrouble(plan, request.value("trouble", ""));
+      built.executable = device_.load(plan, {}, options_);
+      built.report["build_ms"] = built.executable->build().milliseconds;
+    } catch (const UserError& e) {
+      fail(built.report, Status::buildError, e.what());
+    } catch (const InternalError& e) {
+      fail(built.report, Status::buildError, fmt::format("internal error: {}", e.what()));
+    }
+    return built;
+  }
+
+  Json run(const Json& request) {
+    Built& built = build(request);
+    Json report = built.report;
+    report["op"] = "ran";
+    try {
+      if (built.executable) measure(*built.executable, request, report);
+    } catch (const UserError& e) {
+      fail(report, e.status() == ExitStatus::wrong ? Status::wrong : Status::crash, e.what());
+    }
+    built_.erase(request.at("id").get<std::int64_t>());
+    return report;
+  }
+
+  // First once, with the results, which decide whether the rest is worth the time.
+  void measure(runtime::Executable& executable, const Json& request, Json& report) {
+    runtime::MeasureOptions options;
+    options.repetitions = 1;
+    options.outputs = true;
+    if (!request.at("best_ms").is_null())
+      options.stopAboveMilliseconds =
+          std::max(shortestStopMs, request.at("best_ms").get<double>() * request.at("hopeless").get<double>());
+    const runtime::Timing first = executable.measure(inputs_, options);
+    report["workspace"] = first.memory.temporaries;
+    const double error = largestError(first.outputs);
+    report["max_error"] = std::isfinite(error) ? Json(error) : Json(nullptr);
+    if (!(error <= tolerance_))
+      return fail(report, Status::wrong, fmt::format("largest error {:.3g}, tolerance {:.3g}", error, tolerance_));
+    report["times"] = std::vector{first.median()};
+    if (first.stopped)
+      return fail(report, Status::skipped,
+                  fmt::format("more than {} times slower than the best", request.at("hopeless").dump()));
+    report["times"] = repeated(executable, request.at("sample_s"), first.median());
+  }
+
+  std::vector<double> repeated(runtime::Executable& executable, double seconds, double expectedMs) const {
+    runtime::MeasureOptions options;
+    const double wanted = seconds * 1e3 / std::max(expectedMs, 1e-3);
+    options.repetitions = static_cast<int>(std::clamp<double>(wanted, fewestRepetitions, mostRepetitions));
+    std::vector<double> times;
+    for (const auto& r : executable.measure(inputs_, options).repetitions) times.push_back(r.milliseconds);
+    return times;
+  }
+
+  Json time(const Json& request) {
+    Built& built = build(request);
+    Json report{{"op", "timed"}, {"times", Json::array()}};
+    if (!built.executable) return report;
+    const double once = executableTime(*built.executable);
+    report["times"] = repeated(*built.executable, request.at("sample_s"), once);
+    return report;
+  }
+
+  double executableTime(runtime::Executable& executable) const {
+    runtime::MeasureOptions once;
+    once.repetitions = 1;
+    return executable.measure(inputs_, once).median();
+  }
+
+  // Infinite where a result is missing, has another shape, or is no number where there should be one.
+  double largestError(const std::map<std::string, Tensor>& outputs) const {
+    double worst = 0;
+    for (const auto& [name, wanted] : expected_) {
+      const auto found = outputs.find(name);
+      if (found == outputs.end()) return infinity;
+      const Difference d = compare(found->second, wanted, rootMeanSquare(wanted));
+      worst = std::max(worst, d.sameShape && d.finite ? d.maxRel : infinity);
+    }
+    return worst;
+  }
+
+  static void fail(Json& report, Status status, const std::string& detail) {
+    report["status"] = name(status);
+    report["detail"] = detail;
+  }
+
+  const Problem& problem_;
+  runtime::Device& device_;
+  runtime::LoadOptions options_;
+  std::map<std::string, Tensor> inputs_, expected_;
+  double tolerance_ = 0;
+  std::map<std::int64_t, Built> built_;
+};
+
+}  // namespace
+
+int serveWorker(const Problem& problem, runtime::Device& device, const runtime::LoadOptions& options) {
+  Server server(problem, device, options);
+  Channel channel;
+  while (const auto request = channel.receive()) channel.send(server.answer(*request));
+  return 0;
+}
+
+}  // namespace lift::tune

@@ -1,0 +1,251 @@
+// The parent's side of measuring: children that build in parallel and run in turn.
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <limits>
+
+#include "lift/diagnostic.hpp"
+#include "lift/tune.hpp"
+#include "process.hpp"
+
+namespace lift::tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int tickMs = 100;  // how often `stop` is asked
+
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+std::string formatTensors(const ProblemData& data) {
+  std::map<std::string, Tensor> all;
+  for (const auto& [name, tensor] : data.inputs) all["i" + name] = tensor;
+  for (const auto& [name, tensor] : data.expected) all["e" + name] = tensor;
+  return formatNpz(all);
+}
+
+class Workers : public Measurer {
+ public:
+  Workers(std::vector<std::string> command, const ProblemData& data, const Limits& limits, int workers)
+      : command_(std::move(command)),
+        data_(formatTensors(data)),
+        tolerance_(data.tolerance),
+        limits_(limits),
+        slots_(static_cast<std::size_t>(std::max(1, workers))) {}
+
+  void measure(const std::vector<Task>& tasks, double bestMs, const std::function<void(std::size_t, Measurement)>& done,
+               const Stop& stop) override {
+    const std::int64_t base = nextId_;
+    nextId_ += static_cast<std::int64_t>(tasks.size());
+    std::vector<Json> requests;
+    for (std::size_t i = 0; i < tasks.size(); i++)
+      requests.push_back(request("build", base + static_cast<std::int64_t>(i), tasks[i].point, tasks[i].trouble));
+    std::vector<Answer> built = buildAll(requests, stop);
+    for (std::size_t i = 0; i < tasks.size() && !stop(); i++) {
+      Answer answer = std::move(built[i]);
+      if (!answer.failed()) answer = run(std::move(requests[i]), std::move(answer), bestMs, stop);
+      if (answer.kind == Answer::Kind::stopped) return;
+      Measurement m = measurementOf(tasks[i].point, answer);
+      if (m.valid()) bestMs = std::min(bestMs, m.median());
+      done(i, std::move(m));
+    }
+  }
+
+  std::vector<std::vector<double>> retime(const std::vector<Point>& points, int rounds, const Stop& stop) override {
+    std::vector<std::vector<double>> times(points.size());
+    std::vector<bool> failed(points.size(), false);
+    const std::int64_t base = nextId_;
+    nextId_ += static_cast<std::int64_t>(points.size());
+    for (int round = 0; round < rounds; round++)
+      for (std::size_t i = 0; i < points.size(); i++) {
+        if (failed[i]) continue;
+        Json r = request("time", base + static_cast<std::int64_t>(i), points[i], "");
+        r["sample_s"] = limits_.sampleSeconds / rounds;
+        const Answer answer = ask(slots_.front(), r, limits_.buildSeconds + limits_.runSeconds, stop);
+        if (answer.kind == Answer::Kind::stopped) return std::vector<std::vector<double>>(points.size());
+        const auto more =
+            answer.failed() ? std::vector<double>() : answer.report.at("times").get<std::vector<double>>();
+        failed[i] = more.empty();
+        times[i].insert(times[i].end(), more.begin(), more.end());
+        if (failed[i]) times[i].clear();
+      }
+    return times;
+  }
+
+ private:
+  // One child, perhaps not started yet, and what it is at.
+  struct Slot {
+    std::unique_ptr<Child> child;
+    std::optional<std::size_t> building;  // index of a request
+    Clock::time_point deadline;
+  };
+
+  struct Answer {
+    enum class Kind { none, report, timeout, died, stopped } kind = Kind::none;
+    Json report = {};         // kind report
+    std::string detail = {};  // kind died
+    Slot* holder = nullptr;   // the child that has it built, if any
+
+    bool failed() const {
+      return kind != Kind::none && (kind != Kind::report || report.value("status", "ok") != name(Status::ok));
+    }
+  };
+
+  static Json request(const char* op, std::int64_t id, const Point& point, const std::string& trouble) {
+    return {{"op", op}, {"id", id}, {"family", point.family}, {"config", point.config}, {"trouble", trouble}};
+  }
+
+  Child& started(Slot& slot) {
+    if (!slot.child) {
+      slot.child = std::make_unique<Child>(command_, data_);
+      slot.child->send({{"op", "open"}, {"tolerance", tolerance_}});
+    }
+    return *slot.child;
+  }
+
+  // The child's answer to the last request, if it has come; how it died, if it has. A child that never got ready tells
+  // of a broken setup, not of a point.
+  std::optional<Answer> received(Slot& slot) {
+    while (auto message = slot.child->receive()) {
+      if (message->is_object() && message->value("op", "") == "ready") {
+        everReady_ = true;
+        continue;
+      }
+      return Answer{Answer::Kind::report, std::move(*message), {}, &slot};
+    }
+    if (!slot.child->gone()) return std::nullopt;
+    const std::string how = slot.child->end();
+    slot.child.reset();
+    if (!everReady_)
+      throw UserError(ExitStatus::device, fmt::format("the process to measure in did not start: {}", how),
+                      "does `liftc run` work on this device?");
+    return Answer{Answer::Kind::died, {}, how};
+  }
+
+  void wait() const {
+    std::vector<pollfd> fds;
+    for (const Slot& slot : slots_)
+      if (slot.child) fds.push_back({slot.child->fd(), POLLIN, 0});
+    poll(fds.data(), fds.size(), tickMs);
+  }
+
+  static Answer expired(Slot& slot) {
+    slot.child.reset();
+    return Answer{Answer::Kind::timeout};
+  }
+
+  Answer ask(Slot& slot, const Json& request, double seconds, const Stop& stop) {
+    const auto deadline = after(seconds);
+    started(slot).send(request);
+    for (;;) {
+      if (auto answer = received(slot)) return std::move(*answer);
+      if (stop()) {
+        slot.child.reset();
+        return Answer{Answer::Kind::stopped};
+      }
+      if (Clock::now() > deadline) return expired(slot);
+      wait();
+    }
+  }
+
+  // Answers in the order of the requests; none for those that `stop` prevented.
+  std::vector<Answer> buildAll(const std::vector<Json>& requests, const Stop& stop) {
+    std::vector<Answer> answers(requests.size());
+    std::deque<std::size_t> queue;
+    for (std::size_t i = 0; i < requests.size(); i++) queue.push_back(i);
+    const auto busy = [&] {
+      return std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.building.has_value(); });
+    };
+    while ((!queue.empty() || busy()) && !stop()) {
+      for (Slot& slot : slots_) {
+        if (slot.building || queue.empty()) continue;
+        slot.building = queue.front();
+        queue.pop_front();
+        started(slot).send(requests[*slot.building]);
+        slot.deadline = after(limits_.buildSeconds);
+      }
+      wait();
+      for (Slot& slot : slots_)
+        if (slot.building) collect(slot, answers);
+    }
+    for (Slot& slot : slots_)  // only when stopped: an answer that nobody waits for would confuse
+      if (slot.building) slot.child.reset(), slot.building.reset();
+    return answers;
+  }
+
+  void collect(Slot& slot, std::vector<Answer>& answers) {
+    auto answer = received(slot);
+    if (!answer && Clock::now() > slot.deadline) answer = expired(slot);
+    if (!answer) return;
+    if (!slot.child)  // what else it had built is lost, and will be built again when it runs
+      for (Answer& a : answers)
+        if (a.holder == &slot) a.holder = nullptr;
+    if (answer->kind == Answer::Kind::died) answer->detail += " while building";
+    if (answer->kind == Answer::Kind::timeout) answer->detail = "while building";
+    answers[*slot.building] = std::move(*answer);
+    slot.building.reset();
+  }
+
+  Answer run(Json request, Answer built, double bestMs, const Stop& stop) {
+    request["op"] = "run";
+    request["best_ms"] = std::isfinite(bestMs) ? Json(bestMs) : Json(nullptr);
+    request["hopeless"] = limits_.hopeless;
+    request["sample_s"] = limits_.sampleSeconds;
+    Slot& slot = built.holder != nullptr && built.holder->child ? *built.holder : slots_.front();
+    const bool again = &slot != built.holder;
+    Answer answer = ask(slot, request, limits_.runSeconds + (again ? limits_.buildSeconds : 0), stop);
+    if (answer.kind != Answer::Kind::report) answer.report = built.report;  // what building told still holds
+    return answer;
+  }
+
+  Measurement measurementOf(const Point& point, const Answer& answer) const {
+    Measurement m;
+    m.key.family = point.family;
+    m.key.config = point.config;
+    m.tolerance = tolerance_;
+    const Json& r = answer.report;
+    if (r.is_object()) {
+      m.compileMs = r.value("compile_ms", 0.0);
+      m.buildMs = r.value("build_ms", 0.0);
+      m.workspaceBytes = r.value("workspace", std::int64_t{0});
+      m.times = r.value("times", std::vector<double>());
+      m.maxError = r.contains("max_error") && r["max_error"].is_number() ? r["max_error"].get<double>()
+                                                                         : std::numeric_limits<double>::quiet_NaN();
+      m.detail = r.value("detail", "");
+    }
+    if (answer.kind == Answer::Kind::report) {
+      m.status = statusNamed(r.value("status", "")).value_or(Status::crash);
+    } else if (answer.kind == Answer::Kind::timeout) {
+      const bool building = !answer.detail.empty();
+      m.status = building ? Status::buildTimeout : Status::runTimeout;
+      m.detail = fmt::format("more than {} s", building ? limits_.buildSeconds : limits_.runSeconds);
+    } else {
+      m.status = Status::crash;
+      m.detail = answer.detail;
+    }
+    return m;
+  }
+
+  std::vector<std::string> command_;
+  SharedFile data_;
+  double tolerance_;
+  Limits limits_;
+  std::vector<Slot> slots_;
+  std::int64_t nextId_ = 0;
+  bool everReady_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Measurer> makeWorkers(std::vector<std::string> command, const ProblemData& data, const Limits& limits,
+                                      int workers) {
+  return std::make_unique<Workers>(std::move(command), data, limits, workers);
+}
+
+}  // namespace lift::tune

@@ -1,0 +1,160 @@
+// Sweeps with an invented measurer: order, budgets, going on.
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <sstream>
+
+#include "lift/tune.hpp"
+
+using namespace lift;
+using namespace lift::tune;
+
+namespace {
+
+std::vector<Config> points() {
+  std::vector<Config> all;
+  for (std::int64_t a = 1; a <= 10; a++)
+    for (std::int64_t b = 1; b <= 10; b++) all.push_back({{"a", a}, {"b", b}});
+  return all;
+}
+
+Problem problem() {
+  return {{"p", "a problem", "--conv p", 1000, 10},
+          {{familyOfPoints("one", points()), "derived so", {}}, {familyOfPoints("two", points()), "and so", {}}},
+          {}};
+}
+
+// Time is a function of the point, unless it is measured again; some points fail. Counts what it did.
+class Invented : public Measurer {
+ public:
+  void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
+               const Stop& stop) override {
+    for (std::size_t i = 0; i < tasks.size() && !stop(); i++) {
+      const Point& p = tasks[i].point;
+      CHECK(measured.insert(p).second);
+      bests.push_back(best);
+      Measurement m;
+      m.times = {static_cast<double>(p.config.at("a") * 10 + p.config.at("b")) + (p.family == "one" ? 0.5 : 0)};
+      if (p.config.at("a") == 7) m.status = Status::crash, m.times.clear();
+      if (!tasks[i].trouble.empty()) m.detail = tasks[i].trouble;
+      done(i, m);
+    }
+  }
+
+  std::vector<std::vector<double>> retime(const std::vector<Point>& again, int rounds, const Stop& /*stop*/) override {
+    retimed = again;
+    std::vector<std::vector<double>> times;
+    for (const Point& p : again) times.emplace_back(rounds, 100.0 - static_cast<double>(p.config.at("b")));
+    return times;
+  }
+
+  std::set<Point> measured;
+  std::vector<Point> retimed;
+  std::vector<double> bests;
+};
+
+DeviceRow device() { return {"d", "device", "v", "p", "gpu", "1", "{}"}; }
+
+std::set<Point> pointsIn(const Database& db) {
+  std::set<Point> found;
+  for (const Measurement& m : db.select({.stage = Stage::sweep})) found.insert({m.key.family, m.key.config});
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep measures as many points as asked for, once, and times the best again") {
+  for (const std::string& explorer : explorerNames()) {
+    INFO(explorer);
+    Database db = Database::inMemory();
+    Invented measurer;
+    const SweepResult result = sweep(problem(), device(), db, measurer, {.points = 50, .explorer = explorer});
+    CHECK(result.ended == "points");
+    CHECK(result.points == 50);
+    CHECK(result.fresh == 50);
+    CHECK(measurer.measured.size() == 50);
+    CHECK(pointsIn(db) == measurer.measured);
+    CHECK(measurer.retimed.size() == 5);
+    CHECK(db.select({.stage = Stage::retime}).size() == 5);
+    std::int64_t all = 0;
+    for (const auto& [status, count] : result.byStatus) all += count;
+    CHECK(all == 50);
+    // Of the five, the one with the largest b is fastest the second time.
+    std::int64_t largest = 0;
+    for (const Point& p : measurer.retimed) largest = std::max(largest, p.config.at("b"));
+    REQUIRE(result.best);
+    CHECK(result.best->key.stage == Stage::retime);
+    CHECK(result.best->key.config.at("b") == largest);
+    CHECK(db.derivations().size() == 2);
+    CHECK(db.problems().size() == 1);
+  }
+}
+
+TEST_CASE("a sweep that was stopped anywhere goes on to the same points, and measures none twice") {
+  for (const std::string& explorer : explorerNames()) {
+    INFO(explorer);
+    Database whole = Database::inMemory();
+    Invented once;
+    sweep(problem(), device(), whole, once, {.points = 60, .seed = 3, .explorer = explorer});
+
+    Database db = Database::inMemory();
+    Invented measurer;  // checks that nothing is measured twice
+    int starts = 0;
+    for (std::int64_t at : {5, 1, 17, 2, 1000}) {
+      const std::int64_t goal = static_cast<std::int64_t>(measurer.measured.size()) + at;
+      const SweepResult result = sweep(problem(), device(), db, measurer,
+                                       {.points = 60, .seed = 3, .explorer = explorer, .stop = [&] {
+                                          return static_cast<std::int64_t>(measurer.measured.size()) >= goal;
+                                        }});
+      CHECK(result.ended == (at == 1000 ? "points" : "stopped"));
+      starts++;
+    }
+    CHECK(starts == 5);
+    CHECK(pointsIn(db) == pointsIn(whole));
+    CHECK(db.select({}).size() == whole.select({}).size());
+
+    // Once more: nothing is left to do.
+    const SweepResult again = sweep(problem(), device(), db, measurer, {.points = 60, .seed = 3, .explorer = explorer});
+    CHECK(again.fresh == 0);
+    CHECK(again.points == 60);
+    CHECK(again.best->key ==
+          sweep(problem(), device(), whole, once, {.points = 60, .seed = 3, .explorer = explorer}).best->key);
+  }
+}
+
+TEST_CASE("budgets") {
+  Database db = Database::inMemory();
+  Invented measurer;
+  CHECK(sweep(problem(), device(), db, measurer, {.points = 1000}).ended == "all points");
+  CHECK(pointsIn(db).size() == 200);
+
+  Database other = Database::inMemory();
+  Invented second;
+  const SweepResult patient = sweep(problem(), device(), other, second, {.points = 1000, .patience = 30});
+  CHECK(patient.ended == "patience");
+  CHECK(patient.points < 200);
+
+  Database third = Database::inMemory();
+  Invented none;
+  CHECK(sweep(problem(), device(), third, none, {.points = 1000, .seconds = 0}).ended == "time");
+  CHECK(none.measured.empty());
+}
+
+TEST_CASE("progress tells the best, what is left, and troubles are for the points they name") {
+  Database db = Database::inMemory();
+  Invented measurer;
+  std::int64_t told = 0;
+  double best = std::numeric_limits<double>::infinity();
+  sweep(problem(), device(), db, measurer, {.points = 20, .troubles = {{3, "loop"}}}, [&](const Progress& p) {
+    told++;
+    CHECK(p.soFar.points == told);
+    CHECK(p.points == 20);
+    CHECK(p.improved == (p.measurement.valid() && p.measurement.median() < best));
+    if (p.improved) best = p.measurement.median();
+    CHECK(p.soFar.best.has_value() == std::isfinite(best));
+    CHECK((p.measurement.detail == "loop") == (told == 3));
+    CHECK(p.secondsLeft.has_value());
+  });
+  CHECK(told == 20);
+}
