@@ -21,9 +21,11 @@
 #include <string>
 #include <vector>
 
+#include "lift/codegen.hpp"
 #include "lift/device.hpp"
 #include "lift/explorer.hpp"
 #include "lift/kernel.hpp"
+#include "lift/space.hpp"
 #include "lift/tensor.hpp"
 #include "lift/tune_db.hpp"
 
@@ -36,6 +38,11 @@ struct Variant {
   std::string derivation;                           // how its program came about
   std::function<kernel::Plan(const Config&)> plan;  // throws UserError where a point does not compile
 };
+
+// The family of a program's configurations: specialised, then compiled.
+Family familyOf(const std::string& name, const Space& space);
+Variant variantOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
+                  const CompileOptions& options = {});
 
 struct ProblemData {
   std::map<std::string, Tensor> inputs, expected;

@@ -170,12 +170,6 @@ class Sweep {
 
 }  // namespace
 
-const Variant& Problem::variant(const std::string& family) const {
-  for (const Variant& v : variants)
-    if (v.family.name == family) return v;
-  throw InternalError("the problem has no family " + family);
-}
-
 SweepResult sweep(const Problem& problem, const DeviceRow& device, Database& database, Measurer& measurer,
                   const SweepOptions& options, const std::function<void(const Progress&)>& tell) {
   return Sweep(problem, device, database, measurer, options, tell).run();

@@ -1,0 +1,156 @@
+#include "problem.hpp"
+
+#include <fmt/format.h>
+
+#include "lift/codegen.hpp"
+#include "lift/conv_program.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/digest.hpp"
+#include "lift/interpreter.hpp"
+#include "lift/space.hpp"
+#include "lift/text.hpp"
+
+namespace liftc {
+namespace {
+
+namespace tune = lift::tune;
+
+// Exact matching of keys must not depend on the name that someone gave a layer.
+std::string keyOf(lift::ConvSpec spec) {
+  spec.name.clear();
+  return "conv " + spec.str();
+}
+
+tune::ProblemData layerData(const lift::ConvSpec& spec) {
+  const lift::ConvTensors t = lift::randomConvTensors(spec, 1);
+  auto expected = lift::convOneDnn(spec, t.input, t.weights, t.bias);
+  if (!expected) expected = lift::convReference(spec, t.input, t.weights, t.bias);
+  return {{{"input", t.input}, {"weights", t.weights}, {"biases", t.bias}},
+          {{"out", std::move(*expected)}},
+          lift::convTolerance(spec, lift::Scalar::f32)};
+}
+
+std::vector<tune::Variant> layerVariants(const lift::ConvSpec& spec, const lift::DeviceLimits& limits) {
+  const lift::Program naive = lift::convProgram(spec);
+  return {tune::variantOf("naive", naive, lift::spaceOf(naive, limits), "default mapping of Listing 3")};
+}
+
+tune::Problem layerProblem(const lift::ConvSpec& spec, const lift::DeviceLimits& limits) {
+  tune::Problem problem;
+  problem.row = {keyOf(spec), spec.name, {}, spec.operations(), spec.tensorBytes()};
+  problem.variants = layerVariants(spec, limits);
+  problem.data = [spec] { return layerData(spec); };
+  return problem;
+}
+
+// A program's results do not depend on its tunables: any valid point tells what is right.
+tune::ProblemData programData(const lift::Program& program, const lift::Space& space, const Tensors& inputs) {
+  std::map<lift::NatVar, lift::Nat> values;
+  space.forEach([&](const lift::Config& config) {
+    for (const lift::NatVar t : program.tunables) values.emplace(t, lift::Nat(config.at(t.name())));
+    return false;
+  });
+  return {inputs, lift::interpret(lift::specialise(program, values), inputs), 0};
+}
+
+tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimits& limits) {
+  const lift::Program symbolic = lift::readProgram(choice.file, choice.entry);
+  if (symbolic.tunables.empty())
+    throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no tunables", choice.file),
+                          "`tune k in 1..32` in a program declares one");
+  std::map<lift::NatVar, lift::Nat> sizes;
+  const auto given = parseValues(choice.sizes, "--size");
+  checkValues(symbolic, given);
+  for (const lift::NatVar s : symbolic.sizes) {
+    const auto found = given.find(s.name());
+    if (found == given.end())
+      throw lift::UserError(lift::ExitStatus::program, fmt::format("the size {} has no value", s.name()),
+                            fmt::format("give one with --size {}=…", s.name()));
+    sizes.emplace(s, lift::Nat(found->second));
+  }
+  const lift::Program program = lift::specialise(symbolic, sizes);
+  const lift::Space space = lift::spaceOf(program, limits);
+  DataOptions data;
+  data.fill = choice.fill;
+  const Tensors inputs = makeInputs(program, {}, data).tensors;
+
+  tune::Problem problem;
+  const std::string text = lift::print(program, lift::Names::canonical);
+  problem.row.key = fmt::format("program {} {}", program.name, lift::runtime::hex(lift::runtime::sha256(text)).substr(0, 16));
+  problem.row.label = fmt::format("{} {}", program.name, fmt::join(choice.sizes, " "));
+  for (const auto& [name, tensor] : inputs) problem.row.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
+  problem.variants = {tune::variantOf("program", program, space, text)};
+  problem.data = [=] {
+    tune::ProblemData made = programData(program, space, inputs);
+    made.tolerance = choice.rtol;
+    return made;
+  };
+  return problem;
+}
+
+void keepFamilies(tune::Problem& problem, const std::vector<std::string>& wanted) {
+  std::vector<std::string> known;
+  for (const tune::Variant& v : problem.variants) known.push_back(v.family.name);
+  std::vector<tune::Variant> kept;
+  for (const std::string& name : wanted) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw lift::UserError(lift::ExitStatus::usage, fmt::format("--family: there is no family '{}' of this problem", name),
+                            fmt::format("its families are {}", fmt::join(known, ", ")));
+    kept.push_back(problem.variant(name));
+  }
+  if (!kept.empty()) problem.variants = std::move(kept);
+}
+
+}  // namespace
+
+void ProblemChoice::add(CLI::App& app) {
+  app.add_option("file", file, "Program (.lift) with tunables");
+  app.add_option("--entry", entry, "Definition to use (default: main, else the last)");
+  app.add_option("-s,--size", sizes, "Value of a size of the program, NAME=VALUE")->type_name("NAME=VALUE");
+  app.add_option("--conv", conv, "Convolution layer: its descriptor");
+  app.add_option("--family", families, "Only this family of programs; may be repeated");
+  app.add_option("--fill", fill, "Contents of a program's inputs: zeros, ones or random:SEED")->capture_default_str();
+  app.add_option("--rtol", rtol, "Largest error of a program's results, relative to their root mean square")
+      ->capture_default_str();
+  device.add(app);
+}
+
+std::vector<std::string> ProblemChoice::problemWords() const {
+  std::vector<std::string> words;
+  const auto option = [&](const char* name, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  if (!file.empty()) words.push_back(file);
+  option("--conv", conv);
+  option("--entry", entry);
+  for (const std::string& s : sizes) option("--size", s);
+  return words;
+}
+
+std::vector<std::string> ProblemChoice::words() const {
+  std::vector<std::string> words = problemWords();
+  const auto option = [&](const char* name, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  for (const std::string& f : families) option("--family", f);
+  if (!file.empty()) option("--fill", fill);
+  option("--platform", device.platform);
+  option("--device", device.device);
+  option("--build-options", device.buildOptions);
+  if (device.noCache) words.emplace_back("--no-cache");
+  return words;
+}
+
+tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) const {
+  if (file.empty() == conv.empty())
+    throw lift::UserError(lift::ExitStatus::usage, "give a program or --conv DESCRIPTOR",
+                          "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
+  const lift::DeviceLimits limits = lift::parseDeviceLimits(info.toJson());
+  tune::Problem p = conv.empty() ? programProblem(*this, limits) : layerProblem(lift::parseConv(conv), limits);
+  keepFamilies(p, families);
+  p.row.command = fmt::format("{}", fmt::join(problemWords(), " "));
+  if (p.row.label.empty()) p.row.label = conv;
+  return p;
+}
+
+}  // namespace liftc

@@ -1,0 +1,29 @@
+// What is to be tuned, from the command line: a convolution layer or a program with tunables.
+#pragma once
+
+#include "common.hpp"
+#include "lift/conv.hpp"
+#include "lift/tune.hpp"
+
+namespace liftc {
+
+// The options that name a problem, its families and the device; the same for `tune` and for its workers.
+struct ProblemChoice {
+  std::string file, entry;         // a program…
+  std::vector<std::string> sizes;  // …at these sizes
+  std::string conv;                // or a layer
+  std::vector<std::string> families;
+  std::string fill = "random:1";
+  double rtol = 1e-4;  // of programs; a layer's tolerance follows from its sizes
+  DeviceOptions device;
+
+  void add(CLI::App& app);
+  // The words that give these options again; those of the problem alone are what records call its command.
+  std::vector<std::string> words() const;
+  std::vector<std::string> problemWords() const;
+
+  // Of the device's limits, its info() as JSON is what counts. Throws UserError.
+  lift::tune::Problem problem(const lift::runtime::DeviceInfo& device) const;
+};
+
+}  // namespace liftc

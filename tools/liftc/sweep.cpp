@@ -1,0 +1,306 @@
+#include "sweep.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "lift/diagnostic.hpp"
+#include "lift/tune_report.hpp"
+
+namespace liftc {
+namespace {
+
+namespace tune = lift::tune;
+
+constexpr int interruptedStatus = 128 + SIGINT;
+constexpr double margin = 0.05;  // of --replay
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// Ctrl-C ends the sweep, not the process, for as long as this lives; a second Ctrl-C ends the process.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+double secondsOf(const std::string& text) {
+  const std::map<std::string, double> units = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  std::size_t used = 0;
+  try {
+    const double value = std::stod(text, &used);
+    const auto unit = units.find(text.substr(used));
+    if (unit != units.end() && value >= 0) return value * unit->second;
+  } catch (const std::exception&) {
+  }
+  throw lift::UserError(lift::ExitStatus::usage, fmt::format("--time-limit: '{}' is no time", text),
+                        "write 90s, 10m or 2h");
+}
+
+std::string clock(double seconds) {
+  const auto s = static_cast<std::int64_t>(seconds + 0.5);
+  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60) : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
+
+double gflops(const tune::ProblemRow& row, double ms) {
+  return ms > 0 ? static_cast<double>(row.operations) * 1e-6 / ms : 0;
+}
+
+std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
+  const std::string rate = row.operations > 0 ? fmt::format(", {:.1f} GFLOP/s", gflops(row, m.median())) : "";
+  return fmt::format("{:.3f} ms{}", m.median(), rate);
+}
+
+// One line that is written over on a terminal, else a line for each point.
+class ProgressLine {
+ public:
+  ProgressLine(const tune::ProblemRow& row, bool quiet) : row_(row), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+  ~ProgressLine() { clear(); }
+
+  void operator()(const tune::Progress& p) {
+    if (quiet_) return;
+    const std::string left = p.secondsLeft ? fmt::format("  {} left", clock(*p.secondsLeft)) : "";
+    const std::string best = p.soFar.best ? "best " + speed(row_, *p.soFar.best) : "none yet";
+    const std::string count = fmt::format("{:>{}}/{}", p.soFar.points, std::to_string(p.points).size(), p.points);
+    if (terminal_) {
+      const auto ok = p.soFar.byStatus.find(tune::Status::ok);
+      const std::int64_t good = ok == p.soFar.byStatus.end() ? 0 : ok->second;
+      std::cerr << fmt::format("\r\x1b[K{} {}  {}  {} without a time{}", row_.label, count, best, p.soFar.points - good, left)
+                << std::flush;
+      return;
+    }
+    const tune::Measurement& m = p.measurement;
+    std::cerr << fmt::format("{} {:<13} {:>10}  {} {}{}{}  {}{}\n", count, tune::name(m.status),
+                             m.times.empty() ? "-" : fmt::format("{:.3f} ms", m.median()), m.key.family,
+                             tune::describe(m.key.config), p.fresh ? "" : "  (known)", p.improved ? "  *" : "", best, left);
+  }
+
+  void clear() const {
+    if (terminal_ && !quiet_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+
+ private:
+  const tune::ProblemRow& row_;
+  bool quiet_, terminal_;
+};
+
+std::vector<std::string> workerCommand(const ProblemChoice& choice) {
+  std::vector<std::string> command = {std::filesystem::read_symlink("/proc/self/exe").string(), "tune-worker"};
+  const auto words = choice.words();
+  command.insert(command.end(), words.begin(), words.end());
+  return command;
+}
+
+std::map<std::int64_t, std::string> troublesOf(const std::string& text) {
+  std::map<std::int64_t, std::string> troubles;
+  std::stringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto equals = part.find('=');
+    troubles[std::stoll(part.substr(0, equals))] = part.substr(equals + 1);
+  }
+  return troubles;
+}
+
+// What all sweeps of one command share.
+struct Setting {
+  const SweepChoice& choice;
+  lift::runtime::DeviceInfo device;
+  tune::DeviceRow deviceRow;
+  double secondsLeft = std::numeric_limits<double>::infinity();
+};
+
+std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return tune::makeWorkers(workerCommand(choice), problem.data(), s.choice.limits,
+                           s.choice.workers > 0 ? s.choice.workers : cores);
+}
+
+Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best) {
+  return {{"family", best.key.family},
+          {"config", best.key.config},
+          {"ms", best.median()},
+          {"spread", best.spread()},
+          {"gflops", gflops(row, best.median())},
+          {"workspace_bytes", best.workspaceBytes},
+          {"max_rel_err", best.maxError},
+          {"stage", tune::name(best.key.stage)}};
+}
+
+Json resultJson(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r) {
+  Json counts = Json::object();
+  for (const auto& [status, count] : r.byStatus) counts[std::string(tune::name(status))] = count;
+  return {{"problem", problem.row.key}, {"label", problem.row.label},
+          {"device", s.device.name},    {"points", r.points},
+          {"fresh", r.fresh},           {"by_status", counts},
+          {"ended", r.ended},           {"best", r.best ? bestJson(problem.row, *r.best) : Json(nullptr)}};
+}
+
+void printResult(const tune::Problem& problem, const tune::SweepResult& r) {
+  std::string counts;
+  for (const auto& [status, count] : r.byStatus) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
+  std::cout << fmt::format("{}: {} points, {} of them measured now ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
+                           counts, r.ended);
+  if (r.best)
+    std::cout << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n", speed(problem.row, *r.best),
+                             r.best->key.family, tune::describe(r.best->key.config), problem.row.command,
+                             r.best->key.family, tune::describe(r.best->key.config));
+}
+
+tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
+                               tune::Database& db) {
+  const auto measurer = measurerOf(choice, problem, s);
+  tune::SweepOptions options;
+  options.points = s.choice.points;
+  options.seconds = s.secondsLeft;
+  options.patience = s.choice.patience;
+  options.seed = s.choice.seed;
+  options.explorer = s.choice.explorer;
+  options.generator = "liftc " LIFT_VERSION;
+  options.provenance = fmt::format("liftc tune {} --explorer {} --seed {}", problem.row.command, options.explorer, options.seed);
+  options.stop = [] { return interrupted != 0; };
+  options.troubles = troublesOf(s.choice.troubles);
+  ProgressLine progress(problem.row, s.choice.quiet);
+  return tune::sweep(problem, s.deviceRow, db, *measurer, options, std::ref(progress));
+}
+
+// One point, measured now whatever the database has, and not remembered.
+int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s) {
+  if (problem.variants.size() != 1)
+    throw lift::UserError(lift::ExitStatus::usage, "--config: which family?", "give one with --family");
+  const auto measurer = measurerOf(choice, problem, s);
+  const tune::Point point{problem.variants.front().family.name, parseValues({s.choice.config}, "--config")};
+  std::optional<tune::Measurement> result;
+  measurer->measure({{point}}, std::numeric_limits<double>::infinity(),
+                    [&](std::size_t, tune::Measurement m) { result = std::move(m); }, [] { return interrupted != 0; });
+  if (!result) return interruptedStatus;
+  const tune::Measurement& m = *result;
+  if (s.choice.json) {
+    Json j = bestJson(problem.row, m);
+    j.erase("stage");
+    j["status"] = tune::name(m.status);
+    j["times_ms"] = m.times;
+    j["detail"] = m.detail;
+    std::cout << j.dump(2) << "\n";
+  } else if (m.valid()) {
+    std::cout << fmt::format("{}  spread {:.1f} %, workspace {:.2f} MB, largest error {:.2g} of {:.2g}\n", speed(problem.row, m),
+                             m.spread() * 100, static_cast<double>(m.workspaceBytes) * 1e-6, m.maxError, m.tolerance);
+  } else {
+    std::cout << fmt::format("{}: {}\n", tune::name(m.status), m.detail);
+  }
+  return m.status == tune::Status::wrong ? static_cast<int>(lift::ExitStatus::wrong) : 0;
+}
+
+std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepChoice& sweep) {
+  if (sweep.shapes.empty()) return {choice};
+  if (!choice.conv.empty() || !choice.file.empty())
+    throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with no other problem");
+  std::vector<ProblemChoice> all;
+  for (const lift::ConvSpec& spec : lift::readShapes(sweep.shapes)) {
+    all.push_back(choice);
+    all.back().conv = spec.str();
+  }
+  if (all.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", sweep.shapes));
+  return all;
+}
+
+}  // namespace
+
+void SweepChoice::add(CLI::App& app) {
+  app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
+  app.add_option("--points", points, "Budget: points to try, of each problem")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--seed", seed, "Seed of the search")->capture_default_str();
+  app.add_option("--explorer", explorer, "How points are chosen: random, exhaustive, annealing")->capture_default_str();
+  app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h");
+  app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->check(CLI::NonNegativeNumber);
+  app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
+  app.add_option("--workers", workers, "Processes that build (default: one for each core)")->check(CLI::NonNegativeNumber);
+  app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")->capture_default_str();
+  app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")->capture_default_str();
+  app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")->capture_default_str();
+  app.add_option("--db", db, "Database (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
+  app.add_option("--report", report, "Write a report as HTML")->type_name("FILE");
+  app.add_flag("--json", json, "Print the results as JSON");
+  app.add_flag("-q,--quiet", quiet, "No progress");
+  app.add_option("--test-trouble", troubles, "Faults in kernels, POSITION=loop|crash|wrong|build,…")->group("");
+}
+
+int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
+  const std::vector<ProblemChoice> choices = problemsOf(choice, sweep);
+  Setting s{sweep, choice.device.open()->info(), {}};
+  s.deviceRow = tune::deviceRow(s.device);
+  if (!sweep.timeLimit.empty()) s.secondsLeft = secondsOf(sweep.timeLimit);
+  const InterruptGuard guard;
+  if (!sweep.config.empty()) return measurePoint(choices.front(), choices.front().problem(s.device), s);
+
+  auto db = tune::Database::open(sweep.db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(sweep.db));
+  Json rows = Json::array();
+  std::vector<std::string> keys;
+  for (const ProblemChoice& c : choices) {
+    const auto begin = std::chrono::steady_clock::now();
+    const tune::Problem problem = c.problem(s.device);
+    const tune::SweepResult result = sweepProblem(c, problem, s, db);
+    keys.push_back(problem.row.key);
+    rows.push_back(resultJson(problem, s, result));
+    if (!sweep.json) printResult(problem, result);
+    if (interrupted != 0) break;
+    s.secondsLeft -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  if (sweep.json) std::cout << Json{{"schema", 1}, {"rows", rows}}.dump(2) << "\n";
+  if (!sweep.report.empty()) writeFile(sweep.report, tune::report(db, s.deviceRow.id, keys));
+  return interrupted != 0 ? interruptedStatus : 0;
+}
+
+int compareExplorers(const std::vector<std::string>& files, int seeds, bool json) {
+  Json rows = Json::array();
+  if (!json)
+    std::cout << fmt::format("measurements until within {:.0f} % of the best, median over {} seeds\n{:<34} {:>7} {:>9} {:>10}\n",
+                             margin * 100, seeds, "recorded sweep", "points", "random", "annealing");
+  for (const std::string& file : files) {
+    std::ifstream in(file);
+    if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", file));
+    auto db = tune::Database::inMemory();
+    tune::importLines(db, in, file);
+    for (const tune::ProblemRow& problem : db.problems()) {
+      const tune::Recording recording(db.select({.problem = problem.key}));
+      const double random = tune::medianMeasurementsTo(margin, "random", recording, seeds);
+      const double annealing = tune::medianMeasurementsTo(margin, "annealing", recording, seeds);
+      rows.push_back({{"problem", problem.key},
+                      {"label", problem.label},
+                      {"points", recording.points()},
+                      {"random", random},
+                      {"annealing", annealing}});
+      if (!json)
+        std::cout << fmt::format("{:<34} {:>7} {:>9} {:>10}\n", problem.label, recording.points(), random, annealing);
+    }
+  }
+  if (json) std::cout << Json{{"schema", 1}, {"margin", margin}, {"seeds", seeds}, {"rows", rows}}.dump(2) << "\n";
+  return 0;
+}
+
+void addTuneWorker(CLI::App& app, int& status) {
+  auto choice = std::make_shared<ProblemChoice>();
+  CLI::App* sub = app.add_subcommand("tune-worker", "Builds and runs points for `liftc tune`")->group("");
+  choice->add(*sub);
+  sub->callback([choice, &status] {
+    status = guarded([&] {
+      const auto device = choice->device.open();
+      return tune::serveWorker(choice->problem(device->info()), *device, choice->device.load());
+    });
+  });
+}
+
+}  // namespace liftc

@@ -1,0 +1,33 @@
+// Tuning from the command line: sweeps over problems, with progress, and what they found.
+#pragma once
+
+#include "problem.hpp"
+
+namespace liftc {
+
+// The options of a sweep; those that are not of a problem.
+struct SweepChoice {
+  std::string shapes;  // a file of layers, in place of ProblemChoice::conv
+  std::int64_t points = 1000;
+  std::uint64_t seed = 1;
+  std::string explorer = "random";
+  std::string timeLimit;  // "90s", "10m", "2h"; empty: none
+  std::int64_t patience = 0;
+  int workers = 0;  // 0: one for each core
+  lift::tune::Limits limits;
+  std::string config;  // one point to measure, in place of a sweep
+  std::string db, report;
+  std::string troubles;  // hidden: "3=loop,5=crash"
+  bool json = false, quiet = false;
+
+  void add(CLI::App& app);
+};
+
+// Sweeps over the problem, or over all layers of the file of shapes. The exit status: 130 after Ctrl-C, as shells have
+// it; what was measured is kept.
+int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
+
+// Table of explorers on recorded sweeps (files of JSON lines): how many measurements until within 5 % of the best.
+int compareExplorers(const std::vector<std::string>& files, int seeds, bool json);
+
+}  // namespace liftc
