@@ -76,7 +76,8 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
 
   tune::Problem problem;
   const std::string text = lift::print(program, lift::Names::canonical);
-  problem.row.key = fmt::format("program {} {}", program.name, lift::runtime::hex(lift::runtime::sha256(text)).substr(0, 16));
+  problem.row.key =
+      fmt::format("program {} {}", program.name, lift::runtime::hex(lift::runtime::sha256(text)).substr(0, 16));
   problem.row.label = fmt::format("{} {}", program.name, fmt::join(choice.sizes, " "));
   for (const auto& [name, tensor] : inputs) problem.row.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
   problem.variants = {tune::variantOf("program", program, space, text)};
@@ -94,7 +95,8 @@ void keepFamilies(tune::Problem& problem, const std::vector<std::string>& wanted
   std::vector<tune::Variant> kept;
   for (const std::string& name : wanted) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw lift::UserError(lift::ExitStatus::usage, fmt::format("--family: there is no family '{}' of this problem", name),
+      throw lift::UserError(lift::ExitStatus::usage,
+                            fmt::format("--family: there is no family '{}' of this problem", name),
                             fmt::format("its families are {}", fmt::join(known, ", ")));
     kept.push_back(problem.variant(name));
   }

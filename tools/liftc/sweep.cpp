@@ -53,7 +53,8 @@ double secondsOf(const std::string& text) {
 
 std::string clock(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds + 0.5);
-  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60) : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
+                  : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
 double gflops(const tune::ProblemRow& row, double ms) {
@@ -68,7 +69,8 @@ std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
 // One line that is written over on a terminal, else a line for each point.
 class ProgressLine {
  public:
-  ProgressLine(const tune::ProblemRow& row, bool quiet) : row_(row), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+  ProgressLine(const tune::ProblemRow& row, bool quiet)
+      : row_(row), quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
   ~ProgressLine() { clear(); }
 
   void operator()(const tune::Progress& p) {
@@ -79,14 +81,16 @@ class ProgressLine {
     if (terminal_) {
       const auto ok = p.soFar.byStatus.find(tune::Status::ok);
       const std::int64_t good = ok == p.soFar.byStatus.end() ? 0 : ok->second;
-      std::cerr << fmt::format("\r\x1b[K{} {}  {}  {} without a time{}", row_.label, count, best, p.soFar.points - good, left)
+      std::cerr << fmt::format("\r\x1b[K{} {}  {}  {} without a time{}", row_.label, count, best, p.soFar.points - good,
+                               left)
                 << std::flush;
       return;
     }
     const tune::Measurement& m = p.measurement;
     std::cerr << fmt::format("{} {:<13} {:>10}  {} {}{}{}  {}{}\n", count, tune::name(m.status),
                              m.times.empty() ? "-" : fmt::format("{:.3f} ms", m.median()), m.key.family,
-                             tune::describe(m.key.config), p.fresh ? "" : "  (known)", p.improved ? "  *" : "", best, left);
+                             tune::describe(m.key.config), p.fresh ? "" : "  (known)", p.improved ? "  *" : "", best,
+                             left);
   }
 
   void clear() const {
@@ -123,7 +127,8 @@ struct Setting {
   double secondsLeft = std::numeric_limits<double>::infinity();
 };
 
-std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s) {
+std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tune::Problem& problem,
+                                           const Setting& s) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return tune::makeWorkers(workerCommand(choice), problem.data(), s.choice.limits,
                            s.choice.workers > 0 ? s.choice.workers : cores);
@@ -151,13 +156,14 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
 
 void printResult(const tune::Problem& problem, const tune::SweepResult& r) {
   std::string counts;
-  for (const auto& [status, count] : r.byStatus) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
-  std::cout << fmt::format("{}: {} points, {} of them measured now ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
-                           counts, r.ended);
+  for (const auto& [status, count] : r.byStatus)
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
+  std::cout << fmt::format("{}: {} points, {} of them measured now ({}); ended: {}\n", problem.row.label, r.points,
+                           r.fresh, counts, r.ended);
   if (r.best)
-    std::cout << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n", speed(problem.row, *r.best),
-                             r.best->key.family, tune::describe(r.best->key.config), problem.row.command,
-                             r.best->key.family, tune::describe(r.best->key.config));
+    std::cout << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
+                             speed(problem.row, *r.best), r.best->key.family, tune::describe(r.best->key.config),
+                             problem.row.command, r.best->key.family, tune::describe(r.best->key.config));
 }
 
 tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
@@ -170,7 +176,8 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   options.seed = s.choice.seed;
   options.explorer = s.choice.explorer;
   options.generator = "liftc " LIFT_VERSION;
-  options.provenance = fmt::format("liftc tune {} --explorer {} --seed {}", problem.row.command, options.explorer, options.seed);
+  options.provenance =
+      fmt::format("liftc tune {} --explorer {} --seed {}", problem.row.command, options.explorer, options.seed);
   options.stop = [] { return interrupted != 0; };
   options.troubles = troublesOf(s.choice.troubles);
   ProgressLine progress(problem.row, s.choice.quiet);
@@ -184,8 +191,9 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
   const auto measurer = measurerOf(choice, problem, s);
   const tune::Point point{problem.variants.front().family.name, parseValues({s.choice.config}, "--config")};
   std::optional<tune::Measurement> result;
-  measurer->measure({{point}}, std::numeric_limits<double>::infinity(),
-                    [&](std::size_t, tune::Measurement m) { result = std::move(m); }, [] { return interrupted != 0; });
+  measurer->measure(
+      {{point}}, std::numeric_limits<double>::infinity(),
+      [&](std::size_t, tune::Measurement m) { result = std::move(m); }, [] { return interrupted != 0; });
   if (!result) return interruptedStatus;
   const tune::Measurement& m = *result;
   if (s.choice.json) {
@@ -196,8 +204,9 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
     j["detail"] = m.detail;
     std::cout << j.dump(2) << "\n";
   } else if (m.valid()) {
-    std::cout << fmt::format("{}  spread {:.1f} %, workspace {:.2f} MB, largest error {:.2g} of {:.2g}\n", speed(problem.row, m),
-                             m.spread() * 100, static_cast<double>(m.workspaceBytes) * 1e-6, m.maxError, m.tolerance);
+    std::cout << fmt::format("{}  spread {:.1f} %, workspace {:.2f} MB, largest error {:.2g} of {:.2g}\n",
+                             speed(problem.row, m), m.spread() * 100, static_cast<double>(m.workspaceBytes) * 1e-6,
+                             m.maxError, m.tolerance);
   } else {
     std::cout << fmt::format("{}: {}\n", tune::name(m.status), m.detail);
   }
@@ -213,7 +222,8 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
     all.push_back(choice);
     all.back().conv = spec.str();
   }
-  if (all.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", sweep.shapes));
+  if (all.empty())
+    throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", sweep.shapes));
   return all;
 }
 
@@ -221,16 +231,20 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
 
 void SweepChoice::add(CLI::App& app) {
   app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
-  app.add_option("--points", points, "Budget: points to try, of each problem")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--points", points, "Budget: points to try, of each problem")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--seed", seed, "Seed of the search")->capture_default_str();
   app.add_option("--explorer", explorer, "How points are chosen: random, exhaustive, annealing")->capture_default_str();
   app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h");
   app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->check(CLI::NonNegativeNumber);
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
-  app.add_option("--workers", workers, "Processes that build (default: one for each core)")->check(CLI::NonNegativeNumber);
+  app.add_option("--workers", workers, "Processes that build (default: one for each core)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")->capture_default_str();
   app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")->capture_default_str();
-  app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")->capture_default_str();
+  app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")
+      ->capture_default_str();
   app.add_option("--db", db, "Database (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
   app.add_option("--report", report, "Write a report as HTML")->type_name("FILE");
   app.add_flag("--json", json, "Print the results as JSON");
@@ -267,8 +281,9 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
 int compareExplorers(const std::vector<std::string>& files, int seeds, bool json) {
   Json rows = Json::array();
   if (!json)
-    std::cout << fmt::format("measurements until within {:.0f} % of the best, median over {} seeds\n{:<34} {:>7} {:>9} {:>10}\n",
-                             margin * 100, seeds, "recorded sweep", "points", "random", "annealing");
+    std::cout << fmt::format(
+        "measurements until within {:.0f} % of the best, median over {} seeds\n{:<34} {:>7} {:>9} {:>10}\n",
+        margin * 100, seeds, "recorded sweep", "points", "random", "annealing");
   for (const std::string& file : files) {
     std::ifstream in(file);
     if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", file));
