@@ -43,4 +43,6 @@
 // tune
 #include "lift/tune_db.hpp"
 #include "lift/explorer.hpp"
+#include "lift/tune.hpp"
+#include "lift/tune_report.hpp"
 // clang-format on

@@ -26,13 +26,9 @@
 #include <vector>
 
 #include "lift/device.hpp"
+#include "lift/space.hpp"
 
 namespace lift::tune {
-
-using Config = std::map<std::string, std::int64_t>;  // tunables by name
-
-// "kappa=4,theta=5"
-std::string describe(const Config& config);
 
 enum class Status {
   ok,

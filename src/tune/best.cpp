@@ -59,7 +59,7 @@ std::string Best::str() const {
   constexpr std::array<std::string_view, 4> where = {"this device", "a device of this architecture",
                                                      "a device of this vendor", "another device"};
   const std::string which = match == Match::exact ? "" : fmt::format(", {}", device.name);
-  return fmt::format("{} of family {}, measured on {}{} ({:.3f} ms{})", describe(measurement.key.config),
+  return fmt::format("{} of family {}, measured on {}{} ({:.3f} ms{})", lift::str(measurement.key.config),
                      measurement.key.family, where.at(static_cast<std::size_t>(match)), which, measurement.median(),
                      shipped ? "; shipped with liftc" : "");
 }

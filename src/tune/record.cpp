@@ -44,12 +44,6 @@ std::vector<double> sorted(std::vector<double> values) {
 
 }  // namespace
 
-std::string describe(const Config& config) {
-  std::string text;
-  for (const auto& [name, value] : config) text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
-  return text;
-}
-
 std::string_view name(Status status) { return statusNames.at(static_cast<std::size_t>(status)); }
 std::optional<Status> statusNamed(std::string_view name) { return lookup<Status>(statusNames, name); }
 std::string_view name(Stage stage) { return stageNames.at(static_cast<std::size_t>(stage)); }
@@ -83,7 +77,7 @@ std::optional<Measurement> fastest(const std::vector<Measurement>& measurements)
   std::set<std::string> again;  // keys of what was measured again
   const auto keyOf = [](const Key& k) {
     return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", k.problem, k.device, k.generator, k.derivation, k.family,
-                       describe(k.config));
+                       lift::str(k.config));
   };
   for (const Measurement& m : measurements)
     if (m.key.stage == Stage::retime) again.insert(keyOf(m.key));

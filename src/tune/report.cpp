@@ -97,13 +97,13 @@ std::vector<Subject> subjects(const Database& db, const std::string& device, con
 }
 
 std::string command(const Subject& s, const Measurement& m) {
-  const std::string config = m.key.config.empty() ? "" : " --config " + describe(m.key.config);
+  const std::string config = m.key.config.empty() ? "" : " --config " + lift::str(m.key.config);
   return fmt::format("liftc tune {} --family {}{}", s.problem.command, m.key.family, config);
 }
 
 std::string tip(const Subject& s, const Measurement& m) {
   return fmt::format("{} ms, {} MB: {} {}", shortNumber(m.median()), shortNumber(s.memory(m)), m.key.family,
-                     describe(m.key.config));
+                     lift::str(m.key.config));
 }
 
 std::string figure(const std::string& svg, const std::string& caption) {
@@ -187,7 +187,7 @@ std::string bestTable(const Subject& s) {
         "<tr><td class=n>{}</td><td class=n>{:.1f}</td><td class=n>{:.1f}</td><td class=n>{}</td><td>{}</td>"
         "<td><code>{}</code></td></tr>\n",
         shortNumber(best->median()), best->spread() * 100, s.gflops(best->median()), shortNumber(s.memory(*best)),
-        escapeHtml(best->key.family), escapeHtml(describe(best->key.config)));
+        escapeHtml(best->key.family), escapeHtml(lift::str(best->key.config)));
     valid.erase(std::remove_if(valid.begin(), valid.end(),
                                [&](const Measurement& m) {
                                  return m.key.family == best->key.family && m.key.config == best->key.config;
@@ -354,7 +354,7 @@ std::string overview(const std::vector<Subject>& all) {
         escapeHtml(s.title()), any ? shortNumber(s.best->median()) : "–",
         any && s.problem.operations > 0 ? fmt::format("{:.1f}", s.gflops(s.best->median())) : "–",
         any ? shortNumber(s.memory(*s.best)) : "–", s.sweep.size(), any ? escapeHtml(s.best->key.family) : "",
-        any ? escapeHtml(describe(s.best->key.config)) : "");
+        any ? escapeHtml(lift::str(s.best->key.config)) : "");
   }
   return "<div class=scroll><table><thead><tr><th>problem<th class=n>best, ms<th class=n>GFLOP/s<th class=n>memory, MB"
          "<th class=n>points<th>family<th>parameters</tr></thead><tbody>\n" +

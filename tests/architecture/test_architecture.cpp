@@ -35,7 +35,7 @@ const std::map<std::string, Module> modules = {
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
-    {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer"}}},
+    {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer", "tune", "tune_report"}}},
     {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program", "conv_family"}}},
     {"bench", {{"conv"}, {"bench"}}},
 };

@@ -108,5 +108,7 @@ void addRules(CLI::App& app, int& status);
 void addRewrite(CLI::App& app, int& status);
 void addCache(CLI::App& app, int& status);
 void addDb(CLI::App& app, int& status);
+void addTune(CLI::App& app, int& status);
+void addTuneWorker(CLI::App& app, int& status);
 
 }  // namespace liftc

@@ -84,7 +84,7 @@ double gflops(const tune::ProblemRow& p, double ms) {
 
 // The command that runs this point again.
 std::string reproduce(const tune::ProblemRow& p, const tune::Measurement& m) {
-  return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, tune::describe(m.key.config));
+  return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, lift::str(m.key.config));
 }
 
 Json bestJson(const Row& row, const tune::Measurement& best) {
@@ -170,7 +170,7 @@ int show(const Options& o) {
       std::cout << fmt::format("{:<13} {:>10} ms  ±{:>4.1f} %  {:>9.2f} MB  {}  {} {}{}\n", tune::name(m.status),
                                m.times.empty() ? "-" : fmt::format("{:.3f}", m.median()), m.spread() * 100,
                                static_cast<double>(m.workspaceBytes) * 1e-6, labelOf(row.problem), m.key.family,
-                               tune::describe(m.key.config), m.detail.empty() ? "" : "  -- " + m.detail);
+                               lift::str(m.key.config), m.detail.empty() ? "" : "  -- " + m.detail);
   }
   if (o.json) std::cout << out.dump(2) << "\n";
   return 0;

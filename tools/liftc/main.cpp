@@ -27,6 +27,8 @@ int main(int argc, char** argv) {
   liftc::addPrimitives(app, status);
   liftc::addRules(app, status);
   liftc::addCache(app, status);
+  liftc::addTune(app, status);
+  liftc::addTuneWorker(app, status);
   liftc::addDb(app, status);
   app.failure_message([](const CLI::App* root, const CLI::Error& e) {
     const auto subcommands = root->get_subcommands();

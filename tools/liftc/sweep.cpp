@@ -8,6 +8,7 @@
 #include <iostream>
 #include <thread>
 
+#include "family.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_report.hpp"
 
@@ -89,8 +90,7 @@ class ProgressLine {
     const tune::Measurement& m = p.measurement;
     std::cerr << fmt::format("{} {:<13} {:>10}  {} {}{}{}  {}{}\n", count, tune::name(m.status),
                              m.times.empty() ? "-" : fmt::format("{:.3f} ms", m.median()), m.key.family,
-                             tune::describe(m.key.config), p.fresh ? "" : "  (known)", p.improved ? "  *" : "", best,
-                             left);
+                             lift::str(m.key.config), p.fresh ? "" : "  (known)", p.improved ? "  *" : "", best, left);
   }
 
   void clear() const {
@@ -162,8 +162,8 @@ void printResult(const tune::Problem& problem, const tune::SweepResult& r) {
                            r.fresh, counts, r.ended);
   if (r.best)
     std::cout << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
-                             speed(problem.row, *r.best), r.best->key.family, tune::describe(r.best->key.config),
-                             problem.row.command, r.best->key.family, tune::describe(r.best->key.config));
+                             speed(problem.row, *r.best), r.best->key.family, lift::str(r.best->key.config),
+                             problem.row.command, r.best->key.family, lift::str(r.best->key.config));
 }
 
 tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
@@ -218,12 +218,10 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
   if (!choice.conv.empty() || !choice.file.empty())
     throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with no other problem");
   std::vector<ProblemChoice> all;
-  for (const lift::ConvSpec& spec : lift::readShapes(sweep.shapes)) {
+  for (const lift::ConvSpec& spec : readLayers(sweep.shapes)) {
     all.push_back(choice);
     all.back().conv = spec.str();
   }
-  if (all.empty())
-    throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", sweep.shapes));
   return all;
 }
 

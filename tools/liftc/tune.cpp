@@ -1,0 +1,33 @@
+// liftc tune: the best configuration of a layer or a program, found by measuring.
+#include <iostream>
+
+#include "lift/diagnostic.hpp"
+#include "sweep.hpp"
+
+namespace liftc {
+
+void addTune(CLI::App& app, int& status) {
+  struct Options {
+    ProblemChoice problem;
+    SweepChoice sweep;
+    std::vector<std::string> replay;
+    int seeds = 20;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("tune", "Find the best configuration of a layer or a program by measuring");
+  o->problem.add(*sub);
+  o->sweep.add(*sub);
+  sub->add_option("--replay", o->replay, "Compare explorers on recorded sweeps (files of `liftc db export`)")
+      ->type_name("FILE");
+  sub->add_option("--seeds", o->seeds, "--replay: searches of each explorer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      if (!o->replay.empty()) return compareExplorers(o->replay, o->seeds, o->sweep.json);
+      return runSweeps(o->problem, o->sweep);
+    });
+  });
+}
+
+}  // namespace liftc
