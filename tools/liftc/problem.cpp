@@ -43,13 +43,22 @@ tune::Problem layerProblem(const lift::ConvSpec& spec, const lift::DeviceLimits&
   return problem;
 }
 
-// A program's results do not depend on its tunables: any valid point tells what is right.
-tune::ProblemData programData(const lift::Program& program, const lift::Space& space, const Tensors& inputs) {
-  std::map<lift::NatVar, lift::Nat> values;
+lift::Config firstPoint(const lift::Space& space) {
+  std::optional<lift::Config> first;
   space.forEach([&](const lift::Config& config) {
-    for (const lift::NatVar t : program.tunables) values.emplace(t, lift::Nat(config.at(t.name())));
+    first = config;
     return false;
   });
+  if (!first)
+    throw lift::UserError(lift::ExitStatus::program, "no values of the tunables satisfy all constraints",
+                          "`liftc tune --explain-constraints` prints them");
+  return *first;
+}
+
+// A program's results do not depend on its tunables: any valid point tells what is right.
+tune::ProblemData programData(const lift::Program& program, const lift::Config& point, const Tensors& inputs) {
+  std::map<lift::NatVar, lift::Nat> values;
+  for (const lift::NatVar t : program.tunables) values.emplace(t, lift::Nat(point.at(t.name())));
   return {inputs, lift::interpret(lift::specialise(program, values), inputs), 0};
 }
 
@@ -72,7 +81,8 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
   const lift::Space space = lift::spaceOf(program, limits);
   DataOptions data;
   data.fill = choice.fill;
-  const Tensors inputs = makeInputs(program, {}, data).tensors;
+  const lift::Config point = firstPoint(space);
+  const Tensors inputs = makeInputs(program, point, data).tensors;
 
   tune::Problem problem;
   const std::string text = lift::print(program, lift::Names::canonical);
@@ -82,7 +92,7 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
   for (const auto& [name, tensor] : inputs) problem.row.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
   problem.variants = {tune::variantOf("program", program, space, text)};
   problem.data = [=] {
-    tune::ProblemData made = programData(program, space, inputs);
+    tune::ProblemData made = programData(program, point, inputs);
     made.tolerance = choice.rtol;
     return made;
   };
