@@ -37,6 +37,7 @@ struct Variant {
   Family family;
   std::string derivation;                           // how its program came about
   std::function<kernel::Plan(const Config&)> plan;  // throws UserError where a point does not compile
+  std::optional<Space> space = {};                  // what `family` was made of, if anything
 };
 
 // The family of a program's configurations: specialised, then compiled.

@@ -180,9 +180,10 @@ struct Best {
   std::string str() const;  // "kappa=4,theta=5 of family paper, measured on this device (0.81 ms)"
 };
 // The fastest configuration known for the problem: of the nearest device, the user's own database before the shipped
-// defaults. `families` restricts the search when it is not empty.
+// defaults. `derivations` restricts it, when it is not empty, to these families as they are derived now: family to
+// DerivationRow::id. What a tunable means may differ in another derivation.
 std::optional<Best> bestFor(const Database* own, const Database& shipped, const std::string& problem,
-                            const DeviceRow& device, const std::vector<std::string>& families = {});
+                            const DeviceRow& device, const std::map<std::string, std::string>& derivations = {});
 // The committed defaults (src/tune/defaults.jsonl), compiled into the library; parsed once.
 const Database& shippedDefaults();
 

@@ -28,15 +28,14 @@ bool sameArchitecture(const DeviceRow& a, const DeviceRow& b) {
 
 // The fastest of each device, as a candidate.
 void collect(std::vector<Best>& candidates, const Database& db, bool shipped, const std::string& problem,
-             const DeviceRow& wanted, const std::vector<std::string>& families) {
+             const DeviceRow& wanted, const std::map<std::string, std::string>& derivations) {
   for (const DeviceRow& device : db.devices()) {
     std::vector<Measurement> measurements = db.select({.problem = problem, .device = device.id});
-    if (!families.empty())
-      measurements.erase(std::remove_if(measurements.begin(), measurements.end(),
-                                        [&](const Measurement& m) {
-                                          return std::count(families.begin(), families.end(), m.key.family) == 0;
-                                        }),
-                         measurements.end());
+    const auto excluded = [&](const Measurement& m) {
+      const auto derived = derivations.find(m.key.family);
+      return !derivations.empty() && (derived == derivations.end() || derived->second != m.key.derivation);
+    };
+    measurements.erase(std::remove_if(measurements.begin(), measurements.end(), excluded), measurements.end());
     if (auto best = fastest(measurements))
       candidates.push_back({std::move(*best), matchOf(device, wanted), device, shipped});
   }
@@ -65,10 +64,10 @@ std::string Best::str() const {
 }
 
 std::optional<Best> bestFor(const Database* own, const Database& shipped, const std::string& problem,
-                            const DeviceRow& device, const std::vector<std::string>& families) {
+                            const DeviceRow& device, const std::map<std::string, std::string>& derivations) {
   std::vector<Best> candidates;
-  if (own != nullptr) collect(candidates, *own, false, problem, device, families);
-  collect(candidates, shipped, true, problem, device, families);
+  if (own != nullptr) collect(candidates, *own, false, problem, device, derivations);
+  collect(candidates, shipped, true, problem, device, derivations);
   const auto nearer = [](const Best& a, const Best& b) {
     if (a.match != b.match) return a.match < b.match;
     if (a.shipped != b.shipped) return !a.shipped;

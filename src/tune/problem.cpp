@@ -22,7 +22,7 @@ Variant variantOf(const std::string& family, const Program& program, const Space
     for (const NatVar t : program.tunables) values.emplace(t, Nat(config.at(t.name())));
     return compile(specialise(program, values), options);
   };
-  return {familyOf(family, space), std::move(derivation), plan};
+  return {familyOf(family, space), std::move(derivation), plan, space};
 }
 
 const Variant& Problem::variant(const std::string& family) const {

@@ -23,8 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int fewestRepetitions = 3, mostRepetitions = 20;
-// Repetitions shorter than this are not worth stopping.
-constexpr double shortestStopMs = 0.1;
+// Repetitions shorter than this are not worth stopping, and the first one pays for what drivers do late.
+constexpr double shortestStopMs = 50;
 
 double rootMeanSquare(const Tensor& t) {
   double sum = 0;

@@ -359,7 +359,9 @@ TEST_CASE("the nearest device's configuration is taken, and it is said whose it 
   add(own, here, 8, 3);  // slower, but the user's own
   CHECK_FALSE(bestFor(&own, shipped, "conv x", here)->shipped);
   CHECK_FALSE(bestFor(&own, shipped, "conv y", here));
-  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, {"blocked"}));
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, {{"blocked", "derivation"}}));
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, {{"paper", "another"}}));
+  CHECK(bestFor(&own, shipped, "conv x", here, {{"paper", "derivation"}}));
 }
 
 TEST_CASE("the shipped defaults can be read") { CHECK_NOTHROW(shippedDefaults().select({})); }

@@ -29,6 +29,7 @@ struct Options {
 // One layer: our result first, then the peers'.
 struct Row {
   lift::ConvSpec spec;
+  std::string family;
   std::map<std::string, std::int64_t> config;
   std::vector<bench::Result> results;
 
@@ -60,7 +61,7 @@ Row measure(const lift::ConvSpec& spec, const CompiledLayer& compiled, const Opt
   bench::TurnOptions turns;
   turns.repetitions = o.repetitions;
   turns.quieten = bench::waitUntilQuiet;
-  return {spec, compiled.config, bench::compare(spec, tensors, entries, turns)};
+  return {spec, compiled.family, compiled.config, bench::compare(spec, tensors, entries, turns)};
 }
 
 // ------------------------------------------------------------------------------------------------------------ JSON
@@ -78,8 +79,8 @@ void addMeasured(Json& j, const bench::Result& r, double gflops, double peak) {
   j["ok"] = r.check.ok();
 }
 
-Json rowJson(const Row& row, const Options& o, double peak) {
-  Json j{{"conv", row.spec.str()}, {"family", o.family.family}, {"config", Json::object()}};
+Json rowJson(const Row& row, double peak) {
+  Json j{{"conv", row.spec.str()}, {"family", row.family}, {"config", Json::object()}};
   for (const auto& [name, value] : row.config) j["config"][name] = value;
   addMeasured(j, row.ours(), row.gflops(row.ours()), peak);
   j["tolerance"] = row.ours().check.tolerance;
@@ -143,13 +144,13 @@ void printMeans(const std::vector<Row>& rows) {
 
 int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
   // Before anything is measured or printed: what cannot be compiled is said at once.
+  const auto device = o.device.open();
   std::vector<CompiledLayer> layers;
   for (const lift::ConvSpec& spec : specs) {
-    auto compiled = o.family.compile(spec, o.codegen);
+    auto compiled = o.family.compile(spec, o.codegen, &device->info());
     if (!compiled) return 0;
     layers.push_back(std::move(*compiled));
   }
-  const auto device = o.device.open();
   const double peak = bench::peakGflops(*device);
   if (!o.json) printHeader(peak, device->info());
   std::vector<Row> rows;
@@ -162,7 +163,7 @@ int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
   if (o.json) {
     Json j{{"schema", 1}, {"device", Json::parse(device->info().toJson())}, {"peak_gflops", peak}};
     j["rows"] = Json::array();
-    for (const Row& row : rows) j["rows"].push_back(rowJson(row, o, peak));
+    for (const Row& row : rows) j["rows"].push_back(rowJson(row, peak));
     std::cout << j.dump(2) << "\n";
   } else {
     printMeans(rows);

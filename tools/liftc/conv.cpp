@@ -60,8 +60,9 @@ lift::Layout activationLayout(const std::string& name, const char* option) {
   return *layout;
 }
 
-std::optional<CompiledLayer> compileLayer(const lift::ConvSpec& spec, const Options& o) {
-  return o.family.compile(spec, o.codegen);
+std::optional<CompiledLayer> compileLayer(const lift::ConvSpec& spec, const Options& o,
+                                          const lift::runtime::DeviceInfo* device = nullptr) {
+  return o.family.compile(spec, o.codegen, device);
 }
 
 void mutate(lift::kernel::Plan& plan, const std::string& mutation) {
@@ -70,8 +71,10 @@ void mutate(lift::kernel::Plan& plan, const std::string& mutation) {
   plan.sources.back() = replaced(plan.sources.back(), mutation.substr(0, arrow), mutation.substr(arrow + 2));
 }
 
-// What `check` compiles of a layer: the configuration asked for, or --samples random ones of the family's space.
-std::vector<CompiledLayer> candidates(const lift::ConvSpec& spec, const Options& o, const lift::DeviceLimits& limits) {
+// What `check` compiles of a layer: the configuration asked for or known, or --samples random ones of the family's
+// space.
+std::vector<CompiledLayer> candidates(const lift::ConvSpec& spec, const Options& o,
+                                      const lift::runtime::DeviceInfo& device) {
   std::vector<CompiledLayer> out;
   const auto add = [&](std::optional<CompiledLayer> compiled) {
     if (!compiled) return;
@@ -79,11 +82,11 @@ std::vector<CompiledLayer> candidates(const lift::ConvSpec& spec, const Options&
     out.push_back(std::move(*compiled));
   };
   if (o.samples == 0) {
-    add(compileLayer(spec, o));
+    add(compileLayer(spec, o, &device));
     return out;
   }
   const lift::ConvVariant variant = lift::deriveConv(spec, o.family.family);
-  lift::Sampler sampler(lift::spaceOf(variant.program, limits), o.seed);
+  lift::Sampler sampler(lift::spaceOf(variant.program, lift::parseDeviceLimits(device.toJson())), o.seed);
   for (int i = 0; i < o.samples; i++) {
     const auto config = sampler.next();
     if (!config) break;  // the space has no more
@@ -99,7 +102,7 @@ struct Row {
 };
 
 std::optional<Row> checkLayer(const lift::ConvSpec& spec, const Options& o, lift::runtime::Device& device) {
-  const std::vector<CompiledLayer> layers = candidates(spec, o, lift::parseDeviceLimits(device.info().toJson()));
+  const std::vector<CompiledLayer> layers = candidates(spec, o, device.info());
   if (layers.empty()) return std::nullopt;
   // Drivers take their time to build: all cores do.
   std::vector<std::unique_ptr<lift::runtime::Executable>> built(layers.size());
@@ -133,8 +136,9 @@ std::optional<Row> checkLayer(const lift::ConvSpec& spec, const Options& o, lift
     row.ok = row.ok && check.ok();
     worst = std::max(worst, check.difference.maxRel);
     const Json found{{"conv", spec.str()},
-                     {"family", o.family.family},
+                     {"family", layers[i].family},
                      {"config", layers[i].config},
+                     {"config_origin", layers[i].origin},
                      {"device", device.info().name},
                      {"ok", check.ok()},
                      {"max_rel_err", check.difference.maxRel},
@@ -208,7 +212,8 @@ int compile(const lift::ConvSpec& spec, const Options& o) {
 }
 
 int run(const lift::ConvSpec& spec, const Options& o) {
-  const auto compiled = compileLayer(spec, o);
+  const auto device = o.device.open();
+  const auto compiled = compileLayer(spec, o, &device->info());
   if (!compiled) return 0;
   const lift::Layout in = activationLayout(o.inLayout, "--in-layout"),
                      out = activationLayout(o.outLayout, "--out-layout");
@@ -230,16 +235,17 @@ int run(const lift::ConvSpec& spec, const Options& o) {
       }(),
       {}, data);
   inputs.tensors["input"] = lift::convertLayout(inputs.tensors.at("input"), in, lift::Layout::nhwc);
-  const auto device = o.device.open();
   const auto executable = device->load(compiled->plan, {}, o.device.load());
   auto e = executable->run(inputs.tensors);
   e.outputs["out"] = lift::convertLayout(e.outputs.at("out"), lift::Layout::nhwc, out);
-  Json report{{"conv", spec.str()}, {"device", device->info().name}, {"ms", e.milliseconds()}};
+  Json report{{"conv", spec.str()},         {"device", device->info().name}, {"ms", e.milliseconds()},
+              {"family", compiled->family}, {"config", compiled->config},    {"config_origin", compiled->origin}};
   const int code = finishOutputs(e.outputs, data, o.json, report);
   if (o.json)
     std::cout << report.dump(2) << "\n";
   else if (!data.quiet)
-    std::cerr << fmt::format("{} on {}: {:.3f} ms\n", spec.str(), device->info().name, e.milliseconds());
+    std::cerr << fmt::format("{} on {}: {:.3f} ms\n  {}: {}\n", spec.str(), device->info().name, e.milliseconds(),
+                             compiled->family, compiled->origin);
   return code;
 }
 

@@ -6,26 +6,65 @@
 
 #include "lift/conv_family.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/tune_db.hpp"
 
 namespace liftc {
+namespace {
 
-void FamilyOptions::add(CLI::App& app) {
-  std::vector<std::string> names;
-  for (const lift::ConvFamily& f : lift::convFamilies()) names.emplace_back(f.name);
-  app.add_option("--family", family, "How the layer is computed")->check(CLI::IsMember(names))->capture_default_str();
-  app.add_option("--config", config, "Values of the family's tunables, in place of its defaults")
-      ->type_name("NAME=VALUE,...");
+namespace tune = lift::tune;
+
+std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::runtime::DeviceInfo& device,
+                                    const std::vector<std::string>& families) {
+  const auto path = tune::defaultDatabasePath();
+  std::optional<tune::Database> own;
+  if (std::filesystem::exists(path)) own = tune::Database::open(path);
+  std::map<std::string, std::string> derivations;
+  for (const std::string& family : families)
+    derivations[family] = tune::derivationRow(lift::deriveConv(spec, family).derivation.str()).id;
+  return tune::bestFor(own ? &*own : nullptr, tune::shippedDefaults(), problemKey(spec), tune::deviceRow(device),
+                       derivations);
 }
 
-std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, const CodegenOptions& codegen) const {
+std::vector<std::string> familyNames() {
+  std::vector<std::string> names;
+  for (const lift::ConvFamily& f : lift::convFamilies()) names.emplace_back(f.name);
+  return names;
+}
+
+}  // namespace
+
+std::string problemKey(lift::ConvSpec spec) {
+  spec.name.clear();
+  return "conv " + spec.str();
+}
+
+void FamilyOptions::add(CLI::App& app) {
+  familyOption_ = app.add_option("--family", family, "How the layer is computed")
+                      ->check(CLI::IsMember(familyNames()))
+                      ->capture_default_str();
+  app.add_option("--config", config, "Values of the family's tunables, in place of the best known or its defaults")
+      ->type_name("NAME=VALUE,...");
+  app.add_flag("--no-tuned", noTuned, "Take the family's defaults, whatever tuning has found");
+}
+
+std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, const CodegenOptions& codegen,
+                                                    const lift::runtime::DeviceInfo* device) const {
+  std::optional<tune::Best> best;
+  if (device != nullptr && !device->pseudo() && config.empty() && !noTuned)
+    best = knownBest(spec, *device, familyOption_->count() > 0 ? std::vector{family} : familyNames());
   const auto start = std::chrono::steady_clock::now();
-  return compileVariant(lift::deriveConv(spec, family), parseValues(config, "--config"), codegen, start);
+  const lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family);
+  auto layer =
+      compileVariant(variant, best ? best->measurement.key.config : parseValues(config, "--config"), codegen, start);
+  if (layer) layer->origin = best ? best->str() : config.empty() ? "the family's default" : "as given";
+  return layer;
 }
 
 std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, const lift::ConvConfig& config,
                                             const CodegenOptions& codegen,
                                             std::chrono::steady_clock::time_point start) {
   CompiledLayer layer;
+  layer.family = variant.family;
   layer.config = variant.defaults;
   for (const auto& [name, value] : config) layer.config[name] = value;
   const lift::Program program = lift::configured(variant, layer.config);

@@ -14,19 +14,30 @@ namespace liftc {
 
 struct CompiledLayer {
   lift::kernel::Plan plan;
+  std::string family;
+  std::string origin;                          // of family and config: "the family's default", "kappa=4 of …"
   std::map<std::string, std::int64_t> config;  // values of the family's tunables
   double milliseconds = 0;                     // of compilation, without the driver's
 };
 
-// --family and --config.
+// What tuning knows a layer by; its name does not matter.
+std::string problemKey(lift::ConvSpec spec);
+
+// --family and --config. Without --config the best configuration known for the layer on the device is taken
+// (tune_db.hpp), of the given family or of any; where nothing is known, the family's default.
 struct FamilyOptions {
   std::string family = "blocked";
   std::vector<std::string> config;  // name=value,name=value
+  bool noTuned = false;
 
   void add(CLI::App& app);
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
-  // UserError (usage) for a tunable that the family does not have.
-  std::optional<CompiledLayer> compile(const lift::ConvSpec& spec, const CodegenOptions& codegen) const;
+  // UserError (usage) for a tunable that the family does not have. Without a device the defaults are taken.
+  std::optional<CompiledLayer> compile(const lift::ConvSpec& spec, const CodegenOptions& codegen,
+                                       const lift::runtime::DeviceInfo* device = nullptr) const;
+
+ private:
+  CLI::Option* familyOption_ = nullptr;
 };
 
 // A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "family.hpp"
 #include "lift/codegen.hpp"
-#include "lift/conv_program.hpp"
+#include "lift/conv_family.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
 #include "lift/interpreter.hpp"
@@ -15,12 +16,6 @@ namespace {
 
 namespace tune = lift::tune;
 
-// Exact matching of keys must not depend on the name that someone gave a layer.
-std::string keyOf(lift::ConvSpec spec) {
-  spec.name.clear();
-  return "conv " + spec.str();
-}
-
 tune::ProblemData layerData(const lift::ConvSpec& spec) {
   const lift::ConvTensors t = lift::randomConvTensors(spec, 1);
   auto expected = lift::convOneDnn(spec, t.input, t.weights, t.bias);
@@ -30,17 +25,40 @@ tune::ProblemData layerData(const lift::ConvSpec& spec) {
           lift::convTolerance(spec, lift::Scalar::f32)};
 }
 
+tune::Variant layerVariant(const lift::ConvSpec& spec, std::string_view family, const lift::DeviceLimits& limits) {
+  const lift::ConvVariant variant = lift::deriveConv(spec, family);
+  lift::CompileOptions options;
+  options.constants = lift::convConstants();
+  return tune::variantOf(variant.family, variant.program, lift::spaceOf(variant.program, limits),
+                         variant.derivation.str(), options);
+}
+
+// The families that have something to choose.
 std::vector<tune::Variant> layerVariants(const lift::ConvSpec& spec, const lift::DeviceLimits& limits) {
-  const lift::Program naive = lift::convProgram(spec);
-  return {tune::variantOf("naive", naive, lift::spaceOf(naive, limits), "default mapping of Listing 3")};
+  std::vector<tune::Variant> variants;
+  for (const lift::ConvFamily& family : lift::convFamilies()) {
+    tune::Variant v = layerVariant(spec, family.name, limits);
+    if (!v.space->tunables().empty()) variants.push_back(std::move(v));
+  }
+  return variants;
 }
 
 tune::Problem layerProblem(const lift::ConvSpec& spec, const lift::DeviceLimits& limits) {
   tune::Problem problem;
-  problem.row = {keyOf(spec), spec.name, {}, spec.operations(), spec.tensorBytes()};
+  problem.row = {problemKey(spec), spec.name, {}, spec.operations(), spec.tensorBytes()};
   problem.variants = layerVariants(spec, limits);
   problem.data = [spec] { return layerData(spec); };
   return problem;
+}
+
+void checkResult(const lift::Program& program) {
+  for (const lift::Leaf& leaf : lift::leavesOf(program.result()))
+    for (const lift::Nat n : leaf.shape)
+      for (const lift::NatVar t : program.tunables)
+        if (lift::simplifyUnder(program.facts(), n).mentions(t))
+          throw lift::UserError(lift::ExitStatus::program,
+                                fmt::format("the shape of the result, {}, depends on tunables", program.result().str()),
+                                "join what they split, so that every configuration computes the same");
 }
 
 lift::Config firstPoint(const lift::Space& space) {
@@ -78,6 +96,7 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
     sizes.emplace(s, lift::Nat(found->second));
   }
   const lift::Program program = lift::specialise(symbolic, sizes);
+  checkResult(program);
   const lift::Space space = lift::spaceOf(program, limits);
   DataOptions data;
   data.fill = choice.fill;
