@@ -172,7 +172,7 @@ Axis Axis::over(std::string title, const std::vector<double>& values, bool logar
     if (outwards(low, false) == outwards(high, true)) high = low * 2;
     return {std::move(title), true, outwards(low, false), outwards(high, true)};
   }
-  if (low == high) low -= std::abs(low) * 0.5, high += std::abs(high) * 0.5 + 1;
+  if (low == high) low *= 0.5, high = high == 0 ? 1 : high * 1.5;
   const double step = roundStep(high - low, 5);
   return {std::move(title), false, std::floor(low / step) * step, std::ceil(high / step) * step};
 }

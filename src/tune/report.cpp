@@ -65,6 +65,10 @@ struct Subject {
   }
   std::string title() const { return problem.label.empty() ? problem.key : problem.label; }
   double gflops(double ms) const { return ms > 0 ? static_cast<double>(problem.operations) * 1e-6 / ms : 0; }
+  // As a cell of a table; a dash where the number of operations is not known.
+  std::string speed(const Measurement& m) const {
+    return problem.operations > 0 ? fmt::format("{:.1f}", gflops(m.median())) : "–";
+  }
   double memory(const Measurement& m) const { return megabytes(m.workspaceBytes + problem.tensorBytes); }
 };
 
@@ -184,9 +188,9 @@ std::string bestTable(const Subject& s) {
     const auto best = fastest(valid);
     if (!best) break;
     rows += fmt::format(
-        "<tr><td class=n>{}</td><td class=n>{:.1f}</td><td class=n>{:.1f}</td><td class=n>{}</td><td>{}</td>"
+        "<tr><td class=n>{}</td><td class=n>{:.1f}</td><td class=n>{}</td><td class=n>{}</td><td>{}</td>"
         "<td><code>{}</code></td></tr>\n",
-        shortNumber(best->median()), best->spread() * 100, s.gflops(best->median()), shortNumber(s.memory(*best)),
+        shortNumber(best->median()), best->spread() * 100, s.speed(*best), shortNumber(s.memory(*best)),
         escapeHtml(best->key.family), escapeHtml(lift::str(best->key.config)));
     valid.erase(std::remove_if(valid.begin(), valid.end(),
                                [&](const Measurement& m) {
@@ -351,8 +355,7 @@ std::string overview(const std::vector<Subject>& all) {
     rows += fmt::format(
         "<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td>{}</td>"
         "<td><code>{}</code></td></tr>\n",
-        escapeHtml(s.title()), any ? shortNumber(s.best->median()) : "–",
-        any && s.problem.operations > 0 ? fmt::format("{:.1f}", s.gflops(s.best->median())) : "–",
+        escapeHtml(s.title()), any ? shortNumber(s.best->median()) : "–", any ? s.speed(*s.best) : "–",
         any ? shortNumber(s.memory(*s.best)) : "–", s.sweep.size(), any ? escapeHtml(s.best->key.family) : "",
         any ? escapeHtml(lift::str(s.best->key.config)) : "");
   }

@@ -82,6 +82,7 @@ class Workers : public Measurer {
   // One child, perhaps not started yet, and what it is at.
   struct Slot {
     std::unique_ptr<Child> child;
+    int starts = 0;
     std::optional<std::size_t> building;  // index of a request
     Clock::time_point deadline;
   };
@@ -90,7 +91,10 @@ class Workers : public Measurer {
     enum class Kind { none, report, timeout, died, stopped } kind = Kind::none;
     Json report = {};         // kind report
     std::string detail = {};  // kind died
-    Slot* holder = nullptr;   // the child that has it built, if any
+    Slot* holder = nullptr;   // whose child has it built…
+    int start = 0;            // …if it still is this one
+
+    bool held() const { return holder != nullptr && holder->child && holder->starts == start; }
 
     bool failed() const {
       return kind != Kind::none && (kind != Kind::report || report.value("status", "ok") != name(Status::ok));
@@ -104,6 +108,7 @@ class Workers : public Measurer {
   Child& started(Slot& slot) {
     if (!slot.child) {
       slot.child = std::make_unique<Child>(command_, data_);
+      slot.starts++;
       slot.child->send({{"op", "open"}, {"tolerance", tolerance_}});
     }
     return *slot.child;
@@ -117,7 +122,7 @@ class Workers : public Measurer {
         everReady_ = true;
         continue;
       }
-      return Answer{Answer::Kind::report, std::move(*message), {}, &slot};
+      return Answer{Answer::Kind::report, std::move(*message), {}, &slot, slot.starts};
     }
     if (!slot.child->gone()) return std::nullopt;
     const std::string how = slot.child->end();
@@ -183,9 +188,6 @@ class Workers : public Measurer {
     auto answer = received(slot);
     if (!answer && Clock::now() > slot.deadline) answer = expired(slot);
     if (!answer) return;
-    if (!slot.child)  // what else it had built is lost, and will be built again when it runs
-      for (Answer& a : answers)
-        if (a.holder == &slot) a.holder = nullptr;
     if (answer->kind == Answer::Kind::died) answer->detail += " while building";
     if (answer->kind == Answer::Kind::timeout) answer->detail = "while building";
     answers[*slot.building] = std::move(*answer);
@@ -197,9 +199,10 @@ class Workers : public Measurer {
     request["best_ms"] = std::isfinite(bestMs) ? Json(bestMs) : Json(nullptr);
     request["hopeless"] = limits_.hopeless;
     request["sample_s"] = limits_.sampleSeconds;
-    Slot& slot = built.holder != nullptr && built.holder->child ? *built.holder : slots_.front();
-    const bool again = &slot != built.holder;
-    Answer answer = ask(slot, request, limits_.runSeconds + (again ? limits_.buildSeconds : 0), stop);
+    // A child that died took with it what it had built: another builds it again.
+    const bool held = built.held();
+    Slot& slot = held ? *built.holder : slots_.front();
+    Answer answer = ask(slot, request, limits_.runSeconds + (held ? 0 : limits_.buildSeconds), stop);
     if (answer.kind != Answer::Kind::report) answer.report = built.report;  // what building told still holds
     return answer;
   }

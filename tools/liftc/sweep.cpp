@@ -103,7 +103,7 @@ class ProgressLine {
 };
 
 std::vector<std::string> workerCommand(const ProblemChoice& choice) {
-  std::vector<std::string> command = {std::filesystem::read_symlink("/proc/self/exe").string(), "tune-worker"};
+  std::vector<std::string> command = {"/proc/self/exe", "tune-worker"};
   const auto words = choice.words();
   command.insert(command.end(), words.begin(), words.end());
   return command;
