@@ -343,7 +343,7 @@ std::string byLayer(const std::vector<Subject>& all) {
     speed.values.push_back(speeds);
     memory.values.push_back(memories);
   }
-  if (speed.groups.empty()) return {};
+  if (speed.groups.empty() || (speed.groups.size() == 1 && peers.empty())) return {};  // one bar says nothing
   return figure(speed.svg(), "Throughput of the best point, by layer; more is better.") + "<br>" +
          figure(memory.svg(), "Memory of the best point, tensors and workspace; less is better.");
 }
