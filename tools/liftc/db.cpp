@@ -170,7 +170,8 @@ int show(const Options& o) {
       std::cout << fmt::format("{:<13} {:>10} ms  ±{:>4.1f} %  {:>9.2f} MB  {}  {} {}{}\n", tune::name(m.status),
                                m.times.empty() ? "-" : fmt::format("{:.3f}", m.median()), m.spread() * 100,
                                static_cast<double>(m.workspaceBytes) * 1e-6, labelOf(row.problem), m.key.family,
-                               lift::str(m.key.config), m.detail.empty() ? "" : "  -- " + m.detail);
+                               lift::str(m.key.config),
+                               m.detail.empty() ? "" : "  -- " + m.detail.substr(0, m.detail.find('\n')));
   }
   if (o.json) std::cout << out.dump(2) << "\n";
   return 0;
