@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,8 @@ class Rule {
   When when() const { return when_; }
   const TypedRule& typed() const { return typed_; }
   const std::vector<std::string>& tunables() const { return tunables_; }
+  // Type variables that the rule makes vectors of: they stand for scalars only.
+  const std::set<std::uint64_t>& vectorElements() const { return vectorElements_; }
 
  private:
   void build();
@@ -68,6 +71,7 @@ class Rule {
   When when_ = When::always;
   TypedRule typed_;
   std::vector<std::string> tunables_;
+  std::set<std::uint64_t> vectorElements_;
 };
 
 struct RuleTable {

@@ -26,13 +26,6 @@ std::size_t arityOf(Prim prim) {
   }
 }
 
-}  // namespace
-
-bool isApplied(Expr e, Prim prim) {
-  const Spine s = spineOf(e);
-  return s.isPrim(prim) && s.arguments.size() == arityOf(prim);
-}
-
 bool onlyMoves(Expr e) {
   switch (e.form()) {
     case Expr::Form::lambda:
@@ -46,11 +39,24 @@ bool onlyMoves(Expr e) {
   }
 }
 
+}  // namespace
+
+bool isApplied(Expr e, Prim prim) {
+  const Spine s = spineOf(e);
+  return s.isPrim(prim) && s.arguments.size() == arityOf(prim);
+}
+
 bool isComputingMap(Expr e) { return isApplied(e, Prim::map) && !onlyMoves(argumentOf(e, 0)); }
 
 bool isMapOver(Expr e, Prim prim) { return isApplied(e, Prim::map) && isApplied(argumentOf(e, 1), prim); }
 
 Expr argumentOf(Expr application, std::size_t i) { return spineOf(application).arguments.at(i); }
+
+std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
+  for (std::int64_t d = std::min(n, most); d > 1; d--)
+    if (n % d == 0) return d;
+  return 1;
+}
 
 void exposeWindows(Rewriting& r) {
   r.apply(normalise(

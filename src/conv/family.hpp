@@ -14,6 +14,9 @@ bool isComputingMap(Expr e);        // map whose function does more than move da
 bool isMapOver(Expr e, Prim prim);  // map over an array that the primitive gives
 Expr argumentOf(Expr application, std::size_t i);
 
+// Of n, at most `most`: for default configurations.
+std::int64_t largestDivisor(std::int64_t n, std::int64_t most);
+
 // Listing 3 with its windows, layouts moved out of the maps: the start of all families.
 void exposeWindows(Rewriting& r);
 

@@ -107,12 +107,6 @@ void lower(Rewriting& r, bool grouped, Nat unroll) {
   for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
 }
 
-std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
-  for (std::int64_t d = std::min(n, most); d > 1; d--)
-    if (n % d == 0) return d;
-  return 1;
-}
-
 }  // namespace
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r) {

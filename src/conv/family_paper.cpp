@@ -191,12 +191,6 @@ void lower(Rewriting& r, bool grouped, const Tunables& t) {
   r.apply(copyInParallel(3));
 }
 
-std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
-  for (std::int64_t d = std::min(n, most); d > 1; d--)
-    if (n % d == 0) return d;
-  return 1;
-}
-
 // Tiles of one dimension.
 struct Tiling {
   std::int64_t windows = 1;  // of a tile

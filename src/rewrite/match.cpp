@@ -30,6 +30,8 @@ bool Matcher::matches(Expr term) {
   if (!match(rule_->typed().left, term) || !solve()) return false;
   for (const auto& [name, size] : rule_->typed().sizes)
     if (!sizes_.count(size)) return false;
+  for (const std::uint64_t element : rule_->vectorElements())
+    if (const auto type = types_.find(element); type != types_.end() && !type->second.isScalar()) return false;
   return true;
 }
 
@@ -186,36 +188,22 @@ Expr Matcher::inSubject(Expr place) const {
   return component(inSubject(s.arguments[0]), static_cast<std::size_t>(*s.head.nats()[0].constant()));
 }
 
-// f((x, y)) with bound x and y matches every term: f becomes the function of what stands for x and y.
-bool Matcher::matchCall(Expr pattern, Expr subject) {
-  if (!match(pattern.type(), subject.type())) return false;
-  const std::vector<Expr> parts = partsOf(pattern.argument());
-  Expr body = subject;
-  std::vector<Expr> cut(parts.size(), subject);  // what stands for each part in the body
-  for (std::size_t i = 0; i < parts.size(); i++) {
-    if (isPlace(parts[i])) continue;
-    // A context: the type of its hole is known once the subterm is found.
-    std::optional<Expr> hole;
-    anySubterm(body, [&](Expr e, const std::vector<Expr>& binders) {
-      if (std::any_of(binders.begin(), binders.end(), [&](Expr b) { return e.hasFree(b); })) return false;
-      Matcher trial = *this;
-      if (!trial.match(parts[i], e)) return false;
-      *this = std::move(trial);
-      hole = e;
-      return true;
-    });
-    if (!hole) return false;
-    cut[i] = Expr::variable("t", hole->type());
-    body = replaceTerms(body, {{*hole, cut[i]}});
-  }
-  std::unordered_map<Expr, Expr> places;
-  for (std::size_t i = 0; i < parts.size(); i++) {
-    if (!isPlace(parts[i])) continue;
-    const Expr place = inSubject(parts[i]);
-    cut[i] = Expr::variable(place.is(Expr::Form::variable) ? place.name() : "t", place.type());
-    places.emplace(place, cut[i]);
-  }
-  // A tuple that is used whole is put together from its parts.
+// Finds a subterm that the pattern matches, outside of what binders in the body bind.
+std::optional<Expr> Matcher::find(Expr pattern, Expr body) {
+  std::optional<Expr> found;
+  anySubterm(body, [&](Expr e, const std::vector<Expr>& binders) {
+    if (std::any_of(binders.begin(), binders.end(), [&](Expr b) { return e.hasFree(b); })) return false;
+    Matcher trial = *this;
+    if (!trial.match(pattern, e)) return false;
+    *this = std::move(trial);
+    found = e;
+    return true;
+  });
+  return found;
+}
+
+// Replaces bound variables that are used whole by tuples of their places; false where places are missing.
+bool Matcher::replaceWhole(Expr& body, const std::unordered_map<Expr, Expr>& places) const {
   const std::function<std::optional<Expr>(Expr)> whole = [&](Expr e) -> std::optional<Expr> {
     if (const auto found = places.find(e); found != places.end()) return found->second;
     if (!e.type().is(Type::Kind::tuple)) return std::nullopt;
@@ -227,23 +215,44 @@ bool Matcher::matchCall(Expr pattern, Expr subject) {
     }
     return tupleOf(all);
   };
-  body = replaceTerms(body, places);
-  for (const auto& [p, s] : bound_) {
-    if (!body.hasFree(s)) continue;
-    const auto replacement = whole(s);
+  for (const auto& [pattern, subject] : bound_) {
+    if (!body.hasFree(subject)) continue;
+    const auto replacement = whole(subject);
     if (!replacement) return false;
-    body = substitute(body, s, *replacement);
+    body = substitute(body, subject, *replacement);
   }
-  Expr parameter = cut[0];
-  if (parts.size() > 1) {
-    std::vector<Type> types;
-    for (const Expr c : cut) types.push_back(c.type());
-    parameter = Expr::variable("p", Type::tuple(types));
-    std::unordered_map<Expr, Expr> components;
-    for (std::size_t i = 0; i < cut.size(); i++) components.emplace(cut[i], component(parameter, i));
-    body = substitute(body, components);
+  return true;
+}
+
+// f((x, y)) with bound x and y matches every term: f becomes the function of what stands for x and y. An argument that
+// is no place is looked for in the term, which must have it somewhere.
+bool Matcher::matchCall(Expr pattern, Expr subject) {
+  if (!match(pattern.type(), subject.type())) return false;
+  const std::vector<Expr> parts = partsOf(pattern.argument());
+  Expr body = subject;
+  std::vector<Expr> variables(parts.size(), subject);  // what stands for each part in the body
+  std::unordered_map<Expr, Expr> places;
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    if (isPlace(parts[i])) {
+      const Expr place = inSubject(parts[i]);
+      variables[i] = Expr::variable(place.is(Expr::Form::variable) ? place.name() : "t", place.type());
+      places.emplace(place, variables[i]);
+    } else {
+      const auto hole = find(parts[i], body);
+      if (!hole) return false;
+      variables[i] = Expr::variable("t", hole->type());
+      body = replaceTerms(body, {{*hole, variables[i]}});
+    }
   }
-  return bind(pattern.function(), Expr::lambda(parameter, body));
+  body = replaceTerms(body, places);
+  if (!replaceWhole(body, places)) return false;
+  if (parts.size() == 1) return bind(pattern.function(), Expr::lambda(variables[0], body));
+  std::vector<Type> types;
+  for (const Expr v : variables) types.push_back(v.type());
+  const Expr parameter = Expr::variable("p", Type::tuple(types));
+  std::unordered_map<Expr, Expr> components;
+  for (std::size_t i = 0; i < variables.size(); i++) components.emplace(variables[i], component(parameter, i));
+  return bind(pattern.function(), Expr::lambda(parameter, substitute(body, components)));
 }
 
 // --------------------------------------------------------------------------------------------------------- instances

@@ -31,6 +31,8 @@ class Matcher {
   bool match(Type pattern, Type subject);
   bool match(Nat pattern, Nat subject, bool mustHold);
   bool matchCall(Expr pattern, Expr subject);
+  std::optional<Expr> find(Expr pattern, Expr body);
+  bool replaceWhole(Expr& body, const std::unordered_map<Expr, Expr>& places) const;
   bool bind(Expr metavariable, Expr value);
   bool holdsFor(Nat a, Nat b, bool mustHold) const;
   bool solve();

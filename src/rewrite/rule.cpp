@@ -35,6 +35,24 @@ bool fits(Expr pattern, Expr term) {
   return term.is(Expr::Form::primitive) && term.prim() == pattern.prim();
 }
 
+void collectVectorElements(Type t, std::set<std::uint64_t>& out) {
+  switch (t.kind()) {
+    case Type::Kind::vector:
+      if (t.element().is(Type::Kind::variable)) out.insert(t.element().variableId());
+      break;
+    case Type::Kind::array:
+      return collectVectorElements(t.element(), out);
+    case Type::Kind::tuple:
+      for (const Type c : t.components()) collectVectorElements(c, out);
+      break;
+    case Type::Kind::function:
+      collectVectorElements(t.parameter(), out);
+      return collectVectorElements(t.result(), out);
+    default:
+      break;
+  }
+}
+
 // Why the rule's condition does not hold of what its metavariables stand for; empty when it does.
 std::string refusal(When when, const detail::Matcher& matcher) {
   switch (when) {
@@ -73,6 +91,11 @@ void Rule::build() {
                       fmt::format("rule '{}': nothing on the left side says what '{}' is", name_, v.name()),
                       "only sizes may stand on the right side alone: they are the rule's tunables",
                       Span{file, 0, static_cast<std::uint32_t>(text_.size())});
+  for (const Expr side : {typed_.left, typed_.right})
+    detail::anySubterm(side, [&](Expr e, const auto&) {
+      if (e.is(Expr::Form::primitive)) collectVectorElements(e.type(), vectorElements_);
+      return false;
+    });
   std::vector<NatVar> left, right;
   collectSizes(typed_.left, left);
   collectSizes(typed_.right, right);
