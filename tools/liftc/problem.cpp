@@ -97,7 +97,7 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
   }
   const lift::Program program = lift::specialise(symbolic, sizes);
   checkResult(program);
-  const lift::Space space = lift::spaceOf(program, limits);
+  const lift::Space space = lift::spaceOf(lift::mapByDefault(program), limits);  // hardware limits need a mapping
   DataOptions data;
   data.fill = choice.fill;
   const lift::Config point = firstPoint(space);

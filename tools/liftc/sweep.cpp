@@ -213,6 +213,23 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
   return m.status == tune::Status::wrong ? static_cast<int>(lift::ExitStatus::wrong) : 0;
 }
 
+// The points that a random or exhaustive sweep would measure, in its order.
+int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
+  if (choice.explorer == "annealing")
+    throw lift::UserError(lift::ExitStatus::usage, "--dry-run: where annealing goes depends on what it measures",
+                          "use --explorer random or exhaustive");
+  std::vector<tune::Family> families;
+  for (const tune::Variant& v : problem.variants) families.push_back(v.family);
+  const auto explorer = tune::makeExplorer(choice.explorer, families, {.seed = choice.seed, .points = choice.points});
+  Json points = Json::array();
+  for (const tune::Point& p : explorer->next(static_cast<std::size_t>(choice.points))) {
+    if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, lift::str(p.config));
+    points.push_back({{"family", p.family}, {"config", p.config}});
+  }
+  if (choice.json) std::cout << Json{{"points", std::move(points)}}.dump() << "\n";
+  return 0;
+}
+
 std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepChoice& sweep) {
   if (sweep.shapes.empty()) return {choice};
   if (!choice.conv.empty() || !choice.file.empty())
@@ -237,6 +254,7 @@ void SweepChoice::add(CLI::App& app) {
   app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h");
   app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->check(CLI::NonNegativeNumber);
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
+  app.add_flag("--dry-run", dryRun, "Print the points, measure nothing");
   app.add_option("--workers", workers, "Processes that build (default: one for each core)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")->capture_default_str();
@@ -255,6 +273,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   Setting s{sweep, choice.device.open()->info(), {}};
   s.deviceRow = tune::deviceRow(s.device);
   if (!sweep.timeLimit.empty()) s.secondsLeft = secondsOf(sweep.timeLimit);
+  if (sweep.dryRun) return listPoints(choices.front().problem(s.device), sweep);
   const InterruptGuard guard;
   if (!sweep.config.empty()) return measurePoint(choices.front(), choices.front().problem(s.device), s);
 

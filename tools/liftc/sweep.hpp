@@ -16,6 +16,7 @@ struct SweepChoice {
   int workers = 0;  // 0: one for each core
   lift::tune::Limits limits;
   std::string config;  // one point to measure, in place of a sweep
+  bool dryRun = false;
   std::string db, report;
   std::string troubles;  // hidden: "3=loop,5=crash"
   bool json = false, quiet = false;
