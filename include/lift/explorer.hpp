@@ -39,6 +39,8 @@ struct Family {
   std::function<void(const std::function<bool(const Config&)>& visit)> forEach;
   // The points next to one, in a fixed order; all valid.
   std::function<std::vector<Config>(const Config&)> neighbours;
+  // Valid points that are known to be good: random and annealing searches ask for them first.
+  std::vector<Config> start = {};
 };
 
 // The family of these points. Neighbours differ in one tunable, which has the next smaller or larger value that occurs

@@ -13,12 +13,22 @@
 namespace lift::tune {
 namespace {
 
-// Distinct random points of the families in turn; families that end drop out.
+// A family's points to start with, then its others in random order.
+std::function<std::optional<Config>()> fromStart(const Family& family, std::uint64_t seed) {
+  return [start = family.start, draw = family.draw(seed), asked = std::size_t{0}]() mutable -> std::optional<Config> {
+    if (asked < start.size()) return start[asked++];
+    while (auto config = draw())
+      if (std::find(start.begin(), start.end(), *config) == start.end()) return config;
+    return std::nullopt;
+  };
+}
+
+// Distinct points of the families in turn; families that end drop out.
 class Draws {
  public:
   Draws(const std::vector<Family>& families, std::uint64_t seed) {
     Random random(seed);
-    for (const Family& f : families) streams_.push_back({f.name, f.draw(random.bits())});
+    for (const Family& f : families) streams_.push_back({f.name, fromStart(f, random.bits())});
   }
 
   std::optional<Point> next() {

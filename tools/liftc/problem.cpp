@@ -29,8 +29,10 @@ tune::Variant layerVariant(const lift::ConvSpec& spec, std::string_view family, 
   const lift::ConvVariant variant = lift::deriveConv(spec, family);
   lift::CompileOptions options;
   options.constants = lift::convConstants();
-  return tune::variantOf(variant.family, variant.program, lift::spaceOf(variant.program, limits),
-                         variant.derivation.str(), options);
+  const lift::Space space = lift::spaceOf(variant.program, limits);
+  tune::Variant made = tune::variantOf(variant.family, variant.program, space, variant.derivation.str(), options);
+  if (space.contains(variant.defaults)) made.family.start = {variant.defaults};
+  return made;
 }
 
 // The families that have something to choose.
