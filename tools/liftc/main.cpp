@@ -2,12 +2,17 @@
 // wrong.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <iostream>
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 
 int main(int argc, char** argv) {
+  // PoCL's threads each on a core of its own, unless the user wants it otherwise: left to the system, two of them often
+  // share one, and times are of half a processor.
+  setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
+
   CLI::App app{"Compiles programs of the Lift IR to OpenCL kernels, runs, checks and tunes them.", "liftc"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "liftc " LIFT_VERSION);
