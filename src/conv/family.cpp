@@ -116,7 +116,7 @@ ConvVariant deriveConv(const ConvSpec& spec, std::string_view family) {
 Program configured(const ConvVariant& variant, const ConvConfig& config) {
   const auto& tunables = variant.program.tunables;
   for (const auto& [name, value] : config)
-    if (std::none_of(tunables.begin(), tunables.end(), [&](NatVar t) { return t.name() == name; })) {
+    if (std::none_of(tunables.begin(), tunables.end(), [&wanted = name](NatVar t) { return t.name() == wanted; })) {
       std::string known;
       for (const NatVar t : tunables) known += (known.empty() ? "" : ", ") + t.name();
       throw UserError(ExitStatus::usage, fmt::format("family '{}' has no tunable '{}'", variant.family, name),

@@ -16,6 +16,13 @@ namespace lift::differential {
 
 using Tensors = std::map<std::string, Tensor>;
 
+// Sanitized builds are several times slower and judge only one program in so many.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr int thinning = 8;
+#else
+inline constexpr int thinning = 1;
+#endif
+
 // A number from the environment.
 std::int64_t setting(const char* name, std::int64_t otherwise);
 

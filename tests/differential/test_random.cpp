@@ -23,7 +23,7 @@ constexpr const char* constructs[] = {
 }  // namespace
 
 TEST_CASE("random programs mean the same to the interpreter and to the compiler under the emulator") {
-  const std::int64_t count = setting("LIFT_DIFF_COUNT", 1000);
+  const std::int64_t count = setting("LIFT_DIFF_COUNT", 2000 / thinning);
   const std::int64_t seed = setting("LIFT_DIFF_SEED", 20);
   const auto attempts = static_cast<int>(setting("LIFT_DIFF_SHRINK", 2000));
   const auto device = runtime::makeEmulatorDevice();

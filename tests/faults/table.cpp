@@ -6,7 +6,7 @@ namespace {
 // What the judges say.
 constexpr std::string_view differs = "expected", failed = "FAILED",
                            race = "race: ", bounds = "out of bounds: ", uninitialised = "uninitialised read",
-                           divergent = "divergent barrier", dataRace = "data race at";
+                           dataRace = "data race at";
 
 }  // namespace
 
