@@ -38,6 +38,9 @@ struct Span {
   explicit operator bool() const { return file != nullptr; }
 };
 
+// Where it begins, "file:line:column"; empty without a position.
+std::string placeOf(Span span);
+
 // The smallest span that covers both (they must be of one file; an empty span is neutral).
 Span cover(Span a, Span b);
 

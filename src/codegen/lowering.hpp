@@ -5,16 +5,13 @@
 #include <vector>
 
 #include "lift/codegen.hpp"
+#include "lift/terms.hpp"
 #include "lift/views.hpp"
 
 namespace lift::detail {
 
 // ------------------------------------------------------------------------------------------- questions about terms
 
-// Layouts through which a result can be written: each has a layout that undoes it on the destination.
-bool isInvertibleLayout(Prim prim);
-// body, as a function of `parameter`, is a chain of invertible layouts (also under map).
-bool isInvertibleIn(Expr body, Expr parameter);
 bool isParallelMap(Prim prim);    // mapGlb, mapWrg, mapLcl
 bool isSequentialMap(Prim prim);  // mapSeq, mapSeqUnroll
 bool isReduce(Prim prim);         // reduce and its OpenCL forms
@@ -22,9 +19,6 @@ bool isReduce(Prim prim);         // reduce and its OpenCL forms
 bool goesOnReducing(Expr f);
 bool isScan(Prim prim);
 bool isExclusiveScan(Prim prim);
-// Evaluating the term (all of it) only moves data; variables and literals count.
-bool onlyMovesData(Expr e);
-bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
 
 // ---------------------------------------------------------------------------------------------------------- stages
 

@@ -9,10 +9,6 @@
 namespace lift {
 namespace {
 
-using detail::anyPrimitive;
-using detail::isInvertibleIn;
-using detail::onlyMovesData;
-
 constexpr int maxDimensions = 3;
 
 // Results that several windows share are stored when one costs more operations than this; cheaper ones are computed
@@ -114,7 +110,7 @@ class DefaultMapping {
   // The part of a map's body that is below invertible layouts.
   static Expr underLayouts(Expr e) {
     Spine s = spineOf(e);
-    while (s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && detail::isInvertibleLayout(s.head.prim())) {
+    while (s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim())) {
       e = s.arguments[0];
       s = spineOf(e);
     }

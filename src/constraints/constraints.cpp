@@ -40,51 +40,23 @@ class AlgorithmWalk {
       c.origin += place;
       constraints_.add(Kind::algorithm, c);
     }
-    type(e.type(), std::string(info(e.prim()).name) + place);
-  }
-
-  void type(Type t, const std::string& origin) {
-    switch (t.kind()) {
-      case Type::Kind::array:
-        if (!isPositive(t.length()))
-          constraints_.lessEqual(Kind::algorithm, 1, t.length(),
-                                 fmt::format("the length of {} in {}", t.str(), origin));
-        return type(t.element(), origin);
-      case Type::Kind::vector:
-        if (!t.length().constant())
-          constraints_.add(Kind::algorithm, {SizeCondition::Kind::divides, t.length(), widestVector,
-                                             fmt::format("the width of {} in {}", t.str(), origin)});
-        return;
-      case Type::Kind::tuple:
-        for (const Type c : t.components()) type(c, origin);
-        return;
-      case Type::Kind::function:
-        type(t.parameter(), origin);
-        return type(t.result(), origin);
-      default:
-        return;
-    }
-  }
-
-  // Positive for what satisfies the constraints found so far: an exact quotient of something positive is.
-  bool isPositive(Nat n) const {
-    if (lessEqual(1, n) == Truth::proved) return true;
-    const auto& operands = n.operands();
-    if (n.kind() == Nat::Kind::product)
-      return std::all_of(operands.begin(), operands.end(), [&](Nat o) { return isPositive(o); });
-    return n.kind() == Nat::Kind::floorDiv && isPositive(operands[0]) && isExact(operands[0], operands[1]);
-  }
-  bool isExact(Nat number, Nat divisor) const {
-    const auto& found = constraints_.found();
-    return std::any_of(found.begin(), found.end(), [&](const Constraint& c) {
-      return c.condition.kind == SizeCondition::Kind::divides && c.condition.left == divisor &&
-             c.condition.right == number;
-    });
+    const bool makesVectors = e.prim() == Prim::asVector || e.prim() == Prim::splat || e.prim() == Prim::vectorize;
+    if (makesVectors && !e.nats()[0].constant())
+      constraints_.add(Kind::algorithm, {SizeCondition::Kind::divides, e.nats()[0], widestVector,
+                                         fmt::format("the vectors of {}{}", info(e.prim()).name, place)});
   }
 
   Constraints& constraints_;
   std::unordered_set<Expr> seen_;
 };
+
+// Primitives have results without empty arrays, given arguments without them; so what is left is the parameters.
+void addLengths(const Program& program, Constraints& constraints) {
+  for (const Expr p : program.parameters)
+    for (const Leaf& leaf : leavesOf(p.type()))
+      for (const Nat n : leaf.shape)
+        constraints.lessEqual(Kind::algorithm, 1, n, fmt::format("the lengths of {}{}", p.name(), leaf.path));
+}
 
 void addRanges(const Program& program, Constraints& constraints) {
   for (const NatVar t : program.tunables) {
@@ -121,9 +93,7 @@ void Constraints::lessEqual(Constraint::Kind kind, Nat left, Nat right, std::str
 
 std::string Constraints::place(Expr primitive) const {
   const auto found = program_.spans.find(primitive);
-  if (found == program_.spans.end() || !found->second) return {};
-  const Position at = positionOf(*found->second.file, found->second.begin);
-  return fmt::format(" at {}:{}:{}", found->second.file->name, at.line, at.column);
+  return found == program_.spans.end() || !found->second ? std::string() : " at " + placeOf(found->second);
 }
 
 }  // namespace detail
@@ -145,6 +115,7 @@ std::string Constraint::str() const { return fmt::format("{}: {}", condition.str
 std::vector<Constraint> constraintsOf(const Program& program, const DeviceLimits& limits) {
   detail::Constraints constraints(program);
   detail::addRanges(program, constraints);
+  detail::addLengths(program, constraints);
   detail::AlgorithmWalk(constraints).visit(program.body);
   for (const SizeCondition& c : program.conditions) constraints.add(Constraint::Kind::algorithm, c);
   detail::addResources(program, limits, constraints);

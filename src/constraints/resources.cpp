@@ -11,6 +11,7 @@
 
 #include "collect.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/terms.hpp"
 
 namespace lift::detail {
 namespace {
@@ -156,6 +157,8 @@ class ResourceWalk {
     const auto& a = s.arguments;
     switch (s.head.prim()) {
       case Prim::map:
+        if (isInvertibleIn(a[0].body(), a[0].parameter())) return write(a[1], out);
+        return map(s, out);
       case Prim::mapSeq:
       case Prim::mapSeqUnroll:
       case Prim::mapGlb:

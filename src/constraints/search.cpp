@@ -85,6 +85,10 @@ Search::Search(std::shared_ptr<const SpaceData> space, std::vector<int> order)
     ranges_.push_back(t.values.empty() ? Interval{} : Interval{t.values.front(), t.values.back()});
 }
 
+std::int64_t Search::width(std::size_t level) const {
+  return static_cast<std::int64_t>(space_->tunables[static_cast<std::size_t>(order_[level])].values.size());
+}
+
 void Search::assign(std::size_t level, std::int64_t value) {
   const auto t = static_cast<std::size_t>(order_[level]);
   values_[t] = value;
@@ -133,9 +137,9 @@ std::optional<std::uint64_t> Counter::below(std::size_t level) {
   if (level == search_.levels()) return 1;
   std::vector<std::int64_t> key = search_.relevant(level);
   if (const auto found = known_[level].find(key); found != known_[level].end()) return found->second;
-  const std::vector<std::int64_t> values = search_.narrowed(level);
-  effort_ -= static_cast<std::int64_t>(values.size()) + 1;
+  effort_ -= search_.width(level) + 1;
   if (effort_ < 0) return std::nullopt;
+  const std::vector<std::int64_t> values = search_.narrowed(level);
   std::uint64_t sum = 0;
   for (const std::int64_t value : values) {
     search_.assign(level, value);

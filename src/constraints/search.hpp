@@ -46,6 +46,7 @@ class Search {
   Search(std::shared_ptr<const SpaceData> space, std::vector<int> order);
 
   std::size_t levels() const { return order_.size(); }
+  std::int64_t width(std::size_t level) const;  // values that `narrowed` tries
   void assign(std::size_t level, std::int64_t value);
   void release(std::size_t level);
   const std::vector<std::int64_t>& values() const { return values_; }  // by position of the tunable

@@ -83,11 +83,15 @@ double probe(Search& search, Random& random) {
   return leaves;
 }
 
-Count estimate(const std::shared_ptr<const SpaceData>& data) {
-  constexpr int probes = 10'000;
+Count estimate(const std::shared_ptr<const SpaceData>& data, std::int64_t effort) {
+  constexpr int fewest = 1'000;
   constexpr double confidence = 1.96;  // 95 % of a normal distribution
   Random random(1);
   const std::vector<int> order = searchOrder(*data);
+  std::int64_t triesOfProbe = 0;
+  for (const Tunable& t : data->tunables) triesOfProbe += static_cast<std::int64_t>(t.values.size());
+  const auto probes =
+      static_cast<double>(std::max<std::int64_t>(fewest, effort / std::max<std::int64_t>(1, triesOfProbe)));
   double sum = 0, squares = 0;
   for (int i = 0; i < probes; i++) {
     Search search(data, order);
@@ -174,7 +178,7 @@ Count Space::count(std::int64_t effort) const {
     const auto n = static_cast<double>(*points);
     return {true, n, n, n};
   }
-  return estimate(data_);
+  return estimate(data_, effort);
 }
 
 void Space::forEach(const std::function<bool(const Config&)>& visit) const {

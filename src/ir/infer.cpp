@@ -15,6 +15,8 @@ bool mentions(const Solver::Equation& e, NatVar::Role role) {
   return false;
 }
 
+std::string at(Span span) { return span ? " at " + placeOf(span) : std::string(); }
+
 }  // namespace
 
 // -------------------------------------------------------------------------------------------------- what stays open
@@ -77,7 +79,7 @@ std::unordered_map<Expr, Expr> Inference::literalValues() {
 
 // ----------------------------------------------------------------------------------------------------------- program
 
-void Inference::settle(Program& program) {
+void Inference::settle(Program& program, const SourceFile* file) {
   solver_.settle({});
   solver_.applyDefaults();
   std::vector<Divides> facts;
@@ -88,7 +90,9 @@ void Inference::settle(Program& program) {
   for (const Solver::Equation& e : solver_.settle(facts)) {
     const bool undecided = mentions(e, NatVar::Role::tunable) && !mentions(e, NatVar::Role::meta);
     if (undecided && equal(e.left, e.right) != Truth::refuted)
-      program.conditions.push_back({SizeCondition::Kind::equal, e.left, e.right, "the lengths of two types"});
+      program.conditions.push_back(
+          {SizeCondition::Kind::equal, e.left, e.right,
+           "the lengths of two types" + (e.origin.file == file ? at(e.origin) : std::string())});
     else
       open.push_back(e);
   }
@@ -96,11 +100,8 @@ void Inference::settle(Program& program) {
   reportClasses();
   for (const Condition& c : conditions_) {
     const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
-    const SizeCondition condition{
-        c.kind, left, right,
-        fmt::format(
-            "{} of {}{}", c.primitive, solver_.zonk(c.argument).str(),
-            c.span ? fmt::format(" at {}:{}", c.span.file->name, positionOf(*c.span.file, c.span.begin).line) : "")};
+    const SizeCondition condition{c.kind, left, right,
+                                  fmt::format("{} of {}{}", c.primitive, solver_.zonk(c.argument).str(), at(c.place))};
     const Truth truth = holds(condition);
     if (truth == Truth::proved) continue;
     if (truth == Truth::unknown) {
@@ -171,7 +172,7 @@ Program Inference::program(const Definition& entry) {
   std::optional<Type> result;
   if (entry.result) result = typeOf(entry.result, scope, names);
   Expr body = infer(entry.body, scope, result);
-  settle(program);
+  settle(program, entry.body->span.file);
   if (errors_.empty() && solver_.resolve(body.type()).is(Type::Kind::function))
     report(entry.body->span, fmt::format("the program's result is a function: {}", show(body.type())),
            "an argument is missing");

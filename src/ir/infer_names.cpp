@@ -45,6 +45,13 @@ void Inference::report(Span span, std::string message, std::string hint, std::ve
   errors_.push_back(std::move(d));
 }
 
+Span Inference::place(Span span) const {
+  if (expansions_.empty()) return span;
+  const SourceFile* users = expansions_.front().call.file;
+  for (auto e = expansions_.rbegin(); e != expansions_.rend() && span.file != users; ++e) span = e->call;
+  return span;
+}
+
 bool Inference::expect(Type actual, Type expected, Span span, const std::string& what) {
   if (solver_.unify(actual, expected, span)) return true;
   const Type a = solver_.zonk(actual), e = solver_.zonk(expected);

@@ -470,17 +470,18 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
              "elements are counted from 0");
   }
   for (const auto& c : instance.conditions)
-    conditions_.push_back({c.kind, c.left, c.right, span, std::string(row.name), instance.parameters.back()});
+    conditions_.push_back(
+        {c.kind, c.left, c.right, span, place(span), std::string(row.name), instance.parameters.back()});
   if (prim == Prim::reorder) {
     const Nat n = solver_.resolve(instance.parameters.back()).is(Type::Kind::array)
                       ? solver_.resolve(instance.parameters.back()).length()
                       : Nat(1);
     for (const auto& c : indexConditions(static_cast<IndexFn>(detail), nats, n))
-      conditions_.push_back({c.kind, c.left, c.right, span, "reorder", instance.parameters.back()});
+      conditions_.push_back({c.kind, c.left, c.right, span, place(span), "reorder", instance.parameters.back()});
   }
 
   Expr e = Expr::primitive(prim, nats, type, detail);
-  spans_.emplace(e, expansions_.empty() ? span : expansions_.front().call);
+  spans_.emplace(e, place(span));
   for (const auto& v : values)
     if (v) e = Expr::apply(e, *v);
   return finish(e, expected, span);

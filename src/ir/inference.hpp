@@ -69,6 +69,8 @@ class Inference {
  private:
   // --------------------------------------------------------------------------------------------------- reporting
   void report(Span span, std::string message, std::string hint = {}, std::vector<Diagnostic> notes = {});
+  // Where the user wrote it: for what stands in a definition of another file, the call that led there.
+  Span place(Span span) const;
   Expr poison(std::optional<Type> expected) { return Expr::variable("?", expected.value_or(solver_.freshType())); }
   bool expect(Type actual, Type expected, Span span, const std::string& what = {});
   std::string show(Type t) const { return solver_.zonk(t).str(); }
@@ -112,7 +114,7 @@ class Inference {
   bool isFunction(const Argument& argument);
   Type vectorOf(Nat width, Type t, Span span);
   std::optional<Type> scalarsOf(Type t);
-  void settle(Program& program);
+  void settle(Program& program, const SourceFile* file);  // of the entry
   void reportEquations(const std::vector<Solver::Equation>& open);
   void reportClasses();
   std::unordered_map<Expr, Expr> literalValues();
@@ -128,7 +130,7 @@ class Inference {
   struct Condition {
     SizeCondition::Kind kind;
     Nat left, right;
-    Span span;
+    Span span, place;
     std::string primitive;
     Type argument;  // the array it constrains
   };

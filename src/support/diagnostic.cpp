@@ -79,10 +79,7 @@ void renderExcerpt(std::string& out, const Span& span) {
 }
 
 void renderInto(std::string& out, const Diagnostic& diagnostic) {
-  if (diagnostic.span) {
-    const Position position = positionOf(*diagnostic.span.file, diagnostic.span.begin);
-    out += fmt::format("{}:{}:{}: ", diagnostic.span.file->name, position.line, position.column);
-  }
+  if (diagnostic.span) out += placeOf(diagnostic.span) + ": ";
   out += fmt::format("{}: {}\n", word(diagnostic.severity), diagnostic.message);
   if (diagnostic.span) renderExcerpt(out, diagnostic.span);
   if (!diagnostic.hint.empty()) out += fmt::format("  hint: {}\n", diagnostic.hint);

@@ -1,5 +1,7 @@
 #include "lift/source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -60,6 +62,12 @@ std::string_view lineAt(const SourceFile& file, std::uint32_t offset) {
   std::string_view line = std::string_view(text).substr(start, end - start);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
+}
+
+std::string placeOf(Span span) {
+  if (!span) return {};
+  const Position position = positionOf(*span.file, span.begin);
+  return fmt::format("{}:{}:{}", span.file->name, position.line, position.column);
 }
 
 Span cover(Span a, Span b) {

@@ -184,12 +184,19 @@ void DeviceOptions::add(CLI::App& app) {
   app.add_flag("--no-cache", noCache, "Do not use the cache of compiled kernels");
 }
 
-std::unique_ptr<lift::runtime::Device> DeviceOptions::open() const {
+lift::runtime::DeviceChoice DeviceOptions::choice() const {
   lift::runtime::DeviceChoice choice;
   if (!platform.empty()) choice.platform = platform;
   if (!device.empty()) choice.device = device;
-  return lift::runtime::openDevice(choice);
+  return choice;
 }
+
+lift::runtime::DeviceInfo DeviceOptions::info() const {
+  const auto devices = lift::runtime::listDevices();
+  return devices[lift::runtime::chooseDevice(devices, choice().withEnvironment())];
+}
+
+std::unique_ptr<lift::runtime::Device> DeviceOptions::open() const { return lift::runtime::openDevice(choice()); }
 
 lift::runtime::LoadOptions DeviceOptions::load() const {
   lift::runtime::LoadOptions options;

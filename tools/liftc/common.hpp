@@ -50,6 +50,8 @@ struct DeviceOptions {
   bool noCache = false;
 
   void add(CLI::App& app);
+  lift::runtime::DeviceChoice choice() const;
+  lift::runtime::DeviceInfo info() const;  // without opening it
   std::unique_ptr<lift::runtime::Device> open() const;
   lift::runtime::LoadOptions load() const;
 };
@@ -107,6 +109,7 @@ void addPrimitives(CLI::App& app, int& status);
 void addRules(CLI::App& app, int& status);
 void addRewrite(CLI::App& app, int& status);
 void addCache(CLI::App& app, int& status);
+void addTune(CLI::App& app, int& status);
 void addDb(CLI::App& app, int& status);
 void addTune(CLI::App& app, int& status);
 void addTuneWorker(CLI::App& app, int& status);

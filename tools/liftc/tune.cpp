@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "lift/diagnostic.hpp"
+#include "space.hpp"
 #include "sweep.hpp"
 
 namespace liftc {
@@ -10,6 +11,7 @@ void addTune(CLI::App& app, int& status) {
   struct Options {
     ProblemChoice problem;
     SweepChoice sweep;
+    SpaceQuestion space;
     std::vector<std::string> replay;
     int seeds = 20;
   };
@@ -17,6 +19,7 @@ void addTune(CLI::App& app, int& status) {
   CLI::App* sub = app.add_subcommand("tune", "Find the best configuration of a layer or a program by measuring");
   o->problem.add(*sub);
   o->sweep.add(*sub);
+  o->space.add(*sub);
   sub->add_option("--replay", o->replay, "Compare explorers on recorded sweeps (files of `liftc db export`)")
       ->type_name("FILE");
   sub->add_option("--seeds", o->seeds, "--replay: searches of each explorer")
@@ -24,6 +27,9 @@ void addTune(CLI::App& app, int& status) {
       ->capture_default_str();
   sub->callback([o, &status] {
     status = guarded([&] {
+      if (o->space.isAsked())
+        return o->space.answer({o->problem.file, o->problem.entry, o->problem.sizes, {}}, o->problem.device,
+                               o->sweep.json);
       if (!o->replay.empty()) return compareExplorers(o->replay, o->seeds, o->sweep.json);
       return runSweeps(o->problem, o->sweep);
     });

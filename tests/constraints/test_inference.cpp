@@ -1,0 +1,198 @@
+// What is read off programs: each constraint with its kind, its tunables and its place.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "lift/diagnostic.hpp"
+#include "lift/space.hpp"
+#include "lift/text.hpp"
+
+using namespace lift;
+
+namespace {
+
+Program programOf(const std::string& text, const std::map<std::string, std::int64_t>& sizes = {}) {
+  const Program program = parseProgram(*addSource("test.lift", text));
+  std::map<NatVar, Nat> values;
+  for (const NatVar v : program.sizes)
+    if (const auto given = sizes.find(v.name()); given != sizes.end()) values.emplace(v, Nat(given->second));
+  return specialise(program, values);
+}
+
+std::string example(const std::string& file) {
+  std::ifstream in(std::string(LIFT_SOURCE_DIR) + "/examples/" + file);
+  REQUIRE(in);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+DeviceLimits mali() { return readDeviceLimits(std::string(LIFT_SOURCE_DIR) + "/profiles/mali-g72.json"); }
+
+std::string all(const std::vector<Constraint>& constraints) {
+  std::string text;
+  for (const Constraint& c : constraints) text += std::string(name(c.kind)) + " " + c.str() + "\n";
+  return text;
+}
+
+// Whether there is a constraint of the kind with exactly these tunables whose text contains all parts.
+bool has(const std::vector<Constraint>& constraints, Constraint::Kind kind, const std::vector<std::string>& tunables,
+         const std::vector<std::string>& parts) {
+  return std::any_of(constraints.begin(), constraints.end(), [&](const Constraint& c) {
+    std::vector<std::string> names;
+    for (const NatVar v : c.variables) names.push_back(v.name());
+    std::sort(names.begin(), names.end());
+    const std::string text = c.str();
+    return c.kind == kind && names == tunables &&
+           std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return text.find(p) != std::string::npos; });
+  });
+}
+
+constexpr auto algorithm = Constraint::Kind::algorithm;
+constexpr auto hardware = Constraint::Kind::hardware;
+
+const std::map<std::string, std::int64_t> vggLayer7 = {
+    {"inputChannels", 128}, {"numKernels", 128}, {"inputHeight", 112}, {"inputWidth", 112}};
+
+}  // namespace
+
+TEST_CASE("direct convolution: the constraints that the paper names are inferred") {
+  const Program program = programOf(example("direct_conv.lift"), vggLayer7);
+  const std::vector<Constraint> constraints = constraintsOf(program, mali());
+  INFO(all(constraints));
+
+  CHECK(has(constraints, algorithm, {"kappa"}, {"kappa | 128", "split(kappa)", "test.lift:"}));
+  CHECK(has(constraints, algorithm, {"sigma", "theta"}, {"sigma | ", "split(sigma)", "test.lift:"}));
+  CHECK(has(constraints, algorithm, {"omega"}, {"omega | 1152", "split(omega)", "test.lift:"}));
+  CHECK(has(constraints, algorithm, {"omega", "upsilon"}, {"upsilon | omega", "asVector(upsilon)", "test.lift:"}));
+  CHECK(has(constraints, algorithm, {"upsilon"}, {"upsilon | 16", "the vectors of"}));
+  CHECK(has(constraints, algorithm, {"omega"}, {"reorder(stride("}));
+  CHECK(has(constraints, algorithm, {"rho", "theta"}, {"theta - 2 | ", "slideStrict(theta, theta - 2)", "test.lift:"}));
+  CHECK(has(constraints, algorithm, {"rho", "theta"}, {"theta <= ", "slideStrict(theta, theta - 2)"}));
+
+  // Table 1's sizes of groups, and memory.
+  CHECK(has(constraints, hardware, {"sigma", "theta"}, {"<= 384", "mapLcl(1)", "test.lift:"}));
+  CHECK(has(constraints, hardware, {"omega"}, {"1152/omega <= 384", "mapLcl(0)", "test.lift:"}));
+  CHECK(has(constraints, hardware, {"omega", "sigma", "theta"}, {"<= 384", "the work-group of mapWrg(1)"}));
+  CHECK(has(constraints, hardware, {"kappa", "sigma", "upsilon"}, {"<= 1024", "private bytes"}));
+  CHECK(
+      has(constraints, hardware, {"kappa", "omega", "rho", "sigma", "theta"}, {"<= 1073741824", "bytes of toGlobal"}));
+  CHECK(has(constraints, hardware, {"kappa", "omega", "rho", "sigma", "theta"}, {"<= 4294967296", "all buffers"}));
+
+  for (const Constraint& c : constraints) CHECK_FALSE(c.condition.origin.empty());
+}
+
+TEST_CASE("direct convolution with a stride: what is cropped is whole") {
+  const std::string text = replaced(
+      replaced(example("direct_conv.lift"), "def kernelStride = 1", "def kernelStride = 2"),
+      ": [numKernels][inputHeight][inputWidth]f32", ": [numKernels][(inputHeight + 1) / 2][(inputWidth + 1) / 2]f32");
+  auto sizes = vggLayer7;
+  sizes["inputHeight"] = sizes["inputWidth"] = 111;  // 56 windows of 3 at every second place of 113
+  const Space space = spaceOf(programOf(text, sizes), mali());
+  INFO(all(space.constraints()));
+  int points = 0;
+  Sampler sampler(space, 1);
+  for (auto config = sampler.next(); config && points < 200; config = sampler.next(), points++)
+    CHECK(config->at("rho") % 2 == 0);
+  CHECK(points == 200);
+}
+
+TEST_CASE("direct convolution: the paper's best point is valid, what is not is explained") {
+  // Table 4: layer 7 was best with tiles of 5 by 5, 4 kernels, 3 windows, 144 elements, padding 11, vectors of 4.
+  const Program program = programOf(example("direct_conv.lift"), vggLayer7);
+  const Space space = spaceOf(program, mali());
+  Config config{{"theta", 5}, {"kappa", 4}, {"sigma", 3}, {"omega", 144}, {"rho", 11}, {"upsilon", 4}};
+  CHECK(space.contains(config));
+  config["rho"] = 10;
+  REQUIRE(space.why(config).size() >= 1);
+  for (const Constraint* c : space.why(config)) CHECK(c->condition.str().find("rho") != std::string::npos);
+  config["rho"] = 11;
+  config["theta"] = 2;  // below its range
+  CHECK(has({*space.why(config).front()}, Constraint::Kind::user, {"theta"}, {"3 <= theta", "tune theta in 3..128"}));
+}
+
+TEST_CASE("a sampled point holds when it is put into the program") {
+  const Program program = programOf(example("direct_conv.lift"), vggLayer7);
+  const Space space = spaceOf(program, mali());
+  Sampler sampler(space, 7);
+  int points = 0;
+  for (; points < 100; points++) {
+    const auto config = sampler.next();
+    REQUIRE(config);
+    INFO(str(*config));
+    CHECK(space.contains(*config));
+    std::map<NatVar, Nat> values;
+    for (const NatVar t : program.tunables) values.emplace(t, Nat(config->at(t.name())));
+    const Program fixed = specialise(program, values);
+    CHECK(fixed.tunables.empty());
+    CHECK(fixed.conditions.empty());
+    verify(fixed);
+  }
+  CHECK(points == 100);
+}
+
+TEST_CASE("sizes that are open stay in the constraints") {
+  const auto constraints =
+      constraintsOf(programOf("tune k in 1..64\ndef main(xs: [n]f32) = split(k, xs) |> map(sum)"), {});
+  CHECK(has(constraints, algorithm, {"k", "n"}, {"k | n", "split(k) of [n]f32 at test.lift:2:"}));
+}
+
+TEST_CASE("every primitive's requirements become constraints") {
+  const auto constraints = [](const std::string& body) {
+    return constraintsOf(programOf("tune k in 1..64\ndef main(xs: [48]f32) = " + body), {});
+  };
+  CHECK(has(constraints("slide(k, 1, xs) |> map(sum)"), algorithm, {"k"}, {"k <= 48", "slide(k, 1)"}));
+  CHECK(has(constraints("take(k, xs)"), algorithm, {"k"}, {"k <= 48", "take(k)"}));
+  CHECK(has(constraints("drop(k, xs)"), algorithm, {"k"}, {"k <= 47", "drop(k)"}));
+  CHECK(has(constraints("crop(k, k, xs)"), algorithm, {"k"}, {"1 <= ", "padClamp"}));
+  CHECK(has(constraints("pad(0, -k, 0.0, xs)"), algorithm, {"k"}, {"1 <= ", "pad(0, -k)"}));
+  CHECK(has(constraints("reorder(stride(k), xs)"), algorithm, {"k"}, {"k | 48", "reorder(stride(k))"}));
+  CHECK(has(constraints("reorder(transpose(k, 6), xs)"), algorithm, {"k"}, {"= 48", "reorder(transpose(k, 6))"}));
+  CHECK(has(constraints("asScalar(asVector(k, xs))"), algorithm, {"k"}, {"k | 16", "the vectors of"}));
+  CHECK(has(constraints("generate(k - 3, fun i => f32(i))"), algorithm, {"k"}, {"1 <= k - 3", "generate(k - 3)"}));
+  CHECK(has(constraints("zip(split(k, xs), split(4, xs)) |> map(fun (a, b) => sum(b))"), algorithm, {"k"},
+            {"48/k", "12", "the lengths of two types"}));
+}
+
+TEST_CASE("local and private memory are held to the device") {
+  DeviceLimits limits;
+  limits.localBytes = 128;
+  limits.privateBytes = 64;
+  limits.groupSize = 32;
+  const auto constraints = constraintsOf(programOf(R"(
+    tune k in 1..64
+    def main(xs: [1024]f32) = split(k, xs) |> mapWrg(0, fun chunk =>
+      let(fun tile => mapLcl(0, fun x => reduceSeq(init = x, f = fun (a, b) => a + b, mapSeq(fun y => y * x, tile)), tile),
+        toLocal(mapLcl(0, fun x => x, chunk))))
+  )"),
+                                         limits);
+  INFO(all(constraints));
+  CHECK(has(constraints, hardware, {"k"}, {"4*k <= 128", "local bytes of a work-group of mapWrg(0)"}));
+  CHECK(has(constraints, hardware, {"k"}, {"4*k + 4 <= 64", "private bytes of a work-item of mapWrg(0)"}));
+  CHECK(has(constraints, hardware, {"k"}, {"k <= 32", "the work-group of mapWrg(0)"}));
+}
+
+TEST_CASE("profiles") {
+  const DeviceLimits limits = mali();
+  CHECK(limits.name == "Mali-G72 MP12");
+  CHECK(limits.groupSize == 384);
+  CHECK(limits.groupSizes[2] == 384);
+  CHECK(readDeviceLimits(std::string(LIFT_SOURCE_DIR) + "/profiles/generic-cpu.json").groupSize == 4096);
+
+  const DeviceLimits open = parseDeviceLimits(R"({"name": "x", "local_memory_bytes": 0})");
+  CHECK(open.localBytes == DeviceLimits::unlimited);
+  CHECK(open.globalSizes[0] == DeviceLimits::unlimited);
+  for (const char* wrong :
+       {"", "[]", "{}", R"({"name": 3})", R"({"name": "x", "max_work_group_size": -1})",
+        R"({"name": "x", "max_work_item_sizes": [1, 2]})", R"({"name": "x", "local_memory_bytes": "big"})"})
+    CHECK_THROWS_AS(parseDeviceLimits(wrong), UserError);
+  CHECK_THROWS_AS(readDeviceLimits("no/such/file.json"), UserError);
+}
