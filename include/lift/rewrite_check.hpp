@@ -21,7 +21,7 @@ namespace lift::rewrite {
 struct CheckOptions {
   int samples = 500;
   std::uint64_t seed = 1;
-  int triesPerSample = 100;  // draws whose sizes do not fit, or that the rule's condition refuses, are drawn again
+  int triesPerSample = 1000;  // draws whose sizes do not fit, or that the rule's condition refuses, are drawn again
 };
 
 // An instance that a rule does not keep.

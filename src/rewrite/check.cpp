@@ -161,9 +161,10 @@ class Instance {
       for (const Nat n : l.shape) elements *= *n.constant();
       if (elements > mostElements) return std::nullopt;
     }
-    const Expr input = Expr::variable(metavariable.name(), type);
+    const Expr input = Expr::variable(metavariable.name(), detail::integerType(type));
     program.parameters.push_back(input);
-    return random_.oneIn(4) ? terms_.term(type, {input}, Flavour::any) : std::optional(input);
+    const Expr value = detail::converted(input, type);
+    return random_.oneIn(4) ? terms_.term(type, {value}, Flavour::any) : std::optional(value);
   }
 
   Nat size(Nat n) const { return n.substitute(sizes_); }

@@ -17,6 +17,37 @@ Expr integer(std::int64_t value) { return Expr::literal(ScalarValue::ofInteger(S
 
 }  // namespace
 
+Type integerType(Type type) {
+  switch (type.kind()) {
+    case Type::Kind::array:
+      return Type::array(type.length(), integerType(type.element()));
+    case Type::Kind::vector:
+      return Type::vector(type.length(), integerType(type.element()));
+    case Type::Kind::tuple: {
+      std::vector<Type> components;
+      for (const Type c : type.components()) components.push_back(integerType(c));
+      return Type::tuple(components);
+    }
+    default:
+      return Type::scalar(Scalar::i32);
+  }
+}
+
+Expr converted(Expr integers, Type type) {
+  if (integers.type() == type) return integers;
+  if (type.isArray()) {
+    const Expr x = Expr::variable("x", integers.type().element());
+    return call(Prim::map, {}, {Expr::lambda(x, converted(x, type.element())), integers}, type);
+  }
+  if (type.is(Type::Kind::tuple)) {
+    std::vector<Expr> components;
+    for (std::size_t i = 0; i < type.components().size(); i++)
+      components.push_back(converted(component(integers, i), type.components()[i]));
+    return tupleOf(components);
+  }
+  return call(Prim::convert, {}, {integers}, type, static_cast<std::uint8_t>(lift::scalarOf(type)));
+}
+
 void RandomTerms::addTo(Scope& scope, Expr e) {
   if (!e.type().is(Type::Kind::tuple)) return scope.push_back(e);
   for (std::size_t i = 0; i < e.type().components().size(); i++) addTo(scope, component(e, i));

@@ -25,6 +25,11 @@ class Random {
   std::mt19937_64 engine_;  // the same on every platform, which the library's distributions are not
 };
 
+// The same with i32 for every scalar, and a value of it converted back: floating-point numbers that are integers, with
+// which sums do not depend on their order.
+Type integerType(Type type);
+Expr converted(Expr integers, Type type);
+
 // What the terms may do.
 enum class Flavour : std::uint8_t {
   any,

@@ -23,6 +23,21 @@ std::vector<RuleRow> simplificationRules() {
       {"mapOfLastTwo", "map(fun (x, y, z) => f((y, z)), zip(xs, ys, zs)) => map(fun (y, z) => f((y, z)), zip(ys, zs))",
        "projection"},
       {"letInline", "let(f, x) => f(x)", "beta", When::inlines},
+      {"zipUnzip", "zip(unzip((xs: [n](t, u))).0, unzip(xs).1) => xs", "inverse"},
+      {"generateAt", "generate(n, fun i => (xs: [n]t)[i]) => xs", "extensionality"},
+      {"takeAll", "take(n, (xs: [n]t)) => xs", "identity"},
+      {"takeTake", "take(n, take(m, xs)) => take(n, xs)", "composition of prefixes"},
+      {"takeOfPadded", "take(n, padClamp(0, k, (xs: [n]t))) => xs", "inverse"},
+      {"takeOfFirst", "take(n, concat((xs: [n]t), ys)) => xs", "projection"},
+      {"dropDrop", "drop(n, drop(m, xs)) => drop(n + m, xs)", "composition of suffixes"},
+      {"dropFirst", "drop(n, concat((xs: [n]t), ys)) => ys", "projection"},
+      {"concatTakeDrop", "concat(take(n, xs), drop(n, xs)) => xs", "inverse"},
+      {"padPad", "pad(a, b, v, pad(l, r, v, xs)) => pad(a + l, b + r, v, xs)", "composition of paddings"},
+      {"padClampTwice", "padClamp(a, b, padClamp(l, r, xs)) => padClamp(a + l, b + r, xs)", "composition of paddings"},
+      {"shiftShift", "reorder(shift(a), reorder(shift(b), xs)) => reorder(shift(a + b), xs)", "rotations add up"},
+      {"slideTouching", "slide(n, n, xs) => split(n, xs)", "windows that touch are chunks", When::always},
+      {"slideStrictAway", "slideStrict(n, s, xs) => slide(n, s, xs)", "both drop nothing"},
+      {"iterateOnce", "iterate(1, f, x) => f(x)", "unfolding"},
   };
 }
 
@@ -38,6 +53,21 @@ std::vector<RuleRow> algorithmicRules() {
        "map(fun x => map(fun y => f((x, y)), (ys(x): [m]t)), xs) => "
        "split(m, map(fun (x, y) => f((x, y)), join(map(fun x => map(fun y => (x, y), ys(x)), xs))))",
        "product of index spaces"},
+      {"mapFission", "map(fun x => let(g, f(x)), xs) => map(g, map(f, xs))", "functor law, ICFP 2015 (Steuwer et al.)"},
+      {"mapPairFission", "map(fun x => (f(x), g(x)), xs) => zip(map(f, xs), map(g, xs))", "maps tupled"},
+      {"zipOfMaps", "zip(map(f, xs), map(g, ys)) => map(fun (x, y) => (f(x), g(y)), zip(xs, ys))", "naturality"},
+      {"zipSwap", "zip(xs, ys) => map(fun (y, x) => (x, y), zip(ys, xs))", "symmetry of products"},
+      {"zipNested", "zip(xs, zip(ys, zs)) => map(fun (x, y, z) => (x, (y, z)), zip(xs, ys, zs))",
+       "associativity of products"},
+      {"mapGenerate", "map(f, generate(n, g)) => generate(n, fun i => let(f, g(i)))", "deforestation"},
+      {"mapLet", "map(f, let(g, x)) => let(fun y => map(f, g(y)), x)", "let floats out"},
+      {"letLet", "let(g, let(f, x)) => let(fun y => let(g, f(y)), x)", "let floats out"},
+      {"letInvariant", "map(fun x => let(fun y => f((x, y)), e), xs) => let(fun y => map(fun x => f((x, y)), xs), e)",
+       "code motion out of loops"},
+      {"mapPeel", "map(f, xs) => concat(map(f, take(k, xs)), map(f, drop(k, xs)))", "peeling"},
+      {"mapStrided", "map(f, xs) => reorder(unstride(s), map(f, reorder(stride(s), xs)))",
+       "lift-conv §4.1, coalescing"},
+      {"mapJoinFlat", "map(fun xs => map(f, xs), xss) => split(m, map(f, join((xss: [n][m]t))))", "naturality"},
   };
 }
 
@@ -69,6 +99,29 @@ std::vector<RuleRow> reductionRules() {
        "reduce(map(i, xs), fun (accs, (as, b)) => map(fun (acc, a) => f((acc, a, b)), zip(accs, as)), "
        "zip(transpose(map(as, xs)), bs))",
        "lift-conv §4.2, reuse of weights across windows"},
+      {"reduceMapFusion", "reduce(i, f, map(g, xs)) => reduce(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs)",
+       "fold fusion, ICFP 2015"},
+      {"reduceMapFission", "reduce(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs) => reduce(i, f, map(g, xs))",
+       "fold fusion, backwards"},
+      {"joinReduce", "reduce(i, fun (acc, xs) => reduce(acc, f, xs), xss) => reduce(i, f, join(xss))",
+       "fold of folds, backwards"},
+      {"reduceInterchange",
+       "reduce(i, fun (acc, xs) => reduce(acc, f, xs), xss) => "
+       "reduce(i, fun (acc, xs) => reduce(acc, f, xs), transpose(xss))",
+       "loop interchange", When::accumulates},
+      {"reduceStrided", "reduce(i, f, xs) => reduce(i, f, reorder(stride(s), xs))", "lift-conv §4.1, coalescing",
+       When::accumulates},
+      {"reducePeel", "reduce(i, f, xs) => reduce(reduce(i, f, take(k, xs)), f, drop(k, xs))", "peeling"},
+      {"reduceConcat", "reduce(i, f, concat(xs, ys)) => reduce(reduce(i, f, xs), f, ys)", "fold of a concatenation"},
+      {"reduceTogether",
+       "(reduce(i, f, xs), reduce(j, g, xs)) => reduce((i, j), fun ((a, b), x) => (f((a, x)), g((b, x))), xs)",
+       "banana split"},
+      {"partialSums",
+       "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => "
+       "reduce(i, fun (acc, y) => acc + y, map(fun ys => reduce(0.0, fun (acc, x) => acc + f(x), ys), split(k, xs)))",
+       "lift-conv §4.2, partial convolution; rounds otherwise"},
+      {"scanMap", "scan(i, f, map(g, xs)) => scan(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs)",
+       "fold fusion"},
   };
 }
 

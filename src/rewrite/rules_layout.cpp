@@ -38,14 +38,43 @@ std::vector<RuleRow> movementRules() {
        "naturality"},
       {"joinJoin", "join(join(xsss)) => join(map(fun xss => join(xss), xsss))", "associativity"},
       {"joinMapJoin", "join(map(fun xss => join(xss), xsss)) => join(join(xsss))", "associativity"},
-  };
-}
-
-std::vector<RuleRow> tilingRules() {
-  return {
-      {"splitSlide", "split(k, slide(n, s, xs)) => map(fun t => slide(n, s, t), slide((k - 1) * s + n, k * s, xs))",
-       "lift-conv §3.4, overlapped tiling"},
-      {"rowsInChunks", "join(xss) => join(join(map(fun xs => split(k, xs), xss)))", "inverse"},
+      {"mapSplitOut", "map(fun x => split(k, f(x)), xs) => map(fun y => split(k, y), map(f, xs))", "functor law"},
+      {"transposeMapSplit",
+       "transpose(map(fun r => split(k, r), xss)) => map(fun b => transpose(b), split(k, transpose(xss)))",
+       "naturality"},
+      {"splitTranspose",
+       "split(k, transpose(xss)) => map(fun b => transpose(b), transpose(map(fun r => split(k, r), xss)))",
+       "naturality"},
+      {"slideTranspose",
+       "slide(n, s, transpose(xss)) => map(fun w => transpose(w), transpose(map(fun r => slide(n, s, r), xss)))",
+       "naturality"},
+      {"transposeJoin", "transpose(join(xsss)) => map(fun p => join(p), transpose(map(fun b => transpose(b), xsss)))",
+       "naturality"},
+      {"transposeZip",
+       "transpose(map(fun (xs, ys) => zip(xs, ys), zip(xss, yss))) => "
+       "map(fun (xs, ys) => zip(xs, ys), zip(transpose(xss), transpose(yss)))",
+       "naturality"},
+      {"slideZip", "slide(n, s, zip(xs, ys)) => map(fun (a, b) => zip(a, b), zip(slide(n, s, xs), slide(n, s, ys)))",
+       "naturality"},
+      {"reverseMap", "reorder(reverse, map(f, xs)) => map(f, reorder(reverse, xs))", "naturality"},
+      {"strideMap", "reorder(stride(s), map(f, xs)) => map(f, reorder(stride(s), xs))", "naturality"},
+      {"unstrideMap", "reorder(unstride(s), map(f, xs)) => map(f, reorder(unstride(s), xs))", "naturality"},
+      {"takeMap", "take(n, map(f, xs)) => map(f, take(n, xs))", "naturality"},
+      {"dropMap", "drop(n, map(f, xs)) => map(f, drop(n, xs))", "naturality"},
+      {"mapConcat", "map(f, concat(xs, ys)) => concat(map(f, xs), map(f, ys))", "naturality"},
+      {"concatMaps", "concat(map(f, xs), map(f, ys)) => map(f, concat(xs, ys))", "naturality"},
+      {"mapPad", "map(f, pad(l, r, v, xs)) => pad(l, r, f(v), map(f, xs))", "naturality"},
+      {"padClampMap", "padClamp(l, r, map(f, xs)) => map(f, padClamp(l, r, xs))", "naturality"},
+      {"padMirrorMap", "padMirror(l, r, map(f, xs)) => map(f, padMirror(l, r, xs))", "naturality"},
+      {"padWrapMap", "padWrap(l, r, map(f, xs)) => map(f, padWrap(l, r, xs))", "naturality"},
+      {"transposePadClamp", "transpose(map(fun r => padClamp(a, b, r), xss)) => padClamp(a, b, transpose(xss))",
+       "naturality"},
+      {"takeSlide", "take(k, slide(n, s, xs)) => slide(n, s, take((k - 1) * s + n, xs))", "windows of a prefix"},
+      {"dropSlide", "drop(k, slide(n, s, xs)) => slide(n, s, drop(k * s, xs))", "windows of a suffix"},
+      {"strideAsTranspose", "reorder(stride(s), xs) => join(transpose(split(s, xs)))", "lift-conv §3.3"},
+      {"transposeAsStride", "join(transpose(split(s, xs))) => reorder(stride(s), xs)", "lift-conv §3.3"},
+      {"gatherMap", "map(f, xs)[i] => f(xs[i])", "naturality"},
+      {"gatherGenerate", "generate(n, f)[i] => f(i)", "beta"},
   };
 }
 
@@ -59,6 +88,23 @@ std::vector<RuleRow> vectorRules() {
        "map(fun (acc, b) => vectorize(w, fun (s, t) => f((s, a, t)), (acc, b)), zip(accs, bs)), "
        "zip(as, map(fun bs => asVector(w, bs), bss))))",
        "lift-conv §4.3, lanes over kernels"},
+      {"asVectorMap", "asVector(w, map(f, xs)) => map(fun v => vectorize(w, f, v), asVector(w, xs))", "naturality"},
+      {"mapAsScalar", "map(f, asScalar((vs: [n]<w>t))) => asScalar(map(fun v => vectorize(w, f, v), vs))",
+       "naturality"},
+      {"joinAsScalar", "join(map(fun vs => asScalar(vs), vss)) => asScalar(join(vss))", "naturality"},
+      {"vectoriseZip",
+       "map(fun (x, y) => f((x, y)), zip(xs, ys)) => "
+       "asScalar(map(fun (v, u) => vectorize(w, fun (x, y) => f((x, y)), (v, u)), zip(asVector(w, xs), asVector(w, "
+       "ys))))",
+       "lift-conv §4.3"},
+      {"dotForm",
+       "reduce(i, fun (acc, (x, y)) => acc + x * y, zip(xs, ys)) => "
+       "reduce(i, fun (acc, (v, u)) => acc + dot(v, u), zip(asVector(w, xs), asVector(w, ys)))",
+       "lift-conv §4.3; rounds otherwise"},
+      {"laneSums",
+       "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => i + dot(splat(w, 1.0), "
+       "reduce(splat(w, 0.0), fun (acc, v) => acc + vectorize(w, f, v), asVector(w, xs)))",
+       "partial sums in lanes; rounds otherwise"},
   };
 }
 
@@ -85,6 +131,18 @@ std::vector<RuleRow> memoryRules() {
        "split(k, asVector(v, row)), col)), x)))))), xs)",
        "layout of direct convolutions: blocks of channels outermost"},
       {"copyToLocal", "map(f, xs) => map(fun x => let(f, toLocal(id(x))), xs)", "lift-conv §4.2"},
+      {"letToPrivate", "let(f, x) => let(f, toPrivate(x))", "lift-conv §4.2"},
+      {"letToLocal", "let(f, x) => let(f, toLocal(x))", "lift-conv §4.2"},
+      {"letToGlobal", "let(f, x) => let(f, toGlobal(x))", "lift-conv §4.2"},
+      {"mapToGlobalMemory", "map(f, xs) => toGlobal(map(f, xs))", "a kernel of its own"},
+      {"mapToLocalMemory", "map(f, xs) => toLocal(map(f, xs))", "lift-conv §4.2"},
+      {"mapToPrivateMemory", "map(f, xs) => toPrivate(map(f, xs))", "lift-conv §4.2"},
+      {"reduceToPrivateMemory", "reduce(i, f, xs) => toPrivate(reduce(i, f, xs))", "lift-conv §4.2"},
+      {"shareArray", "map(f, xs) => let(fun ys => map(f, ys), xs)", "let"},
+      {"copyArrayToLocal", "map(f, xs) => let(fun ys => map(f, ys), toLocal(map(fun x => id(x), xs)))",
+       "lift-conv §4.2, reuse across work-items"},
+      {"copyArrayToPrivate", "map(f, xs) => let(fun ys => map(f, ys), toPrivate(map(fun x => id(x), xs)))",
+       "lift-conv §4.2"},
   };
 }
 
@@ -103,6 +161,22 @@ std::vector<RuleRow> loweringRules() {
       {"mapToUnrolled", "map(f, xs) => mapSeqUnroll(u, f, xs)", "lift-conv §3.2"},
       {"reduceToLoop", "reduce(i, f, xs) => reduceSeq(i, f, xs)", "lift-conv §3.2"},
       {"reduceToUnrolled", "reduce(i, f, xs) => reduceSeqUnroll(u, i, f, xs)", "lift-conv §3.2"},
+      {"mapToUnrolledFully", "map(f, xs) => mapSeqUnroll(0, f, xs)", "lift-conv §3.2"},
+      {"reduceToUnrolledFully", "reduce(i, f, xs) => reduceSeqUnroll(0, i, f, xs)", "lift-conv §3.2"},
+      {"scanToLoop", "scan(i, f, xs) => scanSeq(i, f, xs)", "lift-conv §3.2"},
+      {"scanExclusiveToLoop", "scanExclusive(i, f, xs) => scanExclusiveSeq(i, f, xs)", "lift-conv §3.2"},
+      {"loopToUnrolled", "mapSeq(f, xs) => mapSeqUnroll(u, f, xs)", "unrolling"},
+      {"reduceLoopToUnrolled", "reduceSeq(i, f, xs) => reduceSeqUnroll(u, i, f, xs)", "unrolling"},
+  };
+}
+
+std::vector<RuleRow> raisingRules() {
+  return {
+      {"global0ToMap", "mapGlb(0, f, xs) => map(f, xs)", "lowering, backwards"},
+      {"global1ToMap", "mapGlb(1, f, xs) => map(f, xs)", "lowering, backwards"},
+      {"global2ToMap", "mapGlb(2, f, xs) => map(f, xs)", "lowering, backwards"},
+      {"loopToMap", "mapSeq(f, xs) => map(f, xs)", "lowering, backwards"},
+      {"loopToReduce", "reduceSeq(i, f, xs) => reduce(i, f, xs)", "lowering, backwards"},
   };
 }
 

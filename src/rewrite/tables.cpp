@@ -26,9 +26,11 @@ const std::vector<RuleTable>& ruleTables() {
       table("movement", "layouts moved through maps and through each other", detail::movementRules()),
       table("tiling", "windows and maps in tiles", detail::tilingRules()),
       table("partial", "windows in tiles, reductions in two steps", detail::partialRules()),
+      table("layout", "arrays laid out anew", detail::layoutRules()),
       table("vectorisation", "lanes", detail::vectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),
       table("lowering", "where work runs: functional to OpenCL primitives", detail::loweringRules()),
+      table("raising", "OpenCL primitives back to functional ones, to start anew", detail::raisingRules()),
   };
   return tables;
 }

@@ -10,11 +10,13 @@ namespace lift::rewrite::detail {
 std::vector<RuleRow> algorithmicRules();
 std::vector<RuleRow> movementRules();
 std::vector<RuleRow> tilingRules();
+std::vector<RuleRow> layoutRules();
 std::vector<RuleRow> reductionRules();
 std::vector<RuleRow> partialRules();
 std::vector<RuleRow> vectorRules();
 std::vector<RuleRow> memoryRules();
 std::vector<RuleRow> loweringRules();
+std::vector<RuleRow> raisingRules();
 std::vector<RuleRow> simplificationRules();
 
 }  // namespace lift::rewrite::detail
