@@ -153,6 +153,7 @@ class Instance {
   std::optional<Expr> drawValue(Expr metavariable) {
     const Type type = metavariable.type();
     const Flavour flavour = metavariable.name() != "f"          ? Flavour::any
+                            : rule_.when() == When::moves       ? Flavour::moves
                             : rule_.when() == When::accumulates ? Flavour::accumulates
                                                                 : Flavour::any;
     if (type.is(Type::Kind::function)) return terms_.function(type, flavour);
