@@ -88,6 +88,18 @@ std::vector<RuleRow> vectorRules() {
        "map(fun (acc, b) => vectorize(w, fun (s, t) => f((s, a, t)), (acc, b)), zip(accs, bs)), "
        "zip(as, map(fun bs => asVector(w, bs), bss))))",
        "lift-conv §4.3, lanes over kernels"},
+      {"vectoriseAccumulatorsLeft",
+       "reduce(i, fun (accs, (as, b)) => map(fun (acc, a) => f((acc, a, b)), zip(accs, as)), zip(ass, bs)) => "
+       "asScalar(reduce(asVector(w, i), fun (accs, (as, b)) => "
+       "map(fun (acc, a) => vectorize(w, fun (s, t) => f((s, t, b)), (acc, a)), zip(accs, as)), "
+       "zip(map(fun as => asVector(w, as), ass), bs)))",
+       "lift-conv §4.3, lanes over windows"},
+      {"vectoriseSums",
+       "reduce(i, fun (accs, es) => map(fun (acc, e) => f((acc, e)), zip(accs, es)), ess) => "
+       "asScalar(reduce(asVector(w, i), fun (accs, es) => "
+       "map(fun (acc, e) => vectorize(w, fun (s, t) => f((s, t)), (acc, e)), zip(accs, es)), "
+       "map(fun es => asVector(w, es), ess)))",
+       "lift-conv §4.3, lanes over results"},
       {"asVectorMap", "asVector(w, map(f, xs)) => map(fun v => vectorize(w, f, v), asVector(w, xs))", "naturality"},
       {"mapAsScalar", "map(f, asScalar((vs: [n]<w>t))) => asScalar(map(fun v => vectorize(w, f, v), vs))",
        "naturality"},
