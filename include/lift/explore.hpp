@@ -44,7 +44,7 @@ struct Derived {
 
 struct Options {
   int depth = 4;         // moves, before lowering
-  int width = 40;        // programs of one depth that go on to the next
+  int width = 12;        // programs of one depth that go on to the next
   int candidates = 200;  // that are run
   int repetitions = 5;
   double tolerance = 1e-4;  // of results, relative to the largest

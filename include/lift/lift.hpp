@@ -34,9 +34,11 @@
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/host_code.hpp"
-// runtime, conv, bench
+// runtime, explore, conv, bench
 #include "lift/device.hpp"
 #include "lift/digest.hpp"
+#include "lift/strategies.hpp"
+#include "lift/explore.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
 #include "lift/conv_family.hpp"

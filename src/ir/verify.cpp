@@ -1,6 +1,8 @@
 // The verifier: every node of a finished program against the table's schemes, without the help of inference's records.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lift/diagnostic.hpp"
 #include "lift/expr.hpp"
 #include "scheme.hpp"
@@ -11,6 +13,21 @@ namespace {
 
 using detail::Instance;
 using detail::Solver;
+
+bool vectorsHoldScalars(Type t) {
+  switch (t.kind()) {
+    case Type::Kind::vector:
+      return t.element().isScalar();
+    case Type::Kind::array:
+      return vectorsHoldScalars(t.element());
+    case Type::Kind::tuple:
+      return std::all_of(t.components().begin(), t.components().end(), vectorsHoldScalars);
+    case Type::Kind::function:
+      return vectorsHoldScalars(t.parameter()) && vectorsHoldScalars(t.result());
+    default:
+      return true;
+  }
+}
 
 class Verifier {
  public:
@@ -26,6 +43,7 @@ class Verifier {
 
   void visit(Expr e) {
     if (e.type().hasMetas()) fail(e, "a type that inference left open");
+    if (!vectorsHoldScalars(e.type())) fail(e, "a vector of what is no scalar");
     switch (e.form()) {
       case Expr::Form::variable:
         if (!bound_.count(e)) fail(e, "an unbound variable");

@@ -26,11 +26,9 @@ struct Open {
   std::set<NatVar> widths;          // of the sizes: those of vectors
   bool reassociates = false;        // equal only for integers
 
-  explicit Open(const Rule& rule) : reassociates(rule.when() == When::accumulates) {
+  explicit Open(const Rule& rule) : reassociates(rule.when() == When::accumulates || hasDot(rule.typed().right)) {
     add(rule.typed().left);
-    const bool dots = reassociates;
     add(rule.typed().right);
-    reassociates = dots || hasDot(rule.typed().right);
     for (const Expr v : rule.typed().variables) add(v.type(), false);
     for (const auto& [name, size] : rule.typed().sizes) add(Nat(size));
   }
@@ -122,7 +120,8 @@ class Instance {
   void drawTypes() {
     const Type scalar = Type::scalar(!open_.reassociates && random_.oneIn(3) ? Scalar::f32 : Scalar::i32);
     for (const std::uint64_t id : open_.types) {
-      const std::size_t kind = open_.scalars.count(id) ? 9 : random_.below(10);
+      const bool refusable = rule_.vectorElements().count(id) && random_.oneIn(8);  // what is no scalar must be refused
+      const std::size_t kind = open_.scalars.count(id) && !refusable ? 9 : random_.below(10);
       types_.insert_or_assign(id, kind == 0   ? Type::tuple({scalar, scalar})
                                   : kind == 1 ? Type::vector(2, scalar)
                                   : kind <= 4 ? Type::array(static_cast<std::int64_t>(2 + random_.below(2)), scalar)

@@ -36,6 +36,7 @@ const std::map<std::string, Module> modules = {
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
     {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer", "tune", "tune_report"}}},
+    {"explore", {{"rewrite", "codegen", "runtime"}, {"explore", "strategies"}}},
     {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program", "conv_family"}}},
     {"bench", {{"conv"}, {"bench"}}},
 };

@@ -7,6 +7,7 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/explore.hpp"
 #include "lift/rewrite_check.hpp"
 
 namespace liftc {
@@ -68,8 +69,19 @@ Step parseStep(const std::string& text, const lift::Program& program, bool& plac
   return Derivation::parse(placed ? text : text + " at .", program).steps.at(0);
 }
 
+// "2.13 ms  (281.2 x)  tile 4 32; …"
+std::string line(const lift::explore::Candidate& c, double defaultMilliseconds) {
+  return fmt::format("{:10.3f} ms {:8.1f} x  {}", c.milliseconds, defaultMilliseconds / c.milliseconds,
+                     fmt::join(c.derived.moves, "; "));
+}
+
 struct RewriteOptions {
   ProgramOptions program;
+  DataOptions data;
+  DeviceOptions device;
+  bool explore = false, json = false;
+  int depth = 4, top = 5, candidates = 200;
+  std::string best;
   std::vector<std::string> rules, steps, values;
   std::string derivation, place;
   bool everywhere = false, check = false, trace = false, derive = false;
@@ -78,6 +90,7 @@ struct RewriteOptions {
   int run() const;
 
  private:
+  int runExplore() const;
   void checkGiven(const std::vector<Rule>& given) const;
   Strategy placed(const Strategy& s) const;
   void replayFile(Rewriting& rewriting) const;
@@ -122,7 +135,40 @@ void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& 
   std::cout << lift::print(rewriting.program());
 }
 
+int RewriteOptions::runExplore() const {
+  DataOptions filled = data;
+  if (filled.fill.empty()) filled.fill = "random:1";
+  const lift::Program read = program.read();
+  const Inputs inputs = makeInputs(read, program.values(), filled);
+  const auto opened = device.open();
+  lift::explore::Options options;
+  options.depth = depth;
+  options.candidates = candidates;
+  options.compile.maxGroupSize = static_cast<std::int64_t>(opened->info().maxWorkGroupSize);
+  if (!data.quiet) options.progress = [](const std::string& text) { std::cerr << text << std::endl; };
+  const auto result = lift::explore::explore(atSizes(read, inputs.sizes), *opened, inputs.tensors, options);
+  Json report{{"program", read.name},
+              {"device", opened->info().name},
+              {"derived", result.derived},
+              {"candidates", result.run},
+              {"default_ms", result.defaultMilliseconds},
+              {"ranking", Json::array()}};
+  if (!json)
+    std::cout << fmt::format("{:10.3f} ms {:8.1f} x  default lowering; {} programs derived, {} run\n",
+                             result.defaultMilliseconds, 1.0, result.derived, result.run);
+  for (std::size_t i = 0; i < result.ranking.size() && i < static_cast<std::size_t>(top); i++) {
+    const auto& c = result.ranking[i];
+    report["ranking"].push_back(
+        {{"ms", c.milliseconds}, {"moves", c.derived.moves}, {"derivation", c.derived.derivation().str()}});
+    if (!json) std::cout << line(c, result.defaultMilliseconds) << "\n";
+  }
+  if (json) std::cout << report.dump(2) << "\n";
+  if (!best.empty() && !result.ranking.empty()) writeFile(best, result.ranking[0].derived.derivation().str());
+  return 0;
+}
+
 int RewriteOptions::run() const {
+  if (explore) return runExplore();
   std::vector<Rule> given;
   given.reserve(rules.size());  // strategies refer to them
   for (const std::string& text : rules)
@@ -209,6 +255,29 @@ void addRewrite(CLI::App& app, int& status) {
   sub->add_option("--derivation", o->derivation, "Replay the steps in this file first")->type_name("FILE");
   sub->add_flag("--trace", o->trace, "Print every step and its rule, as comments before the program");
   sub->add_flag("--derive", o->derive, "Print the derivation instead of the program");
+  auto* explore = sub->add_flag("--explore", o->explore, "Derive programs without a script, run them, rank them");
+  sub->add_option("--depth", o->depth, "With --explore: moves of a derivation, before lowering")
+      ->check(CLI::Range(0, 12))
+      ->needs(explore)
+      ->capture_default_str();
+  sub->add_option("--top", o->top, "With --explore: how many of the ranking are printed")
+      ->check(CLI::PositiveNumber)
+      ->needs(explore)
+      ->capture_default_str();
+  sub->add_option("--candidates", o->candidates, "With --explore: programs that are run at most")
+      ->check(CLI::PositiveNumber)
+      ->needs(explore)
+      ->capture_default_str();
+  sub->add_option("--best", o->best, "With --explore: write the fastest program's derivation to this file")
+      ->needs(explore)
+      ->type_name("FILE");
+  sub->add_option("-i,--input", o->data.inputs, "With --explore: input tensor NAME=FILE, or an .npz of several")
+      ->needs(explore)
+      ->type_name("NAME=FILE");
+  sub->add_option("--fill", o->data.fill, "With --explore: contents of other inputs (random:1)")->needs(explore);
+  sub->add_flag("-q,--quiet", o->data.quiet, "With --explore: no progress")->needs(explore);
+  sub->add_flag("--json", o->json, "With --explore: the ranking with derivations as JSON")->needs(explore);
+  o->device.add(*sub);
   sub->callback([o, &status] { status = guarded([&] { return o->run(); }); });
 }
 
