@@ -65,19 +65,21 @@ std::optional<Derived> after(const Derived& derived, const Move& move) {
   return next;
 }
 
-// A count of instructions: accesses of any width, and operations at the width of the accesses.
+// A count of instructions: accesses of any width, and operations at the width of the loads or the stores.
 double estimateOf(const kernel::Plan& plan) {
+  constexpr double scalarBytes = 4;
   double total = 0;
   for (const kernel::Launch& l : plan.launches) {
     const kernel::Counts c = kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]);
-    double accesses = 0, bytes = 0;
+    double loads = 0, stores = 0, bytesLoaded = 0, bytesStored = 0;
     for (const kernel::Traffic& t : {c.global, c.local, c.priv}) {
-      accesses += t.loads + t.stores;
-      bytes += t.bytesLoaded + t.bytesStored;
+      loads += t.loads;
+      stores += t.stores;
+      bytesLoaded += t.bytesLoaded;
+      bytesStored += t.bytesStored;
     }
-    constexpr double scalarBytes = 4;
-    const double width = std::max(1.0, bytes / (scalarBytes * std::max(1.0, accesses)));
-    total += accesses + c.flops / width;
+    const auto width = [](double bytes, double accesses) { return bytes / (scalarBytes * std::max(1.0, accesses)); };
+    total += loads + stores + c.flops / std::max({1.0, width(bytesLoaded, loads), width(bytesStored, stores)});
   }
   return total;
 }
