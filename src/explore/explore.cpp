@@ -41,8 +41,9 @@ std::vector<Move> makeMoves() {
     add(3, fmt::format("reduce outermost, {}", name), rule(interchange));
   for (const int w : {8, 16})
     for (const char* lanes :
-         {"vectoriseAccumulators", "vectoriseAccumulatorsLeft", "vectoriseSums", "vectoriseMap", "dotForm", "laneSums"})
+         {"vectoriseAccumulators", "vectoriseAccumulatorsLeft", "vectoriseSums", "vectoriseMap", "laneSums"})
       add(3, fmt::format("{} {}", lanes, w), rule(lanes, {{"w", w}}), true);
+  for (const int w : {8, 16}) add(3, fmt::format("dot {}", w), rule("reduceDot", {{"v", w}}), true);
   return all;
 }
 

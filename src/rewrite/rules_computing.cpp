@@ -109,17 +109,11 @@ std::vector<RuleRow> reductionRules() {
        "reduce(i, fun (acc, xs) => reduce(acc, f, xs), xss) => "
        "reduce(i, fun (acc, xs) => reduce(acc, f, xs), transpose(xss))",
        "loop interchange", When::accumulates},
-      {"reduceStrided", "reduce(i, f, xs) => reduce(i, f, reorder(stride(s), xs))", "lift-conv §4.1, coalescing",
-       When::accumulates},
       {"reducePeel", "reduce(i, f, xs) => reduce(reduce(i, f, take(k, xs)), f, drop(k, xs))", "peeling"},
       {"reduceConcat", "reduce(i, f, concat(xs, ys)) => reduce(reduce(i, f, xs), f, ys)", "fold of a concatenation"},
       {"reduceTogether",
        "(reduce(i, f, xs), reduce(j, g, xs)) => reduce((i, j), fun ((a, b), x) => (f((a, x)), g((b, x))), xs)",
        "banana split"},
-      {"partialSums",
-       "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => "
-       "reduce(i, fun (acc, y) => acc + y, map(fun ys => reduce(0.0, fun (acc, x) => acc + f(x), ys), split(k, xs)))",
-       "lift-conv §4.2, partial convolution; rounds otherwise"},
       {"scanMap", "scan(i, f, map(g, xs)) => scan(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs)",
        "fold fusion"},
   };

@@ -38,7 +38,6 @@ std::vector<RuleRow> movementRules() {
        "naturality"},
       {"joinJoin", "join(join(xsss)) => join(map(fun xss => join(xss), xsss))", "associativity"},
       {"joinMapJoin", "join(map(fun xss => join(xss), xsss)) => join(join(xsss))", "associativity"},
-      {"mapSplitOut", "map(fun x => split(k, f(x)), xs) => map(fun y => split(k, y), map(f, xs))", "functor law"},
       {"transposeMapSplit",
        "transpose(map(fun r => split(k, r), xss)) => map(fun b => transpose(b), split(k, transpose(xss)))",
        "naturality"},
@@ -109,14 +108,10 @@ std::vector<RuleRow> vectorRules() {
        "asScalar(map(fun (v, u) => vectorize(w, fun (x, y) => f((x, y)), (v, u)), zip(asVector(w, xs), asVector(w, "
        "ys))))",
        "lift-conv §4.3"},
-      {"dotForm",
-       "reduce(i, fun (acc, (x, y)) => acc + x * y, zip(xs, ys)) => "
-       "reduce(i, fun (acc, (v, u)) => acc + dot(v, u), zip(asVector(w, xs), asVector(w, ys)))",
-       "lift-conv §4.3; rounds otherwise"},
       {"laneSums",
        "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => i + dot(splat(w, 1.0), "
        "reduce(splat(w, 0.0), fun (acc, v) => acc + vectorize(w, f, v), asVector(w, xs)))",
-       "partial sums in lanes; rounds otherwise"},
+       "partial sums in lanes", When::rounds},
   };
 }
 
