@@ -120,8 +120,7 @@ class Instance {
   void drawTypes() {
     const Type scalar = Type::scalar(!open_.reassociates && random_.oneIn(3) ? Scalar::f32 : Scalar::i32);
     for (const std::uint64_t id : open_.types) {
-      const bool refusable = rule_.vectorElements().count(id) && random_.oneIn(8);  // what is no scalar must be refused
-      const std::size_t kind = open_.scalars.count(id) && !refusable ? 9 : random_.below(10);
+      const std::size_t kind = open_.scalars.count(id) ? 9 : random_.below(10);
       types_.insert_or_assign(id, kind == 0   ? Type::tuple({scalar, scalar})
                                   : kind == 1 ? Type::vector(2, scalar)
                                   : kind <= 4 ? Type::array(static_cast<std::int64_t>(2 + random_.below(2)), scalar)
