@@ -31,7 +31,7 @@ using ConvConfig = std::map<std::string, std::int64_t>;  // values of tunables b
 struct ConvVariant {
   ConvSpec spec;
   std::string family;
-  Program source;                  // Listing 3
+  Program source;                  // Listing 3, with the tunables and conditions of `program`
   Program program;                 // derived from it; symbolic in its tunables
   rewrite::Derivation derivation;  // from `source` to `program`
   ConvConfig defaults;             // valid for the layer, good on a processor with 512-bit vectors

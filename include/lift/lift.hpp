@@ -39,6 +39,7 @@
 #include "lift/digest.hpp"
 #include "lift/strategies.hpp"
 #include "lift/explore.hpp"
+#include "lift/kernel_header.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
 #include "lift/conv_family.hpp"

@@ -101,15 +101,16 @@ struct Step {
   std::string rule;
   Arguments arguments;
   Path path;
+
+  std::string str() const;  // "mapSplit(k = 4) at 10011"; an empty path is written as a dot
 };
 
-// How a program came to be: apply the steps, in order, to the program it started from. One step a line,
-// "mapSplit(k = 4) at 10011"; an empty path is written as a dot.
+// How a program came to be: apply the steps, in order, to the program it started from. As text, one step a line.
 struct Derivation {
   std::vector<Step> steps;
 
   std::string str() const;
-  // Names of sizes in arguments are those of the program's sizes and tunables.
+  // Arguments are sizes as Nat::str() prints them, of the program's sizes and tunables.
   static Derivation parse(const std::string& text, const Program& program);
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -159,6 +160,9 @@ struct SynScheme {
 // UserError (status program) with spans into `file`.
 SynTypePtr parseType(const SourceFile& file);
 SynScheme parseScheme(const SourceFile& file);
+
+// A size as Nat::str() prints it; `named` gives names their sizes.
+Nat parseSize(const SourceFile& file, const std::function<std::optional<Nat>(const std::string& name)>& named);
 
 // left => right: a rewrite rule. Free names are metavariables.
 struct SynRule {

@@ -107,6 +107,9 @@ ConvVariant deriveConv(const ConvSpec& spec, std::string_view family) {
     row.derive(spec, rewriting);
     variant.program = rewriting.program();
     variant.derivation = rewriting.derivation();
+    // So that the derivation replays: its arguments mention the tunables, its rules stand on the conditions.
+    variant.source.tunables = variant.program.tunables;
+    variant.source.conditions = variant.program.conditions;
     variant.defaults = row.defaults(spec);
     return variant;
   }

@@ -14,6 +14,7 @@
 
 #include "lift/ops.hpp"
 #include "lift/scalar.hpp"
+#include "scheme.hpp"
 
 namespace lift::syntax {
 namespace {
@@ -834,6 +835,20 @@ SynScheme parseScheme(const SourceFile& file) {
     }
     if (!parser.at(Tok::end)) parser.failBehind("the scheme");
     return scheme;
+  });
+}
+
+Nat parseSize(const SourceFile& file, const std::function<std::optional<Nat>(const std::string& name)>& named) {
+  const SynPtr size = syntax::whole(file, [](Parser& parser) {
+    SynPtr size = parser.size().syn;
+    if (!parser.at(Tok::end)) parser.failBehind("the size");
+    return size;
+  });
+  return detail::natOfSyntax(*size, [&](const Syn& leaf) -> Nat {
+    if (const auto* name = std::get_if<Syn::Name>(&leaf.node))
+      if (const auto found = named(name->text)) return *found;
+    throw UserError(ExitStatus::program, "this is no size",
+                    "sizes are built from integers, names of sizes, + - * / %, min and max", leaf.span);
   });
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
 #include "lift/diagnostic.hpp"
@@ -97,29 +96,48 @@ std::string trimmed(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
-Nat sizeNamed(const std::string& text, const Program& program, const std::string& line) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
-  for (const auto* all : {&program.tunables, &program.sizes})
-    for (const NatVar v : *all)
-      if (v.name() == text) return v;
-  malformed(line);
+Nat sizeOf(const std::string& text, const Program& program) {
+  return parseSize(*addSource("<argument of a step>", text), [&](const std::string& name) -> std::optional<Nat> {
+    for (const auto* all : {&program.tunables, &program.sizes})
+      for (const NatVar v : *all)
+        if (v.name() == name) return v;
+    return std::nullopt;
+  });
+}
+
+// "k = 4, n = min(a, b)", cut at the commas outside of parentheses.
+Arguments argumentsOf(const std::string& text, const Program& program, const std::string& line) {
+  Arguments arguments;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); i++) {
+    const char c = i < text.size() ? text[i] : ',';
+    depth += (c == '(') - (c == ')');
+    if (c != ',' || (depth > 0 && i < text.size())) continue;
+    const std::string part = text.substr(begin, i - begin);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) malformed(line);
+    arguments.emplace(trimmed(part.substr(0, equals)), sizeOf(part.substr(equals + 1), program));
+    begin = i + 1;
+  }
+  return arguments;
 }
 
 }  // namespace
 
+std::string Step::str() const {
+  std::string out = rule;
+  if (!arguments.empty()) {
+    std::vector<std::string> parts;
+    for (const auto& [name, value] : arguments) parts.push_back(fmt::format("{} = {}", name, value.str()));
+    out += fmt::format("({})", fmt::join(parts, ", "));
+  }
+  return fmt::format("{} at {}", out, pathText(path));
+}
+
 std::string Derivation::str() const {
   std::string out;
-  for (const Step& s : steps) {
-    out += s.rule;
-    if (!s.arguments.empty()) {
-      std::vector<std::string> parts;
-      for (const auto& [name, value] : s.arguments) parts.push_back(fmt::format("{} = {}", name, value.str()));
-      out += fmt::format("({})", fmt::join(parts, ", "));
-    }
-    out += fmt::format(" at {}\n", pathText(s.path));
-  }
+  for (const Step& s : steps) out += s.str() + "\n";
   return out;
 }
 
@@ -140,13 +158,7 @@ Derivation Derivation::parse(const std::string& text, const Program& program) {
     step.rule = line.substr(0, at);
     if (const std::size_t open = step.rule.find('('); open != std::string::npos) {
       if (step.rule.back() != ')') malformed(line);
-      std::istringstream parts(step.rule.substr(open + 1, step.rule.size() - open - 2));
-      for (std::string part; std::getline(parts, part, ',');) {
-        const std::size_t equals = part.find('=');
-        if (equals == std::string::npos) malformed(line);
-        step.arguments.emplace(trimmed(part.substr(0, equals)),
-                               sizeNamed(trimmed(part.substr(equals + 1)), program, line));
-      }
+      step.arguments = argumentsOf(step.rule.substr(open + 1, step.rule.size() - open - 2), program, line);
       step.rule.resize(open);
     }
     out.steps.push_back(std::move(step));
@@ -160,8 +172,8 @@ Program replay(const Program& start, const Derivation& derivation,
   for (std::size_t i = 0; i < derivation.steps.size(); i++) {
     const Step& step = derivation.steps[i];
     if (!rewriting.tryApply(at(step.path, use(step.rule, step.arguments))))
-      throw UserError(ExitStatus::program, fmt::format("step {} of the derivation, {} at {}, does not apply", i + 1,
-                                                       step.rule, pathText(step.path)));
+      throw UserError(ExitStatus::program,
+                      fmt::format("step {} of the derivation, {}, does not apply", i + 1, step.str()));
     if (after) after(step, rewriting.program());
   }
   return rewriting.program();

@@ -34,7 +34,7 @@ const std::map<std::string, Module> modules = {
     {"constraints", {{"ir"}, {"space"}}},
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},
-    {"runtime", {{"kernel", "tensor"}, {"device", "digest"}}},
+    {"runtime", {{"kernel", "tensor"}, {"device", "digest", "kernel_header"}}},
     {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer", "tune", "tune_report"}}},
     {"explore", {{"rewrite", "codegen", "runtime"}, {"explore", "strategies"}}},
     {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program", "conv_family"}}},

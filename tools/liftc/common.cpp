@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -164,6 +166,13 @@ std::map<std::string, std::int64_t> ProgramOptions::values() const {
   return values;
 }
 
+std::vector<std::string> ProgramOptions::words() const {
+  std::vector<std::string> words{std::filesystem::path(file).filename().string()};
+  if (!entry.empty()) words.insert(words.end(), {"--entry", entry});
+  for (const auto& [name, value] : values()) words.insert(words.end(), {"--size", fmt::format("{}={}", name, value)});
+  return words;
+}
+
 void DataOptions::add(CLI::App& app) {
   app.add_option("-i,--input", inputs, "Input tensor NAME=FILE (.npy, .pgm, .ppm), or an .npz of several")
       ->type_name("NAME=FILE");
@@ -279,6 +288,52 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
     for (const auto& n : report->notes) std::cerr << fmt::format("note: {}: {}\n", n.pass, n.text);
   }
   return plan;
+}
+
+std::vector<std::string> CodegenOptions::words() const {
+  std::vector<std::string> words;
+  if (!local.empty()) words.insert(words.end(), {"--local", fmt::format("{}", fmt::join(local, ","))});
+  if (!groups.empty()) words.insert(words.end(), {"--groups", fmt::format("{}", fmt::join(groups, ","))});
+  if (maxGroup > 0) words.insert(words.end(), {"--max-group", std::to_string(maxGroup)});
+  for (const std::string& name : constants) words.insert(words.end(), {"--constant", name});
+  for (const std::string& pass : skipPasses) words.insert(words.end(), {"--skip-pass", pass});
+  return words;
+}
+
+std::string commandLine(const std::vector<std::string>& words) {
+  const auto quoted = [](const std::string& word) {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("-_.,=/:+", c); };
+    if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+    std::string out = "'";
+    for (const char c : word) {
+      if (c == '\'') out += "'\\'";
+      out += std::iscntrl(static_cast<unsigned char>(c)) ? '?' : c;  // one line, whatever a file is called
+    }
+    return out + "'";
+  };
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
+  return line;
+}
+
+std::vector<std::string> commandWords(const std::string& command) {
+  std::vector<std::string> words;
+  bool inWord = false, inQuotes = false;
+  for (std::size_t i = 0; i < command.size(); i++) {
+    const char c = command[i];
+    const bool separates = c == ' ' && !inQuotes;
+    if (!separates && !inWord) words.emplace_back();
+    inWord = !separates;
+    if (separates) continue;
+    if (c == '\'')
+      inQuotes = !inQuotes;
+    else if (c == '\\' && !inQuotes && i + 1 < command.size())
+      words.back() += command[++i];
+    else
+      words.back() += c;
+  }
+  if (inQuotes) throw UserError(ExitStatus::program, fmt::format("a quote is not closed in the command: {}", command));
+  return words;
 }
 
 std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option) {

@@ -30,6 +30,7 @@ struct ProgramOptions {
   lift::Program read() const;
   lift::Program readAtValues() const;  // at the sizes that were given; the others stay symbolic
   std::map<std::string, std::int64_t> values() const;
+  std::vector<std::string> words() const;  // arguments that say the same; the file by its name, without folders
 };
 
 // Where inputs come from and outputs go.
@@ -69,7 +70,13 @@ struct CodegenOptions {
   // Compiles; prints stages and timing to standard error as asked. Nothing when a stage to stop after was reached.
   std::optional<lift::kernel::Plan> compile(const lift::Program& program, double parseMilliseconds,
                                             lift::CompileReport* report = nullptr) const;
+  std::vector<std::string> words() const;  // arguments that say the same of the kernels
 };
+
+// A command as a shell reads it: words with anything but letters, digits and some punctuation are quoted.
+std::string commandLine(const std::vector<std::string>& words);
+// The words of such a command. Throws UserError (program) where a quote is not closed.
+std::vector<std::string> commandWords(const std::string& command);
 
 // "name=value" pairs, also several in one argument separated by commas. Throws UserError (usage).
 std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option);
@@ -103,6 +110,7 @@ void addEval(CLI::App& app, int& status);
 void addCompile(CLI::App& app, int& status);
 void addRun(CLI::App& app, int& status);
 void addConv(CLI::App& app, int& status);
+void addExplain(CLI::App& app, int& status);
 void addBench(CLI::App& app, int& status);
 void addDevices(CLI::App& app, int& status);
 void addPrimitives(CLI::App& app, int& status);

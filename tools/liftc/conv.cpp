@@ -194,20 +194,8 @@ int check(const std::vector<lift::ConvSpec>& specs, const Options& o) {
 }
 
 int compile(const lift::ConvSpec& spec, const Options& o) {
-  const auto compiled = compileLayer(spec, o);
-  if (!compiled) return 0;
-  if (!o.output.empty()) writeArtefacts(o.output, compiled->plan);
-  if (o.json) {
-    Json j = manifest(compiled->plan);
-    j["conv"] = spec.str();
-    j["compile_ms"] = compiled->milliseconds;
-    std::cout << j.dump(2) << "\n";
-  } else if (o.output.empty()) {
-    for (const std::string& source : compiled->plan.sources) std::cout << source;
-  } else {
-    for (const auto& k : compiled->plan.kernels) std::cout << o.output << "/" << k.name << ".cl\n";
-    for (const char* file : {"manifest.json", "host.h", "host.c"}) std::cout << o.output << "/" << file << "\n";
-  }
+  if (const auto compiled = compileLayer(spec, o))
+    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds);
   return 0;
 }
 

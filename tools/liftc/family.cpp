@@ -25,6 +25,22 @@ std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::runt
                        derivations);
 }
 
+// The layer goes by its sizes alone: no kernel depends on its name.
+Provenance provenanceOf(const lift::ConvVariant& variant, const lift::ConvConfig& config,
+                        const CodegenOptions& codegen) {
+  lift::ConvSpec spec = variant.spec;
+  spec.name.clear();
+  Provenance provenance{{"conv", spec.str(), "compile", "--family", variant.family}};
+  if (!config.empty()) provenance.command.insert(provenance.command.end(), {"--config", tune::describe(config)});
+  const auto words = codegen.words();
+  provenance.command.insert(provenance.command.end(), words.begin(), words.end());
+  provenance.details = {
+      {"conv", variant.spec.str()}, {"family", variant.family}, {"config", config}, {"derivation", Json::array()}};
+  for (const lift::rewrite::Step& step : variant.derivation.steps)
+    provenance.details["derivation"].push_back(step.str());
+  return provenance;
+}
+
 std::vector<std::string> familyNames() {
   std::vector<std::string> names;
   for (const lift::ConvFamily& f : lift::convFamilies()) names.emplace_back(f.name);
@@ -76,6 +92,7 @@ std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, co
   if (!plan) return std::nullopt;
   layer.plan = std::move(*plan);
   layer.milliseconds = report.total();
+  layer.provenance = provenanceOf(variant, layer.config, codegen);
   return layer;
 }
 

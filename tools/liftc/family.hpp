@@ -9,6 +9,7 @@
 #include "common.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_family.hpp"
+#include "manifest.hpp"
 
 namespace liftc {
 
@@ -18,6 +19,7 @@ struct CompiledLayer {
   std::string origin;                          // of family and config: "the family's default", "kappa=4 of …"
   std::map<std::string, std::int64_t> config;  // values of the family's tunables
   double milliseconds = 0;                     // of compilation, without the driver's
+  Provenance provenance;
 };
 
 // What tuning knows a layer by; its name does not matter.

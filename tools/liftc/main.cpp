@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   liftc::addCompile(app, status);
   liftc::addRun(app, status);
   liftc::addConv(app, status);
+  liftc::addExplain(app, status);
   liftc::addBench(app, status);
   liftc::addDevices(app, status);
   liftc::addPrimitives(app, status);

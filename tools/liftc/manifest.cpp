@@ -1,7 +1,10 @@
 #include "manifest.hpp"
 
+#include <iostream>
+
 #include "lift/diagnostic.hpp"
 #include "lift/host_code.hpp"
+#include "lift/kernel_header.hpp"
 
 namespace liftc {
 namespace {
@@ -25,10 +28,21 @@ std::string_view roleName(lift::kernel::PlanBuffer::Role role) {
   return "";
 }
 
+std::string commandOf(const Provenance& provenance) {
+  std::vector<std::string> words{"liftc"};
+  words.insert(words.end(), provenance.command.begin(), provenance.command.end());
+  return commandLine(words);
+}
+
 }  // namespace
 
-Json manifest(const lift::kernel::Plan& plan) {
-  Json j{{"schema", 1}, {"name", plan.name}, {"build_options", "-cl-std=CL1.2"}};
+Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
+  Json j{{"schema", 1},
+         {"name", plan.name},
+         {"generator", generator},
+         {"command", commandOf(provenance)},
+         {"build_options", "-cl-std=CL1.2"}};
+  j.update(provenance.details);
   j["sizes"] = Json::array();
   for (const lift::NatVar v : plan.sizes) j["sizes"].push_back(v.name());
   j["buffers"] = Json::array();
@@ -43,12 +57,14 @@ Json manifest(const lift::kernel::Plan& plan) {
          {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
   }
   j["kernels"] = Json::array();
-  for (const auto& k : plan.kernels) {
+  for (std::size_t i = 0; i < plan.kernels.size(); i++) {
+    const lift::kernel::Kernel& k = plan.kernels[i];
     Json arguments = Json::array();
     for (const auto a : k.arguments) arguments.push_back(k.buffers[a].name);
     for (const lift::NatVar v : k.sizes) arguments.push_back("int " + v.name());
     j["kernels"].push_back({{"name", k.name},
                             {"file", k.name + ".cl"},
+                            {"sha256", lift::runtime::kernelDigest(plan.sources[i])},
                             {"arguments", arguments},
                             {"global", sizes3(k.range.global)},
                             {"local", sizes3(k.range.local)}});
@@ -67,13 +83,31 @@ Json manifest(const lift::kernel::Plan& plan) {
   return j;
 }
 
-void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan) {
-  for (std::size_t k = 0; k < plan.kernels.size(); k++)
-    writeFile(directory / (plan.kernels[k].name + ".cl"), plan.sources[k]);
-  writeFile(directory / "manifest.json", manifest(plan).dump(2) + "\n");
-  const lift::HostCode host = lift::printHostCode(plan);
+void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan,
+                    const Provenance& provenance) {
+  const lift::kernel::Plan headed = lift::runtime::withHeaders(plan, commandOf(provenance), generator);
+  for (std::size_t k = 0; k < headed.kernels.size(); k++)
+    writeFile(directory / (headed.kernels[k].name + ".cl"), headed.sources[k]);
+  writeFile(directory / "manifest.json", manifest(plan, provenance).dump(2) + "\n");
+  const lift::HostCode host = lift::printHostCode(headed);
   writeFile(directory / "host.h", host.header);
   writeFile(directory / "host.c", host.source);
+}
+
+void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
+             double compileMilliseconds) {
+  if (!directory.empty()) writeArtefacts(directory, plan, provenance);
+  if (json) {
+    Json j = manifest(plan, provenance);
+    j["compile_ms"] = compileMilliseconds;
+    std::cout << j.dump(2) << "\n";
+  } else if (directory.empty()) {
+    for (const auto& source : lift::runtime::withHeaders(plan, commandOf(provenance), generator).sources)
+      std::cout << source;
+  } else {
+    for (const auto& k : plan.kernels) std::cout << directory << "/" << k.name << ".cl\n";
+    for (const char* file : {"manifest.json", "host.h", "host.c"}) std::cout << directory << "/" << file << "\n";
+  }
 }
 
 }  // namespace liftc

@@ -2,17 +2,33 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "common.hpp"
 #include "lift/kernel.hpp"
 
 namespace liftc {
 
-// Kernels with argument order and launch geometry, buffers with shapes, launches in order. Sizes that are not
-// constants are expressions over the symbolic sizes.
-Json manifest(const lift::kernel::Plan& plan);
+inline constexpr const char* generator = "liftc " LIFT_VERSION;
+
+// How a plan came to be, for the headers of its kernels (kernel_header.hpp) and its manifest.
+struct Provenance {
+  std::vector<std::string> command;  // arguments of liftc that generate it again
+  Json details = Json::object();     // what is to stand in the manifest besides
+};
+
+// Where it comes from; kernels with digest, argument order and launch geometry, buffers with shapes, launches in order.
+// Sizes that are not constants are expressions over the symbolic sizes.
+Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance);
 
 // DIR/KERNEL.cl for each kernel, DIR/manifest.json, and DIR/host.h and DIR/host.c that launch them (host_code.hpp).
-void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan);
+void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan,
+                    const Provenance& provenance);
+
+// What the subcommands that compile do with a plan: artefacts where `directory` is not empty; then the manifest as
+// JSON, the names of the files, or the kernels on standard output.
+void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
+             double compileMilliseconds);
 
 }  // namespace liftc

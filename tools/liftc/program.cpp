@@ -132,17 +132,10 @@ void addCompile(CLI::App& app, int& status) {
       lift::CompileReport report;
       const auto plan = o->codegen.compile(program, millisecondsSince(start), &report);
       if (!plan) return 0;
-      if (!o->output.empty()) writeArtefacts(o->output, *plan);
-      if (o->json) {
-        Json j = manifest(*plan);
-        j["compile_ms"] = report.total();
-        std::cout << j.dump(2) << "\n";
-      } else if (o->output.empty()) {
-        for (const std::string& source : plan->sources) std::cout << source;
-      } else {
-        for (const auto& k : plan->kernels) std::cout << o->output << "/" << k.name << ".cl\n";
-        for (const char* file : {"manifest.json", "host.h", "host.c"}) std::cout << o->output << "/" << file << "\n";
-      }
+      Provenance provenance{{"compile"}};
+      for (const auto& words : {o->program.words(), o->codegen.words()})
+        provenance.command.insert(provenance.command.end(), words.begin(), words.end());
+      deliver(*plan, provenance, o->output, o->json, report.total());
       return 0;
     });
   });

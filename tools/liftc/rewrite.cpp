@@ -131,7 +131,7 @@ void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& 
   };
   if (trace)
     for (const Step& s : rewriting.derivation().steps)
-      std::cout << fmt::format("-- {}-- {}\n", Derivation{{s}}.str(), textOf(s.rule));
+      std::cout << fmt::format("-- {}\n-- {}\n", s.str(), textOf(s.rule));
   std::cout << lift::print(rewriting.program());
 }
 

@@ -1,0 +1,112 @@
+// Digests of all generated convolution kernels: changes to them are visible, and deliberate.
+//
+// kernel_digests.txt has a line for every family and layer of shapes/ at its default configuration, and for some layers
+// more: each tunable at its smallest. UPDATE=1 writes the file anew.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "conv/helpers.hpp"
+#include "lift/conv_family.hpp"
+#include "lift/digest.hpp"
+
+using namespace lift;
+using namespace lift::test;
+
+namespace {
+
+const std::string file = LIFT_SOURCE_DIR "/tests/conv/kernel_digests.txt";
+
+// Of all kernels of the plan, their NDRanges (which are in their texts), and their order.
+std::string digestOf(const kernel::Plan& plan) {
+  std::string all;
+  for (const auto* launches : {&plan.preparation, &plan.launches}) {
+    for (const kernel::Launch& l : *launches) all += plan.sources[static_cast<std::size_t>(l.kernel)];
+    all += '\0';
+  }
+  return runtime::hex(runtime::sha256(all)).substr(0, 16);
+}
+
+std::string describe(const ConvConfig& config) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : config) parts.push_back(fmt::format("{}={}", name, value));
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+std::string lineOf(const ConvVariant& variant, const ConvConfig& config) {
+  return fmt::format("{} {} {} {}", digestOf(compileConv(variant, config)), variant.family, variant.spec.str(),
+                     describe(config));
+}
+
+// Each tunable at its smallest, the others as in the default: those that are configurations.
+std::vector<ConvConfig> smallest(const ConvVariant& variant) {
+  std::vector<ConvConfig> out;
+  for (const NatVar t : variant.program.tunables) {
+    ConvConfig config = variant.defaults;
+    config[t.name()] = t.lower();
+    if (config == variant.defaults) continue;
+    try {
+      configured(variant, config);
+      out.push_back(config);
+    } catch (const UserError&) {
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> generated() {
+  std::vector<std::string> lines;
+  std::set<std::string> seen;
+  for (const char* name : {"vgg16.txt", "alexnet.txt", "yolov1.txt", "odd.txt"}) {
+    bool first = true;
+    for (ConvSpec spec : shapes(name)) {
+      spec.name.clear();
+      if (!seen.insert(spec.str()).second) continue;
+      for (const ConvFamily& family : convFamilies()) {
+        const ConvVariant variant = deriveConv(spec, family.name);
+        lines.push_back(lineOf(variant, variant.defaults));
+        if (!first && spec.groups == 1) continue;
+        for (const ConvConfig& config : smallest(variant)) lines.push_back(lineOf(variant, config));
+      }
+      first = false;
+    }
+  }
+  std::sort(lines.begin(), lines.end(),
+            [](const std::string& a, const std::string& b) { return a.substr(a.find(' ')) < b.substr(b.find(' ')); });
+  return lines;
+}
+
+std::vector<std::string> recorded() {
+  std::ifstream in(file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("generated convolution kernels are those that are recorded") {
+  const std::vector<std::string> now = generated();
+  CHECK(now.size() >= 60 * convFamilies().size());
+  if (std::getenv("UPDATE")) {
+    std::ofstream out(file);
+    for (const std::string& line : now) out << line << "\n";
+    REQUIRE(out);
+    return;
+  }
+  const std::vector<std::string> then = recorded();
+  std::set<std::string> gone(then.begin(), then.end());
+  std::vector<std::string> changed;
+  for (const std::string& line : now)
+    if (!gone.erase(line)) changed.push_back(line);
+  INFO(changed.size() << " of " << now.size() << " plans are not those of tests/conv/kernel_digests.txt, and "
+                      << gone.size() << " of the file's are no more");
+  for (std::size_t i = 0; i < std::min<std::size_t>(changed.size(), 3); i++) UNSCOPED_INFO(changed[i]);
+  INFO("if their change is meant: UPDATE=1 test_conv 'generated convolution kernels*', and commit the file");
+  CHECK(changed.empty());
+  CHECK(gone.empty());
+}

@@ -1,0 +1,192 @@
+// Families of convolutions: derivations that replay, whose every step keeps the layer's meaning, and programs that are
+// right at every configuration of their space. Small layers; emulator and interpreter, no device.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "conv/helpers.hpp"
+#include "lift/conv_family.hpp"
+#include "lift/device.hpp"
+#include "lift/interpreter.hpp"
+#include "lift/space.hpp"
+
+using namespace lift;
+using namespace lift::test;
+
+namespace {
+
+// What a strategy may trip over, each in a layer small enough for the interpreter.
+const std::vector<std::string> layers = {
+    "ic3ih5iw4oc4kh3kw2ph1pw0n\"odd input channels\"",
+    "ic2ih6oc5kh3ph1n\"odd output channels\"",
+    "ic1ih3oc1kh3n\"one window\"",
+    "mb2ic6ih4iw5oc6kh1n\"batch, one tap\"",
+    "ic2ih7iw6oc4kh3sh2ph1n\"stride\"",
+    "ic4ih6iw9oc2kh2kw3sh2sw3n\"two strides\"",
+    "ic2ih8oc2kh2sh3n\"trailing rows\"",
+    "ic2ih6oc4oh6kh2ph0n\"padded at the bottom only\"",
+    "ic2ih8iw7oc4kh3dh1ph2n\"dilation\"",
+    "g2mb1ic4ih5oc8kh3ph1n\"groups\"",
+    "g3mb2ic9ih4iw3oc3kh2n\"odd groups\"",
+    "g4ic4ih5oc8kh3ph1n\"depthwise, twice\"",
+};
+
+// Every layer with every family.
+struct Case {
+  ConvSpec spec;
+  ConvVariant variant;
+  ConvTensors tensors;
+  Tensor expected;
+
+  std::map<std::string, Tensor> inputs() const {
+    return {{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}};
+  }
+  bool right(const std::map<std::string, Tensor>& outputs) const {
+    return checkConv(spec, outputs.at("out"), expected).ok();
+  }
+};
+
+template <class F>
+void forEachCase(F&& f) {
+  for (const ConvFamily& family : convFamilies())
+    for (const std::string& layer : layers) {
+      INFO("family " << family.name << ", layer " << layer);
+      const ConvSpec spec = parseConv(layer);
+      Case c{spec, deriveConv(spec, family.name), randomConvTensors(spec, 1), Tensor()};
+      c.expected = reference(spec, c.tensors);
+      f(c);
+    }
+}
+
+// The seed of random configurations; another with SEED=n.
+std::uint64_t seed() {
+  const char* text = std::getenv("SEED");
+  return text ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+Space spaceOf(const ConvVariant& variant) { return spaceOf(variant.program, DeviceLimits{}); }
+
+// Values of all tunables from their ranges, whatever the constraints.
+ConvConfig anywhere(const ConvVariant& variant, std::mt19937_64& random) {
+  ConvConfig config;
+  for (const NatVar t : variant.program.tunables) {
+    const auto range = static_cast<std::uint64_t>(t.upper()->constant().value() - t.lower() + 1);
+    config[t.name()] = t.lower() + static_cast<std::int64_t>(random() % range);
+  }
+  return config;
+}
+
+std::string refusal(const ConvVariant& variant, const ConvConfig& config, ExitStatus status) {
+  try {
+    configured(variant, config);
+  } catch (const UserError& error) {
+    CHECK(error.status() == status);
+    return render(error.diagnostics());
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("derivations of families replay to the same program, also from their text") {
+  forEachCase([](const Case& c) {
+    const ConvVariant& v = c.variant;
+    const std::string wanted = print(v.program, Names::canonical);
+    CHECK_NOTHROW(verify(v.program));
+    CHECK(print(replay(v.source, v.derivation), Names::canonical) == wanted);
+
+    const auto read = rewrite::Derivation::parse(v.derivation.str(), v.source);
+    CHECK(read.str() == v.derivation.str());
+    CHECK(print(replay(v.source, read), Names::canonical) == wanted);
+  });
+}
+
+TEST_CASE("a derivation with a step left out does not pass for the whole") {
+  const ConvVariant whole = deriveConv(parseConv(layers[0]), "blocked");
+  int noticed = 0;
+  for (std::size_t i = 0; i < whole.derivation.steps.size(); i++) {
+    rewrite::Derivation less = whole.derivation;
+    less.steps.erase(less.steps.begin() + static_cast<std::ptrdiff_t>(i));
+    try {
+      if (print(replay(whole.source, less), Names::canonical) != print(whole.program, Names::canonical)) noticed++;
+    } catch (const UserError&) {
+      noticed++;
+    }
+  }
+  CHECK(noticed == static_cast<int>(whole.derivation.steps.size()));
+}
+
+TEST_CASE("every step of a derivation keeps types and the layer's meaning") {
+  int steps = 0;
+  forEachCase([&](const Case& c) {
+    std::map<NatVar, Nat> values;
+    for (const NatVar t : c.variant.program.tunables) values.emplace(t, c.variant.defaults.at(t.name()));
+    CHECK(c.right(interpret(specialise(c.variant.source, values), c.inputs())));
+    replay(c.variant.source, c.variant.derivation, [&](const rewrite::Step& step, const Program& program) {
+      INFO("step " << step.str());
+      CHECK_NOTHROW(verify(program));
+      CHECK(c.right(interpret(specialise(program, values), c.inputs())));
+      steps++;
+    });
+  });
+  CHECK(steps >= 500);
+}
+
+TEST_CASE("random configurations of families are right on the emulator") {
+  constexpr int perCase = 3;
+  const auto device = runtime::makeEmulatorDevice();
+  int tuned = 0;
+  forEachCase([&](const Case& c) {
+    Sampler sampler(spaceOf(c.variant), seed());
+    int samples = 0;
+    while (samples < perCase) {
+      const auto config = sampler.next();
+      if (!config) break;
+      INFO("SEED=" << seed() << ", configuration " << str(*config));
+      CHECK(c.right(device->load(compileConv(c.variant, *config))->run(c.inputs()).outputs));
+      samples++;
+    }
+    const std::int64_t points = static_cast<std::int64_t>(spaceOf(c.variant).count().points);
+    CHECK(samples == std::min<std::int64_t>(perCase, points));
+    if (!c.variant.program.tunables.empty()) tuned += samples;
+  });
+  CHECK(tuned >= 30);
+}
+
+TEST_CASE("defaults of families are points of their spaces") {
+  forEachCase([](const Case& c) {
+    const Space space = spaceOf(c.variant);
+    for (const Constraint* broken : space.why(c.variant.defaults)) FAIL_CHECK(broken->str());
+    CHECK(space.contains(c.variant.defaults));
+  });
+}
+
+TEST_CASE("a configuration is refused, by a condition that is named, exactly where the space does not have it") {
+  int inside = 0, outside = 0;
+  forEachCase([&](const Case& c) {
+    const Space space = spaceOf(c.variant);
+    std::mt19937_64 random(seed());
+    for (int i = 0; i < 40; i++) {
+      const ConvConfig config = anywhere(c.variant, random);
+      INFO("SEED=" << seed() << ", configuration " << str(config));
+      const std::string refused = refusal(c.variant, config, ExitStatus::program);
+      CHECK(refused.empty() == space.contains(config));
+      if (!refused.empty()) CHECK_THAT(refused, Catch::Contains("does not hold at the given sizes"));
+      (refused.empty() ? inside : outside)++;
+    }
+  });
+  CHECK(inside >= 20);
+  CHECK(outside >= 100);
+}
+
+TEST_CASE("values out of range and names of no tunable are refused") {
+  forEachCase([](const Case& c) {
+    for (const NatVar t : c.variant.program.tunables)
+      for (const std::int64_t value : {t.lower() - 1, t.upper()->constant().value() + 1})
+        CHECK_THAT(refusal(c.variant, {{t.name(), value}}, ExitStatus::program),
+                   Catch::Contains(fmt::format("{} = {} is out of its range", t.name(), value)));
+    CHECK_THAT(refusal(c.variant, {{"sprinkles", 4}}, ExitStatus::usage),
+               Catch::Contains("has no tunable 'sprinkles'"));
+  });
+  CHECK_THROWS_WITH(deriveConv(parseConv(layers[0]), "guessed"), Catch::Contains("there is no family 'guessed'"));
+}

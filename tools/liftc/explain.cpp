@@ -1,0 +1,319 @@
+// liftc explain: how a kernel came to be, step by step from the program it started as.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+
+#include "common.hpp"
+#include "family.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/kernel_header.hpp"
+#include "lift/space.hpp"
+
+namespace liftc {
+namespace {
+
+using lift::ExitStatus;
+using lift::Program;
+using lift::UserError;
+using lift::kernel::Plan;
+using lift::rewrite::Derivation;
+using lift::rewrite::Step;
+
+// What is explained: a derivation, and the kernels at its end. A program that is compiled as it is written has no
+// steps.
+struct Subject {
+  std::string title;
+  Json facts;  // of what, by which family, with which configuration
+  std::map<std::string, std::int64_t> config;
+  Program source;   // where the derivation starts
+  Program program;  // what the strategy of today makes of it
+  Derivation derivation;
+  std::function<Plan(const Program& derived)> generate;
+  std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
+  std::string generator = liftc::generator;    // what recorded them
+};
+
+std::map<std::string, std::string> digestsOf(const Plan& plan) {
+  std::map<std::string, std::string> digests;
+  for (std::size_t k = 0; k < plan.kernels.size(); k++)
+    digests[plan.kernels[k].name] = lift::runtime::kernelDigest(plan.sources[k]);
+  return digests;
+}
+
+// `recorded` replaces the steps that the family takes now.
+Subject ofLayer(const lift::ConvSpec& spec, const FamilyOptions& family, const CodegenOptions& codegen,
+                const std::string& recorded = {}) {
+  lift::ConvVariant variant = lift::deriveConv(spec, family.family);
+  Subject s;
+  s.config = variant.defaults;
+  for (const auto& [name, value] : parseValues(family.config, "--config")) s.config[name] = value;
+  static_cast<void>(lift::configured(variant, s.config));  // refuses what is no configuration
+  s.title =
+      fmt::format("{}, family {}{}{}", spec.str(), family.family, s.config.empty() ? "" : ", ", lift::str(s.config));
+  s.facts = {{"conv", spec.str()}, {"family", family.family}, {"config", s.config}};
+  s.source = variant.source;
+  s.program = variant.program;
+  s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
+  s.generate = [variant, config = s.config, codegen](const Program& derived) mutable {
+    variant.program.body = derived.body;
+    const auto layer = compileVariant(variant, config, codegen, std::chrono::steady_clock::now());
+    return layer ? layer->plan : Plan();
+  };
+  return s;
+}
+
+Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) {
+  Subject s;
+  s.source = options.readAtValues();
+  s.config = options.values();
+  s.title = fmt::format("{} of {}{}{}, compiled as it is written", s.source.name, options.file,
+                        s.config.empty() ? "" : " at ", lift::str(s.config));
+  s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
+  s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
+  return s;
+}
+
+// The subject of a command that a header or a manifest holds. Programs are read from the current folder.
+Subject ofCommand(const std::string& command, const std::string& recorded = {}) {
+  const std::vector<std::string> words = commandWords(command);
+  const bool isLayer = words.size() > 2 && words[1] == "conv";
+  CLI::App app;
+  std::vector<std::string> layer;
+  FamilyOptions family;
+  ProgramOptions program;
+  CodegenOptions codegen;
+  if (isLayer) {
+    app.add_option("layer", layer)->expected(2);
+    family.add(app);
+  } else {
+    program.add(app);
+  }
+  codegen.add(app);
+  std::vector<std::string> arguments(words.rbegin(), words.rend() - std::min<std::ptrdiff_t>(2, std::ssize(words)));
+  try {
+    app.parse(arguments);  // takes them from the back
+  } catch (const CLI::ParseError& e) {
+    throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
+  }
+  return isLayer ? ofLayer(lift::parseConv(layer[0]), family, codegen, recorded) : ofProgram(program, codegen);
+}
+
+Subject ofKernels(const std::string& file, const std::string& text) {
+  const auto kernels = lift::runtime::readHeaders(text);
+  if (kernels.empty())
+    throw UserError(ExitStatus::program, fmt::format("'{}' has no header that says where its kernels come from", file),
+                    "`liftc compile` and `liftc conv … compile` write one above every kernel");
+  Subject s = ofCommand(kernels[0].header.command);
+  s.generator = kernels[0].header.generator;
+  for (const auto& k : kernels) {
+    if (k.header.command != kernels[0].header.command)
+      throw UserError(ExitStatus::program, fmt::format("'{}' has kernels of several commands", file),
+                      "explain them one by one");
+    if (!k.unchanged())
+      std::cerr << fmt::format("warning: kernel '{}' was changed after it was generated\n", k.header.kernel);
+    s.digests[k.header.kernel] = lift::runtime::kernelDigest(k.source);
+  }
+  return s;
+}
+
+Subject ofManifest(const std::string& file, const std::string& text) {
+  try {
+    const Json manifest = Json::parse(text);
+    std::string steps;
+    if (const auto recorded = manifest.find("derivation"); recorded != manifest.end())
+      for (const Json& step : *recorded) steps += step.get<std::string>() + "\n";
+    Subject s = ofCommand(manifest.at("command").get<std::string>(), steps);
+    s.generator = manifest.at("generator").get<std::string>();
+    for (const Json& k : manifest.at("kernels")) s.digests[k.at("name")] = k.at("sha256").get<std::string>();
+    return s;
+  } catch (const Json::exception& e) {
+    throw UserError(ExitStatus::program, fmt::format("'{}' is no manifest of liftc: {}", file, e.what()));
+  }
+}
+
+struct ExplainOptions {
+  std::string what, diff;
+  FamilyOptions family;
+  bool steps = false, replay = false, json = false;
+};
+
+bool endsWith(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// A file where there is one, or where the name is one's; else a descriptor.
+Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
+  const bool isManifest = endsWith(what, ".json");
+  if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
+    Subject s = ofLayer(lift::parseConv(what), o.family, {});
+    s.digests = digestsOf(s.generate(s.program));
+    return s;
+  }
+  const std::string text = readFile(what);
+  return isManifest ? ofManifest(what, text) : ofKernels(what, text);
+}
+
+// ------------------------------------------------------------------------------------------------------------- steps
+
+// The program after the last step; `see` gets the program after each, and the number of steps before it.
+Program follow(const Subject& s, const std::function<void(std::size_t, const Step&, const Program&)>& see = {}) {
+  if (s.derivation.steps.empty()) return s.source;
+  std::size_t done = 0;
+  return lift::rewrite::replay(s.source, s.derivation, [&](const Step& step, const Program& program) {
+    if (see) see(done++, step, program);
+  });
+}
+
+Json stepJson(const Step& step) {
+  const auto& rule = lift::rewrite::ruleNamed(step.rule);
+  Json arguments = Json::object();
+  for (const auto& [name, value] : step.arguments) arguments[name] = value.str();
+  std::string place;
+  for (const auto child : step.path) place += std::to_string(child);
+  return {{"rule", step.rule},
+          {"text", rule.text()},
+          {"origin", rule.origin()},
+          {"arguments", arguments},
+          {"place", place}};
+}
+
+void showSteps(const Subject& s, bool terms) {
+  std::cout << s.title << "\n\nFrom\n" << lift::print(s.source);
+  const std::size_t count = s.derivation.steps.size();
+  if (count == 0) std::cout << "\nno rule was applied\n";
+  follow(s, [&](std::size_t i, const Step& step, const Program& program) {
+    const auto& rule = lift::rewrite::ruleNamed(step.rule);
+    std::cout << fmt::format("\n{}/{}  {}\n    {}\n    from {}\n", i + 1, count, step.str(), rule.text(),
+                             rule.origin());
+    if (terms) std::cout << lift::print(program);
+  });
+}
+
+Json stepsJson(const Subject& s, bool terms) {
+  Json j{{"schema", 1}};
+  j.update(s.facts);
+  j["source"] = lift::print(s.source);
+  j["steps"] = Json::array();
+  follow(s, [&](std::size_t, const Step& step, const Program& program) {
+    Json row = stepJson(step);
+    if (terms) row["program"] = lift::print(program);
+    j["steps"].push_back(std::move(row));
+  });
+  return j;
+}
+
+// ------------------------------------------------------------------------------------------------------------ replay
+
+// The kernels of the derivation, made once more, beside those that are recorded.
+Json replayed(const Subject& s) {
+  const auto made = digestsOf(s.generate(follow(s)));
+  Json j{{"ok", true}, {"generator", s.generator}, {"kernels", Json::array()}};
+  for (const auto& [name, digest] : s.digests) {
+    const auto found = made.find(name);
+    const bool same = found != made.end() && found->second == digest;
+    if (!same) j["ok"] = false;
+    j["kernels"].push_back(
+        {{"name", name}, {"sha256", digest}, {"replayed", found == made.end() ? Json(nullptr) : Json(found->second)}});
+  }
+  return j;
+}
+
+void showReplay(const Json& replay) {
+  std::cout << "\n";
+  for (const Json& k : replay["kernels"]) {
+    const bool same = k["sha256"] == k["replayed"];
+    std::cout << fmt::format("kernel {}: sha256 {}, {}\n", k["name"].get<std::string>(), k["sha256"].get<std::string>(),
+                             same                      ? "replayed: the same"
+                             : k["replayed"].is_null() ? "replayed: there is NO SUCH KERNEL"
+                                                       : "replayed: ANOTHER, " + k["replayed"].get<std::string>());
+  }
+  if (!replay["ok"].get<bool>() && replay["generator"] != generator)
+    std::cout << fmt::format("it was generated by {}, this is {}\n", replay["generator"].get<std::string>(), generator);
+}
+
+int explain(const Subject& s, const ExplainOptions& o) {
+  Json j;
+  if (o.json)
+    j = stepsJson(s, o.steps);
+  else
+    showSteps(s, o.steps);
+  bool ok = true;
+  if (o.replay) {
+    j["replay"] = replayed(s);
+    ok = j["replay"]["ok"].get<bool>();
+    if (!o.json) showReplay(j["replay"]);
+  }
+  if (o.json) std::cout << j.dump(2) << "\n";
+  return ok ? 0 : static_cast<int>(ExitStatus::wrong);
+}
+
+// -------------------------------------------------------------------------------------------------------- difference
+
+// A line of a difference: in both ' ', only in the first '-', only in the second '+'.
+struct Change {
+  char where;
+  std::string step;
+};
+
+// By a longest common subsequence.
+std::vector<Change> changes(const std::vector<Step>& a, const std::vector<Step>& b) {
+  std::vector<std::string> left, right;
+  for (const Step& s : a) left.push_back(s.str());
+  for (const Step& s : b) right.push_back(s.str());
+  std::vector<std::vector<std::size_t>> common(left.size() + 1, std::vector<std::size_t>(right.size() + 1, 0));
+  for (std::size_t i = left.size(); i-- > 0;)
+    for (std::size_t j = right.size(); j-- > 0;)
+      common[i][j] = left[i] == right[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+  std::vector<Change> out;
+  for (std::size_t i = 0, j = 0; i < left.size() || j < right.size();) {
+    if (i < left.size() && j < right.size() && left[i] == right[j])
+      out.push_back({' ', left[i++]}), j++;
+    else if (j == right.size() || (i < left.size() && common[i + 1][j] >= common[i][j + 1]))
+      out.push_back({'-', left[i++]});
+    else
+      out.push_back({'+', right[j++]});
+  }
+  return out;
+}
+
+int difference(const Subject& a, const Subject& b, bool json) {
+  const std::vector<Change> all = changes(a.derivation.steps, b.derivation.steps);
+  const auto count = [&](char where) {
+    return std::count_if(all.begin(), all.end(), [&](const Change& c) { return c.where == where; });
+  };
+  if (json) {
+    Json j{{"schema", 1}, {"a", a.facts}, {"b", b.facts}, {"common", count(' ')}, {"steps", Json::array()}};
+    for (const Change& c : all)
+      if (c.where != ' ') j["steps"].push_back({{"in", c.where == '-' ? "a" : "b"}, {"step", c.step}});
+    std::cout << j.dump(2) << "\n";
+    return 0;
+  }
+  std::cout << fmt::format("--- {}\n+++ {}\n{} steps in both, {} only in the first, {} only in the second\n", a.title,
+                           b.title, count(' '), count('-'), count('+'));
+  for (const Change& c : all)
+    if (c.where != ' ' || count(' ') < std::ssize(all)) std::cout << c.where << " " << c.step << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void addExplain(CLI::App& app, int& status) {
+  auto o = std::make_shared<ExplainOptions>();
+  CLI::App* sub = app.add_subcommand("explain", "Tell how a kernel was derived, rule by rule");
+  sub->add_option("what", o->what, "A kernel (.cl), a manifest.json, or a layer's descriptor")->required();
+  sub->add_option("--diff", o->diff, "Another one: print how the two derivations differ")->type_name("WHAT");
+  sub->add_flag("--steps", o->steps, "Print the program after each step");
+  sub->add_flag("--replay", o->replay, "Generate the kernels again; exit status 4 when a digest differs");
+  sub->add_flag("--json", o->json, "Print as JSON");
+  o->family.add(*sub);
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      const Subject subject = subjectNamed(o->what, *o);
+      return o->diff.empty() ? explain(subject, *o) : difference(subject, subjectNamed(o->diff, *o), o->json);
+    });
+  });
+}
+
+}  // namespace liftc
