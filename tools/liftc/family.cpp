@@ -31,7 +31,7 @@ Provenance provenanceOf(const lift::ConvVariant& variant, const lift::ConvConfig
   lift::ConvSpec spec = variant.spec;
   spec.name.clear();
   Provenance provenance{{"conv", spec.str(), "compile", "--family", variant.family}};
-  if (!config.empty()) provenance.command.insert(provenance.command.end(), {"--config", tune::describe(config)});
+  if (!config.empty()) provenance.command.insert(provenance.command.end(), {"--config", lift::str(config)});
   const auto words = codegen.words();
   provenance.command.insert(provenance.command.end(), words.begin(), words.end());
   provenance.details = {
