@@ -41,7 +41,7 @@ const std::vector<Fault>& table() {
       {"concat reads its first part too far", "views/view.cpp",
        "std::vector<GuardedView::Bound>{{i, n}}",
        "std::vector<GuardedView::Bound>{{i, FAULT ? n + Nat(1) : n}}",
-       Judge::differential, bounds},
+       Judge::differential, failed},
       {"join divides by the number of rows", "views/view.cpp",
        "const Nat m = elementOf(rows).length();",
        "const Nat m = FAULT ? rows->type().length() : elementOf(rows).length();",

@@ -171,9 +171,9 @@ TEST_CASE("derivations print, parse and replay to the same program") {
 
 TEST_CASE("derivations that are no derivations") {
   const Program p = programOf(nested);
-  for (const char* text :
-       {"mapToLoop", "mapToLoop at 012", "mapSplit(k 4) at .", "mapSplit(k = x) at .", "mapSplit(k at ."})
+  for (const char* text : {"mapToLoop", "mapToLoop at 012", "mapSplit(k 4) at .", "mapSplit(k at ."})
     CHECK_THROWS_WITH(Derivation::parse(text, p), Contains("is not a step of a derivation"));
+  CHECK_THROWS_WITH(Derivation::parse("mapSplit(k = x) at .", p), Contains("this is no size"));
   CHECK_THROWS_WITH(replay(p, Derivation::parse("mapToLoop at 111", p)), Contains("step 1 of the derivation"));
 }
 
