@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds liftc and shows it at work on this machine's processor: a photograph is blurred, the nine convolution
 # layers of VGG-16 are compiled, run, timed and checked against oneDNN, and two of them are tuned, for some minutes, and
-# compared with other implementations. DEMO_TIME limits the tuning (default 3m).
+# compared with other implementations. DEMO_TIME limits the tuning (default 4m).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,6 +23,6 @@ show build/liftc conv --shapes shapes/vgg16.txt check
 
 export LIFTC_DB=out/tune.db  # the demo's own; it goes on where it was stopped
 grep -E '"vgg16_(10|24)"' shapes/vgg16.txt >out/two_layers.txt
-show build/liftc tune --shapes out/two_layers.txt --points 60 --time-limit "${DEMO_TIME-3m}" --report out/report.html
+show build/liftc tune --shapes out/two_layers.txt --points 40 --time-limit "${DEMO_TIME-4m}" --report out/report.html
 show build/liftc bench --shapes out/two_layers.txt --peers onednn,probe
 echo "demo: what tuning has measured is in out/report.html"
