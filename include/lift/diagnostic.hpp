@@ -45,6 +45,13 @@ class UserError : public std::runtime_error {
   std::vector<Diagnostic> diagnostics_;
 };
 
+// At most this many errors of one text are shown.
+inline constexpr std::size_t mostErrors = 20;
+
+// Throws the errors of one text, the first `mostErrors` in its order and the number of the others, with the status
+// of a wrong program; unless there are none.
+void throwErrors(std::vector<Diagnostic> errors);
+
 // A broken invariant of the compiler itself.
 class InternalError : public std::logic_error {
  public:

@@ -358,7 +358,7 @@ ConvSpec parseConv(std::string_view text, const std::string& name) {
   const SourceFile* file = addSource(name, std::string(text));
   std::vector<Diagnostic> errors;
   std::optional<ConvSpec> spec = Reader(*file, 0, file->text.size(), errors).read();
-  if (!spec) throw UserError(ExitStatus::program, std::move(errors));
+  throwErrors(std::move(errors));
   return *std::move(spec);
 }
 
@@ -380,7 +380,7 @@ std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& 
       if (std::optional<ConvSpec> spec = Reader(*file, begin, end, errors).read()) specs.push_back(*std::move(spec));
     begin = lineEnd + 1;
   }
-  if (!errors.empty()) throw UserError(ExitStatus::program, std::move(errors));
+  throwErrors(std::move(errors));
   return specs;
 }
 

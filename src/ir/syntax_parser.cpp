@@ -719,19 +719,6 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
 
 // --- Whole texts ------------------------------------------------------------------------------------------------
 
-void throwErrors(std::vector<Diagnostic> errors) {
-  if (errors.empty()) return;
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
-  if (errors.size() > mostErrors) {
-    const std::size_t more = errors.size() - mostErrors;
-    errors.resize(mostErrors);
-    errors.push_back(
-        {Severity::note, {}, fmt::format("{} more error{} not shown", more, more == 1 ? "" : "s"), {}, {}});
-  }
-  throw UserError(ExitStatus::program, std::move(errors));
-}
-
 namespace {
 
 // Runs `parse` on the whole text.
@@ -895,7 +882,7 @@ Module parseModule(const SourceFile& file) {
       while (!parser.at(Tok::end) && !syntax::atItem(parser)) parser.take();
     }
   }
-  syntax::throwErrors(std::move(errors));
+  throwErrors(std::move(errors));
   return module;
 }
 

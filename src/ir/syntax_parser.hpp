@@ -109,12 +109,6 @@ class Parser {
   int depth_ = 0;
 };
 
-// At most this many diagnostics are shown for one text.
-inline constexpr std::size_t mostErrors = 20;
-
-// Throws the errors, in the order of the text, unless there are none.
-void throwErrors(std::vector<Diagnostic> errors);
-
 }  // namespace lift::syntax
 
 namespace lift {

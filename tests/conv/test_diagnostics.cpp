@@ -177,13 +177,13 @@ MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
 conv:1:38: error: expected a number after '-k'
 MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
                                      ^~~~
-conv:1:58: error: '-m trans': only forward convolutions are supported
-MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
-                                                         ^~~~~~~~
 conv:1:53: error: '-l' must be at least 1
 MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
                                                     ^~~~
   hint: 1 is no dilation
+conv:1:58: error: '-m trans': only forward convolutions are supported
+MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
+                                                         ^~~~~~~~
 )");
 }
 

@@ -134,6 +134,12 @@ void keepFamilies(tune::Problem& problem, const std::vector<std::string>& wanted
   if (!kept.empty()) problem.variants = std::move(kept);
 }
 
+void checkGiven(const ProblemChoice& choice) {
+  if (choice.file.empty() == choice.conv.empty())
+    throw lift::UserError(lift::ExitStatus::usage, "give a program or --conv DESCRIPTOR",
+                          "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
+}
+
 }  // namespace
 
 void ProblemChoice::add(CLI::App& app) {
@@ -174,10 +180,27 @@ std::vector<std::string> ProblemChoice::words() const {
   return words;
 }
 
+std::vector<FamilyProgram> ProblemChoice::programs() const {
+  checkGiven(*this);
+  if (conv.empty()) {
+    const ProgramOptions options{file, entry, sizes, {}};
+    lift::Program program = lift::mapByDefault(options.readAtValues());
+    lift::checkMapping(program);
+    return {{"program", std::move(program)}};
+  }
+  const lift::ConvSpec spec = lift::parseConv(conv);
+  std::vector<FamilyProgram> programs;
+  if (families.empty()) {
+    for (const lift::ConvFamily& family : lift::convFamilies())
+      if (lift::Program p = lift::deriveConv(spec, family.name).program; !p.tunables.empty())
+        programs.push_back({std::string(family.name), std::move(p)});
+  }
+  for (const std::string& family : families) programs.push_back({family, lift::deriveConv(spec, family).program});
+  return programs;
+}
+
 tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) const {
-  if (file.empty() == conv.empty())
-    throw lift::UserError(lift::ExitStatus::usage, "give a program or --conv DESCRIPTOR",
-                          "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
+  checkGiven(*this);
   const lift::DeviceLimits limits = lift::parseDeviceLimits(info.toJson());
   tune::Problem p = conv.empty() ? programProblem(*this, limits) : layerProblem(lift::parseConv(conv), limits);
   keepFamilies(p, families);

@@ -7,6 +7,11 @@
 
 namespace liftc {
 
+struct FamilyProgram {
+  std::string family;  // "program" for a program of the user's
+  lift::Program program;
+};
+
 // The options that name a problem, its families and the device; the same for `tune` and for its workers.
 struct ProblemChoice {
   std::string file, entry;         // a program…
@@ -22,6 +27,8 @@ struct ProblemChoice {
   std::vector<std::string> words() const;
   std::vector<std::string> problemWords() const;
 
+  // The program of every family, mapped to work-items and symbolic in its tunables. Throws UserError.
+  std::vector<FamilyProgram> programs() const;
   // Of the device's limits, its info() as JSON is what counts. Throws UserError.
   lift::tune::Problem problem(const lift::runtime::DeviceInfo& device) const;
 };

@@ -13,7 +13,7 @@ using lift::Config;
 using lift::Constraint;
 using lift::Space;
 
-// ------------------------------------------------------------------------------------------------------------- showing
+// ----------------------------------------------------------------------------------------------------------- answers
 
 Json constraintJson(const Constraint& c) {
   Json names = Json::array();
@@ -24,43 +24,24 @@ Json constraintJson(const Constraint& c) {
           {"origin", c.condition.origin}};
 }
 
-void show(const Constraint& c) {
-  std::cout << fmt::format("{:<10}{}\n{:<10}  {}\n", lift::name(c.kind), c.condition.str(), "", c.condition.origin);
-}
-
-std::string rangeOf(lift::NatVar tunable) {
-  return fmt::format("{} in {}..{}", tunable.name(), tunable.lower(), tunable.upper() ? tunable.upper()->str() : "");
-}
-
 Json countJson(const lift::Count& count) {
   return {{"points", count.points}, {"exact", count.exact}, {"low", count.low}, {"high", count.high}};
 }
 
-std::string describe(const lift::Count& count) {
-  return count.exact ? fmt::format("{:.0f} points", count.points)
-                     : fmt::format("about {:.3g} points ({:.3g} to {:.3g})", count.points, count.low, count.high);
-}
-
 // Sizes that have no value are no obstacle to an explanation, but nothing can be counted then.
-int explanation(const lift::Program& program, const std::vector<Constraint>& constraints, bool json) {
-  std::optional<Space> space;
-  if (program.sizes.empty()) space.emplace(program.tunables, constraints);
-  if (json) {
-    Json j{{"tunables", Json::array()}, {"constraints", Json::array()}};
-    for (const lift::NatVar t : program.tunables)
-      j["tunables"].push_back(
-          {{"name", t.name()}, {"low", t.lower()}, {"high", t.upper() ? t.upper()->str() : std::string("inf")}});
-    for (const Constraint& c : constraints) j["constraints"].push_back(constraintJson(c));
-    if (space) j["space"] = countJson(space->count());
-    std::cout << j.dump(2) << "\n";
-    return 0;
-  }
+Json explanation(const FamilyProgram& of, const std::vector<Constraint>& constraints) {
+  const lift::Program& program = of.program;
+  Json answer{{"family", of.family}, {"tunables", Json::array()}, {"constraints", Json::array()}};
+  for (const lift::NatVar t : program.tunables)
+    answer["tunables"].push_back(
+        {{"name", t.name()}, {"low", t.lower()}, {"high", t.upper() ? t.upper()->str() : std::string("inf")}});
+  for (const Constraint& c : constraints) answer["constraints"].push_back(constraintJson(c));
+  if (!program.sizes.empty()) return answer;
+  const Space space(program.tunables, constraints);
   for (std::size_t i = 0; i < program.tunables.size(); i++)
-    std::cout << fmt::format("{:<10}{}{}\n", "tunable", rangeOf(program.tunables[i]),
-                             space ? fmt::format(": {} values", space->tunables()[i].values.size()) : "");
-  for (const Constraint& c : constraints) show(c);
-  if (space) std::cout << describe(space->count()) << "\n";
-  return 0;
+    answer["tunables"][i]["values"] = space.tunables()[i].values.size();
+  answer["space"] = countJson(space.count());
+  return answer;
 }
 
 // A condition with the configuration's numbers, "5 | 128".
@@ -71,23 +52,50 @@ std::string atConfig(const lift::SizeCondition& condition, const Space& space, c
       .str();
 }
 
-int rejection(const Space& space, const Config& config, bool json) {
+Json rejection(const FamilyProgram& of, const std::vector<Constraint>& constraints, const Config& config) {
+  const Space space(of.program.tunables, constraints);
   const auto violated = space.why(config);
-  if (json) {
-    Json j{{"config", config}, {"valid", violated.empty()}, {"violated", Json::array()}};
-    for (const Constraint* c : violated) {
-      j["violated"].push_back(constraintJson(*c));
-      j["violated"].back()["values"] = atConfig(c->condition, space, config);
-    }
-    std::cout << j.dump(2) << "\n";
-    return 0;
-  }
-  if (violated.empty()) std::cout << "valid\n";
+  Json answer{{"family", of.family}, {"config", config}, {"valid", violated.empty()}, {"violated", Json::array()}};
   for (const Constraint* c : violated) {
-    show(*c);
-    std::cout << fmt::format("{:<10}  here {}\n", "", atConfig(c->condition, space, config));
+    answer["violated"].push_back(constraintJson(*c));
+    answer["violated"].back()["values"] = atConfig(c->condition, space, config);
   }
-  return 0;
+  return answer;
+}
+
+// ------------------------------------------------------------------------------------------------------------- showing
+
+std::string text(const Json& answer, const char* key) { return answer.at(key).get<std::string>(); }
+
+void showConstraint(const Json& c) {
+  std::cout << fmt::format("{:<10}{}\n{:<10}  {}\n", text(c, "kind"), text(c, "condition"), "", text(c, "origin"));
+}
+
+std::string describe(const Json& count) {
+  const double points = count.at("points");
+  if (count.at("exact").get<bool>()) return fmt::format("{:.0f} points", points);
+  return fmt::format("about {:.3g} points ({:.3g} to {:.3g})", points, count.at("low").get<double>(),
+                     count.at("high").get<double>());
+}
+
+void showExplanation(const Json& answer) {
+  for (const Json& t : answer.at("tunables")) {
+    const std::string high = text(t, "high");
+    std::cout << fmt::format("{:<10}{} in {}..{}", "tunable", text(t, "name"), t.at("low").get<std::int64_t>(),
+                             high == "inf" ? "" : high);
+    if (t.contains("values")) std::cout << fmt::format(": {} values", t["values"].get<std::size_t>());
+    std::cout << "\n";
+  }
+  for (const Json& c : answer.at("constraints")) showConstraint(c);
+  if (answer.contains("space")) std::cout << describe(answer["space"]) << "\n";
+}
+
+void showRejection(const Json& answer) {
+  if (answer.at("valid").get<bool>()) std::cout << "valid\n";
+  for (const Json& c : answer.at("violated")) {
+    showConstraint(c);
+    std::cout << fmt::format("{:<10}  here {}\n", "", text(c, "values"));
+  }
 }
 
 }  // namespace
@@ -95,21 +103,32 @@ int rejection(const Space& space, const Config& config, bool json) {
 void SpaceQuestion::add(CLI::App& app) {
   app.add_option("--profile", profile, "For the two below: limits of a device that is not at hand (see profiles/)")
       ->type_name("FILE");
-  CLI::Option* question = app.add_option("--why", why, "Print what a configuration of a program violates");
+  CLI::Option* question = app.add_option("--why", why, "Print what a configuration violates");
   question->type_name("K=V,…");
-  app.add_flag("--explain-constraints", explain, "Print what ties a program's tunables, and why")->excludes(question);
+  app.add_flag("--explain-constraints", explain, "Print what ties the tunables, and why")->excludes(question);
 }
 
-int SpaceQuestion::answer(const ProgramOptions& options, const DeviceOptions& device, bool json) const {
-  if (options.file.empty())
-    throw lift::UserError(lift::ExitStatus::usage, "--explain-constraints and --why take a program's file");
-  const lift::Program program = lift::mapByDefault(options.readAtValues());
-  lift::checkMapping(program);
+int SpaceQuestion::answer(const ProblemChoice& problem, bool json) const {
+  const std::vector<FamilyProgram> programs = problem.programs();
+  if (!explain && programs.size() > 1)
+    throw lift::UserError(lift::ExitStatus::usage, "--why takes a configuration of one family",
+                          "name it with --family");
   const lift::DeviceLimits limits =
-      profile.empty() ? lift::parseDeviceLimits(device.info().toJson()) : lift::readDeviceLimits(profile);
-  const std::vector<Constraint> constraints = lift::constraintsOf(program, limits);
-  if (explain) return explanation(program, constraints, json);
-  return rejection(Space(program.tunables, constraints), parseValues({why}, "--why"), json);
+      profile.empty() ? lift::parseDeviceLimits(problem.device.info().toJson()) : lift::readDeviceLimits(profile);
+  Json answers = Json::array();
+  for (const FamilyProgram& of : programs) {
+    const std::vector<Constraint> constraints = lift::constraintsOf(of.program, limits);
+    answers.push_back(explain ? explanation(of, constraints) : rejection(of, constraints, parseValues({why}, "--why")));
+  }
+  if (json) {
+    std::cout << (answers.size() == 1 ? answers[0] : answers).dump(2) << "\n";
+    return 0;
+  }
+  for (const Json& answer : answers) {
+    if (answers.size() > 1) std::cout << "family " << text(answer, "family") << "\n";
+    explain ? showExplanation(answer) : showRejection(answer);
+  }
+  return 0;
 }
 
 }  // namespace liftc

@@ -1,7 +1,7 @@
 // Questions about the space of a program's configurations, which need no measuring.
 #pragma once
 
-#include "common.hpp"
+#include "problem.hpp"
 
 namespace liftc {
 
@@ -12,8 +12,8 @@ struct SpaceQuestion {
 
   void add(CLI::App& app);
   bool isAsked() const { return explain || !why.empty(); }
-  // Prints the answer; the exit status.
-  int answer(const ProgramOptions& program, const DeviceOptions& device, bool json) const;
+  // Prints the answer for each family of the problem; the exit status.
+  int answer(const ProblemChoice& problem, bool json) const;
 };
 
 }  // namespace liftc

@@ -27,9 +27,7 @@ void addTune(CLI::App& app, int& status) {
       ->capture_default_str();
   sub->callback([o, &status] {
     status = guarded([&] {
-      if (o->space.isAsked())
-        return o->space.answer({o->problem.file, o->problem.entry, o->problem.sizes, {}}, o->problem.device,
-                               o->sweep.json);
+      if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
       if (!o->replay.empty()) return compareExplorers(o->replay, o->seeds, o->sweep.json);
       return runSweeps(o->problem, o->sweep);
     });
