@@ -120,6 +120,7 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   if (hasVectors(spec.icPerGroup())) load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
+  r.assume({SizeCondition::Kind::divides, unroll, channels, "copies of the loop over a block's channels"});
   if (load) r.assume({SizeCondition::Kind::divides, *load, channels, "vectors of the copy of the inputs"});
 
   exposeWindows(r);

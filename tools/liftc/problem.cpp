@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "family.hpp"
 #include "lift/codegen.hpp"
 #include "lift/conv_family.hpp"
@@ -16,6 +18,8 @@ namespace {
 
 namespace tune = lift::tune;
 
+constexpr const char* programFamily = "program";  // the one family of a program of the user's
+
 tune::ProblemData layerData(const lift::ConvSpec& spec) {
   const lift::ConvTensors t = lift::randomConvTensors(spec, 1);
   auto expected = lift::convOneDnn(spec, t.input, t.weights, t.bias);
@@ -25,30 +29,33 @@ tune::ProblemData layerData(const lift::ConvSpec& spec) {
           lift::convTolerance(spec, lift::Scalar::f32)};
 }
 
-tune::Variant layerVariant(const lift::ConvSpec& spec, std::string_view family, const lift::DeviceLimits& limits) {
-  const lift::ConvVariant variant = lift::deriveConv(spec, family);
+tune::Variant layerVariant(const ProblemChoice& choice, const lift::ConvVariant& variant,
+                           const lift::DeviceLimits& limits) {
   lift::CompileOptions options;
   options.constants = lift::convConstants();
-  const lift::Space space = lift::spaceOf(variant.program, limits);
+  const lift::Space space(variant.program.tunables, choice.constraints(variant.program, limits));
   tune::Variant made = tune::variantOf(variant.family, variant.program, space, variant.derivation.str(), options);
   if (space.contains(variant.defaults)) made.family.start = {variant.defaults};
   return made;
 }
 
-// The families that have something to choose.
-std::vector<tune::Variant> layerVariants(const lift::ConvSpec& spec, const lift::DeviceLimits& limits) {
-  std::vector<tune::Variant> variants;
-  for (const lift::ConvFamily& family : lift::convFamilies()) {
-    tune::Variant v = layerVariant(spec, family.name, limits);
-    if (!v.space->tunables().empty()) variants.push_back(std::move(v));
-  }
-  return variants;
+// The families asked for, else those that have something to choose.
+std::vector<lift::ConvVariant> layerFamilies(const ProblemChoice& choice, const lift::ConvSpec& spec) {
+  std::vector<lift::ConvVariant> found;
+  for (const std::string& family : choice.families) found.push_back(lift::deriveConv(spec, family));
+  if (!found.empty()) return found;
+  for (const lift::ConvFamily& family : lift::convFamilies())
+    if (lift::ConvVariant v = lift::deriveConv(spec, family.name); !v.program.tunables.empty())
+      found.push_back(std::move(v));
+  return found;
 }
 
-tune::Problem layerProblem(const lift::ConvSpec& spec, const lift::DeviceLimits& limits) {
+tune::Problem layerProblem(const ProblemChoice& choice, const lift::DeviceLimits& limits) {
+  const lift::ConvSpec spec = lift::parseConv(choice.conv);
   tune::Problem problem;
   problem.row = {problemKey(spec), spec.name, {}, spec.operations(), spec.tensorBytes()};
-  problem.variants = layerVariants(spec, limits);
+  for (const lift::ConvVariant& variant : layerFamilies(choice, spec))
+    problem.variants.push_back(layerVariant(choice, variant, limits));
   problem.data = [spec] { return layerData(spec); };
   return problem;
 }
@@ -99,7 +106,8 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
   }
   const lift::Program program = lift::specialise(symbolic, sizes);
   checkResult(program);
-  const lift::Space space = lift::spaceOf(lift::mapByDefault(program), limits);  // hardware limits need a mapping
+  // Hardware limits need a mapping.
+  const lift::Space space(program.tunables, choice.constraints(lift::mapByDefault(program), limits));
   DataOptions data;
   data.fill = choice.fill;
   const lift::Config point = firstPoint(space);
@@ -111,7 +119,7 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
       fmt::format("program {} {}", program.name, lift::runtime::hex(lift::runtime::sha256(text)).substr(0, 16));
   problem.row.label = fmt::format("{} {}", program.name, fmt::join(choice.sizes, " "));
   for (const auto& [name, tensor] : inputs) problem.row.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
-  problem.variants = {tune::variantOf("program", program, space, text)};
+  problem.variants = {tune::variantOf(programFamily, program, space, text)};
   problem.data = [=] {
     tune::ProblemData made = programData(program, point, inputs);
     made.tolerance = choice.rtol;
@@ -120,24 +128,22 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
   return problem;
 }
 
-void keepFamilies(tune::Problem& problem, const std::vector<std::string>& wanted) {
-  std::vector<std::string> known;
-  for (const tune::Variant& v : problem.variants) known.push_back(v.family.name);
-  std::vector<tune::Variant> kept;
-  for (const std::string& name : wanted) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw lift::UserError(lift::ExitStatus::usage,
-                            fmt::format("--family: there is no family '{}' of this problem", name),
-                            fmt::format("its families are {}", fmt::join(known, ", ")));
-    kept.push_back(problem.variant(name));
-  }
-  if (!kept.empty()) problem.variants = std::move(kept);
-}
-
 void checkGiven(const ProblemChoice& choice) {
   if (choice.file.empty() == choice.conv.empty())
     throw lift::UserError(lift::ExitStatus::usage, "give a program or --conv DESCRIPTOR",
                           "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
+  for (const std::string& family : choice.families)
+    if (!choice.file.empty() && family != programFamily)
+      throw lift::UserError(lift::ExitStatus::usage, fmt::format("--family: there is no family '{}'", family),
+                            fmt::format("a program of your own is one family, '{}'", programFamily));
+}
+
+// `known` are the tunables of all families.
+void checkFixed(const ProblemChoice& choice, const std::set<std::string>& known) {
+  for (const auto& [name, value] : parseValues(choice.fixed, "--fix"))
+    if (known.count(name) == 0)
+      throw lift::UserError(lift::ExitStatus::usage, fmt::format("--fix: there is no tunable '{}'", name),
+                            fmt::format("the tunables are {}", fmt::join(known, ", ")));
 }
 
 }  // namespace
@@ -148,6 +154,8 @@ void ProblemChoice::add(CLI::App& app) {
   app.add_option("-s,--size", sizes, "Value of a size of the program, NAME=VALUE")->type_name("NAME=VALUE");
   app.add_option("--conv", conv, "Convolution layer: its descriptor");
   app.add_option("--family", families, "Only this family of programs; may be repeated");
+  app.add_option("--fix", fixed, "Search only configurations in which these tunables have these values")
+      ->type_name("K=V,…");
   app.add_option("--fill", fill, "Contents of a program's inputs: zeros, ones or random:SEED")->capture_default_str();
   app.add_option("--rtol", rtol, "Largest error of a program's results, relative to their root mean square")
       ->capture_default_str();
@@ -172,6 +180,7 @@ std::vector<std::string> ProblemChoice::words() const {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
   for (const std::string& f : families) option("--family", f);
+  for (const std::string& f : fixed) option("--fix", f);
   if (!file.empty()) option("--fill", fill);
   option("--platform", device.platform);
   option("--device", device.device);
@@ -182,28 +191,42 @@ std::vector<std::string> ProblemChoice::words() const {
 
 std::vector<FamilyProgram> ProblemChoice::programs() const {
   checkGiven(*this);
+  std::vector<FamilyProgram> programs;
   if (conv.empty()) {
     const ProgramOptions options{file, entry, sizes, {}};
-    lift::Program program = lift::mapByDefault(options.readAtValues());
-    lift::checkMapping(program);
-    return {{"program", std::move(program)}};
+    programs.push_back({programFamily, lift::mapByDefault(options.readAtValues())});
+    lift::checkMapping(programs[0].program);
+  } else {
+    for (lift::ConvVariant& v : layerFamilies(*this, lift::parseConv(conv)))
+      programs.push_back({std::move(v.family), std::move(v.program)});
   }
-  const lift::ConvSpec spec = lift::parseConv(conv);
-  std::vector<FamilyProgram> programs;
-  if (families.empty()) {
-    for (const lift::ConvFamily& family : lift::convFamilies())
-      if (lift::Program p = lift::deriveConv(spec, family.name).program; !p.tunables.empty())
-        programs.push_back({std::string(family.name), std::move(p)});
-  }
-  for (const std::string& family : families) programs.push_back({family, lift::deriveConv(spec, family).program});
+  std::set<std::string> tunables;
+  for (const FamilyProgram& p : programs)
+    for (const lift::NatVar t : p.program.tunables) tunables.insert(t.name());
+  checkFixed(*this, tunables);
   return programs;
+}
+
+std::vector<lift::Constraint> ProblemChoice::constraints(const lift::Program& program,
+                                                         const lift::DeviceLimits& limits) const {
+  std::vector<lift::Constraint> constraints = lift::constraintsOf(program, limits);
+  const auto values = parseValues(fixed, "--fix");
+  for (const lift::NatVar t : program.tunables)
+    if (const auto value = values.find(t.name()); value != values.end())
+      constraints.push_back({{lift::SizeCondition::Kind::equal, t, value->second, fmt::format("--fix {}", t.name())},
+                             lift::Constraint::Kind::user,
+                             {t}});
+  return constraints;
 }
 
 tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) const {
   checkGiven(*this);
   const lift::DeviceLimits limits = lift::parseDeviceLimits(info.toJson());
-  tune::Problem p = conv.empty() ? programProblem(*this, limits) : layerProblem(lift::parseConv(conv), limits);
-  keepFamilies(p, families);
+  tune::Problem p = conv.empty() ? programProblem(*this, limits) : layerProblem(*this, limits);
+  std::set<std::string> tunables;
+  for (const tune::Variant& v : p.variants)
+    for (const lift::Tunable& t : v.space->tunables()) tunables.insert(t.name());
+  checkFixed(*this, tunables);
   p.row.command = fmt::format("{}", fmt::join(problemWords(), " "));
   if (p.row.label.empty()) p.row.label = conv;
   return p;

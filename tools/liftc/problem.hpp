@@ -3,12 +3,13 @@
 
 #include "common.hpp"
 #include "lift/conv.hpp"
+#include "lift/space.hpp"
 #include "lift/tune.hpp"
 
 namespace liftc {
 
 struct FamilyProgram {
-  std::string family;  // "program" for a program of the user's
+  std::string family;  // of a layer, or "program"
   lift::Program program;
 };
 
@@ -18,6 +19,7 @@ struct ProblemChoice {
   std::vector<std::string> sizes;  // …at these sizes
   std::string conv;                // or a layer
   std::vector<std::string> families;
+  std::vector<std::string> fixed;  // tunables that are not searched, with their values
   std::string fill = "random:1";
   double rtol = 1e-4;  // of programs; a layer's tolerance follows from its sizes
   DeviceOptions device;
@@ -29,6 +31,8 @@ struct ProblemChoice {
 
   // The program of every family, mapped to work-items and symbolic in its tunables. Throws UserError.
   std::vector<FamilyProgram> programs() const;
+  // What ties a program's tunables, the values of those that are fixed among it.
+  std::vector<lift::Constraint> constraints(const lift::Program& program, const lift::DeviceLimits& limits) const;
   // Of the device's limits, its info() as JSON is what counts. Throws UserError.
   lift::tune::Problem problem(const lift::runtime::DeviceInfo& device) const;
 };

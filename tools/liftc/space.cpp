@@ -117,7 +117,7 @@ int SpaceQuestion::answer(const ProblemChoice& problem, bool json) const {
       profile.empty() ? lift::parseDeviceLimits(problem.device.info().toJson()) : lift::readDeviceLimits(profile);
   Json answers = Json::array();
   for (const FamilyProgram& of : programs) {
-    const std::vector<Constraint> constraints = lift::constraintsOf(of.program, limits);
+    const std::vector<Constraint> constraints = problem.constraints(of.program, limits);
     answers.push_back(explain ? explanation(of, constraints) : rejection(of, constraints, parseValues({why}, "--why")));
   }
   if (json) {
