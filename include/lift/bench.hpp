@@ -112,9 +112,9 @@ struct Result {
   std::string name;
   std::string absent;  // why there is nothing else here; empty when there is
   std::string implementation;
-  double milliseconds = 0;  // median
+  std::vector<double> times;  // of all runs, in order, milliseconds
+  double milliseconds = 0;    // their median
   double fastest = 0;
-  int runs = 0;  // that the median is of
   Memory memory;
   ConvCheck check;  // against convReference
 };

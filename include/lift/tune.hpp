@@ -101,6 +101,7 @@ struct SweepOptions {
   std::int64_t points = 1000;                                // budget: points, those that the database had included
   double seconds = std::numeric_limits<double>::infinity();  // budget: time of this call
   std::int64_t patience = 0;                                 // budget: points without a gain of 1 %; 0: any number
+  std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes; points with more cannot be the best
   std::uint64_t seed = 1;
   std::string explorer = "random";
   std::string generator = {};   // version of the compiler, for the keys

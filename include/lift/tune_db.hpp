@@ -149,8 +149,14 @@ class Database {
 // $LIFTC_DB, else liftc/tune.db in $XDG_DATA_HOME or ~/.local/share.
 std::filesystem::path defaultDatabasePath();
 
-// The fastest valid measurement. Where a point was measured again, only that counts: the best single time among a
-// thousand is a lucky one.
+// Times of someone else's implementation, "onednn_direct", are kept as those of a family, "peer:onednn_direct"; they
+// are no configurations of ours. peerName gives the first from the second.
+std::string peerFamily(std::string_view peer);
+bool isPeer(const Measurement& measurement);
+std::string peerName(std::string_view family);
+
+// The fastest valid measurement of ours. Where a point was measured again, only that counts: the best single time among
+// a thousand is a lucky one.
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
 
 // ------------------------------------------------------------------------------------------------- text formats

@@ -75,9 +75,9 @@ std::vector<Result> compare(const ConvSpec& spec, const ConvTensors& tensors, co
     r.absent = e.setup.absent;
     if (Contestant* c = e.setup.contestant.get()) {
       r.implementation = c->implementation();
-      r.runs = static_cast<int>(next->size());
-      r.fastest = *std::min_element(next->begin(), next->end());
-      r.milliseconds = runtime::median(std::move(*next++));
+      r.times = std::move(*next++);
+      r.fastest = *std::min_element(r.times.begin(), r.times.end());
+      r.milliseconds = runtime::median(r.times);
       r.memory = c->memory();
       r.check = checkConv(spec, c->output(), expected);
     }

@@ -73,6 +73,16 @@ DeviceRow deviceRow(const runtime::DeviceInfo& info) {
 
 DerivationRow derivationRow(std::string text) { return {identity(text), std::move(text)}; }
 
+namespace {
+constexpr std::string_view peerPrefix = "peer:";
+}
+
+std::string peerFamily(std::string_view peer) { return std::string(peerPrefix) + std::string(peer); }
+
+bool isPeer(const Measurement& measurement) { return measurement.key.family.rfind(peerPrefix, 0) == 0; }
+
+std::string peerName(std::string_view family) { return std::string(family.substr(peerPrefix.size())); }
+
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements) {
   std::set<std::string> again;  // keys of what was measured again
   const auto keyOf = [](const Key& k) {
@@ -84,7 +94,7 @@ std::optional<Measurement> fastest(const std::vector<Measurement>& measurements)
   const Measurement* best = nullptr;
   for (const Measurement& m : measurements) {
     const bool outdated = m.key.stage == Stage::sweep && again.count(keyOf(m.key)) > 0;
-    if (m.valid() && !outdated && (best == nullptr || m.median() < best->median())) best = &m;
+    if (m.valid() && !isPeer(m) && !outdated && (best == nullptr || m.median() < best->median())) best = &m;
   }
   return best == nullptr ? std::nullopt : std::optional(*best);
 }

@@ -11,7 +11,6 @@
 namespace lift::tune {
 namespace {
 
-constexpr const char* peerPrefix = "peer:";
 constexpr std::size_t bestRows = 5;
 
 constexpr const char* style = R"css(
@@ -48,8 +47,6 @@ details { margin-top: 1rem; } summary { cursor: pointer; color: var(--muted); } 
 )css";
 
 double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) * 1e-6; }
-
-bool isPeer(const Measurement& m) { return m.key.family.rfind(peerPrefix, 0) == 0; }
 
 // A problem with all that was measured of it on the device.
 struct Subject {
@@ -319,10 +316,10 @@ std::vector<std::string> peerFamilies(const std::vector<Subject>& all) {
 }
 
 std::optional<Measurement> peer(const Subject& s, const std::string& family) {
-  std::vector<Measurement> own;
+  std::optional<Measurement> best;
   for (const Measurement& m : s.peers)
-    if (m.key.family == family) own.push_back(m);
-  return fastest(own);
+    if (m.key.family == family && m.valid() && (!best || m.median() < best->median())) best = m;
+  return best;
 }
 
 // The paper's Figure 5: throughput and memory by layer, ours beside the peers'.
@@ -330,7 +327,7 @@ std::string byLayer(const std::vector<Subject>& all) {
   const std::vector<std::string> peers = peerFamilies(all);
   Bars speed{"Throughput by layer", "GFLOP/s", {}, {"liftc"}, {}}, memory{"Memory by layer", "MB", {}, {"liftc"}, {}};
   for (const std::string& p : peers)
-    for (Bars* bars : {&speed, &memory}) bars->series.push_back(p.substr(std::string(peerPrefix).size()));
+    for (Bars* bars : {&speed, &memory}) bars->series.push_back(peerName(p));
   for (const Subject& s : all) {
     if (!s.best || s.problem.operations == 0) continue;
     std::vector<double> speeds = {s.gflops(s.best->median())}, memories = {s.memory(*s.best)};

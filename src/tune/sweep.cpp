@@ -81,18 +81,20 @@ class Sweep {
     if (!tasks.empty()) measurer_.measure(tasks, bestMs(), done, [&] { return options_.stop() || expired(); });
     std::vector<Outcome> outcomes;
     for (std::size_t i = 0; i < batch.size() && measured[i]; i++)
-      outcomes.push_back({batch[i], measured[i]->valid() ? std::optional(measured[i]->median()) : std::nullopt});
+      outcomes.push_back({batch[i], counts(*measured[i]) ? std::optional(measured[i]->median()) : std::nullopt});
     return outcomes;
   }
+
+  bool counts(const Measurement& m) const { return m.valid() && m.workspaceBytes <= options_.maxWorkspace; }
 
   void account(const Measurement& m, bool fresh) {
     result_.points++;
     result_.fresh += fresh;
     result_.byStatus[m.status]++;
     const double before = bestMs();
-    const bool improved = m.valid() && m.median() < before;
-    sinceGain_ = m.valid() && m.median() < before * (1 - gain) ? 0 : sinceGain_ + 1;
-    if (m.valid()) valid_.push_back(m);
+    const bool improved = counts(m) && m.median() < before;
+    sinceGain_ = counts(m) && m.median() < before * (1 - gain) ? 0 : sinceGain_ + 1;
+    if (counts(m)) valid_.push_back(m);
     if (improved) result_.best = m;
     if (tell_) tell_({m, fresh, improved, result_, options_.points, secondsLeft()});
   }

@@ -91,6 +91,33 @@ TEST_CASE("a sweep measures as many points as asked for, once, and times the bes
   }
 }
 
+TEST_CASE("points with more memory than allowed are kept, but are not the best") {
+  class Memory : public Invented {
+   public:
+    void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
+                 const Stop& stop) override {
+      Invented::measure(
+          tasks, best,
+          [&](std::size_t task, Measurement m) {
+            m.workspaceBytes = 110 - 10 * tasks[task].point.config.at("a");  // the faster the more
+            done(task, std::move(m));
+          },
+          stop);
+    }
+  };
+  for (const std::string& explorer : explorerNames()) {
+    INFO(explorer);
+    Database db = Database::inMemory();
+    Memory measurer;
+    const SweepResult result =
+        sweep(problem(), device(), db, measurer, {.points = 200, .maxWorkspace = 60, .explorer = explorer});
+    REQUIRE(result.best);
+    CHECK(result.best->workspaceBytes <= 60);
+    CHECK(db.select({.stage = Stage::sweep}).size() == 200);
+    for (const Point& p : measurer.retimed) CHECK(p.config.at("a") >= 5);
+  }
+}
+
 TEST_CASE("a sweep that was stopped anywhere goes on to the same points, and measures none twice") {
   for (const std::string& explorer : explorerNames()) {
     INFO(explorer);

@@ -9,11 +9,14 @@
 #include "family.hpp"
 #include "lift/bench.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/tune_db.hpp"
+#include "sweep.hpp"
 
 namespace liftc {
 namespace {
 
 namespace bench = lift::bench;
+namespace tune = lift::tune;
 
 struct Options {
   std::string descriptor, shapes;
@@ -23,6 +26,8 @@ struct Options {
   CodegenOptions codegen;
   int repetitions = 10;
   std::uint64_t seed = 1;
+  std::string tuneTime;  // of each layer, before it is measured
+  bool keep = false;     // in the database
   bool json = false;
 };
 
@@ -71,7 +76,7 @@ void addMeasured(Json& j, const bench::Result& r, double gflops, double peak) {
   j["min_ms"] = r.fastest;
   j["gflops"] = gflops;
   j["of_peak"] = peak > 0 ? gflops / peak : 0.0;
-  j["runs"] = r.runs;
+  j["runs"] = r.times.size();
   j["tensor_bytes"] = r.memory.tensors;
   j["workspace_bytes"] = r.memory.workspace;
   j["prepared_bytes"] = r.memory.prepared;
@@ -96,6 +101,31 @@ Json rowJson(const Row& row, double peak) {
     j["peers"][r.name]["impl"] = r.implementation;
   }
   return j;
+}
+
+// -------------------------------------------------------------------------------------------------------- database
+
+// The peers' results, for reports; what the database has of a peer stays.
+void remember(const Row& row, const lift::runtime::DeviceInfo& device, tune::Database& db) {
+  const tune::DeviceRow deviceRow = tune::deviceRow(device);
+  const tune::ProblemRow problem = problemRow(row.spec);
+  const tune::DerivationRow derivation = tune::derivationRow("");
+  db.add(deviceRow);
+  db.add(problem);
+  db.add(derivation);
+  for (std::size_t i = 1; i < row.results.size(); ++i) {
+    const bench::Result& r = row.results[i];
+    if (!r.absent.empty()) continue;
+    tune::Measurement m;
+    m.key = {problem.key, deviceRow.id, r.implementation, derivation.id, tune::peerFamily(r.name), {}};
+    m.status = r.check.ok() ? tune::Status::ok : tune::Status::wrong;
+    m.times = r.times;
+    m.workspaceBytes = r.memory.workspace;
+    m.maxError = r.check.difference.maxRel;
+    m.tolerance = r.check.tolerance;
+    m.provenance = "liftc bench " + problem.command;
+    db.add(m);
+  }
 }
 
 // ----------------------------------------------------------------------------------------------------------- table
@@ -143,6 +173,9 @@ void printMeans(const std::vector<Row>& rows) {
 }
 
 int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
+  if (!o.tuneTime.empty())
+    for (const lift::ConvSpec& spec : specs)
+      if (!tuneLayer(spec, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json)) break;
   // Before anything is measured or printed: what cannot be compiled is said at once.
   const auto device = o.device.open();
   std::vector<CompiledLayer> layers;
@@ -153,12 +186,15 @@ int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
   }
   const double peak = bench::peakGflops(*device);
   if (!o.json) printHeader(peak, device->info());
+  std::optional<tune::Database> db;
+  if (o.keep) db = tune::Database::open(o.family.databasePath());
   std::vector<Row> rows;
   bool ok = true;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     rows.push_back(measure(specs[i], layers[i], o, *device));
     ok = ok && rows.back().ours().check.ok();
     if (!o.json) printRow(rows.back(), i, peak);
+    if (db) remember(rows.back(), device->info(), *db);
   }
   if (o.json) {
     Json j{{"schema", 1}, {"device", Json::parse(device->info().toJson())}, {"peak_gflops", peak}};
@@ -188,6 +224,8 @@ void addBench(CLI::App& app, int& status) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random tensors")->capture_default_str();
+  sub->add_option("--tune-time", o->tuneTime, "Tune each layer so long before it is measured: 60s, 5m");
+  sub->add_flag("--keep", o->keep, "Keep the peers' results in the database, for reports");
   sub->add_flag("--json", o->json, "Print a report as JSON");
   o->family.add(*sub);
   o->device.add(*sub);

@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_db.hpp"
+#include "lift/tune_report.hpp"
 
 namespace liftc {
 namespace {
@@ -112,7 +113,7 @@ int list(const Options& o) {
   for (const auto& group : groups(db, o)) {
     std::int64_t points = 0, failed = 0;
     for (const Row& row : group) {
-      if (row.measurement.key.stage != tune::Stage::sweep) continue;
+      if (row.measurement.key.stage != tune::Stage::sweep || tune::isPeer(row.measurement)) continue;
       points++;
       failed += row.measurement.status != tune::Status::ok && row.measurement.status != tune::Status::skipped;
     }
@@ -229,6 +230,23 @@ int import(const Options& o) {
   return report(o, tune::importLines(db, in, o.file));
 }
 
+// Of the problems chosen, on the device that most of their measurements come from.
+int writeReport(const Options& o) {
+  const auto db = openExisting(pathOf(o));
+  std::map<std::string, int> devices;
+  std::vector<std::string> problems;
+  for (const Row& row : rows(db, o)) {
+    devices[row.device.id]++;
+    if (std::find(problems.begin(), problems.end(), row.problem.key) == problems.end())
+      problems.push_back(row.problem.key);
+  }
+  if (devices.empty()) throw lift::UserError(lift::ExitStatus::program, "the database has no such measurements");
+  const auto most = std::max_element(devices.begin(), devices.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  writeFile(o.file, tune::report(db, most->first, problems));
+  return 0;
+}
+
 int merge(const Options& o) {
   const auto other = openExisting(o.file);
   auto db = tune::Database::open(pathOf(o));
@@ -265,6 +283,8 @@ void addDb(CLI::App& app, int& status) {
       ->check(CLI::IsMember({"jsonl", "t4"}))
       ->capture_default_str();
   exported.first->add_option("-o,--output", exported.second->file, "File; default: print");
+  const auto reported = filtered("report", "Write a report as HTML", &writeReport);
+  reported.first->add_option("-o,--output", reported.second->file, "File")->required();
   const auto imported = add("import", "Add the measurements of a file of JSON lines", &import);
   imported.first->add_option("file", imported.second->file, "What `liftc db export` wrote")->required();
   json(imported);

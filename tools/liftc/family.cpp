@@ -4,9 +4,7 @@
 
 #include <chrono>
 
-#include "lift/conv_family.hpp"
 #include "lift/diagnostic.hpp"
-#include "lift/tune_db.hpp"
 
 namespace liftc {
 namespace {
@@ -14,8 +12,7 @@ namespace {
 namespace tune = lift::tune;
 
 std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::runtime::DeviceInfo& device,
-                                    const std::vector<std::string>& families) {
-  const auto path = tune::defaultDatabasePath();
+                                    const std::vector<std::string>& families, const std::filesystem::path& path) {
   std::optional<tune::Database> own;
   if (std::filesystem::exists(path)) own = tune::Database::open(path);
   std::map<std::string, std::string> derivations;
@@ -54,20 +51,30 @@ std::string problemKey(lift::ConvSpec spec) {
   return "conv " + spec.str();
 }
 
+tune::ProblemRow problemRow(const lift::ConvSpec& spec) {
+  return {problemKey(spec), spec.name, commandLine({"--conv", spec.str()}), spec.operations(), spec.tensorBytes()};
+}
+
 void FamilyOptions::add(CLI::App& app) {
   familyOption_ = app.add_option("--family", family, "How the layer is computed")
                       ->check(CLI::IsMember(familyNames()))
                       ->capture_default_str();
   app.add_option("--config", config, "Values of the family's tunables, in place of the best known or its defaults")
       ->type_name("NAME=VALUE,...");
+  app.add_option("--db", db,
+                 "Database of what tuning has found (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
   app.add_flag("--no-tuned", noTuned, "Take the family's defaults, whatever tuning has found");
+}
+
+std::filesystem::path FamilyOptions::databasePath() const {
+  return db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(db);
 }
 
 std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, const CodegenOptions& codegen,
                                                     const lift::runtime::DeviceInfo* device) const {
   std::optional<tune::Best> best;
   if (device != nullptr && !device->pseudo() && config.empty() && !noTuned)
-    best = knownBest(spec, *device, familyOption_->count() > 0 ? std::vector{family} : familyNames());
+    best = knownBest(spec, *device, familyOption_->count() > 0 ? std::vector{family} : familyNames(), databasePath());
   const auto start = std::chrono::steady_clock::now();
   const lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family);
   auto layer =

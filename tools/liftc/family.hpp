@@ -9,6 +9,7 @@
 #include "common.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_family.hpp"
+#include "lift/tune_db.hpp"
 #include "manifest.hpp"
 
 namespace liftc {
@@ -24,15 +25,18 @@ struct CompiledLayer {
 
 // What tuning knows a layer by; its name does not matter.
 std::string problemKey(lift::ConvSpec spec);
+lift::tune::ProblemRow problemRow(const lift::ConvSpec& spec);
 
 // --family and --config. Without --config the best configuration known for the layer on the device is taken
 // (tune_db.hpp), of the given family or of any; where nothing is known, the family's default.
 struct FamilyOptions {
   std::string family = "blocked";
   std::vector<std::string> config;  // name=value,name=value
+  std::string db;                   // where tuning's results are; empty: the default
   bool noTuned = false;
 
   void add(CLI::App& app);
+  std::filesystem::path databasePath() const;
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
   // UserError (usage) for a tunable that the family does not have. Without a device the defaults are taken.
   std::optional<CompiledLayer> compile(const lift::ConvSpec& spec, const CodegenOptions& codegen,

@@ -53,7 +53,7 @@ std::vector<lift::ConvVariant> layerFamilies(const ProblemChoice& choice, const 
 tune::Problem layerProblem(const ProblemChoice& choice, const lift::DeviceLimits& limits) {
   const lift::ConvSpec spec = lift::parseConv(choice.conv);
   tune::Problem problem;
-  problem.row = {problemKey(spec), spec.name, {}, spec.operations(), spec.tensorBytes()};
+  problem.row = problemRow(spec);
   for (const lift::ConvVariant& variant : layerFamilies(choice, spec))
     problem.variants.push_back(layerVariant(choice, variant, limits));
   problem.data = [spec] { return layerData(spec); };
@@ -227,7 +227,7 @@ tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) cons
   for (const tune::Variant& v : p.variants)
     for (const lift::Tunable& t : v.space->tunables()) tunables.insert(t.name());
   checkFixed(*this, tunables);
-  p.row.command = fmt::format("{}", fmt::join(problemWords(), " "));
+  p.row.command = commandLine(problemWords());
   if (p.row.label.empty()) p.row.label = conv;
   return p;
 }

@@ -39,19 +39,6 @@ class InterruptGuard {
   struct sigaction before_ {};
 };
 
-double secondsOf(const std::string& text) {
-  const std::map<std::string, double> units = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
-  std::size_t used = 0;
-  try {
-    const double value = std::stod(text, &used);
-    const auto unit = units.find(text.substr(used));
-    if (unit != units.end() && value >= 0) return value * unit->second;
-  } catch (const std::exception&) {
-  }
-  throw lift::UserError(lift::ExitStatus::usage, fmt::format("--time-limit: '{}' is no time", text),
-                        "write 90s, 10m or 2h");
-}
-
 std::string clock(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds + 0.5);
   return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
@@ -124,7 +111,6 @@ struct Setting {
   const SweepChoice& choice;
   lift::runtime::DeviceInfo device;
   tune::DeviceRow deviceRow;
-  double secondsLeft = std::numeric_limits<double>::infinity();
 };
 
 std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tune::Problem& problem,
@@ -154,24 +140,25 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
           {"ended", r.ended},           {"best", r.best ? bestJson(problem.row, *r.best) : Json(nullptr)}};
 }
 
-void printResult(const tune::Problem& problem, const tune::SweepResult& r) {
+void printResult(const tune::Problem& problem, const tune::SweepResult& r, std::ostream& out) {
   std::string counts;
   for (const auto& [status, count] : r.byStatus)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
-  std::cout << fmt::format("{}: {} points, {} of them measured now ({}); ended: {}\n", problem.row.label, r.points,
-                           r.fresh, counts, r.ended);
+  out << fmt::format("{}: {} points, {} of them measured now ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
+                     counts, r.ended);
   if (r.best)
-    std::cout << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
-                             speed(problem.row, *r.best), r.best->key.family, lift::str(r.best->key.config),
-                             problem.row.command, r.best->key.family, lift::str(r.best->key.config));
+    out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
+                       speed(problem.row, *r.best), r.best->key.family, lift::str(r.best->key.config),
+                       problem.row.command, r.best->key.family, lift::str(r.best->key.config));
 }
 
 tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
-                               tune::Database& db) {
+                               double seconds, tune::Database& db) {
   const auto measurer = measurerOf(choice, problem, s);
   tune::SweepOptions options;
   options.points = s.choice.points;
-  options.seconds = s.secondsLeft;
+  options.seconds = seconds;
+  options.maxWorkspace = s.choice.maxWorkspace;
   options.patience = s.choice.patience;
   options.seed = s.choice.seed;
   options.explorer = s.choice.explorer;
@@ -244,6 +231,19 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
 
 }  // namespace
 
+double secondsOf(const std::string& text, const char* option) {
+  const std::map<std::string, double> units = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  std::size_t used = 0;
+  try {
+    const double value = std::stod(text, &used);
+    const auto unit = units.find(text.substr(used));
+    if (unit != units.end() && value >= 0) return value * unit->second;
+  } catch (const std::exception&) {
+  }
+  throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: '{}' is no time", option, text),
+                        "write 90s, 10m or 2h");
+}
+
 void SweepChoice::add(CLI::App& app) {
   app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
   app.add_option("--points", points, "Budget: points to try, of each problem")
@@ -251,7 +251,10 @@ void SweepChoice::add(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", seed, "Seed of the search")->capture_default_str();
   app.add_option("--explorer", explorer, "How points are chosen: random, exhaustive, annealing")->capture_default_str();
-  app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h");
+  app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h; each layer has an equal part");
+  app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
+      ->transform(CLI::AsSizeValue(true))
+      ->type_name("SIZE");
   app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->check(CLI::NonNegativeNumber);
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
   app.add_flag("--dry-run", dryRun, "Print the points, measure nothing");
@@ -272,7 +275,8 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   const std::vector<ProblemChoice> choices = problemsOf(choice, sweep);
   Setting s{sweep, choice.device.open()->info(), {}};
   s.deviceRow = tune::deviceRow(s.device);
-  if (!sweep.timeLimit.empty()) s.secondsLeft = secondsOf(sweep.timeLimit);
+  double secondsLeft =
+      sweep.timeLimit.empty() ? std::numeric_limits<double>::infinity() : secondsOf(sweep.timeLimit, "--time-limit");
   if (sweep.dryRun) return listPoints(choices.front().problem(s.device), sweep);
   const InterruptGuard guard;
   if (!sweep.config.empty()) return measurePoint(choices.front(), choices.front().problem(s.device), s);
@@ -280,19 +284,37 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   auto db = tune::Database::open(sweep.db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(sweep.db));
   Json rows = Json::array();
   std::vector<std::string> keys;
-  for (const ProblemChoice& c : choices) {
+  for (std::size_t i = 0; i < choices.size() && interrupted == 0; i++) {
     const auto begin = std::chrono::steady_clock::now();
-    const tune::Problem problem = c.problem(s.device);
-    const tune::SweepResult result = sweepProblem(c, problem, s, db);
+    const tune::Problem problem = choices[i].problem(s.device);
+    const double share = secondsLeft / static_cast<double>(choices.size() - i);
+    const tune::SweepResult result = sweepProblem(choices[i], problem, s, share, db);
     keys.push_back(problem.row.key);
     rows.push_back(resultJson(problem, s, result));
-    if (!sweep.json) printResult(problem, result);
-    if (interrupted != 0) break;
-    s.secondsLeft -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!sweep.json) printResult(problem, result, std::cout);
+    secondsLeft -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   if (sweep.json) std::cout << Json{{"schema", 1}, {"rows", rows}}.dump(2) << "\n";
   if (!sweep.report.empty()) writeFile(sweep.report, tune::report(db, s.deviceRow.id, keys));
   return interrupted != 0 ? interruptedStatus : 0;
+}
+
+bool tuneLayer(const lift::ConvSpec& spec, const DeviceOptions& device, double seconds, const std::string& path,
+               bool quiet) {
+  ProblemChoice choice;
+  choice.conv = spec.str();
+  choice.device = device;
+  SweepChoice sweep;
+  sweep.explorer = "annealing";
+  sweep.quiet = quiet;
+  Setting s{sweep, device.open()->info(), {}};
+  s.deviceRow = tune::deviceRow(s.device);
+  auto db = tune::Database::open(path.empty() ? tune::defaultDatabasePath() : std::filesystem::path(path));
+  const InterruptGuard guard;
+  const tune::Problem problem = choice.problem(s.device);
+  const tune::SweepResult result = sweepProblem(choice, problem, s, seconds, db);
+  if (!quiet) printResult(problem, result, std::cerr);
+  return interrupted == 0;
 }
 
 int compareExplorers(const std::vector<std::string>& files, int seeds, bool json) {

@@ -13,7 +13,8 @@ struct SweepChoice {
   std::string explorer = "random";
   std::string timeLimit;  // "90s", "10m", "2h"; empty: none
   std::int64_t patience = 0;
-  int workers = 0;  // 0: one for each core
+  std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes
+  int workers = 0;                                                       // 0: one for each core
   lift::tune::Limits limits;
   std::string config;  // one point to measure, in place of a sweep
   bool dryRun = false;
@@ -24,9 +25,17 @@ struct SweepChoice {
   void add(CLI::App& app);
 };
 
+// "90s", "10m", "2h", or seconds; throws UserError (usage) that names the option.
+double secondsOf(const std::string& text, const char* option);
+
 // Sweeps over the problem, or over all layers of the file of shapes. The exit status: 130 after Ctrl-C, as shells have
 // it; what was measured is kept.
 int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
+
+// Searches for the best configuration of a layer for so many seconds, by annealing; what was found is in the database
+// (empty: the default one). False after Ctrl-C.
+bool tuneLayer(const lift::ConvSpec& spec, const DeviceOptions& device, double seconds, const std::string& db,
+               bool quiet);
 
 // Table of explorers on recorded sweeps (files of JSON lines): how many measurements until within 5 % of the best.
 int compareExplorers(const std::vector<std::string>& files, int seeds, bool json);
