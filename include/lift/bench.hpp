@@ -62,9 +62,9 @@ struct Layer {
 std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan,
                                         const std::map<std::string, Tensor>& inputs,
                                         const runtime::LoadOptions& options = {});
-// One with the inputs `input`, `weights` and `biases` and the output in the natural layout.
+// One with the inputs `input`, `weights` and `biases` in these layouts.
 std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan, const ConvTensors& tensors,
-                                        const runtime::LoadOptions& options = {});
+                                        const ConvLayouts& layouts = {}, const runtime::LoadOptions& options = {});
 
 // A kernel that someone else wrote: the function `name` of a source, and its arguments, buffers of the plan.
 struct WrittenKernel {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,9 +99,19 @@ bool isWeightLayout(Layout layout);
 // Copies a rank-4 tensor of any element type from one layout to another of the same kind.
 Tensor convertLayout(const Tensor& tensor, Layout from, Layout to);
 
+// The layouts in which a layer's caller has its tensors.
+struct ConvLayouts {
+  Layout input = Layout::nhwc, weights = Layout::ohwi, output = Layout::nhwc;
+
+  bool operator==(const ConvLayouts&) const = default;
+  std::string str() const;  // of those that are not natural: "input nchw, weights oihw"
+};
+
 // Deterministic inputs of a layer in the natural layouts, each from its own stream.
 struct ConvTensors {
   Tensor input, weights, bias;
+
+  std::map<std::string, Tensor> in(const ConvLayouts& layouts) const;  // by the names of a program's parameters
 };
 ConvTensors randomConvTensors(const ConvSpec& spec, std::uint64_t seed, Scalar scalar = Scalar::f32);
 

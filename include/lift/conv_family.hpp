@@ -4,8 +4,8 @@
 //   const kernel::Plan plan = compileConv(v, v.defaults);
 //
 // A variant is one program with tunables; a configuration gives them values. All variants of a layer compute the same
-// function of weights, biases and input (ConvSpec's shapes), and are compiled with weights and biases as constants:
-// what depends on them alone is prepared once.
+// function of weights, biases and input in the layouts asked for, and are compiled with weights and biases as
+// constants: what depends on them alone is prepared once.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ using ConvConfig = std::map<std::string, std::int64_t>;  // values of tunables b
 
 struct ConvVariant {
   ConvSpec spec;
+  ConvLayouts layouts;  // of configured programs; `source` and `program` have the natural ones
   std::string family;
   Program source;                  // Listing 3, with the tunables and conditions of `program`
   Program program;                 // derived from it; symbolic in its tunables
@@ -38,7 +39,7 @@ struct ConvVariant {
 };
 
 // `family` is a name of convFamilies(); throws UserError (usage) otherwise.
-ConvVariant deriveConv(const ConvSpec& spec, std::string_view family);
+ConvVariant deriveConv(const ConvSpec& spec, std::string_view family, const ConvLayouts& layouts = {});
 
 // The variant's program at a configuration: values that the configuration leaves out are the default's. Throws
 // UserError (usage) for a name that is no tunable of the variant, UserError (program) naming the condition that the

@@ -13,4 +13,8 @@ namespace lift {
 std::string convProgramText(const ConvSpec& spec);
 Program convProgram(const ConvSpec& spec);
 
+// A layer's program, or what was derived from it, with tensors in other layouts: permutations of dimensions around it,
+// which are views and cost no copy.
+Program withLayouts(Program program, const ConvLayouts& layouts);
+
 }  // namespace lift

@@ -48,9 +48,9 @@ std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::P
 }
 
 std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan, const ConvTensors& tensors,
-                                        const runtime::LoadOptions& options) {
-  const Inputs inputs = {{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}};
-  return contestPlan(device, plan, inputs, options);
+                                        const ConvLayouts& layouts, const runtime::LoadOptions& options) {
+  const auto toNatural = [layouts](const Tensor& out) { return convertLayout(out, layouts.output, Layout::nhwc); };
+  return contest(device.load(plan, {}, options), tensors.in(layouts), toNatural, plan.name);
 }
 
 kernel::Plan planOf(const std::string& source, std::vector<PlanBuffer> buffers,

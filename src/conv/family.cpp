@@ -96,11 +96,12 @@ const std::vector<ConvFamily>& convFamilies() {
   return families;
 }
 
-ConvVariant deriveConv(const ConvSpec& spec, std::string_view family) {
+ConvVariant deriveConv(const ConvSpec& spec, std::string_view family, const ConvLayouts& layouts) {
   for (const detail::FamilyRow& row : detail::familyRows()) {
     if (row.family.name != family) continue;
     ConvVariant variant;
     variant.spec = spec;
+    variant.layouts = layouts;
     variant.family = family;
     variant.source = convProgram(spec);
     rewrite::Rewriting rewriting(variant.source);
@@ -134,7 +135,7 @@ Program configured(const ConvVariant& variant, const ConvConfig& config) {
                                                        t.lower(), t.upper() ? t.upper()->str() : "any"));
     sizes.emplace(t, value);
   }
-  return specialise(variant.program, sizes);
+  return withLayouts(specialise(variant.program, sizes), variant.layouts);
 }
 
 std::vector<std::string> convConstants() { return {"weights", "biases"}; }

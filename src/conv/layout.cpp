@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <cstring>
 #include <iterator>
@@ -31,6 +33,23 @@ std::optional<Layout> layoutNamed(std::string_view name) {
 }
 
 bool isWeightLayout(Layout layout) { return layouts[static_cast<int>(layout)].weights; }
+
+std::string ConvLayouts::str() const {
+  std::string text;
+  const auto add = [&](const char* tensor, Layout layout, Layout natural) {
+    if (layout != natural) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", tensor, layoutName(layout));
+  };
+  add("input", input, Layout::nhwc);
+  add("weights", weights, Layout::ohwi);
+  add("output", output, Layout::nhwc);
+  return text;
+}
+
+std::map<std::string, Tensor> ConvTensors::in(const ConvLayouts& layouts) const {
+  return {{"input", convertLayout(input, Layout::nhwc, layouts.input)},
+          {"weights", convertLayout(weights, Layout::ohwi, layouts.weights)},
+          {"biases", bias}};
+}
 
 Tensor convertLayout(const Tensor& tensor, Layout from, Layout to) {
   ensure(tensor.shape.size() == 4, "layouts are of rank-4 tensors");

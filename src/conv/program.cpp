@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "lift/text.hpp"
 
 namespace lift {
@@ -44,6 +46,21 @@ def convImage(weights, biases, image) =
                      s.icPerGroup(), s.ocPerGroup(), s.ocPerGroup());
 }
 
+// The permutation of a tensor of natural layout to the other one, or back.
+Program permutation(const std::string& name, Type natural, bool toNatural) {
+  std::array<std::string, 4> n;  // the natural dimensions
+  for (std::string& size : n) {
+    size = natural.length().str();
+    natural = natural.element();
+  }
+  const std::string text =
+      toNatural ? fmt::format("def natural({}: [{}][{}][{}][{}]f32) = map(fun x => map(transpose, transpose(x)), {})",
+                              name, n[0], n[3], n[1], n[2], name)
+                : fmt::format("def other({}: [{}][{}][{}][{}]f32) = map(fun x => transpose(map(transpose, x)), {})",
+                              name, n[0], n[1], n[2], n[3], name);
+  return parseProgram(*addSource("<layout>", text));
+}
+
 }  // namespace
 
 std::string convProgramText(const ConvSpec& s) {
@@ -58,6 +75,21 @@ def conv(weights: [{}][{}][{}][{}]f32, biases: [{}]f32, input: [{}][{}][{}][{}]f
 
 Program convProgram(const ConvSpec& spec) {
   return parseProgram(*addSource("<conv " + spec.str() + ">", convProgramText(spec)), "conv");
+}
+
+Program withLayouts(Program program, const ConvLayouts& layouts) {
+  for (Expr& parameter : program.parameters) {
+    const bool isInput = parameter.name() == "input", isWeights = parameter.name() == "weights";
+    if (!(isInput && layouts.input != Layout::nhwc) && !(isWeights && layouts.weights != Layout::ohwi)) continue;
+    const Program from = permutation(parameter.name(), parameter.type(), true);
+    program.body = substitute(program.body, parameter, from.body);
+    parameter = from.parameters[0];
+  }
+  if (layouts.output != Layout::nhwc) {
+    const Program to = permutation("out", program.body.type(), false);
+    program.body = substitute(to.body, to.parameters[0], program.body);
+  }
+  return program;
 }
 
 }  // namespace lift

@@ -158,6 +158,22 @@ TEST_CASE("random configurations of families are right on the emulator") {
   CHECK(tuned >= 30);
 }
 
+TEST_CASE("families read and write tensors in the layouts of their callers") {
+  const auto device = runtime::makeEmulatorDevice();
+  constexpr Layout nhwc = Layout::nhwc, nchw = Layout::nchw, ohwi = Layout::ohwi, oihw = Layout::oihw;
+  forEachCase([&](const Case& c) {
+    for (const ConvLayouts& layouts : {ConvLayouts{nchw, ohwi, nhwc}, ConvLayouts{nhwc, oihw, nhwc},
+                                       ConvLayouts{nhwc, ohwi, nchw}, ConvLayouts{nchw, oihw, nchw}}) {
+      INFO(layouts.str());
+      const ConvVariant variant = deriveConv(c.spec, c.variant.family, layouts);
+      auto outputs = device->load(compileConv(variant, {}))->run(c.tensors.in(layouts)).outputs;
+      CHECK(outputs.at("out").shape == convertLayout(c.expected, nhwc, layouts.output).shape);
+      outputs["out"] = convertLayout(outputs.at("out"), layouts.output, nhwc);
+      CHECK(c.right(outputs));
+    }
+  });
+}
+
 TEST_CASE("defaults of families are points of their spaces") {
   forEachCase([](const Case& c) {
     const Space space = spaceOf(c.variant);

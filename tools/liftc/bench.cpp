@@ -36,6 +36,7 @@ struct Row {
   lift::ConvSpec spec;
   std::string family;
   std::map<std::string, std::int64_t> config;
+  lift::ConvLayouts layouts;
   std::vector<bench::Result> results;
 
   const bench::Result& ours() const { return results.front(); }
@@ -60,13 +61,13 @@ Row measure(const lift::ConvSpec& spec, const CompiledLayer& compiled, const Opt
             lift::runtime::Device& device) {
   const lift::ConvTensors tensors = lift::randomConvTensors(spec, o.seed);
   std::vector<bench::Entry> entries;
-  entries.push_back({"ours", {bench::contestPlan(device, compiled.plan, tensors, o.device.load())}});
+  entries.push_back({"ours", {bench::contestPlan(device, compiled.plan, tensors, compiled.layouts, o.device.load())}});
   for (const bench::Peer& p : bench::peers())
     if (chosen(o, p.group)) entries.push_back({p.name, p.setUp({spec, tensors, device})});
   bench::TurnOptions turns;
   turns.repetitions = o.repetitions;
   turns.quieten = bench::waitUntilQuiet;
-  return {spec, compiled.family, compiled.config, bench::compare(spec, tensors, entries, turns)};
+  return {spec, compiled.family, compiled.config, compiled.layouts, bench::compare(spec, tensors, entries, turns)};
 }
 
 // ------------------------------------------------------------------------------------------------------------ JSON
@@ -87,6 +88,7 @@ void addMeasured(Json& j, const bench::Result& r, double gflops, double peak) {
 Json rowJson(const Row& row, double peak) {
   Json j{{"conv", row.spec.str()}, {"family", row.family}, {"config", Json::object()}};
   for (const auto& [name, value] : row.config) j["config"][name] = value;
+  j["layouts"] = toJson(row.layouts);
   addMeasured(j, row.ours(), row.gflops(row.ours()), peak);
   j["tolerance"] = row.ours().check.tolerance;
   j["peers"] = Json::object();
@@ -106,9 +108,10 @@ Json rowJson(const Row& row, double peak) {
 // -------------------------------------------------------------------------------------------------------- database
 
 // The peers' results, for reports; what the database has of a peer stays.
-void remember(const Row& row, const lift::runtime::DeviceInfo& device, tune::Database& db) {
+void remember(const Row& row, const LayoutOptions& layouts, const lift::runtime::DeviceInfo& device,
+              tune::Database& db) {
   const tune::DeviceRow deviceRow = tune::deviceRow(device);
-  const tune::ProblemRow problem = problemRow(row.spec);
+  const tune::ProblemRow problem = problemRow(row.spec, layouts);
   const tune::DerivationRow derivation = tune::derivationRow("");
   db.add(deviceRow);
   db.add(problem);
@@ -175,7 +178,8 @@ void printMeans(const std::vector<Row>& rows) {
 int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
   if (!o.tuneTime.empty())
     for (const lift::ConvSpec& spec : specs)
-      if (!tuneLayer(spec, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json)) break;
+      if (!tuneLayer(spec, o.family.layouts, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json))
+        break;
   // Before anything is measured or printed: what cannot be compiled is said at once.
   const auto device = o.device.open();
   std::vector<CompiledLayer> layers;
@@ -194,7 +198,7 @@ int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
     rows.push_back(measure(specs[i], layers[i], o, *device));
     ok = ok && rows.back().ours().check.ok();
     if (!o.json) printRow(rows.back(), i, peak);
-    if (db) remember(rows.back(), device->info(), *db);
+    if (db) remember(rows.back(), o.family.layouts, device->info(), *db);
   }
   if (o.json) {
     Json j{{"schema", 1}, {"device", Json::parse(device->info().toJson())}, {"peak_gflops", peak}};

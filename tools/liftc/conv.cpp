@@ -21,7 +21,6 @@ struct Options {
   std::vector<std::string> words;  // [DESCRIPTOR] ACTION
   std::string shapes;
   FamilyOptions family;
-  std::string inLayout = "nhwc", outLayout = "nhwc";
   DataOptions data;
   DeviceOptions device;
   CodegenOptions codegen;
@@ -52,14 +51,6 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-lift::Layout activationLayout(const std::string& name, const char* option) {
-  const auto layout = lift::layoutNamed(name);
-  if (!layout || lift::isWeightLayout(*layout))
-    throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name),
-                          "use nhwc or nchw");
-  return *layout;
-}
-
 std::optional<CompiledLayer> compileLayer(const lift::ConvSpec& spec, const Options& o,
                                           const lift::runtime::DeviceInfo* device = nullptr) {
   return o.family.compile(spec, o.codegen, device);
@@ -85,7 +76,7 @@ std::vector<CompiledLayer> candidates(const lift::ConvSpec& spec, const Options&
     add(compileLayer(spec, o, &device));
     return out;
   }
-  const lift::ConvVariant variant = lift::deriveConv(spec, o.family.family);
+  const lift::ConvVariant variant = lift::deriveConv(spec, o.family.family, o.family.layouts.layouts());
   lift::Sampler sampler(lift::spaceOf(variant.program, lift::parseDeviceLimits(device.toJson())), o.seed);
   for (int i = 0; i < o.samples; i++) {
     const auto config = sampler.next();
@@ -120,6 +111,8 @@ std::optional<Row> checkLayer(const lift::ConvSpec& spec, const Options& o, lift
 
   const lift::ConvTensors t = lift::randomConvTensors(spec, o.seed);
   const Judge j = judge(spec, t);
+  const lift::ConvLayouts layouts = o.family.layouts.layouts();
+  const auto inputs = t.in(layouts);
   lift::runtime::MeasureOptions measure;
   measure.repetitions = o.samples > 0 ? 1 : o.repetitions;
   measure.warmup = o.samples > 0 ? 0 : 1;
@@ -128,16 +121,18 @@ std::optional<Row> checkLayer(const lift::ConvSpec& spec, const Options& o, lift
   Json configs = Json::array();
   double worst = 0;
   for (std::size_t i = 0; i < layers.size(); i++) {
-    const auto timing = built[i]->measure({{"input", t.input}, {"weights", t.weights}, {"biases", t.bias}}, measure);
+    const auto timing = built[i]->measure(inputs, measure);
     const double buildMilliseconds = built[i]->build().milliseconds;
     built[i].reset();  // its memory
-    const lift::ConvCheck check = lift::checkConv(spec, timing.outputs.at("out"), j.expected);
+    const lift::Tensor out = lift::convertLayout(timing.outputs.at("out"), layouts.output, lift::Layout::nhwc);
+    const lift::ConvCheck check = lift::checkConv(spec, out, j.expected);
     const double ms = timing.median();
     row.ok = row.ok && check.ok();
     worst = std::max(worst, check.difference.maxRel);
     const Json found{{"conv", spec.str()},
                      {"family", layers[i].family},
                      {"config", layers[i].config},
+                     {"layouts", toJson(layouts)},
                      {"config_origin", layers[i].origin},
                      {"device", device.info().name},
                      {"ok", check.ok()},
@@ -203,31 +198,18 @@ int run(const lift::ConvSpec& spec, const Options& o) {
   const auto device = o.device.open();
   const auto compiled = compileLayer(spec, o, &device->info());
   if (!compiled) return 0;
-  const lift::Layout in = activationLayout(o.inLayout, "--in-layout"),
-                     out = activationLayout(o.outLayout, "--out-layout");
   DataOptions data = o.data;
   if (!o.output.empty()) data.outputs = {o.output};
-  Inputs inputs = makeInputs(
-      [&] {
-        lift::Program p = lift::convProgram(spec);
-        if (in == lift::Layout::nchw) {  // files are in the layout asked for
-          p.parameters.at(2) = lift::Expr::variable(
-              "input",
-              lift::Type::array(
-                  spec.batch,
-                  lift::Type::array(
-                      spec.ic,
-                      lift::Type::array(spec.ih, lift::Type::array(spec.iw, lift::Type::scalar(lift::Scalar::f32))))));
-        }
-        return p;
-      }(),
-      {}, data);
-  inputs.tensors["input"] = lift::convertLayout(inputs.tensors.at("input"), in, lift::Layout::nhwc);
+  const Inputs inputs = makeInputs(lift::withLayouts(lift::convProgram(spec), compiled->layouts), {}, data);
   const auto executable = device->load(compiled->plan, {}, o.device.load());
   auto e = executable->run(inputs.tensors);
-  e.outputs["out"] = lift::convertLayout(e.outputs.at("out"), lift::Layout::nhwc, out);
-  Json report{{"conv", spec.str()},         {"device", device->info().name}, {"ms", e.milliseconds()},
-              {"family", compiled->family}, {"config", compiled->config},    {"config_origin", compiled->origin}};
+  Json report{{"conv", spec.str()},
+              {"device", device->info().name},
+              {"ms", e.milliseconds()},
+              {"family", compiled->family},
+              {"config", compiled->config},
+              {"config_origin", compiled->origin},
+              {"layouts", toJson(compiled->layouts)}};
   const int code = finishOutputs(e.outputs, data, o.json, report);
   if (o.json)
     std::cout << report.dump(2) << "\n";
@@ -246,9 +228,7 @@ void addConv(CLI::App& app, int& status) {
   sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile")->expected(1, 2)->required();
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   o->family.add(*sub);
-  sub->add_option("--in-layout", o->inLayout, "run: layout of the input, nhwc or nchw")->capture_default_str();
-  sub->add_option("--out-layout", o->outLayout, "run: layout of the output, nhwc or nchw")->capture_default_str();
-  sub->add_option("-i,--input", o->data.inputs, "run: tensors NAME=FILE: input, weights (ohwi), biases")
+  sub->add_option("-i,--input", o->data.inputs, "run: tensors NAME=FILE: input, weights, biases")
       ->type_name("NAME=FILE");
   sub->add_option("--fill", o->data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
   sub->add_option("--expect", o->data.expect,

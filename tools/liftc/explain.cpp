@@ -45,7 +45,7 @@ std::map<std::string, std::string> digestsOf(const Plan& plan) {
 // `recorded` replaces the steps that the family takes now.
 Subject ofLayer(const lift::ConvSpec& spec, const FamilyOptions& family, const CodegenOptions& codegen,
                 const std::string& recorded = {}) {
-  lift::ConvVariant variant = lift::deriveConv(spec, family.family);
+  lift::ConvVariant variant = lift::deriveConv(spec, family.family, family.layouts.layouts());
   Subject s;
   s.config = variant.defaults;
   for (const auto& [name, value] : parseValues(family.config, "--config")) s.config[name] = value;

@@ -11,15 +11,37 @@ namespace {
 
 namespace tune = lift::tune;
 
-std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::runtime::DeviceInfo& device,
-                                    const std::vector<std::string>& families, const std::filesystem::path& path) {
+lift::Layout layoutOf(const std::string& name, const char* option, bool weights) {
+  if (name == "any") return weights ? lift::Layout::ohwi : lift::Layout::nhwc;  // what all families like best
+  const auto layout = lift::layoutNamed(name);
+  if (!layout || lift::isWeightLayout(*layout) != weights)
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name),
+                          weights ? "use ohwi, oihw or any" : "use nhwc, nchw or any");
+  return *layout;
+}
+
+std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::ConvLayouts& layouts,
+                                    const lift::runtime::DeviceInfo& device, const std::vector<std::string>& families,
+                                    const std::filesystem::path& path) {
   std::optional<tune::Database> own;
   if (std::filesystem::exists(path)) own = tune::Database::open(path);
   std::map<std::string, std::string> derivations;
   for (const std::string& family : families)
-    derivations[family] = tune::derivationRow(lift::deriveConv(spec, family).derivation.str()).id;
-  return tune::bestFor(own ? &*own : nullptr, tune::shippedDefaults(), problemKey(spec), tune::deviceRow(device),
-                       derivations);
+    derivations[family] = tune::derivationRow(lift::deriveConv(spec, family, layouts).derivation.str()).id;
+  return tune::bestFor(own ? &*own : nullptr, tune::shippedDefaults(), problemKey(spec, layouts),
+                       tune::deviceRow(device), derivations);
+}
+
+// The options for layouts that are not natural.
+std::vector<std::string> layoutWords(const lift::ConvLayouts& layouts) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* option, lift::Layout layout, lift::Layout natural) {
+    if (layout != natural) words.insert(words.end(), {option, std::string(lift::layoutName(layout))});
+  };
+  add("--in-layout", layouts.input, lift::Layout::nhwc);
+  add("--out-layout", layouts.output, lift::Layout::nhwc);
+  add("--weights-layout", layouts.weights, lift::Layout::ohwi);
+  return words;
 }
 
 // The layer goes by its sizes alone: no kernel depends on its name.
@@ -28,6 +50,8 @@ Provenance provenanceOf(const lift::ConvVariant& variant, const lift::ConvConfig
   lift::ConvSpec spec = variant.spec;
   spec.name.clear();
   Provenance provenance{{"conv", spec.str(), "compile", "--family", variant.family}};
+  const auto layouts = layoutWords(variant.layouts);
+  provenance.command.insert(provenance.command.end(), layouts.begin(), layouts.end());
   if (!config.empty()) provenance.command.insert(provenance.command.end(), {"--config", lift::str(config)});
   const auto words = codegen.words();
   provenance.command.insert(provenance.command.end(), words.begin(), words.end());
@@ -46,13 +70,37 @@ std::vector<std::string> familyNames() {
 
 }  // namespace
 
-std::string problemKey(lift::ConvSpec spec) {
-  spec.name.clear();
-  return "conv " + spec.str();
+void LayoutOptions::add(CLI::App& app) {
+  app.add_option("--in-layout", input, "Layout of the input: nhwc, nchw or any (ours to choose)")
+      ->capture_default_str();
+  app.add_option("--out-layout", output, "Layout of the output: nhwc, nchw or any")->capture_default_str();
+  app.add_option("--weights-layout", weights, "Layout of the weights: ohwi, oihw or any")->capture_default_str();
 }
 
-tune::ProblemRow problemRow(const lift::ConvSpec& spec) {
-  return {problemKey(spec), spec.name, commandLine({"--conv", spec.str()}), spec.operations(), spec.tensorBytes()};
+Json toJson(const lift::ConvLayouts& layouts) {
+  return {{"input", lift::layoutName(layouts.input)},
+          {"weights", lift::layoutName(layouts.weights)},
+          {"output", lift::layoutName(layouts.output)}};
+}
+
+lift::ConvLayouts LayoutOptions::layouts() const {
+  return {layoutOf(input, "--in-layout", false), layoutOf(weights, "--weights-layout", true),
+          layoutOf(output, "--out-layout", false)};
+}
+
+std::vector<std::string> LayoutOptions::words() const { return layoutWords(layouts()); }
+
+std::string problemKey(lift::ConvSpec spec, const lift::ConvLayouts& layouts) {
+  spec.name.clear();
+  const std::string order = layouts.str();
+  return "conv " + spec.str() + (order.empty() ? "" : " with " + order);
+}
+
+tune::ProblemRow problemRow(const lift::ConvSpec& spec, const LayoutOptions& layouts) {
+  std::vector<std::string> words{"--conv", spec.str()};
+  const auto order = layouts.words();
+  words.insert(words.end(), order.begin(), order.end());
+  return {problemKey(spec, layouts.layouts()), spec.name, commandLine(words), spec.operations(), spec.tensorBytes()};
 }
 
 void FamilyOptions::add(CLI::App& app) {
@@ -63,6 +111,7 @@ void FamilyOptions::add(CLI::App& app) {
       ->type_name("NAME=VALUE,...");
   app.add_option("--db", db,
                  "Database of what tuning has found (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
+  layouts.add(app);
   app.add_flag("--no-tuned", noTuned, "Take the family's defaults, whatever tuning has found");
 }
 
@@ -72,11 +121,13 @@ std::filesystem::path FamilyOptions::databasePath() const {
 
 std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, const CodegenOptions& codegen,
                                                     const lift::runtime::DeviceInfo* device) const {
+  const lift::ConvLayouts order = layouts.layouts();
   std::optional<tune::Best> best;
   if (device != nullptr && !device->pseudo() && config.empty() && !noTuned)
-    best = knownBest(spec, *device, familyOption_->count() > 0 ? std::vector{family} : familyNames(), databasePath());
+    best = knownBest(spec, order, *device, familyOption_->count() > 0 ? std::vector{family} : familyNames(),
+                     databasePath());
   const auto start = std::chrono::steady_clock::now();
-  const lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family);
+  const lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family, order);
   auto layer =
       compileVariant(variant, best ? best->measurement.key.config : parseValues(config, "--config"), codegen, start);
   if (layer) layer->origin = best ? best->str() : config.empty() ? "the family's default" : "as given";
@@ -87,6 +138,7 @@ std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, co
                                             const CodegenOptions& codegen,
                                             std::chrono::steady_clock::time_point start) {
   CompiledLayer layer;
+  layer.layouts = variant.layouts;
   layer.family = variant.family;
   layer.config = variant.defaults;
   for (const auto& [name, value] : config) layer.config[name] = value;

@@ -14,8 +14,20 @@
 
 namespace liftc {
 
+// --in-layout, --out-layout and --weights-layout.
+struct LayoutOptions {
+  std::string input = "nhwc", output = "nhwc", weights = "ohwi";
+
+  void add(CLI::App& app);
+  lift::ConvLayouts layouts() const;
+  std::vector<std::string> words() const;  // that give these options again
+};
+
+Json toJson(const lift::ConvLayouts& layouts);
+
 struct CompiledLayer {
   lift::kernel::Plan plan;
+  lift::ConvLayouts layouts;
   std::string family;
   std::string origin;                          // of family and config: "the family's default", "kappa=4 of …"
   std::map<std::string, std::int64_t> config;  // values of the family's tunables
@@ -24,15 +36,16 @@ struct CompiledLayer {
 };
 
 // What tuning knows a layer by; its name does not matter.
-std::string problemKey(lift::ConvSpec spec);
-lift::tune::ProblemRow problemRow(const lift::ConvSpec& spec);
+std::string problemKey(lift::ConvSpec spec, const lift::ConvLayouts& layouts);
+lift::tune::ProblemRow problemRow(const lift::ConvSpec& spec, const LayoutOptions& layouts);
 
 // --family and --config. Without --config the best configuration known for the layer on the device is taken
 // (tune_db.hpp), of the given family or of any; where nothing is known, the family's default.
 struct FamilyOptions {
   std::string family = "blocked";
   std::vector<std::string> config;  // name=value,name=value
-  std::string db;                   // where tuning's results are; empty: the default
+  LayoutOptions layouts;
+  std::string db;  // where tuning's results are; empty: the default
   bool noTuned = false;
 
   void add(CLI::App& app);

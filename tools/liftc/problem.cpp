@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "family.hpp"
 #include "lift/codegen.hpp"
 #include "lift/conv_family.hpp"
+#include "lift/conv_program.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
 #include "lift/interpreter.hpp"
@@ -20,12 +20,12 @@ namespace tune = lift::tune;
 
 constexpr const char* programFamily = "program";  // the one family of a program of the user's
 
-tune::ProblemData layerData(const lift::ConvSpec& spec) {
+tune::ProblemData layerData(const lift::ConvSpec& spec, const lift::ConvLayouts& layouts) {
   const lift::ConvTensors t = lift::randomConvTensors(spec, 1);
   auto expected = lift::convOneDnn(spec, t.input, t.weights, t.bias);
   if (!expected) expected = lift::convReference(spec, t.input, t.weights, t.bias);
-  return {{{"input", t.input}, {"weights", t.weights}, {"biases", t.bias}},
-          {{"out", std::move(*expected)}},
+  return {t.in(layouts),
+          {{"out", lift::convertLayout(*expected, lift::Layout::nhwc, layouts.output)}},
           lift::convTolerance(spec, lift::Scalar::f32)};
 }
 
@@ -34,18 +34,20 @@ tune::Variant layerVariant(const ProblemChoice& choice, const lift::ConvVariant&
   lift::CompileOptions options;
   options.constants = lift::convConstants();
   const lift::Space space(variant.program.tunables, choice.constraints(variant.program, limits));
-  tune::Variant made = tune::variantOf(variant.family, variant.program, space, variant.derivation.str(), options);
+  tune::Variant made = tune::variantOf(variant.family, lift::withLayouts(variant.program, variant.layouts), space,
+                                       variant.derivation.str(), options);
   if (space.contains(variant.defaults)) made.family.start = {variant.defaults};
   return made;
 }
 
 // The families asked for, else those that have something to choose.
 std::vector<lift::ConvVariant> layerFamilies(const ProblemChoice& choice, const lift::ConvSpec& spec) {
+  const lift::ConvLayouts layouts = choice.layouts.layouts();
   std::vector<lift::ConvVariant> found;
-  for (const std::string& family : choice.families) found.push_back(lift::deriveConv(spec, family));
+  for (const std::string& family : choice.families) found.push_back(lift::deriveConv(spec, family, layouts));
   if (!found.empty()) return found;
   for (const lift::ConvFamily& family : lift::convFamilies())
-    if (lift::ConvVariant v = lift::deriveConv(spec, family.name); !v.program.tunables.empty())
+    if (lift::ConvVariant v = lift::deriveConv(spec, family.name, layouts); !v.program.tunables.empty())
       found.push_back(std::move(v));
   return found;
 }
@@ -53,10 +55,10 @@ std::vector<lift::ConvVariant> layerFamilies(const ProblemChoice& choice, const 
 tune::Problem layerProblem(const ProblemChoice& choice, const lift::DeviceLimits& limits) {
   const lift::ConvSpec spec = lift::parseConv(choice.conv);
   tune::Problem problem;
-  problem.row = problemRow(spec);
+  problem.row = problemRow(spec, choice.layouts);
   for (const lift::ConvVariant& variant : layerFamilies(choice, spec))
     problem.variants.push_back(layerVariant(choice, variant, limits));
-  problem.data = [spec] { return layerData(spec); };
+  problem.data = [spec, layouts = choice.layouts.layouts()] { return layerData(spec, layouts); };
   return problem;
 }
 
@@ -159,6 +161,7 @@ void ProblemChoice::add(CLI::App& app) {
   app.add_option("--fill", fill, "Contents of a program's inputs: zeros, ones or random:SEED")->capture_default_str();
   app.add_option("--rtol", rtol, "Largest error of a program's results, relative to their root mean square")
       ->capture_default_str();
+  layouts.add(app);
   device.add(app);
 }
 
@@ -171,6 +174,8 @@ std::vector<std::string> ProblemChoice::problemWords() const {
   option("--conv", conv);
   option("--entry", entry);
   for (const std::string& s : sizes) option("--size", s);
+  const auto order = layouts.words();
+  words.insert(words.end(), order.begin(), order.end());
   return words;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common.hpp"
+#include "family.hpp"
 #include "lift/conv.hpp"
 #include "lift/space.hpp"
 #include "lift/tune.hpp"
@@ -18,6 +19,7 @@ struct ProblemChoice {
   std::string file, entry;         // a program…
   std::vector<std::string> sizes;  // …at these sizes
   std::string conv;                // or a layer
+  LayoutOptions layouts;
   std::vector<std::string> families;
   std::vector<std::string> fixed;  // tunables that are not searched, with their values
   std::string fill = "random:1";

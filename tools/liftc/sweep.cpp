@@ -299,10 +299,11 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   return interrupted != 0 ? interruptedStatus : 0;
 }
 
-bool tuneLayer(const lift::ConvSpec& spec, const DeviceOptions& device, double seconds, const std::string& path,
-               bool quiet) {
+bool tuneLayer(const lift::ConvSpec& spec, const LayoutOptions& layouts, const DeviceOptions& device, double seconds,
+               const std::string& path, bool quiet) {
   ProblemChoice choice;
   choice.conv = spec.str();
+  choice.layouts = layouts;
   choice.device = device;
   SweepChoice sweep;
   sweep.explorer = "annealing";
