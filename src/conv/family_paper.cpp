@@ -116,8 +116,10 @@ void chunk(Rewriting& r, const ConvSpec& spec, const Tunables& t) {
   }
   const Nat chunks = floorDiv(spec.reduction(), t.omega);
   r.apply(inside(isReduction, use("reduceStrided", {{"s", t.coalesce * (chunks - 1) + 1}})));
-  r.apply(inside(isReduction, use("reducePartial", {{"k", floorDiv(t.omega, t.upsilon.value_or(1))}})));
+  const Nat steps = floorDiv(t.omega, t.upsilon.value_or(1));
+  r.apply(inside(isReduction, use("reducePartial", {{"k", steps}})));
   r.assume({SizeCondition::Kind::divides, t.omega, spec.reduction(), "chunks of a window"});
+  r.assume({SizeCondition::Kind::divides, t.unroll, steps, "copies of the loop over a chunk"});
   r.apply(normalise({"strideZip", "splitZip", "mapFusionMoves"}));
 }
 
