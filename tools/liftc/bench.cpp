@@ -45,16 +45,28 @@ struct Row {
   }
 };
 
-// The groups of the table, each once; "none" chooses no peer.
+constexpr const char* untuned = "untuned";  // the group and the name of our own defaults
+
+// The groups of the table, each once, and our own defaults; "none" chooses no peer.
 std::vector<std::string> groups() {
   std::vector<std::string> names;
   for (const bench::Peer& p : bench::peers())
     if (names.empty() || names.back() != p.group) names.push_back(p.group);
+  names.emplace_back(untuned);
   return names;
 }
 
 bool chosen(const Options& o, const std::string& group) {
   return o.peers.empty() || std::find(o.peers.begin(), o.peers.end(), group) != o.peers.end();
+}
+
+// The family's default configuration, where another one is ours.
+bench::Setup setUpUntuned(const lift::ConvSpec& spec, const CompiledLayer& ours, const lift::ConvTensors& tensors,
+                          const Options& o, lift::runtime::Device& device) {
+  const lift::ConvVariant variant = lift::deriveConv(spec, o.family.family, ours.layouts);
+  if (ours.family == variant.family && ours.config == variant.defaults) return {nullptr, "ours is the default"};
+  const auto compiled = compileVariant(variant, {}, o.codegen, std::chrono::steady_clock::now());
+  return {bench::contestPlan(device, compiled->plan, tensors, ours.layouts, o.device.load())};
 }
 
 Row measure(const lift::ConvSpec& spec, const CompiledLayer& compiled, const Options& o,
@@ -64,6 +76,7 @@ Row measure(const lift::ConvSpec& spec, const CompiledLayer& compiled, const Opt
   entries.push_back({"ours", {bench::contestPlan(device, compiled.plan, tensors, compiled.layouts, o.device.load())}});
   for (const bench::Peer& p : bench::peers())
     if (chosen(o, p.group)) entries.push_back({p.name, p.setUp({spec, tensors, device})});
+  if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(spec, compiled, tensors, o, device)});
   bench::TurnOptions turns;
   turns.repetitions = o.repetitions;
   turns.quieten = bench::waitUntilQuiet;
