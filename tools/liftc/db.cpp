@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "common.hpp"
+#include "family.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_db.hpp"
 #include "lift/tune_report.hpp"
@@ -23,14 +24,6 @@ struct Options {
   int top = 0;
   bool json = false;
 };
-
-// Commands that only read make no file.
-tune::Database openExisting(const std::string& path) {
-  if (!std::filesystem::exists(path))
-    throw lift::UserError(lift::ExitStatus::program, fmt::format("there is no tuning database '{}'", path),
-                          "`liftc tune` writes one; --db names another");
-  return tune::Database::open(path);
-}
 
 std::string pathOf(const Options& o) { return o.db.empty() ? tune::defaultDatabasePath().string() : o.db; }
 
@@ -106,7 +99,7 @@ Json bestJson(const Row& row, const tune::Measurement& best) {
 
 int list(const Options& o) {
   const std::string path = pathOf(o);
-  const auto db = openExisting(path);
+  const auto db = openExistingDatabase(path);
   Json out{{"schema", 1}, {"db", path}, {"rows", Json::array()}};
   if (!o.json)
     std::cout << fmt::format("{:<34} {:<34} {:>7} {:>7} {:>10}\n", "problem", "device", "points", "failed", "best ms");
@@ -153,7 +146,7 @@ Json showJson(const Row& row) {
 }
 
 int show(const Options& o) {
-  const auto db = openExisting(pathOf(o));
+  const auto db = openExistingDatabase(pathOf(o));
   std::vector<Row> found = rows(db, o);
   if (o.top > 0) {
     std::stable_sort(found.begin(), found.end(), [](const Row& a, const Row& b) {
@@ -179,7 +172,7 @@ int show(const Options& o) {
 }
 
 int best(const Options& o) {
-  const auto db = openExisting(pathOf(o));
+  const auto db = openExistingDatabase(pathOf(o));
   Json out{{"schema", 1}, {"rows", Json::array()}};
   for (const auto& group : groups(db, o)) {
     const auto found = bestOf(group);
@@ -196,7 +189,7 @@ int best(const Options& o) {
 }
 
 int exportTo(const Options& o, std::ostream& out) {
-  const auto db = openExisting(pathOf(o));
+  const auto db = openExistingDatabase(pathOf(o));
   if (o.format == "jsonl") {
     tune::exportLines(db, out);
     return 0;
@@ -232,7 +225,7 @@ int import(const Options& o) {
 
 // Of the problems chosen, on the device that most of their measurements come from.
 int writeReport(const Options& o) {
-  const auto db = openExisting(pathOf(o));
+  const auto db = openExistingDatabase(pathOf(o));
   std::map<std::string, int> devices;
   std::vector<std::string> problems;
   for (const Row& row : rows(db, o)) {
@@ -248,7 +241,7 @@ int writeReport(const Options& o) {
 }
 
 int merge(const Options& o) {
-  const auto other = openExisting(o.file);
+  const auto other = openExistingDatabase(o.file);
   auto db = tune::Database::open(pathOf(o));
   return report(o, db.merge(other));
 }

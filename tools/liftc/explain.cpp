@@ -43,24 +43,50 @@ std::map<std::string, std::string> digestsOf(const Plan& plan) {
 }
 
 // `recorded` replaces the steps that the family takes now.
-Subject ofLayer(const lift::ConvSpec& spec, const FamilyOptions& family, const CodegenOptions& codegen,
-                const std::string& recorded = {}) {
-  lift::ConvVariant variant = lift::deriveConv(spec, family.family, family.layouts.layouts());
+Subject ofConfig(const lift::ConvVariant& variant, const lift::ConvConfig& config, const CodegenOptions& codegen,
+                 const std::string& recorded) {
   Subject s;
   s.config = variant.defaults;
-  for (const auto& [name, value] : parseValues(family.config, "--config")) s.config[name] = value;
+  for (const auto& [name, value] : config) s.config[name] = value;
   static_cast<void>(lift::configured(variant, s.config));  // refuses what is no configuration
-  s.title =
-      fmt::format("{}, family {}{}{}", spec.str(), family.family, s.config.empty() ? "" : ", ", lift::str(s.config));
-  s.facts = {{"conv", spec.str()}, {"family", family.family}, {"config", s.config}};
+  s.title = fmt::format("{}, family {}{}{}", variant.spec.str(), variant.family, s.config.empty() ? "" : ", ",
+                        lift::str(s.config));
+  s.facts = {{"conv", variant.spec.str()}, {"family", variant.family}, {"config", s.config}};
   s.source = variant.source;
   s.program = variant.program;
   s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
-  s.generate = [variant, config = s.config, codegen](const Program& derived) mutable {
+  s.generate = [variant = variant, config = s.config, codegen](const Program& derived) mutable {
     variant.program.body = derived.body;
     const auto layer = compileVariant(variant, config, codegen, std::chrono::steady_clock::now());
     return layer ? layer->plan : Plan();
   };
+  return s;
+}
+
+Subject ofLayer(const lift::ConvSpec& spec, const FamilyOptions& family, const CodegenOptions& codegen,
+                const std::string& recorded = {}) {
+  return ofConfig(lift::deriveConv(spec, family.family, family.layouts.layouts()),
+                  parseValues(family.config, "--config"), codegen, recorded);
+}
+
+// The best entry that a tuning database has for the layer, of whatever device, with the steps that it recorded.
+Subject ofEntry(const lift::ConvSpec& spec, const FamilyOptions& options) {
+  namespace tune = lift::tune;
+  const tune::Database db = openExistingDatabase(options.db);
+  std::vector<tune::Measurement> found;
+  for (const std::string& family : options.families())
+    for (tune::Measurement& m : db.select({.problem = problemKey(spec, options.layouts.layouts()), .family = family}))
+      found.push_back(std::move(m));
+  const auto best = tune::fastest(found);
+  if (!best)
+    throw UserError(ExitStatus::program, fmt::format("'{}' has no result for {}", options.db, spec.str()),
+                    "`liftc db list` prints what it has");
+  std::string recorded;
+  for (const tune::DerivationRow& row : db.derivations())
+    if (row.id == best->key.derivation) recorded = row.text;
+  Subject s =
+      ofConfig(lift::deriveConv(spec, best->key.family, options.layouts.layouts()), best->key.config, {}, recorded);
+  s.title += fmt::format("\n{:.3f} ms, measured by {}", best->median(), best->provenance);
   return s;
 }
 
@@ -147,7 +173,9 @@ bool endsWith(const std::string& text, std::string_view end) {
 Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
   const bool isManifest = endsWith(what, ".json");
   if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
-    Subject s = ofLayer(lift::parseConv(what), o.family, {});
+    const lift::ConvSpec spec = lift::parseConv(what);
+    const bool chosen = !o.family.config.empty() || o.family.db.empty();
+    Subject s = chosen ? ofLayer(spec, o.family, {}) : ofEntry(spec, o.family);
     s.digests = digestsOf(s.generate(s.program));
     return s;
   }
@@ -302,7 +330,9 @@ int difference(const Subject& a, const Subject& b, bool json) {
 void addExplain(CLI::App& app, int& status) {
   auto o = std::make_shared<ExplainOptions>();
   CLI::App* sub = app.add_subcommand("explain", "Tell how a kernel was derived, rule by rule");
-  sub->add_option("what", o->what, "A kernel (.cl), a manifest.json, or a layer's descriptor")->required();
+  sub->add_option("what", o->what,
+                  "A kernel (.cl), a manifest.json, or a layer's descriptor; with --db its best entry there")
+      ->required();
   sub->add_option("--diff", o->diff, "Another one: print how the two derivations differ")->type_name("WHAT");
   sub->add_flag("--steps", o->steps, "Print the program after each step");
   sub->add_flag("--replay", o->replay, "Generate the kernels again; exit status 4 when a digest differs");

@@ -70,6 +70,13 @@ std::vector<std::string> familyNames() {
 
 }  // namespace
 
+tune::Database openExistingDatabase(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path))
+    throw lift::UserError(lift::ExitStatus::program, fmt::format("there is no tuning database '{}'", path.string()),
+                          "`liftc tune` writes one; --db names another");
+  return tune::Database::open(path);
+}
+
 void LayoutOptions::add(CLI::App& app) {
   app.add_option("--in-layout", input, "Layout of the input: nhwc, nchw or any (ours to choose)")
       ->capture_default_str();
@@ -115,6 +122,10 @@ void FamilyOptions::add(CLI::App& app) {
   app.add_flag("--no-tuned", noTuned, "Take the family's defaults, whatever tuning has found");
 }
 
+std::vector<std::string> FamilyOptions::families() const {
+  return familyOption_->count() > 0 ? std::vector{family} : familyNames();
+}
+
 std::filesystem::path FamilyOptions::databasePath() const {
   return db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(db);
 }
@@ -124,8 +135,7 @@ std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, 
   const lift::ConvLayouts order = layouts.layouts();
   std::optional<tune::Best> best;
   if (device != nullptr && !device->pseudo() && config.empty() && !noTuned)
-    best = knownBest(spec, order, *device, familyOption_->count() > 0 ? std::vector{family} : familyNames(),
-                     databasePath());
+    best = knownBest(spec, order, *device, families(), databasePath());
   const auto start = std::chrono::steady_clock::now();
   const lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family, order);
   auto layer =

@@ -35,6 +35,9 @@ struct CompiledLayer {
   Provenance provenance;
 };
 
+// Commands that only read make no file. Throws UserError (program) where there is none.
+lift::tune::Database openExistingDatabase(const std::filesystem::path& path);
+
 // What tuning knows a layer by; its name does not matter.
 std::string problemKey(lift::ConvSpec spec, const lift::ConvLayouts& layouts);
 lift::tune::ProblemRow problemRow(const lift::ConvSpec& spec, const LayoutOptions& layouts);
@@ -50,6 +53,7 @@ struct FamilyOptions {
 
   void add(CLI::App& app);
   std::filesystem::path databasePath() const;
+  std::vector<std::string> families() const;  // the one that was asked for, else all
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
   // UserError (usage) for a tunable that the family does not have. Without a device the defaults are taken.
   std::optional<CompiledLayer> compile(const lift::ConvSpec& spec, const CodegenOptions& codegen,
