@@ -158,6 +158,18 @@ TEST_CASE("where a point was measured again, only that counts") {
   CHECK_FALSE(fastest({wrong}));
 }
 
+TEST_CASE("the Pareto front holds what nothing beats in both time and workspace") {
+  // Workspace is 1024 bytes times the first number.
+  std::vector<Measurement> all = {point(4, 1.0), point(1, 3.0), point(2, 3.5),
+                                  point(3, 2.0), point(5, 0.5), point(3, 2.5)};
+  all[4].status = Status::wrong;
+  Measurement peer = point(0, 0.1);
+  peer.key.family = peerFamily("onednn");
+  all.push_back(peer);
+  CHECK(paretoFront(all) == std::vector<std::size_t>{1, 3, 0});
+  CHECK(paretoFront({}).empty());
+}
+
 TEST_CASE("export, import into an empty database and export give the same bytes") {
   Database db = Database::inMemory();
   fill(db);
