@@ -197,13 +197,19 @@ TEST_CASE("export, import into an empty database and export give the same bytes"
   CHECK(text(other) == first);
 }
 
+// A line of an export whose count of operations is this.
+static std::string problemOf(const std::string& operations) {
+  return R"({"kind":"problem","key":"k","label":"","command":"","tensor_bytes":1,"operations":)" + operations + "}";
+}
+
 TEST_CASE("a damaged import is refused whole, with its line") {
   Database db = Database::inMemory();
   fill(db);
   const std::string whole = text(db);
   for (const std::string& bad :
        {std::string("{\"kind\":\"measurement\"}"), std::string("not JSON"), std::string("{\"kind\":\"song\"}"),
-        std::string("{\"kind\":\"liftc-tuning\",\"schema\":99}"), std::string("[1]")}) {
+        std::string("{\"kind\":\"liftc-tuning\",\"schema\":99}"), std::string("[1]"), problemOf("1e50"),
+        problemOf("1.5"), problemOf("18446744073709551615"), problemOf("\"2\"")}) {
     INFO(bad);
     Database empty = Database::inMemory();
     std::istringstream in(whole + bad + "\n");
