@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,8 +45,12 @@ struct Derived {
 
 struct Options {
   int depth = 4;         // moves, before lowering
-  int width = 12;        // programs of one depth that go on to the next
-  int candidates = 200;  // that are run
+  int width = 12;        // programs of one depth and phase that go on to the next, with lanes and without
+  int programs = 1000;   // that are derived at most
+  int candidates = 200;  // that are run at most
+  // Of the whole: what is known by then is the result. Deriving takes a quarter of it at most.
+  double seconds = std::numeric_limits<double>::infinity();
+  std::function<bool()> stop = [] { return false; };  // asked before each program: ends the exploration
   int repetitions = 5;
   double tolerance = 1e-4;  // of results, relative to the largest
   CompileOptions compile = {};
@@ -65,9 +70,12 @@ struct Candidate {
 };
 
 struct Exploration {
-  int derived = 0, compiled = 0, run = 0;
-  double defaultMilliseconds = 0;  // the default lowering of the program in functional form
-  std::vector<Candidate> ranking;  // those that ran and were right, the fastest first
+  int derived = 0;                      // programs
+  int run = 0;                          // candidates, of which
+  int slow = 0, failed = 0, wrong = 0;  // have no time: far slower than the best, refused by the device, wrong results
+  double defaultMilliseconds = 0;       // the default lowering of the program in functional form
+  std::string ended;                    // why: "candidates", "time", "stopped", "all programs"
+  std::vector<Candidate> ranking;       // those that ran and were right, the fastest first
 };
 
 // `program` has constant sizes. Throws UserError (device) where the default lowering does not run.

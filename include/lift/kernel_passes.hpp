@@ -64,6 +64,8 @@ struct Counts {
   double flops = 0;  // floating-point operations by lane; fma counts two, conversions and comparisons none
   double integerOps =
       0;  // operations on integers and booleans by lane; comparisons and index arithmetic are not counted
+  double operations = 0;  // as flops, but of any width, and fma counts one
+  double laneMoves = 0;   // lanes that are put into vectors or taken out of them one by one
   Traffic global, local, priv;
   double barriers = 0;  // executed, by work-item
   int barrierStatements = 0;
@@ -74,6 +76,8 @@ struct Counts {
   std::int64_t localBytes = 0;         // per work-group
   std::int64_t privateArrayBytes = 0;  // per work-item, arrays only
   int privateArrays = 0;
+  // Per work-item, the most that a loop keeps in registers: variables from outside of it that it uses.
+  std::int64_t liveBytes = 0;
 };
 Counts count(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes = {});
 

@@ -176,14 +176,23 @@ class Rewriting {
   };
   Mark mark() const { return {derivation_.steps.size(), program_.conditions.size()}; }
   void undo(Mark mark);
-  void miss(std::string why) { misses_.push_back(std::move(why)); }
+  void miss(std::string why) { misses_.push_back({nullptr, program_.body, std::move(why)}); }
 
  private:
+  // What did not apply: a rule at a term, or a named strategy. There are many, and few are read: text is made late.
+  struct Miss {
+    const Rule* rule;  // null: `reason` says it all
+    Expr term;
+    std::string reason;
+
+    std::string str() const;
+  };
+
   Program program_;
   Derivation derivation_;
   Path path_;
   int budget_;
-  std::vector<std::string> misses_;
+  std::vector<Miss> misses_;
   std::vector<Divides> facts_;
 };
 

@@ -17,7 +17,8 @@ rewrite::Strategy outermost(rewrite::Strategy s);
 // The outermost maps, nested in each other, over global dimensions dimensions - 1 … 0.
 rewrite::Strategy parallel(int dimensions);
 
-// Everything else in loops: maps over at most `unrolled` elements unrolled, reductions unrolled by `unroll` (1: not).
+// Everything else in loops: maps over at most `unrolled` elements unrolled, reductions unrolled by `unroll` (1: not,
+// 0: completely).
 rewrite::Strategy sequential(std::int64_t unrolled = 64, std::int64_t unroll = 1);
 
 // A matrix product, map of map of reduce, in functional form: tiles of rows by columns, lanes over columns, one tile

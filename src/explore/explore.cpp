@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <optional>
 #include <set>
 
+#include "estimate.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/strategies.hpp"
 
@@ -66,31 +69,25 @@ std::optional<Derived> after(const Derived& derived, const Move& move) {
   return next;
 }
 
-// A count of instructions: accesses of any width, and operations at the width of the loads or the stores.
-double estimateOf(const kernel::Plan& plan) {
-  constexpr double scalarBytes = 4;
-  double total = 0;
-  for (const kernel::Launch& l : plan.launches) {
-    const kernel::Counts c = kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]);
-    double loads = 0, stores = 0, bytesLoaded = 0, bytesStored = 0;
-    for (const kernel::Traffic& t : {c.global, c.local, c.priv}) {
-      loads += t.loads;
-      stores += t.stores;
-      bytesLoaded += t.bytesLoaded;
-      bytesStored += t.bytesStored;
-    }
-    const auto width = [](double bytes, double accesses) { return bytes / (scalarBytes * std::max(1.0, accesses)); };
-    total += loads + stores + c.flops / std::max({1.0, width(bytesLoaded, loads), width(bytesStored, stores)});
-  }
-  return total;
+// Drivers would take minutes for it.
+bool isLarge(const kernel::Plan& plan) {
+  constexpr std::size_t mostText = 24 << 10;
+  constexpr std::int64_t mostLoops = 32;
+  std::size_t text = 0;
+  std::int64_t loops = 0;
+  for (const std::string& source : plan.sources) text += source.size();
+  for (const kernel::Kernel& k : plan.kernels) loops += kernel::structure(k).at("loop");
+  return text > mostText || loops > mostLoops;
 }
 
+// Nothing for what cannot be compiled, and for kernels that are too large.
 std::optional<kernel::Plan> compiled(const Program& program, CompileOptions options) {
-  constexpr std::int64_t mostNodes = 16384;  // of an unrolled loop: beyond, drivers take minutes and registers run out
+  constexpr std::int64_t mostNodes = 4096;  // of an unrolled loop
   options.passes.unrollLimit = std::min(options.passes.unrollLimit, mostNodes);
   options.passes.unrollBudget = std::min(options.passes.unrollBudget, mostNodes);
   try {
-    return compile(program, options);
+    kernel::Plan plan = compile(program, options);
+    return isLarge(plan) ? std::nullopt : std::optional(std::move(plan));
   } catch (const UserError&) {
     return std::nullopt;  // private memory beyond the limits, say
   }
@@ -98,26 +95,47 @@ std::optional<kernel::Plan> compiled(const Program& program, CompileOptions opti
 
 bool promisesMore(const Derived& a, const Derived& b) { return a.estimate < b.estimate; }
 
-// By the last lowering, which distributes most; infinite where there is none.
-double estimateOf(const Derived& derived, const CompileOptions& options) {
-  const std::vector<Derived> all = lowerings(derived);
-  const auto plan = compiled(all.empty() ? derived.program() : all.back().program(), options);
-  return plan ? estimateOf(*plan) : std::numeric_limits<double>::infinity();
+// Outer maps over global dimensions, the rest in loops whose reductions are unrolled; nothing where there are fewer
+// maps.
+std::optional<Derived> lowering(const Derived& derived, int dimensions, std::int64_t unroll) {
+  Derived lowered = derived;
+  if (!lowered.rewriting.tryApply(parallel(dimensions))) return std::nullopt;
+  lowered.rewriting.apply(sequential(64, unroll));
+  lowered.moves.push_back(
+      fmt::format("{}D, {}", dimensions, unroll == 0 ? "unrolled" : fmt::format("unroll {}", unroll)));
+  return lowered;
 }
 
-// What promises most first; equal kernels once.
-std::vector<Candidate> candidatesOf(std::vector<Derived> derived, const Options& options) {
-  std::stable_sort(derived.begin(), derived.end(), promisesMore);
-  std::vector<Candidate> all;
-  std::set<std::vector<std::string>> sources;
-  for (const Derived& d : derived)
-    for (Derived& lowered : lowerings(d)) {
-      if (static_cast<int>(all.size()) == options.candidates) return all;
-      auto plan = compiled(lowered.program(), options.compile);
-      if (plan && sources.insert(plan->sources).second) all.push_back({std::move(lowered), std::move(*plan), 0});
-    }
-  return all;
+// The first of the lowerings; the program itself where there is none.
+Derived firstLowering(const Derived& derived) {
+  for (int dimensions = mostDimensions; dimensions >= 1; dimensions--)
+    if (auto lowered = lowering(derived, dimensions, 1)) return std::move(*lowered);
+  return derived;
 }
+
+// By the first lowering; infinite where it does not compile.
+double estimateOf(const Derived& derived, const CompileOptions& options) {
+  const auto plan = compiled(firstLowering(derived).program(), options);
+  return plan ? detail::estimateOf(*plan) : std::numeric_limits<double>::infinity();
+}
+
+class Budget {
+ public:
+  explicit Budget(const Options& options) : options_(options) {}
+
+  // Why it is used up; empty while it is not.
+  std::string ended() const {
+    if (options_.stop()) return "stopped";
+    return seconds() > options_.seconds ? "time" : "";
+  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Options& options_;
+  Clock::time_point begin_ = Clock::now();
+};
 
 bool isRight(const std::map<std::string, Tensor>& actual, const std::map<std::string, Tensor>& expected,
              double tolerance) {
@@ -130,19 +148,148 @@ bool isRight(const std::map<std::string, Tensor>& actual, const std::map<std::st
   return true;
 }
 
-// Whether the device takes the candidate and its result is right; then it has its time.
-bool time(Candidate& candidate, runtime::Device& device, const std::map<std::string, Tensor>& inputs,
-          const std::map<std::string, Tensor>& expected, double limit, const Options& options) {
-  try {
-    const auto executable = device.load(candidate.plan);
-    const runtime::Timing timing = executable->measure(
-        inputs, {.repetitions = options.repetitions, .outputs = true, .stopAboveMilliseconds = limit});
-    if (timing.stopped) return false;
-    candidate.milliseconds = timing.median();
-    return isRight(timing.outputs, expected, options.tolerance);
-  } catch (const UserError&) {
-    return false;  // more work-items or memory than the device has
+// One exploration on a device.
+class Explorer {
+ public:
+  Explorer(runtime::Device& device, const std::map<std::string, Tensor>& inputs, const Options& options)
+      : device_(device), inputs_(inputs), options_(options), budget_(options) {}
+
+  Exploration explore(const Program& program) {
+    Options deriving = options_;
+    deriving.seconds /= 4;
+    std::vector<Derived> derived = enumerate(program, deriving);
+    result_.derived = static_cast<int>(derived.size());
+    tell(fmt::format("{} programs derived in {:.1f} s", result_.derived, budget_.seconds()));
+    measureDefault(derived[0].program());
+    std::stable_sort(derived.begin(), derived.end(), promisesMore);
+    result_.ended = runAll(derived);
+    std::stable_sort(result_.ranking.begin(), result_.ranking.end(),
+                     [](const auto& a, const auto& b) { return a.milliseconds < b.milliseconds; });
+    return std::move(result_);
   }
+
+ private:
+  enum class Outcome { timed, slow, failed, wrong };
+
+  void tell(const std::string& line) const {
+    if (options_.progress) options_.progress(line);
+  }
+
+  void measureDefault(const Program& program) {
+    const auto executable = device_.load(compile(program, options_.compile));
+    runtime::Timing timing = executable->measure(inputs_, {.repetitions = options_.repetitions, .outputs = true});
+    expected_ = std::move(timing.outputs);
+    best_ = result_.defaultMilliseconds = timing.median();
+    tell(fmt::format("default lowering: {:.3f} ms", best_));
+  }
+
+  // First one lowering of each program, what promises most first, then the others of what was fastest. Returns why it
+  // ended.
+  std::string runAll(const std::vector<Derived>& derived) {
+    constexpr double hopeless = 6;  // times the smallest estimate
+    std::vector<std::pair<double, const Derived*>> timed;
+    for (const Derived& d : derived) {
+      if (result_.run >= (options_.candidates + 1) / 2 || d.estimate > hopeless * derived[0].estimate) break;
+      if (std::string why = ended(); !why.empty()) return why;
+      if (const auto milliseconds = run(firstLowering(d))) timed.emplace_back(*milliseconds, &d);
+    }
+    std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [milliseconds, d] : timed)
+      for (Derived& lowered : lowerings(*d)) {
+        if (std::string why = ended(); !why.empty()) return why;
+        run(std::move(lowered));
+      }
+    return "all programs";
+  }
+
+  std::string ended() const { return result_.run == options_.candidates ? "candidates" : budget_.ended(); }
+
+  // Its time, unless it has none or its kernels are those of another.
+  std::optional<double> run(Derived lowered) {
+    auto plan = compiled(lowered.program(), options_.compile);
+    if (!plan || !sources_.insert(plan->sources).second) return std::nullopt;
+    Candidate candidate{std::move(lowered), std::move(*plan)};
+    result_.run++;
+    const Outcome outcome = time(candidate);
+    const bool improved = outcome == Outcome::timed && candidate.milliseconds < best_;
+    if (improved) best_ = candidate.milliseconds;
+    tell(fmt::format("{:4}/{} {:>12} {:7.1f} s  {}{}", result_.run, options_.candidates, textOf(outcome, candidate),
+                     budget_.seconds(), fmt::join(candidate.derived.moves, "; "), improved ? "  *" : ""));
+    result_.slow += outcome == Outcome::slow;
+    result_.failed += outcome == Outcome::failed;
+    result_.wrong += outcome == Outcome::wrong;
+    if (outcome != Outcome::timed) return std::nullopt;
+    result_.ranking.push_back(std::move(candidate));
+    return result_.ranking.back().milliseconds;
+  }
+
+  static std::string textOf(Outcome outcome, const Candidate& candidate) {
+    switch (outcome) {
+      case Outcome::timed:
+        return fmt::format("{:.3f} ms", candidate.milliseconds);
+      case Outcome::slow:
+        return "slow";
+      case Outcome::failed:
+        return "failed";
+      case Outcome::wrong:
+        return "wrong";
+    }
+    return {};
+  }
+
+  // First once, with the results, which decide whether the rest is worth the time.
+  Outcome time(Candidate& candidate) const {
+    constexpr double worthMeasuring = 3;  // times the best
+    constexpr double lateWork = 50;       // milliseconds that drivers may take for what they do at the first launch
+    const double limit = worthMeasuring * best_;
+    try {
+      const auto executable = device_.load(candidate.plan);
+      const runtime::Timing first = executable->measure(
+          inputs_, {.repetitions = 1, .warmup = 0, .outputs = true, .stopAboveMilliseconds = limit + lateWork});
+      if (!isRight(first.outputs, expected_, options_.tolerance)) return Outcome::wrong;
+      if (first.stopped) return Outcome::slow;
+      const runtime::Timing timing = executable->measure(
+          inputs_, {.repetitions = options_.repetitions, .warmup = 0, .stopAboveMilliseconds = limit + 1});
+      if (timing.stopped) return Outcome::slow;
+      candidate.milliseconds = timing.median();
+      return Outcome::timed;
+    } catch (const UserError&) {
+      return Outcome::failed;  // more work-items or memory than the device has
+    }
+  }
+
+  runtime::Device& device_;
+  const std::map<std::string, Tensor>& inputs_;
+  const Options& options_;
+  Budget budget_;
+  std::map<std::string, Tensor> expected_;
+  std::set<std::vector<std::string>> sources_;  // of what was run
+  double best_ = 0;                             // milliseconds, of any so far
+  Exploration result_;
+};
+
+// `width` of each phase, with lanes and without: what a move makes better may be bad before it.
+std::vector<Derived> mostPromising(std::vector<Derived> derived, int width) {
+  std::stable_sort(derived.begin(), derived.end(), promisesMore);
+  std::map<std::pair<int, bool>, int> kept;
+  std::erase_if(derived, [&](const Derived& d) { return kept[{d.phase, d.lanes}]++ >= width; });
+  return derived;
+}
+
+// The programs one move away from those of the frontier that have not been seen.
+std::vector<Derived> reachedFrom(const std::vector<Derived>& frontier, std::set<std::string>& seen,
+                                 const Budget& budget, const Options& options) {
+  std::vector<Derived> reached;
+  for (const Derived& d : frontier)
+    for (const Move& move : moves()) {
+      if (static_cast<int>(seen.size()) >= options.programs || !budget.ended().empty()) return reached;
+      if (!follows(move, d)) continue;
+      auto next = after(d, move);
+      if (!next || !seen.insert(textOf(*next)).second) continue;
+      next->estimate = estimateOf(*next, options.compile);
+      reached.push_back(std::move(*next));
+    }
+  return reached;
 }
 
 }  // namespace
@@ -153,72 +300,32 @@ const std::vector<Move>& moves() {
 }
 
 std::vector<Derived> enumerate(const Program& program, const Options& options) {
+  const Budget budget(options);
   Derived first{Rewriting(program), {}};
   first.rewriting.apply(seq({raise(), tidy()}));
   first.estimate = estimateOf(first, options.compile);
   std::set<std::string> seen{textOf(first)};
   std::vector<Derived> all{first}, frontier{first};
-  for (int depth = 0; depth < options.depth; depth++) {
-    std::vector<Derived> reached;
-    for (const Derived& d : frontier)
-      for (const Move& move : moves()) {
-        if (!follows(move, d)) continue;
-        auto next = after(d, move);
-        if (!next || !seen.insert(textOf(*next)).second) continue;
-        next->estimate = estimateOf(*next, options.compile);
-        reached.push_back(std::move(*next));
-      }
+  for (int depth = 0; depth < options.depth && !frontier.empty(); depth++) {
+    std::vector<Derived> reached = reachedFrom(frontier, seen, budget, options);
     all.insert(all.end(), reached.begin(), reached.end());
-    std::stable_sort(reached.begin(), reached.end(), promisesMore);
-    if (static_cast<int>(reached.size()) > options.width) reached.erase(reached.begin() + options.width, reached.end());
-    frontier = std::move(reached);
+    frontier = mostPromising(std::move(reached), options.width);
+    if (options.progress) options.progress(fmt::format("{} programs of at most {} moves", all.size(), depth + 1));
   }
   return all;
 }
 
 std::vector<Derived> lowerings(const Derived& derived) {
   std::vector<Derived> all;
-  for (int dimensions = 1; dimensions <= mostDimensions; dimensions++)
-    for (const std::int64_t unroll : {1, 4}) {
-      Derived lowered = derived;
-      if (!lowered.rewriting.tryApply(parallel(dimensions))) continue;
-      lowered.rewriting.apply(sequential(64, unroll));
-      lowered.moves.push_back(fmt::format("{}D{}", dimensions, unroll > 1 ? fmt::format(", unroll {}", unroll) : ""));
-      all.push_back(std::move(lowered));
-    }
+  for (int dimensions = mostDimensions; dimensions >= 1; dimensions--)
+    for (const std::int64_t unroll : {1, 4, 0})
+      if (auto lowered = lowering(derived, dimensions, unroll)) all.push_back(std::move(*lowered));
   return all;
 }
 
 Exploration explore(const Program& program, runtime::Device& device, const std::map<std::string, Tensor>& inputs,
                     const Options& options) {
-  const auto tell = [&](const std::string& line) {
-    if (options.progress) options.progress(line);
-  };
-  const std::vector<Derived> derived = enumerate(program, options);
-  Exploration result;
-  result.derived = static_cast<int>(derived.size());
-  tell(fmt::format("{} programs derived", result.derived));
-
-  const auto baseline = device.load(compile(derived[0].program(), options.compile));
-  const runtime::Timing reference = baseline->measure(inputs, {.repetitions = options.repetitions, .outputs = true});
-  result.defaultMilliseconds = reference.median();
-  tell(fmt::format("default lowering: {:.3f} ms", result.defaultMilliseconds));
-
-  std::vector<Candidate> candidates = candidatesOf(derived, options);
-  result.compiled = static_cast<int>(candidates.size());
-  tell(fmt::format("{} different kernels", result.compiled));
-  double best = result.defaultMilliseconds;
-  for (Candidate& c : candidates) {
-    result.run++;
-    constexpr double worthMeasuring = 3, noise = 1;  // times the best; milliseconds
-    if (!time(c, device, inputs, reference.outputs, worthMeasuring * best + noise, options)) continue;
-    best = std::min(best, c.milliseconds);
-    tell(fmt::format("{:4}  {:10.3f} ms  {}", result.run, c.milliseconds, fmt::join(c.derived.moves, "; ")));
-    result.ranking.push_back(std::move(c));
-  }
-  std::stable_sort(result.ranking.begin(), result.ranking.end(),
-                   [](const auto& a, const auto& b) { return a.milliseconds < b.milliseconds; });
-  return result;
+  return Explorer(device, inputs, options).explore(program);
 }
 
 }  // namespace lift::explore

@@ -1,6 +1,8 @@
 // Counters: what a kernel contains and what one launch of it does.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "lift/kernel_passes.hpp"
 #include "lift/kernel_walk.hpp"
 
@@ -18,6 +20,7 @@ class Counter {
 
   Counts run() {
     structure(k_.body);
+    usedBy(k_.body);
     for (const Buffer& b : k_.buffers)
       if (b.space == Space::local) c_.localBytes += bytes(b);
     // Work-items per dimension until a parallel loop says how the work is divided.
@@ -64,6 +67,36 @@ class Counter {
     });
   }
 
+  // The variables that the block uses and does not declare.
+  std::set<VarId> usedBy(const Block& body) {
+    std::set<VarId> used, declared;
+    for (const Stmt& s : body) {
+      forEachRoot(s, [&](const ExprPtr& root) {
+        forEachExpr(*root, [&](const Expr& e) {
+          if (const auto* r = std::get_if<VarRef>(&e.node)) used.insert(r->variable);
+        });
+      });
+      if (const auto* d = std::get_if<Declare>(&s.node)) declared.insert(d->variable);
+      if (const auto* a = std::get_if<Assign>(&s.node)) used.insert(a->variable);
+      if (const auto* a = std::get_if<AssignLane>(&s.node)) used.insert(a->variable);
+      std::set<VarId> inner;
+      forEachBlock(s, [&](const Block& b) { inner.merge(usedBy(b)); });
+      if (std::holds_alternative<For>(s.node)) c_.liveBytes = std::max(c_.liveBytes, registerBytes(inner));
+      used.merge(inner);
+    }
+    for (const VarId v : declared) used.erase(v);
+    return used;
+  }
+
+  std::int64_t registerBytes(const std::set<VarId>& variables) const {
+    std::int64_t sum = 0;
+    for (const VarId v : variables) {
+      const ValueType type = k_.variables[v].type;
+      sum += type.width * static_cast<std::int64_t>(info(type.scalar).bytes);
+    }
+    return sum;
+  }
+
   static double product(const Triple& a, const Triple& b) { return a[0] * a[1] * a[2] * b[0] * b[1] * b[2]; }
 
   // `groups` and `items` say how often the block runs, by dimension.
@@ -71,6 +104,7 @@ class Counter {
     const double times = product(groups, items);
     for (const Stmt& s : b) {
       forEachRoot(s, [&](const ExprPtr& e) { expr(*e, times); });
+      if (std::holds_alternative<AssignLane>(s.node)) c_.laneMoves += times;
       if (const auto* st = std::get_if<Store>(&s.node)) traffic(st->buffer, st->value->type.width, times, true);
       if (std::holds_alternative<Barrier>(s.node)) c_.barriers += times;
       if (const auto* f = std::get_if<For>(&s.node)) {
@@ -131,11 +165,16 @@ class Counter {
 
   void expr(const Expr& e, double times) {
     if (const auto* l = std::get_if<Load>(&e.node)) traffic(l->buffer, e.type.width, times, false);
+    if (const auto* v = std::get_if<MakeVector>(&e.node)) c_.laneMoves += times * static_cast<double>(v->lanes.size());
+    if (std::holds_alternative<Lane>(e.node)) c_.laneMoves += times;
     if (const auto* o = std::get_if<Operation>(&e.node)) {
       const double lanes = times * e.type.width;
       const OpTyping typing = info(o->op).typing;
       const bool counts = typing != OpTyping::comparison && typing != OpTyping::selection;
-      if (counts && isFloat(e.type.scalar)) c_.flops += o->op == Op::fma ? 2 * lanes : lanes;
+      if (counts && isFloat(e.type.scalar)) {
+        c_.flops += o->op == Op::fma ? 2 * lanes : lanes;
+        c_.operations += times;
+      }
       if (counts && !isFloat(e.type.scalar)) c_.integerOps += lanes;
     }
     forEachChild(e, [&](const ExprPtr& c) { expr(*c, times); });

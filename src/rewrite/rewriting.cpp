@@ -9,14 +9,18 @@
 
 namespace lift::rewrite {
 
+std::string Rewriting::Miss::str() const {
+  if (!rule) return reason;
+  return fmt::format("rule '{}' does not apply at {}: {}", rule->name(), print(term).substr(0, 80), reason);
+}
+
 Rewriting::Rewriting(const Program& program, int budget) : program_(program), budget_(budget), facts_(program.facts()) {
   program_.body = etaLong(program_.body);
 }
 
 void Rewriting::apply(const Strategy& strategy) {
   if (tryApply(strategy)) return;
-  std::string hint = "no rule of the strategy fits";
-  if (!misses_.empty()) hint = misses_.back();
+  const std::string hint = misses_.empty() ? "no rule of the strategy fits" : misses_.back().str();
   throw UserError(ExitStatus::program, fmt::format("the strategy does not apply to '{}'", program_.name), hint);
 }
 
@@ -29,6 +33,7 @@ bool Rewriting::tryApply(const Strategy& strategy) {
     return false;
   }
   program_.body = *result;
+  misses_.clear();
   return true;
 }
 
@@ -52,9 +57,7 @@ void Rewriting::assume(SizeCondition condition) {
 std::optional<Expr> Rewriting::applyHere(const Rule& rule, const Arguments& arguments, Expr term) {
   Applied applied = applyRule(rule, term, arguments, facts_);
   if (!applied.term) {
-    if (!applied.reason.empty())
-      misses_.push_back(
-          fmt::format("rule '{}' does not apply at {}: {}", rule.name(), print(term).substr(0, 80), applied.reason));
+    if (!applied.reason.empty()) misses_.push_back({&rule, term, std::move(applied.reason)});
     return std::nullopt;
   }
   if (--budget_ < 0)

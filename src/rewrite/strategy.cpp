@@ -10,14 +10,13 @@ namespace {
 
 // s at the child, in place. Nothing where there is no such child.
 std::optional<Expr> atChild(std::uint8_t child, Expr e, const Strategy& s, Rewriting& r) {
-  if (e.is(Expr::Form::lambda) && child == 0) {
-    const auto body = r.at(0, [&] { return s(e.body(), r); });
-    return body ? std::optional(Expr::lambda(e.parameter(), *body)) : std::nullopt;
-  }
-  if (!e.is(Expr::Form::apply)) return std::nullopt;
-  const Expr old = child == 0 ? e.function() : e.argument();
+  const bool isLambda = e.is(Expr::Form::lambda);
+  if (isLambda ? child != 0 : !e.is(Expr::Form::apply)) return std::nullopt;
+  const Expr old = isLambda ? e.body() : child == 0 ? e.function() : e.argument();
   const auto changed = r.at(child, [&] { return s(old, r); });
   if (!changed) return std::nullopt;
+  if (*changed == old) return e;
+  if (isLambda) return Expr::lambda(e.parameter(), *changed);
   return child == 0 ? Expr::apply(*changed, e.argument()) : Expr::apply(e.function(), *changed);
 }
 

@@ -100,3 +100,12 @@ TEST_CASE("exploration reaches every program once, and keeps its value") {
     }
   }
 }
+
+TEST_CASE("deriving keeps to its budgets") {
+  const Program p = programOf(product);
+  CHECK(explore::enumerate(p, {.depth = 3, .programs = 7}).size() == 7);
+  CHECK(explore::enumerate(p, {.depth = 3, .seconds = 0}).size() == 1);
+  int asked = 0;
+  CHECK(explore::enumerate(p, {.depth = 3, .stop = [&] { return ++asked > 100; }}).size() > 1);
+  CHECK(asked > 100);
+}

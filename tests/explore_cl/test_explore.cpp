@@ -6,23 +6,61 @@
 
 using namespace lift;
 
-TEST_CASE("matrix product: the best derivation is at least three times as fast as the default lowering") {
-  const Program program = parseProgram(
-      *addSource("product.lift",
-                 "def product(a: [256][256]f32, b: [256][256]f32): [256][256]f32 = map(fun row => map(fun column => "
-                 "reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip(row, column)), transpose(b)), a)"));
+namespace {
+
+struct Problem {
+  Program program;
   std::map<std::string, Tensor> inputs;
-  for (const char* name : {"a", "b"}) {
-    Tensor t(Scalar::f32, {256, 256});
-    fillRandom(t, 1, name);
-    inputs.emplace(name, std::move(t));
+};
+
+Problem problemOf(const std::string& text) {
+  Problem p{parseProgram(*addSource("problem.lift", text)), {}};
+  for (const Expr v : p.program.parameters) {
+    std::vector<std::int64_t> shape;
+    for (const Nat n : shapeOf(v.type())) shape.push_back(*n.constant());
+    Tensor t(scalarOf(baseOf(v.type())), shape);
+    fillRandom(t, 1, v.name());
+    p.inputs.emplace(v.name(), std::move(t));
   }
+  return p;
+}
+
+const std::string product =
+    "def product(a: [256][256]f32, b: [256][256]f32): [256][256]f32 = map(fun row => map(fun column => "
+    "reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip(row, column)), transpose(b)), a)";
+
+// The best derivation leads to the best program.
+void checkReplays(const Problem& p, const explore::Exploration& e) {
+  REQUIRE(!e.ranking.empty());
+  const Program again = rewrite::replay(p.program, e.ranking[0].derived.derivation());
+  CHECK(print(again, Names::canonical) == print(e.ranking[0].derived.program(), Names::canonical));
+}
+
+}  // namespace
+
+TEST_CASE("matrix product: the best derivation is at least three times as fast as the default lowering") {
+  const Problem p = problemOf(product);
   const auto device = runtime::openDevice();
   const explore::Exploration e =
-      explore::explore(program, *device, inputs, {.depth = 4, .width = 6, .candidates = 8, .repetitions = 3});
+      explore::explore(p.program, *device, p.inputs, {.depth = 4, .width = 6, .candidates = 8, .repetitions = 3});
   CHECK(e.run == 8);
-  REQUIRE(!e.ranking.empty());
+  CHECK(e.ended == "candidates");
+  CHECK(e.wrong == 0);
+  CHECK(e.run == static_cast<int>(e.ranking.size()) + e.slow + e.failed);
+  checkReplays(p, e);
   CHECK(e.defaultMilliseconds > 3 * e.ranking[0].milliseconds);
-  const Program again = rewrite::replay(program, e.ranking[0].derived.derivation());
-  CHECK(print(again, Names::canonical) == print(e.ranking[0].derived.program(), Names::canonical));
+}
+
+TEST_CASE("an exploration that is stopped has the best so far") {
+  const Problem p = problemOf(product);
+  const auto device = runtime::openDevice();
+  int lines = 0;
+  const explore::Exploration e = explore::explore(p.program, *device, p.inputs,
+                                                  {.depth = 1,
+                                                   .stop = [&] { return lines > 4; },  // two of them are of candidates
+                                                   .repetitions = 1,
+                                                   .progress = [&](const std::string&) { lines++; }});
+  CHECK(e.ended == "stopped");
+  CHECK(e.run == 2);
+  CHECK(e.run == static_cast<int>(e.ranking.size()) + e.slow + e.failed + e.wrong);
 }

@@ -36,6 +36,22 @@ TEST_CASE("count: a matrix product") {
   CHECK_THROWS_AS(count(m.k), UserError);
 }
 
+TEST_CASE("count: what a loop keeps in registers") {
+  Maker m;
+  const auto in = m.in("in", 64), out = m.out("out", 64);
+  const VarId sum = m.var("sum", vec(8)), factor = m.var("factor"), product = m.var("product", vec(8));
+  const VarId before = m.var("before", vec(16));
+  m.k.body = block(Declare{before, load(in, 0, vec(16))}, Store{out, 0, ref(before, vec(16))},
+                   Declare{sum, splat(number(0), 8)}, Declare{factor, load(in, 0, f32)},
+                   seq("i", 8,
+                       [&](Nat i) {
+                         return block(Declare{product, mul(load(in, Nat(8) * i, vec(8)), splat(ref(factor, f32), 8))},
+                                      Assign{sum, add(ref(sum, vec(8)), ref(product, vec(8)))});
+                       }),
+                   Store{out, 16, ref(sum, vec(8))});
+  CHECK(count(m.k).liveBytes == 8 * 4 + 4);
+}
+
 TEST_CASE("count: work outside of parallel loops is done by every work-item") {
   Maker m;
   const auto out = m.out("out", 64);

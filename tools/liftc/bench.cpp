@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "budget.hpp"
 #include "common.hpp"
 #include "family.hpp"
 #include "lift/bench.hpp"

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <set>
 
+#include "budget.hpp"
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/explore.hpp"
@@ -63,25 +66,57 @@ Json checked(const Rule& rule, const CheckOptions& options, ExitStatus& worst) {
   return {{"name", rule.name()}, {"samples", r.samples}, {"draws", r.draws}, {"ok", !r.disagreement}};
 }
 
+// One of the rules that the user gave, else of the tables.
+const Rule& ruleNamed(const std::string& name, const std::vector<Rule>& given) {
+  const auto own = std::find_if(given.begin(), given.end(), [&](const Rule& r) { return r.name() == name; });
+  return own == given.end() ? lift::rewrite::ruleNamed(name) : *own;
+}
+
 // "mapSplit(k = 4)", perhaps " at 0110".
 Step parseStep(const std::string& text, const lift::Program& program, bool& placed) {
   placed = text.find(" at ") != std::string::npos;
   return Derivation::parse(placed ? text : text + " at .", program).steps.at(0);
 }
 
-// "2.13 ms  (281.2 x)  tile 4 32; …"
-std::string line(const lift::explore::Candidate& c, double defaultMilliseconds) {
-  return fmt::format("{:10.3f} ms {:8.1f} x  {}", c.milliseconds, defaultMilliseconds / c.milliseconds,
-                     fmt::join(c.derived.moves, "; "));
+namespace explore = lift::explore;
+
+void printTable(const explore::Exploration& e, std::size_t top) {
+  std::cout << fmt::format("{} programs derived, {} run: {} slow, {} failed, {} wrong; ended: {}\n", e.derived, e.run,
+                           e.slow, e.failed, e.wrong, e.ended);
+  const auto row = [&](double milliseconds, const std::string& moves) {
+    std::cout << fmt::format("{:10.3f} ms {:8.1f} x  {}\n", milliseconds, e.defaultMilliseconds / milliseconds, moves);
+  };
+  row(e.defaultMilliseconds, "default lowering");
+  for (std::size_t i = 0; i < std::min(top, e.ranking.size()); i++)
+    row(e.ranking[i].milliseconds, fmt::format("{}", fmt::join(e.ranking[i].derived.moves, "; ")));
+}
+
+Json toJson(const explore::Exploration& e, std::size_t top) {
+  Json ranking = Json::array();
+  for (std::size_t i = 0; i < std::min(top, e.ranking.size()); i++) {
+    const explore::Candidate& c = e.ranking[i];
+    ranking.push_back({{"ms", c.milliseconds},
+                       {"factor", e.defaultMilliseconds / c.milliseconds},
+                       {"moves", c.derived.moves},
+                       {"derivation", c.derived.derivation().str()}});
+  }
+  return {{"derived", e.derived},
+          {"candidates", e.run},
+          {"slow", e.slow},
+          {"failed", e.failed},
+          {"wrong", e.wrong},
+          {"ended", e.ended},
+          {"default_ms", e.defaultMilliseconds},
+          {"ranking", ranking}};
 }
 
 struct RewriteOptions {
   ProgramOptions program;
   DataOptions data;
   DeviceOptions device;
-  bool explore = false, json = false;
+  bool exploring = false, json = false;
   int depth = 4, top = 5, candidates = 200;
-  std::string best;
+  std::string best, timeLimit;
   std::vector<std::string> rules, steps, values;
   std::string derivation, place;
   bool everywhere = false, check = false, trace = false, derive = false;
@@ -93,7 +128,7 @@ struct RewriteOptions {
   int runExplore() const;
   void checkGiven(const std::vector<Rule>& given) const;
   Strategy placed(const Strategy& s) const;
-  void replayFile(Rewriting& rewriting) const;
+  std::set<std::string> replayFile(Rewriting& rewriting, const std::vector<Rule>& given) const;
   void print(const Rewriting& rewriting, const std::vector<Rule>& given) const;
 };
 
@@ -114,9 +149,14 @@ void RewriteOptions::checkGiven(const std::vector<Rule>& given) const {
   }
 }
 
-void RewriteOptions::replayFile(Rewriting& rewriting) const {
-  const Derivation recorded = Derivation::parse(readFile(derivation), rewriting.program());
-  for (const Step& s : recorded.steps) rewriting.apply(at(s.path, use(s.rule, s.arguments)));
+// The names of the rules that the derivation uses.
+std::set<std::string> RewriteOptions::replayFile(Rewriting& rewriting, const std::vector<Rule>& given) const {
+  std::set<std::string> used;
+  for (const Step& s : Derivation::parse(readFile(derivation), rewriting.program()).steps) {
+    rewriting.apply(at(s.path, use(ruleNamed(s.rule, given), s.arguments)));
+    used.insert(s.rule);
+  }
+  return used;
 }
 
 void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& given) const {
@@ -124,14 +164,9 @@ void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& 
     std::cout << rewriting.derivation().str();
     return;
   }
-  const auto textOf = [&](const std::string& name) {
-    for (const Rule& r : given)
-      if (r.name() == name) return r.text();
-    return ruleNamed(name).text();
-  };
   if (trace)
     for (const Step& s : rewriting.derivation().steps)
-      std::cout << fmt::format("-- {}\n-- {}\n", s.str(), textOf(s.rule));
+      std::cout << fmt::format("-- {}\n-- {}\n", s.str(), ruleNamed(s.rule, given).text());
   std::cout << lift::print(rewriting.program());
 }
 
@@ -141,44 +176,40 @@ int RewriteOptions::runExplore() const {
   const lift::Program read = program.read();
   const Inputs inputs = makeInputs(read, program.values(), filled);
   const auto opened = device.open();
-  lift::explore::Options options;
+  explore::Options options;
   options.depth = depth;
   options.candidates = candidates;
+  if (!timeLimit.empty()) options.seconds = secondsOf(timeLimit, "--time-limit");
   options.compile.maxGroupSize = static_cast<std::int64_t>(opened->info().maxWorkGroupSize);
   if (!data.quiet) options.progress = [](const std::string& text) { std::cerr << text << std::endl; };
-  const auto result = lift::explore::explore(atSizes(read, inputs.sizes), *opened, inputs.tensors, options);
-  Json report{{"program", read.name},
-              {"device", opened->info().name},
-              {"derived", result.derived},
-              {"candidates", result.run},
-              {"default_ms", result.defaultMilliseconds},
-              {"ranking", Json::array()}};
-  if (!json)
-    std::cout << fmt::format("{:10.3f} ms {:8.1f} x  default lowering; {} programs derived, {} run\n",
-                             result.defaultMilliseconds, 1.0, result.derived, result.run);
-  for (std::size_t i = 0; i < result.ranking.size() && i < static_cast<std::size_t>(top); i++) {
-    const auto& c = result.ranking[i];
-    report["ranking"].push_back(
-        {{"ms", c.milliseconds}, {"moves", c.derived.moves}, {"derivation", c.derived.derivation().str()}});
-    if (!json) std::cout << line(c, result.defaultMilliseconds) << "\n";
+  const InterruptGuard guard;
+  options.stop = InterruptGuard::isInterrupted;
+  const auto result = explore::explore(atSizes(read, inputs.sizes), *opened, inputs.tensors, options);
+  if (json) {
+    Json report{{"program", read.name}, {"device", opened->info().name}};
+    report.update(toJson(result, static_cast<std::size_t>(top)));
+    std::cout << report.dump(2) << "\n";
+  } else {
+    printTable(result, static_cast<std::size_t>(top));
   }
-  if (json) std::cout << report.dump(2) << "\n";
   if (!best.empty() && !result.ranking.empty()) writeFile(best, result.ranking[0].derived.derivation().str());
-  return 0;
+  return InterruptGuard::isInterrupted() ? interruptedStatus : 0;
 }
 
 int RewriteOptions::run() const {
-  if (explore) return runExplore();
+  if (exploring) return runExplore();
   std::vector<Rule> given;
   given.reserve(rules.size());  // strategies refer to them
   for (const std::string& text : rules)
     given.emplace_back(rules.size() == 1 ? "given" : fmt::format("given{}", given.size() + 1), text);
   if (check) checkGiven(given);
   Rewriting rewriting(program.readAtValues());
-  if (!derivation.empty()) replayFile(rewriting);
+  std::set<std::string> replayed;
+  if (!derivation.empty()) replayed = replayFile(rewriting, given);
   Arguments arguments;
   for (const auto& [name, value] : parseValues(values, "-k")) arguments.emplace(name, lift::Nat(value));
   for (const Rule& rule : given) {
+    if (replayed.count(rule.name())) continue;
     Arguments own;
     for (const std::string& tunable : rule.tunables())
       if (const auto found = arguments.find(tunable); found != arguments.end()) own.insert(*found);
@@ -187,7 +218,7 @@ int RewriteOptions::run() const {
   for (const std::string& text : steps) {
     bool hasPlace = false;
     const Step step = parseStep(text, rewriting.program(), hasPlace);
-    const Strategy rule = use(step.rule, step.arguments);
+    const Strategy rule = use(ruleNamed(step.rule, given), step.arguments);
     rewriting.apply(hasPlace ? at(step.path, rule) : placed(rule));
   }
   print(rewriting, given);
@@ -242,7 +273,8 @@ void addRewrite(CLI::App& app, int& status) {
   auto o = std::make_shared<RewriteOptions>();
   CLI::App* sub = app.add_subcommand("rewrite", "Rewrite a program by rules; the text that is printed parses back");
   o->program.add(*sub);
-  sub->add_option("--rule", o->rules, "A rule of your own, 'left => right', to apply")->type_name("RULE");
+  sub->add_option("--rule", o->rules, "A rule of your own, 'left => right': applied unless --derivation uses it")
+      ->type_name("RULE");
   sub->add_option("-k", o->values, "Value of a size that only the right side of --rule has")->type_name("NAME=VALUE");
   sub->add_flag("--check", o->check, "Check --rule on random instances first; exit status 4 when it is wrong");
   sub->add_option("--samples", o->checking.samples, "Instances for --check")->check(CLI::PositiveNumber);
@@ -255,28 +287,32 @@ void addRewrite(CLI::App& app, int& status) {
   sub->add_option("--derivation", o->derivation, "Replay the steps in this file first")->type_name("FILE");
   sub->add_flag("--trace", o->trace, "Print every step and its rule, as comments before the program");
   sub->add_flag("--derive", o->derive, "Print the derivation instead of the program");
-  auto* explore = sub->add_flag("--explore", o->explore, "Derive programs without a script, run them, rank them");
+  auto* exploring = sub->add_flag("--explore", o->exploring, "Derive programs without a script, run them, rank them");
+  for (const char* scripted : {"--rule", "--apply", "--derivation"}) exploring->excludes(sub->get_option(scripted));
   sub->add_option("--depth", o->depth, "With --explore: moves of a derivation, before lowering")
       ->check(CLI::Range(0, 12))
-      ->needs(explore)
+      ->needs(exploring)
       ->capture_default_str();
   sub->add_option("--top", o->top, "With --explore: how many of the ranking are printed")
       ->check(CLI::PositiveNumber)
-      ->needs(explore)
+      ->needs(exploring)
       ->capture_default_str();
   sub->add_option("--candidates", o->candidates, "With --explore: programs that are run at most")
       ->check(CLI::PositiveNumber)
-      ->needs(explore)
+      ->needs(exploring)
       ->capture_default_str();
+  sub->add_option("--time-limit", o->timeLimit, "With --explore: ends with the best so far, after 90s, 10m, 2h")
+      ->needs(exploring)
+      ->type_name("TIME");
   sub->add_option("--best", o->best, "With --explore: write the fastest program's derivation to this file")
-      ->needs(explore)
+      ->needs(exploring)
       ->type_name("FILE");
   sub->add_option("-i,--input", o->data.inputs, "With --explore: input tensor NAME=FILE, or an .npz of several")
-      ->needs(explore)
+      ->needs(exploring)
       ->type_name("NAME=FILE");
-  sub->add_option("--fill", o->data.fill, "With --explore: contents of other inputs (random:1)")->needs(explore);
-  sub->add_flag("-q,--quiet", o->data.quiet, "With --explore: no progress")->needs(explore);
-  sub->add_flag("--json", o->json, "With --explore: the ranking with derivations as JSON")->needs(explore);
+  sub->add_option("--fill", o->data.fill, "With --explore: contents of other inputs (random:1)")->needs(exploring);
+  sub->add_flag("-q,--quiet", o->data.quiet, "With --explore: no progress")->needs(exploring);
+  sub->add_flag("--json", o->json, "With --explore: the ranking with derivations as JSON")->needs(exploring);
   o->device.add(*sub);
   sub->callback([o, &status] { status = guarded([&] { return o->run(); }); });
 }

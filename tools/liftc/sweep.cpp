@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <fstream>
 #include <iostream>
 #include <thread>
 
+#include "budget.hpp"
 #include "family.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_report.hpp"
@@ -17,27 +17,7 @@ namespace {
 
 namespace tune = lift::tune;
 
-constexpr int interruptedStatus = 128 + SIGINT;
 constexpr double margin = 0.05;  // of --replay
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// Ctrl-C ends the sweep, not the process, for as long as this lives; a second Ctrl-C ends the process.
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
- private:
-  struct sigaction before_ {};
-};
 
 std::string clock(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds + 0.5);
@@ -165,7 +145,7 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   options.generator = "liftc " LIFT_VERSION;
   options.provenance =
       fmt::format("liftc tune {} --explorer {} --seed {}", problem.row.command, options.explorer, options.seed);
-  options.stop = [] { return interrupted != 0; };
+  options.stop = InterruptGuard::isInterrupted;
   options.troubles = troublesOf(s.choice.troubles);
   ProgressLine progress(problem.row, s.choice.quiet);
   return tune::sweep(problem, s.deviceRow, db, *measurer, options, std::ref(progress));
@@ -180,7 +160,7 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
   std::optional<tune::Measurement> result;
   measurer->measure(
       {{point}}, std::numeric_limits<double>::infinity(),
-      [&](std::size_t, tune::Measurement m) { result = std::move(m); }, [] { return interrupted != 0; });
+      [&](std::size_t, tune::Measurement m) { result = std::move(m); }, InterruptGuard::isInterrupted);
   if (!result) return interruptedStatus;
   const tune::Measurement& m = *result;
   if (s.choice.json) {
@@ -231,19 +211,6 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
 
 }  // namespace
 
-double secondsOf(const std::string& text, const char* option) {
-  const std::map<std::string, double> units = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
-  std::size_t used = 0;
-  try {
-    const double value = std::stod(text, &used);
-    const auto unit = units.find(text.substr(used));
-    if (unit != units.end() && value >= 0) return value * unit->second;
-  } catch (const std::exception&) {
-  }
-  throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: '{}' is no time", option, text),
-                        "write 90s, 10m or 2h");
-}
-
 void SweepChoice::add(CLI::App& app) {
   app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
   app.add_option("--points", points, "Budget: points to try, of each problem")
@@ -284,7 +251,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   auto db = tune::Database::open(sweep.db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(sweep.db));
   Json rows = Json::array();
   std::vector<std::string> keys;
-  for (std::size_t i = 0; i < choices.size() && interrupted == 0; i++) {
+  for (std::size_t i = 0; i < choices.size() && !InterruptGuard::isInterrupted(); i++) {
     const auto begin = std::chrono::steady_clock::now();
     const tune::Problem problem = choices[i].problem(s.device);
     const double share = secondsLeft / static_cast<double>(choices.size() - i);
@@ -296,7 +263,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   }
   if (sweep.json) std::cout << Json{{"schema", 1}, {"rows", rows}}.dump(2) << "\n";
   if (!sweep.report.empty()) writeFile(sweep.report, tune::report(db, s.deviceRow.id, keys));
-  return interrupted != 0 ? interruptedStatus : 0;
+  return InterruptGuard::isInterrupted() ? interruptedStatus : 0;
 }
 
 bool tuneLayer(const lift::ConvSpec& spec, const LayoutOptions& layouts, const DeviceOptions& device, double seconds,
@@ -315,7 +282,7 @@ bool tuneLayer(const lift::ConvSpec& spec, const LayoutOptions& layouts, const D
   const tune::Problem problem = choice.problem(s.device);
   const tune::SweepResult result = sweepProblem(choice, problem, s, seconds, db);
   if (!quiet) printResult(problem, result, std::cerr);
-  return interrupted == 0;
+  return !InterruptGuard::isInterrupted();
 }
 
 int compareExplorers(const std::vector<std::string>& files, int seeds, bool json) {

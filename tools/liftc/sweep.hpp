@@ -25,9 +25,6 @@ struct SweepChoice {
   void add(CLI::App& app);
 };
 
-// "90s", "10m", "2h", or seconds; throws UserError (usage) that names the option.
-double secondsOf(const std::string& text, const char* option);
-
 // Sweeps over the problem, or over all layers of the file of shapes. The exit status: 130 after Ctrl-C, as shells have
 // it; what was measured is kept.
 int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);

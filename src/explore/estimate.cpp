@@ -1,0 +1,36 @@
+#include "estimate.hpp"
+
+#include <algorithm>
+
+#include "lift/kernel_passes.hpp"
+
+namespace lift::explore::detail {
+namespace {
+
+// What processors with vectors of 256 bits have, and a work-item of a graphics processor at half occupancy, about.
+constexpr double vectorBytes = 32, registerBytes = 32 * vectorBytes;
+constexpr double scalarBytes = 4;
+
+// Of any width, as instructions of the vectors' width at most.
+double instructions(double count, double bytes) { return std::max(count, bytes / vectorBytes); }
+
+double estimateOf(const kernel::Counts& c) {
+  double total = c.laneMoves;
+  for (const kernel::Traffic& t : {c.global, c.local, c.priv})
+    total += instructions(t.loads, t.bytesLoaded) + instructions(t.stores, t.bytesStored);
+  // Of values that live through a loop, those that registers do not hold are loaded and stored by each operation.
+  const auto live = static_cast<double>(c.liveBytes);
+  const double spilled = live > registerBytes ? 1 - registerBytes / live : 0;
+  return total + instructions(c.operations, c.flops * scalarBytes) * (1 + 2 * spilled);
+}
+
+}  // namespace
+
+double estimateOf(const kernel::Plan& plan) {
+  double total = 0;
+  for (const kernel::Launch& l : plan.launches)
+    total += estimateOf(kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]));
+  return total;
+}
+
+}  // namespace lift::explore::detail
