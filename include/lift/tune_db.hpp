@@ -159,6 +159,9 @@ std::string peerName(std::string_view family);
 // a thousand is a lucky one.
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
 
+// Which valid measurements of ours no other one beats in both time and workspace, by workspace; their indices.
+std::vector<std::size_t> paretoFront(const std::vector<Measurement>& measurements);
+
 // ------------------------------------------------------------------------------------------------- text formats
 
 // JSON lines: one object a line, rows before the measurements that refer to them, sorted by key. Equal contents give

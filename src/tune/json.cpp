@@ -10,6 +10,20 @@ namespace {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double numberFrom(const Json& j) { return j.is_null() ? std::numeric_limits<double>::quiet_NaN() : j.get<double>(); }
 
+// The library would convert whatever number there is, with undefined results for large ones.
+std::int64_t integerFrom(const Json& j) {
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!j.is_number_integer() || (j.is_number_unsigned() && j.get<std::uint64_t>() > most))
+    throw nlohmann::json::type_error::create(302, "expected an integer of 64 bits", &j);
+  return j.get<std::int64_t>();
+}
+
+Config configFrom(const Json& j) {
+  Config config;
+  for (const auto& [name, value] : j.get<std::map<std::string, Json>>()) config[name] = integerFrom(value);
+  return config;
+}
+
 template <class T>
 T named(const Json& j, const char* member, std::optional<T> (*lookup)(std::string_view)) {
   const auto found = lookup(j.at(member).get<std::string>());
@@ -63,11 +77,11 @@ Measurement measurementFrom(const Json& j) {
   m.key.generator = j.at("generator");
   m.key.derivation = j.at("derivation");
   m.key.family = j.at("family");
-  m.key.config = j.at("config").get<Config>();
+  m.key.config = configFrom(j.at("config"));
   m.key.stage = named(j, "stage", &stageNamed);
   m.status = named(j, "status", &statusNamed);
   m.times = j.at("times_ms").get<std::vector<double>>();
-  m.workspaceBytes = j.at("workspace_bytes");
+  m.workspaceBytes = integerFrom(j.at("workspace_bytes"));
   m.compileMs = numberFrom(j.at("compile_ms"));
   m.buildMs = numberFrom(j.at("build_ms"));
   m.maxError = numberFrom(j.at("max_error"));
@@ -79,7 +93,8 @@ Measurement measurementFrom(const Json& j) {
 }
 
 ProblemRow problemFrom(const Json& j) {
-  return {j.at("key"), j.at("label"), j.at("command"), j.at("operations"), j.at("tensor_bytes")};
+  return {j.at("key"), j.at("label"), j.at("command"), integerFrom(j.at("operations")),
+          integerFrom(j.at("tensor_bytes"))};
 }
 
 DeviceRow deviceFrom(const Json& j) {

@@ -99,4 +99,16 @@ std::optional<Measurement> fastest(const std::vector<Measurement>& measurements)
   return best == nullptr ? std::nullopt : std::optional(*best);
 }
 
+std::vector<std::size_t> paretoFront(const std::vector<Measurement>& measurements) {
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < measurements.size(); i++)
+    if (measurements[i].valid() && !isPeer(measurements[i])) points.push_back(i);
+  const auto cost = [&](std::size_t i) { return std::pair(measurements[i].workspaceBytes, measurements[i].median()); };
+  std::sort(points.begin(), points.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
+  std::vector<std::size_t> front;
+  for (const std::size_t i : points)
+    if (front.empty() || measurements[i].median() < measurements[front.back()].median()) front.push_back(i);
+  return front;
+}
+
 }  // namespace lift::tune

@@ -139,32 +139,19 @@ std::string convergence(const Subject& s) {
   return figure(chart.svg(), "Best time so far (line), and every point that ran.");
 }
 
-// The points that no other beats in both time and memory, by memory.
-std::vector<const Measurement*> paretoFront(const Subject& s) {
-  std::vector<const Measurement*> points;
-  for (const Measurement& m : s.sweep)
-    if (m.valid()) points.push_back(&m);
-  std::sort(points.begin(), points.end(), [](const Measurement* a, const Measurement* b) {
-    return std::pair(a->workspaceBytes, a->median()) < std::pair(b->workspaceBytes, b->median());
-  });
-  std::vector<const Measurement*> front;
-  for (const Measurement* m : points)
-    if (front.empty() || m->median() < front.back()->median()) front.push_back(m);
-  return front;
-}
-
 std::string plane(const Subject& s) {
   Chart chart;
   chart.label = "Time against memory, with the Pareto front";
   chart.series = s.families;
-  const auto front = paretoFront(s);
+  const std::vector<std::size_t> front = paretoFront(s.sweep);
   if (front.empty()) return {};
   Line line{{}, 1, true};
-  for (const Measurement* m : front) line.points.emplace_back(s.memory(*m), m->median());
+  for (const std::size_t i : front) line.points.emplace_back(s.memory(s.sweep[i]), s.sweep[i].median());
   std::vector<double> memory, times;
-  for (const Measurement& m : s.sweep) {
+  for (std::size_t i = 0; i < s.sweep.size(); i++) {
+    const Measurement& m = s.sweep[i];
     if (!m.valid()) continue;
-    const bool inFront = std::find(front.begin(), front.end(), &m) != front.end();
+    const bool inFront = std::find(front.begin(), front.end(), i) != front.end();
     chart.marks.push_back({s.memory(m), m.median(), s.series(m), tip(s, m), inFront});
     memory.push_back(s.memory(m));
     times.push_back(m.median());

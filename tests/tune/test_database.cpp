@@ -158,6 +158,18 @@ TEST_CASE("where a point was measured again, only that counts") {
   CHECK_FALSE(fastest({wrong}));
 }
 
+TEST_CASE("the Pareto front holds what nothing beats in both time and workspace") {
+  // Workspace is 1024 bytes times the first number.
+  std::vector<Measurement> all = {point(4, 1.0), point(1, 3.0), point(2, 3.5),
+                                  point(3, 2.0), point(5, 0.5), point(3, 2.5)};
+  all[4].status = Status::wrong;
+  Measurement peer = point(0, 0.1);
+  peer.key.family = peerFamily("onednn");
+  all.push_back(peer);
+  CHECK(paretoFront(all) == std::vector<std::size_t>{1, 3, 0});
+  CHECK(paretoFront({}).empty());
+}
+
 TEST_CASE("export, import into an empty database and export give the same bytes") {
   Database db = Database::inMemory();
   fill(db);
@@ -185,13 +197,19 @@ TEST_CASE("export, import into an empty database and export give the same bytes"
   CHECK(text(other) == first);
 }
 
+// A line of an export whose count of operations is this.
+static std::string problemOf(const std::string& operations) {
+  return R"({"kind":"problem","key":"k","label":"","command":"","tensor_bytes":1,"operations":)" + operations + "}";
+}
+
 TEST_CASE("a damaged import is refused whole, with its line") {
   Database db = Database::inMemory();
   fill(db);
   const std::string whole = text(db);
   for (const std::string& bad :
        {std::string("{\"kind\":\"measurement\"}"), std::string("not JSON"), std::string("{\"kind\":\"song\"}"),
-        std::string("{\"kind\":\"liftc-tuning\",\"schema\":99}"), std::string("[1]")}) {
+        std::string("{\"kind\":\"liftc-tuning\",\"schema\":99}"), std::string("[1]"), problemOf("1e50"),
+        problemOf("1.5"), problemOf("18446744073709551615"), problemOf("\"2\"")}) {
     INFO(bad);
     Database empty = Database::inMemory();
     std::istringstream in(whole + bad + "\n");

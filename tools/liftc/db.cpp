@@ -22,6 +22,7 @@ struct Options {
   std::string file;
   std::string format = "jsonl";
   int top = 0;
+  bool pareto = false;
   bool json = false;
 };
 
@@ -145,9 +146,20 @@ Json showJson(const Row& row) {
           {"generator", m.key.generator}};
 }
 
+// Of each problem on each device, the points that no other beats in both time and workspace.
+std::vector<Row> paretoFronts(const tune::Database& db, const Options& o) {
+  std::vector<Row> fronts;
+  for (const auto& group : groups(db, o)) {
+    std::vector<tune::Measurement> measurements;
+    for (const Row& row : group) measurements.push_back(row.measurement);
+    for (const std::size_t i : tune::paretoFront(measurements)) fronts.push_back(group[i]);
+  }
+  return fronts;
+}
+
 int show(const Options& o) {
   const auto db = openExistingDatabase(pathOf(o));
-  std::vector<Row> found = rows(db, o);
+  std::vector<Row> found = o.pareto ? paretoFronts(db, o) : rows(db, o);
   if (o.top > 0) {
     std::stable_sort(found.begin(), found.end(), [](const Row& a, const Row& b) {
       return std::pair(!a.measurement.valid(), a.measurement.median()) <
@@ -269,6 +281,7 @@ void addDb(CLI::App& app, int& status) {
   json(filtered("list", "Problems and devices, how many points, the best time", &list));
   const auto shown = filtered("show", "Measurements, in order of insertion", &show);
   shown.first->add_option("--top", shown.second->top, "The fastest so many");
+  shown.first->add_flag("--pareto", shown.second->pareto, "Those that no other beats in both time and workspace");
   json(shown);
   json(filtered("best", "The best configuration of each problem, and the command that runs it", &best));
   const auto exported = filtered("export", "Write as text: JSON lines, all of it, or T4", &exportAs);
