@@ -1,8 +1,12 @@
 #include "analysis.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "lift/diagnostic.hpp"
 #include "lift/kernel_walk.hpp"
 
 namespace lift::detail {
@@ -74,6 +78,102 @@ bool mayStoreInPlace(const Block& block, const std::vector<kernel::BufferId>& bu
   }
   return safe && pending.empty();
 }
+
+// ---------------------------------------------------------------------------------------------------------- sharing
+
+namespace {
+
+using kernel::BufferId;
+using kernel::LoopKind;
+
+// Of the arrays that a kernel makes for itself, the parallel loops around their accesses.
+class Sharing {
+ public:
+  explicit Sharing(const LoweredKernel& lowered) : kernel_(lowered.kernel) {
+    for (std::size_t i = 0; i < lowered.arguments.size(); i++)
+      if (lowered.arguments[i].temporary) depth_[kernel_.arguments[i]] = 0;
+    visit(kernel_.body);
+  }
+
+  void check() const {
+    for (const auto& [buffer, a] : accesses_) {
+      const std::string& name = kernel_.buffers[buffer].name;
+      if (isPrivate(buffer) ? !readsOwn(a) : !staysInGroup(a))
+        throw UserError(ExitStatus::program,
+                        fmt::format("elements of {} array {} are read by work-{} that did not compute them",
+                                    isPrivate(buffer) ? "the private" : "an intermediate", name,
+                                    isPrivate(buffer) ? "items" : "groups"),
+                        isPrivate(buffer)
+                            ? "what mapLcl leaves in private memory or an accumulator is read by mapLcl of the same "
+                              "dimension, as in mapLcl(0, id); toLocal shares it"
+                            : "an intermediate result of all work-groups needs toGlobal outside of every map; give "
+                              "values to the sizes (--size n=…) to keep it in private memory");
+    }
+  }
+
+ private:
+  using Loops = std::set<std::pair<LoopKind, int>>;
+  struct Accesses {
+    std::set<Loops> stores, loads;
+  };
+
+  void visit(const Block& block) {
+    for (const kernel::Stmt& s : block) {
+      if (const auto* a = std::get_if<kernel::Allocate>(&s.node)) depth_[a->buffer] = path_.size();
+      if (const auto* store = std::get_if<kernel::Store>(&s.node); store && depth_.count(store->buffer))
+        accesses_[store->buffer].stores.insert(parallelLoops(store->buffer));
+      kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
+        kernel::forEachExpr(*root, [&](const kernel::Expr& e) {
+          if (const auto* l = std::get_if<kernel::Load>(&e.node); l && depth_.count(l->buffer))
+            accesses_[l->buffer].loads.insert(parallelLoops(l->buffer));
+        });
+      });
+      const auto* loop = std::get_if<kernel::For>(&s.node);
+      if (loop) path_.push_back(loop);
+      kernel::forEachBlock(s, [&](const Block& inner) { visit(inner); });
+      if (loop) path_.pop_back();
+    }
+  }
+
+  bool isPrivate(BufferId b) const { return kernel_.buffers[b].space == kernel::Space::priv; }
+
+  // From the allocation inwards.
+  Loops parallelLoops(BufferId buffer) const {
+    Loops loops;
+    for (std::size_t i = depth_.at(buffer); i < path_.size(); i++)
+      if (path_[i]->kind != LoopKind::sequential) loops.emplace(path_[i]->kind, path_[i]->dim);
+    return loops;
+  }
+
+  // Work-items share the work of filling it by the loops that they read it in.
+  static bool readsOwn(const Accesses& a) {
+    Loops filled;
+    for (const Loops& loops : a.stores) filled.insert(loops.begin(), loops.end());
+    return std::all_of(a.loads.begin(), a.loads.end(), [&](const Loops& around) {
+      return std::includes(around.begin(), around.end(), filled.begin(), filled.end());
+    });
+  }
+
+  // All accesses are under the same loops that distribute over groups.
+  static bool staysInGroup(const Accesses& a) {
+    std::set<Loops> different;
+    for (const auto* kind : {&a.stores, &a.loads})
+      for (Loops loops : *kind) {
+        std::erase_if(loops, [](const auto& l) { return l.first == LoopKind::local; });
+        different.insert(std::move(loops));
+      }
+    return different.size() <= 1;
+  }
+
+  const kernel::Kernel& kernel_;
+  std::vector<const kernel::For*> path_;
+  std::map<BufferId, std::size_t> depth_;  // loops around the allocation; temporaries are allocated outside of all
+  std::map<BufferId, Accesses> accesses_;
+};
+
+}  // namespace
+
+void checkSharing(const LoweredKernel& lowered) { Sharing(lowered).check(); }
 
 // ------------------------------------------------------------------------------------------------------------ sizes
 

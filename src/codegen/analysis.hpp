@@ -6,6 +6,7 @@
 
 #include "lift/expr.hpp"
 #include "lift/kernel.hpp"
+#include "lowering.hpp"
 
 namespace lift::detail {
 
@@ -26,6 +27,10 @@ class Uses {
 // Whether a block may store to the buffers while it reads them: every element is read only by the statements that lead
 // to its own store.
 bool mayStoreInPlace(const kernel::Block& block, const std::vector<kernel::BufferId>& buffers);
+
+// Refuses a kernel in which work-items read elements of private arrays, or groups elements of temporaries, that others
+// were to compute.
+void checkSharing(const LoweredKernel& lowered);
 
 // The symbolic sizes and tunables that statements mention, in order of creation.
 std::vector<NatVar> sizesIn(const kernel::Block& block);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "analysis.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
@@ -80,7 +81,8 @@ class PlanBuilder {
     for (std::size_t i = 0; i < stages.size(); i++) {
       const bool last = i + 1 == stages.size();
       addBuffers(stages[i].output, last ? PlanBuffer::Role::output : PlanBuffer::Role::temporary);
-      addStage(stages[i], kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1)));
+      addStage(stages[i], kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1)),
+               mapped.spans);
     }
     return std::move(plan_);
   }
@@ -97,12 +99,13 @@ class PlanBuilder {
     buffers_[variable] = std::move(ids);
   }
 
-  void addStage(const Stage& stage, const std::string& name) {
+  void addStage(const Stage& stage, const std::string& name, const detail::Spans& spans) {
     const auto [found, isNew] = kernels_.emplace(kernelKey(stage), static_cast<int>(plan_.kernels.size()));
     if (isNew) {
       Built built;
-      detail::LoweredKernel lowered = detail::lower(stage, name);
+      detail::LoweredKernel lowered = detail::lower(stage, name, spans);
       detail::chooseRange(lowered.kernel, options_);
+      detail::checkSharing(lowered);
       detail::guardSharedStores(lowered.kernel);
       if (options_.passes.verifyEach) kernel::verify(lowered.kernel);
       clock_.lap("lower");

@@ -1,6 +1,8 @@
 // Lowering: kernels, environments, statements and memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lowerer.hpp"
 
 namespace lift::detail {
@@ -25,7 +27,7 @@ LoweredKernel Lowering::run(const Stage& stage, const std::string& name) {
   for (const Expr v : stage.body.freeVariables()) {
     env = extend(env, v, globalMemory(v, true));
   }
-  const Destination out{globalMemory(stage.output, false), Space::global};
+  const Destination out{globalMemory(stage.output, false), Space::global, true};
   block_ = &kernel_.body;
   write(stage.body, env, out);
   clearVectors(kernel_.body);
@@ -108,16 +110,30 @@ std::string Lowering::leafName(const std::string& base, const std::string& path)
   return name;
 }
 
-ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary) {
+ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary, std::vector<kernel::BufferId>* made) {
   std::vector<Storage> storage;
   int leaf = 0;
   for (const Leaf& l : leavesOf(variable.type())) {
     const auto b = newBuffer(leafName(variable.name(), l.path), l.scalar, 1, Space::global, countOf(l.shape), readOnly);
     kernel_.arguments.push_back(b);
     arguments_.push_back({variable, leaf++, temporary});
+    if (made) made->push_back(b);
     storage.push_back({b});
   }
   return memoryView(variable.type(), storage);
+}
+
+bool Lowering::hasConstantSizes(Type type) {
+  const std::vector<Leaf> leaves = leavesOf(type);
+  return std::all_of(leaves.begin(), leaves.end(), [](const Leaf& l) { return countOf(l.shape).constant(); });
+}
+
+void Lowering::requireConstantSizes(Expr primitive, Type type, Space space) const {
+  if (!hasConstantSizes(type))
+    refuse(spans_, primitive,
+           fmt::format("{} memory needs constant sizes, which {} has not", space == Space::priv ? "private" : "local",
+                       type.str()),
+           "give values to the sizes (--size n=…), or keep the array in global memory with toGlobal");
 }
 
 ViewPtr Lowering::allocate(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made) {
@@ -142,7 +158,7 @@ ViewPtr Lowering::allocate(Type type, Space space, const std::string& name, std:
   Type whole = type;
   for (auto l = owners.rbegin(); l != owners.rend(); ++l) whole = Type::array(l->count, whole);
   ViewPtr view = space == Space::local ? arrayMemory(whole, space, name, made)
-                                       : globalMemory(Expr::variable(name, whole), false, true);
+                                       : globalMemory(Expr::variable(name, whole), false, true, made);
   for (const Loop& l : owners) view = view->at(Nat(l.index));
   return view;
 }
@@ -157,11 +173,7 @@ ViewPtr Lowering::arrayMemory(Type type, Space space, const std::string& name, s
       l.shape.pop_back();
     }
     const Nat count = countOf(l.shape);
-    if (!count.constant())
-      throw UserError(ExitStatus::program,
-                      fmt::format("{} memory needs constant sizes: {} depends on {}",
-                                  space == Space::priv ? "private" : "local", type.str(), count.str()),
-                      "give values to the sizes (--size n=…), or keep the array in global memory with toGlobal");
+    ensure(count.constant().has_value(), "private and local memory have constant sizes");
     const auto b = newBuffer(leafName(name, l.path), l.scalar, unit, space, count, false);
     if (space == Space::priv) emit(kernel::Allocate{b});
     if (made) made->push_back(b);
@@ -182,6 +194,8 @@ ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, Space space, const std:
   return memory;
 }
 
-LoweredKernel lower(const Stage& stage, const std::string& name) { return Lowering().run(stage, name); }
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans) {
+  return Lowering(spans).run(stage, name);
+}
 
 }  // namespace lift::detail

@@ -89,8 +89,13 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::op:
       return valueView(e.type(), operation(s.head.op(), a, env));
     case Prim::convert: {
-      const Scalar to = s.head.target() == Scalar::f16 ? Scalar::f32 : s.head.target();
-      return valueView(e.type(), kernel::convertTo(value(read(a[0], env)), to));
+      const ExprPtr from = value(read(a[0], env));
+      if (s.head.target() != Scalar::f16) return valueView(e.type(), kernel::convertTo(from, s.head.target()));
+      // Half is a storage type: what is stored is rounded then, constants are now.
+      if (const auto* l = std::get_if<kernel::Literal>(&from->node))
+        return valueView(e.type(),
+                         kernel::literal(convert(convert(l->value, Scalar::f16), Scalar::f32), from->type.width));
+      return valueView(e.type(), kernel::convertTo(from, Scalar::f32));
     }
     case Prim::splat: {
       const int width = valueTypeOf(e.type()).width;
@@ -103,12 +108,15 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::reduceSeqUnroll:
       return reduce(s, env);
     case Prim::toPrivate:
+      requireConstantSizes(s.head, e.type(), Space::priv);
       return materialise(a[0], env, Space::priv, nameFor(a[0], "p"));
     case Prim::toLocal:
+      requireConstantSizes(s.head, e.type(), Space::local);
       return materialise(a[0], env, Space::local, nameFor(a[0], "tile"));
     case Prim::toGlobal:
       return materialise(a[0], env, Space::global, nameFor(a[0], "tmp"));
     case Prim::mapLcl:
+      requireConstantSizes(s.head, e.type(), Space::local);
       return materialise(e, env, Space::local, "tile");
     case Prim::mapSeq:
     case Prim::mapSeqUnroll:
@@ -117,13 +125,13 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
     case Prim::iterate:
-      return materialise(e, env, Space::priv, "p");
+      return materialise(e, env, ownSpace(e.type()), "p");
     case Prim::mapGlb:
     case Prim::mapWrg:
       break;
   }
-  throw UserError(ExitStatus::program, fmt::format("the result of {} is read inside its own kernel", info(prim).name),
-                  "an intermediate result of all work-groups needs toGlobal outside of every map");
+  refuse(spans_, s.head, fmt::format("the result of {} is read inside its own kernel", info(prim).name),
+         "an intermediate result of all work-groups needs toGlobal outside of every map");
 }
 
 std::string Lowering::nameFor(Expr e, const char* otherwise) {
@@ -245,8 +253,9 @@ ViewPtr Lowering::reduce(const Spine& s, const EnvPtr& env) {
     emit(kernel::Declare{variable, v});
     acc = std::make_shared<RegisterView>(init.type(), variable);
   } else {
-    acc = allocate(init.type(), Space::priv, "acc", &buffers);
-    write(init, env, {acc, Space::priv});
+    const Space space = ownSpace(init.type());
+    acc = allocate(init.type(), space, "acc", &buffers);
+    write(init, env, {acc, space});
   }
   loop("i", in.type().length(), LoopKind::sequential, 0, unrollOf(s),
        [&](Nat i) { step(f, env, acc, buffers, xs->at(i)); });
@@ -274,14 +283,15 @@ void Lowering::step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::ve
     for (const auto& [to, v] : updates) store(to, v);
     return;
   }
-  Block direct = collect([&] { write(f.body(), inner, {acc, Space::priv}); });
+  const Space space = ownSpace(type);
+  Block direct = collect([&] { write(f.body(), inner, {acc, space}); });
   if (type.isArray() && mayStoreInPlace(direct, buffers)) {
     for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
     return;
   }
-  const ViewPtr next = allocate(type, Space::priv, "next");
-  write(f.body(), inner, {next, Space::priv});
-  copy(next, {acc, Space::priv});
+  const ViewPtr next = allocate(type, space, "next");
+  write(f.body(), inner, {next, space});
+  copy(next, {acc, space});
 }
 
 void Lowering::leafValues(const ViewPtr& from, const ViewPtr& to, std::vector<std::pair<ViewPtr, ExprPtr>>& out) {

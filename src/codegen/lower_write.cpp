@@ -1,6 +1,8 @@
 // Lowering: statements that store a term into a destination.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lowerer.hpp"
 
 namespace lift::detail {
@@ -97,6 +99,7 @@ int Lowering::dimensionOf(const Spine& s) { return static_cast<int>(*s.head.nats
 
 void Lowering::mapLoop(const Spine& s, const char* name, LoopKind kind, int dim, const EnvPtr& env,
                        const Destination& out) {
+  if (kind != LoopKind::sequential) checkNest(s.head, kind, dim, out);
   const Expr f = s.arguments[0];
   const ViewPtr in = read(s.arguments[1], env);
   loop(kind == LoopKind::sequential ? name : fmt::format("{}{}", name, dim), s.arguments[1].type().length(), kind, dim,
@@ -104,6 +107,18 @@ void Lowering::mapLoop(const Spine& s, const char* name, LoopKind kind, int dim,
          const EnvPtr inner = bindParameter(f, env, in->at(i));
          write(f.body(), inner, out.with(out.view->at(i)));
        });
+}
+
+// The rules of mappings hold for the program as written (mapping.cpp); here they are asked of the kernel, where a map
+// that nobody places runs in the loops that read its result.
+void Lowering::checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const {
+  const auto name = info(primitive.prim()).name;
+  if (std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.kind == kind && l.dim == dim; }))
+    refuse(spans_, primitive, fmt::format("{0}({1}) would run inside {0}({1}), where its result is read", name, dim),
+           "a map around it that is not placed runs where it is read: place it with mapSeq, or use another dimension");
+  if (kind != LoopKind::local && !out.isResult)
+    refuse(spans_, primitive, fmt::format("the result of {} is read inside its own kernel", name),
+           "an intermediate result of all work-groups needs toGlobal outside of every map");
 }
 
 ViewPtr Lowering::undoLayout(const Spine& s, const ViewPtr& out) {
@@ -149,8 +164,9 @@ void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
   const bool exclusive = isExclusiveScan(s.head.prim());
   const ViewPtr xs = read(in, env);
   std::vector<kernel::BufferId> buffers;
-  const ViewPtr acc = allocate(init.type(), Space::priv, "acc", &buffers);
-  write(init, env, {acc, Space::priv});
+  const Space space = ownSpace(init.type());
+  const ViewPtr acc = allocate(init.type(), space, "acc", &buffers);
+  write(init, env, {acc, space});
   loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
     if (exclusive) copy(acc, out.with(out.view->at(i)));
     step(f, env, acc, buffers, xs->at(i));
@@ -162,7 +178,8 @@ void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out
   const Nat count = s.head.nats()[0];
   const Expr f = s.arguments[0], in = s.arguments[1];
   const bool shared = anyPrimitive(f, [](Expr p) { return p.prim() == Prim::mapLcl; });
-  const Space space = shared ? Space::local : Space::priv;
+  const Space space = shared ? Space::local : ownSpace(in.type());
+  if (shared) requireConstantSizes(s.head, in.type(), space);
   const auto times = count.constant();
   if (times && *times <= maxUnrolledIterations) {
     if (*times == 0) return write(in, env, out);

@@ -53,7 +53,8 @@ inline ViewPtr valueView(Type type, ExprPtr e) { return std::make_shared<ValueVi
 struct Destination {
   ViewPtr view;
   Space space;
-  Destination with(ViewPtr v) const { return {std::move(v), space}; }
+  bool isResult = false;  // the kernel's, which it does not read
+  Destination with(ViewPtr v) const { return {std::move(v), space, isResult}; }
 };
 
 struct Env;
@@ -66,6 +67,7 @@ struct Env {
 
 class Lowering {
  public:
+  explicit Lowering(const Spans& spans) : spans_(spans) {}
   LoweredKernel run(const Stage& stage, const std::string& name);
 
  private:
@@ -99,7 +101,7 @@ class Lowering {
   template <class Body>
   void loop(const std::string& name, Nat count, LoopKind kind, int dim, int unroll, Body&& body) {
     const NatVar index = NatVar::index(name, count);
-    loops_.push_back({index, count, kind});
+    loops_.push_back({index, count, kind, dim});
     Block inner = collect([&] { body(Nat(index)); });
     loops_.pop_back();
     if (!inner.empty()) emit(kernel::For{index, count, kind, dim, kernel::Trip::any, unroll, std::move(inner)});
@@ -109,7 +111,12 @@ class Lowering {
   kernel::BufferId newBuffer(const std::string& name, Scalar scalar, int width, Space space, Nat count, bool readOnly);
   static Nat countOf(const std::vector<Nat>& shape);
   static std::string leafName(const std::string& base, const std::string& path);
-  ViewPtr globalMemory(Expr variable, bool readOnly, bool temporary = false);
+  ViewPtr globalMemory(Expr variable, bool readOnly, bool temporary = false,
+                       std::vector<kernel::BufferId>* made = nullptr);
+  static bool hasConstantSizes(Type type);
+  // Of what a work-item keeps for itself: private memory, global where the size is known only when the kernel runs.
+  static Space ownSpace(Type type) { return hasConstantSizes(type) ? Space::priv : Space::global; }
+  void requireConstantSizes(Expr primitive, Type type, Space space) const;
   // Memory for a value of the type; the buffers made are appended to `made` when given.
   ViewPtr allocate(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made = nullptr);
   ViewPtr arrayMemory(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made);
@@ -151,6 +158,8 @@ class Lowering {
   // ----------------------------------------------------------------------------------------------------------- write
   void write(Expr e, const EnvPtr& env, const Destination& out);
   static int dimensionOf(const Spine& s);
+  // Whether a parallel loop may stand here, given the loops that are around it in the kernel.
+  void checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const;
   void mapLoop(const Spine& s, const char* name, LoopKind kind, int dim, const EnvPtr& env, const Destination& out);
   // The destination of x when the destination of layout(x) is given.
   static ViewPtr undoLayout(const Spine& s, const ViewPtr& out);
@@ -165,7 +174,9 @@ class Lowering {
     NatVar index;
     Nat count;
     LoopKind kind;
+    int dim;
   };
+  const Spans& spans_;
   kernel::Kernel kernel_;
   std::vector<KernelArgument> arguments_;
   Block* block_ = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lift/codegen.hpp"
@@ -19,6 +20,14 @@ bool isReduce(Prim prim);         // reduce and its OpenCL forms
 bool goesOnReducing(Expr f);
 bool isScan(Prim prim);
 bool isExclusiveScan(Prim prim);
+
+// ----------------------------------------------------------------------------------------------------- diagnostics
+
+using Spans = std::unordered_map<Expr, Span>;  // where a program's primitives stand
+
+// Nowhere for primitives that the compiler made.
+Span spanOf(const Spans& spans, Expr primitive);
+[[noreturn]] void refuse(const Spans& spans, Expr primitive, std::string message, std::string hint);
 
 // ---------------------------------------------------------------------------------------------------------- stages
 
@@ -40,7 +49,7 @@ struct LoweredKernel {
   kernel::Kernel kernel;
   std::vector<KernelArgument> arguments;
 };
-LoweredKernel lower(const Stage& stage, const std::string& name);
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans);
 
 // Chooses the NDRange from the kernel's parallel loops and lets one work-item alone do what is outside of them.
 void chooseRange(kernel::Kernel& kernel, const CompileOptions& options);

@@ -40,7 +40,11 @@ Expr withoutViewNames(Expr e) {
 
 class DefaultMapping {
  public:
-  explicit DefaultMapping(const Program& program) : parameters_(program.parameters.begin(), program.parameters.end()) {}
+  explicit DefaultMapping(const Program& program)
+      : parameters_(program.parameters.begin(), program.parameters.end()), spans_(program.spans) {}
+
+  // Where the primitives stand, those included that took the place of others.
+  detail::Spans takeSpans() { return std::move(spans_); }
 
   // The term that a kernel computes: parallel over its outermost dimensions.
   Expr result(Expr e) {
@@ -116,12 +120,23 @@ class DefaultMapping {
     }
     return e;
   }
+  // Whether evaluating the term runs a scan or an iteration: as the input of a map that is a dimension, each of the
+  // map's work-items would do it again. Those that are stored in front of the kernel do not count.
+  bool runsLoops(Expr e) const {
+    if (e.is(Expr::Form::lambda)) return runsLoops(e.body());
+    if (!e.is(Expr::Form::apply) || (computesArray(e) && isClosed(e))) return false;
+    const Spine s = spineOf(e);
+    if (s.head.is(Expr::Form::primitive) && (detail::isScan(s.head.prim()) || s.isPrim(Prim::iterate))) return true;
+    return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
+  }
+  // Whether the elements of a map below another may go to work-items of their own.
+  bool isDimension(Expr e) const { return isComputingMap(e) && !runsLoops(spineOf(e).arguments[1]); }
   // Dimensions of a nest: its outermost maps, up to three; a map over one element takes none.
   static bool isTrivial(Expr map) { return spineOf(map).arguments[1].type().length() == Nat(1); }
-  static int depthOf(Expr map) {
+  int depthOf(Expr map) const {
     int depth = isTrivial(map) ? 0 : 1;
     Expr body = underLayouts(spineOf(map).arguments[0].body());
-    while (depth < maxDimensions && isComputingMap(body)) {
+    while (depth < maxDimensions && isDimension(body)) {
       if (!isTrivial(body)) depth++;
       body = underLayouts(spineOf(body).arguments[0].body());
     }
@@ -134,7 +149,7 @@ class DefaultMapping {
     const Expr f = s.arguments[0];
     const Expr in = inLambda ? inside(s.arguments[1]) : operand(s.arguments[1]);
     const Expr below = underLayouts(f.body());
-    if (isTrivial(e) && isComputingMap(below))
+    if (isTrivial(e) && isDimension(below))
       return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
     const Expr body = dimensions > 1 ? underneath(f.body(), dimensions - 1) : sequential(f.body());
     return mapOver(Prim::mapGlb, {Nat(dimensions - 1)}, Expr::lambda(f.parameter(), body), in);
@@ -320,17 +335,20 @@ class DefaultMapping {
     return etaPrimitive(Prim::zip, {}, type, arrays);
   }
 
-  static Expr renamed(const Spine& s) {
+  Expr renamed(const Spine& s) {
     if (!s.head.is(Expr::Form::primitive)) return applyAll(s.head, s.arguments);
     Prim prim = s.head.prim();
     if (prim == Prim::reduce) return reduceSeq(s.arguments[0], s.arguments[1], s.arguments[2]);
     if (prim == Prim::scan) prim = Prim::scanSeq;
     if (prim == Prim::scanExclusive) prim = Prim::scanExclusiveSeq;
     if (prim == s.head.prim()) return applyAll(s.head, s.arguments);
-    return applyAll(Expr::primitive(prim, s.head.nats(), s.head.type()), s.arguments);
+    const Expr head = Expr::primitive(prim, s.head.nats(), s.head.type());
+    if (const Span span = detail::spanOf(spans_, s.head)) spans_.emplace(head, span);
+    return applyAll(head, s.arguments);
   }
 
   std::unordered_set<Expr> parameters_;
+  detail::Spans spans_;
   std::unordered_map<Expr, bool> expensive_;
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };
@@ -355,9 +373,8 @@ class MappingRules {
   };
 
   void report(Expr primitive, std::string message, std::string hint) {
-    Span span;
-    if (const auto found = program_.spans.find(primitive); found != program_.spans.end()) span = found->second;
-    errors_.push_back({Severity::error, span, std::move(message), std::move(hint), {}});
+    errors_.push_back(
+        {Severity::error, detail::spanOf(program_.spans, primitive), std::move(message), std::move(hint), {}});
   }
 
   void visit(Expr e, const Context& context) {
@@ -423,7 +440,9 @@ bool isMapped(const Program& program) {
 Program mapByDefault(const Program& program) {
   if (isMapped(program)) return program;
   Program out = program;
-  out.body = DefaultMapping(program).result(withoutViewNames(etaLong(program.body)));
+  DefaultMapping mapping(program);
+  out.body = mapping.result(withoutViewNames(etaLong(program.body)));
+  out.spans = mapping.takeSpans();
   return out;
 }
 

@@ -15,7 +15,7 @@ bool runsInParallel(Expr e) {
 
 class Outliner {
  public:
-  explicit Outliner(const Program& program) {
+  explicit Outliner(const Program& program) : spans_(program.spans) {
     for (const Expr p : program.parameters) available_.insert(p);
   }
 
@@ -111,10 +111,10 @@ class Outliner {
   Expr unrolled(const Spine& s) {
     const auto count = s.head.nats()[0].constant();
     if (!count || *count > maxPlanIterations || *count < 0)
-      throw UserError(ExitStatus::program,
-                      fmt::format("iterate over kernels needs a constant count up to {}, found {}", maxPlanIterations,
-                                  s.head.nats()[0].str()),
-                      "give a value to the size (--size …)");
+      refuse(spans_, s.head,
+             fmt::format("iterate over kernels needs a constant count up to {}, found {}", maxPlanIterations,
+                         s.head.nats()[0].str()),
+             "give a value to the size (--size …)");
     Expr value = s.arguments[1];
     for (std::int64_t i = 0; i < *count; i++) {
       if (i > 0 || !onlyMovesData(value)) value = temporary(result(value));
@@ -123,6 +123,7 @@ class Outliner {
     return value;
   }
 
+  const Spans& spans_;
   std::unordered_set<Expr> available_;
   std::vector<Stage> stages_;
   std::unordered_map<Expr, Expr> memo_;

@@ -1,3 +1,4 @@
+#include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
 namespace lift::detail {
@@ -7,6 +8,16 @@ bool isSequentialMap(Prim p) { return p == Prim::mapSeq || p == Prim::mapSeqUnro
 bool isReduce(Prim p) { return p == Prim::reduce || p == Prim::reduceSeq || p == Prim::reduceSeqUnroll; }
 bool isExclusiveScan(Prim p) { return p == Prim::scanExclusive || p == Prim::scanExclusiveSeq; }
 bool isScan(Prim p) { return p == Prim::scan || p == Prim::scanSeq || isExclusiveScan(p); }
+
+Span spanOf(const Spans& spans, Expr primitive) {
+  const auto found = spans.find(primitive);
+  return found == spans.end() ? Span{} : found->second;
+}
+
+void refuse(const Spans& spans, Expr primitive, std::string message, std::string hint) {
+  throw UserError(ExitStatus::program,
+                  {Diagnostic{Severity::error, spanOf(spans, primitive), std::move(message), std::move(hint), {}}});
+}
 
 bool goesOnReducing(Expr f) {
   const Expr p = f.parameter();

@@ -146,6 +146,8 @@ Program Inference::program(const Definition& entry) {
   }
   std::vector<std::pair<std::string, Span>> free;
   for (const auto& p : entry.parameters) {
+    if (p.name.front() == '(')  // a pattern (syntax_parser.hpp)
+      report(p.span, "an input of the program needs a name", "name it, and take it apart with let (a, b) = … in");
     if (p.type && std::holds_alternative<SynType::Nat>(p.type->node)) {
       free.emplace_back(p.name, p.span);
     } else if (!p.type) {

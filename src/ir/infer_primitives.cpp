@@ -168,6 +168,7 @@ Expr Inference::iterate(std::vector<Argument> arguments, std::optional<Type> exp
     expect(once.type(), x.type(), span, "iterate's function must keep the type");
     const Type f = Type::function(x.type(), x.type());
     const Expr prim = Expr::primitive(Prim::iterate, {count}, Type::function(f, f));
+    spans_.emplace(prim, place(span));
     return finish(applyAll(prim, {Expr::lambda(x, once), value}), expected, span);
   }
   const auto times = count.constant();

@@ -695,13 +695,23 @@ ParsedType Parser::typeName() {
   return typeNode(span, 0, SynType::Name{std::string(name)});
 }
 
-std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts sorts, bool typesRequired) {
+std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts sorts, bool typesRequired,
+                                                      std::vector<ParsedPattern>* patterns) {
   std::vector<Definition::Parameter> result;
   std::unordered_set<std::string> names;
   do {
     const Token token = peek();
     Definition::Parameter parameter;
     parameter.span = spanOf(token);
+    if (patterns && at(Tok::leftParen)) {
+      ParsedPattern parsed = pattern(names);
+      parameter.span = parsed.pattern.span;
+      parameter.name = text(parameter.span);
+      parameter.type = std::exchange(parsed.pattern.type, nullptr);
+      result.push_back(std::move(parameter));
+      patterns->push_back(std::move(parsed));
+      continue;
+    }
     // Schemes call a primitive's array `in`.
     if (typesRequired && isReservedWord(token.kind))
       parameter.name = text(take());
@@ -715,6 +725,16 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
   } while (accept(Tok::comma));
   expectClosing(Tok::rightParen, open, "the parameters");
   return result;
+}
+
+ParsedExpr Parser::takeApart(const std::vector<ParsedPattern>& patterns, ParsedExpr body) {
+  for (auto p = patterns.rbegin(); p != patterns.rend(); ++p) {
+    const Span span = p->pattern.span;
+    ParsedExpr parameter = node(span, 0, Syn::Name{std::string(text(span))});
+    body = node(body.span, std::max(p->height, body.height),
+                Syn::Let{p->pattern, std::move(parameter.syn), std::move(body.syn)});
+  }
+  return body;
 }
 
 // --- Whole texts ------------------------------------------------------------------------------------------------
@@ -756,17 +776,18 @@ Definition definition(Parser& parser) {
   result.span = parser.spanOf(parser.peek());
   result.name = parser.binder("the name of a definition");
   if (result.name == "_") parser.fail(result.span, "a definition needs a name");
+  std::vector<ParsedPattern> patterns;
   if (parser.at(Tok::leftParen)) {
     const Token open = parser.take();
     if (parser.at(Tok::rightParen))
       parser.failHere("expected a parameter", fmt::format("write def {} = … without parentheses", result.name));
-    result.parameters = parser.parameters(open, Parser::Sorts::natToo, false);
+    result.parameters = parser.parameters(open, Parser::Sorts::natToo, false, &patterns);
   }
   if (parser.accept(Tok::colon)) result.result = parser.type().type;
   std::string hint = "definitions are written def f(x: [n]f32): [n]f32 = …";
   if (parser.at(Tok::arrow)) hint = "the result type stands behind a colon: def f(x: f32): f32 = …";
   parser.expect(Tok::equals, fmt::format(" before the body of '{}'", result.name), hint);
-  result.body = parser.expression().syn;
+  result.body = parser.takeApart(patterns, parser.expression()).syn;
   return result;
 }
 

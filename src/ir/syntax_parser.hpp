@@ -50,8 +50,12 @@ class Parser {
   ParsedType type(Sorts sorts = Sorts::typesOnly);
   // The name of a definition, parameter or pattern; `what` says which in the diagnostic.
   std::string binder(const std::string& what);
-  // name, name: type, …  up to and including the ')' that closes `open`.
-  std::vector<Definition::Parameter> parameters(const Token& open, Sorts sorts, bool typesRequired);
+  // name, name: type, …  up to and including the ')' that closes `open`. Given `patterns`, (a, b) may stand for a name:
+  // the pattern goes there, and its text, which no expression can say, is the parameter's name.
+  std::vector<Definition::Parameter> parameters(const Token& open, Sorts sorts, bool typesRequired,
+                                                std::vector<ParsedPattern>* patterns = nullptr);
+  // let pattern = parameter in …, for each pattern, in front of the body.
+  ParsedExpr takeApart(const std::vector<ParsedPattern>& patterns, ParsedExpr body);
 
   const Token& peek(std::size_t ahead = 0) const;
   bool at(Tok kind) const { return peek().kind == kind; }
@@ -67,8 +71,9 @@ class Parser {
   [[noreturn]] void failBehind(const std::string& what);
 
   Span spanOf(const Token& token) const { return {&file_, token.begin, token.end}; }
-  std::string_view text(const Token& token) const {
-    return std::string_view(file_.text).substr(token.begin, token.end - token.begin);
+  std::string_view text(const Token& token) const { return text(spanOf(token)); }
+  std::string_view text(Span span) const {
+    return std::string_view(file_.text).substr(span.begin, span.end - span.begin);
   }
   std::string describe(const Token& token) const;
 

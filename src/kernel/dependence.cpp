@@ -294,7 +294,7 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
   bool localSeen = false;
   for (std::size_t step = 0; step < digits.size(); step++) {
     for (std::size_t i = step + 1; i < digits.size(); i++)
-      if (proved(less(digits[i].coefficient, digits[step].coefficient))) std::swap(digits[i], digits[step]);
+      if (proved(lessEqual(digits[i].coefficient, digits[step].coefficient))) std::swap(digits[i], digits[step]);
     const Digit& d = digits[step];
     for (std::size_t i = step + 1; i < digits.size(); i++)
       if (!proved(lessEqual(d.coefficient, digits[i].coefficient))) return true;

@@ -176,6 +176,7 @@ TEST_CASE("iterate over kernels needs a constant count") {
   const auto symbolic = complaints(parse(text));
   REQUIRE(symbolic.size() == 1);
   CHECK(symbolic[0].message == "iterate over kernels needs a constant count up to 4096, found steps");
+  CHECK(symbolic[0].span.file);
   CHECK(wrong(text, {{"n", 5}, {"steps", 3}}) == "");
   CHECK(wrong(text, {{"n", 5}, {"steps", 1}}) == "");
 }
@@ -217,6 +218,66 @@ TEST_CASE("all violations are reported at once") {
   CHECK(violations("def main(x: [n][m]f32): ([n][m]f32, [n][m]f32) =\n  (mapLcl(0, mapSeq(fun v => v + 1.0), x),\n"
                    "   mapGlb(0, mapGlb(0, fun v => v + 1.0), x))") ==
         Texts{"2:4 mapLcl outside of mapWrg", "3:14 mapGlb(0) inside mapGlb(0)"});
+}
+
+TEST_CASE("a map that nobody places runs in the loops that read it, where its parallel maps must fit") {
+  const std::string groupItems = R"(
+    def main(x: [8][16][4]f32): [8][16]f32 = mapWrg(0, fun tile =>
+      tile |> map(fun row => toLocal(mapLcl(DIM, fun v => v * 2.0, row))) |> mapLcl(0, reduceSeq(0.0, add)), x))";
+  const auto at = [&](const std::string& dim) {
+    return std::string(groupItems).replace(groupItems.find("DIM"), 3, dim);
+  };
+  CHECK(violations(at("0")) == Texts{"3:38 mapLcl(0) would run inside mapLcl(0), where its result is read"});
+  CHECK(wrong(at("1")) == "");
+}
+
+TEST_CASE("a kernel does not read what all its work-groups compute") {
+  const std::string read = "the result of mapGlb is read inside its own kernel";
+  CHECK(violations("def main(x: [8][16]f32): [8]f32 =\n"
+                   "  x |> map(fun r => toGlobal(mapGlb(0, fun v => v * 2.0, r))) |> mapGlb(1, reduceSeq(0.0, add))") ==
+        Texts{"2:30 " + read});
+  CHECK(violations(
+            "def main(x: [8][16]f32): [8]f32 =\n"
+            "  x |> mapGlb(1, fun r => let y = toGlobal(mapGlb(0, fun v => v * 2.0, r)) in reduceSeq(0.0, add, y))") ==
+        Texts{"2:44 " + read});
+  CHECK(violations("def main(x: [16][4]f32): [4]f32 =\n"
+                   "  reduceSeq(fill(4, 0.0), fun (acc, r) => mapGlb(0, fun (a, b) => a + b, zip(acc, r)), x)") ==
+        Texts{"2:43 " + read});
+}
+
+TEST_CASE("private memory that a group fills is read by the work-items that filled it") {
+  const std::string sums = R"(
+    def main(x: [8][16][4]f32): [8][4]f32 = mapWrg(0, fun rows =>
+      rows |> reduceSeq(fill(4, 0.0), fun (acc, row) => mapLcl(0, fun (a, b) => a + b, zip(acc, row))) READ, x))";
+  const auto readBy = [&](const std::string& read) { return std::string(sums).replace(sums.find("READ"), 4, read); };
+  const auto refused = complaints(parse(readBy("")));
+  REQUIRE(refused.size() == 1);
+  CHECK(contains(refused[0].message, "private array acc are read by work-items that did not compute them"));
+  CHECK(wrong(readBy("|> mapLcl(0, id)")) == "");
+}
+
+TEST_CASE("what a work-group keeps in global memory is not read by others") {
+  const std::string rows =
+      "def main(x: [k][n]f32): [k][n]f32 = mapGlb(1, fun r => KEPT |> mapGlb(0, fun v => v * 2.0), x)";
+  const auto keeping = [&](const std::string& kept) { return std::string(rows).replace(rows.find("KEPT"), 4, kept); };
+  for (const std::string kept : {"toGlobal(scanSeq(0.0, add, r))", "scanSeq(0.0, add, r)"}) {
+    const auto refused = complaints(parse(keeping(kept)));
+    REQUIRE(refused.size() == 1);
+    CHECK(contains(refused[0].message, "are read by work-groups that did not compute them"));
+  }
+  CHECK(wrong(keeping("scanSeq(0.0, add, r)"), {{"k", 3}, {"n", 100}}) == "");
+}
+
+TEST_CASE("maps that read a scan or an iteration are no dimension: every work-item would do it again") {
+  const std::string text =
+      "def main(x: [k][n]f32): [k][n]f32 = map(fun r => scan(0.0, add, r) |> map(fun v => v * 2.0), x)";
+  CHECK(occurrences(mapped(text), "mapGlb(") == 1);
+  CHECK(wrong(text, {{"k", 3}, {"n", 100}}) == "");
+  const std::string closed =
+      "def main(x: [k]f32): [k][k]f32 = map(fun v => scan(0.0, add, x) |> map(fun w => v * w), x)";
+  CHECK(kernels(closed) == 2);
+  CHECK(contains(mapped(closed), "mapGlb(1"));
+  CHECK(wrong(closed, {{"k", 9}}) == "");
 }
 
 TEST_CASE("mappings that keep the rules are not complained of") {

@@ -239,16 +239,42 @@ TEST_CASE("what the stage map prints can be read back and compiles to the same k
 
 TEST_CASE("private and local memory of symbolic size is refused, with what to do") {
   const auto privateArray =
-      complaints(parse("def main(x: [k][n]f32): [n]f32 = reduceSeq(generate(n, fun _ => 0.0), "
-                       "fun (acc, row) => mapSeq(fun (a, v) => a + v, zip(acc, row)), x)"));
+      complaints(parse("def main(x: [k][n]f32): [k]f32 = mapGlb(0, fun r => toPrivate(mapSeq(fun v => v + 1.0, r)) "
+                       "|> reduceSeq(0.0, add), x)"));
   REQUIRE(privateArray.size() == 1);
   CHECK(contains(privateArray[0].message, "private memory needs constant sizes"));
   CHECK(contains(privateArray[0].hint, "--size n="));
+  CHECK(privateArray[0].span.file);
   const auto localArray =
       complaints(parse("def main(x: [k][n]f32): [k][n]f32 = mapWrg(0, fun r => toLocal(mapLcl(0, fun v => v + 1.0, r)) "
                        "|> mapLcl(0, fun v => v * 2.0), x)"));
   REQUIRE(localArray.size() == 1);
   CHECK(contains(localArray[0].message, "local memory needs constant sizes"));
+}
+
+TEST_CASE("what loops carry and leave behind may have symbolic sizes: a work-item's part of global memory") {
+  for (const std::string text :
+       {"def main(x: [k][n]f32): [n]f32 = reduce(fill(n, 0.0), fun (acc, row) => zipWith(add, acc, row), x)",
+        "def main(x: [k][n]f32): [k][n]f32 = scan(fill(n, 0.0), fun (acc, row) => zipWith(add, reorder(reverse, acc), "
+        "row), x)",
+        "def main(x: [k][n]f32): [k][n]f32 = map(fun r => scan((0.0, 1.0), fun ((a, b), v) => (a + v, b * v), r) |> "
+        "map(fun (a, b) => a + b), x)",
+        "def main(x: [k][n]f32): [k][n]f32 = map(fun r => iterate(3, fun s => scan(0.0, add, s), r), x)",
+        "def main(x: [k][n]f32): [k][n]f32 = mapWrg(0, fun r => split(1, r) |> mapLcl(0, scanSeq(0.0, add)) |> "
+        "join, x)"}) {
+    INFO(text);
+    const Program program = parse(text);
+    const kernel::Plan plan = compile(program);
+    for (const auto& k : plan.kernels) CHECK(kernel::structure(k)["barrier"] == 0);
+    const Sizes sizes{{"k", 70}, {"n", 5}};
+    const Program known = at(program, sizes);
+    const Tensors inputs = inputsOf(known);
+    CHECK(differences(emulate(plan, inputs, sizes), interpret(known, inputs), sumTolerance) == "");
+  }
+}
+
+TEST_CASE("constants that are converted to half are rounded to it") {
+  CHECK(wrong("def main(x: [4]f32): [4]f32 = map(fun v => v + 64.0 * f32(f16(0.1)), x)") == "");
 }
 
 TEST_CASE("tunables need values before code is generated") {

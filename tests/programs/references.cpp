@@ -1,5 +1,6 @@
 // What the programs compute, in plain loops over doubles, with no word of the language.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <tuple>
@@ -709,6 +710,109 @@ void plans() {
   });
 }
 
+// ---- applications
+
+Tensors extremes(const Tensors& in) {
+  const Grid x(in, "xs");
+  Int least = 0, most = 0;
+  for (Int i = 1; i < x.size(0); i++) {
+    if (x(i) < x(least)) least = i;
+    if (x(i) > x(most)) most = i;
+  }
+  const auto single = [](double value, Scalar scalar) {
+    Tensor t(scalar, {});
+    t.set(0, value);
+    return t;
+  };
+  return {{"out.0.0", single(x(least), Scalar::f32)},
+          {"out.0.1", single(static_cast<double>(least), Scalar::i32)},
+          {"out.1.0", single(x(most), Scalar::f32)},
+          {"out.1.1", single(static_cast<double>(most), Scalar::i32)}};
+}
+
+// Rows take entries in turn, so that with few entries the last are empty; columns are any.
+void compressedRows(Tensors& in) {
+  Tensor &starts = in.at("starts"), &columns = in.at("columns");
+  const Int rows = starts.size() - 1, entries = columns.size();
+  for (Int r = 0; r <= rows; r++) starts.set(r, static_cast<double>(std::min(entries, r * ((entries + rows) / rows))));
+  starts.set(rows, static_cast<double>(entries));
+  for (Int e = 0; e < entries; e++) columns.set(e, static_cast<double>((e * 7 + 3) % in.at("x").size()));
+}
+
+Tensors compressedProduct(const Tensors& in) {
+  const Grid starts(in, "starts"), columns(in, "columns"), values(in, "values"), x(in, "x");
+  return out(A1{starts.size(0) - 1}, [&](Int r) {
+    double total = 0;
+    for (auto e = static_cast<Int>(starts(r)); e < static_cast<Int>(starts(r + 1)); e++)
+      total += values(e) * x(static_cast<Int>(columns(e)));
+    return total;
+  });
+}
+
+Tensors acoustics(const Tensors& in) {
+  const Grid before(in, "before"), now(in, "now");
+  const A3 room{now.size(0), now.size(1), now.size(2)};
+  return out(room, [&](Int z, Int y, Int x) {
+    int neighbours = 0;
+    double around = 0;
+    for (std::size_t axis = 0; axis < 3; axis++)
+      for (const Int step : {-1, 1}) {
+        A3 at{z, y, x};
+        at[axis] += step;
+        if (at[axis] < 0 || at[axis] >= room[axis]) continue;
+        neighbours++;
+        around += now(at[0], at[1], at[2]);
+      }
+    const double loss = neighbours < 6 ? 0.95 : 1.0;
+    return loss * ((2 - 0.25 * neighbours) * now(z, y, x) + 0.25 * around - loss * before(z, y, x));
+  });
+}
+
+Tensors recurrent(const Tensors& in) {
+  const Grid xs(in, "xs"), wx(in, "wx"), wh(in, "wh"), bias(in, "bias");
+  const Int hidden = bias.size(0);
+  std::vector<double> state(static_cast<std::size_t>(hidden)), all;
+  for (Int t = 0; t < xs.size(0); t++) {
+    const std::vector<double> old = state;
+    for (Int k = 0; k < hidden; k++)
+      state[static_cast<std::size_t>(k)] =
+          std::tanh(0.25 * (sum(xs.size(1), [&](Int i) { return wx(k, i) * xs(t, i); }) +
+                            sum(hidden, [&](Int j) { return wh(k, j) * old[static_cast<std::size_t>(j)]; }) + bias(k)));
+    all.insert(all.end(), state.begin(), state.end());
+  }
+  return out(A2{xs.size(0), hidden}, [&](Int t, Int k) { return all[static_cast<std::size_t>(t * hidden + k)]; });
+}
+
+// In floats, operation by operation: whether a point stays near is a matter of bits.
+Tensors mandelbrot(Int h, Int w, Int steps) {
+  const auto count = [=](Int y, Int x) {
+    const float cr = static_cast<float>(x) * 0.1875F - 2.0F, ci = static_cast<float>(y) * 0.1875F - 1.125F;
+    float a = 0, b = 0;
+    int near = 0;
+    for (Int k = 0; k < steps; k++) {
+      const float aa = a * a, bb = b * b, norm = aa + bb;
+      if (!(norm <= 4)) break;
+      const float difference = aa - bb, product = 2 * a * b;
+      a = difference + cr;
+      b = product + ci;
+      near++;
+    }
+    return near;
+  };
+  return out(A2{h, w}, count, Scalar::i32);
+}
+
+void applications() {
+  addExact("argminmax", "main", {{{"n", 64}}, {{"n", 7}}, {{"n", 1}}}, extremes);
+  add("spmv", "main", {{{"rows", 6}, {"nnz", 40}, {"n", 9}}, {{"rows", 5}, {"nnz", 3}, {"n", 1}}}, 40,
+      compressedProduct, compressedRows);
+  add("acoustic", "main", {{{"d", 5}, {"h", 6}, {"w", 7}}, {{"d", 1}, {"h", 1}, {"w", 3}}}, 20, acoustics);
+  add("rnn", "main", {{{"t", 6}, {"i", 4}, {"h", 5}}, {{"t", 1}, {"i", 1}, {"h", 1}}}, 100, recurrent);
+  for (const auto& [h, w, k] : {A3{13, 17, 20}, A3{1, 1, 1}, A3{4, 5, 100}})
+    addExact("mandelbrot", "main", {{{"h", h}, {"w", w}, {"k", k}}},
+             [h = h, w = w, k = k](const Tensors&) { return mandelbrot(h, w, k); });
+}
+
 }  // namespace
 
 const std::vector<CatalogueEntry>& catalogue() {
@@ -721,6 +825,7 @@ const std::vector<CatalogueEntry>& catalogue() {
     stencils();
     layers();
     plans();
+    applications();
     return true;
   }();
   (void)filled;

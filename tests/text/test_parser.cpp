@@ -383,6 +383,22 @@ TEST_CASE("definitions") {
   CHECK(m.tunables.empty());
 }
 
+TEST_CASE("patterns as parameters are lets in front of the body") {
+  const Module m = parse("def f((a, (b, _)), (c): i32, (d, e): (f32, i32)) = a");
+  const auto& parameters = m.definitions.at(0).parameters;
+  REQUIRE(parameters.size() == 3);
+  CHECK(parameters[0].name == "(a, (b, _))");
+  CHECK(covered(parameters[0].span) == "(a, (b, _))");
+  CHECK(!parameters[0].type);
+  CHECK(show(*parameters[1].type) == "i32");
+  CHECK(show(*parameters[2].type) == show(*parse("def g(x: (f32, i32)) = x").definitions[0].parameters[0].type));
+  const auto* first = std::get_if<Syn::Let>(&m.definitions[0].body->node);
+  REQUIRE(first);
+  CHECK(first->pattern.components.size() == 2);
+  CHECK_THAT(errorsOf("def f((a, b), a) = a"), Catch::Contains("there are two parameters 'a'"));
+  CHECK_THAT(errorsOf("def f(a, (a, b)) = a"), Catch::Contains("'a' is bound twice in this pattern"));
+}
+
 TEST_CASE("tunables") {
   const Module m = parse("tune k in 1..16\ntune j in k + 1..2 * n\ndef f = 1");
   REQUIRE(m.tunables.size() == 2);
