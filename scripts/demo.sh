@@ -23,6 +23,7 @@ show build/liftc conv --shapes shapes/vgg16.txt check
 
 export LIFTC_DB=out/tune.db  # the demo's own; it goes on where it was stopped
 grep -E '"vgg16_(10|24)"' shapes/vgg16.txt >out/two_layers.txt
-show build/liftc tune --shapes out/two_layers.txt --points 40 --time-limit "${DEMO_TIME-4m}" --report out/report.html
-show build/liftc bench --shapes out/two_layers.txt --peers onednn,probe
+show build/liftc tune --shapes out/two_layers.txt --points 40 --time-limit "${DEMO_TIME-4m}"
+show build/liftc bench --shapes out/two_layers.txt --peers onednn,openblas,probe --keep
+show build/liftc db report -o out/report.html
 echo "demo: what tuning has measured is in out/report.html"

@@ -155,7 +155,7 @@ std::string peerFamily(std::string_view peer);
 bool isPeer(const Measurement& measurement);
 std::string peerName(std::string_view family);
 
-// The fastest valid measurement of ours. Where a point was measured again, only that counts: the best single time among
+// The fastest valid measurement of ours. Where points were measured again, only those count: the best single time among
 // a thousand is a lucky one.
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
 

@@ -140,9 +140,9 @@ class Annealing : public Explorer {
     auto operator<=>(const State&) const = default;
   };
 
-  static constexpr double startShare = 0.02;       // of the points: drawn at random, for each family
+  static constexpr double startShare = 0.01;       // of the points: drawn at random, for each family
   static constexpr std::int64_t mostStart = 10;    // …but no more than these
-  static constexpr double hot = 0.2, cold = 0.01;  // temperatures: 20 % and 1 % slower are taken one time in e
+  static constexpr double hot = 0.1, cold = 0.01;  // temperatures: 10 % and 1 % slower are taken one time in e
   static constexpr double jump = 0.1;              // chance of a random point
 
   bool accepts(const State& state) {

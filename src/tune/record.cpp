@@ -5,7 +5,6 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
@@ -84,18 +83,13 @@ bool isPeer(const Measurement& measurement) { return measurement.key.family.rfin
 std::string peerName(std::string_view family) { return std::string(family.substr(peerPrefix.size())); }
 
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements) {
-  std::set<std::string> again;  // keys of what was measured again
-  const auto keyOf = [](const Key& k) {
-    return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", k.problem, k.device, k.generator, k.derivation, k.family,
-                       lift::str(k.config));
-  };
-  for (const Measurement& m : measurements)
-    if (m.key.stage == Stage::retime) again.insert(keyOf(m.key));
+  const auto counts = [](const Measurement& m) { return m.valid() && !isPeer(m); };
+  const bool again = std::any_of(measurements.begin(), measurements.end(),
+                                 [&](const Measurement& m) { return counts(m) && m.key.stage == Stage::retime; });
   const Measurement* best = nullptr;
-  for (const Measurement& m : measurements) {
-    const bool outdated = m.key.stage == Stage::sweep && again.count(keyOf(m.key)) > 0;
-    if (m.valid() && !isPeer(m) && !outdated && (best == nullptr || m.median() < best->median())) best = &m;
-  }
+  for (const Measurement& m : measurements)
+    if (counts(m) && (m.key.stage == Stage::retime || !again) && (best == nullptr || m.median() < best->median()))
+      best = &m;
   return best == nullptr ? std::nullopt : std::optional(*best);
 }
 

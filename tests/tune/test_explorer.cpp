@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
 #include <set>
 
 #include "lift/diagnostic.hpp"
@@ -118,6 +119,24 @@ TEST_CASE("annealing needs fewer measurements than random search") {
   const double annealing = medianMeasurementsTo(0.05, "annealing", recording, 20);
   INFO(random << " random, " << annealing << " annealing");
   CHECK(annealing * 2 < random);
+}
+
+TEST_CASE("annealing needs fewer measurements on recorded sweeps of layers, and of a matrix product") {
+  int recordings = 0;
+  for (const char* name : {"vgg16_2", "vgg16_10", "vgg16_24", "matmul_tiled_96"}) {
+    const std::string file = fmt::format("{}/tests/tune/recorded/{}.jsonl", LIFT_SOURCE_DIR, name);
+    std::ifstream in(file);
+    Database db = Database::inMemory();
+    importLines(db, in, file);
+    const Recording recording(db.select({}));
+    CHECK(recording.points() >= 70);
+    const double random = medianMeasurementsTo(0.05, "random", recording, 20);
+    const double annealing = medianMeasurementsTo(0.05, "annealing", recording, 20);
+    INFO(name << ": " << random << " random, " << annealing << " annealing");
+    CHECK(annealing < random);
+    recordings++;
+  }
+  CHECK(recordings == 4);
 }
 
 TEST_CASE("an unknown explorer") { CHECK_THROWS_AS(makeExplorer("guess", families(), {}), UserError); }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 #include "common.hpp"
 #include "family.hpp"
@@ -22,7 +23,7 @@ struct Options {
   std::string file;
   std::string format = "jsonl";
   int top = 0;
-  bool pareto = false;
+  bool pareto = false, best = false;
   bool json = false;
 };
 
@@ -200,15 +201,40 @@ int best(const Options& o) {
   return 0;
 }
 
+// The measurements chosen: of each problem on each device, the best alone if that is asked for.
+std::vector<tune::Measurement> chosen(const tune::Database& db, const Options& o) {
+  std::vector<tune::Measurement> measurements;
+  for (const auto& group : groups(db, o)) {
+    if (!o.best)
+      for (const Row& row : group) measurements.push_back(row.measurement);
+    else if (auto best = bestOf(group))
+      measurements.push_back(std::move(*best));
+  }
+  return measurements;
+}
+
+// With the rows that they refer to.
+tune::Database databaseOf(const tune::Database& db, const std::vector<tune::Measurement>& measurements) {
+  std::set<std::string> referred;
+  for (const tune::Measurement& m : measurements) referred.insert({m.key.problem, m.key.device, m.key.derivation});
+  auto part = tune::Database::inMemory();
+  for (const tune::ProblemRow& row : db.problems())
+    if (referred.count(row.key) > 0) part.add(row);
+  for (const tune::DeviceRow& row : db.devices())
+    if (referred.count(row.id) > 0) part.add(row);
+  for (const tune::DerivationRow& row : db.derivations())
+    if (referred.count(row.id) > 0) part.add(row);
+  for (const tune::Measurement& m : measurements) part.add(m);
+  return part;
+}
+
 int exportTo(const Options& o, std::ostream& out) {
   const auto db = openExistingDatabase(pathOf(o));
-  if (o.format == "jsonl") {
-    tune::exportLines(db, out);
-    return 0;
-  }
-  std::vector<tune::Measurement> measurements;
-  for (Row& row : rows(db, o)) measurements.push_back(std::move(row.measurement));
-  out << tune::exportT4(measurements);
+  const std::vector<tune::Measurement> measurements = chosen(db, o);
+  if (o.format == "jsonl")
+    tune::exportLines(databaseOf(db, measurements), out);
+  else
+    out << tune::exportT4(measurements);
   return 0;
 }
 
@@ -284,10 +310,11 @@ void addDb(CLI::App& app, int& status) {
   shown.first->add_flag("--pareto", shown.second->pareto, "Those that no other beats in both time and workspace");
   json(shown);
   json(filtered("best", "The best configuration of each problem, and the command that runs it", &best));
-  const auto exported = filtered("export", "Write as text: JSON lines, all of it, or T4", &exportAs);
+  const auto exported = filtered("export", "Write as text: JSON lines or T4", &exportAs);
   exported.first->add_option("--format", exported.second->format, "jsonl or t4")
       ->check(CLI::IsMember({"jsonl", "t4"}))
       ->capture_default_str();
+  exported.first->add_flag("--best", exported.second->best, "Only the best measurement of each problem on each device");
   exported.first->add_option("-o,--output", exported.second->file, "File; default: print");
   const auto reported = filtered("report", "Write a report as HTML", &writeReport);
   reported.first->add_option("-o,--output", reported.second->file, "File")->required();
