@@ -1,5 +1,5 @@
 // A square matrix transposed in tiles of 16 by 16 that pass through registers: 16 rows are read, 16 are written.
-#define N 2048
+#define N 2064
 #define COLUMN(i) (float16)(r[0].s##i, r[1].s##i, r[2].s##i, r[3].s##i, r[4].s##i, r[5].s##i, r[6].s##i, r[7].s##i, \
                             r[8].s##i, r[9].s##i, r[10].s##i, r[11].s##i, r[12].s##i, r[13].s##i, r[14].s##i, r[15].s##i)
 
