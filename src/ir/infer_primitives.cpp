@@ -450,6 +450,9 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
       const Argument& a = *data[i];
       if (functions) {
         values[i] = infer(a.syntax, a.scope, instance.parameters[i]);
+        // An error below it, which is reported, may have left something that is no function.
+        const Type found = solver_.resolve(values[i]->type());
+        if (!found.is(Type::Kind::function) && !found.is(Type::Kind::variable)) return poison(expected);
         continue;
       }
       values[i] = infer(a.syntax, a.scope);
