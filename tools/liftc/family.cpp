@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "lift/diagnostic.hpp"
+#include "lift/space.hpp"
 
 namespace liftc {
 namespace {
@@ -30,6 +31,13 @@ std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::Conv
     derivations[family] = tune::derivationRow(lift::deriveConv(spec, family, layouts).derivation.str()).id;
   return tune::bestFor(own ? &*own : nullptr, tune::shippedDefaults(), problemKey(spec, layouts),
                        tune::deviceRow(device), derivations);
+}
+
+// Whether the device can hold what was measured on another one.
+bool fits(const lift::ConvSpec& spec, const lift::ConvLayouts& layouts, const tune::Key& key,
+          const lift::runtime::DeviceInfo& device) {
+  const lift::ConvVariant variant = lift::deriveConv(spec, key.family, layouts);
+  return lift::spaceOf(variant.program, lift::parseDeviceLimits(device.toJson())).contains(key.config);
 }
 
 // The options for layouts that are not natural.
@@ -136,11 +144,16 @@ std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, 
   std::optional<tune::Best> best;
   if (device != nullptr && !device->pseudo() && config.empty() && !noTuned)
     best = knownBest(spec, order, *device, families(), databasePath());
+  std::string origin = config.empty() ? "the family's default" : "as given";
+  if (best && best->match != tune::Match::exact && !fits(spec, order, best->measurement.key, *device)) {
+    origin += fmt::format("; the best known, {}, is beyond this device's limits", best->str());
+    best.reset();
+  }
   const auto start = std::chrono::steady_clock::now();
   const lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family, order);
   auto layer =
       compileVariant(variant, best ? best->measurement.key.config : parseValues(config, "--config"), codegen, start);
-  if (layer) layer->origin = best ? best->str() : config.empty() ? "the family's default" : "as given";
+  if (layer) layer->origin = best ? best->str() : origin;
   return layer;
 }
 

@@ -72,17 +72,21 @@ void checkResult(const lift::Program& program) {
                                 "join what they split, so that every configuration computes the same");
 }
 
-lift::Config firstPoint(const lift::Space& space) {
+[[noreturn]] void failWithoutPoints() {
+  throw lift::UserError(lift::ExitStatus::program, "no values of the tunables satisfy all constraints",
+                        "`liftc tune --explain-constraints` prints them");
+}
+
+std::optional<lift::Config> firstPoint(const lift::Space& space) {
   std::optional<lift::Config> first;
   space.forEach([&](const lift::Config& config) {
     first = config;
     return false;
   });
-  if (!first)
-    throw lift::UserError(lift::ExitStatus::program, "no values of the tunables satisfy all constraints",
-                          "`liftc tune --explain-constraints` prints them");
-  return *first;
+  return first;
 }
+
+bool hasPoint(const lift::Space& space) { return firstPoint(space).has_value(); }
 
 // A program's results do not depend on its tunables: any valid point tells what is right.
 tune::ProblemData programData(const lift::Program& program, const lift::Config& point, const Tensors& inputs) {
@@ -112,7 +116,9 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
   const lift::Space space(program.tunables, choice.constraints(lift::mapByDefault(program), limits));
   DataOptions data;
   data.fill = choice.fill;
-  const lift::Config point = firstPoint(space);
+  const std::optional<lift::Config> first = firstPoint(space);
+  if (!first) failWithoutPoints();
+  const lift::Config point = *first;
   const Tensors inputs = makeInputs(program, point, data).tensors;
 
   tune::Problem problem;
@@ -232,6 +238,8 @@ tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) cons
   for (const tune::Variant& v : p.variants)
     for (const lift::Tunable& t : v.space->tunables()) tunables.insert(t.name());
   checkFixed(*this, tunables);
+  if (std::none_of(p.variants.begin(), p.variants.end(), [](const tune::Variant& v) { return hasPoint(*v.space); }))
+    failWithoutPoints();
   p.row.command = commandLine(problemWords());
   if (p.row.label.empty()) p.row.label = conv;
   return p;

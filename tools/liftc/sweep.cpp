@@ -126,6 +126,7 @@ void printResult(const tune::Problem& problem, const tune::SweepResult& r, std::
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
   out << fmt::format("{}: {} points, {} of them measured now ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
                      counts, r.ended);
+  if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
   if (r.best)
     out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
                        speed(problem.row, *r.best), r.best->key.family, lift::str(r.best->key.config),
