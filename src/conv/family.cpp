@@ -6,6 +6,7 @@
 
 #include "lift/conv_program.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/terms.hpp"
 
 namespace lift {
 namespace detail {
@@ -26,19 +27,6 @@ std::size_t arityOf(Prim prim) {
   }
 }
 
-bool onlyMoves(Expr e) {
-  switch (e.form()) {
-    case Expr::Form::lambda:
-      return onlyMoves(e.body());
-    case Expr::Form::apply:
-      return onlyMoves(e.function()) && onlyMoves(e.argument());
-    case Expr::Form::primitive:
-      return movesData(e.prim());
-    default:
-      return true;
-  }
-}
-
 }  // namespace
 
 bool isApplied(Expr e, Prim prim) {
@@ -46,7 +34,7 @@ bool isApplied(Expr e, Prim prim) {
   return s.isPrim(prim) && s.arguments.size() == arityOf(prim);
 }
 
-bool isComputingMap(Expr e) { return isApplied(e, Prim::map) && !onlyMoves(argumentOf(e, 0)); }
+bool isComputingMap(Expr e) { return isApplied(e, Prim::map) && !onlyMovesData(argumentOf(e, 0)); }
 
 bool isMapOver(Expr e, Prim prim) { return isApplied(e, Prim::map) && isApplied(argumentOf(e, 1), prim); }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lift/diagnostic.hpp"
+#include "lift/terms.hpp"
 
 namespace lift::strategies {
 
@@ -10,22 +11,9 @@ using namespace rewrite;
 
 namespace {
 
-bool onlyMoves(Expr e) {
-  switch (e.form()) {
-    case Expr::Form::lambda:
-      return onlyMoves(e.body());
-    case Expr::Form::apply:
-      return onlyMoves(e.function()) && onlyMoves(e.argument());
-    case Expr::Form::primitive:
-      return movesData(e.prim());
-    default:
-      return true;
-  }
-}
-
 bool isComputingMap(Expr e) {
   const Spine s = spineOf(e);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMoves(s.arguments[0]);
+  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
 }
 
 Strategy when(std::function<bool(Expr)> holds, Strategy s) {
