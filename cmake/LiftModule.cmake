@@ -31,7 +31,7 @@ function(lift_tests name)
     return()
   endif()
   add_executable(test_${name} ${sources} $<TARGET_OBJECTS:lift_catch_main>)
-  target_link_libraries(test_${name} PRIVATE ${arg_LINK} Catch2::Catch2 lift_options)
+  target_link_libraries(test_${name} PRIVATE ${arg_LINK} Catch2::Catch2 lift_driver_options)
   target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # Catch2 gains nothing from more
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE LIFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
