@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the build, the tests and the demo need. Does nothing when all are there.
+# setup.sh [tests] [fuzz]: installs the Debian packages that the build and the demo need, and what only the tests, or the
+# fuzzers, need besides. Does nothing when all are there.
 set -euo pipefail
 
 packages=(
@@ -11,6 +12,16 @@ packages=(
   libdnnl-dev                                                              # judge and peer of convolutions
   libopenblas-dev libclblast-dev                                           # peers of convolutions
 )
+for group in "$@"; do
+  case $group in
+    tests) packages+=(chromium) ;;  # opens the report
+    fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
+    *)
+      echo "setup: no group of packages '$group'; there are tests and fuzz" >&2
+      exit 2
+      ;;
+  esac
+done
 
 if ! command -v dpkg-query >/dev/null; then
   echo "setup: not a Debian system; install the counterparts of: ${packages[*]}"

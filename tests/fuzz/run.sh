@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# run.sh [SECONDS [NAME…]]: runs the fuzzers of the preset `fuzz` (packages clang-14 and libclang-rt-14-dev;
-# scripts/build.sh fuzz fuzz_program fuzz_npy fuzz_npz fuzz_image fuzz_conv fuzz_tuning) one after the other, each so
-# many seconds (600), with the kept corpus. What they find lies in build-fuzz; new inputs that cover more are added to
-# tests/fuzz/corpus by `build-fuzz/fuzz_NAME -merge=1 tests/fuzz/corpus/NAME build-fuzz/corpus/NAME`.
+# run.sh [SECONDS [NAME…]]: runs the fuzzers of the preset `fuzz` (scripts/setup.sh fuzz; scripts/build.sh fuzz
+# fuzz_program fuzz_npy fuzz_npz fuzz_image fuzz_conv fuzz_tuning) one after the other, each so many seconds (600), with
+# the kept corpus. What they find lies in build-fuzz; new inputs that cover more are added to tests/fuzz/corpus by
+# `build-fuzz/fuzz_NAME -merge=1 tests/fuzz/corpus/NAME build-fuzz/corpus/NAME`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build-fuzz} seconds=${1:-600}
