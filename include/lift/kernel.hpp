@@ -226,7 +226,8 @@ ExprPtr choose(ExprPtr condition, ExprPtr then, ExprPtr otherwise);
 ExprPtr splat(ExprPtr value, int width);
 ExprPtr lane(ExprPtr vector, int lane);
 ExprPtr makeVector(std::vector<ExprPtr> lanes);
-ExprPtr convertTo(ExprPtr value, Scalar to);  // to f16: a conversion to f32, half being a storage type only
+bool isSameLiteral(const ExprPtr& a, const ExprPtr& b);  // both are literals, of one type and value
+ExprPtr convertTo(ExprPtr value, Scalar to);             // to f16: a conversion to f32, half being a storage type only
 
 // The builders check types (InternalError). Ids count up in the order of declaration.
 BufferId addBuffer(Kernel& kernel, Buffer buffer);  // a global one also becomes the next argument

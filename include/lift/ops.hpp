@@ -96,6 +96,8 @@ struct ScalarValue {
   double asDouble() const;
   bool truth() const { return isFloat(type) ? real != 0 : integer != 0; }
 };
+// Of one type and indistinguishable: unlike 0.0 and -0.0; any NaN is like any other.
+bool identical(const ScalarValue& a, const ScalarValue& b);
 
 // Arithmetic of the operation in its type; f32 results are rounded to float. f16 is a storage type: on f16 operands the
 // result has type f16, but is computed in f32 and its `real` keeps f32 precision, as a kernel's register does; it

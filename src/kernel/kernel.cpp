@@ -115,7 +115,14 @@ ExprPtr makeVector(std::vector<ExprPtr> lanes) {
   const ValueType type{lanes[0]->type.scalar, static_cast<int>(lanes.size())};
   for (const ExprPtr& l : lanes)
     if (l->type != ValueType{type.scalar, 1}) throw InternalError("vector of lanes of different types");
+  if (std::all_of(lanes.begin(), lanes.end(), [&](const ExprPtr& l) { return isSameLiteral(l, lanes[0]); }))
+    return splat(lanes[0], type.width);
   return make(type, MakeVector{std::move(lanes)});
+}
+
+bool isSameLiteral(const ExprPtr& a, const ExprPtr& b) {
+  const auto *l = std::get_if<Literal>(&a->node), *r = std::get_if<Literal>(&b->node);
+  return l != nullptr && r != nullptr && a->type == b->type && identical(l->value, r->value);
 }
 
 ExprPtr convertTo(ExprPtr value, Scalar to) {

@@ -41,6 +41,21 @@ std::optional<bool> constantCondition(const ExprPtr& e) {
   return std::nullopt;
 }
 
+// x - 1 < 8 as x < 9: a constant on one side alone, so long as an index can be so large.
+Comparison collected(Comparison c) {
+  const auto move = [](Nat& sum, Nat& constant) {
+    if (!constant.constant() || sum.kind() != Nat::Kind::sum) return;
+    const Nat offset = sum.operands().back();
+    const Nat moved = constant - offset;
+    if (!offset.constant() || *moved.constant() != static_cast<std::int32_t>(*moved.constant())) return;
+    constant = moved;
+    sum = sum - offset;
+  };
+  move(c.lhs, c.rhs);
+  move(c.rhs, c.lhs);
+  return c;
+}
+
 ExprPtr truth(bool value) { return literal(ScalarValue::ofInteger(Scalar::boolean, value ? 1 : 0)); }
 
 class Simplifier {
@@ -113,18 +128,22 @@ class Simplifier {
         then = expr(c->then);
       }
       const ExprPtr otherwise = expr(c->otherwise);
+      if (const ExprPtr both = joined(condition, then, otherwise)) return both;
       if (condition == c->condition && then == c->then && otherwise == c->otherwise) return e;
       return choose(condition, then, otherwise);
     }
     if (const auto* t = std::get_if<Test>(&e->node)) {
       std::vector<Comparison> open;
       std::set<Key> listed;
-      for (const Comparison& c : t->all) {
+      bool same = true;
+      for (const Comparison& stated : t->all) {
+        const Comparison c = collected(stated);
+        same = same && keyOf(c) == keyOf(stated);
         const Truth known = decide(c);
         if (known == Truth::refuted) return truth(false);
         if (known == Truth::unknown && listed.insert(keyOf(c)).second) open.push_back(c);
       }
-      if (open.size() == t->all.size()) return e;
+      if (same && open.size() == t->all.size()) return e;
       return open.empty() ? truth(true) : test(std::move(open));
     }
     const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return expr(c); });
@@ -134,6 +153,18 @@ class Simplifier {
         return literal(convert(l->value, mapped->type.scalar), mapped->type.width);
     if (const auto* s = std::get_if<Splat>(&mapped->node)) return splat(s->value, mapped->type.width);
     return mapped;
+  }
+
+  // One condition in place of two, a ? b ? x : y : y, where y costs nothing; null if it is not of this form.
+  static ExprPtr joined(const ExprPtr& condition, const ExprPtr& then, const ExprPtr& otherwise) {
+    const auto* inner = std::get_if<Choose>(&then->node);
+    if (inner == nullptr || !isSameLiteral(inner->otherwise, otherwise)) return nullptr;
+    const auto* outerTest = std::get_if<Test>(&condition->node);
+    const auto* innerTest = std::get_if<Test>(&inner->condition->node);
+    if (outerTest == nullptr || innerTest == nullptr) return nullptr;
+    std::vector<Comparison> all = outerTest->all;
+    all.insert(all.end(), innerTest->all.begin(), innerTest->all.end());
+    return choose(test(std::move(all)), inner->then, otherwise);
   }
 
   static ExprPtr fold(const ExprPtr& e, const Operation& o) {

@@ -323,6 +323,13 @@ ScalarValue ScalarValue::ofInteger(Scalar type, std::int64_t value) {
   return result;
 }
 
+bool identical(const ScalarValue& a, const ScalarValue& b) {
+  if (a.type != b.type) return false;
+  if (!isFloat(a.type)) return a.integer == b.integer;
+  if (std::isnan(a.real) || std::isnan(b.real)) return std::isnan(a.real) && std::isnan(b.real);
+  return a.real == b.real && std::signbit(a.real) == std::signbit(b.real);
+}
+
 double ScalarValue::asDouble() const {
   if (isFloat(type)) return real;
   if (type == Scalar::u64) return static_cast<double>(static_cast<std::uint64_t>(integer));

@@ -273,6 +273,28 @@ TEST_CASE("simplify: proved and refuted conditions") {
 )");
 }
 
+TEST_CASE("simplify: conditions read well") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const auto inside = [&](Nat x) { return test({{-1, Relation::less, x}, {x, Relation::less, 6}}); };
+  m.k.body = block(seq("i", 9, [&](Nat i) {
+    return block(seq("j", 9, [&](Nat j) {
+      return block(
+          // One condition, the constants collected.
+          Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1, f32), number(0)), number(0))},
+          // Another value outside: two conditions.
+          Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1, f32), number(-0.0)), number(0))});
+    }));
+  }));
+  CHECK(bodyText(pass("simplify", m.k)) == R"(  for (int i = 0; i < 9; i++) {
+    for (int j = 0; j < 9; j++) {
+      out[i] = i > 0 && i < 7 && j > 1 && j < 8 ? in[i - 1] : 0.0f;
+      out[i] = i > 0 && i < 7 ? j > 1 && j < 8 ? in[i - 1] : -0.0f : 0.0f;
+    }
+  }
+)");
+}
+
 TEST_CASE("simplify: operations on literals") {
   Maker m;
   const auto out = m.out("out", 8), ints = m.out("ints", 8, Scalar::i32);
