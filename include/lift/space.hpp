@@ -112,6 +112,11 @@ class Space {
   bool contains(const Config& config) const;
   std::vector<const Constraint*> why(const Config& config) const;  // what it violates, in the order of constraints()
 
+  // The configuration itself if it is a point, else a smaller one: tunables are lowered in the order of tunables(),
+  // each as little as makes a point of it, and to its least where none of its values does. Nothing where that leads to
+  // no point. Throws as contains() does.
+  std::optional<Config> lowered(Config config) const;
+
   // Exact where at most `effort` values of tunables must be tried, which takes well under a second, else an estimate
   // from random probes of the search tree (Knuth 1975).
   static constexpr std::int64_t defaultEffort = 2'000'000;

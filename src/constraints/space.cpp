@@ -171,6 +171,19 @@ std::vector<const Constraint*> Space::why(const Config& config) const {
   return violated;
 }
 
+std::optional<Config> Space::lowered(Config config) const {
+  if (contains(config)) return config;
+  for (const Tunable& t : tunables()) {
+    std::int64_t& value = config.at(t.name());
+    const auto smaller = std::lower_bound(t.values.begin(), t.values.end(), value);
+    for (auto v = smaller; v != t.values.begin();) {
+      value = *--v;
+      if (contains(config)) return config;
+    }
+  }
+  return std::nullopt;
+}
+
 Count Space::count(std::int64_t effort) const {
   if (!data_->possible) return {};
   Search search(data_, searchOrder(*data_));

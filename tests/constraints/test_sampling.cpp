@@ -111,6 +111,18 @@ TEST_CASE("neighbours are valid, near, and lead through the space") {
   CHECK(reached.size() * 10 >= all.size() * 9);  // 451 of 467
 }
 
+TEST_CASE("a configuration is lowered to a point, its first tunables first") {
+  const NatVar rows = tunable("rows", 1, 16), width = tunable("width", 2, 16);
+  const Space space({rows, width}, {mustDivide(rows, 16), mustNotExceed(Nat(rows) * width, 32)});
+  const auto lowered = [&](std::int64_t r, std::int64_t w) { return space.lowered({{"rows", r}, {"width", w}}); };
+  CHECK(lowered(4, 8) == Config{{"rows", 4}, {"width", 8}});
+  CHECK(lowered(16, 8) == Config{{"rows", 4}, {"width", 8}});
+  CHECK(lowered(7, 8) == Config{{"rows", 4}, {"width", 8}});
+  CHECK(lowered(16, 99) == Config{{"rows", 1}, {"width", 16}});
+  CHECK_FALSE(Space({width}, {mustNotExceed(8, width)}).lowered({{"width", 4}}));
+  CHECK_THROWS_AS(space.lowered({{"rows", 1}}), UserError);
+}
+
 TEST_CASE("a point is valid, or is told what it violates") {
   const Example small = example("the paper's in small");
   const Space space = small.space();

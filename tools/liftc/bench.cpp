@@ -64,7 +64,7 @@ bool chosen(const Options& o, const std::string& group) {
 // The family's default configuration, where another one is ours.
 bench::Setup setUpUntuned(const lift::ConvSpec& spec, const CompiledLayer& ours, const lift::ConvTensors& tensors,
                           const Options& o, lift::runtime::Device& device) {
-  const lift::ConvVariant variant = lift::deriveConv(spec, o.family.family, ours.layouts);
+  const lift::ConvVariant variant = variantFor(spec, o.family.family, ours.layouts, device.info());
   if (ours.family == variant.family && ours.config == variant.defaults) return {nullptr, "ours is the default"};
   const auto compiled = compileVariant(variant, {}, o.codegen, std::chrono::steady_clock::now());
   return {bench::contestPlan(device, compiled->plan, tensors, ours.layouts, o.device.load())};

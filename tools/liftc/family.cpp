@@ -33,11 +33,16 @@ std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::Conv
                        tune::deviceRow(device), derivations);
 }
 
-// Whether the device can hold what was measured on another one.
-bool fits(const lift::ConvSpec& spec, const lift::ConvLayouts& layouts, const tune::Key& key,
-          const lift::runtime::DeviceInfo& device) {
-  const lift::ConvVariant variant = lift::deriveConv(spec, key.family, layouts);
-  return lift::spaceOf(variant.program, lift::parseDeviceLimits(device.toJson())).contains(key.config);
+lift::Space spaceOn(const lift::ConvVariant& variant, const lift::runtime::DeviceInfo& device) {
+  return lift::spaceOf(variant.program, lift::parseDeviceLimits(device.toJson()));
+}
+
+// Whether it had to. Where no lower ones fit either, they stay, and the compiler says what they exceed.
+bool lowerDefaults(lift::ConvVariant& variant, const lift::runtime::DeviceInfo& device) {
+  const auto lowered = spaceOn(variant, device).lowered(variant.defaults);
+  if (!lowered || *lowered == variant.defaults) return false;
+  variant.defaults = *lowered;
+  return true;
 }
 
 // The options for layouts that are not natural.
@@ -145,16 +150,26 @@ std::optional<CompiledLayer> FamilyOptions::compile(const lift::ConvSpec& spec, 
   if (device != nullptr && !device->pseudo() && config.empty() && !noTuned)
     best = knownBest(spec, order, *device, families(), databasePath());
   std::string origin = config.empty() ? "the family's default" : "as given";
-  if (best && best->match != tune::Match::exact && !fits(spec, order, best->measurement.key, *device)) {
+  const auto start = std::chrono::steady_clock::now();
+  lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family, order);
+  if (best && best->match != tune::Match::exact && !spaceOn(variant, *device).contains(best->measurement.key.config)) {
     origin += fmt::format("; the best known, {}, is beyond this device's limits", best->str());
     best.reset();
+    variant = lift::deriveConv(spec, family, order);
   }
-  const auto start = std::chrono::steady_clock::now();
-  const lift::ConvVariant variant = lift::deriveConv(spec, best ? best->measurement.key.family : family, order);
+  if (device != nullptr && config.empty() && !best && lowerDefaults(variant, *device))
+    origin += ", lowered to this device's limits";
   auto layer =
       compileVariant(variant, best ? best->measurement.key.config : parseValues(config, "--config"), codegen, start);
   if (layer) layer->origin = best ? best->str() : origin;
   return layer;
+}
+
+lift::ConvVariant variantFor(const lift::ConvSpec& spec, std::string_view family, const lift::ConvLayouts& layouts,
+                             const lift::runtime::DeviceInfo& device) {
+  lift::ConvVariant variant = lift::deriveConv(spec, family, layouts);
+  lowerDefaults(variant, device);
+  return variant;
 }
 
 std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, const lift::ConvConfig& config,

@@ -55,13 +55,18 @@ struct FamilyOptions {
   std::filesystem::path databasePath() const;
   std::vector<std::string> families() const;  // the one that was asked for, else all
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
-  // UserError (usage) for a tunable that the family does not have. Without a device the defaults are taken.
+  // UserError (usage) for a tunable that the family does not have. Without a device the family's defaults are taken,
+  // whatever their needs.
   std::optional<CompiledLayer> compile(const lift::ConvSpec& spec, const CodegenOptions& codegen,
                                        const lift::runtime::DeviceInfo* device = nullptr) const;
 
  private:
   CLI::Option* familyOption_ = nullptr;
 };
+
+// The variant with defaults that the device can hold: lowered (space.hpp) where the family's are beyond its limits.
+lift::ConvVariant variantFor(const lift::ConvSpec& spec, std::string_view family, const lift::ConvLayouts& layouts,
+                             const lift::runtime::DeviceInfo& device);
 
 // A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
 // began: part of the compiler's time.

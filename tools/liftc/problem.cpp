@@ -36,7 +36,7 @@ tune::Variant layerVariant(const ProblemChoice& choice, const lift::ConvVariant&
   const lift::Space space(variant.program.tunables, choice.constraints(variant.program, limits));
   tune::Variant made = tune::variantOf(variant.family, lift::withLayouts(variant.program, variant.layouts), space,
                                        variant.derivation.str(), options);
-  if (space.contains(variant.defaults)) made.family.start = {variant.defaults};
+  if (const auto start = space.lowered(variant.defaults)) made.family.start = {*start};
   return made;
 }
 
