@@ -34,11 +34,15 @@ bool isApplied(Expr e, Prim prim) {
   return s.isPrim(prim) && s.arguments.size() == arityOf(prim);
 }
 
-bool isComputingMap(Expr e) { return isApplied(e, Prim::map) && !onlyMovesData(argumentOf(e, 0)); }
+bool isMap(Expr e) { return isApplied(e, Prim::map); }
 
-bool isMapOver(Expr e, Prim prim) { return isApplied(e, Prim::map) && isApplied(argumentOf(e, 1), prim); }
+bool isComputingMap(Expr e) { return isMap(e) && !onlyMovesData(argumentOf(e, 0)); }
+
+bool isMapOver(Expr e, Prim prim) { return isMap(e) && isApplied(argumentOf(e, 1), prim); }
 
 Expr argumentOf(Expr application, std::size_t i) { return spineOf(application).arguments.at(i); }
+
+Expr bodyOf(Expr map) { return argumentOf(map, 0).body(); }
 
 std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
   for (std::int64_t d = std::min(n, most); d > 1; d--)

@@ -10,9 +10,11 @@ using rewrite::Strategy;
 
 // The forms of terms that strategies look for.
 bool isApplied(Expr e, Prim prim);  // prim applied to all its arguments
+bool isMap(Expr e);                 // map applied to a function and an array
 bool isComputingMap(Expr e);        // map whose function does more than move data
 bool isMapOver(Expr e, Prim prim);  // map over an array that the primitive gives
 Expr argumentOf(Expr application, std::size_t i);
+Expr bodyOf(Expr map);  // of the mapped function
 
 // Of n, at most `most`: for default configurations.
 std::int64_t largestDivisor(std::int64_t n, std::int64_t most);

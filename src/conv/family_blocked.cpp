@@ -2,11 +2,13 @@
 // convolutions of processors have it (DESIGN: what the hardware allows). Every step is a rule; the order is
 //
 //   the reduction's domain in blocks of input channels, taps, channels of a block;
-//   kernels in groups of vectors * lanes, windows of a row in tiles of `pixels`;
-//   the groups outermost, then rows, tiles; a tile's windows and a group's kernels innermost;
-//   the reduction out of these two, so that its accumulator is the tile; lanes over kernels;
-//   the domain as three loops; the weights in the order of the loops, by a kernel of their own that runs once;
-//   groups, rows and tiles over work-groups of one work-item, everything else in loops of which the tile's are
+//   kernels in groups of vectors * lanes and batches of such groups; windows in tiles of `rows` by `pixels`;
+//   the batches outermost, then tiles; then a batch's groups, a tile's rows; a row's windows and a group's kernels
+//   innermost;
+//   the reduction out of these two, so that they are its accumulator; lanes over kernels;
+//   the domain as three loops; a tile's inputs copied, as all its groups and rows read them; the weights in the order
+//   of the loops, by a kernel of their own that runs once;
+//   batches and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's are
 //   unrolled.
 #include <algorithm>
 
@@ -18,7 +20,7 @@ using namespace rewrite;
 
 namespace {
 
-constexpr std::int64_t mostPixels = 32, mostVectors = 8, mostLanes = 16;
+constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8, mostLanes = 16;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
@@ -30,12 +32,13 @@ std::int64_t widestVector(std::int64_t channels) {
   return width;
 }
 
-// The map over the windows of one row: they slide over columns of a variable, the rows of a window.
+// The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
 bool isOverWindows(Expr e) {
   if (!isMapOver(e, Prim::slide)) return false;
   const Expr slid = argumentOf(argumentOf(e, 1), 0);
   return isApplied(slid, Prim::transpose) && argumentOf(slid, 0).is(Expr::Form::variable);
 }
+bool isOverRows(Expr e) { return isMapOver(e, Prim::slide) && isOverWindows(bodyOf(e)); }
 
 // Maps over groups of kernels, and over batches of such groups.
 bool isOverGroups(Expr e) { return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::zip); }
@@ -43,31 +46,41 @@ bool isOverBatches(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
 
-bool isAroundBatches(Expr e) { return isApplied(e, Prim::map) && isOverBatches(argumentOf(e, 0).body()); }
+bool isAroundBatches(Expr e) { return isMap(e) && isOverBatches(bodyOf(e)); }
 
-// The map over a tile's windows, around the map over a batch's groups.
+// The map over a tile's windows or rows, around the map over a batch's groups.
 bool isAroundOneBatch(Expr e) {
-  if (!isMapOver(e, Prim::slide) || !argumentOf(argumentOf(e, 1), 0).is(Expr::Form::variable)) return false;
-  const Expr inner = argumentOf(e, 0).body();
-  return isApplied(inner, Prim::map) && argumentOf(inner, 1).is(Expr::Form::variable);
+  if (!isMapOver(e, Prim::slide)) return false;
+  const Expr inner = bodyOf(e);
+  return isMap(inner) && argumentOf(inner, 1).is(Expr::Form::variable);
 }
 
-bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isApplied(argumentOf(e, 0).body(), Prim::reduce); }
+bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isApplied(bodyOf(e), Prim::reduce); }
 
-// From rows, windows, kernels to batches, rows, tiles, groups, windows, kernels.
-void tile(Rewriting& r, Nat pixels, Nat kernels, Nat groups) {
-  r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
-  r.apply(inside(isOverGroups, use("mapSplit", {{"k", groups}})));
-  r.apply(inside(isOverWindows, use("mapSplit", {{"k", pixels}})));
+// Windows along one dimension in chunks of k, the chunks cut from the input.
+void tileWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
+  r.apply(inside(where, use("mapSplit", {{"k", k}})));
   r.apply(topDown(use("splitSlide")));
   r.apply(normalise({"mapFusionMoves"}));
   r.apply(layoutsOut());
-  for (int outer = 0; outer < 3; outer++) {  // windows, tiles, rows
+}
+
+// From rows, windows, kernels to batches, tiles of rows, tiles of windows, groups, rows, windows, kernels.
+void tile(Rewriting& r, Nat rows, Nat pixels, Nat kernels, Nat groups) {
+  r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
+  r.apply(inside(isOverGroups, use("mapSplit", {{"k", groups}})));
+  tileWindows(r, isOverWindows, pixels);
+  tileWindows(r, isOverRows, rows);
+  r.apply(topDown(use("slideInterchange")));
+  r.apply(layoutsOut());
+  for (int outer = 0; outer < 4; outer++) {  // windows, rows, tiles of windows, tiles of rows
     r.apply(inside(isAroundBatches, use("mapInterchange")));
     r.apply(layoutsOut());
   }
-  r.apply(inside(isAroundOneBatch, use("mapInterchange")));
-  r.apply(layoutsOut());
+  for (int inner = 0; inner < 2; inner++) {  // windows, rows
+    r.apply(inside(isAroundOneBatch, use("mapInterchange")));
+    r.apply(layoutsOut());
+  }
 }
 
 void reduceTiles(Rewriting& r, std::optional<Nat> lanes) {
@@ -100,7 +113,7 @@ void arrangeWeights(Rewriting& r, bool grouped) {
 
 void lower(Rewriting& r, bool grouped, Nat unroll) {
   for (int i = 0; i < (grouped ? 2 : 1); i++) r.apply(inside(isComputingMap, use("mapFlatten")));
-  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop"})
+  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"})
     r.apply(inside(isComputingMap, use(rule)));
   for (int i = 0; i < 2; i++) r.apply(topDown(use("reduceToLoop")));
   r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
@@ -111,6 +124,7 @@ void lower(Rewriting& r, bool grouped, Nat unroll) {
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   const bool grouped = spec.groups > 1;
+  const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   std::optional<Nat> lanes, load;
   if (hasVectors(spec.ocPerGroup())) lanes = r.tunable("lanes", 2, std::min(spec.ocPerGroup(), mostLanes));
@@ -125,7 +139,7 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
 
   exposeWindows(r);
   r.apply(topDown(use("reduceInnerFirst", {{"k", channels}})));
-  tile(r, pixels, vectors * lanes.value_or(1), groups);
+  tile(r, rows, pixels, vectors * lanes.value_or(1), groups);
   reduceTiles(r, lanes);
   copyInputs(r, channels, load);
   arrangeWeights(r, grouped);
@@ -153,12 +167,23 @@ ConvConfig blockedDefaults(const ConvSpec& spec) {
   }
   // Enough groups to pay for the copy of the inputs, blocks of channels that a tile's inputs stay in the nearest cache.
   config["groups"] = largestDivisor(kernels / config["vectors"], 4);
-  config["channels"] = largestDivisor(spec.icPerGroup(), 64);
+  config["channels"] = largestDivisor(spec.icPerGroup(), 32);
   if (hasVectors(spec.icPerGroup())) {
     if (config["channels"] % 2 != 0) config["channels"] = 2;
     config["load"] = widestVector(config["channels"]);
   }
-  config["unroll"] = 1;
+  config["unroll"] = largestDivisor(config["channels"], 4);
+  // The more rows, the more often a group's weights come from a near cache and the fewer inputs are copied twice. What
+  // is copied takes its part of such a cache; several cores want their part of the tiles.
+  constexpr std::int64_t mostCopied = (512 << 10) / sizeof(float), fewestTiles = 8;
+  const std::int64_t columns = (config["pixels"] - 1) * spec.sw + spec.extentW();
+  const auto isGood = [&](std::int64_t rows) {
+    const std::int64_t batches = kernels / config["vectors"] / config["groups"] * spec.groups * spec.batch;
+    return spec.oh % rows == 0 && spec.ow / config["pixels"] * (spec.oh / rows) * batches >= fewestTiles &&
+           ((rows - 1) * spec.sh + spec.extentH()) * columns * spec.icPerGroup() <= mostCopied;
+  };
+  config["rows"] = 8;
+  while (config["rows"] > 1 && !isGood(config["rows"])) config["rows"]--;
   return config;
 }
 

@@ -65,8 +65,6 @@ bool contains(Expr e, Prim prim) {
   return e.is(Expr::Form::apply) && (contains(e.function(), prim) || contains(e.argument(), prim));
 }
 
-Expr bodyOf(Expr map) { return argumentOf(map, 0).body(); }
-bool isMap(Expr e) { return isApplied(e, Prim::map); }
 bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }
 
 // The map over the windows of one row, and the map over rows around it.

@@ -127,15 +127,15 @@ std::vector<RuleRow> memoryRules() {
        "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("
        "fun b => f(map(fun col => map(fun row => join(row), transpose(col)), transpose(map(fun p => transpose(p), "
        "b)))), "
-       "toLocal(id(map(fun p => transpose(p), transpose(map(fun col => transpose(map(fun row => split(k, row), col)), "
-       "x)))))), xs)",
+       "toLocal(transpose(map(fun row => transpose(row), "
+       "id(map(fun row => map(fun p => split(k, p), row), transpose(x))))))), xs)",
        "layout of direct convolutions: blocks of channels outermost"},
       {"copyBlockedInVectors",
        "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("
        "fun b => f(map(fun col => map(fun row => asScalar(join(row)), transpose(col)), "
        "transpose(map(fun p => transpose(p), b)))), "
-       "toLocal(id(map(fun p => transpose(p), transpose(map(fun col => transpose(map(fun row => "
-       "split(k, asVector(v, row)), col)), x)))))), xs)",
+       "toLocal(transpose(map(fun row => transpose(row), "
+       "id(map(fun row => map(fun p => split(k, asVector(v, p)), row), transpose(x))))))), xs)",
        "layout of direct convolutions: blocks of channels outermost"},
       {"copyToLocal", "map(f, xs) => map(fun x => let(f, toLocal(id(x))), xs)", "lift-conv §4.2"},
       {"letToPrivate", "let(f, x) => let(f, toPrivate(x))", "lift-conv §4.2"},

@@ -38,6 +38,11 @@ std::vector<RuleRow> tilingRules() {
   return {
       {"splitSlide", "split(k, slide(n, s, xs)) => map(fun t => slide(n, s, t), slide((k - 1) * s + n, k * s, xs))",
        "lift-conv §3.4, overlapped tiling"},
+      {"slideInterchange",
+       "map(fun rows => map(f, slide(m, t, transpose(rows))), slide(n, s, xs)) => "
+       "transpose(map(fun cols => map(fun r => f(transpose(r)), slide(n, s, transpose(cols))), "
+       "slide(m, t, transpose(xs))))",
+       "lift-conv §3.4, windows of columns before those of rows"},
       {"splitSlide2D", windows2D, "lift-conv §3.4, overlapped tiling of rows and columns"},
       {"splitSlide3D", windows3D, "lift-conv §3.4, overlapped tiling of planes"},
       {"rowsInChunks", "join(xss) => join(join(map(fun xs => split(k, xs), xss)))", "inverse"},

@@ -182,6 +182,20 @@ TEST_CASE("defaults of families are points of their spaces") {
   });
 }
 
+TEST_CASE("defaults of `blocked` are lowered to a small device") {
+  DeviceLimits small;
+  small.localBytes = 32768;
+  for (const char* layer : {"ic64ih224oc64kh3ph1", "ic512ih14oc512kh3ph1", "ic256ih14oc128kh5ph2"}) {
+    const ConvVariant variant = deriveConv(parseConv(layer), "blocked");
+    const Space space = lift::spaceOf(variant.program, small);
+    const auto lowered = space.lowered(variant.defaults);
+    INFO(layer << ": " << str(variant.defaults) << " to " << str(lowered.value_or(Config{})));
+    REQUIRE(lowered);
+    CHECK(*lowered != variant.defaults);
+    CHECK(lowered->at("lanes") == variant.defaults.at("lanes"));
+  }
+}
+
 TEST_CASE("a configuration is refused, by a condition that is named, exactly where the space does not have it") {
   int inside = 0, outside = 0;
   forEachCase([&](const Case& c) {
