@@ -52,6 +52,10 @@ class DefaultMapping {
     if (!e.is(Expr::Form::apply)) return identityMap(e);
     Spine s = spineOf(e);
     auto& a = s.arguments;
+    if (isWrittenThrough(s.head.prim())) {
+      for (Expr& x : a) x = result(x);
+      return applyAll(s.head, a);
+    }
     switch (s.head.prim()) {
       case Prim::let: {
         const Expr value = onlyMovesData(a[1])     ? operand(a[1])
@@ -63,19 +67,6 @@ class DefaultMapping {
       }
       case Prim::toGlobal:
         return result(a[0]);
-      case Prim::id:
-      case Prim::join:
-      case Prim::split:
-      case Prim::transpose:
-      case Prim::reorder:
-      case Prim::asVector:
-      case Prim::asScalar:
-      case Prim::unzip:
-      case Prim::zip:
-      case Prim::tuple:
-      case Prim::concat:
-        for (Expr& x : a) x = result(x);
-        return applyAll(s.head, a);
       case Prim::iterate: {
         if (!a[1].type().isArray()) return alone(e);
         parameters_.insert(a[0].parameter());

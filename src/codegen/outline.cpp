@@ -44,6 +44,10 @@ class Outliner {
     if (!e.is(Expr::Form::apply)) return e;
     Spine s = spineOf(e);
     auto& a = s.arguments;
+    if (isWrittenThrough(s.head.prim())) {
+      for (Expr& x : a) x = result(x);
+      return applyAll(s.head, a);
+    }
     switch (s.head.prim()) {
       case Prim::toGlobal:
         return result(a[0]);
@@ -52,19 +56,6 @@ class Outliner {
       case Prim::iterate:
         if (runsInParallel(a[0])) return result(unrolled(s));
         break;
-      case Prim::id:
-      case Prim::join:
-      case Prim::split:
-      case Prim::transpose:
-      case Prim::reorder:
-      case Prim::asVector:
-      case Prim::asScalar:
-      case Prim::unzip:
-      case Prim::zip:
-      case Prim::tuple:
-      case Prim::concat:
-        for (Expr& x : a) x = result(x);
-        return applyAll(s.head, a);
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter())) {
           a[1] = result(a[1]);

@@ -155,6 +155,10 @@ class ResourceWalk {
     if (!e.is(Expr::Form::apply)) return;
     const Spine s = spineOf(e);
     const auto& a = s.arguments;
+    if (isWrittenThrough(s.head.prim())) {
+      for (const Expr x : a) write(x, out);
+      return;
+    }
     switch (s.head.prim()) {
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter())) return write(a[1], out);
@@ -170,19 +174,6 @@ class ResourceWalk {
       case Prim::let:
         read(a[1]);
         return write(a[0].body(), out);
-      case Prim::id:
-      case Prim::join:
-      case Prim::split:
-      case Prim::transpose:
-      case Prim::reorder:
-      case Prim::asVector:
-      case Prim::asScalar:
-      case Prim::zip:
-      case Prim::unzip:
-      case Prim::tuple:
-      case Prim::concat:
-        for (const Expr x : a) write(x, out);
-        return;
       case Prim::toGlobal:
       case Prim::toLocal:
       case Prim::toPrivate:

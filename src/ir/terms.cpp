@@ -19,6 +19,18 @@ bool isInvertibleLayout(Prim prim) {
   }
 }
 
+bool isWrittenThrough(Prim prim) {
+  switch (prim) {
+    case Prim::unzip:
+    case Prim::zip:
+    case Prim::tuple:
+    case Prim::concat:
+      return true;
+    default:
+      return isInvertibleLayout(prim);
+  }
+}
+
 bool isInvertibleIn(Expr body, Expr parameter) {
   if (body == parameter) return true;
   const Spine s = spineOf(body);
