@@ -2,9 +2,9 @@
 // convolutions of processors have it (DESIGN: what the hardware allows). Every step is a rule; the order is
 //
 //   the reduction's domain in blocks of input channels, taps, channels of a block;
-//   kernels in groups of vectors * lanes and batches of such groups; windows in tiles of `rows` by `pixels`;
-//   the batches outermost, then tiles; then a batch's groups, a tile's rows; a row's windows and a group's kernels
-//   innermost;
+//   kernels in groups of vectors * lanes and batches of such groups; windows in tiles of `bands` * `rows` by `pixels`;
+//   the batches outermost, then tiles; then a tile's bands, a batch's groups, a band's rows; a row's windows and a
+//   group's kernels innermost;
 //   the reduction out of these two, so that they are its accumulator; lanes over kernels;
 //   the domain as three loops; a tile's inputs copied, as all its groups and rows read them; the weights in the order
 //   of the loops, by a kernel of their own that runs once;
@@ -65,15 +65,18 @@ void tileWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
   r.apply(layoutsOut());
 }
 
-// From rows, windows, kernels to batches, tiles of rows, tiles of windows, groups, rows, windows, kernels.
-void tile(Rewriting& r, Nat rows, Nat pixels, Nat kernels, Nat groups) {
+// From rows, windows, kernels to batches, tiles of rows, tiles of windows, bands, groups, rows, windows, kernels.
+void tile(Rewriting& r, Nat bands, Nat rows, Nat pixels, Nat kernels, Nat groups) {
   r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
   r.apply(inside(isOverGroups, use("mapSplit", {{"k", groups}})));
   tileWindows(r, isOverWindows, pixels);
-  tileWindows(r, isOverRows, rows);
-  r.apply(topDown(use("slideInterchange")));
-  r.apply(layoutsOut());
-  for (int outer = 0; outer < 4; outer++) {  // windows, rows, tiles of windows, tiles of rows
+  for (const Nat k : {rows, bands}) {
+    tileWindows(r, isOverRows, k);
+    r.apply(topDown(use("slideInterchange")));
+    r.apply(normalise({"transposeTwice"}));
+    r.apply(layoutsOut());
+  }
+  for (int outer = 0; outer < 5; outer++) {  // windows, rows, bands, tiles of windows, tiles of rows
     r.apply(inside(isAroundBatches, use("mapInterchange")));
     r.apply(layoutsOut());
   }
@@ -113,7 +116,7 @@ void arrangeWeights(Rewriting& r, bool grouped) {
 
 void lower(Rewriting& r, bool grouped, Nat unroll) {
   for (int i = 0; i < (grouped ? 2 : 1); i++) r.apply(inside(isComputingMap, use("mapFlatten")));
-  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"})
+  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop", "mapToLoop"})
     r.apply(inside(isComputingMap, use(rule)));
   for (int i = 0; i < 2; i++) r.apply(topDown(use("reduceToLoop")));
   r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
@@ -124,6 +127,7 @@ void lower(Rewriting& r, bool grouped, Nat unroll) {
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   const bool grouped = spec.groups > 1;
+  const Nat bands = r.tunable("bands", 1, std::min(spec.oh, mostRows));
   const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   std::optional<Nat> lanes, load;
@@ -139,7 +143,7 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
 
   exposeWindows(r);
   r.apply(topDown(use("reduceInnerFirst", {{"k", channels}})));
-  tile(r, rows, pixels, vectors * lanes.value_or(1), groups);
+  tile(r, bands, rows, pixels, vectors * lanes.value_or(1), groups);
   reduceTiles(r, lanes);
   copyInputs(r, channels, load);
   arrangeWeights(r, grouped);
@@ -173,17 +177,24 @@ ConvConfig blockedDefaults(const ConvSpec& spec) {
     config["load"] = widestVector(config["channels"]);
   }
   config["unroll"] = largestDivisor(config["channels"], 4);
-  // The more rows, the more often a group's weights come from a near cache and the fewer inputs are copied twice. What
-  // is copied takes its part of such a cache; several cores want their part of the tiles.
+  // The more rows of a tile, the fewer inputs are copied twice. What is copied takes its part of a near cache; several
+  // cores want their part of the tiles.
   constexpr std::int64_t mostCopied = (512 << 10) / sizeof(float), fewestTiles = 8;
   const std::int64_t columns = (config["pixels"] - 1) * spec.sw + spec.extentW();
+  const std::int64_t batches = kernels / config["vectors"] / config["groups"] * spec.groups * spec.batch;
   const auto isGood = [&](std::int64_t rows) {
-    const std::int64_t batches = kernels / config["vectors"] / config["groups"] * spec.groups * spec.batch;
     return spec.oh % rows == 0 && spec.ow / config["pixels"] * (spec.oh / rows) * batches >= fewestTiles &&
            ((rows - 1) * spec.sh + spec.extentH()) * columns * spec.icPerGroup() <= mostCopied;
   };
-  config["rows"] = 8;
-  while (config["rows"] > 1 && !isGood(config["rows"])) config["rows"]--;
+  std::int64_t rows = 8;
+  while (rows > 1 && !isGood(rows)) rows--;
+  // Where a near cache holds the weights of all groups, a row's groups follow each other, that its outputs are written
+  // together; else a group's rows, that its weights are read from afar but once.
+  constexpr std::int64_t mostWeights = (256 << 10) / sizeof(float);
+  const bool areNear =
+      spec.ocPerGroup() / (kernels / config["vectors"] / config["groups"]) * spec.reduction() <= mostWeights;
+  config["bands"] = areNear ? rows : 1;
+  config["rows"] = areNear ? 1 : rows;
   return config;
 }
 
