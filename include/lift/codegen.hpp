@@ -23,7 +23,17 @@
 
 namespace lift {
 
+// Decisions that the default mapping leaves to the user.
+struct MappingOptions {
+  // Sums and products of floating-point numbers are rounded in the order of the elements: not divided, not
+  // reassociated.
+  bool strictReductions = false;
+  // Elements of a chunk where a reduction is divided; 0: by what they cost.
+  std::int64_t chunk = 0;
+};
+
 struct CompileOptions {
+  MappingOptions mapping;
   // Work-group size per dimension; chosen from the program where not given.
   std::array<std::optional<std::int64_t>, 3> local;
   // Number of work-groups per dimension for mapWrg; as many as there is work where not given.
@@ -32,6 +42,8 @@ struct CompileOptions {
   // Parameters whose contents stay, e.g. the weights of a network: what depends on nothing else is computed once, by
   // the plan's preparation launches.
   std::vector<std::string> constants;
+  // Kernels that check every index and divisor, and record the first that is wrong (Plan::faults).
+  bool checkBounds = false;
   kernel::PassOptions passes;
   // Called with the text of every stage: "parse" is the caller's; then "map", "outline", "lower", each pass, "print".
   std::function<void(std::string_view stage, const std::string& text)> dump;
@@ -50,8 +62,8 @@ struct CompileReport {
 // Whether the program says itself where its work runs.
 bool isMapped(const Program& program);
 
-// The default mapping (see above); a mapped program is returned unchanged.
-Program mapByDefault(const Program& program);
+// The default mapping (see above); a mapped program is returned unchanged. What it decided, and why, goes to the notes.
+Program mapByDefault(const Program& program, const MappingOptions& options = {}, kernel::Notes* notes = nullptr);
 
 // Rules that OpenCL imposes: mapLcl only inside mapWrg, one mapping per dimension, no work-group map inside a
 // work-item, no local memory outside of a group, … Throws UserError (status program) with all violations.

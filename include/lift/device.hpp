@@ -204,8 +204,9 @@ class Executable {
 
   // What a device implements, called in this order with inputs, sizes and limits checked.
   virtual void upload(const Binding& binding, const Layout& layout, const std::map<std::string, Tensor>& inputs) = 0;
-  // Runs the launches in order and waits for them; one device time in milliseconds for each.
-  virtual std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches) = 0;
+  // Runs the launches in order, in their loops, and waits for them; the device time in milliseconds of each.
+  virtual std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
+                                     const std::vector<kernel::LaunchLoop>& loops) = 0;
   virtual std::map<std::string, Tensor> download(const Binding& binding) = 0;
 
   const DeviceInfo& deviceInfo() const { return info_; }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -38,15 +39,28 @@ struct Where {
 // The position of the line; its text is shown if the file can be read where the program runs.
 Span spanOf(Where where);
 
-// A C++ function of one to three expressions; of two or three, it becomes a function of a pair or triple.
+namespace detail {
+inline constexpr int mostParameters = 16;
+
+template <class F, std::size_t... I>
+constexpr bool takes(std::index_sequence<I...>) {
+  return std::is_invocable_r_v<E, F, decltype((void(I), std::declval<E>()))...>;
+}
+// The number of expressions that f takes, at least `N`; -1 if none fits.
+template <class F, int N>
+constexpr int parametersOf() {
+  if constexpr (N > mostParameters)
+    return -1;
+  else if constexpr (takes<F>(std::make_index_sequence<static_cast<std::size_t>(N)>()))
+    return N;
+  else
+    return parametersOf<F, N + 1>();
+}
+}  // namespace detail
+
+// A C++ function of expressions; of two or more, it becomes a function of a tuple.
 template <class F>
-concept Unary = !std::convertible_to<F, E> && std::is_invocable_r_v<E, F, E>;
-template <class F>
-concept Binary = !std::convertible_to<F, E> && !Unary<F> && std::is_invocable_r_v<E, F, E, E>;
-template <class F>
-concept Ternary = !std::convertible_to<F, E> && !Unary<F> && !Binary<F> && std::is_invocable_r_v<E, F, E, E, E>;
-template <class F>
-concept Body = Unary<F> || Binary<F> || Ternary<F>;
+concept Body = !std::convertible_to<F, E> && (detail::parametersOf<F, 1>() > 0);
 
 // An argument: an expression, a number or a C++ function, with the line where it is handed over.
 class At {
@@ -148,23 +162,20 @@ namespace detail {
 E lambda(int parameters, const std::function<E(const std::vector<E>&)>& body, Where where);
 E bind(const SynPtr& value, int parameters, const std::function<E(const std::vector<E>&)>& body, Where where);
 
-template <Body F>
-constexpr int arity = Unary<F>    ? 1
-                      : Binary<F> ? 2
-                                  : 3;
-
+template <class F, std::size_t... I>
+E spread(const F& f, const std::vector<E>& x, std::index_sequence<I...>) {
+  return f(x[I]...);
+}
 template <Body F>
 E callWith(const F& f, const std::vector<E>& x) {
-  if constexpr (Unary<F>) return f(x[0]);
-  if constexpr (Binary<F>) return f(x[0], x[1]);
-  if constexpr (Ternary<F>) return f(x[0], x[1], x[2]);
+  return spread(f, x, std::make_index_sequence<static_cast<std::size_t>(parametersOf<F, 1>())>());
 }
 }  // namespace detail
 
 template <Body F>
 E fun(const F& f, Where where = Where::current()) {
   return detail::lambda(
-      detail::arity<F>, [&](const std::vector<E>& x) { return detail::callWith(f, x); }, where);
+      detail::parametersOf<F, 1>(), [&](const std::vector<E>& x) { return detail::callWith(f, x); }, where);
 }
 
 template <class V>
@@ -179,15 +190,18 @@ requires std::convertible_to<V, E> At::At(V&& value, Where where) : where_(where
 template <Body F>
 At::At(const F& f, Where where) : syntax_(fun(f, where).syntax()), where_(where) {}
 
-// let x = value in body(x); a body of two or three parameters takes the tuple apart.
+// let x = value in body(x); a body of two or more parameters takes the tuple apart.
 template <Body F>
 E let(At value, const F& body, Where where = Where::current()) {
   return detail::bind(
-      value.syntax(), detail::arity<F>, [&](const std::vector<E>& x) { return detail::callWith(body, x); }, where);
+      value.syntax(), detail::parametersOf<F, 1>(), [&](const std::vector<E>& x) { return detail::callWith(body, x); },
+      where);
 }
 
 E name(std::string text, Where where = Where::current());
 inline E size(std::string text, Where where = Where::current()) { return name(std::move(text), where); }
+// An array literal: arrayOf({1.0, 2.0, 3.0}), nested arrayOf({arrayOf({1, 2}), arrayOf({3, 4})}).
+E arrayOf(std::initializer_list<At> elements, Where where = Where::current());
 E tuple(At a, At b, At c = {}, At d = {}, At e = {}, At f = {}, At g = {}, At h = {});
 // Whatever has a name, for example a definition of the prelude: call("slide2D", 3, 3, 1, 1, xs).
 E call(std::string function, At a, At b = {}, At c = {}, At d = {}, At e = {}, At f = {}, At g = {}, At h = {},
@@ -241,32 +255,12 @@ struct Tunable {
 Tunable tune(std::string name, E low, E high, Where where = Where::current());
 
 namespace detail {
-inline constexpr int mostParameters = 12;
-
-template <class F, std::size_t... I>
-constexpr bool takes(std::index_sequence<I...>) {
-  return std::is_invocable_r_v<E, F, decltype((void(I), std::declval<E>()))...>;
-}
-// The number of expressions that f takes; -1 if none fits.
-template <class F, int N = 0>
-constexpr int parametersOf() {
-  if constexpr (N > mostParameters)
-    return -1;
-  else if constexpr (takes<F>(std::make_index_sequence<static_cast<std::size_t>(N)>()))
-    return N;
-  else
-    return parametersOf<F, N + 1>();
-}
-template <class F, std::size_t... I>
-E spread(const F& f, const std::vector<E>& x, std::index_sequence<I...>) {
-  return f(x[I]...);
-}
 Definition definition(std::string name, std::vector<Parameter> parameters, int expected,
                       const std::function<E(const std::vector<E>&)>& body, const T* result, Where where);
 template <class F>
 Definition definition(std::string name, std::vector<Parameter> parameters, const F& body, const T* result,
                       Where where) {
-  constexpr int n = parametersOf<F>();
+  constexpr int n = parametersOf<F, 0>();
   static_assert(n >= 0, "the body takes expressions (E) and returns one");
   return definition(
       std::move(name), std::move(parameters), n,
@@ -306,21 +300,48 @@ Program program(std::string name, std::vector<Parameter> parameters, const T& re
 
 // The rows of the primitives table (primitive.hpp has their types); zip takes two or more arrays.
 inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive{"scanExclusive"}, iterate{"iterate"},
-    id{"id"}, generate{"generate"}, vectorize{"vectorize"}, zip{"zip"}, unzip{"unzip"}, get{"get"}, split{"split"},
-    join{"join"}, slide{"slide"}, slideStrict{"slideStrict"}, pad{"pad"}, padClamp{"padClamp"}, padMirror{"padMirror"},
-    padWrap{"padWrap"}, transpose{"transpose"}, reorder{"reorder"}, concat{"concat"}, take{"take"}, drop{"drop"},
-    at{"at"}, asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"}, dot{"dot"}, mapGlb{"mapGlb"},
-    mapWrg{"mapWrg"}, mapLcl{"mapLcl"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"},
-    reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"}, scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"},
-    toLocal{"toLocal"}, toPrivate{"toPrivate"};
+    iterateWhile{"iterateWhile"}, id{"id"}, generate{"generate"}, vectorize{"vectorize"}, zip{"zip"}, unzip{"unzip"},
+    get{"get"}, split{"split"}, join{"join"}, slide{"slide"}, slideStrict{"slideStrict"}, pad{"pad"},
+    padClamp{"padClamp"}, padMirror{"padMirror"}, padWrap{"padWrap"}, transpose{"transpose"}, reorder{"reorder"},
+    concat{"concat"}, take{"take"}, drop{"drop"}, at{"at"}, asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"},
+    dot{"dot"}, mapGlb{"mapGlb"}, mapWrg{"mapWrg"}, mapLcl{"mapLcl"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"},
+    reduceSeq{"reduceSeq"}, reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"},
+    scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"}, toLocal{"toLocal"}, toPrivate{"toPrivate"};
 
-// Index functions of reorder; `transpose` is above.
-inline constexpr Named reverse{"reverse"}, stride{"stride"}, unstride{"unstride"}, shift{"shift"};
+// Of the type that their place asks for: the least and the greatest value, infinity, a conversion.
+inline constexpr Named lowest{"lowest"}, highest{"highest"}, convert{"convert"};
+inline constexpr double inf = std::numeric_limits<double>::infinity(),
+                        notANumber = std::numeric_limits<double>::quiet_NaN();
+
+// The definitions of the prelude. zipWith, zip2D and their like take any number of arrays.
+inline constexpr Named map2D{"map2D"}, map3D{"map3D"}, mapSeq2D{"mapSeq2D"}, mapSeq3D{"mapSeq3D"}, mapGlb2D{"mapGlb2D"},
+    mapGlb3D{"mapGlb3D"}, mapWrg2D{"mapWrg2D"}, mapWrg3D{"mapWrg3D"}, mapLcl2D{"mapLcl2D"}, mapLcl3D{"mapLcl3D"},
+    zipWith{"zipWith"}, zipWith2D{"zipWith2D"}, zipWith3D{"zipWith3D"}, zip2D{"zip2D"}, zip3D{"zip3D"},
+    unzip2D{"unzip2D"}, unzip3D{"unzip3D"}, slide2D{"slide2D"}, slide3D{"slide3D"}, slideStrict2D{"slideStrict2D"},
+    slideStrict3D{"slideStrict3D"}, pad2D{"pad2D"}, pad3D{"pad3D"}, pad2DChannels{"pad2DChannels"},
+    padClamp2D{"padClamp2D"}, padMirror2D{"padMirror2D"}, padWrap2D{"padWrap2D"}, padClamp3D{"padClamp3D"},
+    padMirror3D{"padMirror3D"}, padWrap3D{"padWrap3D"}, crop{"crop"}, crop2D{"crop2D"}, crop3D{"crop3D"},
+    length{"length"}, head{"head"}, last{"last"}, tail{"tail"}, init{"init"}, reverse{"reverse"}, rotate{"rotate"},
+    repeat{"repeat"}, gather{"gather"}, diff{"diff"}, split2D{"split2D"}, join2D{"join2D"}, flatten{"flatten"},
+    flatten2D{"flatten2D"}, flatten3D{"flatten3D"}, tile2D{"tile2D"}, transposeInner{"transposeInner"},
+    channelsFirst{"channelsFirst"}, channelsLast{"channelsLast"}, generate2D{"generate2D"}, generate3D{"generate3D"},
+    fill{"fill"}, fill2D{"fill2D"}, fill3D{"fill3D"}, indices{"indices"}, enumerate{"enumerate"}, linspace{"linspace"},
+    reduce2D{"reduce2D"}, reduce3D{"reduce3D"}, sum{"sum"}, product{"product"}, maximum{"maximum"}, minimum{"minimum"},
+    maximumIndexed{"maximumIndexed"}, minimumIndexed{"minimumIndexed"}, argmax{"argmax"}, argmin{"argmin"},
+    argmax2D{"argmax2D"}, argmin2D{"argmin2D"}, mean{"mean"}, average{"average"}, variance{"variance"},
+    standardDeviation{"standardDeviation"}, all{"all"}, any{"any"}, count{"count"}, histogram{"histogram"},
+    cumsum{"cumsum"}, cumprod{"cumprod"}, dotProduct{"dotProduct"}, norm{"norm"}, matmul{"matmul"}, matvec{"matvec"},
+    outer{"outer"}, softmax{"softmax"}, pi{"pi"}, square{"square"}, sign{"sign"}, isNaN{"isNaN"},
+    isInfinite{"isInfinite"}, clamp{"clamp"}, lerp{"lerp"}, relu{"relu"}, sigmoid{"sigmoid"};
+
+// Index functions of reorder; `transpose` and `reverse` are above.
+inline constexpr Named stride{"stride"}, unstride{"unstride"}, shift{"shift"};
 
 // The operations, also those that have an operator: reduce(0, add).
 inline constexpr Named add{"add"}, sub{"sub"}, mul{"mul"}, mod{"mod"}, neg{"neg"}, min{"min"}, max{"max"},
     rsqrt{"rsqrt"}, lt{"lt"}, le{"le"}, gt{"gt"}, ge{"ge"}, eq{"eq"}, ne{"ne"}, logicalAnd{"and"}, logicalOr{"or"},
-    logicalNot{"not"}, bitAnd{"bitAnd"}, bitOr{"bitOr"}, bitXor{"bitXor"}, shl{"shl"}, shr{"shr"};
+    logicalNot{"not"}, bitAnd{"bitAnd"}, bitOr{"bitOr"}, bitXor{"bitXor"}, bitNot{"bitNot"}, shl{"shl"}, shr{"shr"},
+    rotateBits{"rotateBits"}, popcount{"popcount"}, clz{"clz"}, mulHigh{"mulHigh"};
 
 // Those that C has functions of the same name for are functions, or the two would be ambiguous; as arguments they are
 // written name("sqrt").
@@ -334,9 +355,23 @@ E log(At x);
 E sin(At x);
 E cos(At x);
 E tanh(At x);
+E trunc(At x);
+E cbrt(At x);
+E exp2(At x);
+E log2(At x);
+E log10(At x);
+E tan(At x);
+E asin(At x);
+E acos(At x);
+E atan(At x);
+E sinh(At x);
+E cosh(At x);
+E erf(At x);
+E atan2(At y, At x);
 E pow(At x, At y);
 E fma(At a, At b, At c);
 E div(At a, At b);
+E ifThenElse(At condition, At ifTrue, At ifFalse);  // evaluates one of the two
 E select(At condition, At ifTrue, At ifFalse);
 
 }  // namespace lift::dsl

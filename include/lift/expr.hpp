@@ -37,7 +37,8 @@ class Expr {
   static Expr nat(Nat value);  // a size as an i32 value
   // `type` is the instance of the primitive's scheme; `nats` its size arguments. `detail` is the Op of Prim::op, the
   // Scalar of Prim::convert, the IndexFn of Prim::reorder (whose size arguments are `nats`), and 0 otherwise.
-  static Expr primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail = 0);
+  // `place` is kept for primitives that may fail when they run (mayFail): two of them are not equal.
+  static Expr primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail = 0, Span place = {});
 
   Form form() const;
   bool is(Form f) const { return form() == f; }
@@ -56,6 +57,7 @@ class Expr {
   Op op() const;            // Prim::op
   Scalar target() const;    // Prim::convert
   IndexFn indexFn() const;  // Prim::reorder
+  Span place() const;       // primitive: where it stands, for what goes wrong when it runs
 
   bool hasFree(Expr variable) const;  // cached sets of free variables
   const std::vector<Expr>& freeVariables() const;
@@ -78,6 +80,9 @@ struct std::hash<lift::Expr> {
 };
 
 namespace lift {
+
+// Whether the primitive, when it runs, may find its data wrong: an index out of range, an integer divided by zero.
+bool mayFail(Expr primitive);
 
 // f(a)(b)(c) as head f and arguments a, b, c.
 struct Spine {
@@ -135,6 +140,10 @@ struct Program {
 
 // The same program at given sizes; conditions that become true vanish, a false one throws UserError (status program).
 Program specialise(const Program& program, const std::map<NatVar, Nat>& sizes);
+
+// Throws UserError (status program) for indices that are out of range whatever the data is. Those under a condition are
+// left to those who run the program.
+void checkIndices(const Program& program);
 
 // Checks every node against the table's schemes, independently of inference; throws InternalError naming the node.
 void verify(const Program& program);

@@ -30,6 +30,9 @@ struct HostCode {
 // Deterministic. The plan's sources must be there. Names that C or C++ or the interface itself need get an underscore
 // ("int" becomes "int_"), "x.0" becomes "x_0". Conditions on sizes that are not in the plan, those of the program
 // (`split` wants a divisor), are not checked by the host code.
-HostCode printHostCode(const kernel::Plan& plan);
+//
+// All names that the two files define for a linker begin with `prefix` and an underscore; without one, with the plan's
+// name. Throws UserError (usage) for a prefix that is no such beginning.
+HostCode printHostCode(const kernel::Plan& plan, const std::string& prefix = {});
 
 }  // namespace lift

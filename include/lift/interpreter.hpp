@@ -41,8 +41,8 @@ Value evaluate(Expr term);
 
 // Runs a program whose sizes are all constants (see specialise). Inputs are named as the parameters, with leaf paths
 // appended ("bodies.0"); further inputs are ignored. The result has the leaf paths appended to "out". Throws UserError
-// (status program) for an input that is missing or of another type, and for an index out of range, a condition on
-// sizes that does not hold or a division by zero, naming the primitive and the numbers.
+// (status program) for an input that is missing or of another type, and for a condition on sizes that does not hold;
+// for an index out of range or an integer division by zero also where in the program it stands.
 std::map<std::string, Tensor> interpret(const Program& program, const std::map<std::string, Tensor>& inputs);
 
 }  // namespace lift

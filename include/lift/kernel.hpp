@@ -8,23 +8,26 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "lift/nat.hpp"
 #include "lift/ops.hpp"
 #include "lift/scalar.hpp"
+#include "lift/source.hpp"
 
 namespace lift::kernel {
 
 // ---------------------------------------------------------------------------------------------------- declarations
 
-enum class Space : std::uint8_t { global, local, priv };
+enum class Space : std::uint8_t { global, local, priv, constant };
 
 // A register value: a scalar (width 1) or an OpenCL vector of width 2, 3, 4, 8 or 16.
 // f16 never appears here: half is a storage type, loads widen to f32 and stores narrow.
@@ -38,14 +41,16 @@ using BufferId = std::uint32_t;  // index into Kernel::buffers
 using VarId = std::uint32_t;     // index into Kernel::variables
 
 // A flat array. Global ones are kernel arguments; local ones are declared at the top of the kernel; private ones where
-// their Allocate statement stands. `width` > 1 is a private array of vectors: indices are then in units of vectors.
+// their Allocate statement stands; constant ones are tables of `values` that the program contains. `width` > 1 is a
+// private array of vectors: indices are then in units of vectors.
 struct Buffer {
   std::string name;
   Scalar scalar = Scalar::f32;
   int width = 1;
   Space space = Space::global;
-  Nat count;              // elements
-  bool readOnly = false;  // global only: printed const
+  Nat count;                          // elements
+  bool readOnly = false;              // global only: printed const
+  std::vector<ScalarValue> values{};  // constant only
 };
 
 struct Variable {
@@ -150,6 +155,7 @@ struct For {
   Trip trip = Trip::any;
   int unroll = 0;  // sequential: 0 as the compiler likes, 1 never, n by n, -1 completely (before printing)
   Block body;
+  std::optional<VarId> running = {};  // sequential: a bool that ends the loop when an iteration leaves it false
 };
 struct If {
   ExprPtr condition;
@@ -163,9 +169,16 @@ struct Barrier {
 struct Comment {
   std::string text;
 };
+// The program or its data is wrong: records the site, the value (an i32) and what it was held against in the kernel's
+// buffer of faults, unless there is one already. The kernel goes on.
+struct Fault {
+  int site;  // of Plan::sites, counted from 1
+  ExprPtr value;
+  Nat bound;
+};
 
 struct Stmt {
-  std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Allocate, For, If, Barrier, Comment> node;
+  std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Allocate, For, If, Barrier, Comment, Fault> node;
 };
 
 // --------------------------------------------------------------------------------------------------------- kernels
@@ -184,6 +197,7 @@ struct Kernel {
   std::vector<NatVar> sizes;        // int arguments after the buffers
   Block body;
   NDRange range;
+  std::optional<BufferId> faults = {};  // three i32: site, value, bound of the first Fault; -1 before
 };
 
 // ----------------------------------------------------------------------------------------------------------- plans
@@ -204,6 +218,21 @@ struct Launch {
   std::vector<int> arguments;  // indices into Plan::buffers, one per kernel argument
 };
 
+// Where a kernel may find the program or its data wrong; "{}" in the message are the value and the bound of the Fault.
+struct Site {
+  Span span;
+  std::string message;
+};
+
+// Launches [first, last), run `count` times. After each time the two buffers of a pair change places: what was written
+// as the second is read as the first. Both are temporaries of one shape.
+struct LaunchLoop {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  Nat count;
+  std::vector<std::pair<int, int>> swaps;
+};
+
 struct Plan {
   std::string name;
   std::vector<NatVar> sizes;  // symbolic sizes that callers bind (inferred from input shapes where possible)
@@ -212,7 +241,15 @@ struct Plan {
   std::vector<std::string> sources;  // OpenCL C, one per kernel; filled by the printer
   std::vector<Launch> preparation;   // run once per set of weights
   std::vector<Launch> launches;      // run per call, in order
+  std::vector<LaunchLoop> loops;     // of `launches`; in order of their beginnings, outer ones before inner ones
+  std::vector<Site> sites;           // of the kernels' Faults
+  std::optional<int> faults = {};    // the buffer that they are recorded in, an output whose every byte starts as 0xFF
 };
+
+// Calls `launch` with the position of each launch in the order in which they run, and `swap` for what loops exchange.
+void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
+                   const std::function<std::int64_t(Nat)>& evaluate, const std::function<void(std::size_t)>& launch,
+                   const std::function<void(int, int)>& swap);
 
 // ------------------------------------------------------------------------------------------------- building blocks
 

@@ -35,6 +35,8 @@ struct PassOptions {
 #else
   bool verifyEach = true;
 #endif
+  // No value is infinite or NaN and the sign of a zero means nothing: products with a literal 0 vanish.
+  bool finiteMath = false;
   std::vector<std::string> skip;  // passes to leave out
   std::function<void(const Pass&, const Kernel&)> after;
   Notes* notes = nullptr;  // filled when given

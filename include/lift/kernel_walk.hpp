@@ -138,7 +138,7 @@ void forEachRoot(const Stmt& s, F&& f) {
       },
       [&](const Assign& a) { f(a.value); }, [&](const AssignLane& a) { f(a.value); },
       [&](const DeclareIndex& d) { f(d.value); }, [&](const Store& st) { f(st.value); },
-      [&](const If& i) { f(i.condition); }, [](const auto&) {});
+      [&](const If& i) { f(i.condition); }, [&](const Fault& x) { f(x.value); }, [](const auto&) {});
 }
 
 // Replaces the expressions that a statement itself holds by f(ExprPtr).
@@ -151,7 +151,34 @@ void mapRoots(Stmt& s, F&& f) {
       },
       [&](Assign& a) { a.value = f(a.value); }, [&](AssignLane& a) { a.value = f(a.value); },
       [&](DeclareIndex& d) { d.value = f(d.value); }, [&](Store& st) { st.value = f(st.value); },
-      [&](If& i) { i.condition = f(i.condition); }, [](auto&) {});
+      [&](If& i) { i.condition = f(i.condition); }, [&](Fault& x) { x.value = f(x.value); }, [](auto&) {});
+}
+
+// Calls f(Nat) on the integers that a statement itself holds outside of its expressions.
+template <class F>
+void forEachOwnNat(const Stmt& s, F&& f) {
+  match(
+      s.node, [&](const Store& st) { f(st.index); }, [&](const For& l) { f(l.count); },
+      [&](const Fault& x) { f(x.bound); }, [](const auto&) {});
+}
+
+// Replaces them by f(Nat).
+template <class F>
+void mapOwnNats(Stmt& s, F&& f) {
+  match(
+      s.node, [&](Store& st) { st.index = f(st.index); }, [&](For& l) { l.count = f(l.count); },
+      [&](Fault& x) { x.bound = f(x.bound); }, [](auto&) {});
+}
+
+// The variable that a statement itself reads outside of its expressions.
+inline std::optional<VarId> ownRead(const Stmt& s) {
+  const auto* loop = std::get_if<For>(&s.node);
+  return loop != nullptr ? loop->running : std::nullopt;
+}
+
+// The same loop around another body.
+inline For withBody(const For& loop, Block body) {
+  return {loop.index, loop.count, loop.kind, loop.dim, loop.trip, loop.unroll, std::move(body), loop.running};
 }
 
 // Calls f(Block&) on the blocks directly inside a statement; S is Stmt or const Stmt.

@@ -2,9 +2,9 @@
 //
 // Every operation is total on its types except integer division by zero, and means what the OpenCL C 1.2 operator or
 // builtin of the given spelling means: integer `/` and `%` truncate towards zero, shifts use the low bits of the amount
-// (six for 64-bit types, else five, as C promotes a scalar to int first), `>>` keeps the sign of signed types, signed
-// overflow wraps. Integer `abs` has its operand's type, where OpenCL's has the unsigned one. On vectors every operation
-// acts lane by lane.
+// (three for 8-bit types to six for 64-bit ones; C would promote a small scalar to int first, but not a vector), `>>`
+// keeps the sign of signed types, signed overflow wraps. Integer `abs` has its operand's type, where OpenCL's has the
+// unsigned one. On vectors every operation acts lane by lane.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,26 @@ enum class Op : std::uint8_t {
   floor,
   ceil,
   round,
+  trunc,
   sqrt,
   rsqrt,
+  cbrt,
   exp,
+  exp2,
   log,
+  log2,
+  log10,
   sin,
   cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  atan2,
+  sinh,
+  cosh,
   tanh,
+  erf,
   pow,
   fma,
   lt,
@@ -50,8 +63,13 @@ enum class Op : std::uint8_t {
   bitAnd,
   bitOr,
   bitXor,
+  bitNot,
   shl,
   shr,
+  rotateBits,
+  popcount,
+  clz,
+  mulHigh,
   select,
 };
 inline constexpr int opCount = static_cast<int>(Op::select) + 1;
@@ -76,6 +94,7 @@ struct OpInfo {
   OpTyping typing;
   std::string_view opencl;  // operator (prefix for arity 1) or builtin name in OpenCL C for floats; select is "?:"
   std::string_view openclInteger;  // the same for integers where it differs (fmin/min, fabs/abs); else empty
+  bool isExact;                    // every device computes the same bits
   std::string_view meaning;        // one line of documentation
 };
 const OpInfo& info(Op op);
@@ -93,6 +112,9 @@ struct ScalarValue {
 
   static ScalarValue of(Scalar type, double value);  // floats round; integers truncate and saturate, NaN is 0
   static ScalarValue ofInteger(Scalar type, std::int64_t value);  // integers wrap; floats round
+  // The least and the greatest value; of floats the infinities.
+  enum class Extreme : std::uint8_t { lowest, highest };
+  static ScalarValue extreme(Scalar type, Extreme end);
   double asDouble() const;
   bool truth() const { return isFloat(type) ? real != 0 : integer != 0; }
 };

@@ -21,6 +21,8 @@ enum class Prim : std::uint8_t {
   scan,
   scanExclusive,
   iterate,
+  iterateWhile,
+  ifThenElse,
   let,
   id,
   generate,
@@ -30,6 +32,7 @@ enum class Prim : std::uint8_t {
   unzip,
   tuple,
   get,
+  arrayOf,
   split,
   join,
   slide,
@@ -73,8 +76,8 @@ struct PrimInfo {
   Prim prim;
   std::string_view name;
   // Type scheme as text: "split(k: nat, in: [n]t): [n / k][k]t where k | n". Lower-case free names are type variables
-  // where a type stands and sizes where a size stands. Rows marked variadic (zip, unzip, tuple, get, vectorize, op,
-  // convert) show a typical instance; their typing is a function in the checker.
+  // where a type stands and sizes where a size stands. Rows marked variadic (zip, unzip, tuple, arrayOf, get,
+  // vectorize, op, convert) show a typical instance; their typing is a function in the checker.
   std::string_view scheme;
   Dialect dialect;
   std::string_view meaning;
@@ -85,6 +88,12 @@ std::optional<Prim> primNamed(std::string_view name);
 // Whether the primitive only rearranges or names data, so that its result is where its arguments are; map, let and
 // generate do as far as their functions do.
 bool movesData(Prim prim);
+
+// What an evaluation can find wrong with its data: the texts, for the interpreter and for devices.
+namespace fault {
+inline constexpr std::string_view index = "index {} is out of range of {} elements";
+inline constexpr std::string_view division = "an integer is divided by zero";
+}  // namespace fault
 
 // Index functions of `reorder`: reorder(f, in)[i] = in[f(i)]. Each row is a permutation of 0 … n-1 with its inverse.
 enum class IndexFn : std::uint8_t { reverse, stride, unstride, shift, transpose };

@@ -108,9 +108,12 @@ struct Step {
 // How a program came to be: apply the steps, in order, to the program it started from. As text, one step a line.
 struct Derivation {
   std::vector<Step> steps;
+  std::map<std::string, std::string> rules;  // texts of the rules that were applied, by name; of parsed ones, none
 
   std::string str() const;
-  // Arguments are sizes as Nat::str() prints them, of the program's sizes and tunables.
+  // The steps, then the texts of their rules as comments: all that the result stands on.
+  std::string record() const;
+  // Of str() or record(). Arguments are sizes as Nat::str() prints them, of the program's sizes and tunables.
   static Derivation parse(const std::string& text, const Program& program);
 };
 

@@ -33,6 +33,7 @@ struct SynPattern {
 struct Syn {
   struct Name {
     std::string text;
+    bool isOperator = false;  // always means the operation: no definition of its name hides it
   };
   struct Integer {
     std::int64_t value;
@@ -61,6 +62,9 @@ struct Syn {
   struct Tuple {
     std::vector<SynPtr> components;
   };  // at least two
+  struct Array {
+    std::vector<SynPtr> elements;
+  };  // [a, b, c], at least one
   struct Project {
     SynPtr tuple;
     int component;
@@ -86,7 +90,8 @@ struct Syn {
   };  // an existing size
 
   Span span;
-  std::variant<Name, Integer, Real, Boolean, Call, Fun, Tuple, Project, Subscript, Let, Ascribe, Typed, Size> node;
+  std::variant<Name, Integer, Real, Boolean, Call, Fun, Tuple, Array, Project, Subscript, Let, Ascribe, Typed, Size>
+      node;
 };
 
 struct SynType {
@@ -126,6 +131,7 @@ struct Definition {
     Span span;
     std::string name;
     SynTypePtr type;
+    bool isRest = false;  // *name, the last: all arguments from here on, several as a tuple
   };
   std::vector<Parameter> parameters;
   SynTypePtr result;  // or null
@@ -139,9 +145,32 @@ struct TuneDeclaration {
   SynPtr low, high;
 };
 
+// type image = [h][w]f32, type pair(t, n) = ([n]t, [n]t). The parser puts the type in the alias's place; sizes that are
+// no parameters are those of the place.
+struct TypeAlias {
+  Span span;
+  std::string name;
+  struct Parameter {
+    std::string name;
+    bool isSize;
+  };
+  std::vector<Parameter> parameters;
+  SynTypePtr type;
+};
+
+struct Module;
+// import "filters.lift" as filters: definitions of another file, without a prefix under their own names.
+struct Import {
+  Span span;
+  std::string prefix;
+  std::shared_ptr<const Module> module;
+};
+
 struct Module {
   std::vector<Definition> definitions;
   std::vector<TuneDeclaration> tunables;
+  std::vector<TypeAlias> types{};
+  std::vector<Import> imports{};
 };
 
 // "name(a: nat, f: (u, t) -> u, in: [n]t): [n]u where k | n, size <= n": the rows of the primitives table.

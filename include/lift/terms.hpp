@@ -1,7 +1,10 @@
-// Questions about terms that code generation and the inference of constraints share.
+// Questions about terms, and changes of them, that code generation, rewriting and the inference of constraints share.
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "lift/expr.hpp"
 #include "lift/primitive.hpp"
@@ -16,6 +19,17 @@ bool isWrittenThrough(Prim prim);
 bool isInvertibleIn(Expr body, Expr parameter);
 // Evaluating the term (all of it) only moves data; variables and literals count.
 bool onlyMovesData(Expr e);
+// Whether evaluating the term may find its data wrong. Integers divided by literals do not.
+bool mayFailWithin(Expr e);
+// An operation on integers as one on sizes and indices; nothing where they have none.
+std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
+
+// Every occurrence of the keys replaced; keys may be any terms. The replacements' free variables must not be bound in
+// the term.
+Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements);
+
+// The same term with new bound variables.
+Expr withFreshBinders(Expr e);
 
 }  // namespace lift

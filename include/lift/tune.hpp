@@ -10,7 +10,8 @@
 // reference before its time counts. Builds go on in parallel; a run has the machine to itself.
 //
 // Every measurement is committed when it is made. A sweep that is stopped or killed goes on where it was when it is
-// started again: the explorer takes the same way, and what is in the database is not measured again.
+// started again: the explorer takes the same way, and what is in the database is not measured again, as long as the
+// point still compiles to the kernels that were measured.
 #pragma once
 
 #include <functional>
@@ -33,14 +34,21 @@ namespace lift::tune {
 
 // ---------------------------------------------------------------------------------------------------------- problems
 
+using PlanOf = std::function<kernel::Plan(const Config&)>;  // throws UserError where a point does not compile
+
 struct Variant {
   Family family;
-  std::string derivation;                           // how its program came about
-  std::function<kernel::Plan(const Config&)> plan;  // throws UserError where a point does not compile
-  std::optional<Space> space = {};                  // what `family` was made of, if anything
+  std::string derivation;  // how its program came about
+  PlanOf plan;
+  std::optional<Space> space = {};  // what `family` was made of, if anything
 };
 
 // The family of a program's configurations: specialised, then compiled.
+// The plans of a program's configurations: specialised, then compiled.
+PlanOf planOf(const Program& program, const CompileOptions& options);
+// What `planOf(family)` makes of configurations; a family of which it makes nothing has no kernels. It is asked once
+// for each family.
+Regenerate regenerateBy(std::function<PlanOf(const std::string& family)> planOf, std::string buildOptions = {});
 Family familyOf(const std::string& name, const Space& space);
 Variant variantOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
                   const CompileOptions& options = {});
@@ -104,9 +112,10 @@ struct SweepOptions {
   std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes; points with more cannot be the best
   std::uint64_t seed = 1;
   std::string explorer = "random";
-  std::string generator = {};   // version of the compiler, for the keys
-  std::string provenance = {};  // the command, for the records
-  int retimed = 5;              // so many of the best are measured again, in turns; 0: none
+  std::string generator = {};     // version of the compiler, for the records
+  std::string buildOptions = {};  // of the driver's compiler
+  std::string provenance = {};    // the command, for the records
+  int retimed = 5;                // so many of the best are measured again, in turns; 0: none
   int rounds = 5;
   Stop stop = [] { return false; };
   std::map<std::int64_t, std::string> troubles = {};  // by position in the search, from 1; for tests

@@ -4,9 +4,11 @@
 //   db.add(measurement);                                     // committed when it returns
 //   for (const auto& m : db.select({.problem = key})) …      // in order of insertion
 //
-// A measurement is one configuration of one family of programs for one problem on one device. Its key says all that the
-// time may depend on; a key is in the database once. What keys refer to (problems, devices, derivations) are rows of
-// their own, so that a database, and its export, can be understood without the program that wrote it.
+// A measurement is of kernels: their texts, build options and launch geometry are its identity, beside the problem and
+// the device with its driver. Which family, configuration and derivation led to them, and which compiler, is recorded;
+// but when a compiler makes other kernels of a configuration, what was measured of it before does not count for them.
+// A key is in the database once. What measurements refer to (problems, devices, derivations) are rows of their own, so
+// that a database, and its export, can be understood without the program that wrote it.
 //
 // The file is SQLite in write-ahead mode: every add is durable when it returns, several processes may write at once,
 // and a process killed at any moment leaves a whole database. A file that is damaged, foreign, from a newer liftc or
@@ -17,6 +19,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -26,6 +29,7 @@
 #include <vector>
 
 #include "lift/device.hpp"
+#include "lift/kernel.hpp"
 #include "lift/space.hpp"
 
 namespace lift::tune {
@@ -48,10 +52,9 @@ std::string_view name(Stage stage);
 std::optional<Stage> stageNamed(std::string_view name);
 
 struct Key {
-  std::string problem;     // ProblemRow::key
-  std::string device;      // DeviceRow::id
-  std::string generator;   // version of the compiler that made the kernels
-  std::string derivation;  // DerivationRow::id
+  std::string problem;  // ProblemRow::key
+  std::string device;   // DeviceRow::id
+  std::string kernels;  // kernelIdentity; of a peer, its library and version
   std::string family;
   Config config;
   Stage stage = Stage::sweep;
@@ -59,8 +62,17 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+// What a time is of: a digest of the texts of the plan's kernels in the order of their launches, of their NDRanges, of
+// the sizes of its buffers, and of the options that the driver's compiler gets.
+std::string kernelIdentity(const kernel::Plan& plan, std::string_view buildOptions = {});
+// In place of an identity, of measurements that were made before there were identities.
+std::string unknownKernels(const std::string& generator, const std::string& derivation);
+bool areUnknown(std::string_view kernels);
+
 struct Measurement {
   Key key;
+  std::string derivation = {};  // DerivationRow::id
+  std::string generator = {};   // version of the compiler that made the kernels
   Status status = Status::ok;
   std::vector<double> times;  // all repetitions, in order; empty when it did not run
   std::int64_t workspaceBytes = 0;
@@ -108,8 +120,8 @@ struct Filter {
   std::string problem = {};
   std::string device = {};
   std::string family = {};
-  std::string generator = {};
   std::optional<Stage> stage = {};
+  std::optional<Config> config = {};
 };
 
 class Database {
@@ -159,6 +171,17 @@ std::string peerName(std::string_view family);
 // a thousand is a lucky one.
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
 
+// The identity of the kernels that a configuration of a family is compiled to now; empty where it does not compile.
+using Regenerate = std::function<std::string(const std::string& family, const Config& config)>;
+
+struct Current {
+  Measurement measurement;
+  bool stale = false;  // its kernels are others now, or those that were measured are not known
+};
+// Of the measurements that `fastest` ranks, the first whose configuration still gives the kernels that were measured;
+// where none of the first few does, the first that compiles at all, which then is stale.
+std::optional<Current> fastestCurrent(const std::vector<Measurement>& measurements, const Regenerate& regenerate);
+
 // Which valid measurements of ours no other one beats in both time and workspace, by workspace; their indices.
 std::vector<std::size_t> paretoFront(const std::vector<Measurement>& measurements);
 
@@ -186,13 +209,13 @@ struct Best {
   Match match = Match::any;
   DeviceRow device;         // where it was measured
   bool shipped = false;     // from the defaults that come with liftc
+  bool stale = false;       // see Current
   std::string str() const;  // "kappa=4,theta=5 of family paper, measured on this device (0.81 ms)"
 };
-// The fastest configuration known for the problem: of the nearest device, the user's own database before the shipped
-// defaults. `derivations` restricts it, when it is not empty, to these families as they are derived now: family to
-// DerivationRow::id. What a tunable means may differ in another derivation.
+// The fastest configuration known for the problem: of the nearest device; of one device, what is current before what is
+// stale, and the user's own database before the shipped defaults.
 std::optional<Best> bestFor(const Database* own, const Database& shipped, const std::string& problem,
-                            const DeviceRow& device, const std::map<std::string, std::string>& derivations = {});
+                            const DeviceRow& device, const Regenerate& regenerate);
 // The committed defaults (src/tune/defaults.jsonl), compiled into the library; parsed once.
 const Database& shippedDefaults();
 

@@ -69,22 +69,32 @@ class LaneView final : public View {
   const Nat lane;
 };
 
-// `inside` where every bound holds, `outside` elsewhere; both have the view's type. Indices go to both, but only when
-// the leaf is reached: following an index may compute something that is only defined where the bounds hold.
+// A condition that is a value of the program; the code generator knows what it is.
+class Condition {
+ public:
+  virtual ~Condition() = default;
+};
+
+// `inside` where every bound holds and the condition, if any; `outside` elsewhere. Both have the view's type. Indices
+// go to both, but only when the leaf is reached: following an index may compute something that is only defined there.
 class GuardedView final : public View {
  public:
   struct Bound {
     Nat smaller, larger;  // smaller < larger
   };
+  struct Guard {
+    std::vector<Bound> bounds;
+    std::shared_ptr<const Condition> condition = nullptr;
+  };
   using Deferred = std::function<ViewPtr()>;
-  GuardedView(Type type, std::vector<Bound> bounds, Deferred inside, Deferred outside)
-      : View(type), bounds(std::move(bounds)), inside_(std::move(inside)), outside_(std::move(outside)) {}
+  GuardedView(Type type, Guard guard, Deferred inside, Deferred outside)
+      : View(type), guard(std::move(guard)), inside_(std::move(inside)), outside_(std::move(outside)) {}
   ViewPtr at(Nat index) const override;
   ViewPtr component(int i) const override;
   ViewPtr inside() const { return inside_(); }
   ViewPtr outside() const { return outside_(); }
 
-  const std::vector<Bound> bounds;
+  const Guard guard;
 
  private:
   Deferred inside_, outside_;
@@ -110,6 +120,8 @@ ViewPtr reorderView(const ViewPtr& array, IndexFn fn, const std::vector<Nat>& si
 ViewPtr takeView(const ViewPtr& array, Nat count);
 ViewPtr dropView(const ViewPtr& array, Nat count);
 ViewPtr concatView(const ViewPtr& a, const ViewPtr& b);
+// The elements at indices that are constants, else a choice among them by halves.
+ViewPtr elementsView(Type type, std::vector<GuardedView::Deferred> elements);
 ViewPtr padView(const ViewPtr& array, Nat left, Nat right, const ViewPtr& value);
 // padClamp, padMirror, padWrap
 ViewPtr padIndexView(const ViewPtr& array, Prim kind, Nat left, Nat right);

@@ -185,8 +185,7 @@ std::vector<NatVar> sizesIn(const Block& block) {
       if (v.role() == NatVar::Role::size || v.role() == NatVar::Role::tunable) sizes.insert(v);
   };
   kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
-    if (const auto* store = std::get_if<kernel::Store>(&s.node)) note(store->index);
-    if (const auto* loop = std::get_if<kernel::For>(&s.node)) note(loop->count);
+    kernel::forEachOwnNat(s, note);
     kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
       kernel::forEachExpr(*root, [&](const kernel::Expr& e) { kernel::forEachNat(e, note); });
     });

@@ -70,19 +70,35 @@ class PlanBuilder {
       addBuffers(p, PlanBuffer::Role::input);
       if (std::count(options_.constants.begin(), options_.constants.end(), p.name())) constant_.insert(p);
     }
-    const Program mapped = mapByDefault(program_);
+    const Program mapped = mapByDefault(program_, options_.mapping, options_.passes.notes);
     if (options_.passes.verifyEach) verify(mapped);
     checkMapping(mapped);
     if (options_.dump) options_.dump("map", print(mapped));
     clock_.lap("map");
-    const std::vector<Stage> stages = detail::outline(mapped);
+    const detail::Outline outline = detail::outline(mapped);
+    const std::vector<Stage>& stages = outline.stages;
     if (options_.dump) options_.dump("outline", printStages(stages));
     clock_.lap("outline");
+    addBuffers(Expr::variable("out", mapped.result()), PlanBuffer::Role::output);
+    std::vector<std::size_t> firstLaunch;  // by stage
     for (std::size_t i = 0; i < stages.size(); i++) {
+      firstLaunch.push_back(plan_.launches.size());
       const bool last = i + 1 == stages.size();
-      addBuffers(stages[i].output, last ? PlanBuffer::Role::output : PlanBuffer::Role::temporary);
+      if (stages[i].result)
+        buffers_[stages[i].output] = results(*stages[i].result);
+      else
+        addBuffers(stages[i].output, PlanBuffer::Role::temporary);
       addStage(stages[i], kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1)),
-               mapped.spans);
+               mapped.spans, std::any_of(outline.loops.begin(), outline.loops.end(), [&](const auto& l) {
+                 return (l.first <= i && i < l.last) || l.state == stages[i].output;
+               }));
+    }
+    firstLaunch.push_back(plan_.launches.size());
+    for (const detail::Outline::Loop& l : outline.loops) {
+      kernel::LaunchLoop loop{firstLaunch[l.first], firstLaunch[l.last], l.count, {}};
+      const std::vector<int>&state = buffers_.at(l.state), &next = buffers_.at(l.next);
+      for (std::size_t leaf = 0; leaf < state.size(); leaf++) loop.swaps.emplace_back(state[leaf], next[leaf]);
+      plan_.loops.push_back(std::move(loop));
     }
     return std::move(plan_);
   }
@@ -99,11 +115,26 @@ class PlanBuilder {
     buffers_[variable] = std::move(ids);
   }
 
-  void addStage(const Stage& stage, const std::string& name, const detail::Spans& spans) {
-    const auto [found, isNew] = kernels_.emplace(kernelKey(stage), static_cast<int>(plan_.kernels.size()));
+  // The buffers of a part of the result.
+  std::vector<int> results(const std::string& path) const {
+    std::vector<int> ids;
+    for (std::size_t b = 0; b < plan_.buffers.size(); b++) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      if (buffer.role != PlanBuffer::Role::output) continue;
+      const std::string part = buffer.name.substr(std::string("out").size());
+      if (part.rfind(path, 0) == 0 && (part.size() == path.size() || part[path.size()] == '.'))
+        ids.push_back(static_cast<int>(b));
+    }
+    return ids;
+  }
+
+  void addStage(const Stage& stage, const std::string& name, const detail::Spans& spans, bool changes) {
+    // Kernels that check know their places: each stage has its own.
+    const std::string key = options_.checkBounds ? name : kernelKey(stage);
+    const auto [found, isNew] = kernels_.emplace(key, static_cast<int>(plan_.kernels.size()));
     if (isNew) {
       Built built;
-      detail::LoweredKernel lowered = detail::lower(stage, name, spans);
+      detail::LoweredKernel lowered = detail::lower(stage, name, spans, options_.checkBounds ? &plan_.sites : nullptr);
       detail::chooseRange(lowered.kernel, options_);
       detail::checkSharing(lowered);
       detail::guardSharedStores(lowered.kernel);
@@ -130,6 +161,10 @@ class PlanBuilder {
     kernel::Launch launch;
     launch.kernel = found->second;
     for (const detail::KernelArgument& a : built.arguments) {
+      if (a.faults) {
+        launch.arguments.push_back(faults());
+        continue;
+      }
       if (a.temporary) {
         const Leaf leaf = leavesOf(a.variable.type())[static_cast<std::size_t>(a.leaf)];
         plan_.buffers.push_back(
@@ -143,11 +178,20 @@ class PlanBuilder {
         if (built.free[i] == a.variable) variable = stage.body.freeVariables()[i];
       launch.arguments.push_back(buffers_.at(variable)[static_cast<std::size_t>(a.leaf)]);
     }
-    (isPreparation(stage) ? plan_.preparation : plan_.launches).push_back(std::move(launch));
+    (!changes && isPreparation(stage) ? plan_.preparation : plan_.launches).push_back(std::move(launch));
+  }
+
+  int faults() {
+    if (!plan_.faults) {
+      plan_.faults = static_cast<int>(plan_.buffers.size());
+      plan_.buffers.push_back({"faults", Scalar::i32, {Nat(3)}, PlanBuffer::Role::output});
+    }
+    return *plan_.faults;
   }
 
   // A stage that reads only what stays the same from call to call; its result is such a thing, too.
   bool isPreparation(const Stage& stage) {
+    if (options_.checkBounds) return false;  // faults are those of a run
     const auto& read = stage.body.freeVariables();
     const bool prepares = buffersOf(stage.output).role == PlanBuffer::Role::temporary &&
                           std::all_of(read.begin(), read.end(), [&](Expr v) { return constant_.count(v) > 0; });

@@ -182,6 +182,14 @@ ViewPtr Lowering::arrayMemory(Type type, Space space, const std::string& name, s
   return memoryView(type, storage);
 }
 
+Space Lowering::spaceForSteps(const Spine& s, Type type) const {
+  const bool shared = std::any_of(s.arguments.begin(), s.arguments.end(), [](Expr a) {
+    return anyPrimitive(a, [](Expr p) { return p.prim() == Prim::mapLcl; });
+  });
+  if (shared) requireConstantSizes(s.head, type, Space::local);
+  return shared ? Space::local : ownSpace(type);
+}
+
 ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, Space space, const std::string& name) {
   if (space == Space::priv && !e.type().isArray() && !e.type().is(Type::Kind::tuple)) {
     const ExprPtr v = value(read(e, env));
@@ -194,8 +202,8 @@ ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, Space space, const std:
   return memory;
 }
 
-LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans) {
-  return Lowering(spans).run(stage, name);
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, std::vector<kernel::Site>* sites) {
+  return Lowering(spans, sites).run(stage, name);
 }
 
 }  // namespace lift::detail

@@ -1,13 +1,54 @@
 // Lowering: values in registers, memory, vectors and under conditions; stores to them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "lift/kernel_walk.hpp"
 #include "lowerer.hpp"
 
 namespace lift::detail {
 
-ExprPtr Lowering::testOf(const std::vector<GuardedView::Bound>& bounds) {
+namespace {
+
+// Statements that may run for nothing: a few operations on registers that are defined for all values.
+bool isSpeculable(const Block& block) {
+  constexpr int mostOperations = 16;
+  int operations = 0;
+  for (const kernel::Stmt& s : block) {
+    const auto* d = std::get_if<kernel::Declare>(&s.node);
+    if (d == nullptr || !d->value) return false;
+    bool defined = true;
+    kernel::forEachExpr(**d->value, [&](const kernel::Expr& e) {
+      const auto* o = std::get_if<kernel::Operation>(&e.node);
+      operations += o != nullptr;
+      const bool divides = o != nullptr && (o->op == Op::div || o->op == Op::mod) && !isFloat(e.type.scalar);
+      if (divides) {
+        const auto* divisor = std::get_if<kernel::Literal>(&o->args[1]->node);
+        defined = defined && divisor != nullptr && divisor->value.integer != 0;
+      }
+      defined = defined && !std::holds_alternative<kernel::Load>(e.node);
+    });
+    if (!defined || operations > mostOperations) return false;
+  }
+  return true;
+}
+
+void append(Block from, Block& to) {
+  for (kernel::Stmt& s : from) to.push_back(std::move(s));
+}
+
+bool isSame(const GuardedView::Guard& a, const GuardedView::Guard& b) {
+  return a.condition == b.condition &&
+         std::equal(a.bounds.begin(), a.bounds.end(), b.bounds.begin(), b.bounds.end(),
+                    [](const auto& x, const auto& y) { return x.smaller == y.smaller && x.larger == y.larger; });
+}
+
+}  // namespace
+
+ExprPtr Lowering::testOf(const GuardedView::Guard& guard) {
+  if (guard.condition) return static_cast<const ValueCondition&>(*guard.condition).value;
   std::vector<kernel::Comparison> all;
-  for (const auto& b : bounds) all.push_back({b.smaller, kernel::Relation::less, b.larger});
+  for (const auto& b : guard.bounds) all.push_back({b.smaller, kernel::Relation::less, b.larger});
   return kernel::test(std::move(all));
 }
 
@@ -18,17 +59,10 @@ ExprPtr Lowering::value(const ViewPtr& v) {
   if (const auto* m = dynamic_cast<const MemoryView*>(v.get()))
     return kernel::load(m->buffer, m->offset, valueTypeOf(v->type()));
   if (const auto* m = dynamic_cast<const GuardedView*>(v.get())) {
-    ExprPtr inside, outside;
-    const Block before = collect([&] { inside = value(m->inside()); });
-    const Block beforeOutside = collect([&] { outside = value(m->outside()); });
-    if (before.empty() && beforeOutside.empty()) return kernel::choose(testOf(m->bounds), inside, outside);
-    const kernel::VarId result = newVariable("padded", valueTypeOf(v->type()));
-    emit(kernel::Declare{result, std::nullopt});
-    Block then = before, otherwise = beforeOutside;
-    then.push_back({kernel::Assign{result, inside}});
-    otherwise.push_back({kernel::Assign{result, outside}});
-    emit(kernel::If{testOf(m->bounds), std::move(then), std::move(otherwise)});
-    return kernel::ref(result, valueTypeOf(v->type()));
+    const auto of = [&](const ViewPtr& side) { return std::vector{value(side)}; };
+    return choose(
+        testOf(m->guard), m->guard.condition ? "chosen" : "padded", [&] { return of(m->inside()); },
+        [&] { return of(m->outside()); })[0];
   }
   if (const auto* m = dynamic_cast<const VectorView*>(v.get())) {
     std::vector<ViewPtr> lanes;
@@ -37,6 +71,33 @@ ExprPtr Lowering::value(const ViewPtr& v) {
   }
   if (const auto* m = dynamic_cast<const LaneView*>(v.get())) return laneValue(*m);
   throw InternalError("not a leaf: a view of " + v->type().str());
+}
+
+std::vector<ExprPtr> Lowering::choose(const ExprPtr& condition, const std::string& name, const Values& then,
+                                      const Values& otherwise) {
+  std::vector<ExprPtr> a, b;
+  Block before = collect([&] { a = then(); }), beforeOther = collect([&] { b = otherwise(); });
+  for (std::size_t i = 0; i < a.size(); i++) {
+    const int width = std::max(a[i]->type.width, b[i]->type.width);
+    a[i] = widen(a[i], width);
+    b[i] = widen(b[i], width);
+  }
+  std::vector<ExprPtr> results;
+  if (isSpeculable(before) && isSpeculable(beforeOther)) {
+    append(std::move(before), *block_);
+    append(std::move(beforeOther), *block_);
+    for (std::size_t i = 0; i < a.size(); i++) results.push_back(kernel::choose(condition, a[i], b[i]));
+    return results;
+  }
+  for (std::size_t i = 0; i < a.size(); i++) {
+    const kernel::VarId result = newVariable(name, a[i]->type);
+    emit(kernel::Declare{result, std::nullopt});
+    before.push_back({kernel::Assign{result, a[i]}});
+    beforeOther.push_back({kernel::Assign{result, b[i]}});
+    results.push_back(kernel::ref(result, a[i]->type));
+  }
+  emit(kernel::If{condition, std::move(before), std::move(beforeOther)});
+  return results;
 }
 
 ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
@@ -49,15 +110,7 @@ ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
                   m->offset == first->offset + Nat(static_cast<std::int64_t>(l));
     equal = equal && m && m->buffer == first->buffer && m->offset == first->offset;
     const auto* g = dynamic_cast<const GuardedView*>(lanes[l].get());
-    if (guard && g && g->bounds.size() == guard->bounds.size()) {
-      for (std::size_t b = 0; b < g->bounds.size(); b++)
-        if (g->bounds[b].smaller != guard->bounds[b].smaller || g->bounds[b].larger != guard->bounds[b].larger) {
-          guard = nullptr;
-          break;
-        }
-    } else {
-      guard = nullptr;
-    }
+    if (guard && (!g || !isSame(g->guard, guard->guard))) guard = nullptr;
   }
   const ValueType vt = valueTypeOf(type);
   if (consecutive) return kernel::load(first->buffer, first->offset, vt);
@@ -73,7 +126,7 @@ ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
         return std::make_shared<VectorView>(type, lazyView(Type::array(type.length(), type.element()), lane), Nat(0));
       };
     };
-    return value(std::make_shared<GuardedView>(type, guard->bounds, vectorOf(true), vectorOf(false)));
+    return value(std::make_shared<GuardedView>(type, guard->guard, vectorOf(true), vectorOf(false)));
   }
   std::vector<ExprPtr> parts;
   for (const ViewPtr& l : lanes) parts.push_back(value(l));
@@ -92,7 +145,7 @@ ExprPtr Lowering::laneValue(const LaneView& v) {
       return std::make_shared<LaneView>(type, vector, lane);
     };
     return value(std::make_shared<GuardedView>(
-        v.type(), guarded->bounds, [=] { return lane(guarded->inside()); }, [=] { return lane(guarded->outside()); }));
+        v.type(), guarded->guard, [=] { return lane(guarded->inside()); }, [=] { return lane(guarded->outside()); }));
   }
   ExprPtr vector = value(v.vector);
   if (!isAtom(vector)) vector = declare("v", vector);

@@ -1,6 +1,9 @@
 // Lowering: the value of a term as a view.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "lift/interpreter.hpp"
 #include "lowerer.hpp"
 
 namespace lift::detail {
@@ -43,7 +46,11 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
       if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
       return apply(a[0], env, in);
     }
+    case Prim::ifThenElse:
+      return conditional(e, s, env);
     case Prim::vectorize:
+      if (anyPrimitive(a[0], [](Expr p) { return p.prim() == Prim::ifThenElse; }) && mayFailWithin(a[0]))
+        return vectorizeLanes(s, env);
       return apply(a[0], env, read(a[1], env));
     case Prim::id:
       return read(a[0], env);
@@ -53,6 +60,9 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
       for (const Expr x : a) parts.push_back(read(x, env));
       return prim == Prim::zip ? zipView(std::move(parts)) : tupleView(std::move(parts));
     }
+    case Prim::arrayOf:
+      if (isTable(e)) return table(e);
+      return elementsView(e.type(), deferred(a, env));
     case Prim::unzip:
       return unzipView(read(a[0], env));
     case Prim::get:
@@ -85,9 +95,9 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::asScalar:
       return asScalarView(read(a[0], env));
     case Prim::at:
-      return elementAt(read(a[0], env), read(a[1], env));
+      return elementAt(s.head, read(a[0], env), read(a[1], env));
     case Prim::op:
-      return valueView(e.type(), operation(s.head.op(), a, env));
+      return valueView(e.type(), operation(s.head, a, env));
     case Prim::convert: {
       const ExprPtr from = value(read(a[0], env));
       if (s.head.target() != Scalar::f16) return valueView(e.type(), kernel::convertTo(from, s.head.target()));
@@ -126,12 +136,81 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::scanExclusiveSeq:
     case Prim::iterate:
       return materialise(e, env, ownSpace(e.type()), "p");
+    case Prim::iterateWhile:
+      return iterateWhile(s, env);
     case Prim::mapGlb:
     case Prim::mapWrg:
       break;
   }
   refuse(spans_, s.head, fmt::format("the result of {} is read inside its own kernel", info(prim).name),
          "an intermediate result of all work-groups needs toGlobal outside of every map");
+}
+
+// Closed and made of literals by operations that all devices compute alike.
+bool Lowering::isTable(Expr e) {
+  switch (e.form()) {
+    case Expr::Form::literal:
+      return true;
+    case Expr::Form::natLiteral:
+      return e.natValue().constant().has_value();
+    case Expr::Form::apply:
+      return isTable(e.argument()) && isTable(e.function());
+    case Expr::Form::primitive:
+      switch (e.prim()) {
+        case Prim::arrayOf:
+        case Prim::tuple:
+        case Prim::convert:
+          return true;
+        case Prim::splat:
+          return e.nats()[0].constant().has_value();
+        case Prim::op:
+          return info(e.op()).isExact;
+        default:
+          return false;
+      }
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+// The scalars of a value, leaf by leaf of its type; next is the first leaf.
+void flatten(const Value& value, Type type, std::size_t first, std::vector<std::vector<ScalarValue>>& leaves) {
+  if (type.isScalar()) return leaves[first].push_back(value.scalar());
+  if (type.is(Type::Kind::tuple)) {
+    for (std::size_t c = 0; c < type.components().size(); c++) {
+      flatten(value.sequence()[c], type.components()[c], first, leaves);
+      first += leavesOf(type.components()[c]).size();
+    }
+    return;
+  }
+  for (const Value& x : value.sequence()) flatten(x, type.element(), first, leaves);
+}
+
+}  // namespace
+
+ViewPtr Lowering::table(Expr e) {
+  if (const auto found = tables_.find(e); found != tables_.end()) return found->second;
+  const std::vector<Leaf> leaves = leavesOf(e.type());
+  std::vector<std::vector<ScalarValue>> values(leaves.size());
+  flatten(evaluate(e), e.type(), 0, values);
+  std::vector<Storage> storage;
+  for (std::size_t l = 0; l < leaves.size(); l++) {
+    // Half is a storage type, and these are not stored.
+    const Scalar scalar = leaves[l].scalar == Scalar::f16 ? Scalar::f32 : leaves[l].scalar;
+    for (ScalarValue& v : values[l]) v = convert(convert(v, leaves[l].scalar), scalar);
+    storage.push_back({newBuffer(leafName("table", leaves[l].path), scalar, 1, Space::constant,
+                                 Nat(static_cast<std::int64_t>(values[l].size())), false)});
+    kernel_.buffers.back().values = std::move(values[l]);
+  }
+  return tables_.emplace(e, memoryView(e.type(), storage)).first->second;
+}
+
+std::vector<GuardedView::Deferred> Lowering::deferred(const std::vector<Expr>& terms, const EnvPtr& env) {
+  std::vector<GuardedView::Deferred> views;
+  for (const Expr x : terms) views.push_back([this, x, env] { return read(x, env); });
+  return views;
 }
 
 std::string Lowering::nameFor(Expr e, const char* otherwise) {
@@ -145,32 +224,128 @@ std::optional<Nat> Lowering::natOf(const ExprPtr& e) {
   return std::nullopt;
 }
 
-ViewPtr Lowering::elementAt(const ViewPtr& index, const ViewPtr& array) {
-  const ExprPtr i = value(index);
-  if (const auto n = natOf(i)) return array->at(*n);
-  const NatVar v = NatVar::fresh("at", 0, array->type().length() - Nat(1), NatVar::Role::index);
+ViewPtr Lowering::elementAt(Expr primitive, const ViewPtr& index, const ViewPtr& array) {
+  ExprPtr i = value(index);
+  const Nat length = array->type().length();
+  if (const auto n = natOf(i)) {
+    const bool inside = lessEqual(Nat(0), *n) == Truth::proved && less(*n, length) == Truth::proved;
+    if (sites_ == nullptr || inside) return array->at(*n);
+  }
+  if (sites_ != nullptr) i = checkedIndex(primitive, i, length);
+  const NatVar v = NatVar::fresh("at", 0, length - Nat(1), NatVar::Role::index);
   emit(kernel::DeclareIndex{v, i});
   return array->at(Nat(v));
 }
 
-ExprPtr Lowering::operation(Op op, const std::vector<Expr>& operands, const EnvPtr& env) {
+ExprPtr Lowering::operation(Expr primitive, const std::vector<Expr>& operands, const EnvPtr& env) {
+  const Op op = primitive.op();
+  if (op == Op::logicalAnd || op == Op::logicalOr) return logical(op, operands, env);
   std::vector<ExprPtr> args;
-  if (op == Op::select) {
-    const ExprPtr condition = value(read(operands[0], env));
-    const ExprPtr then = value(read(operands[1], env)), otherwise = value(read(operands[2], env));
-    if (condition->type.width == 1) {
-      const int width = std::max(then->type.width, otherwise->type.width);
-      return kernel::choose(condition, widen(then, width), widen(otherwise, width));
-    }
-    args = {condition, then, otherwise};
-  } else {
-    for (const Expr o : operands) args.push_back(value(read(o, env)));
-    if (const auto folded = onIndices(op, args)) return *folded;
+  for (const Expr o : operands) args.push_back(value(read(o, env)));
+  if (op == Op::select && args[0]->type.width == 1) {
+    const int width = std::max(args[1]->type.width, args[2]->type.width);
+    return kernel::choose(args[0], widen(args[1], width), widen(args[2], width));
   }
+  if (op != Op::select)
+    if (const auto folded = onIndices(op, args)) return *folded;
+  if (sites_ != nullptr && mayFail(primitive)) args[1] = checkedDivisor(primitive, args[1]);
+  return lanewise(op, std::move(args));
+}
+
+ExprPtr Lowering::lanewise(Op op, std::vector<ExprPtr> args) {
   int width = 1;
   for (const ExprPtr& a : args) width = std::max(width, a->type.width);
   for (ExprPtr& a : args) a = widen(a, width);
   return kernel::operation(op, std::move(args));
+}
+
+ExprPtr Lowering::logical(Op op, const std::vector<Expr>& operands, const EnvPtr& env) {
+  ExprPtr a = value(read(operands[0], env)), b;
+  Block before = collect([&] { b = value(read(operands[1], env)); });
+  const bool decides = op == Op::logicalOr;
+  if (before.empty() || a->type.width > 1) {  // as C's operators do
+    for (kernel::Stmt& s : before) block_->push_back(std::move(s));
+    return lanewise(op, {a, b});
+  }
+  const ExprPtr known = kernel::literal(ScalarValue::ofInteger(Scalar::boolean, decides ? 1 : 0));
+  const auto right = [&] {
+    for (kernel::Stmt& s : before) block_->push_back(std::move(s));
+    return std::vector{b};
+  };
+  const auto left = [&] { return std::vector{known}; };
+  return decides ? choose(a, "either", left, right)[0] : choose(a, "both", right, left)[0];
+}
+
+// In a register, unless it is a comparison of indices, about which the passes know more.
+ExprPtr Lowering::conditionOf(Expr condition, const EnvPtr& env) {
+  const ExprPtr c = value(read(condition, env));
+  return isAtom(c) || std::holds_alternative<kernel::Test>(c->node) ? c : declare("condition", c);
+}
+
+ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
+  const auto& a = s.arguments;
+  if (e.type().isRegister()) {
+    const ExprPtr condition = e.type().is(Type::Kind::tuple) ? conditionOf(a[0], env) : value(read(a[0], env));
+    std::vector<ExprPtr> results;
+    if (condition->type.width > 1) {  // in a vectorised function
+      const std::vector<ExprPtr> then = leafValues(read(a[1], env)), otherwise = leafValues(read(a[2], env));
+      for (std::size_t i = 0; i < then.size(); i++)
+        results.push_back(lanewise(Op::select, {condition, then[i], otherwise[i]}));
+    } else {
+      results = choose(
+          condition, "chosen", [&] { return leafValues(read(a[1], env)); },
+          [&] { return leafValues(read(a[2], env)); });
+    }
+    std::size_t next = 0;
+    return registersOf(e.type(), results, next);
+  }
+  // Elements of two arrays that need no memory are read where they are; else the chosen one is put into memory.
+  const std::size_t buffers = kernel_.buffers.size(), variables = kernel_.variables.size(),
+                    arguments = arguments_.size();
+  ViewPtr then, otherwise;
+  const Block before = collect([&] { then = read(a[1], env); });
+  const Block beforeOther = collect([&] { otherwise = read(a[2], env); });
+  if (before.empty() && beforeOther.empty()) {
+    GuardedView::Guard guard{{}, std::make_shared<ValueCondition>(conditionOf(a[0], env))};
+    return std::make_shared<GuardedView>(
+        e.type(), std::move(guard), [then] { return then; }, [otherwise] { return otherwise; });
+  }
+  kernel_.buffers.resize(buffers);
+  kernel_.variables.resize(variables);
+  kernel_.arguments.resize(arguments);
+  arguments_.resize(arguments);
+  return materialise(e, env, spaceForSteps(s, e.type()), "chosen");
+}
+
+ViewPtr Lowering::registersOf(Type type, const std::vector<ExprPtr>& leaves, std::size_t& next) {
+  if (!type.is(Type::Kind::tuple)) return valueView(type, leaves[next++]);
+  std::vector<ViewPtr> parts;
+  for (const Type c : type.components()) parts.push_back(registersOf(c, leaves, next));
+  return tupleView(std::move(parts));
+}
+
+ViewPtr Lowering::vectorizeLanes(const Spine& s, const EnvPtr& env) {
+  const Expr f = s.arguments[0];
+  std::vector<std::vector<ExprPtr>> lanes;  // by lane, then leaf
+  std::vector<ExprPtr> vectors = leafValues(read(s.arguments[1], env));
+  for (ExprPtr& v : vectors)
+    if (!isAtom(v)) v = declare("v", v);
+  const auto laneOf = [&](int l) {
+    std::vector<ExprPtr> scalars;
+    for (const ExprPtr& v : vectors) scalars.push_back(kernel::lane(v, l));
+    std::size_t next = 0;
+    return registersOf(f.parameter().type(), scalars, next);
+  };
+  for (int l = 0; l < static_cast<int>(*s.head.nats()[0].constant()); l++)
+    lanes.push_back(leafValues(apply(f, env, laneOf(l))));
+  std::vector<ExprPtr> results;
+  for (std::size_t leaf = 0; leaf < lanes[0].size(); leaf++) {
+    std::vector<ExprPtr> parts;
+    for (const auto& lane : lanes) parts.push_back(lane[leaf]);
+    results.push_back(kernel::makeVector(std::move(parts)));
+  }
+  std::size_t next = 0;
+  return registersOf(s.head.type().result().result(), results, next);
 }
 
 ExprPtr Lowering::widen(const ExprPtr& e, int width) { return e->type.width == width ? e : kernel::splat(e, width); }
@@ -186,27 +361,8 @@ std::optional<ExprPtr> Lowering::onIndices(Op op, const std::vector<ExprPtr>& ar
   }
   if (!anyIndex) return std::nullopt;
   using kernel::Relation;
-  const auto isNonNegative = [](Nat x) { return lessEqual(Nat(0), x) == Truth::proved; };
-  const auto isPositive = [](Nat x) { return less(Nat(0), x) == Truth::proved; };
+  if (const auto result = onNats(op, n)) return kernel::index(*result);
   switch (op) {
-    case Op::add:
-      return kernel::index(n[0] + n[1]);
-    case Op::sub:
-      return kernel::index(n[0] - n[1]);
-    case Op::mul:
-      return kernel::index(n[0] * n[1]);
-    case Op::neg:
-      return kernel::index(-n[0]);
-    case Op::min:
-      return kernel::index(min(n[0], n[1]));
-    case Op::max:
-      return kernel::index(max(n[0], n[1]));
-    case Op::div:
-      if (isNonNegative(n[0]) && isPositive(n[1])) return kernel::index(floorDiv(n[0], n[1]));
-      return std::nullopt;
-    case Op::mod:
-      if (isNonNegative(n[0]) && isPositive(n[1])) return kernel::index(mod(n[0], n[1]));
-      return std::nullopt;
     case Op::lt:
       return kernel::test({{n[0], Relation::less, n[1]}});
     case Op::le:
@@ -273,15 +429,7 @@ void Lowering::step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::ve
                 [&](Nat i) { step(s.arguments[1], inner, acc, buffers, xs->at(i)); });
   }
   if (type.isRegister()) {
-    // All components are computed before the first is replaced.
-    const ViewPtr next = read(f.body(), inner);
-    std::vector<std::pair<ViewPtr, ExprPtr>> updates;
-    leafValues(next, acc, updates);
-    if (updates.size() > 1)
-      for (auto& [to, v] : updates)
-        if (!isAtom(v) || std::holds_alternative<kernel::VarRef>(v->node)) v = declare("next", v);
-    for (const auto& [to, v] : updates) store(to, v);
-    return;
+    return replace(acc, read(f.body(), inner));
   }
   const Space space = ownSpace(type);
   Block direct = collect([&] { write(f.body(), inner, {acc, space}); });
@@ -294,13 +442,118 @@ void Lowering::step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::ve
   copy(next, {acc, space});
 }
 
-void Lowering::leafValues(const ViewPtr& from, const ViewPtr& to, std::vector<std::pair<ViewPtr, ExprPtr>>& out) {
-  if (!to->type().is(Type::Kind::tuple)) {
-    out.emplace_back(to, value(from));
-    return;
+void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {
+  std::vector<ViewPtr> to;
+  leaves(registers, to);
+  std::vector<ExprPtr> values = leafValues(next);
+  if (to.size() > 1)
+    for (ExprPtr& v : values)
+      if (!isAtom(v) || std::holds_alternative<kernel::VarRef>(v->node)) v = declare("next", v);
+  for (std::size_t i = 0; i < to.size(); i++) store(to[i], values[i]);
+}
+
+void Lowering::leaves(const ViewPtr& v, std::vector<ViewPtr>& out) {
+  if (!v->type().is(Type::Kind::tuple)) return out.push_back(v);
+  for (int c = 0; c < static_cast<int>(v->type().components().size()); c++) leaves(v->component(c), out);
+}
+
+std::vector<ExprPtr> Lowering::leafValues(const ViewPtr& v) {
+  std::vector<ViewPtr> all;
+  leaves(v, all);
+  std::vector<ExprPtr> values;
+  for (const ViewPtr& leaf : all) values.push_back(value(leaf));
+  return values;
+}
+
+ViewPtr Lowering::iterateWhile(const Spine& s, const EnvPtr& env) {
+  const Expr condition = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const bool registers = in.type().isRegister();
+  const Space space = registers ? Space::priv : spaceForSteps(s, in.type());
+  const ViewPtr state = allocate(in.type(), space, "state");
+  if (registers)
+    replace(state, read(in, env));
+  else
+    write(in, env, {state, space});
+  // Whether there is another step, after `done` of them; the condition is only asked where the count leaves it open.
+  const Nat count = s.head.nats()[0];
+  const bool mayFail = mayFailWithin(condition);
+  const auto goesOn = [&](Nat done) {
+    const auto holds = [&] { return std::vector{value(apply(condition, env, state))}; };
+    const auto no = [&] { return std::vector{kernel::literal(ScalarValue::ofInteger(Scalar::boolean, 0))}; };
+    return mayFail ? choose(kernel::test({{done, kernel::Relation::less, count}}), "holds", holds, no)[0] : holds()[0];
+  };
+  const ExprPtr first = goesOn(0);
+  const kernel::VarId running = newVariable("running", first->type);
+  emit(kernel::Declare{running, first});
+  loop(
+      "step", count, LoopKind::sequential, 0, 1,
+      [&](Nat step) {
+        const EnvPtr inner = bindParameter(f, env, state);
+        if (registers) {
+          replace(state, read(f.body(), inner));
+        } else {
+          const ViewPtr next = allocate(in.type(), space, "next");
+          write(f.body(), inner, {next, space});
+          copy(next, {state, space});
+        }
+        emit(kernel::Assign{running, goesOn(step + Nat(1))});
+      },
+      running);
+  return state;
+}
+
+// ------------------------------------------------------------------------------------------------------------ checks
+
+int Lowering::siteOf(Expr primitive, std::string_view message) {
+  const Span place = primitive.place();
+  const auto same = [&](const kernel::Site& s) {
+    return s.span.file == place.file && s.span.begin == place.begin && s.span.end == place.end && s.message == message;
+  };
+  auto found = std::find_if(sites_->begin(), sites_->end(), same);
+  if (found == sites_->end()) found = sites_->insert(found, {place, std::string(message)});
+  return static_cast<int>(found - sites_->begin()) + 1;
+}
+
+void Lowering::recordUnless(const ExprPtr& holds, int site, const ExprPtr& value, Nat bound) {
+  if (!kernel_.faults) {
+    kernel_.faults = newBuffer("faults", Scalar::i32, 1, Space::global, Nat(3), false);
+    kernel_.arguments.push_back(*kernel_.faults);
+    KernelArgument argument;
+    argument.faults = true;
+    arguments_.push_back(argument);
   }
-  for (int c = 0; c < static_cast<int>(to->type().components().size()); c++)
-    leafValues(from->component(c), to->component(c), out);
+  Block fault;
+  fault.push_back({kernel::Fault{site, value, bound}});
+  emit(kernel::If{holds, {}, std::move(fault)});
+}
+
+// The index where it is in range, else 0.
+ExprPtr Lowering::checkedIndex(Expr primitive, const ExprPtr& index, Nat length) {
+  const ExprPtr i = isAtom(index) ? index : declare("index", index), zero = kernel::index(Nat(0));
+  ExprPtr holds;
+  if (const auto n = natOf(i))
+    holds = kernel::test({{Nat(-1), kernel::Relation::less, *n}, {*n, kernel::Relation::less, length}});
+  else
+    holds = kernel::operation(
+        Op::logicalAnd, {kernel::operation(Op::ge, {i, zero}), kernel::operation(Op::lt, {i, kernel::index(length)})});
+  recordUnless(holds, siteOf(primitive, fault::index), i, length);
+  return kernel::choose(holds, i, zero);
+}
+
+// The divisor where it is not 0, else 1.
+ExprPtr Lowering::checkedDivisor(Expr primitive, const ExprPtr& divisor) {
+  if (const auto* l = std::get_if<kernel::Literal>(&divisor->node); l != nullptr && l->value.integer != 0)
+    return divisor;
+  const ExprPtr d = isAtom(divisor) ? divisor : declare("divisor", divisor);
+  const auto constant = [&](int x) {
+    return kernel::literal(ScalarValue::ofInteger(d->type.scalar, x), d->type.width);
+  };
+  const ExprPtr holds = kernel::operation(Op::ne, {d, constant(0)});
+  const int site = siteOf(primitive, fault::division);
+  for (int l = 0; l < d->type.width; l++)
+    recordUnless(d->type.width == 1 ? holds : kernel::lane(holds, l), site, kernel::index(Nat(0)), Nat(0));
+  return d->type.width == 1 ? kernel::choose(holds, d, constant(1))
+                            : kernel::operation(Op::select, {holds, d, constant(1)});
 }
 
 }  // namespace lift::detail

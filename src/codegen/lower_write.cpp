@@ -48,6 +48,11 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
     case Prim::tuple:
       for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(out.view->component(static_cast<int>(c))));
       return;
+    case Prim::arrayOf:
+      if (isTable(e)) break;
+      for (std::size_t i = 0; i < a.size(); i++)
+        write(a[i], env, out.with(out.view->at(Nat(static_cast<std::int64_t>(i)))));
+      return;
     case Prim::zip: {
       const ViewPtr parts = unzipView(out.view);
       for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(parts->component(static_cast<int>(c))));
@@ -89,6 +94,12 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
       return scan(s, env, out);
     case Prim::iterate:
       return iterate(s, env, out);
+    case Prim::ifThenElse: {
+      if (e.type().isRegister()) break;
+      const ExprPtr condition = conditionOf(a[0], env);
+      Block then = collect([&] { write(a[1], env, out); }), otherwise = collect([&] { write(a[2], env, out); });
+      return emit(kernel::If{condition, std::move(then), std::move(otherwise)});
+    }
     default:
       break;
   }
@@ -177,9 +188,7 @@ void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
 void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {
   const Nat count = s.head.nats()[0];
   const Expr f = s.arguments[0], in = s.arguments[1];
-  const bool shared = anyPrimitive(f, [](Expr p) { return p.prim() == Prim::mapLcl; });
-  const Space space = shared ? Space::local : ownSpace(in.type());
-  if (shared) requireConstantSizes(s.head, in.type(), space);
+  const Space space = spaceForSteps(s, in.type());
   const auto times = count.constant();
   if (times && *times <= maxUnrolledIterations) {
     if (*times == 0) return write(in, env, out);

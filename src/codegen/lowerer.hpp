@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -47,6 +48,13 @@ class RegisterView final : public View {
   const kernel::VarId variable;
 };
 
+// The condition of a GuardedView that is no comparison of indices.
+class ValueCondition final : public Condition {
+ public:
+  explicit ValueCondition(ExprPtr value) : value(std::move(value)) {}
+  const ExprPtr value;
+};
+
 inline ViewPtr valueView(Type type, ExprPtr e) { return std::make_shared<ValueView>(type, std::move(e)); }
 
 // Where a term's result goes, and in which address space that is.
@@ -67,7 +75,7 @@ struct Env {
 
 class Lowering {
  public:
-  explicit Lowering(const Spans& spans) : spans_(spans) {}
+  Lowering(const Spans& spans, std::vector<kernel::Site>* sites) : spans_(spans), sites_(sites) {}
   LoweredKernel run(const Stage& stage, const std::string& name);
 
  private:
@@ -99,12 +107,14 @@ class Lowering {
   kernel::VarId newVariable(const std::string& name, ValueType type);
   ExprPtr declare(const std::string& name, const ExprPtr& value);
   template <class Body>
-  void loop(const std::string& name, Nat count, LoopKind kind, int dim, int unroll, Body&& body) {
+  void loop(const std::string& name, Nat count, LoopKind kind, int dim, int unroll, Body&& body,
+            std::optional<kernel::VarId> running = {}) {
     const NatVar index = NatVar::index(name, count);
     loops_.push_back({index, count, kind, dim});
     Block inner = collect([&] { body(Nat(index)); });
     loops_.pop_back();
-    if (!inner.empty()) emit(kernel::For{index, count, kind, dim, kernel::Trip::any, unroll, std::move(inner)});
+    if (!inner.empty())
+      emit(kernel::For{index, count, kind, dim, kernel::Trip::any, unroll, std::move(inner), running});
   }
 
   // ---------------------------------------------------------------------------------------------------------- memory
@@ -120,15 +130,21 @@ class Lowering {
   // Memory for a value of the type; the buffers made are appended to `made` when given.
   ViewPtr allocate(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made = nullptr);
   ViewPtr arrayMemory(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made);
+  // Where a work-item, or a group where its work-items share the work, keeps a value between the steps of a loop.
+  Space spaceForSteps(const Spine& s, Type type) const;
   // Computes e into new memory.
   ViewPtr materialise(Expr e, const EnvPtr& env, Space space, const std::string& name);
 
   // ---------------------------------------------------------------------------------------------------------- leaves
-  static ExprPtr testOf(const std::vector<GuardedView::Bound>& bounds);
+  static ExprPtr testOf(const GuardedView::Guard& guard);
   ExprPtr value(const ViewPtr& v);
   // A vector of the lanes: one load where they are consecutive in memory.
   ExprPtr gather(const std::vector<ViewPtr>& lanes, Type type);
   ExprPtr laneValue(const LaneView& v);
+  // Values of which one side is computed: an expression where nothing needs a statement, else a conditional.
+  using Values = std::function<std::vector<ExprPtr>()>;
+  std::vector<ExprPtr> choose(const ExprPtr& condition, const std::string& name, const Values& then,
+                              const Values& otherwise);
   void store(const ViewPtr& out, ExprPtr v);
   void storeLane(const LaneView& out, ExprPtr v);
   void assignLane(kernel::VarId variable, int width, Nat lane, ExprPtr v);
@@ -140,10 +156,23 @@ class Lowering {
   // ------------------------------------------------------------------------------------------------------------ read
   ViewPtr apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument);
   ViewPtr read(Expr e, const EnvPtr& env);
+  // Array literals: constant ones are tables, the elements of others are computed where they are read.
+  static bool isTable(Expr e);
+  ViewPtr table(Expr e);
+  std::vector<GuardedView::Deferred> deferred(const std::vector<Expr>& terms, const EnvPtr& env);
   static std::string nameFor(Expr e, const char* otherwise);
   static std::optional<Nat> natOf(const ExprPtr& e);
-  ViewPtr elementAt(const ViewPtr& index, const ViewPtr& array);
-  ExprPtr operation(Op op, const std::vector<Expr>& operands, const EnvPtr& env);
+  ViewPtr elementAt(Expr primitive, const ViewPtr& index, const ViewPtr& array);
+  ExprPtr operation(Expr primitive, const std::vector<Expr>& operands, const EnvPtr& env);
+  static ExprPtr lanewise(Op op, std::vector<ExprPtr> args);
+  // a && b, a || b: b only where a leaves it open.
+  ExprPtr logical(Op op, const std::vector<Expr>& operands, const EnvPtr& env);
+  ExprPtr conditionOf(Expr condition, const EnvPtr& env);
+  ViewPtr conditional(Expr e, const Spine& s, const EnvPtr& env);
+  // Lane by lane, each by itself.
+  ViewPtr vectorizeLanes(const Spine& s, const EnvPtr& env);
+  // The leaves in order, as values of the type.
+  static ViewPtr registersOf(Type type, const std::vector<ExprPtr>& leaves, std::size_t& next);
   static ExprPtr widen(const ExprPtr& e, int width);
   // Arithmetic on indices stays symbolic, so that what it indexes is understood.
   static std::optional<ExprPtr> onIndices(Op op, const std::vector<ExprPtr>& args);
@@ -153,7 +182,12 @@ class Lowering {
   // acc = f((acc, x))
   void step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::vector<kernel::BufferId>& buffers,
             const ViewPtr& x);
-  void leafValues(const ViewPtr& from, const ViewPtr& to, std::vector<std::pair<ViewPtr, ExprPtr>>& out);
+  // All components of `next` are computed before the first of the registers is replaced.
+  void replace(const ViewPtr& registers, const ViewPtr& next);
+  std::vector<ExprPtr> leafValues(const ViewPtr& v);
+  static void leaves(const ViewPtr& v, std::vector<ViewPtr>& out);
+  // Loops that may end early leave their state; registers stay where they are.
+  ViewPtr iterateWhile(const Spine& s, const EnvPtr& env);
 
   // ----------------------------------------------------------------------------------------------------------- write
   void write(Expr e, const EnvPtr& env, const Destination& out);
@@ -170,6 +204,12 @@ class Lowering {
   // Two memories in turns when the count is small and known, else one with a copy back each time.
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
 
+  // ---------------------------------------------------------------------------------------------------------- checks
+  int siteOf(Expr primitive, std::string_view message);
+  void recordUnless(const ExprPtr& holds, int site, const ExprPtr& value, Nat bound);
+  ExprPtr checkedIndex(Expr primitive, const ExprPtr& index, Nat length);
+  ExprPtr checkedDivisor(Expr primitive, const ExprPtr& divisor);
+
   struct Loop {
     NatVar index;
     Nat count;
@@ -177,10 +217,12 @@ class Lowering {
     int dim;
   };
   const Spans& spans_;
+  std::vector<kernel::Site>* const sites_;  // null: without checks
   kernel::Kernel kernel_;
   std::vector<KernelArgument> arguments_;
   Block* block_ = nullptr;
   std::vector<Loop> loops_;
+  std::unordered_map<Expr, ViewPtr> tables_;
   std::set<kernel::BufferId> writtenByLane_;  // private arrays of vectors
 };
 

@@ -1,6 +1,7 @@
 // Private to codegen: the steps between a mapped program and its plan.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,7 @@ bool isReduce(Prim prim);         // reduce and its OpenCL forms
 // f of (accumulator, element) reduces the element into the accumulator, which nothing else reads: a fold of folds.
 bool goesOnReducing(Expr f);
 bool isScan(Prim prim);
+bool isIteration(Prim prim);
 bool isExclusiveScan(Prim prim);
 
 // ----------------------------------------------------------------------------------------------------- diagnostics
@@ -35,21 +37,36 @@ Span spanOf(const Spans& spans, Expr primitive);
 struct Stage {
   Expr output;  // variable
   Expr body;
+  std::optional<std::string> result;  // the part of the program's result that the output is, as leaves name it (".0")
 };
-// Cuts a mapped program where an intermediate lives in global memory. The last stage's output is the result.
-std::vector<Stage> outline(const Program& program);
+// Cuts a mapped program where an intermediate lives in global memory. The last stage's output is the result, or the
+// last component of it that has a kernel of its own.
+struct Outline {
+  // Stages [first, last), run `count` times; each time what was computed as `next` becomes `state`. Both are outputs.
+  struct Loop {
+    std::size_t first, last;
+    Nat count;
+    Expr state, next;
+  };
+  std::vector<Stage> stages;
+  std::vector<Loop> loops;  // outer ones before inner ones
+};
+Outline outline(const Program& program);
 
 // Buffers of the kernel in argument order: a leaf of a variable, or a temporary of the kernel's own.
 struct KernelArgument {
   Expr variable = Expr::nat(0);  // a variable, or the type carrier of a temporary
   int leaf = 0;
   bool temporary = false;
+  bool faults = false;  // the plan's buffer of faults
 };
 struct LoweredKernel {
   kernel::Kernel kernel;
   std::vector<KernelArgument> arguments;
 };
-LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans);
+// With sites, the kernel checks its indices and divisors, and adds the places where it does.
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans,
+                    std::vector<kernel::Site>* sites = nullptr);
 
 // Chooses the NDRange from the kernel's parallel loops and lets one work-item alone do what is outside of them.
 void chooseRange(kernel::Kernel& kernel, const CompileOptions& options);

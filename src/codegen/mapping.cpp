@@ -1,93 +1,98 @@
-// Where work runs: the default mapping of functional programs, and the rules that every mapping must keep.
+// Where work runs: the default mapping of functional programs.
+//
+// The decisions are here; what terms cost is cost.hpp's, what becomes of them transform.hpp's.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "build.hpp"
+#include "cost.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
+#include "transform.hpp"
 
 namespace lift {
 namespace {
 
+using detail::Accumulation;
+using detail::accumulationOf;
+using detail::computesArray;
+using detail::computesElements;
+using detail::estimate;
+using detail::mapOver;
+using detail::recomputedOperations;
+using detail::sharesElements;
+using detail::toGlobal;
+using detail::underLayouts;
+
 constexpr int maxDimensions = 3;
 
-// Results that several windows share are stored when one costs more operations than this; cheaper ones are computed
-// again for every window. A load and a store, and a launch, are worth some dozen operations; without a bound, a chain
-// of stencils would cost operations exponential in its length.
-constexpr double recomputedOperations = 16;
-
-Expr etaPrimitive(Prim prim, std::vector<Nat> nats, Type type, const std::vector<Expr>& arguments) {
-  return applyAll(Expr::primitive(prim, std::move(nats), type), arguments);
-}
-
-Expr mapOver(Prim prim, std::vector<Nat> nats, Expr f, Expr in) {
-  const Type out = Type::array(in.type().length(), f.type().result());
-  return etaPrimitive(prim, std::move(nats), Type::function(f.type(), Type::function(in.type(), out)), {f, in});
-}
-
-Expr toGlobal(Expr e) { return etaPrimitive(Prim::toGlobal, {}, Type::function(e.type(), e.type()), {e}); }
-
-// Names of mere rearrangements are replaced by what they stand for, so that the maps of a nest meet.
-Expr withoutViewNames(Expr e) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), withoutViewNames(e.body()));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
-  if (s.isPrim(Prim::let) && s.arguments.size() == 2 && onlyMovesData(s.arguments[1]))
-    return withoutViewNames(substitute(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1]));
-  for (Expr& a : s.arguments) a = withoutViewNames(a);
-  return applyAll(s.head, s.arguments);
-}
+// A launch is worth so many operations: less work is not divided.
+constexpr double dividedOperations = 16384;
+// Work-items that keep all cores of a processor busy.
+constexpr double enoughItems = 64;
+// Chunks of a reduction that keep all cores busy when work-items come in groups of 64.
+constexpr std::int64_t enoughChunks = 1024;
+// Operations of a work-item beside which its own cost is small.
+constexpr double itemOperations = 1024;
+// Accumulators of a reduction that take turns: two vectors of eight floats.
+constexpr int lanes = 16;
+// Operations on an element up to which the accumulators' loop is worth being unrolled.
+constexpr double laneOperations = 32;
 
 class DefaultMapping {
  public:
-  explicit DefaultMapping(const Program& program)
-      : parameters_(program.parameters.begin(), program.parameters.end()), spans_(program.spans) {}
+  DefaultMapping(const Program& program, const MappingOptions& options, kernel::Notes* notes)
+      : parameters_(program.parameters.begin(), program.parameters.end()),
+        spans_(program.spans),
+        options_(options),
+        notes_(notes) {}
 
   // Where the primitives stand, those included that took the place of others.
   detail::Spans takeSpans() { return std::move(spans_); }
 
+  Expr run(Expr body) {
+    const Expr named = detail::generatesAsMaps(detail::namesOfValuesOnly(etaLong(body)));
+    return result(detail::loopInvariants(named, [this](Expr e) { return isWorthNaming(e) && !isClosed(e); }));
+  }
+
+ private:
   // The term that a kernel computes: parallel over its outermost dimensions.
   Expr result(Expr e) {
-    if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
+    if (kept_.count(e)) return e;
     if (!e.is(Expr::Form::apply)) return identityMap(e);
     Spine s = spineOf(e);
     auto& a = s.arguments;
+    if (s.isPrim(Prim::iterate)) return iterated(e, s);
+    if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
+    if (s.isPrim(Prim::tuple)) return results(s);
     if (isWrittenThrough(s.head.prim())) {
       for (Expr& x : a) x = result(x);
       return applyAll(s.head, a);
     }
     switch (s.head.prim()) {
       case Prim::let: {
-        const Expr value = onlyMovesData(a[1])     ? operand(a[1])
-                           : a[1].type().isArray() ? toGlobal(result(a[1]))
-                                                   : sequential(a[1]);
-        if (value == a[1] || onlyMovesData(value)) return result(substitute(a[0].body(), a[0].parameter(), value));
-        parameters_.insert(a[0].parameter());
-        return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), value});
+        const Expr name = a[0].parameter();
+        parameters_.insert(name);
+        const bool keeps = mayMove(a[1]) && (a[1].type().isArray() || !isCheap(a[1]));
+        const Expr value = keeps ? kept(a[1], "it is named") : sequential(a[1]);
+        if (kept_.count(value)) keptNames_.insert(name);
+        return detail::bind(name, value, result(a[0].body()));
       }
       case Prim::toGlobal:
         return result(a[0]);
-      case Prim::iterate: {
-        if (!a[1].type().isArray()) return alone(e);
-        parameters_.insert(a[0].parameter());
-        const Expr f = Expr::lambda(a[0].parameter(), result(a[0].body()));
-        return applyAll(s.head, {f, onlyMovesData(a[1]) ? operand(a[1]) : result(a[1])});
-      }
+      case Prim::ifThenElse:
+        a[0] = operand(a[0]);
+        for (const std::size_t side : {1, 2}) a[side] = inBranch([&] { return result(a[side]); });
+        return applyAll(s.head, a);
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter())) {
           a[1] = result(a[1]);
           return applyAll(s.head, a);
         }
         if (onlyMovesData(e)) return identityMap(e);
+        if (const Expr divided = spread(e); divided != e) return result(divided);
         return mapNest(e, depthOf(e));
-      case Prim::generate: {
-        const Expr i = Expr::variable("i", a[0].parameter().type());
-        const Expr indices = applyAll(Expr::primitive(Prim::generate, s.head.nats(),
-                                                      Type::function(Type::function(i.type(), i.type()),
-                                                                     Type::array(s.head.nats()[0], i.type()))),
-                                      {Expr::lambda(i, i)});
-        return mapOver(Prim::mapGlb, {Nat(0)}, Expr::lambda(a[0].parameter(), sequential(a[0].body())), indices);
-      }
       default:
         break;
     }
@@ -95,33 +100,63 @@ class DefaultMapping {
     return alone(e);
   }
 
- private:
-  // A computing map nest of the term, and how many of its levels become dimensions.
-  static bool isComputingMap(Expr e) {
-    const Spine s = spineOf(e);
-    return s.isPrim(Prim::map) && s.arguments.size() == 2 &&
-           !isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
-  }
-  // The part of a map's body that is below invertible layouts.
-  static Expr underLayouts(Expr e) {
-    Spine s = spineOf(e);
-    while (s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim())) {
-      e = s.arguments[0];
-      s = spineOf(e);
-    }
+  // What runs only where a condition holds does not move in front of it, unless it is right for all values.
+  template <class F>
+  Expr inBranch(F&& f) {
+    branches_++;
+    const Expr e = f();
+    branches_--;
     return e;
   }
+  bool mayMove(Expr e) const { return branches_ == 0 || !mayFailWithin(e); }
+  // The arguments replaced by f(argument).
+  template <class F>
+  void eachArgument(Spine& s, F&& f) {
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      Expr& a = s.arguments[i];
+      a = s.isPrim(Prim::ifThenElse) && i > 0 ? inBranch([&] { return f(a); }) : f(a);
+    }
+  }
+
+  // Steps over kernels, where the state is an array or a step is much work; else one work-item takes them all.
+  Expr iterated(Expr e, const Spine& s) {
+    const Expr f = s.arguments[0], in = s.arguments[1];
+    if (!detail::holdsArrays(in.type()) && work_.of(f.body()) < dividedOperations) return alone(e);
+    parameters_.insert(f.parameter());
+    const Expr start = onlyMovesData(in) ? operand(in) : result(in);
+    steps_++;
+    const Expr step = Expr::lambda(f.parameter(), result(f.body()));
+    steps_--;
+    return applyAll(s.head, {step, start});
+  }
+
+  // Results beside each other: those of one shape share a kernel, each of several shapes has one of its own.
+  Expr results(Spine s) {
+    const auto lengthOf = [](Expr e) { return e.type().isArray() ? e.type().length() : Nat(1); };
+    const bool alike = std::all_of(s.arguments.begin(), s.arguments.end(),
+                                   [&](Expr e) { return !isKeptName(e) && lengthOf(e) == lengthOf(s.arguments[0]); });
+    for (Expr& x : s.arguments) {
+      if (steps_ == 0 && isKeptName(x) && given_.insert(x).second) continue;  // is where it is kept
+      const bool own = !alike && mayMove(x) && x.is(Expr::Form::apply) && !x.type().is(Type::Kind::tuple);
+      x = own ? kept(x, "it is a result") : result(x);
+      if (own && steps_ > 0) x = detail::copied(x);  // the state is in one place
+    }
+    return applyAll(s.head, s.arguments);
+  }
+  bool isKeptName(Expr e) const { return keptNames_.count(e) > 0; }
+
   // Whether evaluating the term runs a scan or an iteration: as the input of a map that is a dimension, each of the
   // map's work-items would do it again. Those that are stored in front of the kernel do not count.
   bool runsLoops(Expr e) const {
     if (e.is(Expr::Form::lambda)) return runsLoops(e.body());
-    if (!e.is(Expr::Form::apply) || (computesArray(e) && isClosed(e))) return false;
+    if (!e.is(Expr::Form::apply) || kept_.count(e) || (computesArray(e) && isClosed(e))) return false;
     const Spine s = spineOf(e);
-    if (s.head.is(Expr::Form::primitive) && (detail::isScan(s.head.prim()) || s.isPrim(Prim::iterate))) return true;
+    if (s.head.is(Expr::Form::primitive) && (detail::isScan(s.head.prim()) || detail::isIteration(s.head.prim())))
+      return true;
     return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
   }
   // Whether the elements of a map below another may go to work-items of their own.
-  bool isDimension(Expr e) const { return isComputingMap(e) && !runsLoops(spineOf(e).arguments[1]); }
+  bool isDimension(Expr e) const { return computesElements(e) && !runsLoops(spineOf(e).arguments[1]); }
   // Dimensions of a nest: its outermost maps, up to three; a map over one element takes none.
   static bool isTrivial(Expr map) { return spineOf(map).arguments[1].type().length() == Nat(1); }
   int depthOf(Expr map) const {
@@ -139,6 +174,7 @@ class DefaultMapping {
     const Spine s = spineOf(e);
     const Expr f = s.arguments[0];
     const Expr in = inLambda ? inside(s.arguments[1]) : operand(s.arguments[1]);
+    noteRows(f, in);
     const Expr below = underLayouts(f.body());
     if (isTrivial(e) && isDimension(below))
       return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
@@ -146,62 +182,203 @@ class DefaultMapping {
     return mapOver(Prim::mapGlb, {Nat(dimensions - 1)}, Expr::lambda(f.parameter(), body), in);
   }
   Expr underneath(Expr body, int dimensions) {
-    if (isComputingMap(body)) return mapNest(body, dimensions, true);
+    if (computesElements(body)) return mapNest(body, dimensions, true);
     Spine s = spineOf(body);
     s.arguments[0] = underneath(s.arguments[0], dimensions);
     return applyAll(s.head, s.arguments);
   }
 
   // Pure data movement: every element is copied by a work-item of its own.
-  Expr identityMap(Expr e) {
-    const Expr moved = operand(e);
-    const int depth = std::min<int>(maxDimensions, static_cast<int>(shapeOf(e.type()).size()));
-    return depth == 0 ? moved : identityMap(moved, depth - 1);
-  }
-  static Expr identityMap(Expr e, int dim) {
-    const Expr x = Expr::variable("x", e.type().element());
-    return mapOver(Prim::mapGlb, {Nat(dim)}, Expr::lambda(x, dim > 0 ? identityMap(x, dim - 1) : x), e);
-  }
+  Expr identityMap(Expr e) { return detail::copied(operand(e)); }
 
   // What one work-item does.
   Expr sequential(Expr e) { return inside(e); }
 
   // What the only work-item of a kernel does.
   Expr alone(Expr e, bool shared = false) {
-    if (!e.is(Expr::Form::apply)) return e;
+    if (!e.is(Expr::Form::apply) || kept_.count(e)) return e;
     Spine s = spineOf(e);
     shared = shared || sharesElements(s);
-    for (Expr& x : s.arguments)
-      x = x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x, shared);
+    eachArgument(s, [&](Expr x) {
+      return x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x, shared);
+    });
+    if (s.isPrim(Prim::reduce) && isClosed(e) && mayMove(e))
+      if (const auto divided = partial(s)) return divided->whole(kept(divided->partials, "chunks in parallel"));
     return renamed(s);
+  }
+
+  // ------------------------------------------------------------------------------------------- reductions in parts
+
+  // The reduction by chunks, where that is allowed and pays.
+  std::optional<detail::PartialReduction> partial(const Spine& s) {
+    const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+    const Nat length = in.type().length();
+    const double each = std::max(1.0, (work_.of(reductionOf(s)) - work_.of(init)) / std::max(1.0, estimate(length)));
+    const auto known = length.constant();
+    std::int64_t chunk = options_.chunk;
+    if (chunk == 0) {
+      if (known && static_cast<double>(*known) * each < dividedOperations) return std::nullopt;
+      chunk = chunkOf(known, each);
+    }
+    if (less(length, Nat(2 * chunk)) == Truth::proved) return std::nullopt;
+    const auto accumulation = mayDivide(s);
+    if (!accumulation) return std::nullopt;
+    return detail::partialReduction(*accumulation, init, f, in, Nat(chunk));
+  }
+  static Expr reductionOf(const Spine& s) { return applyAll(s.head, s.arguments); }
+
+  // Elements of a chunk: enough work for an item, enough chunks for all cores, few enough to be put together by one.
+  static std::int64_t chunkOf(std::optional<std::int64_t> length, double each) {
+    std::int64_t most = static_cast<std::int64_t>(itemOperations);
+    if (length)
+      while (most * most * 64 < *length) most *= 2;
+    std::int64_t chunk = 1;
+    while (chunk < most && static_cast<double>(chunk) * each < itemOperations) chunk *= 2;
+    while (length && chunk > 4 * lanes && *length / chunk < enoughChunks) chunk /= 2;
+    return std::max<std::int64_t>(chunk, 2);
+  }
+
+  // What is known of the reduction's function, where its elements may be taken in other groups than one by one.
+  std::optional<Accumulation> mayDivide(const Spine& s) {
+    const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
+    if (!accumulation)
+      note(s.head, "stays in sequence: its function is not known to be associative");
+    else if (!accumulation->exact && options_.strictReductions)
+      note(s.head, "stays in sequence: --strict-reductions keeps the order of roundings");
+    else
+      return accumulation;
+    return std::nullopt;
+  }
+
+  // Neighbours in memory: an element after the other.
+  bool isContiguous(Expr e) const {
+    if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0 || rows_.count(e) > 0;
+    if (kept_.count(e)) return true;
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive)) return false;
+    switch (s.head.prim()) {
+      case Prim::zip:
+        return std::all_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return isContiguous(a); });
+      case Prim::map:
+        return isContiguous(s.arguments[1]);
+      case Prim::generate:
+        return true;
+      case Prim::get:
+      case Prim::take:
+      case Prim::drop:
+        return isContiguous(s.arguments[0]);
+      default:
+        return false;
+    }
+  }
+  bool hasContiguousRows(Expr e) const {
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::split)) return isContiguous(s.arguments[0]);
+    if (s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict)) return isContiguous(s.arguments[0]);
+    if (s.isPrim(Prim::zip))
+      return std::all_of(s.arguments.begin(), s.arguments.end(),
+                         [&](Expr a) { return !a.type().element().isArray() || hasContiguousRows(a); });
+    return !s.isPrim(Prim::map) && isContiguous(e);
+  }
+  void noteRows(Expr f, Expr in) {
+    if (hasContiguousRows(in)) rows_.insert(f.parameter());
+  }
+
+  // Several accumulators in turns where the elements come from memory in order and may come in any: then the additions
+  // do not wait for each other, and a processor does several at once.
+  std::optional<Expr> byLanes(const Spine& s) {
+    const Expr in = s.arguments[2];
+    const Nat length = in.type().length();
+    if (less(length, Nat(4 * lanes)) != Truth::refuted || !isContiguous(in)) return std::nullopt;
+    const double each = work_.of(reductionOf(s)) / std::max(1.0, estimate(length));
+    const auto loops = [](Expr p) { return detail::runsLoop(p); };
+    if (each > laneOperations || anyPrimitive(s.arguments[1], loops) || anyPrimitive(in, loops)) return std::nullopt;
+    const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
+    if (!accumulation || !accumulation->commutative || (!accumulation->exact && options_.strictReductions))
+      return std::nullopt;
+    return detail::laneReduction(*accumulation, s.arguments[0], s.arguments[1], in, lanes);
+  }
+
+  // A nest with too few work-items for all cores: what they would do alone becomes a kernel of its own, over more.
+  Expr spread(Expr e) {
+    Nat items = 1;
+    int levels = 0;
+    Expr inner = e;
+    for (Expr map = e; levels < maxDimensions && (levels == 0 || isDimension(map)); levels++) {
+      items = items * spineOf(map).arguments[1].type().length();
+      inner = map;
+      map = underLayouts(spineOf(map).arguments[0].body());
+    }
+    const auto few = items.constant();
+    if (!few || !mayMove(e) || static_cast<double>(*few) >= enoughItems) return e;
+    Expr body = underLayouts(spineOf(inner).arguments[0].body());
+    if (const auto reduction = longReduction(body)) {
+      const auto divided = partial(spineOf(*reduction));
+      const Expr parts = divided->partials;
+      const Expr nest = replaceTerms(e, {{*reduction, divided->whole(parts)}});
+      const detail::Fission f = detail::fission(nest, levels, parts);
+      return f.rest(kept(f.values, "chunks in parallel"));
+    }
+    const Spine s = spineOf(body);
+    if (!s.isPrim(Prim::let) || !computesElements(underLayouts(underNames(body)))) return e;
+    const Expr value = s.arguments[1];
+    if (work_.of(body) < dividedOperations / enoughItems) return e;
+    const Expr named = replaceTerms(e, {{body, substitute(s.arguments[0].body(), s.arguments[0].parameter(), value)}});
+    const detail::Fission f = detail::fission(named, levels, value);
+    return f.rest(kept(f.values, "few rows, each of many elements"));
+  }
+  static Expr underNames(Expr e) {
+    for (Spine s = spineOf(e); s.isPrim(Prim::let); s = spineOf(e)) e = s.arguments[0].body();
+    return e;
+  }
+  // A reduction that a work-item does once, and that may be divided.
+  std::optional<Expr> longReduction(Expr e) {
+    if (!e.is(Expr::Form::apply) || kept_.count(e)) return std::nullopt;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::reduce) && partial(s)) return e;
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      const Expr a = s.arguments[i];
+      const bool guarded = s.isPrim(Prim::ifThenElse) && i > 0;
+      if (a.is(Expr::Form::lambda) || (guarded && mayFailWithin(a))) continue;
+      if (const auto found = longReduction(a)) return found;
+    }
+    return std::nullopt;
+  }
+
+  // ------------------------------------------------------------------------------------------------- what is kept
+
+  // A closed term in memory, computed by a kernel of its own; the same one for equal terms.
+  Expr kept(Expr e, std::string_view why) {
+    if (kept_.count(e)) return e;
+    std::string key = print(e, Names::canonical);
+    for (const Expr v : e.freeVariables()) key += fmt::format(" {}", v.id());
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    const Expr k = toGlobal(result(e));
+    kept_.insert(k);
+    known_.emplace(std::move(key), k);
+    if (const Spine s = spineOf(e); notes_ && s.head.is(Expr::Form::primitive))
+      note(s.head, fmt::format("{} is kept in memory, computed by a kernel of its own: {}", e.type().str(), why));
+    return k;
   }
 
   // Work that is worth doing once instead of at every use.
   bool isExpensive(Expr e) {
+    if (kept_.count(e)) return false;
     if (const auto known = expensive_.find(e); known != expensive_.end()) return known->second;
     bool is = false;
     if (e.is(Expr::Form::lambda)) is = isExpensive(e.body());
     if (e.is(Expr::Form::apply)) is = isExpensive(e.function()) || isExpensive(e.argument());
-    if (e.is(Expr::Form::primitive))
-      is = detail::isReduce(e.prim()) || detail::isScan(e.prim()) || e.prim() == Prim::iterate;
+    if (e.is(Expr::Form::primitive)) is = detail::runsLoop(e);
     return expensive_[e] = is;
   }
-
-  // Whether elements of the arguments occur several times in the result: windows that overlap, also of inner rows.
-  static bool sharesElements(const Spine& s) {
-    const auto overlapping = [](Expr p) {
-      return (p.prim() == Prim::slide || p.prim() == Prim::slideStrict) &&
-             lessEqual(p.nats()[0], p.nats()[1]) != Truth::proved;
-    };
-    if (!s.head.is(Expr::Form::primitive)) return false;
-    if (s.isPrim(Prim::map)) return onlyMovesData(s.arguments[0]) && anyPrimitive(s.arguments[0], overlapping);
-    return overlapping(s.head);
-  }
+  bool isCheap(Expr e) { return !isExpensive(e) || work_.of(e) <= recomputedOperations; }
+  // A value, no array, that costs a loop.
+  bool isWorthNaming(Expr e) { return e.type().isRegister() && e.is(Expr::Form::apply) && !isCheap(e); }
 
   // Whether the array gets memory of its own; `shared` says that its elements are read for several results. Of a map
   // that only moves data, what it moves may get some.
   bool isStored(Expr e, bool shared) {
-    if (!computesArray(e) || !isClosed(e)) return false;
+    if (kept_.count(e) || !computesArray(e) || !isClosed(e) || !mayMove(e)) return false;
     if (const Spine s = spineOf(e); s.isPrim(Prim::map) && onlyMovesData(s.arguments[0])) return false;
     return isExpensive(e) || (shared && operations(e, shared) > recomputedOperations);
   }
@@ -210,7 +387,7 @@ class DefaultMapping {
   // will be: an array that is stored costs nothing more.
   double operations(Expr e, bool shared) {
     if (e.is(Expr::Form::lambda)) return operations(e.body(), shared);
-    if (!e.is(Expr::Form::apply)) return 0;
+    if (!e.is(Expr::Form::apply) || kept_.count(e)) return 0;
     auto& known = operations_[shared ? 1 : 0];
     if (const auto found = known.find(e); found != known.end()) return found->second;
     const Spine s = spineOf(e);
@@ -218,36 +395,12 @@ class DefaultMapping {
     double count = s.isPrim(Prim::op) || s.isPrim(Prim::convert) ? 1 : 0;
     for (const Expr a : s.arguments) {
       const bool reads = s.isPrim(Prim::map) && !a.is(Expr::Form::lambda);
-      const double times = reads ? occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1;
+      const double times = reads ? detail::occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1;
       if (!isStored(a, below)) count += times * operations(a, below);
     }
     return known[e] = count;
   }
 
-  // How often the term, of which one element is evaluated, reads the variable.
-  static double occurrences(Expr e, Expr variable) {
-    std::unordered_map<Expr, double> counts;
-    const std::function<double(Expr)> visit = [&](Expr x) -> double {
-      if (x == variable) return 1;
-      if (!x.hasFree(variable)) return 0;
-      if (const auto known = counts.find(x); known != counts.end()) return known->second;
-      if (x.is(Expr::Form::lambda)) return visit(x.body());
-      const Spine s = spineOf(x);
-      double count = 0;
-      for (const Expr a : s.arguments) {
-        const bool mapped = s.isPrim(Prim::map) && !a.is(Expr::Form::lambda);
-        count += visit(a) * (mapped ? occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1);
-      }
-      return counts[x] = count;
-    };
-    return visit(e);
-  }
-  static bool computesArray(Expr e) {
-    if (!e.is(Expr::Form::apply) || !e.type().isArray()) return false;
-    const Spine s = spineOf(e);
-    return isComputingMap(e) || detail::isScan(s.head.prim()) || s.isPrim(Prim::iterate) ||
-           (s.isPrim(Prim::let) && !onlyMovesData(e));
-  }
   bool isClosed(Expr e) const {
     for (const Expr v : e.freeVariables())
       if (!parameters_.count(v)) return false;
@@ -259,22 +412,27 @@ class DefaultMapping {
 
   // A term that is read outside of every lambda: expensive intermediates get a kernel of their own.
   Expr operand(Expr e, bool shared = false) {
-    if (!e.is(Expr::Form::apply)) return e;
-    if (isKernelBoundary(e) || isStored(e, shared)) return toGlobal(result(e));
+    if (!e.is(Expr::Form::apply) || kept_.count(e)) return e;
+    if (isKernelBoundary(e)) return kept(spineOf(e).arguments[0], "the program says so");
+    if (isStored(e, shared))
+      return kept(e, isExpensive(e) ? "it is expensive" : "several results read each of its elements");
     return alone(e, shared);
   }
 
-  // A term inside a lambda: arrays that do not depend on the lambda are computed once, outside.
+  // A term inside a lambda: what does not depend on the lambda is computed once, outside.
   Expr inside(Expr e) {
     if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), inside(e.body()));
-    if (!e.is(Expr::Form::apply)) return e;
-    if (isKernelBoundary(e)) return toGlobal(result(e));
+    if (!e.is(Expr::Form::apply) || kept_.count(e)) return e;
+    if (isKernelBoundary(e)) return kept(spineOf(e).arguments[0], "the program says so");
     // A kernel cannot end inside of a map: there toGlobal asks for nothing that sharing between work-items could see.
     if (const Spine s = spineOf(e); s.isPrim(Prim::toGlobal)) return inside(s.arguments[0]);
-    if (computesArray(e) && isClosed(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty()))
-      return toGlobal(result(e));
+    if (isClosed(e) && mayMove(e)) {
+      const bool array = computesArray(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty());
+      if (array || isWorthNaming(e)) return kept(e, "the same for all elements of a map");
+    }
     Spine s = spineOf(e);
-    for (Expr& x : s.arguments) x = inside(x);
+    if (s.isPrim(Prim::map)) noteRows(s.arguments[0], s.arguments[1]);
+    eachArgument(s, [&](Expr x) { return inside(x); });
     return renamed(s);
   }
 
@@ -297,39 +455,25 @@ class DefaultMapping {
       };
       if (rows.size() != s.arguments.size() || !std::all_of(rows.begin(), rows.end(), sameRows)) rows.clear();
     }
-    const Type u = init.type();
-    if (rows.empty()) {
-      const Type type = Type::function(u, Type::function(f.type(), Type::function(in.type(), u)));
-      return applyAll(Expr::primitive(Prim::reduceSeq, {}, type), {init, f, in});
-    }
-    const Expr outer = rows.size() == 1 ? rows[0] : zip(rows);
-    const Expr p = Expr::variable("p", Type::tuple({u, outer.type().element()}));
-    Expr row = get(p, 1);
+    if (rows.empty()) return detail::reduceOver(Prim::reduceSeq, init, f, in);
+    const Expr outer = rows.size() == 1 ? rows[0] : detail::zip(rows);
+    const Expr p = Expr::variable("p", Type::tuple({init.type(), outer.type().element()}));
+    Expr row = detail::get(p, 1);
     if (rows.size() > 1) {
       std::vector<Expr> parts;
-      for (int i = 0; i < static_cast<int>(rows.size()); i++) parts.push_back(get(row, i));
-      row = zip(parts);
+      for (int i = 0; i < static_cast<int>(rows.size()); i++) parts.push_back(detail::get(row, i));
+      row = detail::zip(parts);
     }
-    return reduceSeq(init, Expr::lambda(p, reduceSeq(get(p, 0), f, row)), outer);
-  }
-
-  static Expr get(Expr tuple, int component) {
-    const Type type = tuple.type().components()[static_cast<std::size_t>(component)];
-    return etaPrimitive(Prim::get, {Nat(component)}, Type::function(tuple.type(), type), {tuple});
-  }
-
-  static Expr zip(const std::vector<Expr>& arrays) {
-    std::vector<Type> elements;
-    for (const Expr a : arrays) elements.push_back(a.type().element());
-    Type type = Type::array(arrays[0].type().length(), Type::tuple(elements));
-    for (auto a = arrays.rbegin(); a != arrays.rend(); ++a) type = Type::function(a->type(), type);
-    return etaPrimitive(Prim::zip, {}, type, arrays);
+    return reduceSeq(init, Expr::lambda(p, reduceSeq(detail::get(p, 0), f, row)), outer);
   }
 
   Expr renamed(const Spine& s) {
     if (!s.head.is(Expr::Form::primitive)) return applyAll(s.head, s.arguments);
     Prim prim = s.head.prim();
-    if (prim == Prim::reduce) return reduceSeq(s.arguments[0], s.arguments[1], s.arguments[2]);
+    if (prim == Prim::reduce) {
+      if (const auto lanes = byLanes(s)) return *lanes;
+      return reduceSeq(s.arguments[0], s.arguments[1], s.arguments[2]);
+    }
     if (prim == Prim::scan) prim = Prim::scanSeq;
     if (prim == Prim::scanExclusive) prim = Prim::scanExclusiveSeq;
     if (prim == s.head.prim()) return applyAll(s.head, s.arguments);
@@ -338,85 +482,28 @@ class DefaultMapping {
     return applyAll(head, s.arguments);
   }
 
-  std::unordered_set<Expr> parameters_;
+  void note(Expr primitive, const std::string& text) {
+    if (!notes_) return;
+    std::string where(info(primitive.prim()).name);
+    if (const Span span = detail::spanOf(spans_, primitive)) where += " at " + placeOf(span);
+    kernel::Note n{"map", where + ": " + text};
+    if (std::none_of(notes_->begin(), notes_->end(), [&](const auto& m) { return m.text == n.text; }))
+      notes_->push_back(std::move(n));
+  }
+
+  int branches_ = 0;                     // of conditionals, around the term that is mapped
+  std::unordered_set<Expr> parameters_;  // what is there before every kernel: inputs, and names of what is kept
   detail::Spans spans_;
+  const MappingOptions& options_;
+  kernel::Notes* notes_;
+  detail::Work work_;
+  std::unordered_set<Expr> kept_;                // terms toGlobal(…) that are mapped
+  std::unordered_map<std::string, Expr> known_;  // the same by the term they keep
+  int steps_ = 0;                                // iterations over kernels that are being mapped
+  std::unordered_set<Expr> keptNames_, given_;   // names of such; those that are results
+  std::unordered_set<Expr> rows_;                // parameters that are rows with their elements side by side
   std::unordered_map<Expr, bool> expensive_;
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
-};
-
-// ------------------------------------------------------------------------------------------------------------- rules
-
-class MappingRules {
- public:
-  explicit MappingRules(const Program& program) : program_(program) {}
-
-  void run() {
-    visit(program_.body, {});
-    if (!errors_.empty()) throw UserError(ExitStatus::program, std::move(errors_));
-  }
-
- private:
-  struct Context {
-    std::array<bool, 3> group{}, local{}, global{};
-    bool anyGroup() const { return group[0] || group[1] || group[2]; }
-    bool anyLocal() const { return local[0] || local[1] || local[2]; }
-    bool anyGlobal() const { return global[0] || global[1] || global[2]; }
-  };
-
-  void report(Expr primitive, std::string message, std::string hint) {
-    errors_.push_back(
-        {Severity::error, detail::spanOf(program_.spans, primitive), std::move(message), std::move(hint), {}});
-  }
-
-  void visit(Expr e, const Context& context) {
-    if (e.is(Expr::Form::lambda)) return visit(e.body(), context);
-    if (!e.is(Expr::Form::apply)) return;
-    const Spine s = spineOf(e);
-    Context inner = context;
-    if (s.head.is(Expr::Form::primitive)) check(s.head, context, inner);
-    for (const Expr a : s.arguments) visit(a, a.type().is(Type::Kind::function) ? inner : context);
-    if (!s.head.is(Expr::Form::primitive)) visit(s.head, context);
-  }
-
-  void check(Expr p, const Context& context, Context& inner) {
-    const auto dim = [&] { return static_cast<std::size_t>(p.nats()[0].constant().value_or(0)); };
-    const std::string name(info(p.prim()).name);
-    switch (p.prim()) {
-      case Prim::mapGlb:
-        if (context.anyGroup() || context.anyLocal())
-          report(p, "mapGlb inside a work-group", "use mapLcl inside mapWrg, or mapGlb for all dimensions");
-        else if (context.global[dim()])
-          report(p, fmt::format("mapGlb({0}) inside mapGlb({0})", dim()),
-                 "each dimension can be mapped once on the way in");
-        inner.global[dim()] = true;
-        break;
-      case Prim::mapWrg:
-        if (context.anyLocal() || context.anyGlobal())
-          report(p, "mapWrg inside a work-item's work", "work-groups are mapped outside of mapLcl and mapGlb");
-        else if (context.group[dim()])
-          report(p, fmt::format("mapWrg({0}) inside mapWrg({0})", dim()),
-                 "each dimension can be mapped once on the way in");
-        inner.group[dim()] = true;
-        break;
-      case Prim::mapLcl:
-        if (!context.anyGroup())
-          report(p, "mapLcl outside of mapWrg",
-                 "work-items belong to a work-group: wrap the outer map in mapWrg, or use mapGlb");
-        else if (context.local[dim()])
-          report(p, fmt::format("mapLcl({0}) inside mapLcl({0})", dim()),
-                 "each dimension can be mapped once on the way in");
-        inner.local[dim()] = true;
-        break;
-      case Prim::toLocal:
-        if (!context.anyGroup()) report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");
-        break;
-      default:
-        break;
-    }
-  }
-
-  const Program& program_;
-  std::vector<Diagnostic> errors_;
 };
 
 }  // namespace
@@ -428,15 +515,13 @@ bool isMapped(const Program& program) {
   });
 }
 
-Program mapByDefault(const Program& program) {
+Program mapByDefault(const Program& program, const MappingOptions& options, kernel::Notes* notes) {
   if (isMapped(program)) return program;
   Program out = program;
-  DefaultMapping mapping(program);
-  out.body = mapping.result(withoutViewNames(etaLong(program.body)));
+  DefaultMapping mapping(program, options, notes);
+  out.body = mapping.run(program.body);
   out.spans = mapping.takeSpans();
   return out;
 }
-
-void checkMapping(const Program& program) { MappingRules(program).run(); }
 
 }  // namespace lift

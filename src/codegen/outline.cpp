@@ -1,13 +1,18 @@
 // Kernel boundaries: an intermediate that lives in global memory is computed by a kernel of its own.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "build.hpp"
+#include "cost.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
 namespace lift::detail {
 namespace {
 
-constexpr std::int64_t maxPlanIterations = 4096;
+// Up to so many steps of an iteration over kernels are launches of their own; more are a loop of launches.
+constexpr std::int64_t maxUnrolledSteps = 16;
 
 bool runsInParallel(Expr e) {
   return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::mapGlb || p.prim() == Prim::mapWrg; });
@@ -15,14 +20,15 @@ bool runsInParallel(Expr e) {
 
 class Outliner {
  public:
-  explicit Outliner(const Program& program) : spans_(program.spans) {
+  explicit Outliner(const Program& program) {
     for (const Expr p : program.parameters) available_.insert(p);
   }
 
-  std::vector<Stage> run(Expr body) {
-    const Expr last = result(etaLong(body));
-    stages_.push_back({Expr::variable("out", last.type()), last});
-    return std::move(stages_);
+  Outline run(Expr body) {
+    results(etaLong(body), "");
+    std::sort(loops_.begin(), loops_.end(),
+              [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.last > b.last; });
+    return {std::move(stages_), std::move(loops_)};
   }
 
  private:
@@ -33,10 +39,48 @@ class Outliner {
   }
 
   Expr temporary(Expr body) {
+    if (branches_ > 0 && mayFailWithin(body)) {
+      Span place;
+      anyPrimitive(body, [&](Expr p) {
+        if (mayFail(p)) place = p.place();
+        return mayFail(p);
+      });
+      throw UserError(
+          ExitStatus::program,
+          "what may fail stands in an intermediate result, which is computed before the condition of 'if' is known",
+          "compute it in front of the if, or leave toGlobal and the parallel map out of its branch", place);
+    }
     const Expr out = Expr::variable("tmp", body.type());
-    stages_.push_back({out, body});
+    stages_.push_back({out, body, {}});
     available_.insert(out);
     return out;
+  }
+
+  // The part of the program's result that `path` names. A tuple of which a component is kept in memory is made of
+  // components that each have a kernel; what is kept is stored once.
+  void results(Expr e, const std::string& path) {
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::let))
+      return results(etaLong(substitute(s.arguments[0].body(), s.arguments[0].parameter(), bound(s.arguments[1]))),
+                     path);
+    const auto isKept = [&](Expr a) { return stageOf(a) != nullptr || spineOf(a).isPrim(Prim::toGlobal); };
+    if (s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), isKept)) {
+      for (std::size_t i = 0; i < s.arguments.size(); i++) results(s.arguments[i], path + fmt::format(".{}", i));
+      return;
+    }
+    if (!path.empty() && isAvailable(e) && isKept(e)) {
+      const Expr kept = operand(e);
+      if (Stage* stage = stageOf(kept); stage && !stage->result) {
+        stage->result = path;
+        return;
+      }
+      e = kept;
+    }
+    stages_.push_back({Expr::variable("out", e.type()), result(e), path});
+  }
+  Stage* stageOf(Expr e) {
+    const auto stage = std::find_if(stages_.begin(), stages_.end(), [&](const Stage& s) { return s.output == e; });
+    return stage == stages_.end() ? nullptr : &*stage;
   }
 
   // The term whose value is the stage's result; what can be written through to the destination stays.
@@ -45,16 +89,25 @@ class Outliner {
     Spine s = spineOf(e);
     auto& a = s.arguments;
     if (isWrittenThrough(s.head.prim())) {
-      for (Expr& x : a) x = result(x);
+      // A component that is kept is complete before what is beside it.
+      for (Expr& x : a) x = s.isPrim(Prim::tuple) && spineOf(x).isPrim(Prim::toGlobal) ? operand(x) : result(x);
       return applyAll(s.head, a);
     }
     switch (s.head.prim()) {
       case Prim::toGlobal:
         return result(a[0]);
+      case Prim::ifThenElse:
+        a[0] = operand(a[0]);
+        for (const std::size_t side : {1, 2}) a[side] = inBranch([&] { return result(a[side]); });
+        return applyAll(s.head, a);
       case Prim::let:
+        if (branches_ > 0 && mayFailWithin(a[1])) {
+          a[1] = operand(a[1]);
+          return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), a[1]});
+        }
         return result(substitute(a[0].body(), a[0].parameter(), bound(a[1])));
       case Prim::iterate:
-        if (runsInParallel(a[0])) return result(unrolled(s));
+        if (runsInParallel(a[0])) return result(iterated(s));
         break;
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter())) {
@@ -69,9 +122,9 @@ class Outliner {
     return applyAll(s.head, a);
   }
 
-  // A let outside of every map: its value is an intermediate, unless reading it again costs nothing.
+  // A let outside of every map: its value is an intermediate, unless computing it again costs a few operations.
   Expr bound(Expr value) {
-    if (onlyMovesData(value) || !value.type().isArray()) return operand(value);
+    if (onlyMovesData(value) || !(value.type().isArray() || anyPrimitive(value, runsLoop))) return operand(value);
     return temporary(result(value));
   }
 
@@ -90,38 +143,95 @@ class Outliner {
     if (isAvailable(e)) {
       if (s.isPrim(Prim::toGlobal)) return temporary(result(s.arguments[0]));
       if (s.isPrim(Prim::mapGlb) || s.isPrim(Prim::mapWrg)) return temporary(result(e));
-      if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(unrolled(s));
+      if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(iterated(s));
       if (s.isPrim(Prim::let) && runsInParallel(e))
         return operand(substitute(s.arguments[0].body(), s.arguments[0].parameter(), bound(s.arguments[1])));
     }
-    for (Expr& x : s.arguments) x = operand(x);
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      Expr& x = s.arguments[i];
+      x = s.isPrim(Prim::ifThenElse) && i > 0 ? inBranch([&] { return operand(x); }) : operand(x);
+    }
     return applyAll(s.head, s.arguments);
   }
 
-  // iterate over kernels: one launch a step (equal kernels are made once).
-  Expr unrolled(const Spine& s) {
-    const auto count = s.head.nats()[0].constant();
-    if (!count || *count > maxPlanIterations || *count < 0)
-      refuse(spans_, s.head,
-             fmt::format("iterate over kernels needs a constant count up to {}, found {}", maxPlanIterations,
-                         s.head.nats()[0].str()),
-             "give a value to the size (--size …)");
-    Expr value = s.arguments[1];
-    for (std::int64_t i = 0; i < *count; i++) {
-      if (i > 0 || !onlyMovesData(value)) value = temporary(result(value));
-      value = substitute(s.arguments[0].body(), s.arguments[0].parameter(), value);
-    }
-    return value;
+  template <class F>
+  Expr inBranch(F&& f) {
+    branches_++;
+    const Expr e = f();
+    branches_--;
+    return e;
   }
 
-  const Spans& spans_;
+  // iterate over kernels: its value as a term whose last step is not computed yet, where there is a last step.
+  Expr iterated(const Spine& s) {
+    const Nat count = s.head.nats()[0];
+    const Expr f = s.arguments[0];
+    const auto step = [&](Expr value) { return substitute(f.body(), f.parameter(), value); };
+    if (const auto known = count.constant();
+        known && (*known <= maxUnrolledSteps || f.parameter().type() != f.body().type())) {
+      Expr value = s.arguments[1];
+      for (std::int64_t i = 0; i < *known; i++) {
+        if (i > 0 || !onlyMovesData(value)) value = temporary(result(value));
+        value = step(value);
+      }
+      return value;
+    }
+    const Expr in = s.arguments[1];
+    const Expr state = temporary(onlyMovesData(in) ? copied(operand(in)) : result(in));
+    const bool happens = lessEqual(Nat(1), count) == Truth::proved;
+    looped(happens ? count - Nat(1) : count, state, step(state), happens);
+    return happens ? step(state) : copied(state);
+  }
+
+  // A loop of the stages of `step`, which computes the next state from `state`. What does not depend on it is computed
+  // before the loop.
+  void looped(Nat count, Expr state, Expr step, bool happens) {
+    if (count == Nat(0)) return;
+    const std::size_t first = stages_.size(), inner = loops_.size();
+    const auto before = memo_;
+    const Expr value = result(step);
+    const Expr next = temporary(onlyMovesData(value) ? copied(value) : value);
+    memo_ = before;  // what was computed in the loop may never be, and changes
+
+    std::unordered_set<Expr> changing{state};
+    std::vector<std::size_t> stay, go;
+    for (std::size_t i = first; i < stages_.size(); i++) {
+      const auto& read = stages_[i].body.freeVariables();
+      const bool inLoop = std::any_of(loops_.begin() + static_cast<std::ptrdiff_t>(inner), loops_.end(),
+                                      [&](const auto& l) { return l.first <= i && i < l.last; });
+      const bool perhaps = !happens && mayFailWithin(stages_[i].body);  // must not fail where there is no step
+      if (inLoop || perhaps || std::any_of(read.begin(), read.end(), [&](Expr v) { return changing.count(v) > 0; })) {
+        changing.insert(stages_[i].output);
+        stay.push_back(i);
+      } else {
+        go.push_back(i);
+      }
+    }
+    std::vector<std::size_t> order = go;
+    order.insert(order.end(), stay.begin(), stay.end());
+    std::vector<Stage> moved;
+    for (const std::size_t i : order) moved.push_back(stages_[i]);
+    std::copy(moved.begin(), moved.end(), stages_.begin() + static_cast<std::ptrdiff_t>(first));
+    const auto now = [&](std::size_t i) {
+      return first + static_cast<std::size_t>(std::find(order.begin(), order.end(), i) - order.begin());
+    };
+    for (std::size_t l = inner; l < loops_.size(); l++) {
+      const std::size_t length = loops_[l].last - loops_[l].first;
+      loops_[l].first = now(loops_[l].first);
+      loops_[l].last = loops_[l].first + length;
+    }
+    loops_.push_back({first + go.size(), stages_.size(), count, state, next});
+  }
+
+  int branches_ = 0;  // of conditionals, around the term that is cut
   std::unordered_set<Expr> available_;
   std::vector<Stage> stages_;
+  std::vector<Outline::Loop> loops_;
   std::unordered_map<Expr, Expr> memo_;
 };
 
 }  // namespace
 
-std::vector<Stage> outline(const Program& program) { return Outliner(program).run(program.body); }
+Outline outline(const Program& program) { return Outliner(program).run(program.body); }
 
 }  // namespace lift::detail

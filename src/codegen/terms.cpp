@@ -8,6 +8,7 @@ bool isSequentialMap(Prim p) { return p == Prim::mapSeq || p == Prim::mapSeqUnro
 bool isReduce(Prim p) { return p == Prim::reduce || p == Prim::reduceSeq || p == Prim::reduceSeqUnroll; }
 bool isExclusiveScan(Prim p) { return p == Prim::scanExclusive || p == Prim::scanExclusiveSeq; }
 bool isScan(Prim p) { return p == Prim::scan || p == Prim::scanSeq || isExclusiveScan(p); }
+bool isIteration(Prim p) { return p == Prim::iterate || p == Prim::iterateWhile; }
 
 Span spanOf(const Spans& spans, Expr primitive) {
   const auto found = spans.find(primitive);

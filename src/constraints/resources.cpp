@@ -187,6 +187,14 @@ class ResourceWalk {
       case Prim::iterate:
         read(a[1]);
         return write(a[0].body(), out);
+      case Prim::iterateWhile:
+        read(a[0]);
+        read(a[2]);
+        return write(a[1].body(), out);
+      case Prim::ifThenElse:
+        read(a[0]);
+        write(a[1], out);
+        return write(a[2], out);
       default:
         return read(e);
     }
@@ -229,6 +237,7 @@ class ResourceWalk {
       case Prim::scanExclusive:
       case Prim::scanExclusiveSeq:
       case Prim::iterate:
+      case Prim::iterateWhile:
         return materialise(e, s, Memory::priv);
       case Prim::reduce:
       case Prim::reduceSeq:

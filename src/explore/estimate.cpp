@@ -28,8 +28,12 @@ double estimateOf(const kernel::Counts& c) {
 
 double estimateOf(const kernel::Plan& plan) {
   double total = 0;
-  for (const kernel::Launch& l : plan.launches)
-    total += estimateOf(kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]));
+  kernel::forEachLaunch(
+      plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
+      [&](std::size_t i) {
+        total += estimateOf(kernel::count(plan.kernels[static_cast<std::size_t>(plan.launches[i].kernel)]));
+      },
+      [](int, int) {});
   return total;
 }
 

@@ -23,13 +23,15 @@ struct ExprNode {
   Prim prim = Prim::id;        // primitive
   std::vector<Nat> nats;
   std::uint8_t detail = 0;
+  Span place;
   std::vector<Expr> free;  // sorted by id
   std::size_t hash = 0;
 };
 
 bool same(const ExprNode& a, const ExprNode& b) {
   return a.form == b.form && a.type == b.type && a.id == b.id && a.children == b.children && a.nat == b.nat &&
-         a.prim == b.prim && a.nats == b.nats && a.detail == b.detail && a.value.type == b.value.type &&
+         a.prim == b.prim && a.nats == b.nats && a.detail == b.detail && a.place.file == b.place.file &&
+         a.place.begin == b.place.begin && a.place.end == b.place.end && a.value.type == b.value.type &&
          a.value.integer == b.value.integer &&
          std::bit_cast<std::uint64_t>(a.value.real) == std::bit_cast<std::uint64_t>(b.value.real);
 }
@@ -43,12 +45,13 @@ const ExprNode* intern(ExprNode node) {
   h = combine(h, std::bit_cast<std::uint64_t>(node.value.real) ^ static_cast<std::size_t>(node.value.integer));
   h = combine(h, node.nat.hash());
   h = combine(h, static_cast<std::size_t>(node.prim) * 256 + node.detail);
+  h = combine(h, node.place.begin);
   for (const Nat n : node.nats) h = combine(h, n.hash());
   node.hash = h;
   return interner.intern(std::move(node));
 }
 
-ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, 0}; }
+ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, {}, 0}; }
 
 bool byId(Expr a, Expr b) { return a.id() < b.id(); }
 
@@ -89,6 +92,19 @@ bool compatible(Type a, Type b) {
 }  // namespace
 
 using detail::ExprNode;
+
+namespace {
+
+// While inference runs, a type that is not known yet may become that of integers.
+bool mayFail(Prim prim, Type type, std::uint8_t detail) {
+  if (prim == Prim::at) return true;
+  if (prim != Prim::op || (static_cast<Op>(detail) != Op::div && static_cast<Op>(detail) != Op::mod)) return false;
+  Type operand = type.parameter();
+  if (operand.is(Type::Kind::vector)) operand = operand.element();
+  return !operand.isScalar() || !isFloat(operand.scalar());
+}
+
+}  // namespace
 
 Expr Expr::variable(std::string name, Type type) {
   static std::atomic<std::uint64_t> next{1};
@@ -133,12 +149,17 @@ Expr Expr::nat(Nat value) {
   return Expr(detail::intern(std::move(n)));
 }
 
-Expr Expr::primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail) {
+Expr Expr::primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail, Span place) {
   ExprNode n = detail::node(Form::primitive, type);
   n.prim = prim;
   n.nats = std::move(nats);
   n.detail = detail;
+  if (mayFail(prim, type, detail)) n.place = place;
   return Expr(detail::intern(std::move(n)));
+}
+
+bool mayFail(Expr primitive) {
+  return primitive.is(Expr::Form::primitive) && mayFail(primitive.prim(), primitive.type(), primitive.node()->detail);
 }
 
 Expr::Form Expr::form() const { return node_->form; }
@@ -163,6 +184,7 @@ Expr Expr::argument() const {
 }
 const ScalarValue& Expr::value() const { return node_->value; }
 Nat Expr::natValue() const { return node_->nat; }
+Span Expr::place() const { return node_->place; }
 Prim Expr::prim() const { return node_->prim; }
 const std::vector<Nat>& Expr::nats() const { return node_->nats; }
 Op Expr::op() const { return static_cast<Op>(node_->detail); }
@@ -273,7 +295,7 @@ class TypeMapping {
       case Expr::Form::primitive: {
         std::vector<Nat> nats;
         for (const Nat n : e.nats()) nats.push_back(onNat_(n));
-        const Expr p = Expr::primitive(e.prim(), std::move(nats), map(e.type()), e.node()->detail);
+        const Expr p = Expr::primitive(e.prim(), std::move(nats), map(e.type()), e.node()->detail, e.place());
         if (onPrimitive_) onPrimitive_(e, p);
         return p;
       }
@@ -413,6 +435,7 @@ Program specialise(const Program& program, const std::map<NatVar, Nat>& sizes) {
     closed = closed.body();
   }
   out.body = closed;
+  checkIndices(out);
   return out;
 }
 

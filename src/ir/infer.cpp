@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inference.hpp"
+#include "share.hpp"
 
 namespace lift::detail {
 
@@ -22,39 +23,51 @@ std::string at(Span span) { return span ? " at " + placeOf(span) : std::string()
 // -------------------------------------------------------------------------------------------------- what stays open
 
 void Inference::reportEquations(const std::vector<Solver::Equation>& open) {
+  std::vector<std::pair<Nat, Nat>> said;
   for (const Solver::Equation& e : open) {
-    if (mentions(e, NatVar::Role::meta) && !errors_.empty()) continue;
+    if (mentions(e, NatVar::Role::meta) && !errors_.empty()) continue;  // what an error left open
+    if (std::find_if(said.begin(), said.end(), [&](const auto& s) {
+          return (s.first == e.left && s.second == e.right) || (s.first == e.right && s.second == e.left);
+        }) != said.end())
+      continue;
+    said.emplace_back(e.left, e.right);
     report(e.origin,
            fmt::format("these lengths must be equal, which cannot be shown: {} and {}", e.left.str(), e.right.str()),
            "use one name for equal sizes");
   }
 }
 
+std::string Inference::describe(TypeClass c) {
+  switch (c) {
+    case TypeClass::scalar:
+    case TypeClass::comparable:
+      return "a scalar";
+    case TypeClass::numeric:
+    case TypeClass::integerLiteral:
+      return "a number";
+    case TypeClass::floating:
+    case TypeClass::realLiteral:
+      return "a floating-point number";
+    case TypeClass::integral:
+      return "an integer";
+  }
+  return {};
+}
+
+// After another error these follow from it; of one type that does not fit, the first place is said.
 void Inference::reportClasses() {
+  if (!errors_.empty()) return;
+  std::vector<Type> said;
   for (const auto& e : solver_.checkClasses()) {
-    const char* wanted = "a scalar";
-    switch (e.wanted) {
-      case TypeClass::numeric:
-        wanted = "a number";
-        break;
-      case TypeClass::floating:
-        wanted = "a floating-point number";
-        break;
-      case TypeClass::integral:
-        wanted = "an integer";
-        break;
-      case TypeClass::integerLiteral:
-        wanted = "a number";
-        break;
-      case TypeClass::realLiteral:
-        wanted = "a floating-point number";
-        break;
-      default:
-        break;
-    }
-    std::string hint;
-    if (e.wanted == TypeClass::realLiteral) hint = "this literal is a floating-point number; an integer has no point";
-    report(e.origin, fmt::format("expected {}, found {}", wanted, solver_.zonk(e.type).str()), hint);
+    const Type type = solver_.zonk(e.type);
+    if (std::find(said.begin(), said.end(), type) != said.end()) continue;
+    said.push_back(type);
+    if (e.wanted == TypeClass::integerLiteral)
+      report(e.origin, fmt::format("expected {}, found {}", type.str(), describe(e.wanted)));
+    else
+      report(
+          e.origin, fmt::format("expected {}, found {}", describe(e.wanted), type.str()),
+          e.wanted == TypeClass::realLiteral ? "this literal is a floating-point number; an integer has no point" : "");
   }
 }
 
@@ -64,15 +77,22 @@ std::unordered_map<Expr, Expr> Inference::literalValues() {
   for (const Literal& l : literals_) {
     const Type type = solver_.zonk(l.placeholder.type());
     const Scalar scalar = scalarOf(type);
-    const ScalarValue value = l.value.type == Scalar::i64 && !isFloat(scalar)
+    const ScalarValue value = l.extreme ? ScalarValue::extreme(scalar, *l.extreme)
+                              : l.value.type == Scalar::i64 && !isFloat(scalar)
                                   ? ScalarValue::ofInteger(scalar, l.value.integer)
                                   : ScalarValue::of(scalar, l.value.asDouble());
-    if (l.value.type == Scalar::i64 && !isFloat(scalar) && value.integer != l.value.integer && scalar != Scalar::u64)
+    if (!l.extreme && l.value.type == Scalar::i64 && !isFloat(scalar) && value.integer != l.value.integer &&
+        scalar != Scalar::u64)
       report(l.span, fmt::format("{} does not fit {}", l.value.integer, info(scalar).name));
     Expr e = Expr::literal(value);
     if (type.is(Type::Kind::vector))
       e = Expr::apply(Expr::primitive(Prim::splat, {type.length()}, Type::function(Type::scalar(scalar), type)), e);
     values.emplace(l.placeholder, e);
+  }
+  for (const Expr c : conversions_) {
+    const Type type = solver_.zonk(c.type());
+    if (const Type to = type.result(); to.isScalar() || to.is(Type::Kind::vector))
+      values.emplace(c, Expr::primitive(Prim::convert, {}, type, static_cast<std::uint8_t>(scalarOf(to))));
   }
   return values;
 }
@@ -114,36 +134,49 @@ void Inference::settle(Program& program, const SourceFile* file) {
     const std::string array = solver_.zonk(c.argument).str();
     switch (c.kind) {
       case SizeCondition::Kind::divides:
-        report(c.span, fmt::format("{} of {}: {} does not divide {}", c.primitive, array, left.str(), right.str()));
+        report(c.place, fmt::format("{} of {}: {} does not divide {}", c.primitive, array, left.str(), right.str()));
         break;
       case SizeCondition::Kind::lessEqual:
         if (left == Nat(1))
-          report(c.span, fmt::format("{} of {}: the result would have length {}", c.primitive, array, right.str()),
+          report(c.place, fmt::format("{} of {}: the result would have length {}", c.primitive, array, right.str()),
                  "lengths are at least 1");
         else
-          report(c.span, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
+          report(c.place, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
         break;
       case SizeCondition::Kind::equal:
-        report(c.span, fmt::format("{} of {}: {} is not {}", c.primitive, array, left.str(), right.str()));
+        report(c.place, fmt::format("{} of {}: {} is not {}", c.primitive, array, left.str(), right.str()));
         break;
     }
   }
 }
 
+// A tunable is known in its file, and to those that import the file.
+NatVar Inference::tunable(const TuneDeclaration& t, const Module& module, Globals& home) {
+  const Scope scope(&home);
+  const Nat low = sizeOf(t.low, scope), high = sizeOf(t.high, scope);
+  if (low.constant() && high.constant() && *low.constant() > *high.constant())
+    report(t.span,
+           fmt::format("the range of tunable '{}' is empty: {} to {}", t.name, *low.constant(), *high.constant()));
+  const NatVar v = NatVar::fresh(t.name, low.constant().value_or(1), high, NatVar::Role::tunable);
+  home.names.insert_or_assign(t.name, Nat(v));
+  for (const auto& [other, names] : modules_)
+    for (const Import& import : other->imports)
+      if (import.module.get() == &module)
+        names->names.emplace(import.prefix.empty() ? t.name : import.prefix + "." + t.name, Nat(v));
+  return v;
+}
+
 Program Inference::program(const Definition& entry) {
   Program program;
   program.name = entry.name;
-  ScopePtr scope;
-  for (const TuneDeclaration& t : module_.tunables) {
-    const Nat low = sizeOf(t.low, scope), high = sizeOf(t.high, scope);
-    if (low.constant() && high.constant() && *low.constant() > *high.constant())
-      report(t.span,
-             fmt::format("the range of tunable '{}' is empty: {} to {}", t.name, *low.constant(), *high.constant()));
-    const NatVar v = NatVar::fresh(t.name, low.constant().value_or(1), high, NatVar::Role::tunable);
-    tunables_.emplace(t.name, v);
-    program.tunables.push_back(v);
-    scope = extend(scope, t.name, Nat(v));
-  }
+  Scope scope(&names_, &entry);
+  for (const auto& [module, home] : modules_)
+    for (const TuneDeclaration& t : module->tunables) program.tunables.push_back(tunable(t, *module, *home));
+  for (std::size_t i = 0; i < program.tunables.size(); i++)
+    for (std::size_t j = 0; j < i; j++)
+      if (program.tunables[i].name() == program.tunables[j].name())
+        report(entry.span, fmt::format("there are two tunables '{}'", program.tunables[i].name()),
+               "values are given by name: rename the one of the imported file");
   std::vector<std::pair<std::string, Span>> free;
   for (const auto& p : entry.parameters) {
     if (p.name.front() == '(')  // a pattern (syntax_parser.hpp)
@@ -160,15 +193,16 @@ Program Inference::program(const Definition& entry) {
   for (const auto& [name, where] : free) {
     const NatVar v = NatVar::size(name);
     program.sizes.push_back(v);
-    scope = extend(scope, name, Nat(v));
+    scope = scope.with(name, Nat(v));
   }
   TypeNames names;
   for (const auto& p : entry.parameters) {
     if (!p.type || std::holds_alternative<SynType::Nat>(p.type->node)) continue;
-    if (lookUp(scope, p.name)) report(p.span, fmt::format("'{}' is declared twice", p.name));
+    if (const auto other = scope.find(p.name); other && (std::get_if<Nat>(&*other) || std::get_if<Expr>(&*other)))
+      report(p.span, fmt::format("'{}' is declared twice", p.name));
     const Expr v = Expr::variable(p.name, typeOf(p.type, scope, names));
     program.parameters.push_back(v);
-    scope = extend(scope, p.name, v);
+    scope = scope.with(p.name, v);
   }
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
   std::optional<Type> result;
@@ -181,7 +215,7 @@ Program Inference::program(const Definition& entry) {
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
   // Everything is known now: put in the literals and replace what inference left open.
-  Expr closed = substitute(body, literalValues());
+  Expr closed = substitute(nameShared(body, shared_, single_), literalValues());
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
   bool undetermined = false;
   closed = mapTypes(
@@ -227,6 +261,7 @@ Program infer(const Module& module, const Module& prelude, const std::string& en
   }
   if (!chosen) chosen = &module.definitions.back();
   Program program = detail::Inference(module, prelude).program(*chosen);
+  checkIndices(program);
 #ifndef NDEBUG
   verify(program);
 #endif

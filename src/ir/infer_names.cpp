@@ -1,6 +1,7 @@
 // Inference: messages, names, sizes, types and patterns.
 #include <fmt/format.h>
 #include <algorithm>
+#include <unordered_set>
 
 #include "inference.hpp"
 
@@ -22,27 +23,183 @@ std::size_t editDistance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+// Names of other languages.
+struct ForeignName {
+  std::string_view name, hint;
+};
+constexpr ForeignName foreignNames[] = {
+    {"len", "the length of xs: [n]t is n, also written length(xs)"},
+    {"size", "the length of xs: [n]t is n, also written length(xs)"},
+    {"shape", "the length of xs: [n]t is n, also written length(xs)"},
+    {"True", "write true"},
+    {"False", "write false"},
+    {"TRUE", "write true"},
+    {"FALSE", "write false"},
+    {"None", "there is no empty value"},
+    {"null", "there is no empty value"},
+    {"for", "there are no loops: repetition is map, reduce, scan or iterate"},
+    {"while", "there are no loops: repetition is map, reduce, scan or iterate"},
+    {"return", "a body is an expression: its value is the result"},
+    {"lambda", "functions are written fun x => e"},
+    {"fold", "write reduce(init, f, xs)"},
+    {"foldl", "write reduce(init, f, xs)"},
+    {"foldLeft", "write reduce(init, f, xs)"},
+    {"foldr", "write reduce(init, f, reverse(xs))"},
+    {"accumulate", "write scan(init, f, xs)"},
+    {"scanl", "write scan(init, f, xs)"},
+    {"filter", "lengths do not depend on data: select(c, x, otherwise) under a map keeps the places"},
+    {"range", "write indices(n), or generate(n, fun i => …)"},
+    {"arange", "write indices(n), or generate(n, fun i => …)"},
+    {"iota", "write indices(n), or generate(n, fun i => …)"},
+    {"zeros", "write fill(n, 0.0)"},
+    {"ones", "write fill(n, 1.0)"},
+    {"full", "write fill(n, value)"},
+    {"replicate", "write fill(n, value)"},
+    {"append", "write concat(xs, ys)"},
+    {"concatenate", "write concat(xs, ys)"},
+    {"reshape", "shapes are changed by split(k, xs) and join(xs)"},
+    {"windows", "write slide(size, step, xs)"},
+    {"chunks", "write split(size, xs)"},
+    {"roll", "write rotate(k, xs)"},
+    {"where", "write select(c, a, b), or if c then a else b"},
+    {"power", "write pow(x, y)"},
+    {"sqr", "write square(x)"},
+    {"ln", "write log(x)"},
+    {"fabs", "write abs(x)"},
+    {"xor", "exclusive or is written a ^ b, of booleans a != b"},
+    {"float", "conversions are written f32(x)"},
+    {"double", "conversions are written f64(x)"},
+    {"int", "conversions are written i32(x)"},
+    {"mod", "the remainder is written %"},
+    {"fst", "components are written p.0, p.1"},
+    {"snd", "components are written p.0, p.1"},
+    {"prod", "write product(xs)"},
+    {"amax", "write maximum(xs)"},
+    {"amin", "write minimum(xs)"},
+    {"std", "write standardDeviation(xs)"},
+    {"var", "write variance(xs)"},
+};
+
 }  // namespace
+
+// ------------------------------------------------------------------------------------------------------------ scopes
+
+Scope Scope::with(std::string name, Binding binding) const {
+  Scope inner = *this;
+  inner.locals_ = std::make_shared<const Local>(Local{std::move(name), std::move(binding), locals_});
+  return inner;
+}
+
+std::optional<Binding> Scope::find(const std::string& name) const {
+  for (const Local* l = locals_.get(); l; l = l->parent.get())
+    if (l->name == name) return l->binding;
+  for (const Globals* g = globals_; g; g = g->around)
+    if (const auto found = g->names.find(name); found != g->names.end())
+      return std::visit([](const auto& what) -> Binding { return what; }, found->second);
+  return std::nullopt;
+}
+
+void Scope::forEachName(const std::function<void(const std::string&)>& visit) const {
+  for (const Local* l = locals_.get(); l; l = l->parent.get()) visit(l->name);
+  for (const Globals* g = globals_; g; g = g->around) {
+    std::vector<std::string> names;  // in an order that does not depend on hashing
+    for (const auto& [name, what] : g->names) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) visit(name);
+  }
+}
+
+namespace {
+
+// The meaning of an operator, or of a name that nothing in any file hides.
+std::optional<Binding> builtin(const std::string& name) {
+  if (const auto prim = primNamed(name)) return *prim;
+  if (const auto op = opNamed(name)) return *op;
+  if (const auto scalar = scalarNamed(name)) return *scalar;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Binding> meaningOf(const Syn::Name& name, const Scope& scope) {
+  return name.isOperator ? builtin(name.text) : scope.find(name.text);
+}
+
+Inference::Inference(const Module& module, const Module& prelude) {
+  for (int i = 0; i < primCount; i++) {
+    const auto prim = static_cast<Prim>(i);
+    if (primNamed(info(prim).name)) builtins_.names.emplace(info(prim).name, prim);
+  }
+  for (int i = 0; i < opCount; i++) builtins_.names.emplace(info(static_cast<Op>(i)).name, static_cast<Op>(i));
+  for (int i = 0; i < scalarCount; i++)
+    builtins_.names.emplace(info(static_cast<Scalar>(i)).name, static_cast<Scalar>(i));
+  builtins_.names.emplace(info(Prim::convert).name, Prim::convert);
+  builtins_.names.emplace("lowest", ScalarValue::Extreme::lowest);
+  builtins_.names.emplace("highest", ScalarValue::Extreme::highest);
+  preludeNames_.around = &builtins_;
+  for (const Definition& d : prelude.definitions) preludeNames_.names.emplace(d.name, Global{&d, &preludeNames_});
+  define(names_, module);
+  solver_.place = [this](Span origin) { return place(origin); };
+}
+
+// Own definitions hide imported ones, which hide those of the prelude.
+void Inference::define(Globals& globals, const Module& module) {
+  modules_.emplace_back(&module, &globals);
+  globals.around = &preludeNames_;
+  for (const Definition& d : module.definitions) globals.names.emplace(d.name, Global{&d, &globals});
+  for (const Import& import : module.imports) {
+    const auto [home, isNew] = imported_.try_emplace(import.module.get());
+    if (isNew) define(home->second, *import.module);
+    const std::string prefix = import.prefix.empty() ? "" : import.prefix + ".";
+    for (const Definition& d : import.module->definitions)
+      globals.names.emplace(prefix + d.name, Global{&d, &home->second});
+  }
+}
 
 // -------------------------------------------------------------------------------------------------------- reporting
 
 void Inference::report(Span span, std::string message, std::string hint, std::vector<Diagnostic> notes) {
+  failures_++;
   Diagnostic d{Severity::error, span, std::move(message), std::move(hint), std::move(notes)};
-  // An error inside a definition of another file is an error of the call, as the user sees it.
+  // What does not fit inside a definition of another file is an argument of the call that led there, as the user sees
+  // it: the one whose parameter stands at the place, else the whole call.
   if (!expansions_.empty()) {
-    const Span call = expansions_.front().call;
-    if (call && span.file != call.file) {
+    const SourceFile* users = expansions_.front().call.file;
+    std::string what;
+    for (auto e = expansions_.rbegin(); e != expansions_.rend() && users && d.span.file != users; ++e) {
+      const auto& parameters = e->definition->parameters;
+      const auto p = std::find_if(parameters.begin(), parameters.end(), [&](const auto& q) {
+        return d.span && q.name == std::string_view(d.span.file->text).substr(d.span.begin, d.span.end - d.span.begin);
+      });
+      const bool blamed = p != parameters.end() && e->arguments[static_cast<std::size_t>(p - parameters.begin())];
+      what = blamed ? fmt::format("argument '{}' of {}: ", p->name, e->definition->name)
+                    : fmt::format("in {}: ", e->definition->name);
+      d.span = blamed ? e->arguments[static_cast<std::size_t>(p - parameters.begin())] : e->call;
+    }
+    d.message = what + d.message;
+    // What is wrong inside a definition of the user may be so only for this call of it.
+    const auto within = std::find_if(expansions_.rbegin(), expansions_.rend(), [&](const Expansion& e) {
+      const Span text = cover(e.definition->span, e.definition->body->span);
+      return what.empty() && d.span && text.file == d.span.file && text.begin <= d.span.begin && d.span.end <= text.end;
+    });
+    if (within != expansions_.rend()) {
+      Span call = within->call;
+      for (auto e = within; e != expansions_.rend() && call.file != users; ++e) call = e->call;
       d.notes.push_back(
-          {Severity::note, span, fmt::format("in the definition of '{}'", expansions_.back().name), {}, {}});
-      d.span = call;
-    } else if (call) {
-      d.notes.push_back(
-          {Severity::note, call, fmt::format("while expanding '{}' here", expansions_.front().name), {}, {}});
+          {Severity::note, call, fmt::format("while expanding '{}' here", within->definition->name), {}, {}});
     }
   }
+  // What one place is wrong with is said once.
   for (const Diagnostic& other : errors_)
-    if (other.span.file == d.span.file && other.span.begin == d.span.begin && other.message == d.message) return;
+    if (d.span && other.span.file == d.span.file && other.span.begin == d.span.begin && other.span.end == d.span.end)
+      return;
   errors_.push_back(std::move(d));
+}
+
+Expr Inference::poison(std::optional<Type> expected) {
+  const Type type = expected.value_or(solver_.poison());
+  if (solver_.resolve(type).is(Type::Kind::variable)) solver_.unify(type, solver_.poison(), {});
+  return Expr::variable("?", type);
 }
 
 Span Inference::place(Span span) const {
@@ -65,20 +222,36 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
 
 // -------------------------------------------------------------------------------------------------- names and types
 
-// A name inside the prelude means the prelude's definition, whatever the program defines.
-const Definition* Inference::definition(const std::string& name, Span where) const {
-  const bool inPrelude =
-      where.file && !prelude_.definitions.empty() && where.file == prelude_.definitions.front().span.file;
-  for (const Module* m : {&module_, &prelude_}) {
-    if (inPrelude && m == &module_) continue;
-    for (const Definition& d : m->definitions)
-      if (d.name == name) return &d;
+Scope Inference::enter(const Global& global, const Scope& from, Span use) {
+  const Definition* def = global.definition;
+  if (from.within()) {
+    auto& used = uses_[from.within()];
+    if (std::find(used.begin(), used.end(), def) == used.end()) {
+      used.push_back(def);
+      // From the definition back to the one whose text uses it?
+      std::unordered_set<const Definition*> seen{def};
+      std::vector<const Definition*> open{def};
+      while (!open.empty() && !seen.count(from.within())) {
+        const Definition* d = open.back();
+        open.pop_back();
+        if (const auto next = uses_.find(d); next != uses_.end())
+          for (const Definition* n : next->second)
+            if (seen.insert(n).second) open.push_back(n);
+      }
+      if (seen.count(from.within())) {
+        report(use, fmt::format("'{}' uses itself", def->name),
+               "a definition cannot use itself; repetition is written with iterate, map or reduce");
+        throw UserError(ExitStatus::program, errors_);
+      }
+    }
   }
-  return nullptr;
+  return Scope(global.home, def);
 }
 
-std::string Inference::suggestion(const std::string& name, const ScopePtr& scope) const {
+std::string Inference::suggestion(const std::string& name, const Scope& scope) const {
   if (name.size() > 60) return "`liftc primitives` lists the primitives";
+  for (const ForeignName& row : foreignNames)
+    if (row.name == name) return std::string(row.hint);
   std::string best;
   std::size_t distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   const auto consider = [&](std::string_view candidate) {
@@ -88,47 +261,47 @@ std::string Inference::suggestion(const std::string& name, const ScopePtr& scope
       best = candidate;
     }
   };
-  for (const Scope* s = scope.get(); s; s = s->parent.get()) consider(s->name);
-  for (const Module* m : {&module_, &prelude_})
-    for (const Definition& d : m->definitions) consider(d.name);
-  for (int i = 0; i < primCount; i++) consider(info(static_cast<Prim>(i)).name);
-  for (int i = 0; i < opCount; i++) consider(info(static_cast<Op>(i)).name);
+  scope.forEachName([&](const std::string& n) { consider(n); });
   return best.empty() ? "`liftc primitives` lists the primitives" : fmt::format("did you mean '{}'?", best);
 }
 
-Nat Inference::sizeOf(const SynPtr& syntax, const ScopePtr& scope) {
+Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
   return detail::natOfSyntax(*syntax, [&](const Syn& leaf) -> Nat {
     if (const auto* name = std::get_if<Syn::Name>(&leaf.node)) {
-      if (const Binding* b = lookUp(scope, name->text)) {
-        if (const Nat* n = std::get_if<Nat>(b)) return *n;
-        if (const Thunk* t = std::get_if<Thunk>(b)) return sizeOf(t->syntax, t->scope);
-        report(leaf.span, fmt::format("'{}' is a value; a size is needed here", name->text),
-               "sizes are integers, names in array types, and parameters of type nat");
-        return 1;
+      const auto b = meaningOf(*name, scope);
+      if (b) {
+        if (const Nat* n = std::get_if<Nat>(&*b)) return *n;
+        if (const Thunk* t = std::get_if<Thunk>(&*b)) return sizeOf(t->syntax, t->scope);
+        if (const Global* g = std::get_if<Global>(&*b); g && g->definition->parameters.empty())
+          return sizeOf(g->definition->body, enter(*g, scope, leaf.span));
       }
-      if (const Definition* d = definition(name->text, leaf.span); d && d->parameters.empty())
-        return sizeOf(d->body, nullptr);
-      report(leaf.span, fmt::format("unknown size '{}'", name->text),
-             "sizes are named in the types of the parameters, or declared as `k: nat`");
-      return 1;
+      if (b && std::holds_alternative<Expr>(*b)) {
+        if (!isPoison(std::get<Expr>(*b).type()))
+          report(leaf.span, fmt::format("'{}' is a value; a size is needed here", name->text),
+                 "sizes are integers, names in array types, and parameters of type nat");
+      } else {
+        report(leaf.span, fmt::format("unknown size '{}'", name->text),
+               "sizes are named in the types of the parameters, or declared as `k: nat`");
+      }
+      return solver_.poisonNat();
     }
     report(leaf.span, "this is not a size", "sizes are built from integers, names, + - * / %, min and max");
-    return 1;
+    return solver_.poisonNat();
   });
 }
 
-void Inference::freeSizes(const Syn& size, const ScopePtr& scope,
-                          std::vector<std::pair<std::string, Span>>& out) const {
+void Inference::freeSizes(const Syn& size, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const {
   if (const auto* name = std::get_if<Syn::Name>(&size.node)) {
-    if (!lookUp(scope, name->text) && !definition(name->text, size.span) &&
-        std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == name->text; }))
+    const auto b = meaningOf(*name, scope);
+    const bool isBuiltin = b && (std::get_if<Prim>(&*b) || std::get_if<Op>(&*b) || std::get_if<Scalar>(&*b));
+    if ((!b || isBuiltin) && std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == name->text; }))
       out.emplace_back(name->text, size.span);
   } else if (const auto* call = std::get_if<Syn::Call>(&size.node)) {
     for (const auto& a : call->arguments) freeSizes(*a.value, scope, out);
   }
 }
 
-void Inference::freeSizes(const SynType& type, const ScopePtr& scope,
+void Inference::freeSizes(const SynType& type, const Scope& scope,
                           std::vector<std::pair<std::string, Span>>& out) const {
   if (const auto* t = std::get_if<SynType::Array>(&type.node)) {
     freeSizes(*t->length, scope, out);
@@ -144,7 +317,7 @@ void Inference::freeSizes(const SynType& type, const ScopePtr& scope,
   }
 }
 
-Type Inference::typeOf(const SynTypePtr& type, const ScopePtr& scope, TypeNames& names) {
+Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& names) {
   if (const auto* t = std::get_if<SynType::ScalarName>(&type->node)) return Type::scalar(t->scalar);
   if (const auto* t = std::get_if<SynType::Array>(&type->node)) {
     const Nat length = sizeOf(t->length, scope);
@@ -173,33 +346,32 @@ Type Inference::typeOf(const SynTypePtr& type, const ScopePtr& scope, TypeNames&
     if (const auto found = names.types.find(t->text); found != names.types.end()) return found->second;
     report(type->span, fmt::format("unknown type '{}'", t->text),
            "scalar types are bool, i8 … u64, f16, f32 and f64; vectors are written f32x4");
-    const Type fresh = solver_.freshType(t->text);
-    names.types.emplace(t->text, fresh);
-    return fresh;
+    return names.types.emplace(t->text, solver_.poison()).first->second;
   }
   report(type->span, "'nat' can only be the type of a definition's parameter");
-  return solver_.freshType();
+  return solver_.poison();
 }
 
-ScopePtr Inference::bindPattern(const SynPattern& pattern, Expr value, ScopePtr scope) {
+Scope Inference::bindPattern(const SynPattern& pattern, Expr value, Scope scope) {
   if (pattern.type) {
     TypeNames names = typeVariables_;
     expect(value.type(), typeOf(pattern.type, scope, names), pattern.span);
   }
   if (pattern.components.empty()) {
     if (pattern.name == "_") return scope;
-    return extend(std::move(scope), pattern.name, value);
+    return scope.with(pattern.name, value);
   }
   Type type = solver_.resolve(value.type());
-  if (type.is(Type::Kind::variable)) {
+  if (type.is(Type::Kind::variable) && !isPoison(type)) {
     std::vector<Type> parts;
     for (std::size_t i = 0; i < pattern.components.size(); i++) parts.push_back(solver_.freshType());
     solver_.unify(type, Type::tuple(parts), pattern.span);
     type = solver_.resolve(type);
   }
   if (!type.is(Type::Kind::tuple) || type.components().size() != pattern.components.size()) {
-    report(pattern.span,
-           fmt::format("this pattern has {} components, the value is {}", pattern.components.size(), show(type)));
+    if (!isPoison(type))
+      report(pattern.span,
+             fmt::format("this pattern has {} components, the value is {}", pattern.components.size(), show(type)));
     for (const SynPattern& c : pattern.components) scope = bindPattern(c, poison({}), std::move(scope));
     return scope;
   }

@@ -1,6 +1,7 @@
 // Inference: primitives and operations, by their schemes; the variadic ones by functions of their own.
 #include <fmt/format.h>
 #include <algorithm>
+#include <functional>
 
 #include "inference.hpp"
 
@@ -8,6 +9,13 @@ namespace lift::detail {
 namespace {
 
 constexpr int maxIterateExpansion = 64;
+
+// The text at a span, where there is one and it is short; else a name for it.
+std::string written(Span span, const std::string& otherwise) {
+  if (!span || span.end - span.begin > 30 || span.end > span.file->text.size()) return otherwise;
+  const std::string text = span.file->text.substr(span.begin, span.end - span.begin);
+  return text.find('\n') == std::string::npos ? text : otherwise;
+}
 
 }  // namespace
 
@@ -31,10 +39,32 @@ Expr Inference::tuple(const std::vector<Argument>& parts, std::optional<Type> ex
   return finish(applyAll(Expr::primitive(Prim::tuple, {}, type), values), expected, span);
 }
 
-Expr Inference::project(const SynPtr& tuple, const ScopePtr& scope, int component, std::optional<Type> expected,
+Expr Inference::array(const std::vector<Argument>& elements, std::optional<Type> expected, Span span) {
+  const Type element = solver_.freshType();
+  const Type array = Type::array(Nat(static_cast<std::int64_t>(elements.size())), element);
+  if (expected && !expect(array, *expected, span)) return poison(expected);
+  std::vector<Expr> values;
+  for (const Argument& a : elements) {
+    if (isFunction(a)) {
+      report(a.syntax->span, "an array holds values, this is a function");
+      return poison(expected);
+    }
+    values.push_back(infer(a.syntax, a.scope));
+    if (solver_.unify(values.back().type(), element, a.syntax->span)) continue;
+    report(a.syntax->span, fmt::format("the elements of an array are of one type: expected {}, found {}", show(element),
+                                       show(values.back().type())));
+    return poison(expected);
+  }
+  Type type = array;
+  for (std::size_t i = 0; i < values.size(); i++) type = Type::function(element, type);
+  return applyAll(Expr::primitive(Prim::arrayOf, {}, type), values);
+}
+
+Expr Inference::project(const SynPtr& tuple, const Scope& scope, int component, std::optional<Type> expected,
                         Span span) {
   const Expr value = infer(tuple, scope);
   const Type type = solver_.resolve(value.type());
+  if (isPoison(type)) return poison(expected);
   if (type.is(Type::Kind::variable)) {
     report(span, "the tuple's type is not known here", "annotate it, e.g. fun (p: (f32, f32)) => p.0");
     return poison(expected);
@@ -51,6 +81,22 @@ Expr Inference::project(const SynPtr& tuple, const ScopePtr& scope, int componen
   const Expr get = Expr::primitive(Prim::get, {Nat(component)},
                                    Type::function(type, type.components()[static_cast<std::size_t>(component)]));
   return finish(Expr::apply(get, value), expected, span);
+}
+
+Expr Inference::ifThenElse(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span) {
+  const Type boolean = Type::scalar(Scalar::boolean), t = expected.value_or(solver_.freshType());
+  const Expr condition = infer(arguments[0].syntax, arguments[0].scope);
+  if (!expect(condition.type(), boolean, arguments[0].syntax->span, "the condition of 'if'")) return poison(expected);
+  const Expr a = infer(arguments[1].syntax, arguments[1].scope);
+  if (!expect(a.type(), t, arguments[1].syntax->span)) return poison(expected);
+  const Expr b = infer(arguments[2].syntax, arguments[2].scope);
+  if (!expect(b.type(), t, arguments[2].syntax->span, "both sides of 'if' have one type")) return poison(expected);
+  if (solver_.resolve(t).is(Type::Kind::function)) {
+    report(span, "'if' chooses between values, not functions", "call them: if c then f(x) else g(x)");
+    return poison(expected);
+  }
+  const Type type = Type::function(boolean, Type::function(t, Type::function(t, t)));
+  return applyAll(Expr::primitive(Prim::ifThenElse, {}, type), {condition, a, b});
 }
 
 Expr Inference::zip(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span) {
@@ -85,6 +131,7 @@ Expr Inference::unzip(const std::vector<Argument>& arguments, std::optional<Type
   const Expr e = infer(arguments[0].syntax, arguments[0].scope);
   const Type type = solver_.resolve(e.type());
   const Type element = type.isArray() ? solver_.resolve(type.element()) : type;
+  if (isPoison(type) || isPoison(element)) return poison(expected);
   if (!type.isArray() || !element.is(Type::Kind::tuple)) {
     report(span, fmt::format("unzip takes an array of tuples, found {}", show(type)));
     return poison(expected);
@@ -160,11 +207,21 @@ Expr Inference::iterate(std::vector<Argument> arguments, std::optional<Type> exp
   Expr value = infer(arguments[2].syntax, arguments[2].scope);
   const Expr x = Expr::variable("x", value.type());
   const auto step = [&](Expr in) {
-    return inferCall(arguments[1].syntax, arguments[1].scope, {{{}, typedSyntax(in, span), nullptr}}, {}, span);
+    return inferCall(arguments[1].syntax, arguments[1].scope, {{{}, typedSyntax(in, span), {}}}, {}, span);
   };
   const Expr once = step(x);
   const Type from = solver_.zonk(x.type()), to = solver_.zonk(once.type());
-  if (from == to || from.hasMetas()) {
+  // Of the result literals may be open; what changes is a size.
+  const std::function<bool(Type, Type)> mayEqual = [&](Type a, Type b) {
+    if (b.is(Type::Kind::variable)) return true;
+    if (a.isArray() && b.isArray()) return a.length() == b.length() && mayEqual(a.element(), b.element());
+    if (!a.is(Type::Kind::tuple) || !b.is(Type::Kind::tuple) || a.components().size() != b.components().size())
+      return a == b;
+    for (std::size_t i = 0; i < a.components().size(); i++)
+      if (!mayEqual(a.components()[i], b.components()[i])) return false;
+    return true;
+  };
+  if (from.hasMetas() || mayEqual(from, to)) {
     expect(once.type(), x.type(), span, "iterate's function must keep the type");
     const Type f = Type::function(x.type(), x.type());
     const Expr prim = Expr::primitive(Prim::iterate, {count}, Type::function(f, f));
@@ -179,6 +236,46 @@ Expr Inference::iterate(std::vector<Argument> arguments, std::optional<Type> exp
   }
   for (std::int64_t i = 0; i < *times; i++) value = step(value);
   return finish(value, expected, span);
+}
+
+bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, const std::vector<Expr>& values,
+                              Span span) {
+  const OpInfo& row = info(op);
+  const std::string shown(row.infix.empty() ? row.name : row.infix);
+  const auto typeAt = [&](std::size_t i) { return solver_.resolve(values[i].type()); };
+  const auto textAt = [&](std::size_t i) { return written(operands[i].syntax->span, i == 0 ? "a" : "b"); };
+  std::size_t arrays = 0, last = 0;
+  for (std::size_t i = 0; i < values.size(); i++)
+    if (typeAt(i).isArray()) arrays++, last = i;
+  for (std::size_t i = 0; i < values.size(); i++) {
+    const Type t = typeAt(i);
+    if (t.is(Type::Kind::variable)) continue;
+    std::string hint;
+    if (!t.isScalar() && !t.is(Type::Kind::vector)) {
+      if (arrays == 1 && values.size() == 1) hint = fmt::format("write map({}, {})", row.name, textAt(0));
+      if (arrays == 1 && values.size() == 2 && !row.infix.empty())
+        hint =
+            fmt::format("write map(fun x => {}, {})",
+                        last == 0 ? fmt::format("x {} {}", shown, textAt(1)) : fmt::format("{} {} x", textAt(0), shown),
+                        textAt(last));
+      if (arrays == 2 && values.size() == 2)
+        hint = fmt::format("write zipWith({}, {}, {})", row.name, textAt(0), textAt(1));
+      report(span, fmt::format("'{}' works on scalars and vectors, found {}", shown, show(t)), hint);
+      return false;
+    }
+    const Type scalar = t.is(Type::Kind::vector) ? solver_.resolve(t.element()) : t;
+    if (row.typing != OpTyping::integral || !scalar.isScalar() || isInteger(scalar.scalar())) continue;
+    if (op == Op::bitXor && isFloat(scalar.scalar())) hint = "powers are written pow(x, y); square(x) is x * x";
+    if (scalar.scalar() == Scalar::boolean) {
+      hint = fmt::format("{} binds less tightly than a comparison, as in C: write (a {} b) == c", shown, shown);
+      if (op == Op::bitAnd && values.size() == 2 && typeAt(0) == typeAt(1)) hint = "logical and is written &&";
+      if (op == Op::bitOr && values.size() == 2 && typeAt(0) == typeAt(1)) hint = "logical or is written ||";
+      if (op == Op::bitNot) hint = "logical not is written !x";
+    }
+    report(span, fmt::format("'{}' works on integers, found {}", shown, show(t)), hint);
+    return false;
+  }
+  return true;
 }
 
 Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
@@ -207,31 +304,29 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
         component = Expr::apply(Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))},
                                                 Type::function(parameter, parameter.components()[i])),
                                 p);
-      operands.push_back({{}, typedSyntax(component, span), nullptr});
+      operands.push_back({{}, typedSyntax(component, span), {}});
     }
     return Expr::lambda(p, operation(op, operands, result, span));
   }
-  if (arguments.size() < arity) {
-    report(span, fmt::format("'{}' takes {} operands, found {}", shown, arity, arguments.size()));
-    return poison(expected);
-  }
+  if (const auto done = incomplete(op, arity, {}, arguments, expected, span)) return *done;
 
   const Type boolean = Type::scalar(Scalar::boolean);
   const Type t = solver_.freshType();
   std::vector<Type> operands(arity, t);
   Type result = t;
+  std::optional<TypeClass> wanted;  // of t
   switch (row.typing) {
     case OpTyping::numeric:
-      solver_.require(t, TypeClass::numeric, span);
+      wanted = TypeClass::numeric;
       break;
     case OpTyping::floating:
-      solver_.require(t, TypeClass::floating, span);
+      wanted = TypeClass::floating;
       break;
     case OpTyping::integral:
-      solver_.require(t, TypeClass::integral, span);
+      wanted = TypeClass::integral;
       break;
     case OpTyping::comparison:
-      solver_.require(t, op == Op::eq || op == Op::ne ? TypeClass::comparable : TypeClass::numeric, span);
+      wanted = op == Op::eq || op == Op::ne ? TypeClass::comparable : TypeClass::numeric;
       result = boolean;
       break;
     case OpTyping::logical:
@@ -240,13 +335,20 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
       break;
     case OpTyping::selection:
       operands[0] = boolean;
-      solver_.require(t, TypeClass::comparable, span);
+      wanted = TypeClass::comparable;
       break;
   }
   if (expected) solver_.unify(result, *expected, span);
   std::vector<Expr> values;
   for (std::size_t i = 0; i < arity; i++) {
-    const Expr v = infer(arguments[i].syntax, arguments[i].scope);
+    // What a definition gives is shared by uses that want the same type of it.
+    const bool isDefined = callsDefinition(arguments[i]);
+    values.push_back(
+        infer(arguments[i].syntax, arguments[i].scope, isDefined ? std::optional(operands[i]) : std::nullopt));
+  }
+  if (op != Op::select && !fitsOperation(op, arguments, values, span)) return poison(expected);
+  for (std::size_t i = 0; i < arity; i++) {
+    const Expr v = values[i];
     if (!solver_.unify(v.type(), operands[i], arguments[i].syntax->span)) {
       const Type found = solver_.zonk(v.type()), wanted = solver_.zonk(operands[i]);
       std::string hint;
@@ -256,11 +358,37 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
              fmt::format("operand of '{}': expected {}, found {}", shown, wanted.str(), found.str()), hint);
       return poison(expected);
     }
-    values.push_back(v);
+    if (wanted && operands[i] == t && !solver_.fits(t, *wanted)) {
+      report(arguments[i].syntax->span,
+             fmt::format("operand of '{}': expected {}, found {}", shown, describe(*wanted), show(t)));
+      return poison(expected);
+    }
   }
+  if (wanted) solver_.require(t, *wanted, span);
   Type type = result;
   for (auto o = operands.rbegin(); o != operands.rend(); ++o) type = Type::function(*o, type);
-  return finish(applyAll(Expr::primitive(Prim::op, {}, type, static_cast<std::uint8_t>(op)), values), expected, span);
+  const Expr prim = Expr::primitive(Prim::op, {}, type, static_cast<std::uint8_t>(op), place(span));
+  return finish(applyAll(prim, values), expected, span);
+}
+
+Expr Inference::conversion(std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
+  if (arguments.size() > 1) {
+    report(span, "convert(…) converts one value");
+    return poison(expected);
+  }
+  const Expr placeholder = Expr::variable("convert", Type::function(solver_.freshType(), solver_.freshType()));
+  solver_.require(placeholder.type().result(), TypeClass::numeric, span);
+  conversions_.push_back(placeholder);
+  if (arguments.empty()) return finish(placeholder, expected, span);
+  const Expr value = infer(arguments[0].syntax, arguments[0].scope, placeholder.type().parameter());
+  if (const Type from = solver_.resolve(value.type()); from.is(Type::Kind::vector)) {
+    const Type to = Type::vector(from.length(), solver_.freshType());
+    solver_.unify(placeholder.type().result(), to, span);
+  } else if (!from.isScalar() && !from.is(Type::Kind::variable)) {
+    report(span, fmt::format("convert(…) converts scalars and vectors, found {}", show(from)));
+    return poison(expected);
+  }
+  return finish(Expr::apply(placeholder, value), expected, span);
 }
 
 Expr Inference::conversion(Scalar to, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
@@ -300,17 +428,84 @@ Expr Inference::spread(Expr value, Type wanted) {
   return Expr::apply(generate, Expr::lambda(Expr::variable("_", index), inner));
 }
 
+bool Inference::inOrder(const PrimInfo& row, const SynScheme& scheme, const std::vector<const Argument*>& slots) {
+  const auto wantsFunction = [&](std::size_t i) {
+    return std::holds_alternative<SynType::Function>(scheme.parameters[i].type->node);
+  };
+  std::vector<const Argument*> functions, others;
+  std::size_t wanted = 0, wrong = slots.size();
+  for (std::size_t i = 0; i < slots.size(); i++) {
+    wanted += wantsFunction(i);
+    if (!slots[i]) continue;
+    if (!slots[i]->name.empty()) return true;
+    const bool given = isFunction(*slots[i]);
+    (given ? functions : others).push_back(slots[i]);
+    if (given && !wantsFunction(i) && wrong == slots.size()) wrong = i;
+  }
+  if (wanted == 0 || wrong == slots.size() || row.prim == Prim::let) return true;
+  std::string hint = fmt::format("its type is {}", row.scheme);
+  if (functions.size() == wanted && others.size() <= slots.size() - wanted) {
+    // As it may have been meant; what is missing, the first values, has its parameter's name.
+    std::size_t missing = slots.size() - wanted - others.size(), f = 0, o = 0;
+    hint = fmt::format("write {}(", row.name);
+    for (std::size_t i = 0; i < slots.size(); i++) {
+      const std::string& name = scheme.parameters[i].name;
+      if (i > 0) hint += ", ";
+      if (!wantsFunction(i) && missing > 0) {
+        missing--;
+        hint += name;
+      } else {
+        hint += written((wantsFunction(i) ? functions[f++] : others[o++])->syntax->span, name);
+      }
+    }
+    hint += ")";
+  }
+  report(slots[wrong]->syntax->span,
+         fmt::format("argument '{}' of {} is a value, found a function", scheme.parameters[wrong].name, row.name),
+         hint);
+  return false;
+}
+
 Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
   const PrimInfo& row = info(prim);
   const SynScheme& scheme = detail::schemeOf(prim);
-  const auto headSyntax = [&] { return std::make_shared<const Syn>(Syn{span, Syn::Name{std::string(row.name)}}); };
 
   if (prim == Prim::tuple && arguments.size() >= 2) return tuple(arguments, expected, span);
+  if (prim == Prim::arrayOf && !arguments.empty()) return array(arguments, expected, span);
   if (prim == Prim::zip && arguments.size() >= 2) return zip(arguments, expected, span);
-  if (prim == Prim::zip || prim == Prim::tuple ||
-      ((prim == Prim::unzip || prim == Prim::get || prim == Prim::iterate) &&
-       arguments.size() < scheme.parameters.size()))
-    return etaExpand(headSyntax(), nullptr, std::move(arguments), expected.value_or(solver_.freshType()), span);
+  if (prim == Prim::zip && arguments.size() == 1 && !(expected && functionType(*expected))) {  // of a tuple of arrays
+    const Expr in = infer(arguments[0].syntax, arguments[0].scope);
+    const Span where = arguments[0].syntax->span;
+    const Type type = solver_.resolve(in.type());
+    arguments.clear();
+    if (!type.is(Type::Kind::tuple)) {
+      arguments.push_back({{}, typedSyntax(in, where), {}});
+    } else {
+      for (std::size_t i = 0; i < type.components().size(); i++) {
+        const Expr get =
+            Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))}, Type::function(type, type.components()[i]));
+        arguments.push_back({{}, typedSyntax(Expr::apply(get, in), where), {}});
+      }
+      return zip(arguments, expected, span);
+    }
+  }
+  if (prim == Prim::ifThenElse && arguments.size() == 3) return ifThenElse(arguments, expected, span);
+  // Where a function is wanted, what lacks one argument stays a partial application whose type its scheme tells.
+  const std::optional<Type> function = expected ? functionType(*expected) : std::nullopt;
+  std::size_t arity = scheme.parameters.size();
+  if (isVariadic(prim)) {
+    const Type in = function ? solver_.resolve(function->parameter()) : Type::scalar(Scalar::i32);
+    arity = arguments.empty() && in.is(Type::Kind::tuple) ? in.components().size() : 2;
+  }
+  const bool isCurried = function && (arguments.size() + 1 == arity || functionType(function->result()));
+  if (!isVariadic(prim) && prim != Prim::vectorize && arguments.size() < scheme.parameters.size()) {
+    const auto given =
+        slotsOf(std::string(row.name), scheme.parameters, arguments, fmt::format("its type is {}", row.scheme));
+    if (!given || !inOrder(row, scheme, *given)) return poison(expected);
+  }
+  const bool hasRule = isVariadic(prim) || prim == Prim::unzip || prim == Prim::get || prim == Prim::iterate;
+  if (prim != Prim::vectorize && (hasRule || !isCurried))
+    if (const auto done = incomplete(prim, arity, {}, arguments, expected, span)) return *done;
 
   if (arguments.size() > scheme.parameters.size()) {
     report(span,
@@ -320,27 +515,11 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     return poison(expected);
   }
 
-  // Named arguments go to their parameters, the others fill what is left in order.
-  std::vector<const Argument*> slots(scheme.parameters.size(), nullptr);
-  for (const Argument& a : arguments) {
-    if (a.name.empty()) continue;
-    std::size_t i = 0;
-    while (i < slots.size() && scheme.parameters[i].name != a.name) i++;
-    if (i == slots.size() || slots[i]) {
-      report(a.syntax->span,
-             i == slots.size() ? fmt::format("{} has no parameter named '{}'", row.name, a.name)
-                               : fmt::format("parameter '{}' of {} is given twice", a.name, row.name),
-             fmt::format("its type is {}", row.scheme));
-      return poison(expected);
-    }
-    slots[i] = &a;
-  }
-  std::size_t next = 0;
-  for (const Argument& a : arguments) {
-    if (!a.name.empty()) continue;
-    while (slots[next]) next++;
-    slots[next] = &a;
-  }
+  const auto found =
+      slotsOf(std::string(row.name), scheme.parameters, arguments, fmt::format("its type is {}", row.scheme));
+  if (!found) return poison(expected);
+  const auto& slots = *found;
+  if (!inOrder(row, scheme, slots)) return poison(expected);
   if (prim == Prim::unzip) return unzip(arguments, expected, span);
   if (prim == Prim::vectorize) return vectorize(std::move(arguments), expected, span);
   if (prim == Prim::iterate) return iterate({*slots[0], *slots[1], *slots[2]}, expected, span);
@@ -382,18 +561,18 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
       fn = call->function;
     }
     const auto* name = std::get_if<Syn::Name>(&fn->node);
-    const auto found = name ? indexFnNamed(name->text) : std::nullopt;
-    if (!found) {
+    const auto indexFn = name ? indexFnNamed(name->text) : std::nullopt;
+    if (!indexFn) {
       report(slots[i]->syntax->span, "this is not an index function",
              "reorder takes reverse, stride(s), unstride(s), shift(k) or transpose(r, c)");
       return poison(expected);
     }
-    if (static_cast<int>(fnArguments.size()) != info(*found).arity) {
+    if (static_cast<int>(fnArguments.size()) != info(*indexFn).arity) {
       report(slots[i]->syntax->span,
-             fmt::format("{} takes {} sizes, found {}", info(*found).name, info(*found).arity, fnArguments.size()));
+             fmt::format("{} takes {} sizes, found {}", info(*indexFn).name, info(*indexFn).arity, fnArguments.size()));
       return poison(expected);
     }
-    detail = static_cast<std::uint8_t>(*found);
+    detail = static_cast<std::uint8_t>(*indexFn);
     for (const SynPtr& a : fnArguments) nats.push_back(sizeOf(a, slots[i]->scope));
   }
 
@@ -461,18 +640,12 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
         report(a.syntax->span,
                fmt::format("argument '{}' of {}: expected {}, found {}", dataNames[i], row.name, wanted.str(),
                            found.str()),
-               fmt::format("its type is {}", row.scheme));
+               found.isScalar() && wanted.isScalar() ? fmt::format("convert with {}(…)", wanted.str())
+                                                     : fmt::format("its type is {}", row.scheme));
         return poison(expected);
       }
     }
 
-  if (prim == Prim::at && data[0] && data[1]) {
-    const auto* index = std::get_if<Syn::Integer>(&data[0]->syntax->node);
-    const auto length = solver_.zonk(instance.parameters.back()).length().constant();
-    if (index && length && (index->value < 0 || index->value >= *length))
-      report(span, fmt::format("index {} is out of range of {} elements", index->value, *length),
-             "elements are counted from 0");
-  }
   for (const auto& c : instance.conditions)
     conditions_.push_back(
         {c.kind, c.left, c.right, span, place(span), std::string(row.name), instance.parameters.back()});
@@ -484,7 +657,7 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
       conditions_.push_back({c.kind, c.left, c.right, span, place(span), "reorder", instance.parameters.back()});
   }
 
-  Expr e = Expr::primitive(prim, nats, type, detail);
+  Expr e = Expr::primitive(prim, nats, type, detail, place(span));
   spans_.emplace(e, place(span));
   for (const auto& v : values)
     if (v) e = Expr::apply(e, *v);

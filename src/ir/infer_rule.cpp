@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "inference.hpp"
+#include "share.hpp"
 
 namespace lift::detail {
 
@@ -67,9 +68,7 @@ void Inference::metavariables(const SynType& type, Metavariables& names) {
 
 void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
   const auto value = [&](const std::string& name, bool called) {
-    if (Metavariables::contains(names.bound, name) || definition(name, syntax->span) || primNamed(name) ||
-        opNamed(name) || scalarNamed(name) || indexFnNamed(name))
-      return;
+    if (Metavariables::contains(names.bound, name) || Scope(&names_).find(name) || indexFnNamed(name)) return;
     Metavariables::add(names.values, name);
     if (called) Metavariables::add(names.functions, name);
   };
@@ -107,6 +106,8 @@ void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
     names.bound.resize(outer);
   } else if (const auto* tuple = std::get_if<Syn::Tuple>(&node)) {
     for (const SynPtr& c : tuple->components) metavariables(c, names);
+  } else if (const auto* array = std::get_if<Syn::Array>(&node)) {
+    for (const SynPtr& x : array->elements) metavariables(x, names);
   } else if (const auto* project = std::get_if<Syn::Project>(&node)) {
     metavariables(project->tuple, names);
   } else if (const auto* subscript = std::get_if<Syn::Subscript>(&node)) {
@@ -125,7 +126,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
   metavariables(syntax.right, names);
 
   TypedRule rule;
-  ScopePtr scope;
+  Scope scope(&names_);
   solver_.assumePositive();
   std::map<NatVar, Nat> open;  // while types are inferred the rule's own sizes are what they are
   std::vector<NatVar> tunables;
@@ -135,7 +136,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
     const NatVar metavariable = NatVar::fresh(name, 1, std::nullopt, NatVar::Role::meta);
     open.emplace(size, metavariable);
     rule.sizes.emplace(name, metavariable);
-    scope = extend(scope, name, Nat(size));
+    scope = scope.with(name, Nat(size));
   }
   const auto known = [&](Nat n) { return solver_.zonk(n).substitute(open); };
   for (const std::string& name : names.types) typeVariables_.types.emplace(name, solver_.freshType(name));
@@ -143,7 +144,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
     const bool called = Metavariables::contains(names.functions, name);
     const Type type = called ? Type::function(solver_.freshType(), solver_.freshType()) : solver_.freshType();
     rule.variables.push_back(Expr::variable(name, type));
-    scope = extend(scope, name, rule.variables.back());
+    scope = scope.with(name, rule.variables.back());
   }
 
   const Expr left = infer(syntax.left, scope);
@@ -165,7 +166,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
 
   // Variables, sides and all sizes change together: one term holds them.
   const auto closed = [&](Expr side) {
-    side = substitute(side, literalValues());
+    side = substitute(nameShared(side, shared_, single_), literalValues());
     for (auto v = rule.variables.rbegin(); v != rule.variables.rend(); ++v) side = Expr::lambda(*v, side);
     return side;
   };

@@ -2,15 +2,18 @@
 //
 // Applications are elaborated data first: arguments that are not functions, then functions, whose parameter types are
 // known by then. So lambdas rarely need annotations, and operators and projections resolve where they stand.
-// Definitions are expanded at each use (they are polymorphic in types and sizes); an argument that the body uses more
-// than once, or under a lambda, is bound by `let` unless it only rearranges data.
+// Definitions are expanded for each use (they are polymorphic in types and sizes), once for the same arguments; an
+// argument that the body uses more than once, or under a lambda, is bound by `let` unless it only rearranges data, and
+// so is what is used several times (share.hpp).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,46 +25,80 @@
 
 namespace lift::detail {
 
-struct Scope;
-using ScopePtr = std::shared_ptr<const Scope>;
+class Scope;
+struct Globals;
 
-// An argument that is elaborated where it is used: functions, so that each use has its own types.
+// A definition; the names in it are those of the file that it stands in.
+struct Global {
+  const Definition* definition;
+  const Globals* home;
+};
+
+struct Thunk;
+
+// What the text of a file can name wherever it stands: its definitions and tunables, then what is around the file (the
+// prelude; around that, primitives and operations). Index functions of reorder are no names of values.
+struct Globals {
+  std::unordered_map<std::string, std::variant<Nat, Global, Prim, Op, Scalar, ScalarValue::Extreme>> names;
+  const Globals* around = nullptr;
+};
+
+// The names of a place in a text: what is bound around it, innermost first, then the globals of its file. A name means
+// what the scope says that it is written in, wherever it is elaborated.
+class Scope {
+ public:
+  struct Local;
+  using Binding = std::variant<Expr, Nat, Thunk, Global, Prim, Op, Scalar, ScalarValue::Extreme>;
+
+  Scope() = default;  // of terms that have no names
+  explicit Scope(const Globals* globals, const Definition* within = nullptr) : globals_(globals), within_(within) {}
+
+  Scope with(std::string name, Binding binding) const;
+  std::optional<Binding> find(const std::string& name) const;
+  void forEachName(const std::function<void(const std::string&)>& visit) const;
+
+  const Definition* within() const { return within_; }  // whose text it is; null outside of definitions
+  const Local* innermost() const { return locals_.get(); }
+
+ private:
+  std::shared_ptr<const Local> locals_;
+  const Globals* globals_ = nullptr;
+  const Definition* within_ = nullptr;
+};
+
+// A function that is elaborated where it is used, so that each use has its own types.
 struct Thunk {
   SynPtr syntax;
-  ScopePtr scope;
+  Scope scope;
 };
-using Binding = std::variant<Expr, Nat, Thunk>;
+using Binding = Scope::Binding;
 
-struct Scope {
+// What the name means in the scope; an operator is its operation everywhere.
+std::optional<Binding> meaningOf(const Syn::Name& name, const Scope& scope);
+
+struct Scope::Local {
   std::string name;
   Binding binding;
-  ScopePtr parent;
+  std::shared_ptr<const Local> parent;
 };
-
-inline ScopePtr extend(ScopePtr scope, std::string name, Binding binding) {
-  return std::make_shared<const Scope>(Scope{std::move(name), std::move(binding), std::move(scope)});
-}
-
-inline const Binding* lookUp(const ScopePtr& scope, const std::string& name) {
-  for (const Scope* s = scope.get(); s; s = s->parent.get())
-    if (s->name == name) return &s->binding;
-  return nullptr;
-}
 
 // An argument of a call that is being elaborated, with the scope it is written in.
 struct Argument {
   std::string name;
   SynPtr syntax;
-  ScopePtr scope;
+  Scope scope;
 };
 
 inline SynPtr typedSyntax(Expr e, Span span) { return std::make_shared<const Syn>(Syn{span, Syn::Typed{e}}); }
+
+// Primitives of as many arguments as one gives them.
+inline bool isVariadic(Prim prim) { return prim == Prim::zip || prim == Prim::tuple || prim == Prim::arrayOf; }
 
 struct Metavariables;
 
 class Inference {
  public:
-  Inference(const Module& module, const Module& prelude) : module_(module), prelude_(prelude) {}
+  Inference(const Module& module, const Module& prelude);
 
   Program program(const Definition& entry);
   TypedRule rule(const SynRule& syntax);
@@ -71,61 +108,108 @@ class Inference {
   void report(Span span, std::string message, std::string hint = {}, std::vector<Diagnostic> notes = {});
   // Where the user wrote it: for what stands in a definition of another file, the call that led there.
   Span place(Span span) const;
-  Expr poison(std::optional<Type> expected) { return Expr::variable("?", expected.value_or(solver_.freshType())); }
+  // What stands for a term after an error below it: of a type that fits everything, so that nothing follows.
+  Expr poison(std::optional<Type> expected);
+  bool isPoison(Type t) const { return solver_.isPoison(t); }
+  // The type, if it is known to be that of a function.
+  std::optional<Type> functionType(Type t) const {
+    t = solver_.resolve(t);
+    return t.is(Type::Kind::function) ? std::optional<Type>(t) : std::nullopt;
+  }
   bool expect(Type actual, Type expected, Span span, const std::string& what = {});
   std::string show(Type t) const { return solver_.zonk(t).str(); }
 
   // ----------------------------------------------------------------------------------------------- names and types
-  const Definition* definition(const std::string& name, Span where) const;
-  std::string suggestion(const std::string& name, const ScopePtr& scope) const;
-  Nat sizeOf(const SynPtr& syntax, const ScopePtr& scope);
-  Type typeOf(const SynTypePtr& type, const ScopePtr& scope, TypeNames& names);
+  void define(Globals& globals, const Module& module);  // and what it imports
+  NatVar tunable(const TuneDeclaration& t, const Module& module, Globals& home);
+  std::string suggestion(const std::string& name, const Scope& scope) const;
+  // The scope of a definition's body. A definition that uses itself ends the inference here.
+  Scope enter(const Global& global, const Scope& from, Span use);
+  Nat sizeOf(const SynPtr& syntax, const Scope& scope);
+  Type typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& names);
   // Free names in the lengths of a type that nothing binds yet.
-  void freeSizes(const SynType& type, const ScopePtr& scope, std::vector<std::pair<std::string, Span>>& out) const;
-  void freeSizes(const Syn& size, const ScopePtr& scope, std::vector<std::pair<std::string, Span>>& out) const;
-  ScopePtr bindPattern(const SynPattern& pattern, Expr value, ScopePtr scope);
+  void freeSizes(const SynType& type, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
+  void freeSizes(const Syn& size, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
+  Scope bindPattern(const SynPattern& pattern, Expr value, Scope scope);
   static std::string nameOf(const SynPattern& pattern) { return pattern.components.empty() ? pattern.name : "p"; }
 
   // --------------------------------------------------------------------------------------------------------- terms
   // Throws UserError for terms that nest too deeply, which everybody else then may recurse over. The parser's bound is
   // not enough: definitions are expanded, and the C++ embedding has no parser.
-  Expr infer(const SynPtr& syntax, const ScopePtr& scope, std::optional<Type> expected = {});
-  Expr inferNode(const SynPtr& syntax, const ScopePtr& scope, std::optional<Type> expected);
-  Expr inferCall(SynPtr head, ScopePtr scope, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
+  Expr infer(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected = {});
+  Expr inferNode(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected);
+  Expr inferCall(SynPtr head, Scope scope, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
+  // A call of what has a name: a definition, a primitive, an operation or a conversion.
+  Expr call(const Binding& callee, const Scope& from, std::vector<Argument> arguments, std::optional<Type> expected,
+            Span span);
   Expr finish(Expr e, std::optional<Type> expected, Span span);
   Expr literal(ScalarValue value, TypeClass kind, std::optional<Type> expected, Span span);
-  Expr lambda(const Syn::Fun& fun, const ScopePtr& scope, std::optional<Type> expected);
-  Expr let(const SynPattern& pattern, const Argument& value, const SynPtr& body, const ScopePtr& scope,
+  Expr lambda(const Syn::Fun& fun, const Scope& scope, std::optional<Type> expected);
+  Expr let(const SynPattern& pattern, const Argument& value, const SynPtr& body, const Scope& scope,
            std::optional<Type> expected);
-  Expr etaExpand(SynPtr head, ScopePtr scope, std::vector<Argument> arguments, Type expected, Span span);
+  // Arguments that a callee of `arity` parameters still lacks; then it is a function of what is missing, unless its
+  // last argument is a tuple of what is missing.
+  std::optional<Expr> incomplete(const Binding& callee, std::size_t arity, const Scope& from,
+                                 std::vector<Argument>& arguments, std::optional<Type> expected, Span span);
+  std::optional<std::vector<Expr>> componentsOf(Expr value, std::size_t count);
+  Expr applyValue(Expr value, const std::vector<Argument>& arguments, std::optional<Type> expected, Span span,
+                  const std::string& name);
+  Expr partial(const Binding& callee, std::size_t missing, const Scope& from, std::vector<Argument> arguments,
+               Type expected, Span span);
+  // The arguments by parameter: named ones go to theirs, the others fill what is left in order. Nothing after an error.
+  std::optional<std::vector<const Argument*>> slotsOf(const std::string& callee,
+                                                      const std::vector<Definition::Parameter>& parameters,
+                                                      const std::vector<Argument>& arguments, const std::string& hint);
 
   Expr spread(Expr value, Type wanted);
   Expr primitive(Prim prim, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr operation(Op op, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
+  // lowest and highest, of the type that their place asks for.
+  Expr extreme(ScalarValue::Extreme end, std::optional<Type> expected, Span span);
+  // convert(x), to the type that its place asks for.
+  Expr conversion(std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr conversion(Scalar to, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr tuple(const std::vector<Argument>& parts, std::optional<Type> expected, Span span);
-  Expr project(const SynPtr& tuple, const ScopePtr& scope, int component, std::optional<Type> expected, Span span);
+  Expr array(const std::vector<Argument>& elements, std::optional<Type> expected, Span span);
+  Expr project(const SynPtr& tuple, const Scope& scope, int component, std::optional<Type> expected, Span span);
+  Expr ifThenElse(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span);
   Expr zip(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span);
   Expr unzip(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span);
   Expr vectorize(std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr iterate(std::vector<Argument> arguments, std::optional<Type> expected, Span span);
-  Expr expand(const Definition& def, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
+  Expr expand(const Global& global, const Scope& from, std::vector<Argument> arguments, std::optional<Type> expected,
+              Span span);
 
-  bool isFunction(const Argument& argument);
+  static std::vector<const void*> identity(const void* code, const std::vector<Binding>& arguments);
+  std::optional<Expr> instanceOf(const void* code, const std::vector<Binding>& arguments, std::optional<Type> expected);
+  static bool callsDefinition(const Argument& argument);
+  void remember(const void* code, std::vector<Binding> arguments, Expr term);
+
+  // What the name of an argument is bound to that is written as a function (without elaborating it); else nothing.
+  std::optional<Binding> asFunction(const Argument& argument);
+  bool isFunction(const Argument& argument) { return asFunction(argument).has_value(); }
+  // Reports a function where a primitive takes a value: reduce(add, 0, xs).
+  bool inOrder(const PrimInfo& row, const SynScheme& scheme, const std::vector<const Argument*>& slots);
+  // Reports an operand that no operation takes: an array, or a float where bits are meant.
+  bool fitsOperation(Op op, const std::vector<Argument>& operands, const std::vector<Expr>& values, Span span);
   Type vectorOf(Nat width, Type t, Span span);
   std::optional<Type> scalarsOf(Type t);
   void settle(Program& program, const SourceFile* file);  // of the entry
   void reportEquations(const std::vector<Solver::Equation>& open);
   void reportClasses();
+  static std::string describe(TypeClass c);
   std::unordered_map<Expr, Expr> literalValues();
   void metavariables(const SynPtr& syntax, Metavariables& names);
   void metavariables(const SynType& type, Metavariables& names);
 
-  const Module& module_;
-  const Module& prelude_;
+  Globals builtins_, preludeNames_, names_;
+  std::unordered_map<const Definition*, std::vector<const Definition*>> uses_;  // definitions by those that use them
+  std::map<const Module*, Globals> imported_;
+  std::vector<std::pair<const Module*, Globals*>> modules_;  // the program's file and what it imports
   Solver solver_;
   std::vector<Diagnostic> errors_;
-  int nesting_ = 0;  // calls of infer that have not returned
+  int failures_ = 0;  // reports, those that repeat another included
+  int nesting_ = 0;   // calls of infer that have not returned
 
   struct Condition {
     SizeCondition::Kind kind;
@@ -139,15 +223,26 @@ class Inference {
     Expr placeholder;
     ScalarValue value;
     Span span;
+    std::optional<ScalarValue::Extreme> extreme;  // of the type, in place of the value
   };
   std::vector<Literal> literals_;
+  std::vector<Expr> conversions_;  // placeholders, functions from what is converted to what is wanted
   struct Expansion {
     Span call;
-    std::string name;
+    const Definition* definition;
+    std::vector<Span> arguments;  // where they stand, by parameter
   };
   std::vector<Expansion> expansions_;
-  TypeNames typeVariables_;  // of a rule: names of types, known throughout
-  std::map<std::string, NatVar> tunables_;
+
+  // What a definition, or a local function, is at given arguments: elaborated once and shared.
+  struct Expanded {
+    std::vector<Binding> arguments;  // alive as long as their addresses identify them
+    Expr term;
+  };
+  std::map<std::vector<const void*>, std::vector<Expanded>> instances_;
+  std::unordered_set<Expr> shared_;  // terms used more than once
+  std::unordered_set<Expr> single_;  // variables that a let binds which is there only if the variable is used twice
+  TypeNames typeVariables_;          // of a rule: names of types, known throughout
   std::unordered_map<Expr, Span> spans_;  // of primitives, before their types are final
 };
 

@@ -2,8 +2,8 @@
 //
 // The first part reads like a specification: a meaning sees one complete application (its sizes, its arguments as
 // values) and returns a value. The table at its end is in the order of the enumeration. The second part evaluates the
-// other forms of terms: eager, call by value, closures over linked environments. The depth of the C++ stack follows the
-// nesting of the term and never the length of an array or the count of an iteration.
+// other forms of terms: call by value, eager but for the sides of a condition, closures over linked environments. The
+// depth of the C++ stack follows the nesting of the term and never the length of an array or the count of an iteration.
 //
 // Nothing here looks at how terms are compiled, and types are consulted only where a value alone does not tell (lanes
 // of tuples, rows of an array of no rows).
@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "lift/diagnostic.hpp"
@@ -47,8 +48,10 @@ class Call {
   template <class... Ints>
   void require(bool condition, fmt::string_view message, Ints... numbers) const {
     if (condition) return;
-    throw UserError(ExitStatus::program, fmt::format("{}: {}", info(prim_.prim()).name,
-                                                     fmt::vformat(message, fmt::make_format_args(numbers...))));
+    fail(fmt::format("{}: {}", info(prim_.prim()).name, fmt::vformat(message, fmt::make_format_args(numbers...))));
+  }
+  [[noreturn]] void fail(const std::string& message) const {
+    throw UserError(ExitStatus::program, message, {}, prim_.place());
   }
 
  private:
@@ -105,6 +108,15 @@ Value iterate(Call& c) {
   for (Int i = 0; i < c.nat(0); i++) x = c.call(0, x);
   return x;
 }
+
+Value iterateWhile(Call& c) {
+  Value x = c.argument(2);
+  for (Int i = 0; i < c.nat(0) && c.call(0, x).scalar().truth(); i++) x = c.call(1, x);
+  return x;
+}
+
+// Where the arguments are values already; see `applied`.
+Value ifThenElse(Call& c) { return c.argument(c.argument(0).scalar().truth() ? 1 : 2); }
 
 Value let(Call& c) { return c.call(0, c.argument(1)); }
 
@@ -291,7 +303,7 @@ Value drop(Call& c) {
 Value at(Call& c) {
   const Sequence& in = c.array(1);
   const Int i = c.argument(0).scalar().integer;
-  c.require(0 <= i && i < length(in), "index {} is out of range of {} elements", i, length(in));
+  if (i < 0 || length(in) <= i) c.fail(fmt::format(fault::index, i, length(in)));
   return element(in, i);
 }
 
@@ -319,8 +331,7 @@ Value op(Call& c) {
   const Op op = c.prim().op();
   return lanewise(c.arguments(), [&](std::span<const ScalarValue> v) {
     const bool divides = (op == Op::div || op == Op::mod) && !isFloat(v[0].type);
-    if (divides && v[1].integer == 0)
-      throw UserError(ExitStatus::program, fmt::format("{}: {} by zero", info(op).name, v[0].integer));
+    if (divides && v[1].integer == 0) c.fail(std::string(fault::division));
     return lift::apply(op, v);
   });
 }
@@ -358,6 +369,8 @@ constexpr std::array<Row, primCount> meanings{{
     {Prim::scan, scan},
     {Prim::scanExclusive, scanExclusive},
     {Prim::iterate, iterate},
+    {Prim::iterateWhile, iterateWhile},
+    {Prim::ifThenElse, ifThenElse},
     {Prim::let, let},
     {Prim::id, id},
     {Prim::generate, generate},
@@ -366,6 +379,7 @@ constexpr std::array<Row, primCount> meanings{{
     {Prim::unzip, unzip},
     {Prim::tuple, tuple},
     {Prim::get, get},
+    {Prim::arrayOf, tuple},
     {Prim::split, split},
     {Prim::join, join},
     {Prim::slide, slide},
@@ -452,14 +466,25 @@ Value closure(Expr lambda, const Environment& environment) {
   }));
 }
 
+// if, && and || evaluate what their first argument asks for; nothing for other applications.
+std::optional<Value> lazily(const Spine& s, const Environment& environment) {
+  const auto& a = s.arguments;
+  if (s.isPrim(Prim::ifThenElse) && a.size() == 3)
+    return evaluate(evaluate(a[0], environment).scalar().truth() ? a[1] : a[2], environment);
+  const bool isAnd = s.isPrim(Prim::op) && s.head.op() == Op::logicalAnd;
+  const bool isOr = s.isPrim(Prim::op) && s.head.op() == Op::logicalOr;
+  if ((!isAnd && !isOr) || a.size() != 2 || !a[0].type().isScalar()) return std::nullopt;
+  Value first = evaluate(a[0], environment);
+  return first.scalar().truth() == isOr ? first : evaluate(a[1], environment);
+}
+
 // f(a)(b)…: all arguments, then the head; a primitive takes them at once.
 Value applied(Expr e, const Environment& environment) {
-  std::size_t count = 0;
-  for (Expr f = e; f.is(Expr::Form::apply); f = f.function()) count++;
-  std::vector<Value> arguments(count);
-  Expr head = e;
-  for (; head.is(Expr::Form::apply); head = head.function())
-    arguments[--count] = evaluate(head.argument(), environment);
+  const Spine spine = spineOf(e);
+  if (std::optional<Value> value = lazily(spine, environment)) return *value;
+  std::vector<Value> arguments;
+  for (const Expr a : spine.arguments) arguments.push_back(evaluate(a, environment));
+  const Expr head = spine.head;
   if (head.is(Expr::Form::primitive)) return partial(head, std::move(arguments), e.type());
   Value result = evaluate(head, environment);
   for (const Value& a : arguments) result = result.function()(a);

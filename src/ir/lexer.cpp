@@ -12,10 +12,11 @@ namespace {
 
 // In the order of the enumeration; where one spelling begins with another, the longer one comes first.
 constexpr std::string_view spellings[] = {
-    "",    "",     "",    "",                                                                //
-    "def", "tune", "let", "in", "fun", "if", "then", "else", "true", "false", "inf", "nan",  //
-    "=>",  "|>",   "->",  "||", "&&",  "==", "!=",   "<=",   ">=",   "..",                   //
-    "(",   ")",    "[",   "]",  ",",   ":",  ".",    "=",    "|",    "+",     "-",   "*",   "/", "%", "<", ">", "!",
+    "",    "",     "",     "",       "",  //
+    "def", "tune", "type", "import", "let", "in", "fun", "if", "then", "else", "true", "false", "inf",
+    "nan", "=>",   "|>",   "->",     "||",  "&&", "==",  "!=", "<=",   ">=",   "<<",   ">>",    "..",  //
+    "(",   ")",    "[",    "]",      ",",   ":",  ".",   "=",  "|",    "&",    "^",    "~",            //
+    "+",   "-",    "*",    "/",      "%",   "<",  ">",   "!",
 };
 static_assert(std::size(spellings) == tokCount);
 
@@ -59,13 +60,11 @@ constexpr Confusable confusables[] = {
     {"≠", "write !="},
     {"∧", "write &&"},
     {"∨", "write ||"},
-    {"&", "logical and is written &&; the bitwise one is bitAnd(a, b)"},
-    {"^", "exclusive or is bitXor(a, b); powers are pow(a, b)"},
     {"{", "a body is an expression without braces: fun x => let y = e in y + y"},
     {"}", "a body is an expression without braces: fun x => let y = e in y + y"},
     {";", "bindings are written let x = e in …"},
     {"#", "comments begin with --"},
-    {"\"", "there are no strings in programs"},
+    {"'", "a name begins with a letter"},
 };
 
 class Lexer {
@@ -114,6 +113,8 @@ class Lexer {
     } else if (isDigit(peek())) {
       number();
       push(Tok::number, begin);
+    } else if (peek() == '"') {
+      string();
     } else if (const Tok kind = punctuation(); kind != Tok::error) {
       at_ += spelling(kind).size();
       push(kind, begin);
@@ -145,6 +146,18 @@ class Lexer {
       }
     }
     while (isNamePart(peek())) ++at_;  // the suffix, good or bad; the parser looks at it
+  }
+
+  // The name of a file, on one line; there are no escapes.
+  void string() {
+    const std::size_t begin = at_++;
+    while (at_ < text_.size() && peek() != '"' && peek() != '\n') ++at_;
+    const bool closed = peek() == '"';
+    if (closed) ++at_;
+    push(closed ? Tok::string : Tok::error, begin);
+    if (closed) return;
+    const Span span{&file_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at_)};
+    errors_.push_back({Severity::error, span, "the string has no end", "the name of a file stands between quotes", {}});
   }
 
   // One diagnostic for a run of characters that begin no token.

@@ -22,6 +22,10 @@ constexpr std::array<PrimInfo, primCount> table{{
      "exclusive prefix fold: out[0] = init, out[i] = f((out[i-1], x(i-1)))"},
     {Prim::iterate, "iterate", "iterate(count: nat, f: t -> t, in: t): t", F,
      "applies f count times; an f that changes sizes is allowed when count is a constant"},
+    {Prim::iterateWhile, "iterateWhile", "iterateWhile(count: nat, while: t -> bool, f: t -> t, in: t): t", F,
+     "applies f as long as the condition holds, at most count times"},
+    {Prim::ifThenElse, "if", "if(condition: bool, a: t, b: t): t", F,
+     "a where the condition holds, else b, written if condition then a else b; the other is not evaluated"},
     {Prim::let, "let", "let(f: t -> u, in: t): u", F, "computes in once and binds it: let x = in in f(x)"},
     {Prim::id, "id", "id(in: t): t", F, "the value itself; under a mapping, a copy"},
     {Prim::generate, "generate", "generate(count: nat, f: i32 -> t): [count]t where 1 <= count", F,
@@ -32,6 +36,7 @@ constexpr std::array<PrimInfo, primCount> table{{
     {Prim::unzip, "unzip", "unzip(in: [n](t, u)): ([n]t, [n]u)", F, "tuple of arrays from an array of tuples"},
     {Prim::tuple, "tuple", "tuple(a: t, b: u): (t, u)", F, "a tuple of two or more values, written (a, b)"},
     {Prim::get, "get", "get(component: nat, in: (t, u)): t", F, "a component of a tuple, written in.component"},
+    {Prim::arrayOf, "arrayOf", "arrayOf(a: t, b: t): [2]t", F, "an array of one or more values, written [a, b]"},
     {Prim::split, "split", "split(size: nat, in: [n]t): [n / size][size]t where size | n", F,
      "consecutive chunks of size elements"},
     {Prim::join, "join", "join(in: [n][m]t): [n * m]t", F, "concatenates the rows"},
@@ -121,6 +126,7 @@ bool movesData(Prim prim) {
     case Prim::unzip:
     case Prim::tuple:
     case Prim::get:
+    case Prim::arrayOf:
     case Prim::split:
     case Prim::join:
     case Prim::slide:

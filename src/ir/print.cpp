@@ -5,6 +5,7 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/expr.hpp"
+#include "lift/terms.hpp"
 
 namespace lift {
 namespace {
@@ -71,7 +72,7 @@ class Printer {
         return s[0] == '-' && precedence > info(Op::neg).precedence ? "(" + s + ")" : s;
       }
       case Expr::Form::natLiteral:
-        return natText(e.natValue(), precedence);
+        return asValue(natText(e.natValue(), precedence));
       case Expr::Form::lambda:
         return lambda(e, indent, precedence);
       case Expr::Form::primitive:
@@ -81,17 +82,26 @@ class Printer {
     throw InternalError("unknown form of term");
   }
 
- private:
   static bool reserved(const std::string& name) {
-    static const std::set<std::string> words{"fun",  "let",   "in",  "def",   "tune", "if",  "then",   "else",
-                                             "true", "false", "nat", "index", "inf",  "nan", "literal"};
+    static const std::set<std::string> words{"fun",    "let",   "in",   "def",  "tune",   "type",
+                                             "import", "if",    "then", "else", "true",   "false",
+                                             "nat",    "index", "inf",  "nan",  "literal"};
     return words.count(name) || primNamed(name) || opNamed(name) || scalarNamed(name) || indexFnNamed(name);
   }
 
+ private:
   static std::string natText(Nat n, int precedence) {
     const std::string s = n.str();
     const bool atom = n.variable() || (n.constant() && *n.constant() >= 0);
     return atom || precedence == openPrecedence ? s : "(" + s + ")";
+  }
+
+  // A size that stands as a value looks like the operations that it is read back as.
+  static std::string asValue(const std::string& size) {
+    std::string s;
+    for (const char c : size)
+      s += std::string("*/%").find(c) == std::string::npos ? std::string(1, c) : fmt::format(" {} ", c);
+    return s;
   }
 
   static std::string parenthesise(std::string s, bool needed) { return needed ? "(" + s + ")" : s; }
@@ -118,6 +128,11 @@ class Printer {
     if (spine.isPrim(Prim::tuple) && args.size() >= 2 && spine.head.type().is(Type::Kind::function) &&
         !e.type().is(Type::Kind::function))
       return list("(", args, ")", indent);
+    if (spine.isPrim(Prim::ifThenElse) && args.size() == 3)
+      return parenthesise(
+          list("if ", {args[0]}, " then ", indent) + text(args[1], indent + 2) + " else " + text(args[2], indent + 2),
+          precedence > openPrecedence);
+    if (spine.isPrim(Prim::arrayOf) && !e.type().is(Type::Kind::function)) return list("[", args, "]", indent);
     if (spine.isPrim(Prim::get) && args.size() == 1)
       return text(args[0], indent, atomPrecedence) + "." + spine.head.nats()[0].str();
     if (spine.isPrim(Prim::at) && args.size() == 2)
@@ -127,11 +142,6 @@ class Printer {
       if (!row.infix.empty() && args.size() == 2) {
         std::string s = fmt::format("{} {} {}", text(args[0], indent, row.precedence), row.infix,
                                     text(args[1], indent, row.precedence + 1));
-        return parenthesise(std::move(s), precedence > row.precedence);
-      }
-      if (!row.infix.empty() && args.size() == 1) {
-        std::string s = std::string(row.infix) + text(args[0], indent, row.precedence);
-        if (args[0].is(Expr::Form::literal)) s = std::string(row.name) + "(" + text(args[0], indent) + ")";
         return parenthesise(std::move(s), precedence > row.precedence);
       }
       return list(std::string(row.name) + "(", args, ")", indent);
@@ -210,9 +220,14 @@ std::string print(const Program& program, Names names) {
     if (!mentioned) parameters.push_back(s.name() + ": nat");
   }
   for (const Expr p : program.parameters) parameters.push_back(printer.declare(p) + ": " + p.type().str());
-  out += fmt::format("def {}(", program.name);
-  for (std::size_t i = 0; i < parameters.size(); i++) out += (i ? ", " : "") + parameters[i];
-  out += fmt::format("): {} =\n  ", program.body.type().str());
+  // Its own name must not hide a primitive of the text; a constant has no parentheses.
+  const bool hides = anyPrimitive(program.body, [&](Expr p) {
+    return program.name == info(p.prim()).name || (p.prim() == Prim::op && program.name == info(p.op()).name) ||
+           (p.prim() == Prim::convert && program.name == info(p.target()).name);
+  });
+  out += "def " + program.name + (hides ? "'" : "");
+  for (std::size_t i = 0; i < parameters.size(); i++) out += (i ? ", " : "(") + parameters[i];
+  out += fmt::format("{}: {} =\n  ", parameters.empty() ? "" : ")", program.body.type().str());
   return out + printer.text(program.body, 2) + "\n";
 }
 

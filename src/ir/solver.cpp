@@ -1,18 +1,40 @@
 #include "solver.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "lift/diagnostic.hpp"
 
 namespace lift::detail {
 
 Nat Solver::freshNat(const std::string& name) { return NatVar::fresh(name, least_, std::nullopt, NatVar::Role::meta); }
 
-Type Solver::resolve(Type t) const {
-  while (t.is(Type::Kind::variable)) {
-    const auto found = types_.find(t.variableId());
-    if (found == types_.end()) break;
-    t = found->second;
-  }
+Type Solver::poison() {
+  const Type t = freshType("?");
+  poison_.insert(t.variableId());
   return t;
+}
+
+Nat Solver::poisonNat() {
+  const NatVar v = NatVar::fresh("?", 1, std::nullopt, NatVar::Role::meta);
+  poisonNats_.insert(v);
+  return v;
+}
+
+bool Solver::isPoison(Type t) const {
+  t = resolve(t);
+  return t.is(Type::Kind::variable) && poison_.count(t.variableId()) > 0;
+}
+
+Type Solver::resolve(Type t) const {
+  Type root = t;
+  for (; root.is(Type::Kind::variable);) {
+    const auto found = types_.find(root.variableId());
+    if (found == types_.end()) break;
+    root = found->second;
+  }
+  while (t != root && t.is(Type::Kind::variable)) t = std::exchange(types_.find(t.variableId())->second, root);
+  return root;
 }
 
 Nat Solver::zonk(Nat n) const {
@@ -57,7 +79,9 @@ bool Solver::occurs(Type variable, Type in) const {
 bool Solver::unify(Type a, Type b, Span origin) {
   a = resolve(a);
   b = resolve(b);
-  if (a == b) return true;
+  if (a == b || (isPoison(a) && !b.is(Type::Kind::variable)) || (isPoison(b) && !a.is(Type::Kind::variable)))
+    return true;
+  if (isPoison(a)) std::swap(a, b);
   if (b.is(Type::Kind::variable) && !a.is(Type::Kind::variable)) std::swap(a, b);
   if (a.is(Type::Kind::variable)) {
     if (occurs(a, b)) return false;
@@ -89,6 +113,11 @@ Truth Solver::attempt(Nat a, Nat b) {
   a = zonk(a);
   b = zonk(b);
   if (a == b) return Truth::proved;
+  const auto poisoned = [&](Nat n) {
+    const auto variables = n.variables();
+    return std::any_of(variables.begin(), variables.end(), [&](NatVar v) { return poisonNats_.count(v) > 0; });
+  };
+  if (!poisonNats_.empty() && (poisoned(a) || poisoned(b))) return Truth::proved;
   const Nat difference = a - b;
   if (const auto c = difference.constant()) return *c == 0 ? Truth::proved : Truth::refuted;
   bool open = false;
@@ -112,7 +141,7 @@ bool Solver::unify(Nat a, Nat b, Span origin) {
     case Truth::refuted:
       return false;
     case Truth::unknown:
-      equations_.push_back({a, b, origin});
+      equations_.push_back({a, b, place(origin)});
       return true;
   }
   return false;
@@ -151,33 +180,32 @@ void Solver::applyDefaults() {
   }
 }
 
+bool Solver::fits(Type t, TypeClass wanted) const {
+  t = resolve(t);
+  if (t.is(Type::Kind::vector) && wanted != TypeClass::scalar) t = resolve(t.element());
+  if (t.is(Type::Kind::variable)) return true;
+  if (!t.isScalar()) return false;
+  const Scalar s = t.scalar();
+  switch (wanted) {
+    case TypeClass::scalar:
+    case TypeClass::comparable:
+      return true;
+    case TypeClass::numeric:
+    case TypeClass::integerLiteral:
+      return s != Scalar::boolean;
+    case TypeClass::floating:
+    case TypeClass::realLiteral:
+      return isFloat(s);
+    case TypeClass::integral:
+      return isInteger(s);
+  }
+  return false;
+}
+
 std::vector<Solver::ClassError> Solver::checkClasses() const {
   std::vector<ClassError> errors;
-  for (const auto& c : classes_) {
-    Type t = resolve(c.type);
-    if (t.is(Type::Kind::variable)) continue;  // reported as undetermined
-    if (t.is(Type::Kind::vector) && c.wanted != TypeClass::scalar) t = resolve(t.element());
-    if (t.is(Type::Kind::variable)) continue;
-    const auto fits = [&] {
-      if (!t.isScalar()) return false;
-      const Scalar s = t.scalar();
-      switch (c.wanted) {
-        case TypeClass::scalar:
-        case TypeClass::comparable:
-          return true;
-        case TypeClass::numeric:
-        case TypeClass::integerLiteral:
-          return s != Scalar::boolean;
-        case TypeClass::floating:
-        case TypeClass::realLiteral:
-          return isFloat(s);
-        case TypeClass::integral:
-          return isInteger(s);
-      }
-      return false;
-    };
-    if (!fits()) errors.push_back({zonk(c.type), c.wanted, c.origin});
-  }
+  for (const auto& c : classes_)
+    if (!fits(c.type, c.wanted)) errors.push_back({zonk(c.type), c.wanted, c.origin});
   return errors;
 }
 

@@ -1,9 +1,12 @@
 // Unification over types and sizes: the constraint store of inference.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "lift/expr.hpp"
@@ -17,9 +20,15 @@ enum class TypeClass { scalar, numeric, floating, integral, comparable, integerL
 class Solver {
  public:
   Nat freshNat(const std::string& name);
+  // Where the origin of a requirement is reported, when it cannot be met in the end.
+  std::function<Span(Span)> place = [](Span origin) { return origin; };
   // Sizes made from now on are at least 1, which lets facts of divisibility apply to them.
   void assumePositive() { least_ = 1; }
   Type freshType(const std::string& name = "t") { return Type::freshVariable(name); }
+  // What is unknown because of an error that is reported: equal to everything.
+  Type poison();
+  Nat poisonNat();
+  bool isPoison(Type t) const;
 
   // Follows solved variables at the root only / everywhere.
   Type resolve(Type t) const;
@@ -31,7 +40,7 @@ class Solver {
   bool unify(Type a, Type b, Span origin);
   bool unify(Nat a, Nat b, Span origin);
 
-  void require(Type t, TypeClass c, Span origin) { classes_.push_back({t, c, origin}); }
+  void require(Type t, TypeClass c, Span origin) { classes_.push_back({t, c, place(origin)}); }
 
   struct Equation {
     Nat left, right;
@@ -44,6 +53,8 @@ class Solver {
   };
   // Retries kept equations; those still open after the last useful retry are returned. `facts` may prove some.
   std::vector<Equation> settle(const std::vector<Divides>& facts);
+  // Whether a type can be of the class as far as it is known.
+  bool fits(Type t, TypeClass c) const;
   // Gives literals whose type nothing determines their default type (i32, f32).
   void applyDefaults();
   std::vector<ClassError> checkClasses() const;
@@ -54,7 +65,9 @@ class Solver {
   Truth attempt(Nat a, Nat b);
 
   std::int64_t least_ = 0;
-  std::unordered_map<std::uint64_t, Type> types_;
+  mutable std::unordered_map<std::uint64_t, Type> types_;  // chains of variables shrink as they are followed
+  std::unordered_set<std::uint64_t> poison_;
+  std::set<NatVar> poisonNats_;
   std::map<NatVar, Nat> nats_;
   std::vector<Equation> equations_;
   struct ClassConstraint {

@@ -49,6 +49,52 @@ constexpr ForeignType foreignTypes[] = {
     {"Float", "f32"}, {"Int", "i32"},    {"Bool", "bool"},  {"Double", "f64"}, {"float32", "f32"}, {"int32", "i32"},
 };
 
+// What people type who come from other languages. A row tells what to write where its text could not stand, or where
+// nothing could stand behind it.
+struct Habit {
+  std::string_view text, hint;
+  enum Where { here, behind, either } where;
+};
+constexpr Habit habits[] = {
+    {"and", "logical and is written &&", Habit::here},
+    {"or", "logical or is written ||", Habit::here},
+    {"not", "logical not is written !x", Habit::behind},
+    {"mod", "the remainder is written %", Habit::here},
+    {"div", "the quotient of integers is written /", Habit::here},
+    {"for", "there are no loops: repetition is map, reduce, scan or iterate", Habit::either},
+    {"while", "there are no loops: repetition is map, reduce, scan or iterate", Habit::either},
+    {"return", "a body is an expression: its value is the result", Habit::either},
+    {"lambda", "functions are written fun x => e", Habit::behind},
+    {"function", "functions are written fun x => e", Habit::behind},
+    {"fn", "functions are written fun x => e", Habit::behind},
+    {"where", "what is used is named before: let x = e in …", Habit::either},
+    {"elif", "conditions are written if c then a else if d then b else e", Habit::either},
+    {"val", "bindings are written let x = e in …", Habit::behind},
+    {"var", "bindings are written let x = e in …", Habit::behind},
+    {"const", "bindings are written let x = e in …", Habit::behind},
+    {"**", "powers are written pow(x, y); square(x) is x * x", Habit::here},
+    {"//", "comments begin with --", Habit::here},
+    {"/*", "comments begin with --", Habit::here},
+    {"<>", "not equal is written !=", Habit::here},
+    {"===", "equality is written ==", Habit::here},
+    {"!==", "not equal is written !=", Habit::here},
+    {"==>", "functions are written fun x => e", Habit::here},
+    {"|||", "logical or is written ||", Habit::here},
+    {"++", "arrays are joined by concat(a, b); there is no ++", Habit::here},
+    {"+=", "names are not assigned to: let y = x + 1 in …", Habit::here},
+    {"-=", "names are not assigned to: let y = x - 1 in …", Habit::here},
+    {"*=", "names are not assigned to: let y = x * 2 in …", Habit::here},
+    {":=", "bindings are written let x = e in …", Habit::here},
+    {"].=", "arrays are not assigned to; a new one is made, as by map or generate", Habit::here},
+    {"=", "equality is written ==", Habit::here},
+    {"=>", "functions are written fun x => e", Habit::here},
+    {"->", "functions are written fun x => e", Habit::here},
+    {":", "a type stands behind its value in parentheses: (e : t)", Habit::here},
+    {"in", "'in' belongs to let x = e in …", Habit::here},
+    {"then", "conditions are written if c then a else b", Habit::here},
+    {"else", "conditions are written if c then a else b", Habit::here},
+};
+
 // "f32x4" as f32 and "4".
 std::optional<std::pair<Scalar, std::string_view>> vectorNamed(std::string_view name) {
   const std::size_t x = name.rfind('x');
@@ -59,9 +105,9 @@ std::optional<std::pair<Scalar, std::string_view>> vectorNamed(std::string_view 
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> parseInteger(std::string_view digits) {
+std::optional<std::uint64_t> parseInteger(std::string_view digits, int base = 10) {
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   return value;
 }
@@ -145,10 +191,9 @@ Token Parser::expect(Tok kind, const std::string& context, const std::string& hi
 
 Token Parser::expectClosing(Tok kind, const Token& open, const std::string& what) {
   if (!at(kind)) {
-    std::string hint;
-    if (at(Tok::colon)) hint = "a type ascription has parentheses of its own: (e : t)";
-    if (at(Tok::doubleArrow)) hint = "functions are written fun x => e";
-    if (at(Tok::equals)) hint = "equality is written ==";
+    std::string hint = habit();
+    if (hint.empty() && (isWord(peek().kind) || at(Tok::leftParen)) && !isReservedWord(peek().kind))
+      hint = "a comma or an operator is missing";
     failHere(fmt::format("expected '{}' to close {}", spelling(kind), what), hint,
              {{Severity::note, spanOf(open), "opened here", {}, {}}});
   }
@@ -159,10 +204,28 @@ void Parser::fail(Span span, std::string message, std::string hint, std::vector<
   throw SyntaxError{{Severity::error, span, std::move(message), std::move(hint), std::move(notes)}};
 }
 
+// The habit that the token at hand, or the one before it, betrays; two signs side by side are looked up together.
+std::string Parser::habit() const {
+  const Token none{Tok::end, 0, 0};
+  const Token before = next_ > 0 ? tokens_[next_ - 1] : none, here = peek();
+  std::string pair;
+  if (before.end > before.begin && before.end == here.begin && !isWord(before.kind) && !isWord(here.kind))
+    pair = fmt::format("{}{}", text(before), text(here));
+  if (before.kind == Tok::rightBracket && here.kind == Tok::equals) pair = "].=";
+  for (const Habit& row : habits) {
+    const bool isPair = row.text == pair;
+    const bool isHere = row.where != Habit::behind && here.kind != Tok::end && row.text == text(here);
+    const bool isBefore = row.where != Habit::here && before.end > before.begin && row.text == text(before);
+    if (isPair || isHere || isBefore) return std::string(row.hint);
+  }
+  return {};
+}
+
 void Parser::failHere(const std::string& message, std::string hint, std::vector<Diagnostic> notes) {
   if (at(Tok::error)) throw SyntaxError{};
+  if (hint.empty() && !at(Tok::colon)) hint = habit();
   // What is missing at the end of a definition is missing there, not where the next one begins.
-  if ((at(Tok::kwDef) || at(Tok::kwTune)) && next_ > 0) {
+  if ((at(Tok::kwDef) || at(Tok::kwTune) || at(Tok::kwType) || at(Tok::kwImport)) && next_ > 0) {
     const std::uint32_t end = tokens_[next_ - 1].end;
     fail({&file_, end, end}, message + ", found the end of the definition", std::move(hint), std::move(notes));
   }
@@ -170,36 +233,11 @@ void Parser::failHere(const std::string& message, std::string hint, std::vector<
 }
 
 void Parser::failBehind(const std::string& what) {
-  std::string hint;
-  switch (peek().kind) {
-    case Tok::equals:
-      hint = "equality is written ==";
-      break;
-    case Tok::doubleArrow:
-      hint = "functions are written fun x => e";
-      break;
-    case Tok::arrow:
-      hint = "functions are written fun x => e";
-      break;
-    case Tok::colon:
-      hint = "a type ascription stands in parentheses: (e : t)";
-      break;
-    case Tok::bar:
-      hint = "a pipe is written |>, logical or ||, the bitwise one bitOr(a, b)";
-      break;
-    case Tok::kwIn:
-      hint = "'in' belongs to let x = e in …";
-      break;
-    case Tok::name:
-    case Tok::number:
-      hint = "functions are called f(x)";
-      break;
-    default:
-      break;
-  }
   if (at(Tok::error)) throw SyntaxError{};
   if (at(Tok::rightParen) || at(Tok::rightBracket))
     fail(spanOf(peek()), fmt::format("'{}' closes nothing", text(peek())));
+  std::string hint = habit();
+  if (hint.empty() && (at(Tok::name) || at(Tok::number))) hint = "functions are called f(x)";
   fail(spanOf(peek()), fmt::format("unexpected {} behind {}", describe(peek()), what), std::move(hint));
 }
 
@@ -241,7 +279,7 @@ ParsedType Parser::typeNode(Span span, int heightBelow, decltype(SynType::node) 
 // `span` is the operator's.
 ParsedExpr Parser::operation(std::string_view name, Span span, std::vector<ParsedExpr> operands) {
   Syn::Call call;
-  call.function = std::make_shared<const Syn>(Syn{span, Syn::Name{std::string(name)}});
+  call.function = std::make_shared<const Syn>(Syn{span, Syn::Name{std::string(name), true}});
   int below = 1;
   for (ParsedExpr& operand : operands) {
     span = cover(span, operand.span);
@@ -300,7 +338,7 @@ ParsedExpr Parser::binary(int precedence) {
 }
 
 ParsedExpr Parser::prefix() {
-  if (at(Tok::minus) || at(Tok::bang)) {
+  if (at(Tok::minus) || at(Tok::bang) || at(Tok::tilde)) {
     const Nesting nesting(*this);
     const Token sign = take();
     if (sign.kind == Tok::minus && (at(Tok::number) || at(Tok::kwInf) || at(Tok::kwNan)) && peek(1).kind != Tok::dot &&
@@ -308,7 +346,8 @@ ParsedExpr Parser::prefix() {
       return number(spanOf(sign));
     std::vector<ParsedExpr> operand;
     operand.push_back(prefix());
-    return operation(info(sign.kind == Tok::minus ? Op::neg : Op::logicalNot).name, spanOf(sign), std::move(operand));
+    const Op op = sign.kind == Tok::minus ? Op::neg : sign.kind == Tok::bang ? Op::logicalNot : Op::bitNot;
+    return operation(info(op).name, spanOf(sign), std::move(operand));
   }
   return postfix();
 }
@@ -350,11 +389,23 @@ ParsedExpr Parser::call(ParsedExpr function) {
 
 ParsedExpr Parser::projection(ParsedExpr tuple) {
   take();
+  if (const auto* prefix = std::get_if<Syn::Name>(&tuple.syn->node);
+      prefix && at(Tok::name) && prefixes_.count(prefix->text)) {
+    const Token member = take();
+    return node(cover(tuple.span, spanOf(member)), 0, Syn::Name{fmt::format("{}.{}", prefix->text, text(member))});
+  }
   const Token token = peek();
   const std::string_view digits = text(token);
   const auto component = token.kind == Tok::number ? parseInteger(digits) : std::nullopt;
-  if (token.kind != Tok::number || !component)
-    failHere("expected the number of a component behind '.'", "components are counted from 0: pair.0, pair.1");
+  if (token.kind != Tok::number || !component) {
+    std::string hint = "components are counted from 0: pair.0, pair.1";
+    if (std::holds_alternative<Syn::Integer>(tuple.syn->node)) hint = "a literal has digits on both sides: 5.0";
+    if (at(Tok::name) && digits.front() != '_')
+      hint = fmt::format("functions are called {0}(x), or x |> {0}", digits.substr(0, 40));
+    if (digits == "length" || digits == "size" || digits == "len" || digits == "shape")
+      hint = "the length of xs: [n]f32 is n, also written length(xs)";
+    failHere("expected the number of a component behind '.'", hint);
+  }
   if (*component > 1000) fail(spanOf(token), fmt::format("no tuple has a component {}", digits));
   take();
   return node(cover(tuple.span, spanOf(token)), tuple.height,
@@ -365,6 +416,7 @@ ParsedExpr Parser::subscript(ParsedExpr array) {
   const Token open = take();
   ParsedExpr index = expression();
   if (at(Tok::comma)) failHere("expected ']' to close the subscript", "several subscripts are written a[i][j]");
+  if (at(Tok::colon)) failHere("expected ']' to close the subscript", "a part is written xs |> drop(a) |> take(n)");
   const Token close = expectClosing(Tok::rightBracket, open, "the subscript");
   return node(cover(array.span, spanOf(close)), std::max(array.height, index.height),
               Syn::Subscript{std::move(array.syn), std::move(index.syn)});
@@ -394,15 +446,34 @@ ParsedExpr Parser::primary() {
       if (text(peek()) == "_") fail(spanOf(peek()), "'_' stands only in patterns", "give the value a name");
       return word(take());
     case Tok::leftBracket:
-      failHere("expected an expression", "arrays are built with generate, pad or concat; [n]t is a type");
-    case Tok::slash:
-      if (next_ > 0 && tokens_[next_ - 1].kind == Tok::slash)
-        failHere("expected an expression", "comments begin with --");
+      return arrayLiteral();
+    case Tok::string:
+      failHere("expected an expression", "there are no strings in expressions");
+    case Tok::dot:
+      if (peek(1).kind == Tok::number)
+        failHere("expected an expression", fmt::format("a literal has digits on both sides: 0.{}", text(peek(1))));
       break;
     default:
       break;
   }
   failHere("expected an expression");
+}
+
+ParsedExpr Parser::arrayLiteral() {
+  const Token open = take();
+  if (at(Tok::rightBracket)) failHere("expected an element", "arrays have at least one element");
+  Syn::Array form;
+  int below = 0;
+  do {
+    ParsedExpr element = expression();
+    below = std::max(below, element.height);
+    form.elements.push_back(std::move(element.syn));
+    if (form.elements.size() > mostElements)
+      fail(spanOf(open), fmt::format("an array literal has at most {} elements", mostElements),
+           "longer tables are inputs of the program");
+  } while (accept(Tok::comma));
+  const Token close = expectClosing(Tok::rightBracket, open, "the array");
+  return node(cover(spanOf(open), spanOf(close)), below, std::move(form));
 }
 
 ParsedExpr Parser::word(const Token& token) { return node(spanOf(token), 0, Syn::Name{std::string(text(token))}); }
@@ -428,7 +499,8 @@ ParsedExpr Parser::letIn() {
     Binding binding;
     binding.span = spanOf(take());
     binding.pattern = pattern();
-    expect(Tok::equals, " behind the name that let binds");
+    expect(Tok::equals, " behind the name that let binds",
+           at(Tok::comma) ? "a tuple is taken apart by let (a, b) = e in …" : "bindings are written let x = e in …");
     binding.value = expression();
     if (!at(Tok::kwIn))
       failHere("expected 'in' behind the value that let binds", "bindings are written let x = e in …",
@@ -464,11 +536,15 @@ ParsedExpr Parser::ifThenElse() {
   const Token keyword = take();
   std::vector<ParsedExpr> operands;
   operands.push_back(expression());
-  expect(Tok::kwThen, " behind the condition", "conditions are written if c then a else b");
+  if (!at(Tok::kwThen)) {
+    const std::string hint = habit();
+    failHere("expected 'then' behind the condition", hint.empty() ? "conditions are written if c then a else b" : hint);
+  }
+  take();
   operands.push_back(expression());
   expect(Tok::kwElse, " behind the value of 'then'", "every if has an else");
   operands.push_back(expression());
-  return operation(info(Op::select).name, spanOf(keyword), std::move(operands));
+  return operation(info(Prim::ifThenElse).name, spanOf(keyword), std::move(operands));
 }
 
 ParsedExpr Parser::parenthesised() {
@@ -508,10 +584,15 @@ ParsedExpr Parser::number(Span sign) {
   }
 
   const std::string_view whole = text(token);
+  // 0xff, 0b101: a suffix is the integer type behind the digits.
+  const bool isHex = whole.starts_with("0x") || whole.starts_with("0X");
+  const bool isBinary = whole.starts_with("0b") || whole.starts_with("0B");
   // Where the suffix begins; an `e` belongs to the number if digits follow.
-  std::size_t length = whole.find_first_not_of("0123456789.");
+  std::size_t length = isHex      ? whole.find_first_not_of("0123456789abcdefABCDEF", 2)
+                       : isBinary ? whole.find_first_not_of("01", 2)
+                                  : whole.find_first_not_of("0123456789.");
   length = std::min(length, whole.size());
-  if (length < whole.size() && (whole[length] == 'e' || whole[length] == 'E')) {
+  if (!isHex && !isBinary && length < whole.size() && (whole[length] == 'e' || whole[length] == 'E')) {
     std::size_t digits = length + 1;
     if (digits < whole.size() && (whole[digits] == '+' || whole[digits] == '-')) ++digits;
     if (digits < whole.size() && whole[digits] >= '0' && whole[digits] <= '9') {
@@ -523,12 +604,18 @@ ParsedExpr Parser::number(Span sign) {
   std::optional<Scalar> scalar;
   if (!suffix.empty()) {
     scalar = scalarNamed(suffix);
-    if (!scalar || *scalar == Scalar::boolean)
-      fail(spanOf(token), fmt::format("'{}' is no type of numbers", suffix),
-           "literals are written 1, 1.5, 2e-3, with a type as in 3f32, 7i64");
+    std::string hint = "literals are written 1, 1.5, 2e-3, 0xff, 0b101, with a type as in 3f32, 7i64";
+    if (suffix == "f" || suffix == "F") hint = fmt::format("write {}f32", digits);
+    if (suffix == "u" || suffix == "U") hint = fmt::format("write {}u32", digits);
+    if (suffix == "L" || suffix == "l") hint = fmt::format("write {}i64", digits);
+    if (!scalar || *scalar == Scalar::boolean || ((isHex || isBinary) && isFloat(*scalar)))
+      fail(spanOf(token), fmt::format("'{}' is no type of {}", suffix, isHex || isBinary ? "integers" : "numbers"),
+           std::move(hint));
   }
+  if ((isHex || isBinary) && length <= 2)
+    fail(spanOf(token), fmt::format("{} has no digits", digits), "literals are written 0xff, 0b101");
 
-  if (digits.find_first_not_of("0123456789") != std::string_view::npos) {
+  if (!isHex && !isBinary && digits.find_first_not_of("0123456789") != std::string_view::npos) {
     if (scalar && isInteger(*scalar))
       fail(spanOf(token), fmt::format("{} is no integer, as {} needs", digits, suffix),
            fmt::format("conversions are written {}({})", suffix, digits));
@@ -550,7 +637,9 @@ ParsedExpr Parser::number(Span sign) {
   const int bits = static_cast<int>(info(integer).bytes) * 8;
   std::uint64_t limit = ~std::uint64_t{0} >> (64 - bits);
   if (info(integer).isSigned) limit = limit / 2 + (negative ? 1 : 0);
-  const auto magnitude = parseInteger(digits);
+  const auto magnitude = isHex      ? parseInteger(digits.substr(2), 16)
+                         : isBinary ? parseInteger(digits.substr(2), 2)
+                                    : parseInteger(digits);
   if (!magnitude || *magnitude > limit)
     fail(span, fmt::format("{}{} is out of range of {}", negative ? "-" : "",
                            digits.size() > 40 ? "the integer" : digits, info(integer).name));
@@ -666,11 +755,28 @@ ParsedType Parser::typePrefix() {
       if (components.size() == 1) return only;
       return typeNode(cover(spanOf(first), spanOf(close)), below, SynType::Tuple{std::move(components)});
     }
-    case Tok::name:
-      return typeName();
+    case Tok::name: {
+      ParsedType named = typeName();
+      if (at(Tok::leftBracket)) failArraySuffix(first);
+      return named;
+    }
     default:
       failHere("expected a type");
   }
+}
+
+// f32[h][w], as C writes [h][w]f32.
+void Parser::failArraySuffix(const Token& element) {
+  std::string lengths;
+  std::uint32_t end = 0;
+  for (std::size_t i = next_; tokens_[i].kind == Tok::leftBracket && closing_[i] != 0; i = closing_[i] + 1) {
+    end = tokens_[closing_[i]].end;
+    lengths += text(Span{&file_, tokens_[i].begin, end});
+  }
+  const std::string written = fmt::format("{}{}", lengths, text(element));
+  fail(end ? Span{&file_, element.begin, end} : spanOf(peek()), "the lengths of an array stand before its elements",
+       lengths.empty() || lengths.find("[]") != std::string::npos ? "arrays are written [n]f32"
+                                                                  : fmt::format("write {}", written));
 }
 
 ParsedType Parser::typeName() {
@@ -689,10 +795,161 @@ ParsedType Parser::typeName() {
   if (name == "nat" || name == "index")
     fail(span, fmt::format("'{}' is no type of values", name),
          name == "nat" ? "it stands alone, as in def f(k: nat, …); sizes in scalar arithmetic are i32" : "");
+  std::string whole(name);
+  Span all = span;
+  while (at(Tok::dot) && peek(1).kind == Tok::name) {  // of an imported file
+    take();
+    all = cover(all, spanOf(peek()));
+    whole += fmt::format(".{}", text(take()));
+  }
+  if (const auto alias = aliases_.find(whole); alias != aliases_.end()) return aliasedType(alias->second, all);
   if (name == "_") fail(span, "'_' is no type", "leave the type out, or name it");
   for (const ForeignType& row : foreignTypes)
     if (row.name == name) fail(span, fmt::format("there is no type '{}'", name), fmt::format("write {}", row.ours));
-  return typeNode(span, 0, SynType::Name{std::string(name)});
+  return typeNode(all, 0, SynType::Name{std::move(whole)});
+}
+
+// --- Aliases ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// What the parameters of an alias stand for.
+struct AliasArguments {
+  std::unordered_map<std::string, SynPtr> sizes;
+  std::unordered_map<std::string, SynTypePtr> types;
+};
+
+SynPtr substituted(const SynPtr& size, const AliasArguments& known) {
+  if (const auto* name = std::get_if<Syn::Name>(&size->node)) {
+    const auto found = known.sizes.find(name->text);
+    return found == known.sizes.end() ? size : found->second;
+  }
+  const auto* call = std::get_if<Syn::Call>(&size->node);
+  if (!call) return size;
+  Syn::Call copy{call->function, {}};
+  for (const auto& a : call->arguments) copy.arguments.push_back({a.name, substituted(a.value, known)});
+  return std::make_shared<const Syn>(Syn{size->span, std::move(copy)});
+}
+
+SynTypePtr substituted(const SynTypePtr& type, const AliasArguments& known) {
+  const auto make = [&](decltype(SynType::node) node) {
+    return std::make_shared<const SynType>(SynType{type->span, std::move(node)});
+  };
+  if (const auto* t = std::get_if<SynType::Name>(&type->node)) {
+    const auto found = known.types.find(t->text);
+    return found == known.types.end() ? type : found->second;
+  }
+  if (const auto* t = std::get_if<SynType::Vector>(&type->node))
+    return make(SynType::Vector{substituted(t->width, known), substituted(t->element, known)});
+  if (const auto* t = std::get_if<SynType::Array>(&type->node))
+    return make(SynType::Array{substituted(t->length, known), substituted(t->element, known)});
+  if (const auto* t = std::get_if<SynType::Function>(&type->node))
+    return make(SynType::Function{substituted(t->parameter, known), substituted(t->result, known)});
+  if (const auto* t = std::get_if<SynType::Tuple>(&type->node)) {
+    SynType::Tuple tuple;
+    for (const SynTypePtr& c : t->components) tuple.components.push_back(substituted(c, known));
+    return make(std::move(tuple));
+  }
+  return type;
+}
+
+// How high and how large the tree of a type is, aliases put in.
+struct Extent {
+  int height = 1;
+  std::size_t nodes = 1;
+  void add(const Extent& below) {
+    height = std::max(height, below.height + 1);
+    nodes += below.nodes;
+  }
+};
+
+Extent extentOf(const SynType& type) {
+  Extent extent;
+  if (const auto* t = std::get_if<SynType::Vector>(&type.node)) extent.add(extentOf(*t->element));
+  if (const auto* t = std::get_if<SynType::Array>(&type.node)) extent.add(extentOf(*t->element));
+  if (const auto* t = std::get_if<SynType::Function>(&type.node)) {
+    extent.add(extentOf(*t->parameter));
+    extent.add(extentOf(*t->result));
+  }
+  if (const auto* t = std::get_if<SynType::Tuple>(&type.node))
+    for (const SynTypePtr& c : t->components) extent.add(extentOf(*c));
+  return extent;
+}
+
+bool mentionsSize(const Syn& size, const std::string& name) {
+  if (const auto* n = std::get_if<Syn::Name>(&size.node)) return n->text == name;
+  const auto* call = std::get_if<Syn::Call>(&size.node);
+  return call && std::any_of(call->arguments.begin(), call->arguments.end(),
+                             [&](const auto& a) { return mentionsSize(*a.value, name); });
+}
+
+bool mentionsSize(const SynType& type, const std::string& name) {
+  if (const auto* t = std::get_if<SynType::Vector>(&type.node))
+    return mentionsSize(*t->width, name) || mentionsSize(*t->element, name);
+  if (const auto* t = std::get_if<SynType::Array>(&type.node))
+    return mentionsSize(*t->length, name) || mentionsSize(*t->element, name);
+  if (const auto* t = std::get_if<SynType::Function>(&type.node))
+    return mentionsSize(*t->parameter, name) || mentionsSize(*t->result, name);
+  const auto* tuple = std::get_if<SynType::Tuple>(&type.node);
+  return tuple && std::any_of(tuple->components.begin(), tuple->components.end(),
+                              [&](const SynTypePtr& c) { return mentionsSize(*c, name); });
+}
+
+}  // namespace
+
+TypeAlias Parser::typeAlias() {
+  expect(Tok::kwType);
+  TypeAlias alias;
+  alias.span = spanOf(peek());
+  alias.name = binder("the name of a type");
+  if (scalarNamed(alias.name) || vectorNamed(alias.name) || alias.name == "nat" || alias.name == "index")
+    fail(alias.span, fmt::format("'{}' is a type already", alias.name));
+  if (at(Tok::leftParen)) {
+    const Token open = take();
+    do {
+      const Span span = spanOf(peek());
+      TypeAlias::Parameter parameter{binder("the name of a parameter"), false};
+      for (const auto& other : alias.parameters)
+        if (other.name == parameter.name) fail(span, fmt::format("there are two parameters '{}'", parameter.name));
+      alias.parameters.push_back(std::move(parameter));
+    } while (accept(Tok::comma));
+    expectClosing(Tok::rightParen, open, "the parameters");
+  }
+  const std::string hint = "types are named by type image = [h][w]f32, with parameters type matrix(n, m) = [n][m]f32";
+  expect(Tok::equals, fmt::format(" before what '{}' stands for", alias.name), hint);
+  alias.type = type().type;
+  for (auto& parameter : alias.parameters) parameter.isSize = mentionsSize(*alias.type, parameter.name);
+  if (!aliases_.emplace(alias.name, alias).second) fail(alias.span, fmt::format("'{}' is defined twice", alias.name));
+  return alias;
+}
+
+void Parser::addImport(const Import& import) {
+  const std::string prefix = import.prefix.empty() ? "" : import.prefix + ".";
+  if (!import.prefix.empty()) prefixes_.insert(import.prefix);
+  for (const TypeAlias& alias : import.module->types) aliases_.emplace(prefix + alias.name, alias);
+}
+
+ParsedType Parser::aliasedType(const TypeAlias& alias, Span span) {
+  AliasArguments arguments;
+  if (!alias.parameters.empty()) {
+    const std::string hint = fmt::format("{} has {} parameter{}", alias.name, alias.parameters.size(),
+                                         alias.parameters.size() == 1 ? "" : "s");
+    const Token open = expect(Tok::leftParen, fmt::format(" behind '{}'", alias.name), hint);
+    for (std::size_t i = 0; i < alias.parameters.size(); ++i) {
+      if (i > 0) expect(Tok::comma, " between the arguments of the type", hint);
+      const auto& parameter = alias.parameters[i];
+      if (parameter.isSize)
+        arguments.sizes.emplace(parameter.name, size().syn);
+      else
+        arguments.types.emplace(parameter.name, type().type);
+    }
+    span = cover(span, spanOf(expectClosing(Tok::rightParen, open, "the arguments of the type")));
+  }
+  constexpr std::size_t largest = 10000;
+  const SynTypePtr whole = substituted(alias.type, arguments);
+  const Extent extent = extentOf(*whole);
+  if (extent.nodes > largest) fail(span, fmt::format("this type has more than {} parts", largest));
+  return typeNode(span, extent.height - 1, whole->node);
 }
 
 std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts sorts, bool typesRequired,
@@ -712,6 +969,10 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
       patterns->push_back(std::move(parsed));
       continue;
     }
+    if (!typesRequired && accept(Tok::star)) {
+      parameter.isRest = true;
+      parameter.span = spanOf(peek());
+    }
     // Schemes call a primitive's array `in`.
     if (typesRequired && isReservedWord(token.kind))
       parameter.name = text(take());
@@ -722,6 +983,8 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
     if (typesRequired && !at(Tok::colon)) failHere("expected ':' and the parameter's type");
     if (accept(Tok::colon)) parameter.type = type(sorts).type;
     result.push_back(std::move(parameter));
+    if (result.back().isRest && at(Tok::comma))
+      failHere("expected ')' behind the parameter of all remaining arguments", "*name is the last parameter");
   } while (accept(Tok::comma));
   expectClosing(Tok::rightParen, open, "the parameters");
   return result;
@@ -805,7 +1068,31 @@ TuneDeclaration tunable(Parser& parser) {
   return result;
 }
 
-bool atItem(const Parser& parser) { return parser.at(Tok::kwDef) || parser.at(Tok::kwTune); }
+// import "filters.lift" as filters
+Import importItem(Parser& parser, const Importer& importer) {
+  parser.expect(Tok::kwImport);
+  Import result;
+  result.span = parser.spanOf(parser.peek());
+  const std::string hint =
+      "files are imported by import \"filters.lift\", with a prefix by import \"filters.lift\" as f";
+  if (!parser.at(Tok::string)) parser.failHere("expected the name of a file between quotes", hint);
+  std::string_view path = parser.text(parser.take());
+  path = path.substr(1, path.size() - 2);
+  if (parser.at(Tok::name) && parser.text(parser.peek()) == "as") {
+    parser.take();
+    result.prefix = parser.binder("the prefix of an import");
+  }
+  if (path.empty()) parser.fail(result.span, "expected the name of a file between quotes", hint);
+  if (!importer)
+    parser.fail(result.span, "a text that is no file cannot import", "imports are relative to the file they stand in");
+  result.module = importer(std::string(path), result.span);
+  parser.addImport(result);
+  return result;
+}
+
+bool atItem(const Parser& parser) {
+  return parser.at(Tok::kwDef) || parser.at(Tok::kwTune) || parser.at(Tok::kwType) || parser.at(Tok::kwImport);
+}
 
 }  // namespace
 }  // namespace lift::syntax
@@ -871,7 +1158,7 @@ SynRule parseRule(const SourceFile& file) {
   });
 }
 
-Module parseModule(const SourceFile& file) {
+Module parseModule(const SourceFile& file, const Importer& importer) {
   std::vector<Diagnostic> errors;
   Parser parser(file, errors);
   Module module;
@@ -887,14 +1174,19 @@ Module parseModule(const SourceFile& file) {
   };
   while (!parser.at(Tok::end)) {
     try {
-      if (parser.at(Tok::kwTune)) {
+      if (parser.at(Tok::kwImport)) {
+        module.imports.push_back(syntax::importItem(parser, importer));
+      } else if (parser.at(Tok::kwType)) {
+        module.types.push_back(parser.typeAlias());
+      } else if (parser.at(Tok::kwTune)) {
         module.tunables.push_back(syntax::tunable(parser));
         declare(module.tunables.back().name, module.tunables.back().span);
       } else if (parser.at(Tok::kwDef)) {
         module.definitions.push_back(syntax::definition(parser));
         declare(module.definitions.back().name, module.definitions.back().span);
       } else {
-        parser.failHere("expected 'def' or 'tune'", "a program is a list of definitions: def f(x: [n]f32): [n]f32 = …");
+        parser.failHere("expected 'def', 'tune', 'type' or 'import'",
+                        "a program is a list of definitions: def f(x: [n]f32): [n]f32 = …");
       }
       if (!parser.at(Tok::end) && !syntax::atItem(parser)) parser.failBehind("the definition");
     } catch (syntax::SyntaxError& error) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -20,6 +23,7 @@ struct SyntaxError {
 // Trees higher than this are refused, so that everybody may recurse over them (with sanitizers, inference fills half a
 // stack of 8 MiB then).
 inline constexpr int highestTree = 500;
+inline constexpr std::size_t mostElements = 1024;  // of an array literal
 
 // Parsed pieces with what their parent needs: `height` bounds the tree, `span` includes parentheses around it.
 struct ParsedExpr {
@@ -54,6 +58,10 @@ class Parser {
   // the pattern goes there, and its text, which no expression can say, is the parameter's name.
   std::vector<Definition::Parameter> parameters(const Token& open, Sorts sorts, bool typesRequired,
                                                 std::vector<ParsedPattern>* patterns = nullptr);
+  // type name(parameters) = type, known from there on.
+  TypeAlias typeAlias();
+  // Makes the import's prefix and aliases known.
+  void addImport(const Import& import);
   // let pattern = parameter in …, for each pattern, in front of the body.
   ParsedExpr takeApart(const std::vector<ParsedPattern>& patterns, ParsedExpr body);
 
@@ -78,6 +86,7 @@ class Parser {
   std::string describe(const Token& token) const;
 
  private:
+  std::string habit() const;
   class Nesting;
 
   ParsedExpr binary(int precedence);
@@ -92,6 +101,7 @@ class Parser {
   ParsedExpr projection(ParsedExpr tuple);
   ParsedExpr subscript(ParsedExpr array);
   ParsedExpr number(Span sign);
+  ParsedExpr arrayLiteral();
   ParsedExpr word(const Token& token);
   bool atLetFunction() const;
 
@@ -100,6 +110,8 @@ class Parser {
 
   ParsedType typePrefix();
   ParsedType typeName();
+  ParsedType aliasedType(const TypeAlias& alias, Span span);
+  [[noreturn]] void failArraySuffix(const Token& element);
 
   ParsedExpr node(Span span, int heightBelow, decltype(Syn::node) form);
   ParsedType typeNode(Span span, int heightBelow, decltype(SynType::node) form);
@@ -112,6 +124,8 @@ class Parser {
   std::vector<std::uint32_t> closing_;  // of an opening bracket's token, the index of the closing one, else 0
   std::size_t next_ = 0;
   int depth_ = 0;
+  std::unordered_map<std::string, TypeAlias> aliases_;  // by name, those of imports with their prefix
+  std::unordered_set<std::string> prefixes_;            // of imports
 };
 
 }  // namespace lift::syntax
@@ -119,6 +133,7 @@ class Parser {
 namespace lift {
 
 // Public as a part of lift/text.hpp; here, because it is this parser's.
-Module parseModule(const SourceFile& file);
+using Importer = std::function<std::shared_ptr<const Module>(const std::string& path, Span span)>;
+Module parseModule(const SourceFile& file, const Importer& importer = {});
 
 }  // namespace lift

@@ -1,5 +1,6 @@
 #include "lift/terms.hpp"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace lift {
@@ -24,6 +25,7 @@ bool isWrittenThrough(Prim prim) {
     case Prim::unzip:
     case Prim::zip:
     case Prim::tuple:
+    case Prim::arrayOf:
     case Prim::concat:
       return true;
     default:
@@ -61,8 +63,87 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
   return visit(e);
 }
 
+bool mayFailWithin(Expr e) {
+  std::unordered_set<Expr> seen;
+  const std::function<bool(Expr)> visit = [&](Expr x) -> bool {
+    if (!seen.insert(x).second) return false;
+    if (x.is(Expr::Form::lambda)) return visit(x.body());
+    if (!x.is(Expr::Form::apply)) return mayFail(x);
+    const Spine s = spineOf(x);
+    const bool divides = s.isPrim(Prim::op) && s.arguments.size() == 2;
+    const bool byLiteral = divides && s.arguments[1].is(Expr::Form::literal) && s.arguments[1].value().integer != 0;
+    if (!byLiteral && visit(s.head)) return true;
+    return std::any_of(s.arguments.begin(), s.arguments.end(), visit);
+  };
+  return visit(e);
+}
+
+std::optional<Nat> onNats(Op op, const std::vector<Nat>& n) {
+  const auto divisible = [&] {
+    return lessEqual(Nat(0), n[0]) == Truth::proved && less(Nat(0), n[1]) == Truth::proved;
+  };
+  switch (op) {
+    case Op::add:
+      return n[0] + n[1];
+    case Op::sub:
+      return n[0] - n[1];
+    case Op::mul:
+      return n[0] * n[1];
+    case Op::neg:
+      return -n[0];
+    case Op::min:
+      return min(n[0], n[1]);
+    case Op::max:
+      return max(n[0], n[1]);
+    case Op::div:
+      return divisible() ? std::optional(floorDiv(n[0], n[1])) : std::nullopt;
+    case Op::mod:
+      return divisible() ? std::optional(mod(n[0], n[1])) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
 bool onlyMovesData(Expr e) {
   return !anyPrimitive(e, [](Expr p) { return !movesData(p.prim()); });
+}
+
+namespace {
+
+class Replacement {
+ public:
+  explicit Replacement(const std::unordered_map<Expr, Expr>& replacements) : replacements_(replacements) {}
+
+  Expr operator()(Expr e) {
+    if (const auto found = replacements_.find(e); found != replacements_.end()) return found->second;
+    if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return e;
+    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
+    const Expr result = e.is(Expr::Form::lambda) ? Expr::lambda(e.parameter(), (*this)(e.body()))
+                                                 : Expr::apply((*this)(e.function()), (*this)(e.argument()));
+    memo_.emplace(e, result);
+    return result;
+  }
+
+ private:
+  const std::unordered_map<Expr, Expr>& replacements_;
+  std::unordered_map<Expr, Expr> memo_;
+};
+
+}  // namespace
+
+Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Replacement(replacements)(e); }
+
+Expr withFreshBinders(Expr e) {
+  switch (e.form()) {
+    case Expr::Form::lambda: {
+      const Expr fresh = Expr::variable(e.parameter().name(), e.parameter().type());
+      return Expr::lambda(fresh, withFreshBinders(substitute(e.body(), e.parameter(), fresh)));
+    }
+    case Expr::Form::apply:
+      return Expr::apply(withFreshBinders(e.function()), withFreshBinders(e.argument()));
+    default:
+      return e;
+  }
 }
 
 }  // namespace lift

@@ -90,6 +90,12 @@ class Verifier {
       case Prim::tuple:
         require(parameters.size() >= 2 && result == Type::tuple(parameters), "a tuple");
         return;
+      case Prim::arrayOf:
+        require(!parameters.empty() && result.isArray() &&
+                    result.length() == Nat(static_cast<std::int64_t>(parameters.size())),
+                "an array literal");
+        for (const Type& p : parameters) require(p == result.element(), "an array literal");
+        return;
       case Prim::zip: {
         require(parameters.size() >= 2 && result.isArray() && result.element().is(Type::Kind::tuple), "zip");
         for (std::size_t i = 0; i < parameters.size(); i++)

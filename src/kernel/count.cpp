@@ -76,6 +76,7 @@ class Counter {
           if (const auto* r = std::get_if<VarRef>(&e.node)) used.insert(r->variable);
         });
       });
+      if (const auto v = ownRead(s)) used.insert(*v);
       if (const auto* d = std::get_if<Declare>(&s.node)) declared.insert(d->variable);
       if (const auto* a = std::get_if<Assign>(&s.node)) used.insert(a->variable);
       if (const auto* a = std::get_if<AssignLane>(&s.node)) used.insert(a->variable);

@@ -60,7 +60,8 @@ class Emulator {
     for (BufferId b = 0; b < k.buffers.size(); b++)
       if (k.buffers[b].space != Space::global)
         memories_[b] = std::make_unique<EmulatedMemory>(k.buffers[b], constant(k.buffers[b].count),
-                                                        k.buffers[b].space == Space::priv ? lanes_ : 1, nullptr, false);
+                                                        k.buffers[b].space == Space::priv ? lanes_ : 1, nullptr,
+                                                        k.buffers[b].space == Space::constant);
     registers_.resize(k.variables.size());
     for (std::size_t v = 0; v < registers_.size(); v++) {
       registers_[v].values.resize(lanes_ * static_cast<std::size_t>(k.variables[v].type.width));
@@ -390,8 +391,19 @@ class Emulator {
               });
             now_.barrier(barrier.local, barrier.global);
           },
+          [&](const Fault& x) {
+            for (std::size_t l : active) fault(x, l);
+          },
           [](const Comment&) {});
     }
+  }
+
+  void fault(const Fault& x, std::size_t lane) {
+    EmulatedMemory& m = *memories_[*k_.faults];
+    if (m.peek(0).integer != -1) return;
+    const std::array<std::int64_t, 3> record{x.site, scalar(*x.value, lane).integer, evaluate(x.bound, lane)};
+    for (std::size_t i = 0; i < record.size(); i++)
+      m.poke(static_cast<std::int64_t>(i), ScalarValue::ofInteger(Scalar::i32, record[i]));
   }
 
   void store(const Store& st, std::size_t lane) {
@@ -413,7 +425,8 @@ class Emulator {
     for (std::int64_t i = 0;; i++) {
       running.clear();
       for (std::size_t k = 0; k < active.size(); k++)
-        if (i < count[k]) running.push_back(active[k]);
+        if (i < count[k] && (!f.running || registers_[*f.running].values[active[k]].truth()))
+          running.push_back(active[k]);
       if (running.empty()) return;
       for (std::size_t l : running) integer(at, l) = i;
       execute(f.body, running);

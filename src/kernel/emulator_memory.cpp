@@ -93,7 +93,9 @@ EmulatedMemory::EmulatedMemory(const Buffer& b, std::int64_t count, std::size_t 
   const std::size_t n = static_cast<std::size_t>(count_) * copies;
   if (outside == nullptr) own_.resize(n * info(b.scalar).bytes);
   known_.assign(n, initialised ? 1 : 0);
-  if (b.space != Space::priv && !b.readOnly) shadows_.resize(n);
+  if (b.space != Space::priv && b.space != Space::constant && !b.readOnly) shadows_.resize(n);
+  for (std::size_t i = 0; i < b.values.size(); i++)
+    encode(b.scalar, own_.data() + i * info(b.scalar).bytes, b.values[i]);
 }
 
 void EmulatedMemory::forget() {
@@ -160,6 +162,12 @@ ScalarValue EmulatedMemory::read(std::int64_t scalar, EmulatedItem by, const Emu
     return ScalarValue::ofInteger(type, 0);
   }
   return get(i);
+}
+
+void EmulatedMemory::poke(std::int64_t scalar, const ScalarValue& v) {
+  const auto i = static_cast<std::size_t>(scalar);
+  encode(buffer.scalar, bytes_->data() + i * info(buffer.scalar).bytes, v);
+  if (!known_.empty()) known_[i] = 1;
 }
 
 void EmulatedMemory::write(std::int64_t scalar, const ScalarValue& v, EmulatedItem by, const EmulatorClock& now,

@@ -69,6 +69,9 @@ class EmulatedMemory {
   ScalarValue read(std::int64_t scalar, EmulatedItem by, const EmulatorClock& now, EmulatorFindings& findings);
   void write(std::int64_t scalar, const ScalarValue& v, EmulatedItem by, const EmulatorClock& now,
              EmulatorFindings& findings, bool allowUniform);
+  // Without checks, as atomic operations do.
+  ScalarValue peek(std::int64_t scalar) const { return get(static_cast<std::size_t>(scalar)); }
+  void poke(std::int64_t scalar, const ScalarValue& v);
   void forget();
   void forgetLane(std::size_t lane);
 

@@ -84,12 +84,17 @@ void Expander::append(const Stmt& s, Block& to) {
       [&](const If& i) {
         to.push_back({If{expr(i.condition), block(i.then), block(i.otherwise)}});
       },
+      [&](const Fault& x) {
+        to.push_back({Fault{x.site, expr(x.value), nat(x.bound)}});
+      },
       [&](const Barrier& b) { to.push_back({b}); }, [&](const Comment& c) { to.push_back({c}); });
 }
 
 void Expander::appendLoop(const For& f, Block& to) {
-  For loop{f.index, nat(f.count), f.kind, f.dim, f.trip, f.unroll, {}};
-  const std::int64_t iterations = decide_(f, loop);
+  For loop{f.index, nat(f.count), f.kind, f.dim, f.trip, f.unroll, {}, {}};
+  if (f.running) loop.running = variable(*f.running);
+  // What may end early is no sequence of copies.
+  const std::int64_t iterations = f.running && loop.count != Nat(0) ? -1 : decide_(f, loop);
   const auto outer = nats_.find(f.index);  // loops of one index may follow, not contain, each other
   if (outer != nats_.end()) nats_.erase(outer);
   if (iterations < 0) {

@@ -168,4 +168,29 @@ void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& size
   }
 }
 
+void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
+                   const std::function<std::int64_t(Nat)>& evaluate, const std::function<void(std::size_t)>& launch,
+                   const std::function<void(int, int)>& swap) {
+  // The launches from `at` to `end`; of the loops that begin there, the first is number `loop`.
+  const std::function<void(std::size_t, std::size_t, std::size_t)> run = [&](std::size_t at, std::size_t end,
+                                                                             std::size_t loop) {
+    while (at < end) {
+      while (loop < loops.size() && loops[loop].first < at) loop++;
+      if (loop == loops.size() || loops[loop].first != at) {
+        launch(at++);
+        continue;
+      }
+      const LaunchLoop& l = loops[loop];
+      const std::int64_t count = evaluate(l.count);
+      for (std::int64_t i = 0; i < count; i++) {
+        run(l.first, l.last, loop + 1);
+        for (const auto& [a, b] : l.swaps) swap(a, b);
+      }
+      at = l.last;
+      loop++;
+    }
+  };
+  run(0, launches, 0);
+}
+
 }  // namespace lift::kernel

@@ -22,7 +22,7 @@ const std::unordered_set<std::string_view>& reserved() {
       "mul_hi nextafter normalize popcount pow pown powr prefetch printf radians remainder remquo rhadd rint rootn "
       "rotate round rsqrt select shuffle shuffle2 sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan "
       "tanh tanpi tgamma trunc upsample mem_fence read_mem_fence write_mem_fence work_group_barrier vec_step floor_div "
-      "floor_mod floor_div_long floor_mod_long main M_PI M_E ";
+      "floor_mod floor_div_long floor_mod_long record_fault main M_PI M_E ";
   static const std::unordered_set<std::string_view> words = [] {
     std::unordered_set<std::string_view> split;
     for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {

@@ -364,13 +364,12 @@ std::string OpenclWriter::operation(const Expr& e, const Operation& o, int least
     if (!wraps) return paren(std::move(s), binds, least);
     return paren(cast + paren(std::move(s), binds, unary), unary, least);
   };
-  if (o.op == Op::neg || o.op == Op::logicalNot) {
-    const std::string operand = expr(o.args[0], unary);
-    const std::string_view sign = o.op == Op::neg ? "-" : "!";
-    // "--x" would be a decrement.
-    return finish(std::string(sign) + (operand.starts_with("-") ? '(' + operand + ')' : operand), unary);
-  }
   const OpInfo& row = info(o.op);
+  if (row.arity == 1 && row.precedence > 0) {
+    const std::string operand = expr(o.args[0], unary);
+    // "--x" would be a decrement.
+    return finish(std::string(row.opencl) + (operand.starts_with("-") ? '(' + operand + ')' : operand), unary);
+  }
   const auto infix = infixOf(o.op);
   if (infix && (o.op != Op::mod || isInteger(t))) {
     std::string right;

@@ -299,8 +299,8 @@ class Analysis {
         stable = !carried.add(again) && stable;
       });
     }
-    const bool runs =
-        f.trip == Trip::exactlyOnce || (f.kind == LoopKind::sequential && f.count.lower().value_or(0) >= 1);
+    const bool runs = f.trip == Trip::exactlyOnce ||
+                      (f.kind == LoopKind::sequential && !f.running && f.count.lower().value_or(0) >= 1);
     if (!runs) pending_.addAll(frames_.back().before);
     release(pending_, depth);
     frames_.pop_back();

@@ -196,6 +196,7 @@ class Hoist {
       });
     });
     if (const auto* st = std::get_if<Store>(&s.node)) f(st->index, wishFor(st->buffer));
+    if (const auto* x = std::get_if<Fault>(&s.node)) f(x->bound, plain_);
   }
   const std::string& wishFor(BufferId b) {
     std::string& s = wishes_[b];
@@ -286,7 +287,7 @@ class Hoist {
       Stmt copy;
       if (const auto* f = std::get_if<For>(&s.node)) {
         level_[f->index] = here + 1;
-        copy.node = For{f->index, f->count, f->kind, f->dim, f->trip, f->unroll, rewrite(f->body, repeats(*f))};
+        copy.node = withBody(*f, rewrite(f->body, repeats(*f)));
       } else if (const auto* i = std::get_if<If>(&s.node)) {
         const ExprPtr condition = named(i->condition);
         Block then = rewrite(i->then, false);
@@ -294,7 +295,7 @@ class Hoist {
       } else {
         copy = s;
         mapRoots(copy, [&](const ExprPtr& e) { return named(e); });
-        if (auto* st = std::get_if<Store>(&copy.node)) st->index = named(st->index);
+        mapOwnNats(copy, [&](Nat n) { return named(n); });
         if (const auto* d = std::get_if<DeclareIndex>(&s.node)) level_[d->variable] = here;
       }
       to.push_back(std::move(copy));

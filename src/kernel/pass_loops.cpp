@@ -27,7 +27,8 @@ class PrivateIndices {
   PrivateIndices(const Kernel& k, const PassOptions& options) {
     forEachStmt(k.body, [&](const Stmt& s) {
       if (const auto* f = std::get_if<For>(&s.node))
-        if (f->kind == LoopKind::sequential && (f->unroll == 0 || f->unroll == -1)) unrollable_.insert(f->index);
+        if (f->kind == LoopKind::sequential && !f->running && (f->unroll == 0 || f->unroll == -1))
+          unrollable_.insert(f->index);
       if (const auto* d = std::get_if<DeclareIndex>(&s.node))
         if (const auto* i = std::get_if<Index>(&d->value->node)) definitions_.emplace(d->variable, i->value);
       if (const auto* st = std::get_if<Store>(&s.node)) access(k, st->buffer, st->index);

@@ -1,4 +1,5 @@
 // Conditions that are known, operations on literals.
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -60,6 +61,8 @@ ExprPtr truth(bool value) { return literal(ScalarValue::ofInteger(Scalar::boolea
 
 class Simplifier {
  public:
+  Simplifier(const std::vector<Buffer>& buffers, const PassOptions& options) : buffers_(buffers), options_(options) {}
+
   Block block(const Block& from) {
     Block to;
     append(from, to);
@@ -102,7 +105,7 @@ class Simplifier {
         result.otherwise = block(i->otherwise);
         if (!result.then.empty() || !result.otherwise.empty()) to.push_back({std::move(result)});
       } else if (const auto* f = std::get_if<For>(&s.node)) {
-        to.push_back({For{f->index, f->count, f->kind, f->dim, f->trip, f->unroll, block(f->body)}});
+        to.push_back({withBody(*f, block(f->body))});
       } else {
         to.push_back(s);
         mapRoots(to.back(), [&](const ExprPtr& e) { return expr(e); });
@@ -152,6 +155,7 @@ class Simplifier {
       if (const auto* l = std::get_if<Literal>(&c->value->node))
         return literal(convert(l->value, mapped->type.scalar), mapped->type.width);
     if (const auto* s = std::get_if<Splat>(&mapped->node)) return splat(s->value, mapped->type.width);
+    if (const auto* l = std::get_if<Load>(&mapped->node)) return fold(mapped, *l);
     return mapped;
   }
 
@@ -167,13 +171,55 @@ class Simplifier {
     return choose(test(std::move(all)), inner->then, otherwise);
   }
 
-  static ExprPtr fold(const ExprPtr& e, const Operation& o) {
+  // What a table holds at a constant index.
+  ExprPtr fold(const ExprPtr& e, const Load& l) const {
+    const std::vector<ScalarValue>& values = buffers_[l.buffer].values;
+    const auto index = l.index.constant();
+    const auto width = static_cast<std::size_t>(e->type.width);
+    if (values.empty() || !index || *index < 0 || static_cast<std::size_t>(*index) + width > values.size()) return e;
+    std::vector<ExprPtr> lanes;
+    bool isOne = true;
+    for (std::size_t i = 0; i < width; i++) {
+      lanes.push_back(literal(values[static_cast<std::size_t>(*index) + i]));
+      isOne = isOne && isSameLiteral(lanes[i], lanes[0]);
+    }
+    return isOne ? literal(values[static_cast<std::size_t>(*index)], e->type.width) : makeVector(std::move(lanes));
+  }
+
+  // Factors 1 and -1, and what a factor or summand 0 leaves; null where nothing is saved.
+  ExprPtr identity(const ExprPtr& e, const Operation& o) const {
+    const bool isReal = isFloat(e->type.scalar);
+    const auto is = [](const ExprPtr& x, int value) {
+      const auto* l = std::get_if<Literal>(&x->node);
+      return l != nullptr && l->value.asDouble() == value && !(value == 0 && std::signbit(l->value.real));
+    };
+    const ExprPtr &a = o.args[0], &b = o.args.back();
+    switch (o.op) {
+      case Op::mul:
+        for (const auto& [factor, x] : {std::pair(a, b), std::pair(b, a)}) {
+          if (is(factor, 1)) return x;
+          if (is(factor, -1) && info(e->type.scalar).isSigned) return operation(Op::neg, {x});
+          if (is(factor, 0) && (!isReal || options_.finiteMath)) return factor;
+        }
+        return nullptr;
+      case Op::add:  // -0.0 + 0.0 is 0.0, but nothing else is changed by 0.0
+        if (isReal && !options_.finiteMath) return nullptr;
+        return is(a, 0) ? b : is(b, 0) ? a : nullptr;
+      case Op::sub:
+        return is(b, 0) ? a : nullptr;
+      default:
+        return nullptr;
+    }
+  }
+
+  ExprPtr fold(const ExprPtr& e, const Operation& o) const {
     if (e->type.width == 1) {
       const auto known = constantCondition(o.args[0]);
       if (o.op == Op::select && known) return o.args[*known ? 1 : 2];
       if (o.op == Op::logicalAnd && known) return *known ? o.args[1] : o.args[0];
       if (o.op == Op::logicalOr && known) return *known ? o.args[0] : o.args[1];
     }
+    if (const ExprPtr less = identity(e, o)) return less;
     std::vector<ScalarValue> values;
     for (const ExprPtr& a : o.args) {
       const auto* l = std::get_if<Literal>(&a->node);
@@ -183,28 +229,20 @@ class Simplifier {
     // Division by zero is the program's affair when it runs, not ours.
     if ((o.op == Op::div || o.op == Op::mod) && !isFloat(values[0].type) && values[1].integer == 0) return e;
     // Functions that devices compute less exactly than we would stay theirs.
-    switch (o.op) {
-      case Op::exp:
-      case Op::log:
-      case Op::sin:
-      case Op::cos:
-      case Op::tanh:
-      case Op::pow:
-      case Op::rsqrt:
-        return e;
-      default:
-        return literal(lift::apply(o.op, values), e->type.width);
-    }
+    if (!info(o.op).isExact) return e;
+    return literal(lift::apply(o.op, values), e->type.width);
   }
 
+  const std::vector<Buffer>& buffers_;
+  const PassOptions& options_;
   std::set<Key> known_;
   std::map<Key, Truth> proofs_;
 };
 
 }  // namespace
 
-Kernel simplifyPass(Kernel kernel, const PassOptions&) {
-  kernel.body = Simplifier().block(kernel.body);
+Kernel simplifyPass(Kernel kernel, const PassOptions& options) {
+  kernel.body = Simplifier(kernel.buffers, options).block(kernel.body);
   return kernel;
 }
 

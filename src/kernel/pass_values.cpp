@@ -34,6 +34,7 @@ void forEachMention(const Stmt& s, F&& f) {
   const auto one = [&](const Stmt& inner) {
     forEachRoot(inner, [&](const ExprPtr& e) { forEachRead(*e, f); });
     if (const auto v = assignedBy(inner)) f(*v);
+    if (const auto v = ownRead(inner)) f(*v);
   };
   one(s);
   forEachBlock(s, [&](const Block& b) { forEachStmt(b, one); });
@@ -93,6 +94,7 @@ class Copies {
         changes_[*v] = definitions[*v] > 1 || !std::holds_alternative<Declare>(s.node);
       }
       forEachRoot(s, [&](const ExprPtr& e) { forEachRead(*e, [&](VarId v) { reads_[v]++; }); });
+      if (const auto v = ownRead(s)) changes_[*v] = true;
     });
   }
 
@@ -226,6 +228,10 @@ class Dead {
         root(i->condition);
       } else if (const auto* f = std::get_if<For>(&s.node)) {
         nat(f->count);
+        if (f->running) root(ref(*f->running, {Scalar::boolean, 1}));
+      } else if (const auto* x = std::get_if<Fault>(&s.node)) {
+        nat(x->bound);
+        root(x->value);
       } else if (const auto* d = std::get_if<DeclareIndex>(&s.node)) {
         indices_.emplace(d->variable, d->value);
       }

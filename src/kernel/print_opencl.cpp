@@ -19,6 +19,7 @@ class Printer {
   std::string run() {
     survey();
     const std::string name = write_.names.take(kernel_.name);
+    const std::string constants = tables();
     const std::string parameters = signature(name);
     indent_ = 1;
     for (BufferId b = 0; b < kernel_.buffers.size(); b++)
@@ -27,7 +28,7 @@ class Printer {
         line("__local " + array(b));
       }
     block(kernel_.body);
-    return header() + parameters + " {\n" + out_ + "}\n";
+    return header() + constants + parameters + " {\n" + out_ + "}\n";
   }
 
  private:
@@ -62,6 +63,12 @@ class Printer {
     std::string s = fmt::format("// {}: global {}, local {}\n", kernel_.name, triple(kernel_.range.global),
                                 triple(kernel_.range.local));
     if (fp64_) s += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
+    if (kernel_.faults)
+      s += "static inline void record_fault(__global int* faults, int site, int value, int bound) {\n"
+           "  if (atomic_cmpxchg(faults, -1, site) == -1) {\n"
+           "    faults[1] = value;\n"
+           "    faults[2] = bound;\n"
+           "  }\n}\n";
     const auto helper = [&](bool used, std::string_view type, std::string_view suffix, bool division) {
       if (!used) return;
       s += division ? fmt::format(
@@ -79,6 +86,26 @@ class Printer {
     helper(write_.usesFloorMod, "int", "", false);
     helper(write_.usesFloorDivLong, "long", "_long", true);
     helper(write_.usesFloorModLong, "long", "_long", false);
+    return s;
+  }
+
+  std::string tables() {
+    std::string s;
+    for (BufferId b = 0; b < kernel_.buffers.size(); b++) {
+      const Buffer& buffer = kernel_.buffers[b];
+      if (buffer.space != Space::constant || !localsUsed_.contains(b)) continue;
+      write_.nameBuffer(b);
+      s += fmt::format("__constant {} {}[{}] = {{", OpenclWriter::elementType(buffer), write_.nameOfBuffer(b),
+                       buffer.values.size());
+      std::size_t column = 0;
+      for (const ScalarValue& v : buffer.values) {
+        const std::string value = v.type == Scalar::boolean ? fmt::to_string(v.integer) : write_.expr(literal(v));
+        s += column == 0 || column + value.size() > 100 ? "\n    " : " ";
+        column = s.size() - s.rfind('\n');
+        s += value + ',';
+      }
+      s += "\n};\n";
+    }
     return s;
   }
 
@@ -177,6 +204,10 @@ class Printer {
           std::replace(text.begin(), text.end(), '\n', ' ');
           while (!text.empty() && text.back() == '\\') text.pop_back();  // would continue the comment on the next line
           line("// " + text);
+        },
+        [&](const Fault& x) {
+          line(fmt::format("record_fault({}, {}, {}, {});", write_.nameOfBuffer(*kernel_.faults), x.site,
+                           write_.expr(x.value), write_.nat(x.bound)));
         });
   }
 
@@ -204,6 +235,11 @@ class Printer {
   }
 
   void branch(const If& i) {
+    if (i.then.empty()) {
+      line("if (!(" + write_.expr(i.condition) + ")) {");
+      scope([&] { block(i.otherwise); });
+      return line("}");
+    }
     line("if (" + write_.expr(i.condition) + ") {");
     scope([&] { block(i.then); });
     if (!i.otherwise.empty()) {
@@ -227,7 +263,8 @@ class Printer {
     write_.names.enter();
     write_.name(f.index, isLong);
     const std::string& i = write_.nameOf(f.index);
-    line(fmt::format("for ({0} {1} = 0; {1} < {2}; {1}++) {{", isLong ? "long" : "int", i, bound));
+    const std::string running = f.running ? " && " + write_.nameOf(*f.running) : "";
+    line(fmt::format("for ({0} {1} = 0; {1} < {2}{3}; {1}++) {{", isLong ? "long" : "int", i, bound, running));
     scope([&] { block(f.body); });
     write_.names.leave();
     line("}");

@@ -17,8 +17,7 @@ ExprPtr substituted(const ExprPtr& e, const std::map<NatVar, Nat>& by) {
 void substitute(Block& b, const std::map<NatVar, Nat>& by) {
   forEachStmt(b, [&](Stmt& s) {
     mapRoots(s, [&](const ExprPtr& e) { return substituted(e, by); });
-    if (auto* st = std::get_if<Store>(&s.node)) st->index = st->index.substitute(by);
-    if (auto* f = std::get_if<For>(&s.node)) f->count = f->count.substitute(by);
+    mapOwnNats(s, [&](Nat n) { return n.substitute(by); });
   });
 }
 
@@ -73,13 +72,13 @@ class Builder {
 
   void loop(const For& f, Block& to) {
     if (dependence_.distributes(f)) varying_.insert(f.index);
-    For result{f.index, f.count, f.kind, f.dim, f.trip, f.unroll, block(f.body)};
+    For result = withBody(f, block(f.body));
     const bool split = hasBarrier({If{test({}), result.body, {}}});
     if (!split) {
       to.push_back({std::move(result)});
       return;
     }
-    if (!isUniform(f.count)) refuse(f);
+    requireUniform(f);
     const Nat n = parallelism(k_.range, f.kind, f.dim);
     const bool even = !dependence_.distributes(f) || f.trip == Trip::exactlyOnce ||
                       (f.trip == Trip::any && divides(n, f.count) == Truth::proved);
@@ -155,8 +154,8 @@ class Builder {
         segment.push_back(s);
       } else if (const auto* f = std::get_if<For>(&s.node)) {
         flush();
-        For loop{f->index, f->count, f->kind, f->dim, f->trip, f->unroll, guarded(f->body, guard)};
-        if (!isUniform(f->count)) refuse(*f);
+        For loop = withBody(*f, guarded(f->body, guard));
+        requireUniform(*f);
         to.push_back({std::move(loop)});
       } else if (const auto* i = std::get_if<If>(&s.node)) {
         flush();
@@ -170,11 +169,14 @@ class Builder {
     return to;
   }
 
-  [[noreturn]] void refuse(const For& f) const {
-    throw UserError(ExitStatus::program,
-                    fmt::format("kernel {}: a barrier is needed in the loop over {}, which runs {} times: not equally "
-                                "often for all work-items of a group",
-                                k_.name, f.index.name(), f.count.str()));
+  // A loop that contains a barrier.
+  void requireUniform(const For& f) const {
+    if (isUniform(f.count) && !f.running) return;
+    throw UserError(
+        ExitStatus::program,
+        fmt::format("kernel {}: a barrier is needed in the loop over {}, which runs {} {}times: not equally often for "
+                    "all work-items of a group",
+                    k_.name, f.index.name(), f.running ? "at most " : "", f.count.str()));
   }
 
   Kernel& k_;

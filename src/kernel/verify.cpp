@@ -28,13 +28,22 @@ class Verifier {
     }
     for (BufferId b = 0; b < k_.buffers.size(); b++) {
       const Buffer& buffer = k_.buffers[b];
-      nat(buffer.count, "size of " + buffer.name);
+      // The caller makes global buffers: a kernel that reads the first element only need not know how many there are.
+      if (buffer.space != Space::global) nat(buffer.count, "size of " + buffer.name);
       check(isWidth(buffer.width), "{} has elements of width {}", buffer.name, buffer.width);
       if (buffer.space == Space::global) {
         check(arguments.contains(b), "global buffer {} is no argument", buffer.name);
         check(buffer.width == 1, "global buffer {} has vector elements", buffer.name);
       } else {
         check(!buffer.readOnly, "{} is read-only but not global", buffer.name);
+      }
+      if (buffer.space == Space::constant) {
+        check(buffer.width == 1 && buffer.count == Nat(static_cast<std::int64_t>(buffer.values.size())) &&
+                  std::all_of(buffer.values.begin(), buffer.values.end(),
+                              [&](const ScalarValue& v) { return v.type == buffer.scalar; }),
+              "table {} does not hold its values", buffer.name);
+      } else {
+        check(buffer.values.empty(), "{} has values but is no table", buffer.name);
       }
       reachable_[b] = buffer.space != Space::priv;
     }
@@ -184,6 +193,10 @@ class Verifier {
             check(f.kind != LoopKind::sequential || f.trip == Trip::any, "sequential loop {} claims a trip count",
                   f.index.name());
             nat(f.count, "trip count of " + f.index.name());
+            if (f.running) {
+              check(f.kind == LoopKind::sequential, "parallel loop {} may end early", f.index.name());
+              variable(*f.running, {Scalar::boolean, 1});
+            }
             define(f.index, "loop index");
             block(f.body);
             undefine(f.index);
@@ -192,6 +205,11 @@ class Verifier {
             check(i.condition->type == ValueType{Scalar::boolean, 1}, "if on a condition that is no bool");
             block(i.then);
             block(i.otherwise);
+          },
+          [&](const Fault& x) {
+            check(k_.faults.has_value(), "a fault without a buffer for it");
+            check(x.value->type == ValueType{Scalar::i32, 1}, "a fault whose value is no i32");
+            nat(x.bound, "fault");
           },
           [](const Barrier&) {}, [](const Comment&) {});
     }

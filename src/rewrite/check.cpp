@@ -133,7 +133,7 @@ class Instance {
     Expr left = rule_.typed().left;
     const auto& variables = rule_.typed().variables;
     for (auto v = variables.rbegin(); v != variables.rend(); ++v) left = Expr::lambda(*v, left);
-    left = detail::withFreshBinders(mapTypes(
+    left = withFreshBinders(mapTypes(
         left, [this](Nat n) { return size(n); }, [this](Type t) { return types_.at(t.variableId()); }));
     for (std::size_t i = 0; i < variables.size(); i++) {
       const Expr v = left.parameter();

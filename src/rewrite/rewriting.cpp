@@ -8,6 +8,9 @@
 #include "lift/rewrite.hpp"
 
 namespace lift::rewrite {
+namespace {
+constexpr const char* comment = "--";
+}
 
 std::string Rewriting::Miss::str() const {
   if (!rule) return reason;
@@ -64,6 +67,7 @@ std::optional<Expr> Rewriting::applyHere(const Rule& rule, const Arguments& argu
     throw UserError(ExitStatus::program, fmt::format("rewriting '{}' does not come to an end", program_.name),
                     fmt::format("the last rule was '{}'", rule.name()));
   derivation_.steps.push_back({rule.name(), arguments, path_});
+  derivation_.rules.emplace(rule.name(), rule.text());
   for (SizeCondition& c : applied.conditions) {
     c.origin = fmt::format("{} in rule '{}'", c.origin, rule.name());
     assume(std::move(c));
@@ -144,11 +148,21 @@ std::string Derivation::str() const {
   return out;
 }
 
+std::string Derivation::record() const {
+  std::string out = str();
+  const auto isUsed = [&](const std::string& rule) {
+    return std::any_of(steps.begin(), steps.end(), [&](const Step& s) { return s.rule == rule; });
+  };
+  for (const auto& [name, text] : rules)
+    if (isUsed(name)) out += fmt::format("{} {}: {}\n", comment, name, text);  // others were undone
+  return out;
+}
+
 Derivation Derivation::parse(const std::string& text, const Program& program) {
   Derivation out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.empty()) continue;
+    if (line.empty() || line.rfind(comment, 0) == 0) continue;
     Step step;
     const std::size_t at = line.rfind(" at ");
     if (at == std::string::npos) malformed(line);

@@ -34,25 +34,6 @@ class AlphaEqual {
   std::unordered_map<Expr, Expr> renamed_;
 };
 
-class Replacement {
- public:
-  explicit Replacement(const std::unordered_map<Expr, Expr>& replacements) : replacements_(replacements) {}
-
-  Expr operator()(Expr e) {
-    if (const auto found = replacements_.find(e); found != replacements_.end()) return found->second;
-    if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return e;
-    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = e.is(Expr::Form::lambda) ? Expr::lambda(e.parameter(), (*this)(e.body()))
-                                                 : Expr::apply((*this)(e.function()), (*this)(e.argument()));
-    memo_.emplace(e, result);
-    return result;
-  }
-
- private:
-  const std::unordered_map<Expr, Expr>& replacements_;
-  std::unordered_map<Expr, Expr> memo_;
-};
-
 bool isTupleOf(Expr e, std::size_t arity) {
   const Spine s = spineOf(e);
   return s.isPrim(Prim::tuple) && s.arguments.size() == arity;
@@ -118,21 +99,6 @@ bool accumulatesInto(Expr body, Expr accumulator) {
 
 bool alphaEqual(Expr a, Expr b) { return AlphaEqual()(a, b); }
 
-Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Replacement(replacements)(e); }
-
-Expr withFreshBinders(Expr e) {
-  switch (e.form()) {
-    case Expr::Form::lambda: {
-      const Expr fresh = Expr::variable(e.parameter().name(), e.parameter().type());
-      return Expr::lambda(fresh, withFreshBinders(substitute(e.body(), e.parameter(), fresh)));
-    }
-    case Expr::Form::apply:
-      return Expr::apply(withFreshBinders(e.function()), withFreshBinders(e.argument()));
-    default:
-      return e;
-  }
-}
-
 Expr component(Expr tuple, std::size_t i) {
   const auto& types = tuple.type().components();
   if (isTupleOf(tuple, types.size())) return spineOf(tuple).arguments[i];
@@ -160,10 +126,6 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>&)
     return found;
   };
   return walk(e);
-}
-
-bool onlyMovesData(Expr e) {
-  return !anySubterm(e, [](Expr s, const auto&) { return s.is(Expr::Form::primitive) && !movesData(s.prim()); });
 }
 
 bool inlines(Expr f, Expr x) {

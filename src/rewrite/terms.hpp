@@ -7,18 +7,12 @@
 #include <vector>
 
 #include "lift/expr.hpp"
+#include "lift/terms.hpp"
 
 namespace lift::rewrite::detail {
 
 // Equal up to the identity of bound variables.
 bool alphaEqual(Expr a, Expr b);
-
-// Every occurrence of the keys replaced; keys may be any terms. The replacements' free variables must not be bound in
-// the term.
-Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements);
-
-// The same term with new bound variables.
-Expr withFreshBinders(Expr e);
 
 // get(i, tuple), or the component itself where the tuple is written out.
 Expr component(Expr tuple, std::size_t i);
@@ -26,9 +20,6 @@ Expr tupleOf(const std::vector<Expr>& components);
 
 // Calls `visit` on the term and its subterms, in the order of the text, with the binders between; stops at true.
 bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>& binders)>& visit);
-
-// Whether the term only rearranges or names data, so that its value costs nothing but index arithmetic.
-bool onlyMovesData(Expr e);
 
 // Whether let(f, x) may be f(x): computing x at each use costs no more than computing it once.
 bool inlines(Expr f, Expr x);

@@ -108,6 +108,18 @@ void verify(const Plan& plan) {
   std::set<int> written;
   for (const Launch& launch : plan.preparation) verify(plan, launch, written);
   for (const Launch& launch : plan.launches) verify(plan, launch, written);
+  for (const kernel::LaunchLoop& loop : plan.loops) {
+    require(loop.first < loop.last && loop.last <= plan.launches.size(), "a loop of launches {} to {} of {}",
+            loop.first, loop.last, plan.launches.size());
+    requireSizesOf(plan, loop.count, "the count of a loop");
+    for (const auto& [a, b] : loop.swaps) {
+      require(a >= 0 && b >= 0 && static_cast<std::size_t>(std::max(a, b)) < plan.buffers.size(),
+              "a loop exchanges buffers {} and {}", a, b);
+      const PlanBuffer &x = plan.buffers[static_cast<std::size_t>(a)], &y = plan.buffers[static_cast<std::size_t>(b)];
+      require(x.role == PlanBuffer::Role::temporary && y.role == x.role && x.scalar == y.scalar && x.shape == y.shape,
+              "a loop exchanges {} and {}, which are no temporaries of one shape", x.name, y.name);
+    }
+  }
 }
 
 Geometry geometryOf(const Kernel& k, const Binding& binding) {

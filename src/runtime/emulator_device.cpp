@@ -31,37 +31,17 @@ class EmulatorExecutable : public Executable {
     }
   }
 
-  std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches) override {
-    for (const kernel::Launch& l : launches) {
-      const kernel::Kernel& kernel = plan().kernels[static_cast<std::size_t>(l.kernel)];
-      if (geometryOf(kernel, binding).empty()) continue;
-      std::vector<std::vector<std::byte>> arguments;
-      kernel::EmulatorOptions options;
-      for (const int b : l.arguments) {
-        const auto i = static_cast<std::size_t>(b);
-        arguments.push_back(memory_[i]);
-        options.uninitialised.push_back(!written_[i]);
-      }
-      const kernel::EmulatorReport report = kernel::emulate(kernel, arguments, binding.sizes, options);
-      for (std::size_t a = 0; a < l.arguments.size(); a++) {
-        const auto i = static_cast<std::size_t>(l.arguments[a]);
-        if (kernel.buffers[kernel.arguments[a]].readOnly) continue;
-        memory_[i] = std::move(arguments[a]);
-        written_[i] = true;
-      }
-      if (report.ok()) continue;
-      std::vector<Diagnostic> errors;
-      for (const std::string& f : report.findings)
-        errors.push_back({Severity::error, {}, fmt::format("kernel {}: {}", kernel.name, f), {}, {}});
-      if (report.suppressed > 0) errors.back().hint = fmt::format("and {} more of the kind", report.suppressed);
-      if (!report.completed)
-        errors.push_back(
-            {Severity::error, {}, fmt::format("kernel {}: stopped after {} steps", kernel.name, report.steps), {}, {}});
-      throw UserError(ExitStatus::wrong, std::move(errors));
-    }
+  std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
+                             const std::vector<kernel::LaunchLoop>& loops) override {
+    kernel::forEachLaunch(
+        launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
+        [&](std::size_t i) { run(binding, launches[i]); },
+        [&](int a, int b) {
+          std::swap(memory_[static_cast<std::size_t>(a)], memory_[static_cast<std::size_t>(b)]);
+          std::vector<bool>::swap(written_[static_cast<std::size_t>(a)], written_[static_cast<std::size_t>(b)]);
+        });
     return std::vector<double>(launches.size(), 0.0);
   }
-
   std::map<std::string, Tensor> download(const Binding& binding) override {
     std::map<std::string, Tensor> outputs;
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {
@@ -75,6 +55,34 @@ class EmulatorExecutable : public Executable {
   }
 
  private:
+  void run(const Binding& binding, const kernel::Launch& l) {
+    const kernel::Kernel& kernel = plan().kernels[static_cast<std::size_t>(l.kernel)];
+    if (geometryOf(kernel, binding).empty()) return;
+    std::vector<std::vector<std::byte>> arguments;
+    kernel::EmulatorOptions options;
+    for (const int b : l.arguments) {
+      const auto i = static_cast<std::size_t>(b);
+      arguments.push_back(memory_[i]);
+      options.uninitialised.push_back(!written_[i]);
+    }
+    const kernel::EmulatorReport report = kernel::emulate(kernel, arguments, binding.sizes, options);
+    for (std::size_t a = 0; a < l.arguments.size(); a++) {
+      const auto i = static_cast<std::size_t>(l.arguments[a]);
+      if (kernel.buffers[kernel.arguments[a]].readOnly) continue;
+      memory_[i] = std::move(arguments[a]);
+      written_[i] = true;
+    }
+    if (report.ok()) return;
+    std::vector<Diagnostic> errors;
+    for (const std::string& f : report.findings)
+      errors.push_back({Severity::error, {}, fmt::format("kernel {}: {}", kernel.name, f), {}, {}});
+    if (report.suppressed > 0) errors.back().hint = fmt::format("and {} more of the kind", report.suppressed);
+    if (!report.completed)
+      errors.push_back(
+          {Severity::error, {}, fmt::format("kernel {}: stopped after {} steps", kernel.name, report.steps), {}, {}});
+    throw UserError(ExitStatus::wrong, std::move(errors));
+  }
+
   std::vector<std::vector<std::byte>> memory_;  // by plan buffer
   std::vector<bool> written_;
 };

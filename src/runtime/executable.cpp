@@ -1,4 +1,6 @@
 // What all devices share: the order of checks and steps of a run, and the statistics of a measurement.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -94,7 +96,7 @@ Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& in
   const Layout layout = layoutOf(plan_, binding);
   checkLimits(info_, plan_, binding, layout);
   upload(binding, layout, inputs);
-  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation)), layout.memory};
+  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation, {})), layout.memory};
   binding_ = std::make_unique<const Binding>(std::move(binding));
   return prepared;
 }
@@ -102,13 +104,22 @@ Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& in
 Repetition Executable::repeat() {
   Repetition r;
   const Clock::time_point begin = Clock::now();
-  r.launches = launch(binding(), plan_.launches);
+  r.launches = launch(binding(), plan_.launches, plan_.loops);
   r.wallMilliseconds = millisecondsSince(begin);
   for (double ms : r.launches) r.milliseconds += ms;
   return r;
 }
 
-std::map<std::string, Tensor> Executable::outputs() { return download(binding()); }
+std::map<std::string, Tensor> Executable::outputs() {
+  std::map<std::string, Tensor> all = download(binding());
+  if (!plan_.faults) return all;
+  const Tensor record = all.extract(plan_.buffers[static_cast<std::size_t>(*plan_.faults)].name).mapped();
+  const auto site = static_cast<std::size_t>(std::max(0.0, record.get(0)));  // all bytes 0xFF: -1
+  if (site == 0) return all;
+  ensure(site <= plan_.sites.size(), "a fault at a site of the plan");
+  const kernel::Site& s = plan_.sites[site - 1];
+  throw UserError(ExitStatus::program, fmt::format(fmt::runtime(s.message), record.get(1), record.get(2)), {}, s.span);
+}
 
 Execution Executable::run(const std::map<std::string, Tensor>& inputs) {
   Prepared prepared = prepare(inputs);

@@ -29,6 +29,23 @@ std::vector<std::optional<Lifetime>> temporaryLifetimes(const kernel::Plan& plan
   int position = 0;
   for (const kernel::Launch& launch : plan.preparation) use(launch, position++);
   for (const kernel::Launch& launch : plan.launches) use(launch, position++);
+  // Inner loops first: what one of them makes live longer may reach out of those around it.
+  for (auto loop = plan.loops.rbegin(); loop != plan.loops.rend(); ++loop) {
+    const Lifetime whole{prepared + static_cast<int>(loop->first), prepared + static_cast<int>(loop->last) - 1};
+    const auto covers = [](Lifetime& l, const Lifetime& other) {
+      l = {std::min(l.first, other.first), std::max(l.last, other.last)};
+    };
+    // What comes from before the loop, or is read after it, is there all the time.
+    for (std::optional<Lifetime>& l : lifetimes)
+      if (l && overlap(*l, whole) && (l->first < whole.first || l->last > whole.last)) covers(*l, whole);
+    for (const auto& [a, b] : loop->swaps) {
+      std::optional<Lifetime>&x = lifetimes[static_cast<std::size_t>(a)], &y = lifetimes[static_cast<std::size_t>(b)];
+      if (!x || !y) continue;
+      covers(*x, whole);
+      covers(*x, *y);
+      y = x;
+    }
+  }
   return lifetimes;
 }
 

@@ -12,7 +12,8 @@ class NullExecutable : public Executable {
  protected:
   void upload(const Binding&, const Layout&, const std::map<std::string, Tensor>&) override {}
 
-  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& launches) override {
+  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& launches,
+                             const std::vector<kernel::LaunchLoop>&) override {
     return std::vector<double>(launches.size(), 0.0);
   }
 

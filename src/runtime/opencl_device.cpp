@@ -65,12 +65,19 @@ class OpenClExecutable : public Executable {
     guarded("write the inputs", [&] { return queue_.finish(); });
   }
 
-  std::vector<double> launch(const Binding& binding, const std::vector<Launch>& launches) override {
-    std::vector<cl::Event> events(launches.size());
-    for (std::size_t i = 0; i < launches.size(); i++) enqueue(binding, launches[i], events[i]);
+  std::vector<double> launch(const Binding& binding, const std::vector<Launch>& launches,
+                             const std::vector<kernel::LaunchLoop>& loops) override {
+    std::vector<std::pair<std::size_t, cl::Event>> events;
+    kernel::forEachLaunch(
+        launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
+        [&](std::size_t i) {
+          events.emplace_back(i, cl::Event());
+          enqueue(binding, launches[i], events.back().second);
+        },
+        [&](int a, int b) { std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]); });
     guarded("run the kernels", [&] { return queue_.finish(); });
-    std::vector<double> milliseconds;
-    for (std::size_t i = 0; i < launches.size(); i++) milliseconds.push_back(timeOf(launches[i], events[i]));
+    std::vector<double> milliseconds(launches.size(), 0.0);
+    for (const auto& [i, event] : events) milliseconds[i] += timeOf(launches[i], event);
     return milliseconds;
   }
 

@@ -1,6 +1,7 @@
 #include "lift/ops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -15,11 +16,11 @@ enum : int {
   none = 0,
   oring = 1,
   anding = 2,
-  equality = 3,
-  relational = 4,
-  bitOring = 5,
-  bitXoring = 6,
-  bitAnding = 7,
+  bitOring = 3,
+  bitXoring = 4,
+  bitAnding = 5,
+  equality = 6,
+  relational = 7,
   shifting = 8,
   additive = 9,
   multiplicative = 10,
@@ -28,43 +29,61 @@ enum : int {
 
 // clang-format off
 constexpr OpInfo table[] = {
-    // op, name, infix, precedence, arity, typing, OpenCL for floats, for integers where different, meaning
-    {Op::add, "add", "+", additive, 2, OpTyping::numeric, "+", "", "sum; integers wrap"},
-    {Op::sub, "sub", "-", additive, 2, OpTyping::numeric, "-", "", "difference; integers wrap"},
-    {Op::mul, "mul", "*", multiplicative, 2, OpTyping::numeric, "*", "", "product; integers wrap"},
-    {Op::div, "div", "/", multiplicative, 2, OpTyping::numeric, "/", "", "quotient; integers truncate towards zero"},
-    {Op::mod, "mod", "%", multiplicative, 2, OpTyping::numeric, "fmod", "%", "remainder with the sign of the dividend"},
-    {Op::neg, "neg", "", unary, 1, OpTyping::numeric, "-", "", "negation; integers wrap"},
-    {Op::min, "min", "", none, 2, OpTyping::numeric, "fmin", "min", "the smaller; a number rather than NaN"},
-    {Op::max, "max", "", none, 2, OpTyping::numeric, "fmax", "max", "the larger; a number rather than NaN"},
-    {Op::abs, "abs", "", none, 1, OpTyping::numeric, "fabs", "abs", "absolute value; the smallest integer stays itself"},
-    {Op::floor, "floor", "", none, 1, OpTyping::floating, "floor", "", "largest integral value not above"},
-    {Op::ceil, "ceil", "", none, 1, OpTyping::floating, "ceil", "", "smallest integral value not below"},
-    {Op::round, "round", "", none, 1, OpTyping::floating, "round", "", "nearest integral value, halves away from zero"},
-    {Op::sqrt, "sqrt", "", none, 1, OpTyping::floating, "sqrt", "", "square root"},
-    {Op::rsqrt, "rsqrt", "", none, 1, OpTyping::floating, "rsqrt", "", "one over the square root"},
-    {Op::exp, "exp", "", none, 1, OpTyping::floating, "exp", "", "e to the power"},
-    {Op::log, "log", "", none, 1, OpTyping::floating, "log", "", "natural logarithm"},
-    {Op::sin, "sin", "", none, 1, OpTyping::floating, "sin", "", "sine of radians"},
-    {Op::cos, "cos", "", none, 1, OpTyping::floating, "cos", "", "cosine of radians"},
-    {Op::tanh, "tanh", "", none, 1, OpTyping::floating, "tanh", "", "hyperbolic tangent"},
-    {Op::pow, "pow", "", none, 2, OpTyping::floating, "pow", "", "the first to the power of the second"},
-    {Op::fma, "fma", "", none, 3, OpTyping::floating, "fma", "", "a * b + c, rounded once"},
-    {Op::lt, "lt", "<", relational, 2, OpTyping::comparison, "<", "", "less; false with NaN"},
-    {Op::le, "le", "<=", relational, 2, OpTyping::comparison, "<=", "", "less or equal; false with NaN"},
-    {Op::gt, "gt", ">", relational, 2, OpTyping::comparison, ">", "", "greater; false with NaN"},
-    {Op::ge, "ge", ">=", relational, 2, OpTyping::comparison, ">=", "", "greater or equal; false with NaN"},
-    {Op::eq, "eq", "==", equality, 2, OpTyping::comparison, "==", "", "equal; false with NaN"},
-    {Op::ne, "ne", "!=", equality, 2, OpTyping::comparison, "!=", "", "not equal; true with NaN"},
-    {Op::logicalAnd, "and", "&&", anding, 2, OpTyping::logical, "&&", "", "both"},
-    {Op::logicalOr, "or", "||", oring, 2, OpTyping::logical, "||", "", "at least one"},
-    {Op::logicalNot, "not", "", unary, 1, OpTyping::logical, "!", "", "the opposite"},
-    {Op::bitAnd, "bitAnd", "", bitAnding, 2, OpTyping::integral, "&", "", "bitwise and"},
-    {Op::bitOr, "bitOr", "", bitOring, 2, OpTyping::integral, "|", "", "bitwise or"},
-    {Op::bitXor, "bitXor", "", bitXoring, 2, OpTyping::integral, "^", "", "bitwise exclusive or"},
-    {Op::shl, "shl", "", shifting, 2, OpTyping::integral, "<<", "", "shift left by the low bits of the amount"},
-    {Op::shr, "shr", "", shifting, 2, OpTyping::integral, ">>", "", "shift right by the low bits of the amount, keeping the sign"},
-    {Op::select, "select", "", none, 3, OpTyping::selection, "?:", "", "the second where the first is true, else the third"},
+    // op, name, infix, precedence, arity, typing, OpenCL for floats, for integers where different, exact, meaning
+    {Op::add, "add", "+", additive, 2, OpTyping::numeric, "+", "", true, "sum; integers wrap"},
+    {Op::sub, "sub", "-", additive, 2, OpTyping::numeric, "-", "", true, "difference; integers wrap"},
+    {Op::mul, "mul", "*", multiplicative, 2, OpTyping::numeric, "*", "", true, "product; integers wrap"},
+    {Op::div, "div", "/", multiplicative, 2, OpTyping::numeric, "/", "", true, "quotient; integers truncate towards zero"},
+    {Op::mod, "mod", "%", multiplicative, 2, OpTyping::numeric, "fmod", "%", true, "remainder with the sign of the dividend"},
+    {Op::neg, "neg", "", unary, 1, OpTyping::numeric, "-", "", true, "negation; integers wrap"},
+    {Op::min, "min", "", none, 2, OpTyping::numeric, "fmin", "min", true, "the smaller; a number rather than NaN"},
+    {Op::max, "max", "", none, 2, OpTyping::numeric, "fmax", "max", true, "the larger; a number rather than NaN"},
+    {Op::abs, "abs", "", none, 1, OpTyping::numeric, "fabs", "abs", true, "absolute value; the smallest integer stays itself"},
+    {Op::floor, "floor", "", none, 1, OpTyping::floating, "floor", "", true, "largest integral value not above"},
+    {Op::ceil, "ceil", "", none, 1, OpTyping::floating, "ceil", "", true, "smallest integral value not below"},
+    {Op::round, "round", "", none, 1, OpTyping::floating, "round", "", true, "nearest integral value, halves away from zero"},
+    {Op::trunc, "trunc", "", none, 1, OpTyping::floating, "trunc", "", true, "integral part, towards zero"},
+    {Op::sqrt, "sqrt", "", none, 1, OpTyping::floating, "sqrt", "", true, "square root"},
+    {Op::rsqrt, "rsqrt", "", none, 1, OpTyping::floating, "rsqrt", "", false, "one over the square root"},
+    {Op::cbrt, "cbrt", "", none, 1, OpTyping::floating, "cbrt", "", false, "cube root"},
+    {Op::exp, "exp", "", none, 1, OpTyping::floating, "exp", "", false, "e to the power"},
+    {Op::exp2, "exp2", "", none, 1, OpTyping::floating, "exp2", "", false, "2 to the power"},
+    {Op::log, "log", "", none, 1, OpTyping::floating, "log", "", false, "natural logarithm"},
+    {Op::log2, "log2", "", none, 1, OpTyping::floating, "log2", "", false, "logarithm to base 2"},
+    {Op::log10, "log10", "", none, 1, OpTyping::floating, "log10", "", false, "logarithm to base 10"},
+    {Op::sin, "sin", "", none, 1, OpTyping::floating, "sin", "", false, "sine of radians"},
+    {Op::cos, "cos", "", none, 1, OpTyping::floating, "cos", "", false, "cosine of radians"},
+    {Op::tan, "tan", "", none, 1, OpTyping::floating, "tan", "", false, "tangent of radians"},
+    {Op::asin, "asin", "", none, 1, OpTyping::floating, "asin", "", false, "arc sine, in radians"},
+    {Op::acos, "acos", "", none, 1, OpTyping::floating, "acos", "", false, "arc cosine, in radians"},
+    {Op::atan, "atan", "", none, 1, OpTyping::floating, "atan", "", false, "arc tangent, in radians"},
+    {Op::atan2, "atan2", "", none, 2, OpTyping::floating, "atan2", "", false, "angle of the point (second, first), in radians"},
+    {Op::sinh, "sinh", "", none, 1, OpTyping::floating, "sinh", "", false, "hyperbolic sine"},
+    {Op::cosh, "cosh", "", none, 1, OpTyping::floating, "cosh", "", false, "hyperbolic cosine"},
+    {Op::tanh, "tanh", "", none, 1, OpTyping::floating, "tanh", "", false, "hyperbolic tangent"},
+    {Op::erf, "erf", "", none, 1, OpTyping::floating, "erf", "", false, "error function"},
+    {Op::pow, "pow", "", none, 2, OpTyping::floating, "pow", "", false, "the first to the power of the second"},
+    {Op::fma, "fma", "", none, 3, OpTyping::floating, "fma", "", true, "a * b + c, rounded once"},
+    {Op::lt, "lt", "<", relational, 2, OpTyping::comparison, "<", "", true, "less; false with NaN"},
+    {Op::le, "le", "<=", relational, 2, OpTyping::comparison, "<=", "", true, "less or equal; false with NaN"},
+    {Op::gt, "gt", ">", relational, 2, OpTyping::comparison, ">", "", true, "greater; false with NaN"},
+    {Op::ge, "ge", ">=", relational, 2, OpTyping::comparison, ">=", "", true, "greater or equal; false with NaN"},
+    {Op::eq, "eq", "==", equality, 2, OpTyping::comparison, "==", "", true, "equal; false with NaN"},
+    {Op::ne, "ne", "!=", equality, 2, OpTyping::comparison, "!=", "", true, "not equal; true with NaN"},
+    {Op::logicalAnd, "and", "&&", anding, 2, OpTyping::logical, "&&", "", true, "both"},
+    {Op::logicalOr, "or", "||", oring, 2, OpTyping::logical, "||", "", true, "at least one"},
+    {Op::logicalNot, "not", "", unary, 1, OpTyping::logical, "!", "", true, "the opposite"},
+    {Op::bitAnd, "bitAnd", "&", bitAnding, 2, OpTyping::integral, "&", "", true, "bitwise and"},
+    {Op::bitOr, "bitOr", "|", bitOring, 2, OpTyping::integral, "|", "", true, "bitwise or"},
+    {Op::bitXor, "bitXor", "^", bitXoring, 2, OpTyping::integral, "^", "", true, "bitwise exclusive or"},
+    {Op::bitNot, "bitNot", "", unary, 1, OpTyping::integral, "~", "", true, "bitwise not, written ~x"},
+    {Op::shl, "shl", "<<", shifting, 2, OpTyping::integral, "<<", "", true, "shift left by the low bits of the amount"},
+    {Op::shr, "shr", ">>", shifting, 2, OpTyping::integral, ">>", "", true, "shift right by the low bits of the amount, keeping the sign"},
+    {Op::rotateBits, "rotateBits", "", none, 2, OpTyping::integral, "rotate", "", true, "rotate left by the low bits of the amount"},
+    {Op::popcount, "popcount", "", none, 1, OpTyping::integral, "popcount", "", true, "number of bits that are 1"},
+    {Op::clz, "clz", "", none, 1, OpTyping::integral, "clz", "", true, "number of leading bits that are 0"},
+    {Op::mulHigh, "mulHigh", "", none, 2, OpTyping::integral, "mul_hi", "", true, "the high half of the product of double width"},
+    {Op::select, "select", "", none, 3, OpTyping::selection, "?:", "", true, "the second where the first is true, else the third"},
 };
 // clang-format on
 static_assert(std::size(table) == opCount);
@@ -156,20 +175,46 @@ F floatOperation(Op op, std::span<const ScalarValue> v) {
       return std::ceil(a);
     case Op::round:
       return std::round(a);
+    case Op::trunc:
+      return std::trunc(a);
     case Op::sqrt:
       return std::sqrt(a);
     case Op::rsqrt:
       return F(1) / std::sqrt(a);
+    case Op::cbrt:
+      return std::cbrt(a);
     case Op::exp:
       return std::exp(a);
+    case Op::exp2:
+      return std::exp2(a);
     case Op::log:
       return std::log(a);
+    case Op::log2:
+      return std::log2(a);
+    case Op::log10:
+      return std::log10(a);
     case Op::sin:
       return std::sin(a);
     case Op::cos:
       return std::cos(a);
+    case Op::tan:
+      return std::tan(a);
+    case Op::asin:
+      return std::asin(a);
+    case Op::acos:
+      return std::acos(a);
+    case Op::atan:
+      return std::atan(a);
+    case Op::atan2:
+      return std::atan2(a, b);
+    case Op::sinh:
+      return std::sinh(a);
+    case Op::cosh:
+      return std::cosh(a);
     case Op::tanh:
       return std::tanh(a);
+    case Op::erf:
+      return std::erf(a);
     case Op::pow:
       return std::pow(a, b);
     case Op::fma:
@@ -186,8 +231,9 @@ std::int64_t integerOperation(Op op, Scalar type, std::span<const ScalarValue> v
   const auto ub = static_cast<std::uint64_t>(b);
   const bool wideUnsigned = type == Scalar::u64;  // the one type whose values `integer` holds as a bit pattern
   const auto bits = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-  // C promotes operands narrower than int before it shifts.
-  const int amount = static_cast<int>(ub & (info(type).bytes == 8 ? 63u : 31u));
+  const int width = static_cast<int>(info(type).bytes) * 8;
+  const int amount = static_cast<int>(ub) & (width - 1);
+  const std::uint64_t pattern = ua & (~std::uint64_t{0} >> (64 - width));  // of a, without the bits of its sign beyond
   const bool less = wideUnsigned ? ua < ub : a < b;
   switch (op) {
     case Op::add:
@@ -220,6 +266,19 @@ std::int64_t integerOperation(Op op, Scalar type, std::span<const ScalarValue> v
       return wrap(type, ua << amount);
     case Op::shr:
       return wideUnsigned ? wrap(type, ua >> amount) : wrap(type, bits(a >> amount));
+    case Op::bitNot:
+      return wrap(type, ~ua);
+    case Op::rotateBits:
+      return wrap(type, amount == 0 ? ua : pattern << amount | pattern >> (width - amount));
+    case Op::popcount:
+      return std::popcount(pattern);
+    case Op::clz:
+      return std::countl_zero(pattern) - (64 - width);
+    case Op::mulHigh: {
+      __extension__ using Wide = __int128;
+      const Wide product = wideUnsigned ? static_cast<Wide>(static_cast<unsigned __int128>(ua) * ub) : Wide(a) * b;
+      return wrap(type, static_cast<std::uint64_t>(product >> width));
+    }
     default:
       throw InternalError("apply: no such operation on integers");
   }
@@ -321,6 +380,16 @@ ScalarValue ScalarValue::ofInteger(Scalar type, std::int64_t value) {
   else
     result.integer = wrap(type, static_cast<std::uint64_t>(value));
   return result;
+}
+
+ScalarValue ScalarValue::extreme(Scalar type, Extreme end) {
+  const bool isLowest = end == Extreme::lowest;
+  if (isFloat(type)) return of(type, isLowest ? -INFINITY : INFINITY);
+  if (type == Scalar::boolean) return ofInteger(type, isLowest ? 0 : 1);
+  const int bits = static_cast<int>(info(type).bytes) * 8;
+  const std::uint64_t top = std::uint64_t{1} << (bits - 1);  // the bit of the sign
+  const std::uint64_t least = info(type).isSigned ? top : 0;
+  return ofInteger(type, static_cast<std::int64_t>(isLowest ? least : ~least));
 }
 
 bool identical(const ScalarValue& a, const ScalarValue& b) {

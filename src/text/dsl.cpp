@@ -31,6 +31,8 @@ SynTypePtr makeType(Span span, decltype(SynType::node) node) {
   return std::make_shared<const SynType>(SynType{span, std::move(node)});
 }
 SynPtr makeName(Span span, std::string text) { return make(span, Syn::Name{std::move(text)}); }
+// What C++ itself names: no definition of the program hides it.
+SynPtr makeOperator(Span span, std::string text) { return make(span, Syn::Name{std::move(text), true}); }
 
 E makeCall(Span span, SynPtr function, std::initializer_list<const At*> arguments) {
   Syn::Call call{std::move(function), {}};
@@ -40,7 +42,7 @@ E makeCall(Span span, SynPtr function, std::initializer_list<const At*> argument
 }
 
 E operation(const char* name, const At& a, const At& b = {}, const At& c = {}) {
-  return makeCall(a.span(), makeName(a.span(), name), {&a, &b, &c});
+  return makeCall(a.span(), makeOperator(a.span(), name), {&a, &b, &c});
 }
 
 // Lambdas under construction on this thread. A parameter is named by its level, so that it differs from those around
@@ -107,18 +109,18 @@ E::E(double value, Where where) : syntax_(make(spanOf(where), Syn::Real{value, s
 E::E(float value, Where where) : syntax_(make(spanOf(where), Syn::Real{value, Scalar::f32})) {}
 E::E(Nat size, Where where) : syntax_(make(spanOf(where), Syn::Size{size})) {}
 E::E(Expr term, Where where) : syntax_(make(spanOf(where), Syn::Typed{term})) {}
-E::E(Named name, Where where) : syntax_(makeName(spanOf(where), name.name())) {}
+E::E(Named name, Where where) : syntax_(makeOperator(spanOf(where), name.name())) {}
 E::E(ScalarType conversion, Where where)
-    : syntax_(makeName(spanOf(where), std::string(info(conversion.scalar()).name))) {}
+    : syntax_(makeOperator(spanOf(where), std::string(info(conversion.scalar()).name))) {}
 
 E E::operator()(At a, At b, At c, At d, At e, At f, At g, At h) const {
   return makeCall(a.span(), syntax_, {&a, &b, &c, &d, &e, &f, &g, &h});
 }
 E Named::operator()(At a, At b, At c, At d, At e, At f, At g, At h) const {
-  return makeCall(a.span(), makeName(a.span(), name_), {&a, &b, &c, &d, &e, &f, &g, &h});
+  return makeCall(a.span(), makeOperator(a.span(), name_), {&a, &b, &c, &d, &e, &f, &g, &h});
 }
 E ScalarType::operator()(At value) const {
-  return makeCall(value.span(), makeName(value.span(), std::string(info(scalar_).name)), {&value});
+  return makeCall(value.span(), makeOperator(value.span(), std::string(info(scalar_).name)), {&value});
 }
 E call(std::string function, At a, At b, At c, At d, At e, At f, At g, At h, Where where) {
   const Span span = spanOf(where);
@@ -156,9 +158,23 @@ E log(At x) { return operation("log", x); }
 E sin(At x) { return operation("sin", x); }
 E cos(At x) { return operation("cos", x); }
 E tanh(At x) { return operation("tanh", x); }
+E trunc(At x) { return operation("trunc", x); }
+E cbrt(At x) { return operation("cbrt", x); }
+E exp2(At x) { return operation("exp2", x); }
+E log2(At x) { return operation("log2", x); }
+E log10(At x) { return operation("log10", x); }
+E tan(At x) { return operation("tan", x); }
+E asin(At x) { return operation("asin", x); }
+E acos(At x) { return operation("acos", x); }
+E atan(At x) { return operation("atan", x); }
+E sinh(At x) { return operation("sinh", x); }
+E cosh(At x) { return operation("cosh", x); }
+E erf(At x) { return operation("erf", x); }
+E atan2(At y, At x) { return operation("atan2", y, x); }
 E pow(At x, At y) { return operation("pow", x, y); }
 E fma(At a, At b, At c) { return operation("fma", a, b, c); }
 E div(At a, At b) { return operation("div", a, b); }
+E ifThenElse(At condition, At ifTrue, At ifFalse) { return operation("if", condition, ifTrue, ifFalse); }
 E select(At condition, At ifTrue, At ifFalse) { return operation("select", condition, ifTrue, ifFalse); }
 
 namespace detail {
@@ -176,6 +192,12 @@ E bind(const SynPtr& value, int parameters, const std::function<E(const std::vec
 }  // namespace detail
 
 E name(std::string text, Where where) { return E(makeName(spanOf(where), std::move(text))); }
+
+E arrayOf(std::initializer_list<At> elements, Where where) {
+  Syn::Array form;
+  for (const At& x : elements) form.elements.push_back(x.syntax());
+  return E(make(spanOf(where), std::move(form)));
+}
 
 E tuple(At a, At b, At c, At d, At e, At f, At g, At h) {
   Syn::Tuple components;
@@ -267,7 +289,7 @@ Definition definition(std::string name, std::vector<Parameter> parameters, int e
   for (Parameter& p : parameters) {
     const Span place = spanOf(p.where);
     values.push_back(E(makeName(place, p.name)));
-    definition.parameters.push_back({place, std::move(p.name), std::move(p.type)});
+    definition.parameters.push_back({place, std::move(p.name), std::move(p.type), false});
   }
   definition.body = body(values).syntax();
   return definition;

@@ -6,8 +6,10 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "lift/diagnostic.hpp"
 #include "lift/text.hpp"
@@ -21,6 +23,62 @@ std::string readAll(std::istream& stream, const std::string& name) {
   return text;
 }
 
+std::string readFile(const std::filesystem::path& path, Span span = {}) {
+  std::ifstream stream(path, std::ios::binary);
+  const int error = errno;
+  if (!stream || std::filesystem::is_directory(path))
+    throw UserError(ExitStatus::program,
+                    fmt::format("cannot read '{}': {}", path.string(),
+                                stream ? "it is a directory" : std::generic_category().message(error)),
+                    span ? "imports are relative to the file that they stand in" : "", span);
+  return readAll(stream, path.string());
+}
+
+// Reads a file and what it imports, every file once.
+class Loader {
+ public:
+  Module root(const SourceFile& file, const std::filesystem::path& path) {
+    open_.push_back({std::filesystem::weakly_canonical(path), {}});
+    return parse(file, path.parent_path());
+  }
+
+ private:
+  Module parse(const SourceFile& file, const std::filesystem::path& folder) {
+    return parseModule(file, [&](const std::string& path, Span span) {
+      const std::filesystem::path imported = (folder / path).lexically_normal();
+      const std::filesystem::path key = std::filesystem::weakly_canonical(imported);
+      if (const auto found = modules_.find(key); found != modules_.end()) return found->second;
+      for (std::size_t i = 0; i < open_.size(); i++)
+        if (open_[i].key == key) failCycle(i, imported, span);
+      if (open_.size() >= deepest) throw UserError(ExitStatus::program, "imports nest too deeply", {}, span);
+      open_.push_back({key, span});
+      auto module = std::make_shared<const Module>(
+          parse(*addSource(imported.string(), readFile(imported, span)), imported.parent_path()));
+      open_.pop_back();
+      return modules_.emplace(key, std::move(module)).first->second;
+    });
+  }
+
+  [[noreturn]] void failCycle(std::size_t first, const std::filesystem::path& path, Span span) const {
+    Diagnostic error{Severity::error,
+                     span,
+                     fmt::format("'{}' imports itself", path.string()),
+                     "what two files share belongs in a third one",
+                     {}};
+    for (std::size_t i = first + 1; i < open_.size(); i++)
+      error.notes.push_back({Severity::note, open_[i].span, "by way of this import", {}, {}});
+    throw UserError(ExitStatus::program, std::vector{error});
+  }
+
+  static constexpr std::size_t deepest = 100;
+  struct Open {
+    std::filesystem::path key;
+    Span span;  // of the import that led there
+  };
+  std::vector<Open> open_;
+  std::map<std::filesystem::path, std::shared_ptr<const Module>> modules_;
+};
+
 }  // namespace
 
 Program parseProgram(const SourceFile& file, const std::string& entry) {
@@ -28,14 +86,10 @@ Program parseProgram(const SourceFile& file, const std::string& entry) {
 }
 
 Program readProgram(const std::filesystem::path& path, const std::string& entry) {
-  if (path == "-") return parseProgram(*addSource("<stdin>", readAll(std::cin, "<stdin>")), entry);
-  std::ifstream stream(path, std::ios::binary);
-  const int error = errno;
-  if (!stream || std::filesystem::is_directory(path))
-    throw UserError(ExitStatus::program,
-                    fmt::format("cannot read '{}': {}", path.string(),
-                                stream ? "it is a directory" : std::generic_category().message(error)));
-  return parseProgram(*addSource(path.string(), readAll(stream, path.string())), entry);
+  const bool isInput = path == "-";
+  const SourceFile& file =
+      isInput ? *addSource("<stdin>", readAll(std::cin, "<stdin>")) : *addSource(path.string(), readFile(path));
+  return infer(Loader().root(file, isInput ? std::filesystem::path() : path), prelude(), entry);
 }
 
 }  // namespace lift

@@ -28,17 +28,10 @@ bool sameArchitecture(const DeviceRow& a, const DeviceRow& b) {
 
 // The fastest of each device, as a candidate.
 void collect(std::vector<Best>& candidates, const Database& db, bool shipped, const std::string& problem,
-             const DeviceRow& wanted, const std::map<std::string, std::string>& derivations) {
-  for (const DeviceRow& device : db.devices()) {
-    std::vector<Measurement> measurements = db.select({.problem = problem, .device = device.id});
-    const auto excluded = [&](const Measurement& m) {
-      const auto derived = derivations.find(m.key.family);
-      return !derivations.empty() && (derived == derivations.end() || derived->second != m.key.derivation);
-    };
-    measurements.erase(std::remove_if(measurements.begin(), measurements.end(), excluded), measurements.end());
-    if (auto best = fastest(measurements))
-      candidates.push_back({std::move(*best), matchOf(device, wanted), device, shipped});
-  }
+             const DeviceRow& wanted, const Regenerate& regenerate) {
+  for (const DeviceRow& device : db.devices())
+    if (auto best = fastestCurrent(db.select({.problem = problem, .device = device.id}), regenerate))
+      candidates.push_back({std::move(best->measurement), matchOf(device, wanted), device, shipped, best->stale});
 }
 
 }  // namespace
@@ -58,18 +51,21 @@ std::string Best::str() const {
   constexpr std::array<std::string_view, 4> where = {"this device", "a device of this architecture",
                                                      "a device of this vendor", "another device"};
   const std::string which = match == Match::exact ? "" : fmt::format(", {}", device.name);
-  return fmt::format("{} of family {}, measured on {}{} ({:.3f} ms{})", lift::str(measurement.key.config),
+  const char* changed = areUnknown(measurement.key.kernels) ? "; of kernels that were not recorded"
+                                                            : "; stale: its kernels have changed since";
+  return fmt::format("{} of family {}, measured on {}{} ({:.3f} ms{}{})", lift::str(measurement.key.config),
                      measurement.key.family, where.at(static_cast<std::size_t>(match)), which, measurement.median(),
-                     shipped ? "; shipped with liftc" : "");
+                     shipped ? "; shipped with liftc" : "", stale ? changed : "");
 }
 
 std::optional<Best> bestFor(const Database* own, const Database& shipped, const std::string& problem,
-                            const DeviceRow& device, const std::map<std::string, std::string>& derivations) {
+                            const DeviceRow& device, const Regenerate& regenerate) {
   std::vector<Best> candidates;
-  if (own != nullptr) collect(candidates, *own, false, problem, device, derivations);
-  collect(candidates, shipped, true, problem, device, derivations);
+  if (own != nullptr) collect(candidates, *own, false, problem, device, regenerate);
+  collect(candidates, shipped, true, problem, device, regenerate);
   const auto nearer = [](const Best& a, const Best& b) {
     if (a.match != b.match) return a.match < b.match;
+    if (a.stale != b.stale) return !a.stale;
     if (a.shipped != b.shipped) return !a.shipped;
     return a.measurement.median() < b.measurement.median();
   };

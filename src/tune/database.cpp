@@ -13,25 +13,28 @@ namespace lift::tune {
 namespace {
 
 constexpr std::int64_t applicationId = 0x4C494654;  // "LIFT", in the file's header
-constexpr std::int64_t schemaVersion = 1;
+constexpr std::int64_t schemaVersion = 2;
 
-constexpr const char* schema = R"sql(
+constexpr const char* rowTables = R"sql(
 CREATE TABLE problem(key TEXT PRIMARY KEY, label TEXT, command TEXT, operations INTEGER, tensor_bytes INTEGER);
 CREATE TABLE device(id TEXT PRIMARY KEY, name TEXT, vendor TEXT, platform TEXT, type TEXT, driver TEXT,
                     properties TEXT);
 CREATE TABLE derivation(id TEXT PRIMARY KEY, text TEXT);
+)sql";
+
+constexpr const char* measurementTable = R"sql(
 CREATE TABLE measurement(
   id INTEGER PRIMARY KEY,  -- order of insertion
-  problem TEXT NOT NULL, device TEXT NOT NULL, generator TEXT NOT NULL, derivation TEXT NOT NULL,
-  family TEXT NOT NULL, config TEXT NOT NULL, stage TEXT NOT NULL,
+  problem TEXT NOT NULL, device TEXT NOT NULL, kernels TEXT NOT NULL,
+  family TEXT NOT NULL, config TEXT NOT NULL, stage TEXT NOT NULL, derivation TEXT NOT NULL, generator TEXT NOT NULL,
   status TEXT NOT NULL, times TEXT NOT NULL, median_ms REAL, workspace_bytes INTEGER, compile_ms REAL, build_ms REAL,
   max_error REAL, tolerance REAL, detail TEXT, provenance TEXT, measured_at TEXT,
-  UNIQUE(problem, device, generator, derivation, family, config, stage));
+  UNIQUE(problem, device, kernels, family, config, stage));
 )sql";
 
 constexpr const char* columns =
-    "problem, device, generator, derivation, family, config, stage, status, times, workspace_bytes, compile_ms, "
-    "build_ms, max_error, tolerance, detail, provenance, measured_at";
+    "problem, device, kernels, family, config, stage, derivation, generator, status, times, workspace_bytes, "
+    "compile_ms, build_ms, max_error, tolerance, detail, provenance, measured_at";
 
 // A file may come from anywhere: what is no value of ours is damage, not a bug.
 template <class T>
@@ -52,7 +55,7 @@ T fromJson(const Connection& connection, const std::string& text) {
 std::string toJson(const Config& config) { return nlohmann::json(config).dump(); }
 
 void bindKey(Statement& s, const Key& key) {
-  s.bind(key.problem).bind(key.device).bind(key.generator).bind(key.derivation);
+  s.bind(key.problem).bind(key.device).bind(key.kernels);
   s.bind(key.family).bind(toJson(key.config)).bind(std::string(name(key.stage)));
 }
 
@@ -60,11 +63,12 @@ Measurement readMeasurement(const Connection& connection, Statement& s) {
   Measurement m;
   m.key.problem = s.text();
   m.key.device = s.text();
-  m.key.generator = s.text();
-  m.key.derivation = s.text();
+  m.key.kernels = s.text();
   m.key.family = s.text();
   m.key.config = fromJson<Config>(connection, s.text());
   m.key.stage = valid(connection, stageNamed(s.text()));
+  m.derivation = s.text();
+  m.generator = s.text();
   m.status = valid(connection, statusNamed(s.text()));
   m.times = fromJson<std::vector<double>>(connection, s.text());
   m.workspaceBytes = s.integer();
@@ -105,16 +109,44 @@ struct Database::Impl {
       return s.next() && s.text() == "ok";
     }();
     if (!whole) connection.fail(SQLITE_CORRUPT);
-    if (connection.integer("PRAGMA application_id") == applicationId) return checkVersion();
+    if (connection.integer("PRAGMA application_id") == applicationId) return migrate();
     Transaction t(connection);
     if (connection.integer("PRAGMA application_id") == applicationId) return;  // another process was faster
     if (connection.integer("SELECT count(*) FROM sqlite_master") > 0)
       throw UserError(ExitStatus::program, fmt::format("'{}' is a database of another program", connection.shown()),
                       "name another file with --db");
-    connection.run(schema);
+    connection.run(rowTables);
+    connection.run(measurementTable);
     connection.run(
         fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", applicationId, schemaVersion).c_str());
     t.commit();
+  }
+
+  // Version 1 had the compiler's version and the derivation in the place of the kernels' identity.
+  void migrate() {
+    checkVersion();
+    if (connection.integer("PRAGMA user_version") == schemaVersion) return;
+    Transaction t(connection);
+    if (connection.integer("PRAGMA user_version") == schemaVersion) return;  // another process was faster
+    connection.run("ALTER TABLE measurement RENAME TO measurement_1");
+    connection.run(measurementTable);
+    connection.run(
+        fmt::format("INSERT INTO measurement({0}, median_ms) SELECT {1}, median_ms FROM measurement_1 ORDER BY id",
+                    columns, columnsOfVersion1())
+            .c_str());
+    connection.run("DROP TABLE measurement_1");
+    connection.run(fmt::format("PRAGMA user_version={}", schemaVersion).c_str());
+    t.commit();
+  }
+
+  static std::string columnsOfVersion1() {
+    std::string selected = columns;
+    const std::string kernels = "kernels";
+    const auto at = selected.find(kernels);
+    ensure(at != std::string::npos, "measurements have kernels");
+    // unknownKernels, in SQL
+    const std::string unknown = unknownKernels("' || generator || '", "' || derivation || '");
+    return selected.replace(at, kernels.size(), "'" + unknown + "'");
   }
 
   void checkVersion() const {
@@ -149,10 +181,10 @@ Database Database::inMemory() { return Database(std::make_unique<Impl>(":memory:
 
 bool Database::add(const Measurement& m) {
   Statement s(impl_->connection, fmt::format("INSERT OR IGNORE INTO measurement({}, median_ms) "
-                                             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                                              columns));
   bindKey(s, m.key);
-  s.bind(std::string(name(m.status))).bind(nlohmann::json(m.times).dump());
+  s.bind(m.derivation).bind(m.generator).bind(std::string(name(m.status))).bind(nlohmann::json(m.times).dump());
   s.bind(m.workspaceBytes).bind(m.compileMs).bind(m.buildMs).bind(m.maxError).bind(m.tolerance);
   s.bind(m.detail).bind(m.provenance).bind(m.measuredAt).bind(m.median());
   return impl_->done(s);
@@ -179,8 +211,8 @@ bool Database::add(const DerivationRow& row) {
 
 std::optional<Measurement> Database::find(const Key& key) const {
   Statement s(impl_->connection,
-              fmt::format("SELECT {} FROM measurement WHERE problem=? AND device=? AND generator=? AND derivation=? "
-                          "AND family=? AND config=? AND stage=?",
+              fmt::format("SELECT {} FROM measurement WHERE problem=? AND device=? AND kernels=? AND family=? "
+                          "AND config=? AND stage=?",
                           columns));
   bindKey(s, key);
   if (!s.next()) return std::nullopt;
@@ -190,10 +222,10 @@ std::optional<Measurement> Database::find(const Key& key) const {
 std::vector<Measurement> Database::select(const Filter& filter) const {
   Statement s(impl_->connection,
               fmt::format("SELECT {} FROM measurement WHERE ?1 IN ('', problem) AND ?2 IN ('', device) "
-                          "AND ?3 IN ('', family) AND ?4 IN ('', generator) AND ?5 IN ('', stage) ORDER BY id",
+                          "AND ?3 IN ('', family) AND ?4 IN ('', stage) AND ?5 IN ('', config) ORDER BY id",
                           columns));
-  s.bind(filter.problem).bind(filter.device).bind(filter.family).bind(filter.generator);
-  s.bind(std::string(filter.stage ? name(*filter.stage) : ""));
+  s.bind(filter.problem).bind(filter.device).bind(filter.family);
+  s.bind(std::string(filter.stage ? name(*filter.stage) : "")).bind(filter.config ? toJson(*filter.config) : "");
   std::vector<Measurement> found;
   while (s.next()) found.push_back(readMeasurement(impl_->connection, s));
   return found;

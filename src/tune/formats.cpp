@@ -12,7 +12,7 @@
 namespace lift::tune {
 namespace {
 
-constexpr int linesSchema = 1;
+constexpr int linesSchema = 2;  // 1 is read as well
 
 std::string dump(const Json& j, int indent = -1) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
@@ -66,7 +66,7 @@ void importLine(Database& db, const Json& j, Database::Merged& count) {
     ++(db.add(measurementFrom(j)) ? count.added : count.present);
   else if (kind != "liftc-tuning")
     throw nlohmann::json::other_error::create(501, "unknown kind '" + kind + "'", &j);
-  else if (j.at("schema") != linesSchema)
+  else if (j.at("schema") != linesSchema && j.at("schema") != 1)
     throw nlohmann::json::other_error::create(501, "schema " + dump(j.at("schema")) + " is not known", &j);
 }
 

@@ -37,11 +37,12 @@ Json toJson(const Measurement& m) {
   return {{"kind", "measurement"},
           {"problem", m.key.problem},
           {"device", m.key.device},
-          {"generator", m.key.generator},
-          {"derivation", m.key.derivation},
+          {"kernels", m.key.kernels},
           {"family", m.key.family},
           {"config", m.key.config},
           {"stage", name(m.key.stage)},
+          {"derivation", m.derivation},
+          {"generator", m.generator},
           {"status", name(m.status)},
           {"times_ms", m.times},
           {"workspace_bytes", m.workspaceBytes},
@@ -74,8 +75,10 @@ Measurement measurementFrom(const Json& j) {
   Measurement m;
   m.key.problem = j.at("problem");
   m.key.device = j.at("device");
-  m.key.generator = j.at("generator");
-  m.key.derivation = j.at("derivation");
+  m.derivation = j.at("derivation");
+  m.generator = j.at("generator");
+  // Schema 1 had no identities of kernels.
+  m.key.kernels = j.contains("kernels") ? j["kernels"].get<std::string>() : unknownKernels(m.generator, m.derivation);
   m.key.family = j.at("family");
   m.key.config = configFrom(j.at("config"));
   m.key.stage = named(j, "stage", &stageNamed);

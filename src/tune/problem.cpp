@@ -15,14 +15,35 @@ Family familyOf(const std::string& name, const Space& space) {
   return family;
 }
 
-Variant variantOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
-                  const CompileOptions& options) {
-  const auto plan = [program, options](const Config& config) {
+PlanOf planOf(const Program& program, const CompileOptions& options) {
+  return [program, options](const Config& config) {
     std::map<NatVar, Nat> values;
-    for (const NatVar t : program.tunables) values.emplace(t, Nat(config.at(t.name())));
+    for (const NatVar t : program.tunables) {
+      const auto value = config.find(t.name());
+      if (value == config.end())
+        throw UserError(ExitStatus::program, "the configuration has no value of the tunable " + t.name());
+      values.emplace(t, Nat(value->second));
+    }
     return compile(specialise(program, values), options);
   };
-  return {familyOf(family, space), std::move(derivation), plan, space};
+}
+
+Regenerate regenerateBy(std::function<PlanOf(const std::string&)> planOf, std::string buildOptions) {
+  const auto plans = std::make_shared<std::map<std::string, PlanOf>>();
+  return [=](const std::string& family, const Config& config) -> std::string {
+    try {
+      const auto found = plans->find(family);
+      const PlanOf& plan = found != plans->end() ? found->second : plans->emplace(family, planOf(family)).first->second;
+      return plan ? kernelIdentity(plan(config), buildOptions) : "";
+    } catch (const UserError&) {
+      return "";  // another version's configuration: of other tunables, or beyond today's conditions
+    }
+  };
+}
+
+Variant variantOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
+                  const CompileOptions& options) {
+  return {familyOf(family, space), std::move(derivation), planOf(program, options), space};
 }
 
 const Variant& Problem::variant(const std::string& family) const {

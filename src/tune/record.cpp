@@ -72,6 +72,37 @@ DeviceRow deviceRow(const runtime::DeviceInfo& info) {
 
 DerivationRow derivationRow(std::string text) { return {identity(text), std::move(text)}; }
 
+std::string kernelIdentity(const kernel::Plan& plan, std::string_view buildOptions) {
+  std::string text(buildOptions);
+  const auto add = [&](const std::string& part) { text += '\0' + part; };
+  for (const auto* launches : {&plan.preparation, &plan.launches}) {
+    add("launches");
+    for (const kernel::Launch& launch : *launches) {
+      const auto k = static_cast<std::size_t>(launch.kernel);
+      add(plan.sources[k]);
+      for (const auto& extent : {plan.kernels[k].range.global, plan.kernels[k].range.local})
+        for (const Nat n : extent) add(n.str());
+      for (const int buffer : launch.arguments) add(std::to_string(buffer));
+    }
+  }
+  for (const kernel::LaunchLoop& loop : plan.loops) {
+    add(fmt::format("loop {} to {}, {} times", loop.first, loop.last, loop.count.str()));
+    for (const auto& [a, b] : loop.swaps) add(fmt::format("{} and {}", a, b));
+  }
+  for (const kernel::PlanBuffer& b : plan.buffers) add(b.count().str());
+  return identity(text);
+}
+
+namespace {
+constexpr std::string_view unknownPrefix = "unknown: ";
+}
+
+std::string unknownKernels(const std::string& generator, const std::string& derivation) {
+  return fmt::format("{}{}, derivation {}", unknownPrefix, generator, derivation);
+}
+
+bool areUnknown(std::string_view kernels) { return kernels.rfind(unknownPrefix, 0) == 0; }
+
 namespace {
 constexpr std::string_view peerPrefix = "peer:";
 }
@@ -82,15 +113,41 @@ bool isPeer(const Measurement& measurement) { return measurement.key.family.rfin
 
 std::string peerName(std::string_view family) { return std::string(family.substr(peerPrefix.size())); }
 
-std::optional<Measurement> fastest(const std::vector<Measurement>& measurements) {
+namespace {
+
+// Valid measurements of ours, the fastest first: those that were made again, where there are any, else all.
+std::vector<const Measurement*> ranked(const std::vector<Measurement>& measurements) {
   const auto counts = [](const Measurement& m) { return m.valid() && !isPeer(m); };
   const bool again = std::any_of(measurements.begin(), measurements.end(),
                                  [&](const Measurement& m) { return counts(m) && m.key.stage == Stage::retime; });
-  const Measurement* best = nullptr;
+  std::vector<const Measurement*> ranking;
   for (const Measurement& m : measurements)
-    if (counts(m) && (m.key.stage == Stage::retime || !again) && (best == nullptr || m.median() < best->median()))
-      best = &m;
-  return best == nullptr ? std::nullopt : std::optional(*best);
+    if (counts(m) && (m.key.stage == Stage::retime || !again)) ranking.push_back(&m);
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [](const Measurement* a, const Measurement* b) { return a->median() < b->median(); });
+  return ranking;
+}
+
+constexpr std::size_t mostRegenerated = 8;  // compiling costs some 10 ms each
+
+}  // namespace
+
+std::optional<Measurement> fastest(const std::vector<Measurement>& measurements) {
+  const auto ranking = ranked(measurements);
+  return ranking.empty() ? std::nullopt : std::optional(*ranking.front());
+}
+
+std::optional<Current> fastestCurrent(const std::vector<Measurement>& measurements, const Regenerate& regenerate) {
+  auto ranking = ranked(measurements);
+  if (ranking.size() > mostRegenerated) ranking.resize(mostRegenerated);
+  std::optional<Current> stale;
+  for (const Measurement* m : ranking) {
+    const std::string kernels = regenerate(m->key.family, m->key.config);
+    if (kernels.empty()) continue;
+    if (kernels == m->key.kernels) return Current{*m, false};
+    if (!stale) stale = Current{*m, true};
+  }
+  return stale;
 }
 
 std::vector<std::size_t> paretoFront(const std::vector<Measurement>& measurements) {

@@ -24,7 +24,14 @@ class Sweep {
  public:
   Sweep(const Problem& problem, const DeviceRow& device, Database& database, Measurer& measurer,
         const SweepOptions& options, const std::function<void(const Progress&)>& tell)
-      : problem_(problem), device_(device), database_(database), measurer_(measurer), options_(options), tell_(tell) {
+      : problem_(problem),
+        device_(device),
+        database_(database),
+        measurer_(measurer),
+        options_(options),
+        tell_(tell),
+        regenerate_(regenerateBy([&problem](const std::string& family) { return problem.variant(family).plan; },
+                                 options.buildOptions)) {
     database.add(problem.row);
     database.add(device);
     for (const Variant& v : problem.variants) {
@@ -62,7 +69,7 @@ class Sweep {
     std::vector<Task> tasks;
     std::vector<std::size_t> taskOf;
     for (std::size_t i = 0; i < batch.size(); i++) {
-      measured[i] = database_.find(keyOf(batch[i], Stage::sweep));
+      measured[i] = known(batch[i]);
       if (measured[i]) continue;
       const auto trouble = options_.troubles.find(result_.points + static_cast<std::int64_t>(i) + 1);
       tasks.push_back({batch[i], trouble == options_.troubles.end() ? "" : trouble->second});
@@ -71,7 +78,10 @@ class Sweep {
     for (const auto& m : measured)
       if (m) account(*m, false);
     const auto done = [&](std::size_t task, Measurement m) {
-      m.key = keyOf(tasks[task].point, Stage::sweep);
+      const Point& point = tasks[task].point;
+      m.key = {problem_.row.key, device_.id, m.key.kernels, point.family, point.config, Stage::sweep};
+      m.derivation = derivations_.at(point.family);
+      m.generator = options_.generator;
       m.provenance = options_.provenance;
       m.measuredAt = now();
       database_.add(m);
@@ -147,9 +157,24 @@ class Sweep {
     result_.best = fastest(candidates);
   }
 
-  Key keyOf(const Point& point, Stage stage) const {
-    return {problem_.row.key, device_.id, options_.generator, derivations_.at(point.family), point.family,
-            point.config,     stage};
+  // What the database has of the point's kernels as they are now.
+  std::optional<Measurement> known(const Point& point) const {
+    std::vector<Measurement> found = database_.select({.problem = problem_.row.key,
+                                                       .device = device_.id,
+                                                       .family = point.family,
+                                                       .stage = Stage::sweep,
+                                                       .config = point.config});
+    if (found.empty()) return std::nullopt;
+    // Where the compiler hung or died, it is not asked again in this process; another version may be better.
+    const auto lost = [&](const Measurement& m) {
+      return m.key.kernels.empty() && m.status != Status::buildError && m.generator == options_.generator;
+    };
+    auto match = std::find_if(found.begin(), found.end(), lost);
+    if (match == found.end())
+      match = std::find_if(
+          found.begin(), found.end(),
+          [now = regenerate_(point.family, point.config)](const Measurement& m) { return m.key.kernels == now; });
+    return match == found.end() ? std::nullopt : std::optional(std::move(*match));
   }
 
   double bestMs() const { return result_.best ? result_.best->median() : std::numeric_limits<double>::infinity(); }
@@ -163,6 +188,7 @@ class Sweep {
   Measurer& measurer_;
   const SweepOptions& options_;
   const std::function<void(const Progress&)>& tell_;
+  const Regenerate regenerate_;
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::string> derivations_;  // ids, by family
   std::vector<Measurement> valid_;

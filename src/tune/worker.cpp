@@ -2,7 +2,8 @@
 //
 // Requests and answers are lines of JSON:
 //   {op: "open", tolerance}                               ->  {op: "ready", device: id}
-//   {op: "build", id, family, config, trouble}            ->  {op: "built", status, detail, compile_ms, build_ms}
+//   {op: "build", id, family, config, trouble}            ->  {op: "compiled", kernels}, as soon as it is known, and
+//                                                             {op: "built", status, detail, compile_ms, build_ms}
 //   {op: "run", …as build, best_ms, hopeless, sample_s}   ->  {op: "ran", status, …, times, workspace, max_error}
 //   {op: "time", …as build, sample_s}                     ->  {op: "timed", times}; the point is kept
 #include <fmt/format.h>
@@ -54,8 +55,8 @@ struct Built {
 
 class Server {
  public:
-  Server(const Problem& problem, runtime::Device& device, const runtime::LoadOptions& options)
-      : problem_(problem), device_(device), options_(options) {}
+  Server(const Problem& problem, runtime::Device& device, const runtime::LoadOptions& options, Channel& channel)
+      : problem_(problem), device_(device), options_(options), channel_(channel) {}
 
   Json answer(const Json& request) {
     const std::string op = request.at("op");
@@ -84,6 +85,7 @@ class Server {
     try {
       kernel::Plan plan = problem_.variant(request.at("family")).plan(request.at("config").get<Config>());
       built.report["compile_ms"] = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+      channel_.send({{"op", "compiled"}, {"kernels", kernelIdentity(plan, options_.buildOptions)}});
       putTrouble(plan, request.value("trouble", ""));
       built.executable = device_.load(plan, {}, options_);
       built.report["build_ms"] = built.executable->build().milliseconds;
@@ -173,6 +175,7 @@ class Server {
   const Problem& problem_;
   runtime::Device& device_;
   runtime::LoadOptions options_;
+  Channel& channel_;
   std::map<std::string, Tensor> inputs_, expected_;
   double tolerance_ = 0;
   std::map<std::int64_t, Built> built_;
@@ -181,8 +184,8 @@ class Server {
 }  // namespace
 
 int serveWorker(const Problem& problem, runtime::Device& device, const runtime::LoadOptions& options) {
-  Server server(problem, device, options);
   Channel channel;
+  Server server(problem, device, options, channel);
   while (const auto request = channel.receive()) channel.send(server.answer(*request));
   return 0;
 }

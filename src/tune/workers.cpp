@@ -83,16 +83,18 @@ class Workers : public Measurer {
   struct Slot {
     std::unique_ptr<Child> child;
     int starts = 0;
+    std::string kernels;                  // identity of those that it compiled last
     std::optional<std::size_t> building;  // index of a request
     Clock::time_point deadline;
   };
 
   struct Answer {
     enum class Kind { none, report, timeout, died, stopped } kind = Kind::none;
-    Json report = {};         // kind report
-    std::string detail = {};  // kind died
-    Slot* holder = nullptr;   // whose child has it built…
-    int start = 0;            // …if it still is this one
+    Json report = {};          // kind report
+    std::string kernels = {};  // empty: they were not compiled
+    std::string detail = {};   // kind died
+    Slot* holder = nullptr;    // whose child has it built…
+    int start = 0;             // …if it still is this one
 
     bool held() const { return holder != nullptr && holder->child && holder->starts == start; }
 
@@ -122,7 +124,11 @@ class Workers : public Measurer {
         everReady_ = true;
         continue;
       }
-      return Answer{Answer::Kind::report, std::move(*message), {}, &slot, slot.starts};
+      if (message->is_object() && message->value("op", "") == "compiled") {
+        slot.kernels = message->value("kernels", "");
+        continue;
+      }
+      return Answer{Answer::Kind::report, std::move(*message), slot.kernels, {}, &slot, slot.starts};
     }
     if (!slot.child->gone()) return std::nullopt;
     const std::string how = slot.child->end();
@@ -130,7 +136,7 @@ class Workers : public Measurer {
     if (!everReady_)
       throw UserError(ExitStatus::device, fmt::format("the process to measure in did not start: {}", how),
                       "does `liftc run` work on this device?");
-    return Answer{Answer::Kind::died, {}, how};
+    return Answer{Answer::Kind::died, {}, slot.kernels, how};
   }
 
   void wait() const {
@@ -142,7 +148,7 @@ class Workers : public Measurer {
 
   static Answer expired(Slot& slot) {
     slot.child.reset();
-    return Answer{Answer::Kind::timeout};
+    return Answer{Answer::Kind::timeout, {}, slot.kernels};
   }
 
   Answer ask(Slot& slot, const Json& request, double seconds, const Stop& stop) {
@@ -172,6 +178,7 @@ class Workers : public Measurer {
         if (slot.building || queue.empty()) continue;
         slot.building = queue.front();
         queue.pop_front();
+        slot.kernels.clear();
         started(slot).send(requests[*slot.building]);
         slot.deadline = after(limits_.buildSeconds);
       }
@@ -204,6 +211,7 @@ class Workers : public Measurer {
     Slot& slot = held ? *built.holder : slots_.front();
     Answer answer = ask(slot, request, limits_.runSeconds + (held ? 0 : limits_.buildSeconds), stop);
     if (answer.kind != Answer::Kind::report) answer.report = built.report;  // what building told still holds
+    answer.kernels = std::move(built.kernels);
     return answer;
   }
 
@@ -211,6 +219,7 @@ class Workers : public Measurer {
     Measurement m;
     m.key.family = point.family;
     m.key.config = point.config;
+    m.key.kernels = answer.kernels;
     m.tolerance = tolerance_;
     const Json& r = answer.report;
     if (r.is_object()) {

@@ -89,12 +89,12 @@ ViewPtr MemoryView::at(Nat index) const {
 
 ViewPtr GuardedView::at(Nat index) const {
   return std::make_shared<GuardedView>(
-      type().element(), bounds, [f = inside_, index] { return f()->at(index); },
+      type().element(), guard, [f = inside_, index] { return f()->at(index); },
       [f = outside_, index] { return f()->at(index); });
 }
 ViewPtr GuardedView::component(int i) const {
   return std::make_shared<GuardedView>(
-      type().components().at(static_cast<std::size_t>(i)), bounds, [f = inside_, i] { return f()->component(i); },
+      type().components().at(static_cast<std::size_t>(i)), guard, [f = inside_, i] { return f()->component(i); },
       [f = outside_, i] { return f()->component(i); });
 }
 
@@ -207,8 +207,36 @@ ViewPtr concatView(const ViewPtr& a, const ViewPtr& b) {
         break;
     }
     return std::make_shared<GuardedView>(
-        element, std::vector<GuardedView::Bound>{{i, n}}, [a, i] { return a->at(i); },
-        [b, i, n] { return b->at(i - n); });
+        element, GuardedView::Guard{{{i, n}}}, [a, i] { return a->at(i); }, [b, i, n] { return b->at(i - n); });
+  });
+}
+
+namespace {
+
+// elements[i], which is one of first … last - 1.
+ViewPtr chosen(Type type, const std::vector<GuardedView::Deferred>& elements, Nat i, std::size_t first,
+               std::size_t last) {
+  if (last - first == 1) return elements[first]();
+  const std::size_t middle = (first + last) / 2;
+  const Nat half(static_cast<std::int64_t>(middle));
+  switch (less(i, half)) {
+    case Truth::proved:
+      return chosen(type, elements, i, first, middle);
+    case Truth::refuted:
+      return chosen(type, elements, i, middle, last);
+    case Truth::unknown:
+      break;
+  }
+  return std::make_shared<GuardedView>(
+      type, GuardedView::Guard{{{i, half}}}, [=] { return chosen(type, elements, i, first, middle); },
+      [=] { return chosen(type, elements, i, middle, last); });
+}
+
+}  // namespace
+
+ViewPtr elementsView(Type type, std::vector<GuardedView::Deferred> elements) {
+  return lazyView(type, [type, elements = std::move(elements)](Nat i) {
+    return chosen(type.element(), elements, i, 0, elements.size());
   });
 }
 
@@ -220,7 +248,8 @@ ViewPtr padView(const ViewPtr& array, Nat left, Nat right, const ViewPtr& value)
     auto bounds = boundsOf(inner, n);
     if (bounds.empty()) return array->at(inner);
     return std::make_shared<GuardedView>(
-        element, std::move(bounds), [array, inner] { return array->at(inner); }, [value] { return value; });
+        element, GuardedView::Guard{std::move(bounds)}, [array, inner] { return array->at(inner); },
+        [value] { return value; });
   });
 }
 

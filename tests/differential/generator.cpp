@@ -159,7 +159,7 @@ class Generator {
       return fmt::format("map(fun {} => {}, {})", v, body, e);
     }
     const std::int64_t n = shape[0];
-    switch (pick(0, 19)) {
+    switch (pick(0, 23)) {
       case 0: {
         count("map");
         return mapOver(e, shape.size() - 1, [&](const std::string& v) { return scalar(v); });
@@ -314,6 +314,45 @@ class Generator {
         count("tuple");
         const std::string v = fresh();
         return fmt::format("map(fun ({0}, _) => {0}, zip({1}, {1}))", v, parenthesised(e));
+      }
+      case 19: {  // indices of which some are out of range
+        if (shape.size() != 1) break;
+        count("guard");
+        const std::string v = fresh();
+        shape[0] = pick(1, 8);
+        const std::string index = coin() ? fmt::format("i * 3 - {}", pick(0, 4))
+                                         : fmt::format("i32({}[i % {}] * 8.0) * {}", v, n, coin() ? "1" : "1000000");
+        return fmt::format(
+            "let {0} = {1} in generate({2}, fun i => let k = {3} in if k >= 0 && k < {4} then let e = {0}[k] in {5} "
+            "else 0.25)",
+            v, parenthesised(e), shape[0], index, n, scalar("e"));
+      }
+      case 20: {
+        count("conditional");
+        const std::string v = fresh();
+        std::string first = v;
+        for (std::size_t d = 0; d < shape.size(); d++) first += "[0]";
+        const std::string mapped = mapOver(v, shape.size() - 1, [&](const std::string& x) { return scalar(x); });
+        const std::string other = coin() ? v : fmt::format("reorder(reverse, {})", v);
+        return fmt::format("let {0} = {1} in if {2} > 0.0 then {3} else {4}", v, parenthesised(e), first,
+                           coin() ? mapped : other, coin() ? v : mapped);
+      }
+      case 21: {
+        count("iterateWhile");
+        const std::int64_t steps = pick(0, 5);
+        return mapOver(e, shape.size() - 1, [&](const std::string& v) {
+          return fmt::format(
+              "iterateWhile({0}, fun (a, c) => a + c < 3.3, fun (a, c) => ({1}, a * 0.5 + c), ({2}, {2} "
+              "* 0.25)).{3}",
+              steps, scalar("a"), v, coin() ? 0 : 1);
+        });
+      }
+      case 22: {
+        if (shape.size() != 1) break;
+        count("iterateWhile");
+        const std::string v = fresh();
+        return fmt::format("iterateWhile({0}, fun {1} => {1}[0] < 3.3, fun {1} => map(fun a => {2}, {3}), {4})",
+                           pick(0, 5), v, scalar("a"), coin() ? v : fmt::format("reorder(reverse, {})", v), e);
       }
       default: {
         count("toGlobal");

@@ -104,6 +104,7 @@ std::string disagreement(const std::string& text, runtime::Device& device, std::
     CompileOptions otherSizes;
     otherSizes.local = {3, 2, 1};
     otherSizes.groups = {2, 1, 1};
+    otherSizes.mapping.chunk = 3;  // reductions are divided
     return compareResults(device.load(compileVerified(c.program, otherSizes))->run(c.inputs).outputs, c.expected);
   });
 }
@@ -129,6 +130,12 @@ void Batch::append(const kernel::Plan& plan, const std::string& prefix) {
     k.name = prefix + k.name;
     plan_.sources.push_back(printOpenCL(k));
     plan_.kernels.push_back(std::move(k));
+  }
+  for (kernel::LaunchLoop l : plan.loops) {
+    l.first += plan_.launches.size();
+    l.last += plan_.launches.size();
+    for (auto& [a, b] : l.swaps) a += firstBuffer, b += firstBuffer;
+    plan_.loops.push_back(std::move(l));
   }
   const auto appendLaunches = [&](const std::vector<kernel::Launch>& from, std::vector<kernel::Launch>& to) {
     for (kernel::Launch l : from) {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# run.sh [SECONDS [NAME…]]: runs the fuzzers of the preset `fuzz` (scripts/setup.sh fuzz; scripts/build.sh fuzz
-# fuzz_program fuzz_npy fuzz_npz fuzz_image fuzz_conv fuzz_tuning) one after the other, each so many seconds (600), with
-# the kept corpus. What they find lies in build-fuzz; new inputs that cover more are added to tests/fuzz/corpus by
+# run.sh [SECONDS [NAME…]]: builds the fuzzers with clang (preset `fuzz`; scripts/setup.sh fuzz installs it) and runs them
+# one after the other, each so many seconds (600), with the kept corpus. BUILD=FOLDER takes those that are built there. What they find lies in build-fuzz; new inputs that cover more are added to tests/fuzz/corpus by
 # `build-fuzz/fuzz_NAME -merge=1 tests/fuzz/corpus/NAME build-fuzz/corpus/NAME`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -9,6 +8,7 @@ build=${BUILD:-build-fuzz} seconds=${1:-600}
 shift || true
 names=("$@")
 ((${#names[@]})) || names=(program npy npz image conv tuning)
+[[ -n ${BUILD:-} ]] || scripts/build.sh fuzz "${names[@]/#/fuzz_}"
 for name in "${names[@]}"; do
   new=$build/corpus/$name
   mkdir -p "$new"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check.sh LIFTC SOURCE CASE CC CXX [FLAGS…]: the C library that liftc compiles a program to, built and run with the
-# host program of the case (dot, gaussian_blur, conv, or docs: the example of docs/host_code.md).
+# host program of the case (dot, gaussian_blur, conv, two: two plans in one program, or docs: the example of docs/host_code.md).
 set -euo pipefail
 liftc=$1 source=$2 case=$3 cc=$4 cxx=$5
 shift 5
@@ -20,12 +20,13 @@ tensor() {
 }
 
 build() {
-  "$cc" -std=c99 -Wall -Wextra -Werror -pedantic -DCL_TARGET_OPENCL_VERSION=120 -I. -I"$here" "$1" host.c \
-    -o main "${flags[@]}" -lm
+  "$cc" -std=c99 -Wall -Wextra -Werror -pedantic -DCL_TARGET_OPENCL_VERSION=120 -I. -I"$here" "$1" \
+    "${sources[@]}" -o main "${flags[@]}" -lm
   printf '#include "host.h"\n#include "host.h"\nint main() { return 0; }\n' >header.cpp
   "$cxx" -std=c++11 -Wall -Wextra -Werror -pedantic -I. -fsyntax-only header.cpp
 }
 flags=("$@")
+sources=(host.c)
 
 case $case in
   dot)
@@ -53,6 +54,17 @@ case $case in
       -o expected.npy
     build "$here/conv.c"
     ./main input.npy weights.npy biases.npy expected.npy
+    ;;
+  two)
+    "$liftc" compile "$source/examples/dot.lift" -o any --prefix any_size
+    "$liftc" compile "$source/examples/dot.lift" --size n=1000 -o this --prefix this_size
+    printf '#include "any/host.h"\n#include "this/host.h"\n' >host.h
+    sources=(any/host.c this/host.c)
+    tensor x f32 1000
+    tensor y f32 1000
+    "$liftc" eval "$source/examples/dot.lift" -i x=x.npy -i y=y.npy -o expected.npy --quiet
+    build "$here/two.c"
+    ./main x.npy y.npy expected.npy
     ;;
   docs)
     sed -n '/^```c$/,/^```$/p' "$source/docs/host_code.md" | sed '/^```/d' >example.c

@@ -195,8 +195,8 @@ TEST_CASE("interpreter: at takes the element of a computed index") {
 
 TEST_CASE("interpreter: at refuses an index out of range with its numbers") {
   const std::string text = "def main(index: [m]i32, x: [n]f32) = map(fun i => x[i], index)";
-  CHECK(refusal(text, {{"index", i32({3})}, {"x", f32({5, 6, 7})}}) == "at: index 3 is out of range of 3 elements");
-  CHECK(refusal(text, {{"index", i32({-1})}, {"x", f32({5})}}) == "at: index -1 is out of range of 1 elements");
+  CHECK(refusal(text, {{"index", i32({3})}, {"x", f32({5, 6, 7})}}) == "index 3 is out of range of 3 elements");
+  CHECK(refusal(text, {{"index", i32({-1})}, {"x", f32({5})}}) == "index -1 is out of range of 1 elements");
 }
 
 TEST_CASE("interpreter: arrays of vectors are moved as wholes") {

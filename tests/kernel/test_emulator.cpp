@@ -258,3 +258,44 @@ TEST_CASE("emulator: floor division of negative integers") {
   std::memcpy(got, memory[0].data(), 32);
   CHECK(std::vector<int>(got, got + 8) == std::vector<int>{-1, 2, -1, 3, 0, 0, 0, 1});
 }
+
+TEST_CASE("emulator: a loop ends early for each work-item by itself") {
+  Maker m;
+  const auto out = m.out("out", 4);
+  const VarId running = m.var("running", {Scalar::boolean, 1}), n = m.var("n");
+  m.range({4, 1, 1}, {4, 1, 1});
+  m.k.body = block(lcl("l", 4, [&](Nat l) {
+    For f = seq("i", 10, [&](Nat i) {
+      return block(Assign{n, add(ref(n, f32), number(1))}, Assign{running, test({{i, Relation::less, l}})});
+    });
+    f.running = running;
+    return block(Declare{n, number(0)}, Declare{running, test({{0, Relation::less, l}})}, std::move(f),
+                 Store{out, l, ref(n, f32)});
+  }));
+  for (const Kernel& k : {m.k, optimise(m.k)}) {
+    Memory memory{floats(ramp(4))};
+    CHECK(run(k, memory).ok());
+    CHECK(floats(memory[0]) == std::vector<float>{0, 2, 3, 4});
+    CHECK_THAT(printOpenCL(k), Catch::Contains("i < 10 && running"));
+  }
+}
+
+TEST_CASE("emulator: the first fault is kept") {
+  Maker m;
+  const auto faults = m.out("faults", 3, Scalar::i32);
+  m.k.faults = faults;
+  m.range({4, 1, 1}, {4, 1, 1});
+  m.k.body = block(lcl("l", 4, [&](Nat l) {
+    return block(If{test({{l, Relation::less, 2}}), {}, block(Fault{7, index(l), 2})});
+  }));
+  for (const Kernel& k : {m.k, optimise(m.k)}) {
+    Memory memory{std::vector<std::byte>(12, std::byte{0xFF})};
+    CHECK(run(k, memory).ok());
+    std::int32_t record[3];
+    std::memcpy(record, memory[0].data(), sizeof record);
+    CHECK(record[0] == 7);
+    CHECK(record[1] == 2);
+    CHECK(record[2] == 2);
+    CHECK_THAT(printOpenCL(k), Catch::Contains("record_fault(faults, 7, l, 2);"));
+  }
+}

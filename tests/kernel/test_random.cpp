@@ -137,7 +137,18 @@ class Generator {
 
   // Stores for one work-item's element `i`, by way of private variables and arrays.
   Block element(std::size_t to, Nat i, Nat l) {
-    switch (pick(0, 3)) {
+    switch (pick(0, 4)) {
+      case 4: {
+        const VarId acc = m_.var("acc"), running = m_.var("running", {Scalar::boolean, 1});
+        const auto below = [&](ExprPtr v) { return operation(Op::lt, {std::move(v), number(pick(-4, 40))}); };
+        For f = seq("j", pick(1, 4), [&](Nat j) {
+          return block(Assign{acc, add(ref(acc, f32), value(to, (l + j) % Nat(size)))},
+                       Assign{running, below(ref(acc, f32))});
+        });
+        f.running = running;
+        return block(Declare{acc, number(0)}, Declare{running, below(source(to, l))}, std::move(f),
+                     Store{buffers_[to], at(to, i), mul(ref(acc, f32), number(0.125))});
+      }
       case 0: {
         const BufferId p = m_.priv("p", 4);
         const VarId acc = m_.var("acc");

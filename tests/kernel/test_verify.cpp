@@ -111,6 +111,25 @@ TEST_CASE("verify: integers must be defined where they are used") {
   says(m.k, "global range");
 }
 
+TEST_CASE("verify: loops that may end early, and faults") {
+  Maker m;
+  const auto out = m.out("out", 4);
+  const VarId running = m.var("running", {Scalar::boolean, 1}), number_ = m.var("v");
+  For f = seq("i", 4, [&](Nat i) { return block(Store{out, i, number(0)}); });
+  f.running = running;
+  m.k.body = block(For(f));
+  says(m.k, "running is used outside of its scope");
+  f.running = number_;
+  m.k.body = block(Declare{number_, number(0)}, For(f));
+  says(m.k, "v is used with another type");
+  f.running = running;
+  f.kind = LoopKind::local;
+  m.k.body = block(Declare{running, test({})}, For(f));
+  says(m.k, "may end early");
+  m.k.body = block(Fault{1, integer(0), 4});
+  says(m.k, "a fault without a buffer");
+}
+
 TEST_CASE("verify: buffers") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4), wide = m.priv("wide", 4, 4);

@@ -1,110 +1,20 @@
 // What the programs compute, in plain loops over doubles, with no word of the language.
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <tuple>
-
-#include "programs/catalogue.hpp"
+#include "programs/reference.hpp"
 
 namespace lift::programs {
 namespace {
 
-using Int = std::int64_t;
-using Reference = std::function<Tensors(const Tensors&)>;
-using Prepare = std::function<void(Tensors&)>;
-
-// A tensor read with one index per dimension.
-class Grid {
- public:
-  Grid(const Tensors& tensors, const std::string& name) : tensor_(tensors.at(name)) {}
-  template <class... I>
-  double operator()(I... indices) const {
-    Int place = 0;
-    std::size_t dimension = 0;
-    ((place = place * tensor_.shape.at(dimension++) + indices), ...);
-    return tensor_.get(place);
-  }
-  Int size(std::size_t dimension) const { return tensor_.shape.at(dimension); }
-  // Zero outside of the first two dimensions.
-  template <class... I>
-  double orZero(Int i, Int j, I... more) const {
-    return 0 <= i && i < size(0) && 0 <= j && j < size(1) ? (*this)(i, j, more...) : 0.0;
-  }
-
- private:
-  const Tensor& tensor_;
-};
-
-// A tensor of f(i, j, …).
-template <std::size_t N, class F>
-Tensor make(const std::array<Int, N>& shape, const F& f, Scalar scalar = Scalar::f32) {
-  Tensor out(scalar, {shape.begin(), shape.end()});
-  for (Int place = 0; place < out.size(); place++) {
-    std::array<Int, N> index{};
-    Int rest = place;
-    for (std::size_t k = N; k-- > 0; rest /= shape[k]) index[k] = rest % shape[k];
-    out.set(place, static_cast<double>(std::apply(f, index)));
-  }
-  return out;
-}
-
-template <std::size_t N, class F>
-Tensors out(const std::array<Int, N>& shape, const F& f, Scalar scalar = Scalar::f32) {
-  return {{"out", make(shape, f, scalar)}};
-}
-
-Tensors out(double value) {
-  Tensor t(Scalar::f32, {});
-  t.set(0, value);
-  return {{"out", t}};
-}
-
-using A1 = std::array<Int, 1>;
-using A2 = std::array<Int, 2>;
-using A3 = std::array<Int, 3>;
-using A4 = std::array<Int, 4>;
-using A6 = std::array<Int, 6>;
-
-template <class F>
-double sum(Int n, const F& f) {
-  double total = 0;
-  for (Int i = 0; i < n; i++) total += f(i);
-  return total;
-}
-
-Int clamp(Int i, Int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
-
-// Steps back into the array one reflection at a time: the edge element comes twice.
-Int mirror(Int i, Int n) {
-  while (i < 0 || i >= n) i = i < 0 ? -1 - i : 2 * n - 1 - i;
-  return i;
-}
-
-Int wrap(Int i, Int n) {
-  while (i < 0) i += n;
-  while (i >= n) i -= n;
-  return i;
-}
-
-// Error that a chain of so many roundings of numbers about one can make.
-double after(int roundings) { return 0x1p-23 * (4 + roundings); }
-
-std::vector<CatalogueEntry> table;
+Table table;
 
 void add(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes, int roundings,
          const Reference& reference, const Prepare& prepare = {}) {
-  for (const Sizes& s : sizes) table.push_back({file, entry, s, reference, after(roundings), prepare});
+  table.add(file, entry, sizes, roundings, reference, prepare);
 }
 
 void addExact(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes,
               const Reference& reference, const Prepare& prepare = {}) {
-  for (const Sizes& s : sizes) table.push_back({file, entry, s, reference, 0, prepare});
-}
-
-void absolute(Tensors& inputs, const std::string& name) {
-  Tensor& t = inputs.at(name);
-  for (Int i = 0; i < t.size(); i++) t.set(i, std::fabs(t.get(i)));
+  table.addExact(file, entry, sizes, reference, prepare);
 }
 
 // ---- vectors
@@ -146,10 +56,6 @@ void vectors() {
 }
 
 // ---- matrices
-
-double product(const Grid& a, bool transposeA, const Grid& b, bool transposeB, Int k, Int i, Int j) {
-  return sum(k, [&](Int l) { return (transposeA ? a(l, i) : a(i, l)) * (transposeB ? b(j, l) : b(l, j)); });
-}
 
 Reference matrixProduct(bool transposeA, bool transposeB) {
   return [=](const Tensors& in) {
@@ -339,8 +245,6 @@ void particles() {
 
 // ---- stencils
 
-using Border = Int (*)(Int, Int);
-
 Reference threePoints(Border border) {
   return [=](const Tensors& in) {
     const Grid x(in, "x");
@@ -371,18 +275,6 @@ Reference fiveMeans(bool borders) {
     values = means(values, borders);
     return out(A1{static_cast<Int>(values.size())}, [&](Int i) { return values[static_cast<std::size_t>(i)]; });
   };
-}
-
-// weight(i, j) on the neighbourhood of h by w around each pixel, read through a border.
-template <class Weight>
-Tensors filtered(const Grid& image, Int h, Int w, Border border, const Weight& weight) {
-  const Int height = image.size(0), width = image.size(1);
-  return out(A2{height, width}, [&](Int y, Int x) {
-    return sum(h, [&](Int i) {
-      return sum(
-          w, [&](Int j) { return weight(i, j) * image(border(y + i - h / 2, height), border(x + j - w / 2, width)); });
-    });
-  });
 }
 
 // Five points of a clamped image, equal weights, several times.
@@ -784,9 +676,9 @@ Tensors recurrent(const Tensors& in) {
 }
 
 // In floats, operation by operation: whether a point stays near is a matter of bits.
-Tensors mandelbrot(Int h, Int w, Int steps) {
+Tensors mandelbrot(Int h, Int w, Int steps, float pixel, float top) {
   const auto count = [=](Int y, Int x) {
-    const float cr = static_cast<float>(x) * 0.1875F - 2.0F, ci = static_cast<float>(y) * 0.1875F - 1.125F;
+    const float cr = static_cast<float>(x) * pixel - 2, ci = static_cast<float>(y) * pixel - top;
     float a = 0, b = 0;
     int near = 0;
     for (Int k = 0; k < steps; k++) {
@@ -809,14 +701,209 @@ void applications() {
   add("acoustic", "main", {{{"d", 5}, {"h", 6}, {"w", 7}}, {{"d", 1}, {"h", 1}, {"w", 3}}}, 20, acoustics);
   add("rnn", "main", {{{"t", 6}, {"i", 4}, {"h", 5}}, {{"t", 1}, {"i", 1}, {"h", 1}}}, 100, recurrent);
   for (const auto& [h, w, k] : {A3{13, 17, 20}, A3{1, 1, 1}, A3{4, 5, 100}})
-    addExact("mandelbrot", "main", {{{"h", h}, {"w", w}, {"k", k}}},
-             [h = h, w = w, k = k](const Tensors&) { return mandelbrot(h, w, k); });
+    for (const auto& [entry, pixel, top] :
+         {std::tuple("main", 0.1875F, 1.125F), std::tuple("endingEarly", 0.1875F, 1.125F),
+          std::tuple("zoomed", 0x1p-8F, 1.0F)})
+      addExact(
+          "mandelbrot", entry, {{{"h", h}, {"w", w}, {"k", k}}},
+          [h = h, w = w, k = k, pixel = pixel, top = top](const Tensors&) { return mandelbrot(h, w, k, pixel, top); });
+}
+
+// ---- conditions that guard
+
+// Indices of which some are far outside.
+void farAway(Tensors& in) {
+  Tensor& at = in.at("at");
+  const Int n = in.count("xs") != 0 ? in.at("xs").size() : 64;
+  const std::array<double, 4> far{1 << 30, -1, -(1 << 30), static_cast<double>(n)};
+  for (Int i = 0; i < at.size(); i++)
+    at.set(i, i % 3 == 1 ? far[static_cast<std::size_t>(i / 3 % 4)] : static_cast<double>(i * 7 % n));
+}
+
+void someZeros(Tensors& in) {
+  Tensor &a = in.at("a"), &b = in.at("b");
+  for (Int i = 0; i < a.size(); i++) a.set(i, static_cast<double>(i * 37 % 101 - 50));
+  for (Int i = 0; i < b.size(); i++) b.set(i, static_cast<double>(i * 5 % 7 - 3));
+}
+
+Tensor makeBooleans(const std::vector<bool>& values) {
+  return make(
+      A1{static_cast<Int>(values.size())}, [&](Int i) { return values[static_cast<std::size_t>(i)] ? 1 : 0; },
+      Scalar::boolean);
+}
+
+void guards() {
+  add("guards", "neighbours", {{{"n", 9}}, {{"n", 1}}}, 4, [](const Tensors& in) {
+    const Grid x(in, "xs");
+    return out(A1{x.size(0)}, [&](Int i) {
+      if (i == 0) return x(0);
+      const double d = x(i) - x(i - 1);
+      return d * d + d;
+    });
+  });
+  const auto inside = [](const Grid& x, Int i) { return 0 <= i && i < x.size(0); };
+  const std::vector<Sizes> gathers{{{"n", 8}, {"m", 30}}, {{"n", 5}, {"m", 1}}};
+  add(
+      "guards", "gather", gathers, 4,
+      [=](const Tensors& in) {
+        const Grid x(in, "xs"), at(in, "at");
+        return out(A1{at.size(0)}, [&](Int k) {
+          const auto i = static_cast<Int>(at(k));
+          return inside(x, i) ? x(i) * x(i) + x(i) : -1;
+        });
+      },
+      farAway);
+  for (const char* entry : {"shares", "sharesByFour"})
+    addExact(
+        "guards", entry, {{{"n", 28}}, {{"n", 4}}},
+        [](const Tensors& in) {
+          const Grid a(in, "a"), b(in, "b");
+          return out(
+              A1{a.size(0)},
+              [&](Int i) {
+                const auto x = static_cast<Int>(a(i)), y = static_cast<Int>(b(i));
+                return y == 0 ? 0 : x / y + x % y;
+              },
+              Scalar::i32);
+        },
+        someZeros);
+  addExact(
+      "guards", "short", gathers,
+      [=](const Tensors& in) {
+        const Grid x(in, "xs"), at(in, "at");
+        std::vector<bool> holds;
+        for (Int k = 0; k < at.size(0); k++) {
+          const auto i = static_cast<Int>(at(k));
+          const auto squared = [&] { return static_cast<float>(x(i)) * static_cast<float>(x(i)); };
+          holds.push_back((inside(x, i) && squared() > 0.1F) || i < 0 || x(i % x.size(0)) > 0.5);
+        }
+        return Tensors{{"out", makeBooleans(holds)}};
+      },
+      farAway);
+  addExact(
+      "guards", "pairs", gathers,
+      [=](const Tensors& in) {
+        const Grid x(in, "xs"), at(in, "at");
+        const A1 m{at.size(0)};
+        const auto i = [&](Int k) { return static_cast<Int>(at(k)); };
+        const auto component = [&](const auto& f, double otherwise, Scalar scalar) {
+          return make(
+              m, [&](Int k) { return inside(x, i(k)) ? f(i(k)) : otherwise; }, scalar);
+        };
+        return Tensors{{"out.0", component([&](Int a) { return x(a); }, 0, Scalar::f32)},
+                       {"out.1.0", component([](Int a) { return static_cast<double>(a); }, -1, Scalar::i32)},
+                       {"out.1.1", component([&](Int a) { return x(x.size(0) - 1 - a); }, 1, Scalar::f32)}};
+      },
+      farAway);
+  const auto even = [](const Tensors& in) { return static_cast<Int>(Grid(in, "k")()) % 2 == 0; };
+  for (const int k : {0, 2})
+    add(
+        "guards", "hidden", {{{"n", 5 + k}}}, 4,
+        [k](const Tensors& in) {
+          const Grid x(in, "xs");
+          return out(A1{x.size(0)}, [&](Int i) { return x(i) + (k == 0 ? 0 : 2); });  // 0 + 0 + 1 + 1
+        },
+        [k](Tensors& in) { in.at("k").set(0, k); });
+  for (const int k : {2, 3}) {
+    const auto given = [k](Tensors& in) { in.at("k").set(0, k); };
+    const auto positive = [k](Tensors& in) {
+      in.at("k").set(0, k);
+      absolute(in, "ys");
+    };
+    addExact(
+        "guards", "rows", {{{"n", k}, {"m", 5}}},
+        [=](const Tensors& in) {
+          const Grid x(in, "xs"), y(in, "ys");
+          return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) { return even(in) ? 2 * x(i, j) : y(i, j); });
+        },
+        given);
+    add(
+        "guards", "picked", {{{"n", 68 + k}}}, 4,
+        [=](const Tensors& in) {
+          const Grid x(in, "xs"), y(in, "ys");
+          return out(A1{x.size(0)}, [&](Int i) { return 1 + (even(in) ? x(i) : std::sqrt(y(i))); });
+        },
+        positive);
+    add(
+        "guards", "bothOf", {{{"n", k}}}, 1,
+        [=](const Tensors& in) {
+          const Grid x(in, "xs");
+          return Tensors{{"out.0", make(A1{x.size(0)}, [&](Int i) { return x(i) + (even(in) ? 1 : 0); })},
+                         {"out.1", make(A1{x.size(0)}, [&](Int i) { return x(i) - (even(in) ? 0 : 1); })}};
+        },
+        given);
+  }
+  add("guards", "pickedRow", {{{"n", 9}, {"m", 5}}}, 8, [](const Tensors& in) {
+    const Grid x(in, "xss"), y(in, "yss");
+    return out(A1{x.size(0)},
+               [&](Int i) { return sum(x.size(1), [&](Int j) { return x(i, 0) > 0.5 ? x(i, j) : y(i, j); }); });
+  });
+  add("guards", "scanned", {{{"n", 9}, {"m", 5}}}, 8, [](const Tensors& in) {
+    const Grid x(in, "xss");
+    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) {
+      return 0.5 * (x(i, 0) > 0.5 ? sum(j + 1, [&](Int k) { return x(i, k); }) : x(i, x.size(1) - 1 - j));
+    });
+  });
+  add("guards", "groups", {{{"n", 5}}}, 2, [](const Tensors& in) {
+    const Grid x(in, "xs");
+    return out(A1{x.size(0)}, [&](Int i) {
+      const Int row = i - i % 8;
+      return x(row) > 0.5 ? x(i) + x(row + 7) : i % 2 == 0 ? x(i + 1) : x(i);
+    });
+  });
+  addExact(
+      "guards", "collatz", {{{"n", 40}}},
+      [](const Tensors& in) {
+        const Grid at(in, "at");
+        return out(
+            A1{at.size(0)},
+            [&](Int k) {
+              Int x = 1 + std::max<Int>(0, static_cast<Int>(at(k))) % 64, steps = 0;
+              for (; steps < 100 && x != 1; steps++) x = x % 2 == 0 ? x / 2 : 3 * x + 1;
+              return steps;
+            },
+            Scalar::i32);
+      },
+      farAway);
+  add("guards", "grow", {{{"k", 30}, {"n", 6}, {"m", 4}}, {{"k", 1}, {"n", 1}, {"m", 1}}}, 60, [](const Tensors& in) {
+    const Grid x(in, "xss");
+    const Int steps = x.size(1) == 1 ? 1 : 30;
+    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) {
+      std::vector<double> row;
+      for (Int c = 0; c < x.size(1); c++) row.push_back(x(i, c));
+      for (Int s = 0; s < steps; s++) {
+        double total = 0;
+        for (const double v : row) total += v;
+        if (!(total < 5)) break;
+        for (double& v : row) v = v * 1.5 + 0.25;
+      }
+      return row[static_cast<std::size_t>(j)];
+    });
+  });
+  addExact(
+      "guards", "first", {{{"n", 9}, {"m", 5}}},
+      [](const Tensors& in) {
+        const Grid x(in, "xss");
+        const auto firstOf = [&](Int i) {
+          Int j = 0;
+          while (j < x.size(1) && x(i, j) < 0.5) j++;
+          return j;
+        };
+        return out(A1{x.size(0)}, firstOf, Scalar::i32);
+      },
+      [](Tensors& in) {  // none in the first row
+        for (Int j = 0; j < 5; j++) in.at("xss").set(j, 0.25);
+      });
 }
 
 }  // namespace
 
 const std::vector<CatalogueEntry>& catalogue() {
   static const bool filled = [] {
+    addLearning(table);
+    addImages(table);
+    addNumbers(table);
+    addLibrary(table);
     vectors();
     matrices();
     movement();
@@ -826,10 +913,11 @@ const std::vector<CatalogueEntry>& catalogue() {
     layers();
     plans();
     applications();
+    guards();
     return true;
   }();
   (void)filled;
-  return table;
+  return table.rows();
 }
 
 }  // namespace lift::programs

@@ -206,7 +206,8 @@ class Scripted : public Executable {
 
  protected:
   void upload(const Binding&, const Layout&, const std::map<std::string, Tensor>&) override { uploads++; }
-  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& all) override {
+  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& all,
+                             const std::vector<kernel::LaunchLoop>&) override {
     std::vector<double> times;
     for (std::size_t i = 0; i < all.size(); i++)
       times.push_back(script_[static_cast<std::size_t>(launches++) % script_.size()]);

@@ -57,6 +57,22 @@ TEST_CASE("what is prepared lives to the end, for the launches are repeated", "[
   CHECK(layoutOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}})).memory.prepared == 20);  // t1
 }
 
+TEST_CASE("what goes into a loop or comes out of it lives through it, and what it exchanges through both", "[null]") {
+  kernel::Plan p = chain(5);  // launch i: buffer i to i + 1
+  p.loops = {{2, 4, Nat(3), {}}};
+  CHECK(temporaryLifetimes(p) ==
+        Lifetimes{{}, Lifetime{0, 1}, Lifetime{1, 3}, Lifetime{2, 3}, Lifetime{2, 4}, Lifetime{4, 5}, {}});
+  p = chain(5);
+  p.launches[3].arguments = {3, 2};  // back
+  for (kernel::PlanBuffer& b : p.buffers) b.shape = {4};
+  p.loops = {{2, 3, Nat(3), {{2, 3}}}};
+  const Lifetimes lifetimes = temporaryLifetimes(p);
+  CHECK(lifetimes[2] == Lifetime{1, 3});
+  CHECK(lifetimes[3] == lifetimes[2]);
+  const Slots slots = shareMemory(lifetimes, {16, 16, 16, 16, 16, 16, 16});
+  CHECK(slots.slot[2] != slots.slot[3]);
+}
+
 TEST_CASE("buffers with disjoint lifetimes share", "[null]") {
   const Slots s = shareMemory({Lifetime{0, 1}, Lifetime{1, 2}, Lifetime{2, 3}}, {100, 50, 80});
   CHECK(s.slot == std::vector<int>{0, 1, 0});

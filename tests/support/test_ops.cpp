@@ -26,6 +26,32 @@ ScalarValue run(Op op, std::initializer_list<ScalarValue> operands) {
   return apply(op, std::span(operands.begin(), operands.size()));
 }
 
+// Bit by bit.
+template <class T>
+bool bitOf(T x, int i) {
+  return (static_cast<std::uint64_t>(x) >> i & 1) != 0;
+}
+template <class T>
+int ones(T x) {
+  int n = 0;
+  for (int i = 0; i < 8 * static_cast<int>(sizeof(T)); ++i) n += bitOf(x, i);
+  return n;
+}
+template <class T>
+int leadingZeros(T x) {
+  int n = 0;
+  for (int i = 8 * static_cast<int>(sizeof(T)) - 1; i >= 0 && !bitOf(x, i); --i) ++n;
+  return n;
+}
+template <class T>
+std::int64_t rotated(T x, int by) {
+  const int bits = 8 * static_cast<int>(sizeof(T));
+  std::uint64_t result = 0;
+  for (int i = 0; i < bits; ++i)
+    if (bitOf(x, i)) result |= std::uint64_t{1} << ((i + by) % bits);
+  return static_cast<std::int64_t>(result);
+}
+
 // The C arithmetic of a type as wide as T, by its definition: exact in 128 bits (products modulo 2^64),
 // then the low bits.
 template <class T>
@@ -55,9 +81,15 @@ void checkAgainstC(Scalar type, const std::vector<T>& values) {
       is(Op::bitAnd, a & b);
       is(Op::bitOr, a | b);
       is(Op::bitXor, a ^ b);
-      const int amount = static_cast<int>(static_cast<std::uint64_t>(b) & (sizeof(T) == 8 ? 63 : 31));
+      const int bits = 8 * static_cast<int>(sizeof(T));
+      const int amount = static_cast<int>(b) & (bits - 1);
       is(Op::shl, Wide(a) * (Wide(1) << amount));
       is(Op::shr, Wide(a) >> amount);
+      is(Op::rotateBits, rotated(a, amount));
+      is(Op::mulHigh, (Wide(a) * b) >> bits);
+      REQUIRE(static_cast<T>(run(Op::bitNot, {x}).integer) == static_cast<T>(~a));
+      REQUIRE(run(Op::popcount, {x}).integer == ones(a));
+      REQUIRE(run(Op::clz, {x}).integer == leadingZeros(a));
       REQUIRE(static_cast<T>(run(Op::neg, {x}).integer) == static_cast<T>(-Wide(a)));
       REQUIRE(static_cast<T>(run(Op::abs, {x}).integer) == static_cast<T>(a < 0 ? -Wide(a) : Wide(a)));
       REQUIRE(run(Op::lt, {x, y}).truth() == (a < b));
@@ -107,10 +139,17 @@ TEST_CASE("the table of operations is in order and its names are found") {
 }
 
 TEST_CASE("operators bind as they do in C") {
-  const std::vector<std::vector<Op>> levels{{Op::logicalOr},          {Op::logicalAnd},
-                                            {Op::eq, Op::ne},         {Op::lt, Op::le, Op::gt, Op::ge},
-                                            {Op::add, Op::sub},       {Op::mul, Op::div, Op::mod},
-                                            {Op::neg, Op::logicalNot}};
+  const std::vector<std::vector<Op>> levels{{Op::logicalOr},
+                                            {Op::logicalAnd},
+                                            {Op::bitOr},
+                                            {Op::bitXor},
+                                            {Op::bitAnd},
+                                            {Op::eq, Op::ne},
+                                            {Op::lt, Op::le, Op::gt, Op::ge},
+                                            {Op::shl, Op::shr},
+                                            {Op::add, Op::sub},
+                                            {Op::mul, Op::div, Op::mod},
+                                            {Op::neg, Op::logicalNot, Op::bitNot}};
   for (std::size_t i = 0; i < levels.size(); ++i)
     for (const Op op : levels[i]) {
       CHECK(info(op).precedence == info(levels[i][0]).precedence);
@@ -209,6 +248,19 @@ TEST_CASE("float functions mean what their names say") {
   CHECK(one(Op::sin, 1) == Approx(0.8414710));
   CHECK(one(Op::cos, 1) == Approx(0.5403023));
   CHECK(one(Op::tanh, 1) == Approx(0.7615942));
+  CHECK(one(Op::trunc, -2.5) == -2);
+  CHECK(one(Op::cbrt, 27) == Approx(3));
+  CHECK(one(Op::exp2, 3) == 8);
+  CHECK(one(Op::log2, 8) == 3);
+  CHECK(one(Op::log10, 1000) == Approx(3));
+  CHECK(one(Op::tan, 1) == Approx(1.5574077));
+  CHECK(one(Op::asin, 1) == Approx(1.5707963));
+  CHECK(one(Op::acos, -1) == Approx(3.1415927));
+  CHECK(one(Op::atan, 1) == Approx(0.7853982));
+  CHECK(run(Op::atan2, {f32(1), f32(-1)}).real == Approx(2.3561945));
+  CHECK(one(Op::sinh, 1) == Approx(1.1752012));
+  CHECK(one(Op::cosh, 1) == Approx(1.5430806));
+  CHECK(one(Op::erf, 1) == Approx(0.8427008));
   CHECK(run(Op::pow, {f32(2), f32(10)}).real == 1024);
   CHECK(run(Op::sub, {f32(2), f32(10)}).real == -8);
   CHECK(run(Op::mod, {f32(-7.5), f32(2)}).real == -1.5);

@@ -41,6 +41,11 @@ struct ShowExpr {
     for (const SynPtr& c : n.components) text += " " + show(*c);
     return text + ")";
   }
+  std::string operator()(const Syn::Array& n) const {
+    std::string text = "(array";
+    for (const SynPtr& x : n.elements) text += " " + show(*x);
+    return text + ")";
+  }
   std::string operator()(const Syn::Project& n) const {
     return fmt::format("(get {} {})", n.component, show(*n.tuple));
   }

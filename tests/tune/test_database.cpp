@@ -14,7 +14,8 @@
 #include <sstream>
 
 #include "lift/diagnostic.hpp"
-#include "lift/tune_db.hpp"
+#include "lift/text.hpp"
+#include "lift/tune.hpp"
 
 using namespace lift;
 using namespace lift::tune;
@@ -37,7 +38,9 @@ struct Folder {
 
 Measurement point(std::int64_t n, double ms = 1.5) {
   Measurement m;
-  m.key = {"conv x", "device", "liftc 1", "derivation", "paper", {{"kappa", n}, {"theta", 5}}, Stage::sweep};
+  m.key = {"conv x", "device", "kernels", "paper", {{"kappa", n}, {"theta", 5}}, Stage::sweep};
+  m.derivation = "derivation";
+  m.generator = "liftc 1";
   m.times = {ms, ms * 1.1, ms * 0.9};
   m.workspaceBytes = 1024 * n;
   m.compileMs = 3.25;
@@ -356,6 +359,7 @@ TEST_CASE("the nearest device's configuration is taken, and it is said whose it 
   otherCpu.properties = R"({"vector_width_f32":8})";
   CHECK(matchOf(cpu, otherCpu) == Match::any);
 
+  const Regenerate asMeasured = [](const std::string&, const Config&) { return "kernels"; };
   Database own = Database::inMemory(), shipped = Database::inMemory();
   const auto add = [](Database& db, const DeviceRow& device, std::int64_t n, double ms) {
     db.add(device);
@@ -363,23 +367,106 @@ TEST_CASE("the nearest device's configuration is taken, and it is said whose it 
     m.key.device = device.id;
     db.add(m);
   };
-  CHECK_FALSE(bestFor(&own, shipped, "conv x", here));
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, asMeasured));
   add(own, stranger, 3, 0.01);
-  CHECK(bestFor(&own, shipped, "conv x", here)->match == Match::any);
+  CHECK(bestFor(&own, shipped, "conv x", here, asMeasured)->match == Match::any);
   add(shipped, cousin, 2, 0.5);
-  CHECK(bestFor(&own, shipped, "conv x", here)->match == Match::vendor);
+  CHECK(bestFor(&own, shipped, "conv x", here, asMeasured)->match == Match::vendor);
   add(shipped, here, 1, 2);
-  const auto best = bestFor(&own, shipped, "conv x", here);
+  const auto best = bestFor(&own, shipped, "conv x", here, asMeasured);
   REQUIRE(best);
   CHECK(best->match == Match::exact);
   CHECK(best->shipped);
   CHECK_THAT(best->str(), Contains("kappa=1") && Contains("this device") && Contains("shipped"));
   add(own, here, 8, 3);  // slower, but the user's own
-  CHECK_FALSE(bestFor(&own, shipped, "conv x", here)->shipped);
-  CHECK_FALSE(bestFor(&own, shipped, "conv y", here));
-  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, {{"blocked", "derivation"}}));
-  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, {{"paper", "another"}}));
-  CHECK(bestFor(&own, shipped, "conv x", here, {{"paper", "derivation"}}));
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, asMeasured)->shipped);
+  CHECK_FALSE(bestFor(&own, shipped, "conv y", here, asMeasured));
+}
+
+TEST_CASE("what is known counts for the kernels that were measured") {
+  const DeviceRow here{"id0", "Mali-G72", "ARM", "ARM Platform", "gpu", "r12", "{}"};
+  Database own = Database::inMemory(), shipped = Database::inMemory();
+  const auto add = [&](Database& db, std::int64_t n, double ms, const std::string& kernels) {
+    db.add(here);
+    Measurement m = point(n, ms);
+    m.key.device = here.id;
+    m.key.kernels = kernels;
+    CHECK(db.add(m));
+  };
+  // A configuration's kernels are named after kappa here; those of 3 do not compile any more.
+  const Regenerate regenerate = [](const std::string& family, const Config& config) -> std::string {
+    const std::int64_t n = config.at("kappa");
+    return n == 3 || family != "paper" ? "" : fmt::format("kernels {}", n);
+  };
+  const auto best = [&] { return bestFor(&own, shipped, "conv x", here, regenerate).value(); };
+
+  add(own, 3, 1, "kernels 3");
+  CHECK_FALSE(bestFor(&own, shipped, "conv x", here, regenerate));
+  add(own, 5, 2, unknownKernels("liftc 1", "derivation"));
+  CHECK(best().stale);
+  CHECK_THAT(best().str(), Contains("kappa=5") && Contains("not recorded"));
+  add(own, 4, 1.5, "other kernels");
+  CHECK(best().stale);
+  CHECK_THAT(best().str(), Contains("kappa=4") && Contains("stale"));
+  add(shipped, 7, 9, "kernels 7");  // slower, but what was measured is what would run
+  CHECK_FALSE(best().stale);
+  CHECK_THAT(best().str(), Contains("kappa=7") && !Contains("stale"));
+  add(own, 6, 12, "kernels 6");
+  CHECK_THAT(best().str(), Contains("kappa=6") && !Contains("shipped"));
+  add(own, 4, 3, "kernels 4");  // measured again: a row of its own
+  CHECK_THAT(best().str(), Contains("kappa=4") && !Contains("stale"));
+}
+
+TEST_CASE("the identity of kernels is that of their texts, their launches and the options they are built with") {
+  const auto planOf = [](const std::string& body) {
+    return compile(parseProgram(*addSource("p.lift", "def p(xs: [64]f32): [64]f32 = " + body)));
+  };
+  const std::string kernels = kernelIdentity(planOf("map(fun x => x + 1.0, xs)"));
+  CHECK(kernels.size() == 16);
+  CHECK(kernelIdentity(planOf("xs |> map(fun value => value + 1.0)")) == kernels);
+  CHECK(kernelIdentity(planOf("map(fun x => x + 2.0, xs)")) != kernels);
+  CHECK(kernelIdentity(planOf("map(fun x => x + 1.0, xs)"), "-cl-fast-relaxed-math") != kernels);
+  kernel::Plan wider = planOf("map(fun x => x + 1.0, xs)");
+  wider.kernels[0].range.local[0] = 32;
+  CHECK(kernelIdentity(wider) != kernels);
+  kernel::Plan twice = planOf("map(fun x => x + 1.0, xs)");
+  twice.launches.push_back(twice.launches[0]);
+  CHECK(kernelIdentity(twice) != kernels);
+}
+
+TEST_CASE("a database of version 1 is taken over, nothing lost, its kernels unknown") {
+  Folder folder;
+  const fs::path path = folder / "old.db";
+  Raw(path).run(
+      "PRAGMA application_id=1279870548; PRAGMA user_version=1;"
+      "CREATE TABLE problem(key TEXT PRIMARY KEY, label TEXT, command TEXT, operations INTEGER, tensor_bytes INTEGER);"
+      "CREATE TABLE device(id TEXT PRIMARY KEY, name TEXT, vendor TEXT, platform TEXT, type TEXT, driver TEXT,"
+      "                    properties TEXT);"
+      "CREATE TABLE derivation(id TEXT PRIMARY KEY, text TEXT);"
+      "CREATE TABLE measurement(id INTEGER PRIMARY KEY, problem TEXT NOT NULL, device TEXT NOT NULL,"
+      "  generator TEXT NOT NULL, derivation TEXT NOT NULL, family TEXT NOT NULL, config TEXT NOT NULL,"
+      "  stage TEXT NOT NULL, status TEXT NOT NULL, times TEXT NOT NULL, median_ms REAL, workspace_bytes INTEGER,"
+      "  compile_ms REAL, build_ms REAL, max_error REAL, tolerance REAL, detail TEXT, provenance TEXT,"
+      "  measured_at TEXT, UNIQUE(problem, device, generator, derivation, family, config, stage));"
+      "INSERT INTO measurement VALUES(7, 'conv x', 'device', 'liftc 1', 'd', 'paper', '{\"kappa\":4}', 'sweep', 'ok',"
+      "  '[1.5]', 1.5, 4096, 3, 100, 1e-7, 1e-5, '', 'liftc tune', '2026-01-31T12:00:00Z');"
+      "INSERT INTO measurement VALUES(9, 'conv x', 'device', 'liftc 2', 'd', 'paper', '{\"kappa\":4}', 'sweep', 'ok',"
+      "  '[1.25]', 1.25, 4096, 3, 100, 1e-7, 1e-5, '', 'liftc tune', '2026-01-31T12:00:00Z');");
+  for (int i = 0; i < 2; i++) {  // the second time there is nothing to do
+    const Database db = Database::open(path);
+    const auto all = db.select({});
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].times == std::vector{1.5});
+    CHECK(all[1].generator == "liftc 2");
+    CHECK(all[1].derivation == "d");
+    for (const Measurement& m : all) {
+      CHECK(m.key.config == Config{{"kappa", 4}});
+      CHECK(m.key.kernels == unknownKernels(m.generator, m.derivation));
+      CHECK(areUnknown(m.key.kernels));
+      CHECK(m.workspaceBytes == 4096);
+    }
+    CHECK(fastestCurrent(all, [](const std::string&, const Config&) { return "kernels"; })->stale);
+  }
 }
 
 TEST_CASE("the shipped defaults can be read") { CHECK_NOTHROW(shippedDefaults().select({})); }

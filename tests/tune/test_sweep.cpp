@@ -185,3 +185,56 @@ TEST_CASE("progress tells the best, what is left, and troubles are for the point
   });
   CHECK(told == 20);
 }
+
+namespace {
+
+// A problem whose kernels are `text`, which stands for what a rule or a pass makes of a configuration.
+Problem compiledTo(const std::string& text) {
+  const PlanOf plan = [text](const Config& config) {
+    kernel::Plan p;
+    p.kernels.resize(1);
+    p.sources = {fmt::format("{} {}", text, config.at("a"))};
+    p.launches.push_back({0, {}});
+    return p;
+  };
+  return {{"p", "a problem", "--conv p", 1000, 10}, {{familyOfPoints("one", points()), "derived", plan}}, {}};
+}
+
+// As a child: it tells the identity of what it ran.
+class Compiling : public Invented {
+ public:
+  explicit Compiling(Problem problem) : problem_(std::move(problem)) {}
+  void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
+               const Stop& stop) override {
+    Invented::measure(
+        tasks, best,
+        [&](std::size_t task, Measurement m) {
+          const Point& p = tasks[task].point;
+          m.key.kernels = kernelIdentity(problem_.variant(p.family).plan(p.config));
+          done(task, std::move(m));
+        },
+        stop);
+  }
+
+ private:
+  Problem problem_;
+};
+
+}  // namespace
+
+TEST_CASE("a sweep goes on with the times of kernels that are still made, and measures others again") {
+  Database db = Database::inMemory();
+  const auto fresh = [&](const Problem& p) {
+    Compiling measurer(p);
+    const SweepResult result = sweep(p, device(), db, measurer, {.points = 40, .seed = 5});
+    CHECK(result.points == 40);
+    REQUIRE(result.best);
+    return result.fresh;
+  };
+  CHECK(fresh(compiledTo("x + y")) == 40);
+  CHECK(fresh(compiledTo("x + y")) == 0);
+  CHECK(fresh(compiledTo("y + x")) == 40);  // another text: every point again, beside the old ones
+  CHECK(db.select({.stage = Stage::sweep}).size() == 80);
+  CHECK(fresh(compiledTo("y + x")) == 0);
+  CHECK(fresh(compiledTo("x + y")) == 0);  // back again: its times are still there
+}

@@ -213,7 +213,7 @@ inline Data leaf(const View& v, const World& world) {
   }
   if (const auto* g = dynamic_cast<const GuardedView*>(&v)) {
     bool holds = true;
-    for (const auto& b : g->bounds) holds = holds && world.of(b.smaller) < world.of(b.larger);
+    for (const auto& b : g->guard.bounds) holds = holds && world.of(b.smaller) < world.of(b.larger);
     return leaf(holds ? *g->inside() : *g->outside(), world);
   }
   if (const auto* g = dynamic_cast<const VectorView*>(&v)) {

@@ -154,9 +154,9 @@ TEST_CASE("concat decides where it can and guards where it cannot") {
   const ViewPtr unsure = both->at(Nat(any));
   const auto* guarded = dynamic_cast<const GuardedView*>(unsure.get());
   REQUIRE(guarded);
-  REQUIRE(guarded->bounds.size() == 1);
-  CHECK(guarded->bounds[0].smaller == Nat(any));
-  CHECK(guarded->bounds[0].larger == Nat(3));
+  REQUIRE(guarded->guard.bounds.size() == 1);
+  CHECK(guarded->guard.bounds[0].smaller == Nat(any));
+  CHECK(guarded->guard.bounds[0].larger == Nat(3));
 }
 
 TEST_CASE("reading pad with a constant, also of rows, also cropping") {
@@ -177,7 +177,7 @@ TEST_CASE("pad leaves out the bounds that are proved") {
   const auto bounds = [](int left, int right, Nat i) -> std::size_t {
     const ViewPtr v = padView(memory({5}), left, right, constantView(f32))->at(i);
     const auto* guarded = dynamic_cast<const GuardedView*>(v.get());
-    return guarded ? guarded->bounds.size() : 0;
+    return guarded ? guarded->guard.bounds.size() : 0;
   };
   CHECK(bounds(1, 1, Nat(NatVar::index("i", 7))) == 2);
   CHECK(bounds(0, 2, Nat(NatVar::index("i", 7))) == 1);

@@ -5,7 +5,6 @@
 // Nothing is run: the times are of parsing, checking and compiling to OpenCL C, without the driver's.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -13,6 +12,7 @@
 #include <iostream>
 #include <limits>
 
+#include "cli/cli.hpp"
 #include "lift/codegen.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/text.hpp"
@@ -97,11 +97,11 @@ void print(const char* title, const char* unit, const std::function<std::string(
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Prints what compiling costs as programs grow."};
+  cli::App app{"Prints what compiling costs as programs grow."};
   int stages = 64, operations = 8192;
   app.add_option("--stages", stages, "Length of the longest chain")->capture_default_str();
   app.add_option("--operations", operations, "Operations of the largest kernel")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = app.parse(argc, argv, static_cast<int>(ExitStatus::usage))) return *status;
   try {
     print("stencil stages, a kernel each", "stages", chainOfKernels, 1, stages);
     print("stencil stages in local memory, one kernel", "stages", chainInLocalMemory, 1, stages);

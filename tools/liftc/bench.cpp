@@ -134,7 +134,8 @@ void remember(const Row& row, const LayoutOptions& layouts, const lift::runtime:
     const bench::Result& r = row.results[i];
     if (!r.absent.empty()) continue;
     tune::Measurement m;
-    m.key = {problem.key, deviceRow.id, r.implementation, derivation.id, tune::peerFamily(r.name), {}};
+    m.key = {problem.key, deviceRow.id, r.implementation, tune::peerFamily(r.name), {}};
+    m.derivation = derivation.id;
     m.status = r.check.ok() ? tune::Status::ok : tune::Status::wrong;
     m.times = r.times;
     m.workspaceBytes = r.memory.workspace;
@@ -227,19 +228,17 @@ int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
 
 }  // namespace
 
-void addBench(CLI::App& app, int& status) {
+void addBench(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand(
+  cli::App* sub = app.add_subcommand(
       "bench", "Measure convolution layers and their peers in turns, and compare all results with the reference");
   sub->add_option("--conv", o->descriptor, "A layer's descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line");
   std::vector<std::string> names = groups();
   names.emplace_back("none");
-  sub->add_option("--peers", o->peers, "Whom to measure besides us; all where not given")
-      ->delimiter(',')
-      ->check(CLI::IsMember(names));
+  sub->add_option("--peers", o->peers, "Whom to measure besides us; all where not given")->delimiter(',')->oneOf(names);
   sub->add_option("--repetitions", o->repetitions, "Turns of each, of whose runs the median is printed")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random tensors")->capture_default_str();
   sub->add_option("--tune-time", o->tuneTime, "Tune each layer so long before it is measured: 60s, 5m");

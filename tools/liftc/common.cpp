@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -83,7 +84,8 @@ void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
 
 void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_t& at, std::size_t indent) {
   if (dimension == t.shape.size()) {
-    out << fmt::format("{:g}", t.get(at++));
+    const double v = t.get(at++);
+    out << (std::isnan(v) ? "nan" : lift::isInteger(t.scalar) ? fmt::format("{:.0f}", v) : fmt::format("{:g}", v));
     return;
   }
   std::int64_t below = 1;
@@ -140,7 +142,7 @@ bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, 
 
 }  // namespace
 
-void ProgramOptions::add(CLI::App& app) {
+void ProgramOptions::add(cli::App& app) {
   app.add_option("file", file, "Program (.lift); - reads standard input")->required();
   app.add_option("--entry", entry, "Definition to use (default: main, else the last)");
   app.add_option("-s,--size", sizes, "Value of a size or tunable, NAME=VALUE")->type_name("NAME=VALUE");
@@ -173,7 +175,7 @@ std::vector<std::string> ProgramOptions::words() const {
   return words;
 }
 
-void DataOptions::add(CLI::App& app) {
+void DataOptions::add(cli::App& app) {
   app.add_option("-i,--input", inputs, "Input tensor NAME=FILE (.npy, .pgm, .ppm), or an .npz of several")
       ->type_name("NAME=FILE");
   app.add_option("--fill", fill, "Contents of inputs that no file gives: zeros, ones or random:SEED")->type_name("HOW");
@@ -186,9 +188,10 @@ void DataOptions::add(CLI::App& app) {
   app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
 }
 
-void DeviceOptions::add(CLI::App& app) {
+void DeviceOptions::add(cli::App& app) {
   app.add_option("--platform", platform, "OpenCL platform: index or part of its name (or LIFTC_PLATFORM)");
-  app.add_option("--device", device, "Device: index or part of its name; null is a pseudo device (or LIFTC_DEVICE)");
+  app.add_option("--device", device,
+                 "Device: index or part of its name, or a pseudo device, emulator or null (or LIFTC_DEVICE)");
   app.add_option("--build-options", buildOptions, "Options for the OpenCL compiler, e.g. -cl-fast-relaxed-math");
   app.add_flag("--no-cache", noCache, "Do not use the cache of compiled kernels");
 }
@@ -198,6 +201,10 @@ lift::runtime::DeviceChoice DeviceOptions::choice() const {
   if (!platform.empty()) choice.platform = platform;
   if (!device.empty()) choice.device = device;
   return choice;
+}
+
+bool DeviceOptions::isEmulator() const {
+  return choice().withEnvironment().device == lift::runtime::emulatorDeviceInfo().name;
 }
 
 lift::runtime::DeviceInfo DeviceOptions::info() const {
@@ -214,7 +221,7 @@ lift::runtime::LoadOptions DeviceOptions::load() const {
   return options;
 }
 
-void CodegenOptions::add(CLI::App& app) {
+void CodegenOptions::add(cli::App& app) {
   app.add_option("--local", local, "Work-group size per dimension, x,y,z")->delimiter(',')->expected(1, 3);
   app.add_option("--groups", groups, "Number of work-groups per dimension, x,y,z")->delimiter(',')->expected(1, 3);
   app.add_option("--max-group", maxGroup, "Most work-items in a group (default 256)");
@@ -223,7 +230,14 @@ void CodegenOptions::add(CLI::App& app) {
   app.add_option("--constant", constants, "Parameter whose contents stay: what depends on it alone is computed once")
       ->type_name("NAME")
       ->allow_extra_args(false);
+  app.add_flag("--check-bounds", checkBounds,
+               "Check indices and divisors when the kernels run, and report the first wrong one");
   app.add_option("--skip-pass", skipPasses, "Leave out an optimising pass")->type_name("PASS");
+  app.add_flag("--strict-reductions", strictReductions,
+               "Keep the order in which sums and products of floating-point numbers are rounded");
+  app.add_flag("--explain", explain, "Print what the default mapping keeps, divides and leaves in sequence, and why");
+  app.add_flag("--finite-math", finiteMath,
+               "No value is infinite or NaN, and the sign of a zero means nothing: products with 0 vanish");
   app.add_flag("--timing", timing, "Print the compiler's time by stage, and what it could not do");
 }
 
@@ -257,11 +271,14 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   }
   if (maxGroup > 0) options.maxGroupSize = maxGroup;
   options.passes.skip = skipPasses;
+  options.mapping.strictReductions = strictReductions;
+  options.passes.finiteMath = finiteMath;
   for (const std::string& name : constants)
     if (std::none_of(program.parameters.begin(), program.parameters.end(),
                      [&](lift::Expr p) { return p.name() == name; }))
       throw UserError(ExitStatus::usage, fmt::format("--constant: '{}' has no parameter '{}'", program.name, name));
   options.constants = constants;
+  options.checkBounds = checkBounds;
   if (!printAfter.empty() || !stopAfter.empty())
     options.dump = [&](std::string_view stage, const std::string& text) {
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };
@@ -281,6 +298,9 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   }
   if (!stopAfter.empty()) return std::nullopt;
   report->times.insert(report->times.begin(), {"parse", parseMilliseconds});
+  if (explain)
+    for (const auto& n : report->notes)
+      if (n.pass == "map") std::cerr << n.text << "\n";
   if (timing) {
     std::cerr << fmt::format("{:<24}{:>10}\n", "stage", "ms");
     for (const auto& t : report->times) std::cerr << fmt::format("{:<24}{:>10.3f}\n", t.stage, t.milliseconds);
@@ -296,6 +316,9 @@ std::vector<std::string> CodegenOptions::words() const {
   if (!groups.empty()) words.insert(words.end(), {"--groups", fmt::format("{}", fmt::join(groups, ","))});
   if (maxGroup > 0) words.insert(words.end(), {"--max-group", std::to_string(maxGroup)});
   for (const std::string& name : constants) words.insert(words.end(), {"--constant", name});
+  if (checkBounds) words.emplace_back("--check-bounds");
+  if (strictReductions) words.emplace_back("--strict-reductions");
+  if (finiteMath) words.emplace_back("--finite-math");
   for (const std::string& pass : skipPasses) words.insert(words.end(), {"--skip-pass", pass});
   return words;
 }

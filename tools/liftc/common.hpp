@@ -1,7 +1,6 @@
 // What the subcommands of liftc share: options, inputs and outputs, devices, messages.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli.hpp"
 #include "lift/codegen.hpp"
 #include "lift/device.hpp"
 #include "lift/expr.hpp"
@@ -26,7 +26,7 @@ struct ProgramOptions {
   std::vector<std::string> sizes;   // name=value
   std::vector<std::string> config;  // name=value,name=value
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
   lift::Program read() const;
   lift::Program readAtValues() const;  // at the sizes that were given; the others stay symbolic
   std::map<std::string, std::int64_t> values() const;
@@ -42,7 +42,7 @@ struct DataOptions {
   double rtol = 1e-4;
   bool quiet = false;
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
 };
 
 struct DeviceOptions {
@@ -50,8 +50,9 @@ struct DeviceOptions {
   std::string buildOptions;
   bool noCache = false;
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
   lift::runtime::DeviceChoice choice() const;
+  bool isEmulator() const;
   lift::runtime::DeviceInfo info() const;  // without opening it
   std::unique_ptr<lift::runtime::Device> open() const;
   lift::runtime::LoadOptions load() const;
@@ -62,11 +63,15 @@ struct CodegenOptions {
   std::vector<std::int64_t> local, groups;
   std::int64_t maxGroup = 0;
   std::vector<std::string> printAfter, skipPasses;
+  bool finiteMath = false;
   std::string stopAfter;
   std::vector<std::string> constants;  // parameters whose contents stay
+  bool checkBounds = false;
   bool timing = false;
+  bool strictReductions = false;
+  bool explain = false;
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
   // Compiles; prints stages and timing to standard error as asked. Nothing when a stage to stop after was reached.
   std::optional<lift::kernel::Plan> compile(const lift::Program& program, double parseMilliseconds,
                                             lift::CompileReport* report = nullptr) const;
@@ -104,22 +109,22 @@ int guarded(const std::function<int()>& body);
 std::string readFile(const std::string& path);
 void writeFile(const std::filesystem::path& path, const std::string& contents);
 
-void addCheck(CLI::App& app, int& status);
-void addPrint(CLI::App& app, int& status);
-void addEval(CLI::App& app, int& status);
-void addCompile(CLI::App& app, int& status);
-void addRun(CLI::App& app, int& status);
-void addConv(CLI::App& app, int& status);
-void addExplain(CLI::App& app, int& status);
-void addBench(CLI::App& app, int& status);
-void addDevices(CLI::App& app, int& status);
-void addPrimitives(CLI::App& app, int& status);
-void addRules(CLI::App& app, int& status);
-void addRewrite(CLI::App& app, int& status);
-void addCache(CLI::App& app, int& status);
-void addTune(CLI::App& app, int& status);
-void addDb(CLI::App& app, int& status);
-void addTune(CLI::App& app, int& status);
-void addTuneWorker(CLI::App& app, int& status);
+void addCheck(cli::App& app, int& status);
+void addPrint(cli::App& app, int& status);
+void addEval(cli::App& app, int& status);
+void addCompile(cli::App& app, int& status);
+void addRun(cli::App& app, int& status);
+void addConv(cli::App& app, int& status);
+void addExplain(cli::App& app, int& status);
+void addBench(cli::App& app, int& status);
+void addDevices(cli::App& app, int& status);
+void addPrimitives(cli::App& app, int& status);
+void addRules(cli::App& app, int& status);
+void addRewrite(cli::App& app, int& status);
+void addCache(cli::App& app, int& status);
+void addTune(cli::App& app, int& status);
+void addDb(cli::App& app, int& status);
+void addTune(cli::App& app, int& status);
+void addTuneWorker(cli::App& app, int& status);
 
 }  // namespace liftc

@@ -24,7 +24,7 @@ struct Options {
   DataOptions data;
   DeviceOptions device;
   CodegenOptions codegen;
-  std::string output;
+  std::string output, prefix;
   std::uint64_t seed = 1;
   int samples = 0;
   int repetitions = 3;
@@ -190,7 +190,7 @@ int check(const std::vector<lift::ConvSpec>& specs, const Options& o) {
 
 int compile(const lift::ConvSpec& spec, const Options& o) {
   if (const auto compiled = compileLayer(spec, o))
-    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds);
+    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix);
   return 0;
 }
 
@@ -221,9 +221,9 @@ int run(const lift::ConvSpec& spec, const Options& o) {
 
 }  // namespace
 
-void addConv(CLI::App& app, int& status) {
+void addConv(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand(
+  cli::App* sub = app.add_subcommand(
       "conv", "Compile, run or check a convolution layer given by its descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile")->expected(1, 2)->required();
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
@@ -234,10 +234,11 @@ void addConv(CLI::App& app, int& status) {
   sub->add_option("--expect", o->data.expect,
                   "run: compare the result with this tensor; exit status 4 when it differs");
   sub->add_option("--rtol", o->data.rtol, "run: largest relative error for --expect")->capture_default_str();
-  sub->add_option("-o,--output", o->output, "compile: folder; run: file of the result");
+  addPrefix(*sub, o->prefix)
+      ->needs(sub->add_option("-o,--output", o->output, "compile: folder; run: file of the result"));
   sub->add_option("--samples", o->samples,
                   "check: so many random configurations of the family, each run once, not the given one")
-      ->check(CLI::PositiveNumber);
+      ->positive();
   sub->add_option("--seed", o->seed, "check: seed of the random tensors and configurations")->capture_default_str();
   sub->add_option("--repeat", o->repetitions, "check: timed repetitions, of which the median is printed")
       ->capture_default_str();

@@ -11,6 +11,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/tune_db.hpp"
 #include "lift/tune_report.hpp"
+#include "problem.hpp"
 
 namespace liftc {
 namespace {
@@ -66,11 +67,13 @@ std::vector<std::vector<Row>> groups(const tune::Database& db, const Options& o)
   return list;
 }
 
-std::optional<tune::Measurement> bestOf(const std::vector<Row>& group) {
+std::vector<tune::Measurement> measurementsOf(const std::vector<Row>& group) {
   std::vector<tune::Measurement> measurements;
   for (const Row& row : group) measurements.push_back(row.measurement);
-  return tune::fastest(measurements);
+  return measurements;
 }
+
+std::optional<tune::Measurement> bestOf(const std::vector<Row>& group) { return tune::fastest(measurementsOf(group)); }
 
 std::string labelOf(const tune::ProblemRow& p) { return p.label.empty() ? p.key : p.label; }
 
@@ -143,17 +146,16 @@ Json showJson(const Row& row) {
           {"max_rel_err", std::isfinite(m.maxError) ? Json(m.maxError) : Json(nullptr)},
           {"detail", m.detail},
           {"measured_at", m.measuredAt},
-          {"derivation", m.key.derivation},
-          {"generator", m.key.generator}};
+          {"kernels", m.key.kernels},
+          {"derivation", m.derivation},
+          {"generator", m.generator}};
 }
 
 // Of each problem on each device, the points that no other beats in both time and workspace.
 std::vector<Row> paretoFronts(const tune::Database& db, const Options& o) {
   std::vector<Row> fronts;
   for (const auto& group : groups(db, o)) {
-    std::vector<tune::Measurement> measurements;
-    for (const Row& row : group) measurements.push_back(row.measurement);
-    for (const std::size_t i : tune::paretoFront(measurements)) fronts.push_back(group[i]);
+    for (const std::size_t i : tune::paretoFront(measurementsOf(group))) fronts.push_back(group[i]);
   }
   return fronts;
 }
@@ -184,18 +186,41 @@ int show(const Options& o) {
   return 0;
 }
 
+// The best of a group whose kernels are still made; `why` tells of one whose are not, or are not known to be.
+std::optional<tune::Measurement> currentBestOf(const std::vector<Row>& group, std::string& why) {
+  std::optional<tune::Regenerate> regenerate;
+  try {
+    regenerate = ProblemChoice::parse(group.front().problem.command).regenerate();
+  } catch (const lift::UserError& e) {
+    why = fmt::format("its kernels were not compared: {}", e.diagnostics().front().message);
+    return bestOf(group);
+  }
+  const auto found = tune::fastestCurrent(measurementsOf(group), *regenerate);
+  if (!found) {
+    const auto best = bestOf(group);
+    if (best) why = "stale: its configuration does not compile any more";
+    return best;
+  }
+  if (found->stale)
+    why = tune::areUnknown(found->measurement.key.kernels) ? "stale: its kernels were not recorded"
+                                                           : "stale: its kernels have changed since";
+  return found->measurement;
+}
+
 int best(const Options& o) {
   const auto db = openExistingDatabase(pathOf(o));
   Json out{{"schema", 1}, {"rows", Json::array()}};
   for (const auto& group : groups(db, o)) {
-    const auto found = bestOf(group);
+    std::string why;
+    const auto found = currentBestOf(group, why);
     if (!found) continue;
     const Row& first = group.front();
     out["rows"].push_back(bestJson(first, *found));
+    out["rows"].back()["stale"] = why.empty() ? Json(false) : Json(why);
     if (!o.json)
-      std::cout << fmt::format("{} on {}: {:.3f} ms, {:.1f} GFLOP/s\n  {}\n", labelOf(first.problem), first.device.name,
-                               found->median(), gflops(first.problem, found->median()),
-                               reproduce(first.problem, *found));
+      std::cout << fmt::format("{} on {}: {:.3f} ms, {:.1f} GFLOP/s{}\n  {}\n", labelOf(first.problem),
+                               first.device.name, found->median(), gflops(first.problem, found->median()),
+                               why.empty() ? "" : fmt::format("  ({})", why), reproduce(first.problem, *found));
   }
   if (o.json) std::cout << out.dump(2) << "\n";
   return 0;
@@ -216,7 +241,7 @@ std::vector<tune::Measurement> chosen(const tune::Database& db, const Options& o
 // With the rows that they refer to.
 tune::Database databaseOf(const tune::Database& db, const std::vector<tune::Measurement>& measurements) {
   std::set<std::string> referred;
-  for (const tune::Measurement& m : measurements) referred.insert({m.key.problem, m.key.device, m.key.derivation});
+  for (const tune::Measurement& m : measurements) referred.insert({m.key.problem, m.key.device, m.derivation});
   auto part = tune::Database::inMemory();
   for (const tune::ProblemRow& row : db.problems())
     if (referred.count(row.key) > 0) part.add(row);
@@ -286,12 +311,12 @@ int merge(const Options& o) {
 
 }  // namespace
 
-void addDb(CLI::App& app, int& status) {
-  CLI::App* db = app.add_subcommand("db", "List, show, export and merge what tuning has measured");
-  db->require_subcommand(1);
+void addDb(cli::App& app, int& status) {
+  cli::App* db = app.add_subcommand("db", "List, show, export and merge what tuning has measured");
+  db->require_subcommand();
   const auto add = [&](const char* name, const char* meaning, int (*run)(const Options&)) {
     auto o = std::make_shared<Options>();
-    CLI::App* sub = db->add_subcommand(name, meaning);
+    cli::App* sub = db->add_subcommand(name, meaning);
     sub->add_option("--db", o->db, "Database (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
     sub->callback([o, run, &status] { status = guarded([&] { return run(*o); }); });
     return std::pair(sub, o);
@@ -312,7 +337,7 @@ void addDb(CLI::App& app, int& status) {
   json(filtered("best", "The best configuration of each problem, and the command that runs it", &best));
   const auto exported = filtered("export", "Write as text: JSON lines or T4", &exportAs);
   exported.first->add_option("--format", exported.second->format, "jsonl or t4")
-      ->check(CLI::IsMember({"jsonl", "t4"}))
+      ->oneOf({"jsonl", "t4"})
       ->capture_default_str();
   exported.first->add_flag("--best", exported.second->best, "Only the best measurement of each problem on each device");
   exported.first->add_option("-o,--output", exported.second->file, "File; default: print");

@@ -83,7 +83,7 @@ Subject ofEntry(const lift::ConvSpec& spec, const FamilyOptions& options) {
                     "`liftc db list` prints what it has");
   std::string recorded;
   for (const tune::DerivationRow& row : db.derivations())
-    if (row.id == best->key.derivation) recorded = row.text;
+    if (row.id == best->derivation) recorded = row.text;
   Subject s =
       ofConfig(lift::deriveConv(spec, best->key.family, options.layouts.layouts()), best->key.config, {}, recorded);
   s.title += fmt::format("\n{:.3f} ms, measured by {}", best->median(), best->provenance);
@@ -105,7 +105,7 @@ Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) 
 Subject ofCommand(const std::string& command, const std::string& recorded = {}) {
   const std::vector<std::string> words = commandWords(command);
   const bool isLayer = words.size() > 2 && words[1] == "conv";
-  CLI::App app;
+  cli::App app;
   std::vector<std::string> layer;
   FamilyOptions family;
   ProgramOptions program;
@@ -117,10 +117,9 @@ Subject ofCommand(const std::string& command, const std::string& recorded = {}) 
     program.add(app);
   }
   codegen.add(app);
-  std::vector<std::string> arguments(words.rbegin(), words.rend() - std::min<std::ptrdiff_t>(2, std::ssize(words)));
   try {
-    app.parse(arguments);  // takes them from the back
-  } catch (const CLI::ParseError& e) {
+    app.parse({words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end()});
+  } catch (const cli::ParseError& e) {
     throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
   }
   return isLayer ? ofLayer(lift::parseConv(layer[0]), family, codegen, recorded) : ofProgram(program, codegen);
@@ -327,9 +326,9 @@ int difference(const Subject& a, const Subject& b, bool json) {
 
 }  // namespace
 
-void addExplain(CLI::App& app, int& status) {
+void addExplain(cli::App& app, int& status) {
   auto o = std::make_shared<ExplainOptions>();
-  CLI::App* sub = app.add_subcommand("explain", "Tell how a kernel was derived, rule by rule");
+  cli::App* sub = app.add_subcommand("explain", "Tell how a kernel was derived, rule by rule");
   sub->add_option("what", o->what,
                   "A kernel (.cl), a manifest.json, or a layer's descriptor; with --db its best entry there")
       ->required();

@@ -26,11 +26,12 @@ std::optional<tune::Best> knownBest(const lift::ConvSpec& spec, const lift::Conv
                                     const std::filesystem::path& path) {
   std::optional<tune::Database> own;
   if (std::filesystem::exists(path)) own = tune::Database::open(path);
-  std::map<std::string, std::string> derivations;
-  for (const std::string& family : families)
-    derivations[family] = tune::derivationRow(lift::deriveConv(spec, family, layouts).derivation.str()).id;
+  const auto regenerate = tune::regenerateBy([&](const std::string& family) {
+    const bool wanted = std::find(families.begin(), families.end(), family) != families.end();
+    return wanted ? layerPlan(lift::deriveConv(spec, family, layouts)) : tune::PlanOf();
+  });
   return tune::bestFor(own ? &*own : nullptr, tune::shippedDefaults(), problemKey(spec, layouts),
-                       tune::deviceRow(device), derivations);
+                       tune::deviceRow(device), regenerate);
 }
 
 lift::Space spaceOn(const lift::ConvVariant& variant, const lift::runtime::DeviceInfo& device) {
@@ -90,7 +91,7 @@ tune::Database openExistingDatabase(const std::filesystem::path& path) {
   return tune::Database::open(path);
 }
 
-void LayoutOptions::add(CLI::App& app) {
+void LayoutOptions::add(cli::App& app) {
   app.add_option("--in-layout", input, "Layout of the input: nhwc, nchw or any (ours to choose)")
       ->capture_default_str();
   app.add_option("--out-layout", output, "Layout of the output: nhwc, nchw or any")->capture_default_str();
@@ -123,10 +124,9 @@ tune::ProblemRow problemRow(const lift::ConvSpec& spec, const LayoutOptions& lay
   return {problemKey(spec, layouts.layouts()), spec.name, commandLine(words), spec.operations(), spec.tensorBytes()};
 }
 
-void FamilyOptions::add(CLI::App& app) {
-  familyOption_ = app.add_option("--family", family, "How the layer is computed")
-                      ->check(CLI::IsMember(familyNames()))
-                      ->capture_default_str();
+void FamilyOptions::add(cli::App& app) {
+  familyOption_ =
+      app.add_option("--family", family, "How the layer is computed")->oneOf(familyNames())->capture_default_str();
   app.add_option("--config", config, "Values of the family's tunables, in place of the best known or its defaults")
       ->type_name("NAME=VALUE,...");
   app.add_option("--db", db,
@@ -191,6 +191,10 @@ std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, co
   layer.milliseconds = report.total();
   layer.provenance = provenanceOf(variant, layer.config, codegen);
   return layer;
+}
+
+tune::PlanOf layerPlan(const lift::ConvVariant& variant) {
+  return [variant](const lift::Config& config) { return lift::compileConv(variant, config); };
 }
 
 std::vector<lift::ConvSpec> readLayers(const std::string& path) {

@@ -9,7 +9,7 @@
 #include "common.hpp"
 #include "lift/conv.hpp"
 #include "lift/conv_family.hpp"
-#include "lift/tune_db.hpp"
+#include "lift/tune.hpp"
 #include "manifest.hpp"
 
 namespace liftc {
@@ -18,7 +18,7 @@ namespace liftc {
 struct LayoutOptions {
   std::string input = "nhwc", output = "nhwc", weights = "ohwi";
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
   lift::ConvLayouts layouts() const;
   std::vector<std::string> words() const;  // that give these options again
 };
@@ -51,7 +51,7 @@ struct FamilyOptions {
   std::string db;  // where tuning's results are; empty: the default
   bool noTuned = false;
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
   std::filesystem::path databasePath() const;
   std::vector<std::string> families() const;  // the one that was asked for, else all
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
@@ -61,7 +61,7 @@ struct FamilyOptions {
                                        const lift::runtime::DeviceInfo* device = nullptr) const;
 
  private:
-  CLI::Option* familyOption_ = nullptr;
+  cli::Option* familyOption_ = nullptr;
 };
 
 // The variant with defaults that the device can hold: lowered (space.hpp) where the family's are beyond its limits.
@@ -72,6 +72,9 @@ lift::ConvVariant variantFor(const lift::ConvSpec& spec, std::string_view family
 // began: part of the compiler's time.
 std::optional<CompiledLayer> compileVariant(const lift::ConvVariant& variant, const lift::ConvConfig& config,
                                             const CodegenOptions& codegen, std::chrono::steady_clock::time_point start);
+
+// The plans of a layer's configurations.
+lift::tune::PlanOf layerPlan(const lift::ConvVariant& variant);
 
 // lift::readShapes; a file without a layer is a UserError (program).
 std::vector<lift::ConvSpec> readLayers(const std::string& path);

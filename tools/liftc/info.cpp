@@ -9,12 +9,12 @@
 
 namespace liftc {
 
-void addDevices(CLI::App& app, int& status) {
+void addDevices(cli::App& app, int& status) {
   struct Options {
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("devices", "List the devices that programs can run on");
+  cli::App* sub = app.add_subcommand("devices", "List the devices that programs can run on");
   sub->add_flag("--json", o->json, "Print all properties as JSON");
   sub->callback([o, &status] {
     status = guarded([&] {
@@ -42,12 +42,12 @@ void addDevices(CLI::App& app, int& status) {
   });
 }
 
-void addPrimitives(CLI::App& app, int& status) {
+void addPrimitives(cli::App& app, int& status) {
   struct Options {
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("primitives", "List the primitives, operations and index functions");
+  cli::App* sub = app.add_subcommand("primitives", "List the primitives, operations and index functions");
   sub->add_flag("--json", o->json, "Print the tables as JSON");
   sub->callback([o, &status] {
     status = guarded([&] {
@@ -93,12 +93,12 @@ void addPrimitives(CLI::App& app, int& status) {
   });
 }
 
-void addCache(CLI::App& app, int& status) {
+void addCache(cli::App& app, int& status) {
   struct Options {
     bool clear = false, json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("cache", "Show or clear the cache of compiled kernels");
+  cli::App* sub = app.add_subcommand("cache", "Show or clear the cache of compiled kernels");
   sub->add_flag("--clear", o->clear, "Remove all entries");
   sub->add_flag("--json", o->json, "Print as JSON");
   sub->callback([o, &status] {

@@ -13,10 +13,10 @@ int main(int argc, char** argv) {
   // share one, and times are of half a processor.
   setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
 
-  CLI::App app{"Compiles programs of the Lift IR to OpenCL kernels, runs, checks and tunes them.", "liftc"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "liftc " LIFT_VERSION);
-  app.set_help_all_flag("--help-all", "Help of all subcommands");
+  cli::App app{"Compiles programs of the Lift IR to OpenCL kernels, runs, checks and tunes them.", "liftc"};
+  app.require_subcommand();
+  app.version("liftc " LIFT_VERSION);
+  app.help_all("Help of all subcommands");
   app.footer("Programs are .lift files (docs/language.md); `liftc primitives` lists the language's primitives.");
 
   int status = 0;
@@ -36,21 +36,9 @@ int main(int argc, char** argv) {
   liftc::addTune(app, status);
   liftc::addTuneWorker(app, status);
   liftc::addDb(app, status);
-  app.failure_message([](const CLI::App* root, const CLI::Error& e) {
-    const auto subcommands = root->get_subcommands();
-    return fmt::format("error: {}\n  hint: `liftc {}--help` explains the usage\n", e.what(),
-                       subcommands.empty() ? "" : subcommands.front()->get_name() + " ");
-  });
-  const auto isNamed = [&](const CLI::App* sub) { return sub->get_name() == argv[1]; };
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(isNamed).empty()) {
+  if (argc > 1 && argv[1][0] != '-' && !app.has_subcommand(argv[1])) {
     std::cerr << fmt::format("error: unknown subcommand '{}'\n  hint: `liftc --help` lists them\n", argv[1]);
     return static_cast<int>(lift::ExitStatus::usage);
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : static_cast<int>(lift::ExitStatus::usage);
-  }
-  return status;
+  return app.parse(argc, argv, static_cast<int>(lift::ExitStatus::usage)).value_or(status);
 }

@@ -78,25 +78,40 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
     }
     return out;
   };
+  if (plan.faults) {
+    j["faults"] = {{"buffer", plan.buffers[static_cast<std::size_t>(*plan.faults)].name}, {"sites", Json::array()}};
+    for (const auto& s : plan.sites)
+      j["faults"]["sites"].push_back({{"place", lift::placeOf(s.span)}, {"message", s.message}});
+  }
   j["preparation"] = launches(plan.preparation);
   j["launches"] = launches(plan.launches);
+  for (const auto& l : plan.loops) {
+    Json swaps = Json::array();
+    for (const auto& [a, b] : l.swaps)
+      swaps.push_back({plan.buffers[static_cast<std::size_t>(a)].name, plan.buffers[static_cast<std::size_t>(b)].name});
+    j["loops"].push_back({{"first", l.first}, {"last", l.last}, {"count", size(l.count)}, {"swaps", swaps}});
+  }
   return j;
 }
 
 void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan,
-                    const Provenance& provenance) {
+                    const Provenance& provenance, const std::string& prefix) {
   const lift::kernel::Plan headed = lift::runtime::withHeaders(plan, commandOf(provenance), generator);
   for (std::size_t k = 0; k < headed.kernels.size(); k++)
     writeFile(directory / (headed.kernels[k].name + ".cl"), headed.sources[k]);
   writeFile(directory / "manifest.json", manifest(plan, provenance).dump(2) + "\n");
-  const lift::HostCode host = lift::printHostCode(headed);
+  const lift::HostCode host = lift::printHostCode(headed, prefix);
   writeFile(directory / "host.h", host.header);
   writeFile(directory / "host.c", host.source);
 }
 
+cli::Option* addPrefix(cli::App& app, std::string& prefix) {
+  return app.add_option("--prefix", prefix, "What names in host.h and host.c begin with (default: the program's name)");
+}
+
 void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
-             double compileMilliseconds) {
-  if (!directory.empty()) writeArtefacts(directory, plan, provenance);
+             double compileMilliseconds, const std::string& prefix) {
+  if (!directory.empty()) writeArtefacts(directory, plan, provenance, prefix);
   if (json) {
     Json j = manifest(plan, provenance);
     j["compile_ms"] = compileMilliseconds;

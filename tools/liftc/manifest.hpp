@@ -23,12 +23,16 @@ struct Provenance {
 Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance);
 
 // DIR/KERNEL.cl for each kernel, DIR/manifest.json, and DIR/host.h and DIR/host.c that launch them (host_code.hpp).
+// `prefix` begins the names in these two; the plan's name where it is empty.
 void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan,
-                    const Provenance& provenance);
+                    const Provenance& provenance, const std::string& prefix = {});
+
+// --prefix, of the names in host.h and host.c.
+cli::Option* addPrefix(cli::App& app, std::string& prefix);
 
 // What the subcommands that compile do with a plan: artefacts where `directory` is not empty; then the manifest as
 // JSON, the names of the files, or the kernels on standard output.
 void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
-             double compileMilliseconds);
+             double compileMilliseconds, const std::string& prefix = {});
 
 }  // namespace liftc

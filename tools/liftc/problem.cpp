@@ -31,11 +31,8 @@ tune::ProblemData layerData(const lift::ConvSpec& spec, const lift::ConvLayouts&
 
 tune::Variant layerVariant(const ProblemChoice& choice, const lift::ConvVariant& variant,
                            const lift::DeviceLimits& limits) {
-  lift::CompileOptions options;
-  options.constants = lift::convConstants();
   const lift::Space space(variant.program.tunables, choice.constraints(variant.program, limits));
-  tune::Variant made = tune::variantOf(variant.family, lift::withLayouts(variant.program, variant.layouts), space,
-                                       variant.derivation.str(), options);
+  tune::Variant made{tune::familyOf(variant.family, space), variant.derivation.record(), layerPlan(variant), space};
   if (const auto start = space.lowered(variant.defaults)) made.family.start = {*start};
   return made;
 }
@@ -95,7 +92,8 @@ tune::ProblemData programData(const lift::Program& program, const lift::Config& 
   return {inputs, lift::interpret(lift::specialise(program, values), inputs), 0};
 }
 
-tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimits& limits) {
+// The program at its sizes, symbolic in its tunables.
+lift::Program programOf(const ProblemChoice& choice) {
   const lift::Program symbolic = lift::readProgram(choice.file, choice.entry);
   if (symbolic.tunables.empty())
     throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no tunables", choice.file),
@@ -110,7 +108,11 @@ tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimi
                             fmt::format("give one with --size {}=…", s.name()));
     sizes.emplace(s, lift::Nat(found->second));
   }
-  const lift::Program program = lift::specialise(symbolic, sizes);
+  return lift::specialise(symbolic, sizes);
+}
+
+tune::Problem programProblem(const ProblemChoice& choice, const lift::DeviceLimits& limits) {
+  const lift::Program program = programOf(choice);
   checkResult(program);
   // Hardware limits need a mapping.
   const lift::Space space(program.tunables, choice.constraints(lift::mapByDefault(program), limits));
@@ -156,7 +158,7 @@ void checkFixed(const ProblemChoice& choice, const std::set<std::string>& known)
 
 }  // namespace
 
-void ProblemChoice::add(CLI::App& app) {
+void ProblemChoice::add(cli::App& app) {
   app.add_option("file", file, "Program (.lift) with tunables");
   app.add_option("--entry", entry, "Definition to use (default: main, else the last)");
   app.add_option("-s,--size", sizes, "Value of a size of the program, NAME=VALUE")->type_name("NAME=VALUE");
@@ -243,6 +245,33 @@ tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) cons
   p.row.command = commandLine(problemWords());
   if (p.row.label.empty()) p.row.label = conv;
   return p;
+}
+
+ProblemChoice ProblemChoice::parse(const std::string& command) {
+  ProblemChoice choice;
+  cli::App app;
+  choice.add(app);
+  try {
+    app.parse(commandWords(command));
+  } catch (const cli::ParseError& e) {
+    throw lift::UserError(lift::ExitStatus::program,
+                          fmt::format("cannot follow the command '{}': {}", command, e.what()));
+  }
+  return choice;
+}
+
+tune::Regenerate ProblemChoice::regenerate() const {
+  checkGiven(*this);
+  std::function<tune::PlanOf(const std::string&)> planOf;
+  if (conv.empty()) {
+    const tune::PlanOf plan = tune::planOf(programOf(*this), {});
+    planOf = [plan](const std::string& family) { return family == programFamily ? plan : tune::PlanOf(); };
+  } else {
+    planOf = [spec = lift::parseConv(conv), order = layouts.layouts()](const std::string& family) {
+      return layerPlan(lift::deriveConv(spec, family, order));
+    };
+  }
+  return tune::regenerateBy(planOf, device.buildOptions);
 }
 
 }  // namespace liftc

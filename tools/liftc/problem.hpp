@@ -26,7 +26,7 @@ struct ProblemChoice {
   double rtol = 1e-4;  // of programs; a layer's tolerance follows from its sizes
   DeviceOptions device;
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
   // The words that give these options again; those of the problem alone are what records call its command.
   std::vector<std::string> words() const;
   std::vector<std::string> problemWords() const;
@@ -37,6 +37,12 @@ struct ProblemChoice {
   std::vector<lift::Constraint> constraints(const lift::Program& program, const lift::DeviceLimits& limits) const;
   // Of the device's limits, its info() as JSON is what counts. Throws UserError.
   lift::tune::Problem problem(const lift::runtime::DeviceInfo& device) const;
+
+  // The problem of a record: its problemWords() on one line. Throws UserError.
+  static ProblemChoice parse(const std::string& command);
+  // The kernels of its configurations as they are made now. Families are derived when they are asked for; what a
+  // program's file says now counts. Throws UserError when the problem itself cannot be made.
+  lift::tune::Regenerate regenerate() const;
 };
 
 }  // namespace liftc

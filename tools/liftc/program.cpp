@@ -38,13 +38,13 @@ Json signatureJson(const lift::Program& program) {
 
 }  // namespace
 
-void addCheck(CLI::App& app, int& status) {
+void addCheck(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("check", "Parse and type-check a program, and check where it runs its work");
+  cli::App* sub = app.add_subcommand("check", "Parse and type-check a program, and check where it runs its work");
   o->program.add(*sub);
   sub->add_flag("--json", o->json, "Print the program's signature as JSON");
   sub->callback([o, &status] {
@@ -65,17 +65,17 @@ void addCheck(CLI::App& app, int& status) {
   });
 }
 
-void addPrint(CLI::App& app, int& status) {
+void addPrint(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
     std::string stage = "infer";
     bool canonical = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("print", "Print the program with all definitions expanded; the text parses back");
+  cli::App* sub = app.add_subcommand("print", "Print the program with all definitions expanded; the text parses back");
   o->program.add(*sub);
   sub->add_option("--after", o->stage, "infer: as written; map: with the default mapping")
-      ->check(CLI::IsMember({"infer", "map"}))
+      ->oneOf({"infer", "map"})
       ->capture_default_str();
   sub->add_flag("--canonical", o->canonical, "Number the variables, so that equal programs print equally");
   sub->callback([o, &status] {
@@ -88,14 +88,14 @@ void addPrint(CLI::App& app, int& status) {
   });
 }
 
-void addEval(CLI::App& app, int& status) {
+void addEval(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
     DataOptions data;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("eval", "Run a program in the reference interpreter");
+  cli::App* sub = app.add_subcommand("eval", "Run a program in the reference interpreter");
   o->program.add(*sub);
   o->data.add(*sub);
   sub->add_flag("--json", o->json, "Print a report as JSON");
@@ -112,18 +112,20 @@ void addEval(CLI::App& app, int& status) {
   });
 }
 
-void addCompile(CLI::App& app, int& status) {
+void addCompile(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
     CodegenOptions codegen;
-    std::string output;
+    std::string output, prefix;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels and a manifest of how to launch them");
+  cli::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels and a manifest of how to launch them");
   o->program.add(*sub);
   o->codegen.add(*sub);
-  sub->add_option("-o,--output", o->output, "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
+  cli::Option* output = sub->add_option("-o,--output", o->output,
+                                        "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
+  addPrefix(*sub, o->prefix)->needs(output);
   sub->add_flag("--json", o->json, "Print the manifest and the compiler's times as JSON");
   sub->callback([o, &status] {
     status = guarded([&] {
@@ -135,13 +137,13 @@ void addCompile(CLI::App& app, int& status) {
       Provenance provenance{{"compile"}};
       for (const auto& words : {o->program.words(), o->codegen.words()})
         provenance.command.insert(provenance.command.end(), words.begin(), words.end());
-      deliver(*plan, provenance, o->output, o->json, report.total());
+      deliver(*plan, provenance, o->output, o->json, report.total(), o->prefix);
       return 0;
     });
   });
 }
 
-void addRun(CLI::App& app, int& status) {
+void addRun(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
     CodegenOptions codegen;
@@ -152,7 +154,7 @@ void addRun(CLI::App& app, int& status) {
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("run", "Compile a program and run it on a device");
+  cli::App* sub = app.add_subcommand("run", "Compile a program and run it on a device");
   o->program.add(*sub);
   o->data.add(*sub);
   o->device.add(*sub);
@@ -179,7 +181,9 @@ void addRun(CLI::App& app, int& status) {
       } else {
         named.clear();
       }
-      const auto plan = o->codegen.compile(atSizes(program, fixed), parse);
+      CodegenOptions codegen = o->codegen;  // what an emulator is asked for is what is wrong
+      codegen.checkBounds = codegen.checkBounds || o->device.isEmulator();
+      const auto plan = codegen.compile(atSizes(program, fixed), parse);
       if (!plan) return 0;
       const auto device = o->device.open();
       const auto executable = device->load(*plan, named, o->device.load());

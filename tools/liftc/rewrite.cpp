@@ -227,19 +227,19 @@ int RewriteOptions::run() const {
 
 }  // namespace
 
-void addRules(CLI::App& app, int& status) {
+void addRules(cli::App& app, int& status) {
   struct Options {
     std::string table;
     bool json = false, check = false;
     CheckOptions checking;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("rules", "List the rewrite rules, or check them on random instances");
+  cli::App* sub = app.add_subcommand("rules", "List the rewrite rules, or check them on random instances");
   sub->add_option("--table", o->table, "Only this table");
   sub->add_flag("--json", o->json, "Print as JSON");
   sub->add_flag("--check", o->check, "Apply every rule to random instances; exit status 4 when one changes a value");
   sub->add_option("--samples", o->checking.samples, "Instances of each rule, exit status 1 when fewer are found")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->capture_default_str();
   sub->add_option("--seed", o->checking.seed, "Of the instances")->capture_default_str();
   sub->callback([o, &status] {
@@ -269,15 +269,15 @@ void addRules(CLI::App& app, int& status) {
   });
 }
 
-void addRewrite(CLI::App& app, int& status) {
+void addRewrite(cli::App& app, int& status) {
   auto o = std::make_shared<RewriteOptions>();
-  CLI::App* sub = app.add_subcommand("rewrite", "Rewrite a program by rules; the text that is printed parses back");
+  cli::App* sub = app.add_subcommand("rewrite", "Rewrite a program by rules; the text that is printed parses back");
   o->program.add(*sub);
   sub->add_option("--rule", o->rules, "A rule of your own, 'left => right': applied unless --derivation uses it")
       ->type_name("RULE");
   sub->add_option("-k", o->values, "Value of a size that only the right side of --rule has")->type_name("NAME=VALUE");
   sub->add_flag("--check", o->check, "Check --rule on random instances first; exit status 4 when it is wrong");
-  sub->add_option("--samples", o->checking.samples, "Instances for --check")->check(CLI::PositiveNumber);
+  sub->add_option("--samples", o->checking.samples, "Instances for --check")->positive();
   sub->add_option("--seed", o->checking.seed, "Seed for --check");
   sub->add_option("--apply", o->steps, "A step, 'mapSplit(k = 4)', perhaps with its place, 'mapSplit(k = 4) at 10'")
       ->type_name("STEP");
@@ -290,15 +290,15 @@ void addRewrite(CLI::App& app, int& status) {
   auto* exploring = sub->add_flag("--explore", o->exploring, "Derive programs without a script, run them, rank them");
   for (const char* scripted : {"--rule", "--apply", "--derivation"}) exploring->excludes(sub->get_option(scripted));
   sub->add_option("--depth", o->depth, "With --explore: moves of a derivation, before lowering")
-      ->check(CLI::Range(0, 12))
+      ->range(0, 12)
       ->needs(exploring)
       ->capture_default_str();
   sub->add_option("--top", o->top, "With --explore: how many of the ranking are printed")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->needs(exploring)
       ->capture_default_str();
   sub->add_option("--candidates", o->candidates, "With --explore: programs that are run at most")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->needs(exploring)
       ->capture_default_str();
   sub->add_option("--time-limit", o->timeLimit, "With --explore: ends with the best so far, after 90s, 10m, 2h")

@@ -100,10 +100,10 @@ void showRejection(const Json& answer) {
 
 }  // namespace
 
-void SpaceQuestion::add(CLI::App& app) {
+void SpaceQuestion::add(cli::App& app) {
   app.add_option("--profile", profile, "For the two below: limits of a device that is not at hand (see profiles/)")
       ->type_name("FILE");
-  CLI::Option* question = app.add_option("--why", why, "Print what a configuration violates");
+  cli::Option* question = app.add_option("--why", why, "Print what a configuration violates");
   question->type_name("K=V,…");
   app.add_flag("--explain-constraints", explain, "Print what ties the tunables, and why")->excludes(question);
 }

@@ -10,7 +10,7 @@ struct SpaceQuestion {
   std::string why;      // a configuration
   bool explain = false;
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
   bool isAsked() const { return explain || !why.empty(); }
   // Prints the answer for each family of the problem; the exit status.
   int answer(const ProblemChoice& problem, bool json) const;

@@ -144,8 +144,10 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   options.seed = s.choice.seed;
   options.explorer = s.choice.explorer;
   options.generator = "liftc " LIFT_VERSION;
+  options.buildOptions = choice.device.buildOptions;
   options.provenance =
       fmt::format("liftc tune {} --explorer {} --seed {}", problem.row.command, options.explorer, options.seed);
+  if (!options.buildOptions.empty()) options.provenance += " " + commandLine({"--build-options", options.buildOptions});
   options.stop = InterruptGuard::isInterrupted;
   options.troubles = troublesOf(s.choice.troubles);
   ProgressLine progress(problem.row, s.choice.quiet);
@@ -212,22 +214,19 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
 
 }  // namespace
 
-void SweepChoice::add(CLI::App& app) {
+void SweepChoice::add(cli::App& app) {
   app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
-  app.add_option("--points", points, "Budget: points to try, of each problem")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  app.add_option("--points", points, "Budget: points to try, of each problem")->positive()->capture_default_str();
   app.add_option("--seed", seed, "Seed of the search")->capture_default_str();
   app.add_option("--explorer", explorer, "How points are chosen: random, exhaustive, annealing")->capture_default_str();
   app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h; each layer has an equal part");
   app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
-      ->transform(CLI::AsSizeValue(true))
+      ->asSize()
       ->type_name("SIZE");
-  app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->check(CLI::NonNegativeNumber);
+  app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->nonNegative();
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
   app.add_flag("--dry-run", dryRun, "Print the points, measure nothing");
-  app.add_option("--workers", workers, "Processes that build (default: one for each core)")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--workers", workers, "Processes that build (default: one for each core)")->nonNegative();
   app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")->capture_default_str();
   app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")->capture_default_str();
   app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")
@@ -314,9 +313,9 @@ int compareExplorers(const std::vector<std::string>& files, int seeds, bool json
   return 0;
 }
 
-void addTuneWorker(CLI::App& app, int& status) {
+void addTuneWorker(cli::App& app, int& status) {
   auto choice = std::make_shared<ProblemChoice>();
-  CLI::App* sub = app.add_subcommand("tune-worker", "Builds and runs points for `liftc tune`")->group("");
+  cli::App* sub = app.add_subcommand("tune-worker", "Builds and runs points for `liftc tune`")->group("");
   choice->add(*sub);
   sub->callback([choice, &status] {
     status = guarded([&] {

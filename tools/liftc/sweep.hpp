@@ -22,7 +22,7 @@ struct SweepChoice {
   std::string troubles;  // hidden: "3=loop,5=crash"
   bool json = false, quiet = false;
 
-  void add(CLI::App& app);
+  void add(cli::App& app);
 };
 
 // Sweeps over the problem, or over all layers of the file of shapes. The exit status: 130 after Ctrl-C, as shells have

@@ -7,7 +7,7 @@
 
 namespace liftc {
 
-void addTune(CLI::App& app, int& status) {
+void addTune(cli::App& app, int& status) {
   struct Options {
     ProblemChoice problem;
     SweepChoice sweep;
@@ -16,15 +16,13 @@ void addTune(CLI::App& app, int& status) {
     int seeds = 20;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("tune", "Find the best configuration of a layer or a program by measuring");
+  cli::App* sub = app.add_subcommand("tune", "Find the best configuration of a layer or a program by measuring");
   o->problem.add(*sub);
   o->sweep.add(*sub);
   o->space.add(*sub);
   sub->add_option("--replay", o->replay, "Compare explorers on recorded sweeps (files of `liftc db export`)")
       ->type_name("FILE");
-  sub->add_option("--seeds", o->seeds, "--replay: searches of each explorer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  sub->add_option("--seeds", o->seeds, "--replay: searches of each explorer")->positive()->capture_default_str();
   sub->callback([o, &status] {
     status = guarded([&] {
       if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);

@@ -1,0 +1,196 @@
+#include "accumulation.hpp"
+
+#include <algorithm>
+
+#include "build.hpp"
+#include "lift/terms.hpp"
+#include "lowering.hpp"
+
+namespace lift::detail {
+namespace {
+
+struct Row {
+  Op op;
+  bool idempotent;  // of equal operands gives the same: any result may be counted in twice
+  int neutral;      // where it is not idempotent
+};
+
+// The associative operations, all of them commutative. On floating-point numbers add and mul round.
+constexpr Row associative[] = {
+    {Op::add, false, 0},   {Op::mul, false, 1},       {Op::min, true, 0},
+    {Op::max, true, 0},    {Op::logicalAnd, true, 0}, {Op::logicalOr, true, 0},
+    {Op::bitAnd, true, 0}, {Op::bitOr, true, 0},      {Op::bitXor, false, 0},
+};
+
+const Row* rowOf(Op op) {
+  const auto* row =
+      std::find_if(std::begin(associative), std::end(associative), [&](const Row& r) { return r.op == op; });
+  return row == std::end(associative) ? nullptr : row;
+}
+
+// A choice, and its arguments: condition, then, otherwise.
+bool isChoice(const Spine& s) {
+  const bool select = s.isPrim(Prim::op) && s.head.op() == Op::select;
+  return (select || s.isPrim(Prim::ifThenElse)) && s.arguments.size() == 3;
+}
+
+// The components of a tuple that is written out, or chosen as a whole: each chosen by itself.
+std::vector<Expr> componentsOf(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::tuple)) return s.arguments;
+  std::vector<Expr> parts;
+  if (isChoice(s)) {
+    const std::vector<Expr> then = componentsOf(s.arguments[1]), otherwise = componentsOf(s.arguments[2]);
+    for (std::size_t i = 0; i < then.size(); i++)
+      parts.push_back(call(Prim::ifThenElse, {}, {s.arguments[0], then[i], otherwise[i]}, then[i].type()));
+    return parts;
+  }
+  for (int i = 0; i < static_cast<int>(e.type().components().size()); i++) parts.push_back(get(e, i));
+  return parts;
+}
+
+// The body of a reduction's function, as a term of one accumulator and one element.
+struct Step {
+  Expr accumulator;
+  Expr element;
+  Expr body;
+};
+
+// A part of the accumulator that is computed from itself by one operation.
+struct Part {
+  std::optional<Op> op;  // nothing: it is left as it is
+};
+
+// How `body` depends on `accumulator`; nothing where that is not known to be an accumulation.
+std::optional<Part> partOf(Expr body, Expr accumulator) {
+  if (body == accumulator) return Part{};
+  const Spine s = spineOf(body);
+  if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
+  const auto& a = s.arguments;
+  const auto free = [&](Expr e) { return !e.hasFree(accumulator); };
+  // The accumulation `inner`, continued by `op`.
+  const auto continued = [&](Op op, Expr inner) -> std::optional<Part> {
+    const auto part = partOf(inner, accumulator);
+    if (!part || !rowOf(op) || (part->op && *part->op != op)) return std::nullopt;
+    return Part{op};
+  };
+  if (isChoice(s)) {
+    const auto then = partOf(a[1], accumulator), otherwise = partOf(a[2], accumulator);
+    if (!free(a[0]) || !then || !otherwise || (then->op && otherwise->op && *then->op != *otherwise->op))
+      return std::nullopt;
+    return then->op ? then : otherwise;
+  }
+  switch (s.head.prim()) {
+    case Prim::op:
+      if (s.head.op() == Op::fma) return free(a[0]) && free(a[1]) ? continued(Op::add, a[2]) : std::nullopt;
+      if (s.head.op() == Op::sub) return free(a[1]) ? continued(Op::add, a[0]) : std::nullopt;
+      if (a.size() != 2) return std::nullopt;
+      if (free(a[1])) return continued(s.head.op(), a[0]);
+      return free(a[0]) ? continued(s.head.op(), a[1]) : std::nullopt;
+    case Prim::let:
+      return free(a[1]) ? partOf(a[0].body(), accumulator) : std::nullopt;
+    case Prim::reduce:
+    case Prim::reduceSeq:
+    case Prim::reduceSeqUnroll: {
+      const Expr p = a[1].parameter();
+      const Expr inner = Expr::variable("acc", p.type().components()[0]);
+      const Expr step = replaceTerms(a[1].body(), {{get(p, 0), inner}});
+      // The element may still be reached through the parameter, the accumulator may not.
+      const Expr element = Expr::variable("x", p.type().components()[1]);
+      const Expr plain = replaceTerms(step, {{get(p, 1), element}});
+      const auto part = plain.hasFree(p) ? std::nullopt : partOf(plain, inner);
+      if (!part || !part->op || !free(a[1]) || !free(a[2])) return std::nullopt;
+      return continued(*part->op, a[0]);
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+Expr neutralOf(const Row& row, Type type) {
+  const ScalarValue value = ScalarValue::ofInteger(scalarOf(type), row.neutral);
+  const Expr scalar = Expr::literal(value);
+  return type.is(Type::Kind::vector) ? splat(type.length(), scalar) : scalar;
+}
+
+Expr partsOf(Expr tuple, int i, bool whole) { return whole ? tuple : get(tuple, i); }
+
+// Every component by an operation of its own.
+std::optional<Accumulation> byOperations(const Step& step, Expr init, const std::vector<Expr>& bodies, bool whole) {
+  const Expr q = Expr::variable("q", Type::tuple({init.type(), init.type()}));
+  std::vector<Expr> combined, starts;
+  bool exact = true;
+  for (int i = 0; i < static_cast<int>(bodies.size()); i++) {
+    const Expr body = bodies[static_cast<std::size_t>(i)];
+    if (!body.type().isScalar() && !body.type().is(Type::Kind::vector)) return std::nullopt;
+    const Expr part = Expr::variable("part", body.type());
+    const Expr own = replaceTerms(body, {{partsOf(step.accumulator, i, whole), part}});
+    const auto found = own.hasFree(step.accumulator) ? std::nullopt : partOf(own, part);
+    if (!found) return std::nullopt;
+    const Expr left = partsOf(get(q, 0), i, whole), right = partsOf(get(q, 1), i, whole);
+    const Row* row = found->op ? rowOf(*found->op) : nullptr;
+    combined.push_back(row ? operation(row->op, {left, right}, body.type()) : left);
+    starts.push_back(row && !row->idempotent ? neutralOf(*row, body.type()) : partsOf(init, i, whole));
+    exact = exact && (!row || row->idempotent || !isFloat(scalarOf(body.type())));
+  }
+  const Expr result = whole ? combined[0] : tuple(combined);
+  return Accumulation{Expr::lambda(q, result), etaLong(whole ? starts[0] : tuple(starts)), true, exact};
+}
+
+// The accumulator or a candidate, by a comparison of a component of both.
+std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vector<Expr>& bodies, bool whole) {
+  const Expr q = Expr::variable("q", Type::tuple({init.type(), init.type()}));
+  const auto acc = [&](int i) { return partsOf(step.accumulator, i, whole); };
+  const auto isFree = [&](Expr e) { return !e.hasFree(step.accumulator); };
+  std::vector<Expr> candidates;
+  std::optional<Expr> condition;
+  bool candidateFirst = false;  // chosen where the condition holds
+  for (int i = 0; i < static_cast<int>(bodies.size()); i++) {
+    const Expr body = bodies[static_cast<std::size_t>(i)];
+    const Spine s = spineOf(body);
+    if (!body.type().isScalar() || !isChoice(s) || (condition && *condition != s.arguments[0])) return std::nullopt;
+    condition = s.arguments[0];
+    const bool first = s.arguments[2] == acc(i) && isFree(s.arguments[1]);
+    const bool second = s.arguments[1] == acc(i) && isFree(s.arguments[2]);
+    if ((!first && !second) || (i > 0 && first != candidateFirst)) return std::nullopt;
+    candidateFirst = first;
+    candidates.push_back(s.arguments[first ? 1 : 2]);
+  }
+  const Spine test = spineOf(*condition);
+  if (!test.isPrim(Prim::op) || lift::info(test.head.op()).typing != OpTyping::comparison) return std::nullopt;
+  if (test.head.op() == Op::eq || test.head.op() == Op::ne) return std::nullopt;
+  const auto& sides = test.arguments;
+  for (int i = 0; i < static_cast<int>(candidates.size()); i++) {
+    const Expr candidate = candidates[static_cast<std::size_t>(i)];
+    const bool left = sides[0] == acc(i) && sides[1] == candidate;
+    if (!left && !(sides[1] == acc(i) && sides[0] == candidate)) continue;
+    const Expr earlier = partsOf(get(q, 0), i, whole), later = partsOf(get(q, 1), i, whole);
+    const Expr compared =
+        operation(test.head.op(), {left ? earlier : later, left ? later : earlier}, condition->type());
+    std::vector<Expr> parts;
+    for (int c = 0; c < static_cast<int>(candidates.size()); c++) {
+      const Expr was = partsOf(get(q, 0), c, whole), is = partsOf(get(q, 1), c, whole);
+      parts.push_back(
+          operation(Op::select, {compared, candidateFirst ? is : was, candidateFirst ? was : is}, was.type()));
+    }
+    return Accumulation{Expr::lambda(q, whole ? parts[0] : tuple(parts)), init, false, true};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Accumulation> accumulationOf(Expr init, Expr f) {
+  if (!f.is(Expr::Form::lambda) || !init.type().isRegister()) return std::nullopt;
+  const Expr p = f.parameter();
+  Step step{Expr::variable("acc", init.type()), Expr::variable("x", p.type().components()[1]), f.body()};
+  step.body = replaceTerms(f.body(), {{get(p, 0), step.accumulator}, {get(p, 1), step.element}});
+  if (step.body.hasFree(p)) return std::nullopt;
+  const bool whole = !init.type().is(Type::Kind::tuple);
+  std::vector<Expr> bodies{step.body};
+  if (!whole) bodies = componentsOf(step.body);
+  if (auto found = byOperations(step, init, bodies, whole)) return found;
+  return byChoice(step, init, bodies, whole);
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,27 @@
+// What the function of a reduction does to its accumulator, and so how the reduction may be divided.
+#pragma once
+
+#include <optional>
+
+#include "lift/expr.hpp"
+
+namespace lift::detail {
+
+// A reduction whose elements may be divided into chunks, each reduced by the same function, where what the chunks leave
+// is put together in their order:
+//   reduce(z, f, xs ++ ys) = combine(reduce(z, f, xs), reduce(start, f, ys))
+struct Accumulation {
+  Expr combine;      // of a pair of results: those of earlier elements, those of later ones
+  Expr start;        // where a chunk starts: what combine leaves as it is, at the side of any result
+  bool commutative;  // elements may also come in another order
+  bool exact;        // the result is the same bit by bit; sums and products of floating-point numbers are rounded
+};
+
+// What is known of f from the operations that it applies to its accumulator:
+//   - one associative operation of the accumulator and a value that does not depend on it (add, mul, min, max, and, or,
+//     bitAnd, bitOr, bitXor; sub as the addition of the opposite), also under a condition on the element, in a
+//     reduction of the element, and by components of tuples;
+//   - the choice between the accumulator and a candidate by a comparison of one of their components (argmin).
+std::optional<Accumulation> accumulationOf(Expr init, Expr f);
+
+}  // namespace lift::detail

@@ -1,0 +1,41 @@
+// What terms cost, in scalar operations: the decisions of the default mapping rest on these numbers alone.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lift/expr.hpp"
+
+namespace lift::detail {
+
+// Results that several windows share are stored when one costs more operations than this; cheaper ones are computed
+// again for every window. A load and a store, and a launch, are worth some dozen operations; without a bound, a chain
+// of stencils would cost operations exponential in its length.
+constexpr double recomputedOperations = 16;
+// A size that is not known is taken to be this.
+constexpr double unknownSize = 1024;
+
+double estimate(Nat n);
+
+// An array, or a tuple with arrays in it.
+bool holdsArrays(Type type);
+// A map whose function computes; layouts alone are written through.
+bool computesElements(Expr e);
+bool computesArray(Expr e);
+// Whether evaluating the term runs a loop: a reduction, a scan or an iteration.
+bool runsLoop(Expr primitive);
+// Whether elements of the arguments occur several times in the result: windows that overlap, also of inner rows.
+bool sharesElements(const Spine& s);
+// How often the term, of which one element is evaluated, reads the variable.
+double occurrences(Expr e, Expr variable);
+
+// Operations of evaluating terms completely.
+class Work {
+ public:
+  double of(Expr e);
+
+ private:
+  std::unordered_map<Expr, double> known_;
+};
+
+}  // namespace lift::detail

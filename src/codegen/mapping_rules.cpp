@@ -1,0 +1,109 @@
+// The rules that every mapping must keep, the user's and the default one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "lift/diagnostic.hpp"
+#include "lowering.hpp"
+
+namespace lift {
+namespace {
+
+class MappingRules {
+ public:
+  explicit MappingRules(const Program& program) : program_(program) {}
+
+  void run() {
+    visit(program_.body, {});
+    if (!errors_.empty()) throw UserError(ExitStatus::program, std::move(errors_));
+  }
+
+ private:
+  struct Context {
+    std::array<bool, 3> group{}, local{}, global{};
+    bool endsEarly = false;  // inside of iterateWhile
+    bool anyGroup() const { return group[0] || group[1] || group[2]; }
+    bool anyLocal() const { return local[0] || local[1] || local[2]; }
+    bool anyGlobal() const { return global[0] || global[1] || global[2]; }
+  };
+
+  void report(Expr primitive, std::string message, std::string hint) {
+    errors_.push_back(
+        {Severity::error, detail::spanOf(program_.spans, primitive), std::move(message), std::move(hint), {}});
+  }
+
+  void visit(Expr e, Context context) {
+    if (e.is(Expr::Form::lambda)) return visit(e.body(), context);
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    // What depends on no function's parameter is a kernel of its own, wherever it stands.
+    if (s.isPrim(Prim::toGlobal) && isOutside(e)) context = Context{};
+    Context inner = context;
+    if (s.head.is(Expr::Form::primitive)) check(s.head, context, inner);
+    for (const Expr a : s.arguments) {
+      const bool runs = a.is(Expr::Form::lambda) && (!s.isPrim(Prim::let) || !isOutside(e));
+      if (runs) bound_.insert(a.parameter());
+      visit(a, a.type().is(Type::Kind::function) ? inner : context);
+    }
+    if (!s.head.is(Expr::Form::primitive)) visit(s.head, context);
+  }
+
+  void check(Expr p, const Context& context, Context& inner) {
+    const auto dim = [&] { return static_cast<std::size_t>(p.nats()[0].constant().value_or(0)); };
+    const std::string name(info(p.prim()).name);
+    if (context.endsEarly && (p.prim() == Prim::mapGlb || p.prim() == Prim::mapWrg))
+      report(p, fmt::format("{} inside iterateWhile", name),
+             "whether it goes on is decided by one work-item: put iterateWhile inside the map, or use iterate");
+    switch (p.prim()) {
+      case Prim::iterateWhile:
+        inner.endsEarly = true;
+        break;
+      case Prim::mapGlb:
+        if (context.anyGroup() || context.anyLocal())
+          report(p, "mapGlb inside a work-group", "use mapLcl inside mapWrg, or mapGlb for all dimensions");
+        else if (context.global[dim()])
+          report(p, fmt::format("mapGlb({0}) inside mapGlb({0})", dim()),
+                 "each dimension can be mapped once on the way in");
+        inner.global[dim()] = true;
+        break;
+      case Prim::mapWrg:
+        if (context.anyLocal() || context.anyGlobal())
+          report(p, "mapWrg inside a work-item's work", "work-groups are mapped outside of mapLcl and mapGlb");
+        else if (context.group[dim()])
+          report(p, fmt::format("mapWrg({0}) inside mapWrg({0})", dim()),
+                 "each dimension can be mapped once on the way in");
+        inner.group[dim()] = true;
+        break;
+      case Prim::mapLcl:
+        if (!context.anyGroup())
+          report(p, "mapLcl outside of mapWrg",
+                 "work-items belong to a work-group: wrap the outer map in mapWrg, or use mapGlb");
+        else if (context.local[dim()])
+          report(p, fmt::format("mapLcl({0}) inside mapLcl({0})", dim()),
+                 "each dimension can be mapped once on the way in");
+        inner.local[dim()] = true;
+        break;
+      case Prim::toLocal:
+        if (!context.anyGroup()) report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");
+        break;
+      default:
+        break;
+    }
+  }
+
+  bool isOutside(Expr e) const {
+    const auto& free = e.freeVariables();
+    return std::none_of(free.begin(), free.end(), [&](Expr v) { return bound_.count(v) > 0; });
+  }
+
+  const Program& program_;
+  std::unordered_set<Expr> bound_;  // parameters of functions, but for names given outside of all of them
+  std::vector<Diagnostic> errors_;
+};
+
+}  // namespace
+
+void checkMapping(const Program& program) { MappingRules(program).run(); }
+
+}  // namespace lift

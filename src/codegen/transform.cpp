@@ -1,0 +1,163 @@
+#include "transform.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "build.hpp"
+#include "lift/terms.hpp"
+#include "lowering.hpp"
+
+namespace lift::detail {
+namespace {
+
+// Of the arguments of a primitive, the function runs many times.
+bool isLoop(const Spine& s) {
+  if (!s.head.is(Expr::Form::primitive)) return false;
+  const Prim p = s.head.prim();
+  return p == Prim::map || p == Prim::generate || isIteration(p) || isReduce(p) || isScan(p);
+}
+
+// The greatest subterms of `body` that some loop in it computes again and again though nothing bound in `body` occurs
+// in them.
+class Invariants {
+ public:
+  explicit Invariants(const std::function<bool(Expr)>& pays) : pays_(pays) {}
+
+  std::vector<Expr> of(Expr body) {
+    visit(body, false, false);
+    return std::move(found_);
+  }
+
+ private:
+  // `guarded`: what runs perhaps not at all.
+  void visit(Expr e, bool inLoop, bool guarded) {
+    if (e.is(Expr::Form::lambda)) {
+      bound_.insert(e.parameter());
+      visit(e.body(), inLoop, guarded);
+      bound_.erase(e.parameter());
+      return;
+    }
+    if (!e.is(Expr::Form::apply)) return;
+    if (inLoop && isFree(e) && pays_(e) && !(guarded && mayFailWithin(e))) {
+      if (std::find(found_.begin(), found_.end(), e) == found_.end()) found_.push_back(e);
+      return;
+    }
+    const Spine s = spineOf(e);
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      const Expr a = s.arguments[i];
+      const bool runs = a.is(Expr::Form::lambda) && isLoop(s);
+      const bool perhaps = (s.isPrim(Prim::ifThenElse) && i > 0) || (runs && isIteration(s.head.prim()));
+      visit(a, inLoop || runs, guarded || perhaps);
+    }
+  }
+
+  bool isFree(Expr e) const {
+    const auto& free = e.freeVariables();
+    return std::none_of(free.begin(), free.end(), [&](Expr v) { return bound_.count(v) > 0; });
+  }
+
+  const std::function<bool(Expr)>& pays_;
+  std::unordered_set<Expr> bound_;
+  std::vector<Expr> found_;
+};
+
+}  // namespace
+
+Expr namesOfValuesOnly(Expr e) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), namesOfValuesOnly(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  if (s.isPrim(Prim::let) && s.arguments.size() == 2) {
+    const Expr name = s.arguments[0].parameter(), body = s.arguments[0].body(), value = s.arguments[1];
+    if (onlyMovesData(value)) return namesOfValuesOnly(substitute(body, name, value));
+    if (const Spine parts = spineOf(value); parts.isPrim(Prim::tuple)) {
+      std::vector<Expr> names;
+      for (std::size_t i = 0; i < parts.arguments.size(); i++)
+        names.push_back(Expr::variable(name.name() + std::to_string(i), parts.arguments[i].type()));
+      Expr inner = etaLong(substitute(body, name, tuple(names)));
+      for (std::size_t i = names.size(); i-- > 0;) inner = bind(names[i], parts.arguments[i], inner);
+      return namesOfValuesOnly(inner);
+    }
+  }
+  for (Expr& a : s.arguments) a = namesOfValuesOnly(a);
+  return applyAll(s.head, s.arguments);
+}
+
+Expr generatesAsMaps(Expr e) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), generatesAsMaps(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) a = generatesAsMaps(a);
+  if (s.isPrim(Prim::generate) && s.arguments.size() == 1 && s.arguments[0].body() != s.arguments[0].parameter())
+    return mapOver(Prim::map, {}, s.arguments[0], indices(s.head.nats()[0]));
+  return applyAll(s.head, s.arguments);
+}
+
+Expr loopInvariants(Expr e, const std::function<bool(Expr)>& pays) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), loopInvariants(e.body(), pays));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) {
+    if (!a.is(Expr::Form::lambda) || !isLoop(s)) {
+      a = loopInvariants(a, pays);
+      continue;
+    }
+    Expr body = a.body();
+    const std::vector<Expr> values = Invariants(pays).of(body);
+    std::unordered_map<Expr, Expr> names;
+    for (const Expr v : values) names.emplace(v, Expr::variable("t", v.type()));
+    body = loopInvariants(replaceTerms(body, names), pays);
+    for (const Expr v : values) body = bind(names.at(v), loopInvariants(v, pays), body);
+    a = Expr::lambda(a.parameter(), body);
+  }
+  return applyAll(s.head, s.arguments);
+}
+
+PartialReduction partialReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat chunk) {
+  const Nat length = in.type().length(), chunked = length / chunk * chunk;
+  const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
+  const Expr part = Expr::variable("chunk", Type::array(chunk, in.type().element()));
+  const Expr each = Expr::lambda(part, reduceOver(Prim::reduce, accumulation.start, withFreshBinders(f), part));
+  const Expr partials = mapOver(Prim::map, {}, each, split(chunk, divides ? in : take(chunked, in)));
+  return {partials, [=](Expr kept) {
+            const Expr done = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), kept);
+            return divides ? done : reduceOver(Prim::reduceSeq, done, f, drop(chunked, in));
+          }};
+}
+
+Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, int lanes) {
+  const Nat length = in.type().length(), chunked = length / lanes * lanes;
+  const bool divides = chunked == length || lift::divides(lanes, length) == Truth::proved;
+  const Type lane = init.type(), row = Type::array(lanes, in.type().element());
+  const Expr p = Expr::variable("p", Type::tuple({Type::array(lanes, lane), row}));
+  const Expr step = mapOver(Prim::mapSeq, {}, withFreshBinders(f), zip({get(p, 0), get(p, 1)}));
+  const Expr all = reduceOver(Prim::reduceSeq, fill(lanes, accumulation.start), Expr::lambda(p, step),
+                              split(lanes, divides ? in : take(chunked, in)));
+  const Expr done = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), all);
+  return divides ? done : reduceOver(Prim::reduceSeq, done, f, drop(chunked, in));
+}
+
+Expr underLayouts(Expr e) {
+  Spine s = spineOf(e);
+  while (s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim())) {
+    e = s.arguments[0];
+    s = spineOf(e);
+  }
+  return e;
+}
+
+Fission fission(Expr nest, int levels, Expr value) {
+  const Spine s = spineOf(nest);
+  const Expr x = s.arguments[0].parameter(), body = s.arguments[0].body(), in = s.arguments[1];
+  const Expr inner = underLayouts(body);
+  const auto below = levels > 1 ? std::optional<Fission>(fission(inner, levels - 1, value)) : std::nullopt;
+  const Expr values = mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(x, below ? below->values : value)), in);
+  return {values, [=](Expr kept) {
+            const Expr p = Expr::variable("p", Type::tuple({x.type(), kept.type().element()}));
+            const Expr now = below ? replaceTerms(body, {{inner, below->rest(get(p, 1))}})
+                                   : replaceTerms(body, {{value, get(p, 1)}});
+            return mapOver(Prim::map, {}, Expr::lambda(p, etaLong(substitute(now, x, get(p, 0)))), zip({in, kept}));
+          }};
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,103 @@
+// Indices that are out of range for all values of what they depend on.
+#include <fmt/format.h>
+
+#include <set>
+#include <unordered_map>
+
+#include "lift/diagnostic.hpp"
+#include "lift/terms.hpp"
+
+namespace lift {
+namespace {
+
+class Indices {
+ public:
+  std::vector<Diagnostic> errors;
+
+  // `always`: an evaluation of the program evaluates the term.
+  void visit(Expr e, bool always) {
+    if (!seen_.emplace(e.node(), always).second) return;
+    if (e.is(Expr::Form::lambda)) return visit(e.body(), always);
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    const auto& a = s.arguments;
+    if (s.head.is(Expr::Form::primitive)) bindIndices(s);
+    for (std::size_t i = 0; i < a.size(); i++) visit(a[i], always && !isOptional(s, i));
+    if (!s.head.is(Expr::Form::primitive)) visit(s.head, always);
+    if (always && s.isPrim(Prim::at) && a.size() == 2) check(s.head, natOf(a[0]), a[1].type().length());
+  }
+
+ private:
+  // Whether there are evaluations of the application that leave the argument out.
+  static bool isOptional(const Spine& s, std::size_t argument) {
+    if (!s.head.is(Expr::Form::primitive)) return false;
+    switch (s.head.prim()) {
+      case Prim::ifThenElse:
+        return argument > 0;
+      case Prim::iterate:
+      case Prim::iterateWhile:
+        return s.arguments[argument].type().is(Type::Kind::function);
+      case Prim::op:
+        return (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr) && argument > 0;
+      default:
+        return false;
+    }
+  }
+
+  // Parameters that stand for indices: of generate's function, of functions over generated indices, of let.
+  void bindIndices(const Spine& s) {
+    const auto& a = s.arguments;
+    const std::size_t f = s.head.prim() == Prim::generate || a.size() < 2 ? 0 : a.size() - 2;
+    if (a.empty() || !a[f].is(Expr::Form::lambda)) return;
+    const Expr parameter = a[f].parameter();
+    if (s.isPrim(Prim::generate)) {
+      known_.emplace(parameter, Nat(NatVar::index("i", s.head.nats()[0])));
+    } else if (s.isPrim(Prim::let) && a.size() == 2) {
+      if (const auto n = natOf(a[1])) known_.emplace(parameter, *n);
+    } else if (const Spine in = spineOf(a.back());
+               in.isPrim(Prim::generate) && in.arguments.size() == 1 && in.arguments[0].is(Expr::Form::lambda)) {
+      bindIndices(in);
+      if (const auto n = natOf(in.arguments[0].body()); n && parameter.type() == in.arguments[0].body().type())
+        known_.emplace(parameter, *n);
+    }
+  }
+
+  std::optional<Nat> natOf(Expr e) const {
+    if (const auto found = known_.find(e); found != known_.end()) return found->second;
+    if (e.is(Expr::Form::natLiteral)) return e.natValue();
+    if (e.is(Expr::Form::literal) && e.type() == Type::scalar(Scalar::i32)) return Nat(e.value().integer);
+    if (!e.is(Expr::Form::apply) || e.type() != Type::scalar(Scalar::i32)) return std::nullopt;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::convert) && s.arguments.size() == 1) return natOf(s.arguments[0]);
+    if (!s.isPrim(Prim::op)) return std::nullopt;
+    std::vector<Nat> operands;
+    for (const Expr a : s.arguments) {
+      const auto n = natOf(a);
+      if (!n) return std::nullopt;
+      operands.push_back(*n);
+    }
+    return onNats(s.head.op(), operands);
+  }
+
+  void check(Expr at, std::optional<Nat> index, Nat length) {
+    if (!index || (less(*index, Nat(0)) != Truth::proved && lessEqual(length, *index) != Truth::proved)) return;
+    errors.push_back({Severity::error,
+                      at.place(),
+                      fmt::format(fmt::runtime(fault::index), index->str(), length.str()),
+                      "elements are counted from 0",
+                      {}});
+  }
+
+  std::unordered_map<Expr, Nat> known_;
+  std::set<std::pair<const detail::ExprNode*, bool>> seen_;
+};
+
+}  // namespace
+
+void checkIndices(const Program& program) {
+  Indices indices;
+  indices.visit(program.body, true);
+  throwErrors(std::move(indices.errors));
+}
+
+}  // namespace lift

@@ -1,0 +1,225 @@
+#include "share.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "lift/terms.hpp"
+
+namespace lift::detail {
+
+Expr makeLet(Expr variable, Expr value, Expr body) {
+  const Type f = Type::function(variable.type(), body.type());
+  const Expr let = Expr::primitive(Prim::let, {}, Type::function(f, Type::function(variable.type(), body.type())));
+  return applyAll(let, {Expr::lambda(variable, body), value});
+}
+
+namespace {
+
+std::vector<Expr> childrenOf(Expr e) {
+  if (e.is(Expr::Form::lambda)) return {e.body()};
+  if (e.is(Expr::Form::apply)) return {e.function(), e.argument()};
+  return {};
+}
+
+bool isLet(Expr e) {
+  return e.is(Expr::Form::apply) && e.function().is(Expr::Form::apply) &&
+         e.function().function().is(Expr::Form::primitive) && e.function().function().prim() == Prim::let &&
+         e.function().argument().is(Expr::Form::lambda);
+}
+
+// The nodes of a term, children before parents, and who uses whom.
+class Graph {
+ public:
+  explicit Graph(Expr root) {
+    visit(root);
+    parents_.resize(nodes_.size());
+    for (int i = 0; i < size(); i++)
+      for (const Expr c : childrenOf(nodes_[static_cast<std::size_t>(i)])) parents_[at(c)].push_back(i);
+    // The immediate dominator: the innermost node that all ways from the root go through.
+    dominator_.assign(nodes_.size(), size() - 1);
+    for (int i = size() - 2; i >= 0; i--) {
+      int common = parents(i).front();
+      for (const int p : parents(i))
+        for (int other = p; common != other;)
+          (common < other ? common : other) = dominator_[static_cast<std::size_t>(std::min(common, other))];
+      dominator_[static_cast<std::size_t>(i)] = common;
+    }
+  }
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  Expr node(int i) const { return nodes_[static_cast<std::size_t>(i)]; }
+  std::size_t at(Expr e) const { return static_cast<std::size_t>(index_.at(e)); }
+  int find(Expr e) const {
+    const auto found = index_.find(e);
+    return found == index_.end() ? -1 : found->second;
+  }
+  const std::vector<int>& parents(int i) const { return parents_[static_cast<std::size_t>(i)]; }
+  int dominator(int i) const { return dominator_[static_cast<std::size_t>(i)]; }
+
+ private:
+  void visit(Expr e) {
+    if (index_.count(e)) return;
+    for (const Expr c : childrenOf(e)) visit(c);
+    index_.emplace(e, size());
+    nodes_.push_back(e);
+  }
+
+  std::vector<Expr> nodes_;
+  std::unordered_map<Expr, int> index_;
+  std::vector<std::vector<int>> parents_;
+  std::vector<int> dominator_;
+};
+
+class Naming {
+ public:
+  Naming(Expr root, const std::unordered_set<Expr>& shared) : graph_(root) {
+    for (int i = 0; i < graph_.size(); i++) {
+      const Expr e = graph_.node(i);
+      if (!shared.count(e) || graph_.parents(i).size() < 2 || !e.is(Expr::Form::apply) ||
+          e.type().is(Type::Kind::function) || onlyMovesData(e))
+        continue;
+      if (const int place = placeOf(i); place >= 0) named_[graph_.node(place)].push_back(e);
+    }
+  }
+
+  Expr operator()(Expr e) {
+    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
+    std::vector<std::pair<Expr, Expr>> lets;
+    Expr result = named(e, lets);
+    for (auto l = lets.rbegin(); l != lets.rend(); ++l) result = makeLet(l->first, l->second, result);
+    memo_.emplace(e, result);
+    return result;
+  }
+
+ private:
+  // The term below `lets`: what is named at it, and what is named at that.
+  Expr named(Expr e, std::vector<std::pair<Expr, Expr>>& lets) {
+    if (const auto here = named_.find(e); here != named_.end())
+      for (const Expr t : here->second) {  // in the order of the graph: what another needs comes first
+        const Expr value = named(t, lets);
+        const Expr variable = Expr::variable("shared", value.type());
+        lets.emplace_back(variable, value);
+        memo_.emplace(t, variable);
+      }
+    return rebuilt(e);
+  }
+
+  Expr rebuilt(Expr e) {
+    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
+    if (!e.is(Expr::Form::apply)) return e;
+    const Expr f = (*this)(e.function());
+    return Expr::apply(f, (*this)(e.argument()));
+  }
+
+  // The innermost complete application around all uses that needs the value whenever it is evaluated; -1 if none.
+  int placeOf(int i) const {
+    int place = graph_.dominator(i);
+    while (graph_.node(place).type().is(Type::Kind::function)) {
+      if (!graph_.node(place).is(Expr::Form::apply) || place == graph_.dominator(place)) return -1;
+      place = graph_.dominator(place);
+    }
+    if (!graph_.node(place).is(Expr::Form::apply)) return -1;
+    // All nodes between, from the value outwards: does each need it?
+    std::unordered_map<int, bool> needs{{i, true}};
+    std::vector<int> open(graph_.parents(i));
+    std::unordered_set<int> between;
+    while (!open.empty()) {
+      const int n = open.back();
+      open.pop_back();
+      if (!between.insert(n).second || n == place) continue;
+      open.insert(open.end(), graph_.parents(n).begin(), graph_.parents(n).end());
+    }
+    std::vector<int> order(between.begin(), between.end());
+    std::sort(order.begin(), order.end());
+    const auto needed = [&](Expr e) {
+      const auto known = needs.find(graph_.find(e));
+      return known != needs.end() && known->second;
+    };
+    for (const int n : order) needs[n] = isNeeded(graph_.node(n), needed);
+    return needs[place] ? place : -1;
+  }
+
+  template <class Needed>
+  static bool isNeeded(Expr e, const Needed& needed) {
+    // Of a condition's branches one is evaluated, of && and || perhaps the left side alone, of an iteration's function
+    // perhaps nothing.
+    if (e.is(Expr::Form::apply)) {
+      const Spine s = spineOf(e);
+      const bool isPrim = s.head.is(Expr::Form::primitive);
+      if (isPrim && s.head.prim() == Prim::ifThenElse && s.arguments.size() == 3)
+        return needed(s.arguments[0]) || (needed(s.arguments[1]) && needed(s.arguments[2]));
+      if (isPrim && s.head.prim() == Prim::op && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr))
+        return needed(s.arguments[0]);
+      if (isPrim && (s.head.prim() == Prim::iterate || s.head.prim() == Prim::iterateWhile) && s.arguments.size() > 1)
+        return needed(s.arguments.back());
+    }
+    const auto children = childrenOf(e);
+    return std::any_of(children.begin(), children.end(), needed);
+  }
+
+  Graph graph_;
+  std::unordered_map<Expr, std::vector<Expr>> named_;  // what is named at a node
+  std::unordered_map<Expr, Expr> memo_;
+};
+
+class Inlining {
+ public:
+  Inlining(Expr root, const std::unordered_set<Expr>& single) : graph_(root) {
+    for (int i = 0; i < graph_.size(); i++) {  // inner lets first
+      const Expr e = graph_.node(i);
+      if (!isLet(e)) continue;
+      const Expr f = e.function().argument();
+      if (single.count(f.parameter()) && isUsedOnce(f.parameter(), f)) inlined_.emplace(f.parameter(), e.argument());
+    }
+  }
+
+  Expr operator()(Expr e) {
+    if (inlined_.empty()) return e;
+    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
+    const Expr result = rebuilt(e);
+    memo_.emplace(e, result);
+    return result;
+  }
+
+ private:
+  Expr rebuilt(Expr e) {
+    if (e.is(Expr::Form::variable)) {
+      const auto value = inlined_.find(e);
+      return value == inlined_.end() ? e : (*this)(value->second);
+    }
+    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
+    if (!e.is(Expr::Form::apply)) return e;
+    if (isLet(e) && inlined_.count(e.function().argument().parameter())) return (*this)(e.function().argument().body());
+    const Expr f = (*this)(e.function());
+    return Expr::apply(f, (*this)(e.argument()));
+  }
+
+  // Going outwards from the variable there is one way to its lambda, and no other lambda on it but those of lets that
+  // are inlined themselves.
+  bool isUsedOnce(Expr variable, Expr lambda) const {
+    int i = graph_.find(variable);
+    if (i < 0) return true;  // not used at all
+    while (graph_.node(i) != lambda) {
+      if (graph_.parents(i).size() != 1) return false;
+      i = graph_.parents(i).front();
+      const Expr e = graph_.node(i);
+      if (e.is(Expr::Form::lambda) && e != lambda && !inlined_.count(e.parameter())) return false;
+    }
+    return true;
+  }
+
+  Graph graph_;
+  std::unordered_map<Expr, Expr> inlined_;  // variables, and the values in their places
+  std::unordered_map<Expr, Expr> memo_;
+};
+
+}  // namespace
+
+Expr nameShared(Expr term, const std::unordered_set<Expr>& shared, const std::unordered_set<Expr>& single) {
+  if (!shared.empty()) term = Naming(term, shared)(term);
+  if (!single.empty()) term = Inlining(term, single)(term);
+  return term;
+}
+
+}  // namespace lift::detail

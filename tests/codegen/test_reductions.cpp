@@ -1,0 +1,190 @@
+// What the default mapping computes once, and reductions that it divides.
+#include "codegen/helpers.hpp"
+
+namespace lift::codegen_tests {
+namespace {
+
+// Chunks so small that every reduction of these tests is divided.
+CompileOptions inChunks(std::int64_t chunk) {
+  CompileOptions options;
+  options.mapping.chunk = chunk;
+  return options;
+}
+kernel::Plan planOf(const std::string& text, const CompileOptions& options = {}) {
+  return compile(parse(text), options);
+}
+// Operations of all launches at the size.
+double operationsAt(const std::string& text, std::int64_t n) {
+  const Program program = at(parse(text), {{"n", n}});
+  const kernel::Plan plan = compile(program);
+  double total = 0;
+  for (const kernel::Launch& l : plan.launches) {
+    const kernel::Counts c = kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]);
+    total += c.operations + c.integerOps;
+  }
+  return total;
+}
+std::string notesOf(const std::string& text, const CompileOptions& options = {}) {
+  CompileReport report;
+  compile(parse(text), options, &report);
+  std::string all;
+  for (const kernel::Note& n : report.notes)
+    if (n.pass == "map") all += n.text + "\n";
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("values of whole arrays are computed once: operations are linear in the size") {
+  const std::string softmax =
+      "def softmax(xs) = let m = maximum(xs) in let s = sum(map(fun x => exp(x - m), xs)) in "
+      "map(fun x => exp(x - m) / s, xs)\n";
+  for (const std::string& text :
+       {std::string("def main(x: [n]f32): [n]f32 = let m = maximum(x) in map(fun v => v / m, x)"),
+        std::string("def main(x: [n]f32): [n]f32 = map(fun v => v / maximum(x), x)"),
+        std::string("def main(x: [n]f32): ([n]f32, f32) = (map(fun v => v / maximum(x), x), maximum(x))"),
+        softmax + "def main(x: [n]f32): [n]f32 = softmax(x)",
+        softmax + "def main(x: [n]f32): [4][n]f32 = map(softmax, generate(4, fun i => x))",
+        std::string("def main(x: [3][n]f32): [3][n]f32 = map(fun row => map(fun v => v / maximum(row), row), x)"),
+        std::string(
+            "def main(x: [n][100]f32): [n][100]f32 = map(fun row => map(fun v => v / maximum(row), row), x)")}) {
+    INFO(text);
+    CHECK(operationsAt(text, 4096) < 4.5 * operationsAt(text, 1024));
+    for (const std::int64_t n : {1, 7, 50}) {
+      CHECK(wrong(text, {{"n", n}}) == "");
+      CHECK(wrong(text, {{"n", n}}, inChunks(4)) == "");
+    }
+  }
+}
+
+TEST_CASE("a scalar result beside an array, and an array that is named and a result, are stored once") {
+  const std::string text = R"(
+    def main(x: [n]f32): ([n]f32, f32, (f32, [n]f32)) =
+      let y = map(fun v => v * v, x) in (y, sum(y), (maximum(x), map(fun v => v + 1.0, y))))";
+  const kernel::Plan plan = planOf(text, inChunks(4));
+  CHECK(wrong(text, {{"n", 11}}, inChunks(4)) == "");
+  std::vector<std::string> outputs;
+  for (const auto& b : plan.buffers)
+    if (b.role == kernel::PlanBuffer::Role::output) outputs.push_back(b.name);
+  CHECK(outputs == std::vector<std::string>{"out.0", "out.1", "out.2.0", "out.2.1"});
+  // The first launch writes the array to the result, where the others read it.
+  const auto& first = plan.launches[0].arguments;
+  CHECK(plan.buffers[static_cast<std::size_t>(first.back())].name == "out.0");
+  // Twice the same: the second is a copy.
+  const std::string twice = "def main(x: [n]f32): ([n]f32, [n]f32) = let y = map(fun v => v * v, x) in (y, y)";
+  CHECK(wrong(twice, {{"n", 5}}) == "");
+  CHECK(planOf(twice).launches.size() == 2);
+}
+
+TEST_CASE("associative reductions are divided, whatever the size and the chunk") {
+  struct Row {
+    std::string text;
+    bool exact;
+  };
+  for (const auto& [text, exact] : std::vector<Row>{
+           {"def main(x: [n]f32): f32 = reduce(1.5, add, x)", false},
+           {"def main(x: [n]i32): i32 = reduce(5, fun (acc, v) => acc - v, x)", true},
+           {"def main(x: [n]i64): i64 = reduce(3, fun (acc, v) => v * acc, x)", true},
+           {"def main(x: [n]f32): f32 = reduce(-0.5, fun (acc, v) => max(v * v, acc), x)", true},
+           {"def main(x: [n]u32): u32 = reduce(7, bitXor, x)", true},
+           {"def main(x: [n]i32): bool = reduce(true, fun (acc, v) => acc && v < 100, x)", true},
+           {"def main(x: [n]f32, y: [n]f32): f32 = zip(x, y) |> reduce(0.0, fun (acc, (a, b)) => fma(a, b, acc))",
+            false},
+           {"def main(x: [n]f32): f32 = reduce(0.0, fun (acc, v) => if v > 0.0 then acc + v else acc, x)", false},
+           {"def main(x: [n][3]f32): f32 = reduce(0.0, fun (acc, row) => reduce(acc, add, row), x)", false},
+           {"def main(x: [n]f32): (f32, i32) = reduce((0.0, 100), fun ((s, c), v) => (s + v, c + 1), x)", false},
+           {"def main(x: [n]f32): (f32, i32) = zip(x, generate(n, id)) |> reduce((inf, -1), fun (a, b) =>\n"
+            "  (if b.0 < a.0 then b.0 else a.0, if b.0 < a.0 then b.1 else a.1))",
+            true},
+           {"def main(x: [n]f32): (f32, i32) = zip(x, generate(n, id)) |> reduce((inf, -1), fun (a, b) =>\n"
+            "  if b.0 < a.0 then b else a)",
+            true},
+           {"def main(x: [n]i32): (i32, i32) = zip(map(fun v => v / 16, x), generate(n, id)) |> reduce((-99, -1), fun "
+            "(a, b) =>\n"
+            "  (if a.0 > b.0 then a.0 else b.0, if a.0 > b.0 then a.1 else b.1))",
+            true}}) {
+    INFO(text);
+    const kernel::Plan symbolic = planOf(text, inChunks(4));
+    CHECK(symbolic.launches.size() == 2);
+    CompileOptions strict = inChunks(4);
+    strict.mapping.strictReductions = true;
+    CHECK(planOf(text, strict).launches.size() == (exact ? 2 : 1));
+    for (const std::int64_t n : {1, 3, 4, 5, 8, 23, 64, 131}) {
+      INFO("n = " << n);
+      const Program program = at(parse(text), {{"n", n}});
+      for (const std::int64_t chunk : {4, 32, 64}) CHECK(wrong(program, inChunks(chunk)) == "");
+      const Tensors inputs = inputsOf(program);
+      CHECK(differences(emulate(symbolic, inputs, {{"n", n}}), interpret(program, inputs), sumTolerance) == "");
+    }
+  }
+}
+
+TEST_CASE("what a condition guards is computed once only where it cannot fail") {
+  // Elements are below 5: the branch is never taken, and its indices are beyond the array.
+  const std::string failing = R"(
+    def main(x: [n]f32): [n]f32 =
+      map(fun v => if v > 5.0 then v + sum(map(fun w => x[i32(w) + 1000000], x)) else v, x))";
+  const std::string total = "def main(x: [n]f32): [n]f32 = map(fun v => if v > 0.5 then v / maximum(x) else v, x)";
+  CHECK(planOf(failing).launches.size() == 1);
+  CHECK(planOf(total).launches.size() == 3);
+  for (const std::string& text : {failing, total}) {
+    CHECK(wrong(text, {{"n", 9}}) == "");
+    CHECK(wrong(text, {{"n", 9}}, inChunks(4)) == "");
+  }
+}
+
+TEST_CASE("reductions that are not known to be associative stay in sequence, and say so") {
+  for (const std::string text :
+       {"def main(x: [n]f32): f32 = reduce(0.0, fun (acc, v) => acc * 0.5 + v, x)",
+        "def main(x: [n]f32): f32 = reduce(0.0, fun (acc, v) => acc / (v + 2.0), x)",
+        "def main(x: [n]f32): f32 = reduce(0.0, fun (acc, v) => acc + v * acc, x)",
+        "def main(x: [n]i32): i32 = reduce(0, fun (acc, v) => if acc < 10 then acc + v else acc, x)",
+        "def main(x: [n]i32): i32 = reduce(0, fun (acc, v) => if v < 10 then acc + v else acc * v, x)",
+        "def main(x: [n]f32): (f32, f32) = reduce((0.0, 0.0), fun ((s, t), v) => (s + t, t + v), x)",
+        "def main(x: [n]f32): (f32, f32) = zip(x, x) |> reduce((0.0, 0.0), fun (a, b) =>\n"
+        "  (if b.0 < a.0 then b.0 else a.0, if b.0 < a.0 then a.1 else b.1))"}) {
+    INFO(text);
+    CHECK(planOf(text, inChunks(4)).launches.size() == 1);
+    CHECK(contains(notesOf(text, inChunks(4)), "not known to be associative"));
+    CHECK(wrong(text, {{"n", 23}}, inChunks(4)) == "");
+  }
+  CompileOptions strict = inChunks(4);
+  strict.mapping.strictReductions = true;
+  CHECK(contains(notesOf("def main(x: [n]f32): f32 = reduce(0.0, add, x)", strict), "--strict-reductions"));
+}
+
+TEST_CASE("reductions in few rows are divided, too, also where the rows are normalised by them") {
+  const std::string sums = "def main(x: [3][n]f32): [3]f32 = map(sum, x)";
+  CHECK(rangeOf(compile(at(parse(sums), {{"n", 64}}), inChunks(4)).kernels[0]) == "16 3 1; 16 1 1");
+  const std::string many = "def main(x: [300][n]f32): [300]f32 = map(sum, x)";
+  CHECK(planOf(many).launches.size() == 1);
+  const std::string square = "def main(x: [2][3][n]f32): [3][2]f32 = transpose(map(map(sum), x))";
+  CHECK(planOf(square, inChunks(4)).launches.size() == 2);
+  for (const std::string& text : {sums, many, square})
+    for (const std::int64_t n : {2, 11, 70}) CHECK(wrong(text, {{"n", n}}, inChunks(4)) == "");
+}
+
+TEST_CASE("nested generate has all its dimensions, and is stored where it is expensive") {
+  CHECK(occurrences(mapped("def main(x: [n]f32): [n][n]f32 = generate2D(n, n, fun (i, j) => x[i] * x[j])"), "mapGlb") ==
+        2);
+  CHECK(occurrences(mapped("def main(n: nat): [n][n][n]i32 = generate3D(n, n, n, fun (i, j, k) => i * j + k)"),
+                    "mapGlb") == 3);
+  // Each row's sums are computed once, not for every column of the transposed array.
+  const std::string forces = R"(
+    def main(x: [n][3]f32): [3]f32 =
+      let f = generate(n, fun i => generate(3, fun c => reduce(0.0, fun (acc, y) => acc + y[c] - x[i][c], x))) in
+      f |> transpose |> map(sum))";
+  CHECK(operationsAt(forces, 256) < 256 * 256 * 3 * 3);
+  CHECK(wrong(forces, {{"n", 12}}) == "");
+}
+
+TEST_CASE("inner loops do not compute again what they do not change") {
+  const std::string text = R"(
+    def main(x: [n][m]f32): [n]f32 =
+      map(fun row => reduce(0.0, fun (acc, v) => acc + v * reduce(1.0, fun (p, w) => p + w * w, row), row), x))";
+  const Program program = at(parse(text), {{"n", 100}, {"m", 50}});
+  CHECK(kernel::count(compile(program).kernels[0]).flops < 100 * 50 * 8);
+  CHECK(wrong(program) == "");
+}
+
+}  // namespace lift::codegen_tests

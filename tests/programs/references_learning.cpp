@@ -1,0 +1,183 @@
+// Statistics and machine learning.
+#include "programs/reference.hpp"
+
+namespace lift::programs {
+namespace {
+
+using Vector = std::vector<double>;
+
+template <class F>
+Vector vectorOf(Int n, const F& f) {
+  Vector v;
+  for (Int i = 0; i < n; i++) v.push_back(f(i));
+  return v;
+}
+double at(const Vector& v, Int i) { return v[static_cast<std::size_t>(i)]; }
+
+Vector softmaxOf(const Vector& xs) {
+  const double greatest = *std::max_element(xs.begin(), xs.end());
+  double total = 0;
+  for (const double x : xs) total += std::exp(x - greatest);
+  Vector out;
+  for (const double x : xs) out.push_back(std::exp(x - greatest) / total);
+  return out;
+}
+
+struct Moments {
+  double mean, variance;
+};
+Moments momentsOf(const Vector& xs) {
+  const auto n = static_cast<double>(xs.size());
+  Moments m{0, 0};
+  for (const double x : xs) m.mean += x / n;
+  for (const double x : xs) m.variance += (x - m.mean) * (x - m.mean) / n;
+  return m;
+}
+
+Vector rowOf(const Grid& x, Int i) {
+  return vectorOf(x.size(1), [&](Int j) { return x(i, j); });
+}
+Vector vectorOf(const Grid& x) {
+  return vectorOf(x.size(0), [&](Int i) { return x(i); });
+}
+
+void normalisation(Table& table) {
+  const std::vector<Sizes> lines{{{"n", 1000}}, {{"n", 37}}, {{"n", 1}}};
+  const std::vector<Sizes> rows{{{"rows", 5}, {"n", 33}}, {{"rows", 1}, {"n", 1}}};
+  table.add("normalise", "softmax", lines, 1000, [](const Tensors& in) {
+    const Vector s = softmaxOf(vectorOf(Grid(in, "xs")));
+    return out(A1{static_cast<Int>(s.size())}, [&](Int i) { return at(s, i); });
+  });
+  table.add("normalise", "softmaxRows", rows, 40, [](const Tensors& in) {
+    const Grid x(in, "xs");
+    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) { return at(softmaxOf(rowOf(x, i)), j); });
+  });
+  table.add("normalise", "variance", lines, 1000,
+            [](const Tensors& in) { return out(momentsOf(vectorOf(Grid(in, "xs"))).variance); });
+  // One number has no deviation to divide by.
+  table.add("normalise", "normalised", {{{"n", 1000}}, {{"n", 37}}}, 1000, [](const Tensors& in) {
+    const Grid x(in, "xs");
+    const Moments m = momentsOf(vectorOf(x));
+    return out(A1{x.size(0)}, [&](Int i) { return (x(i) - m.mean) / std::sqrt(m.variance); });
+  });
+  table.add("normalise", "layerNorm", rows, 1000, [](const Tensors& in) {
+    const Grid x(in, "xs"), gamma(in, "gamma"), beta(in, "beta");
+    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) {
+      const Moments m = momentsOf(rowOf(x, i));
+      return (x(i, j) - m.mean) / std::sqrt(m.variance + 0.00001) * gamma(j) + beta(j);
+    });
+  });
+  table.add("normalise", "withMean", lines, 1000, [](const Tensors& in) {
+    const Grid x(in, "xs");
+    return Tensors{{"out.0", make(A1{x.size(0)}, [&](Int i) { return 2 * x(i); })},
+                   {"out.1", out(momentsOf(vectorOf(x)).mean).at("out")}};
+  });
+}
+
+double squaredDistance(const Grid& a, Int i, const Grid& b, Int j) {
+  return sum(a.size(1), [&](Int l) { return (a(i, l) - b(j, l)) * (a(i, l) - b(j, l)); });
+}
+
+Tensors clusters(const Tensors& in) {
+  const Grid points(in, "points"), centres(in, "centres");
+  const Int n = points.size(0), k = centres.size(0);
+  const Vector owners = vectorOf(n, [&](Int i) {
+    Int best = 0;
+    for (Int c = 1; c < k; c++)
+      if (squaredDistance(points, i, centres, c) < squaredDistance(points, i, centres, best)) best = c;
+    return static_cast<double>(best);
+  });
+  const auto mean = [&](Int c, Int l) {
+    double total = 0;
+    int count = 0;
+    for (Int i = 0; i < n; i++)
+      if (at(owners, i) == static_cast<double>(c)) total += points(i, l), count++;
+    return count > 0 ? total / count : centres(c, l);
+  };
+  return {{"out.0", make(
+                        A1{n}, [&](Int i) { return at(owners, i); }, Scalar::i32)},
+          {"out.1", make(A2{k, centres.size(1)}, mean)}};
+}
+
+// How far point i is from the one asked for.
+double distance(const Tensors& in, Int i) {
+  const Grid x(in, "points.0"), y(in, "points.1"), qx(in, "q.0"), qy(in, "q.1");
+  return std::hypot(x(i) - qx(), y(i) - qy());
+}
+Int nearestOf(const Tensors& in) {
+  Int best = 0;
+  for (Int i = 1; i < in.at("points.0").size(); i++)
+    if (distance(in, i) < distance(in, best)) best = i;
+  return best;
+}
+
+void searches(Table& table) {
+  table.add("kmeans", "main", {{{"n", 40}, {"d", 3}, {"k", 4}}, {{"n", 1}, {"d", 1}, {"k", 2}}}, 40, clusters);
+  table.add("nearest", "main", {{{"n", 1000}}, {{"n", 7}}, {{"n", 1}}}, 5, [](const Tensors& in) {
+    const Int best = nearestOf(in);
+    return Tensors{{"out.0", out(distance(in, best) * distance(in, best)).at("out")},
+                   {"out.1", make(
+                                 std::array<Int, 0>{}, [&] { return best; }, Scalar::i32)}};
+  });
+  table.add("nearest", "relative", {{{"n", 1000}}, {{"n", 7}}, {{"n", 1}}}, 5, [](const Tensors& in) {
+    const double least = distance(in, nearestOf(in));
+    return out(A1{in.at("points.0").size()}, [&](Int i) { return distance(in, i) - least; });
+  });
+
+  const Reference counts = [](const Tensors& in) {
+    const Grid x(in, "xs");
+    return out(
+        A1{1024}, [&](Int b) { return sum(x.size(0), [&](Int i) { return x(i) == static_cast<double>(b) ? 1 : 0; }); },
+        Scalar::i32);
+  };
+  // Negative ones and those too great are in no bin.
+  const Prepare spread = [](Tensors& in) {
+    Tensor& xs = in.at("xs");
+    for (Int i = 0; i < xs.size(); i++) xs.set(i, static_cast<double>((i * i * 7 + 13 * i) % 1100 - 20));
+  };
+  table.addExact("histogram", "main", {{{"n", 320}}}, counts, spread);
+  table.addExact("histogram", "chunked", {{{"n", 320}}}, counts, spread);
+  table.addExact("histogram", "folded", {{{"n", 64}}}, counts, spread);
+}
+
+void networks(Table& table) {
+  table.add("attention", "main", {{{"m", 5}, {"n", 9}, {"d", 8}, {"e", 6}}, {{"m", 1}, {"n", 1}, {"d", 1}, {"e", 1}}},
+            100, [](const Tensors& in) {
+              const Grid q(in, "queries"), k(in, "keys"), v(in, "values");
+              const Int d = q.size(1), n = k.size(0);
+              return out(A2{q.size(0), v.size(1)}, [&](Int i, Int e) {
+                const Vector weights = softmaxOf(vectorOf(n, [&](Int j) {
+                  return sum(d, [&](Int l) { return q(i, l) * k(j, l); }) / std::sqrt(static_cast<double>(d));
+                }));
+                return sum(n, [&](Int j) { return at(weights, j) * v(j, e); });
+              });
+            });
+  table.add(
+      "logistic", "main", {{{"n", 50}, {"d", 7}}, {{"n", 1}, {"d", 1}}}, 100,
+      [](const Tensors& in) {
+        const Grid w(in, "weights"), x(in, "samples"), y(in, "labels");
+        const Int n = x.size(0), d = x.size(1);
+        const Vector p =
+            vectorOf(n, [&](Int i) { return 1 / (1 + std::exp(-sum(d, [&](Int l) { return w(l) * x(i, l); }))); });
+        const auto count = static_cast<double>(n);
+        const auto loss = [&](Int i) { return -std::log(y(i) > 0.5 ? at(p, i) : 1 - at(p, i)); };
+        return Tensors{
+            {"out.0",
+             make(A1{d}, [&](Int l) { return sum(n, [&](Int i) { return x(i, l) * (at(p, i) - y(i)); }) / count; })},
+            {"out.1", out(sum(n, loss) / count).at("out")}};
+      },
+      [](Tensors& in) {
+        Tensor& labels = in.at("labels");
+        for (Int i = 0; i < labels.size(); i++) labels.set(i, labels.get(i) > 0 ? 1 : 0);
+      });
+}
+
+}  // namespace
+
+void addLearning(Table& table) {
+  normalisation(table);
+  searches(table);
+  networks(table);
+}
+
+}  // namespace lift::programs

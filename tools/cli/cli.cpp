@@ -1,0 +1,90 @@
+#include "cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+namespace cli {
+
+Option* Option::required() { return option_.required(), this; }
+Option* Option::capture_default_str() { return option_.capture_default_str(), this; }
+Option* Option::type_name(const std::string& name) { return option_.type_name(name), this; }
+Option* Option::group(const std::string& name) { return option_.group(name), this; }
+Option* Option::expected(int count) { return option_.expected(count), this; }
+Option* Option::expected(int least, int most) { return option_.expected(least, most), this; }
+Option* Option::delimiter(char c) { return option_.delimiter(c), this; }
+Option* Option::allow_extra_args(bool allow) { return option_.allow_extra_args(allow), this; }
+Option* Option::needs(Option* other) { return option_.needs(&other->option_), this; }
+Option* Option::excludes(Option* other) { return option_.excludes(&other->option_), this; }
+Option* Option::positive() { return option_.check(CLI::PositiveNumber), this; }
+Option* Option::nonNegative() { return option_.check(CLI::NonNegativeNumber), this; }
+Option* Option::range(int least, int most) { return option_.check(CLI::Range(least, most)), this; }
+Option* Option::oneOf(const std::vector<std::string>& values) { return option_.check(CLI::IsMember(values)), this; }
+Option* Option::asSize() { return option_.transform(CLI::AsSizeValue(true)), this; }
+std::size_t Option::count() const { return option_.count(); }
+
+App::App(const std::string& description, const std::string& name)
+    : root_(std::make_unique<CLI::App>(description, name)), app_(*root_) {
+  app_.failure_message([](const CLI::App* root, const CLI::Error& e) {
+    const auto subcommands = root->get_subcommands();
+    return fmt::format("error: {}\n  hint: `{} {}--help` explains the usage\n", e.what(), root->get_name(),
+                       subcommands.empty() ? "" : subcommands.front()->get_name() + " ");
+  });
+}
+App::App(CLI::App& app) : app_(app) {}
+App::~App() = default;
+
+Option* App::add(CLI::Option* option) { return &options_.emplace_back(*option); }
+
+template <class T>
+Option* App::add_option(const std::string& name, T& value, const std::string& description) {
+  return add(app_.add_option(name, value, description));
+}
+template Option* App::add_option(const std::string&, int&, const std::string&);
+template Option* App::add_option(const std::string&, std::int64_t&, const std::string&);
+template Option* App::add_option(const std::string&, std::uint64_t&, const std::string&);
+template Option* App::add_option(const std::string&, double&, const std::string&);
+template Option* App::add_option(const std::string&, std::string&, const std::string&);
+template Option* App::add_option(const std::string&, std::vector<std::int64_t>&, const std::string&);
+template Option* App::add_option(const std::string&, std::vector<std::string>&, const std::string&);
+
+Option* App::add_flag(const std::string& name, bool& value, const std::string& description) {
+  return add(app_.add_flag(name, value, description));
+}
+
+App* App::add_subcommand(const std::string& name, const std::string& description) {
+  return subcommands_.emplace_back(new App(*app_.add_subcommand(name, description))).get();
+}
+void App::require_subcommand() { app_.require_subcommand(1); }
+void App::callback(std::function<void()> run) { app_.callback(std::move(run)); }
+App* App::group(const std::string& name) { return app_.group(name), this; }
+void App::version(const std::string& text) { app_.set_version_flag("--version", text); }
+void App::help_all(const std::string& description) { app_.set_help_all_flag("--help-all", description); }
+void App::footer(const std::string& text) { app_.footer(text); }
+
+Option* App::get_option(const std::string& name) { return add(app_.get_option(name)); }
+std::size_t App::count(const std::string& option) const { return app_.count(option); }
+bool App::has_subcommand(const std::string& name) const {
+  return !app_.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == name; }).empty();
+}
+
+std::optional<int> App::parse(int argc, char** argv, int usage) {
+  try {
+    app_.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& e) {
+    return app_.exit(e) == 0 ? 0 : usage;
+  }
+}
+
+void App::parse(const std::vector<std::string>& arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
+  try {
+    app_.parse(reversed);
+  } catch (const CLI::ParseError& e) {
+    throw ParseError(e.what());
+  }
+}
+
+}  // namespace cli
