@@ -299,14 +299,15 @@ Program program(std::string name, std::vector<Parameter> parameters, const T& re
 // --- Names ----------------------------------------------------------------------------------------------------------
 
 // The rows of the primitives table (primitive.hpp has their types); zip takes two or more arrays.
-inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive{"scanExclusive"}, iterate{"iterate"},
-    iterateWhile{"iterateWhile"}, id{"id"}, generate{"generate"}, vectorize{"vectorize"}, zip{"zip"}, unzip{"unzip"},
-    get{"get"}, split{"split"}, join{"join"}, slide{"slide"}, slideStrict{"slideStrict"}, pad{"pad"},
-    padClamp{"padClamp"}, padMirror{"padMirror"}, padWrap{"padWrap"}, transpose{"transpose"}, reorder{"reorder"},
-    concat{"concat"}, take{"take"}, drop{"drop"}, at{"at"}, asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"},
-    dot{"dot"}, mapGlb{"mapGlb"}, mapWrg{"mapWrg"}, mapLcl{"mapLcl"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"},
-    reduceSeq{"reduceSeq"}, reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"},
-    scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"}, toLocal{"toLocal"}, toPrivate{"toPrivate"};
+inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive{"scanExclusive"},
+    reduceByIndex{"reduceByIndex"}, iterate{"iterate"}, iterateWhile{"iterateWhile"}, id{"id"}, generate{"generate"},
+    vectorize{"vectorize"}, zip{"zip"}, unzip{"unzip"}, get{"get"}, split{"split"}, join{"join"}, slide{"slide"},
+    slideStrict{"slideStrict"}, pad{"pad"}, padClamp{"padClamp"}, padMirror{"padMirror"}, padWrap{"padWrap"},
+    transpose{"transpose"}, reorder{"reorder"}, concat{"concat"}, take{"take"}, drop{"drop"}, at{"at"},
+    asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"}, dot{"dot"}, mapGlb{"mapGlb"}, mapWrg{"mapWrg"},
+    mapLcl{"mapLcl"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"},
+    reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"}, scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"},
+    toLocal{"toLocal"}, toPrivate{"toPrivate"};
 
 // Of the type that their place asks for: the least and the greatest value, infinity, a conversion.
 inline constexpr Named lowest{"lowest"}, highest{"highest"}, convert{"convert"};

@@ -20,6 +20,7 @@ enum class Prim : std::uint8_t {
   reduce,
   scan,
   scanExclusive,
+  reduceByIndex,
   iterate,
   iterateWhile,
   ifThenElse,

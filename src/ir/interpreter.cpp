@@ -103,6 +103,17 @@ Value scanExclusive(Call& c) {
   });
 }
 
+Value reduceByIndex(Call& c) {
+  Sequence out = c.array(0);
+  for (const Value& indexed : c.array(2)) {
+    const Int i = element(indexed.sequence(), 0).scalar().integer;
+    if (i < 0 || i >= length(out)) continue;
+    Value& x = out[static_cast<std::size_t>(i)];
+    x = c.call(1, pair(x, element(indexed.sequence(), 1)));
+  }
+  return Value::of(std::move(out));
+}
+
 Value iterate(Call& c) {
   Value x = c.argument(1);
   for (Int i = 0; i < c.nat(0); i++) x = c.call(0, x);
@@ -368,6 +379,7 @@ constexpr std::array<Row, primCount> meanings{{
     {Prim::reduce, reduce},
     {Prim::scan, scan},
     {Prim::scanExclusive, scanExclusive},
+    {Prim::reduceByIndex, reduceByIndex},
     {Prim::iterate, iterate},
     {Prim::iterateWhile, iterateWhile},
     {Prim::ifThenElse, ifThenElse},

@@ -20,6 +20,8 @@ constexpr std::array<PrimInfo, primCount> table{{
      "inclusive prefix fold: out[0] = f((init, x0)), out[i] = f((out[i-1], xi))"},
     {Prim::scanExclusive, "scanExclusive", "scanExclusive(init: u, f: (u, t) -> u, in: [n]t): [n]u", F,
      "exclusive prefix fold: out[0] = init, out[i] = f((out[i-1], x(i-1)))"},
+    {Prim::reduceByIndex, "reduceByIndex", "reduceByIndex(init: [n]u, f: (u, t) -> u, in: [m](i32, t)): [n]u", F,
+     "for every (i, x) in order, element i becomes f((element i, x)); pairs whose i is outside change nothing"},
     {Prim::iterate, "iterate", "iterate(count: nat, f: t -> t, in: t): t", F,
      "applies f count times; an f that changes sizes is allowed when count is a constant"},
     {Prim::iterateWhile, "iterateWhile", "iterateWhile(count: nat, while: t -> bool, f: t -> t, in: t): t", F,
