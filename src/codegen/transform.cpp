@@ -14,7 +14,7 @@ namespace {
 bool isLoop(const Spine& s) {
   if (!s.head.is(Expr::Form::primitive)) return false;
   const Prim p = s.head.prim();
-  return p == Prim::map || p == Prim::generate || isIteration(p) || isReduce(p) || isScan(p);
+  return p == Prim::map || p == Prim::generate || isReduce(p) || runsInOrder(p);
 }
 
 // The greatest subterms of `body` that some loop in it computes again and again though nothing bound in `body` occurs
@@ -88,8 +88,13 @@ Expr generatesAsMaps(Expr e) {
   if (!e.is(Expr::Form::apply)) return e;
   Spine s = spineOf(e);
   for (Expr& a : s.arguments) a = generatesAsMaps(a);
-  if (s.isPrim(Prim::generate) && s.arguments.size() == 1 && s.arguments[0].body() != s.arguments[0].parameter())
-    return mapOver(Prim::map, {}, s.arguments[0], indices(s.head.nats()[0]));
+  if (s.isPrim(Prim::generate) && s.arguments.size() == 1 && s.arguments[0].body() != s.arguments[0].parameter()) {
+    const Expr in = indices(s.head.nats()[0]);
+    const Spine body = spineOf(s.arguments[0].body());
+    return body.isPrim(Prim::id) && body.arguments[0] == s.arguments[0].parameter()
+               ? in
+               : mapOver(Prim::map, {}, s.arguments[0], in);
+  }
   return applyAll(s.head, s.arguments);
 }
 
@@ -144,6 +149,29 @@ Expr underLayouts(Expr e) {
     s = spineOf(e);
   }
   return e;
+}
+
+Expr flatNames(Expr e) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), flatNames(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) a = flatNames(a);
+  if (s.isPrim(Prim::let) && s.arguments.size() == 2) {
+    const Names inner = namesOf(s.arguments[1]);
+    Expr out = bind(s.arguments[0].parameter(), inner.body, s.arguments[0].body());
+    for (auto n = inner.bound.rbegin(); n != inner.bound.rend(); ++n) out = bind(n->first, n->second, out);
+    return out;
+  }
+  return applyAll(s.head, s.arguments);
+}
+
+Names namesOf(Expr e) {
+  Names names{{}, e};
+  for (Spine s = spineOf(e); s.isPrim(Prim::let) && s.arguments.size() == 2; s = spineOf(names.body)) {
+    names.bound.emplace_back(s.arguments[0].parameter(), s.arguments[1]);
+    names.body = s.arguments[0].body();
+  }
+  return names;
 }
 
 Fission fission(Expr nest, int levels, Expr value) {
