@@ -97,6 +97,29 @@ std::unordered_map<Expr, Expr> Inference::literalValues() {
   return values;
 }
 
+// Whether the condition cannot hold.
+bool Inference::reportRefuted(const Condition& c) {
+  const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
+  if (holds({c.kind, left, right, {}}) != Truth::refuted) return false;
+  const std::string array = solver_.zonk(c.argument).str();
+  switch (c.kind) {
+    case SizeCondition::Kind::divides:
+      report(c.place, fmt::format("{} of {}: {} does not divide {}", c.primitive, array, left.str(), right.str()));
+      break;
+    case SizeCondition::Kind::lessEqual:
+      if (left == Nat(1))
+        report(c.place, fmt::format("{} of {}: the result would have length {}", c.primitive, array, right.str()),
+               "lengths are at least 1");
+      else
+        report(c.place, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
+      break;
+    case SizeCondition::Kind::equal:
+      report(c.place, fmt::format("{} of {}: {} is not {}", c.primitive, array, left.str(), right.str()));
+      break;
+  }
+  return true;
+}
+
 // ----------------------------------------------------------------------------------------------------------- program
 
 void Inference::settle(Program& program, const SourceFile* file) {
@@ -119,34 +142,14 @@ void Inference::settle(Program& program, const SourceFile* file) {
   reportEquations(open);
   reportClasses();
   for (const Condition& c : conditions_) {
-    const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
-    const SizeCondition condition{c.kind, left, right,
+    if (reportRefuted(c)) continue;
+    const SizeCondition condition{c.kind, solver_.zonk(c.left), solver_.zonk(c.right),
                                   fmt::format("{} of {}{}", c.primitive, solver_.zonk(c.argument).str(), at(c.place))};
-    const Truth truth = holds(condition);
-    if (truth == Truth::proved) continue;
-    if (truth == Truth::unknown) {
-      if (std::none_of(program.conditions.begin(), program.conditions.end(), [&](const SizeCondition& o) {
-            return o.kind == condition.kind && o.left == condition.left && o.right == condition.right;
-          }))
-        program.conditions.push_back(condition);
-      continue;
-    }
-    const std::string array = solver_.zonk(c.argument).str();
-    switch (c.kind) {
-      case SizeCondition::Kind::divides:
-        report(c.place, fmt::format("{} of {}: {} does not divide {}", c.primitive, array, left.str(), right.str()));
-        break;
-      case SizeCondition::Kind::lessEqual:
-        if (left == Nat(1))
-          report(c.place, fmt::format("{} of {}: the result would have length {}", c.primitive, array, right.str()),
-                 "lengths are at least 1");
-        else
-          report(c.place, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
-        break;
-      case SizeCondition::Kind::equal:
-        report(c.place, fmt::format("{} of {}: {} is not {}", c.primitive, array, left.str(), right.str()));
-        break;
-    }
+    if (holds(condition) == Truth::unknown &&
+        std::none_of(program.conditions.begin(), program.conditions.end(), [&](const SizeCondition& o) {
+          return o.kind == condition.kind && o.left == condition.left && o.right == condition.right;
+        }))
+      program.conditions.push_back(condition);
   }
 }
 
@@ -154,6 +157,7 @@ void Inference::settle(Program& program, const SourceFile* file) {
 NatVar Inference::tunable(const TuneDeclaration& t, const Module& module, Globals& home) {
   const Scope scope(&home);
   const Nat low = sizeOf(t.low, scope), high = sizeOf(t.high, scope);
+  if (errors_.empty() && !low.constant()) report(t.low->span, "the lower bound of a tunable is a constant");
   if (low.constant() && high.constant() && *low.constant() > *high.constant())
     report(t.span,
            fmt::format("the range of tunable '{}' is empty: {} to {}", t.name, *low.constant(), *high.constant()));
@@ -194,6 +198,9 @@ Program Inference::program(const Definition& entry) {
     const NatVar v = NatVar::size(name);
     program.sizes.push_back(v);
     scope = scope.with(name, Nat(v));
+    for (const NatVar t : program.tunables)
+      if (t.name() == name)
+        report(where, fmt::format("'{}' is a tunable, too", name), "values are given by name: rename one of the two");
   }
   TypeNames names;
   for (const auto& p : entry.parameters) {
@@ -215,7 +222,7 @@ Program Inference::program(const Definition& entry) {
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
   // Everything is known now: put in the literals and replace what inference left open.
-  Expr closed = substitute(nameShared(body, shared_, single_), literalValues());
+  Expr closed = withoutAliases(substitute(nameShared(body, shared_, single_), literalValues()));
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
   bool undetermined = false;
   closed = mapTypes(

@@ -114,6 +114,7 @@ void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
     metavariables(subscript->index, names);
     metavariables(subscript->array, names);
   } else if (const auto* ascribe = std::get_if<Syn::Ascribe>(&node)) {
+    if (std::holds_alternative<SynType::Nat>(ascribe->type->node)) return sizesOf(*ascribe->value, names);
     metavariables(ascribe->value, names);
     metavariables(*ascribe->type, names);
   }

@@ -93,6 +93,8 @@ Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optiona
   if (const auto* s = std::get_if<Syn::Let>(&node))
     return let(s->pattern, {{}, s->value, scope}, s->body, scope, expected);
   if (const auto* s = std::get_if<Syn::Ascribe>(&node)) {
+    if (std::holds_alternative<SynType::Nat>(s->type->node))
+      return finish(Expr::nat(sizeOf(s->value, scope)), expected, span);
     TypeNames names = typeVariables_;
     const Type type = typeOf(s->type, scope, names);
     return finish(infer(s->value, scope, type), expected, span);

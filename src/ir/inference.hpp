@@ -219,6 +219,7 @@ class Inference {
     Type argument;  // the array it constrains
   };
   std::vector<Condition> conditions_;
+  bool reportRefuted(const Condition& condition);
   struct Literal {
     Expr placeholder;
     ScalarValue value;

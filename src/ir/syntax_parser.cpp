@@ -556,7 +556,7 @@ ParsedExpr Parser::parenthesised() {
   do {
     ParsedExpr component = expression();
     if (accept(Tok::colon)) {
-      ParsedType ascribed = type();
+      ParsedType ascribed = type(Sorts::natToo);
       const Span span = cover(component.span, ascribed.type->span);
       const int height = std::max(component.height, ascribed.height);
       component = node(span, height, Syn::Ascribe{std::move(component.syn), std::move(ascribed.type)});
