@@ -211,20 +211,21 @@ namespace {
 // The program with a size or tunable called otherwise.
 Program renamed(const Program& program, NatVar variable, const std::string& name) {
   std::map<NatVar, Nat> replacements;
-  const auto replace = [&](std::vector<NatVar> list) {
-    for (NatVar& v : list) {
-      const auto upper = v.upper() ? std::optional(v.upper()->substitute(replacements)) : std::nullopt;
-      if (v != variable && upper == v.upper()) continue;
-      const NatVar fresh = NatVar::fresh(v == variable ? name : v.name(), v.lower(), upper, v.role());
-      replacements.emplace(v, fresh);
-      v = fresh;
-    }
+  std::set<NatVar> all(program.tunables.begin(), program.tunables.end());  // bounds mention those made before
+  all.insert(program.sizes.begin(), program.sizes.end());
+  for (const NatVar v : all) {
+    const auto upper = v.upper() ? std::optional(v.upper()->substitute(replacements)) : std::nullopt;
+    if (v == variable || upper != v.upper())
+      replacements.emplace(v, NatVar::fresh(v == variable ? name : v.name(), v.lower(), upper, v.role()));
+  }
+  const auto replaced = [&](std::vector<NatVar> list) {
+    for (NatVar& v : list)
+      if (const auto found = replacements.find(v); found != replacements.end()) v = *found->second.variable();
     return list;
   };
-  std::vector<NatVar> tunables = replace(program.tunables), sizes = replace(program.sizes);
   Program out = specialise(program, replacements);
-  out.tunables = std::move(tunables);
-  out.sizes = std::move(sizes);
+  out.tunables = replaced(program.tunables);
+  out.sizes = replaced(program.sizes);
   return out;
 }
 
@@ -247,7 +248,10 @@ std::string print(const Program& program, Names names) {
     printer.reserve(s.name());
     bool mentioned = false;
     for (const Expr p : program.parameters) p.type().forEachNat([&](Nat n) { mentioned = mentioned || n.mentions(s); });
-    if (!mentioned) parameters.push_back(s.name() + ": nat");
+    const std::string high = s.upper() ? s.upper()->str() : "";
+    const bool hasRange = s.lower() != 1 || s.upper();
+    if (hasRange) parameters.push_back(fmt::format("{}: nat in {}..{}", s.name(), s.lower(), high));
+    if (!hasRange && !mentioned) parameters.push_back(s.name() + ": nat");
   }
   for (const Expr p : program.parameters) parameters.push_back(printer.declare(p) + ": " + p.type().str());
   const std::string body = printer.text(program.body, 2);

@@ -982,6 +982,15 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
       fail(parameter.span, fmt::format("there are two parameters '{}'", parameter.name));
     if (typesRequired && !at(Tok::colon)) failHere("expected ':' and the parameter's type");
     if (accept(Tok::colon)) parameter.type = type(sorts).type;
+    if (parameter.type && std::holds_alternative<SynType::Nat>(parameter.type->node) && accept(Tok::kwIn)) {
+      const std::string hint = "ranges are written k: nat in 0..8, without an upper bound k: nat in 0..";
+      SynType::Nat nat;
+      nat.low = size().syn;
+      expect(Tok::dotDot, " between the bounds", hint);
+      if (!at(Tok::comma) && !at(Tok::rightParen)) nat.high = size().syn;
+      const Span end = nat.high ? nat.high->span : spanOf(tokens_[next_ - 1]);
+      parameter.type = typeNode(cover(parameter.type->span, end), 0, std::move(nat)).type;
+    }
     result.push_back(std::move(parameter));
     if (result.back().isRest && at(Tok::comma))
       failHere("expected ')' behind the parameter of all remaining arguments", "*name is the last parameter");

@@ -79,6 +79,10 @@ const std::vector<Case> cases{
     {"def main(xs: [n]f32, join: nat, splat: f32): [n]f32 = map2D(fun x => x * f32(join), split(2, xs)) |> flatten"},
     {"tune map in 2..4\ndef main(xs: [n]f32): [n]f32 = map2D(sqrt, split(map, xs)) |> flatten"},
     {"def f32(xs: [n]i32): f32 = xs[0] |> fun x => sqrt(convert(x))"},
+    // Ranges stay, of sizes that types mention, too.
+    {"def main(p: nat in 0..n, xs: [n]f32): [n + 2 * p]f32 = pad(p, p, 7.0, xs)", 3},
+    {"def main(p: nat in -2.., xs: [n + p]f32): [n]f32 = pad(0, -p, 7.0, xs)", 3},
+    {"def main(min: nat in 0..4, k: nat in 0..min + 1, xs: [n]f32): f32 = minimum(xs) + f32(k)", 3},
     // Literals, signs and precedences.
     {"def main(x: f32): f32 = -x - -1.0 - (-(x)) * -2.0 - 1e-20 * 1e20 + 16777216.0"},
     {"def main(x: f16): f16 = x * 0.1 + 65504.0 + inf - nan"},
