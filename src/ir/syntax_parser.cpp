@@ -400,7 +400,9 @@ ParsedExpr Parser::projection(ParsedExpr tuple) {
   if (token.kind != Tok::number || !component) {
     std::string hint = "components are counted from 0: pair.0, pair.1";
     if (std::holds_alternative<Syn::Integer>(tuple.syn->node)) hint = "a literal has digits on both sides: 5.0";
-    if (at(Tok::name) && digits.front() != '_')
+    const bool isCalled = peek(1).kind == Tok::leftParen;
+    if (at(Tok::name) && !isCalled) hint = "there are no records: a pattern names components, let (x, y) = p in …";
+    if (at(Tok::name) && digits.front() != '_' && isCalled)
       hint = fmt::format("functions are called {0}(x), or x |> {0}", digits.substr(0, 40));
     if (digits == "length" || digits == "size" || digits == "len" || digits == "shape")
       hint = "the length of xs: [n]f32 is n, also written length(xs)";
@@ -499,6 +501,16 @@ ParsedExpr Parser::letIn() {
     Binding binding;
     binding.span = spanOf(take());
     binding.pattern = pattern();
+    if (at(Tok::leftParen) && closing_[next_] != 0 && !binding.pattern.pattern.name.empty()) {
+      const Token open = peek(), close = tokens_[closing_[next_]];
+      const std::string_view name = binding.pattern.pattern.name;
+      const std::string parameters(text(Span{&file_, open.begin, close.end}));
+      const bool isOne = parameters.find_first_of(",:") == std::string::npos;
+      fail(cover(binding.pattern.pattern.span, spanOf(close)),
+           fmt::format("let binds a name; '{}' is written with parameters", name),
+           fmt::format("a local function is let {} = fun {} => …", name,
+                       isOne ? parameters.substr(1, parameters.size() - 2) : parameters));
+    }
     expect(Tok::equals, " behind the name that let binds",
            at(Tok::comma) ? "a tuple is taken apart by let (a, b) = e in …" : "bindings are written let x = e in …");
     binding.value = expression();
