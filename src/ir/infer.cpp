@@ -16,6 +16,12 @@ bool mentions(const Solver::Equation& e, NatVar::Role role) {
   return false;
 }
 
+Span spanOfParameter(const Definition& definition, const std::string& name) {
+  for (const auto& p : definition.parameters)
+    if (p.name == name) return p.span;
+  return definition.span;
+}
+
 std::string at(Span span) { return span ? " at " + placeOf(span) : std::string(); }
 
 }  // namespace
@@ -97,6 +103,29 @@ std::unordered_map<Expr, Expr> Inference::literalValues() {
   return values;
 }
 
+// Whether the condition cannot hold.
+bool Inference::reportRefuted(const Condition& c) {
+  const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
+  if (holds({c.kind, left, right, {}}) != Truth::refuted) return false;
+  const std::string subject = subjectOf(c);
+  switch (c.kind) {
+    case SizeCondition::Kind::divides:
+      report(c.place, fmt::format("{}: {} does not divide {}", subject, left.str(), right.str()));
+      break;
+    case SizeCondition::Kind::lessEqual:
+      if (left == Nat(1) && c.argument)
+        report(c.place, fmt::format("{}: the result would have length {}", subject, right.str()),
+               "lengths are at least 1");
+      else
+        report(c.place, fmt::format("{}: {} is more than {}", subject, left.str(), right.str()));
+      break;
+    case SizeCondition::Kind::equal:
+      report(c.place, fmt::format("{}: {} is not {}", subject, left.str(), right.str()));
+      break;
+  }
+  return true;
+}
+
 // ----------------------------------------------------------------------------------------------------------- program
 
 void Inference::settle(Program& program, const SourceFile* file) {
@@ -119,45 +148,35 @@ void Inference::settle(Program& program, const SourceFile* file) {
   reportEquations(open);
   reportClasses();
   for (const Condition& c : conditions_) {
-    const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
-    const SizeCondition condition{c.kind, left, right,
-                                  fmt::format("{} of {}{}", c.primitive, solver_.zonk(c.argument).str(), at(c.place))};
-    const Truth truth = holds(condition);
-    if (truth == Truth::proved) continue;
-    if (truth == Truth::unknown) {
-      if (std::none_of(program.conditions.begin(), program.conditions.end(), [&](const SizeCondition& o) {
-            return o.kind == condition.kind && o.left == condition.left && o.right == condition.right;
-          }))
-        program.conditions.push_back(condition);
-      continue;
-    }
-    const std::string array = solver_.zonk(c.argument).str();
-    switch (c.kind) {
-      case SizeCondition::Kind::divides:
-        report(c.place, fmt::format("{} of {}: {} does not divide {}", c.primitive, array, left.str(), right.str()));
-        break;
-      case SizeCondition::Kind::lessEqual:
-        if (left == Nat(1))
-          report(c.place, fmt::format("{} of {}: the result would have length {}", c.primitive, array, right.str()),
-                 "lengths are at least 1");
-        else
-          report(c.place, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
-        break;
-      case SizeCondition::Kind::equal:
-        report(c.place, fmt::format("{} of {}: {} is not {}", c.primitive, array, left.str(), right.str()));
-        break;
-    }
+    if (reportRefuted(c)) continue;
+    const SizeCondition condition{c.kind, solver_.zonk(c.left), solver_.zonk(c.right), subjectOf(c) + at(c.place)};
+    if (holds(condition) == Truth::unknown &&
+        std::none_of(program.conditions.begin(), program.conditions.end(), [&](const SizeCondition& o) {
+          return o.kind == condition.kind && o.left == condition.left && o.right == condition.right;
+        }))
+      program.conditions.push_back(condition);
   }
+}
+
+// The bounds of a tunable, or of a parameter of kind nat.
+std::pair<std::int64_t, std::optional<Nat>> Inference::rangeIn(const SynType::Nat& range, const std::string& name,
+                                                               const Scope& scope) {
+  const int before = failures_;
+  const Nat low = sizeOf(range.low, scope);
+  const auto high = range.high ? std::optional(sizeOf(range.high, scope)) : std::nullopt;
+  if (failures_ == before && !low.constant())
+    report(range.low->span, fmt::format("the lower bound of '{}' must be a constant", name));
+  if (failures_ == before && high && less(*high, low) == Truth::proved)
+    report(cover(range.low->span, range.high->span),
+           fmt::format("the range of '{}' is empty: {} to {}", name, low.str(), high->str()));
+  return {low.constant().value_or(1), high};
 }
 
 // A tunable is known in its file, and to those that import the file.
 NatVar Inference::tunable(const TuneDeclaration& t, const Module& module, Globals& home) {
   const Scope scope(&home);
-  const Nat low = sizeOf(t.low, scope), high = sizeOf(t.high, scope);
-  if (low.constant() && high.constant() && *low.constant() > *high.constant())
-    report(t.span,
-           fmt::format("the range of tunable '{}' is empty: {} to {}", t.name, *low.constant(), *high.constant()));
-  const NatVar v = NatVar::fresh(t.name, low.constant().value_or(1), high, NatVar::Role::tunable);
+  const auto [low, high] = rangeIn({t.low, t.high}, t.name, scope);
+  const NatVar v = NatVar::fresh(t.name, low, high, NatVar::Role::tunable);
   home.names.insert_or_assign(t.name, Nat(v));
   for (const auto& [other, names] : modules_)
     for (const Import& import : other->imports)
@@ -190,10 +209,25 @@ Program Inference::program(const Definition& entry) {
   }
   for (const auto& p : entry.parameters)
     if (p.type && !std::holds_alternative<SynType::Nat>(p.type->node)) freeSizes(*p.type, scope, free);
+  // A range may speak of the sizes without one, and of those before it.
+  const auto rangeOf = [&](const std::string& name) -> const SynType::Nat* {
+    for (const auto& p : entry.parameters)
+      if (const auto* nat = p.type && p.name == name ? std::get_if<SynType::Nat>(&p.type->node) : nullptr)
+        return nat->low ? nat : nullptr;
+    return nullptr;
+  };
+  for (const auto& [name, where] : free)
+    if (!rangeOf(name)) scope = scope.with(name, Nat(NatVar::size(name)));
+  for (const auto& [name, where] : free)
+    if (const SynType::Nat* range = rangeOf(name)) {
+      const auto [low, high] = rangeIn(*range, name, scope);
+      scope = scope.with(name, Nat(NatVar::fresh(name, low, high)));
+    }
   for (const auto& [name, where] : free) {
-    const NatVar v = NatVar::size(name);
-    program.sizes.push_back(v);
-    scope = scope.with(name, Nat(v));
+    program.sizes.push_back(*std::get<Nat>(*scope.find(name)).variable());
+    for (const NatVar t : program.tunables)
+      if (t.name() == name)
+        report(where, fmt::format("'{}' is a tunable, too", name), "values are given by name: rename one of the two");
   }
   TypeNames names;
   for (const auto& p : entry.parameters) {
@@ -205,6 +239,18 @@ Program Inference::program(const Definition& entry) {
     scope = scope.with(p.name, v);
   }
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
+  for (const Expr p : program.parameters) {
+    const Span where = spanOfParameter(entry, p.name());
+    for (const Leaf& leaf : leavesOf(p.type()))
+      for (const Nat n : leaf.shape)
+        conditions_.push_back({SizeCondition::Kind::lessEqual,
+                               1,
+                               n,
+                               where,
+                               where,
+                               fmt::format("the lengths of {}: {}", p.name(), p.type().str()),
+                               {}});
+  }
   std::optional<Type> result;
   if (entry.result) result = typeOf(entry.result, scope, names);
   Expr body = infer(entry.body, scope, result);
@@ -215,7 +261,7 @@ Program Inference::program(const Definition& entry) {
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
   // Everything is known now: put in the literals and replace what inference left open.
-  Expr closed = substitute(nameShared(body, shared_, single_), literalValues());
+  Expr closed = withoutAliases(substitute(nameShared(body, shared_, single_), literalValues()));
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
   bool undetermined = false;
   closed = mapTypes(

@@ -348,7 +348,7 @@ Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& na
            "scalar types are bool, i8 … u64, f16, f32 and f64; vectors are written f32x4");
     return names.types.emplace(t->text, solver_.poison()).first->second;
   }
-  report(type->span, "'nat' can only be the type of a definition's parameter");
+  report(type->span, "'nat' can only be the type of a definition's parameter, or of a size that stands as a value");
   return solver_.poison();
 }
 

@@ -93,6 +93,8 @@ Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optiona
   if (const auto* s = std::get_if<Syn::Let>(&node))
     return let(s->pattern, {{}, s->value, scope}, s->body, scope, expected);
   if (const auto* s = std::get_if<Syn::Ascribe>(&node)) {
+    if (std::holds_alternative<SynType::Nat>(s->type->node))
+      return finish(Expr::nat(sizeOf(s->value, scope)), expected, span);
     TypeNames names = typeVariables_;
     const Type type = typeOf(s->type, scope, names);
     return finish(infer(s->value, scope, type), expected, span);
@@ -165,6 +167,13 @@ Expr Inference::applyValue(Expr value, const std::vector<Argument>& arguments, s
     if (!type.is(Type::Kind::function)) {
       report(span, name.empty() ? fmt::format("a value of type {} cannot be called", show(type))
                                 : fmt::format("'{}' is not a function", name));
+      return poison(expected);
+    }
+    if (!value.type().is(Type::Kind::function)) {  // the parameter of a function that was not known to be one
+      if (errors_.empty())
+        report(span,
+               fmt::format("{} stands for a function that was left out", name.empty() ? "this" : "'" + name + "'"),
+               "functions are arguments of calls, not of functions that are passed on");
       return poison(expected);
     }
     value = Expr::apply(value, infer(a.syntax, a.scope, type.parameter()));
@@ -415,6 +424,17 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
     if (p.type && !std::holds_alternative<SynType::Nat>(p.type->node)) freeSizes(*p.type, scope, free);
   if (def.result) freeSizes(*def.result, scope, free);
   for (const auto& [name, where] : free) scope = scope.with(name, solver_.freshNat(name));
+  for (std::size_t i = 0; i < arity; i++) {
+    const auto& p = def.parameters[i];
+    const auto* nat = p.type ? std::get_if<SynType::Nat>(&p.type->node) : nullptr;
+    if (!nat || !nat->low) continue;
+    const auto [low, high] = rangeIn(*nat, p.name, scope);
+    const Nat value = std::get<Nat>(*scope.find(p.name));
+    const std::string subject = fmt::format("argument '{}' of {}", p.name, def.name);
+    const Span where = slots[i]->syntax->span;
+    conditions_.push_back({SizeCondition::Kind::lessEqual, low, value, where, place(where), subject, {}});
+    if (high) conditions_.push_back({SizeCondition::Kind::lessEqual, value, *high, where, place(where), subject, {}});
+  }
   const auto collectTypeNames = [&](const SynTypePtr& type, auto&& self) -> void {
     if (!type) return;
     if (const auto* t = std::get_if<SynType::Name>(&type->node)) {

@@ -121,6 +121,8 @@ class Inference {
 
   // ----------------------------------------------------------------------------------------------- names and types
   void define(Globals& globals, const Module& module);  // and what it imports
+  std::pair<std::int64_t, std::optional<Nat>> rangeIn(const SynType::Nat& range, const std::string& name,
+                                                      const Scope& scope);
   NatVar tunable(const TuneDeclaration& t, const Module& module, Globals& home);
   std::string suggestion(const std::string& name, const Scope& scope) const;
   // The scope of a definition's body. A definition that uses itself ends the inference here.
@@ -215,10 +217,15 @@ class Inference {
     SizeCondition::Kind kind;
     Nat left, right;
     Span span, place;
-    std::string primitive;
-    Type argument;  // the array it constrains
+    std::string subject;           // what demands it: a primitive, a parameter
+    std::optional<Type> argument;  // the array that the primitive works on
   };
   std::vector<Condition> conditions_;
+  bool reportRefuted(const Condition& condition);
+  // "split of [n]f32"
+  std::string subjectOf(const Condition& c) const {
+    return c.argument ? c.subject + " of " + solver_.zonk(*c.argument).str() : c.subject;
+  }
   struct Literal {
     Expr placeholder;
     ScalarValue value;
