@@ -153,7 +153,20 @@ class DefaultMapping {
     const Spine s = spineOf(e);
     if (s.head.is(Expr::Form::primitive) && (detail::isScan(s.head.prim()) || detail::isIteration(s.head.prim())))
       return true;
+    if (s.isPrim(Prim::ifThenElse) && e.type().isArray() &&
+        (computesFirst(s.arguments[1]) || computesFirst(s.arguments[2])))
+      return true;
     return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
+  }
+  // Whether something is computed before an element of the array is read. An array that is chosen by a condition is put
+  // into memory then.
+  static bool computesFirst(Expr e) {
+    if (!e.is(Expr::Form::apply)) return false;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::at) || (s.head.is(Expr::Form::primitive) && detail::runsLoop(s.head))) return true;
+    if (s.isPrim(Prim::let) && (s.arguments[1].type().isRegister() || computesFirst(s.arguments[0].body())))
+      return true;
+    return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return computesFirst(a); });
   }
   // Whether the elements of a map below another may go to work-items of their own.
   bool isDimension(Expr e) const { return computesElements(e) && !runsLoops(spineOf(e).arguments[1]); }
