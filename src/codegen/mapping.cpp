@@ -153,13 +153,14 @@ class DefaultMapping {
     const Spine s = spineOf(e);
     if (s.head.is(Expr::Form::primitive) && (detail::isScan(s.head.prim()) || detail::isIteration(s.head.prim())))
       return true;
-    if (s.isPrim(Prim::ifThenElse) && e.type().isArray() &&
-        (computesFirst(s.arguments[1]) || computesFirst(s.arguments[2])))
-      return true;
+    if (isChosen(s, e.type())) return true;
     return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
   }
-  // Whether something is computed before an element of the array is read. An array that is chosen by a condition is put
-  // into memory then.
+  // An array that a condition chooses, put into memory since something is computed before an element of it is read.
+  static bool isChosen(const Spine& s, Type type) {
+    return s.isPrim(Prim::ifThenElse) && type.isArray() &&
+           (computesFirst(s.arguments[1]) || computesFirst(s.arguments[2]));
+  }
   static bool computesFirst(Expr e) {
     if (!e.is(Expr::Form::apply)) return false;
     const Spine s = spineOf(e);
@@ -380,7 +381,8 @@ class DefaultMapping {
     if (const auto known = expensive_.find(e); known != expensive_.end()) return known->second;
     bool is = false;
     if (e.is(Expr::Form::lambda)) is = isExpensive(e.body());
-    if (e.is(Expr::Form::apply)) is = isExpensive(e.function()) || isExpensive(e.argument());
+    if (e.is(Expr::Form::apply))
+      is = isChosen(spineOf(e), e.type()) || isExpensive(e.function()) || isExpensive(e.argument());
     if (e.is(Expr::Form::primitive)) is = detail::runsLoop(e);
     return expensive_[e] = is;
   }

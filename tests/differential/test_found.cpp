@@ -27,6 +27,12 @@ def main(x: [2][n]f32) =
     let k = i32(r[0] * 8.0) in
     if k >= 0 && k < n then let h = r[k] in map(fun a => a * 0.5 + h, r) else reorder(reverse, r)), x)
 )"},
+    {"elements of an array that is chosen in front of the outermost map", R"(
+def main(x: [n]f32) =
+  map(fun a => a * 0.5 + 1.0,
+    let k = i32(x[0] * 8.0) in
+    if k >= 0 && k < n then let h = x[k] in map(fun a => a * 0.5 + h, x) else reorder(reverse, x))
+)"},
 };
 
 }  // namespace
