@@ -161,7 +161,21 @@ class DefaultMapping {
     if (!e.is(Expr::Form::apply) || kept_.count(e) || (computesArray(e) && isClosed(e))) return false;
     const Spine s = spineOf(e);
     if (s.head.is(Expr::Form::primitive) && detail::runsInOrder(s.head.prim())) return true;
+    if (isChosen(s, e.type())) return true;
     return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
+  }
+  // An array that a condition chooses, put into memory since something is computed before an element of it is read.
+  static bool isChosen(const Spine& s, Type type) {
+    return s.isPrim(Prim::ifThenElse) && type.isArray() &&
+           (computesFirst(s.arguments[1]) || computesFirst(s.arguments[2]));
+  }
+  static bool computesFirst(Expr e) {
+    if (!e.is(Expr::Form::apply)) return false;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::at) || (s.head.is(Expr::Form::primitive) && detail::runsLoop(s.head))) return true;
+    if (s.isPrim(Prim::let) && (s.arguments[1].type().isRegister() || computesFirst(s.arguments[0].body())))
+      return true;
+    return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return computesFirst(a); });
   }
   // Whether the elements of a map below another may go to work-items of their own.
   bool isDimension(Expr e) const { return computesElements(e) && !runsLoops(spineOf(e).arguments[1]); }
@@ -476,7 +490,8 @@ class DefaultMapping {
     if (const auto known = expensive_.find(e); known != expensive_.end()) return known->second;
     bool is = false;
     if (e.is(Expr::Form::lambda)) is = isExpensive(e.body());
-    if (e.is(Expr::Form::apply)) is = isExpensive(e.function()) || isExpensive(e.argument());
+    if (e.is(Expr::Form::apply))
+      is = isChosen(spineOf(e), e.type()) || isExpensive(e.function()) || isExpensive(e.argument());
     if (e.is(Expr::Form::primitive)) is = detail::runsLoop(e);
     return expensive_[e] = is;
   }
