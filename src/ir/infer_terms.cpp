@@ -51,16 +51,51 @@ Expr Inference::extreme(ScalarValue::Extreme end, std::optional<Type> expected, 
 }
 
 Expr Inference::infer(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected) {
-  constexpr int deepest = 1000;
-  if (nesting_ == deepest)
-    throw UserError(ExitStatus::program,
-                    fmt::format("the program nests deeper than {} levels when its definitions are expanded", deepest),
-                    "write a repeated stage with iterate", syntax->span);
+  if (nesting_ >= deepest) failTooDeep(syntax->span);
+  if (++elaborated_ == mostElaborated) failTooLarge(syntax->span);
   ++nesting_;
   const int before = failures_;
   const Expr e = inferNode(syntax, scope, expected);
   --nesting_;
+  if (partsOf(e.type()) > mostParts)
+    throw UserError(ExitStatus::program, fmt::format("a type here has more than {} parts", mostParts),
+                    "elements that are of one type belong in an array", place(syntax->span));
   return failures_ == before ? e : poison(expected);
+}
+
+void Inference::failTooDeep(Span span) const {
+  throw UserError(ExitStatus::program,
+                  fmt::format("the program nests deeper than {} levels when its definitions are expanded", deepest),
+                  "write a repeated stage with iterate", span);
+}
+
+// A definition is expanded for each of its uses with arguments of its own, and what it uses is, too.
+void Inference::failTooLarge(Span span) const {
+  std::pair<const Definition*, std::size_t> most{nullptr, 0};
+  for (const auto& [definition, count] : expanded_)
+    if (count > most.second) most = {definition, count};
+  std::string hint = "a stage that is repeated is written with iterate, a value that is the same is named with let";
+  if (most.first) hint = fmt::format("'{}' is expanded {} times; {}", most.first->name, most.second, hint);
+  throw UserError(ExitStatus::program,
+                  fmt::format("the program has more than {} parts when its definitions are expanded", mostElaborated),
+                  hint, place(span));
+}
+
+// Components and elements of a type, those within them included; a part of it that is shared counts wherever it is.
+std::size_t Inference::partsOf(Type t) {
+  t = solver_.resolve(t);
+  if (t.isScalar() || t.is(Type::Kind::variable)) return 1;
+  const auto [known, isNew] = parts_.emplace(t, 1);
+  if (!isNew) return known->second;
+  std::size_t count = 1;
+  if (t.is(Type::Kind::tuple)) {
+    for (const Type c : t.components()) count += partsOf(c);
+  } else if (t.is(Type::Kind::function)) {
+    count += partsOf(t.parameter()) + partsOf(t.result());
+  } else {
+    count += partsOf(t.element());
+  }
+  return parts_[t] = std::min(count, mostParts + 1);
 }
 
 Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected) {
@@ -482,6 +517,7 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
     scope = scope.with(def.parameters[i].name, std::move(argument));
   }
 
+  ++expanded_[&def];
   std::vector<Span> written;
   for (const Argument* a : slots) written.push_back(a->syntax->span);
   expansions_.push_back({span, &def, std::move(written)});

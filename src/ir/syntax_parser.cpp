@@ -519,6 +519,9 @@ ParsedExpr Parser::letIn() {
                {{Severity::note, binding.span, "this let", {}, {}}});
     take();
     bindings.push_back(std::move(binding));
+    if (bindings.size() > highestTree)
+      fail(bindings.back().span, fmt::format("there are more than {} lets in a row", highestTree),
+           "give parts of them definitions of their own");
   }
   ParsedExpr body = expression();
   for (auto binding = bindings.rbegin(); binding != bindings.rend(); ++binding) {
