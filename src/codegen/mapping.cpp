@@ -102,6 +102,9 @@ class DefaultMapping {
         return mapNest(e, depthOf(e));
       case Prim::reduceByIndex:
         return reducedByIndex(e, s);
+      case Prim::scan:
+      case Prim::scanExclusive:
+        return scanned(e, s);
       default:
         break;
     }
@@ -270,6 +273,15 @@ class DefaultMapping {
     const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
     const Nat length = in.type().length();
     const double each = std::max(1.0, (work_.of(reductionOf(s)) - work_.of(init)) / std::max(1.0, estimate(length)));
+    const auto chunk = chunkFor(length, each);
+    const auto accumulation = chunk ? mayDivide(s.head, init, f) : std::nullopt;
+    if (!accumulation) return std::nullopt;
+    return detail::partialReduction(*accumulation, init, f, in, Nat(*chunk));
+  }
+  static Expr reductionOf(const Spine& s) { return applyAll(s.head, s.arguments); }
+
+  // Elements of a chunk, `each` operations for each; nothing where one work-item does it all as well.
+  std::optional<std::int64_t> chunkFor(Nat length, double each) const {
     const auto known = length.constant();
     std::int64_t chunk = options_.chunk;
     if (chunk == 0) {
@@ -277,12 +289,8 @@ class DefaultMapping {
       chunk = chunkOf(known, each);
     }
     if (less(length, Nat(2 * chunk)) == Truth::proved) return std::nullopt;
-    const auto accumulation = mayDivide(s.head, init, f);
-    if (!accumulation) return std::nullopt;
-    return detail::partialReduction(*accumulation, init, f, in, Nat(chunk));
+    return chunk;
   }
-  static Expr reductionOf(const Spine& s) { return applyAll(s.head, s.arguments); }
-
   // Elements of a chunk: enough work for an item, enough chunks for all cores, few enough to be put together by one.
   static std::int64_t chunkOf(std::optional<std::int64_t> length, double each) {
     std::int64_t most = static_cast<std::int64_t>(itemOperations);
@@ -292,6 +300,23 @@ class DefaultMapping {
     while (chunk < most && static_cast<double>(chunk) * each < itemOperations) chunk *= 2;
     while (length && chunk > 4 * lanes && *length / chunk < enoughChunks) chunk /= 2;
     return std::max<std::int64_t>(chunk, 2);
+  }
+
+  // A scan in chunks, each from what stands before it, where that is allowed and pays.
+  Expr scanned(Expr e, Spine s) {
+    const Expr init = s.arguments[0], f = s.arguments[1];
+    const Nat length = e.type().length();
+    if (!mayMove(e)) return alone(e);
+    const double each = std::max(1.0, (work_.of(e) - work_.of(init)) / std::max(1.0, estimate(length)));
+    const auto chunk = chunkFor(length, each);
+    if (!chunk) return alone(e);
+    const auto accumulation = mayDivide(s.head, init, f);
+    if (!accumulation) return alone(e);
+    s.arguments[2] = operand(s.arguments[2]);
+    const detail::PartialScan divided = detail::partialScan(*accumulation, s, Nat(*chunk));
+    const Expr totals = kept(divided.totals, "chunks in parallel");
+    const Expr offsets = kept(divided.offsets(totals), "what stands before each chunk");
+    return result(divided.whole(totals, offsets));
   }
 
   // A reduction by index in chunks, each with elements of its own, where that is allowed and pays.

@@ -130,6 +130,33 @@ PartialReduction partialReduction(const Accumulation& accumulation, Expr init, E
           }};
 }
 
+PartialScan partialScan(const Accumulation& accumulation, const Spine& scan, Nat chunk) {
+  const Expr init = scan.arguments[0], f = scan.arguments[1], in = scan.arguments[2];
+  const Nat length = in.type().length(), chunked = length / chunk * chunk;
+  const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
+  const Expr chunks = split(chunk, divides ? in : take(chunked, in));
+  const auto scanned = [prim = scan.head.prim(), f](Expr start, Expr xs) {
+    return call(prim, {}, {start, withFreshBinders(f), xs}, Type::array(xs.type().length(), start.type()));
+  };
+  const Expr part = Expr::variable("chunk", chunks.type().element());
+  const Expr totals =
+      mapOver(Prim::map, {},
+              Expr::lambda(part, reduceOver(Prim::reduce, accumulation.start, withFreshBinders(f), part)), chunks);
+  const auto offsets = [=](Expr kept) {
+    return call(Prim::scanExclusiveSeq, {}, {init, withFreshBinders(accumulation.combine), kept}, kept.type());
+  };
+  const auto whole = [=](Expr keptTotals, Expr keptOffsets) {
+    const Expr all = zip({keptOffsets, chunks}), p = Expr::variable("p", all.type().element());
+    const Expr rows = mapOver(Prim::map, {}, Expr::lambda(p, scanned(get(p, 0), get(p, 1))), all);
+    const Expr first = call(Prim::join, {}, {rows}, Type::array(chunked, init.type()));
+    if (divides) return first;
+    const Expr before = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), keptTotals);
+    const Expr rest = scanned(before, drop(chunked, in));
+    return call(Prim::concat, {}, {first, rest}, Type::array(length, init.type()));
+  };
+  return {totals, offsets, whole};
+}
+
 Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, int lanes) {
   const Nat length = in.type().length(), chunked = length / lanes * lanes;
   const bool divides = chunked == length || lift::divides(lanes, length) == Truth::proved;

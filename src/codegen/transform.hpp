@@ -30,6 +30,16 @@ struct PartialReduction {
 };
 PartialReduction partialReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat chunk);
 
+// scan(z, f, xs)  ->  join(map(fun (offset, chunk) => scan(offset, f, chunk), zip(offsets, split(c, xs')))) ++ rest
+// where xs = xs' ++ …, offsets = scanExclusive(z, combine, totals), totals = map(fun chunk => reduce(start, f, chunk),
+// split(c, xs')); the same for scanExclusive.
+struct PartialScan {
+  Expr totals;                            // of the chunks
+  std::function<Expr(Expr)> offsets;      // what stands before each chunk, given the totals
+  std::function<Expr(Expr, Expr)> whole;  // the scan, given totals and offsets
+};
+PartialScan partialScan(const Accumulation& accumulation, const Spine& scan, Nat chunk);
+
 // reduce(z, f, xs)  ->  the same by `lanes` accumulators that take turns, put together at the end, then the rest
 Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, int lanes);
 

@@ -80,6 +80,24 @@ TEST_CASE("a reduction by index in chunks, a rest, and an order that must be kep
   }
 }
 
+TEST_CASE("scans in chunks") {
+  for (const char* body :
+       {"scan(0.25, add, xs)", "scanExclusive(0.25, add, xs)", "cumprod(map(fun x => x + 1.0, xs))",
+        "scan(xs[0], max, map(fun x => sum(generate(4, fun i => x * f32(i))), xs))",
+        "scan(0.0, fun (a, x) => if x > 0.0 then a + x else a, xs)", "scan(0.0, fun (a, x) => a * 0.5 + x, xs)",
+        "map(fun x => x * 2.0, scanExclusive(1.0, min, reverse(xs)))"}) {
+    const std::string text = std::string("def main(xs: [n]f32): [n]f32 = ") + body;
+    INFO(text);
+    for (const std::int64_t n : {1, 5, 8, 41, 64})
+      for (const std::int64_t chunk : {2, 8}) CHECK(wrong(text, {{"n", n}}, inChunks(chunk)) == "");
+  }
+  // Twice the work at most, and chunks for all cores.
+  const kernel::Plan plan = planAt("def main(xs: [n]f32): [n]f32 = scan(0.0, add, xs)", {{"n", 1 << 20}});
+  CHECK(plan.kernels.size() == 3);
+  CHECK(operationsOf(plan) < 2.1 * (1 << 20));
+  CHECK(plan.kernels.back().range.global[0] == Nat(1024));
+}
+
 TEST_CASE("large accumulators that are reduced element by element are reductions of each element") {
   for (const char* body :
        {"reduce(fill(40, 0.0), fun (acc, x) => zipWith(add, acc, x), xs)",
