@@ -1,6 +1,7 @@
 // Inference of whole programs: what is left open is settled, then replaced throughout the term.
 #include <fmt/format.h>
 #include <algorithm>
+#include <set>
 
 #include "inference.hpp"
 #include "share.hpp"
@@ -207,6 +208,7 @@ Program Inference::program(const Definition& entry) {
   Scope scope(&names_, &entry);
   for (const auto& [module, home] : modules_)
     for (const TuneDeclaration& t : module->tunables) program.tunables.push_back(tunable(t, *module, *home));
+  const std::size_t own = modules_.front().first->tunables.size();
   for (std::size_t i = 0; i < program.tunables.size(); i++)
     for (std::size_t j = 0; j < i; j++)
       if (program.tunables[i].name() == program.tunables[j].name())
@@ -280,8 +282,14 @@ Program Inference::program(const Definition& entry) {
   Expr closed = withoutAliases(substitute(nameShared(body, shared_, single_), literalValues()));
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
   bool undetermined = false;
+  std::set<NatVar> mentioned;
   closed = mapTypes(
-      closed, [&](Nat n) { return solver_.zonk(n); },
+      closed,
+      [&](Nat n) {
+        const Nat known = solver_.zonk(n);
+        for (const NatVar v : known.variables()) mentioned.insert(v);
+        return known;
+      },
       [&](Type v) {
         const Type t = solver_.zonk(v);
         undetermined = undetermined || t.hasMetas();
@@ -294,6 +302,14 @@ Program Inference::program(const Definition& entry) {
     report(entry.body->span, "the type of a part of this program is not determined",
            "annotate a parameter: fun (x: f32) => …");
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
+  // Tunables of imported files that the program does not use are none of its own.
+  for (std::size_t i = program.tunables.size(); i-- > own;) {
+    const NatVar t = program.tunables[i];
+    if (mentioned.count(t))
+      for (const NatVar v : t.upper() ? t.upper()->variables() : std::vector<NatVar>()) mentioned.insert(v);
+    else
+      program.tunables.erase(program.tunables.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   for (Expr& p : program.parameters) {
     p = closed.parameter();
     closed = closed.body();

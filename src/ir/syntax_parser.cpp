@@ -401,7 +401,8 @@ ParsedExpr Parser::projection(ParsedExpr tuple) {
     std::string hint = "components are counted from 0: pair.0, pair.1";
     if (std::holds_alternative<Syn::Integer>(tuple.syn->node)) hint = "a literal has digits on both sides: 5.0";
     const bool isCalled = peek(1).kind == Tok::leftParen;
-    if (at(Tok::name) && !isCalled) hint = "there are no records: a pattern names components, let (x, y) = p in …";
+    if (at(Tok::name) && digits.front() != '_' && !isCalled)
+      hint = "there are no records: a pattern names components, let (x, y) = p in …";
     if (at(Tok::name) && digits.front() != '_' && isCalled)
       hint = fmt::format("functions are called {0}(x), or x |> {0}", digits.substr(0, 40));
     if (digits == "length" || digits == "size" || digits == "len" || digits == "shape")
