@@ -1,11 +1,11 @@
-// Measuring implementations of a convolution layer side by side: the compiled kernels and their peers, in one process,
-// in turns, on the same data, on all cores; each result is compared with the reference.
+// Measuring implementations of a workload side by side: the compiled kernels and their peers, in one process, in turns,
+// on the same data, on all cores; each result is compared with the reference.
 //
 //   std::vector<bench::Entry> entries;
-//   entries.push_back({"ours", {bench::contestPlan(*device, plan, tensors)}});
+//   entries.push_back({"ours", {bench::contestPlan(*device, plan, inputs)}});
 //   for (const bench::Peer& peer : bench::peers()) entries.push_back({peer.name, peer.setUp({spec, tensors,
-//   *device})}); for (const bench::Result& r : bench::compare(spec, tensors, entries)) …   // r.name, r.milliseconds,
-//   r.check.ok()
+//   *device})}); for (const bench::Result& r : bench::compare(expected, tolerance, entries)) …   // r.name,
+//   r.milliseconds, r.ok
 //
 // All times are of the host's clock, from the call until the result is in memory, so that an implementation's own
 // overhead counts. Not counted is what a user does once for a layer: preparing weights, bringing tensors into the
@@ -39,8 +39,10 @@ struct Memory {
 class Contestant {
  public:
   virtual ~Contestant() = default;
-  virtual double run() = 0;                        // computes once; milliseconds
-  virtual Tensor output() = 0;                     // of the last run; of a layer in ConvSpec's natural layout
+  virtual double run() = 0;  // computes once; milliseconds
+  // Results of the last run by name; of a layer "out", in ConvSpec's natural layout.
+  virtual std::map<std::string, Tensor> outputs() = 0;
+  Tensor output() { return outputs().at("out"); }
   virtual Memory memory() const = 0;               // once it has run
   virtual std::string implementation() const = 0;  // which of its variants runs; may be empty
 };
@@ -58,7 +60,7 @@ struct Layer {
   runtime::Device& device;     // for those that use OpenCL
 };
 
-// A plan as a contestant, whose output is the buffer `out`.
+// A plan as a contestant.
 std::unique_ptr<Contestant> contestPlan(runtime::Device& device, const kernel::Plan& plan,
                                         const std::map<std::string, Tensor>& inputs,
                                         const runtime::LoadOptions& options = {});
@@ -116,11 +118,12 @@ struct Result {
   double milliseconds = 0;    // their median
   double fastest = 0;
   Memory memory;
-  ConvCheck check;  // against convReference
+  double error = 0;  // largestError against what was expected
+  bool ok = false;   // within the tolerance
 };
-// One result for each entry, in their order.
-std::vector<Result> compare(const ConvSpec& spec, const ConvTensors& tensors, const std::vector<Entry>& entries,
-                            const TurnOptions& options = {});
+// One result for each entry, in their order; errors are against `expected`.
+std::vector<Result> compare(const std::map<std::string, Tensor>& expected, double tolerance,
+                            const std::vector<Entry>& entries, const TurnOptions& options = {});
 
 // The most GFLOP/s of fused multiply-adds on f32 that kernels reach on the device: independent chains in registers,
 // the widest vectors, every compute unit. 0 for pseudo devices.

@@ -127,10 +127,9 @@ std::vector<double> convReferenceAt(const ConvSpec& spec, const Tensor& input, c
 std::vector<std::int64_t> convSamplePoints(const ConvSpec& spec, std::int64_t count, std::uint64_t seed);
 
 // The largest relative error a correct implementation in this element type may show, where the relative error is
-//   |got - want| / max(|want|, floor),  floor = the root mean square of all expected outputs (convErrorFloor).
+//   |got - want| / max(|want|, floor),  floor = the root mean square of all expected outputs.
 // f16 means half storage and float arithmetic; integers are exact: 0. Derivation in src/conv/tolerance.cpp.
 double convTolerance(const ConvSpec& spec, Scalar scalar);
-double convErrorFloor(const Tensor& expected);
 
 struct ConvCheck {
   Difference difference;

@@ -34,19 +34,22 @@
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/host_code.hpp"
-// runtime, explore, conv, bench
+// runtime, explore
 #include "lift/device.hpp"
 #include "lift/digest.hpp"
 #include "lift/strategies.hpp"
 #include "lift/explore.hpp"
 #include "lift/kernel_header.hpp"
-#include "lift/conv.hpp"
-#include "lift/conv_program.hpp"
-#include "lift/conv_family.hpp"
-#include "lift/bench.hpp"
-// tune
+// tune, operators
 #include "lift/tune_db.hpp"
 #include "lift/explorer.hpp"
 #include "lift/tune.hpp"
 #include "lift/tune_report.hpp"
+#include "lift/operator.hpp"
+// conv, bench, command line
+#include "lift/conv.hpp"
+#include "lift/conv_program.hpp"
+#include "lift/conv_operator.hpp"
+#include "lift/bench.hpp"
+#include "lift/command_line.hpp"
 // clang-format on

@@ -85,4 +85,9 @@ struct Difference {
 // `floor` keeps the relative error meaningful near zero: errors are taken relative to max(|expected|, floor).
 Difference compare(const Tensor& actual, const Tensor& expected, double floor);
 
+double rootMeanSquare(const Tensor& tensor);
+// Of results by name: the largest error relative to max(|expected|, root mean square of all expected). Infinite where a
+// result is missing, has another shape, or is no number where there should be one.
+double largestError(const std::map<std::string, Tensor>& actual, const std::map<std::string, Tensor>& expected);
+
 }  // namespace lift

@@ -70,7 +70,7 @@ class ClBlast final : public Contestant {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
-  Tensor output() override {
+  std::map<std::string, Tensor> outputs() override {
     Tensor nchw(Scalar::f32, {spec_.batch, spec_.oc, spec_.oh, spec_.ow});
     check(clEnqueueReadBuffer(queue_.get(), result_.get(), CL_TRUE, 0, nchw.bytes.size(), nchw.bytes.data(), 0, nullptr,
                               nullptr),
@@ -78,7 +78,7 @@ class ClBlast final : public Contestant {
     Tensor result = convertLayout(nchw, Layout::nchw, Layout::nhwc);
     float* out = result.data<float>();
     for (std::int64_t i = 0; i < result.size(); ++i) out[i] += bias_.data<float>()[i % spec_.oc];
-    return result;
+    return {{"out", std::move(result)}};
   }
 
   Memory memory() const override {

@@ -10,7 +10,7 @@ class OneDnn final : public Contestant {
   OneDnn(const ConvSpec& spec, std::unique_ptr<OneDnnConv> layer) : spec_(spec), layer_(std::move(layer)) {}
 
   double run() override { return layer_->run(); }
-  Tensor output() override { return layer_->output(); }
+  std::map<std::string, Tensor> outputs() override { return {{"out", layer_->output()}}; }
   std::string implementation() const override { return layer_->implementation(); }
 
   Memory memory() const override {

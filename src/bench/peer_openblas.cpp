@@ -33,7 +33,7 @@ class OpenBlas final : public Contestant {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
-  Tensor output() override { return output_; }
+  std::map<std::string, Tensor> outputs() override { return {{"out", output_}}; }
   Memory memory() const override {
     return {spec_.tensorBytes(), static_cast<std::int64_t>(columns_.size() * sizeof(float)), 0};
   }

@@ -20,7 +20,11 @@ class PlanContestant final : public Contestant {
         implementation_(std::move(implementation)) {}
 
   double run() override { return executable_->repeat().wallMilliseconds; }
-  Tensor output() override { return fromOutput_(executable_->outputs().at("out")); }
+  std::map<std::string, Tensor> outputs() override {
+    std::map<std::string, Tensor> results = executable_->outputs();
+    for (auto& [name, result] : results) result = fromOutput_(result);
+    return results;
+  }
   std::string implementation() const override { return implementation_; }
   Memory memory() const override {
     return {memory_.inputs + memory_.outputs, memory_.temporaries - memory_.prepared, memory_.prepared};

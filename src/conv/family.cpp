@@ -64,78 +64,76 @@ Strategy copyInParallel(int dimensions) {
   return seq({use("copyMap"), function(body(copyInParallel(dimensions - 1))), here});
 }
 
-const std::vector<FamilyRow>& familyRows() {
-  static const std::vector<FamilyRow> rows{
-      {{"naive", "one output element per work-item: Listing 3 as it is"},
-       [](const ConvSpec&, Rewriting&) {},
-       [](const ConvSpec&) { return ConvConfig{}; }},
-      {{"blocked", "register tiles of pixels by vectors of output channels, weights arranged once"},
-       deriveBlocked,
-       blockedDefaults},
-      {{"paper", "pad, partial convolution of tiles, sum, crop: for GPUs"}, derivePaper, paperDefaults},
-  };
-  return rows;
-}
-
 }  // namespace detail
 
-const std::vector<ConvFamily>& convFamilies() {
-  static const std::vector<ConvFamily> families = [] {
-    std::vector<ConvFamily> out;
-    for (const detail::FamilyRow& row : detail::familyRows()) out.push_back(row.family);
-    return out;
-  }();
-  return families;
-}
+namespace {
 
-ConvVariant deriveConv(const ConvSpec& spec, std::string_view family, const ConvLayouts& layouts) {
-  for (const detail::FamilyRow& row : detail::familyRows()) {
-    if (row.family.name != family) continue;
-    ConvVariant variant;
-    variant.spec = spec;
-    variant.layouts = layouts;
-    variant.family = family;
-    variant.source = convProgram(spec);
-    rewrite::Rewriting rewriting(variant.source);
-    row.derive(spec, rewriting);
-    variant.program = rewriting.program();
-    variant.derivation = rewriting.derivation();
-    // So that the derivation replays: its arguments mention the tunables, its rules stand on the conditions.
-    variant.source.tunables = variant.program.tunables;
-    variant.source.conditions = variant.program.conditions;
-    variant.defaults = row.defaults(spec);
-    return variant;
+constexpr std::string_view with = " with ";
+
+ConvLayouts parseLayouts(std::string_view text) {
+  ConvLayouts layouts;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view item = rest.substr(0, rest.find(", "));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 2));
+    const std::size_t blank = std::min(item.find(' '), item.size());
+    const std::string_view tensor = item.substr(0, blank), name = item.substr(std::min(item.size(), blank + 1));
+    const auto layout = layoutNamed(name);
+    const bool weights = tensor == "weights";
+    if ((tensor != "input" && tensor != "output" && !weights) || !layout || isWeightLayout(*layout) != weights)
+      throw UserError(ExitStatus::program, fmt::format("there is no layout '{}'", item),
+                      "write with input nchw, weights oihw, output nchw, or some of them");
+    (weights ? layouts.weights : tensor == "input" ? layouts.input : layouts.output) = *layout;
   }
-  throw UserError(ExitStatus::usage, fmt::format("there is no family '{}'", family), "`liftc conv --help` lists them");
+  return layouts;
 }
 
-Program configured(const ConvVariant& variant, const ConvConfig& config) {
-  const auto& tunables = variant.program.tunables;
-  for (const auto& [name, value] : config)
-    if (std::none_of(tunables.begin(), tunables.end(), [&wanted = name](NatVar t) { return t.name() == wanted; })) {
-      std::string known;
-      for (const NatVar t : tunables) known += (known.empty() ? "" : ", ") + t.name();
-      throw UserError(ExitStatus::usage, fmt::format("family '{}' has no tunable '{}'", variant.family, name),
-                      known.empty() ? "it has none" : "its tunables are " + known);
-    }
-  std::map<NatVar, Nat> sizes;
-  for (const NatVar t : tunables) {
-    const auto given = config.find(t.name());
-    const std::int64_t value = given != config.end() ? given->second : variant.defaults.at(t.name());
-    if (value < t.lower() || (t.upper() && less(*t.upper(), value) == Truth::proved))
-      throw UserError(ExitStatus::program, fmt::format("{} = {} is out of its range, {} to {}", t.name(), value,
-                                                       t.lower(), t.upper() ? t.upper()->str() : "any"));
-    sizes.emplace(t, value);
-  }
-  return withLayouts(specialise(variant.program, sizes), variant.layouts);
+std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts& layouts,
+                                        const std::map<std::string, Tensor>& in) {
+  const Tensor input = convertLayout(in.at("input"), layouts.input, Layout::nhwc);
+  const Tensor weights = convertLayout(in.at("weights"), layouts.weights, Layout::ohwi);
+  auto out = convOneDnn(spec, input, weights, in.at("biases"));
+  if (!out) out = convReference(spec, input, weights, in.at("biases"));
+  return {{"out", convertLayout(*out, Layout::nhwc, layouts.output)}};
 }
 
-std::vector<std::string> convConstants() { return {"weights", "biases"}; }
+}  // namespace
 
-kernel::Plan compileConv(const ConvVariant& variant, const ConvConfig& config, CompileOptions options,
-                         CompileReport* report) {
-  options.constants = convConstants();
-  return compile(configured(variant, config), options, report);
+Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
+  ConvSpec unnamed = spec;  // no kernel depends on its name
+  unnamed.name.clear();
+  Workload w;
+  w.op = "conv";
+  w.descriptor = unnamed.str();
+  if (const std::string order = layouts.str(); !order.empty()) w.descriptor += std::string(with) + order;
+  w.label = spec.name;
+  w.program = convProgram(spec);
+  w.constants = {"weights", "biases"};
+  w.operations = spec.operations();
+  w.tensorBytes = spec.tensorBytes();
+  w.tolerance = convTolerance(spec, Scalar::f32);
+  w.inputs = [=](std::uint64_t seed) { return randomConvTensors(spec, seed).in(layouts); };
+  w.reference = [=](const std::map<std::string, Tensor>& in) { return reference(spec, layouts, in); };
+  w.judge = haveOneDnn() ? "oneDNN " + oneDnnVersion() : "naive reference";
+  w.families = {
+      {"blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
+       [spec](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec)},
+      {"naive", "one output element per work-item: Listing 3 as it is", {}},
+      {"paper", "pad, partial convolution of tiles, sum, crop: for GPUs",
+       [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec)},
+  };
+  w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
+  return w;
+}
+
+Operator convOperator() {
+  return {"conv", "2D convolution with bias", "benchdnn's or MIOpenDriver's, perhaps with layouts: ic64ih56oc64kh3ph1",
+          [](std::string_view text) {
+            const std::size_t layouts = text.find(with);
+            const ConvSpec spec = parseConv(text.substr(0, layouts));
+            return convWorkload(spec, layouts == std::string_view::npos
+                                          ? ConvLayouts()
+                                          : parseLayouts(text.substr(layouts + with.size())));
+          }};
 }
 
 }  // namespace lift

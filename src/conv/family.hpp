@@ -1,7 +1,7 @@
 // What the families' strategies share.
 #pragma once
 
-#include "lift/conv_family.hpp"
+#include "lift/conv_operator.hpp"
 
 namespace lift::detail {
 
@@ -29,17 +29,10 @@ Strategy layoutsOut();
 Strategy copyInParallel(int dimensions);
 
 // Each family: its strategy, and a configuration.
-struct FamilyRow {
-  ConvFamily family;
-  void (*derive)(const ConvSpec& spec, Rewriting& r);
-  ConvConfig (*defaults)(const ConvSpec& spec);
-};
-const std::vector<FamilyRow>& familyRows();
-
 void derivePaper(const ConvSpec& spec, Rewriting& r);
-ConvConfig paperDefaults(const ConvSpec& spec);
+Config paperDefaults(const ConvSpec& spec);
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
-ConvConfig blockedDefaults(const ConvSpec& spec);
+Config blockedDefaults(const ConvSpec& spec);
 
 }  // namespace lift::detail

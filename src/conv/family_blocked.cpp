@@ -150,8 +150,8 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   lower(r, grouped, unroll);
 }
 
-ConvConfig blockedDefaults(const ConvSpec& spec) {
-  ConvConfig config;
+Config blockedDefaults(const ConvSpec& spec) {
+  Config config;
   std::int64_t kernels = spec.ocPerGroup();
   if (hasVectors(kernels)) {
     config["lanes"] = widestVector(kernels);

@@ -226,10 +226,10 @@ void derivePaper(const ConvSpec& spec, Rewriting& r) {
   lower(r, grouped, t);
 }
 
-ConvConfig paperDefaults(const ConvSpec& s) {
+Config paperDefaults(const ConvSpec& s) {
   const Tiling rows = tiling(s.oh, paddedRows(s), s.extentH(), s.sh);
   const Tiling columns = tiling(s.ow, paddedColumns(s), s.extentW(), s.sw);
-  ConvConfig config{{"theta", rows.theta}, {"rho", rows.rho}, {"coalesce", 1}, {"unroll", 1}};
+  Config config{{"theta", rows.theta}, {"rho", rows.rho}, {"coalesce", 1}, {"unroll", 1}};
   if (!isSquare(s)) {
     config["thetaColumns"] = columns.theta;
     config["rhoColumns"] = columns.rho;

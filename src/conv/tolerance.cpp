@@ -53,15 +53,9 @@ double convTolerance(const ConvSpec& spec, Scalar scalar) {
   }
 }
 
-double convErrorFloor(const Tensor& expected) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < expected.size(); ++i) sum += expected.get(i) * expected.get(i);
-  return expected.size() == 0 ? 0 : std::sqrt(sum / static_cast<double>(expected.size()));
-}
-
 ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected) {
   // A reference rounded to the element type is itself off by half a unit, which the tolerance has room for.
-  return {compare(actual, expected, convErrorFloor(expected)), convTolerance(spec, expected.scalar)};
+  return {compare(actual, expected, rootMeanSquare(expected)), convTolerance(spec, expected.scalar)};
 }
 
 ConvCheck checkConvAt(const ConvSpec& spec, const Tensor& actual, const std::vector<std::int64_t>& points,

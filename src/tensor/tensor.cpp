@@ -12,6 +12,10 @@
 namespace lift {
 
 namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}  // namespace
+
+namespace {
 
 // Bytes of a dense array, or a UserError. Zero extents do not excuse absurd ones: strides must stay computable.
 std::size_t byteCount(Scalar scalar, const std::vector<std::int64_t>& shape) {
@@ -198,7 +202,6 @@ void fillRandom(Tensor& tensor, std::uint64_t seed, std::string_view stream) {
 }
 
 Difference compare(const Tensor& actual, const Tensor& expected, double floor) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   Difference result;
   if (actual.shape != expected.shape) {
     result.sameShape = false;
@@ -227,6 +230,23 @@ Difference compare(const Tensor& actual, const Tensor& expected, double floor) {
     }
   }
   return result;
+}
+
+double rootMeanSquare(const Tensor& tensor) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i) sum += tensor.get(i) * tensor.get(i);
+  return tensor.size() == 0 ? 0 : std::sqrt(sum / static_cast<double>(tensor.size()));
+}
+
+double largestError(const std::map<std::string, Tensor>& actual, const std::map<std::string, Tensor>& expected) {
+  double worst = 0;
+  for (const auto& [name, wanted] : expected) {
+    const auto found = actual.find(name);
+    if (found == actual.end()) return infinity;
+    const Difference d = compare(found->second, wanted, rootMeanSquare(wanted));
+    worst = std::fmax(worst, d.sameShape && d.finite ? d.maxRel : infinity);
+  }
+  return worst;
 }
 
 }  // namespace lift

@@ -27,12 +27,6 @@ constexpr int fewestRepetitions = 3, mostRepetitions = 20;
 // Repetitions shorter than this are not worth stopping, and the first one pays for what drivers do late.
 constexpr double shortestStopMs = 50;
 
-double rootMeanSquare(const Tensor& t) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < t.size(); i++) sum += t.get(i) * t.get(i);
-  return t.size() == 0 ? 0 : std::sqrt(sum / static_cast<double>(t.size()));
-}
-
 // Faults that a test asks for; text at the beginning of every kernel's body.
 void putTrouble(kernel::Plan& plan, const std::string& trouble) {
   const std::map<std::string, std::string> faults = {{"loop", " volatile int liftForever = 1; while (liftForever) {} "},
@@ -120,7 +114,7 @@ class Server {
           std::max(shortestStopMs, request.at("best_ms").get<double>() * request.at("hopeless").get<double>());
     const runtime::Timing first = executable.measure(inputs_, options);
     report["workspace"] = first.memory.temporaries;
-    const double error = largestError(first.outputs);
+    const double error = largestError(first.outputs, expected_);
     report["max_error"] = std::isfinite(error) ? Json(error) : Json(nullptr);
     if (!(error <= tolerance_))
       return fail(report, Status::wrong, fmt::format("largest error {:.3g}, tolerance {:.3g}", error, tolerance_));
@@ -153,18 +147,6 @@ class Server {
     runtime::MeasureOptions once;
     once.repetitions = 1;
     return executable.measure(inputs_, once).median();
-  }
-
-  // Infinite where a result is missing, has another shape, or is no number where there should be one.
-  double largestError(const std::map<std::string, Tensor>& outputs) const {
-    double worst = 0;
-    for (const auto& [name, wanted] : expected_) {
-      const auto found = outputs.find(name);
-      if (found == outputs.end()) return infinity;
-      const Difference d = compare(found->second, wanted, rootMeanSquare(wanted));
-      worst = std::max(worst, d.sameShape && d.finite ? d.maxRel : infinity);
-    }
-    return worst;
   }
 
   static void fail(Json& report, Status status, const std::string& detail) {

@@ -37,12 +37,13 @@ const std::map<std::string, Module> modules = {
     {"runtime", {{"kernel", "tensor"}, {"device", "digest", "kernel_header"}}},
     {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer", "tune", "tune_report"}}},
     {"explore", {{"rewrite", "codegen", "runtime"}, {"explore", "strategies"}}},
-    {"conv", {{"text", "rewrite", "codegen", "runtime"}, {"conv", "conv_program", "conv_family"}}},
+    {"operators", {{"text", "rewrite", "tune"}, {"operator"}}},
+    {"conv", {{"operators"}, {"conv", "conv_program", "conv_operator"}}},
     {"bench", {{"conv"}, {"bench"}}},
 };
-// The tools and the header lift.hpp may use every module.
+// The tools, what they are as a library, and the header lift.hpp may use every module.
 constexpr const char* top = "tools";
-constexpr const char* umbrella = "lift";
+const Names topHeaders = {"lift", "command_line"};
 // Libraries that one module wraps for all others, by the folder of their headers.
 const std::map<std::string, std::string> wrapped = {{"CL", "runtime"}};
 
@@ -63,7 +64,7 @@ Names reach(const std::string& module) {
 
 // The module that a public header belongs to; empty for an unknown one.
 std::string ownerOf(const std::string& header) {
-  if (header == umbrella) return top;
+  if (topHeaders.count(header)) return top;
   for (const auto& [name, row] : modules)
     if (row.headers.count(header)) return name;
   return {};

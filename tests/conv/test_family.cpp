@@ -6,7 +6,7 @@
 #include <set>
 
 #include "conv/helpers.hpp"
-#include "lift/conv_family.hpp"
+#include "lift/conv_operator.hpp"
 #include "lift/device.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/space.hpp"
@@ -35,7 +35,7 @@ const std::vector<std::string> layers = {
 // Every layer with every family.
 struct Case {
   ConvSpec spec;
-  ConvVariant variant;
+  Variant variant;
   ConvTensors tensors;
   Tensor expected;
 
@@ -49,11 +49,11 @@ struct Case {
 
 template <class F>
 void forEachCase(F&& f) {
-  for (const ConvFamily& family : convFamilies())
-    for (const std::string& layer : layers) {
+  for (const std::string& layer : layers)
+    for (const OperatorFamily& family : convWorkload(parseConv(layer)).families) {
       INFO("family " << family.name << ", layer " << layer);
       const ConvSpec spec = parseConv(layer);
-      Case c{spec, deriveConv(spec, family.name), randomConvTensors(spec, 1), Tensor()};
+      Case c{spec, derive(convWorkload(spec), family.name), randomConvTensors(spec, 1), Tensor()};
       c.expected = reference(spec, c.tensors);
       f(c);
     }
@@ -65,11 +65,11 @@ std::uint64_t seed() {
   return text ? std::strtoull(text, nullptr, 10) : 1;
 }
 
-Space spaceOf(const ConvVariant& variant) { return spaceOf(variant.program, DeviceLimits{}); }
+Space spaceOf(const Variant& variant) { return lift::spaceOf(variant, DeviceLimits{}); }
 
 // Values of all tunables from their ranges, whatever the constraints.
-ConvConfig anywhere(const ConvVariant& variant, std::mt19937_64& random) {
-  ConvConfig config;
+Config anywhere(const Variant& variant, std::mt19937_64& random) {
+  Config config;
   for (const NatVar t : variant.program.tunables) {
     const auto range = static_cast<std::uint64_t>(t.upper()->constant().value() - t.lower() + 1);
     config[t.name()] = t.lower() + static_cast<std::int64_t>(random() % range);
@@ -77,7 +77,7 @@ ConvConfig anywhere(const ConvVariant& variant, std::mt19937_64& random) {
   return config;
 }
 
-std::string refusal(const ConvVariant& variant, const ConvConfig& config, ExitStatus status) {
+std::string refusal(const Variant& variant, const Config& config, ExitStatus status) {
   try {
     configured(variant, config);
   } catch (const UserError& error) {
@@ -91,7 +91,7 @@ std::string refusal(const ConvVariant& variant, const ConvConfig& config, ExitSt
 
 TEST_CASE("derivations of families replay to the same program, also from their text") {
   forEachCase([](const Case& c) {
-    const ConvVariant& v = c.variant;
+    const Variant& v = c.variant;
     const std::string wanted = print(v.program, Names::canonical);
     CHECK_NOTHROW(verify(v.program));
     CHECK(print(replay(v.source, v.derivation), Names::canonical) == wanted);
@@ -103,7 +103,7 @@ TEST_CASE("derivations of families replay to the same program, also from their t
 }
 
 TEST_CASE("a derivation with a step left out does not pass for the whole") {
-  const ConvVariant whole = deriveConv(parseConv(layers[0]), "blocked");
+  const Variant whole = derive(convWorkload(parseConv(layers[0])), "blocked");
   int noticed = 0;
   for (std::size_t i = 0; i < whole.derivation.steps.size(); i++) {
     rewrite::Derivation less = whole.derivation;
@@ -148,7 +148,7 @@ TEST_CASE("random configurations of families are right on the emulator") {
       const auto config = sampler.next();
       if (!config) break;
       INFO("SEED=" << seed() << ", configuration " << str(*config));
-      CHECK(c.right(device->load(compileConv(c.variant, *config))->run(c.inputs()).outputs));
+      CHECK(c.right(device->load(compileVariant(c.variant, *config))->run(c.inputs()).outputs));
       samples++;
     }
     const std::int64_t points = static_cast<std::int64_t>(spaceOf(c.variant).count().points);
@@ -165,8 +165,8 @@ TEST_CASE("families read and write tensors in the layouts of their callers") {
     for (const ConvLayouts& layouts : {ConvLayouts{nchw, ohwi, nhwc}, ConvLayouts{nhwc, oihw, nhwc},
                                        ConvLayouts{nhwc, ohwi, nchw}, ConvLayouts{nchw, oihw, nchw}}) {
       INFO(layouts.str());
-      const ConvVariant variant = deriveConv(c.spec, c.variant.family, layouts);
-      auto outputs = device->load(compileConv(variant, {}))->run(c.tensors.in(layouts)).outputs;
+      const Variant variant = derive(convWorkload(c.spec, layouts), c.variant.family);
+      auto outputs = device->load(compileVariant(variant, {}))->run(c.tensors.in(layouts)).outputs;
       CHECK(outputs.at("out").shape == convertLayout(c.expected, nhwc, layouts.output).shape);
       outputs["out"] = convertLayout(outputs.at("out"), layouts.output, nhwc);
       CHECK(c.right(outputs));
@@ -186,7 +186,7 @@ TEST_CASE("defaults of `blocked` are lowered to a small device") {
   DeviceLimits small;
   small.localBytes = 32768;
   for (const char* layer : {"ic64ih224oc64kh3ph1", "ic512ih14oc512kh3ph1", "ic256ih14oc128kh5ph2"}) {
-    const ConvVariant variant = deriveConv(parseConv(layer), "blocked");
+    const Variant variant = derive(convWorkload(parseConv(layer)), "blocked");
     const Space space = lift::spaceOf(variant.program, small);
     const auto lowered = space.lowered(variant.defaults);
     INFO(layer << ": " << str(variant.defaults) << " to " << str(lowered.value_or(Config{})));
@@ -203,7 +203,7 @@ TEST_CASE("a configuration is refused, by a condition that is named, exactly whe
     const Space space = spaceOf(c.variant);
     std::mt19937_64 random(seed());
     for (int i = 0; i < 40; i++) {
-      const ConvConfig config = anywhere(c.variant, random);
+      const Config config = anywhere(c.variant, random);
       INFO("SEED=" << seed() << ", configuration " << str(config));
       const std::string refused = refusal(c.variant, config, ExitStatus::program);
       CHECK(refused.empty() == space.contains(config));
@@ -224,5 +224,6 @@ TEST_CASE("values out of range and names of no tunable are refused") {
     CHECK_THAT(refusal(c.variant, {{"sprinkles", 4}}, ExitStatus::usage),
                Catch::Contains("has no tunable 'sprinkles'"));
   });
-  CHECK_THROWS_WITH(deriveConv(parseConv(layers[0]), "guessed"), Catch::Contains("there is no family 'guessed'"));
+  CHECK_THROWS_WITH(derive(convWorkload(parseConv(layers[0])), "guessed"),
+                    Catch::Contains("there is no family 'guessed'"));
 }

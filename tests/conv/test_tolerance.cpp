@@ -263,7 +263,7 @@ TEST_CASE("the tolerance follows element type and reduction length") {
   CHECK(convTolerance(small, Scalar::i32) == 0);
   Tensor t(Scalar::f32, {4});
   for (int i = 0; i < 4; ++i) t.set(i, i % 2 ? 3 : -3);
-  CHECK(convErrorFloor(t) == 3);
+  CHECK(rootMeanSquare(t) == 3);
 }
 
 TEST_CASE("integer layers must be exact") {

@@ -1,5 +1,5 @@
 # Installs the build BINARY into an empty prefix, then configures, builds and runs the project of README, a Markdown file:
-# its blocks of CMake and C++, as a reader would copy them.
+# its blocks of CMake and C++ (APP.cpp), as a reader would copy them. With COMMANDS, its block of sh is what is run.
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY COMMAND_ECHO STDOUT)
 endfunction()
@@ -20,15 +20,23 @@ function(extract language file)
   file(WRITE ${file} "${text}")
 endfunction()
 
-set(work ${BINARY}/install-test)
+# The application of the document: its blocks of CMake and C++, in a folder of their own.
+get_filename_component(name ${README} NAME_WE)
+set(work ${BINARY}/install-test/${name})
 file(REMOVE_RECURSE ${work})
 run(${CMAKE_COMMAND} --install ${BINARY} --prefix ${work}/prefix)
 extract(cmake ${work}/app/CMakeLists.txt)
-extract(cpp ${work}/app/app.cpp)
+extract(cpp ${work}/app/${APP}.cpp)
 run(${CMAKE_COMMAND} -S ${work}/app -B ${work}/build -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${work}/prefix
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${TYPE})
 run(${CMAKE_COMMAND} --build ${work}/build)
-run(${work}/build/app)
+if(COMMANDS)
+  # Its block of shell commands runs the application, with data of its own.
+  extract(sh ${work}/commands.sh)
+  run(${CMAKE_COMMAND} -E env PATH=${work}/build:$ENV{PATH} XDG_DATA_HOME=${work}/data bash -ex ${work}/commands.sh)
+else()
+  run(${work}/build/${APP})
+endif()
 if(EXISTS ${work}/prefix/bin/liftc)
   run(${work}/prefix/bin/liftc --help)
 endif()

@@ -1,4 +1,4 @@
-// liftc bench: our kernels and their peers on convolution layers, in turns.
+// liftc bench: our kernels and their peers on workloads, in turns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,11 +7,12 @@
 
 #include "budget.hpp"
 #include "common.hpp"
-#include "family.hpp"
 #include "lift/bench.hpp"
+#include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_db.hpp"
 #include "sweep.hpp"
+#include "workload.hpp"
 
 namespace liftc {
 namespace {
@@ -21,8 +22,10 @@ namespace tune = lift::tune;
 
 struct Options {
   std::string descriptor, shapes;
+  std::vector<std::string> op;     // an operator and its descriptor
   std::vector<std::string> peers;  // groups; "none"
   FamilyOptions family;
+  LayoutOptions layouts;
   DeviceOptions device;
   CodegenOptions codegen;
   int repetitions = 10;
@@ -32,17 +35,24 @@ struct Options {
   bool json = false;
 };
 
-// One layer: our result first, then the peers'.
+// What is measured; of a layer what its peers are given, too.
+struct Subject {
+  lift::Workload workload;
+  std::optional<lift::ConvSpec> layer;
+  lift::ConvLayouts layouts;  // of the layer
+};
+
+// One workload: our result first, then the peers'.
 struct Row {
-  lift::ConvSpec spec;
+  Subject subject;
   std::string family;
-  std::map<std::string, std::int64_t> config;
-  lift::ConvLayouts layouts;
+  lift::Config config;
+  double tolerance = 0;
   std::vector<bench::Result> results;
 
   const bench::Result& ours() const { return results.front(); }
   double gflops(const bench::Result& r) const {
-    return r.milliseconds > 0 ? static_cast<double>(spec.operations()) * 1e-6 / r.milliseconds : 0;
+    return r.milliseconds > 0 ? static_cast<double>(subject.workload.operations) * 1e-6 / r.milliseconds : 0;
   }
 };
 
@@ -61,27 +71,44 @@ bool chosen(const Options& o, const std::string& group) {
   return o.peers.empty() || std::find(o.peers.begin(), o.peers.end(), group) != o.peers.end();
 }
 
-// The family's default configuration, where another one is ours.
-bench::Setup setUpUntuned(const lift::ConvSpec& spec, const CompiledLayer& ours, const lift::ConvTensors& tensors,
-                          const Options& o, lift::runtime::Device& device) {
-  const lift::ConvVariant variant = variantFor(spec, o.family.family, ours.layouts, device.info());
-  if (ours.family == variant.family && ours.config == variant.defaults) return {nullptr, "ours is the default"};
-  const auto compiled = compileVariant(variant, {}, o.codegen, std::chrono::steady_clock::now());
-  return {bench::contestPlan(device, compiled->plan, tensors, ours.layouts, o.device.load())};
+// A plan of ours on the workload's inputs. A layer's results are compared in the natural layout, as its peers' are.
+std::unique_ptr<bench::Contestant> contestant(const Subject& subject, const lift::kernel::Plan& plan, const Options& o,
+                                              lift::runtime::Device& device) {
+  if (!subject.layer) return bench::contestPlan(device, plan, subject.workload.makeInputs(o.seed), o.device.load());
+  return bench::contestPlan(device, plan, lift::randomConvTensors(*subject.layer, o.seed), subject.layouts,
+                            o.device.load());
 }
 
-Row measure(const lift::ConvSpec& spec, const CompiledLayer& compiled, const Options& o,
-            lift::runtime::Device& device) {
-  const lift::ConvTensors tensors = lift::randomConvTensors(spec, o.seed);
+// The family's default configuration, where another one is ours.
+bench::Setup setUpUntuned(const Subject& subject, const CompiledWorkload& ours, const Options& o,
+                          lift::runtime::Device& device) {
+  FamilyOptions family = o.family;
+  family.noTuned = true;
+  family.config.clear();
+  const auto compiled = family.compile(subject.workload, o.codegen, &device.info());
+  if (ours.family == compiled->family && ours.config == compiled->config) return {nullptr, "ours is the default"};
+  return {contestant(subject, compiled->plan, o, device)};
+}
+
+Row measure(const Subject& subject, const CompiledWorkload& compiled, const Options& o, lift::runtime::Device& device) {
   std::vector<bench::Entry> entries;
-  entries.push_back({"ours", {bench::contestPlan(device, compiled.plan, tensors, compiled.layouts, o.device.load())}});
-  for (const bench::Peer& p : bench::peers())
-    if (chosen(o, p.group)) entries.push_back({p.name, p.setUp({spec, tensors, device})});
-  if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(spec, compiled, tensors, o, device)});
+  entries.push_back({"ours", {contestant(subject, compiled.plan, o, device)}});
+  std::optional<lift::ConvTensors> tensors;
+  std::map<std::string, lift::Tensor> expected;
+  if (subject.layer) {
+    tensors = lift::randomConvTensors(*subject.layer, o.seed);
+    expected = {{"out", lift::convReference(*subject.layer, tensors->input, tensors->weights, tensors->bias)}};
+    for (const bench::Peer& p : bench::peers())
+      if (chosen(o, p.group)) entries.push_back({p.name, p.setUp({*subject.layer, *tensors, device})});
+  } else {
+    expected = subject.workload.expected(subject.workload.makeInputs(o.seed));
+  }
+  if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(subject, compiled, o, device)});
   bench::TurnOptions turns;
   turns.repetitions = o.repetitions;
   turns.quieten = bench::waitUntilQuiet;
-  return {spec, compiled.family, compiled.config, compiled.layouts, bench::compare(spec, tensors, entries, turns)};
+  return {subject, compiled.family, compiled.config, compiled.tolerance,
+          bench::compare(expected, compiled.tolerance, entries, turns)};
 }
 
 // ------------------------------------------------------------------------------------------------------------ JSON
@@ -95,16 +122,15 @@ void addMeasured(Json& j, const bench::Result& r, double gflops, double peak) {
   j["tensor_bytes"] = r.memory.tensors;
   j["workspace_bytes"] = r.memory.workspace;
   j["prepared_bytes"] = r.memory.prepared;
-  j["max_rel_err"] = r.check.difference.maxRel;
-  j["ok"] = r.check.ok();
+  j["max_rel_err"] = r.error;
+  j["ok"] = r.ok;
 }
 
 Json rowJson(const Row& row, double peak) {
-  Json j{{"conv", row.spec.str()}, {"family", row.family}, {"config", Json::object()}};
-  for (const auto& [name, value] : row.config) j["config"][name] = value;
-  j["layouts"] = toJson(row.layouts);
+  Json j = toJson(row.subject.workload);
+  j.update({{"family", row.family}, {"config", row.config}});
   addMeasured(j, row.ours(), row.gflops(row.ours()), peak);
-  j["tolerance"] = row.ours().check.tolerance;
+  j["tolerance"] = row.tolerance;
   j["peers"] = Json::object();
   j["absent"] = Json::object();
   for (std::size_t i = 1; i < row.results.size(); ++i) {
@@ -122,10 +148,10 @@ Json rowJson(const Row& row, double peak) {
 // -------------------------------------------------------------------------------------------------------- database
 
 // The peers' results, for reports; what the database has of a peer stays.
-void remember(const Row& row, const LayoutOptions& layouts, const lift::runtime::DeviceInfo& device,
-              tune::Database& db) {
+void remember(const Row& row, const lift::runtime::DeviceInfo& device, tune::Database& db) {
   const tune::DeviceRow deviceRow = tune::deviceRow(device);
-  const tune::ProblemRow problem = problemRow(row.spec, layouts);
+  const lift::Workload& w = row.subject.workload;
+  const tune::ProblemRow problem{w.key(), w.label, commandLine(problemWords(w)), w.operations, w.tensorBytes};
   const tune::DerivationRow derivation = tune::derivationRow("");
   db.add(deviceRow);
   db.add(problem);
@@ -136,11 +162,11 @@ void remember(const Row& row, const LayoutOptions& layouts, const lift::runtime:
     tune::Measurement m;
     m.key = {problem.key, deviceRow.id, r.implementation, tune::peerFamily(r.name), {}};
     m.derivation = derivation.id;
-    m.status = r.check.ok() ? tune::Status::ok : tune::Status::wrong;
+    m.status = r.ok ? tune::Status::ok : tune::Status::wrong;
     m.times = r.times;
     m.workspaceBytes = r.memory.workspace;
-    m.maxError = r.check.difference.maxRel;
-    m.tolerance = r.check.tolerance;
+    m.maxError = r.error;
+    m.tolerance = row.tolerance;
     m.provenance = "liftc bench " + problem.command;
     db.add(m);
   }
@@ -149,8 +175,8 @@ void remember(const Row& row, const LayoutOptions& layouts, const lift::runtime:
 // ----------------------------------------------------------------------------------------------------------- table
 
 void printRow(const Row& row, std::size_t number, double peak) {
-  const lift::ConvSpec& s = row.spec;
-  std::cout << fmt::format("{}: {}\n", s.name.empty() ? fmt::format("#{}", number) : s.name, s.str());
+  const lift::Workload& w = row.subject.workload;
+  std::cout << fmt::format("{}: {}\n", w.label.empty() ? fmt::format("#{}", number) : w.label, w.descriptor);
   for (const bench::Result& r : row.results) {
     if (!r.absent.empty()) {
       std::cout << fmt::format("  {:<18} {}\n", r.name, r.absent);
@@ -161,8 +187,7 @@ void printRow(const Row& row, std::size_t number, double peak) {
         "  {:<18} {:>10.3f} {:>9.1f} {:>6.1f} {:>8.3f} {:>9.2f} {:>9.2f} {:>9.2f} {:>8.1e}{}  {}\n", r.name,
         r.milliseconds, gflops, peak > 0 ? 100 * gflops / peak : 0, r.milliseconds / row.ours().milliseconds,
         static_cast<double>(r.memory.tensors) * 1e-6, static_cast<double>(r.memory.workspace) * 1e-6,
-        static_cast<double>(r.memory.prepared) * 1e-6, r.check.difference.maxRel, r.check.ok() ? "" : " WRONG",
-        r.implementation);
+        static_cast<double>(r.memory.prepared) * 1e-6, r.error, r.ok ? "" : " WRONG", r.implementation);
   }
   std::cout << std::flush;
 }
@@ -180,7 +205,7 @@ void printMeans(const std::vector<Row>& rows) {
     int layers = 0;
     for (const Row& row : rows) {
       const bench::Result& r = row.results[i];
-      if (!r.absent.empty() || !r.check.ok() || !row.ours().check.ok()) continue;
+      if (!r.absent.empty() || !r.ok || !row.ours().ok) continue;
       logarithms += std::log(r.milliseconds / row.ours().milliseconds);
       ++layers;
     }
@@ -190,18 +215,17 @@ void printMeans(const std::vector<Row>& rows) {
   }
 }
 
-int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
+int run(const std::vector<Subject>& subjects, const Options& o) {
   if (!o.tuneTime.empty())
-    for (const lift::ConvSpec& spec : specs)
-      if (!tuneLayer(spec, o.family.layouts, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json))
-        break;
+    for (const Subject& subject : subjects)
+      if (!tuneWorkload(subject.workload, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json)) break;
   // Before anything is measured or printed: what cannot be compiled is said at once.
   const auto device = o.device.open();
-  std::vector<CompiledLayer> layers;
-  for (const lift::ConvSpec& spec : specs) {
-    auto compiled = o.family.compile(spec, o.codegen, &device->info());
-    if (!compiled) return 0;
-    layers.push_back(std::move(*compiled));
+  std::vector<CompiledWorkload> compiled;
+  for (const Subject& subject : subjects) {
+    auto one = o.family.compile(subject.workload, o.codegen, &device->info());
+    if (!one) return 0;
+    compiled.push_back(std::move(*one));
   }
   const double peak = bench::peakGflops(*device);
   if (!o.json) printHeader(peak, device->info());
@@ -209,11 +233,11 @@ int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
   if (o.keep) db = tune::Database::open(o.family.databasePath());
   std::vector<Row> rows;
   bool ok = true;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    rows.push_back(measure(specs[i], layers[i], o, *device));
-    ok = ok && rows.back().ours().check.ok();
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    rows.push_back(measure(subjects[i], compiled[i], o, *device));
+    ok = ok && rows.back().ours().ok;
     if (!o.json) printRow(rows.back(), i, peak);
-    if (db) remember(rows.back(), o.family.layouts, device->info(), *db);
+    if (db) remember(rows.back(), device->info(), *db);
   }
   if (o.json) {
     Json j{{"schema", 1}, {"device", Json::parse(device->info().toJson())}, {"peak_gflops", peak}};
@@ -231,9 +255,12 @@ int run(const std::vector<lift::ConvSpec>& specs, const Options& o) {
 void addBench(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand(
-      "bench", "Measure convolution layers and their peers in turns, and compare all results with the reference");
+      "bench", "Measure workloads and their peers in turns, and compare all results with the reference");
   sub->add_option("--conv", o->descriptor, "A layer's descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line");
+  sub->add_option("--op", o->op, "Operator and its descriptor; only convolutions have peers")
+      ->expected(2)
+      ->type_name("NAME DESCRIPTOR");
   std::vector<std::string> names = groups();
   names.emplace_back("none");
   sub->add_option("--peers", o->peers, "Whom to measure besides us; all where not given")->delimiter(',')->oneOf(names);
@@ -245,14 +272,25 @@ void addBench(cli::App& app, int& status) {
   sub->add_flag("--keep", o->keep, "Keep the peers' results in the database, for reports");
   sub->add_flag("--json", o->json, "Print a report as JSON");
   o->family.add(*sub);
+  o->layouts.add(*sub);
   o->device.add(*sub);
   o->codegen.add(*sub);
   sub->callback([o, &status] {
     status = guarded([&] {
-      if (o->descriptor.empty() == o->shapes.empty())
-        throw lift::UserError(lift::ExitStatus::usage, "give a layer: --conv DESCRIPTOR or --shapes FILE",
+      if (int{!o->descriptor.empty()} + int{!o->shapes.empty()} + int{!o->op.empty()} != 1)
+        throw lift::UserError(lift::ExitStatus::usage,
+                              "give a layer, --conv DESCRIPTOR or --shapes FILE, or --op NAME DESCRIPTOR",
                               "for example liftc bench --conv ic64ih56oc64kh3ph1");
-      return run(o->shapes.empty() ? std::vector{lift::parseConv(o->descriptor)} : readLayers(o->shapes), *o);
+      std::vector<Subject> subjects;
+      if (!o->op.empty()) {
+        subjects.push_back({workloadNamed(o->op[0], o->op[1]), {}, {}});
+      } else {
+        const lift::ConvLayouts layouts = o->layouts.layouts();
+        for (const lift::ConvSpec& spec :
+             o->shapes.empty() ? std::vector{lift::parseConv(o->descriptor)} : readLayers(o->shapes))
+          subjects.push_back({lift::convWorkload(spec, layouts), spec, layouts});
+      }
+      return run(subjects, *o);
     });
   });
 }

@@ -115,6 +115,7 @@ void addEval(cli::App& app, int& status);
 void addCompile(cli::App& app, int& status);
 void addRun(cli::App& app, int& status);
 void addConv(cli::App& app, int& status);
+void addOp(cli::App& app, int& status);
 void addExplain(cli::App& app, int& status);
 void addBench(cli::App& app, int& status);
 void addDevices(cli::App& app, int& status);

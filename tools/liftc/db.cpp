@@ -7,11 +7,11 @@
 #include <set>
 
 #include "common.hpp"
-#include "family.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_db.hpp"
 #include "lift/tune_report.hpp"
 #include "problem.hpp"
+#include "workload.hpp"
 
 namespace liftc {
 namespace {

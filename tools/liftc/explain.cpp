@@ -7,10 +7,11 @@
 #include <optional>
 
 #include "common.hpp"
-#include "family.hpp"
+#include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/kernel_header.hpp"
 #include "lift/space.hpp"
+#include "workload.hpp"
 
 namespace liftc {
 namespace {
@@ -47,49 +48,45 @@ std::map<std::string, std::string> digestsOf(const Plan& plan) {
 }
 
 // `recorded` replaces the steps that the family takes now.
-Subject ofConfig(const lift::ConvVariant& variant, const lift::ConvConfig& config, const CodegenOptions& codegen,
+Subject ofConfig(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen,
                  const std::string& recorded) {
   Subject s;
   s.config = variant.defaults;
   for (const auto& [name, value] : config) s.config[name] = value;
   static_cast<void>(lift::configured(variant, s.config));  // refuses what is no configuration
-  s.title = fmt::format("{}, family {}{}{}", variant.spec.str(), variant.family, s.config.empty() ? "" : ", ",
-                        lift::str(s.config));
-  s.facts = {{"conv", variant.spec.str()}, {"family", variant.family}, {"config", s.config}};
+  s.title = fmt::format("{}, family {}{}{}", wordsOf(variant.workload).command.back(), variant.family,
+                        s.config.empty() ? "" : ", ", lift::str(s.config));
+  s.facts = toJson(variant.workload);
+  s.facts.update({{"family", variant.family}, {"config", s.config}});
   s.source = variant.source;
   s.program = variant.program;
   s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
   s.generate = [variant = variant, config = s.config, codegen](const Program& derived) mutable {
     variant.program.body = derived.body;
-    const auto layer = compileVariant(variant, config, codegen, std::chrono::steady_clock::now());
-    return layer ? layer->plan : Plan();
+    const auto compiled = compileAt(variant, config, codegen, std::chrono::steady_clock::now());
+    return compiled ? compiled->plan : Plan();
   };
   return s;
 }
 
-Subject ofLayer(const lift::ConvSpec& spec, const FamilyOptions& family, const CodegenOptions& codegen,
-                const std::string& recorded = {}) {
-  return ofConfig(lift::deriveConv(spec, family.family, family.layouts.layouts()),
-                  parseValues(family.config, "--config"), codegen, recorded);
+Subject ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
+                   const std::string& recorded = {}) {
+  return ofConfig(lift::derive(workload, family.familyOf(workload)), parseValues(family.config, "--config"), codegen,
+                  recorded);
 }
 
-// The best entry that a tuning database has for the layer, of whatever device, with the steps that it recorded.
-Subject ofEntry(const lift::ConvSpec& spec, const FamilyOptions& options) {
+// The best entry that a tuning database has for the workload, of whatever device, with the steps that it recorded.
+Subject ofEntry(const lift::Workload& workload, const FamilyOptions& options) {
   namespace tune = lift::tune;
   const tune::Database db = openExistingDatabase(options.db);
-  std::vector<tune::Measurement> found;
-  for (const std::string& family : options.families())
-    for (tune::Measurement& m : db.select({.problem = problemKey(spec, options.layouts.layouts()), .family = family}))
-      found.push_back(std::move(m));
-  const auto best = tune::fastest(found);
+  const auto best = tune::fastest(db.select({.problem = workload.key(), .family = options.family}));
   if (!best)
-    throw UserError(ExitStatus::program, fmt::format("'{}' has no result for {}", options.db, spec.str()),
+    throw UserError(ExitStatus::program, fmt::format("'{}' has no result for {}", options.db, workload.descriptor),
                     "`liftc db list` prints what it has");
   std::string recorded;
   for (const tune::DerivationRow& row : db.derivations())
     if (row.id == best->derivation) recorded = row.text;
-  Subject s =
-      ofConfig(lift::deriveConv(spec, best->key.family, options.layouts.layouts()), best->key.config, {}, recorded);
+  Subject s = ofConfig(lift::derive(workload, best->key.family), best->key.config, {}, recorded);
   s.title += fmt::format("\n{:.3f} ms, measured by {}", best->median(), best->provenance);
   return s;
 }
@@ -115,15 +112,17 @@ Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) 
 // The subject of a command that a header or a manifest holds. Programs are read from the current folder.
 Subject ofCommand(const std::string& command, const std::string& recorded = {}) {
   const std::vector<std::string> words = commandWords(command);
-  const bool isLayer = words.size() > 2 && words[1] == "conv";
+  const bool isLayer = words.size() > 2 && words[1] == "conv", isOp = words.size() > 3 && words[1] == "op";
   cli::App app;
-  std::vector<std::string> layer;
+  std::vector<std::string> named;
   FamilyOptions family;
+  LayoutOptions layouts;
   ProgramOptions program;
   CodegenOptions codegen;
-  if (isLayer) {
-    app.add_option("layer", layer)->expected(2);
+  if (isLayer || isOp) {
+    app.add_option("named", named)->expected(isOp ? 3 : 2);
     family.add(app);
+    layouts.add(app);
   } else {
     program.add(app);
   }
@@ -133,7 +132,10 @@ Subject ofCommand(const std::string& command, const std::string& recorded = {}) 
   } catch (const cli::ParseError& e) {
     throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
   }
-  return isLayer ? ofLayer(lift::parseConv(layer[0]), family, codegen, recorded) : ofProgram(program, codegen);
+  if (!isLayer && !isOp) return ofProgram(program, codegen);
+  const lift::Workload workload =
+      isOp ? workloadNamed(named[0], named[1]) : lift::convWorkload(lift::parseConv(named[0]), layouts.layouts());
+  return ofWorkload(workload, family, codegen, recorded);
 }
 
 Subject ofKernels(const std::string& file, const std::string& text) {
@@ -171,7 +173,9 @@ Subject ofManifest(const std::string& file, const std::string& text) {
 
 struct ExplainOptions {
   std::string what, diff;
+  std::string op = "conv";  // the operator of descriptors
   FamilyOptions family;
+  LayoutOptions layouts;
   std::vector<std::string> sizes;
   std::string entry;
   bool steps = false, replay = false, json = false;
@@ -195,9 +199,10 @@ Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
   }
   const bool isManifest = endsWith(what, ".json");
   if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
-    const lift::ConvSpec spec = lift::parseConv(what);
+    const lift::Workload workload =
+        o.op == "conv" ? lift::convWorkload(lift::parseConv(what), o.layouts.layouts()) : workloadNamed(o.op, what);
     const bool chosen = !o.family.config.empty() || o.family.db.empty();
-    Subject s = chosen ? ofLayer(spec, o.family, {}) : ofEntry(spec, o.family);
+    Subject s = chosen ? ofWorkload(workload, o.family, {}) : ofEntry(workload, o.family);
     s.digests = digestsOf(s.generate(s.program));
     return s;
   }
@@ -357,6 +362,15 @@ int difference(const Subject& a, const Subject& b, bool json) {
 
 }  // namespace
 
+int explain(const lift::Workload& workload, const FamilyOptions& family, bool json) {
+  Subject s = ofWorkload(workload, family, {});
+  s.digests = digestsOf(s.generate(s.program));
+  ExplainOptions o;
+  o.replay = true;
+  o.json = json;
+  return explain(s, o);
+}
+
 void addExplain(cli::App& app, int& status) {
   auto o = std::make_shared<ExplainOptions>();
   cli::App* sub = app.add_subcommand("explain", "Tell how a kernel was derived, rule by rule");
@@ -372,7 +386,9 @@ void addExplain(cli::App& app, int& status) {
   sub->add_flag("--steps", o->steps, "Print the program after each step");
   sub->add_flag("--replay", o->replay, "Generate the kernels again; exit status 4 when a digest differs");
   sub->add_flag("--json", o->json, "Print as JSON");
+  sub->add_option("--op", o->op, "Operator of descriptors")->capture_default_str();
   o->family.add(*sub);
+  o->layouts.add(*sub);
   sub->callback([o, &status] {
     status = guarded([&] {
       const Subject subject = subjectNamed(o->what, *o);

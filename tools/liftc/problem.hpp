@@ -1,16 +1,16 @@
-// What is to be tuned, from the command line: a convolution layer or a program with tunables.
+// What is to be tuned, from the command line: a workload of an operator or a program with tunables.
 #pragma once
 
 #include "common.hpp"
-#include "family.hpp"
 #include "lift/conv.hpp"
 #include "lift/space.hpp"
 #include "lift/tune.hpp"
+#include "workload.hpp"
 
 namespace liftc {
 
 struct FamilyProgram {
-  std::string family;  // of a layer, or "program"
+  std::string family;  // of a workload, or "program"
   lift::Program program;
 };
 
@@ -20,10 +20,11 @@ struct ProblemChoice {
   std::vector<std::string> sizes;  // …at these sizes
   std::string conv;                // or a layer
   LayoutOptions layouts;
+  std::vector<std::string> op;  // or an operator and its descriptor
   std::vector<std::string> families;
   std::vector<std::string> fixed;  // tunables that are not searched, with their values
   std::string fill = "random:1";
-  double rtol = 1e-4;  // of programs; a layer's tolerance follows from its sizes
+  double rtol = 1e-4;  // of programs; a workload's tolerance follows from its sizes
   DeviceOptions device;
 
   void add(cli::App& app);
@@ -31,10 +32,14 @@ struct ProblemChoice {
   std::vector<std::string> words() const;
   std::vector<std::string> problemWords() const;
 
+  bool isProgram() const { return conv.empty() && op.empty(); }
+  // Throws UserError.
+  lift::Workload workload() const;
   // The program of every family, mapped to work-items and symbolic in its tunables. Throws UserError.
   std::vector<FamilyProgram> programs() const;
   // What ties a program's tunables, the values of those that are fixed among it.
   std::vector<lift::Constraint> constraints(const lift::Program& program, const lift::DeviceLimits& limits) const;
+  std::vector<lift::Constraint> fixedValues(const lift::Program& program) const;
   // Of the device's limits, its info() as JSON is what counts. Throws UserError.
   lift::tune::Problem problem(const lift::runtime::DeviceInfo& device) const;
 

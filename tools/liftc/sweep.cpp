@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "budget.hpp"
-#include "family.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_report.hpp"
+#include "workload.hpp"
 
 namespace liftc {
 namespace {
@@ -202,7 +202,7 @@ int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
 
 std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepChoice& sweep) {
   if (sweep.shapes.empty()) return {choice};
-  if (!choice.conv.empty() || !choice.file.empty())
+  if (!choice.conv.empty() || !choice.file.empty() || !choice.op.empty())
     throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with no other problem");
   std::vector<ProblemChoice> all;
   for (const lift::ConvSpec& spec : readLayers(sweep.shapes)) {
@@ -266,11 +266,10 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   return InterruptGuard::isInterrupted() ? interruptedStatus : 0;
 }
 
-bool tuneLayer(const lift::ConvSpec& spec, const LayoutOptions& layouts, const DeviceOptions& device, double seconds,
-               const std::string& path, bool quiet) {
+bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& path,
+                  bool quiet) {
   ProblemChoice choice;
-  choice.conv = spec.str();
-  choice.layouts = layouts;
+  choice.op = {workload.op, workload.descriptor};
   choice.device = device;
   SweepChoice sweep;
   sweep.explorer = "annealing";

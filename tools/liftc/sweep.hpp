@@ -29,10 +29,10 @@ struct SweepChoice {
 // it; what was measured is kept.
 int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
 
-// Searches for the best configuration of a layer for so many seconds, by annealing; what was found is in the database
-// (empty: the default one). False after Ctrl-C.
-bool tuneLayer(const lift::ConvSpec& spec, const LayoutOptions& layouts, const DeviceOptions& device, double seconds,
-               const std::string& db, bool quiet);
+// Searches for the best configuration of an operator's workload for so many seconds, by annealing; what was found is in
+// the database (empty: the default one). False after Ctrl-C.
+bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& db,
+                  bool quiet);
 
 // Table of explorers on recorded sweeps (files of JSON lines): how many measurements until within 5 % of the best.
 int compareExplorers(const std::vector<std::string>& files, int seeds, bool json);

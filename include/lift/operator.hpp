@@ -1,0 +1,143 @@
+// Operators: what is computed, how results are judged, and which families of programs compute it, in one place that
+// tuner, benchmarks and the command line read. Adding one is a folder (docs/adding_an_operator.md).
+//
+//   registerOperator({.name = "maxpool", .meaning = "…", .syntax = "…", .parse = parseMaxPool});
+//   const Workload w = operatorNamed("maxpool").parse("c64 ih56 iw56 k2 s2");
+//   const Variant v = derive(w, "lines");                              // a program with tunables
+//   const kernel::Plan plan = compileVariant(v, v.defaults);
+//
+// A workload is an operator at sizes: a layer, or a program of the user's own. Its families are strategies that rewrite
+// its program; a variant is the program that a family makes of it, symbolic in tunables; a configuration gives these
+// values. All variants of a workload compute the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/codegen.hpp"
+#include "lift/device.hpp"
+#include "lift/expr.hpp"
+#include "lift/rewrite.hpp"
+#include "lift/space.hpp"
+#include "lift/tensor.hpp"
+#include "lift/tune.hpp"
+#include "lift/tune_db.hpp"
+
+namespace lift {
+
+// ----------------------------------------------------------------------------------------------------- descriptions
+
+// A family of implementations of one workload.
+struct OperatorFamily {
+  std::string name;
+  std::string meaning;                              // one line
+  std::function<void(rewrite::Rewriting&)> derive;  // rewrites the workload's program; empty: as it is
+  Config defaults = {};                             // of the tunables that `derive` makes; good on some device
+  double toleranceFactor = 1;                       // on Workload::tolerance, for algorithms that round more
+};
+
+struct Workload {
+  std::string op;                      // Operator::name
+  std::string descriptor;              // canonical: the operator parses it to the same workload
+  std::string label;                   // for people; may be empty
+  Program program;                     // in the language, all sizes constant
+  std::vector<std::string> constants;  // parameters whose contents stay from run to run, weights for instance
+  std::int64_t operations = 0;         // of one run, as papers count them; 0: unknown
+  std::int64_t tensorBytes = 0;        // of inputs and results together
+  // Largest error that a right result may show, relative to max(|expected|, root mean square of all expected). It
+  // follows from the element type and the length of reductions; 0 where results are exact.
+  double tolerance = 0;
+  // Inputs by the parameters' names. Empty: random numbers in [-1, 1).
+  std::function<std::map<std::string, Tensor>(std::uint64_t seed)> inputs = {};
+  // Results by name ("out"), computed without anything of the compiler. Empty: by the interpreter, which is slow.
+  std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>& inputs)> reference = {};
+  std::string judge = {};                             // who computes the reference, for people
+  std::vector<OperatorFamily> families = {};          // the first is the default
+  std::function<Program(const Program&)> outer = {};  // what surrounds a configured program, layouts for instance
+
+  std::string key() const { return op + " " + descriptor; }   // what tuning knows it by
+  const OperatorFamily& family(std::string_view name) const;  // throws UserError (usage)
+  std::map<std::string, Tensor> makeInputs(std::uint64_t seed) const;
+  std::map<std::string, Tensor> expected(const std::map<std::string, Tensor>& inputs) const;
+};
+
+struct Operator {
+  std::string name;
+  std::string meaning;                                         // one line
+  std::string syntax;                                          // of descriptors, for help
+  std::function<Workload(std::string_view descriptor)> parse;  // throws UserError (program)
+};
+
+// Throws UserError (usage) where there is one of the name.
+void registerOperator(Operator op);
+const std::vector<Operator>& operators();
+const Operator& operatorNamed(std::string_view name);  // throws UserError (usage)
+
+// A program of the user's, at its sizes, as a workload. It has one family, `programFamily`, whose tunables are the
+// program's. Throws UserError (program) where results depend on tunables, or no values satisfy what it requires.
+inline constexpr const char* programFamily = "program";
+Workload programWorkload(const Program& program, double tolerance, std::map<std::string, Tensor> inputs = {});
+
+// --------------------------------------------------------------------------------------------------------- variants
+
+struct Variant {
+  Workload workload;
+  std::string family;
+  Program source;                  // the workload's program, with the tunables and conditions of `program`
+  Program program;                 // derived from it; symbolic in its tunables
+  rewrite::Derivation derivation;  // from `source` to `program`
+  Config defaults;                 // valid
+  double tolerance = 0;            // the family's
+};
+Variant derive(const Workload& workload, std::string_view family);
+
+// The variant's program at a configuration: values that the configuration leaves out are the default's. Throws
+// UserError (usage) for a name that is no tunable of the variant, UserError (program) naming the condition that the
+// values break.
+Program configured(const Variant& variant, const Config& config);
+
+// `options.constants` are the workload's.
+kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options = {},
+                            CompileReport* report = nullptr);
+
+// The space of a variant's configurations on a device.
+Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Constraint> further = {});
+
+// ----------------------------------------------------------------------------------------------------------- choosing
+
+// A variant and a configuration, and why they were chosen.
+struct Choice {
+  Variant variant;
+  Config config;
+  std::string origin;  // "the family's default", "kappa=4 of family paper, measured on this device (0.81 ms)"
+};
+
+struct ChoiceOptions {
+  std::string family = {};              // empty: any, or the first where nothing is known
+  std::optional<Config> config = {};    // in place of the best known
+  const tune::Database* own = nullptr;  // what the user has measured
+  bool tuned = true;                    // false: the family's default, whatever is known
+};
+
+// The configuration that was asked for, else the best known of the workload on the device, else the family's default,
+// lowered to what the device can hold. Without a device, or with a pseudo device, nothing is known.
+Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options = {});
+
+// ------------------------------------------------------------------------------------------------------------- tuning
+
+// Of the families asked for, else of all that have tunables. `further` are constraints beside those of the program and
+// the device.
+tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
+                            const std::vector<std::string>& families = {},
+                            const std::function<std::vector<Constraint>(const Program&)>& further = {});
+
+// The kernels of the workload's configurations as they are made now; `families`: only of these, empty: of all.
+tune::Regenerate regenerate(const Workload& workload, std::string buildOptions = {},
+                            std::vector<std::string> families = {});
+
+}  // namespace lift

@@ -1,0 +1,164 @@
+#include "lift/operator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+#include "lift/digest.hpp"
+#include "lift/interpreter.hpp"
+
+namespace lift {
+namespace {
+
+std::vector<Operator>& registry() {
+  static std::vector<Operator> all;
+  return all;
+}
+
+template <class Named>
+std::string namesOf(const std::vector<Named>& all) {
+  std::string names;
+  for (const Named& n : all) names += (names.empty() ? "" : ", ") + n.name;
+  return names;
+}
+
+}  // namespace
+
+void registerOperator(Operator op) {
+  for (const Operator& o : registry())
+    if (o.name == op.name)
+      throw UserError(ExitStatus::usage, fmt::format("there is an operator '{}' already", op.name));
+  registry().push_back(std::move(op));
+}
+
+const std::vector<Operator>& operators() { return registry(); }
+
+const Operator& operatorNamed(std::string_view name) {
+  for (const Operator& o : registry())
+    if (o.name == name) return o;
+  throw UserError(ExitStatus::usage, fmt::format("there is no operator '{}'", name),
+                  "the operators are " + namesOf(registry()));
+}
+
+const OperatorFamily& Workload::family(std::string_view name) const {
+  for (const OperatorFamily& f : families)
+    if (f.name == name) return f;
+  throw UserError(ExitStatus::usage, fmt::format("there is no family '{}' of {}", name, key()),
+                  families.empty() ? "it has none" : "its families are " + namesOf(families));
+}
+
+std::map<std::string, Tensor> Workload::makeInputs(std::uint64_t seed) const {
+  if (inputs) return inputs(seed);
+  std::map<std::string, Tensor> made;
+  for (const Expr p : program.parameters)
+    for (const Leaf& leaf : leavesOf(p.type())) {
+      std::vector<std::int64_t> shape;
+      for (const Nat n : leaf.shape) shape.push_back(*n.constant());
+      Tensor t(leaf.scalar, std::move(shape));
+      fillRandom(t, seed, p.name() + leaf.path);
+      made.emplace(p.name() + leaf.path, std::move(t));
+    }
+  return made;
+}
+
+std::map<std::string, Tensor> Workload::expected(const std::map<std::string, Tensor>& in) const {
+  return reference ? reference(in) : interpret(program, in);
+}
+
+Variant derive(const Workload& workload, std::string_view family) {
+  const OperatorFamily& row = workload.family(family);
+  rewrite::Rewriting rewriting(workload.program);
+  if (row.derive) row.derive(rewriting);
+  Variant v{workload,
+            row.name,
+            workload.program,
+            rewriting.program(),
+            rewriting.derivation(),
+            row.defaults,
+            workload.tolerance * row.toleranceFactor};
+  // So that the derivation replays: its arguments mention the tunables, its rules stand on the conditions.
+  v.source.tunables = v.program.tunables;
+  v.source.conditions = v.program.conditions;
+  return v;
+}
+
+Program configured(const Variant& variant, const Config& config) {
+  const auto& tunables = variant.program.tunables;
+  for (const auto& [name, value] : config)
+    if (std::none_of(tunables.begin(), tunables.end(), [&wanted = name](NatVar t) { return t.name() == wanted; })) {
+      std::string known;
+      for (const NatVar t : tunables) known += (known.empty() ? "" : ", ") + t.name();
+      throw UserError(ExitStatus::usage, fmt::format("family '{}' has no tunable '{}'", variant.family, name),
+                      known.empty() ? "it has none" : "its tunables are " + known);
+    }
+  std::map<NatVar, Nat> sizes;
+  for (const NatVar t : tunables) {
+    const auto given = config.find(t.name());
+    const std::int64_t value = given != config.end() ? given->second : variant.defaults.at(t.name());
+    if (value < t.lower() || (t.upper() && less(*t.upper(), value) == Truth::proved))
+      throw UserError(ExitStatus::program, fmt::format("{} = {} is out of its range, {} to {}", t.name(), value,
+                                                       t.lower(), t.upper() ? t.upper()->str() : "any"));
+    sizes.emplace(t, value);
+  }
+  const Program program = specialise(variant.program, sizes);
+  return variant.workload.outer ? variant.workload.outer(program) : program;
+}
+
+kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options,
+                            CompileReport* report) {
+  options.constants = variant.workload.constants;
+  return compile(configured(variant, config), options, report);
+}
+
+// ---------------------------------------------------------------------------------------------- programs of the user
+
+namespace {
+
+void checkResult(const Program& program) {
+  for (const Leaf& leaf : leavesOf(program.result()))
+    for (const Nat n : leaf.shape)
+      for (const NatVar t : program.tunables)
+        if (simplifyUnder(program.facts(), n).mentions(t))
+          throw UserError(ExitStatus::program,
+                          fmt::format("the shape of the result, {}, depends on tunables", program.result().str()),
+                          "join what they split, so that every configuration computes the same");
+}
+
+Config firstPoint(const Program& program) {
+  std::optional<Config> first;
+  Space(program.tunables, constraintsOf(program, {})).forEach([&](const Config& config) {
+    first = config;
+    return false;
+  });
+  if (!first)
+    throw UserError(ExitStatus::program, "no values of the tunables satisfy all constraints",
+                    "`liftc tune --explain-constraints` prints them");
+  return *first;
+}
+
+}  // namespace
+
+Workload programWorkload(const Program& program, double tolerance, std::map<std::string, Tensor> inputs) {
+  checkResult(program);
+  Workload w;
+  w.op = programFamily;
+  const std::string text = print(program, Names::canonical);
+  w.descriptor = fmt::format("{} {}", program.name, runtime::hex(runtime::sha256(text)).substr(0, 16));
+  w.label = program.name;
+  w.program = program;
+  w.tolerance = tolerance;
+  w.judge = "interpreter";
+  w.families = {{programFamily, "the program as it is written", {}, firstPoint(program)}};
+  for (const auto& [name, tensor] : inputs) w.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
+  if (!inputs.empty()) w.inputs = [inputs](std::uint64_t) { return inputs; };
+  // A program's results do not depend on its tunables: any valid point tells what is right.
+  std::map<NatVar, Nat> values;
+  for (const NatVar t : program.tunables) values.emplace(t, Nat(w.families[0].defaults.at(t.name())));
+  w.reference = [at = specialise(program, values)](const std::map<std::string, Tensor>& in) {
+    return interpret(at, in);
+  };
+  return w;
+}
+
+}  // namespace lift

@@ -1,0 +1,111 @@
+// Workloads as problems for the tuner, and what tuning knows of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+#include "lift/operator.hpp"
+
+namespace lift {
+namespace {
+
+tune::PlanOf planOf(const Variant& variant) {
+  return [variant](const Config& config) { return compileVariant(variant, config); };
+}
+
+bool hasPoint(const Space& space) {
+  bool found = false;
+  space.forEach([&](const Config&) {
+    found = true;
+    return false;
+  });
+  return found;
+}
+
+std::optional<tune::Best> bestKnown(const Workload& workload, const runtime::DeviceInfo& device,
+                                    const ChoiceOptions& options) {
+  std::vector<std::string> families;
+  if (!options.family.empty()) families.push_back(options.family);
+  return tune::bestFor(options.own, tune::shippedDefaults(), workload.key(), tune::deviceRow(device),
+                       regenerate(workload, {}, families));
+}
+
+DeviceLimits limitsOf(const runtime::DeviceInfo& device) { return parseDeviceLimits(device.toJson()); }
+
+}  // namespace
+
+Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Constraint> further) {
+  // Limits of the hardware need a mapping.
+  std::vector<Constraint> constraints = constraintsOf(mapByDefault(variant.program), limits);
+  constraints.insert(constraints.end(), further.begin(), further.end());
+  return {variant.program.tunables, std::move(constraints)};
+}
+
+Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
+  const std::string& family = options.family.empty() ? workload.families.at(0).name : options.family;
+  if (options.config) return {derive(workload, family), *options.config, "as given"};
+  std::string origin = "the family's default";
+  if (device != nullptr && !device->pseudo() && options.tuned)
+    if (const auto best = bestKnown(workload, *device, options)) {
+      const auto& key = best->measurement.key;
+      Variant variant = derive(workload, key.family);
+      if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(*device)).contains(key.config))
+        return {std::move(variant), key.config, best->str()};
+      origin += fmt::format("; the best known, {}, is beyond this device's limits", best->str());
+    }
+  Variant variant = derive(workload, family);
+  if (device != nullptr)
+    if (const auto lowered = spaceOf(variant, limitsOf(*device)).lowered(variant.defaults);
+        lowered && *lowered != variant.defaults) {
+      variant.defaults = *lowered;
+      origin += ", lowered to this device's limits";
+    }
+  const Config config = variant.defaults;
+  return {std::move(variant), config, origin};
+}
+
+tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
+                            const std::vector<std::string>& families,
+                            const std::function<std::vector<Constraint>(const Program&)>& further) {
+  std::vector<Variant> variants;
+  for (const std::string& family : families) variants.push_back(derive(workload, family));
+  if (families.empty())
+    for (const OperatorFamily& family : workload.families)
+      if (Variant v = derive(workload, family.name); !v.program.tunables.empty()) variants.push_back(std::move(v));
+
+  tune::Problem problem;
+  problem.row = {workload.key(), workload.label, {}, workload.operations, workload.tensorBytes};
+  bool any = false;
+  double tolerance = 0;
+  for (const Variant& variant : variants) {
+    const Space space = spaceOf(variant, limits, further ? further(variant.program) : std::vector<Constraint>());
+    any = any || hasPoint(space);
+    tolerance = std::max(tolerance, variant.tolerance);
+    tune::Variant made{tune::familyOf(variant.family, space), variant.derivation.record(), planOf(variant), space};
+    if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
+    if (const auto start = space.lowered(variant.defaults)) made.family.start = {*start};
+    problem.variants.push_back(std::move(made));
+  }
+  if (!any)
+    throw UserError(ExitStatus::program, "no values of the tunables satisfy all constraints",
+                    "`liftc tune --explain-constraints` prints them");
+  problem.data = [workload, tolerance] {
+    tune::ProblemData data{workload.makeInputs(1), {}, tolerance};
+    data.expected = workload.expected(data.inputs);
+    return data;
+  };
+  return problem;
+}
+
+tune::Regenerate regenerate(const Workload& workload, std::string buildOptions, std::vector<std::string> families) {
+  const auto plan = [workload, families](const std::string& family) {
+    const bool wanted = families.empty() || std::find(families.begin(), families.end(), family) != families.end();
+    const auto& known = workload.families;
+    const bool exists =
+        std::any_of(known.begin(), known.end(), [&](const OperatorFamily& f) { return f.name == family; });
+    return wanted && exists ? planOf(derive(workload, family)) : tune::PlanOf();
+  };
+  return tune::regenerateBy(plan, std::move(buildOptions));
+}
+
+}  // namespace lift

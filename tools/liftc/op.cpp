@@ -1,0 +1,286 @@
+// liftc conv and liftc op: workloads of operators from their descriptors.
+#include <fmt/format.h>
+
+#include <exception>
+#include <iostream>
+#include <memory>
+
+#include "common.hpp"
+#include "lift/conv_operator.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/parallel.hpp"
+#include "lift/space.hpp"
+#include "workload.hpp"
+
+namespace liftc {
+namespace {
+
+struct Options {
+  std::vector<std::string> words;  // [DESCRIPTOR] ACTION, with the operator's name before them for `op`
+  std::string shapes;
+  FamilyOptions family;
+  LayoutOptions layouts;  // of conv
+  DataOptions data;
+  DeviceOptions device;
+  CodegenOptions codegen;
+  std::string output, prefix;
+  std::uint64_t seed = 1;
+  int samples = 0;
+  int repetitions = 3;
+  std::string mutate;
+  bool json = false;
+};
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  if (from.empty() || at == std::string::npos)
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("--test-mutate: the kernels do not contain '{}'", from));
+  return text.replace(at, from.size(), to);
+}
+
+void mutate(lift::kernel::Plan& plan, const std::string& mutation) {
+  const auto arrow = mutation.find("=>");
+  if (arrow == std::string::npos) throw lift::UserError(lift::ExitStatus::usage, "--test-mutate: expected FROM=>TO");
+  plan.sources.back() = replaced(plan.sources.back(), mutation.substr(0, arrow), mutation.substr(arrow + 2));
+}
+
+// What `check` compiles of a workload: the configuration asked for or known, or --samples random ones of the family's
+// space.
+std::vector<CompiledWorkload> candidates(const lift::Workload& workload, const Options& o,
+                                         const lift::runtime::DeviceInfo& device) {
+  std::vector<CompiledWorkload> out;
+  const auto add = [&](std::optional<CompiledWorkload> compiled) {
+    if (!compiled) return;
+    if (!o.mutate.empty()) mutate(compiled->plan, o.mutate);
+    out.push_back(std::move(*compiled));
+  };
+  if (o.samples == 0) {
+    add(o.family.compile(workload, o.codegen, &device));
+    return out;
+  }
+  const lift::Variant variant = lift::derive(workload, o.family.familyOf(workload));
+  lift::Sampler sampler(lift::spaceOf(variant, lift::parseDeviceLimits(device.toJson())), o.seed);
+  for (int i = 0; i < o.samples; i++) {
+    const auto config = sampler.next();
+    if (!config) break;  // the space has no more
+    add(compileAt(variant, *config, o.codegen, std::chrono::steady_clock::now()));
+  }
+  return out;
+}
+
+// One row of `check`: compiled, run, timed, compared. Of several configurations, the fastest.
+struct Row {
+  Json json;
+  bool ok = true;
+};
+
+std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& o, lift::runtime::Device& device) {
+  const std::vector<CompiledWorkload> all = candidates(workload, o, device.info());
+  if (all.empty()) return std::nullopt;
+  // Drivers take their time to build: all cores do.
+  std::vector<std::unique_ptr<lift::runtime::Executable>> built(all.size());
+  std::vector<std::exception_ptr> failed(all.size());
+  lift::parallelFor(static_cast<std::int64_t>(all.size()), [&](std::int64_t index) {
+    const auto i = static_cast<std::size_t>(index);
+    try {
+      built[i] = device.load(all[i].plan, {}, o.device.load());
+    } catch (...) {
+      failed[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& e : failed)
+    if (e) std::rethrow_exception(e);
+
+  const auto inputs = workload.makeInputs(o.seed);
+  const auto expected = workload.expected(inputs);
+  lift::runtime::MeasureOptions measure;
+  measure.repetitions = o.samples > 0 ? 1 : o.repetitions;
+  measure.warmup = o.samples > 0 ? 0 : 1;
+  measure.outputs = true;
+  Row row;
+  Json configs = Json::array();
+  double worst = 0;
+  for (std::size_t i = 0; i < all.size(); i++) {
+    const auto timing = built[i]->measure(inputs, measure);
+    const double buildMilliseconds = built[i]->build().milliseconds;
+    built[i].reset();  // its memory
+    const double error = lift::largestError(timing.outputs, expected);
+    const bool ok = error <= all[i].tolerance;
+    const double ms = timing.median();
+    row.ok = row.ok && ok;
+    worst = std::max(worst, error);
+    Json found = toJson(workload);
+    found.update({{"family", all[i].family},
+                  {"config", all[i].config},
+                  {"config_origin", all[i].origin},
+                  {"device", device.info().name},
+                  {"ok", ok},
+                  {"max_rel_err", error},
+                  {"tolerance", all[i].tolerance},
+                  {"reference", workload.judge},
+                  {"ms", ms},
+                  {"gflops", ms > 0 ? static_cast<double>(workload.operations) * 1e-6 / ms : 0.0},
+                  {"compile_ms", all[i].milliseconds},
+                  {"build_ms", buildMilliseconds},
+                  {"tensor_bytes", workload.tensorBytes},
+                  {"workspace_bytes", timing.memory.temporaries}});
+    if (o.samples > 0) configs.push_back(found);
+    if (row.json.is_null() || ms < row.json["ms"].get<double>()) row.json = found;
+    if (!ok && !o.json && o.samples > 0)
+      std::cerr << fmt::format("{} is wrong with --config {}\n", workload.key(), lift::str(all[i].config));
+  }
+  row.json["ok"] = row.ok;
+  row.json["max_rel_err"] = worst;
+  if (o.samples > 0) row.json["samples"] = configs;
+  return row;
+}
+
+int check(const std::vector<lift::Workload>& workloads, const Options& o) {
+  const auto device = o.device.open();
+  Json rows = Json::array();
+  bool ok = true;
+  for (const lift::Workload& w : workloads) {
+    const auto row = checkWorkload(w, o, *device);
+    if (!row) return 0;
+    if (!o.json && rows.empty())
+      std::cout << fmt::format("{:<40} {:>10} {:>9} {:>10} {:>9} {:>11} {:>10}  {}\n", workloads[0].op, "ms", "GFLOP/s",
+                               "memory MB", "work MB", "max rel err", "tolerance", "result");
+    ok = ok && row->ok;
+    rows.push_back(row->json);
+    if (!o.json) {
+      const Json& r = row->json;
+      std::cout << fmt::format("{:<40} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>11.2e} {:>10.2e}  {}\n",
+                               w.label.empty() ? w.descriptor : w.label, r["ms"].get<double>(),
+                               r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
+                               r["workspace_bytes"].get<double>() * 1e-6, r["max_rel_err"].get<double>(),
+                               r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
+                << std::flush;
+    }
+  }
+  if (o.json)
+    std::cout << (o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}}).dump(2) << "\n";
+  else
+    std::cout << fmt::format("on {}; errors against {}, relative to max(|expected|, root mean square)\n",
+                             device->info().name, workloads.empty() ? "" : workloads[0].judge);
+  return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
+}
+
+int compile(const lift::Workload& workload, const Options& o) {
+  if (const auto compiled = o.family.compile(workload, o.codegen))
+    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix);
+  return 0;
+}
+
+int run(const lift::Workload& workload, const Options& o) {
+  const auto device = o.device.open();
+  const auto compiled = o.family.compile(workload, o.codegen, &device->info());
+  if (!compiled) return 0;
+  DataOptions data = o.data;
+  if (!o.output.empty()) data.outputs = {o.output};
+  const lift::Program program = workload.outer ? workload.outer(workload.program) : workload.program;
+  const Inputs inputs = makeInputs(program, {}, data);
+  const auto executable = device->load(compiled->plan, {}, o.device.load());
+  auto e = executable->run(inputs.tensors);
+  Json report = toJson(workload);
+  report.update({{"device", device->info().name},
+                 {"ms", e.milliseconds()},
+                 {"family", compiled->family},
+                 {"config", compiled->config},
+                 {"config_origin", compiled->origin}});
+  const int code = finishOutputs(e.outputs, data, o.json, report);
+  if (o.json)
+    std::cout << report.dump(2) << "\n";
+  else if (!data.quiet)
+    std::cerr << fmt::format("{} on {}: {:.3f} ms\n  {}: {}\n", workload.key(), device->info().name, e.milliseconds(),
+                             compiled->family, compiled->origin);
+  return code;
+}
+
+int act(const std::string& action, const std::vector<lift::Workload>& workloads, const Options& o) {
+  if (o.repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
+  if (action == "check") return check(workloads, o);
+  if (action == "explain") return explain(workloads.at(0), o.family, o.json);
+  if (action == "compile") return compile(workloads.at(0), o);
+  return run(workloads.at(0), o);
+}
+
+void checkAction(const std::string& action, const char* usage) {
+  if (action != "run" && action != "check" && action != "compile" && action != "explain")
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("unknown action '{}'", action), usage);
+}
+
+void addOptions(cli::App& sub, Options& o) {
+  o.family.add(sub);
+  sub.add_option("-i,--input", o.data.inputs, "run: tensors NAME=FILE, of a layer input, weights, biases")
+      ->type_name("NAME=FILE");
+  sub.add_option("--fill", o.data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
+  sub.add_option("--expect", o.data.expect, "run: compare the result with this tensor; exit status 4 when it differs");
+  sub.add_option("--rtol", o.data.rtol, "run: largest relative error for --expect")->capture_default_str();
+  addPrefix(sub, o.prefix)->needs(sub.add_option("-o,--output", o.output, "compile: folder; run: file of the result"));
+  sub.add_option("--samples", o.samples,
+                 "check: so many random configurations of the family, each run once, not the given one")
+      ->positive();
+  sub.add_option("--seed", o.seed, "check: seed of the random tensors and configurations")->capture_default_str();
+  sub.add_option("--repeat", o.repetitions, "check: timed repetitions, of which the median is printed")
+      ->capture_default_str();
+  sub.add_flag("--json", o.json, "Print a report as JSON");
+  sub.add_option("--test-mutate", o.mutate, "check: FROM=>TO replaces text in the kernel, to see the check fail")
+      ->group("");
+  o.device.add(sub);
+  o.codegen.add(sub);
+}
+
+}  // namespace
+
+void addConv(cli::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  cli::App* sub = app.add_subcommand(
+      "conv", "Compile, run or check a convolution layer given by its descriptor (benchdnn's or MIOpenDriver's)");
+  sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile|explain")->expected(1, 2)->required();
+  sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
+  o->layouts.add(*sub);
+  addOptions(*sub, *o);
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      const std::string action = o->words.back();
+      checkAction(action, "write liftc conv DESCRIPTOR run|check|compile|explain");
+      if (o->shapes.empty() == (o->words.size() == 1))
+        throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
+                              "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
+      // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
+      std::string descriptor = o->words[0];
+      if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
+      std::vector<lift::Workload> layers;
+      for (const lift::ConvSpec& spec :
+           o->shapes.empty() ? std::vector{lift::parseConv(descriptor)} : readLayers(o->shapes))
+        layers.push_back(lift::convWorkload(spec, o->layouts.layouts()));
+      if (action != "check" && layers.size() != 1)
+        throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
+      return act(action, layers, *o);
+    });
+  });
+}
+
+void addOp(cli::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  cli::App* sub =
+      app.add_subcommand("op", "Compile, run or check a workload of an operator; alone, list the operators");
+  sub->add_option("words", o->words, "OPERATOR DESCRIPTOR run|check|compile|explain")->expected(0, 3);
+  addOptions(*sub, *o);
+  sub->callback([o, &status] {
+    status = guarded([&] {
+      if (o->words.empty()) {
+        for (const lift::Operator& op : lift::operators())
+          std::cout << fmt::format("{:<12} {}\n{:<12} descriptors: {}\n", op.name, op.meaning, "", op.syntax);
+        return 0;
+      }
+      constexpr const char* usage = "write liftc op OPERATOR DESCRIPTOR run|check|compile|explain";
+      if (o->words.size() != 3)
+        throw lift::UserError(lift::ExitStatus::usage, "give an operator, a descriptor and an action", usage);
+      checkAction(o->words[2], usage);
+      return act(o->words[2], {workloadNamed(o->words[0], o->words[1])}, *o);
+    });
+  });
+}
+
+}  // namespace liftc

@@ -1,0 +1,160 @@
+#include "workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/conv_operator.hpp"
+#include "lift/diagnostic.hpp"
+
+namespace liftc {
+namespace {
+
+namespace tune = lift::tune;
+
+constexpr std::string_view with = " with ";  // before the layouts of a layer's descriptor
+
+lift::Layout layoutOf(const std::string& name, const char* option, bool weights) {
+  if (name == "any") return weights ? lift::Layout::ohwi : lift::Layout::nhwc;  // what all families like best
+  const auto layout = lift::layoutNamed(name);
+  if (!layout || lift::isWeightLayout(*layout) != weights)
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name),
+                          weights ? "use ohwi, oihw or any" : "use nhwc, nchw or any");
+  return *layout;
+}
+
+// "input nchw, weights oihw" as options.
+std::vector<std::string> layoutWords(std::string_view order) {
+  std::vector<std::string> words;
+  for (const auto& [tensor, option] : {std::pair("input ", "--in-layout"), std::pair("output ", "--out-layout"),
+                                       std::pair("weights ", "--weights-layout")})
+    if (const auto at = order.find(tensor); at != std::string_view::npos) {
+      const std::string_view name = order.substr(at + std::string_view(tensor).size());
+      words.insert(words.end(), {option, std::string(name.substr(0, name.find(',')))});
+    }
+  return words;
+}
+
+Provenance provenanceOf(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen) {
+  const WorkloadWords words = wordsOf(variant.workload);
+  Provenance provenance{words.command};
+  auto& command = provenance.command;
+  command.insert(command.end(), {"compile", "--family", variant.family});
+  command.insert(command.end(), words.options.begin(), words.options.end());
+  if (!config.empty()) command.insert(command.end(), {"--config", lift::str(config)});
+  const auto more = codegen.words();
+  command.insert(command.end(), more.begin(), more.end());
+  provenance.details = toJson(variant.workload);
+  provenance.details.update({{"family", variant.family}, {"config", config}, {"derivation", Json::array()}});
+  for (const lift::rewrite::Step& step : variant.derivation.steps)
+    provenance.details["derivation"].push_back(step.str());
+  return provenance;
+}
+
+}  // namespace
+
+WorkloadWords wordsOf(const lift::Workload& w) {
+  if (w.op != "conv") return {{"op", w.op, w.descriptor}, {}};
+  const std::size_t layouts = std::min(w.descriptor.find(with), w.descriptor.size());
+  return {{"conv", w.descriptor.substr(0, layouts)}, layoutWords(std::string_view(w.descriptor).substr(layouts))};
+}
+
+std::vector<std::string> problemWords(const lift::Workload& w) {
+  WorkloadWords words = wordsOf(w);
+  words.command[0] = "--" + words.command[0];
+  words.command.insert(words.command.end(), words.options.begin(), words.options.end());
+  return words.command;
+}
+
+Json toJson(const lift::Workload& w) {
+  if (w.op != "conv") return {{"op", w.op}, {"descriptor", w.descriptor}};
+  const WorkloadWords words = wordsOf(w);
+  Json layouts{{"input", "nhwc"}, {"weights", "ohwi"}, {"output", "nhwc"}};
+  for (std::size_t i = 0; i + 1 < words.options.size(); i += 2) {
+    const std::string& option = words.options[i];
+    layouts[option == "--in-layout" ? "input" : option == "--out-layout" ? "output" : "weights"] = words.options[i + 1];
+  }
+  return {{"conv", words.command[1]}, {"layouts", layouts}};
+}
+
+lift::Workload workloadNamed(const std::string& op, const std::string& descriptor) {
+  return lift::operatorNamed(op).parse(descriptor);
+}
+
+tune::Database openExistingDatabase(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path))
+    throw lift::UserError(lift::ExitStatus::program, fmt::format("there is no tuning database '{}'", path.string()),
+                          "`liftc tune` writes one; --db names another");
+  return tune::Database::open(path);
+}
+
+void LayoutOptions::add(cli::App& app) {
+  app.add_option("--in-layout", input, "Layout of the input: nhwc, nchw or any (ours to choose)")
+      ->capture_default_str();
+  app.add_option("--out-layout", output, "Layout of the output: nhwc, nchw or any")->capture_default_str();
+  app.add_option("--weights-layout", weights, "Layout of the weights: ohwi, oihw or any")->capture_default_str();
+}
+
+lift::ConvLayouts LayoutOptions::layouts() const {
+  return {layoutOf(input, "--in-layout", false), layoutOf(weights, "--weights-layout", true),
+          layoutOf(output, "--out-layout", false)};
+}
+
+void FamilyOptions::add(cli::App& app) {
+  app.add_option("--family", family, "How it is computed (default: the best known, else the operator's first)");
+  app.add_option("--config", config, "Values of the family's tunables, in place of the best known or its defaults")
+      ->type_name("NAME=VALUE,...");
+  app.add_option("--db", db,
+                 "Database of what tuning has found (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
+  app.add_flag("--no-tuned", noTuned, "Take the family's defaults, whatever tuning has found");
+}
+
+std::string FamilyOptions::familyOf(const lift::Workload& workload) const {
+  return family.empty() ? workload.families.at(0).name : workload.family(family).name;
+}
+
+std::filesystem::path FamilyOptions::databasePath() const {
+  return db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(db);
+}
+
+std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& workload, const CodegenOptions& codegen,
+                                                       const lift::runtime::DeviceInfo* device) const {
+  const auto start = std::chrono::steady_clock::now();
+  lift::ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
+  if (!config.empty()) options.config = parseValues(config, "--config");
+  std::optional<tune::Database> own;
+  if (!noTuned && config.empty() && std::filesystem::exists(databasePath())) own = tune::Database::open(databasePath());
+  if (own) options.own = &*own;
+  const lift::Choice choice = lift::choose(workload, device, options);
+  auto compiled = compileAt(choice.variant, choice.config, codegen, start);
+  if (compiled) compiled->origin = choice.origin;
+  return compiled;
+}
+
+std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
+                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start) {
+  CompiledWorkload compiled;
+  compiled.family = variant.family;
+  compiled.config = variant.defaults;
+  compiled.tolerance = variant.tolerance;
+  for (const auto& [name, value] : config) compiled.config[name] = value;
+  const lift::Program program = lift::configured(variant, compiled.config);
+  const double derive = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  CodegenOptions options = codegen;
+  options.constants = variant.workload.constants;
+  lift::CompileReport report;
+  auto plan = options.compile(program, derive, &report);
+  if (!plan) return std::nullopt;
+  compiled.plan = std::move(*plan);
+  compiled.milliseconds = report.total();
+  compiled.provenance = provenanceOf(variant, compiled.config, codegen);
+  return compiled;
+}
+
+std::vector<lift::ConvSpec> readLayers(const std::string& path) {
+  std::vector<lift::ConvSpec> layers = lift::readShapes(path);
+  if (layers.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", path));
+  return layers;
+}
+
+}  // namespace liftc

@@ -1,0 +1,79 @@
+// Workloads on the command line: from an operator's descriptor and a family's name to a plan, for every subcommand.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+#include "lift/conv.hpp"
+#include "lift/operator.hpp"
+#include "manifest.hpp"
+
+namespace liftc {
+
+// --in-layout, --out-layout and --weights-layout.
+struct LayoutOptions {
+  std::string input = "nhwc", output = "nhwc", weights = "ohwi";
+
+  void add(cli::App& app);
+  lift::ConvLayouts layouts() const;
+};
+
+// What names a workload on the command line: {"conv", DESCRIPTOR} or {"op", NAME, DESCRIPTOR}, and the options that
+// belong to it.
+struct WorkloadWords {
+  std::vector<std::string> command, options;
+};
+WorkloadWords wordsOf(const lift::Workload& workload);
+// The options of `liftc tune` and `liftc bench` that name it: "--conv ic64…".
+std::vector<std::string> problemWords(const lift::Workload& workload);
+// What it is, for reports: {"conv": …} or {"op": …, "descriptor": …}.
+Json toJson(const lift::Workload& workload);
+// The operators that come with liftc, and those that a program registered before.
+lift::Workload workloadNamed(const std::string& op, const std::string& descriptor);
+
+struct CompiledWorkload {
+  lift::kernel::Plan plan;
+  std::string family;
+  std::string origin;  // of family and config: "the family's default", "kappa=4 of …"
+  lift::Config config;
+  double tolerance = 0;
+  double milliseconds = 0;  // of compilation, without the driver's
+  Provenance provenance;
+};
+
+// Commands that only read make no file. Throws UserError (program) where there is none.
+lift::tune::Database openExistingDatabase(const std::filesystem::path& path);
+
+// --family and --config. Without --config the best configuration known for the workload on the device is taken
+// (tune_db.hpp), of the given family or of any; where nothing is known, the family's default.
+struct FamilyOptions {
+  std::string family;               // empty: any, or the workload's first
+  std::vector<std::string> config;  // name=value,name=value
+  std::string db;                   // where tuning's results are; empty: the default
+  bool noTuned = false;
+
+  void add(cli::App& app);
+  std::filesystem::path databasePath() const;
+  std::string familyOf(const lift::Workload& workload) const;  // the one asked for, else the first
+  // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
+  // UserError (usage) for a tunable that the family does not have. Without a device the family's defaults are taken,
+  // whatever their needs.
+  std::optional<CompiledWorkload> compile(const lift::Workload& workload, const CodegenOptions& codegen,
+                                          const lift::runtime::DeviceInfo* device = nullptr) const;
+};
+
+// A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
+// began: part of the compiler's time.
+std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
+                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start);
+
+// `liftc explain` of a workload, with the kernels generated again.
+int explain(const lift::Workload& workload, const FamilyOptions& family, bool json);
+
+// lift::readShapes; a file without a layer is a UserError (program).
+std::vector<lift::ConvSpec> readLayers(const std::string& path);
+
+}  // namespace liftc
