@@ -36,6 +36,17 @@ std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::siz
   return known[e] = std::min(size, most + 1);
 }
 
+// n / (n / p) = p holds where p divides n.
+std::optional<Divides> equalParts(const Solver::Equation& e) {
+  for (const auto& [quotient, parts] : {std::pair(e.left, e.right), std::pair(e.right, e.left)}) {
+    if (quotient.kind() != Nat::Kind::floorDiv) continue;
+    const Nat number = quotient.operands()[0], length = quotient.operands()[1];
+    if (length.kind() == Nat::Kind::floorDiv && length.operands()[0] == number && length.operands()[1] == parts)
+      return Divides{parts, number};
+  }
+  return std::nullopt;
+}
+
 std::string at(Span span) { return span ? " at " + placeOf(span) : std::string(); }
 
 }  // namespace
@@ -151,6 +162,11 @@ void Inference::settle(Program& program, const SourceFile* file) {
 
   std::vector<Solver::Equation> open;
   for (const Solver::Equation& e : solver_.settle(facts)) {
+    if (const auto parts = equalParts(e)) {
+      program.conditions.push_back({SizeCondition::Kind::divides, parts->divisor, parts->number,
+                                    "parts of equal length" + (e.origin.file == file ? at(e.origin) : std::string())});
+      continue;
+    }
     const bool undecided = mentions(e, NatVar::Role::tunable) && !mentions(e, NatVar::Role::meta);
     if (undecided && equal(e.left, e.right) != Truth::refuted)
       program.conditions.push_back(

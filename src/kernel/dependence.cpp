@@ -145,9 +145,12 @@ bool Dependence::analyse(const Access& a, std::size_t common, const std::map<std
   for (Nat term : termsOf(base)) {
     std::vector<NatVar> varying;
     for (NatVar v : term.variables()) {
-      const auto role = roles.find(v);
-      // Integers that are named by statements may differ between work-items.
-      if (role == roles.end() && v.role() == NatVar::Role::index) return false;
+      auto role = roles.find(v);
+      // Integers that are named by statements may differ between work-items: anything in their range.
+      if (role == roles.end() && v.role() == NatVar::Role::index) {
+        if (v.lower() != 0 || !v.upper()) return false;
+        role = roles.emplace(v, Role{Role::free, {}, *v.upper() + Nat(1)}).first;
+      }
       if (role != roles.end() && role->second.kind != Role::uniform) varying.push_back(v);
     }
     if (varying.empty()) {
@@ -191,22 +194,27 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
   if (!collectSplits(a, splits) || !collectSplits(b, splits)) return true;
   Form fa, fb;
   if (!analyse(a, common, splits, fa) || !analyse(b, common, splits, fb)) return true;
-  const Nat apart = fb.uniform - fa.uniform;
 
   // Count down where a coefficient is negative; free digits of one coefficient add up within an access.
   bool localsAgree = true;
-  const auto reflect = [](Term& t, std::int64_t& lo, std::int64_t& hi) {
+  const auto reflect = [](Term& t, Form& f) {
     if (proved(lessEqual(Nat(0), t.coefficient))) return true;
-    const auto shift = (t.coefficient * (t.count - Nat(1))).constant();
-    if (!shift || !proved(less(t.coefficient, Nat(0)))) return false;
-    lo += *shift;
-    hi += *shift;
+    if (!proved(less(t.coefficient, Nat(0)))) return false;
+    const Nat shift = t.coefficient * (t.count - Nat(1));
+    if (const auto known = shift.constant()) {
+      f.lo += *known;
+      f.hi += *known;
+    } else {
+      for (const NatVar v : shift.variables())
+        if (v.role() == NatVar::Role::index) return false;
+      f.uniform = f.uniform + shift;
+    }
     t.coefficient = -t.coefficient;
     return true;
   };
   const auto summed = [&](Form& f, std::vector<Term>& result) {
     for (Term t : f.free) {
-      if (!reflect(t, f.lo, f.hi)) return false;
+      if (!reflect(t, f)) return false;
       const auto same =
           std::find_if(result.begin(), result.end(), [&](const Term& o) { return o.coefficient == t.coefficient; });
       if (same == result.end())
@@ -226,11 +234,12 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
   }
   localsAgree = localsAgree && fa.local.size() == fb.local.size();
   for (auto& [key, term] : fa.local)
-    if (!reflect(term, fa.lo, fa.hi)) return true;
+    if (!reflect(term, fa)) return true;
   for (auto& [key, term] : fb.local)
-    if (!reflect(term, fb.lo, fb.hi)) return true;
+    if (!reflect(term, fb)) return true;
   std::vector<Term> freeA, freeB;
   if (!summed(fa, freeA) || !summed(fb, freeB)) return true;
+  const Nat apart = fb.uniform - fa.uniform;
 
   // Different parts of the buffer?
   const auto highest = [](const Form& f, const std::vector<Term>& free) {

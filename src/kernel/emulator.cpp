@@ -272,7 +272,12 @@ class Emulator {
         },
         [&](const Operation& o) {
           std::array<ScalarValue, 3> args;
-          for (std::size_t i = 0; i < o.args.size(); i++) args[i] = scalar(*o.args[i], lane);
+          for (std::size_t i = 0; i < o.args.size(); i++) {
+            args[i] = scalar(*o.args[i], lane);
+            // As C's operators, these leave the other side where the first decides.
+            if (o.op == Op::logicalAnd && !args[0].truth()) return args[0];
+            if (o.op == Op::logicalOr && args[0].truth()) return args[0];
+          }
           return applied(o.op, {args.data(), o.args.size()}, e.type.scalar, lane);
         },
         [&](const Convert& c) { return convert(scalar(*c.value, lane), e.type.scalar); },

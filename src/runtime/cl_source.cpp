@@ -18,9 +18,13 @@ std::vector<std::string> captures(const std::string& text, const std::regex& pat
   return found;
 }
 
+// Functions and tables beside the kernels.
 std::vector<std::string> helpersOf(const std::string& source) {
-  static const std::regex pattern(R"(\bstatic\s+(?:inline\s+)?[A-Za-z_]\w*\s+([A-Za-z_]\w*)\s*\()");
-  return captures(source, pattern);
+  static const std::regex function(R"(\bstatic\s+(?:inline\s+)?[A-Za-z_]\w*\s+([A-Za-z_]\w*)\s*\()");
+  static const std::regex table(R"(\b__constant\s+[A-Za-z_]\w*\s+([A-Za-z_]\w*)\s*\[)");
+  std::vector<std::string> helpers = captures(source, function);
+  for (std::string& name : captures(source, table)) helpers.push_back(std::move(name));
+  return helpers;
 }
 
 std::vector<std::string> functionsOf(const std::string& source) {

@@ -2,23 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
-#include "differential/generator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
+#include "lift/terms.hpp"
 #include "lift/text.hpp"
 
 namespace lift::differential {
 namespace {
 
 constexpr int fillSeed = 5;
-constexpr int symbolicSize = 3;
+constexpr double epsilonF32 = 0x1p-23;
+// What is computed from a sum makes its error greater, by a few stages.
+constexpr double roundingsOfAStage = 8;
 
-Program atSize(const Program& program) {
+Program atSize(const Program& program, std::int64_t size = symbolicSize) {
   std::map<NatVar, Nat> sizes;
-  for (const NatVar v : program.sizes) sizes.emplace(v, Nat(symbolicSize));
+  for (const NatVar v : program.sizes) sizes.emplace(v, Nat(size));
   return specialise(program, sizes);
 }
 
@@ -39,8 +42,11 @@ kernel::Plan compileVerified(const Program& program, CompileOptions options = {}
   return compile(program, options);
 }
 
-void countStructure(const kernel::Plan& plan, std::map<std::string, int>& counts) {
+void countStructure(const kernel::Plan& plan, const kernel::Notes& notes, std::map<std::string, int>& counts) {
   std::set<std::string> present;
+  if (!plan.loops.empty()) present.insert("launch loop");
+  for (const kernel::Note& n : notes)
+    if (n.text.find("chunks in parallel") != std::string::npos) present.insert("divided reduction");
   for (const kernel::Kernel& k : plan.kernels)
     for (const auto& [what, n] : kernel::structure(k))
       if (n > 0) present.insert(what);
@@ -76,37 +82,80 @@ Case::Case(const std::string& text)
       expected(interpret(specialised, inputs)),
       plan(compileVerified(program)) {}
 
-std::string compareResults(const Tensors& actual, const Tensors& expected, double tolerance) {
+double longestSum(const Program& program) {
+  double longest = 0;
+  const std::function<void(Expr)> visit = [&](Expr e) {
+    if (e.is(Expr::Form::lambda)) return visit(e.body());
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::reduce))
+      longest = std::max(longest, static_cast<double>(s.arguments[2].type().length().constant().value_or(0)));
+    for (const Expr a : s.arguments) visit(a);
+  };
+  visit(program.body);
+  return longest;
+}
+
+std::string compareResults(const Tensors& actual, const Tensors& expected, const Tolerance& tolerance) {
   for (const auto& [name, wanted] : expected) {
     const auto found = actual.find(name);
     if (found == actual.end()) return "no result " + name;
     const Difference d = compare(found->second, wanted, 1.0);
     if (!d.sameShape) return name + " has another shape";
-    if (!d.finite || d.maxRel > tolerance)
+    const double allowed =
+        isFloat(wanted.scalar) ? tolerance.fused + roundingsOfAStage * tolerance.sums * epsilonF32 : 0;
+    if (!d.finite || d.maxRel > allowed)
       return fmt::format("element {} of {} is {}, expected {}", d.at, name, found->second.get(d.at), wanted.get(d.at));
   }
   return "";
 }
 
-std::string disagreement(const std::string& text, runtime::Device& device, std::map<std::string, int>* exercised) {
+std::string disagreement(const Generated& program, runtime::Device& device, std::map<std::string, int>* exercised) {
   return orError([&]() -> std::string {
-    const Case c(text);
+    const Case c(program.text);
     verify(c.program);
+    if (!program.expanded.empty()) {
+      const std::string wrong =
+          compareResults(c.expected, interpret(atSize(parse(program.expanded)), c.inputs), Tolerance{0, 0});
+      if (!wrong.empty()) return "definitions change the meaning: " + wrong;
+    }
     const Program mapped = mapByDefault(c.program);
     verify(mapped);
-    if (const std::string wrong = compareResults(interpret(atSize(mapped), c.inputs), c.expected); !wrong.empty())
+    const Tolerance tolerance{Tolerance{}.fused, longestSum(c.specialised)};
+    if (const std::string wrong = compareResults(interpret(atSize(mapped), c.inputs), c.expected, tolerance);
+        !wrong.empty())
       return "the default mapping changes the meaning: " + wrong;
     if (print(parse(print(c.program)), Names::canonical) != print(c.program, Names::canonical))
       return "printing does not parse back";
-    if (exercised) countStructure(c.plan, *exercised);
-    const std::string wrong = compareResults(device.load(c.plan)->run(c.inputs).outputs, c.expected);
+    const std::string wrong = compareResults(device.load(c.plan)->run(c.inputs).outputs, c.expected, tolerance);
     if (!wrong.empty()) return wrong;
-    CompileOptions otherSizes;
-    otherSizes.local = {3, 2, 1};
-    otherSizes.groups = {2, 1, 1};
-    otherSizes.mapping.chunk = 3;  // reductions are divided
-    return compareResults(device.load(compileVerified(c.program, otherSizes))->run(c.inputs).outputs, c.expected);
+    kernel::Notes notes;
+    CompileOptions otherwise;
+    // A state of symbolic size is in memory: of work-items and groups that are not asked for, one writes what the
+    // others read. That takes barriers, which loops that end early cannot contain.
+    const auto endsEarly = [](Expr p) { return p.prim() == Prim::iterateWhile; };
+    if (c.program.sizes.empty() || !anyPrimitive(c.program.body, endsEarly)) {
+      otherwise.local = {3, 2, 1};
+      otherwise.groups = {2, 1, 1};
+    }
+    otherwise.mapping.chunk = 3;  // reductions are divided
+    otherwise.passes.notes = &notes;
+    const kernel::Plan plan = compileVerified(c.program, otherwise);
+    if (exercised) {
+      countStructure(c.plan, {}, *exercised);
+      countStructure({}, notes, *exercised);
+    }
+    if (c.program.sizes.empty()) return compareResults(device.load(plan)->run(c.inputs).outputs, c.expected, tolerance);
+    const Program larger = atSize(c.program, otherSymbolicSize);
+    const Tensors inputs = inputsOf(larger);
+    const std::string differs = compareResults(device.load(plan)->run(inputs).outputs, interpret(larger, inputs),
+                                               {tolerance.fused, longestSum(larger)});
+    return differs.empty() ? "" : fmt::format("at n = {}: {}", otherSymbolicSize, differs);
   });
+}
+
+std::string disagreement(const std::string& text, runtime::Device& device) {
+  return disagreement(Generated{text, "", {}}, device);
 }
 
 // ------------------------------------------------------------------------------------------------------------ batches
@@ -148,8 +197,7 @@ void Batch::append(const kernel::Plan& plan, const std::string& prefix) {
   appendLaunches(plan.launches, plan_.launches);
 }
 
-std::vector<std::string> Batch::run(runtime::Device& device, const runtime::LoadOptions& options,
-                                    double tolerance) const {
+std::vector<std::string> Batch::run(runtime::Device& device, const runtime::LoadOptions& options, double fused) const {
   Tensors inputs;
   for (std::size_t i = 0; i < cases_.size(); i++)
     for (const auto& [name, tensor] : cases_[i].inputs) inputs.emplace(prefixOf(i) + name, tensor);
@@ -162,7 +210,7 @@ std::vector<std::string> Batch::run(runtime::Device& device, const runtime::Load
   for (std::size_t i = 0; failed.empty() && i < cases_.size(); i++) {
     Tensors expected;
     for (const auto& [name, tensor] : cases_[i].expected) expected.emplace(prefixOf(i) + name, tensor);
-    wrong[i] = compareResults(outputs, expected, tolerance);
+    wrong[i] = compareResults(outputs, expected, {fused, longestSum(cases_[i].specialised)});
   }
   return wrong;
 }
@@ -170,17 +218,15 @@ std::vector<std::string> Batch::run(runtime::Device& device, const runtime::Load
 // ---------------------------------------------------------------------------------------------------------- shrinking
 
 Reproducer shrinkProgram(const Choices::List& failing, int attempts,
-                         const std::function<std::string(const std::string& text)>& judge) {
+                         const std::function<std::string(const Generated&)>& judge) {
   const auto smallest = shrink(failing, attempts, [&](const Choices::List& list) -> std::optional<Choices::List> {
     Choices choices = Choices::replay(list);
-    const std::string text = generate(choices).text;
-    if (judge(text).empty()) return std::nullopt;
+    if (judge(generate(choices)).empty()) return std::nullopt;
     return choices.drawn();
   });
   Choices choices = Choices::replay(smallest);
-  Reproducer r{generate(choices).text, ""};
-  r.wrong = judge(r.program);
-  return r;
+  const Generated program = generate(choices);
+  return {program.text, judge(program)};
 }
 
 std::string Reproducer::str(const std::string& device) const {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "differential/choices.hpp"
+#include "differential/generator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/device.hpp"
 
@@ -26,6 +26,9 @@ inline constexpr int thinning = 1;
 // A number from the environment.
 std::int64_t setting(const char* name, std::int64_t otherwise);
 
+// What symbolic sizes are where a program runs: as one parses it, and where a device runs it in another way.
+inline constexpr std::int64_t symbolicSize = 3, otherSymbolicSize = 7;
+
 // A program with random inputs, what it means, and its compiled form; symbolic sizes are compiled as such and
 // interpreted as 3. Constructing one throws what the compiler throws.
 struct Case {
@@ -39,21 +42,31 @@ struct Case {
   kernel::Plan plan;
 };
 
-// What is wrong, or nothing. The same operations in the same order: only fused operations may round differently.
-std::string compareResults(const Tensors& actual, const Tensors& expected, double tolerance = 1e-5);
+// How far floating-point results may be apart, in units of their size or of 1, whichever is greater.
+struct Tolerance {
+  double fused = 1e-5;  // operations of f32 that a compiler fuses round once instead of twice
+  double sums = 0;      // additions of the longest sum: in another order, each may round otherwise
+};
+// The sums of the program, whose sizes are numbers.
+double longestSum(const Program& program);
+
+// What is wrong, or nothing. Integers are equal; of floating-point numbers, the tolerance is that of f32.
+std::string compareResults(const Tensors& actual, const Tensors& expected, const Tolerance& tolerance = {});
 
 // What the interpreter, the interpreter of the mapped program, printing and the device disagree about, or nothing; the
-// device runs the program at its own work-group sizes and at others. `exercised` counts programs whose kernels contain
-// barriers, conditionals, …: the integers of kernel::structure().
-std::string disagreement(const std::string& text, runtime::Device& device,
+// device runs the program at its own work-group sizes and at others, at two values of symbolic sizes. A program without
+// definitions must be that with them, expanded. `exercised` counts programs whose kernels contain barriers,
+// conditionals, …: the integers of kernel::structure(), and "divided reduction" and "launch loop".
+std::string disagreement(const Generated& program, runtime::Device& device,
                          std::map<std::string, int>* exercised = nullptr);
+std::string disagreement(const std::string& text, runtime::Device& device);
 
 // Many programs as one plan, for devices whose compiler takes long: one build for all of them.
 class Batch {
  public:
   explicit Batch(std::vector<Case> cases);
   // One entry per case; what is wrong, or nothing.
-  std::vector<std::string> run(runtime::Device& device, const runtime::LoadOptions& options, double tolerance) const;
+  std::vector<std::string> run(runtime::Device& device, const runtime::LoadOptions& options, double fused) const;
 
  private:
   void append(const kernel::Plan& plan, const std::string& prefix);
@@ -72,6 +85,6 @@ struct Reproducer {
 };
 // Of programs that generate() makes of choices. `judge` says what is wrong with a program, or nothing.
 Reproducer shrinkProgram(const Choices::List& failing, int attempts,
-                         const std::function<std::string(const std::string& text)>& judge);
+                         const std::function<std::string(const Generated&)>& judge);
 
 }  // namespace lift::differential

@@ -33,11 +33,11 @@ class MaximumIsMinimum final : public runtime::Device {
   std::unique_ptr<runtime::Device> emulator_ = runtime::makeEmulatorDevice();
 };
 
-Choices::List firstFailing(const std::function<std::string(const std::string&)>& judge) {
+Choices::List firstFailing(const std::function<std::string(const Generated&)>& judge) {
   for (std::uint64_t seed = 0; seed < 1000; seed++) {
     Choices choices = Choices::random(seed);
     const Generated g = generate(choices);
-    if (g.text.size() > 400 && !judge(g.text).empty()) return choices.drawn();
+    if (g.text.size() > 400 && !judge(g).empty()) return choices.drawn();
   }
   return {};
 }
@@ -65,7 +65,7 @@ TEST_CASE("a replay draws what was drawn, and any list replays") {
 
 TEST_CASE("a disagreement is shrunk to a program of one stage and printed with the commands that show it") {
   MaximumIsMinimum device;
-  const auto judge = [&](const std::string& text) { return disagreement(text, device); };
+  const auto judge = [&](const Generated& g) { return disagreement(g, device); };
   const Choices::List failing = firstFailing(judge);
   REQUIRE_FALSE(failing.empty());
   const Reproducer r = shrinkProgram(failing, 2000, judge);

@@ -25,7 +25,7 @@ std::vector<std::string> judge(std::vector<Case> cases) {
   return Batch(std::move(cases)).run(*runtime::openDevice(), loading(), tolerance);
 }
 
-std::string judgeOne(const std::string& text) { return judge({Case(text)}).front(); }
+std::string judgeOne(const Generated& program) { return judge({Case(program.text)}).front(); }
 
 }  // namespace
 

@@ -92,6 +92,30 @@ TEST_CASE("barriers: strided slices of one work-item need none") {
   CHECK(barriers(m.k, {ramp(256), ramp(256)}) == 0);
 }
 
+TEST_CASE("barriers: rows of symbolic length that their work-items read from the end need none") {
+  const auto rows = [](bool own) {
+    Maker m;
+    const NatVar n = m.size("n");
+    const auto in = m.in("in", Nat(4) * Nat(n)), out = m.out("out", Nat(4) * Nat(n)),
+               rows = m.out("rows", Nat(4) * Nat(n));
+    m.range({4, 1, 1}, {4, 1, 1});
+    m.k.body = block(lcl("l", 4, [&](Nat l) {
+      return block(seq("i", n,
+                       [&](Nat i) {
+                         return block(Store{rows, Nat(n) * l + i, load(in, Nat(n) * l + i, f32)});
+                       }),
+                   seq("i", n, [&](Nat i) {
+                     const Nat row = own ? l : Nat(3) - l;
+                     return block(Store{out, Nat(n) * l + i, load(rows, Nat(n) * row + n - i - Nat(1), f32)});
+                   }));
+    }));
+    return optimise(m.k);
+  };
+  const auto count = [](const Kernel& k) { return structure(k).at("barrier"); };
+  CHECK(count(rows(true)) == 0);
+  CHECK(count(rows(false)) == 1);
+}
+
 TEST_CASE("barriers: another slicing of the same array needs one") {
   Maker m;
   const auto in = m.in("in", 256), out = m.out("out", 256), tile = m.local("tile", 256);

@@ -116,6 +116,26 @@ TEST_CASE("emulator: a guarded read is not made") {
   CHECK(floats(memory[1]) == std::vector<float>{1, 2, 3, -1});
 }
 
+TEST_CASE("emulator: && and || read their right side only where the left one leaves it open") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4);
+  const auto either = [&](Op op, Nat i, std::int64_t least) {
+    return operation(op, {test({{Nat(least), Relation::lessEqual, i}}),
+                          operation(Op::gt, {load(in, i + Nat(1), f32), number(2.5)})});
+  };
+  m.k.body = block(seq("i", 4, [&](Nat i) {
+    return block(Store{out, i, choose(either(Op::logicalOr, i, 3), number(1), number(0))});
+  }));
+  Memory memory{floats(ramp(4)), floats(ramp(4))};
+  CHECK(run(m.k, memory).ok());
+  CHECK(floats(memory[1]) == std::vector<float>{0, 0, 1, 1});
+  m.k.body = block(Store{out, 0, choose(either(Op::logicalAnd, 3, 4), number(1), number(0))});
+  CHECK(run(m.k, memory).ok());
+  CHECK(floats(memory[1])[0] == 0);
+  m.k.body = block(Store{out, 0, choose(either(Op::logicalOr, 3, 4), number(1), number(0))});
+  reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "out of bounds: read of in[4]");
+}
+
 TEST_CASE("emulator: uninitialised memory and variables") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 2), tile = m.local("tile", 2);

@@ -24,6 +24,11 @@ TEST_CASE("helper functions of several sources are kept apart", "[null]") {
   CHECK(concatenate({helper, helper + other}) == helper + "#define f f_1\n" + helper + other + "\n#undef f\n");
 }
 
+TEST_CASE("so are their tables of constants", "[null]") {
+  const std::string table = "__constant float table[2] = {0.5f, 1.0f};\n__kernel void f(__constant float* x) {}\n";
+  CHECK(concatenate({table, table}) == table + "#define table table_1\n" + table + "#undef table\n");
+}
+
 TEST_CASE("a kernel is found under the name that its source gives it", "[null]") {
   CHECK(kernelNameIn("__kernel void add(int a) {}", "add") == "add");
   CHECK(kernelNameIn("__kernel __attribute__((reqd_work_group_size(1, 1, 1)))\nvoid map_1(int a) {}", "map") ==
