@@ -244,6 +244,7 @@ struct Parameter {
   Where where;
 };
 Parameter nat(std::string name, Where where = Where::current());  // a size parameter that no array length names
+Parameter nat(std::string name, E low, E high, Where where = Where::current());  // in low..high
 
 // tune k in low..high. Used as an expression, its name.
 struct Tunable {

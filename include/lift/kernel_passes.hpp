@@ -29,7 +29,7 @@ struct PassOptions {
   // A loop that must be unrolled completely into more nodes than this is a UserError.
   std::int64_t unrollLimit = 2'000'000;
   // Private arrays of more elements stay in memory.
-  std::int64_t scalarLimit = 1024;
+  std::int64_t scalarLimit = 256;
 #ifdef NDEBUG
   bool verifyEach = false;
 #else

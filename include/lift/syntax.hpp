@@ -114,8 +114,10 @@ struct SynType {
   };  // t -> u
   struct Name {
     std::string text;
-  };                // a type variable
-  struct Nat {};    // "nat": only as the type of a definition's parameter
+  };  // a type variable
+  struct Nat {
+    SynPtr low, high;
+  };                // "nat", "nat in low..", "nat in low..high": only as the type of a definition's parameter
   struct Index {};  // "index": only in schemes of primitives
 
   Span span;

@@ -28,12 +28,6 @@ const Row* rowOf(Op op) {
   return row == std::end(associative) ? nullptr : row;
 }
 
-// A choice, and its arguments: condition, then, otherwise.
-bool isChoice(const Spine& s) {
-  const bool select = s.isPrim(Prim::op) && s.head.op() == Op::select;
-  return (select || s.isPrim(Prim::ifThenElse)) && s.arguments.size() == 3;
-}
-
 // The components of a tuple that is written out, or chosen as a whole: each chosen by itself.
 std::vector<Expr> componentsOf(Expr e) {
   const Spine s = spineOf(e);
@@ -179,6 +173,17 @@ std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vec
 }
 
 }  // namespace
+
+bool isChoice(const Spine& s) {
+  const bool select = s.isPrim(Prim::op) && s.head.op() == Op::select;
+  return (select || s.isPrim(Prim::ifThenElse)) && s.arguments.size() == 3;
+}
+
+std::optional<Expr> neutralOf(Op op, Type type) {
+  const Row* row = rowOf(op);
+  if (row == nullptr || row->idempotent) return std::nullopt;
+  return neutralOf(*row, type);
+}
 
 std::optional<Accumulation> accumulationOf(Expr init, Expr f) {
   if (!f.is(Expr::Form::lambda) || !init.type().isRegister()) return std::nullopt;

@@ -24,4 +24,9 @@ struct Accumulation {
 //   - the choice between the accumulator and a candidate by a comparison of one of their components (argmin).
 std::optional<Accumulation> accumulationOf(Expr init, Expr f);
 
+// A choice, written as `if` or select, and its arguments: condition, then, otherwise.
+bool isChoice(const Spine& s);
+// What an associative operation leaves as it is, where that is a number of the type.
+std::optional<Expr> neutralOf(Op op, Type type);
+
 }  // namespace lift::detail

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "build.hpp"
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 
@@ -53,13 +54,11 @@ bool computesArray(Expr e) {
   if (!s.head.is(Expr::Form::primitive)) return false;
   if (isIteration(s.head.prim())) return true;
   if (!e.type().isArray()) return false;
-  return computesElements(e) || isScan(s.head.prim()) ||
+  return computesElements(e) || runsInOrder(s.head.prim()) ||
          ((s.isPrim(Prim::let) || isReduce(s.head.prim())) && !onlyMovesData(e));
 }
 
-bool runsLoop(Expr primitive) {
-  return isReduce(primitive.prim()) || isScan(primitive.prim()) || isIteration(primitive.prim());
-}
+bool runsLoop(Expr primitive) { return isReduce(primitive.prim()) || runsInOrder(primitive.prim()); }
 
 bool sharesElements(const Spine& s) {
   const auto overlapping = [](Expr p) {
@@ -89,6 +88,97 @@ double occurrences(Expr e, Expr variable) {
   return visit(e);
 }
 
+namespace {
+
+// Reads of each element of `variable`, by all of them. `times` evaluations of a term read so often as much.
+class Reads {
+ public:
+  explicit Reads(Expr variable) : variable_(variable) {}
+
+  double in(Expr e) {
+    if (e == variable_) return 1;
+    if (!e.hasFree(variable_)) return 0;
+    if (const auto known = known_.find(e); known != known_.end()) return known->second;
+    if (e.is(Expr::Form::lambda)) return in(e.body());
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive)) return unknownSize;
+    double sum = 0;
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      const Expr a = s.arguments[i];
+      if (a.is(Expr::Form::lambda))
+        sum += in(a.body()) * (s.isPrim(Prim::let) ? 1 : evaluations(s));
+      else
+        sum += in(a)*again(s, i);
+    }
+    return known_[e] = sum;
+  }
+
+ private:
+  // How often a primitive runs its function.
+  static double evaluations(const Spine& s) {
+    if (isIteration(s.head.prim()) || s.isPrim(Prim::generate)) return estimate(s.head.nats()[0]);
+    return s.arguments.back().type().isArray() ? estimate(s.arguments.back().type().length()) : 1;
+  }
+  // How often each element of the argument is read for the result.
+  static double again(const Spine& s, std::size_t argument) {
+    const Prim prim = s.head.prim();
+    if (prim == Prim::slide || prim == Prim::slideStrict)
+      return std::max(1.0, estimate(s.head.nats()[0]) / std::max(1.0, estimate(s.head.nats()[1])));
+    if (s.arguments.empty() || !s.arguments[0].type().is(Type::Kind::function)) {
+      const bool function = s.arguments.size() > 1 && s.arguments[1].is(Expr::Form::lambda);
+      return function && argument + 1 == s.arguments.size() ? ofParameter(s.arguments[1], 1) : 1;
+    }
+    return argument + 1 == s.arguments.size() && s.arguments[0].is(Expr::Form::lambda)
+               ? ofParameter(s.arguments[0], std::nullopt)
+               : 1;
+  }
+  // Reads of an argument of a function, if it is an array, else it is read once and kept in registers.
+  static double ofParameter(Expr f, std::optional<int> component) {
+    const Expr p = f.parameter();
+    if (!component && p.type().isArray()) return readsOfElement(f.body(), p);
+    double most = 1;
+    if (p.type().is(Type::Kind::tuple)) {
+      std::unordered_map<Expr, Expr> names;
+      for (int i = 0; i < static_cast<int>(p.type().components().size()); i++) {
+        const Expr part = get(p, i);
+        if (holdsArrays(part.type()) && (!component || *component == i))
+          names.emplace(part, Expr::variable("part", part.type()));
+      }
+      if (names.empty()) return 1;
+      const Expr body = replaceTerms(f.body(), names);
+      for (const auto& [part, name] : names) most = std::max(most, readsOfElement(body, name));
+      if (body.hasFree(p) &&
+          std::any_of(names.begin(), names.end(), [&](const auto& n) { return body.hasFree(n.first); }))
+        return unknownSize;
+    }
+    return most;
+  }
+
+  Expr variable_;
+  std::unordered_map<Expr, double> known_;
+};
+
+}  // namespace
+
+double readsOfElement(Expr e, Expr variable) { return Reads(variable).in(e); }
+
+namespace {
+
+// Of an operation on scalars, in additions, about.
+double costOf(Op op) {
+  switch (op) {
+    case Op::div:
+    case Op::mod:
+    case Op::sqrt:
+    case Op::rsqrt:
+      return 4;
+    default:
+      return info(op).isExact ? 1 : 8;  // the functions that are approximated
+  }
+}
+
+}  // namespace
+
 double Work::of(Expr e) {
   if (e.is(Expr::Form::lambda)) return of(e.body());
   if (!e.is(Expr::Form::apply)) return 0;
@@ -98,9 +188,11 @@ double Work::of(Expr e) {
   double times = 1, work = 0;
   if (s.head.is(Expr::Form::primitive)) {
     const Prim prim = s.head.prim();
-    if (prim == Prim::op || prim == Prim::convert || prim == Prim::at) work = 1;
+    if (prim == Prim::convert || prim == Prim::at) work = 1;
+    if (prim == Prim::op) work = costOf(s.head.op());
     if (isIteration(prim) || prim == Prim::generate) times = estimate(s.head.nats()[0]);
-    if (prim == Prim::map || isSequentialMap(prim) || isParallelMap(prim) || isReduce(prim) || isScan(prim))
+    if (prim == Prim::map || isSequentialMap(prim) || isParallelMap(prim) || isReduce(prim) || isScan(prim) ||
+        prim == Prim::reduceByIndex)
       times = estimate(s.arguments.back().type().length());
   }
   for (const Expr a : s.arguments) work += of(a) * (a.is(Expr::Form::lambda) ? times : 1);

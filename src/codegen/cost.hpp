@@ -29,6 +29,10 @@ bool sharesElements(const Spine& s);
 // How often the term, of which one element is evaluated, reads the variable.
 double occurrences(Expr e, Expr variable);
 
+// How often each element of the array that the variable stands for is read when the term is evaluated completely,
+// about: 1 where it is read by one element of a map over it, 3 by windows of three, n by a map over n others.
+double readsOfElement(Expr e, Expr variable);
+
 // Operations of evaluating terms completely.
 class Work {
  public:

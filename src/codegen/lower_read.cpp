@@ -134,6 +134,7 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::scanSeq:
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
+    case Prim::reduceByIndex:
     case Prim::iterate:
       return materialise(e, env, ownSpace(e.type()), "p");
     case Prim::iterateWhile:
@@ -527,15 +528,17 @@ void Lowering::recordUnless(const ExprPtr& holds, int site, const ExprPtr& value
   emit(kernel::If{holds, {}, std::move(fault)});
 }
 
+ExprPtr Lowering::isIndex(const ExprPtr& index, Nat length) {
+  if (const auto n = natOf(index))
+    return kernel::test({{Nat(-1), kernel::Relation::less, *n}, {*n, kernel::Relation::less, length}});
+  return kernel::operation(Op::logicalAnd, {kernel::operation(Op::ge, {index, kernel::index(Nat(0))}),
+                                            kernel::operation(Op::lt, {index, kernel::index(length)})});
+}
+
 // The index where it is in range, else 0.
 ExprPtr Lowering::checkedIndex(Expr primitive, const ExprPtr& index, Nat length) {
   const ExprPtr i = isAtom(index) ? index : declare("index", index), zero = kernel::index(Nat(0));
-  ExprPtr holds;
-  if (const auto n = natOf(i))
-    holds = kernel::test({{Nat(-1), kernel::Relation::less, *n}, {*n, kernel::Relation::less, length}});
-  else
-    holds = kernel::operation(
-        Op::logicalAnd, {kernel::operation(Op::ge, {i, zero}), kernel::operation(Op::lt, {i, kernel::index(length)})});
+  const ExprPtr holds = isIndex(i, length);
   recordUnless(holds, siteOf(primitive, fault::index), i, length);
   return kernel::choose(holds, i, zero);
 }

@@ -92,6 +92,8 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
       return scan(s, env, out);
+    case Prim::reduceByIndex:
+      return reduceByIndex(s, env, out);
     case Prim::iterate:
       return iterate(s, env, out);
     case Prim::ifThenElse: {
@@ -182,6 +184,24 @@ void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
     if (exclusive) copy(acc, out.with(out.view->at(i)));
     step(f, env, acc, buffers, xs->at(i));
     if (!exclusive) copy(acc, out.with(out.view->at(i)));
+  });
+}
+
+void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out) {
+  const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const ViewPtr xs = read(in, env);
+  const Nat length = init.type().length();
+  write(init, env, out);
+  loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
+    const ViewPtr x = xs->at(i);
+    ExprPtr key = value(x->component(0));
+    if (!isAtom(key) && !natOf(key)) key = declare("key", key);
+    Block update = collect([&] {
+      const NatVar at = NatVar::fresh("at", 0, length - Nat(1), NatVar::Role::index);
+      emit(kernel::DeclareIndex{at, key});
+      step(f, env, out.view->at(Nat(at)), {}, x->component(1));
+    });
+    emit(kernel::If{isIndex(key, length), std::move(update), {}});
   });
 }
 

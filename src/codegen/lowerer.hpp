@@ -201,12 +201,16 @@ class Lowering {
   static ViewPtr undo(Expr body, Expr parameter, const ViewPtr& out);
   void writeIn(Space space, Expr e, const EnvPtr& env, const Destination& out);
   void scan(const Spine& s, const EnvPtr& env, const Destination& out);
+  // The destination is updated in place.
+  void reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out);
   // Two memories in turns when the count is small and known, else one with a copy back each time.
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
 
   // ---------------------------------------------------------------------------------------------------------- checks
   int siteOf(Expr primitive, std::string_view message);
   void recordUnless(const ExprPtr& holds, int site, const ExprPtr& value, Nat bound);
+  // Whether 0 <= index < length.
+  static ExprPtr isIndex(const ExprPtr& index, Nat length);
   ExprPtr checkedIndex(Expr primitive, const ExprPtr& index, Nat length);
   ExprPtr checkedDivisor(Expr primitive, const ExprPtr& divisor);
 

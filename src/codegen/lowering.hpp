@@ -22,6 +22,8 @@ bool goesOnReducing(Expr f);
 bool isScan(Prim prim);
 bool isIteration(Prim prim);
 bool isExclusiveScan(Prim prim);
+// Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
+bool runsInOrder(Prim prim);
 
 // ----------------------------------------------------------------------------------------------------- diagnostics
 

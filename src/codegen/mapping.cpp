@@ -37,6 +37,8 @@ constexpr std::int64_t enoughChunks = 1024;
 constexpr double itemOperations = 1024;
 // Accumulators of a reduction that take turns: two vectors of eight floats.
 constexpr int lanes = 16;
+// Operations on an element that are worth being saved by storing it for all elements of a nest.
+constexpr double storedOperations = 64;
 // Operations on an element up to which the accumulators' loop is worth being unrolled.
 constexpr double laneOperations = 32;
 
@@ -52,7 +54,9 @@ class DefaultMapping {
   detail::Spans takeSpans() { return std::move(spans_); }
 
   Expr run(Expr body) {
-    const Expr named = detail::generatesAsMaps(detail::namesOfValuesOnly(etaLong(body)));
+    Expr named = detail::generatesAsMaps(detail::namesOfValuesOnly(etaLong(body)));
+    for (const auto rule : {detail::reductionsByIndex, detail::reductionsOfElements, detail::reductionsOfRows})
+      named = rule(named);
     return result(detail::loopInvariants(named, [this](Expr e) { return isWorthNaming(e) && !isClosed(e); }));
   }
 
@@ -73,6 +77,8 @@ class DefaultMapping {
     switch (s.head.prim()) {
       case Prim::let: {
         const Expr name = a[0].parameter();
+        if (a[1].type().isArray() && detail::readsOfElement(a[0].body(), name) <= 1)
+          return result(etaLong(substitute(a[0].body(), name, a[1])));
         parameters_.insert(name);
         const bool keeps = mayMove(a[1]) && (a[1].type().isArray() || !isCheap(a[1]));
         const Expr value = keeps ? kept(a[1], "it is named") : sequential(a[1]);
@@ -92,7 +98,13 @@ class DefaultMapping {
         }
         if (onlyMovesData(e)) return identityMap(e);
         if (const Expr divided = spread(e); divided != e) return result(divided);
+        if (const Expr stored = withNamesStored(e); stored != e) return result(stored);
         return mapNest(e, depthOf(e));
+      case Prim::reduceByIndex:
+        return reducedByIndex(e, s);
+      case Prim::scan:
+      case Prim::scanExclusive:
+        return scanned(e, s);
       default:
         break;
     }
@@ -151,8 +163,7 @@ class DefaultMapping {
     if (e.is(Expr::Form::lambda)) return runsLoops(e.body());
     if (!e.is(Expr::Form::apply) || kept_.count(e) || (computesArray(e) && isClosed(e))) return false;
     const Spine s = spineOf(e);
-    if (s.head.is(Expr::Form::primitive) && (detail::isScan(s.head.prim()) || detail::isIteration(s.head.prim())))
-      return true;
+    if (s.head.is(Expr::Form::primitive) && detail::runsInOrder(s.head.prim())) return true;
     if (isChosen(s, e.type())) return true;
     return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
   }
@@ -187,13 +198,47 @@ class DefaultMapping {
   Expr mapNest(Expr e, int dimensions, bool inLambda = false) {
     const Spine s = spineOf(e);
     const Expr f = s.arguments[0];
-    const Expr in = inLambda ? inside(s.arguments[1]) : operand(s.arguments[1]);
+    const Expr in = inLambda ? inside(s.arguments[1]) : input(e, s.arguments[1]);
     noteRows(f, in);
     const Expr below = underLayouts(f.body());
     if (isTrivial(e) && isDimension(below))
       return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
     const Expr body = dimensions > 1 ? underneath(f.body(), dimensions - 1) : sequential(f.body());
     return mapOver(Prim::mapGlb, {Nat(dimensions - 1)}, Expr::lambda(f.parameter(), body), in);
+  }
+  // The input of a nest. Where each of its elements is read by one work-item, that one computes it.
+  Expr input(Expr nest, Expr in) {
+    if (hasFewItems(nest) || !readsOnce(nest)) return operand(in);
+    return produced(in, static_cast<std::size_t>(depthOf(nest)));
+  }
+  static bool readsOnce(Expr map) {
+    const Spine s = spineOf(map);
+    const Expr in = Expr::variable("in", s.arguments[1].type());
+    return detail::readsOfElement(mapOver(Prim::map, {}, s.arguments[0], in), in) <= 1;
+  }
+  Expr produced(Expr e, std::size_t dimensions) {
+    if (!e.is(Expr::Form::apply) || kept_.count(e) || isKernelBoundary(e)) return operand(e);
+    Spine s = spineOf(e);
+    switch (s.head.is(Expr::Form::primitive) ? s.head.prim() : Prim::toGlobal) {
+      case Prim::zip:
+      case Prim::transpose:
+        for (Expr& a : s.arguments) a = produced(a, dimensions);
+        return applyAll(s.head, s.arguments);
+      case Prim::map: {
+        if (!readsOnce(e)) break;
+        if (onlyMovesData(s.arguments[0])) {
+          s.arguments[1] = produced(s.arguments[1], dimensions);
+          return applyAll(s.head, s.arguments);
+        }
+        if (detail::holdsArrays(e.type()) && shapeOf(e.type()).size() > dimensions) break;
+        if (anyPrimitive(e, [](Expr p) { return detail::runsInOrder(p.prim()); })) break;
+        const Expr f = Expr::lambda(s.arguments[0].parameter(), inside(s.arguments[0].body()));
+        return applyAll(s.head, {f, produced(s.arguments[1], dimensions)});
+      }
+      default:
+        break;
+    }
+    return operand(e);
   }
   Expr underneath(Expr body, int dimensions) {
     if (computesElements(body)) return mapNest(body, dimensions, true);
@@ -228,6 +273,15 @@ class DefaultMapping {
     const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
     const Nat length = in.type().length();
     const double each = std::max(1.0, (work_.of(reductionOf(s)) - work_.of(init)) / std::max(1.0, estimate(length)));
+    const auto chunk = chunkFor(length, each);
+    const auto accumulation = chunk ? mayDivide(s.head, init, f) : std::nullopt;
+    if (!accumulation) return std::nullopt;
+    return detail::partialReduction(*accumulation, init, f, in, Nat(*chunk));
+  }
+  static Expr reductionOf(const Spine& s) { return applyAll(s.head, s.arguments); }
+
+  // Elements of a chunk, `each` operations for each; nothing where one work-item does it all as well.
+  std::optional<std::int64_t> chunkFor(Nat length, double each) const {
     const auto known = length.constant();
     std::int64_t chunk = options_.chunk;
     if (chunk == 0) {
@@ -235,12 +289,8 @@ class DefaultMapping {
       chunk = chunkOf(known, each);
     }
     if (less(length, Nat(2 * chunk)) == Truth::proved) return std::nullopt;
-    const auto accumulation = mayDivide(s);
-    if (!accumulation) return std::nullopt;
-    return detail::partialReduction(*accumulation, init, f, in, Nat(chunk));
+    return chunk;
   }
-  static Expr reductionOf(const Spine& s) { return applyAll(s.head, s.arguments); }
-
   // Elements of a chunk: enough work for an item, enough chunks for all cores, few enough to be put together by one.
   static std::int64_t chunkOf(std::optional<std::int64_t> length, double each) {
     std::int64_t most = static_cast<std::int64_t>(itemOperations);
@@ -252,13 +302,55 @@ class DefaultMapping {
     return std::max<std::int64_t>(chunk, 2);
   }
 
+  // A scan in chunks, each from what stands before it, where that is allowed and pays.
+  Expr scanned(Expr e, Spine s) {
+    const Expr init = s.arguments[0], f = s.arguments[1];
+    const Nat length = e.type().length();
+    if (!mayMove(e)) return alone(e);
+    const double each = std::max(1.0, (work_.of(e) - work_.of(init)) / std::max(1.0, estimate(length)));
+    const auto chunk = chunkFor(length, each);
+    if (!chunk) return alone(e);
+    const auto accumulation = mayDivide(s.head, init, f);
+    if (!accumulation) return alone(e);
+    s.arguments[2] = operand(s.arguments[2]);
+    const detail::PartialScan divided = detail::partialScan(*accumulation, s, Nat(*chunk));
+    const Expr totals = kept(divided.totals, "chunks in parallel");
+    const Expr offsets = kept(divided.offsets(totals), "what stands before each chunk");
+    return result(divided.whole(totals, offsets));
+  }
+
+  // A reduction by index in chunks, each with elements of its own, where that is allowed and pays.
+  Expr reducedByIndex(Expr e, const Spine& s) {
+    const Expr init = s.arguments[0], in = s.arguments[2];
+    const Nat elements = init.type().length(), length = in.type().length();
+    const auto known = length.constant();
+    if (!mayMove(e)) return alone(e);
+    // Memory for all chunks is a fraction of the input; so is the work of putting them together.
+    Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : elements * Nat(8);
+    if (const auto count = chunk.constant(); count && options_.chunk == 0) {
+      if (known && static_cast<double>(*known) < dividedOperations) return alone(e);
+      std::int64_t size = std::max<std::int64_t>(*count, static_cast<std::int64_t>(itemOperations));
+      while (known && *known / size > enoughChunks) size *= 2;
+      chunk = size;
+    }
+    if (less(length, Nat(2) * chunk) == Truth::proved) return alone(e);
+    const Expr z = Expr::variable("z", init.type().element());
+    const auto accumulation = mayDivide(s.head, z, s.arguments[1]);
+    if (!accumulation) return alone(e);
+    const auto divided = detail::partialByIndex(*accumulation, z, s, chunk);
+    const Expr partials = kept(divided.partials, "chunks in parallel");
+    std::optional<Expr> rest;
+    if (divided.rest) rest = kept(*divided.rest, "what is left by the chunks");
+    return result(divided.whole(partials, rest));
+  }
+
   // What is known of the reduction's function, where its elements may be taken in other groups than one by one.
-  std::optional<Accumulation> mayDivide(const Spine& s) {
-    const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
+  std::optional<Accumulation> mayDivide(Expr primitive, Expr init, Expr f) {
+    const auto accumulation = accumulationOf(init, f);
     if (!accumulation)
-      note(s.head, "stays in sequence: its function is not known to be associative");
+      note(primitive, "stays in sequence: its function is not known to be associative");
     else if (!accumulation->exact && options_.strictReductions)
-      note(s.head, "stays in sequence: --strict-reductions keeps the order of roundings");
+      note(primitive, "stays in sequence: --strict-reductions keeps the order of roundings");
     else
       return accumulation;
     return std::nullopt;
@@ -313,19 +405,61 @@ class DefaultMapping {
     return detail::laneReduction(*accumulation, s.arguments[0], s.arguments[1], in, lanes);
   }
 
-  // A nest with too few work-items for all cores: what they would do alone becomes a kernel of its own, over more.
-  Expr spread(Expr e) {
-    Nat items = 1;
+  // The maps of a nest, and the innermost.
+  struct Nest {
     int levels = 0;
-    Expr inner = e;
-    for (Expr map = e; levels < maxDimensions && (levels == 0 || isDimension(map)); levels++) {
-      items = items * spineOf(map).arguments[1].type().length();
-      inner = map;
+    Expr innermost;
+    Nat items = 1;
+  };
+  Nest nestOf(Expr e) const {
+    Nest nest{0, e, 1};
+    for (Expr map = e; nest.levels < maxDimensions && (nest.levels == 0 || isDimension(map)); nest.levels++) {
+      nest.items = nest.items * spineOf(map).arguments[1].type().length();
+      nest.innermost = map;
       map = underLayouts(spineOf(map).arguments[0].body());
     }
-    const auto few = items.constant();
-    if (!few || !mayMove(e) || static_cast<double>(*few) >= enoughItems) return e;
-    Expr body = underLayouts(spineOf(inner).arguments[0].body());
+    return nest;
+  }
+  bool hasFewItems(Expr nest) const {
+    const auto items = nestOf(nest).items.constant();
+    return items && static_cast<double>(*items) < enoughItems;
+  }
+
+  // An array that the function of a nest names, and reads so often that its elements are better stored than computed
+  // again, gets memory for all elements of the nest: it is computed by a kernel of its own.
+  Expr withNamesStored(Expr e) {
+    if (!mayMove(e)) return e;
+    const auto [levels, innermost, items] = nestOf(e);
+    const Expr body = underLayouts(spineOf(innermost).arguments[0].body());
+    const detail::Names names = detail::namesOf(detail::flatNames(body));
+    const auto below = [&](std::size_t from, std::size_t to, Expr x) {
+      for (std::size_t i = to; i-- > from;) {
+        const auto& [name, value] = names.bound[i];
+        if (x.hasFree(name)) x = detail::bind(name, value, x);
+      }
+      return x;
+    };
+    for (std::size_t i = names.bound.size(); i-- > 0;) {
+      const auto& [name, value] = names.bound[i];
+      if (!computesArray(value) || isClosed(value)) continue;
+      double elements = 1;
+      for (const Nat n : shapeOf(value.type())) elements *= std::max(1.0, estimate(n));
+      const Expr rest = below(i + 1, names.bound.size(), names.body);
+      const double again = detail::readsOfElement(rest, name) - 1;
+      if (again * work_.of(value) / elements <= storedOperations) continue;
+      const Expr own = withFreshBinders(below(0, i, value));
+      const Expr nest = replaceTerms(e, {{body, below(0, i, etaLong(substitute(rest, name, own)))}});
+      const detail::Fission f = detail::fission(nest, levels, own);
+      return f.rest(kept(f.values, fmt::format("{} is read {} times", name.name(), again + 1)));
+    }
+    return e;
+  }
+
+  // A nest with too few work-items for all cores: what they would do alone becomes a kernel of its own, over more.
+  Expr spread(Expr e) {
+    if (!hasFewItems(e) || !mayMove(e)) return e;
+    const auto [levels, innermost, items] = nestOf(e);
+    Expr body = underLayouts(spineOf(innermost).arguments[0].body());
     if (const auto reduction = longReduction(body)) {
       const auto divided = partial(spineOf(*reduction));
       const Expr parts = divided->partials;

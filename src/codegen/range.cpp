@@ -1,7 +1,9 @@
 // Launch geometry: work-group and global sizes from the parallel loops, and single-item work outside of them.
 #include <algorithm>
 #include <array>
+#include <set>
 
+#include "lift/kernel_walk.hpp"
 #include "lowering.hpp"
 
 namespace lift::detail {
@@ -58,6 +60,34 @@ Block alone(kernel::Stmt statement, const std::vector<std::pair<LoopKind, int>>&
   return block;
 }
 
+// The memory that a statement reads and writes, where nothing that it computes is needed behind it but in memory, and
+// it holds no parallel loops.
+std::optional<kernel::Space> updatedBy(const kernel::Kernel& k, const kernel::Stmt& s) {
+  std::set<kernel::BufferId> loaded, stored;
+  std::set<kernel::VarId> declared, assigned;
+  bool parallel = false;
+  const auto visit = [&](const kernel::Stmt& x, const auto& self) -> void {
+    if (const auto* f = std::get_if<For>(&x.node)) parallel = parallel || f->kind != LoopKind::sequential;
+    if (const auto* d = std::get_if<kernel::Declare>(&x.node)) declared.insert(d->variable);
+    if (const auto* a = std::get_if<kernel::Assign>(&x.node)) assigned.insert(a->variable);
+    if (const auto* a = std::get_if<kernel::AssignLane>(&x.node)) assigned.insert(a->variable);
+    if (const auto* st = std::get_if<kernel::Store>(&x.node)) stored.insert(st->buffer);
+    kernel::forEachRoot(x, [&](const kernel::ExprPtr& root) {
+      kernel::forEachExpr(*root, [&](const kernel::Expr& e) {
+        if (const auto* l = std::get_if<kernel::Load>(&e.node)) loaded.insert(l->buffer);
+      });
+    });
+    kernel::forEachBlock(x, [&](const Block& inner) {
+      for (const kernel::Stmt& y : inner) self(y, self);
+    });
+  };
+  visit(s, visit);
+  if (parallel || !std::includes(declared.begin(), declared.end(), assigned.begin(), assigned.end())) return {};
+  for (const kernel::BufferId b : stored)
+    if (loaded.contains(b) && k.buffers[b].space != kernel::Space::priv) return k.buffers[b].space;
+  return {};
+}
+
 class StoreGuard {
  public:
   explicit StoreGuard(kernel::Kernel& kernel) : kernel_(kernel) {
@@ -73,6 +103,10 @@ class StoreGuard {
   void visit(Block& block) {
     Block out;
     for (kernel::Stmt& s : block) {
+      if (const auto space = updatedBy(kernel_, s); space && !undistributed(*space).empty()) {
+        for (kernel::Stmt& wrapped : alone(std::move(s), undistributed(*space))) out.push_back(std::move(wrapped));
+        continue;
+      }
       if (auto* f = std::get_if<For>(&s.node)) {
         const auto d = static_cast<std::size_t>(f->dim);
         const auto saved = std::pair(items_, groups_);
@@ -84,14 +118,7 @@ class StoreGuard {
         visit(i->then);
         visit(i->otherwise);
       } else if (const auto* st = std::get_if<kernel::Store>(&s.node)) {
-        const kernel::Space space = kernel_.buffers[st->buffer].space;
-        std::vector<std::pair<LoopKind, int>> dimensions;
-        for (int d = 2; d >= 0; d--) {
-          const auto u = static_cast<std::size_t>(d);
-          if (space == kernel::Space::global && manyGroups_[u] && !groups_[u])
-            dimensions.emplace_back(LoopKind::group, d);
-          if (space != kernel::Space::priv && manyItems_[u] && !items_[u]) dimensions.emplace_back(LoopKind::local, d);
-        }
+        const auto dimensions = undistributed(kernel_.buffers[st->buffer].space);
         if (!dimensions.empty()) {
           for (kernel::Stmt& wrapped : alone(std::move(s), dimensions)) out.push_back(std::move(wrapped));
           continue;
@@ -100,6 +127,17 @@ class StoreGuard {
       out.push_back(std::move(s));
     }
     block = std::move(out);
+  }
+
+  // Dimensions of the launch in which several groups or work-items would do the same to memory of the space.
+  std::vector<std::pair<LoopKind, int>> undistributed(kernel::Space space) const {
+    std::vector<std::pair<LoopKind, int>> dimensions;
+    for (int d = 2; d >= 0; d--) {
+      const auto u = static_cast<std::size_t>(d);
+      if (space == kernel::Space::global && manyGroups_[u] && !groups_[u]) dimensions.emplace_back(LoopKind::group, d);
+      if (space != kernel::Space::priv && manyItems_[u] && !items_[u]) dimensions.emplace_back(LoopKind::local, d);
+    }
+    return dimensions;
   }
 
   kernel::Kernel& kernel_;

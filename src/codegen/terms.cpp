@@ -9,6 +9,7 @@ bool isReduce(Prim p) { return p == Prim::reduce || p == Prim::reduceSeq || p ==
 bool isExclusiveScan(Prim p) { return p == Prim::scanExclusive || p == Prim::scanExclusiveSeq; }
 bool isScan(Prim p) { return p == Prim::scan || p == Prim::scanSeq || isExclusiveScan(p); }
 bool isIteration(Prim p) { return p == Prim::iterate || p == Prim::iterateWhile; }
+bool runsInOrder(Prim p) { return isScan(p) || isIteration(p) || p == Prim::reduceByIndex; }
 
 Span spanOf(const Spans& spans, Expr primitive) {
   const auto found = spans.find(primitive);

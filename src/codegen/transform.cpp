@@ -14,7 +14,7 @@ namespace {
 bool isLoop(const Spine& s) {
   if (!s.head.is(Expr::Form::primitive)) return false;
   const Prim p = s.head.prim();
-  return p == Prim::map || p == Prim::generate || isIteration(p) || isReduce(p) || isScan(p);
+  return p == Prim::map || p == Prim::generate || isReduce(p) || runsInOrder(p);
 }
 
 // The greatest subterms of `body` that some loop in it computes again and again though nothing bound in `body` occurs
@@ -88,8 +88,13 @@ Expr generatesAsMaps(Expr e) {
   if (!e.is(Expr::Form::apply)) return e;
   Spine s = spineOf(e);
   for (Expr& a : s.arguments) a = generatesAsMaps(a);
-  if (s.isPrim(Prim::generate) && s.arguments.size() == 1 && s.arguments[0].body() != s.arguments[0].parameter())
-    return mapOver(Prim::map, {}, s.arguments[0], indices(s.head.nats()[0]));
+  if (s.isPrim(Prim::generate) && s.arguments.size() == 1 && s.arguments[0].body() != s.arguments[0].parameter()) {
+    const Expr in = indices(s.head.nats()[0]);
+    const Spine body = spineOf(s.arguments[0].body());
+    return body.isPrim(Prim::id) && body.arguments[0] == s.arguments[0].parameter()
+               ? in
+               : mapOver(Prim::map, {}, s.arguments[0], in);
+  }
   return applyAll(s.head, s.arguments);
 }
 
@@ -125,6 +130,33 @@ PartialReduction partialReduction(const Accumulation& accumulation, Expr init, E
           }};
 }
 
+PartialScan partialScan(const Accumulation& accumulation, const Spine& scan, Nat chunk) {
+  const Expr init = scan.arguments[0], f = scan.arguments[1], in = scan.arguments[2];
+  const Nat length = in.type().length(), chunked = length / chunk * chunk;
+  const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
+  const Expr chunks = split(chunk, divides ? in : take(chunked, in));
+  const auto scanned = [prim = scan.head.prim(), f](Expr start, Expr xs) {
+    return call(prim, {}, {start, withFreshBinders(f), xs}, Type::array(xs.type().length(), start.type()));
+  };
+  const Expr part = Expr::variable("chunk", chunks.type().element());
+  const Expr totals =
+      mapOver(Prim::map, {},
+              Expr::lambda(part, reduceOver(Prim::reduce, accumulation.start, withFreshBinders(f), part)), chunks);
+  const auto offsets = [=](Expr kept) {
+    return call(Prim::scanExclusiveSeq, {}, {init, withFreshBinders(accumulation.combine), kept}, kept.type());
+  };
+  const auto whole = [=](Expr keptTotals, Expr keptOffsets) {
+    const Expr all = zip({keptOffsets, chunks}), p = Expr::variable("p", all.type().element());
+    const Expr rows = mapOver(Prim::map, {}, Expr::lambda(p, scanned(get(p, 0), get(p, 1))), all);
+    const Expr first = call(Prim::join, {}, {rows}, Type::array(chunked, init.type()));
+    if (divides) return first;
+    const Expr before = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), keptTotals);
+    const Expr rest = scanned(before, drop(chunked, in));
+    return call(Prim::concat, {}, {first, rest}, Type::array(length, init.type()));
+  };
+  return {totals, offsets, whole};
+}
+
 Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, int lanes) {
   const Nat length = in.type().length(), chunked = length / lanes * lanes;
   const bool divides = chunked == length || lift::divides(lanes, length) == Truth::proved;
@@ -144,6 +176,29 @@ Expr underLayouts(Expr e) {
     s = spineOf(e);
   }
   return e;
+}
+
+Expr flatNames(Expr e) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), flatNames(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) a = flatNames(a);
+  if (s.isPrim(Prim::let) && s.arguments.size() == 2) {
+    const Names inner = namesOf(s.arguments[1]);
+    Expr out = bind(s.arguments[0].parameter(), inner.body, s.arguments[0].body());
+    for (auto n = inner.bound.rbegin(); n != inner.bound.rend(); ++n) out = bind(n->first, n->second, out);
+    return out;
+  }
+  return applyAll(s.head, s.arguments);
+}
+
+Names namesOf(Expr e) {
+  Names names{{}, e};
+  for (Spine s = spineOf(e); s.isPrim(Prim::let) && s.arguments.size() == 2; s = spineOf(names.body)) {
+    names.bound.emplace_back(s.arguments[0].parameter(), s.arguments[1]);
+    names.body = s.arguments[0].body();
+  }
+  return names;
 }
 
 Fission fission(Expr nest, int levels, Expr value) {

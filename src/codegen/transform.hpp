@@ -30,8 +30,50 @@ struct PartialReduction {
 };
 PartialReduction partialReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat chunk);
 
+// scan(z, f, xs)  ->  join(map(fun (offset, chunk) => scan(offset, f, chunk), zip(offsets, split(c, xs')))) ++ rest
+// where xs = xs' ++ …, offsets = scanExclusive(z, combine, totals), totals = map(fun chunk => reduce(start, f, chunk),
+// split(c, xs')); the same for scanExclusive.
+struct PartialScan {
+  Expr totals;                            // of the chunks
+  std::function<Expr(Expr)> offsets;      // what stands before each chunk, given the totals
+  std::function<Expr(Expr, Expr)> whole;  // the scan, given totals and offsets
+};
+PartialScan partialScan(const Accumulation& accumulation, const Spine& scan, Nat chunk);
+
 // reduce(z, f, xs)  ->  the same by `lanes` accumulators that take turns, put together at the end, then the rest
 Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, int lanes);
+
+// Every element of an array reduced by those of the input that belong to it, written as a comparison of each with every
+// index, becomes one update for each element of the input:
+//   map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f(acc, x) else acc, xs), indices(n))
+//     ->  reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))
+//   reduce(zs, fun (acc, x) => map(fun (a, b) => if b == k(x) then f(a, x) else a, zip(acc, indices(n))), xs)
+//     ->  reduceByIndex(zs, f, map(fun x => (k(x), x), xs))
+// The first also with acc + (if b == k(x) then v(x) else 0), and where the map goes on with what the reduction leaves.
+Expr reductionsByIndex(Expr e);
+
+// A reduction of arrays element by element is one reduction for each element:
+//   reduce(zs, fun (acc, x) => map(f, zip(acc, ys(x))), xs)
+//     ->  map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))
+// where there are too many elements for registers.
+Expr reductionsOfElements(Expr e);
+
+// The other way round, where few columns would each compute again what their rows share:
+//   map(fun column => reduce(z, f, column), transpose(map(ys, xs)))
+//     ->  reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)
+// inside of a map, whose elements go to different work-items.
+Expr reductionsOfRows(Expr e);
+
+// reduceByIndex(zs, f, xs)  ->  map(fun (z, column) => reduce(z, combine, column),
+//   zip(zs, transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs')))))
+// where xs = xs' ++ rest, the rest being shorter than a chunk; it is reduced by index too, and combined last.
+struct PartialByIndex {
+  Expr partials;                                                // what the chunks leave
+  std::optional<Expr> rest;                                     // what the rest leaves
+  std::function<Expr(Expr, const std::optional<Expr>&)> whole;  // the reduction, given both or where they are kept
+};
+// `combine` and `start` are of an element z.
+PartialByIndex partialByIndex(const Accumulation& accumulation, Expr z, const Spine& reduction, Nat chunk);
 
 // A map, or maps inside of each other with layouts between them.
 //   map(fun x => e[v], xs)  ->  map(fun (x, t) => e[t], zip(xs, map(fun x => v, xs)))
@@ -44,5 +86,14 @@ Fission fission(Expr nest, int levels, Expr value);
 
 // The part of a map's body that is below invertible layouts.
 Expr underLayouts(Expr e);
+
+// let x = (let y = v in w) in e  ->  let y = v in let x = w in e
+Expr flatNames(Expr e);
+// The names that a term begins with, and the term below them.
+struct Names {
+  std::vector<std::pair<Expr, Expr>> bound;  // variable and value
+  Expr body;
+};
+Names namesOf(Expr e);
 
 }  // namespace lift::detail

@@ -184,6 +184,10 @@ class ResourceWalk {
       case Prim::scanExclusive:
       case Prim::scanExclusiveSeq:
         return fold(s);
+      case Prim::reduceByIndex:
+        read(a[2]);
+        write(a[0], out);
+        return write(a[1].body(), Memory::priv);
       case Prim::iterate:
         read(a[1]);
         return write(a[0].body(), out);
@@ -236,6 +240,7 @@ class ResourceWalk {
       case Prim::scanSeq:
       case Prim::scanExclusive:
       case Prim::scanExclusiveSeq:
+      case Prim::reduceByIndex:
       case Prim::iterate:
       case Prim::iterateWhile:
         return materialise(e, s, Memory::priv);

@@ -183,22 +183,25 @@ class Explorer {
     tell(fmt::format("default lowering: {:.3f} ms", best_));
   }
 
-  // First one lowering of each program, what promises most first, then the others of what was fastest. Returns why it
-  // ended.
+  // In rounds, each for half of the candidates that are left: first one lowering of each program, what promises most
+  // first, then the others of what was fastest. Returns why it ended.
   std::string runAll(const std::vector<Derived>& derived) {
     constexpr double hopeless = 6;  // times the smallest estimate
-    std::vector<std::pair<double, const Derived*>> timed;
-    for (const Derived& d : derived) {
-      if (result_.run >= (options_.candidates + 1) / 2 || d.estimate > hopeless * derived[0].estimate) break;
-      if (std::string why = ended(); !why.empty()) return why;
-      if (const auto milliseconds = run(firstLowering(d))) timed.emplace_back(*milliseconds, &d);
-    }
-    std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [milliseconds, d] : timed)
-      for (Derived& lowered : lowerings(*d)) {
+    for (auto next = derived.begin(); next != derived.end() && next->estimate <= hopeless * derived[0].estimate;) {
+      std::vector<std::pair<double, const Derived*>> timed;
+      const int half = result_.run + (options_.candidates - result_.run + 1) / 2;
+      for (; next != derived.end() && result_.run < half && next->estimate <= hopeless * derived[0].estimate; ++next) {
         if (std::string why = ended(); !why.empty()) return why;
-        run(std::move(lowered));
+        if (const auto milliseconds = run(firstLowering(*next))) timed.emplace_back(*milliseconds, &*next);
       }
+      std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (const auto& [milliseconds, d] : timed)
+        for (Derived& lowered : lowerings(*d)) {
+          if (std::string why = ended(); !why.empty()) return why;
+          run(std::move(lowered));
+        }
+      if (std::string why = ended(); !why.empty()) return why;
+    }
     return "all programs";
   }
 

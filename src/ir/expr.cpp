@@ -395,13 +395,23 @@ Truth holds(const SizeCondition& condition) {
   return Truth::unknown;
 }
 
-Program specialise(const Program& program, const std::map<NatVar, Nat>& sizes) {
-  if (sizes.empty()) return program;
+Program specialise(const Program& program, const std::map<NatVar, Nat>& given) {
+  if (given.empty()) return program;
+  // Sizes that are left may be bounded by those that are given.
+  std::map<NatVar, Nat> sizes = given;
+  for (const NatVar v : program.sizes)
+    if (const auto upper = v.upper(); upper && !given.count(v))
+      if (const Nat now = upper->substitute(sizes); now != *upper)
+        sizes.emplace(v, NatVar::fresh(v.name(), v.lower(), now, v.role()));
+
   Program out;
   out.name = program.name;
   const auto keep = [&](const std::vector<NatVar>& from, std::vector<NatVar>& to) {
-    for (const NatVar v : from)
-      if (!sizes.count(v)) to.push_back(v);
+    for (const NatVar v : from) {
+      if (given.count(v)) continue;
+      const auto bounded = sizes.find(v);
+      to.push_back(bounded == sizes.end() ? v : *bounded->second.variable());
+    }
   };
   keep(program.sizes, out.sizes);
   keep(program.tunables, out.tunables);

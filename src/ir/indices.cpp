@@ -62,8 +62,14 @@ class Indices {
     }
   }
 
-  std::optional<Nat> natOf(Expr e) const {
+  std::optional<Nat> natOf(Expr e) {
     if (const auto found = known_.find(e); found != known_.end()) return found->second;
+    if (!e.is(Expr::Form::apply)) return computed(e);
+    if (const auto done = computed_.find(e); done != computed_.end()) return done->second;
+    return computed_.emplace(e, computed(e)).first->second;
+  }
+
+  std::optional<Nat> computed(Expr e) {
     if (e.is(Expr::Form::natLiteral)) return e.natValue();
     if (e.is(Expr::Form::literal) && e.type() == Type::scalar(Scalar::i32)) return Nat(e.value().integer);
     if (!e.is(Expr::Form::apply) || e.type() != Type::scalar(Scalar::i32)) return std::nullopt;
@@ -89,6 +95,7 @@ class Indices {
   }
 
   std::unordered_map<Expr, Nat> known_;
+  std::unordered_map<Expr, std::optional<Nat>> computed_;
   std::set<std::pair<const detail::ExprNode*, bool>> seen_;
 };
 

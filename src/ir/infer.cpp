@@ -1,6 +1,8 @@
 // Inference of whole programs: what is left open is settled, then replaced throughout the term.
 #include <fmt/format.h>
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 
 #include "inference.hpp"
 #include "share.hpp"
@@ -14,6 +16,35 @@ bool mentions(const Solver::Equation& e, NatVar::Role role) {
     for (const NatVar v : side.variables())
       if (v.role() == role) return true;
   return false;
+}
+
+Span spanOfParameter(const Definition& definition, const std::string& name) {
+  for (const auto& p : definition.parameters)
+    if (p.name == name) return p.span;
+  return definition.span;
+}
+
+// Nodes of the term as a tree: what is shared and not named, mere rearrangements, counts wherever it is.
+std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::size_t>& known) {
+  if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return 1;
+  if (const auto found = known.find(e); found != known.end()) return found->second;
+  std::size_t size = 1;
+  if (e.is(Expr::Form::lambda))
+    size += treeSize(e.body(), most, known);
+  else
+    size += treeSize(e.function(), most, known) + treeSize(e.argument(), most, known);
+  return known[e] = std::min(size, most + 1);
+}
+
+// n / (n / p) = p holds where p divides n.
+std::optional<Divides> equalParts(const Solver::Equation& e) {
+  for (const auto& [quotient, parts] : {std::pair(e.left, e.right), std::pair(e.right, e.left)}) {
+    if (quotient.kind() != Nat::Kind::floorDiv) continue;
+    const Nat number = quotient.operands()[0], length = quotient.operands()[1];
+    if (length.kind() == Nat::Kind::floorDiv && length.operands()[0] == number && length.operands()[1] == parts)
+      return Divides{parts, number};
+  }
+  return std::nullopt;
 }
 
 std::string at(Span span) { return span ? " at " + placeOf(span) : std::string(); }
@@ -97,6 +128,29 @@ std::unordered_map<Expr, Expr> Inference::literalValues() {
   return values;
 }
 
+// Whether the condition cannot hold.
+bool Inference::reportRefuted(const Condition& c) {
+  const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
+  if (holds({c.kind, left, right, {}}) != Truth::refuted) return false;
+  const std::string subject = subjectOf(c);
+  switch (c.kind) {
+    case SizeCondition::Kind::divides:
+      report(c.place, fmt::format("{}: {} does not divide {}", subject, left.str(), right.str()));
+      break;
+    case SizeCondition::Kind::lessEqual:
+      if (left == Nat(1) && c.argument)
+        report(c.place, fmt::format("{}: the result would have length {}", subject, right.str()),
+               "lengths are at least 1");
+      else
+        report(c.place, fmt::format("{}: {} is more than {}", subject, left.str(), right.str()));
+      break;
+    case SizeCondition::Kind::equal:
+      report(c.place, fmt::format("{}: {} is not {}", subject, left.str(), right.str()));
+      break;
+  }
+  return true;
+}
+
 // ----------------------------------------------------------------------------------------------------------- program
 
 void Inference::settle(Program& program, const SourceFile* file) {
@@ -108,6 +162,11 @@ void Inference::settle(Program& program, const SourceFile* file) {
 
   std::vector<Solver::Equation> open;
   for (const Solver::Equation& e : solver_.settle(facts)) {
+    if (const auto parts = equalParts(e)) {
+      program.conditions.push_back({SizeCondition::Kind::divides, parts->divisor, parts->number,
+                                    "parts of equal length" + (e.origin.file == file ? at(e.origin) : std::string())});
+      continue;
+    }
     const bool undecided = mentions(e, NatVar::Role::tunable) && !mentions(e, NatVar::Role::meta);
     if (undecided && equal(e.left, e.right) != Truth::refuted)
       program.conditions.push_back(
@@ -119,45 +178,35 @@ void Inference::settle(Program& program, const SourceFile* file) {
   reportEquations(open);
   reportClasses();
   for (const Condition& c : conditions_) {
-    const Nat left = solver_.zonk(c.left), right = solver_.zonk(c.right);
-    const SizeCondition condition{c.kind, left, right,
-                                  fmt::format("{} of {}{}", c.primitive, solver_.zonk(c.argument).str(), at(c.place))};
-    const Truth truth = holds(condition);
-    if (truth == Truth::proved) continue;
-    if (truth == Truth::unknown) {
-      if (std::none_of(program.conditions.begin(), program.conditions.end(), [&](const SizeCondition& o) {
-            return o.kind == condition.kind && o.left == condition.left && o.right == condition.right;
-          }))
-        program.conditions.push_back(condition);
-      continue;
-    }
-    const std::string array = solver_.zonk(c.argument).str();
-    switch (c.kind) {
-      case SizeCondition::Kind::divides:
-        report(c.place, fmt::format("{} of {}: {} does not divide {}", c.primitive, array, left.str(), right.str()));
-        break;
-      case SizeCondition::Kind::lessEqual:
-        if (left == Nat(1))
-          report(c.place, fmt::format("{} of {}: the result would have length {}", c.primitive, array, right.str()),
-                 "lengths are at least 1");
-        else
-          report(c.place, fmt::format("{} of {}: {} is more than {}", c.primitive, array, left.str(), right.str()));
-        break;
-      case SizeCondition::Kind::equal:
-        report(c.place, fmt::format("{} of {}: {} is not {}", c.primitive, array, left.str(), right.str()));
-        break;
-    }
+    if (reportRefuted(c)) continue;
+    const SizeCondition condition{c.kind, solver_.zonk(c.left), solver_.zonk(c.right), subjectOf(c) + at(c.place)};
+    if (holds(condition) == Truth::unknown &&
+        std::none_of(program.conditions.begin(), program.conditions.end(), [&](const SizeCondition& o) {
+          return o.kind == condition.kind && o.left == condition.left && o.right == condition.right;
+        }))
+      program.conditions.push_back(condition);
   }
+}
+
+// The bounds of a tunable, or of a parameter of kind nat.
+std::pair<std::int64_t, std::optional<Nat>> Inference::rangeIn(const SynType::Nat& range, const std::string& name,
+                                                               const Scope& scope) {
+  const int before = failures_;
+  const Nat low = sizeOf(range.low, scope);
+  const auto high = range.high ? std::optional(sizeOf(range.high, scope)) : std::nullopt;
+  if (failures_ == before && !low.constant())
+    report(range.low->span, fmt::format("the lower bound of '{}' must be a constant", name));
+  if (failures_ == before && high && less(*high, low) == Truth::proved)
+    report(cover(range.low->span, range.high->span),
+           fmt::format("the range of '{}' is empty: {} to {}", name, low.str(), high->str()));
+  return {low.constant().value_or(1), high};
 }
 
 // A tunable is known in its file, and to those that import the file.
 NatVar Inference::tunable(const TuneDeclaration& t, const Module& module, Globals& home) {
   const Scope scope(&home);
-  const Nat low = sizeOf(t.low, scope), high = sizeOf(t.high, scope);
-  if (low.constant() && high.constant() && *low.constant() > *high.constant())
-    report(t.span,
-           fmt::format("the range of tunable '{}' is empty: {} to {}", t.name, *low.constant(), *high.constant()));
-  const NatVar v = NatVar::fresh(t.name, low.constant().value_or(1), high, NatVar::Role::tunable);
+  const auto [low, high] = rangeIn({t.low, t.high}, t.name, scope);
+  const NatVar v = NatVar::fresh(t.name, low, high, NatVar::Role::tunable);
   home.names.insert_or_assign(t.name, Nat(v));
   for (const auto& [other, names] : modules_)
     for (const Import& import : other->imports)
@@ -172,6 +221,7 @@ Program Inference::program(const Definition& entry) {
   Scope scope(&names_, &entry);
   for (const auto& [module, home] : modules_)
     for (const TuneDeclaration& t : module->tunables) program.tunables.push_back(tunable(t, *module, *home));
+  const std::size_t own = modules_.front().first->tunables.size();
   for (std::size_t i = 0; i < program.tunables.size(); i++)
     for (std::size_t j = 0; j < i; j++)
       if (program.tunables[i].name() == program.tunables[j].name())
@@ -190,10 +240,25 @@ Program Inference::program(const Definition& entry) {
   }
   for (const auto& p : entry.parameters)
     if (p.type && !std::holds_alternative<SynType::Nat>(p.type->node)) freeSizes(*p.type, scope, free);
+  // A range may speak of the sizes without one, and of those before it.
+  const auto rangeOf = [&](const std::string& name) -> const SynType::Nat* {
+    for (const auto& p : entry.parameters)
+      if (const auto* nat = p.type && p.name == name ? std::get_if<SynType::Nat>(&p.type->node) : nullptr)
+        return nat->low ? nat : nullptr;
+    return nullptr;
+  };
+  for (const auto& [name, where] : free)
+    if (!rangeOf(name)) scope = scope.with(name, Nat(NatVar::size(name)));
+  for (const auto& [name, where] : free)
+    if (const SynType::Nat* range = rangeOf(name)) {
+      const auto [low, high] = rangeIn(*range, name, scope);
+      scope = scope.with(name, Nat(NatVar::fresh(name, low, high)));
+    }
   for (const auto& [name, where] : free) {
-    const NatVar v = NatVar::size(name);
-    program.sizes.push_back(v);
-    scope = scope.with(name, Nat(v));
+    program.sizes.push_back(*std::get<Nat>(*scope.find(name)).variable());
+    for (const NatVar t : program.tunables)
+      if (t.name() == name)
+        report(where, fmt::format("'{}' is a tunable, too", name), "values are given by name: rename one of the two");
   }
   TypeNames names;
   for (const auto& p : entry.parameters) {
@@ -205,6 +270,18 @@ Program Inference::program(const Definition& entry) {
     scope = scope.with(p.name, v);
   }
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
+  for (const Expr p : program.parameters) {
+    const Span where = spanOfParameter(entry, p.name());
+    for (const Leaf& leaf : leavesOf(p.type()))
+      for (const Nat n : leaf.shape)
+        conditions_.push_back({SizeCondition::Kind::lessEqual,
+                               1,
+                               n,
+                               where,
+                               where,
+                               fmt::format("the lengths of {}: {}", p.name(), p.type().str()),
+                               {}});
+  }
   std::optional<Type> result;
   if (entry.result) result = typeOf(entry.result, scope, names);
   Expr body = infer(entry.body, scope, result);
@@ -215,11 +292,22 @@ Program Inference::program(const Definition& entry) {
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
   // Everything is known now: put in the literals and replace what inference left open.
-  Expr closed = substitute(nameShared(body, shared_, single_), literalValues());
+  Expr closed = withoutAliases(substitute(nameShared(body, shared_, single_), literalValues()));
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
+  std::unordered_map<Expr, std::size_t> sizes;
+  if (treeSize(closed, mostTerms, sizes) > mostTerms)
+    throw UserError(ExitStatus::program,
+                    fmt::format("the program has more than {} parts when its definitions are expanded", mostTerms),
+                    "rearrangements such as concat and transpose are written out at every use", entry.span);
   bool undetermined = false;
+  std::set<NatVar> mentioned;
   closed = mapTypes(
-      closed, [&](Nat n) { return solver_.zonk(n); },
+      closed,
+      [&](Nat n) {
+        const Nat known = solver_.zonk(n);
+        for (const NatVar v : known.variables()) mentioned.insert(v);
+        return known;
+      },
       [&](Type v) {
         const Type t = solver_.zonk(v);
         undetermined = undetermined || t.hasMetas();
@@ -232,6 +320,14 @@ Program Inference::program(const Definition& entry) {
     report(entry.body->span, "the type of a part of this program is not determined",
            "annotate a parameter: fun (x: f32) => …");
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
+  // Tunables of imported files that the program does not use are none of its own.
+  for (std::size_t i = program.tunables.size(); i-- > own;) {
+    const NatVar t = program.tunables[i];
+    if (mentioned.count(t))
+      for (const NatVar v : t.upper() ? t.upper()->variables() : std::vector<NatVar>()) mentioned.insert(v);
+    else
+      program.tunables.erase(program.tunables.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   for (Expr& p : program.parameters) {
     p = closed.parameter();
     closed = closed.body();

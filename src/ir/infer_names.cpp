@@ -272,8 +272,14 @@ Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
       if (b) {
         if (const Nat* n = std::get_if<Nat>(&*b)) return *n;
         if (const Thunk* t = std::get_if<Thunk>(&*b)) return sizeOf(t->syntax, t->scope);
-        if (const Global* g = std::get_if<Global>(&*b); g && g->definition->parameters.empty())
-          return sizeOf(g->definition->body, enter(*g, scope, leaf.span));
+        if (const Global* g = std::get_if<Global>(&*b); g && g->definition->parameters.empty()) {
+          if (const auto known = sizes_.find(g->definition); known != sizes_.end()) return known->second;
+          if (nesting_ >= deepest) failTooDeep(leaf.span);
+          ++nesting_;
+          const Nat n = sizeOf(g->definition->body, enter(*g, scope, leaf.span));
+          --nesting_;
+          return sizes_.emplace(g->definition, n).first->second;
+        }
       }
       if (b && std::holds_alternative<Expr>(*b)) {
         if (!isPoison(std::get<Expr>(*b).type()))
@@ -348,7 +354,7 @@ Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& na
            "scalar types are bool, i8 … u64, f16, f32 and f64; vectors are written f32x4");
     return names.types.emplace(t->text, solver_.poison()).first->second;
   }
-  report(type->span, "'nat' can only be the type of a definition's parameter");
+  report(type->span, "'nat' can only be the type of a definition's parameter, or of a size that stands as a value");
   return solver_.poison();
 }
 

@@ -196,7 +196,7 @@ Expr Inference::vectorize(std::vector<Argument> arguments, std::optional<Type> e
   const Type type = Type::function(f.type(), Type::function(from, vectorOf(width, result, span)));
   Expr e = Expr::apply(Expr::primitive(Prim::vectorize, {width}, type), f);
   if (in) {
-    expect(in->type(), from, arguments[2].syntax->span);
+    if (!expect(in->type(), from, arguments[2].syntax->span)) return poison(expected);
     e = Expr::apply(e, *in);
   }
   return finish(e, expected, span);
@@ -222,7 +222,7 @@ Expr Inference::iterate(std::vector<Argument> arguments, std::optional<Type> exp
     return true;
   };
   if (from.hasMetas() || mayEqual(from, to)) {
-    expect(once.type(), x.type(), span, "iterate's function must keep the type");
+    if (!expect(once.type(), x.type(), span, "iterate's function must keep the type")) return poison(expected);
     const Type f = Type::function(x.type(), x.type());
     const Expr prim = Expr::primitive(Prim::iterate, {count}, Type::function(f, f));
     spans_.emplace(prim, place(span));
@@ -620,7 +620,8 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
   if (prim == Prim::pad && data[0] && data[1]) {
     values[1] = infer(data[1]->syntax, data[1]->scope, instance.parameters[1]);
     values[0] = spread(infer(data[0]->syntax, data[0]->scope), instance.parameters[0]);
-    expect(values[0]->type(), instance.parameters[0], data[0]->syntax->span, "the padding");
+    if (!expect(values[0]->type(), instance.parameters[0], data[0]->syntax->span, "the padding"))
+      return poison(expected);
   }
   for (const bool functions : {false, true})
     for (std::size_t i = 0; i < data.size(); i++) {
@@ -646,9 +647,14 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
       }
     }
 
-  for (const auto& c : instance.conditions)
+  for (const auto& c : instance.conditions) {
     conditions_.push_back(
         {c.kind, c.left, c.right, span, place(span), std::string(row.name), instance.parameters.back()});
+    // Of an array with less than one element nothing can be made.
+    if (c.kind == SizeCondition::Kind::lessEqual && solver_.zonk(c.right).constant() &&
+        reportRefuted(conditions_.back()))
+      return poison(expected);
+  }
   if (prim == Prim::reorder) {
     const Nat n = solver_.resolve(instance.parameters.back()).is(Type::Kind::array)
                       ? solver_.resolve(instance.parameters.back()).length()

@@ -114,6 +114,7 @@ void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
     metavariables(subscript->index, names);
     metavariables(subscript->array, names);
   } else if (const auto* ascribe = std::get_if<Syn::Ascribe>(&node)) {
+    if (std::holds_alternative<SynType::Nat>(ascribe->type->node)) return sizesOf(*ascribe->value, names);
     metavariables(ascribe->value, names);
     metavariables(*ascribe->type, names);
   }
@@ -186,7 +187,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
     rule.required.push_back({SizeCondition::Kind::equal, known(e.left), known(e.right), "the lengths of two types"});
   for (std::size_t i = 0; i < conditions_.size(); i++) {
     const Condition& c = conditions_[i];
-    (i < assumed ? rule.assumed : rule.required).push_back({c.kind, known(c.left), known(c.right), c.primitive});
+    (i < assumed ? rule.assumed : rule.required).push_back({c.kind, known(c.left), known(c.right), c.subject});
   }
   return rule;
 }

@@ -51,16 +51,51 @@ Expr Inference::extreme(ScalarValue::Extreme end, std::optional<Type> expected, 
 }
 
 Expr Inference::infer(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected) {
-  constexpr int deepest = 1000;
-  if (nesting_ == deepest)
-    throw UserError(ExitStatus::program,
-                    fmt::format("the program nests deeper than {} levels when its definitions are expanded", deepest),
-                    "write a repeated stage with iterate", syntax->span);
+  if (nesting_ >= deepest) failTooDeep(syntax->span);
+  if (++elaborated_ == mostElaborated) failTooLarge(syntax->span);
   ++nesting_;
   const int before = failures_;
   const Expr e = inferNode(syntax, scope, expected);
   --nesting_;
+  if (partsOf(e.type()) > mostParts)
+    throw UserError(ExitStatus::program, fmt::format("a type here has more than {} parts", mostParts),
+                    "elements that are of one type belong in an array", place(syntax->span));
   return failures_ == before ? e : poison(expected);
+}
+
+void Inference::failTooDeep(Span span) const {
+  throw UserError(ExitStatus::program,
+                  fmt::format("the program nests deeper than {} levels when its definitions are expanded", deepest),
+                  "write a repeated stage with iterate", span);
+}
+
+// A definition is expanded for each of its uses with arguments of its own, and what it uses is, too.
+void Inference::failTooLarge(Span span) const {
+  std::pair<const Definition*, std::size_t> most{nullptr, 0};
+  for (const auto& [definition, count] : expanded_)
+    if (count > most.second) most = {definition, count};
+  std::string hint = "a stage that is repeated is written with iterate, a value that is the same is named with let";
+  if (most.first) hint = fmt::format("'{}' is expanded {} times; {}", most.first->name, most.second, hint);
+  throw UserError(ExitStatus::program,
+                  fmt::format("the program has more than {} parts when its definitions are expanded", mostElaborated),
+                  hint, place(span));
+}
+
+// Components and elements of a type, those within them included; a part of it that is shared counts wherever it is.
+std::size_t Inference::partsOf(Type t) {
+  t = solver_.resolve(t);
+  if (t.isScalar() || t.is(Type::Kind::variable)) return 1;
+  const auto [known, isNew] = parts_.emplace(t, 1);
+  if (!isNew) return known->second;
+  std::size_t count = 1;
+  if (t.is(Type::Kind::tuple)) {
+    for (const Type c : t.components()) count += partsOf(c);
+  } else if (t.is(Type::Kind::function)) {
+    count += partsOf(t.parameter()) + partsOf(t.result());
+  } else {
+    count += partsOf(t.element());
+  }
+  return parts_[t] = std::min(count, mostParts + 1);
 }
 
 Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected) {
@@ -93,6 +128,8 @@ Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optiona
   if (const auto* s = std::get_if<Syn::Let>(&node))
     return let(s->pattern, {{}, s->value, scope}, s->body, scope, expected);
   if (const auto* s = std::get_if<Syn::Ascribe>(&node)) {
+    if (std::holds_alternative<SynType::Nat>(s->type->node))
+      return finish(Expr::nat(sizeOf(s->value, scope)), expected, span);
     TypeNames names = typeVariables_;
     const Type type = typeOf(s->type, scope, names);
     return finish(infer(s->value, scope, type), expected, span);
@@ -165,6 +202,13 @@ Expr Inference::applyValue(Expr value, const std::vector<Argument>& arguments, s
     if (!type.is(Type::Kind::function)) {
       report(span, name.empty() ? fmt::format("a value of type {} cannot be called", show(type))
                                 : fmt::format("'{}' is not a function", name));
+      return poison(expected);
+    }
+    if (!value.type().is(Type::Kind::function)) {  // the parameter of a function that was not known to be one
+      if (errors_.empty())
+        report(span,
+               fmt::format("{} stands for a function that was left out", name.empty() ? "this" : "'" + name + "'"),
+               "functions are arguments of calls, not of functions that are passed on");
       return poison(expected);
     }
     value = Expr::apply(value, infer(a.syntax, a.scope, type.parameter()));
@@ -415,6 +459,17 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
     if (p.type && !std::holds_alternative<SynType::Nat>(p.type->node)) freeSizes(*p.type, scope, free);
   if (def.result) freeSizes(*def.result, scope, free);
   for (const auto& [name, where] : free) scope = scope.with(name, solver_.freshNat(name));
+  for (std::size_t i = 0; i < arity; i++) {
+    const auto& p = def.parameters[i];
+    const auto* nat = p.type ? std::get_if<SynType::Nat>(&p.type->node) : nullptr;
+    if (!nat || !nat->low) continue;
+    const auto [low, high] = rangeIn(*nat, p.name, scope);
+    const Nat value = std::get<Nat>(*scope.find(p.name));
+    const std::string subject = fmt::format("argument '{}' of {}", p.name, def.name);
+    const Span where = slots[i]->syntax->span;
+    conditions_.push_back({SizeCondition::Kind::lessEqual, low, value, where, place(where), subject, {}});
+    if (high) conditions_.push_back({SizeCondition::Kind::lessEqual, value, *high, where, place(where), subject, {}});
+  }
   const auto collectTypeNames = [&](const SynTypePtr& type, auto&& self) -> void {
     if (!type) return;
     if (const auto* t = std::get_if<SynType::Name>(&type->node)) {
@@ -462,6 +517,7 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
     scope = scope.with(def.parameters[i].name, std::move(argument));
   }
 
+  ++expanded_[&def];
   std::vector<Span> written;
   for (const Argument* a : slots) written.push_back(a->syntax->span);
   expansions_.push_back({span, &def, std::move(written)});

@@ -121,6 +121,8 @@ class Inference {
 
   // ----------------------------------------------------------------------------------------------- names and types
   void define(Globals& globals, const Module& module);  // and what it imports
+  std::pair<std::int64_t, std::optional<Nat>> rangeIn(const SynType::Nat& range, const std::string& name,
+                                                      const Scope& scope);
   NatVar tunable(const TuneDeclaration& t, const Module& module, Globals& home);
   std::string suggestion(const std::string& name, const Scope& scope) const;
   // The scope of a definition's body. A definition that uses itself ends the inference here.
@@ -137,6 +139,9 @@ class Inference {
   // Throws UserError for terms that nest too deeply, which everybody else then may recurse over. The parser's bound is
   // not enough: definitions are expanded, and the C++ embedding has no parser.
   Expr infer(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected = {});
+  [[noreturn]] void failTooDeep(Span span) const;
+  [[noreturn]] void failTooLarge(Span span) const;
+  std::size_t partsOf(Type t);
   Expr inferNode(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected);
   Expr inferCall(SynPtr head, Scope scope, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   // A call of what has a name: a definition, a primitive, an operation or a conversion.
@@ -210,15 +215,27 @@ class Inference {
   std::vector<Diagnostic> errors_;
   int failures_ = 0;  // reports, those that repeat another included
   int nesting_ = 0;   // calls of infer that have not returned
+  // What is expanded grows exponentially where definitions use one another several times: bounds for who walks it.
+  static constexpr int deepest = 1000;
+  static constexpr std::size_t mostElaborated = 200'000, mostParts = 10'000, mostTerms = 2'000'000;
+  std::size_t elaborated_ = 0;                                   // calls of infer
+  std::unordered_map<const Definition*, std::size_t> expanded_;  // how often
+  std::unordered_map<Type, std::size_t> parts_;
+  std::unordered_map<const Definition*, Nat> sizes_;  // values of constants that stand for sizes
 
   struct Condition {
     SizeCondition::Kind kind;
     Nat left, right;
     Span span, place;
-    std::string primitive;
-    Type argument;  // the array it constrains
+    std::string subject;           // what demands it: a primitive, a parameter
+    std::optional<Type> argument;  // the array that the primitive works on
   };
   std::vector<Condition> conditions_;
+  bool reportRefuted(const Condition& condition);
+  // "split of [n]f32"
+  std::string subjectOf(const Condition& c) const {
+    return c.argument ? c.subject + " of " + solver_.zonk(*c.argument).str() : c.subject;
+  }
   struct Literal {
     Expr placeholder;
     ScalarValue value;

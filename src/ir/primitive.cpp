@@ -39,7 +39,7 @@ constexpr std::array<PrimInfo, primCount> table{{
     {Prim::tuple, "tuple", "tuple(a: t, b: u): (t, u)", F, "a tuple of two or more values, written (a, b)"},
     {Prim::get, "get", "get(component: nat, in: (t, u)): t", F, "a component of a tuple, written in.component"},
     {Prim::arrayOf, "arrayOf", "arrayOf(a: t, b: t): [2]t", F, "an array of one or more values, written [a, b]"},
-    {Prim::split, "split", "split(size: nat, in: [n]t): [n / size][size]t where size | n", F,
+    {Prim::split, "split", "split(size: nat, in: [n]t): [n / size][size]t where 1 <= size, size | n", F,
      "consecutive chunks of size elements"},
     {Prim::join, "join", "join(in: [n][m]t): [n * m]t", F, "concatenates the rows"},
     {Prim::slide, "slide",

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lift/diagnostic.hpp"
@@ -67,12 +69,10 @@ class Printer {
         const auto found = given_.find(e);
         return found != given_.end() ? found->second : e.name();
       }
-      case Expr::Form::literal: {
-        const std::string s = literalText(e.value());
-        return s[0] == '-' && precedence > info(Op::neg).precedence ? "(" + s + ")" : s;
-      }
+      case Expr::Form::literal:
+        return signedText(literalText(e.value()), precedence);
       case Expr::Form::natLiteral:
-        return asValue(natText(e.natValue(), precedence));
+        return natText(e.natValue(), precedence);
       case Expr::Form::lambda:
         return lambda(e, indent, precedence);
       case Expr::Form::primitive:
@@ -82,6 +82,9 @@ class Printer {
     throw InternalError("unknown form of term");
   }
 
+  // Whether the text says the name of a primitive, operation or conversion, which a size of that name would hide.
+  bool says(const std::string& name) const { return said_.count(name) > 0; }
+
   static bool reserved(const std::string& name) {
     static const std::set<std::string> words{"fun",    "let",   "in",   "def",  "tune",   "type",
                                              "import", "if",    "then", "else", "true",   "false",
@@ -90,19 +93,18 @@ class Printer {
   }
 
  private:
+  // A size that stands as a value. As operations on values it would be another term, whose division rounds otherwise.
   static std::string natText(Nat n, int precedence) {
-    const std::string s = n.str();
-    const bool atom = n.variable() || (n.constant() && *n.constant() >= 0);
-    return atom || precedence == openPrecedence ? s : "(" + s + ")";
+    if (n.variable()) return n.str();
+    if (n.constant()) return signedText(n.str(), precedence);
+    return "(" + n.str() + " : nat)";
   }
 
-  // A size that stands as a value looks like the operations that it is read back as.
-  static std::string asValue(const std::string& size) {
-    std::string s;
-    for (const char c : size)
-      s += std::string("*/%").find(c) == std::string::npos ? std::string(1, c) : fmt::format(" {} ", c);
-    return s;
+  static std::string signedText(const std::string& s, int precedence) {
+    return s[0] == '-' && precedence > info(Op::neg).precedence ? "(" + s + ")" : s;
   }
+
+  std::string say(std::string_view name) { return *said_.emplace(name).first; }
 
   static std::string parenthesise(std::string s, bool needed) { return needed ? "(" + s + ")" : s; }
 
@@ -144,16 +146,16 @@ class Printer {
                                     text(args[1], indent, row.precedence + 1));
         return parenthesise(std::move(s), precedence > row.precedence);
       }
-      return list(std::string(row.name) + "(", args, ")", indent);
+      return list(say(row.name) + "(", args, ")", indent);
     }
     if (spine.isPrim(Prim::convert)) {
-      if (args.empty()) return std::string(info(spine.head.target()).name);
-      return list(std::string(info(spine.head.target()).name) + "(", args, ")", indent);
+      const std::string name = say(info(spine.head.target()).name);
+      return args.empty() ? name : list(name + "(", args, ")", indent);
     }
     if (!spine.head.is(Expr::Form::primitive))
       return list(text(spine.head, indent, atomPrecedence) + "(", args, ")", indent);
 
-    std::string head(info(spine.head.prim()).name);
+    const std::string head = say(info(spine.head.prim()).name);
     std::vector<std::string> sizes;
     if (spine.head.prim() == Prim::reorder) {
       const IndexFnInfo& fn = info(spine.head.indexFn());
@@ -196,7 +198,7 @@ class Printer {
 
   Names names_;
   int count_ = 0;
-  std::set<std::string> used_;
+  std::set<std::string> used_, said_;
   std::unordered_map<Expr, std::string> given_;
 };
 
@@ -204,12 +206,41 @@ class Printer {
 
 std::string print(Expr e, Names names) { return Printer(names).text(e, 0); }
 
+namespace {
+
+// The program with a size or tunable called otherwise.
+Program renamed(const Program& program, NatVar variable, const std::string& name) {
+  std::map<NatVar, Nat> replacements;
+  std::set<NatVar> all(program.tunables.begin(), program.tunables.end());  // bounds mention those made before
+  all.insert(program.sizes.begin(), program.sizes.end());
+  for (const NatVar v : all) {
+    const auto upper = v.upper() ? std::optional(v.upper()->substitute(replacements)) : std::nullopt;
+    if (v == variable || upper != v.upper())
+      replacements.emplace(v, NatVar::fresh(v == variable ? name : v.name(), v.lower(), upper, v.role()));
+  }
+  const auto replaced = [&](std::vector<NatVar> list) {
+    for (NatVar& v : list)
+      if (const auto found = replacements.find(v); found != replacements.end()) v = *found->second.variable();
+    return list;
+  };
+  Program out = specialise(program, replacements);
+  out.tunables = replaced(program.tunables);
+  out.sizes = replaced(program.sizes);
+  return out;
+}
+
+bool isTunable(const Program& program, const std::string& name) {
+  return std::any_of(program.tunables.begin(), program.tunables.end(), [&](NatVar t) { return t.name() == name; });
+}
+
+}  // namespace
+
 std::string print(const Program& program, Names names) {
   Printer printer(names);
-  std::string out;
+  std::string head;
   for (const NatVar t : program.tunables) {
     printer.reserve(t.name());
-    out += fmt::format("tune {} in {}..{}\n", t.name(), t.lower(), t.upper().value_or(t.lower()).str());
+    head += fmt::format("tune {} in {}..{}\n", t.name(), t.lower(), t.upper().value_or(t.lower()).str());
   }
   // Sizes that no parameter's type mentions are parameters of kind nat.
   std::vector<std::string> parameters;
@@ -217,18 +248,21 @@ std::string print(const Program& program, Names names) {
     printer.reserve(s.name());
     bool mentioned = false;
     for (const Expr p : program.parameters) p.type().forEachNat([&](Nat n) { mentioned = mentioned || n.mentions(s); });
-    if (!mentioned) parameters.push_back(s.name() + ": nat");
+    const std::string high = s.upper() ? s.upper()->str() : "";
+    const bool hasRange = s.lower() != 1 || s.upper();
+    if (hasRange) parameters.push_back(fmt::format("{}: nat in {}..{}", s.name(), s.lower(), high));
+    if (!hasRange && !mentioned) parameters.push_back(s.name() + ": nat");
   }
   for (const Expr p : program.parameters) parameters.push_back(printer.declare(p) + ": " + p.type().str());
-  // Its own name must not hide a primitive of the text; a constant has no parentheses.
-  const bool hides = anyPrimitive(program.body, [&](Expr p) {
-    return program.name == info(p.prim()).name || (p.prim() == Prim::op && program.name == info(p.op()).name) ||
-           (p.prim() == Prim::convert && program.name == info(p.target()).name);
-  });
-  out += "def " + program.name + (hides ? "'" : "");
-  for (std::size_t i = 0; i < parameters.size(); i++) out += (i ? ", " : "(") + parameters[i];
-  out += fmt::format("{}: {} =\n  ", parameters.empty() ? "" : ")", program.body.type().str());
-  return out + printer.text(program.body, 2) + "\n";
+  const std::string body = printer.text(program.body, 2);
+  // No name of the program may hide what the text says.
+  for (const auto* list : {&program.tunables, &program.sizes})
+    for (const NatVar v : *list)
+      if (printer.says(v.name())) return print(renamed(program, v, v.name() + "'"), names);
+  head += "def " + program.name + (printer.says(program.name) || isTunable(program, program.name) ? "'" : "");
+  for (std::size_t i = 0; i < parameters.size(); i++) head += (i ? ", " : "(") + parameters[i];
+  // A constant has no parentheses.
+  return fmt::format("{}{}: {} =\n  {}\n", head, parameters.empty() ? "" : ")", program.body.type().str(), body);
 }
 
 }  // namespace lift

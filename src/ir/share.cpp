@@ -214,7 +214,42 @@ class Inlining {
   std::unordered_map<Expr, Expr> memo_;
 };
 
+// A let of a name, a literal or a size is another name for it; a lambda at an argument is a let.
+class Aliases {
+ public:
+  Expr operator()(Expr e) {
+    if (!e.is(Expr::Form::variable) && !e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return e;
+    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
+    const Expr result = rebuilt(e);
+    memo_.emplace(e, result);
+    return result;
+  }
+
+ private:
+  Expr rebuilt(Expr e) {
+    if (e.is(Expr::Form::variable)) return e;
+    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
+    if (isLet(e)) return bound(e.function().argument(), e.argument());
+    if (e.function().is(Expr::Form::lambda)) return bound(e.function(), e.argument());
+    const Expr f = (*this)(e.function());
+    return Expr::apply(f, (*this)(e.argument()));
+  }
+
+  Expr bound(Expr lambda, Expr argument) {
+    const Expr value = (*this)(argument);
+    const bool isAtom =
+        value.is(Expr::Form::variable) || value.is(Expr::Form::literal) || value.is(Expr::Form::natLiteral);
+    if (isAtom) memo_.insert_or_assign(lambda.parameter(), value);
+    const Expr body = (*this)(lambda.body());
+    return isAtom ? body : makeLet(lambda.parameter(), value, body);
+  }
+
+  std::unordered_map<Expr, Expr> memo_;
+};
+
 }  // namespace
+
+Expr withoutAliases(Expr term) { return Aliases()(term); }
 
 Expr nameShared(Expr term, const std::unordered_set<Expr>& shared, const std::unordered_set<Expr>& single) {
   if (!shared.empty()) term = Naming(term, shared)(term);

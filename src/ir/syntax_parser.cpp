@@ -400,7 +400,10 @@ ParsedExpr Parser::projection(ParsedExpr tuple) {
   if (token.kind != Tok::number || !component) {
     std::string hint = "components are counted from 0: pair.0, pair.1";
     if (std::holds_alternative<Syn::Integer>(tuple.syn->node)) hint = "a literal has digits on both sides: 5.0";
-    if (at(Tok::name) && digits.front() != '_')
+    const bool isCalled = peek(1).kind == Tok::leftParen;
+    if (at(Tok::name) && digits.front() != '_' && !isCalled)
+      hint = "there are no records: a pattern names components, let (x, y) = p in …";
+    if (at(Tok::name) && digits.front() != '_' && isCalled)
       hint = fmt::format("functions are called {0}(x), or x |> {0}", digits.substr(0, 40));
     if (digits == "length" || digits == "size" || digits == "len" || digits == "shape")
       hint = "the length of xs: [n]f32 is n, also written length(xs)";
@@ -499,6 +502,16 @@ ParsedExpr Parser::letIn() {
     Binding binding;
     binding.span = spanOf(take());
     binding.pattern = pattern();
+    if (at(Tok::leftParen) && closing_[next_] != 0 && !binding.pattern.pattern.name.empty()) {
+      const Token open = peek(), close = tokens_[closing_[next_]];
+      const std::string_view name = binding.pattern.pattern.name;
+      const std::string parameters(text(Span{&file_, open.begin, close.end}));
+      const bool isOne = parameters.find_first_of(",:") == std::string::npos;
+      fail(cover(binding.pattern.pattern.span, spanOf(close)),
+           fmt::format("let binds a name; '{}' is written with parameters", name),
+           fmt::format("a local function is let {} = fun {} => …", name,
+                       isOne ? parameters.substr(1, parameters.size() - 2) : parameters));
+    }
     expect(Tok::equals, " behind the name that let binds",
            at(Tok::comma) ? "a tuple is taken apart by let (a, b) = e in …" : "bindings are written let x = e in …");
     binding.value = expression();
@@ -507,6 +520,9 @@ ParsedExpr Parser::letIn() {
                {{Severity::note, binding.span, "this let", {}, {}}});
     take();
     bindings.push_back(std::move(binding));
+    if (bindings.size() > highestTree)
+      fail(bindings.back().span, fmt::format("there are more than {} lets in a row", highestTree),
+           "give parts of them definitions of their own");
   }
   ParsedExpr body = expression();
   for (auto binding = bindings.rbegin(); binding != bindings.rend(); ++binding) {
@@ -556,7 +572,7 @@ ParsedExpr Parser::parenthesised() {
   do {
     ParsedExpr component = expression();
     if (accept(Tok::colon)) {
-      ParsedType ascribed = type();
+      ParsedType ascribed = type(Sorts::natToo);
       const Span span = cover(component.span, ascribed.type->span);
       const int height = std::max(component.height, ascribed.height);
       component = node(span, height, Syn::Ascribe{std::move(component.syn), std::move(ascribed.type)});
@@ -982,6 +998,15 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
       fail(parameter.span, fmt::format("there are two parameters '{}'", parameter.name));
     if (typesRequired && !at(Tok::colon)) failHere("expected ':' and the parameter's type");
     if (accept(Tok::colon)) parameter.type = type(sorts).type;
+    if (parameter.type && std::holds_alternative<SynType::Nat>(parameter.type->node) && accept(Tok::kwIn)) {
+      const std::string hint = "ranges are written k: nat in 0..8, without an upper bound k: nat in 0..";
+      SynType::Nat nat;
+      nat.low = size().syn;
+      expect(Tok::dotDot, " between the bounds", hint);
+      if (!at(Tok::comma) && !at(Tok::rightParen)) nat.high = size().syn;
+      const Span end = nat.high ? nat.high->span : spanOf(tokens_[next_ - 1]);
+      parameter.type = typeNode(cover(parameter.type->span, end), 0, std::move(nat)).type;
+    }
     result.push_back(std::move(parameter));
     if (result.back().isRest && at(Tok::comma))
       failHere("expected ')' behind the parameter of all remaining arguments", "*name is the last parameter");

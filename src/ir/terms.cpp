@@ -78,7 +78,18 @@ bool mayFailWithin(Expr e) {
   return visit(e);
 }
 
-std::optional<Nat> onNats(Op op, const std::vector<Nat>& n) {
+namespace {
+
+// What proofs would take long for: i * i, that times itself, and so on.
+bool isLarge(Nat n) {
+  constexpr std::size_t mostTerms = 64, mostFactors = 8;
+  const bool isSum = n.kind() == Nat::Kind::sum;
+  if (isSum && n.operands().size() > mostTerms) return true;
+  const auto hasManyFactors = [](Nat t) { return t.kind() == Nat::Kind::product && t.operands().size() > mostFactors; };
+  return isSum ? std::any_of(n.operands().begin(), n.operands().end(), hasManyFactors) : hasManyFactors(n);
+}
+
+std::optional<Nat> computed(Op op, const std::vector<Nat>& n) {
   const auto divisible = [&] {
     return lessEqual(Nat(0), n[0]) == Truth::proved && less(Nat(0), n[1]) == Truth::proved;
   };
@@ -102,6 +113,13 @@ std::optional<Nat> onNats(Op op, const std::vector<Nat>& n) {
     default:
       return std::nullopt;
   }
+}
+
+}  // namespace
+
+std::optional<Nat> onNats(Op op, const std::vector<Nat>& n) {
+  const auto result = computed(op, n);
+  return result && isLarge(*result) ? std::nullopt : result;
 }
 
 bool onlyMovesData(Expr e) {
@@ -133,17 +151,35 @@ class Replacement {
 
 Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Replacement(replacements)(e); }
 
-Expr withFreshBinders(Expr e) {
-  switch (e.form()) {
-    case Expr::Form::lambda: {
-      const Expr fresh = Expr::variable(e.parameter().name(), e.parameter().type());
-      return Expr::lambda(fresh, withFreshBinders(substitute(e.body(), e.parameter(), fresh)));
-    }
-    case Expr::Form::apply:
-      return Expr::apply(withFreshBinders(e.function()), withFreshBinders(e.argument()));
-    default:
-      return e;
+namespace {
+
+class FreshBinders {
+ public:
+  Expr operator()(Expr e) {
+    if (e.is(Expr::Form::literal) || e.is(Expr::Form::natLiteral) || e.is(Expr::Form::primitive)) return e;
+    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
+    const Expr result = rebuilt(e);
+    memo_.insert_or_assign(e, result);
+    return result;
   }
-}
+
+ private:
+  Expr rebuilt(Expr e) {
+    if (e.is(Expr::Form::variable)) return e;
+    if (e.is(Expr::Form::apply)) {
+      const Expr f = (*this)(e.function());
+      return Expr::apply(f, (*this)(e.argument()));
+    }
+    const Expr fresh = Expr::variable(e.parameter().name(), e.parameter().type());
+    memo_.insert_or_assign(e.parameter(), fresh);
+    return Expr::lambda(fresh, (*this)(e.body()));
+  }
+
+  std::unordered_map<Expr, Expr> memo_;
+};
+
+}  // namespace
+
+Expr withFreshBinders(Expr e) { return FreshBinders()(e); }
 
 }  // namespace lift

@@ -42,6 +42,11 @@ class Verifier {
   }
 
   void visit(Expr e) {
+    if (!seen_.insert(e).second) {  // in another scope, perhaps
+      for (const Expr v : e.freeVariables())
+        if (!bound_.count(v)) fail(v, "an unbound variable");
+      return;
+    }
     if (e.type().hasMetas()) fail(e, "a type that inference left open");
     if (!vectorsHoldScalars(e.type())) fail(e, "a vector of what is no scalar");
     switch (e.form()) {
@@ -140,7 +145,7 @@ class Verifier {
     for (const SizeCondition& c : conditionsOf(e)) require(holds(c) != Truth::refuted, "a primitive's side condition");
   }
 
-  std::unordered_set<Expr> bound_;
+  std::unordered_set<Expr> bound_, seen_;
 };
 
 }  // namespace

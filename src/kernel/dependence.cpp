@@ -145,9 +145,12 @@ bool Dependence::analyse(const Access& a, std::size_t common, const std::map<std
   for (Nat term : termsOf(base)) {
     std::vector<NatVar> varying;
     for (NatVar v : term.variables()) {
-      const auto role = roles.find(v);
-      // Integers that are named by statements may differ between work-items.
-      if (role == roles.end() && v.role() == NatVar::Role::index) return false;
+      auto role = roles.find(v);
+      // Integers that are named by statements may differ between work-items: anything in their range.
+      if (role == roles.end() && v.role() == NatVar::Role::index) {
+        if (v.lower() != 0 || !v.upper()) return false;
+        role = roles.emplace(v, Role{Role::free, {}, *v.upper() + Nat(1)}).first;
+      }
       if (role != roles.end() && role->second.kind != Role::uniform) varying.push_back(v);
     }
     if (varying.empty()) {

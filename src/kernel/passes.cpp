@@ -15,6 +15,7 @@ const std::vector<Pass>& passes() {
       {"declare", "declarations move down to the first assignment", declarePass},
       {"copies", "values used once, literals and renamings go to where they are used", copiesPass},
       {"dead", "variables, arrays and statements without effect disappear", deadPass},
+      {"fuse", "loops of one count that read the same memory into registers become one", fusePass},
       {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
       {"hoist", "repeated or loop-invariant index arithmetic gets a name", hoistPass},
   };
@@ -30,7 +31,7 @@ const Pass* passNamed(std::string_view name) {
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
   for (const char* name :
-       {"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead", "barriers", "hoist"})
+       {"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead", "fuse", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -24,8 +24,8 @@ class Printer {
       } else if (!first) {
         text += " + ";
       }
+      term(t, first && negative);
       first = false;
-      term(t);
     };
     for (const NatTerm& t : terms)
       if (t.coefficient > 0) part(t, false);
@@ -34,15 +34,15 @@ class Printer {
   }
 
  private:
-  // Without its sign.
-  void term(const NatTerm& t) {
+  // Without its sign; a sign before it binds more tightly than / and %.
+  void term(const NatTerm& t, bool isSigned) {
     const std::uint64_t magnitude =
         t.coefficient < 0 ? -static_cast<std::uint64_t>(t.coefficient) : static_cast<std::uint64_t>(t.coefficient);
     const bool alone = t.monomial->factorCount <= 1 && magnitude == 1;
     if (t.monomial == one()) {
       number(magnitude);
     } else if (alone) {
-      atom(t.monomial->factorData[0]);
+      isSigned ? operand(t.monomial->factorData[0]) : atom(t.monomial->factorData[0]);
     } else {
       bool first = magnitude == 1;
       if (!first) number(magnitude);

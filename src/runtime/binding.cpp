@@ -110,8 +110,9 @@ class Solver {
       for (const Nat& n : b.shape) shape.push_back(binding.evaluate(n));
       const ArrayType type{b.scalar, shape};
       for (std::int64_t n : shape) {
-        if (n < 0)
-          fail(fmt::format("{} : {} would be {}", b.name, describe(b), describe(type)), "the inputs are too small");
+        if (n < (b.role == PlanBuffer::Role::input ? 1 : 0))
+          fail(fmt::format("{} : {} would be {}", b.name, describe(b), describe(type)),
+               n < 0 ? "the inputs are too small" : "arrays have at least one element");
         if (__builtin_mul_overflow(bytes, n, &bytes))
           fail(fmt::format("{} : {} does not fit 64 bits", b.name, describe(type)));
       }

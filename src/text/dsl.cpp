@@ -270,6 +270,10 @@ Parameter nat(std::string name, Where where) {
   return {std::move(name), T(makeType(spanOf(where), SynType::Nat{})), where};
 }
 
+Parameter nat(std::string name, E low, E high, Where where) {
+  return {std::move(name), T(makeType(spanOf(where), SynType::Nat{low.syntax(), high.syntax()})), where};
+}
+
 Tunable tune(std::string name, E low, E high, Where where) {
   return {std::move(name), std::move(low), std::move(high), where};
 }

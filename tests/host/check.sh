@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check.sh LIFTC SOURCE CASE CC CXX [FLAGS…]: the C library that liftc compiles a program to, built and run with the
-# host program of the case (dot, gaussian_blur, conv, two: two plans in one program, or docs: the example of docs/host_code.md).
+# host program of the case (dot, gaussian_blur, conv, two: two plans in one program, iterate: a loop of launches, or docs:
+# the example of docs/host_code.md).
 set -euo pipefail
 liftc=$1 source=$2 case=$3 cc=$4 cxx=$5
 shift 5
@@ -65,6 +66,17 @@ case $case in
     "$liftc" eval "$source/examples/dot.lift" -i x=x.npy -i y=y.npy -o expected.npy --quiet
     build "$here/two.c"
     ./main x.npy y.npy expected.npy
+    ;;
+  iterate)
+    "$liftc" compile "$here/iterate.lift" -o . --prefix iterate
+    tensor xs f32 1000
+    arguments=()
+    for count in 0 1 2 5 8; do
+      "$liftc" eval "$here/iterate.lift" --size k=$count -i xs=xs.npy -o out.0=$count.npy -o out.1=$count.most.npy --quiet
+      arguments+=($count $count.npy $count.most.npy)
+    done
+    build "$here/iterate.c"
+    ./main 1000 xs.npy "${arguments[@]}"
     ;;
   docs)
     sed -n '/^```c$/,/^```$/p' "$source/docs/host_code.md" | sed '/^```/d' >example.c

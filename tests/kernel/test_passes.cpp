@@ -73,7 +73,7 @@ Kernel convolution(int channels, int size, int kernels, int pixels, int vectors,
 }  // namespace
 
 TEST_CASE("passes: listed once, found by name") {
-  CHECK(passes().size() == 9);
+  CHECK(passes().size() == 10);
   for (const Pass& p : passes()) {
     CHECK(passNamed(p.name) == &p);
     CHECK(!p.description.empty());
@@ -91,8 +91,8 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
     seen.emplace_back(p.name);
   };
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
-  CHECK(seen ==
-        std::vector<std::string>{"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead"});
+  CHECK(seen == std::vector<std::string>{"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead",
+                                         "fuse"});
 }
 
 TEST_CASE("trips: parallel loops against the launch") {
@@ -169,15 +169,15 @@ TEST_CASE("unroll: loops over private arrays, unasked") {
 
 TEST_CASE("unroll: not beyond the budget, and the note says so") {
   Maker m;
-  const auto in = m.in("in", 1000), p = m.priv("p", 1000);
-  m.k.body = block(Allocate{p}, seq("i", 1000, [&](Nat i) { return block(Store{p, i, load(in, i, f32)}); }));
+  const auto in = m.in("in", 200), p = m.priv("p", 200);
+  m.k.body = block(Allocate{p}, seq("i", 200, [&](Nat i) { return block(Store{p, i, load(in, i, f32)}); }));
   PassOptions options;
   Notes notes;
   options.notes = &notes;
-  options.unrollBudget = 500;
+  options.unrollBudget = 200;
   CHECK(structure(pass("unroll", m.k, options)).at("loop") == 1);
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].text.find("exceed the budget of 500") != std::string::npos);
+  CHECK(notes[0].text.find("exceed the budget of 200") != std::string::npos);
 }
 
 TEST_CASE("unroll: a loop asked not to be unrolled keeps its array in memory") {
@@ -365,7 +365,7 @@ TEST_CASE("scalars: what stays in memory, and why") {
   CHECK(texts == std::vector<std::string>{"p stays in memory: index at is not constant",
                                           "q stays in memory: index 9 is out of bounds",
                                           "h stays in memory: half is a storage type",
-                                          "big stays in memory: 5000 elements exceed the limit of 1024"});
+                                          "big stays in memory: 5000 elements exceed the limit of 256"});
   (void)out, (void)n;
 }
 
@@ -388,6 +388,55 @@ TEST_CASE("declare: declarations meet their first assignment") {
   }
   out[1] = a + b;
 )");
+}
+
+TEST_CASE("fuse: loops of one count that read the same memory") {
+  Maker m;
+  const auto in = m.in("in", 8), other = m.in("other", 8), out = m.out("out", 8);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c"), d = m.var("d");
+  const auto sum = [&](const char* index, VarId into, auto term) {
+    return seq(index, 4, [&](Nat i) { return block(Assign{into, add(ref(into, f32), term(i))}); });
+  };
+  const auto first = [&](Nat i) { return load(in, i, f32); };
+  m.k.body = block(Declare{a, number(0)}, sum("i", a, first), Store{out, 0, ref(a, f32)}, Declare{b, number(1)},
+                   sum("j", b, [&](Nat j) { return mul(load(in, j, f32), load(other, j, f32)); }),
+                   // needs a
+                   Declare{c, ref(a, f32)}, sum("k", c, first),
+                   // reads other memory
+                   Declare{d, number(0)}, sum("l", d, [&](Nat l) { return load(other, l, f32); }),
+                   Store{out, 1, add(ref(b, f32), add(ref(c, f32), ref(d, f32)))});
+  CHECK(bodyText(pass("fuse", m.k)) == R"(  float a = 0.0f;
+  float b = 1.0f;
+  float d = 0.0f;
+  for (int i = 0; i < 4; i++) {
+    a = a + in[i];
+    b = b + in[i] * other[i];
+    d = d + other[i];
+  }
+  out[0] = a;
+  float c = a;
+  for (int k_1 = 0; k_1 < 4; k_1++) {
+    c = c + in[k_1];
+  }
+  out[1] = b + (c + d);
+)");
+}
+
+TEST_CASE("fuse: not loops that store, that are of other counts, or that memory stands between") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
+  const auto sum = [&](const char* index, std::int64_t count, VarId into, BufferId from) {
+    return seq(index, count, [&](Nat i) { return block(Assign{into, add(ref(into, f32), load(from, i, f32))}); });
+  };
+  m.k.body =
+      block(Declare{a, number(0)}, Declare{b, number(0)}, Declare{c, number(0)}, sum("i", 4, a, in), sum("j", 5, b, in),
+            seq("k", 4,
+                [&](Nat k) {
+                  return block(Store{out, k, load(in, k, f32)});
+                }),
+            sum("l", 4, a, out), Store{out, 3, number(7)}, sum("m", 4, c, out), Store{out, 4, ref(c, f32)});
+  CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
 }
 
 TEST_CASE("copies: used once means used in place") {

@@ -111,6 +111,83 @@ Int nearestOf(const Tensors& in) {
   return best;
 }
 
+// The values of one key are added up by f(key, whether it is the index, value).
+void keyed(Table& table) {
+  const Prepare keys = [](Tensors& in) {
+    Tensor& k = in.at("keys");
+    for (Int i = 0; i < k.size(); i++) k.set(i, static_cast<double>((i * i * 5 + 3 * i) % 71 - 3));
+  };
+  const auto sumOf = [](const Tensors& in, Int key) {
+    const Grid k(in, "keys"), v(in, "values");
+    return sum(k.size(0), [&](Int i) { return k(i) == static_cast<double>(key) ? v(i) : 0; });
+  };
+  const auto sizeOf = [](const Tensors& in, Int key) {
+    const Grid k(in, "keys");
+    return sum(k.size(0), [&](Int i) { return k(i) == static_cast<double>(key) ? 1 : 0; });
+  };
+  const std::vector<Sizes> sizes{{{"n", 20000}}, {{"n", 300}}, {{"n", 1}}};
+  table.add(
+      "histogram", "weighted", sizes, 400,
+      [=](const Tensors& in) { return out(A1{64}, [&](Int b) { return sumOf(in, b); }); }, keys);
+  table.add(
+      "histogram", "moments", sizes, 400,
+      [=](const Tensors& in) {
+        return Tensors{{"out.0", make(
+                                     A1{64}, [&](Int b) { return sizeOf(in, b); }, Scalar::i32)},
+                       {"out.1", make(A1{64}, [&](Int b) { return sumOf(in, b); })}};
+      },
+      keys);
+  table.add(
+      "histogram", "means", sizes, 400,
+      [=](const Tensors& in) {
+        return out(A1{64}, [&](Int b) {
+          const double size = b < 60 ? sizeOf(in, b) : 0;
+          return size > 0 ? sumOf(in, b) / size : sumOf(in, b);
+        });
+      },
+      keys);
+  table.addExact(
+      "histogram", "last", sizes,
+      [](const Tensors& in) {
+        const Grid k(in, "keys"), v(in, "values");
+        return out(A1{64}, [&](Int b) {
+          double last = -1;
+          for (Int i = 0; i < k.size(0); i++)
+            if (k(i) == static_cast<double>(b)) last = v(i);
+          return last;
+        });
+      },
+      keys);
+  table.add(
+      "histogram", "rows", {{{"n", 300}, {"d", 5}}, {{"n", 1}, {"d", 1}}}, 40,
+      [](const Tensors& in) {
+        const Grid k(in, "keys"), v(in, "values");
+        return out(A2{64, v.size(1)}, [&](Int b, Int j) {
+          return sum(k.size(0), [&](Int i) { return k(i) == static_cast<double>(b) ? v(i, j) : 0; });
+        });
+      },
+      keys);
+  table.addExact(
+      "histogram", "ofRows", {{{"m", 5}, {"n", 40}}},
+      [](const Tensors& in) {
+        const Grid x(in, "xs");
+        return out(
+            A2{x.size(0), 16},
+            [&](Int r, Int b) {
+              return sum(x.size(1), [&](Int i) { return x(r, i) == static_cast<double>(b) ? 1 : 0; });
+            },
+            Scalar::i32);
+      },
+      [](Tensors& in) {
+        Tensor& xs = in.at("xs");
+        for (Int i = 0; i < xs.size(); i++) xs.set(i, static_cast<double>((i * 7 + i / 3) % 20 - 2));
+      });
+  table.add("histogram", "total", {{{"n", 200}}, {{"n", 1}}}, 200, [](const Tensors& in) {
+    const Grid x(in, "xs");
+    return out(A1{100}, [&](Int j) { return sum(x.size(0), [&](Int i) { return x(i, j); }); });
+  });
+}
+
 void searches(Table& table) {
   table.add("kmeans", "main", {{{"n", 40}, {"d", 3}, {"k", 4}}, {{"n", 1}, {"d", 1}, {"k", 2}}}, 40, clusters);
   table.add("nearest", "main", {{{"n", 1000}}, {{"n", 7}}, {{"n", 1}}}, 5, [](const Tensors& in) {
@@ -138,6 +215,7 @@ void searches(Table& table) {
   table.addExact("histogram", "main", {{{"n", 320}}}, counts, spread);
   table.addExact("histogram", "chunked", {{{"n", 320}}}, counts, spread);
   table.addExact("histogram", "folded", {{{"n", 64}}}, counts, spread);
+  keyed(table);
 }
 
 void networks(Table& table) {

@@ -141,6 +141,14 @@ TEST_CASE("shapes of outputs and temporaries follow", "[null]") {
   CHECK(has(failure(p, types({{1}})), "would be f32[-1]"));
 }
 
+TEST_CASE("inputs have elements", "[null]") {
+  const NatVar k = NatVar::fresh("k", 0, Nat(8));
+  const kernel::Plan p = inputs({k}, {{k}});
+  CHECK(bindSizes(p, types({{8}})).sizes.at(k) == 8);
+  CHECK(has(failure(p, types({{0}})), "would be f32[0]"));
+  CHECK(bindSizes(inputs({n, k}, {{Nat(n) + k}}), types({{4}}), {{"k", 0}}).sizes.at(n) == 4);
+}
+
 TEST_CASE("byte counts beyond 64 bits are an error of the program", "[null]") {
   kernel::Plan p = inputs({n}, {{n}});
   p.buffers.push_back(planBuffer("t", {n, n}, Role::temporary));

@@ -131,6 +131,12 @@ TEST_CASE("dsl: the prelude, sizes, tunables, result types") {
   CHECK(fromText("def f(x: f32): f32 = x") == print(program("f", {{"x", f32}}, f32, [](E x) { return x; })));
 }
 
+TEST_CASE("dsl: sizes of a range") {
+  const lift::Program padded = program("padded", {nat("p", 0, 8), {"x", array(size("n"), f32)}},
+                                       [](E p, E x) { return call("pad", p, p, 0.0, x); });
+  CHECK(print(padded) == fromText("def padded(p: nat in 0..8, x: [n]f32) = pad(p, p, 0.0, x)"));
+}
+
 TEST_CASE("dsl: several definitions") {
   const lift::Program p =
       program({define("twice", {Parameter("f"), Parameter("x")}, [](E f, E x) { return f(f(x)); }),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/text.hpp"
 
@@ -54,6 +55,18 @@ Run run(const std::string& name, const std::map<std::string, std::int64_t>& size
 }
 
 }  // namespace
+
+TEST_CASE("parts of equal length: as many as asked for, where their number divides the length") {
+  const auto conditions = [](const std::string& text) {
+    std::vector<std::string> all;
+    for (const SizeCondition& c : parseProgram(*addSource("parts.lift", text)).conditions) all.push_back(c.str());
+    return all;
+  };
+  CHECK(conditions("def main(parts: nat, xs: [n]f32): [parts]f32 = split(n / parts, xs) |> map(sum)")[0] ==
+        "parts | n");
+  CHECK(conditions("def main(xs: [n]f32): [8]f32 = map(sum, split(n / 8, xs))")[0] == "8 | n");
+  CHECK_THROWS_AS(conditions("def main(xs: [n]f32): [8]f32 = map(sum, split(n / 4, xs))"), UserError);
+}
 
 TEST_CASE("example: dot") {
   const Run r = run("dot.lift", {{"n", 100}});

@@ -165,6 +165,7 @@ TEST_CASE("reductions of every type of numbers") {
   CHECK(value("(variance([1.0, 3.0]), standardDeviation([1.0, 5.0]))") == " 1;  2");
   CHECK(value("count(fun x => x % 2 == 0, row)") == " 2");
   CHECK(value("histogram(3, [0u8, 2u8, 2u8, 9u8])") == "[3] 1 0 2");
+  CHECK(value("scatter([0, 0, 0], [2, 0, 2, 7], [5, 6, 7, 8])") == "[3] 6 0 7");
   CHECK(value("(cumsum([1, 2, 3]), cumprod([1, 2, 3]))") == "[3] 1 3 6; [3] 1 2 6");
 }
 

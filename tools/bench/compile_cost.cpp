@@ -1,6 +1,6 @@
 // What compiling costs as programs grow: the time for each unit of program should stay about the same.
 //
-//   bench_compile [--stages N] [--operations N]
+//   bench_compile [--stages N] [--definitions N] [--operations N]
 //
 // Nothing is run: the times are of parsing, checking and compiling to OpenCL C, without the driver's.
 #include <fmt/format.h>
@@ -36,6 +36,21 @@ std::string chainInLocalMemory(int stages) {
     text += fmt::format("  |> slide(3, 1) |> mapLcl(0)(fun w => w[0] + w[1] * w[2]){}\n",
                         i + 1 < stages ? " |> toLocal" : ")");
   return text + "  |> join\n";
+}
+
+// Definitions of scalars, each a few operations on what the one before it gives.
+std::string chainOfDefinitions(int definitions) {
+  std::string text = "def d0(x, y) = x * y\n";
+  for (int i = 1; i <= definitions; ++i)
+    text += fmt::format("def d{0}(x, y) = let z = d{1}(x, y) in z * z + y\n", i, i - 1);
+  return text + fmt::format("def main(xs: [1024]f32) = map(fun x => d{}(x, x + 1.0), xs)\n", definitions);
+}
+
+// A column of lets, each of them used twice by the next.
+std::string columnOfLets(int lets) {
+  std::string text = "def main(xs: [1024]f32) = map(fun x => let a0 = x in\n";
+  for (int i = 1; i <= lets; ++i) text += fmt::format("  let a{0} = a{1} * a{1} + x in\n", i, i - 1);
+  return text + fmt::format("  a{}, xs)\n", lets);
 }
 
 // An inner product that is unrolled completely: a multiplication and an addition for each element.
@@ -98,13 +113,17 @@ void print(const char* title, const char* unit, const std::function<std::string(
 
 int main(int argc, char** argv) {
   cli::App app{"Prints what compiling costs as programs grow."};
-  int stages = 64, operations = 8192;
+  int stages = 64, operations = 8192, definitions = 256;
   app.add_option("--stages", stages, "Length of the longest chain")->capture_default_str();
+  app.add_option("--definitions", definitions, "Length of the longest chain of definitions or lets")
+      ->capture_default_str();
   app.add_option("--operations", operations, "Operations of the largest kernel")->capture_default_str();
   if (const auto status = app.parse(argc, argv, static_cast<int>(ExitStatus::usage))) return *status;
   try {
     print("stencil stages, a kernel each", "stages", chainOfKernels, 1, stages);
     print("stencil stages in local memory, one kernel", "stages", chainInLocalMemory, 1, stages);
+    print("definitions, each using the one before", "definitions", chainOfDefinitions, 8, definitions);
+    print("lets, each using the one before twice", "lets", columnOfLets, 8, definitions);
     print("an inner product, unrolled", "operations", unrolledSum, 512, operations);
     print("a tile of a matrix product, unrolled", "operations", unrolledTile, 512, operations);
   } catch (const UserError& e) {

@@ -375,6 +375,10 @@ std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& 
 }
 
 void checkValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values) {
+  std::map<lift::NatVar, lift::Nat> given;
+  for (const auto* list : {&program.sizes, &program.tunables})
+    for (const lift::NatVar v : *list)
+      if (const auto value = values.find(v.name()); value != values.end()) given.emplace(v, value->second);
   for (const auto& [name, value] : values) {
     std::optional<lift::NatVar> found;
     std::string known;
@@ -386,7 +390,7 @@ void checkValues(const lift::Program& program, const std::map<std::string, std::
     if (!found)
       throw UserError(ExitStatus::usage, fmt::format("the program has no size '{}'", name),
                       known.empty() ? "all its sizes are constants" : "its sizes are " + known);
-    const auto upper = found->upper() ? found->upper()->constant() : std::nullopt;
+    const auto upper = found->upper() ? found->upper()->substitute(given).constant() : std::nullopt;
     if (value < found->lower() || (upper && value > *upper))
       throw UserError(ExitStatus::usage, fmt::format("{} = {} is out of range: {}{}", name, value,
                                                      upper ? "" : "at least ", found->lower()) +

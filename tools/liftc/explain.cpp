@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <optional>
 
 #include "common.hpp"
 #include "family.hpp"
@@ -31,6 +32,9 @@ struct Subject {
   Program program;  // what the strategy of today makes of it
   Derivation derivation;
   std::function<Plan(const Program& derived)> generate;
+  // Of a program that is compiled as it is written: the default mapping, and what it decided; else nothing.
+  std::optional<Program> mapped;
+  std::vector<std::string> notes;
   std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
   std::string generator = liftc::generator;    // what recorded them
 };
@@ -96,6 +100,13 @@ Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) 
   s.config = options.values();
   s.title = fmt::format("{} of {}{}{}, compiled as it is written", s.source.name, options.file,
                         s.config.empty() ? "" : " at ", lift::str(s.config));
+  if (!lift::isMapped(s.source)) {
+    lift::MappingOptions mapping;
+    mapping.strictReductions = codegen.strictReductions;
+    lift::kernel::Notes notes;
+    s.mapped = lift::mapByDefault(s.source, mapping, &notes);
+    for (const auto& n : notes) s.notes.push_back(n.text);
+  }
   s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
   s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
   return s;
@@ -161,6 +172,8 @@ Subject ofManifest(const std::string& file, const std::string& text) {
 struct ExplainOptions {
   std::string what, diff;
   FamilyOptions family;
+  std::vector<std::string> sizes;
+  std::string entry;
   bool steps = false, replay = false, json = false;
 };
 
@@ -170,6 +183,16 @@ bool endsWith(const std::string& text, std::string_view end) {
 
 // A file where there is one, or where the name is one's; else a descriptor.
 Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
+  if (endsWith(what, ".lift")) {
+    ProgramOptions program;
+    program.file = what;
+    program.entry = o.entry;
+    program.sizes = o.sizes;
+    program.config = o.family.config;
+    Subject s = ofProgram(program, {});
+    if (o.replay) s.digests = digestsOf(s.generate(s.source));
+    return s;
+  }
   const bool isManifest = endsWith(what, ".json");
   if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
     const lift::ConvSpec spec = lift::parseConv(what);
@@ -209,13 +232,17 @@ Json stepJson(const Step& step) {
 void showSteps(const Subject& s, bool terms) {
   std::cout << s.title << "\n\nFrom\n" << lift::print(s.source);
   const std::size_t count = s.derivation.steps.size();
-  if (count == 0) std::cout << "\nno rule was applied\n";
+  if (count == 0 && !s.mapped) std::cout << "\nno rule was applied\n";
   follow(s, [&](std::size_t i, const Step& step, const Program& program) {
     const auto& rule = lift::rewrite::ruleNamed(step.rule);
     std::cout << fmt::format("\n{}/{}  {}\n    {}\n    from {}\n", i + 1, count, step.str(), rule.text(),
                              rule.origin());
     if (terms) std::cout << lift::print(program);
   });
+  if (!s.mapped) return;
+  std::cout << "\nBy the default mapping\n";
+  for (const std::string& n : s.notes) std::cout << "  " << n << "\n";
+  std::cout << lift::print(*s.mapped);
 }
 
 Json stepsJson(const Subject& s, bool terms) {
@@ -228,6 +255,10 @@ Json stepsJson(const Subject& s, bool terms) {
     if (terms) row["program"] = lift::print(program);
     j["steps"].push_back(std::move(row));
   });
+  if (s.mapped) {
+    j["mapping"] = s.notes;
+    j["mapped"] = lift::print(*s.mapped);
+  }
   return j;
 }
 
@@ -329,10 +360,15 @@ int difference(const Subject& a, const Subject& b, bool json) {
 void addExplain(cli::App& app, int& status) {
   auto o = std::make_shared<ExplainOptions>();
   cli::App* sub = app.add_subcommand("explain", "Tell how a kernel was derived, rule by rule");
-  sub->add_option("what", o->what,
-                  "A kernel (.cl), a manifest.json, or a layer's descriptor; with --db its best entry there")
+  sub->add_option(
+         "what", o->what,
+         "A kernel (.cl), a manifest.json, a program (.lift), or a layer's descriptor; with --db its best entry "
+         "there")
       ->required();
   sub->add_option("--diff", o->diff, "Another one: print how the two derivations differ")->type_name("WHAT");
+  sub->add_option("-s,--size", o->sizes, "Of a program: value of a size or tunable, NAME=VALUE")
+      ->type_name("NAME=VALUE");
+  sub->add_option("--entry", o->entry, "Of a program: definition to use (default: main, else the last)");
   sub->add_flag("--steps", o->steps, "Print the program after each step");
   sub->add_flag("--replay", o->replay, "Generate the kernels again; exit status 4 when a digest differs");
   sub->add_flag("--json", o->json, "Print as JSON");

@@ -1,6 +1,8 @@
 // Subcommands on program files: check, print, eval, compile, run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 
@@ -16,6 +18,38 @@ using Clock = std::chrono::steady_clock;
 
 double millisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::string highOf(lift::NatVar v) { return v.upper() ? v.upper()->str() : ""; }
+
+// As it would be declared: name(parameters): result.
+std::string signatureText(const lift::Program& program) {
+  std::vector<std::string> parameters;
+  for (const lift::NatVar s : program.sizes) {
+    bool isMentioned = false;
+    for (const lift::Expr p : program.parameters)
+      p.type().forEachNat([&](lift::Nat n) { isMentioned = isMentioned || n.mentions(s); });
+    if (s.lower() != 1 || s.upper())
+      parameters.push_back(fmt::format("{}: nat in {}..{}", s.name(), s.lower(), highOf(s)));
+    else if (!isMentioned)
+      parameters.push_back(s.name() + ": nat");
+  }
+  for (const lift::Expr p : program.parameters) parameters.push_back(fmt::format("{}: {}", p.name(), p.type().str()));
+  const std::string list = fmt::format("{}", fmt::join(parameters, ", "));
+  return fmt::format("{}{}: {}", program.name, list.empty() ? "" : "(" + list + ")", program.result().str());
+}
+
+// What the default mapping decided, without its reasons.
+void printSummary(const lift::kernel::Notes& notes, const std::string& file) {
+  constexpr std::size_t most = 4;
+  for (std::size_t i = 0; i < std::min(notes.size(), most); i++) {
+    const std::string& text = notes[i].text;
+    const std::size_t subject = text.find(": ");  // "map at f.lift:1:2: [n]f32 is kept …: it is named"
+    const std::size_t reason = text.rfind(": ");
+    std::cout << "  " << text.substr(0, reason > subject ? reason : text.size()) << "\n";
+  }
+  if (notes.size() > most) std::cout << fmt::format("  … and {} more\n", notes.size() - most);
+  if (!notes.empty() && file != "-") std::cout << fmt::format("  `liftc explain {}` says why\n", file);
 }
 
 Json signatureJson(const lift::Program& program) {
@@ -50,16 +84,20 @@ void addCheck(cli::App& app, int& status) {
   sub->callback([o, &status] {
     status = guarded([&] {
       const lift::Program program = o->program.readAtValues();
-      lift::checkMapping(lift::mapByDefault(program));
-      const Json j = signatureJson(program);
+      lift::kernel::Notes notes;
+      lift::checkMapping(lift::mapByDefault(program, {}, &notes));
       if (o->json) {
+        Json j = signatureJson(program);
+        j["mapping"] = Json::array();
+        for (const auto& n : notes) j["mapping"].push_back(n.text);
         std::cout << j.dump(2) << "\n";
         return 0;
       }
-      std::cout << program.name << ": ";
-      for (const lift::Expr p : program.parameters) std::cout << p.type().str() << " -> ";
-      std::cout << program.result().str() << "\n";
+      std::cout << signatureText(program) << "\n";
+      for (const lift::NatVar t : program.tunables)
+        std::cout << fmt::format("  tune {} in {}..{}\n", t.name(), t.lower(), highOf(t));
       for (const auto& c : program.conditions) std::cout << "  requires " << c.str() << "  (" << c.origin << ")\n";
+      printSummary(notes, o->program.file);
       return 0;
     });
   });

@@ -1,0 +1,134 @@
+// Reductions of arrays, and arrays of reductions: which of both a kernel computes.
+#include "build.hpp"
+#include "cost.hpp"
+#include "lift/terms.hpp"
+#include "lowering.hpp"
+#include "transform.hpp"
+
+namespace lift::detail {
+namespace {
+
+// Accumulators that a work-item keeps in registers.
+constexpr std::int64_t registerAccumulators = 16;
+
+bool areFew(Nat count) { return count.constant() && *count.constant() <= registerAccumulators; }
+
+double workOf(const Names& names) {
+  Work work;
+  double sum = 0;
+  for (const auto& [name, value] : names.bound) sum += work.of(value);
+  return sum;
+}
+
+Expr named(const Names& names, Expr body) {
+  for (auto n = names.bound.rbegin(); n != names.bound.rend(); ++n) body = bind(n->first, n->second, body);
+  return body;
+}
+
+Expr transposed(Expr e) {
+  const Type row = e.type().element();
+  return call(Prim::transpose, {}, {e}, Type::array(row.length(), Type::array(e.type().length(), row.element())));
+}
+
+std::optional<Expr> byElements(const Spine& s) {
+  const Expr zs = s.arguments[0], f = s.arguments[1], xs = s.arguments[2];
+  if (!zs.type().isArray() || areFew(zs.type().length())) return std::nullopt;
+  const Expr p = f.parameter();
+  const Expr accumulator = Expr::variable("acc", zs.type()), x = Expr::variable("x", xs.type().element());
+  const Expr step = replaceTerms(f.body(), {{get(p, 0), accumulator}, {get(p, 1), x}});
+  if (step.hasFree(p)) return std::nullopt;
+  const Names names = namesOf(step);
+  for (const auto& [name, value] : names.bound)
+    if (value.hasFree(accumulator)) return std::nullopt;
+  const Spine map = spineOf(names.body);
+  if (!map.isPrim(Prim::map) || map.arguments[0].hasFree(accumulator) || workOf(names) > recomputedOperations)
+    return std::nullopt;
+  // What the map is over: the accumulator, alone or zipped with other arrays.
+  const Expr in = map.arguments[1], q = map.arguments[0].parameter();
+  const Expr z = Expr::variable("z", zs.type().element());
+  std::unordered_map<Expr, Expr> elements;
+  std::vector<Expr> others, otherElements;
+  if (in == accumulator) {
+    elements = {{q, z}};
+  } else {
+    const Spine zipped = spineOf(in);
+    if (!zipped.isPrim(Prim::zip)) return std::nullopt;
+    for (std::size_t i = 0; i < zipped.arguments.size(); i++) {
+      const Expr component = get(q, static_cast<int>(i)), array = zipped.arguments[i];
+      if (array == accumulator) {
+        elements.emplace(component, z);
+        continue;
+      }
+      if (array.hasFree(accumulator)) return std::nullopt;
+      others.push_back(array);
+      otherElements.push_back(Expr::variable("y", component.type()));
+      elements.emplace(component, otherElements.back());
+    }
+    if (others.size() == zipped.arguments.size()) return std::nullopt;
+  }
+  const Expr element = replaceTerms(map.arguments[0].body(), elements);
+  if (element.hasFree(q)) return std::nullopt;
+  // The elements of a column: x, and what the other arrays have there.
+  std::vector<Expr> arrays{zs};
+  for (const Expr y : others) {
+    const Expr rows = mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(x, named(names, y))), xs);
+    arrays.push_back(transposed(rows));
+  }
+  const Expr all = arrays.size() > 1 ? zip(arrays) : zs, r = Expr::variable("p", all.type().element());
+  std::vector<Expr> columns{xs};
+  for (std::size_t i = 1; i < arrays.size(); i++) columns.push_back(get(r, static_cast<int>(i)));
+  const Expr column = columns.size() > 1 ? zip(columns) : xs;
+  const Expr t = Expr::variable("t", Type::tuple({z.type(), column.type().element()}));
+  std::unordered_map<Expr, Expr> parts{{z, get(t, 0)}, {x, columns.size() > 1 ? get(get(t, 1), 0) : get(t, 1)}};
+  for (std::size_t i = 0; i < otherElements.size(); i++)
+    parts.emplace(otherElements[i], get(get(t, 1), static_cast<int>(i) + 1));
+  const Expr function = Expr::lambda(t, etaLong(substitute(named(names, element), parts)));
+  const Expr start = columns.size() > 1 ? get(r, 0) : r;
+  return mapOver(Prim::map, {}, Expr::lambda(r, reduceOver(Prim::reduce, start, withFreshBinders(function), column)),
+                 all);
+}
+
+std::optional<Expr> byRows(const Spine& s) {
+  const Expr h = s.arguments[0];
+  const Spine columns = spineOf(s.arguments[1]), reduction = spineOf(h.body());
+  if (!columns.isPrim(Prim::transpose) || !reduction.isPrim(Prim::reduce)) return std::nullopt;
+  const Spine rows = spineOf(columns.arguments[0]);
+  const auto& r = reduction.arguments;
+  const Expr column = h.parameter();
+  if (!rows.isPrim(Prim::map) || r[2] != column || r[0].hasFree(column) || r[1].hasFree(column)) return std::nullopt;
+  const Nat count = column.type().length(), few = s.arguments[1].type().length();
+  const Expr g = rows.arguments[0];
+  const Names names = namesOf(g.body());
+  if (count == Nat(0) || !areFew(few) || workOf(names) <= recomputedOperations / 2) return std::nullopt;
+  const Expr zs = fill(few, r[0]);
+  const Expr p = Expr::variable("p", Type::tuple({zs.type(), g.parameter().type()}));
+  const Expr sums = mapOver(Prim::map, {}, withFreshBinders(r[1]), zip({get(p, 0), names.body}));
+  const Expr step = etaLong(substitute(named(names, sums), g.parameter(), get(p, 1)));
+  return reduceOver(Prim::reduce, zs, withFreshBinders(Expr::lambda(p, step)), rows.arguments[1]);
+}
+
+Expr rowsBelow(Expr e, bool inMap) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), rowsBelow(e.body(), inMap));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) a = rowsBelow(a, inMap || (s.isPrim(Prim::map) && a.is(Expr::Form::lambda)));
+  if (s.isPrim(Prim::map) && inMap)
+    if (const auto found = byRows(s)) return *found;
+  return applyAll(s.head, s.arguments);
+}
+
+}  // namespace
+
+Expr reductionsOfElements(Expr e) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), reductionsOfElements(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) a = reductionsOfElements(a);
+  if (s.isPrim(Prim::reduce))
+    if (const auto found = byElements(s)) return *found;
+  return applyAll(s.head, s.arguments);
+}
+
+Expr reductionsOfRows(Expr e) { return rowsBelow(e, false); }
+
+}  // namespace lift::detail

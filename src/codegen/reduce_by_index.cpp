@@ -1,0 +1,236 @@
+// Reductions by index: found where they are written as comparisons, and divided into chunks.
+#include "build.hpp"
+#include "cost.hpp"
+#include "lift/terms.hpp"
+#include "lowering.hpp"
+#include "transform.hpp"
+
+namespace lift::detail {
+namespace {
+
+// So few elements are reduced faster by comparisons, several at once, than one after the other in memory.
+constexpr std::int64_t comparedElements = 8;
+
+// acc becomes `update` where the index is `key`, else it stays.
+struct Update {
+  Expr key;
+  Expr update;
+};
+
+// The other side of a comparison of `index` for equality.
+std::optional<Expr> keyOf(Expr condition, Expr index, Expr accumulator) {
+  const Spine s = spineOf(condition);
+  if (!s.isPrim(Prim::op) || s.head.op() != Op::eq) return std::nullopt;
+  for (const std::size_t side : {0, 1}) {
+    const Expr key = s.arguments[1 - side];
+    if (s.arguments[side] == index && !key.hasFree(index) && !key.hasFree(accumulator)) return key;
+  }
+  return std::nullopt;
+}
+
+// A step of a reduction as an update of the elements that one key selects. `index` and `accumulator` are variables.
+std::optional<Update> updateOf(Expr step, Expr index, Expr accumulator) {
+  Spine s = spineOf(step);
+  for (; s.isPrim(Prim::let); s = spineOf(step)) {
+    if (s.arguments[1].hasFree(accumulator)) return std::nullopt;
+    step = etaLong(substitute(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1]));
+  }
+  if (!isChoice(s)) {
+    // acc op (if index == key then v else neutral)
+    if (!s.isPrim(Prim::op) || s.arguments.size() != 2) return std::nullopt;
+    const auto neutral = neutralOf(s.head.op(), step.type());
+    const std::size_t side = s.arguments[0] == accumulator ? 1 : 0;
+    const Spine choice = spineOf(s.arguments[side]);
+    if (!neutral || s.arguments[1 - side] != accumulator || !isChoice(choice) || choice.arguments[2] != *neutral)
+      return std::nullopt;
+    s.arguments[side] = choice.arguments[1];
+    return updateOf(
+        call(Prim::ifThenElse, {}, {choice.arguments[0], applyAll(s.head, s.arguments), accumulator}, step.type()),
+        index, accumulator);
+  }
+  const auto& a = s.arguments;
+  if (a[2] != accumulator) return std::nullopt;
+  const auto at = [&](Expr key, Expr e) { return substitute(e, index, key); };
+  if (const auto key = keyOf(a[0], index, accumulator)) return Update{*key, at(*key, a[1])};
+  // index == key && c
+  const Spine both = spineOf(a[0]);
+  if (!both.isPrim(Prim::op) || both.head.op() != Op::logicalAnd) return std::nullopt;
+  for (const std::size_t side : {0, 1}) {
+    const auto key = keyOf(both.arguments[side], index, accumulator);
+    if (!key || (side == 1 && mayFailWithin(*key))) continue;
+    const Expr inner = call(Prim::ifThenElse, {}, {both.arguments[1 - side], a[1], accumulator}, accumulator.type());
+    return Update{*key, at(*key, inner)};
+  }
+  return std::nullopt;
+}
+
+bool isIndices(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::generate) && s.arguments[0].body() == s.arguments[0].parameter();
+}
+
+bool isFew(Nat length) { return length.constant() && *length.constant() < comparedElements; }
+
+// reduceByIndex of xs, whose elements are x in `update`.
+Expr byIndex(Expr init, const Update& update, Expr accumulator, Expr x, Expr xs) {
+  const Expr p = Expr::variable("p", Type::tuple({accumulator.type(), x.type()}));
+  const Expr f = Expr::lambda(p, etaLong(substitute(update.update, {{accumulator, get(p, 0)}, {x, get(p, 1)}})));
+  const Expr pairs = mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(x, tuple({update.key, x}))), xs);
+  return call(Prim::reduceByIndex, {}, {init, f, pairs}, init.type());
+}
+
+// The function of a reduction with names for accumulator and element.
+struct Step {
+  Expr accumulator, x, body;
+};
+std::optional<Step> stepOf(Expr f) {
+  const Expr p = f.parameter();
+  const auto& types = p.type().components();
+  const Expr accumulator = Expr::variable("acc", types[0]), x = Expr::variable("x", types[1]);
+  const Expr body = replaceTerms(f.body(), {{get(p, 0), accumulator}, {get(p, 1), x}});
+  if (body.hasFree(p)) return std::nullopt;
+  return Step{accumulator, x, body};
+}
+
+// map(fun index => reduction, indices(n)) by index.
+std::optional<Expr> fromReductions(Expr index, Expr reduction, Nat n) {
+  const Spine s = spineOf(reduction);
+  if (!s.isPrim(Prim::reduce)) return std::nullopt;
+  auto step = stepOf(s.arguments[1]);
+  if (!step) return std::nullopt;
+  Expr xs = s.arguments[2];
+  for (Spine map = spineOf(xs); map.isPrim(Prim::map) && xs.hasFree(index); map = spineOf(xs)) {
+    const Expr f = withFreshBinders(map.arguments[0]);
+    step->body = etaLong(substitute(step->body, step->x, f.body()));
+    step->x = f.parameter();
+    xs = map.arguments[1];
+  }
+  if (xs.hasFree(index)) return std::nullopt;
+  const auto update = updateOf(step->body, index, step->accumulator);
+  if (!update) return std::nullopt;
+  const Expr init = s.arguments[0];
+  const Expr zs = init.hasFree(index) ? mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(index, init)), indices(n))
+                                      : fill(n, init);
+  return byIndex(zs, *update, step->accumulator, step->x, xs);
+}
+
+// Terms of a map's body that are evaluated once for each element, whatever the data.
+void reductionsIn(Expr e, std::vector<Expr>& found) {
+  if (!e.is(Expr::Form::apply)) return;
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduce)) return found.push_back(e);
+  for (std::size_t i = 0; i < s.arguments.size(); i++) {
+    if (s.isPrim(Prim::ifThenElse) && i > 0) continue;
+    if (s.isPrim(Prim::let) && i == 0)
+      reductionsIn(s.arguments[0].body(), found);
+    else
+      reductionsIn(s.arguments[i], found);
+  }
+}
+
+// The term that is the index in the function of a map over indices, alone or zipped with other arrays.
+std::optional<Expr> indexIn(const Spine& map) {
+  const Expr p = map.arguments[0].parameter(), in = map.arguments[1];
+  if (isIndices(in)) return p;
+  const Spine zip = spineOf(in);
+  for (std::size_t i = 0; zip.isPrim(Prim::zip) && i < zip.arguments.size(); i++)
+    if (isIndices(zip.arguments[i])) return get(p, static_cast<int>(i));
+  return std::nullopt;
+}
+
+std::optional<Expr> fromMap(Expr e, const Spine& s) {
+  const auto place = indexIn(s);
+  if (!place || isFew(e.type().length())) return std::nullopt;
+  const Expr p = s.arguments[0].parameter(), body = s.arguments[0].body();
+  const Expr index = Expr::variable("b", place->type());
+  std::vector<Expr> candidates;
+  reductionsIn(body, candidates);
+  for (const Expr reduction : candidates) {
+    const Expr indexed = replaceTerms(reduction, {{*place, index}});
+    if (indexed.hasFree(p)) continue;
+    const auto found = fromReductions(index, indexed, e.type().length());
+    if (!found) continue;
+    if (reduction == body) return found;
+    const Fission f = fission(e, 1, reduction);
+    const Expr name = Expr::variable("reduced", found->type());
+    return bind(name, *found, f.rest(name));
+  }
+  return std::nullopt;
+}
+
+// reduce(zs, fun (acc, x) => map(fun (a, b) => …, zip(acc, indices(n))), xs) by index.
+std::optional<Expr> fromArrays(const Spine& s) {
+  const Expr zs = s.arguments[0];
+  if (!zs.type().isArray() || isFew(zs.type().length())) return std::nullopt;
+  const auto step = stepOf(s.arguments[1]);
+  const Spine map = step ? spineOf(step->body) : Spine{zs, {}};
+  if (!map.isPrim(Prim::map)) return std::nullopt;
+  const Expr p = map.arguments[0].parameter();
+  const Expr a = Expr::variable("a", zs.type().element()), b = Expr::variable("b", Type::scalar(Scalar::i32));
+  std::unordered_map<Expr, Expr> names;
+  if (const Spine in = spineOf(map.arguments[1]); in.isPrim(Prim::zip) && in.arguments.size() == 2) {
+    const int own = in.arguments[0] == step->accumulator ? 0 : 1;
+    if (in.arguments[static_cast<std::size_t>(own)] != step->accumulator ||
+        !isIndices(in.arguments[static_cast<std::size_t>(1 - own)]))
+      return std::nullopt;
+    names = {{get(p, own), a}, {get(p, 1 - own), b}};
+  } else if (isIndices(map.arguments[1])) {
+    anyPrimitive(map.arguments[0], [&](Expr at) {
+      if (at.prim() == Prim::at) names.emplace(applyAll(at, {p, step->accumulator}), a);
+      return false;
+    });
+    names.emplace(p, b);
+  } else {
+    return std::nullopt;
+  }
+  const Expr element = replaceTerms(map.arguments[0].body(), names);
+  if (element.hasFree(p) || element.hasFree(step->accumulator)) return std::nullopt;
+  const auto update = updateOf(element, b, a);
+  if (!update) return std::nullopt;
+  return byIndex(zs, *update, a, step->x, s.arguments[2]);
+}
+
+}  // namespace
+
+Expr reductionsByIndex(Expr e) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), reductionsByIndex(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) a = reductionsByIndex(a);
+  e = applyAll(s.head, s.arguments);
+  if (s.isPrim(Prim::map))
+    if (const auto found = fromMap(e, s)) return reductionsByIndex(*found);
+  if (s.isPrim(Prim::reduce))
+    if (const auto found = fromArrays(s)) return *found;
+  return e;
+}
+
+PartialByIndex partialByIndex(const Accumulation& accumulation, Expr z, const Spine& reduction, Nat chunk) {
+  const Expr zs = reduction.arguments[0], f = reduction.arguments[1], in = reduction.arguments[2];
+  const Nat length = in.type().length(), chunked = length / chunk * chunk;
+  const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
+  const auto reduced = [&](Expr xs) {
+    const Expr starts = accumulation.start.hasFree(z)
+                            ? mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(z, accumulation.start)), zs)
+                            : fill(zs.type().length(), accumulation.start);
+    return call(Prim::reduceByIndex, {}, {starts, withFreshBinders(f), xs}, zs.type());
+  };
+  const Expr part = Expr::variable("chunk", Type::array(chunk, in.type().element()));
+  const Expr partials =
+      mapOver(Prim::map, {}, Expr::lambda(part, reduced(part)), split(chunk, divides ? in : take(chunked, in)));
+  const auto rest = divides ? std::nullopt : std::optional<Expr>(reduced(drop(chunked, in)));
+  return {partials, rest, [=](Expr kept, const std::optional<Expr>& keptRest) {
+            const Type column = Type::array(kept.type().length(), z.type());
+            const Expr columns = call(Prim::transpose, {}, {kept}, Type::array(zs.type().length(), column));
+            std::vector<Expr> arrays{zs, columns};
+            if (keptRest) arrays.push_back(*keptRest);
+            const Expr all = zip(arrays), p = Expr::variable("p", all.type().element());
+            const Expr done = reduceOver(Prim::reduce, get(p, 0), withFreshBinders(accumulation.combine), get(p, 1));
+            if (!keptRest) return mapOver(Prim::map, {}, Expr::lambda(p, done), all);
+            const Expr combine = withFreshBinders(accumulation.combine);
+            const Expr last = substitute(combine.body(), combine.parameter(), tuple({done, get(p, 2)}));
+            return mapOver(Prim::map, {}, Expr::lambda(p, etaLong(last)), all);
+          }};
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,139 @@
+// Arrays in the default mapping: reductions by index, reductions of arrays, arrays that functions name.
+#include "codegen/helpers.hpp"
+
+namespace lift::codegen_tests {
+namespace {
+
+CompileOptions inChunks(std::int64_t chunk) {
+  CompileOptions options;
+  options.mapping.chunk = chunk;
+  return options;
+}
+kernel::Plan planAt(const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
+  return compile(at(parse(text), sizes));
+}
+double operationsOf(const kernel::Plan& plan) {
+  double total = 0;
+  for (const kernel::Launch& l : plan.launches) {
+    const kernel::Counts c = kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]);
+    total += c.operations + c.integerOps;
+  }
+  return total;
+}
+
+// Histograms of 32 bins and their like, as people write them.
+const std::vector<std::string> comparisons{
+    "generate(32, fun b => sum(map(fun x => if x == b then 1 else 0, xs)))",
+    "generate(32, fun b => count(fun x => b == x, xs))",
+    "generate(32, fun b => count(fun x => x == b && x % 2 == 0, xs))",
+    "generate(32, fun b => reduce(b, fun (acc, x) => if x == b then acc + x else acc, xs))",
+    "generate(32, fun b => let c = count(fun x => x == b, xs) in c * c + b)",
+    "generate(32, fun b => count(fun x => x == b, xs) - reduce(5, fun (m, x) => if b == x / 2 then max(m, x) else m, "
+    "xs))",
+    "reduce(fill(32, 0), fun (h, x) => zip(h, generate(32, id)) |> map(fun (c, b) => if b == x then c + 1 else c), xs)",
+    "reduce(fill(32, 0), fun (h, x) => zip(generate(32, id), h) |> map(fun (b, c) => if x == b then c + x else c), xs)",
+    "reduce(fill(32, 0), fun (h, x) => generate(32, fun b => if b == x then h[b] + 1 else h[b]), xs)",
+};
+
+}  // namespace
+
+TEST_CASE("comparisons of every element with every index are reductions by index") {
+  for (const std::string& body : comparisons) {
+    const std::string text = "def main(xs: [n]i32): [32]i32 = " + body;
+    INFO(text);
+    // A comparison with each bin would be 32 operations for each element.
+    CHECK(operationsOf(planAt(text, {{"n", 32768}})) < 32768 * 24);
+    for (const std::int64_t n : {1, 7, 50}) {
+      CHECK(wrong(text, {{"n", n}}) == "");
+      CHECK(wrong(text, {{"n", n}}, inChunks(4)) == "");
+    }
+  }
+}
+
+TEST_CASE("what only looks like a reduction by index stays as it is") {
+  for (const char* body :
+       {"generate(32, fun b => sum(map(fun x => if x <= b then 1 else 0, xs)))",
+        "generate(32, fun b => sum(map(fun x => if x == b then 1 else 2, xs)))",
+        "generate(32, fun b => sum(map(fun x => if x + b == b then 1 else 0, xs)))",
+        "generate(32, fun b => reduce(1, fun (acc, x) => if x == b then acc * 2 else acc + 1, xs))",
+        "generate(32, fun b => reduce(1, fun (acc, x) => if acc == b then acc + x else acc, xs))",
+        "generate(32, fun b => reduce(1, fun (acc, x) => acc * (if x == b then 3 else 0), xs))",
+        "reduce(fill(32, 0), fun (h, x) => zip(h, reverse(h)) |> map(fun (c, b) => if b == x then c + 1 else c), xs)",
+        "reduce(fill(32, 0), fun (h, x) => generate(32, fun b => if b == x then h[31 - b] + 1 else h[b]), xs)"}) {
+    const std::string text = std::string("def main(xs: [n]i32): [32]i32 = ") + body;
+    INFO(text);
+    for (const std::int64_t n : {1, 7, 50}) CHECK(wrong(text, {{"n", n}}) == "");
+  }
+}
+
+TEST_CASE("a reduction by index in chunks, a rest, and an order that must be kept") {
+  for (const char* body : {"reduceByIndex(fill(7, 0.0), add, pairs)", "reduceByIndex(fill(7, 1.5), max, pairs)",
+                           "reduceByIndex(generate(7, fun i => f32(i)), fun (_, x) => x, pairs)",
+                           "reduceByIndex(fill(7, 1.0), fun (a, x) => a * 0.5 + x, pairs)",
+                           "reduceByIndex(fill(7, 3.0), fun (a, x) => if x < a then x else a, pairs)"}) {
+    const std::string text =
+        "def main(ks: [n]i32, xs: [n]f32): [7]f32 = let pairs = zip(map(fun k => k % 9 - 1, ks), xs) in " +
+        std::string(body);
+    INFO(text);
+    for (const std::int64_t n : {1, 5, 8, 41, 64})
+      for (const std::int64_t chunk : {2, 8}) CHECK(wrong(text, {{"n", n}}, inChunks(chunk)) == "");
+  }
+}
+
+TEST_CASE("scans in chunks") {
+  for (const char* body :
+       {"scan(0.25, add, xs)", "scanExclusive(0.25, add, xs)", "cumprod(map(fun x => x + 1.0, xs))",
+        "scan(xs[0], max, map(fun x => sum(generate(4, fun i => x * f32(i))), xs))",
+        "scan(0.0, fun (a, x) => if x > 0.0 then a + x else a, xs)", "scan(0.0, fun (a, x) => a * 0.5 + x, xs)",
+        "map(fun x => x * 2.0, scanExclusive(1.0, min, reverse(xs)))"}) {
+    const std::string text = std::string("def main(xs: [n]f32): [n]f32 = ") + body;
+    INFO(text);
+    for (const std::int64_t n : {1, 5, 8, 41, 64})
+      for (const std::int64_t chunk : {2, 8}) CHECK(wrong(text, {{"n", n}}, inChunks(chunk)) == "");
+  }
+  // Twice the work at most, and chunks for all cores.
+  const kernel::Plan plan = planAt("def main(xs: [n]f32): [n]f32 = scan(0.0, add, xs)", {{"n", 1 << 20}});
+  CHECK(plan.kernels.size() == 3);
+  CHECK(operationsOf(plan) < 2.1 * (1 << 20));
+  CHECK(plan.kernels.back().range.global[0] == Nat(1024));
+}
+
+TEST_CASE("large accumulators that are reduced element by element are reductions of each element") {
+  for (const char* body :
+       {"reduce(fill(40, 0.0), fun (acc, x) => zipWith(add, acc, x), xs)",
+        "reduce(xs[0], fun (acc, x) => map(fun (a, y) => max(a, y) * 0.5, zip(acc, x)), xs)",
+        "reduce(xs[0], fun (acc, x) => map(fun a => a * 0.5 + x[3], acc), xs)",
+        "reduce(xs[0], fun (acc, x) => zip(x, acc, reverse(x)) |> map(fun (p, a, q) => a + p * q), xs)"}) {
+    const std::string text = std::string("def main(xs: [n][40]f32): [40]f32 = ") + body;
+    INFO(text);
+    const kernel::Plan plan = planAt(text, {{"n", 20}});
+    for (const kernel::Kernel& k : plan.kernels)
+      for (const kernel::Buffer& b : k.buffers) CHECK(b.space == kernel::Space::global);
+    for (const std::int64_t n : {1, 20}) CHECK(wrong(text, {{"n", n}}) == "");
+  }
+}
+
+TEST_CASE("columns that share the work of their rows are reduced together") {
+  const std::string text =
+      "def main(ps: [n][3]f32): [n][3]f32 = ps |> map(fun a => ps |> map(fun b => "
+      "let d = zipWith(sub, b, a) in let r = sqrt(sum(map(square, d)) + 0.1) in map(fun x => x / (r * r * r), d)) "
+      "|> transpose |> map(sum))";
+  // Distance and root once for each pair, not once for each of three sums.
+  CHECK(operationsOf(planAt(text, {{"n", 64}})) < 64 * 64 * 30);
+  for (const std::int64_t n : {1, 2, 9}) CHECK(wrong(text, {{"n", n}}) == "");
+}
+
+TEST_CASE("an array that is named and read once is not stored, one that is read often is") {
+  const std::string once =
+      "def main(xs: [n]f32): [n]f32 = let a = map(fun x => sum(generate(40, fun i => x * f32(i))), xs) in "
+      "let b = map(square, xs) in zipWith(add, a, b)";
+  CHECK(planAt(once, {{"n", 4096}}).kernels.size() == 1);
+  CHECK(wrong(once, {{"n", 9}}) == "");
+  const std::string often =
+      "def main(xs: [n][m]f32, ys: [k][m]f32): [n][k]f32 = xs |> map(fun row => "
+      "let w = map(fun x => sum(generate(20, fun i => x / (f32(i) + 1.0))), row) in map(dotProduct(w), ys))";
+  CHECK(planAt(often, {{"n", 64}, {"m", 64}, {"k", 64}}).kernels.size() == 2);
+  CHECK(wrong(often, {{"n", 3}, {"m", 5}, {"k", 4}}) == "");
+}
+
+}  // namespace lift::codegen_tests
