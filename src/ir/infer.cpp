@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "inference.hpp"
 #include "share.hpp"
@@ -21,6 +22,18 @@ Span spanOfParameter(const Definition& definition, const std::string& name) {
   for (const auto& p : definition.parameters)
     if (p.name == name) return p.span;
   return definition.span;
+}
+
+// Nodes of the term as a tree: what is shared and not named, mere rearrangements, counts wherever it is.
+std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::size_t>& known) {
+  if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return 1;
+  if (const auto found = known.find(e); found != known.end()) return found->second;
+  std::size_t size = 1;
+  if (e.is(Expr::Form::lambda))
+    size += treeSize(e.body(), most, known);
+  else
+    size += treeSize(e.function(), most, known) + treeSize(e.argument(), most, known);
+  return known[e] = std::min(size, most + 1);
 }
 
 // n / (n / p) = p holds where p divides n.
@@ -281,6 +294,11 @@ Program Inference::program(const Definition& entry) {
   // Everything is known now: put in the literals and replace what inference left open.
   Expr closed = withoutAliases(substitute(nameShared(body, shared_, single_), literalValues()));
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
+  std::unordered_map<Expr, std::size_t> sizes;
+  if (treeSize(closed, mostTerms, sizes) > mostTerms)
+    throw UserError(ExitStatus::program,
+                    fmt::format("the program has more than {} parts when its definitions are expanded", mostTerms),
+                    "rearrangements such as concat and transpose are written out at every use", entry.span);
   bool undetermined = false;
   std::set<NatVar> mentioned;
   closed = mapTypes(

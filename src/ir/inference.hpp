@@ -217,7 +217,7 @@ class Inference {
   int nesting_ = 0;   // calls of infer that have not returned
   // What is expanded grows exponentially where definitions use one another several times: bounds for who walks it.
   static constexpr int deepest = 1000;
-  static constexpr std::size_t mostElaborated = 200'000, mostParts = 10'000;
+  static constexpr std::size_t mostElaborated = 200'000, mostParts = 10'000, mostTerms = 2'000'000;
   std::size_t elaborated_ = 0;                                   // calls of infer
   std::unordered_map<const Definition*, std::size_t> expanded_;  // how often
   std::unordered_map<Type, std::size_t> parts_;

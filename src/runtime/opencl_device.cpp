@@ -58,9 +58,13 @@ class OpenClExecutable : public Executable {
         guarded("write input " + buffer.name, [&] {
           return queue_.enqueueWriteBuffer(buffers_[b], CL_TRUE, 0, bytes, inputs.at(buffer.name).bytes.data());
         });
+      // Written rather than filled: Oclgrind 21.10 takes what was filled for uninitialised, even where kernels have
+      // written it since, and later kernels may read results.
       if (buffer.role == PlanBuffer::Role::output)
-        guarded("fill output " + buffer.name,
-                [&] { return queue_.enqueueFillBuffer(buffers_[b], cl_uchar{0xFF}, 0, bytes); });
+        guarded("fill output " + buffer.name, [&] {
+          const std::vector<std::byte> ones(bytes, std::byte{0xFF});
+          return queue_.enqueueWriteBuffer(buffers_[b], CL_TRUE, 0, bytes, ones.data());
+        });
     }
     guarded("write the inputs", [&] { return queue_.finish(); });
   }

@@ -196,10 +196,13 @@ Arrays::Text Arrays::at(const std::string& e, Shape& shape) {
 }
 
 Arrays::Text Arrays::vectorize(const std::string& e, Shape& shape) {
-  if (shape.back() % 4 != 0 || shape.size() != 1) return std::nullopt;
+  if (shape.size() != 1) return std::nullopt;
   d_.count("vectorize");
   const std::string v = d_.fresh();
-  return fmt::format("asScalar(map(vectorize(4, fun {} => {}), asVector(4, {})))", v, d_.scalar(v), e);
+  const std::int64_t missing = (4 - shape[0] % 4) % 4;
+  shape[0] += missing;
+  const std::string all = missing == 0 ? e : fmt::format("padClamp(0, {}, {})", missing, e);
+  return fmt::format("asScalar(map(vectorize(4, fun {} => {}), asVector(4, {})))", v, d_.scalar(v), all);
 }
 
 Arrays::Text Arrays::generate(const std::string& e, Shape& shape) {

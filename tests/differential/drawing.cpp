@@ -90,6 +90,13 @@ std::string Drawing::namedAs(const std::string& name, const std::string& paramet
   return mark(define(name, parameter, body), lambda({parameter}, body));
 }
 
+std::string Drawing::called(const std::vector<std::string>& parameters, const std::vector<std::string>& arguments,
+                            const std::function<std::string(const std::vector<std::string>&)>& body) {
+  count("named function");
+  const std::string name = define(definedName(), fmt::format("{}", fmt::join(parameters, ", ")), body(parameters));
+  return mark(fmt::format("{}({})", name, fmt::join(arguments, ", ")), parenthesised(body(arguments)));
+}
+
 std::string Drawing::capturing() {
   const std::string name = oneOf({"row", "xs", "f", "plane", "arrays"});
   if (!taken_.insert(name).second) return fresh();

@@ -1,6 +1,7 @@
 // What the parts of the generator draw with: choices, fresh names, scalar expressions and definitions.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -30,6 +31,10 @@ class Drawing {
   std::string named(const std::vector<std::string>& parameters, const std::string& body);
   // The same of a given name; nothing where the program has another of that name.
   std::string namedAs(const std::string& name, const std::string& parameter, const std::string& body);
+  // A call of a definition of these parameters. Expanded it is its body, where the arguments take the parameters'
+  // place.
+  std::string called(const std::vector<std::string>& parameters, const std::vector<std::string>& arguments,
+                     const std::function<std::string(const std::vector<std::string>&)>& body);
   // A local name that is also bound inside of prelude definitions.
   std::string capturing();
 

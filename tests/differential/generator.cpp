@@ -42,7 +42,7 @@ class Generator {
   // Rows of any length, the only one or each of a few.
   std::string rows() {
     std::string length = "n";
-    if (!isSymbolic()) length = std::to_string(d_.pick(0, 2) < 2 ? d_.pick(1, 9) : d_.pick(64, 100));
+    if (!isSymbolic()) length = std::to_string(d_.pick(0, 2) < 2 ? d_.pick(1, 12) : d_.pick(64, 100));
     const std::int64_t lines = d_.pick(0, 3);
     const std::string start = lines > 0 ? d_.fresh() : d_.coin() ? "zipWith(fun (a, b) => a + b * 0.5, x, y)" : "x";
     Rows stages(d_);

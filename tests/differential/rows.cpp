@@ -65,7 +65,7 @@ std::string Rows::integers(const std::string& v, const std::string& length) {
   const auto folded = [&](const char* init, const char* f) {
     return fmt::format("f32(reduce({}, fun (acc, a) => {}, {}) % 8)", init, f, q);
   };
-  switch (d_.pick(0, 13)) {
+  switch (d_.pick(0, 15)) {
     case 0:
       return fmt::format("f32(sum({}) % 8)", q);
     case 1:
@@ -79,10 +79,12 @@ std::string Rows::integers(const std::string& v, const std::string& length) {
     case 5:
       return folded("3", "acc * 3 + a");
     case 6:
+    case 14:
       return folded("3", "(acc + a) * 3");
     case 7:
       return folded("3", "max(acc + a, 0)");
     case 8:
+    case 15:
       return folded("3", "if a > 0 then acc + a else acc * 3");
     case 9:
       return folded("3", "if acc > a then acc - a else acc + 2 * a");
@@ -130,7 +132,7 @@ std::string Rows::guardedElement(const std::string& v, const std::string& length
                                       : fmt::format("i32({}[i] * 8.0) * {}", v, d_.coin() ? "1" : "1000000");
   const std::string outside = fmt::format("k < 0 || k >= {}", length), inside = fmt::format("k >= 0 && k < {}", length);
   std::string value;
-  switch (d_.pick(0, 6)) {
+  switch (d_.pick(0, 7)) {
     case 0:
       d_.count("let in a branch");
       value = fmt::format("if {} then let e = {}[k] in {} else 0.25", inside, v, d_.scalar("e"));
@@ -154,6 +156,11 @@ std::string Rows::guardedElement(const std::string& v, const std::string& length
       value = fmt::format("let (p, q) = if {} then let e = {}[k] in (e, {}) else (0.25, 1.0) in p - q * 0.5", inside, v,
                           d_.scalar("e"));
       break;
+    case 6: {  // what a program says twice is computed once, but only where it is used
+      const std::string call = d_.called({"a"}, {v + "[k]"}, [](const auto& p) { return p[0] + " * 0.5 + 1.0"; });
+      value = fmt::format("if {0} then {1} else (if {0} then {1} else 0.25)", inside, call);
+      break;
+    }
     default:
       value = fmt::format("if k >= 0 then (if k < {} then {}[k] else 0.5) else 0.25", length, v);
   }

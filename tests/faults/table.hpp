@@ -15,13 +15,15 @@ enum class Judge {
   views,         // tests/views: the naive algebra
   kernels,       // tests/kernel: random kernels, optimised, under the emulator
   programs,      // tests/programs: the catalogue under the emulator
-  differential,  // tests/differential: random programs, interpreter against emulator
+  costs,         // tests/programs: how the work of the catalogue grows
+  mapping,       // tests/codegen: which maps are dimensions, what is computed once
+  differential,  // tests/differential: random programs, interpreter against emulator; random indices
   pocl,          // tests/differential_cl on PoCL
   oclgrind,      // the same under Oclgrind
 };
 
 struct Fault {
-  std::string_view name;
+  std::string_view name;    // rows of one name are one fault
   std::string_view file;    // in src/
   std::string_view from;    // stands there exactly once
   std::string_view to;      // FAULT is whether the fault is on

@@ -71,6 +71,15 @@ TEST_CASE("what grows exponentially when it is expanded is refused") {
   }
 }
 
+TEST_CASE("rearrangements that are used several times are refused where they would be written out too often") {
+  const auto halves = [](int n) {
+    return chain(n, "def d0(xs) = transpose(xs)", "def d{0}(xs) = concat(d{1}(xs), d{1}(xs))",
+                 "def main(xs: [n][2]f32) = map2D(sqrt, d{0}(xs))");
+  };
+  CHECK(errorOf(halves(10)) == "no error");
+  CHECK(has(errorOf(halves(40)), "the program has more than 2000000 parts when its definitions are expanded"));
+}
+
 TEST_CASE("what is the same is there once, however long the chain") {
   const auto defs = [](int n) {
     return chain(n, "def d0(x) = x * x", "def d{0}(x) = d{1}(x) - d{1}(x)", "def main(x: f32) = d{0}(x)");
