@@ -62,8 +62,17 @@ struct CompileReport {
 // Whether the program says itself where its work runs.
 bool isMapped(const Program& program);
 
-// The default mapping (see above); a mapped program is returned unchanged. What it decided, and why, goes to the notes.
-Program mapByDefault(const Program& program, const MappingOptions& options = {}, kernel::Notes* notes = nullptr);
+// A step of the default mapping: a rule that it applied, and where.
+struct MappingStep {
+  std::string_view rule;  // "reduceInChunks"
+  std::string_view text;  // what it replaces: "reduce(z, f, xs) => …"
+  std::string place;      // "reduce at dot.lift:3:5"; empty where it is the whole program
+};
+
+// The default mapping (see above); a mapped program is returned unchanged. What it decided, and why, goes to the notes;
+// the steps are what it did, in order: the same program has the same steps.
+Program mapByDefault(const Program& program, const MappingOptions& options = {}, kernel::Notes* notes = nullptr,
+                     std::vector<MappingStep>* steps = nullptr);
 
 // Rules that OpenCL imposes: mapLcl only inside mapWrg, one mapping per dimension, no work-group map inside a
 // work-item, no local memory outside of a group, … Throws UserError (status program) with all violations.

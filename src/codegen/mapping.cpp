@@ -44,20 +44,28 @@ constexpr double laneOperations = 32;
 
 class DefaultMapping {
  public:
-  DefaultMapping(const Program& program, const MappingOptions& options, kernel::Notes* notes)
+  DefaultMapping(const Program& program, const MappingOptions& options, kernel::Notes* notes,
+                 std::vector<MappingStep>* steps)
       : parameters_(program.parameters.begin(), program.parameters.end()),
         spans_(program.spans),
         options_(options),
-        notes_(notes) {}
+        notes_(notes),
+        steps_(steps) {}
 
   // Where the primitives stand, those included that took the place of others.
   detail::Spans takeSpans() { return std::move(spans_); }
 
   Expr run(Expr body) {
-    Expr named = detail::generatesAsMaps(detail::namesOfValuesOnly(etaLong(body)));
-    for (const auto rule : {detail::reductionsByIndex, detail::reductionsOfElements, detail::reductionsOfRows})
-      named = rule(named);
-    return result(detail::loopInvariants(named, [this](Expr e) { return isWorthNaming(e) && !isClosed(e); }));
+    Expr e = etaLong(body);
+    for (const auto& [rule, apply] : std::initializer_list<std::pair<std::string_view, Expr (*)(Expr)>>{
+             {"nameMoves", detail::namesOfValuesOnly},
+             {"generateAsMap", detail::generatesAsMaps},
+             {"reduceByKey", detail::reductionsByIndex},
+             {"reduceElements", detail::reductionsOfElements},
+             {"reduceRows", detail::reductionsOfRows}})
+      e = stepped(rule, e, apply(e));
+    return result(stepped("letOutOfLoop", e,
+                          detail::loopInvariants(e, [this](Expr x) { return isWorthNaming(x) && !isClosed(x); })));
   }
 
  private:
@@ -77,8 +85,10 @@ class DefaultMapping {
     switch (s.head.prim()) {
       case Prim::let: {
         const Expr name = a[0].parameter();
-        if (a[1].type().isArray() && detail::readsOfElement(a[0].body(), name) <= 1)
+        if (a[1].type().isArray() && detail::readsOfElement(a[0].body(), name) <= 1) {
+          step("letInline", s.head);
           return result(etaLong(substitute(a[0].body(), name, a[1])));
+        }
         parameters_.insert(name);
         const bool keeps = mayMove(a[1]) && (a[1].type().isArray() || !isCheap(a[1]));
         const Expr value = keeps ? kept(a[1], "it is named") : sequential(a[1]);
@@ -136,9 +146,9 @@ class DefaultMapping {
     if (!detail::holdsArrays(in.type()) && work_.of(f.body()) < dividedOperations) return alone(e);
     parameters_.insert(f.parameter());
     const Expr start = onlyMovesData(in) ? operand(in) : result(in);
-    steps_++;
+    iterations_++;
     const Expr step = Expr::lambda(f.parameter(), result(f.body()));
-    steps_--;
+    iterations_--;
     return applyAll(s.head, {step, start});
   }
 
@@ -148,10 +158,10 @@ class DefaultMapping {
     const bool alike = std::all_of(s.arguments.begin(), s.arguments.end(),
                                    [&](Expr e) { return !isKeptName(e) && lengthOf(e) == lengthOf(s.arguments[0]); });
     for (Expr& x : s.arguments) {
-      if (steps_ == 0 && isKeptName(x) && given_.insert(x).second) continue;  // is where it is kept
+      if (iterations_ == 0 && isKeptName(x) && given_.insert(x).second) continue;  // is where it is kept
       const bool own = !alike && mayMove(x) && x.is(Expr::Form::apply) && !x.type().is(Type::Kind::tuple);
       x = own ? kept(x, "it is a result") : result(x);
-      if (own && steps_ > 0) x = detail::copied(x);  // the state is in one place
+      if (own && iterations_ > 0) x = detail::copied(x);  // the state is in one place
     }
     return applyAll(s.head, s.arguments);
   }
@@ -201,8 +211,9 @@ class DefaultMapping {
     const Expr in = inLambda ? inside(s.arguments[1]) : input(e, s.arguments[1]);
     noteRows(f, in);
     const Expr below = underLayouts(f.body());
-    if (isTrivial(e) && isDimension(below))
-      return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
+    const bool loop = isTrivial(e) && isDimension(below);
+    step(loop ? "mapToLoop" : "mapToGlobal", s.head);
+    if (loop) return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
     const Expr body = dimensions > 1 ? underneath(f.body(), dimensions - 1) : sequential(f.body());
     return mapOver(Prim::mapGlb, {Nat(dimensions - 1)}, Expr::lambda(f.parameter(), body), in);
   }
@@ -248,7 +259,10 @@ class DefaultMapping {
   }
 
   // Pure data movement: every element is copied by a work-item of its own.
-  Expr identityMap(Expr e) { return detail::copied(operand(e)); }
+  Expr identityMap(Expr e) {
+    step("copy", spineOf(e).head);
+    return detail::copied(operand(e));
+  }
 
   // What one work-item does.
   Expr sequential(Expr e) { return inside(e); }
@@ -262,7 +276,10 @@ class DefaultMapping {
       return x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x, shared);
     });
     if (s.isPrim(Prim::reduce) && isClosed(e) && mayMove(e))
-      if (const auto divided = partial(s)) return divided->whole(kept(divided->partials, "chunks in parallel"));
+      if (const auto divided = partial(s)) {
+        step("reduceInChunks", s.head);
+        return divided->whole(kept(divided->partials, "chunks in parallel"));
+      }
     return renamed(s);
   }
 
@@ -313,6 +330,7 @@ class DefaultMapping {
     const auto accumulation = mayDivide(s.head, init, f);
     if (!accumulation) return alone(e);
     s.arguments[2] = operand(s.arguments[2]);
+    step("scanInChunks", s.head);
     const detail::PartialScan divided = detail::partialScan(*accumulation, s, Nat(*chunk));
     const Expr totals = kept(divided.totals, "chunks in parallel");
     const Expr offsets = kept(divided.offsets(totals), "what stands before each chunk");
@@ -337,6 +355,7 @@ class DefaultMapping {
     const Expr z = Expr::variable("z", init.type().element());
     const auto accumulation = mayDivide(s.head, z, s.arguments[1]);
     if (!accumulation) return alone(e);
+    step("reduceByIndexInChunks", s.head);
     const auto divided = detail::partialByIndex(*accumulation, z, s, chunk);
     const Expr partials = kept(divided.partials, "chunks in parallel");
     std::optional<Expr> rest;
@@ -449,6 +468,7 @@ class DefaultMapping {
       if (again * work_.of(value) / elements <= storedOperations) continue;
       const Expr own = withFreshBinders(below(0, i, value));
       const Expr nest = replaceTerms(e, {{body, below(0, i, etaLong(substitute(rest, name, own)))}});
+      step("mapFission", spineOf(e).head);
       const detail::Fission f = detail::fission(nest, levels, own);
       return f.rest(kept(f.values, fmt::format("{} is read {} times", name.name(), again + 1)));
     }
@@ -462,6 +482,8 @@ class DefaultMapping {
     Expr body = underLayouts(spineOf(innermost).arguments[0].body());
     if (const auto reduction = longReduction(body)) {
       const auto divided = partial(spineOf(*reduction));
+      step("reduceInChunks", spineOf(*reduction).head);
+      step("mapFission", spineOf(e).head);
       const Expr parts = divided->partials;
       const Expr nest = replaceTerms(e, {{*reduction, divided->whole(parts)}});
       const detail::Fission f = detail::fission(nest, levels, parts);
@@ -471,6 +493,7 @@ class DefaultMapping {
     if (!s.isPrim(Prim::let) || !computesElements(underLayouts(underNames(body)))) return e;
     const Expr value = s.arguments[1];
     if (work_.of(body) < dividedOperations / enoughItems) return e;
+    step("mapFission", spineOf(e).head);
     const Expr named = replaceTerms(e, {{body, substitute(s.arguments[0].body(), s.arguments[0].parameter(), value)}});
     const detail::Fission f = detail::fission(named, levels, value);
     return f.rest(kept(f.values, "few rows, each of many elements"));
@@ -501,6 +524,7 @@ class DefaultMapping {
     std::string key = print(e, Names::canonical);
     for (const Expr v : e.freeVariables()) key += fmt::format(" {}", v.id());
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    step("toGlobalMemory", spineOf(e).head);
     const Expr k = toGlobal(result(e));
     kept_.insert(k);
     known_.emplace(std::move(key), k);
@@ -620,24 +644,41 @@ class DefaultMapping {
     if (!s.head.is(Expr::Form::primitive)) return applyAll(s.head, s.arguments);
     Prim prim = s.head.prim();
     if (prim == Prim::reduce) {
-      if (const auto lanes = byLanes(s)) return *lanes;
+      if (const auto lanes = byLanes(s)) {
+        step("reduceInLanes", s.head);
+        return *lanes;
+      }
+      step("reduceToLoop", s.head);
       return reduceSeq(s.arguments[0], s.arguments[1], s.arguments[2]);
     }
     if (prim == Prim::scan) prim = Prim::scanSeq;
     if (prim == Prim::scanExclusive) prim = Prim::scanExclusiveSeq;
     if (prim == s.head.prim()) return applyAll(s.head, s.arguments);
+    step("scanToLoop", s.head);
     const Expr head = Expr::primitive(prim, s.head.nats(), s.head.type());
     if (const Span span = detail::spanOf(spans_, s.head)) spans_.emplace(head, span);
     return applyAll(head, s.arguments);
   }
 
-  void note(Expr primitive, const std::string& text) {
-    if (!notes_) return;
+  std::string placeIn(Expr primitive) const {
     std::string where(info(primitive.prim()).name);
     if (const Span span = detail::spanOf(spans_, primitive)) where += " at " + placeOf(span);
-    kernel::Note n{"map", where + ": " + text};
+    return where;
+  }
+  void note(Expr primitive, const std::string& text) {
+    if (!notes_) return;
+    kernel::Note n{"map", placeIn(primitive) + ": " + text};
     if (std::none_of(notes_->begin(), notes_->end(), [&](const auto& m) { return m.text == n.text; }))
       notes_->push_back(std::move(n));
+  }
+  void step(std::string_view rule, Expr head) {
+    if (!steps_) return;
+    steps_->push_back({rule, detail::equationOf(rule), head.is(Expr::Form::primitive) ? placeIn(head) : head.name()});
+  }
+  // The term after a rule was applied wherever it fits.
+  Expr stepped(std::string_view rule, Expr before, Expr after) {
+    if (steps_ && before != after) steps_->push_back({rule, detail::equationOf(rule), ""});
+    return after;
   }
 
   int branches_ = 0;                     // of conditionals, around the term that is mapped
@@ -645,10 +686,11 @@ class DefaultMapping {
   detail::Spans spans_;
   const MappingOptions& options_;
   kernel::Notes* notes_;
+  std::vector<MappingStep>* steps_;
   detail::Work work_;
   std::unordered_set<Expr> kept_;                // terms toGlobal(…) that are mapped
   std::unordered_map<std::string, Expr> known_;  // the same by the term they keep
-  int steps_ = 0;                                // iterations over kernels that are being mapped
+  int iterations_ = 0;                           // over kernels, that are being mapped
   std::unordered_set<Expr> keptNames_, given_;   // names of such; those that are results
   std::unordered_set<Expr> rows_;                // parameters that are rows with their elements side by side
   std::unordered_map<Expr, bool> expensive_;
@@ -664,10 +706,11 @@ bool isMapped(const Program& program) {
   });
 }
 
-Program mapByDefault(const Program& program, const MappingOptions& options, kernel::Notes* notes) {
+Program mapByDefault(const Program& program, const MappingOptions& options, kernel::Notes* notes,
+                     std::vector<MappingStep>* steps) {
   if (isMapped(program)) return program;
   Program out = program;
-  DefaultMapping mapping(program, options, notes);
+  DefaultMapping mapping(program, options, notes, steps);
   out.body = mapping.run(program.body);
   out.spans = mapping.takeSpans();
   return out;

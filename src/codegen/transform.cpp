@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "build.hpp"
+#include "lift/diagnostic.hpp"
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 
@@ -62,6 +63,48 @@ class Invariants {
 };
 
 }  // namespace
+
+std::string_view equationOf(std::string_view rule) {
+  // What the comments of transform.hpp say in full.
+  static constexpr std::pair<std::string_view, std::string_view> rules[] = {
+      {"nameMoves", "let y = v in e => e[y := v] where v only moves data"},
+      {"nameTuple", "let p = (v, w) in e => let x = v in let y = w in e[p := (x, y)]"},
+      {"generateAsMap", "generate(n, f) => map(f, generate(n, id))"},
+      {"reduceByKey",
+       "map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f(acc, x) else acc, xs), "
+       "generate(n, id)) => reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))"},
+      {"reduceElements",
+       "reduce(zs, fun (acc, x) => map(f, zip(acc, ys(x))), xs) => "
+       "map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))"},
+      {"reduceRows",
+       "map(fun column => reduce(z, f, column), transpose(map(ys, xs))) => "
+       "reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)"},
+      {"letOutOfLoop", "map(fun x => e[v], xs) => let t = v in map(fun x => e[t], xs) where v does not depend on x"},
+      {"letInline", "let x = v in e => e[x := v] where e reads each element of v once"},
+      {"mapFission", "map(fun x => e[v], xs) => map(fun (x, t) => e[t], zip(xs, map(fun x => v, xs)))"},
+      {"reduceInChunks",
+       "reduce(z, f, xs) => reduce(z, combine, map(fun chunk => reduce(start, f, chunk), split(c, xs)))"},
+      {"reduceInLanes",
+       "reduce(z, f, xs) => reduce(z, combine, reduce(fill(w, start), fun (acc, x) => map(f, zip(acc, x)), "
+       "split(w, xs)))"},
+      {"reduceByIndexInChunks",
+       "reduceByIndex(zs, f, xs) => map(fun (z, column) => reduce(z, combine, column), zip(zs, "
+       "transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs)))))"},
+      {"scanInChunks",
+       "scan(z, f, xs) => join(map(fun (offset, chunk) => scan(offset, f, chunk), "
+       "zip(offsets, split(c, xs))))"},
+      {"reduceJoin", "reduce(z, f, join(xs)) => reduce(z, fun (acc, row) => reduce(acc, f, row), xs)"},
+      {"toGlobalMemory", "e => toGlobal(e)"},
+      {"mapToGlobal", "map(f, xs) => mapGlb(d, f, xs)"},
+      {"mapToLoop", "map(f, xs) => mapSeq(f, xs)"},
+      {"reduceToLoop", "reduce(z, f, xs) => reduceSeq(z, f, xs)"},
+      {"scanToLoop", "scan(z, f, xs) => scanSeq(z, f, xs)"},
+      {"copy", "e => map(id, e)"},
+  };
+  for (const auto& [name, equation] : rules)
+    if (name == rule) return equation;
+  throw InternalError("no rule of the default mapping");
+}
 
 Expr namesOfValuesOnly(Expr e) {
   if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), namesOfValuesOnly(e.body()));

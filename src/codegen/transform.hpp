@@ -10,6 +10,10 @@
 
 namespace lift::detail {
 
+// A rule by its name in the table of transform.cpp, and the equation as steps of derivations show it. Throws
+// InternalError for a name that is not there.
+std::string_view equationOf(std::string_view rule);
+
 // let y = v in e  ->  e[y := v]                      where v only rearranges
 // let p = (v, w) in e  ->  let x = v in let y = w in e[p := (x, y)]
 Expr namesOfValuesOnly(Expr e);

@@ -36,6 +36,7 @@ struct Subject {
   // Of a program that is compiled as it is written: the default mapping, and what it decided; else nothing.
   std::optional<Program> mapped;
   std::vector<std::string> notes;
+  std::vector<lift::MappingStep> mapping;
   std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
   std::string generator = liftc::generator;    // what recorded them
 };
@@ -47,19 +48,27 @@ std::map<std::string, std::string> digestsOf(const Plan& plan) {
   return digests;
 }
 
+// The default mapping of a program that does not say where its work runs.
+void addMapping(Subject& s, const Program& program, const lift::MappingOptions& options) {
+  if (lift::isMapped(program)) return;
+  lift::kernel::Notes notes;
+  s.mapped = lift::mapByDefault(program, options, &notes, &s.mapping);
+  for (const auto& n : notes) s.notes.push_back(n.text);
+}
+
 // `recorded` replaces the steps that the family takes now.
 Subject ofConfig(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen,
                  const std::string& recorded) {
   Subject s;
   s.config = variant.defaults;
   for (const auto& [name, value] : config) s.config[name] = value;
-  static_cast<void>(lift::configured(variant, s.config));  // refuses what is no configuration
   s.title = fmt::format("{}, family {}{}{}", wordsOf(variant.workload).command.back(), variant.family,
                         s.config.empty() ? "" : ", ", lift::str(s.config));
   s.facts = toJson(variant.workload);
   s.facts.update({{"family", variant.family}, {"config", s.config}});
   s.source = variant.source;
   s.program = variant.program;
+  addMapping(s, lift::configured(variant, s.config), {});  // refuses what is no configuration
   s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
   s.generate = [variant = variant, config = s.config, codegen](const Program& derived) mutable {
     variant.program.body = derived.body;
@@ -100,9 +109,7 @@ Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) 
   if (!lift::isMapped(s.source)) {
     lift::MappingOptions mapping;
     mapping.strictReductions = codegen.strictReductions;
-    lift::kernel::Notes notes;
-    s.mapped = lift::mapByDefault(s.source, mapping, &notes);
-    for (const auto& n : notes) s.notes.push_back(n.text);
+    addMapping(s, s.source, mapping);
   }
   s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
   s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
@@ -246,6 +253,12 @@ void showSteps(const Subject& s, bool terms) {
   });
   if (!s.mapped) return;
   std::cout << "\nBy the default mapping\n";
+  for (std::size_t i = 0; i < s.mapping.size(); i++) {
+    const auto& [rule, text, place] = s.mapping[i];
+    std::cout << fmt::format("{}/{}  {}{}{}\n    {}\n", i + 1, s.mapping.size(), rule, place.empty() ? "" : " of ",
+                             place, text);
+  }
+  if (!s.notes.empty()) std::cout << "\n";
   for (const std::string& n : s.notes) std::cout << "  " << n << "\n";
   std::cout << lift::print(*s.mapped);
 }
@@ -262,6 +275,9 @@ Json stepsJson(const Subject& s, bool terms) {
   });
   if (s.mapped) {
     j["mapping"] = s.notes;
+    j["mapping_steps"] = Json::array();
+    for (const auto& [rule, text, place] : s.mapping)
+      j["mapping_steps"].push_back({{"rule", rule}, {"text", text}, {"place", place}});
     j["mapped"] = lift::print(*s.mapped);
   }
   return j;
