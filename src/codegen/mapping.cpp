@@ -167,14 +167,19 @@ class DefaultMapping {
   }
   bool isKeptName(Expr e) const { return keptNames_.count(e) > 0; }
 
-  // Whether evaluating the term runs a scan or an iteration: as the input of a map that is a dimension, each of the
-  // map's work-items would do it again. Those that are stored in front of the kernel do not count.
+  // Whether evaluating the term runs a scan, an iteration, or a loop whose value it names: as the input of a map that
+  // is a dimension, each of the map's work-items would do it again. Those that are stored in front of the kernel do not
+  // count.
   bool runsLoops(Expr e) const {
     if (e.is(Expr::Form::lambda)) return runsLoops(e.body());
     if (!e.is(Expr::Form::apply) || kept_.count(e) || (computesArray(e) && isClosed(e))) return false;
     const Spine s = spineOf(e);
     if (s.head.is(Expr::Form::primitive) && detail::runsInOrder(s.head.prim())) return true;
     if (isChosen(s, e.type())) return true;
+    // What a row shares.
+    if (s.isPrim(Prim::let) && !isClosed(s.arguments[1]) &&
+        anyPrimitive(s.arguments[1], [](Expr p) { return detail::runsLoop(p); }))
+      return true;
     return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
   }
   // An array that a condition chooses, put into memory since something is computed before an element of it is read.

@@ -46,6 +46,7 @@ TEST_CASE("values of whole arrays are computed once: operations are linear in th
         softmax + "def main(x: [n]f32): [n]f32 = softmax(x)",
         softmax + "def main(x: [n]f32): [4][n]f32 = map(softmax, generate(4, fun i => x))",
         std::string("def main(x: [3][n]f32): [3][n]f32 = map(fun row => map(fun v => v / maximum(row), row), x)"),
+        softmax + "def main(x: [100][n]f32): [100][n]f32 = map(fun r => map(fun v => v * 2.0, softmax(r)), x)",
         std::string(
             "def main(x: [n][100]f32): [n][100]f32 = map(fun row => map(fun v => v / maximum(row), row), x)")}) {
     INFO(text);

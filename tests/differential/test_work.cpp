@@ -18,7 +18,7 @@ namespace {
 constexpr double slack = 1.05;
 // Of a hundred programs, those that may cost more: rows that are made in several steps, each with a value of all
 // elements of the one before, are computed again for every element.
-constexpr std::int64_t exceptions = 4;
+constexpr std::int64_t exceptions = 3;
 
 double workAt(const kernel::Plan& plan, const Program& program, std::int64_t n) {
   std::map<NatVar, std::int64_t> sizes;
