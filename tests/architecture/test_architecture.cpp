@@ -253,6 +253,32 @@ TEST_CASE("every module explains itself on a screen") {
   }
 }
 
+TEST_CASE("the files that an extension touches are those that docs/extending.md lists") {
+  const std::string text = slurp(root / "docs/extending.md");
+  const std::regex section("\n<!-- example: (.+) -->\n((?:[^#]|\n)*?)(?=\n## |$)"),
+      listed("`((?:src|include|tools)/[^` ]+)`");
+  int sections = 0;
+  for (std::sregex_iterator it(text.begin(), text.end(), section), end; it != end; ++it, ++sections) {
+    const std::string example = (*it)[1], body = (*it)[2];
+    INFO(example);
+    // Of the section, the list; what follows may speak of other files.
+    const std::string list = body.substr(0, body.find("\n\n"));
+    Names wanted, found;
+    for (std::sregex_iterator f(list.begin(), list.end(), listed), none; f != none; ++f) wanted.insert((*f)[1]);
+    for (const char* folder : {"src", "include", "tools"})
+      for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+        const std::string name = entry.path().lexically_relative(root).string();
+        if (!entry.is_regular_file() || !isCode(entry.path()) || fs::path(name).extension() == ".in") continue;
+        const std::string code = slurp(entry.path());
+        const bool declares = name == "include/lift/primitive.hpp" && example.rfind("Prim::", 0) == 0 &&
+                              code.find("  " + example.substr(6) + ",\n") != std::string::npos;
+        if (declares || code.find(example) != std::string::npos) found.insert(name);
+      }
+    CHECK(wanted == found);
+  }
+  CHECK(sections >= 6);
+}
+
 TEST_CASE("every test file asserts something") {
   const std::regex testCase(R"(\b(TEMPLATE_)?TEST_CASE\w*\()"), assertion(R"(\b(REQUIRE|CHECK)(_[A-Z_]+)?\()");
   int files = 0;
