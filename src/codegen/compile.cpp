@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "analysis.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/kernel_walk.hpp"
 #include "lowering.hpp"
 
 namespace lift {
@@ -53,6 +55,25 @@ std::string kernelKey(const Stage& stage) {
     key += v->type().str() + ";";
   }
   return key + print(closed, Names::canonical);
+}
+
+// Leaves out the arguments of a kernel that no statement of it mentions; what fills them need not be the kernel's.
+void dropUnused(kernel::Kernel& k, std::vector<detail::KernelArgument>& arguments) {
+  std::set<kernel::BufferId> used;
+  if (k.faults) used.insert(*k.faults);
+  kernel::forEachStmt(k.body, [&](const kernel::Stmt& s) {
+    if (const auto* store = std::get_if<kernel::Store>(&s.node)) used.insert(store->buffer);
+    kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
+      kernel::forEachExpr(*root, [&](const kernel::Expr& e) {
+        if (const auto* load = std::get_if<kernel::Load>(&e.node)) used.insert(load->buffer);
+      });
+    });
+  });
+  for (std::size_t i = arguments.size(); i-- > 0;)
+    if (!used.contains(k.arguments[i])) {
+      k.arguments.erase(k.arguments.begin() + static_cast<std::ptrdiff_t>(i));
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
+    }
 }
 
 class PlanBuilder {
@@ -151,6 +172,7 @@ class PlanBuilder {
       built.free = stage.body.freeVariables();
       built.output = stage.output;
       plan_.kernels.push_back(kernel::optimise(std::move(lowered.kernel), passes));
+      dropUnused(plan_.kernels.back(), built.arguments);
       clock_.lap("optimise");
       plan_.sources.push_back(kernel::printOpenCL(plan_.kernels.back()));
       clock_.lap("print");
