@@ -217,7 +217,7 @@ class DefaultMapping {
     noteRows(f, in);
     const Expr below = underLayouts(f.body());
     const bool loop = isTrivial(e) && isDimension(below);
-    step(loop ? "mapToLoop" : "mapToGlobal", s.head);
+    step(loop ? "mapToLoop" : "mapToGlobal", e);
     if (loop) return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
     const Expr body = dimensions > 1 ? underneath(f.body(), dimensions - 1) : sequential(f.body());
     return mapOver(Prim::mapGlb, {Nat(dimensions - 1)}, Expr::lambda(f.parameter(), body), in);
@@ -265,7 +265,7 @@ class DefaultMapping {
 
   // Pure data movement: every element is copied by a work-item of its own.
   Expr identityMap(Expr e) {
-    step("copy", spineOf(e).head);
+    step("copy", e);
     return detail::copied(operand(e));
   }
 
@@ -473,7 +473,7 @@ class DefaultMapping {
       if (again * work_.of(value) / elements <= storedOperations) continue;
       const Expr own = withFreshBinders(below(0, i, value));
       const Expr nest = replaceTerms(e, {{body, below(0, i, etaLong(substitute(rest, name, own)))}});
-      step("mapFission", spineOf(e).head);
+      step("mapFission", e);
       const detail::Fission f = detail::fission(nest, levels, own);
       return f.rest(kept(f.values, fmt::format("{} is read {} times", name.name(), again + 1)));
     }
@@ -488,7 +488,7 @@ class DefaultMapping {
     if (const auto reduction = longReduction(body)) {
       const auto divided = partial(spineOf(*reduction));
       step("reduceInChunks", spineOf(*reduction).head);
-      step("mapFission", spineOf(e).head);
+      step("mapFission", e);
       const Expr parts = divided->partials;
       const Expr nest = replaceTerms(e, {{*reduction, divided->whole(parts)}});
       const detail::Fission f = detail::fission(nest, levels, parts);
@@ -498,7 +498,7 @@ class DefaultMapping {
     if (!s.isPrim(Prim::let) || !computesElements(underLayouts(underNames(body)))) return e;
     const Expr value = s.arguments[1];
     if (work_.of(body) < dividedOperations / enoughItems) return e;
-    step("mapFission", spineOf(e).head);
+    step("mapFission", e);
     const Expr named = replaceTerms(e, {{body, substitute(s.arguments[0].body(), s.arguments[0].parameter(), value)}});
     const detail::Fission f = detail::fission(named, levels, value);
     return f.rest(kept(f.values, "few rows, each of many elements"));
@@ -529,12 +529,12 @@ class DefaultMapping {
     std::string key = print(e, Names::canonical);
     for (const Expr v : e.freeVariables()) key += fmt::format(" {}", v.id());
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
-    step("toGlobalMemory", spineOf(e).head);
+    step("toGlobalMemory", e);
     const Expr k = toGlobal(result(e));
     kept_.insert(k);
     known_.emplace(std::move(key), k);
-    if (const Spine s = spineOf(e); notes_ && s.head.is(Expr::Form::primitive))
-      note(s.head, fmt::format("{} is kept in memory, computed by a kernel of its own: {}", e.type().str(), why));
+    if (notes_ != nullptr)
+      note(e, fmt::format("{} is kept in memory, computed by a kernel of its own: {}", e.type().str(), why));
     return k;
   }
 
@@ -665,20 +665,27 @@ class DefaultMapping {
     return applyAll(head, s.arguments);
   }
 
-  std::string placeIn(Expr primitive) const {
-    std::string where(info(primitive.prim()).name);
-    if (const Span span = detail::spanOf(spans_, primitive)) where += " at " + placeOf(span);
-    return where;
+  // The term's primitive, and where it stands; of one that the compiler made, where something in it stands.
+  std::string placeIn(Expr term) const {
+    const Expr head = spineOf(term).head;
+    if (!head.is(Expr::Form::primitive)) return head.name();
+    Span span = detail::spanOf(spans_, head);
+    if (!span)
+      anyPrimitive(term, [&](Expr p) {
+        span = detail::spanOf(spans_, p);
+        return static_cast<bool>(span);
+      });
+    return std::string(info(head.prim()).name) + (span ? " at " + placeOf(span) : "");
   }
-  void note(Expr primitive, const std::string& text) {
+  void note(Expr term, const std::string& text) {
     if (!notes_) return;
-    kernel::Note n{"map", placeIn(primitive) + ": " + text};
+    kernel::Note n{"map", placeIn(term) + ": " + text};
     if (std::none_of(notes_->begin(), notes_->end(), [&](const auto& m) { return m.text == n.text; }))
       notes_->push_back(std::move(n));
   }
-  void step(std::string_view rule, Expr head) {
+  void step(std::string_view rule, Expr term) {
     if (!steps_) return;
-    steps_->push_back({rule, detail::equationOf(rule), head.is(Expr::Form::primitive) ? placeIn(head) : head.name()});
+    steps_->push_back({rule, detail::equationOf(rule), placeIn(term)});
   }
   // The term after a rule was applied wherever it fits.
   Expr stepped(std::string_view rule, Expr before, Expr after) {
