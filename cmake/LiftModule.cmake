@@ -1,5 +1,25 @@
 # One library per folder of src/, one test executable per folder of tests/.
 
+# lift_precompiled(NAME HEADERS headers LINK libraries): headers that targets with the same libraries of options reuse.
+function(lift_precompiled name)
+  cmake_parse_arguments(arg "" "" "HEADERS;LINK" ${ARGN})
+  if(NOT LIFT_PCH OR NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+    return()
+  endif()
+  set(source ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Precompiled headers are those of a target with a source.\n")
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+# lift_reuse(TARGET NAME): compiles the target with the precompiled headers NAME.
+function(lift_reuse target name)
+  if(TARGET ${name})
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
 # lift_module(NAME DEPENDS other modules LINK further libraries): builds src/NAME/*.cpp as the library lift_NAME.
 function(lift_module name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
@@ -19,15 +39,36 @@ function(lift_module name)
     endif()
   endforeach()
   target_link_libraries(lift_${name} PUBLIC ${arg_LINK} PRIVATE $<BUILD_INTERFACE:lift_options>)
+  lift_reuse(lift_${name} lift_headers)
   set_target_properties(lift_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY LIFT_MODULES ${name})
 endfunction()
 
-# lift_tests(NAME LABELS labels LINK libraries [TIMEOUT seconds]): builds tests/NAME/*.cpp with Catch2; every case is a
-# ctest test.
+# lift_test_options(TARGET libraries): how tests are compiled.
+function(lift_test_options target)
+  target_link_libraries(${target} PRIVATE ${ARGN} Catch2::Catch2 lift_driver_options)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE LIFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                               LIFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  lift_reuse(${target} lift_test_headers)
+endfunction()
+
+# lift_test_objects(NAME SOURCES files LINK libraries): files of several tests, compiled once.
+function(lift_test_objects name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  list(TRANSFORM arg_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/tests/)
+  add_library(${name} OBJECT ${arg_SOURCES})
+  lift_test_options(${name} ${arg_LINK})
+endfunction()
+
+# lift_tests(NAME LABELS labels LINK libraries [TIMEOUT seconds] [WITH parts]): builds tests/NAME/*.cpp with Catch2; every
+# case is a ctest test. The parts are objects shared with other tests (lift_test_objects).
 # Labels say what a test needs: `null` nothing but the processor, `cl` an OpenCL device.
 function(lift_tests name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;LINK;WITH" ${ARGN})
+  if(NOT LIFT_DEVICE_TESTS AND "cl" IN_LIST arg_LABELS)
+    return()
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -35,11 +76,18 @@ function(lift_tests name)
   if(NOT sources)
     return()
   endif()
-  add_executable(test_${name} ${sources} $<TARGET_OBJECTS:lift_catch_main>)
-  target_link_libraries(test_${name} PRIVATE ${arg_LINK} Catch2::Catch2 lift_driver_options)
-  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(test_${name} PRIVATE LIFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                                  LIFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  set(shared lift_catch_main)
+  foreach(part IN LISTS arg_WITH)
+    get_target_property(files ${part} SOURCES)
+    list(REMOVE_ITEM sources ${files})
+    list(APPEND shared ${part})
+  endforeach()
+  add_executable(test_${name} ${sources})
+  foreach(part IN LISTS shared)
+    target_sources(test_${name} PRIVATE $<TARGET_OBJECTS:${part}>)
+  endforeach()
+  set_target_properties(test_${name} PROPERTIES LIFT_SHARED "${shared}")
+  lift_test_options(test_${name} ${arg_LINK})
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
 

@@ -6,7 +6,10 @@ cd "$(dirname "$0")/.."
 preset=$1
 shift
 launcher=()
-if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+if command -v ccache >/dev/null; then
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:+$CCACHE_SLOPPINESS,}pch_defines,time_macros  # for precompiled headers
+fi
 
 targets=()
 if (($# > 0)); then targets=(--target "$@"); fi

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <limits>
 #include <set>
+#include <type_traits>
 #include <vector>
 
 #include "lift/diagnostic.hpp"
@@ -52,6 +53,13 @@ std::int64_t rotated(T x, int by) {
   return static_cast<std::int64_t>(result);
 }
 
+// The upper half of the product, which for u64 is no number of a signed type.
+template <class T>
+T highOf(T a, T b) {
+  __extension__ using Product = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
+  return static_cast<T>((Product(a) * Product(b)) >> (8 * sizeof(T)));
+}
+
 // The C arithmetic of a type as wide as T, by its definition: exact in 128 bits (products modulo 2^64),
 // then the low bits.
 template <class T>
@@ -86,7 +94,7 @@ void checkAgainstC(Scalar type, const std::vector<T>& values) {
       is(Op::shl, Wide(a) * (Wide(1) << amount));
       is(Op::shr, Wide(a) >> amount);
       is(Op::rotateBits, rotated(a, amount));
-      is(Op::mulHigh, (Wide(a) * b) >> bits);
+      is(Op::mulHigh, highOf(a, b));
       REQUIRE(static_cast<T>(run(Op::bitNot, {x}).integer) == static_cast<T>(~a));
       REQUIRE(run(Op::popcount, {x}).integer == ones(a));
       REQUIRE(run(Op::clz, {x}).integer == leadingZeros(a));
