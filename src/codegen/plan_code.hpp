@@ -106,7 +106,7 @@ class PlanCode {
   std::string name_;
   std::map<NatVar, std::string> sizeNames_;
   std::vector<std::string> bufferNames_;
-  SizeWriter size_;
+  mutable SizeWriter size_;  // notes what it uses
   Slots slots_;
   std::vector<std::size_t> inputs_, outputs_;
   std::set<std::size_t> prepared_;  // inputs of the preparation

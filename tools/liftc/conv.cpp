@@ -24,7 +24,7 @@ struct Options {
   DataOptions data;
   DeviceOptions device;
   CodegenOptions codegen;
-  std::string output, prefix;
+  std::string output, prefix, target = "opencl";
   std::uint64_t seed = 1;
   int samples = 0;
   int repetitions = 3;
@@ -190,7 +190,7 @@ int check(const std::vector<lift::ConvSpec>& specs, const Options& o) {
 
 int compile(const lift::ConvSpec& spec, const Options& o) {
   if (const auto compiled = compileLayer(spec, o))
-    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix);
+    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix, o.target);
   return 0;
 }
 
@@ -234,6 +234,7 @@ void addConv(cli::App& app, int& status) {
   sub->add_option("--expect", o->data.expect,
                   "run: compare the result with this tensor; exit status 4 when it differs");
   sub->add_option("--rtol", o->data.rtol, "run: largest relative error for --expect")->capture_default_str();
+  addTarget(*sub, o->target);
   addPrefix(*sub, o->prefix)
       ->needs(sub->add_option("-o,--output", o->output, "compile: folder; run: file of the result"));
   sub->add_option("--samples", o->samples,
@@ -256,6 +257,8 @@ void addConv(cli::App& app, int& status) {
       if (o->shapes.empty() == (o->words.size() == 1))
         throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
                               "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
+      if (action != "compile" && o->target != "opencl")
+        throw lift::UserError(lift::ExitStatus::usage, "--target goes with compile");
       if (o->repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
       // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
       std::string descriptor = o->words[0];
