@@ -185,7 +185,7 @@ class Printer final : private detail::PlanCode {
       if (!plan_.sizes.empty()) s += fmt::format("  int64_t prepared_for[{}];\n", plan_.sizes.size());
     }
     s += "  int ready;\n};\n";
-    s += helpers();
+    s += helpers(false);
     if (!slots_.of.empty())
       s +=
           filled(reserveText, {{"STALE", plan_.preparation.empty() ? "" : "  plan->prepared = 0;\n"}, {"NAME", name_}});

@@ -424,7 +424,7 @@ void $NAME_destroy($NAME_plan* plan);
     }
     s += "  cl_event last; /* the end of the last call */\n  char* log;\n  int ready;\n};\n";
     s += filled(createText, {{"BUILD", builds()}, {"RELEASE", releases()}, {"NAME", name_}});
-    s += helpers() + filled(runText, {{"NAME", name_}});
+    s += helpers(true) + filled(runText, {{"NAME", name_}});
     if (!slots_.of.empty())
       s +=
           filled(reserveText, {{"STALE", plan_.preparation.empty() ? "" : "  plan->prepared = 0;\n"}, {"NAME", name_}});

@@ -314,9 +314,10 @@ std::string PlanCode::guard(std::string_view end) const {
   return guard + std::string(end);
 }
 
-std::string PlanCode::helpers() const {
-  std::string s =
-      "\n/* Sizes from here on are beyond all bounds. */\nstatic const int64_t too_large = (int64_t)1 << 60;\n";
+std::string PlanCode::helpers(bool bounds) const {
+  std::string s;
+  if (bounds || size_.usesDivision || size_.usesRemainder || size_.usesProduct || size_.usesPlus)
+    s += "\n/* Sizes from here on are beyond all bounds. */\nstatic const int64_t too_large = (int64_t)1 << 60;\n";
   if (size_.usesDivision)
     s += R"(
 static int64_t floor_div(int64_t a, int64_t b) {

@@ -93,7 +93,7 @@ class PlanCode {
   std::string guard(std::string_view end) const;
 
   // Parts of the source. What uses helpers must be asked for first, so that only those in use are printed.
-  std::string helpers() const;
+  std::string helpers(bool bounds) const;  // with the bound of sizes, even where no helper uses it
   std::string sizesFit();
   std::string counts();  // a function per loop of launches
   std::string bytes();   // a function per buffer that is checked or allocated

@@ -157,8 +157,10 @@ class CPrinter final : public Printer {
     std::vector<const For*> loops{&f};
     if (!inParallel_) loops = nest(f);
     if (shares || loops.size() > 1) {
-      line(loops.size() > 1 ? fmt::format("#pragma omp parallel for collapse({})", loops.size())
-                            : "#pragma omp parallel for");
+      // Work-groups are worth handing out one by one; single elements are not.
+      line(fmt::format("#pragma omp parallel for{}{}",
+                       loops.size() > 1 ? fmt::format(" collapse({})", loops.size()) : "",
+                       f.kind == LoopKind::group ? " schedule(dynamic)" : ""));
     }
     const bool wasParallel = inParallel_;
     inParallel_ = inParallel_ || shares || loops.size() > 1;

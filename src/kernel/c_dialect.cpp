@@ -138,7 +138,8 @@ std::string CDialect::prelude() const {
   std::string s =
       "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
   if (usesHalf_) s += "#ifdef __F16C__\n#include <immintrin.h>\n#endif\n";
-  s += "\n#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"  // OpenMP's, where it is not asked for\n";
+  s += "\n#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"  // OpenMP's, where it is not asked for\n"
+       "#pragma GCC diagnostic ignored \"-Wparentheses\"\n#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n";
   if (!types_.empty()) s += "#pragma GCC diagnostic ignored \"-Wpsabi\"\n\n" + types_;
   if (!functions_.empty()) s += "\n#define LIFT_INLINE static inline __attribute__((always_inline, unused))\n";
   return s + functions_;
