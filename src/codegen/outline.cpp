@@ -77,8 +77,7 @@ class Outliner {
   // components that each have a kernel; what is kept is stored once.
   void results(Expr e, const std::string& path) {
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::let))
-      return results(etaLong(opened(s.arguments[0], s.arguments[1])), path);
+    if (s.isPrim(Prim::let)) return results(etaLong(opened(s.arguments[0], s.arguments[1])), path);
     const auto isKept = [&](Expr a) { return stageOf(a) != nullptr || spineOf(a).isPrim(Prim::toGlobal); };
     if (s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), isKept)) {
       for (std::size_t i = 0; i < s.arguments.size(); i++) results(s.arguments[i], path + fmt::format(".{}", i));
@@ -175,8 +174,7 @@ class Outliner {
       if (s.isPrim(Prim::toGlobal)) return temporary(result(s.arguments[0]));
       if (s.isPrim(Prim::mapGlb) || s.isPrim(Prim::mapWrg)) return temporary(result(e));
       if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(iterated(s));
-      if (s.isPrim(Prim::let) && runsInParallel(e))
-        return operand(opened(s.arguments[0], s.arguments[1]));
+      if (s.isPrim(Prim::let) && runsInParallel(e)) return operand(opened(s.arguments[0], s.arguments[1]));
     }
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       Expr& x = s.arguments[i];

@@ -31,7 +31,7 @@ class Serial {
     visit(kernel_.body);
     for (const auto& [buffer, loops] : groupsOf_)
       if (loops.size() > 1)
-        refuse(fmt::format("its work-groups keep '{}' in local memory from one loop to the next",
+        refuse(fmt::format("its work-groups keep '{}' in local memory from one parallel loop to the next",
                            kernel_.buffers[buffer].name));
   }
 
@@ -76,7 +76,7 @@ class Serial {
         },
         [&](const Barrier& b) {
           if ((b.local || b.global) && inItem_)
-            refuse("its work-items wait for each other (a barrier) within the work of one");
+            refuse("its work-items wait for each other (a barrier) in the middle of a parallel loop");
         },
         [](const DeclareIndex&) {}, [](const Comment&) {}, [](const Fault&) {});
   }
@@ -85,7 +85,7 @@ class Serial {
     if (variables_[v] != loop_) keeps(kernel_.variables[v].name);
   }
   [[noreturn]] void keeps(const std::string& what) const {
-    refuse(fmt::format("its work-items keep '{}' from one loop to the next, with what runs between", what));
+    refuse(fmt::format("its work-items keep '{}' in registers from one parallel loop to the next", what));
   }
   void use(BufferId b) {
     if (kernel_.buffers[b].space == Space::local) groupsOf_[b].insert(group_);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "c_target/library.hpp"
+#include "differential/judges.hpp"
 #include "lift/codegen.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
@@ -25,7 +26,7 @@ std::string refusal(const UserError& e) {
   CHECK(e.status() == ExitStatus::program);
   const bool known = message.find("is no plain C: ") != std::string::npos &&
                      (message.find("(a barrier)") != std::string::npos ||
-                      message.find("from one loop to the next") != std::string::npos);
+                      message.find("from one parallel loop to the next") != std::string::npos);
   return known ? "" : render(e.diagnostics());
 }
 
@@ -215,6 +216,33 @@ TEST_CASE("sizes left open are parameters in C, of loops of launches, too") {
         }
       CHECK(differences(library.run(plans[i], inputs, named), interpret(fixed, inputs), 2e-5) == "");
     }
+}
+
+TEST_CASE("random programs mean the same in C") {
+  const std::int64_t seed = differential::setting("LIFT_SEED", 1), count = 60 / differential::thinning;
+  INFO("LIFT_SEED=" << seed);
+  Library library;
+  std::vector<std::pair<differential::Case, std::size_t>> cases;
+  for (std::int64_t i = 0; i < count; i++) {
+    auto choices = differential::Choices::random(static_cast<std::uint64_t>(seed * 1000 + i));
+    differential::Case c(differential::generate(choices).text);
+    INFO(c.text);
+    try {
+      const std::size_t plan = library.add(c.plan);
+      cases.emplace_back(std::move(c), plan);
+    } catch (const UserError& e) {
+      CHECK(refusal(e) == "");
+    }
+  }
+  CHECK(cases.size() * 2 > static_cast<std::size_t>(count));
+  REQUIRE(library.build("-O1 -march=native -fopenmp") == "");
+  for (const auto& [c, plan] : cases) {
+    INFO(c.text);
+    std::map<std::string, std::int64_t> sizes;
+    for (const NatVar v : c.program.sizes) sizes[v.name()] = differential::symbolicSize;
+    CHECK(differential::compareResults(library.run(plan, c.inputs, sizes), c.expected,
+                                       {1e-5, differential::longestSum(c.specialised)}) == "");
+  }
 }
 
 }  // namespace lift::c_target
