@@ -121,7 +121,8 @@ bool CDialect::isReserved(const std::string& name) const {
   if (isReservedInOpencl(name) || words.contains(name)) return true;
   // Functions of <math.h> for float, and macros.
   if (name.ends_with('f') && isReservedInOpencl(name.substr(0, name.size() - 1))) return true;
-  if (name.size() > 2 && std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) != 0; }))
+  if (name.size() > 2 && name.back() != '_' &&
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) != 0; }))
     return true;
   // Types and functions of the prelude: i32, f32x8, f32x8_max.
   for (int s = 0; s < scalarCount; s++) {
