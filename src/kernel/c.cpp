@@ -211,6 +211,7 @@ CKernels printC(const std::vector<Kernel>& kernels) {
   std::string functions;
   for (const Kernel& k : kernels) {
     Serial(k).check();
+    if (k.faults) dialect.recordsFaults();
     out.names.push_back(k.name + "_kernel");
     functions += '\n' + CPrinter(k, dialect).run(out.names.back());
   }

@@ -146,6 +146,13 @@ std::string CDialect::prelude() const {
   return s + functions_;
 }
 
+void CDialect::recordsFaults() {
+  function("record_fault", "void", "int32_t* faults, int site, int value, int bound",
+           "  int32_t none = -1;\n"
+           "  if (__atomic_compare_exchange_n(faults, &none, site, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {\n"
+           "    faults[1] = value;\n    faults[2] = bound;\n  }\n");
+}
+
 // ----------------------------------------------------------------------------------------------------------- types
 
 std::string CDialect::type(ValueType t) {

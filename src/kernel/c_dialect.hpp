@@ -13,6 +13,8 @@ class CDialect final : public Dialect {
  public:
   // What the text that was asked for so far needs in front of it: includes, types, functions.
   std::string prelude() const;
+  // Adds what Fault statements call.
+  void recordsFaults();
 
   bool isReserved(const std::string& name) const override;
   std::string type(ValueType t) override;

@@ -218,6 +218,28 @@ TEST_CASE("sizes left open are parameters in C, of loops of launches, too") {
     }
 }
 
+TEST_CASE("C records the first wrong index") {
+  const Program program = parsed("def main(x: [n]i32) = map(fun i => 10 / (x[i + 1] - 3), x)", 4);
+  CompileOptions options;
+  options.checkBounds = true;
+  const kernel::Plan plan = compile(program, options);
+  Library library;
+  library.add(plan);
+  REQUIRE(library.build() == "");
+  Tensor x(Scalar::i32, {4});
+  const auto faults = [&](std::vector<int> values) {
+    for (int i = 0; i < 4; i++) x.set(i, values[static_cast<std::size_t>(i)]);
+    const Tensor found = library.run(0, {{"x", x}}).at("faults");
+    return std::vector<double>{found.get(0), found.get(1), found.get(2)};
+  };
+  CHECK(faults({0, 1, 2, 0}) == std::vector<double>{-1, -1, -1});
+  const std::vector<double> wrong = faults({0, 1, 1, 3});
+  REQUIRE(wrong[0] >= 1);
+  CHECK(plan.sites.at(static_cast<std::size_t>(wrong[0]) - 1).message.find("out of range") != std::string::npos);
+  CHECK(wrong[1] == 4);
+  CHECK(wrong[2] == 4);
+}
+
 TEST_CASE("random programs mean the same in C") {
   const std::int64_t seed = differential::setting("LIFT_SEED", 1), count = 60 / differential::thinning;
   INFO("LIFT_SEED=" << seed);
