@@ -152,6 +152,12 @@ class CPrinter final : public Printer {
     return loops;
   }
 
+  static bool allocates(const Block& body) {
+    bool found = false;
+    forEachStmt(body, [&](const Stmt& s) { found |= std::holds_alternative<Allocate>(s.node); });
+    return found;
+  }
+
   void parallel(const For& f, bool) override {
     const bool shares = !inParallel_ && f.count.constant() != 1;
     std::vector<const For*> loops{&f};
@@ -162,6 +168,9 @@ class CPrinter final : public Printer {
                        loops.size() > 1 ? fmt::format(" collapse({})", loops.size()) : "",
                        f.kind == LoopKind::group ? " schedule(dynamic)" : ""));
     }
+    // Work-items do not depend on each other, so several may be computed in the lanes of a vector; not with a private
+    // array, which is one for all of them here.
+    if (inParallel_ && f.kind != LoopKind::group && !allocates(f.body)) line("#pragma GCC ivdep");
     const bool wasParallel = inParallel_;
     inParallel_ = inParallel_ || shares || loops.size() > 1;
     open(loops, 0);
