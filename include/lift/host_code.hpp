@@ -35,4 +35,20 @@ struct HostCode {
 // name. Throws UserError (usage) for a prefix that is no such beginning.
 HostCode printHostCode(const kernel::Plan& plan, const std::string& prefix = {});
 
+// The plan as a library of C11 without OpenCL, for GCC and Clang: kernels are functions, shared among threads by OpenMP
+// where that is on. For the program above NAME.h declares
+//
+//   dot_plan* dot_create(void);
+//   size_t dot_bytes_of_x(int n);   // and of y and out
+//   int dot_run(dot_plan* plan, int n, const float* x, const float* y, float* out);
+//   void dot_destroy(dot_plan* plan);
+//
+// docs/c_target.md is the guide. Throws UserError (program) for kernels that are no plain C: see kernel::printC.
+struct CCode {
+  std::string name;  // of the files, without ".h" and ".c"
+  std::string header;
+  std::string source;  // includes "NAME.h"
+};
+CCode printCCode(const kernel::Plan& plan, const std::string& prefix = {});
+
 }  // namespace lift

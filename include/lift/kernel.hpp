@@ -281,6 +281,16 @@ void verify(const Kernel& kernel);
 // Throws UserError for what the language cannot say: a local or private array of symbolic size.
 std::string printOpenCL(const Kernel& kernel);
 
+// The kernels as functions of C11 with the vector extensions of GCC and Clang, static ones of the names given. Each
+// takes the kernel's arguments and runs all its work-items, sharing independent loops among threads where OpenMP is on.
+// Throws UserError (status program) for a kernel whose work-items wait for each other in the middle of their work, or
+// keep values from one parallel loop to the next.
+struct CKernels {
+  std::string text;  // with the includes, types and functions that they need
+  std::vector<std::string> names;
+};
+CKernels printC(const std::vector<Kernel>& kernels);
+
 // The identifier nearest to `wish` that OpenCL C and its headers leave free; valid names of kernels are those it keeps.
 std::string openclIdentifier(std::string_view wish);
 

@@ -1,109 +1,26 @@
 // A plan as C99 for OpenCL 1.2.
 //
-// What does not depend on the plan is text with $NAME for its name; what does is written around it. Sizes are int64_t
-// inside, so that expressions over them read as they do in the language; what could exceed 64 bits saturates and is
-// then refused as too large.
+// What does not depend on the plan is text with $NAME for its name; what does is written around it.
 #include "lift/host_code.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <set>
 
 #include "lift/diagnostic.hpp"
+#include "plan_code.hpp"
 
 namespace lift {
 namespace {
 
+using detail::filled;
+using detail::joined;
 using kernel::Launch;
 using kernel::Plan;
 using kernel::PlanBuffer;
 
-// ----------------------------------------------------------------------------------------------------------- names
-
-// Keywords of C and C++, names of macros that are not in capitals, and all that host.c has in scope.
-const std::set<std::string, std::less<>> reserved = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
-    "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
-    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
-    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return",
-    "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this",
-    "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned", "using",
-    "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
-    // macros
-    "errno", "i386", "linux", "unix", "stdin", "stdout", "stderr", "assert", "near", "far", "min", "max",
-    // host.c and the interface
-    "plan", "queue", "nwait", "wait", "done", "out_plan", "context", "device", "build_options", "chain", "status",
-    "global", "local", "buffers", "sizes", "shape", "bytes", "launch", "begin", "finish", "reserve", "prepare",
-    "check_buffer", "array_bytes", "floor_div", "floor_mod", "least", "greatest", "product", "plus", "sizes_fit",
-    "build", "exchange", "keep_log", "release_kernels", "too_large", "size_t", "int64_t", "uint64_t", "malloc",
-    "calloc", "free", "strlen", "memcpy", "main"};
-
-std::string identifier(std::string_view wish) {
-  std::string name;
-  for (char c : wish) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  if (name.empty() || name[0] == '_' || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "x" + name;
-  const auto starts = [&](std::string_view prefix) { return name.rfind(prefix, 0) == 0; };
-  const bool capitals = name.size() > 2 && std::none_of(name.begin(), name.end(), [](char c) {
-                          return std::islower(static_cast<unsigned char>(c)) != 0;
-                        });
-  if (reserved.count(name) != 0 || capitals || name == "I" || name == "IN" || starts("cl_") || starts("launch_") ||
-      starts("bytes_") || starts("source_"))
-    name += '_';
-  return name;
-}
-
-// Not a name of its own but the beginning of names.
-std::string beginning(std::string_view wish) {
-  std::string name;
-  for (char c : wish) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  const bool taken = name == "cl" || name == "pthread" || name == "cnd" || name == "mtx";
-  if (taken || name.empty() || name[0] == '_' || std::isdigit(static_cast<unsigned char>(name[0])) != 0)
-    name = "lift_" + name;
-  return name;
-}
-
-class Names {
- public:
-  std::string take(std::string_view wish) {
-    const std::string base = identifier(wish);
-    std::string name = base;
-    for (int n = 2; !taken_.insert(name).second; n++) name = base + '_' + std::to_string(n);
-    return name;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
-
 // ------------------------------------------------------------------------------------------------------------ text
-
-// Replaces every $KEY.
-std::string filled(std::string text, const std::vector<std::pair<std::string, std::string>>& values) {
-  for (const auto& [key, value] : values) {
-    const std::string mark = "$" + key;
-    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + value.size()))
-      text.replace(at, mark.size(), value);
-  }
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ") {
-  return fmt::format("{}", fmt::join(parts, separator));
-}
-
-// Text for a C comment.
-std::string inComment(std::string text) {
-  for (std::size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/")) text.replace(at, 2, "* ");
-  for (std::size_t at = text.find("/*"); at != std::string::npos; at = text.find("/*")) text.replace(at, 2, "/ ");
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 32) c = ' ';
-  return text;
-}
 
 std::string escaped(std::string_view text) {
   std::string s;
@@ -140,147 +57,6 @@ std::string literals(std::string_view source) {
     source.remove_prefix(size);
   }
   return s.empty() ? "    \"\"" : s;
-}
-
-// ----------------------------------------------------------------------------------------------------------- sizes
-
-// A Nat as C. `most` bounds the absolute value for all sizes that fit an int; what exceeds 2^60 is computed by the
-// helpers `product` and `plus`, which saturate there.
-class SizeWriter {
- public:
-  explicit SizeWriter(const std::map<NatVar, std::string>& names) : names_(names) {}
-
-  bool usesDivision = false, usesRemainder = false, usesLeast = false, usesGreatest = false, usesProduct = false,
-       usesPlus = false;
-
-  std::string operator()(Nat n) { return write(n).text; }
-
- private:
-  static constexpr double limit = 1152921504606846976.0;  // 2^60
-  enum class Form : std::uint8_t { sum, product, atom };
-  struct Text {
-    std::string text;
-    double most;
-    Form form = Form::atom;
-    // As an operand of something that binds as `in` does.
-    std::string within(Form in) const { return form < in ? "(" + text + ")" : text; }
-  };
-
-  Text call(const char* name, bool& used, Nat n, bool bySecond = false) {
-    used = true;
-    Text result = write(n.operands()[0]);
-    for (std::size_t i = 1; i < n.operands().size(); i++) {
-      const Text b = write(n.operands()[i]);
-      result = {fmt::format("{}({}, {})", name, result.text, b.text),
-                bySecond ? std::max(b.most, limit) : std::max(result.most, b.most)};
-    }
-    return result;
-  }
-
-  Text write(Nat n) {
-    switch (n.kind()) {
-      case Nat::Kind::constant: {
-        const std::int64_t c = *n.constant();
-        // The least value has no literal, and is too large for anything.
-        const std::int64_t value = std::max<std::int64_t>(c, -9223372036854775807);
-        const double size = std::abs(static_cast<double>(value));
-        const std::string digits = size > 2147483647.0 ? fmt::format("INT64_C({})", value) : std::to_string(value);
-        return {digits, size, value < 0 ? Form::sum : Form::atom};
-      }
-      case Nat::Kind::variable:
-        return {names_.at(*n.variable()), 2147483648.0};
-      case Nat::Kind::sum: {
-        Text result = write(n.operands()[0]);
-        for (std::size_t i = 1; i < n.operands().size(); i++) result = sum(result, n.operands()[i]);
-        return result;
-      }
-      case Nat::Kind::product: {
-        Text result = write(n.operands()[0]);
-        for (std::size_t i = 1; i < n.operands().size(); i++) {
-          const Text b = write(n.operands()[i]);
-          if (result.most * b.most < limit) {
-            result = {result.within(Form::product) + " * " + b.within(Form::atom), result.most * b.most, Form::product};
-          } else {
-            usesProduct = true;
-            result = {fmt::format("product({}, {})", result.text, b.text), limit};
-          }
-        }
-        return result;
-      }
-      case Nat::Kind::floorDiv:
-        return call("floor_div", usesDivision, n, true);
-      case Nat::Kind::mod:
-        return call("floor_mod", usesRemainder, n, true);
-      case Nat::Kind::min:
-        return call("least", usesLeast, n);
-      case Nat::Kind::max:
-        return call("greatest", usesGreatest, n);
-    }
-    throw InternalError("host code: no such size");
-  }
-
-  Text sum(const Text& a, Nat addend) {
-    // a - 3 * n rather than a + -3 * n
-    const Text plain = write(addend), negated = write(-addend);
-    const bool minus = plain.text[0] == '-' || plain.text.rfind("(-", 0) == 0;
-    const Text& b = minus ? negated : plain;
-    if (a.most + b.most <= 2 * limit)
-      return {a.text + (minus ? " - " : " + ") + b.within(Form::product), a.most + b.most, Form::sum};
-    usesPlus = true;
-    return {fmt::format("plus({}, {})", a.text, plain.text), limit};
-  }
-
-  const std::map<NatVar, std::string>& names_;
-};
-
-// ------------------------------------------------------------------------------------------------------ temporaries
-
-// Temporaries that are never needed at the same time share memory; a slot is as large as its largest buffer.
-struct Slots {
-  std::vector<int> slot;                     // by buffer, -1 for none
-  std::vector<std::vector<std::size_t>> of;  // by slot: its buffers
-};
-
-Slots shareSlots(const Plan& plan) {
-  struct Life {
-    std::size_t first = 0, last = 0;
-    bool used = false;
-  };
-  std::vector<Life> lives(plan.buffers.size());
-  const std::size_t prepared = plan.preparation.size(), end = prepared + plan.launches.size();
-  for (std::size_t at = 0; at < end; at++)
-    for (const int b : (at < prepared ? plan.preparation[at] : plan.launches[at - prepared]).arguments) {
-      Life& life = lives[static_cast<std::size_t>(b)];
-      if (!life.used) life.first = at;
-      life.used = true;
-      // What preparation left must survive all launches, which run again and again.
-      life.last = at >= prepared && life.first < prepared ? end : at;
-    }
-  // What a loop exchanges shares its memory with nothing; what it finds or leaves is needed for the whole of it.
-  for (auto loop = plan.loops.rbegin(); loop != plan.loops.rend(); ++loop) {
-    const std::size_t first = prepared + loop->first, last = prepared + loop->last - 1;
-    for (Life& l : lives)
-      if (l.used && l.first <= last && l.last >= first && (l.first < first || l.last > last)) {
-        l.first = std::min(l.first, first);
-        l.last = std::max(l.last, last);
-      }
-    for (const auto& [a, b] : loop->swaps)
-      for (const int x : {a, b}) lives[static_cast<std::size_t>(x)] = {0, end, true};
-  }
-  Slots slots;
-  slots.slot.assign(plan.buffers.size(), -1);
-  for (std::size_t b = 0; b < plan.buffers.size(); b++) {
-    if (plan.buffers[b].role != PlanBuffer::Role::temporary || !lives[b].used) continue;
-    const auto apart = [&](std::size_t other) {
-      return lives[other].last < lives[b].first || lives[b].last < lives[other].first;
-    };
-    std::size_t s = 0;
-    while (s < slots.of.size() && !std::all_of(slots.of[s].begin(), slots.of[s].end(), apart)) s++;
-    if (s == slots.of.size()) slots.of.emplace_back();
-    slots.of[s].push_back(b);
-    slots.slot[b] = static_cast<int>(s);
-  }
-  return slots;
 }
 
 // ------------------------------------------------------------------------------------------------------ fixed parts
@@ -489,51 +265,12 @@ static void exchange($NAME_plan* plan, int a, int b) {
 }
 )";
 
-constexpr const char* arrayBytesText = R"(
-/* Bytes of an array; negative for a negative dimension, and for more elements than kernels can index with an int. */
-static int64_t array_bytes(const int64_t* shape, int rank, int64_t each) {
-  int64_t count = 1;
-  int d, empty = 0;
-  for (d = 0; d < rank; d++) {
-    if (shape[d] < 0) return -1;
-    if (shape[d] == 0) empty = 1;
-  }
-  if (empty) return 0;
-  for (d = 0; d < rank; d++) {
-    if (shape[d] > INT_MAX / count) return -1;
-    count *= shape[d];
-  }
-  return (int64_t)(size_t)(count * each) == count * each ? count * each : -1;
-}
-)";
-
 // --------------------------------------------------------------------------------------------------------- the files
 
-class Printer {
+class Printer final : private detail::PlanCode {
  public:
-  Printer(const Plan& plan, const std::string& prefix)
-      : plan_(plan),
-        name_(beginning(prefix.empty() ? plan.name : prefix)),
-        size_(sizeNames_),
-        slots_(shareSlots(plan)) {
+  Printer(const Plan& plan, const std::string& prefix) : PlanCode(plan, prefix) {
     ensure(plan.sources.size() == plan.kernels.size(), "host code of a plan without sources");
-    if (!prefix.empty() && name_ != prefix)
-      throw UserError(ExitStatus::usage, fmt::format("names in C cannot begin with '{}'", prefix),
-                      fmt::format("'{}' would do", name_));
-    Names names;
-    for (const NatVar v : plan.sizes) sizeNames_[v] = names.take(v.name());
-    for (const PlanBuffer& b : plan.buffers)
-      bufferNames_.push_back(b.role == PlanBuffer::Role::temporary ? b.name : names.take(b.name));
-    for (std::size_t b = 0; b < plan.buffers.size(); b++) {
-      if (plan.buffers[b].role == PlanBuffer::Role::input) inputs_.push_back(b);
-      if (plan.buffers[b].role == PlanBuffer::Role::output) outputs_.push_back(b);
-    }
-    for (const Launch& l : plan.preparation)
-      for (const int a : l.arguments) {
-        const auto b = static_cast<std::size_t>(a);
-        ensure(plan.buffers[b].role != PlanBuffer::Role::output, "preparation writes a result");
-        if (plan.buffers[b].role == PlanBuffer::Role::input) prepared_.insert(b);
-      }
   }
 
   HostCode run() {
@@ -546,24 +283,6 @@ class Printer {
  private:
   // ---------------------------------------------------------------------------------------------- lists of parameters
 
-  // "int n, int m, " or its like; `after` is what follows each.
-  std::string sizes(std::string_view type, std::string_view after) const {
-    std::string s;
-    for (const NatVar v : plan_.sizes) s += fmt::format("{}{}{}", type, sizeNames_.at(v), after);
-    return s;
-  }
-  std::string onlySizes(std::string_view type) const {
-    std::vector<std::string> parts;
-    for (const NatVar v : plan_.sizes) parts.push_back(std::string(type) + sizeNames_.at(v));
-    return parts.empty() && !type.empty() ? "void" : joined(parts);
-  }
-  std::string ignored(const std::vector<Nat>& used) const {
-    std::string s;
-    for (const NatVar v : plan_.sizes)
-      if (std::none_of(used.begin(), used.end(), [&](Nat n) { return n.mentions(v); }))
-        s += fmt::format("  (void){};\n", sizeNames_.at(v));
-    return s;
-  }
   std::string runSignature() const {
     std::string s = fmt::format("cl_int {}_run({}_plan* plan, cl_command_queue queue, ", name_, name_);
     s += sizes("int ", ", ");
@@ -577,59 +296,9 @@ class Printer {
     for (const std::size_t b : prepared_) s += fmt::format("cl_mem {}, ", bufferNames_[b]);
     return wrapped(s + "cl_uint nwait, const cl_event* wait, cl_event* done)");
   }
-  std::string bytesSignature(std::size_t b) const {
-    return fmt::format("size_t {}_bytes_of_{}({})", name_, bufferNames_[b], onlySizes("int "));
-  }
-  // Parameters that do not fit a line continue below the first.
-  static std::string wrapped(const std::string& signature) {
-    const std::size_t indent = signature.find('(') + 1;
-    std::string s;
-    std::size_t column = 0;
-    for (std::size_t at = 0; at < signature.size();) {
-      const std::size_t comma = signature.find(", ", at);
-      const std::string part = signature.substr(at, comma == std::string::npos ? comma : comma + 2 - at);
-      if (column + part.size() > 117 && column > indent) {
-        while (s.back() == ' ') s.pop_back();
-        s += '\n' + std::string(indent, ' ');
-        column = indent;
-      }
-      s += part;
-      column += part.size();
-      at += part.size();
-    }
-    return s;
-  }
-
   // --------------------------------------------------------------------------------------------------------- host.h
 
   std::string header() const {
-    std::string guard;
-    for (char c : name_) guard += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    guard += "_HOST_H";
-    std::string buffers;
-    for (const auto* list : {&inputs_, &outputs_})
-      for (const std::size_t b : *list) {
-        std::string shape;
-        for (const Nat n : plan_.buffers[b].shape) shape += "[" + n.str() + "]";
-        const std::string given = plan_.buffers[b].name == bufferNames_[b] ? "" : " (" + plan_.buffers[b].name + ")";
-        buffers += inComment(fmt::format(" *   {:<7} {}{}: {}{}, {}", list == &inputs_ ? "input" : "output",
-                                         bufferNames_[b], given, shape, info(plan_.buffers[b].scalar).name,
-                                         scalarText(plan_.buffers[b].scalar))) +
-                   "\n";
-      }
-    std::string about;
-    for (const NatVar v : plan_.sizes) {
-      about += fmt::format(" *   {} >= {}", sizeNames_.at(v), std::max<std::int64_t>(v.lower(), -2147483648));
-      if (const auto upper = v.upper()) about += inComment(fmt::format(", {} <= {}", sizeNames_.at(v), upper->str()));
-      if (v.name() != sizeNames_.at(v)) about += inComment(fmt::format(" ({})", v.name()));
-      about += "\n";
-    }
-    if (!about.empty())
-      about = " *\n * Sizes, in the order of the parameters:\n" + about +
-              " * Dimensions must not be negative, and no array may have 2^31 elements or more: CL_INVALID_VALUE. What "
-              "the\n"
-              " * program asks of its sizes besides (that one divides another) is the caller's to keep; `liftc check` "
-              "lists it.\n";
     std::string functions;
     if (!plan_.preparation.empty())
       functions += filled(R"(
@@ -695,9 +364,9 @@ void $NAME_destroy($NAME_plan* plan);
 )",
         {{"CL_HEADER", "#include <CL/cl.h>"},
          {"LAUNCHES", plan_.launches.size() == 1 ? "one launch" : fmt::format("{} launches", plan_.launches.size())},
-         {"BUFFERS", buffers},
-         {"ABOUT", about},
-         {"GUARD", guard},
+         {"BUFFERS", aboutBuffers(scalarText)},
+         {"ABOUT", aboutSizes("CL_INVALID_VALUE")},
+         {"GUARD", guard("_HOST_H")},
          {"BYTES", bytes},
          {"RUN", runSignature()},
          {"PREPARATION", functions},
@@ -755,8 +424,7 @@ void $NAME_destroy($NAME_plan* plan);
     }
     s += "  cl_event last; /* the end of the last call */\n  char* log;\n  int ready;\n};\n";
     s += filled(createText, {{"BUILD", builds()}, {"RELEASE", releases()}, {"NAME", name_}});
-    s += "\n/* Sizes from here on are beyond all bounds. */\nstatic const int64_t too_large = (int64_t)1 << 60;\n";
-    s += helpers() + filled(runText, {{"NAME", name_}});
+    s += helpers(true) + filled(runText, {{"NAME", name_}});
     if (!slots_.of.empty())
       s +=
           filled(reserveText, {{"STALE", plan_.preparation.empty() ? "" : "  plan->prepared = 0;\n"}, {"NAME", name_}});
@@ -783,97 +451,6 @@ void $NAME_destroy($NAME_plan* plan);
     };
     loop(plan_.kernels.size(), "kernels", "clReleaseKernel");
     loop(slots_.of.size(), "temporaries", "clReleaseMemObject");
-    return s;
-  }
-
-  std::string helpers() const {
-    std::string s;
-    if (size_.usesDivision)
-      s += R"(
-static int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return too_large;
-  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-}
-)";
-    if (size_.usesRemainder)
-      s += R"(
-static int64_t floor_mod(int64_t a, int64_t b) {
-  if (b == 0) return too_large;
-  return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
-}
-)";
-    if (size_.usesLeast) s += "\nstatic int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }\n";
-    if (size_.usesGreatest) s += "\nstatic int64_t greatest(int64_t a, int64_t b) { return a < b ? b : a; }\n";
-    if (size_.usesProduct)
-      s += R"(
-static int64_t product(int64_t a, int64_t b) {
-  const int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
-  if (x != 0 && y > too_large / x) return (a < 0) == (b < 0) ? too_large : -too_large;
-  return a * b;
-}
-)";
-    if (size_.usesPlus)
-      s += R"(
-static int64_t plus(int64_t a, int64_t b) {
-  if (a >= too_large || b >= too_large) return too_large;
-  if (a <= -too_large || b <= -too_large) return -too_large;
-  return a + b > too_large ? too_large : a + b;
-}
-)";
-    if (usesArrays_) s += arrayBytesText;
-    return s;
-  }
-
-  std::string sizesFit() {
-    if (plan_.sizes.empty()) return "";
-    std::vector<std::string> tests;
-    for (const NatVar v : plan_.sizes) {
-      const std::string& n = sizeNames_.at(v);
-      // An int has bounds of its own.
-      if (v.lower() > -2147483648) tests.push_back(fmt::format("{} >= {}", n, size_(Nat(v.lower()))));
-      if (const auto upper = v.upper()) {
-        const auto known = upper->variables();
-        if (std::all_of(known.begin(), known.end(), [&](NatVar u) { return sizeNames_.count(u) != 0; }))
-          tests.push_back(fmt::format("{} <= {}", n, size_(*upper)));
-      }
-    }
-    std::string unused;
-    for (const NatVar v : plan_.sizes)
-      if (v.lower() <= -2147483648 && !v.upper()) unused += fmt::format("  (void){};\n", sizeNames_.at(v));
-    return fmt::format("\nstatic int sizes_fit({}) {{\n{}  return {};\n}}\n", onlySizes("int64_t "), unused,
-                       tests.empty() ? "1" : joined(tests, " && "));
-  }
-
-  // A function per loop of launches.
-  std::string counts() {
-    std::string s;
-    for (std::size_t i = 0; i < plan_.loops.size(); i++)
-      s += fmt::format("\nstatic int64_t launch_count_{}({}) {{\n{}  return {};\n}}\n", i, onlySizes("int64_t "),
-                       ignored({plan_.loops[i].count}), size_(plan_.loops[i].count));
-    return s;
-  }
-
-  // A function per buffer that is checked or allocated.
-  std::string bytes() {
-    std::string s;
-    for (std::size_t b = 0; b < plan_.buffers.size(); b++) {
-      const PlanBuffer& buffer = plan_.buffers[b];
-      if (buffer.role == PlanBuffer::Role::temporary && slots_.slot[b] < 0) continue;
-      const auto each = static_cast<std::int64_t>(info(buffer.scalar).bytes);
-      const auto constant = buffer.count().constant();
-      std::string text;
-      if (constant) {
-        text = fmt::format("  return {};\n", size_(Nat(*constant) * Nat(each)));
-      } else {
-        usesArrays_ = true;
-        std::vector<std::string> shape;
-        for (const Nat n : buffer.shape) shape.push_back(size_(n));
-        text = fmt::format("  const int64_t shape[] = {{{}}};\n  return array_bytes(shape, {}, {});\n", joined(shape),
-                           shape.size(), each);
-      }
-      s += fmt::format("\n/* {} */\nstatic int64_t bytes_{}({}) {{\n{}{}}}\n", inComment(bufferNames_[b]), b,
-                       onlySizes("int64_t "), ignored(constant ? std::vector<Nat>{} : buffer.shape), text);
-    }
     return s;
   }
 
@@ -911,7 +488,9 @@ static int64_t plus(int64_t a, int64_t b) {
     return slots_.slot[b] >= 0 ? fmt::format("plan->temporaries[{}]", slots_.slot[b]) : bufferNames_[b];
   }
 
-  std::string launchText(const Launch& l, const std::string& indent) const {
+  std::string successful() const override { return "status == CL_SUCCESS"; }
+
+  std::string launchText(const Launch& l, const std::string& indent) const override {
     std::vector<std::string> arguments;
     for (const int a : l.arguments) arguments.push_back(buffer(static_cast<std::size_t>(a)));
     return fmt::format("{0}if (status == CL_SUCCESS)\n{0}  status = launch_{1}(plan, queue, {2}{3}, &chain);\n", indent,
@@ -922,34 +501,6 @@ static int64_t plus(int64_t a, int64_t b) {
   std::string launches(const std::vector<Launch>& list) const {
     std::string s;
     for (const Launch& l : list) s += launchText(l, "  ");
-    return s;
-  }
-
-  // The launches of a call, in their loops; every loop is printed when it is entered and left.
-  std::string loopedLaunches() const {
-    std::string s, indent = "  ";
-    std::vector<std::size_t> open;  // loops around the launch
-    const auto& loops = plan_.loops;
-    std::size_t next = 0;
-    for (std::size_t at = 0; at <= plan_.launches.size(); at++) {
-      while (!open.empty() && loops[open.back()].last == at) {
-        for (const auto& [a, b] : loops[open.back()].swaps)
-          s += fmt::format("{}exchange(plan, {}, {});\n", indent, slots_.slot[static_cast<std::size_t>(a)],
-                           slots_.slot[static_cast<std::size_t>(b)]);
-        indent.resize(indent.size() - 2);
-        s += indent + "}\n";
-        open.pop_back();
-      }
-      for (; next < loops.size() && loops[next].first == at; next++) {
-        s += fmt::format(
-            "{0}for (int64_t launch_step_{1} = launch_count_{1}({2}); launch_step_{1} > 0 && status == CL_SUCCESS; "
-            "launch_step_{1}--) {{\n",
-            indent, next, onlySizes(""));
-        indent += "  ";
-        open.push_back(next);
-      }
-      if (at < plan_.launches.size()) s += launchText(plan_.launches[at], indent);
-    }
     return s;
   }
 
@@ -989,8 +540,7 @@ static int64_t plus(int64_t a, int64_t b) {
     s = "\n" + s + " {\n  struct chain chain = *whole;\n  cl_int status = CL_SUCCESS;\n  plan->prepared = 0;\n" +
         launches(plan_.preparation) + "  *whole = chain;\n";
     s += "  plan->prepared = status == CL_SUCCESS;\n";
-    for (std::size_t i = 0; i < plan_.sizes.size(); i++)
-      s += fmt::format("  plan->prepared_for[{}] = {};\n", i, sizeNames_.at(plan_.sizes[i]));
+    s += PlanCode::prepared();
     s += "  return status;\n}\n";
     return s + "\n" + prepareSignature() + " {\n" + opening() + checks(inputs) +
            fmt::format("  if (status == CL_SUCCESS) status = prepare(plan, queue, {}{}&chain);\n", sizes("", ", "),
@@ -1003,38 +553,13 @@ static int64_t plus(int64_t a, int64_t b) {
     all.insert(all.end(), outputs_.begin(), outputs_.end());
     std::string s = "\n" + runSignature() + " {\n" + opening() + checks(all);
     if (!plan_.preparation.empty()) {
-      std::string stale = "!plan->prepared", arguments;
-      for (std::size_t i = 0; i < plan_.sizes.size(); i++)
-        stale += fmt::format(" || plan->prepared_for[{}] != {}", i, sizeNames_.at(plan_.sizes[i]));
+      std::string arguments;
       for (const std::size_t b : prepared_) arguments += bufferNames_[b] + ", ";
-      s += fmt::format("  if (status == CL_SUCCESS && ({}))\n    status = prepare(plan, queue, {}{}&chain);\n", stale,
+      s += fmt::format("  if (status == CL_SUCCESS && ({}))\n    status = prepare(plan, queue, {}{}&chain);\n", stale(),
                        sizes("", ", "), arguments);
     }
     return s + loopedLaunches() + "  return finish(plan, queue, &chain, status, done);\n}\n";
   }
-
-  std::string bytesFunctions() const {
-    std::string s;
-    for (const auto* list : {&inputs_, &outputs_})
-      for (const std::size_t b : *list) {
-        s += "\n" + bytesSignature(b) + " {\n";
-        s += fmt::format("  const int64_t bytes = bytes_{}({});\n", b, onlySizes(""));
-        s += plan_.sizes.empty()
-                 ? "  return (size_t)bytes;\n}\n"
-                 : fmt::format("  return bytes > 0 && sizes_fit({}) ? (size_t)bytes : 0;\n}}\n", onlySizes(""));
-      }
-    return s;
-  }
-
-  const Plan& plan_;
-  std::string name_;
-  std::map<NatVar, std::string> sizeNames_;
-  std::vector<std::string> bufferNames_;
-  SizeWriter size_;
-  Slots slots_;
-  std::vector<std::size_t> inputs_, outputs_;
-  std::set<std::size_t> prepared_;  // inputs of the preparation
-  bool usesArrays_ = false;
 };
 
 }  // namespace

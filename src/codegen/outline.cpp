@@ -51,18 +51,33 @@ class Outliner {
           "compute it in front of the if, or leave toGlobal and the parallel map out of its branch", place);
     }
     const Expr out = Expr::variable("tmp", body.type());
-    stages_.push_back({out, body, {}});
+    stages_.push_back({out, named(body), {}});
     available_.insert(out);
     return out;
+  }
+
+  // The body of a stage under the lets outside of every map that it needs.
+  Expr named(Expr body) const {
+    std::unordered_set<Expr> needed(body.freeVariables().begin(), body.freeVariables().end());
+    for (auto let = lets_.rbegin(); let != lets_.rend(); ++let) {
+      if (needed.count(let->first) == 0) continue;
+      body = bind(let->first, let->second, body);
+      needed.insert(let->second.freeVariables().begin(), let->second.freeVariables().end());
+    }
+    return body;
+  }
+
+  // The body of the function of a let outside of every map; the value is an intermediate or gets a name.
+  Expr opened(Expr f, Expr value) {
+    const Expr x = bound(value, f.parameter());
+    return x == f.parameter() ? f.body() : substitute(f.body(), f.parameter(), x);
   }
 
   // The part of the program's result that `path` names. A tuple of which a component is kept in memory is made of
   // components that each have a kernel; what is kept is stored once.
   void results(Expr e, const std::string& path) {
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::let))
-      return results(etaLong(substitute(s.arguments[0].body(), s.arguments[0].parameter(), bound(s.arguments[1]))),
-                     path);
+    if (s.isPrim(Prim::let)) return results(etaLong(opened(s.arguments[0], s.arguments[1])), path);
     const auto isKept = [&](Expr a) { return stageOf(a) != nullptr || spineOf(a).isPrim(Prim::toGlobal); };
     if (s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), isKept)) {
       for (std::size_t i = 0; i < s.arguments.size(); i++) results(s.arguments[i], path + fmt::format(".{}", i));
@@ -76,7 +91,8 @@ class Outliner {
       }
       e = kept;
     }
-    stages_.push_back({Expr::variable("out", e.type()), result(e), path});
+    const Expr body = result(e);
+    stages_.push_back({Expr::variable("out", e.type()), named(body), path});
   }
   Stage* stageOf(Expr e) {
     const auto stage = std::find_if(stages_.begin(), stages_.end(), [&](const Stage& s) { return s.output == e; });
@@ -105,7 +121,7 @@ class Outliner {
           a[1] = operand(a[1]);
           return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), a[1]});
         }
-        return result(substitute(a[0].body(), a[0].parameter(), bound(a[1])));
+        return result(opened(a[0], a[1]));
       case Prim::iterate:
         if (runsInParallel(a[0])) return result(iterated(s));
         break;
@@ -122,10 +138,24 @@ class Outliner {
     return applyAll(s.head, a);
   }
 
-  // A let outside of every map: its value is an intermediate, unless computing it again costs a few operations.
-  Expr bound(Expr value) {
-    if (onlyMovesData(value) || !(value.type().isArray() || anyPrimitive(value, runsLoop))) return operand(value);
-    return temporary(result(value));
+  // What stands for the value of a let outside of every map: an intermediate, or, where computing it again costs a few
+  // operations, a name that every stage which needs it defines. That is `wish` unless it names another value already.
+  Expr bound(Expr value, Expr wish) {
+    if (onlyMovesData(value)) return operand(value);
+    if (value.type().isArray() || anyPrimitive(value, runsLoop)) return temporary(result(value));
+    if (const Spine s = spineOf(value); s.isPrim(Prim::tuple)) {
+      std::vector<Expr> parts;
+      for (const Expr x : s.arguments) parts.push_back(bound(x, Expr::variable(wish.name(), x.type())));
+      return tuple(parts);
+    }
+    const Expr computed = operand(value);
+    // What may fail in a branch must not be computed before its condition is known.
+    const bool waits = branches_ > 0 && mayFailWithin(computed);
+    if (waits || !value.type().isRegister() || value.type().is(Type::Kind::tuple)) return computed;
+    const Expr name = available_.count(wish) ? Expr::variable(wish.name(), wish.type()) : wish;
+    available_.insert(name);
+    lets_.emplace_back(name, computed);
+    return name;
   }
 
   // A term that the stage reads; also inside lambdas, where its value does not depend on them.
@@ -144,8 +174,7 @@ class Outliner {
       if (s.isPrim(Prim::toGlobal)) return temporary(result(s.arguments[0]));
       if (s.isPrim(Prim::mapGlb) || s.isPrim(Prim::mapWrg)) return temporary(result(e));
       if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(iterated(s));
-      if (s.isPrim(Prim::let) && runsInParallel(e))
-        return operand(substitute(s.arguments[0].body(), s.arguments[0].parameter(), bound(s.arguments[1])));
+      if (s.isPrim(Prim::let) && runsInParallel(e)) return operand(opened(s.arguments[0], s.arguments[1]));
     }
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       Expr& x = s.arguments[i];
@@ -227,6 +256,7 @@ class Outliner {
   std::unordered_set<Expr> available_;
   std::vector<Stage> stages_;
   std::vector<Outline::Loop> loops_;
+  std::vector<std::pair<Expr, Expr>> lets_;  // variables and their values, which name only what is in front of them
   std::unordered_map<Expr, Expr> memo_;
 };
 

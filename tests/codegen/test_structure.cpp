@@ -268,4 +268,38 @@ TEST_CASE("two compilations print the same kernels") {
   CHECK(compile(p.program()).sources == compile(p.program()).sources);
 }
 
+TEST_CASE("what is named outside of every map is computed once in each kernel that needs it") {
+  const int length = 150;
+  std::string chain = "def main(a0: f32, xs: [n]f32): [n]f32 = ";
+  for (int i = 1; i <= length; i++) chain += fmt::format("let a{} = a{} * a{} in ", i, i - 1, i - 1);
+  const kernel::Plan plan = compile(parse(chain + fmt::format("map(fun x => x + a{}, xs)", length)));
+  REQUIRE(plan.sources.size() == 1);
+  CHECK(occurrences(sourceOf(plan), " * ") == length);
+
+  const std::string tuples = R"(
+    def main(a: f32, b: i32, xs: [n]f32): [n]f32 =
+      let c = a * a + 1.0 in
+      let y = toGlobal(map(fun x => x * c, xs)) in
+      let p = (c * a, c + a) in
+      let q = (p.0 * p.1, p.0 + p.1) in
+      let e = if b > 0 then (let r = 6 / b in r * r) else 7 in
+      map(fun v => v * q.0 + q.1 + f32(e), reorder(reverse, y)))";
+  const kernel::Plan two = compile(parse(tuples));
+  REQUIRE(two.sources.size() == 2);
+  CHECK(occurrences(sourceOf(two, 0), "a[0]") == 2);
+  CHECK(occurrences(sourceOf(two, 1), "c * ") == 1);
+  CHECK(wrong(tuples, {{"n", 9}}) == "");
+
+  // The steps of a loop of launches name what changes from step to step, and what does not.
+  const std::string loop = R"(
+    def main(a: f32, k: nat in 0.., xs: [n]f32): [n]f32 =
+      let c = a * 0.5 in
+      iterate(k, fun y => let s = y[0] * c in let t = s * s + s in map(fun v => v * 0.5 + t, reorder(reverse, y)), xs))";
+  for (const int steps : {0, 1, 3}) CHECK(wrong(loop, {{"n", 9}, {"k", steps}}) == "");
+  const Program open = parse(loop);
+  const Tensors inputs = inputsOf(at(open, {{"n", 9}, {"k", 20}}));
+  CHECK(differences(emulate(compile(open), inputs, {{"k", 20}}), interpret(at(open, {{"n", 9}, {"k", 20}}), inputs),
+                    sumTolerance) == "");
+}
+
 }  // namespace lift::codegen_tests

@@ -94,6 +94,17 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
   return j;
 }
 
+Json manifestOfC(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& name) {
+  Json j = manifest(plan, provenance);
+  j["target"] = "c";
+  j["build_options"] = "-O3 -march=native -fopenmp -lm";
+  for (Json& k : j["kernels"]) {
+    k["file"] = name + ".c";
+    k.erase("sha256");  // of OpenCL C
+  }
+  return j;
+}
+
 void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan,
                     const Provenance& provenance, const std::string& prefix) {
   const lift::kernel::Plan headed = lift::runtime::withHeaders(plan, commandOf(provenance), generator);
@@ -106,22 +117,50 @@ void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::
 }
 
 cli::Option* addPrefix(cli::App& app, std::string& prefix) {
-  return app.add_option("--prefix", prefix, "What names in host.h and host.c begin with (default: the program's name)");
+  return app.add_option(
+      "--prefix", prefix,
+      "What names in host.h and host.c, or in the C library, begin with (default: the program's name)");
+}
+
+void addTarget(cli::App& app, std::string& target) {
+  app.add_option("--target", target, "opencl: kernels and host code; c: C functions with OpenMP, without OpenCL")
+      ->oneOf({"opencl", "c"})
+      ->capture_default_str();
 }
 
 void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
-             double compileMilliseconds, const std::string& prefix) {
-  if (!directory.empty()) writeArtefacts(directory, plan, provenance, prefix);
+             double compileMilliseconds, const std::string& prefix, const std::string& target) {
+  const bool isC = target == "c";
+  std::vector<std::string> files;
+  std::string printed;
+  Json j = manifest(plan, provenance);
+  if (isC) {
+    Provenance own = provenance;
+    own.command.insert(own.command.end(), {"--target", "c"});
+    const std::string origin = "/* " + commandOf(own) + " */\n";
+    const lift::CCode code = lift::printCCode(plan, prefix);
+    j = manifestOfC(plan, own, code.name);
+    files = {code.name + ".c", code.name + ".h", "manifest.json"};
+    printed = origin + code.source;
+    if (!directory.empty()) {
+      writeFile(std::filesystem::path(directory) / files[0], printed);
+      writeFile(std::filesystem::path(directory) / files[1], origin + code.header);
+      writeFile(std::filesystem::path(directory) / files[2], j.dump(2) + "\n");
+    }
+  } else {
+    for (const auto& k : plan.kernels) files.push_back(k.name + ".cl");
+    files.insert(files.end(), {"manifest.json", "host.h", "host.c"});
+    for (const auto& source : lift::runtime::withHeaders(plan, commandOf(provenance), generator).sources)
+      printed += source;
+    if (!directory.empty()) writeArtefacts(directory, plan, provenance, prefix);
+  }
   if (json) {
-    Json j = manifest(plan, provenance);
     j["compile_ms"] = compileMilliseconds;
     std::cout << j.dump(2) << "\n";
   } else if (directory.empty()) {
-    for (const auto& source : lift::runtime::withHeaders(plan, commandOf(provenance), generator).sources)
-      std::cout << source;
+    std::cout << printed;
   } else {
-    for (const auto& k : plan.kernels) std::cout << directory << "/" << k.name << ".cl\n";
-    for (const char* file : {"manifest.json", "host.h", "host.c"}) std::cout << directory << "/" << file << "\n";
+    for (const std::string& file : files) std::cout << directory << "/" << file << "\n";
   }
 }
 

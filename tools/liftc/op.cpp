@@ -23,7 +23,7 @@ struct Options {
   DataOptions data;
   DeviceOptions device;
   CodegenOptions codegen;
-  std::string output, prefix;
+  std::string output, prefix, target = "opencl";
   std::uint64_t seed = 1;
   int samples = 0;
   int repetitions = 3;
@@ -167,7 +167,7 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
 
 int compile(const lift::Workload& workload, const Options& o) {
   if (const auto compiled = o.family.compile(workload, o.codegen))
-    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix);
+    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix, o.target);
   return 0;
 }
 
@@ -197,6 +197,8 @@ int run(const lift::Workload& workload, const Options& o) {
 }
 
 int act(const std::string& action, const std::vector<lift::Workload>& workloads, const Options& o) {
+  if (action != "compile" && o.target != "opencl")
+    throw lift::UserError(lift::ExitStatus::usage, "--target goes with compile");
   if (o.repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
   if (action == "check") return check(workloads, o);
   if (action == "explain") return explain(workloads.at(0), o.family, o.json);
@@ -216,6 +218,7 @@ void addOptions(cli::App& sub, Options& o) {
   sub.add_option("--fill", o.data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
   sub.add_option("--expect", o.data.expect, "run: compare the result with this tensor; exit status 4 when it differs");
   sub.add_option("--rtol", o.data.rtol, "run: largest relative error for --expect")->capture_default_str();
+  addTarget(sub, o.target);
   addPrefix(sub, o.prefix)->needs(sub.add_option("-o,--output", o.output, "compile: folder; run: file of the result"));
   sub.add_option("--samples", o.samples,
                  "check: so many random configurations of the family, each run once, not the given one")

@@ -154,15 +154,16 @@ void addCompile(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
     CodegenOptions codegen;
-    std::string output, prefix;
+    std::string output, prefix, target = "opencl";
     bool json = false;
   };
   auto o = std::make_shared<Options>();
-  cli::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels and a manifest of how to launch them");
+  cli::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels, or C, and a manifest of how to launch them");
   o->program.add(*sub);
   o->codegen.add(*sub);
   cli::Option* output = sub->add_option("-o,--output", o->output,
                                         "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
+  addTarget(*sub, o->target);
   addPrefix(*sub, o->prefix)->needs(output);
   sub->add_flag("--json", o->json, "Print the manifest and the compiler's times as JSON");
   sub->callback([o, &status] {
@@ -175,7 +176,7 @@ void addCompile(cli::App& app, int& status) {
       Provenance provenance{{"compile"}};
       for (const auto& words : {o->program.words(), o->codegen.words()})
         provenance.command.insert(provenance.command.end(), words.begin(), words.end());
-      deliver(*plan, provenance, o->output, o->json, report.total(), o->prefix);
+      deliver(*plan, provenance, o->output, o->json, report.total(), o->prefix, o->target);
       return 0;
     });
   });

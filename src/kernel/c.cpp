@@ -1,0 +1,231 @@
+// Kernels as C11 functions, with the vector extensions of GCC and Clang.
+//
+// A function runs all work-items, so every parallel loop is a loop over its whole count; independent iterations of the
+// outermost one are shared among threads by OpenMP. That is what the kernel means as long as no work-item keeps a value
+// from one parallel loop to the next, and a barrier stands between loops of work-items rather than within one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "c_dialect.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/kernel_walk.hpp"
+#include "printer.hpp"
+
+namespace lift::kernel {
+namespace {
+
+bool isParallel(const For& f) { return f.kind != LoopKind::sequential; }
+
+// Refuses kernels that are no loops over their work-items.
+class Serial {
+ public:
+  explicit Serial(const Kernel& kernel) : kernel_(kernel) {}
+
+  void check() {
+    visit(kernel_.body);
+    for (const auto& [buffer, loops] : groupsOf_)
+      if (loops.size() > 1)
+        refuse(fmt::format("its work-groups keep '{}' in local memory from one parallel loop to the next",
+                           kernel_.buffers[buffer].name));
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw UserError(ExitStatus::program, fmt::format("the kernel '{}' is no plain C: {}", kernel_.name, why),
+                    "compile it for OpenCL, or without mapLcl");
+  }
+
+  void visit(const Block& block) {
+    for (const Stmt& s : block) visit(s);
+  }
+
+  void visit(const Stmt& s) {
+    forEachRoot(s, [&](const ExprPtr& root) {
+      forEachExpr(*root, [&](const Expr& e) {
+        if (const auto* l = std::get_if<Load>(&e.node)) use(l->buffer);
+      });
+    });
+    match(
+        s.node, [&](const Declare& d) { variables_[d.variable] = loop_; },
+        [&](const Allocate& a) { arrays_[a.buffer] = loop_; }, [&](const Assign& a) { assign(a.variable); },
+        [&](const AssignLane& a) { assign(a.variable); },
+        [&](const Store& st) {
+          use(st.buffer);
+          if (kernel_.buffers[st.buffer].space == Space::priv && arrays_[st.buffer] != loop_)
+            keeps(kernel_.buffers[st.buffer].name);
+        },
+        [&](const For& f) {
+          const auto outer = std::tuple(loop_, group_, inItem_);
+          if (isParallel(f)) {
+            loop_ = ++loops_;
+            if (f.kind == LoopKind::group && group_ == 0) group_ = loop_;
+            if (f.kind != LoopKind::group) inItem_ = true;
+          }
+          visit(f.body);
+          std::tie(loop_, group_, inItem_) = outer;
+        },
+        [&](const If& i) {
+          visit(i.then);
+          visit(i.otherwise);
+        },
+        [&](const Barrier& b) {
+          if ((b.local || b.global) && inItem_)
+            refuse("its work-items wait for each other (a barrier) in the middle of a parallel loop");
+        },
+        [](const DeclareIndex&) {}, [](const Comment&) {}, [](const Fault&) {});
+  }
+
+  void assign(VarId v) {
+    if (variables_[v] != loop_) keeps(kernel_.variables[v].name);
+  }
+  [[noreturn]] void keeps(const std::string& what) const {
+    refuse(fmt::format("its work-items keep '{}' in registers from one parallel loop to the next", what));
+  }
+  void use(BufferId b) {
+    if (kernel_.buffers[b].space == Space::local) groupsOf_[b].insert(group_);
+  }
+
+  const Kernel& kernel_;
+  int loops_ = 0, loop_ = 0, group_ = 0;  // parallel loops seen; the one around; the outermost of groups around
+  bool inItem_ = false;
+  std::map<VarId, int> variables_;
+  std::map<BufferId, int> arrays_;
+  std::map<BufferId, std::set<int>> groupsOf_;
+};
+
+class CPrinter final : public Printer {
+ public:
+  CPrinter(const Kernel& kernel, CDialect& dialect) : Printer(kernel, dialect), dialect_(dialect) {
+    for (BufferId b = 0; b < kernel.buffers.size(); b++)
+      if (kernel.buffers[b].space == Space::local && isUsed(b)) locals_.push_back(b);
+  }
+
+  std::string run(const std::string& name) {
+    const std::string constants = tables("  static const");
+    const std::string head = parameters("static void " + name, [&](BufferId b) {
+      const Buffer& buffer = kernel_.buffers[b];
+      return fmt::format("{}{}* restrict {}", buffer.readOnly ? "const " : "", dialect_.element(buffer),
+                         write_.nameOfBuffer(b));
+    });
+    enter(1);
+    bool hasGroups = false;
+    forEachStmt(kernel_.body, [&](const Stmt& s) {
+      if (const auto* f = std::get_if<For>(&s.node)) hasGroups |= f->kind == LoopKind::group;
+    });
+    if (!hasGroups) declareLocals();
+    block(kernel_.body);
+    return fmt::format("{} {{\n{}{}}}\n", head, constants, text());
+  }
+
+ private:
+  // Enough independent iterations to occupy the cores of a processor.
+  static constexpr std::int64_t plenty = 32;
+
+  void declareLocals() {
+    for (const BufferId b : locals_) {
+      write_.nameBuffer(b);
+      line(array(b));
+    }
+    locals_.clear();
+  }
+
+  // The loops of one iteration space, from `f` inwards, until there are plenty of iterations.
+  static std::vector<const For*> nest(const For& f) {
+    std::vector<const For*> loops{&f};
+    std::int64_t iterations = f.count.constant().value_or(plenty);
+    while (iterations < plenty) {
+      const Block& body = loops.back()->body;
+      if (body.size() != 1) break;
+      const auto* inner = std::get_if<For>(&body[0].node);
+      if (inner == nullptr || !isParallel(*inner)) break;
+      if (std::any_of(loops.begin(), loops.end(), [&](const For* l) { return inner->count.mentions(l->index); })) break;
+      if ((inner->kind == LoopKind::local) != (f.kind == LoopKind::local)) break;
+      loops.push_back(inner);
+      iterations *= std::max<std::int64_t>(inner->count.constant().value_or(plenty), 1);
+    }
+    return loops;
+  }
+
+  static bool allocates(const Block& body) {
+    bool found = false;
+    forEachStmt(body, [&](const Stmt& s) { found |= std::holds_alternative<Allocate>(s.node); });
+    return found;
+  }
+
+  void parallel(const For& f, bool) override {
+    const bool shares = !inParallel_ && f.count.constant() != 1;
+    std::vector<const For*> loops{&f};
+    if (!inParallel_) loops = nest(f);
+    if (shares || loops.size() > 1) {
+      // Work-groups are worth handing out one by one; single elements are not.
+      line(fmt::format("#pragma omp parallel for{}{}",
+                       loops.size() > 1 ? fmt::format(" collapse({})", loops.size()) : "",
+                       f.kind == LoopKind::group ? " schedule(dynamic)" : ""));
+    }
+    // Work-items do not depend on each other, so several may be computed in the lanes of a vector; not with a private
+    // array, which is one for all of them here.
+    if (inParallel_ && f.kind != LoopKind::group && !allocates(f.body)) line("#pragma GCC ivdep");
+    const bool wasParallel = inParallel_;
+    inParallel_ = inParallel_ || shares || loops.size() > 1;
+    open(loops, 0);
+    inParallel_ = wasParallel;
+  }
+
+  void open(const std::vector<const For*>& loops, std::size_t at) {
+    const For& f = *loops[at];
+    const bool isLong = countsFar(f.count);
+    const std::string bound = write_.nat(f.count, additive);
+    write_.names.enter();
+    write_.name(f.index, isLong);
+    line(fmt::format("for ({0} {1} = 0; {1} < {2}; {1}++) {{", dialect_.indexType(isLong), write_.nameOf(f.index),
+                     bound));
+    scope([&] {
+      if (at + 1 < loops.size()) return open(loops, at + 1);
+      const std::vector<BufferId> locals = locals_;
+      if (f.kind == LoopKind::group) declareLocals();
+      block(f.body);
+      locals_ = locals;
+    });
+    write_.names.leave();
+    line("}");
+  }
+
+  void barrier(const Barrier& b) override {
+    if (b.local || b.global) line("// here all work-items are done");
+  }
+
+  void unrolling(const For& f) override {
+    constexpr std::int64_t most = 64;
+    if (f.unroll > 0) line(fmt::format("#pragma GCC unroll {}", f.unroll));
+    if (f.unroll < 0)
+      line(fmt::format("#pragma GCC unroll {}", std::clamp<std::int64_t>(f.count.constant().value_or(most), 1, most)));
+  }
+
+  CDialect& dialect_;
+  std::vector<BufferId> locals_;  // not declared yet
+  bool inParallel_ = false;
+};
+
+}  // namespace
+
+CKernels printC(const std::vector<Kernel>& kernels) {
+  CDialect dialect;
+  CKernels out;
+  std::string functions;
+  for (const Kernel& k : kernels) {
+    Serial(k).check();
+    if (k.faults) dialect.recordsFaults();
+    out.names.push_back(k.name + "_kernel");
+    functions += '\n' + CPrinter(k, dialect).run(out.names.back());
+  }
+  out.text = dialect.prelude() + functions;
+  return out;
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,345 @@
+// Kernels as OpenCL C 1.2.
+#include "opencl.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <unordered_set>
+
+#include "lift/kernel_walk.hpp"
+#include "printer.hpp"
+
+namespace lift::kernel {
+namespace {
+
+constexpr std::int64_t intMin = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t longMin = std::numeric_limits<std::int64_t>::min();
+
+// Keywords, types, macros, and the builtins that printed kernels may call or that a reader would mistake names for.
+const std::unordered_set<std::string_view>& reserved() {
+  static constexpr std::string_view text =
+      "auto break case char const continue default do double else enum extern float for goto if inline int long "
+      "register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+      "bool true false half quad complex imaginary uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t event_t "
+      "sampler_t image1d_t image2d_t image3d_t kernel global local constant private generic read_only write_only "
+      "read_write pipe uniform asm typeof inf nan NAN INFINITY HUGE_VAL MAXFLOAT INT_MIN INT_MAX LONG_MIN LONG_MAX "
+      "CHAR_BIT NULL abs abs_diff acos acosh add_sat all any as_float as_int asin asinh atan atan2 atanh barrier "
+      "bitselect cbrt ceil clamp clz copysign cos cosh cospi cross degrees distance dot erf erfc exp exp10 exp2 expm1 "
+      "fabs fdim floor fma fmax fmin fmod fract frexp hadd hypot ilogb isequal isfinite isinf isless isnan isnormal "
+      "ldexp length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag min minmag mix modf mul24 "
+      "mul_hi nextafter normalize popcount pow pown powr prefetch printf radians remainder remquo rhadd rint rootn "
+      "rotate round rsqrt select shuffle shuffle2 sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan "
+      "tanh tanpi tgamma trunc upsample mem_fence read_mem_fence write_mem_fence work_group_barrier vec_step floor_div "
+      "floor_mod floor_div_long floor_mod_long record_fault main M_PI M_E ";
+  static const std::unordered_set<std::string_view> words = [] {
+    std::unordered_set<std::string_view> split;
+    for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+      end = text.find(' ', begin);
+      split.insert(text.substr(begin, end - begin));
+    }
+    return split;
+  }();
+  return words;
+}
+
+// float4, int16, vload8, convert_int, get_global_id, atomic_add, …
+bool looksReserved(const std::string& s) {
+  if (reserved().contains(s)) return true;
+  for (std::string_view prefix : {"get_", "vload", "vstore", "convert_", "as_", "atomic_", "atom_", "native_", "half_",
+                                  "async_", "CLK_", "cl_", "CL_", "FLT_", "DBL_"})
+    if (s.starts_with(prefix)) return true;
+  std::size_t end = s.size();
+  while (end > 0 && std::isdigit(static_cast<unsigned char>(s[end - 1]))) end--;
+  for (std::string_view type :
+       {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double", "half", "bool", "quad"})
+    if (end < s.size() && std::string_view(s).substr(0, end) == type) return true;
+  return false;
+}
+
+class OpenclDialect final : public Dialect {
+ public:
+  bool usesFloorDiv = false, usesFloorMod = false, usesFloorDivLong = false, usesFloorModLong = false;
+
+  bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
+
+  std::string type(ValueType t) override {
+    if (t.scalar == Scalar::boolean) return t.width == 1 ? "bool" : fmt::format("char{}", t.width);
+    return wide(info(t.scalar).opencl, t.width);
+  }
+  std::string element(const Buffer& b) override {
+    // Arrays of half need an extension; a pointer to half does not, and that is how they are accessed.
+    return wide(b.scalar == Scalar::f16 && b.space != Space::global ? "ushort" : info(b.scalar).opencl, b.width);
+  }
+  std::string indexType(bool wide) const override { return wide ? "long" : "int"; }
+
+  Text index(std::int64_t c, bool wide) const override {
+    if (c == longMin) return {"LONG_MIN"};
+    if (c == intMin && !wide) return {"INT_MIN"};
+    return {fmt::format("{}{}", c, wide ? "L" : ""), c < 0 ? unary : primary};
+  }
+  std::string lesser(bool, const std::string& a, const std::string& b) override {
+    return fmt::format("min({}, {})", a, b);
+  }
+  std::string greater(bool, const std::string& a, const std::string& b) override {
+    return fmt::format("max({}, {})", a, b);
+  }
+  std::string floorDiv(bool wide, const std::string& a, const std::string& b) override {
+    (wide ? usesFloorDivLong : usesFloorDiv) = true;
+    return fmt::format("floor_div{}({}, {})", wide ? "_long" : "", a, b);
+  }
+  std::string floorMod(bool wide, const std::string& a, const std::string& b) override {
+    (wide ? usesFloorModLong : usesFloorMod) = true;
+    return fmt::format("floor_mod{}({}, {})", wide ? "_long" : "", a, b);
+  }
+
+  Text literal(const ScalarValue& v) const override {
+    if (v.type == Scalar::boolean) return {v.integer != 0 ? "true" : "false"};
+    if (isFloat(v.type)) {
+      const bool isDouble = v.type == Scalar::f64;
+      if (std::isnan(v.real)) return isDouble ? Text{"(double)NAN", unary} : Text{"NAN"};
+      if (std::isinf(v.real)) {
+        const std::string s = v.real < 0 ? "-INFINITY" : "INFINITY";
+        if (isDouble) return {"(double)" + s, unary};
+        return {s, v.real < 0 ? unary : primary};
+      }
+      return {shortestReal(v) + (isDouble ? "" : "f"), std::signbit(v.real) ? unary : primary};
+    }
+    const std::int64_t i = v.integer;
+    const int binds = i < 0 ? unary : primary;
+    switch (v.type) {
+      case Scalar::i32:
+        return i == intMin ? Text{"INT_MIN"} : Text{fmt::format("{}", i), binds};
+      case Scalar::u32:
+        return {fmt::format("{}u", static_cast<std::uint32_t>(i))};
+      case Scalar::i64:
+        return i == longMin ? Text{"LONG_MIN"} : Text{fmt::format("{}L", i), binds};
+      case Scalar::u64:
+        return {fmt::format("{}ul", static_cast<std::uint64_t>(i))};
+      default:
+        return {fmt::format("({}){}", info(v.type).opencl, i), unary};
+    }
+  }
+  Text splat(ValueType t, const std::string& scalar) override {
+    return {fmt::format("({})({})", type(t), scalar), unary};
+  }
+  Text vector(ValueType t, const std::vector<std::string>& lanes) override {
+    return {fmt::format("({})({})", type(t), fmt::join(lanes, ", ")), unary};
+  }
+  std::string lane(const std::string& vector, int lane) const override { return fmt::format("{}.s{:x}", vector, lane); }
+
+  Text operation(Op op, ValueType t, const std::vector<Text>& args) override {
+    const bool isVector = t.width > 1;
+    // C computes small integers in int; the result must wrap to their own type.
+    const bool wraps = !isVector && isSmallInteger(t.scalar);
+    const auto finish = [&](Text s) {
+      return wraps ? Text{fmt::format("({}){}", info(t.scalar).opencl, s.within(unary)), unary} : s;
+    };
+    const OpInfo& row = info(op);
+    if (row.arity == 1 && row.precedence > 0) {
+      const std::string operand = args[0].within(unary);
+      // "--x" would be a decrement.
+      return finish({std::string(row.opencl) + (operand.starts_with("-") ? '(' + operand + ')' : operand), unary});
+    }
+    const auto infix = infixOf(op);
+    if (infix && (op != Op::mod || isInteger(t.scalar))) {
+      const std::string right = wraps && (op == Op::shl || op == Op::shr)
+                                    ? fmt::format("({} & {})", args[1].within(bitAnd_), info(t.scalar).bytes * 8 - 1)
+                                    : args[1].within(infix->precedence + 1);
+      return finish(
+          {fmt::format("{} {} {}", args[0].within(infix->precedence), infix->text, right), infix->precedence});
+    }
+    std::string list;
+    for (const Text& a : args) list += (list.empty() ? "" : ", ") + a.text;
+    const bool integer = isInteger(t.scalar) && !row.openclInteger.empty();
+    const std::string call = fmt::format("{}({})", integer ? row.openclInteger : row.opencl, list);
+    if (op == Op::abs && integer && info(t.scalar).isSigned) {  // abs returns the unsigned type
+      if (isVector) return {fmt::format("as_{}({})", type(t), call)};
+      return {fmt::format("({}){}", info(t.scalar).opencl, call), unary};
+    }
+    return {call, postfix};
+  }
+  std::string choice(ValueType, const std::string& mask, const std::string& then,
+                     const std::string& otherwise) override {
+    return fmt::format("select({}, {}, {})", otherwise, then, mask);
+  }
+  Text conversion(ValueType from, ValueType to, const Text& value) override {
+    const bool saturates = isFloat(from.scalar) && !isFloat(to.scalar);
+    if (to.width > 1 || saturates)
+      return {fmt::format("convert_{}{}({})", type(to), saturates ? "_sat" : "", value.text)};
+    return {fmt::format("({}){}", type(to), value.within(unary)), unary};
+  }
+  std::string resizedMask(ValueType to, const std::string& mask) override {
+    return fmt::format("convert_{}({})", type(to), mask);
+  }
+
+  std::string load(ValueType t, const Place& from) override {
+    if (from.buffer.scalar == Scalar::f16) {
+      const std::string base = halves(from, true);
+      if (t.width == 1) return fmt::format("vload_half({}, {})", from.index, base);
+      if (from.buffer.width > 1) return fmt::format("vload_half{}({}, {})", t.width, from.index, base);
+      return fmt::format("vload_half{}(0, {})", t.width, from.offset.empty() ? base : base + " + " + from.offset);
+    }
+    if (t.width == from.buffer.width) return fmt::format("{}[{}]", from.array, from.index);
+    return fmt::format("vload{}(0, {})", t.width, from.pointer());
+  }
+  std::string store(ValueType t, const Place& to, const std::string& value) override {
+    if (to.buffer.scalar == Scalar::f16) {
+      const std::string base = halves(to, false);
+      if (t.width == 1) return fmt::format("vstore_half({}, {}, {});", value, to.index, base);
+      if (to.buffer.width > 1) return fmt::format("vstore_half{}({}, {}, {});", t.width, value, to.index, base);
+      return fmt::format("vstore_half{}({}, 0, {});", t.width, value,
+                         to.offset.empty() ? base : base + " + " + to.offset);
+    }
+    if (t.width == to.buffer.width) return fmt::format("{}[{}] = {};", to.array, to.index, value);
+    return fmt::format("vstore{}({}, 0, {});", t.width, value, to.pointer());
+  }
+  std::string storedMask(int width, const std::string& mask) override {
+    return fmt::format("as_uchar{0}({1} & (char{0})(1))", width, mask);
+  }
+
+ private:
+  static std::string wide(std::string_view scalar, int width) {
+    return width == 1 ? std::string(scalar) : std::string(scalar) + std::to_string(width);
+  }
+  static std::string halves(const Place& p, bool isConst) {
+    if (p.buffer.space == Space::global) return p.array;
+    return fmt::format("({}{}half*){}", p.buffer.space == Space::local ? "__local " : "", isConst ? "const " : "",
+                       p.array);
+  }
+};
+
+class OpenclPrinter final : public Printer {
+ public:
+  explicit OpenclPrinter(const Kernel& kernel) : Printer(kernel, dialect_) {}
+
+  std::string run() {
+    const std::string name = write_.names.take(kernel_.name);
+    const std::string constants = tables("__constant");
+    const std::string parameters = signature(name);
+    enter(1);
+    for (BufferId b = 0; b < kernel_.buffers.size(); b++)
+      if (kernel_.buffers[b].space == Space::local && isUsed(b)) {
+        write_.nameBuffer(b);
+        line("__local " + array(b));
+      }
+    block(kernel_.body);
+    return header() + constants + parameters + " {\n" + text() + "}\n";
+  }
+
+ private:
+  std::string header() const {
+    const auto triple = [](const std::array<Nat, 3>& n) {
+      return fmt::format("({}, {}, {})", n[0].str(), n[1].str(), n[2].str());
+    };
+    std::string s = fmt::format("// {}: global {}, local {}\n", kernel_.name, triple(kernel_.range.global),
+                                triple(kernel_.range.local));
+    if (usesDouble()) s += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
+    if (kernel_.faults)
+      s += "static inline void record_fault(__global int* faults, int site, int value, int bound) {\n"
+           "  if (atomic_cmpxchg(faults, -1, site) == -1) {\n"
+           "    faults[1] = value;\n"
+           "    faults[2] = bound;\n"
+           "  }\n}\n";
+    const auto helper = [&](bool used, std::string_view type, std::string_view suffix, bool division) {
+      if (!used) return;
+      s += division ? fmt::format(
+                          "static inline {0} floor_div{1}({0} a, {0} b) {{\n"
+                          "  const {0} q = a / b;\n"
+                          "  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;\n}}\n",
+                          type, suffix)
+                    : fmt::format(
+                          "static inline {0} floor_mod{1}({0} a, {0} b) {{\n"
+                          "  const {0} r = a % b;\n"
+                          "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}}\n",
+                          type, suffix);
+    };
+    helper(dialect_.usesFloorDiv, "int", "", true);
+    helper(dialect_.usesFloorMod, "int", "", false);
+    helper(dialect_.usesFloorDivLong, "long", "_long", true);
+    helper(dialect_.usesFloorModLong, "long", "_long", false);
+    return s;
+  }
+
+  std::string signature(const std::string& name) {
+    std::string attributes = "__kernel";
+    const auto& l = kernel_.range.local;
+    if (l[0].constant() && l[1].constant() && l[2].constant())
+      attributes += fmt::format(" __attribute__((reqd_work_group_size({}, {}, {})))", *l[0].constant(),
+                                *l[1].constant(), *l[2].constant());
+    return attributes + '\n' + parameters("void " + name, [&](BufferId b) {
+             const Buffer& buffer = kernel_.buffers[b];
+             return fmt::format("__global {}{}* restrict {}", buffer.readOnly ? "const " : "", dialect_.element(buffer),
+                                write_.nameOfBuffer(b));
+           });
+  }
+
+  void parallel(const For& f, bool last) override {
+    static constexpr std::string_view ids[] = {"", "get_group_id", "get_local_id", "get_global_id"};
+    static constexpr std::string_view sizes[] = {"", "get_num_groups", "get_local_size", "get_global_size"};
+    const auto kind = static_cast<std::size_t>(f.kind);
+    const bool isLong = countsFar(f.count);
+    const std::string type = isLong ? "long" : "int";
+    const std::string id = fmt::format("{}({})", ids[kind], f.dim);
+    const std::string bound = write_.nat(f.count, additive);
+    if (f.trip == Trip::any) {
+      write_.names.enter();
+      write_.name(f.index, isLong);
+      line(fmt::format("for ({0} {1} = {2}; {1} < {3}; {1} += {4}({5})) {{", type, write_.nameOf(f.index), id, bound,
+                       sizes[kind], f.dim));
+      scope([&] { block(f.body); });
+      write_.names.leave();
+      line("}");
+      return;
+    }
+    const auto inside = [&] {
+      write_.name(f.index, isLong);
+      const std::string i = write_.nameOf(f.index);
+      line(fmt::format("const {} {} = {};", type, i, id));
+      if (f.trip == Trip::exactlyOnce) {
+        block(f.body);
+      } else {
+        line(fmt::format("if ({} < {}) {{", i, bound));
+        scope([&] { block(f.body); });
+        line("}");
+      }
+    };
+    if (last) {
+      inside();
+    } else {
+      line("{");
+      scope(inside);
+      line("}");
+    }
+  }
+
+  void barrier(const Barrier& b) override {
+    if (!b.local && !b.global) return;
+    line(fmt::format("barrier({}{}{});", b.local ? "CLK_LOCAL_MEM_FENCE" : "", b.local && b.global ? " | " : "",
+                     b.global ? "CLK_GLOBAL_MEM_FENCE" : ""));
+  }
+
+  void unrolling(const For& f) override {
+    if (f.unroll == 1)
+      line("#pragma unroll 1");
+    else if (f.unroll > 1)
+      line(fmt::format("#pragma unroll {}", f.unroll));
+    else if (f.unroll < 0)
+      line("#pragma unroll");
+  }
+
+  OpenclDialect dialect_;
+};
+
+}  // namespace
+
+bool isReservedInOpencl(const std::string& name) { return looksReserved(name); }
+
+std::string openclIdentifier(std::string_view wish) { return identifierFor(wish, isReservedInOpencl); }
+
+std::string printOpenCL(const Kernel& kernel) { return OpenclPrinter(kernel).run(); }
+
+}  // namespace lift::kernel
