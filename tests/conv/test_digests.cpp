@@ -92,6 +92,21 @@ std::vector<std::string> recorded() {
 
 }  // namespace
 
+TEST_CASE("the configurations that ship with liftc are known by the kernels that are made of them") {
+  const tune::Database& shipped = tune::shippedDefaults();
+  int measured = 0;
+  for (const tune::Measurement& m : shipped.select({})) {
+    const std::string key = m.key.problem;
+    INFO(key << ": after a change to kernels, scripts/measure_defaults.sh measures them again");
+    REQUIRE(key.rfind("conv ", 0) == 0);
+    const Workload workload = convOperator().parse(key.substr(5));
+    CHECK(workload.key() == key);
+    CHECK(tune::kernelIdentity(compileVariant(derive(workload, m.key.family), m.key.config)) == m.key.kernels);
+    measured++;
+  }
+  CHECK(measured >= 9);
+}
+
 TEST_CASE("generated convolution kernels are those that are recorded") {
   const std::vector<std::string> now = generated();
   CHECK(now.size() >= 60 * 3);
