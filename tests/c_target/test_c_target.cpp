@@ -175,7 +175,7 @@ TEST_CASE("C converts between all types as the interpreter does, and reads table
         fmt::format("def main(x: [n]{}) = map(fun x => ({}), x) |> unzip", info(from).name, targets);
     all.push_back({text, parsed(text, length), {{"x", xs}}, 0});
   }
-  for (const programs::Table& table : programs::tables()) {
+  for (const programs::LiteralTable& table : programs::tables()) {
     Tensor at(Scalar::i32, {4});
     for (int i = 0; i < 4; i++) at.set(i, i);
     all.push_back({table.program, parsed(table.program, 4), {{"at", at}}, 0});

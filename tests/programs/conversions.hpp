@@ -71,12 +71,12 @@ inline std::string wrongConversion(runtime::Device& device, Scalar from) {
 }
 
 // Literals of every kind of elements, each read at an index that the kernel computes.
-struct Table {
+struct LiteralTable {
   const char* program;
   std::vector<double> expected;  // of the output, or of all outputs one after the other
 };
-inline const std::vector<Table>& tables() {
-  static const std::vector<Table> all{
+inline const std::vector<LiteralTable>& tables() {
+  static const std::vector<LiteralTable> all{
       {"def main(at: [n]i32) = map(fun i => [1.5f16, 0.1, -65504.0][i % 3], at)", {1.5, 0.0999755859375, -65504, 1.5}},
       {"def main(at: [n]i32) = map(fun i => [true, false, true][i % 3], at)", {1, 0, 1, 1}},
       {"def main(at: [n]i32) = map(fun i => [-128i8, 127, 1][i % 3], at)", {-128, 127, 1, -128}},
@@ -95,7 +95,7 @@ inline const std::vector<Table>& tables() {
   return all;
 }
 
-inline std::string wrongTable(runtime::Device& device, const Table& table) {
+inline std::string wrongTable(runtime::Device& device, const LiteralTable& table) {
   Tensor at(Scalar::i32, {4});
   for (int i = 0; i < 4; i++) at.set(i, i);
   Program program = parseProgram(*addSource("table.lift", table.program));

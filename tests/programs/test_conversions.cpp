@@ -32,7 +32,7 @@ TEST_CASE("the interpreter converts as the language says") {
 
 TEST_CASE("literals of all types of elements are tables on the emulator") {
   const auto device = runtime::makeEmulatorDevice();
-  for (const Table& t : tables()) CHECK(wrongTable(*device, t) == "");
+  for (const LiteralTable& t : tables()) CHECK(wrongTable(*device, t) == "");
 }
 
 }  // namespace lift::programs

@@ -12,7 +12,7 @@ TEST_CASE("the OpenCL device converts between all types as the interpreter does"
 
 TEST_CASE("literals of all types of elements are tables on the OpenCL device") {
   const auto device = runtime::openDevice();
-  for (const Table& t : tables()) CHECK(wrongTable(*device, t) == "");
+  for (const LiteralTable& t : tables()) CHECK(wrongTable(*device, t) == "");
 }
 
 }  // namespace lift::programs
