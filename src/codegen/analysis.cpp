@@ -60,6 +60,14 @@ bool isWatched(const std::vector<kernel::BufferId>& buffers, kernel::BufferId b)
 
 }  // namespace
 
+std::vector<kernel::BufferId> storedIn(const Block& block) {
+  std::set<kernel::BufferId> stored;
+  kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
+    if (const auto* store = std::get_if<kernel::Store>(&s.node)) stored.insert(store->buffer);
+  });
+  return {stored.begin(), stored.end()};
+}
+
 bool mayStoreInPlace(const Block& block, const std::vector<kernel::BufferId>& buffers) {
   std::vector<kernel::Load> pending;  // loads whose store has not come yet
   bool safe = true;

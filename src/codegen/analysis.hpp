@@ -24,6 +24,8 @@ class Uses {
   std::map<std::vector<int>, int> counts_;
 };
 
+// The buffers that a block stores to.
+std::vector<kernel::BufferId> storedIn(const kernel::Block& block);
 // Whether a block may store to the buffers while it reads them: every element is read only by the statements that lead
 // to its own store.
 bool mayStoreInPlace(const kernel::Block& block, const std::vector<kernel::BufferId>& buffers);

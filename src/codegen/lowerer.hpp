@@ -179,7 +179,7 @@ class Lowering {
   ExprPtr dot(ExprPtr a, ExprPtr b);
   static int unrollOf(const Spine& s);
   ViewPtr reduce(const Spine& s, const EnvPtr& env);
-  // acc = f((acc, x))
+  // acc = f((acc, x)); `buffers` are those of an array, empty where it is a part of memory that is not known here.
   void step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::vector<kernel::BufferId>& buffers,
             const ViewPtr& x);
   // All components of `next` are computed before the first of the registers is replaced.

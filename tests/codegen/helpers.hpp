@@ -12,6 +12,7 @@
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
+#include "lift/kernel_passes.hpp"
 #include "lift/text.hpp"
 
 namespace lift::codegen_tests {
@@ -120,6 +121,23 @@ inline std::vector<Diagnostic> complaints(const Program& program, const CompileO
     CHECK(e.status() == ExitStatus::program);
     return e.diagnostics();
   }
+}
+
+// Chunks so small that every reduction of these tests is divided.
+inline CompileOptions inChunks(std::int64_t chunk) {
+  CompileOptions options;
+  options.mapping.chunk = chunk;
+  return options;
+}
+
+// Operations of all launches.
+inline double operationsOf(const kernel::Plan& plan) {
+  double total = 0;
+  for (const kernel::Launch& l : plan.launches) {
+    const kernel::Counts c = kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]);
+    total += c.operations + c.integerOps;
+  }
+  return total;
 }
 
 }  // namespace lift::codegen_tests

@@ -4,21 +4,8 @@
 namespace lift::codegen_tests {
 namespace {
 
-CompileOptions inChunks(std::int64_t chunk) {
-  CompileOptions options;
-  options.mapping.chunk = chunk;
-  return options;
-}
 kernel::Plan planAt(const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
   return compile(at(parse(text), sizes));
-}
-double operationsOf(const kernel::Plan& plan) {
-  double total = 0;
-  for (const kernel::Launch& l : plan.launches) {
-    const kernel::Counts c = kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]);
-    total += c.operations + c.integerOps;
-  }
-  return total;
 }
 
 // Histograms of 32 bins and their like, as people write them.
@@ -78,6 +65,13 @@ TEST_CASE("a reduction by index in chunks, a rest, and an order that must be kep
     for (const std::int64_t n : {1, 5, 8, 41, 64})
       for (const std::int64_t chunk : {2, 8}) CHECK(wrong(text, {{"n", n}}, inChunks(chunk)) == "");
   }
+}
+
+TEST_CASE("elements of a reduction by index that are arrays are replaced as a whole") {
+  const std::string text =
+      "def main(ks: [n]i32, xs: [n][4]f32): [3][4]f32 = reduceByIndex(fill(3, generate(4, fun i => f32(i))), "
+      "fun (s, row) => zipWith(fun (a, r) => a * 0.5 + r, reverse(s), row), zip(map(fun k => k % 4, ks), xs))";
+  for (const std::int64_t n : {1, 9}) CHECK(wrong(text, {{"n", n}}) == "");
 }
 
 TEST_CASE("scans in chunks") {

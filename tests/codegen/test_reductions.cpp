@@ -4,25 +4,12 @@
 namespace lift::codegen_tests {
 namespace {
 
-// Chunks so small that every reduction of these tests is divided.
-CompileOptions inChunks(std::int64_t chunk) {
-  CompileOptions options;
-  options.mapping.chunk = chunk;
-  return options;
-}
 kernel::Plan planOf(const std::string& text, const CompileOptions& options = {}) {
   return compile(parse(text), options);
 }
 // Operations of all launches at the size.
 double operationsAt(const std::string& text, std::int64_t n) {
-  const Program program = at(parse(text), {{"n", n}});
-  const kernel::Plan plan = compile(program);
-  double total = 0;
-  for (const kernel::Launch& l : plan.launches) {
-    const kernel::Counts c = kernel::count(plan.kernels[static_cast<std::size_t>(l.kernel)]);
-    total += c.operations + c.integerOps;
-  }
-  return total;
+  return operationsOf(compile(at(parse(text), {{"n", n}})));
 }
 std::string notesOf(const std::string& text, const CompileOptions& options = {}) {
   CompileReport report;
