@@ -131,14 +131,23 @@ std::optional<Accumulation> byOperations(const Step& step, Expr init, const std:
   return Accumulation{Expr::lambda(q, result), etaLong(whole ? starts[0] : tuple(starts)), true, exact};
 }
 
-// The accumulator or a candidate, by a comparison of a component of both.
-std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vector<Expr>& bodies, bool whole) {
-  const Expr q = Expr::variable("q", Type::tuple({init.type(), init.type()}));
+// A choice between the accumulator and a candidate, by a comparison of one component of both.
+struct Comparison {
+  Op op;
+  int component;
+  bool accumulatorFirst;  // the comparison's left operand is the accumulator's
+  bool choosesCandidate;  // where the comparison holds; else the accumulator
+  std::vector<Expr> candidate;
+
+  // Where the first of several equal elements stays, as in `if e < d then e else d`.
+  bool keepsFirst() const { return choosesCandidate ? op == Op::lt || op == Op::gt : op == Op::le || op == Op::ge; }
+};
+
+std::optional<Comparison> comparisonOf(const Step& step, const std::vector<Expr>& bodies, bool whole) {
   const auto acc = [&](int i) { return partsOf(step.accumulator, i, whole); };
   const auto isFree = [&](Expr e) { return !e.hasFree(step.accumulator); };
-  std::vector<Expr> candidates;
+  Comparison found{};
   std::optional<Expr> condition;
-  bool candidateFirst = false;  // chosen where the condition holds
   for (int i = 0; i < static_cast<int>(bodies.size()); i++) {
     const Expr body = bodies[static_cast<std::size_t>(i)];
     const Spine s = spineOf(body);
@@ -146,30 +155,55 @@ std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vec
     condition = s.arguments[0];
     const bool first = s.arguments[2] == acc(i) && isFree(s.arguments[1]);
     const bool second = s.arguments[1] == acc(i) && isFree(s.arguments[2]);
-    if ((!first && !second) || (i > 0 && first != candidateFirst)) return std::nullopt;
-    candidateFirst = first;
-    candidates.push_back(s.arguments[first ? 1 : 2]);
+    if ((!first && !second) || (i > 0 && first != found.choosesCandidate)) return std::nullopt;
+    found.choosesCandidate = first;
+    found.candidate.push_back(s.arguments[first ? 1 : 2]);
   }
   const Spine test = spineOf(*condition);
   if (!test.isPrim(Prim::op) || lift::info(test.head.op()).typing != OpTyping::comparison) return std::nullopt;
-  if (test.head.op() == Op::eq || test.head.op() == Op::ne) return std::nullopt;
-  const auto& sides = test.arguments;
-  for (int i = 0; i < static_cast<int>(candidates.size()); i++) {
-    const Expr candidate = candidates[static_cast<std::size_t>(i)];
-    const bool left = sides[0] == acc(i) && sides[1] == candidate;
-    if (!left && !(sides[1] == acc(i) && sides[0] == candidate)) continue;
-    const Expr earlier = partsOf(get(q, 0), i, whole), later = partsOf(get(q, 1), i, whole);
-    const Expr compared =
-        operation(test.head.op(), {left ? earlier : later, left ? later : earlier}, condition->type());
-    std::vector<Expr> parts;
-    for (int c = 0; c < static_cast<int>(candidates.size()); c++) {
-      const Expr was = partsOf(get(q, 0), c, whole), is = partsOf(get(q, 1), c, whole);
-      parts.push_back(
-          operation(Op::select, {compared, candidateFirst ? is : was, candidateFirst ? was : is}, was.type()));
-    }
-    return Accumulation{Expr::lambda(q, whole ? parts[0] : tuple(parts)), init, false, true};
+  found.op = test.head.op();
+  if (found.op == Op::eq || found.op == Op::ne) return std::nullopt;
+  for (int i = 0; i < static_cast<int>(found.candidate.size()); i++) {
+    const Expr candidate = found.candidate[static_cast<std::size_t>(i)];
+    found.component = i;
+    found.accumulatorFirst = test.arguments[0] == acc(i) && test.arguments[1] == candidate;
+    if (found.accumulatorFirst || (test.arguments[1] == acc(i) && test.arguments[0] == candidate)) return found;
   }
   return std::nullopt;
+}
+
+// The accumulator or a candidate, by a comparison of a component of both. Where a component grows from element to
+// element and the first of equals is kept, the least of that component decides among equals, in whatever order they
+// come: an accumulator that no element has replaced equals none that one has.
+std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vector<Expr>& bodies, bool whole,
+                                     const Grows& grows) {
+  const auto found = comparisonOf(step, bodies, whole);
+  if (!found) return std::nullopt;
+  const Expr q = Expr::variable("q", Type::tuple({init.type(), init.type()}));
+  const Type truth = Type::scalar(Scalar::boolean);
+  const auto part = [&](int side, int i) { return partsOf(get(q, side), i, whole); };
+  // Whether the result at side `later` replaces the one at side `earlier`.
+  const auto replaces = [&](int later, int earlier) {
+    const Expr was = part(earlier, found->component), is = part(later, found->component);
+    const Expr test =
+        operation(found->op, {found->accumulatorFirst ? was : is, found->accumulatorFirst ? is : was}, truth);
+    return found->choosesCandidate ? test : operation(Op::logicalNot, {test}, truth);
+  };
+  // A comparison that fails for NaN must not choose the candidate, else the order of elements matters.
+  const bool ordered = found->choosesCandidate || !isFloat(scalarOf(found->candidate[found->component].type()));
+  std::optional<int> index;
+  for (int i = 0; grows && ordered && found->keepsFirst() && i < static_cast<int>(found->candidate.size()); i++)
+    if (grows(found->candidate[static_cast<std::size_t>(i)], step.element)) index = i;
+  Expr later = replaces(1, 0);
+  if (index) {
+    const Expr before = operation(Op::lt, {part(1, *index), part(0, *index)}, truth);
+    const Expr equal = operation(Op::logicalNot, {replaces(0, 1)}, truth);
+    later = operation(Op::logicalOr, {later, operation(Op::logicalAnd, {equal, before}, truth)}, truth);
+  }
+  std::vector<Expr> parts;
+  for (int i = 0; i < static_cast<int>(found->candidate.size()); i++)
+    parts.push_back(operation(Op::select, {later, part(1, i), part(0, i)}, part(0, i).type()));
+  return Accumulation{Expr::lambda(q, whole ? parts[0] : tuple(parts)), init, index.has_value(), ordered};
 }
 
 }  // namespace
@@ -185,7 +219,7 @@ std::optional<Expr> neutralOf(Op op, Type type) {
   return neutralOf(*row, type);
 }
 
-std::optional<Accumulation> accumulationOf(Expr init, Expr f) {
+std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows) {
   if (!f.is(Expr::Form::lambda) || !init.type().isRegister()) return std::nullopt;
   const Expr p = f.parameter();
   Step step{Expr::variable("acc", init.type()), Expr::variable("x", p.type().components()[1]), f.body()};
@@ -195,7 +229,7 @@ std::optional<Accumulation> accumulationOf(Expr init, Expr f) {
   std::vector<Expr> bodies{step.body};
   if (!whole) bodies = componentsOf(step.body);
   if (auto found = byOperations(step, init, bodies, whole)) return found;
-  return byChoice(step, init, bodies, whole);
+  return byChoice(step, init, bodies, whole, grows);
 }
 
 }  // namespace lift::detail

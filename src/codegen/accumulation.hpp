@@ -1,6 +1,7 @@
 // What the function of a reduction does to its accumulator, and so how the reduction may be divided.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "lift/expr.hpp"
@@ -17,12 +18,15 @@ struct Accumulation {
   bool exact;        // the result is the same bit by bit; sums and products of floating-point numbers are rounded
 };
 
+// Whether a number, computed from an element of the reduced array, is larger for every later element.
+using Grows = std::function<bool(Expr number, Expr element)>;
+
 // What is known of f from the operations that it applies to its accumulator:
 //   - one associative operation of the accumulator and a value that does not depend on it (add, mul, min, max, and, or,
 //     bitAnd, bitOr, bitXor; sub as the addition of the opposite), also under a condition on the element, in a
 //     reduction of the element, and by components of tuples;
 //   - the choice between the accumulator and a candidate by a comparison of one of their components (argmin).
-std::optional<Accumulation> accumulationOf(Expr init, Expr f);
+std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows = {});
 
 // A choice, written as `if` or select, and its arguments: condition, then, otherwise.
 bool isChoice(const Spine& s);

@@ -411,7 +411,36 @@ class DefaultMapping {
     return !s.isPrim(Prim::map) && isContiguous(e);
   }
   void noteRows(Expr f, Expr in) {
-    if (hasContiguousRows(in)) rows_.insert(f.parameter());
+    if (hasContiguousRows(in)) rows_.emplace(f.parameter(), in);
+  }
+
+  // Whether the part at `path` of an array's elements is an integer that is larger for every later element: the index
+  // of generate(n, id), also where arrays are zipped, cut into rows, or mapped by what leaves it as it is. A path is
+  // the components to take, the last one first.
+  bool grows(Expr array, std::vector<int> path) const {
+    if (const auto rows = rows_.find(array); rows != rows_.end()) {
+      const Spine cut = spineOf(rows->second);
+      return (cut.isPrim(Prim::split) || cut.isPrim(Prim::slide)) && grows(cut.arguments[0], std::move(path));
+    }
+    const Spine s = spineOf(array);
+    if (s.isPrim(Prim::take) || s.isPrim(Prim::drop)) return grows(s.arguments[0], std::move(path));
+    if (s.isPrim(Prim::zip)) {
+      if (path.empty()) return false;
+      const auto component = static_cast<std::size_t>(path.back());
+      path.pop_back();
+      return grows(s.arguments[component], std::move(path));
+    }
+    if (!s.isPrim(Prim::map) && !s.isPrim(Prim::generate)) return false;
+    Expr body = s.arguments[0].body();
+    for (Spine b = spineOf(body); b.isPrim(Prim::let) || (b.isPrim(Prim::tuple) && !path.empty()); b = spineOf(body)) {
+      body = b.isPrim(Prim::let) ? b.arguments[0].body() : b.arguments[static_cast<std::size_t>(path.back())];
+      if (b.isPrim(Prim::tuple)) path.pop_back();
+    }
+    const auto further = detail::componentPath(body, s.arguments[0].parameter());
+    if (!further) return false;
+    if (s.isPrim(Prim::generate)) return path.empty() && further->empty();
+    path.insert(path.end(), further->begin(), further->end());
+    return grows(s.arguments[1], std::move(path));
   }
 
   // Several accumulators in turns where the elements come from memory in order and may come in any: then the additions
@@ -423,7 +452,10 @@ class DefaultMapping {
     const double each = work_.of(reductionOf(s)) / std::max(1.0, estimate(length));
     const auto loops = [](Expr p) { return detail::runsLoop(p); };
     if (each > laneOperations || anyPrimitive(s.arguments[1], loops) || anyPrimitive(in, loops)) return std::nullopt;
-    const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
+    const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1], [&](Expr number, Expr element) {
+      auto path = detail::componentPath(number, element);
+      return path && isInteger(scalarOf(number.type())) && grows(in, std::move(*path));
+    });
     if (!accumulation || !accumulation->commutative || (!accumulation->exact && options_.strictReductions))
       return std::nullopt;
     return detail::laneReduction(*accumulation, s.arguments[0], s.arguments[1], in, lanes);
@@ -704,7 +736,7 @@ class DefaultMapping {
   std::unordered_map<std::string, Expr> known_;  // the same by the term they keep
   int iterations_ = 0;                           // over kernels, that are being mapped
   std::unordered_set<Expr> keptNames_, given_;   // names of such; those that are results
-  std::unordered_set<Expr> rows_;                // parameters that are rows with their elements side by side
+  std::unordered_map<Expr, Expr> rows_;          // parameters that are rows with elements side by side; of which array
   std::unordered_map<Expr, bool> expensive_;
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };

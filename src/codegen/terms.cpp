@@ -21,6 +21,16 @@ void refuse(const Spans& spans, Expr primitive, std::string message, std::string
                   {Diagnostic{Severity::error, spanOf(spans, primitive), std::move(message), std::move(hint), {}}});
 }
 
+std::optional<std::vector<int>> componentPath(Expr part, Expr of) {
+  std::vector<int> path;
+  for (Spine s = spineOf(part); part != of; s = spineOf(part)) {
+    if (!s.isPrim(Prim::get) || s.arguments.size() != 1) return std::nullopt;
+    path.push_back(static_cast<int>(*s.head.nats()[0].constant()));
+    part = s.arguments[0];
+  }
+  return path;
+}
+
 bool goesOnReducing(Expr f) {
   const Expr p = f.parameter();
   const Spine s = spineOf(f.body());

@@ -164,9 +164,19 @@ Expr loopInvariants(Expr e, const std::function<bool(Expr)>& pays) {
 PartialReduction partialReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat chunk) {
   const Nat length = in.type().length(), chunked = length / chunk * chunk;
   const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
-  const Expr part = Expr::variable("chunk", Type::array(chunk, in.type().element()));
-  const Expr each = Expr::lambda(part, reduceOver(Prim::reduce, accumulation.start, withFreshBinders(f), part));
-  const Expr partials = mapOver(Prim::map, {}, each, split(chunk, divides ? in : take(chunked, in)));
+  // A function that makes the elements is applied in the chunks: split(c, map(g, ys)) = map(map(g), split(c, ys)).
+  Expr from = in;
+  std::vector<Expr> functions;
+  for (Spine s = spineOf(from); s.isPrim(Prim::map); s = spineOf(from)) {
+    functions.push_back(s.arguments[0]);
+    from = s.arguments[1];
+  }
+  const Expr part = Expr::variable("chunk", Type::array(chunk, from.type().element()));
+  Expr elements = part;
+  for (auto g = functions.rbegin(); g != functions.rend(); ++g)
+    elements = mapOver(Prim::map, {}, withFreshBinders(*g), elements);
+  const Expr each = Expr::lambda(part, reduceOver(Prim::reduce, accumulation.start, withFreshBinders(f), elements));
+  const Expr partials = mapOver(Prim::map, {}, each, split(chunk, divides ? from : take(chunked, from)));
   return {partials, [=](Expr kept) {
             const Expr done = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), kept);
             return divides ? done : reduceOver(Prim::reduceSeq, done, f, drop(chunked, in));
@@ -198,18 +208,6 @@ PartialScan partialScan(const Accumulation& accumulation, const Spine& scan, Nat
     return call(Prim::concat, {}, {first, rest}, Type::array(length, init.type()));
   };
   return {totals, offsets, whole};
-}
-
-Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, int lanes) {
-  const Nat length = in.type().length(), chunked = length / lanes * lanes;
-  const bool divides = chunked == length || lift::divides(lanes, length) == Truth::proved;
-  const Type lane = init.type(), row = Type::array(lanes, in.type().element());
-  const Expr p = Expr::variable("p", Type::tuple({Type::array(lanes, lane), row}));
-  const Expr step = mapOver(Prim::mapSeq, {}, withFreshBinders(f), zip({get(p, 0), get(p, 1)}));
-  const Expr all = reduceOver(Prim::reduceSeq, fill(lanes, accumulation.start), Expr::lambda(p, step),
-                              split(lanes, divides ? in : take(chunked, in)));
-  const Expr done = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), all);
-  return divides ? done : reduceOver(Prim::reduceSeq, done, f, drop(chunked, in));
 }
 
 Expr underLayouts(Expr e) {
