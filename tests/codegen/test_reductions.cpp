@@ -107,6 +107,38 @@ TEST_CASE("associative reductions are divided, whatever the size and the chunk")
   }
 }
 
+TEST_CASE("of equal elements the first is found by accumulators that take turns") {
+  struct Row {
+    std::string candidates;  // pairs of a value of few different ones, and an index
+    std::string choice;
+    bool inTurns;
+  };
+  const std::string byIndex = "zip(map(fun v => i32(v * 3.0), x), generate(n, id))";
+  for (const auto& [candidates, choice, inTurns] : std::vector<Row>{
+           {byIndex, "if b.0 < a.0 then b else a", true},
+           {byIndex, "if a.0 > b.0 then b else a", true},
+           {byIndex, "if a.0 <= b.0 then a else b", true},
+           {byIndex, "(if b.0 > a.0 then b.0 else a.0, if b.0 > a.0 then b.1 else a.1)", true},
+           {"generate(n, fun i => (i32(x[i] * 3.0), i))", "if b.0 < a.0 then b else a", true},
+           // The last of equals; an index that does not grow; one that falls.
+           {byIndex, "if b.0 <= a.0 then b else a", false},
+           {byIndex, "if a.0 < b.0 then a else b", false},
+           {"zip(map(fun v => i32(v * 3.0), x), generate(n, fun i => i / 2))", "if b.0 < a.0 then b else a", false},
+           {"generate(n, fun i => (i32(x[i] * 3.0), 1000 - i))", "if b.0 < a.0 then b else a", false}}) {
+    const std::string text =
+        "def main(x: [n]f32): (i32, i32) = reduce((0, -1), fun (a, b) => " + choice + ", " + candidates + ")";
+    INFO(text);
+    const auto lanes = [](const kernel::Plan& plan) {
+      for (const auto& k : plan.kernels)
+        if (contains(kernel::printOpenCL(k), "int16 acc")) return true;
+      return false;
+    };
+    CHECK(lanes(planOf(text, inChunks(128))) == (inTurns && !contains(candidates, "x[i]")));
+    for (const std::int64_t n : {70, 131, 400})
+      for (const std::int64_t chunk : {64, 128}) CHECK(wrong(text, {{"n", n}}, inChunks(chunk)) == "");
+  }
+}
+
 TEST_CASE("what a condition guards is computed once only where it cannot fail") {
   // Elements are below 5: the branch is never taken, and its indices are beyond the array.
   const std::string failing = R"(
