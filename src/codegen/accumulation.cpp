@@ -1,6 +1,7 @@
 #include "accumulation.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "build.hpp"
 #include "lift/terms.hpp"
@@ -109,23 +110,73 @@ Expr neutralOf(const Row& row, Type type) {
 
 Expr partsOf(Expr tuple, int i, bool whole) { return whole ? tuple : get(tuple, i); }
 
-// Every component by an operation of its own.
+// How two results of a part of the accumulator are put together, and where a chunk's starts.
+struct PartAccumulation {
+  std::function<Expr(Expr, Expr)> combine;
+  std::function<Expr(Expr init)> start;
+  bool exact;
+};
+
+std::optional<PartAccumulation> accumulationOfPart(Expr body, Expr part);
+
+// A part that is an array, computed element by element: map(g, zip(part, ys)), map(fun i => … part[i] …, indices).
+std::optional<PartAccumulation> accumulationOfArray(const Spine& map, Expr part) {
+  if (!map.isPrim(Prim::map)) return std::nullopt;
+  const Expr p = map.arguments[0].parameter(), in = map.arguments[1];
+  const Expr own = Expr::variable("own", part.type().element());
+  std::unordered_map<Expr, Expr> names;
+  const Spine arrays = spineOf(in);
+  for (std::size_t i = 0; arrays.isPrim(Prim::zip) && i < arrays.arguments.size(); i++)
+    if (arrays.arguments[i] == part)
+      names.emplace(get(p, static_cast<int>(i)), own);
+    else if (arrays.arguments[i].hasFree(part))
+      return std::nullopt;
+  if (isIndices(in))
+    anyPrimitive(map.arguments[0], [&](Expr at) {
+      if (at.prim() == Prim::at) names.emplace(applyAll(at, {p, part}), own);
+      return false;
+    });
+  const Expr element = replaceTerms(map.arguments[0].body(), names);
+  const auto inner = element.hasFree(part) ? std::nullopt : accumulationOfPart(element, own);
+  if (!inner) return std::nullopt;
+  const auto combine = [inner](Expr left, Expr right) {
+    const Expr both = zip({left, right}), q = Expr::variable("q", both.type().element());
+    return mapOver(Prim::map, {}, Expr::lambda(q, inner->combine(get(q, 0), get(q, 1))), both);
+  };
+  const auto start = [inner](Expr init) {
+    const Expr z = Expr::variable("z", init.type().element()), each = inner->start(z);
+    return each.hasFree(z) ? mapOver(Prim::map, {}, Expr::lambda(z, each), init) : fill(init.type().length(), each);
+  };
+  return PartAccumulation{combine, start, inner->exact};
+}
+
+std::optional<PartAccumulation> accumulationOfPart(Expr body, Expr part) {
+  if (body.type().isArray() && body != part) return accumulationOfArray(spineOf(body), part);
+  if (!body.type().isScalar() && !body.type().is(Type::Kind::vector) && body != part) return std::nullopt;
+  const auto found = partOf(body, part);
+  if (!found) return std::nullopt;
+  const Row* row = found->op ? rowOf(*found->op) : nullptr;
+  return PartAccumulation{[=](Expr left, Expr right) {
+                            return row ? operation(row->op, {left, right}, left.type()) : left;
+                          },
+                          [=](Expr init) { return row && !row->idempotent ? neutralOf(*row, init.type()) : init; },
+                          !row || row->idempotent || !isFloat(scalarOf(body.type()))};
+}
+
+// Every component by operations of its own.
 std::optional<Accumulation> byOperations(const Step& step, Expr init, const std::vector<Expr>& bodies, bool whole) {
   const Expr q = Expr::variable("q", Type::tuple({init.type(), init.type()}));
   std::vector<Expr> combined, starts;
   bool exact = true;
   for (int i = 0; i < static_cast<int>(bodies.size()); i++) {
     const Expr body = bodies[static_cast<std::size_t>(i)];
-    if (!body.type().isScalar() && !body.type().is(Type::Kind::vector)) return std::nullopt;
     const Expr part = Expr::variable("part", body.type());
     const Expr own = replaceTerms(body, {{partsOf(step.accumulator, i, whole), part}});
-    const auto found = own.hasFree(step.accumulator) ? std::nullopt : partOf(own, part);
+    const auto found = own.hasFree(step.accumulator) ? std::nullopt : accumulationOfPart(own, part);
     if (!found) return std::nullopt;
-    const Expr left = partsOf(get(q, 0), i, whole), right = partsOf(get(q, 1), i, whole);
-    const Row* row = found->op ? rowOf(*found->op) : nullptr;
-    combined.push_back(row ? operation(row->op, {left, right}, body.type()) : left);
-    starts.push_back(row && !row->idempotent ? neutralOf(*row, body.type()) : partsOf(init, i, whole));
-    exact = exact && (!row || row->idempotent || !isFloat(scalarOf(body.type())));
+    combined.push_back(found->combine(partsOf(get(q, 0), i, whole), partsOf(get(q, 1), i, whole)));
+    starts.push_back(found->start(partsOf(init, i, whole)));
+    exact = exact && found->exact;
   }
   const Expr result = whole ? combined[0] : tuple(combined);
   return Accumulation{Expr::lambda(q, result), etaLong(whole ? starts[0] : tuple(starts)), true, exact};
@@ -220,7 +271,7 @@ std::optional<Expr> neutralOf(Op op, Type type) {
 }
 
 std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows) {
-  if (!f.is(Expr::Form::lambda) || !init.type().isRegister()) return std::nullopt;
+  if (!f.is(Expr::Form::lambda)) return std::nullopt;
   const Expr p = f.parameter();
   Step step{Expr::variable("acc", init.type()), Expr::variable("x", p.type().components()[1]), f.body()};
   step.body = replaceTerms(f.body(), {{get(p, 0), step.accumulator}, {get(p, 1), step.element}});

@@ -24,7 +24,7 @@ using Grows = std::function<bool(Expr number, Expr element)>;
 // What is known of f from the operations that it applies to its accumulator:
 //   - one associative operation of the accumulator and a value that does not depend on it (add, mul, min, max, and, or,
 //     bitAnd, bitOr, bitXor; sub as the addition of the opposite), also under a condition on the element, in a
-//     reduction of the element, and by components of tuples;
+//     reduction of the element, by components of tuples and by elements of arrays;
 //   - the choice between the accumulator and a candidate by a comparison of one of their components (argmin).
 std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows = {});
 

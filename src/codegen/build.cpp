@@ -81,6 +81,11 @@ Expr indices(Nat count) {
   return call(Prim::generate, {count}, {Expr::lambda(i, i)}, Type::array(count, i.type()));
 }
 
+bool isIndices(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::generate) && s.arguments[0].body() == s.arguments[0].parameter();
+}
+
 Expr fill(Nat count, Expr value) {
   const Expr i = Expr::variable("i", Type::scalar(Scalar::i32));
   return call(Prim::generate, {count}, {Expr::lambda(i, value)}, Type::array(count, value.type()));

@@ -26,6 +26,7 @@ Expr splat(Nat width, Expr scalar);
 Expr copied(Expr e);
 // 0, 1, … n - 1
 Expr indices(Nat count);
+bool isIndices(Expr e);
 // n times the value
 Expr fill(Nat count, Expr value);
 

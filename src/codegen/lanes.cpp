@@ -57,7 +57,7 @@ std::optional<Columns> columnsOf(Expr in) {
   const Type element = in.type().element();
   const Spine s = spineOf(in);
   if (s.isPrim(Prim::zip)) return columnsOf(s.arguments);
-  const bool computes = s.isPrim(Prim::generate) && s.arguments[0].body() != s.arguments[0].parameter();
+  const bool computes = s.isPrim(Prim::generate) && !isIndices(in);
   if (s.isPrim(Prim::map) || computes) {
     const auto below = columnsOf(computes ? indices(in.type().length()) : s.arguments[1]);
     if (!below) return std::nullopt;

@@ -434,7 +434,7 @@ void Lowering::step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::ve
   }
   const Space space = ownSpace(type);
   Block direct = collect([&] { write(f.body(), inner, {acc, space}); });
-  if (type.isArray() && mayStoreInPlace(direct, buffers.empty() ? storedIn(direct) : buffers)) {
+  if (mayStoreInPlace(direct, buffers.empty() ? storedIn(direct) : buffers)) {
     for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
     return;
   }

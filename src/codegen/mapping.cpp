@@ -349,7 +349,8 @@ class DefaultMapping {
     const auto known = length.constant();
     if (!mayMove(e)) return alone(e);
     // Memory for all chunks is a fraction of the input; so is the work of putting them together.
-    Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : elements * Nat(8);
+    const Nat own = elements * extentOf(init.type().element()), each = extentOf(in.type().element().components()[1]);
+    Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : (own * Nat(8) + each - 1) / each;
     if (const auto count = chunk.constant(); count && options_.chunk == 0) {
       if (known && static_cast<double>(*known) < dividedOperations) return alone(e);
       std::int64_t size = std::max<std::int64_t>(*count, static_cast<std::int64_t>(itemOperations));
@@ -365,12 +366,23 @@ class DefaultMapping {
     const Expr partials = kept(divided.partials, "chunks in parallel");
     std::optional<Expr> rest;
     if (divided.rest) rest = kept(*divided.rest, "what is left by the chunks");
-    return result(divided.whole(partials, rest));
+    return result(detail::reductionsOfElements(divided.whole(partials, rest)));
+  }
+
+  // Elements of the component with the most dimensions.
+  static Nat extentOf(Type type) {
+    std::vector<Nat> largest;
+    for (const Leaf& leaf : leavesOf(type))
+      if (leaf.shape.size() > largest.size()) largest = leaf.shape;
+    Nat extent = 1;
+    for (const Nat n : largest) extent = extent * n;
+    return extent;
   }
 
   // What is known of the reduction's function, where its elements may be taken in other groups than one by one.
   std::optional<Accumulation> mayDivide(Expr primitive, Expr init, Expr f) {
-    const auto accumulation = accumulationOf(init, f);
+    const bool divided = init.type().isRegister() || primitive.prim() == Prim::reduceByIndex;
+    const auto accumulation = divided ? accumulationOf(init, f) : std::nullopt;
     if (!accumulation)
       note(primitive, "stays in sequence: its function is not known to be associative");
     else if (!accumulation->exact && options_.strictReductions)
@@ -448,6 +460,7 @@ class DefaultMapping {
   std::optional<Expr> byLanes(const Spine& s) {
     const Expr in = s.arguments[2];
     const Nat length = in.type().length();
+    if (!s.arguments[0].type().isRegister()) return std::nullopt;
     if (less(length, Nat(4 * lanes)) != Truth::refuted || !isContiguous(in)) return std::nullopt;
     const double each = work_.of(reductionOf(s)) / std::max(1.0, estimate(length));
     const auto loops = [](Expr p) { return detail::runsLoop(p); };

@@ -64,11 +64,6 @@ std::optional<Update> updateOf(Expr step, Expr index, Expr accumulator) {
   return std::nullopt;
 }
 
-bool isIndices(Expr e) {
-  const Spine s = spineOf(e);
-  return s.isPrim(Prim::generate) && s.arguments[0].body() == s.arguments[0].parameter();
-}
-
 bool isFew(Nat length) { return length.constant() && *length.constant() < comparedElements; }
 
 // reduceByIndex of xs, whose elements are x in `update`.

@@ -74,6 +74,28 @@ TEST_CASE("elements of a reduction by index that are arrays are replaced as a wh
   for (const std::int64_t n : {1, 9}) CHECK(wrong(text, {{"n", n}}) == "");
 }
 
+TEST_CASE("elements of a reduction by index that are arrays are divided, alone and in tuples") {
+  struct Row {
+    std::string type, init, f;
+    bool divided;
+  };
+  for (const auto& [type, init, f, divided] : std::vector<Row>{
+           {"[5][20]f32", "fill(20, 0.0)", "fun (s, row) => zipWith(add, s, row)", true},
+           {"[5][20]f32", "fill(20, 9.0)", "fun (s, row) => zip(row, s) |> map(fun (r, a) => min(r, a))", true},
+           {"[5][20]f32", "fill(20, 0.5)", "fun (s, row) => generate(20, fun j => s[j] + row[j] * row[3])", true},
+           {"[5]([20]f32, i32)", "(fill(20, 0.0), 0)", "fun ((s, c), row) => (zipWith(add, s, row), c + 1)", true},
+           {"[5]([20]f32, f32)", "(fill(20, 0.0), 1.0)", "fun ((s, c), row) => (zipWith(add, s, row), c + s[2])",
+            false},
+           {"[5][20]f32", "fill(20, 0.0)", "fun (s, row) => zipWith(add, reverse(s), row)", false}}) {
+    const std::string text = "def main(ks: [n]i32, xs: [n][20]f32): " + type +
+                             " = reduceByIndex(generate(5, fun i => " + init + "), " + f +
+                             ", zip(map(fun k => k % 7 - 1, ks), xs))";
+    INFO(text);
+    CHECK((compile(parse(text), inChunks(8)).launches.size() > 1) == divided);
+    for (const std::int64_t n : {1, 8, 41}) CHECK(wrong(text, {{"n", n}}, inChunks(8)) == "");
+  }
+}
+
 TEST_CASE("scans in chunks") {
   for (const char* body :
        {"scan(0.25, add, xs)", "scanExclusive(0.25, add, xs)", "cumprod(map(fun x => x + 1.0, xs))",

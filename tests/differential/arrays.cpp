@@ -34,12 +34,13 @@ std::string Arrays::stage(const std::string& e, Shape& shape) {
   }
   using Stage = Text (Arrays::*)(const std::string&, Shape&);
   static constexpr Stage stages[] = {
-      &Arrays::map,      &Arrays::split,      &Arrays::join,     &Arrays::transpose, &Arrays::slide,
-      &Arrays::pad,      &Arrays::padIndices, &Arrays::part,     &Arrays::reorder,   &Arrays::concat,
-      &Arrays::reduce,   &Arrays::scan,       &Arrays::zip,      &Arrays::at,        &Arrays::vectorize,
-      &Arrays::iterate,  &Arrays::tuple,      &Arrays::guard,    &Arrays::keep,      &Arrays::conditional,
-      &Arrays::generate, &Arrays::byName,     &Arrays::reduce,   &Arrays::row,       &Arrays::iterateWhile,
-      &Arrays::row,      &Arrays::padIndices, &Arrays::generate, &Arrays::row,       &Arrays::reduceAll,
+      &Arrays::map,           &Arrays::split,      &Arrays::join,     &Arrays::transpose, &Arrays::slide,
+      &Arrays::pad,           &Arrays::padIndices, &Arrays::part,     &Arrays::reorder,   &Arrays::concat,
+      &Arrays::reduce,        &Arrays::scan,       &Arrays::zip,      &Arrays::at,        &Arrays::vectorize,
+      &Arrays::iterate,       &Arrays::tuple,      &Arrays::guard,    &Arrays::keep,      &Arrays::conditional,
+      &Arrays::generate,      &Arrays::byName,     &Arrays::reduce,   &Arrays::row,       &Arrays::iterateWhile,
+      &Arrays::row,           &Arrays::padIndices, &Arrays::generate, &Arrays::row,       &Arrays::reduceAll,
+      &Arrays::reduceByIndex,
   };
   while (true) {
     const auto which = static_cast<std::size_t>(d_.pick(0, std::size(stages) - 1));
@@ -271,6 +272,52 @@ Arrays::Text Arrays::scan(const std::string& e, Shape& shape) {
   const std::string primitive = d_.oneOf({"scan", "scanExclusive"});
   d_.count(primitive);
   return fmt::format("{}(0.25, fun (acc, v) => acc * 0.5 + v, {})", primitive, e);
+}
+
+// Numbers or rows by keys, of which some are out of range.
+Arrays::Text Arrays::reduceByIndex(const std::string& e, Shape& shape) {
+  if (shape.size() > 2) return std::nullopt;
+  const std::int64_t elements = d_.pick(1, 12);
+  const std::string count = std::to_string(elements), v = d_.fresh();
+  const std::string key = d_.isExact() && shape.size() == 1 && d_.coin()
+                              ? fmt::format("i32({}[i] * 5.0)", v)
+                              : fmt::format("(i * {} + 1) % {} - 1", d_.pick(1, 5), elements + 2);
+  std::string init = d_.coin() ? "0.25" : "f32(b) * 0.5", body;
+  switch (d_.pick(0, 3)) {
+    case 0:
+      body = "a * 0.5 + x";
+      break;
+    case 1:
+      body = "max(x, a)";
+      break;
+    case 2:
+      body = "x";
+      break;
+    default:
+      body = "a + x * 0.0625";
+      d_.rounds();
+  }
+  if (shape.size() == 2) {
+    const std::string width = std::to_string(shape[1]);
+    init = fmt::format("generate({}, fun j => {} + f32(j) * 0.25)", width, init);
+    switch (d_.pick(0, 2)) {
+      case 0:
+        body = fmt::format("generate({}, fun j => let a = acc[j] in let x = row[j] in {})", width, body);
+        break;
+      case 1:
+        body = fmt::format("zip(reverse(acc), row) |> map(fun (a, x) => {})", body);
+        break;
+      default:
+        body = fmt::format("zip(row, acc) |> map(fun (x, a) => {})", body);
+    }
+  }
+  d_.count("reduceByIndex");
+  const std::string function = fmt::format("fun ({}) => {}", shape.size() == 2 ? "acc, row" : "a, x", body);
+  const std::string result = fmt::format(
+      "let {0} = {1} in reduceByIndex(generate({2}, fun b => {3}), {4}, zip(generate({5}, fun i => {6}), {0}))", v,
+      parenthesised(e), count, init, function, shape[0], key);
+  shape[0] = elements;
+  return parenthesised(result);
 }
 
 Arrays::Text Arrays::iterate(const std::string& e, Shape& shape) {

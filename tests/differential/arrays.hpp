@@ -35,6 +35,7 @@ class Arrays {
   Text concat(const std::string& e, Shape& shape);
   Text reduce(const std::string& e, Shape& shape);
   Text scan(const std::string& e, Shape& shape);
+  Text reduceByIndex(const std::string& e, Shape& shape);
   Text zip(const std::string& e, Shape& shape);
   Text at(const std::string& e, Shape& shape);
   Text vectorize(const std::string& e, Shape& shape);

@@ -21,7 +21,7 @@ constexpr const char* constructs[] = {
     // arrays that are made
     "nested generate", "generate2D", "generate3D",
     // reductions and loops
-    "reduce", "scan", "scanExclusive", "reduction of integers", "rounded sum", "scalar of an array",
+    "reduce", "scan", "scanExclusive", "reduceByIndex", "reduction of integers", "rounded sum", "scalar of an array",
     "divided reduction", "iterate", "iterate of two arrays", "iterateWhile", "many repetitions", "symbolic count",
     "launch loop",
     // what may fail
