@@ -55,7 +55,7 @@ bool computesArray(Expr e) {
   if (isIteration(s.head.prim())) return true;
   if (!e.type().isArray()) return false;
   return computesElements(e) || runsInOrder(s.head.prim()) ||
-         ((s.isPrim(Prim::let) || isReduce(s.head.prim())) && !onlyMovesData(e));
+         ((s.isPrim(Prim::let) || s.isPrim(Prim::ifThenElse) || isReduce(s.head.prim())) && !onlyMovesData(e));
 }
 
 bool runsLoop(Expr primitive) { return isReduce(primitive.prim()) || runsInOrder(primitive.prim()); }

@@ -64,8 +64,9 @@ class DefaultMapping {
              {"reduceElements", detail::reductionsOfElements},
              {"reduceRows", detail::reductionsOfRows}})
       e = stepped(rule, e, apply(e));
-    return result(stepped("letOutOfLoop", e,
-                          detail::loopInvariants(e, [this](Expr x) { return isWorthNaming(x) && !isClosed(x); })));
+    e = stepped("letOutOfLoop", e,
+                detail::loopInvariants(e, [this](Expr x) { return isWorthNaming(x) && !isClosed(x); }));
+    return result(stepped("letOutOfArgument", e, detail::flatNames(e)));
   }
 
  private:
@@ -98,7 +99,7 @@ class DefaultMapping {
       case Prim::toGlobal:
         return result(a[0]);
       case Prim::ifThenElse:
-        a[0] = operand(a[0]);
+        a[0] = mayMove(a[0]) && !isCheap(a[0]) ? kept(a[0], "it is a condition") : operand(a[0]);
         for (const std::size_t side : {1, 2}) a[side] = inBranch([&] { return result(a[side]); });
         return applyAll(s.head, a);
       case Prim::map:

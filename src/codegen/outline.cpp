@@ -117,7 +117,7 @@ class Outliner {
         for (const std::size_t side : {1, 2}) a[side] = inBranch([&] { return result(a[side]); });
         return applyAll(s.head, a);
       case Prim::let:
-        if (branches_ > 0 && mayFailWithin(a[1])) {
+        if (waits(a[1])) {
           a[1] = operand(a[1]);
           return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), a[1]});
         }
@@ -149,9 +149,7 @@ class Outliner {
       return tuple(parts);
     }
     const Expr computed = operand(value);
-    // What may fail in a branch must not be computed before its condition is known.
-    const bool waits = branches_ > 0 && mayFailWithin(computed);
-    if (waits || !value.type().isRegister() || value.type().is(Type::Kind::tuple)) return computed;
+    if (waits(computed) || !value.type().isRegister() || value.type().is(Type::Kind::tuple)) return computed;
     const Expr name = available_.count(wish) ? Expr::variable(wish.name(), wish.type()) : wish;
     available_.insert(name);
     lets_.emplace_back(name, computed);
@@ -174,7 +172,8 @@ class Outliner {
       if (s.isPrim(Prim::toGlobal)) return temporary(result(s.arguments[0]));
       if (s.isPrim(Prim::mapGlb) || s.isPrim(Prim::mapWrg)) return temporary(result(e));
       if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(iterated(s));
-      if (s.isPrim(Prim::let) && runsInParallel(e)) return operand(opened(s.arguments[0], s.arguments[1]));
+      if (s.isPrim(Prim::let) && runsInParallel(e) && !waits(s.arguments[1]))
+        return operand(opened(s.arguments[0], s.arguments[1]));
     }
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       Expr& x = s.arguments[i];
@@ -182,6 +181,9 @@ class Outliner {
     }
     return applyAll(s.head, s.arguments);
   }
+
+  // What may fail in a branch must not be computed before its condition is known.
+  bool waits(Expr e) const { return branches_ > 0 && mayFailWithin(e); }
 
   template <class F>
   Expr inBranch(F&& f) {

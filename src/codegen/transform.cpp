@@ -62,6 +62,71 @@ class Invariants {
   std::vector<Expr> found_;
 };
 
+// Lets moved out of arguments. A let that stands in several places is bound once; one whose name means something else
+// where it would stand gets a new name.
+class FlatNames {
+ public:
+  Expr of(Expr e) {
+    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), of(e.body()));
+    if (!e.is(Expr::Form::apply)) return e;
+    Spine s = spineOf(e);
+    const bool isLet = s.isPrim(Prim::let) && s.arguments.size() == 2;
+    // What is evaluated first: not the branches of a condition, nor the right side of && and ||.
+    const bool waits =
+        isChoice(s) || (s.isPrim(Prim::op) && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr));
+    std::vector<Expr> bound;  // in order
+    for (std::size_t i = isLet ? 1 : 0; i < s.arguments.size(); i++) {
+      s.arguments[i] = of(s.arguments[i]);
+      if (i == 0 || !waits) s.arguments[i] = movedOut(s, i, bound);
+    }
+    Expr out = e;
+    if (isLet) {
+      const Expr name = s.arguments[0].parameter(), value = s.arguments[1];
+      const auto known = values_.find(name);
+      if (known != values_.end() && known->second == value) {
+        out = of(s.arguments[0].body());
+      } else {
+        const auto hidden = known == values_.end() ? std::nullopt : std::optional<Expr>(known->second);
+        values_.insert_or_assign(name, value);
+        out = bind(name, value, of(s.arguments[0].body()));
+        values_.erase(name);
+        if (hidden) values_.emplace(name, *hidden);
+      }
+    } else {
+      out = applyAll(s.head, s.arguments);
+    }
+    for (auto name = bound.rbegin(); name != bound.rend(); ++name) {
+      out = bind(*name, values_.at(*name), out);
+      values_.erase(*name);
+    }
+    return out;
+  }
+
+ private:
+  // The i-th argument without the lets around it; they are added to `bound`.
+  Expr movedOut(const Spine& s, std::size_t i, std::vector<Expr>& bound) {
+    Names names = namesOf(s.arguments[i]);
+    std::unordered_map<Expr, Expr> renamed;
+    const auto rename = [&](Expr e) { return renamed.empty() ? e : etaLong(substitute(e, renamed)); };
+    for (auto& [name, value] : names.bound) {
+      const Expr now = rename(value);
+      const bool meansElse = values_.count(name) > 0 || isFreeBeside(s, i, name);
+      const Expr fresh = meansElse ? Expr::variable(name.name(), name.type()) : name;
+      if (meansElse) renamed.insert_or_assign(name, fresh);
+      values_.emplace(fresh, now);
+      bound.push_back(fresh);
+    }
+    return rename(names.body);
+  }
+  static bool isFreeBeside(const Spine& s, std::size_t i, Expr name) {
+    for (std::size_t j = 0; j < s.arguments.size(); j++)
+      if (j != i && s.arguments[j].hasFree(name)) return true;
+    return false;
+  }
+
+  std::unordered_map<Expr, Expr> values_;  // of the names that are bound around the term
+};
+
 }  // namespace
 
 std::string_view equationOf(std::string_view rule) {
@@ -80,6 +145,7 @@ std::string_view equationOf(std::string_view rule) {
        "map(fun column => reduce(z, f, column), transpose(map(ys, xs))) => "
        "reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)"},
       {"letOutOfLoop", "map(fun x => e[v], xs) => let t = v in map(fun x => e[t], xs) where v does not depend on x"},
+      {"letOutOfArgument", "f(let x = v in e) => let x = v in f(e)"},
       {"letInline", "let x = v in e => e[x := v] where e reads each element of v once"},
       {"mapFission", "map(fun x => e[v], xs) => map(fun (x, t) => e[t], zip(xs, map(fun x => v, xs)))"},
       {"reduceInChunks",
@@ -146,7 +212,7 @@ Expr loopInvariants(Expr e, const std::function<bool(Expr)>& pays) {
   if (!e.is(Expr::Form::apply)) return e;
   Spine s = spineOf(e);
   for (Expr& a : s.arguments) {
-    if (!a.is(Expr::Form::lambda) || !isLoop(s)) {
+    if (!a.is(Expr::Form::lambda) || !(isLoop(s) || s.isPrim(Prim::let))) {
       a = loopInvariants(a, pays);
       continue;
     }
@@ -219,19 +285,7 @@ Expr underLayouts(Expr e) {
   return e;
 }
 
-Expr flatNames(Expr e) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), flatNames(e.body()));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
-  for (Expr& a : s.arguments) a = flatNames(a);
-  if (s.isPrim(Prim::let) && s.arguments.size() == 2) {
-    const Names inner = namesOf(s.arguments[1]);
-    Expr out = bind(s.arguments[0].parameter(), inner.body, s.arguments[0].body());
-    for (auto n = inner.bound.rbegin(); n != inner.bound.rend(); ++n) out = bind(n->first, n->second, out);
-    return out;
-  }
-  return applyAll(s.head, s.arguments);
-}
+Expr flatNames(Expr e) { return FlatNames().of(e); }
 
 Names namesOf(Expr e) {
   Names names{{}, e};

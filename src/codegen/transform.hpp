@@ -91,7 +91,7 @@ Fission fission(Expr nest, int levels, Expr value);
 // The part of a map's body that is below invertible layouts.
 Expr underLayouts(Expr e);
 
-// let x = (let y = v in w) in e  ->  let y = v in let x = w in e
+// f(let x = v in e)  ->  let x = v in f(e), also where f is another let; what an `if`, && or || guards stays there.
 Expr flatNames(Expr e);
 // The names that a term begins with, and the term below them.
 struct Names {

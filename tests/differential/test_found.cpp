@@ -33,6 +33,12 @@ def main(x: [n]f32) =
     let k = i32(x[0] * 8.0) in
     if k >= 0 && k < n then let h = x[k] in map(fun a => a * 0.5 + h, x) else reorder(reverse, x))
 )"},
+    {"a name in a branch of what is kept in memory, and of what may fail", R"(
+def main(x: [1]f32) =
+  let v = (let w = (let u = map(fun a => a * 0.5 + 1.0, x) in generate(1, fun i => u[i * 3 % 1] + f32(i))) in
+           map(fun (a, b) => a * 0.5 + b, zip(w, reorder(reverse, w)))) in
+  generate(1, fun i => let k = i * 3 in if k >= 0 && k < 1 then let e = v[k] in e * 0.5 + 1.0 else 0.25)
+)"},
 };
 
 }  // namespace
