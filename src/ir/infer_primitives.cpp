@@ -1,5 +1,6 @@
 // Inference: primitives and operations, by their schemes; the variadic ones by functions of their own.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <functional>
 
@@ -428,6 +429,35 @@ Expr Inference::spread(Expr value, Type wanted) {
   return Expr::apply(generate, Expr::lambda(Expr::variable("_", index), inner));
 }
 
+// "f is given 2 of 4 arguments: a, b, c, d", where the argument is a call of a definition that lacks some.
+std::string Inference::whatLacks(const Argument& argument) const {
+  SynPtr s = argument.syntax;
+  Scope scope = argument.scope;
+  std::size_t given = 0;
+  for (int steps = 0; steps < maxAliases; steps++) {
+    if (const auto* call = std::get_if<Syn::Call>(&s->node)) {
+      given += call->arguments.size();
+      s = call->function;
+      continue;
+    }
+    const auto* name = std::get_if<Syn::Name>(&s->node);
+    const auto meaning = name ? meaningOf(*name, scope) : std::nullopt;
+    if (!meaning) return {};
+    if (const Thunk* t = std::get_if<Thunk>(&*meaning)) {
+      s = t->syntax;
+      scope = t->scope;
+      continue;
+    }
+    const Global* g = std::get_if<Global>(&*meaning);
+    if (!g || given == 0 || given >= g->definition->parameters.size()) return {};
+    std::vector<std::string> parameters;
+    for (const auto& p : g->definition->parameters) parameters.push_back(p.name);
+    return fmt::format("{} is given {} of {} arguments: {}", g->definition->name, given, parameters.size(),
+                       fmt::join(parameters, ", "));
+  }
+  return {};
+}
+
 bool Inference::inOrder(const PrimInfo& row, const SynScheme& scheme, const std::vector<const Argument*>& slots) {
   const auto wantsFunction = [&](std::size_t i) {
     return std::holds_alternative<SynType::Function>(scheme.parameters[i].type->node);
@@ -460,6 +490,7 @@ bool Inference::inOrder(const PrimInfo& row, const SynScheme& scheme, const std:
     }
     hint += ")";
   }
+  if (const std::string lacks = whatLacks(*slots[wrong]); !lacks.empty()) hint = lacks;
   report(slots[wrong]->syntax->span,
          fmt::format("argument '{}' of {} is a value, found a function", scheme.parameters[wrong].name, row.name),
          hint);

@@ -9,8 +9,6 @@
 namespace lift::detail {
 namespace {
 
-constexpr int maxAliases = 1000;  // definitions that only name others
-
 // "it is defined as f(x: f32, y)"; empty where it has no text.
 std::string signatureOf(const Definition& def) {
   if (def.parameters.empty()) return {};

@@ -28,6 +28,8 @@ namespace lift::detail {
 class Scope;
 struct Globals;
 
+constexpr int maxAliases = 1000;  // definitions that only name others
+
 // A definition; the names in it are those of the file that it stands in.
 struct Global {
   const Definition* definition;
@@ -192,6 +194,7 @@ class Inference {
 
   // What the name of an argument is bound to that is written as a function (without elaborating it); else nothing.
   std::optional<Binding> asFunction(const Argument& argument);
+  std::string whatLacks(const Argument& argument) const;
   bool isFunction(const Argument& argument) { return asFunction(argument).has_value(); }
   // Reports a function where a primitive takes a value: reduce(add, 0, xs).
   bool inOrder(const PrimInfo& row, const SynScheme& scheme, const std::vector<const Argument*>& slots);
