@@ -77,6 +77,15 @@ std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  //
 // there is no loader, platform or driver; does not throw.
 std::vector<DeviceInfo> listDevices();
 
+// Drivers that OpenCL's loader was told of (OCL_ICD_VENDORS, else /etc/OpenCL/vendors) and cannot load. The loader
+// leaves them out without a word.
+struct UnusableDriver {
+  std::string file;     // the .icd file
+  std::string library;  // that it names
+  std::string reason;
+};
+std::vector<UnusableDriver> unusableDrivers();
+
 // A platform or device is named by index or by a part of its name or vendor, in any case. A device's index counts
 // among the devices of the platforms that match, so without a platform it counts all OpenCL devices. Pseudo devices
 // are named exactly ("null"), and then the platform does not matter.
@@ -124,9 +133,13 @@ struct MemoryUse {
   std::int64_t total() const { return inputs + outputs + temporaries; }
 };
 
+// Whose clock times are from: the device's, or the host's around each launch where the device's stands still or its
+// queues do not profile. The host's include what a launch costs.
+enum class Timer : std::uint8_t { device, host };
+
 struct LaunchTime {
   std::string kernel;
-  double milliseconds = 0;  // on the device, from its own clock; 0 for a launch that had no work-items
+  double milliseconds = 0;  // 0 for a launch that had no work-items
 };
 
 struct Execution {
@@ -135,6 +148,7 @@ struct Execution {
   std::vector<LaunchTime> launches;
   double wallMilliseconds = 0;  // host clock, from the first launch until all are done; no transfers, no preparation
   MemoryUse memory;
+  Timer timer = Timer::device;
   double milliseconds() const;             // sum over `launches`
   double preparationMilliseconds() const;  // sum over `preparation`
 };
@@ -161,6 +175,7 @@ struct Timing {
   std::vector<LaunchTime> preparation;
   std::map<std::string, Tensor> outputs;  // when asked for
   MemoryUse memory;
+  Timer timer = Timer::device;
   bool stopped = false;  // a repetition exceeded the limit; it is the last one recorded
 
   double median() const;  // of the repetitions' device times, in milliseconds
@@ -181,6 +196,7 @@ class Executable {
 
   const kernel::Plan& plan() const { return plan_; }
   const BuildReport& build() const { return build_; }
+  virtual Timer timer() const { return Timer::device; }  // of the runs so far
 
   // Uploads the inputs, runs preparation and launches, reads the outputs back. Outputs are filled with 0xFF bytes
   // (NaN) beforehand, so that an element that no kernel writes is seen.

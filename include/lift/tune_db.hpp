@@ -38,7 +38,7 @@ enum class Status {
   ok,
   skipped,       // given up on: right, but many times slower than the best; its time is a single repetition's
   wrong,         // results beyond the tolerance
-  buildError,    // our compiler or the driver's refused it
+  buildError,    // our compiler, the driver's or the device refused it
   buildTimeout,  // building took longer than its limit
   runTimeout,    // running took longer than its limit
   crash,         // the process that ran it died
@@ -80,7 +80,7 @@ struct Measurement {
   double buildMs = 0;    // the driver's
   double maxError = 0;   // largest relative error against the reference; NaN where results are not finite
   double tolerance = 0;
-  std::string detail;      // what went wrong; for people
+  std::string detail;      // what went wrong, or whose clock it was where not the device's; for people
   std::string provenance;  // the command that measured it
   std::string measuredAt;  // UTC, "2026-01-31T12:00:00Z"
 

@@ -130,6 +130,7 @@ Execution Executable::run(const std::map<std::string, Tensor>& inputs) {
   e.preparation = std::move(prepared.launches);
   e.memory = prepared.memory;
   e.outputs = outputs();
+  e.timer = timer();
   return e;
 }
 
@@ -145,6 +146,7 @@ Timing Executable::measure(const std::map<std::string, Tensor>& inputs, const Me
     if (i >= 0 || t.stopped) t.repetitions.push_back(std::move(r));
   }
   if (options.outputs) t.outputs = outputs();
+  t.timer = timer();
   return t;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "cl_bindings.hpp"
 #include "cl_program.hpp"
@@ -15,6 +16,12 @@ namespace {
 using kernel::Kernel;
 using kernel::Launch;
 using kernel::PlanBuffer;
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
 
 // Shared by the device and what it loaded, so that either may go first.
 struct Opened {
@@ -34,10 +41,10 @@ class OpenClExecutable : public Executable {
       units.push_back({kernelNameIn(plan.sources[k], plan.kernels[k].name), plan.sources[k]});
     built_ = buildKernels(opened_->context, opened_->device, opened_->info, units, options);
     build_ = built_.report;
-    queue_ = guarded("create a command queue on " + opened_->info.name, [&] {
-      return cl::CommandQueue(opened_->context, opened_->device, cl::QueueProperties::Profiling);
-    });
+    queue_ = makeQueue();
   }
+
+  Timer timer() const override { return timer_; }
 
   // Nothing may be running when the buffers go.
   ~OpenClExecutable() override {
@@ -72,16 +79,32 @@ class OpenClExecutable : public Executable {
   std::vector<double> launch(const Binding& binding, const std::vector<Launch>& launches,
                              const std::vector<kernel::LaunchLoop>& loops) override {
     std::vector<std::pair<std::size_t, cl::Event>> events;
+    std::vector<double> milliseconds(launches.size(), 0.0);
+    const auto begin = Clock::now();
     kernel::forEachLaunch(
         launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
         [&](std::size_t i) {
-          events.emplace_back(i, cl::Event());
-          enqueue(binding, launches[i], events.back().second);
+          const auto start = Clock::now();
+          cl::Event event;
+          enqueue(binding, launches[i], event);
+          if (event() == nullptr) return;  // no work-items
+          events.emplace_back(i, std::move(event));
+          if (timer_ == Timer::device) return;
+          guarded("run kernel " + kernelOf(launches[i]).name, [&] { return queue_.finish(); });
+          milliseconds[i] += millisecondsSince(start);
         },
         [&](int a, int b) { std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]); });
     guarded("run the kernels", [&] { return queue_.finish(); });
-    std::vector<double> milliseconds(launches.size(), 0.0);
-    for (const auto& [i, event] : events) milliseconds[i] += timeOf(launches[i], event);
+    const double all = millisecondsSince(begin);
+    for (const auto& [i, event] : events) {
+      checkStatus(launches[i], event);
+      if (timer_ == Timer::device) milliseconds[i] += deviceTime(event);
+    }
+    // A clock that stands still is none: this run's time is shared out, later ones are timed launch by launch.
+    if (!events.empty() && std::all_of(milliseconds.begin(), milliseconds.end(), [](double t) { return t <= 0; })) {
+      timer_ = Timer::host;
+      for (const auto& [i, event] : events) milliseconds[i] += all / static_cast<double>(events.size());
+    }
     return milliseconds;
   }
 
@@ -127,47 +150,71 @@ class OpenClExecutable : public Executable {
     allocated_ = binding.sizes;
   }
 
+  // Some drivers have no queues with profiling.
+  cl::CommandQueue makeQueue() {
+    try {
+      return cl::CommandQueue(opened_->context, opened_->device, cl::QueueProperties::Profiling);
+    } catch (const cl::Error&) {
+      timer_ = Timer::host;
+    }
+    return guarded("create a command queue on " + opened_->info.name,
+                   [&] { return cl::CommandQueue(opened_->context, opened_->device); });
+  }
+
   void enqueue(const Binding& binding, const Launch& launch, cl::Event& event) {
     const Kernel& k = kernelOf(launch);
     const Geometry g = geometryOf(k, binding);
     if (g.empty()) return;
     cl::Kernel& compiled = built_.kernels[static_cast<std::size_t>(launch.kernel)];
-    checkCompiled(k, compiled, g);
     guarded("launch kernel " + k.name, [&] {
       cl_uint argument = 0;
       for (int b : launch.arguments) compiled.setArg(argument++, buffers_[static_cast<std::size_t>(b)]);
       for (NatVar v : k.sizes) compiled.setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
-      return queue_.enqueueNDRangeKernel(compiled, cl::NullRange, cl::NDRange(g.global[0], g.global[1], g.global[2]),
-                                         cl::NDRange(g.local[0], g.local[1], g.local[2]), nullptr, &event);
+      try {
+        return queue_.enqueueNDRangeKernel(compiled, cl::NullRange, cl::NDRange(g.global[0], g.global[1], g.global[2]),
+                                           cl::NDRange(g.local[0], g.local[1], g.local[2]), nullptr, &event);
+      } catch (const cl::Error& error) {
+        if (error.err() == CL_INVALID_WORK_GROUP_SIZE || error.err() == CL_OUT_OF_RESOURCES)
+          refuseGroup(k, compiled, g);
+        throw;
+      }
     });
   }
 
-  // The compiler may allow a kernel less than the device's limit: registers are shared by the group.
-  void checkCompiled(const Kernel& k, const cl::Kernel& compiled, const Geometry& g) const {
+  // A compiler may allow a kernel less than the device's limit: registers are shared by the group. What it reports is
+  // not asked before, since some drivers report less than they run.
+  void refuseGroup(const Kernel& k, const cl::Kernel& compiled, const Geometry& g) const {
     const std::size_t items = g.local[0] * g.local[1] * g.local[2];
-    const std::size_t allowed = guarded("query kernel " + k.name, [&] {
-      return compiled.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(opened_->device);
-    });
+    const std::size_t allowed = compiled.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(opened_->device);
     if (items > allowed)
       throw UserError(ExitStatus::device,
                       fmt::format("kernel {} has work-groups of {} work-items; as compiled for {} it allows {}", k.name,
-                                  items, opened_->info.name, allowed));
+                                  items, opened_->info.name, allowed),
+                      fmt::format("--max-group {} makes them smaller", allowed));
   }
 
-  double timeOf(const Launch& launch, const cl::Event& event) const {
-    if (event() == nullptr) return 0;
-    return guarded("time kernel " + kernelOf(launch).name, [&] {
+  void checkStatus(const Launch& launch, const cl::Event& event) const {
+    guarded("run kernel " + kernelOf(launch).name, [&] {
       const cl_int status = event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
-      if (status < 0) throw cl::Error(status, "the launch");
+      return status < 0 ? throw cl::Error(status, "the launch") : status;
+    });
+  }
+
+  // By the device's clock; 0 where it has none.
+  static double deviceTime(const cl::Event& event) {
+    try {
       const cl_ulong begin = event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
       const cl_ulong end = event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
       return end > begin ? static_cast<double>(end - begin) * 1e-6 : 0.0;
-    });
+    } catch (const cl::Error&) {
+      return 0;
+    }
   }
 
   // Destroyed from the last to the first: buffers and queue before the programs, the context at the end.
   std::shared_ptr<const Opened> opened_;
   BuiltKernels built_;
+  Timer timer_ = Timer::device;
   cl::CommandQueue queue_;
   std::vector<cl::Buffer> buffers_;  // one per plan buffer; temporaries of one slot share theirs
   std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are

@@ -98,7 +98,12 @@ class Server {
     try {
       if (built.executable) measure(*built.executable, request, report);
     } catch (const UserError& e) {
-      fail(report, e.status() == ExitStatus::wrong ? Status::wrong : Status::crash, e.what());
+      const bool refused = e.status() == ExitStatus::device;
+      fail(report,
+           e.status() == ExitStatus::wrong ? Status::wrong
+           : refused                       ? Status::buildError
+                                           : Status::crash,
+           e.what());
     }
     built_.erase(request.at("id").get<std::int64_t>());
     return report;
@@ -123,6 +128,7 @@ class Server {
       return fail(report, Status::skipped,
                   fmt::format("more than {} times slower than the best", request.at("hopeless").dump()));
     report["times"] = repeated(executable, request.at("sample_s"), first.median());
+    if (executable.timer() == runtime::Timer::host) report["detail"] = "timed by the host's clock";
   }
 
   std::vector<double> repeated(runtime::Executable& executable, double seconds, double expectedMs) const {

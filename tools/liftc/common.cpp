@@ -242,7 +242,8 @@ void CodegenOptions::add(cli::App& app) {
 }
 
 std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& program, double parseMilliseconds,
-                                                          lift::CompileReport* report) const {
+                                                          lift::CompileReport* report,
+                                                          const lift::runtime::DeviceInfo* device) const {
   std::string passNames;
   for (const auto& p : lift::kernel::passes()) passNames += fmt::format("{}{}", passNames.empty() ? "" : ", ", p.name);
   const auto checkStage = [&](const std::string& stage) {
@@ -269,7 +270,10 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
     if (groups[d] < 1) throw UserError(ExitStatus::usage, "--groups: numbers are at least 1");
     options.groups[d] = groups[d];
   }
-  if (maxGroup > 0) options.maxGroupSize = maxGroup;
+  if (maxGroup > 0)
+    options.maxGroupSize = maxGroup;
+  else if (device != nullptr && device->maxWorkGroupSize > 0)
+    options.maxGroupSize = std::min(options.maxGroupSize, static_cast<std::int64_t>(device->maxWorkGroupSize));
   options.passes.skip = skipPasses;
   options.mapping.strictReductions = strictReductions;
   options.passes.finiteMath = finiteMath;

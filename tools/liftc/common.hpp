@@ -72,9 +72,11 @@ struct CodegenOptions {
   bool explain = false;
 
   void add(cli::App& app);
-  // Compiles; prints stages and timing to standard error as asked. Nothing when a stage to stop after was reached.
+  // Compiles, for a device in groups that it allows; prints stages and timing to standard error as asked. Nothing when
+  // a stage to stop after was reached.
   std::optional<lift::kernel::Plan> compile(const lift::Program& program, double parseMilliseconds,
-                                            lift::CompileReport* report = nullptr) const;
+                                            lift::CompileReport* report = nullptr,
+                                            const lift::runtime::DeviceInfo* device = nullptr) const;
   std::vector<std::string> words() const;  // arguments that say the same of the kernels
 };
 

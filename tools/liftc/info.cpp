@@ -19,6 +19,9 @@ void addDevices(cli::App& app, int& status) {
   sub->callback([o, &status] {
     status = guarded([&] {
       const auto devices = lift::runtime::listDevices();
+      for (const auto& d : lift::runtime::unusableDrivers())
+        std::cerr << fmt::format("warning: {}: the loader leaves out this driver{}: {}\n", d.file,
+                                 d.library.empty() ? "" : ", " + d.library, d.reason);
       if (o->json) {
         std::cout << lift::runtime::toJson(devices, 2) << "\n";
         return 0;

@@ -63,7 +63,7 @@ std::vector<CompiledWorkload> candidates(const lift::Workload& workload, const O
   for (int i = 0; i < o.samples; i++) {
     const auto config = sampler.next();
     if (!config) break;  // the space has no more
-    add(compileAt(variant, *config, o.codegen, std::chrono::steady_clock::now()));
+    add(compileAt(variant, *config, o.codegen, std::chrono::steady_clock::now(), &device));
   }
   return out;
 }

@@ -126,13 +126,14 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& wor
   if (!noTuned && config.empty() && std::filesystem::exists(databasePath())) own = tune::Database::open(databasePath());
   if (own) options.own = &*own;
   const lift::Choice choice = lift::choose(workload, device, options);
-  auto compiled = compileAt(choice.variant, choice.config, codegen, start);
+  auto compiled = compileAt(choice.variant, choice.config, codegen, start, device);
   if (compiled) compiled->origin = choice.origin;
   return compiled;
 }
 
 std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
-                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start) {
+                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start,
+                                          const lift::runtime::DeviceInfo* device) {
   CompiledWorkload compiled;
   compiled.family = variant.family;
   compiled.config = variant.defaults;
@@ -143,7 +144,7 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   CodegenOptions options = codegen;
   options.constants = variant.workload.constants;
   lift::CompileReport report;
-  auto plan = options.compile(program, derive, &report);
+  auto plan = options.compile(program, derive, &report, device);
   if (!plan) return std::nullopt;
   compiled.plan = std::move(*plan);
   compiled.milliseconds = report.total();

@@ -68,7 +68,8 @@ struct FamilyOptions {
 // A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
 // began: part of the compiler's time.
 std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
-                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start);
+                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start,
+                                          const lift::runtime::DeviceInfo* device = nullptr);
 
 // `liftc explain` of a workload, with the kernels generated again.
 int explain(const lift::Workload& workload, const FamilyOptions& family, bool json);

@@ -1,0 +1,65 @@
+// Drivers' quirks, put in front of the real driver with LD_PRELOAD. LIFT_QUIRK names one:
+//   no-profiling   no queue has profiling
+//   no-clock       the device's clock stands still
+//   small-groups   the device allows 16 work-items in a group
+//   modest         compiled kernels are said to allow one work-item, and run with more
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+bool has(std::string_view quirk) {
+  const char* wanted = std::getenv("LIFT_QUIRK");
+  return wanted != nullptr && wanted == quirk;
+}
+
+}  // namespace
+
+// The function of the same name behind this library.
+#define REAL(name) reinterpret_cast<decltype(&(name))>(dlsym(RTLD_NEXT, #name))
+
+cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                                      cl_int* error) {
+  if (has("no-profiling") && (properties & CL_QUEUE_PROFILING_ENABLE) != 0) {
+    if (error != nullptr) *error = CL_INVALID_QUEUE_PROPERTIES;
+    return nullptr;
+  }
+  return REAL(clCreateCommandQueue)(context, device, properties, error);
+}
+
+cl_command_queue clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                    const cl_queue_properties* properties, cl_int* error) {
+  for (const cl_queue_properties* p = properties; has("no-profiling") && p != nullptr && *p != 0; p += 2)
+    if (p[0] == CL_QUEUE_PROPERTIES && (p[1] & CL_QUEUE_PROFILING_ENABLE) != 0) {
+      if (error != nullptr) *error = CL_INVALID_QUEUE_PROPERTIES;
+      return nullptr;
+    }
+  return REAL(clCreateCommandQueueWithProperties)(context, device, properties, error);
+}
+
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void* value, size_t* written) {
+  const cl_int status = REAL(clGetEventProfilingInfo)(event, what, size, value, written);
+  if (has("no-clock") && status == CL_SUCCESS && value != nullptr && size >= sizeof(cl_ulong))
+    *static_cast<cl_ulong*>(value) = 0;
+  return status;
+}
+
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void* value, size_t* written) {
+  const cl_int status = REAL(clGetDeviceInfo)(device, what, size, value, written);
+  if (has("small-groups") && what == CL_DEVICE_MAX_WORK_GROUP_SIZE && status == CL_SUCCESS && value != nullptr)
+    *static_cast<size_t*>(value) = 16;
+  return status;
+}
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
+                                void* value, size_t* written) {
+  const cl_int status = REAL(clGetKernelWorkGroupInfo)(kernel, device, what, size, value, written);
+  if (has("modest") && what == CL_KERNEL_WORK_GROUP_SIZE && status == CL_SUCCESS && value != nullptr)
+    *static_cast<size_t*>(value) = 1;
+  return status;
+}
