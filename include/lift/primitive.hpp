@@ -73,6 +73,29 @@ inline constexpr int primCount = static_cast<int>(Prim::toPrivate) + 1;
 
 enum class Dialect : std::uint8_t { functional, opencl, scalar };
 
+// What more than one part of the compiler must know of a primitive. Nothing has a default: a row of the table that
+// leaves a trait out does not compile. tests/codegen/test_traits.cpp holds them to what interpreter and compiler do.
+struct Traits {
+  // moved: it only rearranges or names data, so that its value is where its arguments are; map, let and generate do as
+  // far as their functions do.
+  enum class Data : std::uint8_t { moved, computed } data;
+  // How its value gets to a place in memory: it is stored there; its arguments are written to parts of the place; its
+  // argument is written through the layout that undoes it.
+  enum class Writing : std::uint8_t { stored, inParts, inverted } writing;
+  // What runs its functions: generate and iterate as often as the first size says, others for each element of the last
+  // argument.
+  enum class Loop : std::uint8_t { none, map, generate, reduce, scan, reduceByIndex, iterate } loop;
+  // Who runs the loop: not said yet, one work-item, the work-items of a group, work-groups, all work-items.
+  enum class Level : std::uint8_t { open, sequential, local, group, global } level;
+  // Where its value is kept that is read and not written to a place: nowhere (each element is computed where it is
+  // read, or is in registers), or in memory of its own.
+  enum class Memory : std::uint8_t { none, priv, local, global } memory;
+  // Scalar operations of an evaluation, those of its functions apart; `operation`: those of its Op.
+  enum class Work : std::uint8_t { none, one, operation } work;
+  // Which arguments an evaluation may leave out: none, all but the first, functions.
+  enum class Lazy : std::uint8_t { none, branches, functions } lazy;
+};
+
 struct PrimInfo {
   Prim prim;
   std::string_view name;
@@ -82,13 +105,21 @@ struct PrimInfo {
   std::string_view scheme;
   Dialect dialect;
   std::string_view meaning;
+  Traits traits;
 };
 const PrimInfo& info(Prim prim);
+inline const Traits& traits(Prim prim) { return info(prim).traits; }
 std::optional<Prim> primNamed(std::string_view name);
 
-// Whether the primitive only rearranges or names data, so that its result is where its arguments are; map, let and
-// generate do as far as their functions do.
-bool movesData(Prim prim);
+inline bool movesData(Prim prim) { return traits(prim).data == Traits::Data::moved; }
+// Layouts through which a result can be written: each has a layout that undoes it on the destination.
+inline bool isInvertibleLayout(Prim prim) { return traits(prim).writing == Traits::Writing::inverted; }
+// What is written by writing its arguments: these layouts, and what puts arrays together.
+inline bool isWrittenThrough(Prim prim) { return traits(prim).writing != Traits::Writing::stored; }
+// mapGlb, mapWrg: outside of every other it is a kernel of its own.
+inline bool isKernelMap(Prim prim) {
+  return traits(prim).level == Traits::Level::global || traits(prim).level == Traits::Level::group;
+}
 
 // What an evaluation can find wrong with its data: the texts, for the interpreter and for devices.
 namespace fault {

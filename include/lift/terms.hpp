@@ -11,16 +11,14 @@
 
 namespace lift {
 
-// Layouts through which a result can be written: each has a layout that undoes it on the destination.
-bool isInvertibleLayout(Prim prim);
-// What is written by writing its arguments to parts of the destination: these layouts, and what puts arrays together.
-bool isWrittenThrough(Prim prim);
 // body, as a function of `parameter`, is a chain of invertible layouts (also under map).
 bool isInvertibleIn(Expr body, Expr parameter);
 // Evaluating the term (all of it) only moves data; variables and literals count.
 bool onlyMovesData(Expr e);
 // Whether evaluating the term may find its data wrong. Integers divided by literals do not.
 bool mayFailWithin(Expr e);
+// Whether there are evaluations of the application that leave the argument out.
+bool isOptional(const Spine& s, std::size_t argument);
 // An operation on integers as one on sizes and indices; nothing where they have none.
 std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);

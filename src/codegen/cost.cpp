@@ -70,6 +70,22 @@ bool sharesElements(const Spine& s) {
   return overlapping(s.head);
 }
 
+double evaluations(const Spine& s) {
+  switch (traits(s.head.prim()).loop) {
+    case Traits::Loop::none:
+      return 1;
+    case Traits::Loop::generate:
+    case Traits::Loop::iterate:
+      return estimate(s.head.nats()[0]);
+    case Traits::Loop::map:
+    case Traits::Loop::reduce:
+    case Traits::Loop::scan:
+    case Traits::Loop::reduceByIndex:
+      return estimate(s.arguments.back().type().length());
+  }
+  return 1;
+}
+
 double occurrences(Expr e, Expr variable) {
   std::unordered_map<Expr, double> counts;
   const std::function<double(Expr)> visit = [&](Expr x) -> double {
@@ -106,7 +122,7 @@ class Reads {
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       const Expr a = s.arguments[i];
       if (a.is(Expr::Form::lambda))
-        sum += in(a.body()) * (s.isPrim(Prim::let) ? 1 : evaluations(s));
+        sum += in(a.body()) * evaluations(s);
       else
         sum += in(a)*again(s, i);
     }
@@ -114,11 +130,6 @@ class Reads {
   }
 
  private:
-  // How often a primitive runs its function.
-  static double evaluations(const Spine& s) {
-    if (isIteration(s.head.prim()) || s.isPrim(Prim::generate)) return estimate(s.head.nats()[0]);
-    return s.arguments.back().type().isArray() ? estimate(s.arguments.back().type().length()) : 1;
-  }
   // How often each element of the argument is read for the result.
   static double again(const Spine& s, std::size_t argument) {
     const Prim prim = s.head.prim();
@@ -164,16 +175,24 @@ double readsOfElement(Expr e, Expr variable) { return Reads(variable).in(e); }
 
 namespace {
 
-// Of an operation on scalars, in additions, about.
-double costOf(Op op) {
-  switch (op) {
+// Of a primitive, its functions apart, in additions, about.
+double costOf(Expr primitive) {
+  switch (traits(primitive.prim()).work) {
+    case Traits::Work::none:
+      return 0;
+    case Traits::Work::one:
+      return 1;
+    case Traits::Work::operation:
+      break;
+  }
+  switch (primitive.op()) {
     case Op::div:
     case Op::mod:
     case Op::sqrt:
     case Op::rsqrt:
       return 4;
     default:
-      return info(op).isExact ? 1 : 8;  // the functions that are approximated
+      return info(primitive.op()).isExact ? 1 : 8;  // the functions that are approximated
   }
 }
 
@@ -187,13 +206,8 @@ double Work::of(Expr e) {
   if (s.isPrim(Prim::toGlobal)) return 0;  // is there
   double times = 1, work = 0;
   if (s.head.is(Expr::Form::primitive)) {
-    const Prim prim = s.head.prim();
-    if (prim == Prim::convert || prim == Prim::at) work = 1;
-    if (prim == Prim::op) work = costOf(s.head.op());
-    if (isIteration(prim) || prim == Prim::generate) times = estimate(s.head.nats()[0]);
-    if (prim == Prim::map || isSequentialMap(prim) || isParallelMap(prim) || isReduce(prim) || isScan(prim) ||
-        prim == Prim::reduceByIndex)
-      times = estimate(s.arguments.back().type().length());
+    work = costOf(s.head);
+    times = evaluations(s);
   }
   for (const Expr a : s.arguments) work += of(a) * (a.is(Expr::Form::lambda) ? times : 1);
   return known_[e] = work;

@@ -26,6 +26,8 @@ bool computesArray(Expr e);
 bool runsLoop(Expr primitive);
 // Whether elements of the arguments occur several times in the result: windows that overlap, also of inner rows.
 bool sharesElements(const Spine& s);
+// How often a primitive runs its functions.
+double evaluations(const Spine& s);
 // How often the term, of which one element is evaluated, reads the variable.
 double occurrences(Expr e, Expr variable);
 

@@ -129,7 +129,7 @@ bool Lowering::hasConstantSizes(Type type) {
 }
 
 void Lowering::requireConstantSizes(Expr primitive, Type type, Space space) const {
-  if (!hasConstantSizes(type))
+  if (space != Space::global && !hasConstantSizes(type))
     refuse(spans_, primitive,
            fmt::format("{} memory needs constant sizes, which {} has not", space == Space::priv ? "private" : "local",
                        type.str()),
@@ -184,7 +184,7 @@ ViewPtr Lowering::arrayMemory(Type type, Space space, const std::string& name, s
 
 Space Lowering::spaceForSteps(const Spine& s, Type type) const {
   const bool shared = std::any_of(s.arguments.begin(), s.arguments.end(), [](Expr a) {
-    return anyPrimitive(a, [](Expr p) { return p.prim() == Prim::mapLcl; });
+    return anyPrimitive(a, [](Expr p) { return traits(p.prim()).level == Traits::Level::local; });
   });
   if (shared) requireConstantSizes(s.head, type, Space::local);
   return shared ? Space::local : ownSpace(type);

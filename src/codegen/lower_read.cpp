@@ -118,16 +118,15 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::reduceSeqUnroll:
       return reduce(s, env);
     case Prim::toPrivate:
-      requireConstantSizes(s.head, e.type(), Space::priv);
-      return materialise(a[0], env, Space::priv, nameFor(a[0], "p"));
     case Prim::toLocal:
-      requireConstantSizes(s.head, e.type(), Space::local);
-      return materialise(a[0], env, Space::local, nameFor(a[0], "tile"));
-    case Prim::toGlobal:
-      return materialise(a[0], env, Space::global, nameFor(a[0], "tmp"));
+    case Prim::toGlobal: {
+      const Space space = spaceOf(prim);
+      requireConstantSizes(s.head, e.type(), space);
+      return materialise(a[0], env, space, a[0].is(Expr::Form::variable) ? a[0].name() : nameIn(space));
+    }
     case Prim::mapLcl:
       requireConstantSizes(s.head, e.type(), Space::local);
-      return materialise(e, env, Space::local, "tile");
+      return materialise(e, env, Space::local, nameIn(Space::local));
     case Prim::mapSeq:
     case Prim::mapSeqUnroll:
     case Prim::scan:
@@ -136,7 +135,7 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::scanExclusiveSeq:
     case Prim::reduceByIndex:
     case Prim::iterate:
-      return materialise(e, env, ownSpace(e.type()), "p");
+      return materialise(e, env, ownSpace(e.type()), nameIn(Space::priv));
     case Prim::iterateWhile:
       return iterateWhile(s, env);
     case Prim::mapGlb:
@@ -214,8 +213,22 @@ std::vector<GuardedView::Deferred> Lowering::deferred(const std::vector<Expr>& t
   return views;
 }
 
-std::string Lowering::nameFor(Expr e, const char* otherwise) {
-  return e.is(Expr::Form::variable) ? e.name() : otherwise;
+Space Lowering::spaceOf(Prim prim) {
+  switch (traits(prim).memory) {
+    case Traits::Memory::global:
+      return Space::global;
+    case Traits::Memory::local:
+      return Space::local;
+    case Traits::Memory::priv:
+      return Space::priv;
+    case Traits::Memory::none:
+      break;
+  }
+  throw InternalError("the value of the primitive is not kept in memory");
+}
+
+std::string Lowering::nameIn(Space space) {
+  return space == Space::priv ? "p" : space == Space::local ? "tile" : "tmp";
 }
 
 std::optional<Nat> Lowering::natOf(const ExprPtr& e) {

@@ -28,13 +28,10 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
       [[fallthrough]];
     case Prim::mapSeq:
     case Prim::mapSeqUnroll:
-      return mapLoop(s, "i", LoopKind::sequential, 0, env, out);
     case Prim::mapGlb:
-      return mapLoop(s, "glb", LoopKind::global, dimensionOf(s), env, out);
     case Prim::mapWrg:
-      return mapLoop(s, "wrg", LoopKind::group, dimensionOf(s), env, out);
     case Prim::mapLcl:
-      return mapLoop(s, "lcl", LoopKind::local, dimensionOf(s), env, out);
+      return mapLoop(s, env, out);
     case Prim::generate:
       return loop("i", e.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
         const EnvPtr inner = bindParameter(a[0], env, valueView(a[0].parameter().type(), kernel::index(i)));
@@ -82,11 +79,10 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
       return write(a[1], env, out.with(dropView(out.view, n)));
     }
     case Prim::toGlobal:
-      return writeIn(Space::global, e, env, out);
     case Prim::toLocal:
-      return writeIn(Space::local, e, env, out);
     case Prim::toPrivate:
-      return writeIn(Space::priv, e, env, out);
+      if (spaceOf(prim) == out.space) return write(a[0], env, out);
+      break;
     case Prim::scan:
     case Prim::scanSeq:
     case Prim::scanExclusive:
@@ -108,18 +104,40 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
   copy(read(e, env), out);
 }
 
-int Lowering::dimensionOf(const Spine& s) { return static_cast<int>(*s.head.nats()[0].constant()); }
+namespace {
 
-void Lowering::mapLoop(const Spine& s, const char* name, LoopKind kind, int dim, const EnvPtr& env,
-                       const Destination& out) {
-  if (kind != LoopKind::sequential) checkNest(s.head, kind, dim, out);
+std::pair<LoopKind, const char*> kindOf(Prim map) {
+  switch (traits(map).level) {
+    case Traits::Level::open:
+    case Traits::Level::sequential:
+      return {LoopKind::sequential, "i"};
+    case Traits::Level::local:
+      return {LoopKind::local, "lcl"};
+    case Traits::Level::group:
+      return {LoopKind::group, "wrg"};
+    case Traits::Level::global:
+      return {LoopKind::global, "glb"};
+  }
+  throw InternalError("unknown level of a map");
+}
+
+}  // namespace
+
+void Lowering::mapLoop(const Spine& s, const EnvPtr& env, const Destination& out) {
+  const auto [kind, prefix] = kindOf(s.head.prim());
+  int dim = 0;
+  std::string name = prefix;
+  if (kind != LoopKind::sequential) {
+    dim = static_cast<int>(*s.head.nats()[0].constant());
+    name += std::to_string(dim);
+    checkNest(s.head, kind, dim, out);
+  }
   const Expr f = s.arguments[0];
   const ViewPtr in = read(s.arguments[1], env);
-  loop(kind == LoopKind::sequential ? name : fmt::format("{}{}", name, dim), s.arguments[1].type().length(), kind, dim,
-       unrollOf(s), [&](Nat i) {
-         const EnvPtr inner = bindParameter(f, env, in->at(i));
-         write(f.body(), inner, out.with(out.view->at(i)));
-       });
+  loop(name, s.arguments[1].type().length(), kind, dim, unrollOf(s), [&](Nat i) {
+    const EnvPtr inner = bindParameter(f, env, in->at(i));
+    write(f.body(), inner, out.with(out.view->at(i)));
+  });
 }
 
 // The rules of mappings hold for the program as written (mapping.cpp); here they are asked of the kernel, where a map
@@ -167,14 +185,9 @@ ViewPtr Lowering::undo(Expr body, Expr parameter, const ViewPtr& out) {
   return undo(s.arguments[0], parameter, undoLayout(s, out));
 }
 
-void Lowering::writeIn(Space space, Expr e, const EnvPtr& env, const Destination& out) {
-  if (space == out.space) return write(e.argument(), env, out);
-  copy(read(e, env), out);
-}
-
 void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
   const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
-  const bool exclusive = isExclusiveScan(s.head.prim());
+  const bool exclusive = s.isPrim(Prim::scanExclusive) || s.isPrim(Prim::scanExclusiveSeq);
   const ViewPtr xs = read(in, env);
   std::vector<kernel::BufferId> buffers;
   const Space space = ownSpace(init.type());

@@ -126,7 +126,7 @@ class Lowering {
   static bool hasConstantSizes(Type type);
   // Of what a work-item keeps for itself: private memory, global where the size is known only when the kernel runs.
   static Space ownSpace(Type type) { return hasConstantSizes(type) ? Space::priv : Space::global; }
-  void requireConstantSizes(Expr primitive, Type type, Space space) const;
+  void requireConstantSizes(Expr primitive, Type type, Space space) const;  // for private and local memory
   // Memory for a value of the type; the buffers made are appended to `made` when given.
   ViewPtr allocate(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made = nullptr);
   ViewPtr arrayMemory(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made);
@@ -160,7 +160,8 @@ class Lowering {
   static bool isTable(Expr e);
   ViewPtr table(Expr e);
   std::vector<GuardedView::Deferred> deferred(const std::vector<Expr>& terms, const EnvPtr& env);
-  static std::string nameFor(Expr e, const char* otherwise);
+  static Space spaceOf(Prim prim);         // where its value is kept
+  static std::string nameIn(Space space);  // of what the program does not name
   static std::optional<Nat> natOf(const ExprPtr& e);
   ViewPtr elementAt(Expr primitive, const ViewPtr& index, const ViewPtr& array);
   ExprPtr operation(Expr primitive, const std::vector<Expr>& operands, const EnvPtr& env);
@@ -191,15 +192,13 @@ class Lowering {
 
   // ----------------------------------------------------------------------------------------------------------- write
   void write(Expr e, const EnvPtr& env, const Destination& out);
-  static int dimensionOf(const Spine& s);
   // Whether a parallel loop may stand here, given the loops that are around it in the kernel.
   void checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const;
-  void mapLoop(const Spine& s, const char* name, LoopKind kind, int dim, const EnvPtr& env, const Destination& out);
+  void mapLoop(const Spine& s, const EnvPtr& env, const Destination& out);
   // The destination of x when the destination of layout(x) is given.
   static ViewPtr undoLayout(const Spine& s, const ViewPtr& out);
   // The same for a chain of layouts on `parameter` (isInvertibleIn).
   static ViewPtr undo(Expr body, Expr parameter, const ViewPtr& out);
-  void writeIn(Space space, Expr e, const EnvPtr& env, const Destination& out);
   void scan(const Spine& s, const EnvPtr& env, const Destination& out);
   // The destination is updated in place.
   void reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out);

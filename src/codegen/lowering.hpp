@@ -14,16 +14,12 @@ namespace lift::detail {
 
 // ------------------------------------------------------------------------------------------- questions about terms
 
-bool isParallelMap(Prim prim);    // mapGlb, mapWrg, mapLcl
-bool isSequentialMap(Prim prim);  // mapSeq, mapSeqUnroll
-bool isReduce(Prim prim);         // reduce and its OpenCL forms
+bool isReduce(Prim prim);  // reduce and its OpenCL forms
+bool isIteration(Prim prim);
 // f of (accumulator, element) reduces the element into the accumulator, which nothing else reads: a fold of folds.
 bool goesOnReducing(Expr f);
 // The components that `part` takes of nested tuples `of`, the last one first; nothing where it does more.
 std::optional<std::vector<int>> componentPath(Expr part, Expr of);
-bool isScan(Prim prim);
-bool isIteration(Prim prim);
-bool isExclusiveScan(Prim prim);
 // Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
 bool runsInOrder(Prim prim);
 

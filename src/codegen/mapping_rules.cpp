@@ -52,7 +52,7 @@ class MappingRules {
   void check(Expr p, const Context& context, Context& inner) {
     const auto dim = [&] { return static_cast<std::size_t>(p.nats()[0].constant().value_or(0)); };
     const std::string name(info(p.prim()).name);
-    if (context.endsEarly && (p.prim() == Prim::mapGlb || p.prim() == Prim::mapWrg))
+    if (context.endsEarly && isKernelMap(p.prim()))
       report(p, fmt::format("{} inside iterateWhile", name),
              "whether it goes on is decided by one work-item: put iterateWhile inside the map, or use iterate");
     switch (p.prim()) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t maxUnrolledSteps = 16;
 
 bool runsInParallel(Expr e) {
-  return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::mapGlb || p.prim() == Prim::mapWrg; });
+  return anyPrimitive(e, [](Expr p) { return isKernelMap(p.prim()); });
 }
 
 class Outliner {
@@ -170,7 +170,7 @@ class Outliner {
     Spine s = spineOf(e);
     if (isAvailable(e)) {
       if (s.isPrim(Prim::toGlobal)) return temporary(result(s.arguments[0]));
-      if (s.isPrim(Prim::mapGlb) || s.isPrim(Prim::mapWrg)) return temporary(result(e));
+      if (s.head.is(Expr::Form::primitive) && isKernelMap(s.head.prim())) return temporary(result(e));
       if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(iterated(s));
       if (s.isPrim(Prim::let) && runsInParallel(e) && !waits(s.arguments[1]))
         return operand(opened(s.arguments[0], s.arguments[1]));

@@ -3,13 +3,25 @@
 
 namespace lift::detail {
 
-bool isParallelMap(Prim p) { return p == Prim::mapGlb || p == Prim::mapWrg || p == Prim::mapLcl; }
-bool isSequentialMap(Prim p) { return p == Prim::mapSeq || p == Prim::mapSeqUnroll; }
-bool isReduce(Prim p) { return p == Prim::reduce || p == Prim::reduceSeq || p == Prim::reduceSeqUnroll; }
-bool isExclusiveScan(Prim p) { return p == Prim::scanExclusive || p == Prim::scanExclusiveSeq; }
-bool isScan(Prim p) { return p == Prim::scan || p == Prim::scanSeq || isExclusiveScan(p); }
-bool isIteration(Prim p) { return p == Prim::iterate || p == Prim::iterateWhile; }
-bool runsInOrder(Prim p) { return isScan(p) || isIteration(p) || p == Prim::reduceByIndex; }
+using Loop = Traits::Loop;
+
+bool isReduce(Prim p) { return traits(p).loop == Loop::reduce; }
+bool isIteration(Prim p) { return traits(p).loop == Loop::iterate; }
+
+bool runsInOrder(Prim p) {
+  switch (traits(p).loop) {
+    case Loop::scan:
+    case Loop::reduceByIndex:
+    case Loop::iterate:
+      return true;
+    case Loop::none:
+    case Loop::map:
+    case Loop::generate:
+    case Loop::reduce:
+      return false;
+  }
+  return false;
+}
 
 Span spanOf(const Spans& spans, Expr primitive) {
   const auto found = spans.find(primitive);

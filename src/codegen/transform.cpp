@@ -14,8 +14,7 @@ namespace {
 // Of the arguments of a primitive, the function runs many times.
 bool isLoop(const Spine& s) {
   if (!s.head.is(Expr::Form::primitive)) return false;
-  const Prim p = s.head.prim();
-  return p == Prim::map || p == Prim::generate || isReduce(p) || runsInOrder(p);
+  return traits(s.head.prim()).loop != Traits::Loop::none;
 }
 
 // The greatest subterms of `body` that some loop in it computes again and again though nothing bound in `body` occurs
@@ -47,8 +46,7 @@ class Invariants {
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       const Expr a = s.arguments[i];
       const bool runs = a.is(Expr::Form::lambda) && isLoop(s);
-      const bool perhaps = (s.isPrim(Prim::ifThenElse) && i > 0) || (runs && isIteration(s.head.prim()));
-      visit(a, inLoop || runs, guarded || perhaps);
+      visit(a, inLoop || runs, guarded || isOptional(s, i));
     }
   }
 

@@ -16,8 +16,9 @@
 namespace lift::detail {
 namespace {
 
-enum class Memory : std::uint8_t { global, local, priv };
-enum class Work : std::uint8_t { group, local, global, sequential };
+using Memory = Traits::Memory;
+using Level = Traits::Level;
+using Loop = Traits::Loop;
 
 Nat bytesOf(const Leaf& leaf) {
   Nat bytes = static_cast<std::int64_t>(info(leaf.scalar).bytes);
@@ -44,8 +45,8 @@ class ResourceWalk {
   }
 
  private:
-  struct Loop {
-    Work work;
+  struct Around {
+    Level level;
     std::size_t dim;
     Nat count;
   };
@@ -54,7 +55,7 @@ class ResourceWalk {
     std::string origin = "the program";
     std::array<std::optional<Nat>, 3> groups, items, global;  // the largest map of each dimension
     Nat privateBytes = 0, localBytes = 0;
-    std::vector<Loop> loops;  // around the current term, outside in
+    std::vector<Around> loops;  // around the current term, outside in
     bool parallel = false;
   };
 
@@ -77,8 +78,8 @@ class ResourceWalk {
       kernel_.privateBytes = kernel_.privateBytes + bytesOf(type);
       return;
     }
-    for (const Loop& l : kernel_.loops)
-      if (l.work == Work::local || (memory == Memory::global && l.work != Work::sequential))
+    for (const Around& l : kernel_.loops)
+      if (l.level == Level::local || (memory == Memory::global && isParallel(l.level)))
         type = Type::array(l.count, type);
     if (memory == Memory::local)
       kernel_.localBytes = kernel_.localBytes + bytesOf(type);
@@ -87,29 +88,18 @@ class ResourceWalk {
   }
 
   // ------------------------------------------------------------------------------------------------------------- work
-  static Work workOf(Prim prim) {
-    switch (prim) {
-      case Prim::mapWrg:
-        return Work::group;
-      case Prim::mapLcl:
-        return Work::local;
-      case Prim::mapGlb:
-        return Work::global;
-      default:
-        return Work::sequential;
-    }
-  }
+  static bool isParallel(Level level) { return level != Level::open && level != Level::sequential; }
 
   std::string nameOf(Expr primitive) const {
-    const std::string sizes = workOf(primitive.prim()) == Work::sequential ? "" : "(" + primitive.nats()[0].str() + ")";
+    const bool hasDimension = isParallel(traits(primitive.prim()).level);
+    const std::string sizes = hasDimension ? "(" + primitive.nats()[0].str() + ")" : "";
     return std::string(info(primitive.prim()).name) + sizes + constraints_.place(primitive);
   }
 
   // A parallel map outside of every other one is a kernel of its own.
   void map(const Spine& s, Memory out) {
     read(s.arguments[1]);
-    const Work work = workOf(s.head.prim());
-    const bool isKernel = (work == Work::group || work == Work::global) && !kernel_.parallel;
+    const bool isKernel = isKernelMap(s.head.prim()) && !kernel_.parallel;
     std::optional<Kernel> around;
     if (isKernel) {
       around = std::move(kernel_);
@@ -117,22 +107,22 @@ class ResourceWalk {
       kernel_.origin = nameOf(s.head);
       kernel_.parallel = true;
     }
-    loop(s, work, out);
+    loop(s, traits(s.head.prim()).level, out);
     if (!isKernel) return;
     endKernel();
     kernel_ = std::move(*around);
   }
 
-  void loop(const Spine& s, Work work, Memory out) {
+  void loop(const Spine& s, Level level, Memory out) {
     const Nat count = s.arguments[1].type().length();
     std::size_t dim = 0;
-    if (work != Work::sequential) {
+    if (isParallel(level)) {
       dim = static_cast<std::size_t>(s.head.nats()[0].constant().value_or(0));
-      auto& sizes = work == Work::group ? kernel_.groups : work == Work::local ? kernel_.items : kernel_.global;
+      auto& sizes = level == Level::group ? kernel_.groups : level == Level::local ? kernel_.items : kernel_.global;
       sizes.at(dim) = sizes[dim] ? max(*sizes[dim], count) : count;
     }
-    if (work == Work::local) limit(count, limits_.groupSizes.at(dim), "work-items of " + nameOf(s.head));
-    kernel_.loops.push_back({work, dim, count});
+    if (level == Level::local) limit(count, limits_.groupSizes.at(dim), "work-items of " + nameOf(s.head));
+    kernel_.loops.push_back({level, dim, count});
     write(s.arguments[0].body(), out);
     kernel_.loops.pop_back();
   }
@@ -159,53 +149,37 @@ class ResourceWalk {
       for (const Expr x : a) write(x, out);
       return;
     }
-    switch (s.head.prim()) {
-      case Prim::map:
-        if (isInvertibleIn(a[0].body(), a[0].parameter())) return write(a[1], out);
+    const Traits& t = traits(s.head.prim());
+    switch (t.loop) {
+      case Loop::map:
+        if (s.isPrim(Prim::map) && isInvertibleIn(a[0].body(), a[0].parameter())) return write(a[1], out);
         return map(s, out);
-      case Prim::mapSeq:
-      case Prim::mapSeqUnroll:
-      case Prim::mapGlb:
-      case Prim::mapWrg:
-      case Prim::mapLcl:
-        return map(s, out);
-      case Prim::generate:
+      case Loop::generate:
         return write(a[0].body(), out);
-      case Prim::let:
-        read(a[1]);
-        return write(a[0].body(), out);
-      case Prim::toGlobal:
-      case Prim::toLocal:
-      case Prim::toPrivate:
-        if (memoryOf(s.head.prim()) == out) return write(a[0], out);
+      case Loop::reduce:
         return read(e);
-      case Prim::scan:
-      case Prim::scanSeq:
-      case Prim::scanExclusive:
-      case Prim::scanExclusiveSeq:
+      case Loop::scan:
         return fold(s);
-      case Prim::reduceByIndex:
+      case Loop::reduceByIndex:
         read(a[2]);
         write(a[0], out);
         return write(a[1].body(), Memory::priv);
-      case Prim::iterate:
-        read(a[1]);
-        return write(a[0].body(), out);
-      case Prim::iterateWhile:
-        read(a[0]);
-        read(a[2]);
-        return write(a[1].body(), out);
-      case Prim::ifThenElse:
-        read(a[0]);
-        write(a[1], out);
-        return write(a[2], out);
-      default:
-        return read(e);
+      case Loop::iterate: {
+        const std::size_t step = a.size() - 2;
+        for (std::size_t i = 0; i < a.size(); i++)
+          if (i != step) read(a[i]);
+        return write(a[step].body(), out);
+      }
+      case Loop::none:
+        break;
     }
-  }
-
-  static Memory memoryOf(Prim prim) {
-    return prim == Prim::toGlobal ? Memory::global : prim == Prim::toLocal ? Memory::local : Memory::priv;
+    if (s.isPrim(Prim::let)) {
+      read(a[1]);
+      return write(a[0].body(), out);
+    }
+    if (t.memory == out) return write(a[0], out);
+    if (t.lazy != Traits::Lazy::branches) return read(e);
+    for (std::size_t i = 0; i < a.size(); i++) isOptional(s, i) ? write(a[i], out) : read(a[i]);
   }
 
   void fold(const Spine& s) {
@@ -224,33 +198,10 @@ class ResourceWalk {
     if (e.is(Expr::Form::lambda)) return read(e.body());
     if (!e.is(Expr::Form::apply)) return;
     const Spine s = spineOf(e);
-    switch (s.head.prim()) {
-      case Prim::toGlobal:
-      case Prim::toLocal:
-      case Prim::toPrivate:
-        return materialise(e, s, memoryOf(s.head.prim()));
-      case Prim::mapGlb:
-      case Prim::mapWrg:
-        return materialise(e, s, Memory::global);
-      case Prim::mapLcl:
-        return materialise(e, s, Memory::local);
-      case Prim::mapSeq:
-      case Prim::mapSeqUnroll:
-      case Prim::scan:
-      case Prim::scanSeq:
-      case Prim::scanExclusive:
-      case Prim::scanExclusiveSeq:
-      case Prim::reduceByIndex:
-      case Prim::iterate:
-      case Prim::iterateWhile:
-        return materialise(e, s, Memory::priv);
-      case Prim::reduce:
-      case Prim::reduceSeq:
-      case Prim::reduceSeqUnroll:
-        return fold(s);
-      default:
-        for (const Expr x : s.arguments) read(x);
-    }
+    const Traits& t = traits(s.head.prim());
+    if (t.memory != Memory::none) return materialise(e, s, t.memory);
+    if (t.loop == Loop::reduce) return fold(s);
+    for (const Expr x : s.arguments) read(x);
   }
 
   const DeviceLimits& limits_;

@@ -28,22 +28,6 @@ class Indices {
   }
 
  private:
-  // Whether there are evaluations of the application that leave the argument out.
-  static bool isOptional(const Spine& s, std::size_t argument) {
-    if (!s.head.is(Expr::Form::primitive)) return false;
-    switch (s.head.prim()) {
-      case Prim::ifThenElse:
-        return argument > 0;
-      case Prim::iterate:
-      case Prim::iterateWhile:
-        return s.arguments[argument].type().is(Type::Kind::function);
-      case Prim::op:
-        return (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr) && argument > 0;
-      default:
-        return false;
-    }
-  }
-
   // Parameters that stand for indices: of generate's function, of functions over generated indices, of let.
   void bindIndices(const Spine& s) {
     const auto& a = s.arguments;

@@ -5,34 +5,6 @@
 
 namespace lift {
 
-bool isInvertibleLayout(Prim prim) {
-  switch (prim) {
-    case Prim::join:
-    case Prim::split:
-    case Prim::transpose:
-    case Prim::reorder:
-    case Prim::asVector:
-    case Prim::asScalar:
-    case Prim::id:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool isWrittenThrough(Prim prim) {
-  switch (prim) {
-    case Prim::unzip:
-    case Prim::zip:
-    case Prim::tuple:
-    case Prim::arrayOf:
-    case Prim::concat:
-      return true;
-    default:
-      return isInvertibleLayout(prim);
-  }
-}
-
 bool isInvertibleIn(Expr body, Expr parameter) {
   if (body == parameter) return true;
   const Spine s = spineOf(body);
@@ -42,6 +14,20 @@ bool isInvertibleIn(Expr body, Expr parameter) {
       !s.arguments[0].hasFree(parameter))
     return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()) &&
            isInvertibleIn(s.arguments[1], parameter);
+  return false;
+}
+
+bool isOptional(const Spine& s, std::size_t argument) {
+  if (!s.head.is(Expr::Form::primitive)) return false;
+  if (s.isPrim(Prim::op)) return argument > 0 && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr);
+  switch (traits(s.head.prim()).lazy) {
+    case Traits::Lazy::none:
+      return false;
+    case Traits::Lazy::branches:
+      return argument > 0;
+    case Traits::Lazy::functions:
+      return s.arguments[argument].type().is(Type::Kind::function);
+  }
   return false;
 }
 
