@@ -15,6 +15,7 @@
 #include "lift/type.hpp"
 #include "lift/primitive.hpp"
 #include "lift/expr.hpp"
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
 #include "lift/syntax.hpp"
 #include "lift/interpreter.hpp"

@@ -29,6 +29,7 @@ class Type {
   static Type array(Nat length, Type element);
   static Type tuple(std::vector<Type> components);
   static Type function(Type parameter, Type result);
+  static Type function(const std::vector<Type>& parameters, Type result);  // curried
   static Type variable(std::uint64_t id, std::string name = "t");
   static Type freshVariable(std::string name = "t");
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "build.hpp"
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 
 namespace lift::detail {
+
+using namespace build;
+
 namespace {
 
 struct Row {
@@ -32,15 +35,11 @@ const Row* rowOf(Op op) {
 // The components of a tuple that is written out, or chosen as a whole: each chosen by itself.
 std::vector<Expr> componentsOf(Expr e) {
   const Spine s = spineOf(e);
-  if (s.isPrim(Prim::tuple)) return s.arguments;
+  if (!isChoice(s)) return components(e);
   std::vector<Expr> parts;
-  if (isChoice(s)) {
-    const std::vector<Expr> then = componentsOf(s.arguments[1]), otherwise = componentsOf(s.arguments[2]);
-    for (std::size_t i = 0; i < then.size(); i++)
-      parts.push_back(call(Prim::ifThenElse, {}, {s.arguments[0], then[i], otherwise[i]}, then[i].type()));
-    return parts;
-  }
-  for (int i = 0; i < static_cast<int>(e.type().components().size()); i++) parts.push_back(get(e, i));
+  const std::vector<Expr> then = componentsOf(s.arguments[1]), otherwise = componentsOf(s.arguments[2]);
+  for (std::size_t i = 0; i < then.size(); i++)
+    parts.push_back(call(Prim::ifThenElse, {s.arguments[0], then[i], otherwise[i]}));
   return parts;
 }
 
@@ -141,11 +140,11 @@ std::optional<PartAccumulation> accumulationOfArray(const Spine& map, Expr part)
   if (!inner) return std::nullopt;
   const auto combine = [inner](Expr left, Expr right) {
     const Expr both = zip({left, right}), q = Expr::variable("q", both.type().element());
-    return mapOver(Prim::map, {}, Expr::lambda(q, inner->combine(get(q, 0), get(q, 1))), both);
+    return build::map(Expr::lambda(q, inner->combine(get(q, 0), get(q, 1))), both);
   };
   const auto start = [inner](Expr init) {
     const Expr z = Expr::variable("z", init.type().element()), each = inner->start(z);
-    return each.hasFree(z) ? mapOver(Prim::map, {}, Expr::lambda(z, each), init) : fill(init.type().length(), each);
+    return each.hasFree(z) ? build::map(Expr::lambda(z, each), init) : fill(init.type().length(), each);
   };
   return PartAccumulation{combine, start, inner->exact};
 }
@@ -157,7 +156,7 @@ std::optional<PartAccumulation> accumulationOfPart(Expr body, Expr part) {
   if (!found) return std::nullopt;
   const Row* row = found->op ? rowOf(*found->op) : nullptr;
   return PartAccumulation{[=](Expr left, Expr right) {
-                            return row ? operation(row->op, {left, right}, left.type()) : left;
+                            return row ? operation(row->op, {left, right}) : left;
                           },
                           [=](Expr init) { return row && !row->idempotent ? neutralOf(*row, init.type()) : init; },
                           !row || row->idempotent || !isFloat(scalarOf(body.type()))};
@@ -231,14 +230,12 @@ std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vec
   const auto found = comparisonOf(step, bodies, whole);
   if (!found) return std::nullopt;
   const Expr q = Expr::variable("q", Type::tuple({init.type(), init.type()}));
-  const Type truth = Type::scalar(Scalar::boolean);
   const auto part = [&](int side, int i) { return partsOf(get(q, side), i, whole); };
   // Whether the result at side `later` replaces the one at side `earlier`.
   const auto replaces = [&](int later, int earlier) {
     const Expr was = part(earlier, found->component), is = part(later, found->component);
-    const Expr test =
-        operation(found->op, {found->accumulatorFirst ? was : is, found->accumulatorFirst ? is : was}, truth);
-    return found->choosesCandidate ? test : operation(Op::logicalNot, {test}, truth);
+    const Expr test = operation(found->op, {found->accumulatorFirst ? was : is, found->accumulatorFirst ? is : was});
+    return found->choosesCandidate ? test : operation(Op::logicalNot, {test});
   };
   // A comparison that fails for NaN must not choose the candidate, else the order of elements matters.
   const bool ordered = found->choosesCandidate || !isFloat(scalarOf(found->candidate[found->component].type()));
@@ -247,13 +244,13 @@ std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vec
     if (grows(found->candidate[static_cast<std::size_t>(i)], step.element)) index = i;
   Expr later = replaces(1, 0);
   if (index) {
-    const Expr before = operation(Op::lt, {part(1, *index), part(0, *index)}, truth);
-    const Expr equal = operation(Op::logicalNot, {replaces(0, 1)}, truth);
-    later = operation(Op::logicalOr, {later, operation(Op::logicalAnd, {equal, before}, truth)}, truth);
+    const Expr before = operation(Op::lt, {part(1, *index), part(0, *index)});
+    const Expr equal = operation(Op::logicalNot, {replaces(0, 1)});
+    later = operation(Op::logicalOr, {later, operation(Op::logicalAnd, {equal, before})});
   }
   std::vector<Expr> parts;
   for (int i = 0; i < static_cast<int>(found->candidate.size()); i++)
-    parts.push_back(operation(Op::select, {later, part(1, i), part(0, i)}, part(0, i).type()));
+    parts.push_back(operation(Op::select, {later, part(1, i), part(0, i)}));
   return Accumulation{Expr::lambda(q, whole ? parts[0] : tuple(parts)), init, index.has_value(), ordered};
 }
 

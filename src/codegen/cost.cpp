@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <functional>
 
-#include "build.hpp"
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 
 namespace lift::detail {
+
+using namespace build;
 
 double estimate(Nat n) {
   if (const auto c = n.constant()) return static_cast<double>(*c);

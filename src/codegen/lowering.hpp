@@ -23,6 +23,9 @@ std::optional<std::vector<int>> componentPath(Expr part, Expr of);
 // Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
 bool runsInOrder(Prim prim);
 
+// Every element copied by a work-item of its own.
+Expr copied(Expr e);
+
 // ----------------------------------------------------------------------------------------------------- diagnostics
 
 using Spans = std::unordered_map<Expr, Span>;  // where a program's primitives stand

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "build.hpp"
 #include "cost.hpp"
+#include "lift/build.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 #include "transform.hpp"
@@ -14,15 +14,14 @@
 namespace lift {
 namespace {
 
+using namespace build;
 using detail::Accumulation;
 using detail::accumulationOf;
 using detail::computesArray;
 using detail::computesElements;
 using detail::estimate;
-using detail::mapOver;
 using detail::recomputedOperations;
 using detail::sharesElements;
-using detail::toGlobal;
 using detail::underLayouts;
 
 constexpr int maxDimensions = 3;
@@ -94,7 +93,7 @@ class DefaultMapping {
         const bool keeps = mayMove(a[1]) && (a[1].type().isArray() || !isCheap(a[1]));
         const Expr value = keeps ? kept(a[1], "it is named") : sequential(a[1]);
         if (kept_.count(value)) keptNames_.insert(name);
-        return detail::bind(name, value, result(a[0].body()));
+        return let(name, value, result(a[0].body()));
       }
       case Prim::toGlobal:
         return result(a[0]);
@@ -219,9 +218,9 @@ class DefaultMapping {
     const Expr below = underLayouts(f.body());
     const bool loop = isTrivial(e) && isDimension(below);
     step(loop ? "mapToLoop" : "mapToGlobal", e);
-    if (loop) return mapOver(Prim::mapSeq, {}, Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in);
+    if (loop) return call(Prim::mapSeq, {Expr::lambda(f.parameter(), underneath(f.body(), dimensions)), in});
     const Expr body = dimensions > 1 ? underneath(f.body(), dimensions - 1) : sequential(f.body());
-    return mapOver(Prim::mapGlb, {Nat(dimensions - 1)}, Expr::lambda(f.parameter(), body), in);
+    return call(Prim::mapGlb, {Nat(dimensions - 1)}, {Expr::lambda(f.parameter(), body), in});
   }
   // The input of a nest. Where each of its elements is read by one work-item, that one computes it.
   Expr input(Expr nest, Expr in) {
@@ -231,7 +230,7 @@ class DefaultMapping {
   static bool readsOnce(Expr map) {
     const Spine s = spineOf(map);
     const Expr in = Expr::variable("in", s.arguments[1].type());
-    return detail::readsOfElement(mapOver(Prim::map, {}, s.arguments[0], in), in) <= 1;
+    return detail::readsOfElement(build::map(s.arguments[0], in), in) <= 1;
   }
   Expr produced(Expr e, std::size_t dimensions) {
     if (!e.is(Expr::Form::apply) || kept_.count(e) || isKernelBoundary(e)) return operand(e);
@@ -505,7 +504,7 @@ class DefaultMapping {
     const auto below = [&](std::size_t from, std::size_t to, Expr x) {
       for (std::size_t i = to; i-- > from;) {
         const auto& [name, value] = names.bound[i];
-        if (x.hasFree(name)) x = detail::bind(name, value, x);
+        if (x.hasFree(name)) x = let(name, value, x);
       }
       return x;
     };
@@ -576,7 +575,7 @@ class DefaultMapping {
     for (const Expr v : e.freeVariables()) key += fmt::format(" {}", v.id());
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
     step("toGlobalMemory", e);
-    const Expr k = toGlobal(result(e));
+    const Expr k = call(Prim::toGlobal, {result(e)});
     kept_.insert(k);
     known_.emplace(std::move(key), k);
     if (notes_ != nullptr)
@@ -679,16 +678,14 @@ class DefaultMapping {
       };
       if (rows.size() != s.arguments.size() || !std::all_of(rows.begin(), rows.end(), sameRows)) rows.clear();
     }
-    if (rows.empty()) return detail::reduceOver(Prim::reduceSeq, init, f, in);
-    const Expr outer = rows.size() == 1 ? rows[0] : detail::zip(rows);
+    if (rows.empty()) return build::reduceSeq(init, f, in);
+    const Expr outer = zip(rows);
     const Expr p = Expr::variable("p", Type::tuple({init.type(), outer.type().element()}));
-    Expr row = detail::get(p, 1);
+    Expr row = get(p, 1);
     if (rows.size() > 1) {
-      std::vector<Expr> parts;
-      for (int i = 0; i < static_cast<int>(rows.size()); i++) parts.push_back(detail::get(row, i));
-      row = detail::zip(parts);
+      row = zip(components(row));
     }
-    return reduceSeq(init, Expr::lambda(p, reduceSeq(detail::get(p, 0), f, row)), outer);
+    return reduceSeq(init, Expr::lambda(p, reduceSeq(get(p, 0), f, row)), outer);
   }
 
   Expr renamed(const Spine& s) {

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
-#include "build.hpp"
 #include "cost.hpp"
+#include "lift/build.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
 namespace lift::detail {
+
+using namespace build;
+
 namespace {
 
 // Up to so many steps of an iteration over kernels are launches of their own; more are a loop of launches.
@@ -61,7 +64,7 @@ class Outliner {
     std::unordered_set<Expr> needed(body.freeVariables().begin(), body.freeVariables().end());
     for (auto let = lets_.rbegin(); let != lets_.rend(); ++let) {
       if (needed.count(let->first) == 0) continue;
-      body = bind(let->first, let->second, body);
+      body = build::let(let->first, let->second, body);
       needed.insert(let->second.freeVariables().begin(), let->second.freeVariables().end());
     }
     return body;

@@ -1,11 +1,14 @@
 // Reductions of arrays, and arrays of reductions: which of both a kernel computes.
-#include "build.hpp"
 #include "cost.hpp"
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 #include "transform.hpp"
 
 namespace lift::detail {
+
+using namespace build;
+
 namespace {
 
 // Accumulators that a work-item keeps in registers.
@@ -21,13 +24,8 @@ double workOf(const Names& names) {
 }
 
 Expr named(const Names& names, Expr body) {
-  for (auto n = names.bound.rbegin(); n != names.bound.rend(); ++n) body = bind(n->first, n->second, body);
+  for (auto n = names.bound.rbegin(); n != names.bound.rend(); ++n) body = let(n->first, n->second, body);
   return body;
-}
-
-Expr transposed(Expr e) {
-  const Type row = e.type().element();
-  return call(Prim::transpose, {}, {e}, Type::array(row.length(), Type::array(e.type().length(), row.element())));
 }
 
 std::optional<Expr> byElements(const Spine& s) {
@@ -71,21 +69,20 @@ std::optional<Expr> byElements(const Spine& s) {
   // The elements of a column: x, and what the other arrays have there.
   std::vector<Expr> arrays{zs};
   for (const Expr y : others) {
-    const Expr rows = mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(x, named(names, y))), xs);
-    arrays.push_back(transposed(rows));
+    const Expr rows = build::map(withFreshBinders(Expr::lambda(x, named(names, y))), xs);
+    arrays.push_back(call(Prim::transpose, {rows}));
   }
-  const Expr all = arrays.size() > 1 ? zip(arrays) : zs, r = Expr::variable("p", all.type().element());
+  const Expr all = zip(arrays), r = Expr::variable("p", all.type().element());
   std::vector<Expr> columns{xs};
   for (std::size_t i = 1; i < arrays.size(); i++) columns.push_back(get(r, static_cast<int>(i)));
-  const Expr column = columns.size() > 1 ? zip(columns) : xs;
+  const Expr column = zip(columns);
   const Expr t = Expr::variable("t", Type::tuple({z.type(), column.type().element()}));
   std::unordered_map<Expr, Expr> parts{{z, get(t, 0)}, {x, columns.size() > 1 ? get(get(t, 1), 0) : get(t, 1)}};
   for (std::size_t i = 0; i < otherElements.size(); i++)
     parts.emplace(otherElements[i], get(get(t, 1), static_cast<int>(i) + 1));
   const Expr function = Expr::lambda(t, etaLong(substitute(named(names, element), parts)));
   const Expr start = columns.size() > 1 ? get(r, 0) : r;
-  return mapOver(Prim::map, {}, Expr::lambda(r, reduceOver(Prim::reduce, start, withFreshBinders(function), column)),
-                 all);
+  return build::map(Expr::lambda(r, reduce(start, withFreshBinders(function), column)), all);
 }
 
 std::optional<Expr> byRows(const Spine& s) {
@@ -102,9 +99,9 @@ std::optional<Expr> byRows(const Spine& s) {
   if (count == Nat(0) || !areFew(few) || workOf(names) <= recomputedOperations / 2) return std::nullopt;
   const Expr zs = fill(few, r[0]);
   const Expr p = Expr::variable("p", Type::tuple({zs.type(), g.parameter().type()}));
-  const Expr sums = mapOver(Prim::map, {}, withFreshBinders(r[1]), zip({get(p, 0), names.body}));
+  const Expr sums = map(withFreshBinders(r[1]), zip({get(p, 0), names.body}));
   const Expr step = etaLong(substitute(named(names, sums), g.parameter(), get(p, 1)));
-  return reduceOver(Prim::reduce, zs, withFreshBinders(Expr::lambda(p, step)), rows.arguments[1]);
+  return reduce(zs, withFreshBinders(Expr::lambda(p, step)), rows.arguments[1]);
 }
 
 Expr rowsBelow(Expr e, bool inMap) {

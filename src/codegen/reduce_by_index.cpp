@@ -1,11 +1,14 @@
 // Reductions by index: found where they are written as comparisons, and divided into chunks.
-#include "build.hpp"
 #include "cost.hpp"
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 #include "transform.hpp"
 
 namespace lift::detail {
+
+using namespace build;
+
 namespace {
 
 // So few elements are reduced faster by comparisons, several at once, than one after the other in memory.
@@ -44,9 +47,8 @@ std::optional<Update> updateOf(Expr step, Expr index, Expr accumulator) {
     if (!neutral || s.arguments[1 - side] != accumulator || !isChoice(choice) || choice.arguments[2] != *neutral)
       return std::nullopt;
     s.arguments[side] = choice.arguments[1];
-    return updateOf(
-        call(Prim::ifThenElse, {}, {choice.arguments[0], applyAll(s.head, s.arguments), accumulator}, step.type()),
-        index, accumulator);
+    return updateOf(call(Prim::ifThenElse, {choice.arguments[0], applyAll(s.head, s.arguments), accumulator}), index,
+                    accumulator);
   }
   const auto& a = s.arguments;
   if (a[2] != accumulator) return std::nullopt;
@@ -58,7 +60,7 @@ std::optional<Update> updateOf(Expr step, Expr index, Expr accumulator) {
   for (const std::size_t side : {0, 1}) {
     const auto key = keyOf(both.arguments[side], index, accumulator);
     if (!key || (side == 1 && mayFailWithin(*key))) continue;
-    const Expr inner = call(Prim::ifThenElse, {}, {both.arguments[1 - side], a[1], accumulator}, accumulator.type());
+    const Expr inner = call(Prim::ifThenElse, {both.arguments[1 - side], a[1], accumulator});
     return Update{*key, at(*key, inner)};
   }
   return std::nullopt;
@@ -70,8 +72,8 @@ bool isFew(Nat length) { return length.constant() && *length.constant() < compar
 Expr byIndex(Expr init, const Update& update, Expr accumulator, Expr x, Expr xs) {
   const Expr p = Expr::variable("p", Type::tuple({accumulator.type(), x.type()}));
   const Expr f = Expr::lambda(p, etaLong(substitute(update.update, {{accumulator, get(p, 0)}, {x, get(p, 1)}})));
-  const Expr pairs = mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(x, tuple({update.key, x}))), xs);
-  return call(Prim::reduceByIndex, {}, {init, f, pairs}, init.type());
+  const Expr pairs = map(withFreshBinders(Expr::lambda(x, tuple({update.key, x}))), xs);
+  return call(Prim::reduceByIndex, {init, f, pairs});
 }
 
 // The function of a reduction with names for accumulator and element.
@@ -104,8 +106,7 @@ std::optional<Expr> fromReductions(Expr index, Expr reduction, Nat n) {
   const auto update = updateOf(step->body, index, step->accumulator);
   if (!update) return std::nullopt;
   const Expr init = s.arguments[0];
-  const Expr zs = init.hasFree(index) ? mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(index, init)), indices(n))
-                                      : fill(n, init);
+  const Expr zs = init.hasFree(index) ? map(withFreshBinders(Expr::lambda(index, init)), indices(n)) : fill(n, init);
   return byIndex(zs, *update, step->accumulator, step->x, xs);
 }
 
@@ -148,7 +149,7 @@ std::optional<Expr> fromMap(Expr e, const Spine& s) {
     if (reduction == body) return found;
     const Fission f = fission(e, 1, reduction);
     const Expr name = Expr::variable("reduced", found->type());
-    return bind(name, *found, f.rest(name));
+    return let(name, *found, f.rest(name));
   }
   return std::nullopt;
 }
@@ -205,26 +206,23 @@ PartialByIndex partialByIndex(const Accumulation& accumulation, Expr z, const Sp
   const Nat length = in.type().length(), chunked = length / chunk * chunk;
   const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
   const auto reduced = [&](Expr xs) {
-    const Expr starts = accumulation.start.hasFree(z)
-                            ? mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(z, accumulation.start)), zs)
-                            : fill(zs.type().length(), accumulation.start);
-    return call(Prim::reduceByIndex, {}, {starts, withFreshBinders(f), xs}, zs.type());
+    const Expr starts = accumulation.start.hasFree(z) ? map(withFreshBinders(Expr::lambda(z, accumulation.start)), zs)
+                                                      : fill(zs.type().length(), accumulation.start);
+    return call(Prim::reduceByIndex, {starts, withFreshBinders(f), xs});
   };
   const Expr part = Expr::variable("chunk", Type::array(chunk, in.type().element()));
-  const Expr partials =
-      mapOver(Prim::map, {}, Expr::lambda(part, reduced(part)), split(chunk, divides ? in : take(chunked, in)));
+  const Expr partials = map(Expr::lambda(part, reduced(part)), split(chunk, divides ? in : take(chunked, in)));
   const auto rest = divides ? std::nullopt : std::optional<Expr>(reduced(drop(chunked, in)));
   return {partials, rest, [=](Expr kept, const std::optional<Expr>& keptRest) {
-            const Type column = Type::array(kept.type().length(), z.type());
-            const Expr columns = call(Prim::transpose, {}, {kept}, Type::array(zs.type().length(), column));
+            const Expr columns = call(Prim::transpose, {kept});
             std::vector<Expr> arrays{zs, columns};
             if (keptRest) arrays.push_back(*keptRest);
             const Expr all = zip(arrays), p = Expr::variable("p", all.type().element());
-            const Expr done = reduceOver(Prim::reduce, get(p, 0), withFreshBinders(accumulation.combine), get(p, 1));
-            if (!keptRest) return mapOver(Prim::map, {}, Expr::lambda(p, done), all);
+            const Expr done = reduce(get(p, 0), withFreshBinders(accumulation.combine), get(p, 1));
+            if (!keptRest) return map(Expr::lambda(p, done), all);
             const Expr combine = withFreshBinders(accumulation.combine);
             const Expr last = substitute(combine.body(), combine.parameter(), tuple({done, get(p, 2)}));
-            return mapOver(Prim::map, {}, Expr::lambda(p, etaLong(last)), all);
+            return map(Expr::lambda(p, etaLong(last)), all);
           }};
 }
 

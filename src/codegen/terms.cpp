@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "lift/build.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
@@ -58,6 +61,26 @@ bool goesOnReducing(Expr f) {
     return e.is(Expr::Form::apply) && usesElementOnly(e.function()) && usesElementOnly(e.argument());
   };
   return isComponent(s.arguments[0], 0) && usesElementOnly(s.arguments[1]) && usesElementOnly(s.arguments[2]);
+}
+
+namespace {
+
+Expr copied(Expr e, int dimension) {
+  const Expr x = Expr::variable("x", e.type().element());
+  const Expr element = dimension > 0 ? copied(x, dimension - 1) : x;
+  return build::call(Prim::mapGlb, {Nat(dimension)}, {Expr::lambda(x, element), e});
+}
+
+}  // namespace
+
+Expr copied(Expr e) {
+  if (e.type().is(Type::Kind::tuple)) {
+    std::vector<Expr> parts = build::components(e);
+    for (Expr& p : parts) p = copied(p);
+    return build::tuple(parts);
+  }
+  const int depth = std::min<int>(3, static_cast<int>(shapeOf(e.type()).size()));
+  return depth == 0 ? e : copied(e, depth - 1);
 }
 
 }  // namespace lift::detail

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "build.hpp"
+#include "lift/build.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 
 namespace lift::detail {
+
+using namespace build;
+
 namespace {
 
 // Of the arguments of a primitive, the function runs many times.
@@ -86,7 +89,7 @@ class FlatNames {
       } else {
         const auto hidden = known == values_.end() ? std::nullopt : std::optional<Expr>(known->second);
         values_.insert_or_assign(name, value);
-        out = bind(name, value, of(s.arguments[0].body()));
+        out = let(name, value, of(s.arguments[0].body()));
         values_.erase(name);
         if (hidden) values_.emplace(name, *hidden);
       }
@@ -94,7 +97,7 @@ class FlatNames {
       out = applyAll(s.head, s.arguments);
     }
     for (auto name = bound.rbegin(); name != bound.rend(); ++name) {
-      out = bind(*name, values_.at(*name), out);
+      out = let(*name, values_.at(*name), out);
       values_.erase(*name);
     }
     return out;
@@ -182,7 +185,7 @@ Expr namesOfValuesOnly(Expr e) {
       for (std::size_t i = 0; i < parts.arguments.size(); i++)
         names.push_back(Expr::variable(name.name() + std::to_string(i), parts.arguments[i].type()));
       Expr inner = etaLong(substitute(body, name, tuple(names)));
-      for (std::size_t i = names.size(); i-- > 0;) inner = bind(names[i], parts.arguments[i], inner);
+      for (std::size_t i = names.size(); i-- > 0;) inner = let(names[i], parts.arguments[i], inner);
       return namesOfValuesOnly(inner);
     }
   }
@@ -198,9 +201,7 @@ Expr generatesAsMaps(Expr e) {
   if (s.isPrim(Prim::generate) && s.arguments.size() == 1 && s.arguments[0].body() != s.arguments[0].parameter()) {
     const Expr in = indices(s.head.nats()[0]);
     const Spine body = spineOf(s.arguments[0].body());
-    return body.isPrim(Prim::id) && body.arguments[0] == s.arguments[0].parameter()
-               ? in
-               : mapOver(Prim::map, {}, s.arguments[0], in);
+    return body.isPrim(Prim::id) && body.arguments[0] == s.arguments[0].parameter() ? in : map(s.arguments[0], in);
   }
   return applyAll(s.head, s.arguments);
 }
@@ -219,7 +220,7 @@ Expr loopInvariants(Expr e, const std::function<bool(Expr)>& pays) {
     std::unordered_map<Expr, Expr> names;
     for (const Expr v : values) names.emplace(v, Expr::variable("t", v.type()));
     body = loopInvariants(replaceTerms(body, names), pays);
-    for (const Expr v : values) body = bind(names.at(v), loopInvariants(v, pays), body);
+    for (const Expr v : values) body = let(names.at(v), loopInvariants(v, pays), body);
     a = Expr::lambda(a.parameter(), body);
   }
   return applyAll(s.head, s.arguments);
@@ -237,13 +238,12 @@ PartialReduction partialReduction(const Accumulation& accumulation, Expr init, E
   }
   const Expr part = Expr::variable("chunk", Type::array(chunk, from.type().element()));
   Expr elements = part;
-  for (auto g = functions.rbegin(); g != functions.rend(); ++g)
-    elements = mapOver(Prim::map, {}, withFreshBinders(*g), elements);
-  const Expr each = Expr::lambda(part, reduceOver(Prim::reduce, accumulation.start, withFreshBinders(f), elements));
-  const Expr partials = mapOver(Prim::map, {}, each, split(chunk, divides ? from : take(chunked, from)));
+  for (auto g = functions.rbegin(); g != functions.rend(); ++g) elements = map(withFreshBinders(*g), elements);
+  const Expr each = Expr::lambda(part, reduce(accumulation.start, withFreshBinders(f), elements));
+  const Expr partials = map(each, split(chunk, divides ? from : take(chunked, from)));
   return {partials, [=](Expr kept) {
-            const Expr done = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), kept);
-            return divides ? done : reduceOver(Prim::reduceSeq, done, f, drop(chunked, in));
+            const Expr done = reduceSeq(init, withFreshBinders(accumulation.combine), kept);
+            return divides ? done : reduceSeq(done, f, drop(chunked, in));
           }};
 }
 
@@ -253,23 +253,21 @@ PartialScan partialScan(const Accumulation& accumulation, const Spine& scan, Nat
   const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
   const Expr chunks = split(chunk, divides ? in : take(chunked, in));
   const auto scanned = [prim = scan.head.prim(), f](Expr start, Expr xs) {
-    return call(prim, {}, {start, withFreshBinders(f), xs}, Type::array(xs.type().length(), start.type()));
+    return call(prim, {start, withFreshBinders(f), xs});
   };
   const Expr part = Expr::variable("chunk", chunks.type().element());
-  const Expr totals =
-      mapOver(Prim::map, {},
-              Expr::lambda(part, reduceOver(Prim::reduce, accumulation.start, withFreshBinders(f), part)), chunks);
+  const Expr totals = map(Expr::lambda(part, reduce(accumulation.start, withFreshBinders(f), part)), chunks);
   const auto offsets = [=](Expr kept) {
-    return call(Prim::scanExclusiveSeq, {}, {init, withFreshBinders(accumulation.combine), kept}, kept.type());
+    return call(Prim::scanExclusiveSeq, {init, withFreshBinders(accumulation.combine), kept});
   };
   const auto whole = [=](Expr keptTotals, Expr keptOffsets) {
     const Expr all = zip({keptOffsets, chunks}), p = Expr::variable("p", all.type().element());
-    const Expr rows = mapOver(Prim::map, {}, Expr::lambda(p, scanned(get(p, 0), get(p, 1))), all);
-    const Expr first = call(Prim::join, {}, {rows}, Type::array(chunked, init.type()));
+    const Expr rows = map(Expr::lambda(p, scanned(get(p, 0), get(p, 1))), all);
+    const Expr first = call(Prim::join, {rows});
     if (divides) return first;
-    const Expr before = reduceOver(Prim::reduceSeq, init, withFreshBinders(accumulation.combine), keptTotals);
+    const Expr before = reduceSeq(init, withFreshBinders(accumulation.combine), keptTotals);
     const Expr rest = scanned(before, drop(chunked, in));
-    return call(Prim::concat, {}, {first, rest}, Type::array(length, init.type()));
+    return call(Prim::concat, {first, rest});
   };
   return {totals, offsets, whole};
 }
@@ -299,12 +297,12 @@ Fission fission(Expr nest, int levels, Expr value) {
   const Expr x = s.arguments[0].parameter(), body = s.arguments[0].body(), in = s.arguments[1];
   const Expr inner = underLayouts(body);
   const auto below = levels > 1 ? std::optional<Fission>(fission(inner, levels - 1, value)) : std::nullopt;
-  const Expr values = mapOver(Prim::map, {}, withFreshBinders(Expr::lambda(x, below ? below->values : value)), in);
+  const Expr values = map(withFreshBinders(Expr::lambda(x, below ? below->values : value)), in);
   return {values, [=](Expr kept) {
             const Expr p = Expr::variable("p", Type::tuple({x.type(), kept.type().element()}));
             const Expr now = below ? replaceTerms(body, {{inner, below->rest(get(p, 1))}})
                                    : replaceTerms(body, {{value, get(p, 1)}});
-            return mapOver(Prim::map, {}, Expr::lambda(p, etaLong(substitute(now, x, get(p, 0)))), zip({in, kept}));
+            return map(Expr::lambda(p, etaLong(substitute(now, x, get(p, 0)))), zip({in, kept}));
           }};
 }
 

@@ -381,11 +381,8 @@ Scope Inference::bindPattern(const SynPattern& pattern, Expr value, Scope scope)
     for (const SynPattern& c : pattern.components) scope = bindPattern(c, poison({}), std::move(scope));
     return scope;
   }
-  for (std::size_t i = 0; i < pattern.components.size(); i++) {
-    const Expr get =
-        Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))}, Type::function(type, type.components()[i]));
-    scope = bindPattern(pattern.components[i], Expr::apply(get, value), std::move(scope));
-  }
+  for (std::size_t i = 0; i < pattern.components.size(); i++)
+    scope = bindPattern(pattern.components[i], componentOf(value, type, i), std::move(scope));
   return scope;
 }
 

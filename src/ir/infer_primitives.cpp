@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "inference.hpp"
+#include "lift/build.hpp"
 
 namespace lift::detail {
 namespace {
@@ -22,6 +23,11 @@ std::string written(Span span, const std::string& otherwise) {
 
 // ------------------------------------------------------------------------------------------------------- primitives
 
+Expr Inference::componentOf(Expr value, Type type, std::size_t i) {
+  const Type get = Type::function(type, type.components()[i]);
+  return Expr::apply(Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))}, get), value);
+}
+
 Expr Inference::tuple(const std::vector<Argument>& parts, std::optional<Type> expected, Span span) {
   std::vector<std::optional<Type>> wanted(parts.size());
   if (expected) {
@@ -30,14 +36,8 @@ Expr Inference::tuple(const std::vector<Argument>& parts, std::optional<Type> ex
       for (std::size_t i = 0; i < parts.size(); i++) wanted[i] = t.components()[i];
   }
   std::vector<Expr> values;
-  std::vector<Type> types;
-  for (std::size_t i = 0; i < parts.size(); i++) {
-    values.push_back(infer(parts[i].syntax, parts[i].scope, wanted[i]));
-    types.push_back(values.back().type());
-  }
-  Type type = Type::tuple(types);
-  for (auto t = types.rbegin(); t != types.rend(); ++t) type = Type::function(*t, type);
-  return finish(applyAll(Expr::primitive(Prim::tuple, {}, type), values), expected, span);
+  for (std::size_t i = 0; i < parts.size(); i++) values.push_back(infer(parts[i].syntax, parts[i].scope, wanted[i]));
+  return finish(build::tuple(values), expected, span);
 }
 
 Expr Inference::array(const std::vector<Argument>& elements, std::optional<Type> expected, Span span) {
@@ -56,8 +56,7 @@ Expr Inference::array(const std::vector<Argument>& elements, std::optional<Type>
                                        show(values.back().type())));
     return poison(expected);
   }
-  Type type = array;
-  for (std::size_t i = 0; i < values.size(); i++) type = Type::function(element, type);
+  const Type type = Type::function(std::vector(values.size(), element), array);
   return applyAll(Expr::primitive(Prim::arrayOf, {}, type), values);
 }
 
@@ -79,9 +78,7 @@ Expr Inference::project(const SynPtr& tuple, const Scope& scope, int component, 
            fmt::format("components are numbered 0 to {}", type.components().size() - 1));
     return poison(expected);
   }
-  const Expr get = Expr::primitive(Prim::get, {Nat(component)},
-                                   Type::function(type, type.components()[static_cast<std::size_t>(component)]));
-  return finish(Expr::apply(get, value), expected, span);
+  return finish(componentOf(value, type, static_cast<std::size_t>(component)), expected, span);
 }
 
 Expr Inference::ifThenElse(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span) {
@@ -96,8 +93,7 @@ Expr Inference::ifThenElse(const std::vector<Argument>& arguments, std::optional
     report(span, "'if' chooses between values, not functions", "call them: if c then f(x) else g(x)");
     return poison(expected);
   }
-  const Type type = Type::function(boolean, Type::function(t, Type::function(t, t)));
-  return applyAll(Expr::primitive(Prim::ifThenElse, {}, type), {condition, a, b});
+  return applyAll(Expr::primitive(Prim::ifThenElse, {}, Type::function({boolean, t, t}, t)), {condition, a, b});
 }
 
 Expr Inference::zip(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span) {
@@ -123,8 +119,7 @@ Expr Inference::zip(const std::vector<Argument>& arguments, std::optional<Type> 
     arrays.push_back(e.type());
     elements.push_back(element);
   }
-  Type type = Type::array(n, Type::tuple(elements));
-  for (auto t = arrays.rbegin(); t != arrays.rend(); ++t) type = Type::function(*t, type);
+  const Type type = Type::function(arrays, Type::array(n, Type::tuple(elements)));
   return finish(applyAll(Expr::primitive(Prim::zip, {}, type), values), expected, span);
 }
 
@@ -299,14 +294,8 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
     parameter = solver_.resolve(parameter);
     const Expr p = Expr::variable("p", parameter);
     std::vector<Argument> operands;
-    for (std::size_t i = 0; i < arity; i++) {
-      Expr component = p;
-      if (arity > 1)
-        component = Expr::apply(Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))},
-                                                Type::function(parameter, parameter.components()[i])),
-                                p);
-      operands.push_back({{}, typedSyntax(component, span), {}});
-    }
+    for (std::size_t i = 0; i < arity; i++)
+      operands.push_back({{}, typedSyntax(arity > 1 ? componentOf(p, parameter, i) : p, span), {}});
     return Expr::lambda(p, operation(op, operands, result, span));
   }
   if (const auto done = incomplete(op, arity, {}, arguments, expected, span)) return *done;
@@ -366,9 +355,8 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
     }
   }
   if (wanted) solver_.require(t, *wanted, span);
-  Type type = result;
-  for (auto o = operands.rbegin(); o != operands.rend(); ++o) type = Type::function(*o, type);
-  const Expr prim = Expr::primitive(Prim::op, {}, type, static_cast<std::uint8_t>(op), place(span));
+  const Expr prim =
+      Expr::primitive(Prim::op, {}, Type::function(operands, result), static_cast<std::uint8_t>(op), place(span));
   return finish(applyAll(prim, values), expected, span);
 }
 
@@ -423,10 +411,7 @@ Expr Inference::spread(Expr value, Type wanted) {
   if (!wanted.isArray() || solver_.resolve(value.type()).isArray()) return value;
   const Expr inner = spread(value, wanted.element());
   const Type index = Type::scalar(Scalar::i32);
-  const Type f = Type::function(index, inner.type());
-  const Expr generate =
-      Expr::primitive(Prim::generate, {wanted.length()}, Type::function(f, Type::array(wanted.length(), inner.type())));
-  return Expr::apply(generate, Expr::lambda(Expr::variable("_", index), inner));
+  return build::call(Prim::generate, {wanted.length()}, {Expr::lambda(Expr::variable("_", index), inner)});
 }
 
 // "f is given 2 of 4 arguments: a, b, c, d", where the argument is a call of a definition that lacks some.
@@ -512,11 +497,8 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     if (!type.is(Type::Kind::tuple)) {
       arguments.push_back({{}, typedSyntax(in, where), {}});
     } else {
-      for (std::size_t i = 0; i < type.components().size(); i++) {
-        const Expr get =
-            Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))}, Type::function(type, type.components()[i]));
-        arguments.push_back({{}, typedSyntax(Expr::apply(get, in), where), {}});
-      }
+      for (std::size_t i = 0; i < type.components().size(); i++)
+        arguments.push_back({{}, typedSyntax(componentOf(in, type, i), where), {}});
       return zip(arguments, expected, span);
     }
   }

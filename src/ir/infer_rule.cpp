@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "inference.hpp"
+#include "lift/build.hpp"
 #include "share.hpp"
 
 namespace lift::detail {
@@ -172,8 +173,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
     return side;
   };
   const Expr l = closed(left), r = closed(right);
-  const Type pair = Type::function(l.type(), Type::function(r.type(), Type::tuple({l.type(), r.type()})));
-  const Expr both = applyAll(Expr::primitive(Prim::tuple, {}, pair), {l, r});
+  const Expr both = build::tuple({l, r});
   const Spine sides = spineOf(
       mapTypes(both, known, [&](Type v) { return solver_.zonk(v).substitute(known, [](Type t) { return t; }); }));
   rule.left = sides.arguments[0];

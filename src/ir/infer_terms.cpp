@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "inference.hpp"
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
-#include "share.hpp"
 
 namespace lift::detail {
 namespace {
@@ -260,7 +260,7 @@ Expr Inference::let(const SynPattern& pattern, const Argument& value, const SynP
     return infer(body, bindPattern(pattern, v, scope), expected);  // another name
   const Expr variable = Expr::variable(nameOf(pattern), v.type());
   const Expr inner = infer(body, bindPattern(pattern, variable, scope), expected);
-  return makeLet(variable, v, inner);
+  return build::let(variable, v, inner);
 }
 
 std::optional<Binding> Inference::asFunction(const Argument& argument) {
@@ -355,10 +355,7 @@ std::optional<std::vector<Expr>> Inference::componentsOf(Expr value, std::size_t
   }
   if (!type.is(Type::Kind::tuple) || type.components().size() != count) return std::nullopt;
   std::vector<Expr> parts;
-  for (std::size_t i = 0; i < count; i++)
-    parts.push_back(Expr::apply(
-        Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))}, Type::function(type, type.components()[i])),
-        value));
+  for (std::size_t i = 0; i < count; i++) parts.push_back(componentOf(value, type, i));
   return parts;
 }
 
@@ -388,7 +385,7 @@ std::optional<Expr> Inference::incomplete(const Binding& callee, std::size_t ari
         const Expr result = call(callee, from, std::move(arguments), expected, span);
         if (p == value) return result;
         single_.insert(p);
-        return makeLet(p, value, result);
+        return build::let(p, value, result);
       }
     }
   }
@@ -531,7 +528,7 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
   expansions_.pop_back();
   for (auto b = bound.rbegin(); b != bound.rend(); ++b) {
     single_.insert(b->first);
-    body = makeLet(b->first, b->second, body);
+    body = build::let(b->first, b->second, body);
   }
   if (isWhole) remember(&def, std::move(given), body);
   return body;

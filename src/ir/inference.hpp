@@ -176,6 +176,8 @@ class Inference {
   // convert(x), to the type that its place asks for.
   Expr conversion(std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr conversion(Scalar to, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
+  // A component of a value whose type, resolved, is the given one.
+  static Expr componentOf(Expr value, Type type, std::size_t i);
   Expr tuple(const std::vector<Argument>& parts, std::optional<Type> expected, Span span);
   Expr array(const std::vector<Argument>& elements, std::optional<Type> expected, Span span);
   Expr project(const SynPtr& tuple, const Scope& scope, int component, std::optional<Type> expected, Span span);

@@ -66,11 +66,7 @@ Instance::Instance(Prim prim, Solver& solver, const std::map<std::string, Nat>& 
   for (const auto& c : scheme.conditions) conditions.push_back({c.kind, natOf(*c.left), natOf(*c.right)});
 }
 
-Type Instance::functionType() const {
-  Type t = result;
-  for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) t = Type::function(*p, t);
-  return t;
-}
+Type Instance::functionType() const { return Type::function(parameters, result); }
 
 Nat Instance::natOf(const Syn& size) {
   return natOfSyntax(size, [this](const Syn& leaf) {

@@ -4,15 +4,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::detail {
-
-Expr makeLet(Expr variable, Expr value, Expr body) {
-  const Type f = Type::function(variable.type(), body.type());
-  const Expr let = Expr::primitive(Prim::let, {}, Type::function(f, Type::function(variable.type(), body.type())));
-  return applyAll(let, {Expr::lambda(variable, body), value});
-}
 
 namespace {
 
@@ -87,7 +82,7 @@ class Naming {
     if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
     std::vector<std::pair<Expr, Expr>> lets;
     Expr result = named(e, lets);
-    for (auto l = lets.rbegin(); l != lets.rend(); ++l) result = makeLet(l->first, l->second, result);
+    for (auto l = lets.rbegin(); l != lets.rend(); ++l) result = build::let(l->first, l->second, result);
     memo_.emplace(e, result);
     return result;
   }
@@ -142,17 +137,18 @@ class Naming {
 
   template <class Needed>
   static bool isNeeded(Expr e, const Needed& needed) {
-    // Of a condition's branches one is evaluated, of && and || perhaps the left side alone, of an iteration's function
-    // perhaps nothing.
+    // Of a condition's branches one is evaluated, of other arguments that may be left out perhaps none.
     if (e.is(Expr::Form::apply)) {
       const Spine s = spineOf(e);
-      const bool isPrim = s.head.is(Expr::Form::primitive);
-      if (isPrim && s.head.prim() == Prim::ifThenElse && s.arguments.size() == 3)
-        return needed(s.arguments[0]) || (needed(s.arguments[1]) && needed(s.arguments[2]));
-      if (isPrim && s.head.prim() == Prim::op && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr))
-        return needed(s.arguments[0]);
-      if (isPrim && (s.head.prim() == Prim::iterate || s.head.prim() == Prim::iterateWhile) && s.arguments.size() > 1)
-        return needed(s.arguments.back());
+      bool always = false, optional = false, eachBranch = true;
+      for (std::size_t i = 0; i < s.arguments.size(); i++)
+        if (isOptional(s, i)) {
+          optional = true;
+          eachBranch = eachBranch && needed(s.arguments[i]);
+        } else {
+          always = always || needed(s.arguments[i]);
+        }
+      if (optional) return always || (s.isPrim(Prim::ifThenElse) && s.arguments.size() == 3 && eachBranch);
     }
     const auto children = childrenOf(e);
     return std::any_of(children.begin(), children.end(), needed);
@@ -241,7 +237,7 @@ class Aliases {
         value.is(Expr::Form::variable) || value.is(Expr::Form::literal) || value.is(Expr::Form::natLiteral);
     if (isAtom) memo_.insert_or_assign(lambda.parameter(), value);
     const Expr body = (*this)(lambda.body());
-    return isAtom ? body : makeLet(lambda.parameter(), value, body);
+    return isAtom ? body : build::let(lambda.parameter(), value, body);
   }
 
   std::unordered_map<Expr, Expr> memo_;

@@ -19,7 +19,4 @@ Expr nameShared(Expr term, const std::unordered_set<Expr>& shared, const std::un
 // Without lets of what is a name, a literal or a size; a lambda at an argument becomes a let.
 Expr withoutAliases(Expr term);
 
-// let variable = value in body
-Expr makeLet(Expr variable, Expr value, Expr body);
-
 }  // namespace lift::detail

@@ -70,6 +70,10 @@ Type Type::tuple(std::vector<Type> components) {
 Type Type::function(Type parameter, Type result) {
   return Type(detail::intern({Kind::function, Scalar::f32, {}, {parameter, result}, 0, {}, false, 0}));
 }
+Type Type::function(const std::vector<Type>& parameters, Type result) {
+  for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) result = function(*p, result);
+  return result;
+}
 Type Type::variable(std::uint64_t id, std::string name) {
   return Type(detail::intern({Kind::variable, Scalar::f32, {}, {}, id, std::move(name), true, 0}));
 }

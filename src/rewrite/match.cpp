@@ -213,7 +213,7 @@ bool Matcher::replaceWhole(Expr& body, const std::unordered_map<Expr, Expr>& pla
       if (!c) return std::nullopt;
       all.push_back(*c);
     }
-    return tupleOf(all);
+    return build::tuple(all);
   };
   for (const auto& [pattern, subject] : bound_) {
     if (!body.hasFree(subject)) continue;

@@ -7,12 +7,6 @@ namespace {
 
 constexpr int deepest = 2;  // of the terms that are drawn, below the root
 
-Expr call(Prim prim, std::vector<Nat> sizes, const std::vector<Expr>& arguments, Type result, std::uint8_t detail = 0) {
-  Type type = result;
-  for (auto a = arguments.rbegin(); a != arguments.rend(); ++a) type = Type::function(a->type(), type);
-  return applyAll(Expr::primitive(prim, std::move(sizes), type, detail), arguments);
-}
-
 Expr integer(std::int64_t value) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, value)); }
 
 }  // namespace
@@ -37,15 +31,15 @@ Expr converted(Expr integers, Type type) {
   if (integers.type() == type) return integers;
   if (type.isArray()) {
     const Expr x = Expr::variable("x", integers.type().element());
-    return call(Prim::map, {}, {Expr::lambda(x, converted(x, type.element())), integers}, type);
+    return build::map(Expr::lambda(x, converted(x, type.element())), integers);
   }
   if (type.is(Type::Kind::tuple)) {
     std::vector<Expr> components;
     for (std::size_t i = 0; i < type.components().size(); i++)
       components.push_back(converted(component(integers, i), type.components()[i]));
-    return tupleOf(components);
+    return build::tuple(components);
   }
-  return call(Prim::convert, {}, {integers}, type, static_cast<std::uint8_t>(lift::scalarOf(type)));
+  return build::convert(integers, lift::scalarOf(type));
 }
 
 void RandomTerms::addTo(Scope& scope, Expr e) {
@@ -94,7 +88,7 @@ std::optional<Expr> RandomTerms::draw(Type type, const Scope& scope, int depth) 
         if (!part) return std::nullopt;
         parts.push_back(*part);
       }
-      return tupleOf(parts);
+      return build::tuple(parts);
     }
     default:
       return std::nullopt;
@@ -103,7 +97,7 @@ std::optional<Expr> RandomTerms::draw(Type type, const Scope& scope, int depth) 
 
 Expr RandomTerms::operation(Expr a, Expr b) {
   static const std::vector<Op> ops = {Op::add, Op::sub, Op::mul, Op::min, Op::max};
-  return call(Prim::op, {}, {a, b}, a.type(), static_cast<std::uint8_t>(random_.pick(ops)));
+  return build::operation(random_.pick(ops), {a, b});
 }
 
 // Some scalar in a value of the scope.
@@ -115,12 +109,12 @@ std::optional<Expr> RandomTerms::scalarOf(Expr e, Scalar type) {
     }
     if (!computes_) return std::nullopt;
     const auto length = static_cast<std::size_t>(*e.type().length().constant());
-    e = call(Prim::at, {}, {integer(static_cast<std::int64_t>(random_.below(length))), e}, e.type().element());
+    e = build::call(Prim::at, {integer(static_cast<std::int64_t>(random_.below(length))), e});
   }
   if (!e.type().isScalar()) return std::nullopt;
   if (e.type().scalar() == type) return e;
   if (!computes_) return std::nullopt;
-  return call(Prim::convert, {}, {e}, Type::scalar(type), static_cast<std::uint8_t>(type));
+  return build::convert(e, type);
 }
 
 std::optional<Expr> RandomTerms::scalar(Scalar type, const Scope& scope, int depth) {
@@ -144,7 +138,7 @@ std::optional<Expr> RandomTerms::vector(Type type, const Scope& scope, int depth
   if (!same.empty() && !random_.oneIn(6)) return random_.pick(same);
   if (!computes_) return std::nullopt;
   const auto value = scalar(type.element().scalar(), scope, 0);
-  return call(Prim::splat, {type.length()}, {*value}, type);
+  return build::splat(type.length(), *value);
 }
 
 std::optional<Expr> RandomTerms::array(Type type, const Scope& scope, int depth) {
@@ -155,18 +149,18 @@ std::optional<Expr> RandomTerms::array(Type type, const Scope& scope, int depth)
     const Expr in = random_.pick(arrays);
     if (in.type() == type && random_.oneIn(2)) return in;
     if (in.type() == type && random_.oneIn(3))
-      return call(Prim::reorder, {}, {in}, type, static_cast<std::uint8_t>(IndexFn::reverse));
+      return build::call(Prim::reorder, {}, {in}, static_cast<std::uint8_t>(IndexFn::reverse));
     const Expr x = Expr::variable("x", in.type().element());
     Scope inner = scope;
     addTo(inner, x);
     addTo(inner, x);  // twice as likely as the others
-    if (const auto f = lambda(x, inner, depth - 1, type.element())) return call(Prim::map, {}, {*f, in}, type);
+    if (const auto f = lambda(x, inner, depth - 1, type.element())) return build::map(*f, in);
   }
   const Expr i = Expr::variable("i", Type::scalar(Scalar::i32));
   Scope inner = scope;
   inner.push_back(i);
   const auto f = lambda(i, inner, depth - 1, type.element());
-  return f ? std::optional(call(Prim::generate, {type.length()}, {*f}, type)) : std::nullopt;
+  return f ? std::optional(build::call(Prim::generate, {type.length()}, {*f})) : std::nullopt;
 }
 
 std::optional<Expr> RandomTerms::accumulate(Expr accumulator, const Scope& scope) {
@@ -176,16 +170,15 @@ std::optional<Expr> RandomTerms::accumulate(Expr accumulator, const Scope& scope
   const auto element = draw(type, scope, 1);
   if (!element) return std::nullopt;
   if (!type.isArray()) {
-    const auto op = static_cast<std::uint8_t>(random_.pick(ops));
-    return random_.oneIn(2) ? call(Prim::op, {}, {accumulator, *element}, type, op)
-                            : call(Prim::op, {}, {*element, accumulator}, type, op);
+    const Op op = random_.pick(ops);
+    return random_.oneIn(2) ? build::operation(op, {accumulator, *element})
+                            : build::operation(op, {*element, accumulator});
   }
-  const Type pair = Type::tuple({type.element(), type.element()});
-  const Expr both = Expr::variable("p", pair);
+  const Expr both = Expr::variable("p", Type::tuple({type.element(), type.element()}));
   const auto body = accumulate(component(both, 0), {component(both, 1)});
   if (!body) return std::nullopt;
-  const Expr zipped = call(Prim::zip, {}, {accumulator, *element}, Type::array(type.length(), pair));
-  return call(Prim::map, {}, {Expr::lambda(both, *body), zipped}, type);
+  const Expr zipped = build::zip({accumulator, *element});
+  return build::map(Expr::lambda(both, *body), zipped);
 }
 
 }  // namespace lift::rewrite::detail

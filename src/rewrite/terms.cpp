@@ -34,11 +34,6 @@ class AlphaEqual {
   std::unordered_map<Expr, Expr> renamed_;
 };
 
-bool isTupleOf(Expr e, std::size_t arity) {
-  const Spine s = spineOf(e);
-  return s.isPrim(Prim::tuple) && s.arguments.size() == arity;
-}
-
 bool isAssociativeAndCommutative(Op op) {
   switch (op) {
     case Op::add:
@@ -98,21 +93,6 @@ bool accumulatesInto(Expr body, Expr accumulator) {
 }  // namespace
 
 bool alphaEqual(Expr a, Expr b) { return AlphaEqual()(a, b); }
-
-Expr component(Expr tuple, std::size_t i) {
-  const auto& types = tuple.type().components();
-  if (isTupleOf(tuple, types.size())) return spineOf(tuple).arguments[i];
-  const Type get = Type::function(tuple.type(), types[i]);
-  return Expr::apply(Expr::primitive(Prim::get, {Nat(static_cast<std::int64_t>(i))}, get), tuple);
-}
-
-Expr tupleOf(const std::vector<Expr>& components) {
-  std::vector<Type> types;
-  for (const Expr c : components) types.push_back(c.type());
-  Type type = Type::tuple(types);
-  for (auto t = types.rbegin(); t != types.rend(); ++t) type = Type::function(*t, type);
-  return applyAll(Expr::primitive(Prim::tuple, {}, type), components);
-}
 
 bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>&)>& visit) {
   std::vector<Expr> binders;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lift/build.hpp"
 #include "lift/expr.hpp"
 #include "lift/terms.hpp"
 
@@ -14,9 +15,7 @@ namespace lift::rewrite::detail {
 // Equal up to the identity of bound variables.
 bool alphaEqual(Expr a, Expr b);
 
-// get(i, tuple), or the component itself where the tuple is written out.
-Expr component(Expr tuple, std::size_t i);
-Expr tupleOf(const std::vector<Expr>& components);
+using build::component;
 
 // Calls `visit` on the term and its subterms, in the order of the text, with the binders between; stops at true.
 bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>& binders)>& visit);

@@ -28,7 +28,7 @@ const std::map<std::string, Module> modules = {
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "emulator"}}},
-    {"ir", {{"nat", "tensor"}, {"type", "expr", "terms", "primitive", "syntax", "interpreter"}}},
+    {"ir", {{"nat", "tensor"}, {"type", "expr", "build", "terms", "primitive", "syntax", "interpreter"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
     {"rewrite", {{"ir"}, {"rewrite", "rewrite_check"}}},
     {"constraints", {{"ir"}, {"space"}}},
