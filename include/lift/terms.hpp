@@ -23,6 +23,16 @@ bool isOptional(const Spine& s, std::size_t argument);
 std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
 
+// The term with f applied to what is directly below it: the body of a lambda, the arguments of an application.
+template <class F>
+Expr withParts(Expr e, F&& f) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), f(e.body()));
+  if (!e.is(Expr::Form::apply)) return e;
+  Spine s = spineOf(e);
+  for (Expr& a : s.arguments) a = f(a);
+  return applyAll(s.head, s.arguments);
+}
+
 // Every occurrence of the keys replaced; keys may be any terms. The replacements' free variables must not be bound in
 // the term.
 Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements);

@@ -98,8 +98,10 @@ class DefaultMapping {
       case Prim::toGlobal:
         return result(a[0]);
       case Prim::ifThenElse:
-        a[0] = mayMove(a[0]) && !isCheap(a[0]) ? kept(a[0], "it is a condition") : operand(a[0]);
-        for (const std::size_t side : {1, 2}) a[side] = inBranch([&] { return result(a[side]); });
+        guards_.eachArgument(s, [&](Expr x, bool branch) {
+          if (branch) return result(x);
+          return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
+        });
         return applyAll(s.head, a);
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter())) {
@@ -122,23 +124,7 @@ class DefaultMapping {
     return alone(e);
   }
 
-  // What runs only where a condition holds does not move in front of it, unless it is right for all values.
-  template <class F>
-  Expr inBranch(F&& f) {
-    branches_++;
-    const Expr e = f();
-    branches_--;
-    return e;
-  }
-  bool mayMove(Expr e) const { return branches_ == 0 || !mayFailWithin(e); }
-  // The arguments replaced by f(argument).
-  template <class F>
-  void eachArgument(Spine& s, F&& f) {
-    for (std::size_t i = 0; i < s.arguments.size(); i++) {
-      Expr& a = s.arguments[i];
-      a = s.isPrim(Prim::ifThenElse) && i > 0 ? inBranch([&] { return f(a); }) : f(a);
-    }
-  }
+  bool mayMove(Expr e) const { return guards_.allow(e); }
 
   // Steps over kernels, where the state is an array or a step is much work; else one work-item takes them all.
   Expr iterated(Expr e, const Spine& s) {
@@ -277,7 +263,7 @@ class DefaultMapping {
     if (!e.is(Expr::Form::apply) || kept_.count(e)) return e;
     Spine s = spineOf(e);
     shared = shared || sharesElements(s);
-    eachArgument(s, [&](Expr x) {
+    guards_.eachArgument(s, [&](Expr x, bool) {
       return x.is(Expr::Form::lambda) ? Expr::lambda(x.parameter(), inside(x.body())) : operand(x, shared);
     });
     if (s.isPrim(Prim::reduce) && isClosed(e) && mayMove(e))
@@ -559,8 +545,7 @@ class DefaultMapping {
     if (s.isPrim(Prim::reduce) && partial(s)) return e;
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       const Expr a = s.arguments[i];
-      const bool guarded = s.isPrim(Prim::ifThenElse) && i > 0;
-      if (a.is(Expr::Form::lambda) || (guarded && mayFailWithin(a))) continue;
+      if (a.is(Expr::Form::lambda) || (isOptional(s, i) && mayFailWithin(a))) continue;
       if (const auto found = longReduction(a)) return found;
     }
     return std::nullopt;
@@ -655,7 +640,7 @@ class DefaultMapping {
     }
     Spine s = spineOf(e);
     if (s.isPrim(Prim::map)) noteRows(s.arguments[0], s.arguments[1]);
-    eachArgument(s, [&](Expr x) { return inside(x); });
+    guards_.eachArgument(s, [&](Expr x, bool) { return inside(x); });
     return renamed(s);
   }
 
@@ -736,7 +721,7 @@ class DefaultMapping {
     return after;
   }
 
-  int branches_ = 0;                     // of conditionals, around the term that is mapped
+  detail::Guards guards_;
   std::unordered_set<Expr> parameters_;  // what is there before every kernel: inputs, and names of what is kept
   detail::Spans spans_;
   const MappingOptions& options_;
@@ -756,8 +741,7 @@ class DefaultMapping {
 
 bool isMapped(const Program& program) {
   return anyPrimitive(program.body, [](Expr p) {
-    const bool place = p.prim() == Prim::toGlobal || p.prim() == Prim::toLocal || p.prim() == Prim::toPrivate;
-    return info(p.prim()).dialect == Dialect::opencl && !place;
+    return info(p.prim()).dialect == Dialect::opencl && traits(p.prim()).loop != Traits::Loop::none;
   });
 }
 

@@ -42,7 +42,7 @@ class Outliner {
   }
 
   Expr temporary(Expr body) {
-    if (branches_ > 0 && mayFailWithin(body)) {
+    if (waits(body)) {
       Span place;
       anyPrimitive(body, [&](Expr p) {
         if (mayFail(p)) place = p.place();
@@ -116,8 +116,7 @@ class Outliner {
       case Prim::toGlobal:
         return result(a[0]);
       case Prim::ifThenElse:
-        a[0] = operand(a[0]);
-        for (const std::size_t side : {1, 2}) a[side] = inBranch([&] { return result(a[side]); });
+        guards_.eachArgument(s, [&](Expr x, bool branch) { return branch ? result(x) : operand(x); });
         return applyAll(s.head, a);
       case Prim::let:
         if (waits(a[1])) {
@@ -178,23 +177,12 @@ class Outliner {
       if (s.isPrim(Prim::let) && runsInParallel(e) && !waits(s.arguments[1]))
         return operand(opened(s.arguments[0], s.arguments[1]));
     }
-    for (std::size_t i = 0; i < s.arguments.size(); i++) {
-      Expr& x = s.arguments[i];
-      x = s.isPrim(Prim::ifThenElse) && i > 0 ? inBranch([&] { return operand(x); }) : operand(x);
-    }
+    guards_.eachArgument(s, [&](Expr x, bool) { return operand(x); });
     return applyAll(s.head, s.arguments);
   }
 
   // What may fail in a branch must not be computed before its condition is known.
-  bool waits(Expr e) const { return branches_ > 0 && mayFailWithin(e); }
-
-  template <class F>
-  Expr inBranch(F&& f) {
-    branches_++;
-    const Expr e = f();
-    branches_--;
-    return e;
-  }
+  bool waits(Expr e) const { return !guards_.allow(e); }
 
   // iterate over kernels: its value as a term whose last step is not computed yet, where there is a last step.
   Expr iterated(const Spine& s) {
@@ -257,7 +245,7 @@ class Outliner {
     loops_.push_back({first + go.size(), stages_.size(), count, state, next});
   }
 
-  int branches_ = 0;  // of conditionals, around the term that is cut
+  Guards guards_;
   std::unordered_set<Expr> available_;
   std::vector<Stage> stages_;
   std::vector<Outline::Loop> loops_;

@@ -105,25 +105,20 @@ std::optional<Expr> byRows(const Spine& s) {
 }
 
 Expr rowsBelow(Expr e, bool inMap) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), rowsBelow(e.body(), inMap));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
-  for (Expr& a : s.arguments) a = rowsBelow(a, inMap || (s.isPrim(Prim::map) && a.is(Expr::Form::lambda)));
-  if (s.isPrim(Prim::map) && inMap)
-    if (const auto found = byRows(s)) return *found;
-  return applyAll(s.head, s.arguments);
+  const bool isMap = spineOf(e).isPrim(Prim::map);
+  e = withParts(e, [&](Expr a) { return rowsBelow(a, inMap || (isMap && a.is(Expr::Form::lambda))); });
+  if (isMap && inMap)
+    if (const auto found = byRows(spineOf(e))) return *found;
+  return e;
 }
 
 }  // namespace
 
 Expr reductionsOfElements(Expr e) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), reductionsOfElements(e.body()));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
-  for (Expr& a : s.arguments) a = reductionsOfElements(a);
-  if (s.isPrim(Prim::reduce))
+  e = withParts(e, reductionsOfElements);
+  if (const Spine s = spineOf(e); s.isPrim(Prim::reduce))
     if (const auto found = byElements(s)) return *found;
-  return applyAll(s.head, s.arguments);
+  return e;
 }
 
 Expr reductionsOfRows(Expr e) { return rowsBelow(e, false); }

@@ -116,7 +116,7 @@ void reductionsIn(Expr e, std::vector<Expr>& found) {
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduce)) return found.push_back(e);
   for (std::size_t i = 0; i < s.arguments.size(); i++) {
-    if (s.isPrim(Prim::ifThenElse) && i > 0) continue;
+    if (isOptional(s, i)) continue;
     if (s.isPrim(Prim::let) && i == 0)
       reductionsIn(s.arguments[0].body(), found);
     else
@@ -189,11 +189,8 @@ std::optional<Expr> fromArrays(const Spine& s) {
 }  // namespace
 
 Expr reductionsByIndex(Expr e) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), reductionsByIndex(e.body()));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
-  for (Expr& a : s.arguments) a = reductionsByIndex(a);
-  e = applyAll(s.head, s.arguments);
+  e = withParts(e, reductionsByIndex);
+  const Spine s = spineOf(e);
   if (s.isPrim(Prim::map))
     if (const auto found = fromMap(e, s)) return reductionsByIndex(*found);
   if (s.isPrim(Prim::reduce))

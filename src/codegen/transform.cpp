@@ -72,13 +72,10 @@ class FlatNames {
     if (!e.is(Expr::Form::apply)) return e;
     Spine s = spineOf(e);
     const bool isLet = s.isPrim(Prim::let) && s.arguments.size() == 2;
-    // What is evaluated first: not the branches of a condition, nor the right side of && and ||.
-    const bool waits =
-        isChoice(s) || (s.isPrim(Prim::op) && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr));
     std::vector<Expr> bound;  // in order
     for (std::size_t i = isLet ? 1 : 0; i < s.arguments.size(); i++) {
       s.arguments[i] = of(s.arguments[i]);
-      if (i == 0 || !waits) s.arguments[i] = movedOut(s, i, bound);
+      if (!isOptional(s, i)) s.arguments[i] = movedOut(s, i, bound);
     }
     Expr out = e;
     if (isLet) {
@@ -174,9 +171,7 @@ std::string_view equationOf(std::string_view rule) {
 }
 
 Expr namesOfValuesOnly(Expr e) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), namesOfValuesOnly(e.body()));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
+  const Spine s = spineOf(e);
   if (s.isPrim(Prim::let) && s.arguments.size() == 2) {
     const Expr name = s.arguments[0].parameter(), body = s.arguments[0].body(), value = s.arguments[1];
     if (onlyMovesData(value)) return namesOfValuesOnly(substitute(body, name, value));
@@ -189,41 +184,33 @@ Expr namesOfValuesOnly(Expr e) {
       return namesOfValuesOnly(inner);
     }
   }
-  for (Expr& a : s.arguments) a = namesOfValuesOnly(a);
-  return applyAll(s.head, s.arguments);
+  return withParts(e, namesOfValuesOnly);
 }
 
 Expr generatesAsMaps(Expr e) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), generatesAsMaps(e.body()));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
-  for (Expr& a : s.arguments) a = generatesAsMaps(a);
+  e = withParts(e, generatesAsMaps);
+  const Spine s = spineOf(e);
   if (s.isPrim(Prim::generate) && s.arguments.size() == 1 && s.arguments[0].body() != s.arguments[0].parameter()) {
     const Expr in = indices(s.head.nats()[0]);
     const Spine body = spineOf(s.arguments[0].body());
     return body.isPrim(Prim::id) && body.arguments[0] == s.arguments[0].parameter() ? in : map(s.arguments[0], in);
   }
-  return applyAll(s.head, s.arguments);
+  return e;
 }
 
 Expr loopInvariants(Expr e, const std::function<bool(Expr)>& pays) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), loopInvariants(e.body(), pays));
-  if (!e.is(Expr::Form::apply)) return e;
-  Spine s = spineOf(e);
-  for (Expr& a : s.arguments) {
-    if (!a.is(Expr::Form::lambda) || !(isLoop(s) || s.isPrim(Prim::let))) {
-      a = loopInvariants(a, pays);
-      continue;
-    }
+  const Spine s = spineOf(e);
+  const bool inwards = isLoop(s) || s.isPrim(Prim::let);
+  return withParts(e, [&](Expr a) {
+    if (!inwards || !a.is(Expr::Form::lambda)) return loopInvariants(a, pays);
     Expr body = a.body();
     const std::vector<Expr> values = Invariants(pays).of(body);
     std::unordered_map<Expr, Expr> names;
     for (const Expr v : values) names.emplace(v, Expr::variable("t", v.type()));
     body = loopInvariants(replaceTerms(body, names), pays);
     for (const Expr v : values) body = let(names.at(v), loopInvariants(v, pays), body);
-    a = Expr::lambda(a.parameter(), body);
-  }
-  return applyAll(s.head, s.arguments);
+    return Expr::lambda(a.parameter(), body);
+  });
 }
 
 PartialReduction partialReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat chunk) {

@@ -8,6 +8,7 @@
 
 #include "interner.hpp"
 #include "lift/diagnostic.hpp"
+#include "rebuild.hpp"
 
 namespace lift {
 namespace detail {
@@ -212,69 +213,35 @@ Expr applyAll(Expr head, const std::vector<Expr>& arguments) {
 
 namespace {
 
-class Substitution {
+class Substitution : public detail::Rebuilding<Substitution> {
  public:
   explicit Substitution(const std::unordered_map<Expr, Expr>& replacements) : replacements_(replacements) {}
 
-  Expr operator()(Expr e) {
+  Expr rebuilt(Expr e) {
     const auto& free = e.freeVariables();
     if (std::none_of(free.begin(), free.end(), [&](Expr v) { return replacements_.count(v) > 0; })) return e;
-    if (auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = rebuild(e);
-    memo_.emplace(e, result);
-    return result;
+    if (e.is(Expr::Form::variable)) return replacements_.at(e);
+    if (!e.is(Expr::Form::lambda) || !captures(e.parameter())) return parts(e);
+    const Expr renamed = Expr::variable(e.parameter().name(), e.parameter().type());
+    return Expr::lambda(renamed, (*this)(substitute(e.body(), e.parameter(), renamed)));
   }
 
  private:
-  Expr rebuild(Expr e) {
-    switch (e.form()) {
-      case Expr::Form::variable:
-        return replacements_.at(e);
-      case Expr::Form::apply: {
-        const Expr f = (*this)(e.function());
-        return Expr::apply(f, (*this)(e.argument()));
-      }
-      case Expr::Form::lambda: {
-        Expr parameter = e.parameter();
-        Expr body = e.body();
-        if (captures(parameter)) {
-          const Expr renamed = Expr::variable(parameter.name(), parameter.type());
-          body = substitute(body, parameter, renamed);
-          parameter = renamed;
-        }
-        return Expr::lambda(parameter, (*this)(body));
-      }
-      default:
-        return e;
-    }
-  }
-
   bool captures(Expr parameter) const {
     return std::any_of(replacements_.begin(), replacements_.end(),
                        [&](const auto& r) { return r.second.hasFree(parameter); });
   }
 
   const std::unordered_map<Expr, Expr>& replacements_;
-  std::unordered_map<Expr, Expr> memo_;
 };
 
-class TypeMapping {
+class TypeMapping : public detail::Rebuilding<TypeMapping> {
  public:
   TypeMapping(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable,
               const std::function<void(Expr, Expr)>& onPrimitive)
       : onNat_(onNat), onVariable_(onVariable), onPrimitive_(onPrimitive) {}
 
-  Expr operator()(Expr e) {
-    if (auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = rebuild(e);
-    memo_.emplace(e, result);
-    return result;
-  }
-
- private:
-  Type map(Type t) { return t.substitute(onNat_, onVariable_); }
-
-  Expr rebuild(Expr e) {
+  Expr rebuilt(Expr e) {
     switch (e.form()) {
       case Expr::Form::variable: {
         const Type t = map(e.type());
@@ -284,12 +251,9 @@ class TypeMapping {
         const Expr parameter = (*this)(e.parameter());
         return Expr::lambda(parameter, (*this)(e.body()));
       }
-      case Expr::Form::apply: {
-        const Expr f = (*this)(e.function());
-        return Expr::apply(f, (*this)(e.argument()));
-      }
+      case Expr::Form::apply:
       case Expr::Form::literal:
-        return e;
+        return parts(e);
       case Expr::Form::natLiteral:
         return Expr::nat(onNat_(e.natValue()));
       case Expr::Form::primitive: {
@@ -303,25 +267,18 @@ class TypeMapping {
     throw InternalError("unknown form of term");
   }
 
+ private:
+  Type map(Type t) { return t.substitute(onNat_, onVariable_); }
+
   const std::function<Nat(Nat)>& onNat_;
   const std::function<Type(Type)>& onVariable_;
   const std::function<void(Expr, Expr)>& onPrimitive_;
-  std::unordered_map<Expr, Expr> memo_;
 };
 
-class EtaLong {
+class EtaLong : public detail::Rebuilding<EtaLong> {
  public:
-  Expr operator()(Expr e) {
-    if (auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = rebuild(e);
-    memo_.emplace(e, result);
-    return result;
-  }
-
- private:
-  Expr rebuild(Expr e) {
-    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
-    if (!e.is(Expr::Form::apply)) return e;
+  Expr rebuilt(Expr e) {
+    if (!e.is(Expr::Form::apply)) return parts(e);
     Spine spine = spineOf(e);
     if (spine.head.is(Expr::Form::lambda)) {
       Expr reduced = substitute(spine.head.body(), spine.head.parameter(), spine.arguments[0]);
@@ -335,13 +292,12 @@ class EtaLong {
     return applyAll(spine.head, spine.arguments);
   }
 
+ private:
   Expr expand(Expr f) {
     if (f.is(Expr::Form::lambda)) return (*this)(f);
     const Expr x = Expr::variable("x", f.type().parameter());
     return Expr::lambda(x, (*this)(Expr::apply(f, x)));
   }
-
-  std::unordered_map<Expr, Expr> memo_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
+#include "rebuild.hpp"
 
 namespace lift::detail {
 
@@ -66,7 +67,7 @@ class Graph {
   std::vector<int> dominator_;
 };
 
-class Naming {
+class Naming : public Rebuilding<Naming> {
  public:
   Naming(Expr root, const std::unordered_set<Expr>& shared) : graph_(root) {
     for (int i = 0; i < graph_.size(); i++) {
@@ -78,12 +79,10 @@ class Naming {
     }
   }
 
-  Expr operator()(Expr e) {
-    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
+  Expr rebuilt(Expr e) {
     std::vector<std::pair<Expr, Expr>> lets;
     Expr result = named(e, lets);
     for (auto l = lets.rbegin(); l != lets.rend(); ++l) result = build::let(l->first, l->second, result);
-    memo_.emplace(e, result);
     return result;
   }
 
@@ -97,14 +96,7 @@ class Naming {
         lets.emplace_back(variable, value);
         memo_.emplace(t, variable);
       }
-    return rebuilt(e);
-  }
-
-  Expr rebuilt(Expr e) {
-    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
-    if (!e.is(Expr::Form::apply)) return e;
-    const Expr f = (*this)(e.function());
-    return Expr::apply(f, (*this)(e.argument()));
+    return parts(e);
   }
 
   // The innermost complete application around all uses that needs the value whenever it is evaluated; -1 if none.
@@ -156,10 +148,9 @@ class Naming {
 
   Graph graph_;
   std::unordered_map<Expr, std::vector<Expr>> named_;  // what is named at a node
-  std::unordered_map<Expr, Expr> memo_;
 };
 
-class Inlining {
+class Inlining : public Rebuilding<Inlining> {
  public:
   Inlining(Expr root, const std::unordered_set<Expr>& single) : graph_(root) {
     for (int i = 0; i < graph_.size(); i++) {  // inner lets first
@@ -170,27 +161,17 @@ class Inlining {
     }
   }
 
-  Expr operator()(Expr e) {
-    if (inlined_.empty()) return e;
-    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = rebuilt(e);
-    memo_.emplace(e, result);
-    return result;
-  }
-
- private:
   Expr rebuilt(Expr e) {
+    if (inlined_.empty()) return e;
     if (e.is(Expr::Form::variable)) {
       const auto value = inlined_.find(e);
       return value == inlined_.end() ? e : (*this)(value->second);
     }
-    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
-    if (!e.is(Expr::Form::apply)) return e;
     if (isLet(e) && inlined_.count(e.function().argument().parameter())) return (*this)(e.function().argument().body());
-    const Expr f = (*this)(e.function());
-    return Expr::apply(f, (*this)(e.argument()));
+    return parts(e);
   }
 
+ private:
   // Going outwards from the variable there is one way to its lambda, and no other lambda on it but those of lets that
   // are inlined themselves.
   bool isUsedOnce(Expr variable, Expr lambda) const {
@@ -207,30 +188,18 @@ class Inlining {
 
   Graph graph_;
   std::unordered_map<Expr, Expr> inlined_;  // variables, and the values in their places
-  std::unordered_map<Expr, Expr> memo_;
 };
 
 // A let of a name, a literal or a size is another name for it; a lambda at an argument is a let.
-class Aliases {
+class Aliases : public Rebuilding<Aliases> {
  public:
-  Expr operator()(Expr e) {
-    if (!e.is(Expr::Form::variable) && !e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return e;
-    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = rebuilt(e);
-    memo_.emplace(e, result);
-    return result;
+  Expr rebuilt(Expr e) {
+    if (isLet(e)) return bound(e.function().argument(), e.argument());
+    if (e.is(Expr::Form::apply) && e.function().is(Expr::Form::lambda)) return bound(e.function(), e.argument());
+    return parts(e);
   }
 
  private:
-  Expr rebuilt(Expr e) {
-    if (e.is(Expr::Form::variable)) return e;
-    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
-    if (isLet(e)) return bound(e.function().argument(), e.argument());
-    if (e.function().is(Expr::Form::lambda)) return bound(e.function(), e.argument());
-    const Expr f = (*this)(e.function());
-    return Expr::apply(f, (*this)(e.argument()));
-  }
-
   Expr bound(Expr lambda, Expr argument) {
     const Expr value = (*this)(argument);
     const bool isAtom =
@@ -239,8 +208,6 @@ class Aliases {
     const Expr body = (*this)(lambda.body());
     return isAtom ? body : build::let(lambda.parameter(), value, body);
   }
-
-  std::unordered_map<Expr, Expr> memo_;
 };
 
 }  // namespace

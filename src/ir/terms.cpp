@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "rebuild.hpp"
+
 namespace lift {
 
 bool isInvertibleIn(Expr body, Expr parameter) {
@@ -114,57 +116,32 @@ bool onlyMovesData(Expr e) {
 
 namespace {
 
-class Replacement {
+class Replacement : public detail::Rebuilding<Replacement> {
  public:
   explicit Replacement(const std::unordered_map<Expr, Expr>& replacements) : replacements_(replacements) {}
 
-  Expr operator()(Expr e) {
-    if (const auto found = replacements_.find(e); found != replacements_.end()) return found->second;
-    if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return e;
-    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = e.is(Expr::Form::lambda) ? Expr::lambda(e.parameter(), (*this)(e.body()))
-                                                 : Expr::apply((*this)(e.function()), (*this)(e.argument()));
-    memo_.emplace(e, result);
-    return result;
+  Expr rebuilt(Expr e) {
+    const auto found = replacements_.find(e);
+    return found == replacements_.end() ? parts(e) : found->second;
   }
 
  private:
   const std::unordered_map<Expr, Expr>& replacements_;
-  std::unordered_map<Expr, Expr> memo_;
+};
+
+class FreshBinders : public detail::Rebuilding<FreshBinders> {
+ public:
+  Expr rebuilt(Expr e) {
+    if (!e.is(Expr::Form::lambda)) return parts(e);
+    const Expr fresh = Expr::variable(e.parameter().name(), e.parameter().type());
+    memo_.insert_or_assign(e.parameter(), fresh);
+    return Expr::lambda(fresh, (*this)(e.body()));
+  }
 };
 
 }  // namespace
 
 Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Replacement(replacements)(e); }
-
-namespace {
-
-class FreshBinders {
- public:
-  Expr operator()(Expr e) {
-    if (e.is(Expr::Form::literal) || e.is(Expr::Form::natLiteral) || e.is(Expr::Form::primitive)) return e;
-    if (const auto done = memo_.find(e); done != memo_.end()) return done->second;
-    const Expr result = rebuilt(e);
-    memo_.insert_or_assign(e, result);
-    return result;
-  }
-
- private:
-  Expr rebuilt(Expr e) {
-    if (e.is(Expr::Form::variable)) return e;
-    if (e.is(Expr::Form::apply)) {
-      const Expr f = (*this)(e.function());
-      return Expr::apply(f, (*this)(e.argument()));
-    }
-    const Expr fresh = Expr::variable(e.parameter().name(), e.parameter().type());
-    memo_.insert_or_assign(e.parameter(), fresh);
-    return Expr::lambda(fresh, (*this)(e.body()));
-  }
-
-  std::unordered_map<Expr, Expr> memo_;
-};
-
-}  // namespace
 
 Expr withFreshBinders(Expr e) { return FreshBinders()(e); }
 
