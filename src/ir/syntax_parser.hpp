@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -38,6 +40,12 @@ struct ParsedType {
 struct ParsedPattern {
   SynPattern pattern;
   int height = 0;
+};
+
+// A number's text: the number as written, its digits (in decimal perhaps with point and exponent), the type behind it.
+struct Numeral {
+  std::string_view written, digits, suffix;
+  int base = 10;
 };
 
 class Parser {
@@ -101,6 +109,8 @@ class Parser {
   ParsedExpr projection(ParsedExpr tuple);
   ParsedExpr subscript(ParsedExpr array);
   ParsedExpr number(Span sign);
+  std::optional<Scalar> suffixType(const Token& token, const Numeral& n);
+  ParsedExpr integer(const Numeral& n, std::optional<Scalar> scalar, bool negative, Span span);
   ParsedExpr arrayLiteral();
   ParsedExpr word(const Token& token);
   bool atLetFunction() const;
@@ -127,6 +137,26 @@ class Parser {
   std::unordered_map<std::string, TypeAlias> aliases_;  // by name, those of imports with their prefix
   std::unordered_set<std::string> prefixes_;            // of imports
 };
+
+// Bounds the parser's own recursion.
+class Parser::Nesting {
+ public:
+  explicit Nesting(Parser& parser) : parser_(parser) {
+    if (++parser_.depth_ > highestTree) {
+      --parser_.depth_;
+      parser_.failTooDeep(parser_.spanOf(parser_.peek()));
+    }
+  }
+  ~Nesting() { --parser_.depth_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  Parser& parser_;
+};
+
+// Nothing for what does not fit, or is no number.
+std::optional<std::uint64_t> parseInteger(std::string_view digits, int base = 10);
 
 }  // namespace lift::syntax
 
