@@ -215,18 +215,8 @@ NatVar Inference::tunable(const TuneDeclaration& t, const Module& module, Global
   return v;
 }
 
-Program Inference::program(const Definition& entry) {
-  Program program;
-  program.name = entry.name;
-  Scope scope(&names_, &entry);
-  for (const auto& [module, home] : modules_)
-    for (const TuneDeclaration& t : module->tunables) program.tunables.push_back(tunable(t, *module, *home));
-  const std::size_t own = modules_.front().first->tunables.size();
-  for (std::size_t i = 0; i < program.tunables.size(); i++)
-    for (std::size_t j = 0; j < i; j++)
-      if (program.tunables[i].name() == program.tunables[j].name())
-        report(entry.span, fmt::format("there are two tunables '{}'", program.tunables[i].name()),
-               "values are given by name: rename the one of the imported file");
+// The sizes of the program: parameters of type nat, and free names of the other parameters' types.
+Scope Inference::declareSizes(Program& program, const Definition& entry, Scope scope) {
   std::vector<std::pair<std::string, Span>> free;
   for (const auto& p : entry.parameters) {
     if (p.name.front() == '(')  // a pattern (syntax_parser.hpp)
@@ -260,7 +250,10 @@ Program Inference::program(const Definition& entry) {
       if (t.name() == name)
         report(where, fmt::format("'{}' is a tunable, too", name), "values are given by name: rename one of the two");
   }
-  TypeNames names;
+  return scope;
+}
+
+Scope Inference::declareParameters(Program& program, const Definition& entry, Scope scope, TypeNames& names) {
   for (const auto& p : entry.parameters) {
     if (!p.type || std::holds_alternative<SynType::Nat>(p.type->node)) continue;
     if (const auto other = scope.find(p.name); other && (std::get_if<Nat>(&*other) || std::get_if<Expr>(&*other)))
@@ -282,16 +275,12 @@ Program Inference::program(const Definition& entry) {
                                fmt::format("the lengths of {}: {}", p.name(), p.type().str()),
                                {}});
   }
-  std::optional<Type> result;
-  if (entry.result) result = typeOf(entry.result, scope, names);
-  Expr body = infer(entry.body, scope, result);
-  settle(program, entry.body->span.file);
-  if (errors_.empty() && solver_.resolve(body.type()).is(Type::Kind::function))
-    report(entry.body->span, fmt::format("the program's result is a function: {}", show(body.type())),
-           "an argument is missing");
-  if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
+  return scope;
+}
 
-  // Everything is known now: put in the literals and replace what inference left open.
+// What inference found out put into the body: literals, types and sizes. Of the tunables the first `own` stay; those of
+// imported files that the program does not use are none of its own.
+void Inference::close(Program& program, const Definition& entry, Expr body, std::size_t own) {
   Expr closed = withoutAliases(substitute(nameShared(body, shared_, single_), literalValues()));
   for (auto p = program.parameters.rbegin(); p != program.parameters.rend(); ++p) closed = Expr::lambda(*p, closed);
   std::unordered_map<Expr, std::size_t> sizes;
@@ -320,7 +309,6 @@ Program Inference::program(const Definition& entry) {
     report(entry.body->span, "the type of a part of this program is not determined",
            "annotate a parameter: fun (x: f32) => …");
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
-  // Tunables of imported files that the program does not use are none of its own.
   for (std::size_t i = program.tunables.size(); i-- > own;) {
     const NatVar t = program.tunables[i];
     if (mentioned.count(t))
@@ -333,6 +321,32 @@ Program Inference::program(const Definition& entry) {
     closed = closed.body();
   }
   program.body = closed;
+}
+
+Program Inference::program(const Definition& entry) {
+  Program program;
+  program.name = entry.name;
+  Scope scope(&names_, &entry);
+  for (const auto& [module, home] : modules_)
+    for (const TuneDeclaration& t : module->tunables) program.tunables.push_back(tunable(t, *module, *home));
+  const std::size_t own = modules_.front().first->tunables.size();
+  for (std::size_t i = 0; i < program.tunables.size(); i++)
+    for (std::size_t j = 0; j < i; j++)
+      if (program.tunables[i].name() == program.tunables[j].name())
+        report(entry.span, fmt::format("there are two tunables '{}'", program.tunables[i].name()),
+               "values are given by name: rename the one of the imported file");
+  scope = declareSizes(program, entry, std::move(scope));
+  TypeNames names;
+  scope = declareParameters(program, entry, std::move(scope), names);
+  std::optional<Type> result;
+  if (entry.result) result = typeOf(entry.result, scope, names);
+  const Expr body = infer(entry.body, scope, result);
+  settle(program, entry.body->span.file);
+  if (errors_.empty() && solver_.resolve(body.type()).is(Type::Kind::function))
+    report(entry.body->span, fmt::format("the program's result is a function: {}", show(body.type())),
+           "an argument is missing");
+  if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
+  close(program, entry, body, own);
   return program;
 }
 

@@ -93,6 +93,9 @@ struct Argument {
 
 inline SynPtr typedSyntax(Expr e, Span span) { return std::make_shared<const Syn>(Syn{span, Syn::Typed{e}}); }
 
+// The text at a span, where there is one and it is short; else a name for it.
+std::string written(Span span, const std::string& otherwise);
+
 // Primitives of as many arguments as one gives them.
 inline bool isVariadic(Prim prim) { return prim == Prim::zip || prim == Prim::tuple || prim == Prim::arrayOf; }
 
@@ -120,6 +123,11 @@ class Inference {
   }
   bool expect(Type actual, Type expected, Span span, const std::string& what = {});
   std::string show(Type t) const { return solver_.zonk(t).str(); }
+
+  // The parts of program().
+  Scope declareSizes(Program& program, const Definition& entry, Scope scope);
+  Scope declareParameters(Program& program, const Definition& entry, Scope scope, TypeNames& names);
+  void close(Program& program, const Definition& entry, Expr body, std::size_t own);
 
   // ----------------------------------------------------------------------------------------------- names and types
   void define(Globals& globals, const Module& module);  // and what it imports
@@ -198,6 +206,16 @@ class Inference {
   std::optional<Binding> asFunction(const Argument& argument);
   std::string whatLacks(const Argument& argument) const;
   bool isFunction(const Argument& argument) { return asFunction(argument).has_value(); }
+  // By its scheme, its arguments in the order of the scheme's parameters. Those that return false have reported why.
+  struct SchemeCall;
+  Expr byScheme(Prim prim, const std::vector<const Argument*>& slots, std::optional<Type> expected, Span span);
+  bool takeSizes(SchemeCall& call, const std::vector<const Argument*>& slots);
+  bool takeIndexFunction(SchemeCall& call, const Argument& argument);
+  bool areLegal(const SchemeCall& call);
+  bool expectResult(const SchemeCall& call, const Instance& instance, std::optional<Type> expected);
+  bool takeData(SchemeCall& call, const Instance& instance);
+  bool addConditions(const SchemeCall& call, const Instance& instance);
+  bool takeApart(std::vector<Argument>& arguments);
   // Reports a function where a primitive takes a value: reduce(add, 0, xs).
   bool inOrder(const PrimInfo& row, const SynScheme& scheme, const std::vector<const Argument*>& slots);
   // Reports an operand that no operation takes: an array, or a float where bits are meant.

@@ -1,0 +1,187 @@
+// Inference: operations on scalars and conversions.
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "inference.hpp"
+#include "lift/build.hpp"
+
+namespace lift::detail {
+
+std::string written(Span span, const std::string& otherwise) {
+  if (!span || span.end - span.begin > 30 || span.end > span.file->text.size()) return otherwise;
+  const std::string text = span.file->text.substr(span.begin, span.end - span.begin);
+  return text.find('\n') == std::string::npos ? text : otherwise;
+}
+
+bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, const std::vector<Expr>& values,
+                              Span span) {
+  const OpInfo& row = info(op);
+  const std::string shown(row.infix.empty() ? row.name : row.infix);
+  const auto typeAt = [&](std::size_t i) { return solver_.resolve(values[i].type()); };
+  const auto textAt = [&](std::size_t i) { return written(operands[i].syntax->span, i == 0 ? "a" : "b"); };
+  std::size_t arrays = 0, last = 0;
+  for (std::size_t i = 0; i < values.size(); i++)
+    if (typeAt(i).isArray()) arrays++, last = i;
+  for (std::size_t i = 0; i < values.size(); i++) {
+    const Type t = typeAt(i);
+    if (t.is(Type::Kind::variable)) continue;
+    std::string hint;
+    if (!t.isScalar() && !t.is(Type::Kind::vector)) {
+      if (arrays == 1 && values.size() == 1) hint = fmt::format("write map({}, {})", row.name, textAt(0));
+      if (arrays == 1 && values.size() == 2 && !row.infix.empty())
+        hint =
+            fmt::format("write map(fun x => {}, {})",
+                        last == 0 ? fmt::format("x {} {}", shown, textAt(1)) : fmt::format("{} {} x", textAt(0), shown),
+                        textAt(last));
+      if (arrays == 2 && values.size() == 2)
+        hint = fmt::format("write zipWith({}, {}, {})", row.name, textAt(0), textAt(1));
+      report(span, fmt::format("'{}' works on scalars and vectors, found {}", shown, show(t)), hint);
+      return false;
+    }
+    const Type scalar = t.is(Type::Kind::vector) ? solver_.resolve(t.element()) : t;
+    if (row.typing != OpTyping::integral || !scalar.isScalar() || isInteger(scalar.scalar())) continue;
+    if (op == Op::bitXor && isFloat(scalar.scalar())) hint = "powers are written pow(x, y); square(x) is x * x";
+    if (scalar.scalar() == Scalar::boolean) {
+      hint = fmt::format("{} binds less tightly than a comparison, as in C: write (a {} b) == c", shown, shown);
+      if (op == Op::bitAnd && values.size() == 2 && typeAt(0) == typeAt(1)) hint = "logical and is written &&";
+      if (op == Op::bitOr && values.size() == 2 && typeAt(0) == typeAt(1)) hint = "logical or is written ||";
+      if (op == Op::bitNot) hint = "logical not is written !x";
+    }
+    report(span, fmt::format("'{}' works on integers, found {}", shown, show(t)), hint);
+    return false;
+  }
+  return true;
+}
+
+Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
+  const OpInfo& row = info(op);
+  const auto arity = static_cast<std::size_t>(row.arity);
+  const std::string shown(row.infix.empty() ? row.name : row.infix);
+  if (arguments.size() > arity) {
+    report(span,
+           fmt::format("'{}' takes {} operand{}, found {}", shown, arity, arity == 1 ? "" : "s", arguments.size()));
+    return poison(expected);
+  }
+  if (arguments.empty()) {  // the operation as a function, of a tuple when it has several operands
+    Type parameter = solver_.freshType(), result = solver_.freshType();
+    if (arity > 1) {
+      std::vector<Type> parts;
+      for (std::size_t i = 0; i < arity; i++) parts.push_back(solver_.freshType());
+      parameter = Type::tuple(parts);
+    }
+    if (expected) expect(Type::function(parameter, result), *expected, span);
+    parameter = solver_.resolve(parameter);
+    const Expr p = Expr::variable("p", parameter);
+    std::vector<Argument> operands;
+    for (std::size_t i = 0; i < arity; i++)
+      operands.push_back({{}, typedSyntax(arity > 1 ? componentOf(p, parameter, i) : p, span), {}});
+    return Expr::lambda(p, operation(op, operands, result, span));
+  }
+  if (const auto done = incomplete(op, arity, {}, arguments, expected, span)) return *done;
+
+  const Type boolean = Type::scalar(Scalar::boolean);
+  const Type t = solver_.freshType();
+  std::vector<Type> operands(arity, t);
+  Type result = t;
+  std::optional<TypeClass> wanted;  // of t
+  switch (row.typing) {
+    case OpTyping::numeric:
+      wanted = TypeClass::numeric;
+      break;
+    case OpTyping::floating:
+      wanted = TypeClass::floating;
+      break;
+    case OpTyping::integral:
+      wanted = TypeClass::integral;
+      break;
+    case OpTyping::comparison:
+      wanted = op == Op::eq || op == Op::ne ? TypeClass::comparable : TypeClass::numeric;
+      result = boolean;
+      break;
+    case OpTyping::logical:
+      std::fill(operands.begin(), operands.end(), boolean);
+      result = boolean;
+      break;
+    case OpTyping::selection:
+      operands[0] = boolean;
+      wanted = TypeClass::comparable;
+      break;
+  }
+  if (expected) solver_.unify(result, *expected, span);
+  std::vector<Expr> values;
+  for (std::size_t i = 0; i < arity; i++) {
+    // What a definition gives is shared by uses that want the same type of it.
+    const bool isDefined = callsDefinition(arguments[i]);
+    values.push_back(
+        infer(arguments[i].syntax, arguments[i].scope, isDefined ? std::optional(operands[i]) : std::nullopt));
+  }
+  if (op != Op::select && !fitsOperation(op, arguments, values, span)) return poison(expected);
+  for (std::size_t i = 0; i < arity; i++) {
+    const Expr v = values[i];
+    if (!solver_.unify(v.type(), operands[i], arguments[i].syntax->span)) {
+      const Type found = solver_.zonk(v.type()), wanted = solver_.zonk(operands[i]);
+      std::string hint;
+      if (found.isScalar() && wanted.isScalar()) hint = fmt::format("convert with {}(…)", wanted.str());
+      if (found.isScalar() != wanted.isScalar()) hint = "splat(w, x) makes a vector of a scalar";
+      report(arguments[i].syntax->span,
+             fmt::format("operand of '{}': expected {}, found {}", shown, wanted.str(), found.str()), hint);
+      return poison(expected);
+    }
+    if (wanted && operands[i] == t && !solver_.fits(t, *wanted)) {
+      report(arguments[i].syntax->span,
+             fmt::format("operand of '{}': expected {}, found {}", shown, describe(*wanted), show(t)));
+      return poison(expected);
+    }
+  }
+  if (wanted) solver_.require(t, *wanted, span);
+  const Expr prim =
+      Expr::primitive(Prim::op, {}, Type::function(operands, result), static_cast<std::uint8_t>(op), place(span));
+  return finish(applyAll(prim, values), expected, span);
+}
+
+Expr Inference::conversion(std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
+  if (arguments.size() > 1) {
+    report(span, "convert(…) converts one value");
+    return poison(expected);
+  }
+  const Expr placeholder = Expr::variable("convert", Type::function(solver_.freshType(), solver_.freshType()));
+  solver_.require(placeholder.type().result(), TypeClass::numeric, span);
+  conversions_.push_back(placeholder);
+  if (arguments.empty()) return finish(placeholder, expected, span);
+  const Expr value = infer(arguments[0].syntax, arguments[0].scope, placeholder.type().parameter());
+  if (const Type from = solver_.resolve(value.type()); from.is(Type::Kind::vector)) {
+    const Type to = Type::vector(from.length(), solver_.freshType());
+    solver_.unify(placeholder.type().result(), to, span);
+  } else if (!from.isScalar() && !from.is(Type::Kind::variable)) {
+    report(span, fmt::format("convert(…) converts scalars and vectors, found {}", show(from)));
+    return poison(expected);
+  }
+  return finish(Expr::apply(placeholder, value), expected, span);
+}
+
+Expr Inference::conversion(Scalar to, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
+  const auto prim = [&](Type from) {
+    const Type r = solver_.resolve(from);
+    const Type result = r.is(Type::Kind::vector) ? Type::vector(r.length(), Type::scalar(to)) : Type::scalar(to);
+    return Expr::primitive(Prim::convert, {}, Type::function(from, result), static_cast<std::uint8_t>(to));
+  };
+  if (arguments.empty()) {
+    Type from = solver_.freshType();
+    if (expected && solver_.resolve(*expected).is(Type::Kind::function)) from = solver_.resolve(*expected).parameter();
+    return finish(prim(from), expected, span);
+  }
+  if (arguments.size() != 1) {
+    report(span, fmt::format("{}(…) converts one value", info(to).name));
+    return poison(expected);
+  }
+  const Expr value = infer(arguments[0].syntax, arguments[0].scope);
+  if (solver_.resolve(value.type()).is(Type::Kind::variable)) solver_.applyDefaults();
+  const Type from = solver_.resolve(value.type());
+  if (!from.isScalar() && !from.is(Type::Kind::vector) && !from.is(Type::Kind::variable)) {
+    report(span, fmt::format("{}(…) converts scalars and vectors, found {}", info(to).name, show(from)));
+    return poison(expected);
+  }
+  return finish(Expr::apply(prim(value.type()), value), expected, span);
+}
+
+}  // namespace lift::detail
