@@ -89,7 +89,7 @@ const std::pair<NatVar, NatVar>& Dependence::parts(const For& f, std::int64_t di
 }
 
 // Where an index contains l / c or l % c of a distributed index l, l is taken as c * q + r. False: not of that form.
-bool Dependence::collectSplits(const Access& a, std::map<std::pair<int, int>, std::int64_t>& splits) const {
+bool Dependence::collectSplits(const Access& a, Splits& splits) const {
   const auto atom = [&](Nat n, const auto& self) -> bool {
     if (n.kind() == Nat::Kind::floorDiv || n.kind() == Nat::Kind::mod) {
       const auto v = n.operands()[0].variable();
@@ -107,8 +107,7 @@ bool Dependence::collectSplits(const Access& a, std::map<std::pair<int, int>, st
   return atom(a.base, atom);
 }
 
-bool Dependence::analyse(const Access& a, std::size_t common, const std::map<std::pair<int, int>, std::int64_t>& splits,
-                         Form& form) {
+bool Dependence::analyse(const Access& a, std::size_t common, const Splits& splits, Form& form) {
   form.lo = a.lo;
   form.hi = a.hi;
   struct Role {
@@ -189,95 +188,81 @@ bool Dependence::analyse(const Access& a, std::size_t common, const std::map<std
   return true;
 }
 
-bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
-  std::map<std::pair<int, int>, std::int64_t> splits;
-  if (!collectSplits(a, splits) || !collectSplits(b, splits)) return true;
-  Form fa, fb;
-  if (!analyse(a, common, splits, fa) || !analyse(b, common, splits, fb)) return true;
-
-  // Count down where a coefficient is negative; free digits of one coefficient add up within an access.
-  bool localsAgree = true;
-  const auto reflect = [](Term& t, Form& f) {
-    if (proved(lessEqual(Nat(0), t.coefficient))) return true;
-    if (!proved(less(t.coefficient, Nat(0)))) return false;
-    const Nat shift = t.coefficient * (t.count - Nat(1));
-    if (const auto known = shift.constant()) {
-      f.lo += *known;
-      f.hi += *known;
-    } else {
-      for (const NatVar v : shift.variables())
-        if (v.role() == NatVar::Role::index) return false;
-      f.uniform = f.uniform + shift;
-    }
-    t.coefficient = -t.coefficient;
-    return true;
-  };
-  const auto summed = [&](Form& f, std::vector<Term>& result) {
-    for (Term t : f.free) {
-      if (!reflect(t, f)) return false;
-      const auto same =
-          std::find_if(result.begin(), result.end(), [&](const Term& o) { return o.coefficient == t.coefficient; });
-      if (same == result.end())
-        result.push_back(t);
-      else
-        same->count = same->count + t.count - Nat(1);
-    }
-    return true;
-  };
-  for (auto& [key, term] : fa.local) {
-    const auto other = fb.local.find(key);
-    if (other == fb.local.end() || other->second.coefficient != term.coefficient) {
-      localsAgree = false;
-      continue;
-    }
-    term.count = other->second.count = larger(term.count, other->second.count);
+// Counts down where a coefficient is negative.
+bool Dependence::reflect(Term& t, Form& f) {
+  if (proved(lessEqual(Nat(0), t.coefficient))) return true;
+  if (!proved(less(t.coefficient, Nat(0)))) return false;
+  const Nat shift = t.coefficient * (t.count - Nat(1));
+  if (const auto known = shift.constant()) {
+    f.lo += *known;
+    f.hi += *known;
+  } else {
+    for (const NatVar v : shift.variables())
+      if (v.role() == NatVar::Role::index) return false;
+    f.uniform = f.uniform + shift;
   }
-  localsAgree = localsAgree && fa.local.size() == fb.local.size();
-  for (auto& [key, term] : fa.local)
-    if (!reflect(term, fa)) return true;
-  for (auto& [key, term] : fb.local)
-    if (!reflect(term, fb)) return true;
-  std::vector<Term> freeA, freeB;
-  if (!summed(fa, freeA) || !summed(fb, freeB)) return true;
-  const Nat apart = fb.uniform - fa.uniform;
+  t.coefficient = -t.coefficient;
+  return true;
+}
 
-  // Different parts of the buffer?
-  const auto highest = [](const Form& f, const std::vector<Term>& free) {
-    Nat high(f.hi);
-    for (const auto& [key, t] : f.local) high = high + t.coefficient * (t.count - Nat(1));
-    for (const Term& t : free) high = high + t.coefficient * (t.count - Nat(1));
-    return high;
-  };
-  if (proved(less(highest(fa, freeA), Nat(fb.lo) + apart)) || proved(less(highest(fb, freeB) + apart, Nat(fa.lo))))
-    return false;
+// Free digits of one coefficient add up within an access.
+bool Dependence::addUp(Form& f) {
+  std::vector<Term> sums;
+  for (Term t : f.free) {
+    if (!reflect(t, f)) return false;
+    const auto same =
+        std::find_if(sums.begin(), sums.end(), [&](const Term& o) { return o.coefficient == t.coefficient; });
+    if (same == sums.end())
+      sums.push_back(t);
+    else
+      same->count = same->count + t.count - Nat(1);
+  }
+  f.free = std::move(sums);
+  return true;
+}
 
-  // Otherwise the same work-item must be legible in the index.
-  const auto offset = apart.constant();
-  if (!localsAgree || !offset) return true;
-  for (int d = 0; d < 3; d++) {
-    if (!shared(d)) continue;
-    const auto identifies = [&](LoopKind kind) {
-      const int k = static_cast<int>(kind);
-      const auto split = splits.find({k, d});
-      // Loops of one iteration have one work-item do it.
-      const auto once = [&](const LoopPath& path) {
-        return std::any_of(path.begin(), path.end(), [&](const For* f) {
-          return f->kind == kind && f->dim == d && proved(lessEqual(f->count, Nat(1)));
-        });
-      };
-      if (once(*a.path) && once(*b.path)) return true;
-      return fa.local.contains({k, d, 0}) && (split == splits.end() || fa.local.contains({k, d, 1}));
+// Both get the larger counts of what they have in common; whether that is all.
+bool Dependence::matchLocals(Form& a, Form& b) {
+  bool agree = a.local.size() == b.local.size();
+  for (auto& [key, term] : a.local) {
+    const auto other = b.local.find(key);
+    if (other == b.local.end() || other->second.coefficient != term.coefficient)
+      agree = false;
+    else
+      term.count = other->second.count = larger(term.count, other->second.count);
+  }
+  return agree;
+}
+
+Nat Dependence::highest(const Form& f) {
+  Nat high(f.hi);
+  for (const auto& [key, t] : f.local) high = high + t.coefficient * (t.count - Nat(1));
+  for (const Term& t : f.free) high = high + t.coefficient * (t.count - Nat(1));
+  return high;
+}
+
+// Whether the index tells which work-item of the dimension it is.
+bool Dependence::identifiesItem(const Access& a, const Access& b, const Form& f, const Splits& splits, int d) {
+  const auto identifies = [&](LoopKind kind) {
+    const int k = static_cast<int>(kind);
+    const auto split = splits.find({k, d});
+    // Loops of one iteration have one work-item do it.
+    const auto once = [&](const LoopPath& path) {
+      return std::any_of(path.begin(), path.end(), [&](const For* loop) {
+        return loop->kind == kind && loop->dim == d && proved(lessEqual(loop->count, Nat(1)));
+      });
     };
-    if (!identifies(LoopKind::local) && !identifies(LoopKind::global)) return true;
-  }
-  struct Digit {
-    Nat coefficient, countA, countB;
-    bool local;
+    if (once(*a.path) && once(*b.path)) return true;
+    return f.local.contains({k, d, 0}) && (split == splits.end() || f.local.contains({k, d, 1}));
   };
+  return identifies(LoopKind::local) || identifies(LoopKind::global);
+}
+
+std::vector<Dependence::Digit> Dependence::digitsOf(const Form& a, const Form& b) {
   std::vector<Digit> digits;
-  for (const auto& [key, term] : fa.local) digits.push_back({term.coefficient, term.count, term.count, true});
-  for (const Term& t : freeA) digits.push_back({t.coefficient, t.count, Nat(1), false});
-  for (const Term& t : freeB) {
+  for (const auto& [key, term] : a.local) digits.push_back({term.coefficient, term.count, term.count, true});
+  for (const Term& t : a.free) digits.push_back({t.coefficient, t.count, Nat(1), false});
+  for (const Term& t : b.free) {
     const auto same = std::find_if(digits.begin(), digits.end(),
                                    [&](const Digit& d) { return !d.local && d.coefficient == t.coefficient; });
     if (same == digits.end())
@@ -285,21 +270,26 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
     else
       same->countB = t.count;
   }
+  return digits;
+}
+
+// Whether different work-items meet at a distance between the bounds, by trying all differences of the digits; nothing
+// where these are not known or too many.
+std::optional<bool> Dependence::searched(const std::vector<Digit>& digits, std::int64_t from, std::int64_t to) {
   std::vector<Step> steps;
   for (const Digit& d : digits) {
     const auto coefficient = d.coefficient.constant(), countA = d.countA.constant(), countB = d.countB.constant();
-    if (!coefficient || !countA || !countB || *coefficient <= 0) break;
+    if (!coefficient || !countA || !countB || *coefficient <= 0) return std::nullopt;
     // A local digit differs by up to count - 1 either way; free ones of both accesses are subtracted.
     steps.push_back({*coefficient, -(*countB - 1), *countA - 1, d.local});
   }
-  if (steps.size() == digits.size()) {
-    std::sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.coefficient > y.coefficient; });
-    int budget = searchBudget;
-    if (const auto met = meet(steps, 0, fb.lo + *offset - fa.hi, fb.hi + *offset - fa.lo, false, budget)) return *met;
-  }
-  // From the least significant digit on. What lies below the first digit of a work-item may overlap as it likes.
-  const Nat low(std::min(fa.lo, fb.lo + *offset));
-  Nat highA(fa.hi), highB(fb.hi + *offset);
+  std::sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.coefficient > y.coefficient; });
+  int budget = searchBudget;
+  return meet(steps, 0, from, to, false, budget);
+}
+
+// From the least significant digit on. What lies below the first digit of a work-item may overlap as it likes.
+bool Dependence::overlap(std::vector<Digit> digits, Nat low, Nat highA, Nat highB) {
   bool localSeen = false;
   for (std::size_t step = 0; step < digits.size(); step++) {
     for (std::size_t i = step + 1; i < digits.size(); i++)
@@ -314,6 +304,29 @@ bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
     highB = highB + d.coefficient * (d.countB - Nat(1));
   }
   return false;
+}
+
+bool Dependence::decide(const Access& a, const Access& b, std::size_t common) {
+  Splits splits;
+  if (!collectSplits(a, splits) || !collectSplits(b, splits)) return true;
+  Form fa, fb;
+  if (!analyse(a, common, splits, fa) || !analyse(b, common, splits, fb)) return true;
+  const bool localsAgree = matchLocals(fa, fb);
+  for (Form* f : {&fa, &fb})
+    for (auto& [key, term] : f->local)
+      if (!reflect(term, *f)) return true;
+  if (!addUp(fa) || !addUp(fb)) return true;
+  const Nat apart = fb.uniform - fa.uniform;
+  // Different parts of the buffer?
+  if (proved(less(highest(fa), Nat(fb.lo) + apart)) || proved(less(highest(fb) + apart, Nat(fa.lo)))) return false;
+  // Otherwise the same work-item must be legible in the index.
+  const auto offset = apart.constant();
+  if (!localsAgree || !offset) return true;
+  for (int d = 0; d < 3; d++)
+    if (shared(d) && !identifiesItem(a, b, fa, splits, d)) return true;
+  const std::vector<Digit> digits = digitsOf(fa, fb);
+  if (const auto met = searched(digits, fb.lo + *offset - fa.hi, fb.hi + *offset - fa.lo)) return *met;
+  return overlap(digits, Nat(std::min(fa.lo, fb.lo + *offset)), Nat(fa.hi), Nat(fb.hi + *offset));
 }
 
 }  // namespace lift::kernel

@@ -1,7 +1,9 @@
 // Whether two accesses to shared memory can make different work-items of a group meet in one element.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -52,9 +54,21 @@ class Dependence {
     std::map<std::tuple<int, int, int>, Term> local;  // by kind, dimension, part
     std::vector<Term> free;
   };
-  bool analyse(const Access& a, std::size_t common, const std::map<std::pair<int, int>, std::int64_t>& splits,
-               Form& form);
-  bool collectSplits(const Access& a, std::map<std::pair<int, int>, std::int64_t>& splits) const;
+  struct Digit {
+    Nat coefficient, countA, countB;
+    bool local;
+  };
+  using Splits = std::map<std::pair<int, int>, std::int64_t>;
+  bool analyse(const Access& a, std::size_t common, const Splits& splits, Form& form);
+  bool collectSplits(const Access& a, Splits& splits) const;
+  static bool reflect(Term& t, Form& f);
+  static bool addUp(Form& f);
+  static bool matchLocals(Form& a, Form& b);
+  static Nat highest(const Form& f);
+  static bool identifiesItem(const Access& a, const Access& b, const Form& f, const Splits& splits, int d);
+  static std::vector<Digit> digitsOf(const Form& a, const Form& b);
+  static std::optional<bool> searched(const std::vector<Digit>& digits, std::int64_t from, std::int64_t to);
+  static bool overlap(std::vector<Digit> digits, Nat low, Nat highA, Nat highB);
   bool decide(const Access& a, const Access& b, std::size_t common);
   const std::pair<NatVar, NatVar>& parts(const For& f, std::int64_t divisor);
 
