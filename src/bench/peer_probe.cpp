@@ -1,4 +1,4 @@
-// tools/bench/conv_blocked.cl, a kernel written by hand, in the best of its variants for the layer.
+// tools/bench/conv_blocked.cl, a kernel written by hand, in the best of its tilings for the layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,13 +16,13 @@ using kernel::PlanBuffer;
 constexpr std::int64_t lanes = 16;
 
 // A register tile of `pixels` x `vectors` accumulators; `unroll` of the loop over 16 channels.
-struct Variant {
+struct Tiling {
   std::int64_t pixels, vectors, unroll;
   std::string str() const { return fmt::format("tile {}x{}, unrolled by {}", pixels, vectors, unroll); }
 };
 
-std::vector<Variant> variantsFor(const ConvSpec& s) {
-  std::vector<Variant> all;
+std::vector<Tiling> tilingsFor(const ConvSpec& s) {
+  std::vector<Tiling> all;
   for (const auto& [pixels, vectors] : {std::pair<std::int64_t, std::int64_t>{14, 2}, {7, 4}})
     if (s.ow % pixels == 0 && s.oc % (lanes * vectors) == 0)
       for (const std::int64_t unroll : {1, 4, 16}) all.push_back({pixels, vectors, unroll});
@@ -35,7 +35,7 @@ std::string unsupported(const ConvSpec& s) {
     return "only 3x3, stride 1, padding 1";
   if (s.batch != 1 || s.groups != 1) return "only one image and one group";
   if (s.ic % lanes != 0) return "only input channels in multiples of 16";
-  if (variantsFor(s).empty()) return "only multiples of 14 columns and 32 output channels, or of 7 and 64";
+  if (tilingsFor(s).empty()) return "only multiples of 14 columns and 32 output channels, or of 7 and 64";
   return {};
 }
 
@@ -74,7 +74,7 @@ Tensor plainOutput(const ConvSpec& s, const Tensor& blocked) {
   return output;
 }
 
-kernel::Plan planFor(const ConvSpec& s, const Variant& v) {
+kernel::Plan planFor(const ConvSpec& s, const Tiling& v) {
   const std::string source = fmt::format(
       "#define C {}\n#define H {}\n#define W {}\n#define HP {}\n#define WP {}\n#define PX {}\n#define KV {}\n"
       "#define UC {}\n{}",
@@ -90,7 +90,7 @@ kernel::Plan planFor(const ConvSpec& s, const Variant& v) {
                 {{"conv", range, {"input", "weights", "biases", "out"}}});
 }
 
-std::unique_ptr<Contestant> contestVariant(const Layer& layer, const Variant& v) {
+std::unique_ptr<Contestant> contestTiling(const Layer& layer, const Tiling& v) {
   const ConvSpec& s = layer.spec;
   runtime::LoadOptions options;
   options.buildOptions = "-cl-fast-relaxed-math";
@@ -117,8 +117,8 @@ Setup setUpProbe(const Layer& layer) {
   if (std::string reason = unsupported(layer.spec); !reason.empty()) return {nullptr, std::move(reason)};
   Setup best;
   double bestTime = std::numeric_limits<double>::infinity();
-  for (const Variant& v : variantsFor(layer.spec)) {
-    auto contestant = contestVariant(layer, v);
+  for (const Tiling& v : tilingsFor(layer.spec)) {
+    auto contestant = contestTiling(layer, v);
     const double time = tryOut(*contestant);
     if (time >= bestTime) continue;
     bestTime = time;

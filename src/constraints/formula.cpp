@@ -148,7 +148,7 @@ Interval Formula::over(const std::vector<Interval>& ranges) const {
   return stack[0];
 }
 
-Rule::Rule(const SizeCondition& condition, const std::map<NatVar, int>& slots)
+Predicate::Predicate(const SizeCondition& condition, const std::map<NatVar, int>& slots)
     : kind_(condition.kind), left_(condition.left, slots), right_(condition.right, slots) {
   std::set<int> used;
   for (const Nat side : {condition.left, condition.right})
@@ -156,7 +156,7 @@ Rule::Rule(const SizeCondition& condition, const std::map<NatVar, int>& slots)
   variables_.assign(used.begin(), used.end());
 }
 
-bool Rule::holdsAt(const std::vector<std::int64_t>& values) const {
+bool Predicate::holdsAt(const std::vector<std::int64_t>& values) const {
   const auto left = left_.at(values), right = right_.at(values);
   if (!left || !right) return false;
   switch (kind_) {
@@ -170,7 +170,7 @@ bool Rule::holdsAt(const std::vector<std::int64_t>& values) const {
   return false;
 }
 
-bool Rule::isRefutedOver(const std::vector<Interval>& ranges) const {
+bool Predicate::isRefutedOver(const std::vector<Interval>& ranges) const {
   const Interval left = left_.over(ranges), right = right_.over(ranges);
   switch (kind_) {
     case SizeCondition::Kind::divides:
@@ -183,6 +183,6 @@ bool Rule::isRefutedOver(const std::vector<Interval>& ranges) const {
   return false;
 }
 
-bool Rule::mentions(int slot) const { return std::binary_search(variables_.begin(), variables_.end(), slot); }
+bool Predicate::mentions(int slot) const { return std::binary_search(variables_.begin(), variables_.end(), slot); }
 
 }  // namespace lift::detail

@@ -43,9 +43,9 @@ class Formula {
 };
 
 // A size condition, compiled.
-class Rule {
+class Predicate {
  public:
-  Rule(const SizeCondition& condition, const std::map<NatVar, int>& slots);
+  Predicate(const SizeCondition& condition, const std::map<NatVar, int>& slots);
 
   // No for a value that does not exist.
   bool holdsAt(const std::vector<std::int64_t>& values) const;

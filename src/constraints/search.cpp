@@ -68,13 +68,13 @@ Search::Search(std::shared_ptr<const SpaceData> space, std::vector<int> order)
   std::vector<std::size_t> levelOf(order_.size());
   for (std::size_t level = 0; level < order_.size(); level++) levelOf[static_cast<std::size_t>(order_[level])] = level;
   std::vector<std::set<int>> relevant(order_.size());
-  for (const Rule& rule : space_->rules) {
+  for (const Predicate& predicate : space_->predicates) {
     std::vector<std::size_t> at;
-    for (const int v : rule.variables()) at.push_back(levelOf[static_cast<std::size_t>(v)]);
+    for (const int v : predicate.variables()) at.push_back(levelOf[static_cast<std::size_t>(v)]);
     if (at.size() < 2) continue;  // has narrowed the domain already
     std::sort(at.begin(), at.end());
-    levels_[at.back()].complete.push_back(&rule);
-    for (std::size_t i = 0; i + 1 < at.size(); i++) levels_[at[i]].partial.push_back(&rule);
+    levels_[at.back()].complete.push_back(&predicate);
+    for (std::size_t i = 0; i + 1 < at.size(); i++) levels_[at[i]].partial.push_back(&predicate);
     for (std::size_t level = 0; level <= at.back(); level++)
       for (const std::size_t l : at)
         if (l < level) relevant[level].insert(order_[l]);
@@ -103,9 +103,9 @@ void Search::release(std::size_t level) {
 
 bool Search::admits(const Level& level) const {
   return std::all_of(level.complete.begin(), level.complete.end(),
-                     [&](const Rule* r) { return r->holdsAt(values_); }) &&
+                     [&](const Predicate* p) { return p->holdsAt(values_); }) &&
          std::none_of(level.partial.begin(), level.partial.end(),
-                      [&](const Rule* r) { return r->isRefutedOver(ranges_); });
+                      [&](const Predicate* p) { return p->isRefutedOver(ranges_); });
 }
 
 std::vector<std::int64_t> Search::narrowed(std::size_t level) {

@@ -17,11 +17,11 @@ namespace lift::detail {
 struct SpaceData {
   std::vector<Tunable> tunables;  // the search numbers them by their positions here
   std::vector<Constraint> constraints;
-  std::vector<Rule> rules;  // one per constraint
-  bool possible = true;     // whether the constraints that mention no tunable hold
+  std::vector<Predicate> predicates;  // one per constraint
+  bool possible = true;               // whether the constraints that mention no tunable hold
 
   std::size_t size() const { return tunables.size(); }
-  bool holds(const std::vector<std::int64_t>& values) const;  // all rules
+  bool holds(const std::vector<std::int64_t>& values) const;  // all predicates
   Config config(const std::vector<std::int64_t>& values) const;
   std::vector<std::int64_t> values(const Config& config) const;  // throws UserError (usage)
 };
@@ -59,8 +59,8 @@ class Search {
 
  private:
   struct Level {
-    std::vector<const Rule*> complete;  // their last tunable is this level's
-    std::vector<const Rule*> partial;   // mention this level's tunable and later ones
+    std::vector<const Predicate*> complete;  // their last tunable is this level's
+    std::vector<const Predicate*> partial;   // mention this level's tunable and later ones
     std::vector<int> relevant;
   };
   bool admits(const Level& level) const;

@@ -13,8 +13,8 @@ namespace lift {
 namespace {
 
 using detail::Counter;
+using detail::Predicate;
 using detail::Random;
-using detail::Rule;
 using detail::Search;
 using detail::SpaceData;
 
@@ -49,12 +49,12 @@ void checkClosed(const Constraint& constraint, const std::map<NatVar, int>& slot
                       fmt::format("it occurs in {}; give one with --size {}=…", constraint.str(), v.name()));
 }
 
-void narrow(std::vector<std::int64_t>& domain, const Rule& rule, std::vector<std::int64_t>& scratch) {
-  const auto slot = static_cast<std::size_t>(rule.variables().front());
+void narrow(std::vector<std::int64_t>& domain, const Predicate& predicate, std::vector<std::int64_t>& scratch) {
+  const auto slot = static_cast<std::size_t>(predicate.variables().front());
   domain.erase(std::remove_if(domain.begin(), domain.end(),
                               [&](std::int64_t value) {
                                 scratch[slot] = value;
-                                return !rule.holdsAt(scratch);
+                                return !predicate.holdsAt(scratch);
                               }),
                domain.end());
 }
@@ -116,7 +116,7 @@ std::string str(const Config& config) {
 }
 
 bool detail::SpaceData::holds(const std::vector<std::int64_t>& values) const {
-  return std::all_of(rules.begin(), rules.end(), [&](const Rule& r) { return r.holdsAt(values); });
+  return std::all_of(predicates.begin(), predicates.end(), [&](const Predicate& p) { return p.holdsAt(values); });
 }
 
 Config detail::SpaceData::config(const std::vector<std::int64_t>& values) const {
@@ -146,14 +146,14 @@ Space::Space(const std::vector<NatVar>& tunables, std::vector<Constraint> constr
   for (const NatVar t : tunables) data->tunables.push_back({t, valuesOf(t)});
   for (const Constraint& c : constraints) {
     checkClosed(c, slots);
-    data->rules.emplace_back(c.condition, slots);
+    data->predicates.emplace_back(c.condition, slots);
   }
   data->constraints = std::move(constraints);
   std::vector<std::int64_t> scratch(tunables.size());
-  for (const Rule& rule : data->rules) {
-    if (rule.variables().empty()) data->possible = data->possible && rule.holdsAt(scratch);
-    if (rule.variables().size() == 1)
-      narrow(data->tunables[static_cast<std::size_t>(rule.variables().front())].values, rule, scratch);
+  for (const Predicate& predicate : data->predicates) {
+    if (predicate.variables().empty()) data->possible = data->possible && predicate.holdsAt(scratch);
+    if (predicate.variables().size() == 1)
+      narrow(data->tunables[static_cast<std::size_t>(predicate.variables().front())].values, predicate, scratch);
   }
   data_ = std::move(data);
 }
@@ -166,8 +166,8 @@ bool Space::contains(const Config& config) const { return data_->holds(data_->va
 std::vector<const Constraint*> Space::why(const Config& config) const {
   const std::vector<std::int64_t> values = data_->values(config);
   std::vector<const Constraint*> violated;
-  for (std::size_t i = 0; i < data_->rules.size(); i++)
-    if (!data_->rules[i].holdsAt(values)) violated.push_back(&data_->constraints[i]);
+  for (std::size_t i = 0; i < data_->predicates.size(); i++)
+    if (!data_->predicates[i].holdsAt(values)) violated.push_back(&data_->constraints[i]);
   return violated;
 }
 
@@ -216,7 +216,7 @@ std::vector<Config> Space::neighbours(const Config& config) const {
     return std::vector(std::make_reverse_iterator(std::lower_bound(all.begin(), all.end(), value)), all.rend());
   };
   const auto tied = [&](std::size_t a, std::size_t b) {
-    return std::any_of(data_->rules.begin(), data_->rules.end(), [&](const Rule& r) {
+    return std::any_of(data_->predicates.begin(), data_->predicates.end(), [&](const Predicate& r) {
       return r.mentions(static_cast<int>(a)) && r.mentions(static_cast<int>(b));
     });
   };
