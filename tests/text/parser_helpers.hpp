@@ -1,0 +1,48 @@
+// Texts parsed, and what a user would read of their errors.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+
+#include "lift/diagnostic.hpp"
+#include "lift/text.hpp"
+#include "show.hpp"
+
+namespace lift::test {
+
+inline Module parse(const std::string& text) { return parseModule(*addSource("t.lift", text)); }
+
+inline SynPtr parseExpr(const std::string& text) { return parse("def it = " + text).definitions.at(0).body; }
+
+inline std::string expr(const std::string& text) { return show(*parseExpr(text)); }
+inline std::string type(const std::string& text) { return show(*parseType(*addSource("type", text))); }
+
+// What a user would read.
+inline std::string errors(const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const UserError& error) {
+    CHECK(error.status() == ExitStatus::program);
+    return error.what();
+  }
+  return "no error";
+}
+inline std::string errorsOf(const std::string& text) {
+  return errors([&] { parse(text); });
+}
+
+inline std::string covered(const Span& span) { return span.file->text.substr(span.begin, span.end - span.begin); }
+
+template <class Form>
+const Form& as(const SynPtr& syn) {
+  return std::get<Form>(syn->node);
+}
+
+inline std::string repeat(const std::string& text, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+}  // namespace lift::test
