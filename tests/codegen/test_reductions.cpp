@@ -145,9 +145,16 @@ TEST_CASE("what a condition guards is computed once only where it cannot fail") 
     def main(x: [n]f32): [n]f32 =
       map(fun v => if v > 5.0 then v + sum(map(fun w => x[i32(w) + 1000000], x)) else v, x))";
   const std::string total = "def main(x: [n]f32): [n]f32 = map(fun v => if v > 0.5 then v / maximum(x) else v, x)";
+  // The right side of && and || is such a branch.
+  const std::string both = R"(
+    def main(x: [n]f32): [n]i32 =
+      map(fun v => if v > 5.0 && sum(map(fun i => x[i + 1000000], generate(n, id))) > 1.0 then 1 else 0, x))";
+  const std::string either = R"(
+    def main(x: [n]f32): [n]i32 =
+      map(fun v => if v < 5.0 || sum(map(fun i => x[i + 1000000], generate(n, id))) > 1.0 then 1 else 0, x))";
   CHECK(planOf(failing).launches.size() == 1);
   CHECK(planOf(total).launches.size() == 3);
-  for (const std::string& text : {failing, total}) {
+  for (const std::string& text : {failing, total, both, either}) {
     CHECK(wrong(text, {{"n", 9}}) == "");
     CHECK(wrong(text, {{"n", 9}}, inChunks(4)) == "");
   }
