@@ -7,6 +7,7 @@
 // unsigned one. On vectors every operation acts lane by lane.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -118,6 +119,9 @@ struct ScalarValue {
   double asDouble() const;
   bool truth() const { return isFloat(type) ? real != 0 : integer != 0; }
 };
+// As it lies in memory, info(type).bytes bytes in the machine's order; booleans are 0 or 1.
+ScalarValue loadScalar(Scalar type, const std::byte* from);
+void storeScalar(Scalar type, std::byte* to, const ScalarValue& value);
 // Of one type and indistinguishable: unlike 0.0 and -0.0; any NaN is like any other.
 bool identical(const ScalarValue& a, const ScalarValue& b);
 

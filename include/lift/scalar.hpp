@@ -15,6 +15,7 @@ struct ScalarInfo {
   Scalar scalar;
   std::string_view name;    // in Lift text: "f32", "bool"
   std::string_view opencl;  // in OpenCL C registers and buffers: "float"; bool is stored as uchar
+  std::string_view c;       // in C, in arrays: "int32_t"; half is its bits
   std::string_view npy;     // dtype in .npy headers without byte order: "f4", "b1"
   std::size_t bytes;
   bool isFloat, isSigned;

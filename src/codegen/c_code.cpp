@@ -88,38 +88,10 @@ static void exchange($NAME_plan* plan, int a, int b) {
 }
 )";
 
-std::string_view elementType(Scalar s) {
-  switch (s) {
-    case Scalar::i8:
-      return "int8_t";
-    case Scalar::boolean:
-    case Scalar::u8:
-      return "uint8_t";
-    case Scalar::i16:
-      return "int16_t";
-    case Scalar::f16:
-    case Scalar::u16:
-      return "uint16_t";
-    case Scalar::i32:
-      return "int32_t";
-    case Scalar::u32:
-      return "uint32_t";
-    case Scalar::i64:
-      return "int64_t";
-    case Scalar::u64:
-      return "uint64_t";
-    case Scalar::f32:
-      return "float";
-    case Scalar::f64:
-      return "double";
-  }
-  return "";
-}
-
-std::string_view describedElement(Scalar s) {
+std::string describedElement(Scalar s) {
   if (s == Scalar::boolean) return "uint8_t each, 0 or 1";
   if (s == Scalar::f16) return "the bits in a uint16_t each";
-  return elementType(s);
+  return std::string(info(s).c);
 }
 
 class Printer final : private detail::PlanCode {
@@ -132,7 +104,7 @@ class Printer final : private detail::PlanCode {
  private:
   std::string parameter(std::size_t b) const {
     return fmt::format("{}{}* {}", plan_.buffers[b].role == PlanBuffer::Role::input ? "const " : "",
-                       elementType(plan_.buffers[b].scalar), bufferNames_[b]);
+                       info(plan_.buffers[b].scalar).c, bufferNames_[b]);
   }
   std::string signature(std::string_view function, const std::vector<std::size_t>& buffers) const {
     std::vector<std::string> parameters{fmt::format("{}_plan* plan", name_)};
@@ -221,7 +193,7 @@ $RELEASE  free(plan);
     std::vector<std::string> arguments;
     for (const int a : l.arguments) {
       const auto b = static_cast<std::size_t>(a);
-      const std::string_view type = elementType(plan_.buffers[b].scalar);
+      const std::string_view type = info(plan_.buffers[b].scalar).c;
       arguments.push_back(slots_.slot[b] >= 0 ? fmt::format("({}*)plan->temporaries[{}]", type, slots_.slot[b])
                                               : bufferNames_[b]);
     }

@@ -373,34 +373,8 @@ void $NAME_destroy($NAME_plan* plan);
          {"NAME", name_}});
   }
 
-  static std::string_view scalarText(Scalar s) {
-    switch (s) {
-      case Scalar::boolean:
-        return "one byte each, 0 or 1";
-      case Scalar::i8:
-        return "cl_char";
-      case Scalar::u8:
-        return "cl_uchar";
-      case Scalar::i16:
-        return "cl_short";
-      case Scalar::u16:
-        return "cl_ushort";
-      case Scalar::i32:
-        return "cl_int";
-      case Scalar::u32:
-        return "cl_uint";
-      case Scalar::i64:
-        return "cl_long";
-      case Scalar::u64:
-        return "cl_ulong";
-      case Scalar::f16:
-        return "cl_half";
-      case Scalar::f32:
-        return "cl_float";
-      case Scalar::f64:
-        return "cl_double";
-    }
-    return "";
+  static std::string scalarText(Scalar s) {
+    return s == Scalar::boolean ? "one byte each, 0 or 1" : fmt::format("cl_{}", info(s).opencl);
   }
 
   // --------------------------------------------------------------------------------------------------------- host.c

@@ -275,7 +275,7 @@ std::string PlanCode::wrapped(const std::string& signature) {
   return s;
 }
 
-std::string PlanCode::aboutBuffers(const std::function<std::string_view(Scalar)>& spelled) const {
+std::string PlanCode::aboutBuffers(const std::function<std::string(Scalar)>& spelled) const {
   std::string buffers;
   for (const auto* list : {&inputs_, &outputs_})
     for (const std::size_t b : *list) {

@@ -88,7 +88,7 @@ class PlanCode {
   std::string bytesSignature(std::size_t b) const;
 
   // For comments in headers. `spelled` says how the elements of buffers are.
-  std::string aboutBuffers(const std::function<std::string_view(Scalar)>& spelled) const;
+  std::string aboutBuffers(const std::function<std::string(Scalar)>& spelled) const;
   std::string aboutSizes(std::string_view failure) const;
   std::string guard(std::string_view end) const;
 

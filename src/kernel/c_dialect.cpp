@@ -17,21 +17,7 @@ namespace {
 constexpr std::int64_t intMin = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t longMin = std::numeric_limits<std::int64_t>::min();
 
-std::string cType(Scalar s) {
-  switch (s) {
-    case Scalar::boolean:
-      return "bool";
-    case Scalar::f16:
-    case Scalar::u16:
-      return "uint16_t";
-    case Scalar::f32:
-      return "float";
-    case Scalar::f64:
-      return "double";
-    default:
-      return fmt::format("{}int{}_t", info(s).isSigned ? "" : "u", info(s).bytes * 8);
-  }
-}
+std::string cType(Scalar s) { return s == Scalar::boolean ? "bool" : std::string(info(s).c); }
 
 std::string unsignedType(Scalar s) { return fmt::format("uint{}_t", info(s).bytes * 8); }
 

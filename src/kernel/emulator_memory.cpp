@@ -8,81 +8,11 @@
 namespace lift::kernel {
 namespace {
 
-template <class T>
-T fetch(const std::byte* p) {
-  T x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
-}
-template <class T>
-void put(std::byte* p, T x) {
-  std::memcpy(p, &x, sizeof x);
-}
-
+// Half is a storage type: what is loaded is computed in float.
 ScalarValue decode(Scalar s, const std::byte* p) {
-  const auto real = [](Scalar t, double x) {
-    ScalarValue v;
-    v.type = t;
-    v.real = x;
-    return v;
-  };
-  switch (s) {
-    case Scalar::boolean:
-      return ScalarValue::ofInteger(s, fetch<std::uint8_t>(p) != 0 ? 1 : 0);
-    case Scalar::i8:
-      return ScalarValue::ofInteger(s, fetch<std::int8_t>(p));
-    case Scalar::u8:
-      return ScalarValue::ofInteger(s, fetch<std::uint8_t>(p));
-    case Scalar::i16:
-      return ScalarValue::ofInteger(s, fetch<std::int16_t>(p));
-    case Scalar::u16:
-      return ScalarValue::ofInteger(s, fetch<std::uint16_t>(p));
-    case Scalar::i32:
-      return ScalarValue::ofInteger(s, fetch<std::int32_t>(p));
-    case Scalar::u32:
-      return ScalarValue::ofInteger(s, fetch<std::uint32_t>(p));
-    case Scalar::i64:
-    case Scalar::u64:
-      return ScalarValue::ofInteger(s, fetch<std::int64_t>(p));
-    case Scalar::f16:
-      return real(Scalar::f32, halfToFloat(fetch<std::uint16_t>(p)));
-    case Scalar::f32:
-      return real(s, fetch<float>(p));
-    case Scalar::f64:
-      return real(s, fetch<double>(p));
-  }
-  throw InternalError("unknown scalar type");
-}
-
-void encode(Scalar s, std::byte* p, const ScalarValue& v) {
-  switch (s) {
-    case Scalar::boolean:
-    case Scalar::i8:
-    case Scalar::u8:
-      put(p, static_cast<std::uint8_t>(v.integer));
-      return;
-    case Scalar::i16:
-    case Scalar::u16:
-      put(p, static_cast<std::uint16_t>(v.integer));
-      return;
-    case Scalar::i32:
-    case Scalar::u32:
-      put(p, static_cast<std::uint32_t>(v.integer));
-      return;
-    case Scalar::i64:
-    case Scalar::u64:
-      put(p, v.integer);
-      return;
-    case Scalar::f16:
-      put(p, floatToHalf(static_cast<float>(v.real)));
-      return;
-    case Scalar::f32:
-      put(p, static_cast<float>(v.real));
-      return;
-    case Scalar::f64:
-      put(p, v.real);
-      return;
-  }
+  ScalarValue value = loadScalar(s, p);
+  if (s == Scalar::f16) value.type = Scalar::f32;
+  return value;
 }
 
 }  // namespace
@@ -95,7 +25,7 @@ EmulatedMemory::EmulatedMemory(const Buffer& b, std::int64_t count, std::size_t 
   known_.assign(n, initialised ? 1 : 0);
   if (b.space != Space::priv && b.space != Space::constant && !b.readOnly) shadows_.resize(n);
   for (std::size_t i = 0; i < b.values.size(); i++)
-    encode(b.scalar, own_.data() + i * info(b.scalar).bytes, b.values[i]);
+    storeScalar(b.scalar, own_.data() + i * info(b.scalar).bytes, b.values[i]);
 }
 
 void EmulatedMemory::forget() {
@@ -166,7 +96,7 @@ ScalarValue EmulatedMemory::read(std::int64_t scalar, EmulatedItem by, const Emu
 
 void EmulatedMemory::poke(std::int64_t scalar, const ScalarValue& v) {
   const auto i = static_cast<std::size_t>(scalar);
-  encode(buffer.scalar, bytes_->data() + i * info(buffer.scalar).bytes, v);
+  storeScalar(buffer.scalar, bytes_->data() + i * info(buffer.scalar).bytes, v);
   if (!known_.empty()) known_[i] = 1;
 }
 
@@ -183,7 +113,7 @@ void EmulatedMemory::write(std::int64_t scalar, const ScalarValue& v, EmulatedIt
     bool same = false;
     if (allowUniform && (others || otherGroup)) {
       std::byte next[8];
-      encode(buffer.scalar, next, v);
+      storeScalar(buffer.scalar, next, v);
       same = std::memcmp(next, p, info(buffer.scalar).bytes) == 0;
     }
     if (others && !same)
@@ -203,7 +133,7 @@ void EmulatedMemory::write(std::int64_t scalar, const ScalarValue& v, EmulatedIt
     }
   }
   known_[i] = 1;
-  encode(buffer.scalar, p, v);
+  storeScalar(buffer.scalar, p, v);
 }
 
 }  // namespace lift::kernel

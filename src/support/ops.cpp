@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "lift/diagnostic.hpp"
@@ -390,6 +391,48 @@ ScalarValue ScalarValue::extreme(Scalar type, Extreme end) {
   const std::uint64_t top = std::uint64_t{1} << (bits - 1);  // the bit of the sign
   const std::uint64_t least = info(type).isSigned ? top : 0;
   return ofInteger(type, static_cast<std::int64_t>(isLowest ? least : ~least));
+}
+
+namespace {
+
+template <class Bits>
+std::uint64_t loadBits(const std::byte* from) {
+  Bits bits;
+  std::memcpy(&bits, from, sizeof bits);
+  return bits;
+}
+
+template <class Bits>
+void storeBits(std::byte* to, std::uint64_t value) {
+  const auto bits = static_cast<Bits>(value);
+  std::memcpy(to, &bits, sizeof bits);
+}
+
+}  // namespace
+
+ScalarValue loadScalar(Scalar type, const std::byte* from) {
+  const std::size_t bytes = info(type).bytes;
+  const std::uint64_t bits = bytes == 1   ? loadBits<std::uint8_t>(from)
+                             : bytes == 2 ? loadBits<std::uint16_t>(from)
+                             : bytes == 4 ? loadBits<std::uint32_t>(from)
+                                          : loadBits<std::uint64_t>(from);
+  if (type == Scalar::boolean) return {type, 0, bits != 0 ? 1 : 0};
+  if (!isFloat(type)) return {type, 0, wrap(type, bits)};
+  if (type == Scalar::f16) return {type, halfToFloat(static_cast<std::uint16_t>(bits)), 0};
+  if (type == Scalar::f32) return {type, std::bit_cast<float>(static_cast<std::uint32_t>(bits)), 0};
+  return {type, std::bit_cast<double>(bits), 0};
+}
+
+void storeScalar(Scalar type, std::byte* to, const ScalarValue& value) {
+  auto bits = static_cast<std::uint64_t>(value.integer);
+  if (type == Scalar::f16) bits = doubleToHalf(value.real);
+  if (type == Scalar::f32) bits = std::bit_cast<std::uint32_t>(static_cast<float>(value.real));
+  if (type == Scalar::f64) bits = std::bit_cast<std::uint64_t>(value.real);
+  const std::size_t bytes = info(type).bytes;
+  if (bytes == 1) storeBits<std::uint8_t>(to, bits);
+  if (bytes == 2) storeBits<std::uint16_t>(to, bits);
+  if (bytes == 4) storeBits<std::uint32_t>(to, bits);
+  if (bytes == 8) storeBits<std::uint64_t>(to, bits);
 }
 
 bool identical(const ScalarValue& a, const ScalarValue& b) {

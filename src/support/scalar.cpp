@@ -10,13 +10,19 @@ static_assert(std::numeric_limits<float>::is_iec559 && std::numeric_limits<doubl
 namespace {
 
 constexpr ScalarInfo table[] = {
-    // scalar, Lift, OpenCL C, npy, bytes, float, signed
-    {Scalar::boolean, "bool", "uchar", "b1", 1, false, false}, {Scalar::i8, "i8", "char", "i1", 1, false, true},
-    {Scalar::u8, "u8", "uchar", "u1", 1, false, false},        {Scalar::i16, "i16", "short", "i2", 2, false, true},
-    {Scalar::u16, "u16", "ushort", "u2", 2, false, false},     {Scalar::i32, "i32", "int", "i4", 4, false, true},
-    {Scalar::u32, "u32", "uint", "u4", 4, false, false},       {Scalar::i64, "i64", "long", "i8", 8, false, true},
-    {Scalar::u64, "u64", "ulong", "u8", 8, false, false},      {Scalar::f16, "f16", "half", "f2", 2, true, true},
-    {Scalar::f32, "f32", "float", "f4", 4, true, true},        {Scalar::f64, "f64", "double", "f8", 8, true, true},
+    // scalar, Lift, OpenCL C, C, npy, bytes, float, signed
+    {Scalar::boolean, "bool", "uchar", "uint8_t", "b1", 1, false, false},
+    {Scalar::i8, "i8", "char", "int8_t", "i1", 1, false, true},
+    {Scalar::u8, "u8", "uchar", "uint8_t", "u1", 1, false, false},
+    {Scalar::i16, "i16", "short", "int16_t", "i2", 2, false, true},
+    {Scalar::u16, "u16", "ushort", "uint16_t", "u2", 2, false, false},
+    {Scalar::i32, "i32", "int", "int32_t", "i4", 4, false, true},
+    {Scalar::u32, "u32", "uint", "uint32_t", "u4", 4, false, false},
+    {Scalar::i64, "i64", "long", "int64_t", "i8", 8, false, true},
+    {Scalar::u64, "u64", "ulong", "uint64_t", "u8", 8, false, false},
+    {Scalar::f16, "f16", "half", "uint16_t", "f2", 2, true, true},
+    {Scalar::f32, "f32", "float", "float", "f4", 4, true, true},
+    {Scalar::f64, "f64", "double", "double", "f8", 8, true, true},
 };
 static_assert(std::size(table) == scalarCount);
 

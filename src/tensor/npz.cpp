@@ -41,9 +41,9 @@ class Bytes {
     for (int i = width; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
     return value;
   }
-  std::uint16_t u16(std::uint64_t at) const { return static_cast<std::uint16_t>(number(at, 2)); }
-  std::uint32_t u32(std::uint64_t at) const { return static_cast<std::uint32_t>(number(at, 4)); }
-  std::uint64_t u64(std::uint64_t at) const { return number(at, 8); }
+  std::uint16_t uint16(std::uint64_t at) const { return static_cast<std::uint16_t>(number(at, 2)); }
+  std::uint32_t uint32(std::uint64_t at) const { return static_cast<std::uint32_t>(number(at, 4)); }
+  std::uint64_t uint64(std::uint64_t at) const { return number(at, 8); }
 
   std::string_view part(std::uint64_t at, std::uint64_t length) const {
     if (at > text_.size() || length > text_.size() - at) damaged(name_, "damaged zip archive: a record is cut off");
@@ -77,24 +77,24 @@ struct Directory {
 std::uint64_t findEnd(const Bytes& file, const std::string& name) {
   for (std::uint64_t comment = 0; comment <= full16 && comment + endBytes <= file.size(); ++comment) {
     const std::uint64_t end = file.size() - comment - endBytes;
-    if (file.u32(end) == endSignature && file.u16(end + 20) == comment) return end;
+    if (file.uint32(end) == endSignature && file.uint16(end + 20) == comment) return end;
   }
   damaged(name, "not a zip archive, or truncated");
 }
 
 Directory findDirectory(const Bytes& file, const std::string& name) {
   const std::uint64_t end = findEnd(file, name);
-  const std::uint16_t disk = file.u16(end + 4);
-  Directory directory{file.u16(end + 10), file.u32(end + 12), file.u32(end + 16)};
+  const std::uint16_t disk = file.uint16(end + 4);
+  Directory directory{file.uint16(end + 10), file.uint32(end + 12), file.uint32(end + 16)};
   const bool zip64 = directory.entries == full16 || directory.bytes == full32 || directory.at == full32;
   std::uint64_t limit = end;
-  if (zip64 && end >= locator64Bytes && file.u32(end - locator64Bytes) == locator64Signature) {
-    const std::uint64_t end64 = file.u64(end - locator64Bytes + 8);
+  if (zip64 && end >= locator64Bytes && file.uint32(end - locator64Bytes) == locator64Signature) {
+    const std::uint64_t end64 = file.uint64(end - locator64Bytes + 8);
     (void)file.part(end64, end64Bytes);
-    if (file.u32(end64) != end64Signature) damaged(name, "damaged zip archive: no zip64 end record");
-    directory = {file.u64(end64 + 32), file.u64(end64 + 40), file.u64(end64 + 48)};
+    if (file.uint32(end64) != end64Signature) damaged(name, "damaged zip archive: no zip64 end record");
+    directory = {file.uint64(end64 + 32), file.uint64(end64 + 40), file.uint64(end64 + 48)};
     limit = end64;
-  } else if (disk != 0 || file.u16(end + 6) != 0 || file.u16(end + 8) != directory.entries) {
+  } else if (disk != 0 || file.uint16(end + 6) != 0 || file.uint16(end + 8) != directory.entries) {
     damaged(name, "zip archives in several parts are not supported");
   }
   if (directory.at > limit || directory.bytes != limit - directory.at)
@@ -106,15 +106,15 @@ Directory findDirectory(const Bytes& file, const std::string& name) {
 void readZip64(const Bytes& file, std::uint64_t at, std::uint64_t length, Member& member, const std::string& name) {
   const std::uint64_t end = at + length;
   while (end - at >= 4) {
-    const std::uint16_t tag = file.u16(at);
-    const std::uint64_t stop = at + 4 + file.u16(at + 2);
+    const std::uint16_t tag = file.uint16(at);
+    const std::uint64_t stop = at + 4 + file.uint16(at + 2);
     if (stop > end) damaged(name, "damaged zip archive: an extra field is cut off");
     at += 4;
     if (tag == 1) {
       for (std::uint64_t* field : {&member.size, &member.packed, &member.header}) {
         if (*field != full32) continue;
         if (stop - at < 8) damaged(name, "damaged zip archive: a zip64 field is cut off");
-        *field = file.u64(at);
+        *field = file.uint64(at);
         at += 8;
       }
     }
@@ -129,28 +129,28 @@ std::vector<Member> readDirectory(const Bytes& file, const std::string& name) {
   const std::uint64_t end = directory.at + directory.bytes;
   while (at < end) {
     (void)file.part(at, centralBytes);
-    if (file.u32(at) != centralSignature) damaged(name, "damaged zip archive: bad directory entry");
+    if (file.uint32(at) != centralSignature) damaged(name, "damaged zip archive: bad directory entry");
     Member member;
-    member.flags = file.u16(at + 8);
-    member.method = file.u16(at + 10);
-    member.crc = file.u32(at + 16);
-    member.packed = file.u32(at + 20);
-    member.size = file.u32(at + 24);
-    const std::uint16_t nameBytes = file.u16(at + 28);
-    const std::uint16_t extraBytes = file.u16(at + 30);
-    const std::uint16_t commentBytes = file.u16(at + 32);
-    member.header = file.u32(at + 42);
+    member.flags = file.uint16(at + 8);
+    member.method = file.uint16(at + 10);
+    member.crc = file.uint32(at + 16);
+    member.packed = file.uint32(at + 20);
+    member.size = file.uint32(at + 24);
+    const std::uint16_t nameBytes = file.uint16(at + 28);
+    const std::uint16_t extraBytes = file.uint16(at + 30);
+    const std::uint16_t commentBytes = file.uint16(at + 32);
+    member.header = file.uint32(at + 42);
     member.name = file.part(at + centralBytes, nameBytes);
     readZip64(file, at + centralBytes + nameBytes, extraBytes, member, name);
     at += centralBytes + nameBytes + extraBytes + commentBytes;
 
     // Only names, data and where they are is taken from the local record; sizes may be missing there.
     (void)file.part(member.header, localBytes);
-    if (file.u32(member.header) != localSignature) damaged(name, "damaged zip archive: bad member header");
-    const std::uint16_t localName = file.u16(member.header + 26);
+    if (file.uint32(member.header) != localSignature) damaged(name, "damaged zip archive: bad member header");
+    const std::uint16_t localName = file.uint16(member.header + 26);
     if (file.part(member.header + localBytes, localName) != member.name)
       damaged(name, "damaged zip archive: directory and member disagree about a name");
-    member.data = member.header + localBytes + localName + file.u16(member.header + 28);
+    member.data = member.header + localBytes + localName + file.uint16(member.header + 28);
     (void)file.part(member.data, member.packed);
     if (member.data + member.packed > directory.at)
       damaged(name, "damaged zip archive: a member reaches into the directory");

@@ -31,90 +31,6 @@ std::size_t byteCount(Scalar scalar, const std::vector<std::int64_t>& shape) {
   return empty ? 0 : static_cast<std::size_t>(bytes);
 }
 
-template <class T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-template <class T>
-void store(std::byte* at, T value) {
-  std::memcpy(at, &value, sizeof value);
-}
-
-ScalarValue loadValue(Scalar scalar, const std::byte* at) {
-  ScalarValue value{scalar, 0, 0};
-  switch (scalar) {
-    case Scalar::boolean:
-      value.integer = load<std::uint8_t>(at) != 0;
-      break;
-    case Scalar::i8:
-      value.integer = load<std::int8_t>(at);
-      break;
-    case Scalar::u8:
-      value.integer = load<std::uint8_t>(at);
-      break;
-    case Scalar::i16:
-      value.integer = load<std::int16_t>(at);
-      break;
-    case Scalar::u16:
-      value.integer = load<std::uint16_t>(at);
-      break;
-    case Scalar::i32:
-      value.integer = load<std::int32_t>(at);
-      break;
-    case Scalar::u32:
-      value.integer = load<std::uint32_t>(at);
-      break;
-    case Scalar::i64:
-    case Scalar::u64:
-      value.integer = load<std::int64_t>(at);
-      break;
-    case Scalar::f16:
-      value.real = halfToFloat(load<std::uint16_t>(at));
-      break;
-    case Scalar::f32:
-      value.real = load<float>(at);
-      break;
-    case Scalar::f64:
-      value.real = load<double>(at);
-      break;
-  }
-  return value;
-}
-
-void storeValue(Scalar scalar, std::byte* at, const ScalarValue& value) {
-  switch (scalar) {
-    case Scalar::boolean:
-    case Scalar::i8:
-    case Scalar::u8:
-      store(at, static_cast<std::uint8_t>(value.integer));
-      break;
-    case Scalar::i16:
-    case Scalar::u16:
-      store(at, static_cast<std::uint16_t>(value.integer));
-      break;
-    case Scalar::i32:
-    case Scalar::u32:
-      store(at, static_cast<std::uint32_t>(value.integer));
-      break;
-    case Scalar::i64:
-    case Scalar::u64:
-      store(at, value.integer);
-      break;
-    case Scalar::f16:
-      store(at, doubleToHalf(value.real));
-      break;
-    case Scalar::f32:
-      store(at, static_cast<float>(value.real));
-      break;
-    case Scalar::f64:
-      store(at, value.real);
-      break;
-  }
-}
-
 std::size_t offsetOf(const Tensor& tensor, std::int64_t index) {
   const std::size_t width = info(tensor.scalar).bytes;
   ensure(index >= 0 && static_cast<std::uint64_t>(index) < tensor.bytes.size() / width, "Tensor: index out of range");
@@ -165,13 +81,13 @@ std::int64_t Tensor::size() const {
 double Tensor::get(std::int64_t index) const { return at(index).asDouble(); }
 
 void Tensor::set(std::int64_t index, double value) {
-  storeValue(scalar, bytes.data() + offsetOf(*this, index), ScalarValue::of(scalar, value));
+  storeScalar(scalar, bytes.data() + offsetOf(*this, index), ScalarValue::of(scalar, value));
 }
 
-ScalarValue Tensor::at(std::int64_t index) const { return loadValue(scalar, bytes.data() + offsetOf(*this, index)); }
+ScalarValue Tensor::at(std::int64_t index) const { return loadScalar(scalar, bytes.data() + offsetOf(*this, index)); }
 
 void Tensor::put(std::int64_t index, const ScalarValue& value) {
-  storeValue(scalar, bytes.data() + offsetOf(*this, index), convert(value, scalar));
+  storeScalar(scalar, bytes.data() + offsetOf(*this, index), convert(value, scalar));
 }
 
 std::string Tensor::describe() const {
@@ -197,7 +113,7 @@ void fillRandom(Tensor& tensor, std::uint64_t seed, std::string_view stream) {
       value.integer = static_cast<std::int64_t>(bits >> 23);
     else
       value.integer = static_cast<std::int64_t>(bits >> 20) - (info(scalar).isSigned ? 8 : 0);
-    storeValue(scalar, tensor.bytes.data() + at, value);
+    storeScalar(scalar, tensor.bytes.data() + at, value);
   }
 }
 
