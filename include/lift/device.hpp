@@ -149,8 +149,7 @@ struct Execution {
   double wallMilliseconds = 0;  // host clock, from the first launch until all are done; no transfers, no preparation
   MemoryUse memory;
   Timer timer = Timer::device;
-  double milliseconds() const;             // sum over `launches`
-  double preparationMilliseconds() const;  // sum over `preparation`
+  double milliseconds() const;  // sum over `launches`
 };
 
 struct MeasureOptions {
@@ -225,7 +224,6 @@ class Executable {
                                      const std::vector<kernel::LaunchLoop>& loops) = 0;
   virtual std::map<std::string, Tensor> download(const Binding& binding) = 0;
 
-  const DeviceInfo& deviceInfo() const { return info_; }
   BuildReport build_;
 
  private:

@@ -70,8 +70,7 @@ struct Counts {
   double laneMoves = 0;   // lanes that are put into vectors or taken out of them one by one
   Traffic global, local, priv;
   double barriers = 0;  // executed, by work-item
-  int barrierStatements = 0;
-  int loops = 0;  // statements that print as `for`
+  int loops = 0;        // statements that print as `for`
   int conditionals = 0;
   int statements = 0;
   int vectorOperations = 0;            // arithmetic statements' operations of width > 1

@@ -48,7 +48,7 @@ class Counter {
     forEachStmt(body, [&](const Stmt& s) {
       c_.statements += !std::holds_alternative<Comment>(s.node);
       match(
-          s.node, [&](const Barrier&) { c_.barrierStatements++; },
+          s.node,
           [&](const For& f) {
             c_.loops += f.trip == Trip::any;
             c_.conditionals += f.trip == Trip::atMostOnce;

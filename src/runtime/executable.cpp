@@ -49,7 +49,6 @@ double median(std::vector<double> values) {
 }
 
 double Execution::milliseconds() const { return sum(launches); }
-double Execution::preparationMilliseconds() const { return sum(preparation); }
 
 double Timing::median() const {
   return medianBy(repetitions, [](const Repetition& r) { return r.milliseconds; });
