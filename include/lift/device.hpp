@@ -30,6 +30,7 @@
 
 #include "lift/kernel.hpp"
 #include "lift/nat.hpp"
+#include "lift/plan_memory.hpp"
 #include "lift/scalar.hpp"
 #include "lift/tensor.hpp"
 
@@ -283,26 +284,9 @@ std::map<std::string, ArrayType> typesOf(const std::map<std::string, Tensor>& te
 Binding bindSizes(const kernel::Plan& plan, const std::map<std::string, ArrayType>& inputs,
                   const std::map<std::string, std::int64_t>& given = {});
 
-// When a temporary is needed: positions in the sequence preparation, launches; both ends included. What preparation
-// leaves for the launches is kept to the end, since the launches may be repeated.
-struct Lifetime {
-  int first = 0;
-  int last = 0;
-  friend bool operator==(const Lifetime&, const Lifetime&) = default;
-};
-// One entry per plan buffer: nothing for inputs, outputs and temporaries that no launch uses.
-std::vector<std::optional<Lifetime>> temporaryLifetimes(const kernel::Plan& plan);
-
-// Places buffers in slots so that those in one slot are never alive together; largest first.
-struct Slots {
-  std::vector<int> slot;  // by buffer; -1 for none
-  std::vector<std::int64_t> bytes;
-};
-Slots shareMemory(const std::vector<std::optional<Lifetime>>& lifetimes, const std::vector<std::int64_t>& bytes);
-
 // Device memory of a plan: one allocation per input and output, one per slot of temporaries.
 struct Layout {
-  Slots temporaries;
+  kernel::Slots temporaries;
   MemoryUse memory;
 };
 Layout layoutOf(const kernel::Plan& plan, const Binding& binding);

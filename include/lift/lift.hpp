@@ -32,6 +32,7 @@
 #include "lift/kernel.hpp"
 #include "lift/kernel_walk.hpp"
 #include "lift/kernel_passes.hpp"
+#include "lift/plan_memory.hpp"
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/host_code.hpp"

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "cost.hpp"
 #include "lift/diagnostic.hpp"
 
 namespace lift::detail {
@@ -172,50 +173,20 @@ SizeWriter::Text SizeWriter::sum(const Text& a, Nat addend) {
   return {fmt::format("plus({}, {})", a.text, plain.text), limit};
 }
 
-Slots shareSlots(const Plan& plan) {
-  struct Life {
-    std::size_t first = 0, last = 0;
-    bool used = false;
-  };
-  std::vector<Life> lives(plan.buffers.size());
-  const std::size_t prepared = plan.preparation.size(), end = prepared + plan.launches.size();
-  for (std::size_t at = 0; at < end; at++)
-    for (const int b : (at < prepared ? plan.preparation[at] : plan.launches[at - prepared]).arguments) {
-      Life& life = lives[static_cast<std::size_t>(b)];
-      if (!life.used) life.first = at;
-      life.used = true;
-      // What preparation left must survive all launches, which run again and again.
-      life.last = at >= prepared && life.first < prepared ? end : at;
-    }
-  // What a loop exchanges shares its memory with nothing; what it finds or leaves is needed for the whole of it.
-  for (auto loop = plan.loops.rbegin(); loop != plan.loops.rend(); ++loop) {
-    const std::size_t first = prepared + loop->first, last = prepared + loop->last - 1;
-    for (Life& l : lives)
-      if (l.used && l.first <= last && l.last >= first && (l.first < first || l.last > last)) {
-        l.first = std::min(l.first, first);
-        l.last = std::max(l.last, last);
-      }
-    for (const auto& [a, b] : loop->swaps)
-      for (const int x : {a, b}) lives[static_cast<std::size_t>(x)] = {0, end, true};
-  }
-  Slots slots;
-  slots.slot.assign(plan.buffers.size(), -1);
-  for (std::size_t b = 0; b < plan.buffers.size(); b++) {
-    if (plan.buffers[b].role != PlanBuffer::Role::temporary || !lives[b].used) continue;
-    const auto apart = [&](std::size_t other) {
-      return lives[other].last < lives[b].first || lives[b].last < lives[other].first;
-    };
-    std::size_t s = 0;
-    while (s < slots.of.size() && !std::all_of(slots.of[s].begin(), slots.of[s].end(), apart)) s++;
-    if (s == slots.of.size()) slots.of.emplace_back();
-    slots.of[s].push_back(b);
-    slots.slot[b] = static_cast<int>(s);
-  }
-  return slots;
+namespace {
+
+// Sizes that are not known are guessed, which decides how well memory is shared, not whether it is right.
+kernel::Slots slotsOf(const Plan& plan) {
+  std::vector<std::int64_t> bytes;
+  for (const PlanBuffer& b : plan.buffers)
+    bytes.push_back(static_cast<std::int64_t>(std::min(estimate(b.count()), 1e15)) * info(b.scalar).bytes);
+  return kernel::shareTemporaries(plan, bytes);
 }
 
+}  // namespace
+
 PlanCode::PlanCode(const Plan& plan, const std::string& prefix, const std::vector<std::string>& taken)
-    : plan_(plan), name_(beginning(prefix.empty() ? plan.name : prefix)), size_(sizeNames_), slots_(shareSlots(plan)) {
+    : plan_(plan), name_(beginning(prefix.empty() ? plan.name : prefix)), size_(sizeNames_), slots_(slotsOf(plan)) {
   if (!prefix.empty() && name_ != prefix)
     throw UserError(ExitStatus::usage, fmt::format("names in C cannot begin with '{}'", prefix),
                     fmt::format("'{}' would do", name_));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lift/kernel.hpp"
+#include "lift/plan_memory.hpp"
 
 namespace lift::detail {
 
@@ -60,14 +61,6 @@ class SizeWriter {
   const std::map<NatVar, std::string>& names_;
 };
 
-// Temporaries that are never needed at the same time share memory; a slot is as large as its largest buffer.
-struct Slots {
-  std::vector<int> slot;                     // by buffer, -1 for none
-  std::vector<std::vector<std::size_t>> of;  // by slot: its buffers
-};
-
-Slots shareSlots(const kernel::Plan& plan);
-
 class PlanCode {
  protected:
   // `taken`: names that the source has in scope besides. Throws UserError (usage) for a prefix that names in C cannot
@@ -107,7 +100,7 @@ class PlanCode {
   std::map<NatVar, std::string> sizeNames_;
   std::vector<std::string> bufferNames_;
   mutable SizeWriter size_;  // notes what it uses
-  Slots slots_;
+  kernel::Slots slots_;      // of temporaries
   std::vector<std::size_t> inputs_, outputs_;
   std::set<std::size_t> prepared_;  // inputs of the preparation
   bool usesArrays_ = false;

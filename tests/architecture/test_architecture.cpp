@@ -27,7 +27,7 @@ const std::map<std::string, Module> modules = {
     {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
-    {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "emulator"}}},
+    {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
     {"ir", {{"nat", "tensor"}, {"type", "expr", "build", "terms", "primitive", "syntax", "interpreter"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
     {"rewrite", {{"ir"}, {"rewrite", "rewrite_check"}}},

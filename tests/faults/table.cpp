@@ -265,7 +265,7 @@ const std::vector<Fault>& table() {
        "if (!FAULT && s.isPrim(Prim::generate) && s.arguments.size() == 1 &&",
        Judge::mapping, failed},
       // --------------------------------------------------------------------------------------- runtime and printer
-      {"temporaries that are alive together share memory", "runtime/memory.cpp",
+      {"temporaries that are alive together share memory", "kernel/plan_memory.cpp",
        "return a.first <= b.last && b.first <= a.last;",
        "return FAULT ? a.first < b.last && b.first < a.last : a.first <= b.last && b.first <= a.last;",
        Judge::pocl, differs},

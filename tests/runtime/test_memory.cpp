@@ -6,6 +6,10 @@
 using namespace lift;
 using namespace lift::runtime;
 using namespace lift::runtime::testing;
+using kernel::Lifetime;
+using kernel::shareMemory;
+using kernel::Slots;
+using kernel::temporaryLifetimes;
 
 namespace {
 
@@ -82,6 +86,14 @@ TEST_CASE("buffers with disjoint lifetimes share", "[null]") {
 TEST_CASE("buffers that meet in one launch do not share", "[null]") {
   const Slots s = shareMemory({Lifetime{0, 1}, Lifetime{1, 1}}, {8, 8});
   CHECK(s.slot[0] != s.slot[1]);
+}
+
+TEST_CASE("slots whose memory a loop exchanges are of one size", "[null]") {
+  // 1 and 2 are exchanged; 0 shares the memory of 1 or 2 and is larger.
+  const Slots s = shareMemory({Lifetime{0, 0}, Lifetime{1, 4}, Lifetime{1, 4}}, {100, 16, 16}, {{1, 2}});
+  CHECK(s.slot[1] != s.slot[2]);
+  CHECK(s.of == std::vector<std::vector<std::size_t>>{{0, 1, 2}, {0, 1, 2}});
+  CHECK(s.bytes == std::vector<std::int64_t>{100, 100});
 }
 
 TEST_CASE("buffers without lifetime have no slot", "[null]") {
