@@ -3,10 +3,11 @@
 //   program --(map: only where the user mapped nothing)--> mapped program --outline--> one term per kernel
 //     --lower--> kernel tree --optimise--> kernel tree --print--> OpenCL C 1.2
 //
-// A program that contains OpenCL maps or reductions is compiled as written. One that contains none is given the default
-// mapping first: outer maps over global dimensions, everything below sequential, and intermediates that would be
-// computed more than once (or stand under toGlobal) in global memory, each by a kernel of its own; results of few
-// operations that overlapping windows share are computed again instead.
+// What contains OpenCL maps or reductions is compiled as written. What contains none, the whole program or what it
+// keeps in memory by toGlobal outside of all functions, is given the default mapping first: outer maps over global
+// dimensions, everything below sequential, and intermediates that would be computed more than once (or stand under
+// toGlobal) in global memory, each by a kernel of its own; results of few operations that overlapping windows share are
+// computed again instead.
 #pragma once
 
 #include <array>
@@ -69,7 +70,7 @@ struct MappingStep {
   std::string place;      // "reduce at dot.lift:3:5"; empty where it is the whole program
 };
 
-// The default mapping (see above); a mapped program is returned unchanged. What it decided, and why, goes to the notes;
+// The default mapping (see above); what is mapped already stays as it is. What it decided, and why, goes to the notes;
 // the steps are what it did, in order: the same program has the same steps.
 Program mapByDefault(const Program& program, const MappingOptions& options = {}, kernel::Notes* notes = nullptr,
                      std::vector<MappingStep>* steps = nullptr);

@@ -25,6 +25,7 @@
 // rewrite
 #include "lift/rewrite.hpp"
 #include "lift/rewrite_check.hpp"
+#include "lift/strategies.hpp"
 // constraints
 #include "lift/space.hpp"
 // views, kernel, codegen
@@ -39,7 +40,6 @@
 // runtime, explore
 #include "lift/device.hpp"
 #include "lift/digest.hpp"
-#include "lift/strategies.hpp"
 #include "lift/explore.hpp"
 #include "lift/kernel_header.hpp"
 // tune, operators
@@ -48,6 +48,7 @@
 #include "lift/tune.hpp"
 #include "lift/tune_report.hpp"
 #include "lift/operator.hpp"
+#include "lift/parts.hpp"
 // conv, bench, command line
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"

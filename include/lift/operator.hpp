@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ namespace lift {
 
 // ----------------------------------------------------------------------------------------------------- descriptions
 
+struct PartedProgram;  // lift/parts.hpp
+struct PartChoice;
+
 // A family of implementations of one workload.
 struct OperatorFamily {
   std::string name;
@@ -39,6 +43,10 @@ struct OperatorFamily {
   std::function<void(rewrite::Rewriting&)> derive;  // rewrites the workload's program; empty: as it is
   Config defaults = {};                             // of the tunables that `derive` makes; good on some device
   double toleranceFactor = 1;                       // on Workload::tolerance, for algorithms that round more
+  // Of a family that derives the program's parts one by one: these, from whose program `derive` starts, and how each is
+  // derived.
+  std::shared_ptr<const PartedProgram> parted = {};
+  std::shared_ptr<const std::vector<PartChoice>> choices = {};
 };
 
 struct Workload {
@@ -78,8 +86,9 @@ void registerOperator(Operator op);
 const std::vector<Operator>& operators();
 const Operator& operatorNamed(std::string_view name);  // throws UserError (usage)
 
-// A program of the user's, at its sizes, as a workload. It has one family, `programFamily`, whose tunables are the
-// program's. Throws UserError (program) where results depend on tunables, or no values satisfy what it requires.
+// A program of the user's, at its sizes, as a workload. Its first family, `programFamily`, has the program's tunables;
+// where it has none and says nothing of where it runs, `partsFamilyName` derives its parts (lift/parts.hpp). Throws
+// UserError (program) where results depend on tunables, or no values satisfy what it requires.
 inline constexpr const char* programFamily = "program";
 Workload programWorkload(const Program& program, double tolerance, std::map<std::string, Tensor> inputs = {});
 
@@ -115,6 +124,7 @@ struct Choice {
   Variant variant;
   Config config;
   std::string origin;  // "the family's default", "kappa=4 of family paper, measured on this device (0.81 ms)"
+  bool measured = false;
 };
 
 struct ChoiceOptions {

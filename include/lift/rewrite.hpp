@@ -161,6 +161,9 @@ class Rewriting {
 
   Program program() const;
   const Derivation& derivation() const { return derivation_; }
+  // From now on strategies are applied to the term at the path, and tunables are named with the prefix: a part of the
+  // program is derived as if it stood alone.
+  void focus(Path path, std::string prefix);
   // A tunable of the derivation, lo to hi.
   Nat tunable(const std::string& name, std::int64_t low, Nat high);
   void assume(SizeCondition condition);
@@ -194,6 +197,8 @@ class Rewriting {
   Program program_;
   Derivation derivation_;
   Path path_;
+  Path focus_;
+  std::string prefix_;  // of tunables
   int budget_;
   std::vector<Miss> misses_;
   std::vector<Divides> facts_;

@@ -11,6 +11,9 @@ rewrite::Strategy raise();
 // What only rearranges data fused into what reads it, layouts of results moved outwards.
 rewrite::Strategy tidy();
 
+// Tidied, and what is mapped in front of a reduction done by the reduction.
+rewrite::Strategy fused();
+
 // s at the outermost map that computes; layouts of the result around it are passed over.
 rewrite::Strategy outermost(rewrite::Strategy s);
 
@@ -21,12 +24,19 @@ rewrite::Strategy parallel(int dimensions);
 // 0: completely).
 rewrite::Strategy sequential(std::int64_t unrolled = 64, std::int64_t unroll = 1);
 
-// A matrix product, map of map of reduce, in functional form: tiles of rows by columns, lanes over columns, one tile
-// per work-item in registers. rows, columns and lanes divide what they cut.
-rewrite::Strategy matrixProduct(Nat rows, Nat columns, Nat lanes);
+// Below so many outermost maps: s at the body of the last.
+rewrite::Strategy below(int maps, rewrite::Strategy s);
 
-// A stencil: for every row a map over its windows, which reduces the zip of a window with weights: columns neighbouring
-// windows per work-item, in lanes.
-rewrite::Strategy stencil(Nat columns, Nat lanes);
+// Every element of an array of that rank copied by a work-item of its own.
+rewrite::Strategy copyInParallel(int dimensions);
+
+// A matrix product, map of map of reduce below `batch` more maps, in functional form: tiles of rows by columns, lanes
+// over columns, one tile per work-item in registers. rows, columns and lanes divide what they cut.
+rewrite::Strategy matrixProduct(Nat rows, Nat columns, Nat lanes, int batch = 0);
+
+// A stencil in functional form: for every window below `outer` maps (rows of images: 1) a reduction of it, or of its
+// zip with weights. `columns` neighbouring windows per work-item, in lanes; the reduction is unrolled by `unroll` (0:
+// completely). columns and lanes divide what they cut.
+rewrite::Strategy stencil(Nat columns, Nat lanes, int outer = 1, std::int64_t unroll = 0);
 
 }  // namespace lift::strategies

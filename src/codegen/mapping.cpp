@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "cost.hpp"
 #include "lift/build.hpp"
@@ -40,6 +41,11 @@ constexpr int lanes = 16;
 constexpr double storedOperations = 64;
 // Operations on an element up to which the accumulators' loop is worth being unrolled.
 constexpr double laneOperations = 32;
+
+// Whether the primitive says where its work runs, or in which order.
+bool isPlace(Expr p) {
+  return info(p.prim()).dialect == Dialect::opencl && traits(p.prim()).loop != Traits::Loop::none;
+}
 
 class DefaultMapping {
  public:
@@ -737,21 +743,57 @@ class DefaultMapping {
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };
 
+// A program that says where some of its kernels run: what it keeps in memory by toGlobal, or gives as a result, without
+// saying where it is computed is mapped as if it stood alone.
+class RestMapping {
+ public:
+  using Map = std::function<Expr(Expr)>;
+  explicit RestMapping(Map map) : map_(std::move(map)) {}
+
+  // Of the program's result, or that of a step of an iteration.
+  Expr result(Expr e) const {
+    if (!e.is(Expr::Form::apply)) return e;
+    Spine s = spineOf(e);
+    auto& a = s.arguments;
+    if (s.isPrim(Prim::let) || s.isPrim(Prim::iterate)) {
+      a[0] = Expr::lambda(a[0].parameter(), result(a[0].body()));
+      a[1] = kept(a[1]);
+    } else if (s.isPrim(Prim::tuple)) {
+      for (Expr& x : a) x = result(x);
+    } else {
+      return saysWhere(e) ? e : map_(e);
+    }
+    return applyAll(s.head, a);
+  }
+
+ private:
+  Expr kept(Expr e) const {
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::iterate)) return result(e);
+    return s.isPrim(Prim::toGlobal) && !saysWhere(e) ? toGlobal(map_(s.arguments[0])) : e;
+  }
+  static bool saysWhere(Expr e) { return anyPrimitive(e, isPlace); }
+
+  Map map_;
+};
+
 }  // namespace
 
-bool isMapped(const Program& program) {
-  return anyPrimitive(program.body, [](Expr p) {
-    return info(p.prim()).dialect == Dialect::opencl && traits(p.prim()).loop != Traits::Loop::none;
-  });
-}
+bool isMapped(const Program& program) { return anyPrimitive(program.body, isPlace); }
 
 Program mapByDefault(const Program& program, const MappingOptions& options, kernel::Notes* notes,
                      std::vector<MappingStep>* steps) {
-  if (isMapped(program)) return program;
   Program out = program;
-  DefaultMapping mapping(program, options, notes, steps);
-  out.body = mapping.run(program.body);
-  out.spans = mapping.takeSpans();
+  const auto mapped = [&](Expr body, const std::vector<Expr>& parameters) {
+    Program part = out;
+    part.parameters = parameters;
+    DefaultMapping mapping(part, options, notes, steps);
+    const Expr result = mapping.run(body);
+    out.spans = mapping.takeSpans();
+    return result;
+  };
+  out.body = isMapped(program) ? RestMapping([&](Expr e) { return mapped(e, e.freeVariables()); }).result(program.body)
+                               : mapped(program.body, program.parameters);
   return out;
 }
 

@@ -58,12 +58,6 @@ void exposeWindows(Rewriting& r) {
 
 Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapSplitOut", "mapTakeOut", "mapMapOut"}); }
 
-Strategy copyInParallel(int dimensions) {
-  const Strategy here = use(fmt::format("mapToGlobal{}", dimensions - 1));
-  if (dimensions == 1) return seq({use("copyMap"), here});
-  return seq({use("copyMap"), function(body(copyInParallel(dimensions - 1))), here});
-}
-
 }  // namespace detail
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lift/conv_operator.hpp"
+#include "lift/strategies.hpp"
 
 namespace lift::detail {
 
@@ -25,8 +26,7 @@ void exposeWindows(Rewriting& r);
 // Layouts of results, moved out of the maps that compute.
 Strategy layoutsOut();
 
-// A copy in parallel: the value's outermost dimensions over work-items.
-Strategy copyInParallel(int dimensions);
+using strategies::copyInParallel;
 
 // Each family: its strategy, and a configuration.
 void derivePaper(const ConvSpec& spec, Rewriting& r);

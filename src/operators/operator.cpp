@@ -7,6 +7,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
 #include "lift/interpreter.hpp"
+#include "lift/parts.hpp"
 
 namespace lift {
 namespace {
@@ -68,11 +69,12 @@ std::map<std::string, Tensor> Workload::expected(const std::map<std::string, Ten
 
 Variant derive(const Workload& workload, std::string_view family) {
   const OperatorFamily& row = workload.family(family);
-  rewrite::Rewriting rewriting(workload.program);
+  const Program& source = row.parted ? row.parted->program : workload.program;
+  rewrite::Rewriting rewriting(source);
   if (row.derive) row.derive(rewriting);
   Variant v{workload,
             row.name,
-            workload.program,
+            source,
             rewriting.program(),
             rewriting.derivation(),
             row.defaults,
@@ -126,6 +128,7 @@ void checkResult(const Program& program) {
 }
 
 Config firstPoint(const Program& program) {
+  if (program.tunables.empty()) return {};
   std::optional<Config> first;
   Space(program.tunables, constraintsOf(program, {})).forEach([&](const Config& config) {
     first = config;
@@ -150,6 +153,7 @@ Workload programWorkload(const Program& program, double tolerance, std::map<std:
   w.tolerance = tolerance;
   w.judge = "interpreter";
   w.families = {{programFamily, "the program as it is written", {}, firstPoint(program)}};
+  if (program.tunables.empty() && !isMapped(program)) w.families.push_back(partsFamily(partsOf(program)));
   for (const auto& [name, tensor] : inputs) w.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
   if (!inputs.empty()) w.inputs = [inputs](std::uint64_t) { return inputs; };
   // A program's results do not depend on its tunables: any valid point tells what is right.

@@ -5,6 +5,7 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/operator.hpp"
+#include "lift/parts.hpp"
 
 namespace lift {
 namespace {
@@ -30,6 +31,18 @@ std::optional<tune::Best> bestKnown(const Workload& workload, const runtime::Dev
                        regenerate(workload, {}, families));
 }
 
+// The best known of each part of the family, where it is a point on the device; what has not been measured stays.
+OperatorFamily withBestParts(const OperatorFamily& family, const runtime::DeviceInfo& device,
+                             const ChoiceOptions& options) {
+  std::vector<PartChoice> choices = *family.choices;
+  const auto& parts = family.parted->parts;
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    const Choice best = choose(parts[i].workload, &device, {.own = options.own});
+    if (best.measured) choices[i] = {best.variant.family, best.config, best.origin};
+  }
+  return partsFamily(*family.parted, std::move(choices));
+}
+
 DeviceLimits limitsOf(const runtime::DeviceInfo& device) { return parseDeviceLimits(device.toJson()); }
 
 }  // namespace
@@ -50,10 +63,14 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
       const auto& key = best->measurement.key;
       Variant variant = derive(workload, key.family);
       if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(*device)).contains(key.config))
-        return {std::move(variant), key.config, best->str()};
+        return {std::move(variant), key.config, best->str(), true};
       origin += fmt::format("; the best known, {}, is beyond this device's limits", best->str());
     }
-  Variant variant = derive(workload, family);
+  Workload composed = workload;
+  if (device != nullptr && !device->pseudo() && options.tuned)
+    for (OperatorFamily& f : composed.families)
+      if (f.name == family && f.parted) f = withBestParts(f, *device, options);
+  Variant variant = derive(composed, family);
   if (device != nullptr)
     if (const auto lowered = spaceOf(variant, limitsOf(*device)).lowered(variant.defaults);
         lowered && *lowered != variant.defaults) {

@@ -30,7 +30,7 @@ void Rewriting::apply(const Strategy& strategy) {
 bool Rewriting::tryApply(const Strategy& strategy) {
   misses_.clear();
   const Mark start = mark();
-  const auto result = strategy(program_.body, *this);
+  const auto result = rewrite::at(focus_, strategy)(program_.body, *this);
   if (!result) {
     undo(start);
     return false;
@@ -42,8 +42,13 @@ bool Rewriting::tryApply(const Strategy& strategy) {
 
 Program Rewriting::program() const { return program_; }
 
+void Rewriting::focus(Path path, std::string prefix) {
+  focus_ = std::move(path);
+  prefix_ = std::move(prefix);
+}
+
 Nat Rewriting::tunable(const std::string& name, std::int64_t low, Nat high) {
-  const NatVar v = NatVar::fresh(name, low, high, NatVar::Role::tunable);
+  const NatVar v = NatVar::fresh(prefix_ + name, low, high, NatVar::Role::tunable);
   program_.tunables.push_back(v);
   return v;
 }

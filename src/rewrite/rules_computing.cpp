@@ -99,6 +99,10 @@ std::vector<RuleRow> reductionRules() {
        "reduce(map(i, xs), fun (accs, (as, b)) => map(fun (acc, a) => f((acc, a, b)), zip(accs, as)), "
        "zip(transpose(map(as, xs)), bs))",
        "lift-conv §4.2, reuse of weights across windows"},
+      {"mapReduceFission",
+       "map(fun x => c((x, reduce(i(x), f, xs(x)))), ys) => "
+       "map(fun (x, r) => c((x, r)), zip(ys, map(fun x => reduce(i(x), f, xs(x)), ys)))",
+       "functor law: what is done with a reduction, apart"},
       {"reduceMapFusion", "reduce(i, f, map(g, xs)) => reduce(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs)",
        "fold fusion, ICFP 2015"},
       {"reduceMapFission", "reduce(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs) => reduce(i, f, map(g, xs))",

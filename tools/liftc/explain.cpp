@@ -11,6 +11,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/kernel_header.hpp"
 #include "lift/space.hpp"
+#include "parts.hpp"
 #include "workload.hpp"
 
 namespace liftc {
@@ -37,6 +38,7 @@ struct Subject {
   std::optional<Program> mapped;
   std::vector<std::string> notes;
   std::vector<lift::MappingStep> mapping;
+  Json parts = Json::array(), memory;          // of a program: its parts, and what its plan keeps between kernels
   std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
   std::string generator = liftc::generator;    // what recorded them
 };
@@ -100,6 +102,26 @@ Subject ofEntry(const lift::Workload& workload, const FamilyOptions& options) {
   return s;
 }
 
+// A program by a family: its parts, each by one of its own.
+Subject ofProgram(ProgramOptions options, const FamilyOptions& family, const CodegenOptions& codegen) {
+  options.config.clear();  // is the family's
+  lift::Workload w = lift::programWorkload(options.readAtValues(), 0);
+  w.constants = codegen.constants;
+  Subject s = ofWorkload(w, family, codegen);
+  const auto sizes = options.values();
+  s.title = fmt::format("{} of {}{}{}, family {}{}{}", s.source.name, options.file, sizes.empty() ? "" : " at ",
+                        lift::str(sizes), family.family, s.config.empty() ? "" : ", ", lift::str(s.config));
+  s.facts = {{"program", s.source.name},
+             {"file", options.file},
+             {"sizes", sizes},
+             {"family", family.family},
+             {"config", s.config}};
+  const Plan plan = s.generate(s.program);
+  s.parts = partsJson(lift::derive(w, family.family), s.config, plan);
+  s.memory = memoryJson(plan);
+  return s;
+}
+
 Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) {
   Subject s;
   s.source = options.readAtValues();
@@ -113,6 +135,7 @@ Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) 
   }
   s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
   s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
+  if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(lift::programWorkload(s.source, 0));
   return s;
 }
 
@@ -132,12 +155,17 @@ Subject ofCommand(const std::string& command, const std::string& recorded = {}) 
     layouts.add(app);
   } else {
     program.add(app);
+    family.addChoice(app);
   }
   codegen.add(app);
   try {
     app.parse({words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end()});
   } catch (const cli::ParseError& e) {
     throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
+  }
+  if (!isLayer && !isOp && !family.family.empty()) {
+    family.config = program.config;
+    return ofProgram(program, family, codegen);
   }
   if (!isLayer && !isOp) return ofProgram(program, codegen);
   const lift::Workload workload =
@@ -200,8 +228,8 @@ Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
     program.entry = o.entry;
     program.sizes = o.sizes;
     program.config = o.family.config;
-    Subject s = ofProgram(program, {});
-    if (o.replay) s.digests = digestsOf(s.generate(s.source));
+    Subject s = o.family.family.empty() ? ofProgram(program, {}) : ofProgram(program, o.family, {});
+    if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
     return s;
   }
   const bool isManifest = endsWith(what, ".json");
@@ -241,6 +269,18 @@ Json stepJson(const Step& step) {
           {"place", place}};
 }
 
+void showMapping(const Subject& s) {
+  std::cout << "\nBy the default mapping\n";
+  for (std::size_t i = 0; i < s.mapping.size(); i++) {
+    const auto& [rule, text, place] = s.mapping[i];
+    std::cout << fmt::format("{}/{}  {}{}{}\n    {}\n", i + 1, s.mapping.size(), rule, place.empty() ? "" : " of ",
+                             place, text);
+  }
+  if (!s.notes.empty()) std::cout << "\n";
+  for (const std::string& n : s.notes) std::cout << "  " << n << "\n";
+  std::cout << lift::print(*s.mapped);
+}
+
 void showSteps(const Subject& s, bool terms) {
   std::cout << s.title << "\n\nFrom\n" << lift::print(s.source);
   const std::size_t count = s.derivation.steps.size();
@@ -251,16 +291,15 @@ void showSteps(const Subject& s, bool terms) {
                              rule.origin());
     if (terms) std::cout << lift::print(program);
   });
-  if (!s.mapped) return;
-  std::cout << "\nBy the default mapping\n";
-  for (std::size_t i = 0; i < s.mapping.size(); i++) {
-    const auto& [rule, text, place] = s.mapping[i];
-    std::cout << fmt::format("{}/{}  {}{}{}\n    {}\n", i + 1, s.mapping.size(), rule, place.empty() ? "" : " of ",
-                             place, text);
+  if (s.mapped) showMapping(s);
+  if (!s.parts.empty()) {
+    std::cout << (s.parts[0].contains("family") ? "\nParts\n" : "\nParts, for --family parts\n");
+    printParts(s.parts);
   }
-  if (!s.notes.empty()) std::cout << "\n";
-  for (const std::string& n : s.notes) std::cout << "  " << n << "\n";
-  std::cout << lift::print(*s.mapped);
+  if (!s.memory.is_null()) {
+    std::cout << "\nMemory between kernels\n";
+    printMemory(s.memory);
+  }
 }
 
 Json stepsJson(const Subject& s, bool terms) {
@@ -280,6 +319,8 @@ Json stepsJson(const Subject& s, bool terms) {
       j["mapping_steps"].push_back({{"rule", rule}, {"text", text}, {"place", place}});
     j["mapped"] = lift::print(*s.mapped);
   }
+  if (!s.parts.empty()) j["parts"] = s.parts;
+  if (!s.memory.is_null()) j["memory"] = s.memory;
   return j;
 }
 

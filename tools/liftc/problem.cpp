@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <set>
 
 #include "lift/codegen.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/parts.hpp"
 #include "lift/space.hpp"
 #include "lift/text.hpp"
 
@@ -18,9 +21,6 @@ namespace tune = lift::tune;
 // The program at its sizes, symbolic in its tunables.
 lift::Program programOf(const ProblemChoice& choice) {
   const lift::Program symbolic = lift::readProgram(choice.file, choice.entry);
-  if (symbolic.tunables.empty())
-    throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no tunables", choice.file),
-                          "`tune k in 1..32` in a program declares one");
   std::map<lift::NatVar, lift::Nat> sizes;
   const auto given = parseValues(choice.sizes, "--size");
   checkValues(symbolic, given);
@@ -38,10 +38,32 @@ void checkGiven(const ProblemChoice& choice) {
   if (int{!choice.file.empty()} + int{!choice.conv.empty()} + int{!choice.op.empty()} != 1)
     throw lift::UserError(lift::ExitStatus::usage, "give a program, --conv DESCRIPTOR or --op NAME DESCRIPTOR",
                           "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
-  for (const std::string& family : choice.families)
-    if (!choice.file.empty() && family != lift::programFamily)
-      throw lift::UserError(lift::ExitStatus::usage, fmt::format("--family: there is no family '{}'", family),
-                            fmt::format("a program of your own is one family, '{}'", lift::programFamily));
+  if (choice.part > 0 && choice.file.empty())
+    throw lift::UserError(lift::ExitStatus::usage, "--part goes with a program");
+}
+
+void checkTunables(const lift::Workload& w, const ProblemChoice& choice) {
+  const auto has = [](const lift::OperatorFamily& f) { return !f.defaults.empty(); };
+  if (std::none_of(w.families.begin(), w.families.end(), has))
+    throw lift::UserError(lift::ExitStatus::program,
+                          fmt::format("{}'{}' has no tunables",
+                                      choice.part > 0 ? fmt::format("part {} of ", choice.part) : "", choice.file),
+                          "`tune k in 1..32` in a program declares one");
+}
+
+// A part of the program, as `liftc explain` counts them.
+lift::Workload partOf(const lift::Program& program, const ProblemChoice& choice) {
+  const std::vector<lift::Part> parts = lift::partsOf(program).parts;
+  if (static_cast<std::size_t>(choice.part) > parts.size())
+    throw lift::UserError(lift::ExitStatus::usage,
+                          fmt::format("--part {}: '{}' has {} parts", choice.part, choice.file, parts.size()),
+                          "`liftc explain FILE` lists them");
+  const lift::Part& part = parts[static_cast<std::size_t>(choice.part) - 1];
+  lift::Workload w = part.workload;
+  w.tolerance = choice.rtol;
+  w.label = fmt::format("{} at {}", w.label, part.place);
+  checkTunables(w, choice);
+  return w;
 }
 
 // `known` are the tunables of all families.
@@ -58,6 +80,7 @@ void ProblemChoice::add(cli::App& app) {
   app.add_option("file", file, "Program (.lift) with tunables");
   app.add_option("--entry", entry, "Definition to use (default: main, else the last)");
   app.add_option("-s,--size", sizes, "Value of a size of the program, NAME=VALUE")->type_name("NAME=VALUE");
+  app.add_option("--part", part, "Part of a program, as `liftc explain` counts them: tuned by itself")->positive();
   app.add_option("--conv", conv, "Convolution layer: its descriptor");
   app.add_option("--op", op, "Operator and its descriptor: --op conv ic64ih56oc64kh3ph1")
       ->expected(2)
@@ -77,6 +100,7 @@ std::vector<std::string> ProblemChoice::problemWords() const {
   std::vector<std::string> words{file};
   if (!entry.empty()) words.insert(words.end(), {"--entry", entry});
   for (const std::string& s : sizes) words.insert(words.end(), {"--size", s});
+  if (part > 0) words.insert(words.end(), {"--part", std::to_string(part)});
   return words;
 }
 
@@ -85,11 +109,13 @@ lift::Workload ProblemChoice::workload() const {
   if (!conv.empty()) return lift::convWorkload(lift::parseConv(conv), layouts.layouts());
   if (!op.empty()) return workloadNamed(op[0], op[1]);
   const lift::Program program = programOf(*this);
+  if (part > 0) return partOf(program, *this);
   DataOptions data;
   data.fill = fill;
   lift::Workload w = lift::programWorkload(program, rtol);
   w = lift::programWorkload(program, rtol, makeInputs(program, w.families[0].defaults, data).tensors);
   w.label = fmt::format("{} {}", program.name, fmt::join(sizes, " "));
+  checkTunables(w, *this);
   return w;
 }
 
@@ -111,15 +137,15 @@ std::vector<std::string> ProblemChoice::words() const {
 std::vector<FamilyProgram> ProblemChoice::programs() const {
   checkGiven(*this);
   std::vector<FamilyProgram> programs;
-  if (isProgram()) {
-    const ProgramOptions options{file, entry, sizes, {}};
-    programs.push_back({lift::programFamily, lift::mapByDefault(options.readAtValues())});
+  const ProgramOptions options{file, entry, sizes, {}};
+  if (const lift::Program program = isProgram() ? options.readAtValues() : lift::Program(); !program.tunables.empty()) {
+    programs.push_back({lift::programFamily, lift::mapByDefault(program)});
     lift::checkMapping(programs[0].program);
   } else {
     const lift::Workload w = workload();
     for (const lift::OperatorFamily& family : w.families) {
       if (!families.empty() && std::find(families.begin(), families.end(), family.name) == families.end()) continue;
-      lift::Program program = lift::derive(w, family.name).program;
+      lift::Program program = lift::mapByDefault(lift::derive(w, family.name).program);
       if (!families.empty() || !program.tunables.empty()) programs.push_back({family.name, std::move(program)});
     }
     for (const std::string& family : families) static_cast<void>(w.family(family));

@@ -18,6 +18,7 @@ struct FamilyProgram {
 struct ProblemChoice {
   std::string file, entry;         // a program…
   std::vector<std::string> sizes;  // …at these sizes
+  int part = 0;                    // or only this part of it, from 1
   std::string conv;                // or a layer
   LayoutOptions layouts;
   std::vector<std::string> op;  // or an operator and its descriptor

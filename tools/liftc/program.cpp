@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <utility>
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
 #include "manifest.hpp"
+#include "workload.hpp"
 
 namespace liftc {
 namespace {
@@ -50,6 +52,37 @@ void printSummary(const lift::kernel::Notes& notes, const std::string& file) {
   }
   if (notes.size() > most) std::cout << fmt::format("  … and {} more\n", notes.size() - most);
   if (!notes.empty() && file != "-") std::cout << fmt::format("  `liftc explain {}` says why\n", file);
+}
+
+// The plan of a program: by the family asked for, else as it is written. Values of --config are then the family's
+// tunables.
+struct CompiledProgram {
+  lift::kernel::Plan plan;
+  double milliseconds = 0;  // of compilation
+  std::string family = {}, origin = {};
+  Provenance provenance = {};  // but for the command
+};
+std::optional<CompiledProgram> compileProgram(const lift::Program& program, const FamilyOptions& family,
+                                              const CodegenOptions& codegen, double parseMilliseconds,
+                                              const lift::runtime::DeviceInfo* device) {
+  if (family.family.empty()) {
+    lift::CompileReport report;
+    auto plan = codegen.compile(program, parseMilliseconds, &report, device);
+    if (!plan) return std::nullopt;
+    return CompiledProgram{std::move(*plan), report.total()};
+  }
+  lift::Workload w = lift::programWorkload(program, 0);
+  w.constants = codegen.constants;
+  auto compiled = family.compile(w, codegen, device);
+  if (!compiled) return std::nullopt;
+  CompiledProgram out{std::move(compiled->plan), compiled->milliseconds, compiled->family, compiled->origin,
+                      std::move(compiled->provenance)};
+  return out;
+}
+
+// --config is the program's, or the family's where one is given.
+void moveConfig(ProgramOptions& program, FamilyOptions& family) {
+  if (!family.family.empty()) family.config = std::exchange(program.config, {});
 }
 
 Json signatureJson(const lift::Program& program) {
@@ -153,6 +186,7 @@ void addEval(cli::App& app, int& status) {
 void addCompile(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
+    FamilyOptions family;
     CodegenOptions codegen;
     std::string output, prefix, target = "opencl";
     bool json = false;
@@ -160,6 +194,7 @@ void addCompile(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels, or C, and a manifest of how to launch them");
   o->program.add(*sub);
+  o->family.addChoice(*sub);
   o->codegen.add(*sub);
   cli::Option* output = sub->add_option("-o,--output", o->output,
                                         "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
@@ -169,14 +204,15 @@ void addCompile(cli::App& app, int& status) {
   sub->callback([o, &status] {
     status = guarded([&] {
       const auto start = Clock::now();
+      moveConfig(o->program, o->family);
       const lift::Program program = o->program.readAtValues();
-      lift::CompileReport report;
-      const auto plan = o->codegen.compile(program, millisecondsSince(start), &report);
-      if (!plan) return 0;
-      Provenance provenance{{"compile"}};
-      for (const auto& words : {o->program.words(), o->codegen.words()})
-        provenance.command.insert(provenance.command.end(), words.begin(), words.end());
-      deliver(*plan, provenance, o->output, o->json, report.total(), o->prefix, o->target);
+      auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), nullptr);
+      if (!compiled) return 0;
+      auto& command = compiled->provenance.command;
+      command = {"compile"};
+      for (const auto& words : {o->program.words(), o->family.words(), o->codegen.words()})
+        command.insert(command.end(), words.begin(), words.end());
+      deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix, o->target);
       return 0;
     });
   });
@@ -185,6 +221,7 @@ void addCompile(cli::App& app, int& status) {
 void addRun(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
+    FamilyOptions family;
     CodegenOptions codegen;
     DataOptions data;
     DeviceOptions device;
@@ -195,6 +232,7 @@ void addRun(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand("run", "Compile a program and run it on a device");
   o->program.add(*sub);
+  o->family.addChoice(*sub);
   o->data.add(*sub);
   o->device.add(*sub);
   o->codegen.add(*sub);
@@ -206,6 +244,7 @@ void addRun(cli::App& app, int& status) {
       if (sub->count("--repeat") > 0 && o->repetitions < 1)
         throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
       const auto start = Clock::now();
+      moveConfig(o->program, o->family);
       const lift::Program program = o->program.read();
       const double parse = millisecondsSince(start);
       const Inputs inputs = makeInputs(program, o->program.values(), o->data);
@@ -223,9 +262,9 @@ void addRun(cli::App& app, int& status) {
       CodegenOptions codegen = o->codegen;  // what an emulator is asked for is what is wrong
       codegen.checkBounds = codegen.checkBounds || o->device.isEmulator();
       const auto device = o->device.open();
-      const auto plan = codegen.compile(atSizes(program, fixed), parse, nullptr, &device->info());
-      if (!plan) return 0;
-      const auto executable = device->load(*plan, named, o->device.load());
+      const auto compiled = compileProgram(atSizes(program, fixed), o->family, codegen, parse, &device->info());
+      if (!compiled) return 0;
+      const auto executable = device->load(compiled->plan, named, o->device.load());
       lift::runtime::Execution e = executable->run(inputs.tensors);
       Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
       if (o->repetitions > 0) {
@@ -238,6 +277,8 @@ void addRun(cli::App& app, int& status) {
       report["launches"] = Json::array();
       for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
       report["workspace_bytes"] = e.memory.temporaries;
+      report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
+      if (!o->family.family.empty()) report.update({{"family", compiled->family}, {"config_origin", compiled->origin}});
       const int code = finishOutputs(e.outputs, o->data, o->json, report);
       if (o->json)
         std::cout << report.dump(2) << "\n";

@@ -100,13 +100,24 @@ lift::ConvLayouts LayoutOptions::layouts() const {
           layoutOf(output, "--out-layout", false)};
 }
 
-void FamilyOptions::add(cli::App& app) {
+void FamilyOptions::addChoice(cli::App& app) {
   app.add_option("--family", family, "How it is computed (default: the best known, else the operator's first)");
-  app.add_option("--config", config, "Values of the family's tunables, in place of the best known or its defaults")
-      ->type_name("NAME=VALUE,...");
   app.add_option("--db", db,
                  "Database of what tuning has found (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
   app.add_flag("--no-tuned", noTuned, "Take the family's defaults, whatever tuning has found");
+}
+
+void FamilyOptions::add(cli::App& app) {
+  addChoice(app);
+  app.add_option("--config", config, "Values of the family's tunables, in place of the best known or its defaults")
+      ->type_name("NAME=VALUE,...");
+}
+
+std::vector<std::string> FamilyOptions::words() const {
+  std::vector<std::string> words;
+  if (!family.empty()) words = {"--family", family};
+  for (const std::string& c : config) words.insert(words.end(), {"--config", c});
+  return words;
 }
 
 std::string FamilyOptions::familyOf(const lift::Workload& workload) const {

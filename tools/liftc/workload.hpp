@@ -56,6 +56,8 @@ struct FamilyOptions {
   bool noTuned = false;
 
   void add(cli::App& app);
+  void addChoice(cli::App& app);           // without --config, which programs have already
+  std::vector<std::string> words() const;  // arguments that say the same
   std::filesystem::path databasePath() const;
   std::string familyOf(const lift::Workload& workload) const;  // the one asked for, else the first
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws

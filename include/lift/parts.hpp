@@ -1,0 +1,67 @@
+// Parts of a program: what is computed in one go between arrays that are kept in memory, each with a pattern and the
+// families that derive it.
+//
+//   const PartedProgram parted = partsOf(program);         // let p1 = toGlobal(…) in let p2 = toGlobal(…) in …
+//   parted.parts[0].pattern                                // Pattern::product
+//   const Workload& w = parted.parts[0].workload;          // the part alone: a problem that is tuned by itself
+//   const OperatorFamily family = partsFamily(parted, {}); // the whole, each part by its first family that derives it
+//
+// A part is a stage of the program outside of all functions (in the step of an iteration, too): its result, what a let
+// names, and what a stage reads that runs loops of its own. What is computed element by element from inputs alone stays
+// in the stage that reads it, unless that one reads it many times.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lift/operator.hpp"
+
+namespace lift {
+
+// Read off a part's term, however it is written.
+enum class Pattern : std::uint8_t {
+  product,      // for every pair of a row and a column a reduction of both, in a batch perhaps
+  convolution,  // the same of windows and kernels
+  stencil,      // for every window of neighbours a reduction or an expression of them
+  rows,         // for every row a reduction of it
+  reduction,    // of a whole array
+  elementwise,  // for every element an expression of it
+  other,
+};
+std::string_view name(Pattern pattern);  // "matrix product"
+
+struct Part {
+  std::string name;  // p1, p2, … in the order in which they are computed
+  Pattern pattern = Pattern::other;
+  std::string place;         // in the source, "f.lift:3:5" or "f.lift:3:5 to 4:9"; empty where nothing is known
+  Expr term = Expr::nat(0);  // in PartedProgram::program
+  rewrite::Path path;        // where
+  std::string reason;        // why the pattern's families do not take it; empty where one does, or there are none
+  Workload workload;  // what it reads are the parameters; the families are the pattern's, the last is `defaultFamily`
+};
+inline constexpr const char* defaultFamily = "default";  // of a part: the default mapping
+
+struct PartedProgram {
+  Program program;  // with the parts named
+  std::vector<Part> parts;
+};
+PartedProgram partsOf(const Program& program);
+
+// How a part is derived. Where no family but the default mapping does, `reason` says why.
+struct PartChoice {
+  std::string family;
+  Config config = {};
+  std::string origin;  // of the configuration: "the family's default", "measured …"
+  std::string reason = {};
+};
+// The first family of the part that derives it and compiles.
+PartChoice defaultChoice(const Part& part);
+
+// The family `parts` of a program: all its parts derived, each by the family chosen for it. Tunables are those of the
+// parts with the part's name before them: "p1_rows".
+inline constexpr const char* partsFamilyName = "parts";
+OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> choices = {});
+
+}  // namespace lift

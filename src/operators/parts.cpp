@@ -1,0 +1,212 @@
+// Parts of programs: where they stand, what is chosen for each, and the whole composed of them.
+#include "lift/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lift/diagnostic.hpp"
+#include "lift/digest.hpp"
+#include "lift/terms.hpp"
+#include "parts.hpp"
+
+namespace lift {
+namespace {
+
+using detail::parts::Recognised;
+using rewrite::Path;
+
+// Calls `found` with the terms of the parts, in the order in which they run, and their paths.
+void forEachPart(Expr e, const Path& path, const std::function<void(Expr, const Path&)>& found) {
+  const auto below = [&](std::initializer_list<std::uint8_t> more) {
+    Path p = path;
+    p.insert(p.end(), more);
+    return p;
+  };
+  if (!e.is(Expr::Form::apply)) return;
+  const Spine s = spineOf(e);
+  const auto& a = s.arguments;
+  if (s.isPrim(Prim::let)) {
+    if (const Spine value = spineOf(a[1]); value.isPrim(Prim::toGlobal))
+      found(value.arguments[0], below({1, 1}));
+    else if (value.isPrim(Prim::iterate))
+      forEachPart(a[1], below({1}), found);
+    return forEachPart(a[0].body(), below({0, 1, 0}), found);
+  }
+  if (s.isPrim(Prim::iterate) && a[1].type().isArray()) return forEachPart(a[0].body(), below({0, 1, 0}), found);
+  if (s.isPrim(Prim::tuple)) {
+    Path p = path;
+    p.insert(p.end(), a.size() - 1, 0);
+    p.push_back(1);
+    for (const Expr x : a) {
+      forEachPart(x, p, found);
+      p.erase(p.begin() + static_cast<std::ptrdiff_t>(path.size()));
+    }
+    return;
+  }
+  found(e, path);
+}
+
+// Free variables in the order of the text.
+std::vector<Expr> inputsOf(Expr term) {
+  std::vector<Expr> inputs;
+  std::unordered_set<Expr> seen;
+  const auto& free = term.freeVariables();
+  const std::function<void(Expr)> visit = [&](Expr e) {
+    if (!seen.insert(e).second) return;
+    if (e.is(Expr::Form::variable) && std::find(free.begin(), free.end(), e) != free.end()) inputs.push_back(e);
+    if (e.is(Expr::Form::lambda)) visit(e.body());
+    if (e.is(Expr::Form::apply)) {
+      const Spine s = spineOf(e);
+      for (const Expr a : s.arguments) visit(a);
+      visit(s.head);
+    }
+  };
+  visit(term);
+  return inputs;
+}
+
+bool mentions(Type type, NatVar v) {
+  bool found = false;
+  type.forEachNat([&](Nat n) { found = found || n.mentions(v); });
+  return found;
+}
+
+// The part as a program whose text says nothing of the one that it stands in.
+Program aloneOf(Expr term, const Program& whole, Pattern pattern) {
+  Program part;
+  for (const char c : name(pattern)) part.name += c == ' ' ? '_' : c;
+  std::unordered_map<Expr, Expr> renamed;
+  for (const Expr v : inputsOf(term)) {
+    const auto i = part.parameters.size();
+    const std::string name = i < 26 ? std::string(1, static_cast<char>('a' + i)) : fmt::format("a{}", i);
+    part.parameters.push_back(Expr::variable(name, v.type()));
+    renamed.emplace(v, part.parameters.back());
+  }
+  part.body = substitute(term, renamed);
+  part.spans = whole.spans;
+  for (const NatVar v : whole.sizes) {
+    const bool used =
+        std::any_of(part.parameters.begin(), part.parameters.end(), [&](Expr p) { return mentions(p.type(), v); }) ||
+        anyPrimitive(part.body, [&](Expr p) { return mentions(p.type(), v); });
+    if (used) part.sizes.push_back(v);
+  }
+  for (const SizeCondition& c : whole.conditions) {
+    const auto known = [&](NatVar v) {
+      return std::find(part.sizes.begin(), part.sizes.end(), v) != part.sizes.end() ||
+             (!c.left.mentions(v) && !c.right.mentions(v));
+    };
+    if (std::all_of(whole.sizes.begin(), whole.sizes.end(), known)) part.conditions.push_back(c);
+  }
+  return part;
+}
+
+// Where the part stands in the source: the smallest piece of text that is of no other part. Equal primitives of several
+// parts are one term, and stand where the first of them does.
+Span spanOf(Expr term, const Program& whole, const std::vector<Expr>& parts) {
+  Span own, any;
+  const auto smaller = [](Span a, Span b) { return !b || a.end - a.begin < b.end - b.begin; };
+  anyPrimitive(term, [&](Expr p) {
+    const auto found = whole.spans.find(p);
+    if (found == whole.spans.end() || !found->second) return false;
+    const Span span = found->second;
+    const bool isShared = std::any_of(parts.begin(), parts.end(), [&](Expr other) {
+      return other != term && anyPrimitive(other, [&](Expr q) { return q == p; });
+    });
+    if (smaller(span, any)) any = span;
+    if (!isShared && smaller(span, own)) own = span;
+    return false;
+  });
+  return own ? own : any;
+}
+
+// What goes on in a further line ends there: a stage of a pipeline stands at the end of it.
+std::string rangeOf(Span span) {
+  if (!span) return {};
+  const Position begin = positionOf(*span.file, span.begin), end = positionOf(*span.file, span.end);
+  return placeOf(span) + (begin.line == end.line ? "" : fmt::format(" to {}:{}", end.line, end.column));
+}
+
+Workload workloadOf(const Program& part, Pattern pattern, std::vector<OperatorFamily> families) {
+  Workload w;
+  w.op = "part";
+  const std::string hash = runtime::hex(runtime::sha256(print(part, Names::canonical))).substr(0, 16);
+  w.descriptor = fmt::format("{} {} {}", part.name, part.result().str(), hash);
+  w.label = fmt::format("{} {}", name(pattern), part.result().str());
+  w.program = part;
+  w.judge = "interpreter";
+  w.families = std::move(families);
+  return w;
+}
+
+std::string firstLine(const UserError& e) { return e.diagnostics().empty() ? e.what() : e.diagnostics()[0].message; }
+
+}  // namespace
+
+PartedProgram partsOf(const Program& program) {
+  PartedProgram parted;
+  parted.program = program;
+  parted.program.body = etaLong(detail::parts::withPartsNamed(program));
+  std::vector<Expr> terms;
+  forEachPart(parted.program.body, {}, [&](Expr term, const Path&) { terms.push_back(term); });
+  forEachPart(parted.program.body, {}, [&](Expr term, const Path& path) {
+    Part part;
+    part.name = fmt::format("p{}", parted.parts.size() + 1);
+    part.path = path;
+    part.term = term;
+    part.place = rangeOf(spanOf(term, program, terms));
+    const Recognised form = detail::parts::recognise(detail::parts::tidied(aloneOf(term, program, Pattern::other)));
+    part.pattern = form.pattern;
+    auto [families, reason] = detail::parts::familiesOf(form);
+    part.reason = std::move(reason);
+    part.workload = workloadOf(aloneOf(term, program, form.pattern), form.pattern, std::move(families));
+    parted.parts.push_back(std::move(part));
+  });
+  return parted;
+}
+
+PartChoice defaultChoice(const Part& part) {
+  std::string reason = part.reason;
+  for (const OperatorFamily& family : part.workload.families) {
+    if (!family.derive) return {family.name, {}, "the default mapping", reason};
+    try {
+      const Variant v = derive(part.workload, family.name);
+      compileVariant(v, v.defaults);
+      return {family.name, v.defaults, "the family's default"};
+    } catch (const UserError& e) {
+      reason = fmt::format("{}: {}", family.name, firstLine(e));
+    }
+  }
+  throw InternalError("a part without the family of the default mapping");
+}
+
+OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> choices) {
+  if (choices.empty())
+    for (const Part& part : parted.parts) choices.push_back(defaultChoice(part));
+  ensure(choices.size() == parted.parts.size(), "a choice for each part");
+  OperatorFamily family;
+  family.name = partsFamilyName;
+  family.meaning = "each part by a family of its own";
+  for (std::size_t i = 0; i < choices.size(); i++)
+    for (const auto& [tunable, value] : choices[i].config)
+      family.defaults[fmt::format("{}_{}", parted.parts[i].name, tunable)] = value;
+  family.parted = std::make_shared<const PartedProgram>(parted);
+  family.choices = std::make_shared<const std::vector<PartChoice>>(choices);
+  family.derive = [parts = family.parted, chosen = family.choices](rewrite::Rewriting& r) {
+    for (std::size_t i = 0; i < chosen->size(); i++) {
+      const Part& part = parts->parts[i];
+      const OperatorFamily& by = part.workload.family((*chosen)[i].family);
+      if (!by.derive) continue;
+      r.focus(part.path, part.name + "_");
+      by.derive(r);
+    }
+    r.focus({}, "");
+  };
+  return family;
+}
+
+}  // namespace lift

@@ -1,0 +1,51 @@
+// Private to operators: how parts are found, and what is known of their form.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lift/parts.hpp"
+
+namespace lift::detail::parts {
+
+// The program with its parts named: let p1 = toGlobal(…) in …, the last one as its result.
+Expr withPartsNamed(const Program& program);
+
+// Reductions, scans and iterations.
+bool runsLoop(Expr primitive);
+// A map whose function computes.
+bool isComputingMap(Expr e);
+// What a result is made of by layouts that it is written through.
+Expr underLayouts(Expr e);
+
+// The maps around what is computed for an element of the result, from the outermost, and that.
+struct Nest {
+  struct Loop {
+    Expr variable;  // an element of the input
+    Expr input;
+  };
+  std::vector<Loop> loops;
+  Expr body = Expr::nat(0);
+};
+Nest nestOf(Expr term);
+
+struct Recognised {
+  Pattern pattern = Pattern::other;
+  Nest nest;
+  bool rowsThenColumns = false;  // of a product: its rows and columns are the two innermost loops
+};
+// `term` is in functional form, data movement tidied away.
+Recognised recognise(Expr term);
+
+// Of a part's program: its term as `recognise` takes it.
+Expr tidied(const Program& program);
+
+// The families of a pattern, that of the default mapping last; and why that is all, where the pattern has others.
+struct Families {
+  std::vector<OperatorFamily> all;
+  std::string reason;
+};
+Families familiesOf(const Recognised& form);
+
+}  // namespace lift::detail::parts

@@ -1,0 +1,167 @@
+// What a part computes, read off its term.
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lift/strategies.hpp"
+#include "lift/terms.hpp"
+#include "parts.hpp"
+
+namespace lift {
+
+std::string_view name(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::product:
+      return "matrix product";
+    case Pattern::convolution:
+      return "convolution";
+    case Pattern::stencil:
+      return "stencil";
+    case Pattern::rows:
+      return "reduction of rows";
+    case Pattern::reduction:
+      return "reduction";
+    case Pattern::elementwise:
+      return "elementwise map";
+    case Pattern::other:
+      return "other";
+  }
+  return "";
+}
+
+namespace detail::parts {
+
+bool runsLoop(Expr primitive) {
+  const Prim p = primitive.prim();
+  return info(p).dialect == Dialect::functional && !movesData(p) && p != Prim::ifThenElse && p != Prim::vectorize;
+}
+
+bool isComputingMap(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
+}
+
+Expr underLayouts(Expr e) {
+  for (;;) {
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return e;
+    const bool layout = isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::unzip);
+    if (!layout && !(s.isPrim(Prim::map) && s.arguments.size() == 2 && !isComputingMap(e))) return e;
+    e = s.arguments.back();
+  }
+}
+
+Nest nestOf(Expr term) {
+  Nest nest;
+  for (nest.body = underLayouts(term); isComputingMap(nest.body);) {
+    const Spine s = spineOf(nest.body);
+    nest.loops.push_back({s.arguments[0].parameter(), s.arguments[1]});
+    nest.body = underLayouts(s.arguments[0].body());
+  }
+  return nest;
+}
+
+namespace {
+
+bool hasWindows(Expr e) {
+  return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; });
+}
+
+// The first loop in the order of the text; nothing where there is none.
+std::optional<Spine> firstLoop(Expr e) {
+  std::optional<Spine> found;
+  std::unordered_set<Expr> seen;
+  const std::function<void(Expr)> visit = [&](Expr x) {
+    if (found || !seen.insert(x).second) return;
+    if (x.is(Expr::Form::lambda)) return visit(x.body());
+    if (!x.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(x);
+    if (s.head.is(Expr::Form::primitive) && runsLoop(s.head)) found = s;
+    for (const Expr a : s.arguments) visit(a);
+  };
+  visit(e);
+  return found;
+}
+
+// The loops of the nest whose variables a term depends on, also by way of inner loops' inputs.
+class Dependence {
+ public:
+  explicit Dependence(const Nest& nest) {
+    for (std::size_t i = 0; i < nest.loops.size(); i++) {
+      std::vector<bool> on = of(nest.loops[i].input, i);
+      on.resize(nest.loops.size());
+      on[i] = true;
+      byVariable_.emplace(nest.loops[i].variable, on);
+    }
+    loops_ = nest.loops.size();
+  }
+  std::vector<bool> of(Expr e) const { return of(e, loops_); }
+
+ private:
+  std::vector<bool> of(Expr e, std::size_t count) const {
+    std::vector<bool> on(count);
+    for (const Expr v : e.freeVariables())
+      if (const auto found = byVariable_.find(v); found != byVariable_.end())
+        for (std::size_t i = 0; i < count; i++) on[i] = on[i] || found->second[i];
+    return on;
+  }
+
+  std::unordered_map<Expr, std::vector<bool>> byVariable_;
+  std::size_t loops_ = 0;
+};
+
+Pattern ofReductions(Recognised& form, const Spine& reduction) {
+  const Nest& nest = form.nest;
+  if (nest.loops.empty()) return Pattern::reduction;
+  const Dependence dependence(nest);
+  bool windows = hasWindows(reduction.arguments[2]);
+  for (const Nest::Loop& loop : nest.loops) windows = windows || hasWindows(loop.input);
+  const Spine operands = spineOf(reduction.arguments[2]);
+  if (operands.isPrim(Prim::zip) && operands.arguments.size() == 2) {
+    const std::vector<bool> a = dependence.of(operands.arguments[0]), b = dependence.of(operands.arguments[1]);
+    const auto only = [](const std::vector<bool>& x, const std::vector<bool>& y, std::size_t i) {
+      return x[i] && !y[i];
+    };
+    const auto depends = [&](const std::vector<bool>& x, const std::vector<bool>& y) {
+      for (std::size_t i = 0; i < x.size(); i++)
+        if (only(x, y, i)) return true;
+      return false;
+    };
+    if (depends(a, b) && depends(b, a)) {
+      const std::size_t inner = nest.loops.size() - 1, outer = inner - 1;
+      form.rowsThenColumns = (only(a, b, outer) && only(b, a, inner)) || (only(b, a, outer) && only(a, b, inner));
+      return windows ? Pattern::convolution : Pattern::product;
+    }
+  }
+  return windows ? Pattern::stencil : Pattern::rows;
+}
+
+}  // namespace
+
+Recognised recognise(Expr term) {
+  Recognised form;
+  form.nest = nestOf(term);
+  const auto loop = firstLoop(form.nest.body);
+  if (loop) {
+    // What an element needs besides a reduction: a scan or an iteration is another matter.
+    const bool reduces = !anyPrimitive(form.nest.body, [](Expr p) { return runsLoop(p) && p.prim() != Prim::reduce; });
+    if (reduces) form.pattern = ofReductions(form, *loop);
+  } else if (!form.nest.loops.empty()) {
+    const auto& loops = form.nest.loops;
+    const bool windows =
+        std::any_of(loops.begin(), loops.end(), [](const Nest::Loop& l) { return hasWindows(l.input); });
+    form.pattern = windows ? Pattern::stencil : Pattern::elementwise;
+  }
+  return form;
+}
+
+Expr tidied(const Program& program) {
+  using namespace rewrite;
+  Rewriting r(program);
+  r.apply(strategies::fused());
+  return r.program().body;
+}
+
+}  // namespace detail::parts
+}  // namespace lift

@@ -1,0 +1,133 @@
+#include "lift/strategies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+#include "lift/terms.hpp"
+
+namespace lift::strategies {
+
+using namespace rewrite;
+
+namespace {
+
+bool isComputingMap(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
+}
+
+Strategy when(std::function<bool(Expr)> holds, Strategy s) {
+  return
+      [holds = std::move(holds), s = std::move(s)](Expr e, Rewriting& r) { return holds(e) ? s(e, r) : std::nullopt; };
+}
+
+}  // namespace
+
+Strategy raise() { return normalise({"global0ToMap", "global1ToMap", "global2ToMap", "loopToMap", "loopToReduce"}); }
+
+Strategy tidy() {
+  return seq({normalise({"mapIdentity", "idAway", "transposeTwice", "joinSplit", "splitJoin", "asScalarAsVector",
+                         "asVectorAsScalar", "letInline", "mapFirst", "mapSecond", "mapOfFirst", "mapOfSecond",
+                         "mapFusionMoves", "reduceMap"}),
+              normalise({"mapTransposeOut", "mapJoinOut", "mapAsScalarOut"})});
+}
+
+Strategy fused() { return seq({tidy(), normalise({"reduceMapFusion", "letInline"}), tidy()}); }
+
+Strategy outermost(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
+      if (isComputingMap(term)) return s(term, r);
+      const Spine spine = spineOf(term);
+      if (!spine.head.is(Expr::Form::primitive) || !movesData(spine.head.prim()) || spine.arguments.empty())
+        return std::nullopt;
+      return argument([&](Expr inner, Rewriting&) { return walk(inner); })(term, r);
+    };
+    return walk(e);
+  };
+}
+
+Strategy parallel(int dimensions) {
+  const Strategy here = use(fmt::format("mapToGlobal{}", dimensions - 1));
+  if (dimensions == 1) return outermost(here);
+  return outermost(seq({function(body(parallel(dimensions - 1))), here}));
+}
+
+Strategy sequential(std::int64_t unrolled, std::int64_t unroll) {
+  const auto isShort = [unrolled](Expr e) {
+    if (!isComputingMap(e)) return false;
+    const auto length = e.type().length().constant();
+    return length && *length <= unrolled;
+  };
+  const Strategy reductions = unroll == 1 ? use("reduceToLoop") : use("reduceToUnrolled", {{"u", Nat(unroll)}});
+  return seq({attempt(everywhere(reductions)), attempt(everywhere(when(isShort, use("mapToUnrolledFully")))),
+              attempt(everywhere(when(isComputingMap, use("mapToLoop"))))});
+}
+
+Strategy below(int maps, Strategy s) {
+  for (; maps > 0; maps--) s = outermost(function(body(std::move(s))));
+  return s;
+}
+
+Strategy copyInParallel(int dimensions) {
+  const Strategy here = use(fmt::format("mapToGlobal{}", dimensions - 1));
+  if (dimensions == 1) return seq({use("copyMap"), here});
+  return seq({use("copyMap"), function(body(copyInParallel(dimensions - 1))), here});
+}
+
+namespace {
+
+// Whether evaluating the term reduces something, not once for each element of something else.
+bool reducesOnce(Expr e) {
+  if (!e.is(Expr::Form::apply)) return false;
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduce)) return true;
+  return std::any_of(s.arguments.begin(), s.arguments.end(), reducesOnce);
+}
+
+// A map whose function does more with a reduction than give it: the reductions first, then the rest.
+Strategy reductionsApart() {
+  const auto doesMore = [](Expr e) {
+    if (!isComputingMap(e)) return false;
+    const Expr body = spineOf(e).arguments[0].body();
+    const Spine s = spineOf(body);
+    const bool gives =
+        s.isPrim(Prim::reduce) || (s.head.is(Expr::Form::primitive) && isInvertibleLayout(s.head.prim()));
+    return !gives && reducesOnce(body);
+  };
+  return attempt(seq({inside(doesMore, use("mapReduceFission")), tidy()}));
+}
+
+// What is reduced for a map to go on with stays in registers.
+Strategy reducedInRegisters() {
+  const auto goesOn = [](Expr e) { return isComputingMap(e) && reducesOnce(spineOf(e).arguments[1]); };
+  return attempt(seq({normalise({"mapAsScalar"}), inside(goesOn, argument(topDown(use("reduceToPrivateMemory"))))}));
+}
+
+}  // namespace
+
+Strategy matrixProduct(Nat rows, Nat columns, Nat lanes, int batch) {
+  // Of the operands, either may be the row's.
+  const auto either = [](std::string name, std::string_view a, std::string_view b, const Arguments& arguments = {}) {
+    return seq(
+        {reductionsApart(), named(std::move(name), topDown(orElse(use(a, arguments), use(b, arguments)))), tidy()});
+  };
+  return seq({below(batch, topDown(use("tileMaps", {{"k", rows}, {"l", columns}}))), tidy(),
+              either("a row of the tile", "mapReduceZipRight", "mapReduceZipLeft"),
+              either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", lanes}}),
+              either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), reducedInRegisters(),
+              parallel(std::min(3, 2 + batch)), sequential()});
+}
+
+Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
+  const Arguments width{{"w", lanes}};
+  return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", columns}}))), tidy(), reductionsApart(),
+              named("neighbouring windows", topDown(orElse(use("mapReduceZipLeft"), use("mapReduce")))), tidy(),
+              named("in lanes", topDown(orElse(use("vectoriseAccumulatorsLeft", width), use("vectoriseSums", width)))),
+              tidy(), normalise({"transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin", "reduceMap"}), tidy(),
+              reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
+}
+
+}  // namespace lift::strategies

@@ -1,0 +1,160 @@
+#include "parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "lift/diagnostic.hpp"
+#include "lift/parts.hpp"
+#include "lift/plan_memory.hpp"
+
+namespace liftc {
+namespace {
+
+using lift::kernel::Plan;
+using lift::kernel::PlanBuffer;
+
+Json describe(const lift::Part& part) {
+  Json families = Json::array();
+  for (const lift::OperatorFamily& f : part.workload.families) families.push_back(f.name);
+  return {{"part", part.name},
+          {"pattern", lift::name(part.pattern)},
+          {"place", part.place},
+          {"result", part.term.type().str()},
+          {"families", families}};
+}
+
+// Its steps, as they stand in the derivation of the whole.
+Json stepsOf(const lift::Part& part, const lift::rewrite::Derivation& derivation) {
+  Json steps = Json::array();
+  for (const lift::rewrite::Step& s : derivation.steps)
+    if (s.path.size() >= part.path.size() && std::equal(part.path.begin(), part.path.end(), s.path.begin()))
+      steps.push_back(s.str());
+  return steps;
+}
+
+lift::Config configOf(const lift::Part& part, const lift::Config& whole) {
+  lift::Config config;
+  const std::string prefix = part.name + "_";
+  for (const auto& [name, value] : whole)
+    if (name.rfind(prefix, 0) == 0) config[name.substr(prefix.size())] = value;
+  return config;
+}
+
+// Launches of the part alone.
+std::size_t launchesOf(const lift::Part& part, const lift::PartChoice& choice, const lift::Config& config) {
+  return lift::compileVariant(lift::derive(part.workload, choice.family), config).launches.size();
+}
+
+const lift::OperatorFamily* partedFamily(const lift::Workload& workload) {
+  for (const lift::OperatorFamily& f : workload.families)
+    if (f.parted) return &f;
+  return nullptr;
+}
+
+std::optional<std::int64_t> bytesOf(const PlanBuffer& buffer) {
+  const auto count = buffer.count().constant();
+  if (!count) return std::nullopt;
+  return *count * static_cast<std::int64_t>(lift::info(buffer.scalar).bytes);
+}
+
+}  // namespace
+
+Json partsJson(const lift::Workload& workload) {
+  Json parts = Json::array();
+  if (const auto* family = partedFamily(workload))
+    for (const lift::Part& part : family->parted->parts) parts.push_back(describe(part));
+  return parts;
+}
+
+Json partsJson(const lift::Variant& variant, const lift::Config& config, const Plan& plan) {
+  const lift::OperatorFamily& family = variant.workload.family(variant.family);
+  if (!family.parted) return partsJson(variant.workload);
+  Json parts = Json::array();
+  std::vector<std::size_t> launches;
+  for (std::size_t i = 0; i < family.parted->parts.size(); i++) {
+    const lift::Part& part = family.parted->parts[i];
+    const lift::PartChoice& choice = (*family.choices)[i];
+    Json row = describe(part);
+    const lift::Config own = configOf(part, config);
+    row.update({{"family", choice.family}, {"config", own}, {"origin", choice.origin}});
+    if (!choice.reason.empty()) row["reason"] = choice.reason;
+    row["steps"] = stepsOf(part, variant.derivation);
+    launches.push_back(launchesOf(part, choice, own));
+    row["launches"] = launches.back();
+    parts.push_back(std::move(row));
+  }
+  // The launches of the parts follow one another, but for steps of an iteration.
+  std::size_t all = 0;
+  for (const std::size_t n : launches) all += n;
+  if (all != plan.launches.size()) return parts;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < launches.size(); i++) {
+    parts[i]["kernels"] = Json::array();
+    for (const std::size_t end = at + launches[i]; at < end; at++)
+      parts[i]["kernels"].push_back(plan.kernels[static_cast<std::size_t>(plan.launches[at].kernel)].name);
+  }
+  return parts;
+}
+
+void printParts(const Json& parts) {
+  for (const Json& p : parts) {
+    std::cout << fmt::format("  {}  {} at {}: {}\n", p["part"].get<std::string>(), p["pattern"].get<std::string>(),
+                             p["place"].get<std::string>(), p["result"].get<std::string>());
+    if (!p.contains("family")) {
+      std::cout << fmt::format("      families {}\n", fmt::join(p["families"].get<std::vector<std::string>>(), ", "));
+      continue;
+    }
+    const auto config = p["config"].get<lift::Config>();
+    std::cout << fmt::format("      family {}{}{}: {}, {} steps\n", p["family"].get<std::string>(),
+                             config.empty() ? "" : ", ", lift::str(config), p["origin"].get<std::string>(),
+                             p["steps"].size());
+    if (p.contains("reason")) std::cout << fmt::format("      {}\n", p["reason"].get<std::string>());
+    if (p.contains("kernels"))
+      std::cout << fmt::format("      kernels {}\n", fmt::join(p["kernels"].get<std::vector<std::string>>(), ", "));
+    else
+      std::cout << fmt::format("      launches {} in each step\n", p["launches"].get<std::size_t>());
+  }
+}
+
+Json memoryJson(const Plan& plan) {
+  const auto lifetimes = lift::kernel::temporaryLifetimes(plan);
+  std::vector<std::int64_t> bytes;
+  for (const PlanBuffer& b : plan.buffers) bytes.push_back(bytesOf(b).value_or(1));
+  const auto slots = lift::kernel::shareTemporaries(plan, bytes);
+  Json rows = Json::array();
+  std::int64_t unshared = 0;
+  bool known = true;
+  for (std::size_t b = 0; b < plan.buffers.size(); b++) {
+    if (!lifetimes[b]) continue;
+    const auto size = bytesOf(plan.buffers[b]);
+    unshared += size.value_or(0);
+    known = known && size;
+    rows.push_back({{"buffer", plan.buffers[b].name},
+                    {"bytes", size ? Json(*size) : Json(nullptr)},
+                    {"first", lifetimes[b]->first + 1},
+                    {"last", lifetimes[b]->last + 1},
+                    {"slot", slots.slot[b] + 1}});
+  }
+  Json memory{{"temporaries", rows}, {"slots", slots.of.size()}};
+  if (known) {
+    std::int64_t workspace = 0;
+    for (const std::int64_t n : slots.bytes) workspace += n;
+    memory.update({{"workspace_bytes", workspace}, {"workspace_bytes_unshared", unshared}});
+  }
+  return memory;
+}
+
+void printMemory(const Json& memory) {
+  for (const Json& t : memory["temporaries"])
+    std::cout << fmt::format("  {:<8} {:>12} launches {} to {}, memory {}\n", t["buffer"].get<std::string>(),
+                             t["bytes"].is_null() ? "" : fmt::format("{} bytes", t["bytes"].get<std::int64_t>()),
+                             t["first"].get<int>(), t["last"].get<int>(), t["slot"].get<int>());
+  if (memory.contains("workspace_bytes"))
+    std::cout << fmt::format("  workspace {} bytes, {} if none were shared\n",
+                             memory["workspace_bytes"].get<std::int64_t>(),
+                             memory["workspace_bytes_unshared"].get<std::int64_t>());
+}
+
+}  // namespace liftc
