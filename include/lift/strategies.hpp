@@ -31,8 +31,15 @@ rewrite::Strategy below(int maps, rewrite::Strategy s);
 rewrite::Strategy copyInParallel(int dimensions);
 
 // A matrix product, map of map of reduce below `batch` more maps, in functional form: tiles of rows by columns, lanes
-// over columns, one tile per work-item in registers. rows, columns and lanes divide what they cut.
-rewrite::Strategy matrixProduct(Nat rows, Nat columns, Nat lanes, int batch = 0);
+// over columns, one tile per work-item in registers. rows, columns and lanes divide what they cut. With panels, the
+// columns of each tile are copied to where they are read one after the other, by a kernel of its own, and work-items
+// that read the same follow each other; only without a batch.
+struct ProductTile {
+  Nat rows, columns, lanes;
+  int batch = 0;
+  bool panels = false;
+};
+rewrite::Strategy matrixProduct(const ProductTile& tile);
 
 // A stencil in functional form: for every window below `outer` maps (rows of images: 1) a reduction of it, or of its
 // zip with weights. `columns` neighbouring windows per work-item, in lanes; the reduction is unrolled by `unroll` (0:

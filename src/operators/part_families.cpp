@@ -24,12 +24,6 @@ std::int64_t widestVector(std::int64_t n) {
   return width;
 }
 
-// Of an array of columns: whether neighbouring columns have their elements side by side in memory.
-bool hasColumnsInMemory(Expr e) {
-  const Spine s = spineOf(e);
-  return s.isPrim(Prim::transpose) && s.arguments[0].is(Expr::Form::variable);
-}
-
 // Why the loops cannot be cut into tiles whose innermost dimension is in vectors; empty where they can.
 std::string notInLanes(const Recognised& form) {
   const Nat columns = form.nest.loops.back().input.type().length();
@@ -38,42 +32,66 @@ std::string notInLanes(const Recognised& form) {
   return "";
 }
 
+// The two innermost loops of a product.
+struct ProductShape {
+  explicit ProductShape(const Recognised& form)
+      : batch(static_cast<int>(form.nest.loops.size()) - 2),
+        rowsOf(form.nest.loops[form.nest.loops.size() - 2].input),
+        columnsOf(form.nest.loops.back().input) {}
+
+  int batch;
+  Expr rowsOf, columnsOf;
+
+  Nat rows() const { return rowsOf.type().length(); }
+  Nat columns() const { return columnsOf.type().length(); }
+  // Whether neighbouring columns have their elements side by side in memory.
+  bool columnsLieTogether() const { return spineOf(columnsOf).isPrim(Prim::transpose); }
+  // Whether a copy of the columns is an array of vectors.
+  bool canCopy() const { return batch == 0 && shapeOf(columnsOf.type()).size() == 2; }
+};
+// So many rows pay for a copy of the columns.
+constexpr std::int64_t rowsOfCopy = 32;
+
 std::string notInTiles(const Recognised& form) {
   if (!form.rowsThenColumns) return "its rows and columns are not the two innermost dimensions";
-  const Nat rows = form.nest.loops[form.nest.loops.size() - 2].input.type().length();
-  if (!rows.constant()) return fmt::format("what divides {} is not known", rows.str());
+  const ProductShape product(form);
+  const auto rows = product.rows().constant();
+  if (!rows) return fmt::format("what divides {} is not known", product.rows().str());
+  if (!product.columnsLieTogether() && product.canCopy() && *rows < rowsOfCopy)
+    return fmt::format("{} rows do not pay for a copy of the columns", *rows);
   return notInLanes(form);
 }
 
-// Tiles of rows by columns of the product in registers, lanes over columns.
-OperatorFamily tiles(const Recognised& form) {
-  const auto& loops = form.nest.loops;
-  const int batch = static_cast<int>(loops.size()) - 2;
-  const Nest::Loop& columnLoop = loops.back();
-  const std::int64_t rows = *loops[loops.size() - 2].input.type().length().constant();
-  const std::int64_t columns = *columnLoop.input.type().length().constant();
-  const bool copies = !hasColumnsInMemory(columnLoop.input) && batch == 0;
-
-  OperatorFamily family;
-  family.name = "tiles";
-  family.meaning = "a tile of rows by columns in registers, columns in lanes";
-  family.derive = [=](Rewriting& r) {
-    const Nat rowsOfTile = r.tunable("rows", 1, std::min<std::int64_t>(rows, 16));
-    const Nat columnsOfTile = r.tunable("columns", 2, std::min<std::int64_t>(columns, 64));
-    const Nat lanes = r.tunable("lanes", 2, 16);
-    r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(64), "accumulators"});
-    r.apply(strategies::fused());
-    if (copies) {
-      const auto inOrder =
-          seq({use("columnsFirst"), argument(seq({use("keepAhead"), argument(strategies::copyInParallel(2))}))});
-      r.apply(strategies::outermost(function(body(strategies::outermost(argument(inOrder))))));
-    }
-    r.apply(strategies::matrixProduct(rowsOfTile, columnsOfTile, lanes, batch));
+// The families of a product, the first what is likely to be faster.
+std::vector<OperatorFamily> productFamilies(const Recognised& form) {
+  const ProductShape product(form);
+  const std::int64_t rows = *product.rows().constant(), columns = *product.columns().constant();
+  const int batch = product.batch;
+  const auto derive = [=](bool panels) {
+    return [=](Rewriting& r) {
+      const Nat rowsOfTile = r.tunable("rows", 1, std::min<std::int64_t>(rows, 16));
+      const Nat columnsOfTile = r.tunable("columns", 2, std::min<std::int64_t>(columns, 64));
+      const Nat lanes = r.tunable("lanes", 2, 16);
+      r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(64), "accumulators"});
+      r.apply(strategies::fused());
+      r.apply(strategies::matrixProduct({rowsOfTile, columnsOfTile, lanes, batch, panels}));
+    };
   };
   const std::int64_t lanes = widestVector(columns);
   const std::int64_t width = columns % (2 * lanes) == 0 ? 2 * lanes : lanes;
-  family.defaults = {{"lanes", lanes}, {"columns", width}, {"rows", largestDivisor(rows, 8)}};
-  return family;
+  const Config defaults{{"lanes", lanes}, {"columns", width}, {"rows", largestDivisor(rows, 8)}};
+
+  std::vector<OperatorFamily> families{
+      {"tiles", "a tile of rows by columns in registers, columns in lanes", derive(false), defaults}};
+  if (!product.canCopy()) return families;
+  // Columns that a near cache does not hold are better read in order.
+  constexpr std::int64_t nearCache = 512 << 10;
+  const auto elements = (product.columns() * product.columnsOf.type().element().length()).constant();
+  const bool isLarge = !elements || *elements * static_cast<std::int64_t>(sizeof(float)) > nearCache;
+  const bool first = rows >= rowsOfCopy && (isLarge || !product.columnsLieTogether());
+  families.insert(first ? families.begin() : families.end(),
+                  {"panels", "the same, each tile's columns copied to be read in order", derive(true), defaults});
+  return families;
 }
 
 bool isSliding(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
@@ -102,7 +120,7 @@ Strategy paddedInMemory() {
 }
 
 // Neighbouring windows of a row per work-item, in lanes.
-OperatorFamily windowsInLanes(const Recognised& form) {
+std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   const std::int64_t columns = *form.nest.loops.back().input.type().length().constant();
   const int outer = static_cast<int>(form.nest.loops.size()) - 1;
   OperatorFamily family;
@@ -118,19 +136,20 @@ OperatorFamily windowsInLanes(const Recognised& form) {
   };
   const std::int64_t lanes = widestVector(columns);
   family.defaults = {{"lanes", lanes}, {"columns", columns % (2 * lanes) == 0 ? 2 * lanes : lanes}};
-  return family;
+  return {family};
 }
 
 }  // namespace
 
 Families familiesOf(const Recognised& form) {
   Families families;
-  const auto add = [&](const std::string& refused, auto family) {
+  const auto add = [&](const std::string& refused, auto made) {
     families.reason = refused;
-    if (refused.empty()) families.all.push_back(family(form));
+    if (refused.empty()) families.all = made(form);
   };
-  if (form.pattern == Pattern::product || form.pattern == Pattern::convolution) add(notInTiles(form), tiles);
-  if (form.pattern == Pattern::stencil) add(notInLanes(form), windowsInLanes);
+  if (form.pattern == Pattern::product || form.pattern == Pattern::convolution) add(notInTiles(form), productFamilies);
+  if (form.pattern == Pattern::stencil)
+    add(form.reduces ? notInLanes(form) : "its windows are not reduced", stencilFamilies);
   families.all.push_back({defaultFamily, "the default mapping", {}});
   return families;
 }

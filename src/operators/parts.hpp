@@ -33,6 +33,7 @@ Nest nestOf(Expr term);
 struct Recognised {
   Pattern pattern = Pattern::other;
   Nest nest;
+  bool reduces = false;          // an element needs reductions, and no other loops
   bool rowsThenColumns = false;  // of a product: its rows and columns are the two innermost loops
 };
 // `term` is in functional form, data movement tidied away.

@@ -34,7 +34,8 @@ namespace detail::parts {
 
 bool runsLoop(Expr primitive) {
   const Prim p = primitive.prim();
-  return info(p).dialect == Dialect::functional && !movesData(p) && p != Prim::ifThenElse && p != Prim::vectorize;
+  const bool computes = info(p).dialect == Dialect::functional && !movesData(p);
+  return computes && p != Prim::ifThenElse && p != Prim::vectorize && p != Prim::at;
 }
 
 bool isComputingMap(Expr e) {
@@ -146,6 +147,7 @@ Recognised recognise(Expr term) {
   if (loop) {
     // What an element needs besides a reduction: a scan or an iteration is another matter.
     const bool reduces = !anyPrimitive(form.nest.body, [](Expr p) { return runsLoop(p) && p.prim() != Prim::reduce; });
+    form.reduces = reduces;
     if (reduces) form.pattern = ofReductions(form, *loop);
   } else if (!form.nest.loops.empty()) {
     const auto& loops = form.nest.loops;

@@ -108,17 +108,23 @@ Strategy reducedInRegisters() {
 
 }  // namespace
 
-Strategy matrixProduct(Nat rows, Nat columns, Nat lanes, int batch) {
+Strategy matrixProduct(const ProductTile& tile) {
   // Of the operands, either may be the row's.
   const auto either = [](std::string name, std::string_view a, std::string_view b, const Arguments& arguments = {}) {
     return seq(
         {reductionsApart(), named(std::move(name), topDown(orElse(use(a, arguments), use(b, arguments)))), tidy()});
   };
-  return seq({below(batch, topDown(use("tileMaps", {{"k", rows}, {"l", columns}}))), tidy(),
+  // The chunks of columns: transposed, kept, transposed back.
+  const Strategy inPanels = seq({use("copyMap"), function(body(seq({use("columnsFirst"), argument(use("keepAhead"))}))),
+                                 use("precompute"), use("mapOfSecond"), argument(argument(copyInParallel(3)))});
+  const Strategy placed = tile.panels
+                              ? outermost(seq({function(body(outermost(use("mapToGlobal1")))), use("mapToGlobal0")}))
+                              : parallel(std::min(3, 2 + tile.batch));
+  return seq({below(tile.batch, topDown(use("tileMaps", {{"k", tile.rows}, {"l", tile.columns}}))), tidy(),
+              tile.panels ? named("panels", below(1, outermost(argument(inPanels)))) : identity(),
               either("a row of the tile", "mapReduceZipRight", "mapReduceZipLeft"),
-              either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", lanes}}),
-              either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), reducedInRegisters(),
-              parallel(std::min(3, 2 + batch)), sequential()});
+              either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", tile.lanes}}),
+              either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), reducedInRegisters(), placed, sequential()});
 }
 
 Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {

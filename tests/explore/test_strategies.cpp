@@ -60,7 +60,7 @@ std::string stencilOf(const std::string& source) {
 }  // namespace
 
 TEST_CASE("matrix product: a tile of rows by vectors in registers") {
-  const std::string kernel = kernelOf(programOf(product), strategies::matrixProduct(4, 16, 8));
+  const std::string kernel = kernelOf(programOf(product), strategies::matrixProduct({4, 16, 8}));
   CHECK(count(kernel, "float8 acc") == 8);
   CHECK(count(kernel, "for (") == 1);
   CHECK(count(kernel, "vstore8") == 8);

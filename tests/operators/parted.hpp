@@ -70,8 +70,8 @@ inline const std::vector<Case>& cases() {
        "def main(a: [n][k]f32, bt: [m][k]f32): [m][n]f32 =\n"
        "  bt |> map(fun column => a |> map(fun row =>\n"
        "    zip(row, column) |> map(fun (x, y) => x * y) |> sum))\n",
-       {{"n", 16}, {"k", 5}, {"m", 8}},
-       {{P::product, "tiles"}}},
+       {{"n", 16}, {"k", 5}, {"m", 40}},
+       {{P::product, "panels"}}},
       {"batch",
        product + "def main(as: [b][n][k]f32, bs: [b][k][m]f32): [b][n][m]f32 =\n"
                  "  zip(as, bs) |> map(fun (x, y) => product(x, y))\n",

@@ -38,6 +38,11 @@ void checkGiven(const ProblemChoice& choice) {
   if (int{!choice.file.empty()} + int{!choice.conv.empty()} + int{!choice.op.empty()} != 1)
     throw lift::UserError(lift::ExitStatus::usage, "give a program, --conv DESCRIPTOR or --op NAME DESCRIPTOR",
                           "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
+  for (const std::string& family : choice.families)
+    if (!choice.file.empty() && choice.part == 0 && family != lift::programFamily && family != lift::partsFamilyName)
+      throw lift::UserError(
+          lift::ExitStatus::usage, fmt::format("--family: there is no family '{}'", family),
+          fmt::format("a program of your own has two, '{}' and '{}'", lift::programFamily, lift::partsFamilyName));
   if (choice.part > 0 && choice.file.empty())
     throw lift::UserError(lift::ExitStatus::usage, "--part goes with a program");
 }
