@@ -32,13 +32,16 @@ std::optional<tune::Best> bestKnown(const Workload& workload, const runtime::Dev
 }
 
 // The best known of each part of the family, where it is a point on the device; what has not been measured stays.
+// `measured`: the names of the parts of which something is known.
 OperatorFamily withBestParts(const OperatorFamily& family, const runtime::DeviceInfo& device,
-                             const ChoiceOptions& options) {
+                             const ChoiceOptions& options, std::vector<std::string>& measured) {
   std::vector<PartChoice> choices = *family.choices;
   const auto& parts = family.parted->parts;
   for (std::size_t i = 0; i < parts.size(); i++) {
     const Choice best = choose(parts[i].workload, &device, {.own = options.own});
-    if (best.measured) choices[i] = {best.variant.family, best.config, best.origin};
+    if (!best.measured) continue;
+    choices[i] = {best.variant.family, best.config, best.origin};
+    measured.push_back(parts[i].name);
   }
   return partsFamily(*family.parted, std::move(choices));
 }
@@ -67,9 +70,11 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
       origin += fmt::format("; the best known, {}, is beyond this device's limits", best->str());
     }
   Workload composed = workload;
+  std::vector<std::string> measured;
   if (device != nullptr && !device->pseudo() && options.tuned)
     for (OperatorFamily& f : composed.families)
-      if (f.name == family && f.parted) f = withBestParts(f, *device, options);
+      if (f.name == family && f.parted) f = withBestParts(f, *device, options, measured);
+  if (!measured.empty()) origin = fmt::format("the best known of {}", fmt::join(measured, ", "));
   Variant variant = derive(composed, family);
   if (device != nullptr)
     if (const auto lowered = spaceOf(variant, limitsOf(*device)).lowered(variant.defaults);

@@ -135,7 +135,7 @@ Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) 
   }
   s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
   s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
-  if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(lift::programWorkload(s.source, 0));
+  if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(s.source);
   return s;
 }
 

@@ -47,12 +47,6 @@ std::size_t launchesOf(const lift::Part& part, const lift::PartChoice& choice, c
   return lift::compileVariant(lift::derive(part.workload, choice.family), config).launches.size();
 }
 
-const lift::OperatorFamily* partedFamily(const lift::Workload& workload) {
-  for (const lift::OperatorFamily& f : workload.families)
-    if (f.parted) return &f;
-  return nullptr;
-}
-
 std::optional<std::int64_t> bytesOf(const PlanBuffer& buffer) {
   const auto count = buffer.count().constant();
   if (!count) return std::nullopt;
@@ -61,17 +55,16 @@ std::optional<std::int64_t> bytesOf(const PlanBuffer& buffer) {
 
 }  // namespace
 
-Json partsJson(const lift::Workload& workload) {
+Json partsJson(const lift::Program& program) {
   Json parts = Json::array();
-  if (const auto* family = partedFamily(workload))
-    for (const lift::Part& part : family->parted->parts) parts.push_back(describe(part));
+  for (const lift::Part& part : lift::partsOf(program).parts) parts.push_back(describe(part));
   return parts;
 }
 
 Json partsJson(const lift::Variant& variant, const lift::Config& config, const Plan& plan) {
   const lift::OperatorFamily& family = variant.workload.family(variant.family);
-  if (!family.parted) return partsJson(variant.workload);
   Json parts = Json::array();
+  if (!family.parted) return parts;
   std::vector<std::size_t> launches;
   for (std::size_t i = 0; i < family.parted->parts.size(); i++) {
     const lift::Part& part = family.parted->parts[i];

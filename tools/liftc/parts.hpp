@@ -6,9 +6,9 @@
 
 namespace liftc {
 
-// The parts in the order in which they run: pattern, place, families. Of a variant of the family `parts` also how each
-// was derived, and its kernels in the plan.
-Json partsJson(const lift::Workload& workload);
+// The parts of a program in the order in which they run: pattern, place, families.
+Json partsJson(const lift::Program& program);
+// Of a variant of the family `parts` also how each was derived, and its kernels in the plan; of another nothing.
 Json partsJson(const lift::Variant& variant, const lift::Config& config, const lift::kernel::Plan& plan);
 void printParts(const Json& parts);
 
