@@ -21,7 +21,7 @@ class Drawing {
   explicit Drawing(std::uint64_t seed) : random_(seed) {}
 
   std::string program() {
-    const int n = 2 * number(1, 6), k = number(1, 6), m = 2 * number(2, 12);
+    const int n = 2 * number(2, 6), k = number(1, 6), m = 2 * number(2, 12);
     const bool stored = number(0, 2) == 0;  // by its columns
     const std::string columns = stored ? "b" : "transpose(b)";
     const std::string term = one({"dotProduct(row, column)", "dotProduct(column, row)",
