@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,8 +37,20 @@ struct Value {
 std::map<std::string, Tensor> toTensors(const Value& value, Type type, const std::string& name = {});
 Value fromTensors(const std::map<std::string, Tensor>& leaves, Type type, const std::string& name = {});
 
+// What the interpreter computes scalars with. The default is the arithmetic of ops.hpp, which rounds.
+class Arithmetic {
+ public:
+  virtual ~Arithmetic() = default;
+  virtual ScalarValue literal(const ScalarValue& value) const { return value; }  // also of inputs
+  virtual ScalarValue apply(Op op, std::span<const ScalarValue> operands) const { return lift::apply(op, operands); }
+  virtual ScalarValue convert(const ScalarValue& value, Scalar to) const { return lift::convert(value, to); }
+};
+const Arithmetic& roundedArithmetic();
+
 // The value of a closed term (no free variables, all sizes constants).
 Value evaluate(Expr term);
+// The value of a program, as interpret() takes it, in another arithmetic.
+Value evaluate(const Program& program, const std::map<std::string, Tensor>& inputs, const Arithmetic& arithmetic);
 
 // Runs a program whose sizes are all constants (see specialise). Inputs are named as the parameters, with leaf paths
 // appended ("bodies.0"); further inputs are ignored. The result has the leaf paths appended to "out". Throws UserError

@@ -8,6 +8,7 @@
 #include "lift/scalar.hpp"
 #include "lift/ops.hpp"
 #include "lift/parallel.hpp"
+#include "lift/rational.hpp"
 // nat, tensor
 #include "lift/nat.hpp"
 #include "lift/tensor.hpp"
@@ -19,6 +20,7 @@
 #include "lift/terms.hpp"
 #include "lift/syntax.hpp"
 #include "lift/interpreter.hpp"
+#include "lift/exact.hpp"
 // text
 #include "lift/text.hpp"
 #include "lift/dsl.hpp"
@@ -26,6 +28,7 @@
 #include "lift/rewrite.hpp"
 #include "lift/rewrite_check.hpp"
 #include "lift/strategies.hpp"
+#include "lift/cook_toom.hpp"
 // constraints
 #include "lift/space.hpp"
 // views, kernel, codegen

@@ -32,8 +32,9 @@ enum class When : std::uint8_t {
   inlines,      // let: its value only moves data, or is used once, outside of every function
   moves,        // the function f only moves data
   computes,     // it does more
-  rounds,       // nothing, but sums are taken in another order, which may round differently
+  rounds,       // nothing; equal without rounding (exact.hpp), while floating-point results may round differently
   accumulates,  // the reduction only adds (multiplies, …) to its accumulator, so its elements may come in any order
+  linear,       // the function f is linear: of sums the sum, of multiples the multiple; results may round differently
 };
 
 std::string_view meaning(When when);  // "f only moves data"; empty for always

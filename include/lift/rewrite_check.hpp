@@ -4,10 +4,11 @@
 //   r.samples        // instances of the left side that the rule applied to
 //   r.disagreement   // the first that changed its type or its value
 //
-// An instance gives every metavariable a random value of a random type: sizes from 1 to 8, scalars i32 (where the rule
-// keeps the order of additions, f32 too), arrays, tuples and vectors of them, functions of arithmetic, tuples and maps.
-// The rule is applied as rewriting applies it, by matching; before and after are verified and interpreted on the same
-// random inputs, and must give equal bits.
+// An instance gives every metavariable a random value of a random type: sizes from 1 to 8, scalars i32 or f32, arrays,
+// tuples and vectors of them, functions of arithmetic, tuples and maps. The rule is applied as rewriting applies it, by
+// matching; before and after are verified and interpreted on the same random inputs, and must give equal bits. Where
+// there are floating-point numbers both are interpreted without rounding, too (exact.hpp), and must give equal elements
+// of the field; that alone judges rules that let sums round otherwise.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,7 @@ struct Disagreement {
 struct CheckResult {
   int samples = 0;  // fewer than asked for after a disagreement, or when too few draws fit
   int draws = 0;
+  int exact = 0;  // of the samples, those with floating-point numbers, which were compared without rounding
   std::optional<Disagreement> disagreement;
 };
 

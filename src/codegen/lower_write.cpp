@@ -42,6 +42,9 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
       if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
       return write(a[0].body(), bindParameter(a[0], env, in), out);
     }
+    case Prim::vectorize:  // what it gives of an array is written element by element
+      if (!e.type().isArray()) break;
+      return write(a[0].body(), bindParameter(a[0], env, read(a[1], env)), out);
     case Prim::tuple:
       for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(out.view->component(static_cast<int>(c))));
       return;

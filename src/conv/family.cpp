@@ -20,6 +20,7 @@ std::size_t arityOf(Prim prim) {
     case Prim::reduce:
       return 3;
     case Prim::map:
+    case Prim::let:
     case Prim::zip:
       return 2;
     default:
@@ -115,6 +116,11 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
       {"paper", "pad, partial convolution of tiles, sum, crop: for GPUs",
        [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec)},
   };
+  if (detail::whyNotWinograd(spec).empty())
+    for (const auto& [name, m] : {std::pair("winograd", 4), {"winograd2", 2}, {"winograd6", 6}})
+      w.families.push_back({name, fmt::format("Cook-Toom algorithms F({}, {}) of rows and columns", m, spec.kh),
+                            [spec, m = m](rewrite::Rewriting& r) { detail::deriveWinograd(spec, m, r); },
+                            detail::winogradDefaults(spec, m), 8});
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;
 }

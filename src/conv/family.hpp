@@ -35,4 +35,10 @@ Config paperDefaults(const ConvSpec& spec);
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec);
 
+// F(m, r) in both dimensions.
+void deriveWinograd(const ConvSpec& spec, int m, Rewriting& r);
+Config winogradDefaults(const ConvSpec& spec, int m);
+// Why there is none of the layer; empty where there is.
+std::string whyNotWinograd(const ConvSpec& spec);
+
 }  // namespace lift::detail

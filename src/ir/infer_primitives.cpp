@@ -130,9 +130,10 @@ Expr Inference::unzip(const std::vector<Argument>& arguments, std::optional<Type
   return finish(Expr::apply(prim, e), expected, span);
 }
 
-// <w>t for a scalar t, component by component for tuples.
+// <w>t for a scalar t, component by component for tuples, element by element for arrays.
 Type Inference::vectorOf(Nat width, Type t, Span span) {
   t = solver_.resolve(t);
+  if (t.isArray()) return Type::array(t.length(), vectorOf(width, t.element(), span));
   if (t.is(Type::Kind::tuple)) {
     std::vector<Type> parts;
     for (const Type c : t.components()) parts.push_back(vectorOf(width, c, span));
@@ -145,6 +146,10 @@ Type Inference::vectorOf(Nat width, Type t, Span span) {
 std::optional<Type> Inference::scalarsOf(Type t) {
   t = solver_.resolve(t);
   if (t.is(Type::Kind::vector)) return t.element();
+  if (t.isArray()) {
+    const auto s = scalarsOf(t.element());
+    return s ? std::optional(Type::array(t.length(), *s)) : std::nullopt;
+  }
   if (!t.is(Type::Kind::tuple)) return std::nullopt;
   std::vector<Type> parts;
   for (const Type c : t.components()) {

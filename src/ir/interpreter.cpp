@@ -34,9 +34,11 @@ Int constantOf(Nat n) {
 // A primitive with all its arguments.
 class Call {
  public:
-  Call(Expr prim, std::vector<Value> arguments) : prim_(prim), arguments_(std::move(arguments)) {}
+  Call(Expr prim, std::vector<Value> arguments, const Arithmetic& arithmetic)
+      : prim_(prim), arguments_(std::move(arguments)), arithmetic_(arithmetic) {}
 
   Expr prim() const { return prim_; }
+  const Arithmetic& arithmetic() const { return arithmetic_; }
   Int nat(std::size_t i) const { return constantOf(prim_.nats()[i]); }
 
   std::vector<Value>& arguments() { return arguments_; }
@@ -57,6 +59,7 @@ class Call {
  private:
   Expr prim_;
   std::vector<Value> arguments_;
+  const Arithmetic& arithmetic_;
 };
 
 Int length(const Sequence& s) { return static_cast<Int>(s.size()); }
@@ -137,21 +140,23 @@ Value generate(Call& c) {
   return build(c.nat(0), [&](Int i) { return c.call(0, index(i)); });
 }
 
-// Lane i of a vector; of a tuple of vectors, the tuple of lanes.
+// Lane i of a vector; of a tuple or an array of vectors, the tuple or array of lanes.
 Value lane(const Value& v, Type type, Int i) {
   if (type.is(Type::Kind::vector)) return element(v.sequence(), i);
   return build(length(v.sequence()), [&](Int k) {
-    return lane(element(v.sequence(), k), type.components()[static_cast<std::size_t>(k)], i);
+    return lane(element(v.sequence(), k),
+                type.isArray() ? type.element() : type.components()[static_cast<std::size_t>(k)], i);
   });
 }
 
-// The reverse: a vector from scalar lanes, a tuple of vectors from lanes that are tuples.
+// The reverse: a vector from scalar lanes, a tuple or an array of vectors from lanes that are tuples or arrays.
 Value fromLanes(const Sequence& lanes, Type laneType) {
-  if (!laneType.is(Type::Kind::tuple)) return Value::of(lanes);
-  return build(static_cast<Int>(laneType.components().size()), [&](Int k) {
-    Sequence component;
-    for (const Value& l : lanes) component.push_back(element(l.sequence(), k));
-    return fromLanes(component, laneType.components()[static_cast<std::size_t>(k)]);
+  if (laneType.isScalar()) return Value::of(lanes);
+  return build(length(lanes[0].sequence()), [&](Int k) {
+    Sequence part;
+    for (const Value& l : lanes) part.push_back(element(l.sequence(), k));
+    return fromLanes(part,
+                     laneType.isArray() ? laneType.element() : laneType.components()[static_cast<std::size_t>(k)]);
   });
 }
 
@@ -343,13 +348,13 @@ Value op(Call& c) {
   return lanewise(c.arguments(), [&](std::span<const ScalarValue> v) {
     const bool divides = (op == Op::div || op == Op::mod) && !isFloat(v[0].type);
     if (divides && v[1].integer == 0) c.fail(std::string(fault::division));
-    return lift::apply(op, v);
+    return c.arithmetic().apply(op, v);
   });
 }
 
 Value convert(Call& c) {
   const Scalar to = c.prim().target();
-  return lanewise(c.arguments(), [&](std::span<const ScalarValue> v) { return lift::convert(v[0], to); });
+  return lanewise(c.arguments(), [&](std::span<const ScalarValue> v) { return c.arithmetic().convert(v[0], to); });
 }
 
 Value splat(Call& c) {
@@ -359,10 +364,10 @@ Value splat(Call& c) {
 Value dot(Call& c) {
   const Sequence &a = c.array(0), &b = c.array(1);
   const auto product = [&](Int i) {
-    return lift::apply(Op::mul, std::array{element(a, i).scalar(), element(b, i).scalar()});
+    return c.arithmetic().apply(Op::mul, std::array{element(a, i).scalar(), element(b, i).scalar()});
   };
   ScalarValue sum = product(0);
-  for (Int i = 1; i < length(a); i++) sum = lift::apply(Op::add, std::array{sum, product(i)});
+  for (Int i = 1; i < length(a); i++) sum = c.arithmetic().apply(Op::add, std::array{sum, product(i)});
   return Value::of(sum);
 }
 
@@ -433,40 +438,43 @@ consteval bool inOrder() {
 }
 static_assert(inOrder(), "the table of meanings is out of order");
 
-Value meaningOf(Expr prim, std::vector<Value> arguments) {
-  Call call(prim, std::move(arguments));
+Value meaningOf(Expr prim, std::vector<Value> arguments, const Arithmetic& arithmetic) {
+  Call call(prim, std::move(arguments), arithmetic);
   return meanings[static_cast<std::size_t>(prim.prim())].meaning(call);
 }
 
 // ---- terms
 
-// The values of the variables in scope, innermost first.
-struct Binding;
-using Environment = std::shared_ptr<const Binding>;
+// The values of the variables in scope, innermost first, and what scalars are computed with.
 struct Binding {
   Expr variable;
   Value value;
-  Environment outer;
+  std::shared_ptr<const Binding> outer;
+};
+struct Environment {
+  const Arithmetic* arithmetic;
+  std::shared_ptr<const Binding> innermost = nullptr;
 };
 
 Environment bind(Expr variable, Value value, Environment outer) {
-  return std::make_shared<const Binding>(Binding{variable, std::move(value), std::move(outer)});
+  return {outer.arithmetic,
+          std::make_shared<const Binding>(Binding{variable, std::move(value), std::move(outer.innermost)})};
 }
 
 const Value& lookUp(Expr variable, const Environment& environment) {
-  for (const Binding* b = environment.get(); b != nullptr; b = b->outer.get())
+  for (const Binding* b = environment.innermost.get(); b != nullptr; b = b->outer.get())
     if (b->variable == variable) return b->value;
   throw InternalError("the interpreter met the free variable " + variable.name());
 }
 
 // A primitive and the arguments it has so far. `rest` is the type of that application: no primitive returns a
 // function, so when `rest` is none the primitive has all its arguments and means a value, else it waits for the next.
-Value partial(Expr prim, std::vector<Value> known, Type rest) {
-  if (!rest.is(Type::Kind::function)) return meaningOf(prim, std::move(known));
-  return Value::of(Value::Function([prim, known = std::move(known), rest](const Value& next) {
+Value partial(Expr prim, std::vector<Value> known, Type rest, const Arithmetic& arithmetic) {
+  if (!rest.is(Type::Kind::function)) return meaningOf(prim, std::move(known), arithmetic);
+  return Value::of(Value::Function([prim, known = std::move(known), rest, &arithmetic](const Value& next) {
     std::vector<Value> more = known;
     more.push_back(next);
-    return partial(prim, std::move(more), rest.result());
+    return partial(prim, std::move(more), rest.result(), arithmetic);
   }));
 }
 
@@ -497,7 +505,7 @@ Value applied(Expr e, const Environment& environment) {
   std::vector<Value> arguments;
   for (const Expr a : spine.arguments) arguments.push_back(evaluate(a, environment));
   const Expr head = spine.head;
-  if (head.is(Expr::Form::primitive)) return partial(head, std::move(arguments), e.type());
+  if (head.is(Expr::Form::primitive)) return partial(head, std::move(arguments), e.type(), *environment.arithmetic);
   Value result = evaluate(head, environment);
   for (const Value& a : arguments) result = result.function()(a);
   return result;
@@ -512,11 +520,11 @@ Value evaluate(Expr e, const Environment& environment) {
     case Expr::Form::apply:
       return applied(e, environment);
     case Expr::Form::literal:
-      return Value::of(e.value());
+      return Value::of(environment.arithmetic->literal(e.value()));
     case Expr::Form::natLiteral:
       return index(constantOf(e.natValue()));
     case Expr::Form::primitive:
-      return partial(e, {}, e.type());
+      return partial(e, {}, e.type(), *environment.arithmetic);
   }
   throw InternalError("unknown form of term");
 }
@@ -526,17 +534,32 @@ void requireConstant(const Program& program, const std::vector<NatVar>& sizes) {
     throw UserError(ExitStatus::program, fmt::format("the size {} of {} has no value", v.name(), program.name));
 }
 
+// The numbers of an input as the arithmetic has them.
+Value taken(const Value& input, const Arithmetic& arithmetic) {
+  if (std::holds_alternative<ScalarValue>(input.data)) return Value::of(arithmetic.literal(input.scalar()));
+  return build(length(input.sequence()), [&](Int i) { return taken(element(input.sequence(), i), arithmetic); });
+}
+
 }  // namespace
 
-Value evaluate(Expr term) { return evaluate(term, nullptr); }
+const Arithmetic& roundedArithmetic() {
+  static const Arithmetic rounded;
+  return rounded;
+}
 
-std::map<std::string, Tensor> interpret(const Program& program, const std::map<std::string, Tensor>& inputs) {
+Value evaluate(Expr term) { return evaluate(term, Environment{&roundedArithmetic()}); }
+
+Value evaluate(const Program& program, const std::map<std::string, Tensor>& inputs, const Arithmetic& arithmetic) {
   requireConstant(program, program.sizes);
   requireConstant(program, program.tunables);
-  Environment environment;
+  Environment environment{&arithmetic};
   for (const Expr p : program.parameters)
-    environment = bind(p, fromTensors(inputs, p.type(), p.name()), std::move(environment));
-  return toTensors(evaluate(program.body, environment), program.result(), "out");
+    environment = bind(p, taken(fromTensors(inputs, p.type(), p.name()), arithmetic), std::move(environment));
+  return evaluate(program.body, environment);
+}
+
+std::map<std::string, Tensor> interpret(const Program& program, const std::map<std::string, Tensor>& inputs) {
+  return toTensors(evaluate(program, inputs, roundedArithmetic()), program.result(), "out");
 }
 
 }  // namespace lift

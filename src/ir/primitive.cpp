@@ -64,7 +64,7 @@ constexpr std::array<PrimInfo, primCount> table{{
     {Prim::generate, "generate", "generate(count: nat, f: i32 -> t): [count]t where 1 <= count", F,
      "f(0), f(1), … f(count - 1)", loop(Loop::generate, Level::sequential, Memory::none, Data::moved)},
     {Prim::vectorize, "vectorize", "vectorize(width: nat, f: t -> u, in: <width>t): <width>u", F,
-     "a function of scalars (or of a tuple of scalars) lane by lane on vectors", valued(Work::none)},
+     "a function of scalars, or of tuples or arrays of scalars, lane by lane on vectors", valued(Work::none)},
     {Prim::zip, "zip", "zip(a: [n]t, b: [n]u): [n](t, u)", F, "array of tuples from two or more arrays of one length",
      parts},
     {Prim::unzip, "unzip", "unzip(in: [n](t, u)): ([n]t, [n]u)", F, "tuple of arrays from an array of tuples", parts},

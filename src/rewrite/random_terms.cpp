@@ -51,6 +51,10 @@ std::optional<Expr> RandomTerms::function(Type type, Flavour flavour) {
   computes_ = flavour != Flavour::moves;
   const Expr parameter = Expr::variable("p", type.parameter());
   Scope scope;
+  if (flavour == Flavour::linear) {
+    const auto body = linear(type.result(), parameter);
+    return body ? std::optional(Expr::lambda(parameter, *body)) : std::nullopt;
+  }
   if (flavour != Flavour::accumulates) {
     addTo(scope, parameter);
     return lambda(parameter, scope, deepest, type.result());
@@ -179,6 +183,31 @@ std::optional<Expr> RandomTerms::accumulate(Expr accumulator, const Scope& scope
   if (!body) return std::nullopt;
   const Expr zipped = build::zip({accumulator, *element});
   return build::map(Expr::lambda(both, *body), zipped);
+}
+
+// Sums of multiples of scalars of an array, or of a scalar.
+std::optional<Expr> RandomTerms::linear(Type type, Expr of) {
+  if (type.isArray()) {
+    std::vector<Expr> elements;
+    for (std::int64_t i = 0; i < *type.length().constant(); i++) {
+      const auto element = linear(type.element(), of);
+      if (!element) return std::nullopt;
+      elements.push_back(*element);
+    }
+    return call(Prim::arrayOf, {}, elements, type);
+  }
+  if (!type.isScalar()) return std::nullopt;
+  const auto term = [&]() -> std::optional<Expr> {
+    const auto x = scalarOf(of, type.scalar());
+    if (!x) return std::nullopt;
+    const Expr factor =
+        Expr::literal(ScalarValue::ofInteger(type.scalar(), static_cast<std::int64_t>(random_.below(7)) - 3));
+    return call(Prim::op, {}, {factor, *x}, type, static_cast<std::uint8_t>(Op::mul));
+  };
+  const auto a = term(), b = term();
+  if (!a || !b) return std::nullopt;
+  const Op op = random_.oneIn(2) ? Op::add : Op::sub;
+  return call(Prim::op, {}, {*a, *b}, type, static_cast<std::uint8_t>(op));
 }
 
 }  // namespace lift::rewrite::detail

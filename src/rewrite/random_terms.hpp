@@ -35,6 +35,7 @@ enum class Flavour : std::uint8_t {
   any,
   moves,        // rearrange only
   accumulates,  // functions of (accumulator, element): add to the accumulator
+  linear,       // linear functions
 };
 
 class RandomTerms {
@@ -54,6 +55,7 @@ class RandomTerms {
   std::optional<Expr> vector(Type type, const Scope& scope, int depth);
   std::optional<Expr> array(Type type, const Scope& scope, int depth);
   std::optional<Expr> accumulate(Expr accumulator, const Scope& scope);
+  std::optional<Expr> linear(Type type, Expr of);
   std::optional<Expr> lambda(Expr parameter, const Scope& scope, int depth, Type result);
   std::optional<Expr> scalarOf(Expr e, Scalar type);
   Expr operation(Expr a, Expr b);

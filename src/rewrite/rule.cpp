@@ -68,6 +68,8 @@ std::string refusal(When when, const detail::Matcher& matcher) {
       return onlyMovesData(matcher.value("f")) ? "the function only moves data" : "";
     case When::accumulates:
       return detail::accumulates(matcher.value("f")) ? "" : "the function does more than add to its accumulator";
+    case When::linear:
+      return detail::isLinear(matcher.value("f")) ? "" : "the function is not seen to be linear";
   }
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lift/cook_toom.hpp"
 #include "lift/diagnostic.hpp"
 
 namespace lift::rewrite {
@@ -26,6 +27,7 @@ const std::vector<RuleTable>& ruleTables() {
       table("movement", "layouts moved through maps and through each other", detail::movementRules()),
       table("tiling", "windows and maps in tiles", detail::tilingRules()),
       table("partial", "windows in tiles, reductions in two steps", detail::partialRules()),
+      table("filters", "sums of products over channels, and linear maps around them", detail::filterRules()),
       table("layout", "arrays laid out anew", detail::layoutRules()),
       table("vectorisation", "lanes", detail::vectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),
@@ -43,6 +45,8 @@ std::string_view meaning(When when) {
       return "x only moves data or f uses it once";
     case When::rounds:
       return "sums may round differently";
+    case When::linear:
+      return "f is linear; sums may round differently";
     case When::moves:
       return "f only moves data";
     case When::computes:
@@ -57,6 +61,7 @@ const Rule& ruleNamed(std::string_view name) {
   for (const RuleTable& t : ruleTables())
     for (const Rule& r : t.rules)
       if (r.name() == name) return r;
+  if (isCookToomName(name)) return cookToomNamed(name);
   throw UserError(ExitStatus::usage, fmt::format("there is no rule '{}'", name), "`liftc rules` lists the rules");
 }
 

@@ -10,6 +10,7 @@ namespace lift::rewrite::detail {
 std::vector<RuleRow> algorithmicRules();
 std::vector<RuleRow> movementRules();
 std::vector<RuleRow> tilingRules();
+std::vector<RuleRow> filterRules();
 std::vector<RuleRow> layoutRules();
 std::vector<RuleRow> reductionRules();
 std::vector<RuleRow> partialRules();

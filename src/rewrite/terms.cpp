@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_set>
 
 namespace lift::rewrite::detail {
 namespace {
@@ -90,7 +91,97 @@ bool accumulatesInto(Expr body, Expr accumulator) {
   }
 }
 
+// Whether terms are linear in some variables together.
+class Linear {
+ public:
+  explicit Linear(Expr parameter) { variables_.insert(parameter); }
+
+  bool operator()(Expr e) {
+    if (e.is(Expr::Form::variable)) return variables_.count(e) > 0;
+    const Spine s = spineOf(e);
+    const auto& a = s.arguments;
+    if (!s.head.is(Expr::Form::primitive) || a.empty()) return false;
+    switch (s.head.prim()) {
+      case Prim::op:
+        return operation(s.head.op(), a);
+      case Prim::map:
+      case Prim::mapSeq:
+      case Prim::mapSeqUnroll:
+      case Prim::let:
+      case Prim::vectorize:
+        return a.size() == 2 && under(a[0], a[1]);
+      case Prim::at:
+        return isFree(a[0]) && (*this)(a[1]);
+      case Prim::slide:
+      case Prim::slideStrict:
+      case Prim::take:
+      case Prim::drop:
+      case Prim::split:
+      case Prim::join:
+      case Prim::transpose:
+      case Prim::reorder:
+      case Prim::asVector:
+      case Prim::asScalar:
+      case Prim::splat:
+      case Prim::id:
+      case Prim::get:
+      case Prim::zip:
+      case Prim::unzip:
+      case Prim::tuple:
+      case Prim::arrayOf:
+      case Prim::concat:
+      case Prim::padClamp:
+      case Prim::padMirror:
+      case Prim::padWrap:
+      case Prim::toGlobal:
+      case Prim::toLocal:
+      case Prim::toPrivate:
+        return std::all_of(a.begin(), a.end(), *this);
+      default:
+        return false;
+    }
+  }
+
+ private:
+  bool isFree(Expr e) const {
+    return std::none_of(variables_.begin(), variables_.end(), [&](Expr v) { return e.hasFree(v); });
+  }
+
+  bool operation(Op op, const std::vector<Expr>& a) {
+    switch (op) {
+      case Op::neg:
+        return isFloat(scalarOf(a[0].type())) && (*this)(a[0]);
+      case Op::add:
+      case Op::sub:
+        return (*this)(a[0]) && (*this)(a[1]);
+      case Op::mul:
+        return (isFree(a[0]) && (*this)(a[1])) || (isFree(a[1]) && (*this)(a[0]));
+      case Op::div:
+        return isFloat(scalarOf(a[0].type())) && isFree(a[1]) && (*this)(a[0]);
+      default:
+        return false;
+    }
+  }
+
+  bool body(Expr f) { return f.is(Expr::Form::lambda) && (*this)(f.body()); }
+
+  // f of a value, or of the elements of one.
+  bool under(Expr f, Expr value) {
+    if (!f.is(Expr::Form::lambda)) return false;
+    if (isFree(value)) return body(f);
+    if (!(*this)(value)) return false;
+    variables_.insert(f.parameter());
+    const bool linear = body(f);
+    variables_.erase(f.parameter());
+    return linear;
+  }
+
+  std::unordered_set<Expr> variables_;
+};
+
 }  // namespace
+
+bool isLinear(Expr f) { return f.is(Expr::Form::lambda) && Linear(f.parameter())(f.body()); }
 
 bool alphaEqual(Expr a, Expr b) { return AlphaEqual()(a, b); }
 

@@ -28,4 +28,8 @@ bool inlines(Expr f, Expr x);
 // that does not depend on it; element by element, lane by lane, or in a reduction of its own.
 bool accumulates(Expr f);
 
+// Whether the function is linear, by the form of its body: sums, multiples by what does not depend on its parameter,
+// and rearrangements, in maps and lets as well.
+bool isLinear(Expr f);
+
 }  // namespace lift::rewrite::detail

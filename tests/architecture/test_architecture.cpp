@@ -24,13 +24,13 @@ struct Module {
   Names headers;
 };
 const std::map<std::string, Module> modules = {
-    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel"}}},
+    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
-    {"ir", {{"nat", "tensor"}, {"type", "expr", "build", "terms", "primitive", "syntax", "interpreter"}}},
+    {"ir", {{"nat", "tensor"}, {"type", "expr", "build", "terms", "primitive", "syntax", "interpreter", "exact"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
-    {"rewrite", {{"ir"}, {"rewrite", "rewrite_check", "strategies"}}},
+    {"rewrite", {{"ir"}, {"rewrite", "rewrite_check", "cook_toom", "strategies"}}},
     {"constraints", {{"ir"}, {"space"}}},
     {"views", {{"ir"}, {"views"}}},
     {"codegen", {{"views", "kernel"}, {"codegen", "host_code"}}},

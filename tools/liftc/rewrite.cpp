@@ -63,7 +63,8 @@ Json checked(const Rule& rule, const CheckOptions& options, ExitStatus& worst) {
     if (worst == ExitStatus::ok) worst = ExitStatus::program;
     std::cerr << fmt::format("error: only {} instances of rule '{}' were found\n", r.samples, rule.name());
   }
-  return {{"name", rule.name()}, {"samples", r.samples}, {"draws", r.draws}, {"ok", !r.disagreement}};
+  return {
+      {"name", rule.name()}, {"samples", r.samples}, {"draws", r.draws}, {"exact", r.exact}, {"ok", !r.disagreement}};
 }
 
 // One of the rules that the user gave, else of the tables.
