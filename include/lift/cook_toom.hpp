@@ -30,23 +30,26 @@ struct CookToom {
 
 // Throws UserError (program) where the points are not m + r - 2 different ones, or m or r is below 1.
 CookToom cookToom(int m, int r, const std::vector<Rational>& points);
+CookToom cookToom(int m, int r);  // at the default points
 
-// Points that round little: 0, then pairs of opposite ones, of which 5/8 and 3/2 are the best pair for F(4, 3).
+// Points that round little: 0, then pairs of opposite ones, of which 5/8 and 3/2 are the best pairs for F(4, 3).
+// Throws UserError (program) where none are known: above m + r = 20.
 std::vector<Rational> defaultPoints(int m, int r);
 
-// How much more than a direct sum the algorithm rounds, for outputs of `dimensions` nested filters: the factor by which
-// errors of random inputs grow, from the matrices' norms (cook_toom.cpp). 1 is as exact as a direct sum.
-double amplification(const CookToom& f, int dimensions);
+// How much more than a sum of products the algorithm rounds: the growth of the errors of random inputs, an upper
+// estimate from the matrices' norms (cook_toom.cpp). Of algorithms that are nested the factors multiply.
+double amplification(const CookToom& f);
 
 // A linear map by a matrix, as a function of an array of numbers in the language: factors 0 and 1 are not there,
-// and sums that several results share have a name. "fun x => let a = x[1] + x[2] in [x[0] + a, …]"
+// and sums that several results share have a name. "fun x => let s0 = x[1] + x[2] in [x[0] + s0, …]"
 std::string linearMap(const Matrix& matrix);
 
-// Rules made for sizes and points. Their names say what they are made of, so that a derivation replays them:
-//   cookToom<4,3: 0 5/8 -5/8 3/2 -3/2>      a filter of one dimension
-//   cookToom2D<4,3: 0 5/8 -5/8 3/2 -3/2>    of two dimensions, by rows and by columns
-// Throws UserError (usage) for a name of this form that is none. ruleNamed finds them.
-const Rule& cookToomRule(int dimensions, int m, int r, const std::vector<Rational>& points);
+// The rule that one algorithm, for filters of one dimension, or two, for rows and columns of such of two, state. Its
+// name says what it is made of, so that a derivation can be replayed:
+//   cookToom<4,3: 0 5/8 -5/8 3/2 -3/2>
+//   cookToom<2,3: 0 1 -1; 4,5: 0 1 -1 2 -2 1/2 -1/2>
+const Rule& cookToomRule(const std::vector<CookToom>& dimensions);
+// ruleNamed's part of the names. Throws UserError (usage) for one that is no such rule's.
 bool isCookToomName(std::string_view name);
 const Rule& cookToomNamed(std::string_view name);
 

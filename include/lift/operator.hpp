@@ -66,6 +66,7 @@ struct Workload {
   std::function<std::map<std::string, Tensor>(const std::map<std::string, Tensor>& inputs)> reference = {};
   std::string judge = {};                             // who computes the reference, for people
   std::vector<OperatorFamily> families = {};          // the first is the default
+  std::map<std::string, std::string> refused = {};    // families that have no program for it, and why
   std::function<Program(const Program&)> outer = {};  // what surrounds a configured program, layouts for instance
 
   std::string key() const { return op + " " + descriptor; }   // what tuning knows it by

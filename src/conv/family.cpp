@@ -91,6 +91,25 @@ std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts&
   return {{"out", convertLayout(*out, Layout::nhwc, layouts.output)}};
 }
 
+// The family of tiles of m by m outputs, or why there is none.
+void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std::int64_t m) {
+  if (const std::string why = detail::whyNotWinograd(spec); !why.empty()) {
+    w.refused.emplace(name, why);
+    return;
+  }
+  const detail::Winograd f = detail::winogradOf(spec, m);
+  if (m != std::max(f.rows.m, f.columns.m)) {
+    w.refused.emplace(name, fmt::format("its kernel is too long for tiles of {} outputs", m));
+    return;
+  }
+  w.families.push_back({name,
+                        fmt::format("Cook-Toom algorithms F({}, {}) of rows, F({}, {}) of columns", f.rows.m, f.rows.r,
+                                    f.columns.m, f.columns.r),
+                        [spec, f](rewrite::Rewriting& r) { detail::deriveWinograd(spec, f, r); },
+                        detail::winogradDefaults(spec, f),
+                        detail::winogradTolerance(spec, f) / convTolerance(spec, Scalar::f32)});
+}
+
 }  // namespace
 
 Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
@@ -116,11 +135,8 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
       {"paper", "pad, partial convolution of tiles, sum, crop: for GPUs",
        [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec)},
   };
-  if (detail::whyNotWinograd(spec).empty())
-    for (const auto& [name, m] : {std::pair("winograd", 4), {"winograd2", 2}, {"winograd6", 6}})
-      w.families.push_back({name, fmt::format("Cook-Toom algorithms F({}, {}) of rows and columns", m, spec.kh),
-                            [spec, m = m](rewrite::Rewriting& r) { detail::deriveWinograd(spec, m, r); },
-                            detail::winogradDefaults(spec, m), 8});
+  for (const auto& [name, m] : {std::pair("winograd", 4), {"winograd2", 2}, {"winograd6", 6}})
+    addWinograd(w, spec, name, m);
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lift/conv_operator.hpp"
+#include "lift/cook_toom.hpp"
 #include "lift/strategies.hpp"
 
 namespace lift::detail {
@@ -35,10 +36,17 @@ Config paperDefaults(const ConvSpec& spec);
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec);
 
-// F(m, r) in both dimensions.
-void deriveWinograd(const ConvSpec& spec, int m, Rewriting& r);
-Config winogradDefaults(const ConvSpec& spec, int m);
+// Cook-Toom algorithms of rows and columns, F(m, taps), with m outputs of a tile in either dimension, or fewer where
+// the kernel is long, and one where it has one tap.
+struct Winograd {
+  rewrite::CookToom rows, columns;
+};
+Winograd winogradOf(const ConvSpec& spec, std::int64_t m);
+void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
+Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec);
+// The largest relative error of a right result, as convTolerance has it.
+double winogradTolerance(const ConvSpec& spec, const Winograd& w);
 
 }  // namespace lift::detail

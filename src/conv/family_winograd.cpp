@@ -13,10 +13,6 @@
 #include "lift/cook_toom.hpp"
 #include "lift/terms.hpp"
 
-#ifndef SHOW
-#define SHOW(what)
-#endif
-
 namespace lift::detail {
 
 using namespace rewrite;
@@ -47,10 +43,19 @@ void tileWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
   r.apply(layoutsOut());
 }
 
+// Windows more, at the bottom and the right, to fill the last tiles, and the crop of what they give.
+void extend(Rewriting& r, std::int64_t rows, std::int64_t columns) {
+  if (columns > 0) {
+    r.apply(inside(isOverRows, use("padColumns", {{"r", columns}})));
+    r.apply(normalise({"mapWindows"}));
+  }
+  if (rows > 0) r.apply(inside(isOverRows, use("padWindows", {{"r", rows}})));
+}
+
 // From rows, windows, kernels to columns of tiles, tiles, kernels, rows, windows.
-void tile(Rewriting& r, Nat m) {
-  tileWindows(r, isOverWindows, m);
-  tileWindows(r, isOverRows, m);
+void tile(Rewriting& r, const Winograd& w) {
+  tileWindows(r, isOverWindows, w.columns.m);
+  tileWindows(r, isOverRows, w.rows.m);
   r.apply(topDown(use("slideInterchange")));
   r.apply(normalise({"transposeTwice"}));
   r.apply(layoutsOut());
@@ -60,9 +65,9 @@ void tile(Rewriting& r, Nat m) {
   }
 }
 
-void transform(Rewriting& r, const Rule& algorithm) {
+void transform(Rewriting& r, const Winograd& w) {
   r.apply(topDown(use("sumOfChannels")));
-  r.apply(topDown(use(algorithm)));
+  r.apply(topDown(use(cookToomRule({w.rows, w.columns}))));
   r.apply(topDown(use("linearOutOfSum")));
 }
 
@@ -83,7 +88,6 @@ void separate(Rewriting& r) {
   r.apply(inside([](Expr e) { return isApplied(e, Prim::zip) && isApplied(argumentOf(e, 0), Prim::let); },
                  function(use("keepAhead"))));
   moveOut(r, 2);  // channels, kernels
-  SHOW("separate");
 }
 
 bool contains(Expr e, Prim prim) {
@@ -106,7 +110,7 @@ bool isOverTiles(Expr e) { return isMap(e) && isMap(bodyOf(e)) && isReduction(bo
 
 // The products of all tiles of all images, a matrix product for each position, kept as they are computed: tiles of
 // `tiles` by `kernels`, the reduction outside of them, lanes over kernels.
-void multiply(Rewriting& r, Nat tiles, Nat kernels, Nat lanes) {
+void multiply(Rewriting& r, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
   for (int dimension = 0; dimension < 2; dimension++) r.apply(kept(products, topDown(use("mapJoinFlat"))));
   r.apply(topDown(use("productsByPosition")));
   r.apply(inside(isOverTiles, use("tileMaps", {{"k", tiles}, {"l", kernels}})));
@@ -114,13 +118,14 @@ void multiply(Rewriting& r, Nat tiles, Nat kernels, Nat lanes) {
   const Strategy zeros = inside(isReduction, at({0, 0, 1}, use("mapConstant")));
   r.apply(topDown(use("mapReduceZipRight")));
   r.apply(zeros);
-  r.apply(topDown(use("vectoriseAccumulators", {{"w", lanes}})));
-  r.apply(topDown(use("mapAsScalarOut")));
+  if (lanes) {
+    r.apply(topDown(use("vectoriseAccumulators", {{"w", *lanes}})));
+    r.apply(topDown(use("mapAsScalarOut")));
+  }
   r.apply(topDown(use("mapReduceZipLeft")));
   r.apply(zeros);
   r.apply(layoutsOut());
   r.apply(normalise({"keptMap", "keptJoin", "keptSplit", "keptTranspose"}));
-  SHOW("multiply");
 }
 
 // Transformed tiles as the products read them; transformed weights copied into the order of the loops.
@@ -129,31 +134,35 @@ void arrange(Rewriting& r) {
   r.apply(kept(products, inside(isPair, function(use("keepMoved")))));
   r.apply(inside([](Expr e) { return isReduction(e) && isApplied(argumentOf(e, 2), Prim::zip); },
                  argument(argument(use("keepAhead")))));
-  SHOW("ahead");
   moveOut(r, 2);  // groups of kernels, positions
-  SHOW("arranged");
 }
 
 // The steps of the transforms apart, what is between them in registers; lanes over channels.
-void transformInLanes(Rewriting& r, Nat load, Nat lanes) {
-  const auto isName = [](Expr e) {
+void stage(Rewriting& r, std::optional<Nat> load, std::optional<Nat> lanes) {
+  const auto isRenaming = [](Expr e) {
     return isApplied(e, Prim::let) && onlyMovesData(argumentOf(e, 1)) && !isMap(argumentOf(e, 1));
   };
-  while (r.tryApply(inside(isName, use("letInline")))) {
+  const auto isStep = [](Expr e) { return isApplied(e, Prim::let) && argumentOf(e, 1).type().isArray(); };
+  while (r.tryApply(inside(isRenaming, use("letInline")))) {
   }
   r.apply(topDown(use("mapLet")));
-  r.apply(topDown(use("vectorise2DWith", {{"l", lanes}})));
-  r.apply(kept(tiles, topDown(use("vectorise2D", {{"l", load}}))));
-  for (const char* rule : {"vectorizeLet2DWith", "vectorizeLet2D"}) r.apply(topDown(use(rule)));
-  SHOW("lanes");
-  r.apply(everywhere([&](Expr e, Rewriting& rw) -> std::optional<Expr> {
-    return isApplied(e, Prim::let) && argumentOf(e, 1).type().isArray() ? use("letToPrivate")(e, rw) : std::nullopt;
+  if (lanes) {
+    r.apply(topDown(use("vectorise2DWith", {{"l", *lanes}})));
+    r.apply(topDown(use("vectorizeLet2DWith")));
+  }
+  if (load) {
+    r.apply(kept(tiles, topDown(use("vectorise2D", {{"l", *load}}))));
+    r.apply(topDown(use("vectorizeLet2D")));
+  }
+  r.apply(everywhere([&](Expr e, Rewriting& rewriting) {
+    return isStep(e) ? use("letToPrivate")(e, rewriting) : std::optional<Expr>();
   }));
   r.apply(layoutsOut());
-  SHOW("transforms");
 }
 
-void lower(Rewriting& r, Nat unroll) {
+bool isMappedToGroups(Expr e) { return spineOf(e).isPrim(Prim::mapWrg); }
+
+void lower(Rewriting& r, bool crops, Nat unroll) {
   const auto computing = [](const char* rule, Arguments arguments = {}) {
     return inside(isComputingMap, use(rule, std::move(arguments)));
   };
@@ -169,10 +178,16 @@ void lower(Rewriting& r, Nat unroll) {
   r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
   r.apply(kept(arranged, copyInParallel(3)));
   for (const char* rule : {"mapToGlobal1", "mapToGlobal0"}) r.apply(kept(weights, computing(rule)));
-  SHOW("lowered");
+  if (!crops) return;
+  r.apply(inside(isMappedToGroups, use("keepAhead")));
+  r.apply(argument(use("keepMoved")));
+  r.apply(copyInParallel(3));
 }
 
 constexpr std::int64_t mostTiles = 32, mostVectors = 8, mostLanes = 16, mostAccumulators = 64;
+constexpr std::int64_t mostProducts = 8;  // of one dimension: more round too much
+
+bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
 
 std::int64_t widestVector(std::int64_t channels) {
   std::int64_t width = mostLanes;
@@ -180,53 +195,65 @@ std::int64_t widestVector(std::int64_t channels) {
   return width;
 }
 
-std::int64_t tilesOf(const ConvSpec& s, std::int64_t m) {
-  return s.batch * ((s.oh + m - 1) / m) * ((s.ow + m - 1) / m);
+// Windows that are missing to whole tiles.
+std::int64_t missing(std::int64_t windows, std::int64_t m) { return (m - windows % m) % m; }
+
+std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
+  return s.batch * ((s.oh + missing(s.oh, w.rows.m)) / w.rows.m) * ((s.ow + missing(s.ow, w.columns.m)) / w.columns.m);
 }
 
 }  // namespace
 
 std::string whyNotWinograd(const ConvSpec& s) {
-  if (s.kh != s.kw || s.kh < 2) return "its kernels are not square, of 2 by 2 or more";
   if (s.sh != 1 || s.sw != 1) return "its stride is not 1";
-  if (s.dh != 0 || s.dw != 0) return "it is dilated";
+  if (s.dh != 0 || s.dw != 0) return "its kernels are dilated";
   if (s.groups != 1) return "it has groups of channels";
-  if (s.ic % 2 != 0 || s.oc % 2 != 0) return "a number of channels is odd, so that there are no vectors";
+  if (s.kh == 1 && s.kw == 1) return "its kernels have one tap";
+  if (std::max(s.kh, s.kw) >= mostProducts) return "its kernels are too long";
   return {};
 }
 
-void deriveWinograd(const ConvSpec& spec, int m, Rewriting& r) {
-  const int taps = static_cast<int>(spec.kh);
-  const Nat tiles = r.tunable("tiles", 1, std::min(tilesOf(spec, m), mostTiles));
+Winograd winogradOf(const ConvSpec& spec, std::int64_t m) {
+  const auto algorithm = [m](std::int64_t taps) {
+    const std::int64_t outputs = taps == 1 ? 1 : std::min(m, mostProducts + 1 - taps);
+    return cookToom(static_cast<int>(outputs), static_cast<int>(taps));
+  };
+  return {algorithm(spec.kh), algorithm(spec.kw)};
+}
+
+void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r) {
+  const Nat tiles = r.tunable("tiles", 1, std::min(tilesOf(spec, w), mostTiles));
   const Nat vectors = r.tunable("vectors", 1, std::min(spec.oc, mostVectors));
-  const Nat lanes = r.tunable("lanes", 2, std::min(spec.oc, mostLanes));
-  const Nat load = r.tunable("load", 2, std::min(spec.ic, mostLanes));
+  std::optional<Nat> lanes, load;
+  if (hasVectors(spec.oc)) lanes = r.tunable("lanes", 2, std::min(spec.oc, mostLanes));
+  if (hasVectors(spec.ic)) load = r.tunable("load", 2, std::min(spec.ic, mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, unroll, spec.ic, "copies of the loop over channels"});
+  const std::int64_t rows = missing(spec.oh, w.rows.m), columns = missing(spec.ow, w.columns.m);
 
   exposeWindows(r);
-  tile(r, m);
-  transform(r, cookToomRule(2, m, taps, defaultPoints(m, taps)));
+  extend(r, rows, columns);
+  tile(r, w);
+  transform(r, w);
   separate(r);
-  multiply(r, tiles, vectors * lanes, lanes);
+  multiply(r, tiles, vectors * lanes.value_or(1), lanes);
   arrange(r);
-  transformInLanes(r, load, lanes);
-  lower(r, unroll);
+  stage(r, load, lanes);
+  lower(r, rows > 0 || columns > 0, unroll);
 }
 
-Config winogradDefaults(const ConvSpec& spec, int m) {
-  Config config;
-  config["lanes"] = widestVector(spec.oc);
-  config["load"] = widestVector(spec.ic);
-  config["unroll"] = largestDivisor(spec.ic, 4);
+Config winogradDefaults(const ConvSpec& spec, const Winograd& w) {
+  Config config{{"unroll", largestDivisor(spec.ic, 4)}};
+  std::int64_t kernels = spec.oc;
+  if (hasVectors(spec.oc)) kernels /= config["lanes"] = widestVector(spec.oc);
+  if (hasVectors(spec.ic)) config["load"] = widestVector(spec.ic);
   // As many accumulators as leave registers for the operands; see blockedDefaults.
   constexpr std::int64_t registers = 28;
-  const std::int64_t kernels = spec.oc / config["lanes"];
   std::int64_t most = 0;
   for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
     if (kernels % vectors != 0) continue;
-    const std::int64_t tiles = largestDivisor(tilesOf(spec, m), std::min(mostTiles, registers / vectors));
+    const std::int64_t tiles = largestDivisor(tilesOf(spec, w), std::min(mostTiles, registers / vectors));
     if (tiles * vectors <= most) continue;
     most = tiles * vectors;
     config["tiles"] = tiles;

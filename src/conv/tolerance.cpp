@@ -15,11 +15,16 @@
 // rms(y) / √R, which is above 2 (R + 4) u for every R below 10^4.
 //
 // An output close to zero has a large error relative to itself and means nothing by it; that is why the error is taken
-// relative to max(|want|, floor) with floor = rms(y). Algorithms that transform the data (Winograd) have larger
-// constants; their families scale the tolerance by their own amplification.
+// relative to max(|want|, floor) with floor = rms(y).
+//
+// Winograd's algorithms sum products of transformed data over the channels alone, R = C, and round a few times in each
+// of their transforms; what comes of that grows by their amplification (cook_toom.hpp). So their families have
+//   tolerance = 2 (C + n + n' + 4) a a' u
+// with n, n' products and a, a' the amplification of rows and columns.
 #include <algorithm>
 #include <cmath>
 
+#include "family.hpp"
 #include "lift/conv.hpp"
 
 namespace lift {
@@ -51,6 +56,12 @@ double convTolerance(const ConvSpec& spec, Scalar scalar) {
     default:
       return 0;
   }
+}
+
+double detail::winogradTolerance(const ConvSpec& spec, const Winograd& w) {
+  const auto products = [](const rewrite::CookToom& f) { return static_cast<double>(f.m + f.r - 1); };
+  return 2 * (static_cast<double>(spec.icPerGroup()) + products(w.rows) + products(w.columns) + 4) *
+         rewrite::amplification(w.rows) * rewrite::amplification(w.columns) * roundoffFloat;
 }
 
 ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected) {

@@ -45,6 +45,9 @@ const Operator& operatorNamed(std::string_view name) {
 const OperatorFamily& Workload::family(std::string_view name) const {
   for (const OperatorFamily& f : families)
     if (f.name == name) return f;
+  if (const auto why = refused.find(std::string(name)); why != refused.end())
+    throw UserError(ExitStatus::usage, fmt::format("family '{}' has no program for {}: {}", name, key(), why->second),
+                    "its families are " + namesOf(families));
   throw UserError(ExitStatus::usage, fmt::format("there is no family '{}' of {}", name, key()),
                   families.empty() ? "it has none" : "its families are " + namesOf(families));
 }

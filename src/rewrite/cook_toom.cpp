@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <optional>
+#include <mutex>
 
 #include "lift/diagnostic.hpp"
 
@@ -66,6 +66,8 @@ CookToom cookToom(int m, int r, const std::vector<Rational>& points) {
   return f;
 }
 
+CookToom cookToom(int m, int r) { return cookToom(m, r, defaultPoints(m, r)); }
+
 std::vector<Rational> defaultPoints(int m, int r) {
   // Of six points 5/8 and 3/2 are better than 1 and 2; of more, pairs a and 1 / a.
   static const std::vector<Rational> pairs = {1, 2, {1, 2}, {3, 2}, {2, 3}, 3, {1, 3}, 4, {1, 4}};
@@ -82,11 +84,10 @@ std::vector<Rational> defaultPoints(int m, int r) {
   return points;
 }
 
-// With the products s = G g and t = BT d, each rounded with relative error u, the error of y = AT (s ⊙ t) is of the
-// size u times the norms of the rows: for random g and d of unit variance the variance of a product is that of the row
-// of G times that of the row of BT, and an output's error is the root of the sum over products of AT² · |G|² · |BT|²,
-// where a direct sum of r products has r. In two dimensions the factors multiply.
-double amplification(const CookToom& f, int dimensions) {
+// An output is the sum over the products p_i = (G g)_i (BT d)_i of AT_i p_i. Each p_i is off by some roundings relative
+// to its own size; of random g and d of unit variance it has the variance |G_i|² |BT_i|². So the error of the output is
+// about the root of the sum of AT_i² |G_i|² |BT_i|² where that of a direct sum of r products is √r.
+double amplification(const CookToom& f) {
   const auto squares = [](const std::vector<Rational>& row) {
     double sum = 0;
     for (const Rational& x : row) sum += x.toDouble() * x.toDouble();
@@ -99,7 +100,7 @@ double amplification(const CookToom& f, int dimensions) {
       variance += output[i].toDouble() * output[i].toDouble() * squares(f.g[i]) * squares(f.bt[i]);
     worst = std::max(worst, std::sqrt(variance / f.r));
   }
-  return std::pow(worst, dimensions);
+  return worst;
 }
 
 // -------------------------------------------------------------------------------------------------------------- text
@@ -232,35 +233,67 @@ class Sharing {
   std::vector<std::pair<std::string, std::string>> names_;
 };
 
-// The map of both dimensions of an array, by columns, then by rows. What is between them has a name.
-std::string linearMap2D(const Matrix& matrix) {
-  const std::string f = linearMap(matrix);
-  return fmt::format("fun xs => let ys = map({0}, transpose(xs)) in map({0}, transpose(ys))", f);
+// The map of an array's columns by one matrix, then of its rows by another. What is between them has a name.
+std::string nestedMap(const Matrix& columns, const Matrix& rows) {
+  return fmt::format("fun xs => let ys = map({}, transpose(xs)) in map({}, transpose(ys))", linearMap(columns),
+                     linearMap(rows));
 }
 
-std::string ruleText(const CookToom& f, int dimensions) {
-  const int n = f.m + f.r - 1;
-  if (dimensions == 1)
-    return fmt::format(
-        "map(fun w => reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip(w, (g: [{r}]f32))), "
-        "slide({r}, 1, (d: [{n}]f32))) => "
-        "let(fun p => let({at}, p), map(fun (u, v) => u * v, zip(let({g}, g), let({bt}, d))))",
-        fmt::arg("r", f.r), fmt::arg("n", n), fmt::arg("at", linearMap(f.at)), fmt::arg("g", linearMap(f.g)),
-        fmt::arg("bt", linearMap(f.bt)));
+constexpr std::string_view products = "reduce(0.0, fun (acc, (x, y)) => acc + x * y, ";
+
+std::string ruleText(const CookToom& f) {
   return fmt::format(
-      "map(fun rows => map(fun w => reduce(0.0, fun (acc, (x, y)) => acc + x * y, "
-      "zip(join(transpose(w)), join((g: [{r}][{r}]f32)))), slide({r}, 1, transpose(rows))), "
-      "slide({r}, 1, (d: [{n}][{n}]f32))) => "
-      "let({at}, map(fun (us, vs) => map(fun (u, v) => u * v, zip(us, vs)), zip(let({g}, g), let({bt}, d))))",
-      fmt::arg("r", f.r), fmt::arg("n", n), fmt::arg("at", linearMap2D(f.at)), fmt::arg("g", linearMap2D(f.g)),
-      fmt::arg("bt", linearMap2D(f.bt)));
+      "map(fun w => {products}zip(w, (g: [{r}]f32))), slide({r}, 1, (d: [{n}]f32))) => "
+      "let({at}, map(fun (u, v) => u * v, zip(let({g}, g), let({bt}, d))))",
+      fmt::arg("products", products), fmt::arg("r", f.r), fmt::arg("n", f.m + f.r - 1), fmt::arg("at", linearMap(f.at)),
+      fmt::arg("g", linearMap(f.g)), fmt::arg("bt", linearMap(f.bt)));
 }
 
-constexpr std::string_view prefix1D = "cookToom<", prefix2D = "cookToom2D<";
+std::string ruleText(const CookToom& f, const CookToom& h) {
+  return fmt::format(
+      "map(fun rows => map(fun w => {products}zip(join(transpose(w)), join((g: [{r}][{s}]f32)))), "
+      "slide({s}, 1, transpose(rows))), slide({r}, 1, (d: [{n}][{m}]f32))) => "
+      "let({at}, map(fun (us, vs) => map(fun (u, v) => u * v, zip(us, vs)), zip(let({g}, g), let({bt}, d))))",
+      fmt::arg("products", products), fmt::arg("r", f.r), fmt::arg("s", h.r), fmt::arg("n", f.m + f.r - 1),
+      fmt::arg("m", h.m + h.r - 1), fmt::arg("at", nestedMap(f.at, h.at)), fmt::arg("g", nestedMap(f.g, h.g)),
+      fmt::arg("bt", nestedMap(f.bt, h.bt)));
+}
+
+constexpr std::string_view prefix = "cookToom<";
 
 [[noreturn]] void malformed(std::string_view name) {
   throw UserError(ExitStatus::usage, fmt::format("'{}' is no rule", name),
-                  "write cookToom<4,3: 0 5/8 -5/8 3/2 -3/2>, or cookToom2D");
+                  "write cookToom<4,3: 0 5/8 -5/8 3/2 -3/2>, or two algorithms with a semicolon between them");
+}
+
+std::vector<std::string_view> parts(std::string_view text, char separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+// "4,3: 0 1 -1 2 -2"
+CookToom algorithmOf(std::string_view text, std::string_view name) {
+  const std::size_t comma = text.find(','), colon = text.find(':');
+  if (comma == std::string_view::npos || colon == std::string_view::npos || comma > colon) malformed(name);
+  const auto size = [&](std::string_view digits) {
+    while (!digits.empty() && digits.front() == ' ') digits.remove_prefix(1);
+    const auto value = Rational::parse(digits);
+    constexpr std::int64_t most = 16;
+    if (!value || value->denominator() != 1 || value->numerator() < 1 || value->numerator() > most) malformed(name);
+    return static_cast<int>(value->numerator());
+  };
+  std::vector<Rational> points;
+  for (const std::string_view part : parts(text.substr(colon + 1), ' ')) {
+    const auto point = Rational::parse(part);
+    if (!point) malformed(name);
+    points.push_back(*point);
+  }
+  return cookToom(size(text.substr(0, comma)), size(text.substr(comma + 1, colon - comma - 1)), points);
 }
 
 }  // namespace
@@ -269,46 +302,35 @@ std::string linearMap(const Matrix& matrix) { return "fun x => " + Sharing(matri
 
 // ------------------------------------------------------------------------------------------------------------- rules
 
-const Rule& cookToomRule(int dimensions, int m, int r, const std::vector<Rational>& points) {
-  static auto& made = *new std::map<std::string, std::unique_ptr<const Rule>, std::less<>>;
-  std::vector<std::string> texts;
-  for (const Rational& p : points) texts.push_back(p.str());
-  const std::string name =
-      fmt::format("{}{},{}: {}>", dimensions == 1 ? prefix1D : prefix2D, m, r, fmt::join(texts, " "));
+const Rule& cookToomRule(const std::vector<CookToom>& dimensions) {
+  ensure(dimensions.size() == 1 || dimensions.size() == 2, "filters have one dimension or two");
+  static std::mutex mutex;
+  static auto& made = *new std::map<std::string, std::unique_ptr<const Rule>>;
+  std::vector<std::string> algorithms;
+  for (const CookToom& f : dimensions) {
+    std::string text = fmt::format("{},{}:", f.m, f.r);
+    for (const Rational& p : f.points) text += " " + p.str();
+    algorithms.push_back(text);
+  }
+  const std::string name = fmt::format("{}{}>", prefix, fmt::join(algorithms, "; "));
+  const std::lock_guard lock(mutex);
   std::unique_ptr<const Rule>& rule = made[name];
   if (!rule) {
-    const std::string text = ruleText(cookToom(m, r, points), dimensions);
+    const std::string text = dimensions.size() == 1 ? ruleText(dimensions[0]) : ruleText(dimensions[0], dimensions[1]);
     rule = std::make_unique<Rule>(RuleRow{name, text, "Cook-Toom at these points and infinity", When::rounds});
   }
   return *rule;
 }
 
-bool isCookToomName(std::string_view name) {
-  return name.substr(0, prefix1D.size()) == prefix1D || name.substr(0, prefix2D.size()) == prefix2D;
-}
+bool isCookToomName(std::string_view name) { return name.substr(0, prefix.size()) == prefix; }
 
 const Rule& cookToomNamed(std::string_view name) {
-  const int dimensions = name.substr(0, prefix1D.size()) == prefix1D ? 1 : 2;
-  std::string_view rest = name.substr((dimensions == 1 ? prefix1D : prefix2D).size());
-  if (rest.empty() || rest.back() != '>') malformed(name);
-  rest.remove_suffix(1);
-  const std::size_t comma = rest.find(','), colon = rest.find(':');
-  if (comma == std::string_view::npos || colon == std::string_view::npos || comma > colon) malformed(name);
-  const auto m = Rational::parse(rest.substr(0, comma)), r = Rational::parse(rest.substr(comma + 1, colon - comma - 1));
-  constexpr std::int64_t most = 16;
-  for (const auto& size : {m, r})
-    if (!size || size->denominator() != 1 || size->numerator() < 1 || size->numerator() > most) malformed(name);
-  std::vector<Rational> points;
-  for (rest = rest.substr(colon + 1); !rest.empty();) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    if (end > 0) {
-      const auto p = Rational::parse(rest.substr(0, end));
-      if (!p) malformed(name);
-      points.push_back(*p);
-    }
-    rest.remove_prefix(std::min(rest.size(), end + 1));
-  }
-  return cookToomRule(dimensions, static_cast<int>(m->numerator()), static_cast<int>(r->numerator()), points);
+  if (!isCookToomName(name) || name.back() != '>') malformed(name);
+  std::vector<CookToom> dimensions;
+  for (const std::string_view part : parts(name.substr(prefix.size(), name.size() - prefix.size() - 1), ';'))
+    dimensions.push_back(algorithmOf(part, name));
+  if (dimensions.empty() || dimensions.size() > 2) malformed(name);
+  return cookToomRule(dimensions);
 }
 
 }  // namespace lift::rewrite

@@ -17,6 +17,16 @@ RuleTable table(std::string_view name, std::string_view meaning, const std::vect
   return out;
 }
 
+// Of the rules that are made for sizes and points, those of the sizes in use.
+RuleTable cookToomTable() {
+  RuleTable out{"Cook-Toom", "filters by fewer products; made for any sizes and points", {}};
+  for (const auto& [m, r] : {std::pair(2, 3), {4, 3}, {6, 3}, {4, 5}}) {
+    out.rules.push_back(cookToomRule({cookToom(m, r)}));
+    out.rules.push_back(cookToomRule({cookToom(m, r), cookToom(m, r)}));
+  }
+  return out;
+}
+
 }  // namespace
 
 const std::vector<RuleTable>& ruleTables() {
@@ -28,6 +38,7 @@ const std::vector<RuleTable>& ruleTables() {
       table("tiling", "windows and maps in tiles", detail::tilingRules()),
       table("partial", "windows in tiles, reductions in two steps", detail::partialRules()),
       table("filters", "sums of products over channels, and linear maps around them", detail::filterRules()),
+      cookToomTable(),
       table("layout", "arrays laid out anew", detail::layoutRules()),
       table("vectorisation", "lanes", detail::vectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),
