@@ -40,6 +40,10 @@ struct CheckResult {
   std::optional<Disagreement> disagreement;
 };
 
+// How the results of two programs of the same parameters, all sizes constant, differ without rounding (exact.hpp) on
+// the inputs of `--fill random:FILL`, in words; nothing where they are equal.
+std::optional<std::string> exactDifference(const Program& before, const Program& after, std::uint64_t fill);
+
 // Depends on nothing but the rule and the options. Stops at the first disagreement.
 CheckResult checkRule(const Rule& rule, const CheckOptions& options = {});
 

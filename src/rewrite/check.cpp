@@ -215,13 +215,6 @@ std::string difference(const std::map<std::string, Tensor>& before, const Progra
   return {};
 }
 
-// The same in exact arithmetic.
-std::string exactly(const Program& before, const Program& after, std::uint64_t fill) {
-  const auto inputs = inputsOf(before, fill);
-  const auto what = exactDifference(interpretExactly(before, inputs), interpretExactly(after, inputs));
-  return what ? "without rounding, " + *what : std::string();
-}
-
 // The instance as a well-formed program that has a value, and that value.
 std::optional<std::map<std::string, Tensor>> valueOf(const Program& program, std::uint64_t fill) {
   try {
@@ -256,7 +249,7 @@ bool checkInstance(const Rule& rule, const Instance& instance, std::uint64_t fil
     try {
       if (!floats || !mayRound(rule)) what = difference(*value, after, fill);
       if (floats && what.empty()) {
-        what = exactly(instance.program, after, fill);
+        if (const auto exact = exactDifference(instance.program, after, fill)) what = "without rounding, " + *exact;
         result.exact++;
       }
     } catch (const UserError& e) {
@@ -270,6 +263,11 @@ bool checkInstance(const Rule& rule, const Instance& instance, std::uint64_t fil
 }
 
 }  // namespace
+
+std::optional<std::string> exactDifference(const Program& before, const Program& after, std::uint64_t fill) {
+  const auto inputs = inputsOf(before, fill);
+  return lift::exactDifference(interpretExactly(before, inputs), interpretExactly(after, inputs));
+}
 
 CheckResult checkRule(const Rule& rule, const CheckOptions& options) {
   std::uint64_t stream = options.seed;
