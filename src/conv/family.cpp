@@ -92,19 +92,19 @@ std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts&
 }
 
 // The family of tiles of m by m outputs, or why there is none.
-void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std::int64_t m) {
+void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std::int64_t m, bool fused) {
   if (const std::string why = detail::whyNotWinograd(spec); !why.empty()) {
     w.refused.emplace(name, why);
     return;
   }
-  const detail::Winograd f = detail::winogradOf(spec, m);
+  const detail::Winograd f = detail::winogradOf(spec, m, fused);
   if (m != std::max(f.rows.m, f.columns.m)) {
     w.refused.emplace(name, fmt::format("its kernel is too long for tiles of {} outputs", m));
     return;
   }
   w.families.push_back({name,
-                        fmt::format("Cook-Toom algorithms F({}, {}) of rows, F({}, {}) of columns", f.rows.m, f.rows.r,
-                                    f.columns.m, f.columns.r),
+                        fmt::format("Cook-Toom algorithms F({}, {}) of rows, F({}, {}) of columns{}", f.rows.m,
+                                    f.rows.r, f.columns.m, f.columns.r, fused ? ", in one kernel" : ""),
                         [spec, f](rewrite::Rewriting& r) { detail::deriveWinograd(spec, f, r); },
                         detail::winogradDefaults(spec, f),
                         detail::winogradTolerance(spec, f) / convTolerance(spec, Scalar::f32)});
@@ -135,8 +135,9 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
       {"paper", "pad, partial convolution of tiles, sum, crop: for GPUs",
        [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec)},
   };
-  for (const auto& [name, m] : {std::pair("winograd", 4), {"winograd2", 2}, {"winograd6", 6}})
-    addWinograd(w, spec, name, m);
+  for (const auto& [name, m, fused] :
+       {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
+    addWinograd(w, spec, name, m, fused);
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;
 }

@@ -37,11 +37,12 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec);
 
 // Cook-Toom algorithms of rows and columns, F(m, taps), with m outputs of a tile in either dimension, or fewer where
-// the kernel is long, and one where it has one tap.
+// the kernel is long, and one where it has one tap. `fused`: transforms and products in one kernel, block by block.
 struct Winograd {
   rewrite::CookToom rows, columns;
+  bool fused = false;
 };
-Winograd winogradOf(const ConvSpec& spec, std::int64_t m);
+Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused);
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 // Why there is none of the layer; empty where there is.

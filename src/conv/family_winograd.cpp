@@ -1,12 +1,13 @@
-// The family `winograd`: convolutions by Cook-Toom algorithms of rows and columns. Every step is a rule; the order is
+// The families `winograd`: convolutions by Cook-Toom algorithms of rows and columns. Every step is a rule; the order is
 //
 //   windows in tiles of m by m, kernels outside of a tile's windows;
 //   the sum over channels outside of the tile, so that each channel's part is a filter of two dimensions;
-//   that filter by cookToom2D; its last linear map out of the sum over channels;
-//   transformed weights, transformed tiles and their products kept, and moved out of all maps: kernels of their own;
-//   the products as one matrix product for each of the (m + r - 1)² positions, tiles by output channels, in register
-//   tiles of pixels by vectors of output channels;
-//   the transforms in lanes over channels.
+//   that filter by cookToom; its last linear map out of the sum over channels;
+//   transformed tiles, their products with transformed kernels, and transformed kernels kept, and moved out of the
+//   maps: out of all, so that each has a kernel of its own, or of those within a block of tiles, for which a work-group
+//   keeps them in local memory; the products as one matrix product for each of the (m + r - 1)² positions, tiles by
+//   output channels, in register tiles of tiles by vectors of output channels; transformed kernels in the order of
+//   these loops; the transforms in two steps, rows and columns, in lanes over channels.
 #include <algorithm>
 
 #include "family.hpp"
@@ -71,20 +72,38 @@ void transform(Rewriting& r, const Winograd& w) {
   r.apply(topDown(use("linearOutOfSum")));
 }
 
-// What was kept last, out of the maps that it depends on.
+// A map whose body keeps something that depends on its element.
+bool keepsOwn(Expr e) {
+  if (!isMap(e)) return false;
+  const Expr element = argumentOf(e, 0).parameter();
+  const std::function<bool(Expr)> keeps = [&](Expr t) {
+    if (!t.hasFree(element)) return false;
+    if (isApplied(t, Prim::toGlobal)) return true;
+    if (t.is(Expr::Form::lambda)) return keeps(t.body());
+    return t.is(Expr::Form::apply) && (keeps(t.function()) || keeps(t.argument()));
+  };
+  return keeps(bodyOf(e));
+}
+
+// What was kept last, which is the innermost, out of the maps that it depends on.
 void moveOut(Rewriting& r, int maps) {
+  const Strategy innermost = bottomUp([](Expr e, Rewriting& rewriting) {
+    return keepsOwn(e) ? use("precompute")(e, rewriting) : std::optional<Expr>();
+  });
   for (int map = 0; map < maps; map++) {
-    r.apply(topDown(use("precompute")));
+    r.apply(innermost);
     r.apply(normalise(
         {"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast", "mapFirst", "mapSecond"}));
   }
 }
 
-void separate(Rewriting& r) {
+// Tiles and products are moved out of `outer` maps around tiles; where of none, each block names its products.
+void separate(Rewriting& r, int outer) {
   r.apply(inside(isTransformedPair, argument(use("keepAhead"))));
-  moveOut(r, 4);  // channels, tiles, columns of tiles, images
+  moveOut(r, 2 + outer);  // channels, tiles
   r.apply(inside(isReduction, use("keepAhead")));
-  moveOut(r, 4);  // kernels, tiles, columns of tiles, images
+  moveOut(r, 2 + outer);  // kernels, tiles
+  if (outer == 0) r.apply(inside([](Expr e) { return isMapOver(e, Prim::toGlobal); }, use("shareArray")));
   r.apply(inside([](Expr e) { return isApplied(e, Prim::zip) && isApplied(argumentOf(e, 0), Prim::let); },
                  function(use("keepAhead"))));
   moveOut(r, 2);  // channels, kernels
@@ -96,22 +115,29 @@ bool contains(Expr e, Prim prim) {
   return e.is(Expr::Form::apply) && (contains(e.function(), prim) || contains(e.argument(), prim));
 }
 
-// What is kept: the products, and the transformed tiles, transformed weights and weights as they are read within.
-Strategy kept(bool (*which)(Expr), Strategy s) {
-  return inside([which](Expr e) { return isApplied(e, Prim::toGlobal) && which(argumentOf(e, 0)); },
-                argument(std::move(s)));
+bool readsWeights(Expr e) {
+  const auto& free = e.freeVariables();
+  return std::any_of(free.begin(), free.end(), [](Expr v) { return v.name() == "weights"; });
 }
+
+// What is kept: the products, which read the others; transformed tiles; transformed kernels, and these once more in the
+// order of the products' loops.
 bool products(Expr e) { return contains(e, Prim::reduce); }
-bool tiles(Expr e) { return contains(e, Prim::slide) && !products(e); }
-bool arranged(Expr e) { return contains(e, Prim::toGlobal) && !contains(e, Prim::slide); }
-bool weights(Expr e) { return !contains(e, Prim::slide) && !contains(e, Prim::toGlobal); }
+bool tiles(Expr e) { return !readsWeights(e); }
+bool kernels(Expr e) { return readsWeights(e) && !contains(e, Prim::toGlobal); }
+bool arrangedKernels(Expr e) { return readsWeights(e) && contains(e, Prim::toGlobal) && !products(e); }
+
+std::function<bool(Expr)> isKept(bool (*which)(Expr)) {
+  return [which](Expr e) { return isApplied(e, Prim::toGlobal) && which(argumentOf(e, 0)); };
+}
+Strategy kept(bool (*which)(Expr), Strategy s) { return inside(isKept(which), argument(std::move(s))); }
 
 bool isOverTiles(Expr e) { return isMap(e) && isMap(bodyOf(e)) && isReduction(bodyOf(bodyOf(e))); }
 
-// The products of all tiles of all images, a matrix product for each position, kept as they are computed: tiles of
-// `tiles` by `kernels`, the reduction outside of them, lanes over kernels.
-void multiply(Rewriting& r, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
-  for (int dimension = 0; dimension < 2; dimension++) r.apply(kept(products, topDown(use("mapJoinFlat"))));
+// The products of tiles of `outer` dimensions more, a matrix product for each position, kept as they are computed: in
+// tiles of `tiles` by `kernels`, the reduction outside of them, lanes over kernels.
+void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
+  for (int map = 0; map < outer; map++) r.apply(kept(products, topDown(use("mapJoinFlat"))));
   r.apply(topDown(use("productsByPosition")));
   r.apply(inside(isOverTiles, use("tileMaps", {{"k", tiles}, {"l", kernels}})));
   r.apply(layoutsOut());
@@ -142,7 +168,9 @@ void stage(Rewriting& r, std::optional<Nat> load, std::optional<Nat> lanes) {
   const auto isRenaming = [](Expr e) {
     return isApplied(e, Prim::let) && onlyMovesData(argumentOf(e, 1)) && !isMap(argumentOf(e, 1));
   };
-  const auto isStep = [](Expr e) { return isApplied(e, Prim::let) && argumentOf(e, 1).type().isArray(); };
+  const auto isStep = [](Expr e) {
+    return isApplied(e, Prim::let) && argumentOf(e, 1).type().isArray() && !contains(argumentOf(e, 1), Prim::toGlobal);
+  };
   while (r.tryApply(inside(isRenaming, use("letInline")))) {
   }
   r.apply(topDown(use("mapLet")));
@@ -160,12 +188,12 @@ void stage(Rewriting& r, std::optional<Nat> load, std::optional<Nat> lanes) {
   r.apply(layoutsOut());
 }
 
-bool isMappedToGroups(Expr e) { return spineOf(e).isPrim(Prim::mapWrg); }
+Strategy computing(const char* rule, Arguments arguments = {}) {
+  return inside(isComputingMap, use(rule, std::move(arguments)));
+}
 
-void lower(Rewriting& r, bool crops, Nat unroll) {
-  const auto computing = [](const char* rule, Arguments arguments = {}) {
-    return inside(isComputingMap, use(rule, std::move(arguments)));
-  };
+// Tiles and products by kernels of their own, a group for each tile, and for each tile of the products.
+void placeApart(Rewriting& r) {
   const auto overTiles = [&](const std::function<Strategy(Strategy)>& where) {
     r.apply(where(computing("mapFlatten")));
     r.apply(layoutsOut());
@@ -174,12 +202,27 @@ void lower(Rewriting& r, bool crops, Nat unroll) {
   overTiles([](Strategy s) { return s; });
   overTiles([](Strategy s) { return kept(tiles, std::move(s)); });
   for (const char* rule : {"mapToGroups2", "mapToGroups0", "mapToGroups1"}) r.apply(kept(products, computing(rule)));
+}
+
+// A group for each block of tiles, which keeps its tiles and products to itself.
+void placeTogether(Rewriting& r) {
+  r.apply(computing("mapFlatten"));
+  r.apply(layoutsOut());
+  for (const char* rule : {"mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"}) r.apply(computing(rule));
+  for (int i = 0; i < 2; i++) r.apply(kept(tiles, computing("mapToLoop")));
+  for (int i = 0; i < 3; i++) r.apply(kept(products, computing("mapToLoop")));
+}
+
+void lower(Rewriting& r, bool fused, bool crops, Nat unroll) {
+  fused ? placeTogether(r) : placeApart(r);
   for (int i = 0; i < 2; i++) r.apply(kept(products, computing("mapToUnrolled", {{"u", 0}})));
+  r.apply(kept(arrangedKernels, copyInParallel(3)));
+  for (const char* rule : {"mapToGlobal1", "mapToGlobal0"}) r.apply(kept(kernels, computing(rule)));
+  if (fused)
+    for (const auto which : {tiles, products}) r.apply(inside(isKept(which), use("keepNear")));
   r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
-  r.apply(kept(arranged, copyInParallel(3)));
-  for (const char* rule : {"mapToGlobal1", "mapToGlobal0"}) r.apply(kept(weights, computing(rule)));
   if (!crops) return;
-  r.apply(inside(isMappedToGroups, use("keepAhead")));
+  r.apply(inside([](Expr e) { return spineOf(e).isPrim(Prim::mapWrg); }, use("keepAhead")));
   r.apply(argument(use("keepMoved")));
   r.apply(copyInParallel(3));
 }
@@ -198,8 +241,10 @@ std::int64_t widestVector(std::int64_t channels) {
 // Windows that are missing to whole tiles.
 std::int64_t missing(std::int64_t windows, std::int64_t m) { return (m - windows % m) % m; }
 
+// Tiles of a column, and of all columns of all images.
+std::int64_t rowsOfTiles(const ConvSpec& s, const Winograd& w) { return (s.oh + missing(s.oh, w.rows.m)) / w.rows.m; }
 std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
-  return s.batch * ((s.oh + missing(s.oh, w.rows.m)) / w.rows.m) * ((s.ow + missing(s.ow, w.columns.m)) / w.columns.m);
+  return s.batch * rowsOfTiles(s, w) * ((s.ow + missing(s.ow, w.columns.m)) / w.columns.m);
 }
 
 }  // namespace
@@ -213,50 +258,62 @@ std::string whyNotWinograd(const ConvSpec& s) {
   return {};
 }
 
-Winograd winogradOf(const ConvSpec& spec, std::int64_t m) {
+Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused) {
   const auto algorithm = [m](std::int64_t taps) {
     const std::int64_t outputs = taps == 1 ? 1 : std::min(m, mostProducts + 1 - taps);
     return cookToom(static_cast<int>(outputs), static_cast<int>(taps));
   };
-  return {algorithm(spec.kh), algorithm(spec.kw)};
+  return {algorithm(spec.kh), algorithm(spec.kw), fused};
 }
 
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r) {
-  const Nat tiles = r.tunable("tiles", 1, std::min(tilesOf(spec, w), mostTiles));
+  std::optional<Nat> block, lanes, load;
+  if (w.fused) block = r.tunable("block", 1, rowsOfTiles(spec, w));
+  const Nat tiles = r.tunable("tiles", 1, std::min(w.fused ? rowsOfTiles(spec, w) : tilesOf(spec, w), mostTiles));
   const Nat vectors = r.tunable("vectors", 1, std::min(spec.oc, mostVectors));
-  std::optional<Nat> lanes, load;
   if (hasVectors(spec.oc)) lanes = r.tunable("lanes", 2, std::min(spec.oc, mostLanes));
   if (hasVectors(spec.ic)) load = r.tunable("load", 2, std::min(spec.ic, mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, unroll, spec.ic, "copies of the loop over channels"});
   const std::int64_t rows = missing(spec.oh, w.rows.m), columns = missing(spec.ow, w.columns.m);
+  const int outer = w.fused ? 0 : 2;  // columns of tiles, images
 
   exposeWindows(r);
   extend(r, rows, columns);
   tile(r, w);
+  if (block) {
+    r.apply(inside(isOverWindows, use("mapSplit", {{"k", *block}})));
+    r.apply(layoutsOut());
+  }
   transform(r, w);
-  separate(r);
-  multiply(r, tiles, vectors * lanes.value_or(1), lanes);
+  separate(r, outer);
+  multiply(r, outer, tiles, vectors * lanes.value_or(1), lanes);
   arrange(r);
   stage(r, load, lanes);
-  lower(r, rows > 0 || columns > 0, unroll);
+  lower(r, w.fused, rows > 0 || columns > 0, unroll);
 }
 
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w) {
   Config config{{"unroll", largestDivisor(spec.ic, 4)}};
-  std::int64_t kernels = spec.oc;
+  std::int64_t kernels = spec.oc, tiles = tilesOf(spec, w);
   if (hasVectors(spec.oc)) kernels /= config["lanes"] = widestVector(spec.oc);
   if (hasVectors(spec.ic)) config["load"] = widestVector(spec.ic);
+  if (w.fused) {
+    // A block's transformed tiles and products leave room for kernels in a near cache.
+    constexpr std::int64_t mostKept = (384 << 10) / sizeof(float);
+    const std::int64_t each = (w.rows.m + w.rows.r - 1) * (w.columns.m + w.columns.r - 1) * (spec.ic + spec.oc);
+    tiles = config["block"] = largestDivisor(rowsOfTiles(spec, w), std::max<std::int64_t>(1, mostKept / each));
+  }
   // As many accumulators as leave registers for the operands; see blockedDefaults.
   constexpr std::int64_t registers = 28;
   std::int64_t most = 0;
   for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
     if (kernels % vectors != 0) continue;
-    const std::int64_t tiles = largestDivisor(tilesOf(spec, w), std::min(mostTiles, registers / vectors));
-    if (tiles * vectors <= most) continue;
-    most = tiles * vectors;
-    config["tiles"] = tiles;
+    const std::int64_t perItem = largestDivisor(tiles, std::min(mostTiles, registers / vectors));
+    if (perItem * vectors <= most) continue;
+    most = perItem * vectors;
+    config["tiles"] = perItem;
     config["vectors"] = vectors;
   }
   return config;

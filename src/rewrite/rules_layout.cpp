@@ -122,6 +122,7 @@ std::vector<RuleRow> memoryRules() {
        "one-time preparation of weights"},
       {"keepAhead", "x => toGlobal(x)", "identity"},
       {"keepMoved", "f(toGlobal(x)) => toGlobal(f(x))", "what is kept laid out as it is read", When::moves},
+      {"keepNear", "toGlobal(x) => toLocal(x)", "what one group computes and reads"},
       {"keptMap", "toGlobal(map(f, xs)) => map(f, toGlobal(xs))", "what is kept laid out as it is computed",
        When::moves},
       {"keptJoin", "toGlobal(join(xs)) => join(toGlobal(xs))", "what is kept laid out as it is computed"},
