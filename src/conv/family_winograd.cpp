@@ -53,7 +53,7 @@ void extend(Rewriting& r, std::int64_t rows, std::int64_t columns) {
   if (rows > 0) r.apply(inside(isOverRows, use("padWindows", {{"r", rows}})));
 }
 
-// From rows, windows, kernels to columns of tiles, tiles, kernels, rows, windows.
+// From rows, windows, kernels to rows of tiles, tiles, kernels, rows, windows.
 void tile(Rewriting& r, const Winograd& w) {
   tileWindows(r, isOverWindows, w.columns.m);
   tileWindows(r, isOverRows, w.rows.m);
@@ -241,10 +241,12 @@ std::int64_t widestVector(std::int64_t channels) {
 // Windows that are missing to whole tiles.
 std::int64_t missing(std::int64_t windows, std::int64_t m) { return (m - windows % m) % m; }
 
-// Tiles of a column, and of all columns of all images.
-std::int64_t rowsOfTiles(const ConvSpec& s, const Winograd& w) { return (s.oh + missing(s.oh, w.rows.m)) / w.rows.m; }
+// Tiles of a row, and of all rows of all images.
+std::int64_t tilesOfRow(const ConvSpec& s, const Winograd& w) {
+  return (s.ow + missing(s.ow, w.columns.m)) / w.columns.m;
+}
 std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
-  return s.batch * rowsOfTiles(s, w) * ((s.ow + missing(s.ow, w.columns.m)) / w.columns.m);
+  return s.batch * tilesOfRow(s, w) * ((s.oh + missing(s.oh, w.rows.m)) / w.rows.m);
 }
 
 }  // namespace
@@ -268,8 +270,8 @@ Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused) {
 
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r) {
   std::optional<Nat> block, lanes, load;
-  if (w.fused) block = r.tunable("block", 1, rowsOfTiles(spec, w));
-  const Nat tiles = r.tunable("tiles", 1, std::min(w.fused ? rowsOfTiles(spec, w) : tilesOf(spec, w), mostTiles));
+  if (w.fused) block = r.tunable("block", 1, tilesOfRow(spec, w));
+  const Nat tiles = r.tunable("tiles", 1, std::min(w.fused ? tilesOfRow(spec, w) : tilesOf(spec, w), mostTiles));
   const Nat vectors = r.tunable("vectors", 1, std::min(spec.oc, mostVectors));
   if (hasVectors(spec.oc)) lanes = r.tunable("lanes", 2, std::min(spec.oc, mostLanes));
   if (hasVectors(spec.ic)) load = r.tunable("load", 2, std::min(spec.ic, mostLanes));
@@ -277,13 +279,13 @@ void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r) {
   r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, unroll, spec.ic, "copies of the loop over channels"});
   const std::int64_t rows = missing(spec.oh, w.rows.m), columns = missing(spec.ow, w.columns.m);
-  const int outer = w.fused ? 0 : 2;  // columns of tiles, images
+  const int outer = w.fused ? 0 : 2;  // rows of tiles, images
 
   exposeWindows(r);
   extend(r, rows, columns);
   tile(r, w);
   if (block) {
-    r.apply(inside(isOverWindows, use("mapSplit", {{"k", *block}})));
+    r.apply(inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
     r.apply(layoutsOut());
   }
   transform(r, w);
@@ -303,7 +305,7 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w) {
     // A block's transformed tiles and products leave room for kernels in a near cache.
     constexpr std::int64_t mostKept = (384 << 10) / sizeof(float);
     const std::int64_t each = (w.rows.m + w.rows.r - 1) * (w.columns.m + w.columns.r - 1) * (spec.ic + spec.oc);
-    tiles = config["block"] = largestDivisor(rowsOfTiles(spec, w), std::max<std::int64_t>(1, mostKept / each));
+    tiles = config["block"] = largestDivisor(tilesOfRow(spec, w), std::max<std::int64_t>(1, mostKept / each));
   }
   // As many accumulators as leave registers for the operands; see blockedDefaults.
   constexpr std::int64_t registers = 28;

@@ -132,8 +132,11 @@ struct Term {
   std::string of;
 };
 
-// "a - 2.0 * b", of one term or more.
-std::string sumOf(const std::vector<Term>& terms) {
+// "a - 2.0 * b", of one term or more; begun with one that is added, if there is one.
+std::string sumOf(std::vector<Term> terms) {
+  const auto isAdded = [](const Term& t) { return t.factor.numerator() > 0; };
+  if (const auto first = std::find_if(terms.begin(), terms.end(), isAdded); first != terms.end())
+    std::rotate(terms.begin(), first, first + 1);
   std::string out;
   for (const Term& t : terms) {
     const bool negative = t.factor.numerator() < 0;

@@ -1,8 +1,10 @@
 // liftc conv and liftc op: workloads of operators from their descriptors.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "common.hpp"
@@ -68,6 +70,21 @@ std::vector<CompiledWorkload> candidates(const lift::Workload& workload, const O
   return out;
 }
 
+// The error's norm relative to the results'.
+double normError(const std::map<std::string, lift::Tensor>& actual,
+                 const std::map<std::string, lift::Tensor>& expected) {
+  double errors = 0, squares = 0;
+  for (const auto& [name, wanted] : expected) {
+    const auto found = actual.find(name);
+    if (found == actual.end() || found->second.shape != wanted.shape) return std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < wanted.size(); i++) {
+      errors += std::pow(found->second.get(i) - wanted.get(i), 2);
+      squares += std::pow(wanted.get(i), 2);
+    }
+  }
+  return errors == 0 ? 0 : std::sqrt(errors / squares);
+}
+
 // One row of `check`: compiled, run, timed, compared. Of several configurations, the fastest.
 struct Row {
   Json json;
@@ -99,7 +116,7 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
   measure.outputs = true;
   Row row;
   Json configs = Json::array();
-  double worst = 0;
+  double worst = 0, worstNorm = 0;
   for (std::size_t i = 0; i < all.size(); i++) {
     const auto timing = built[i]->measure(inputs, measure);
     const double buildMilliseconds = built[i]->build().milliseconds;
@@ -109,6 +126,8 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
     const double ms = timing.median();
     row.ok = row.ok && ok;
     worst = std::max(worst, error);
+    const double norm = normError(timing.outputs, expected);
+    worstNorm = std::max(worstNorm, norm);
     Json found = toJson(workload);
     found.update({{"family", all[i].family},
                   {"config", all[i].config},
@@ -116,6 +135,7 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
                   {"device", device.info().name},
                   {"ok", ok},
                   {"max_rel_err", error},
+                  {"norm_rel_err", norm},
                   {"tolerance", all[i].tolerance},
                   {"reference", workload.judge},
                   {"ms", ms},
@@ -131,6 +151,7 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
   }
   row.json["ok"] = row.ok;
   row.json["max_rel_err"] = worst;
+  row.json["norm_rel_err"] = worstNorm;
   if (o.samples > 0) row.json["samples"] = configs;
   return row;
 }
@@ -143,25 +164,26 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
     const auto row = checkWorkload(w, o, *device);
     if (!row) return 0;
     if (!o.json && rows.empty())
-      std::cout << fmt::format("{:<40} {:>10} {:>9} {:>10} {:>9} {:>11} {:>10}  {}\n", workloads[0].op, "ms", "GFLOP/s",
-                               "memory MB", "work MB", "max rel err", "tolerance", "result");
+      std::cout << fmt::format("{:<40} {:>10} {:>9} {:>10} {:>9} {:>9} {:>11} {:>10}  {}\n", workloads[0].op, "ms",
+                               "GFLOP/s", "memory MB", "work MB", "norm err", "max rel err", "tolerance", "result");
     ok = ok && row->ok;
     rows.push_back(row->json);
     if (!o.json) {
       const Json& r = row->json;
-      std::cout << fmt::format("{:<40} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>11.2e} {:>10.2e}  {}\n",
+      std::cout << fmt::format("{:<40} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9.2e} {:>11.2e} {:>10.2e}  {}\n",
                                w.label.empty() ? w.descriptor : w.label, r["ms"].get<double>(),
                                r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
-                               r["workspace_bytes"].get<double>() * 1e-6, r["max_rel_err"].get<double>(),
-                               r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
+                               r["workspace_bytes"].get<double>() * 1e-6, r["norm_rel_err"].get<double>(),
+                               r["max_rel_err"].get<double>(), r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
                 << std::flush;
     }
   }
   if (o.json)
     std::cout << (o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}}).dump(2) << "\n";
   else
-    std::cout << fmt::format("on {}; errors against {}, relative to max(|expected|, root mean square)\n",
-                             device->info().name, workloads.empty() ? "" : workloads[0].judge);
+    std::cout << fmt::format(
+        "on {}; errors against {}, relative to the norm, and to max(|expected|, root mean square)\n",
+        device->info().name, workloads.empty() ? "" : workloads[0].judge);
   return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
 }
 
