@@ -41,6 +41,12 @@ bool isComputingMap(Expr e) { return isMap(e) && !onlyMovesData(argumentOf(e, 0)
 
 bool isMapOver(Expr e, Prim prim) { return isMap(e) && isApplied(argumentOf(e, 1), prim); }
 
+bool contains(Expr e, Prim prim) {
+  if (e.is(Expr::Form::primitive)) return e.prim() == prim;
+  if (e.is(Expr::Form::lambda)) return contains(e.body(), prim);
+  return e.is(Expr::Form::apply) && (contains(e.function(), prim) || contains(e.argument(), prim));
+}
+
 Expr argumentOf(Expr application, std::size_t i) { return spineOf(application).arguments.at(i); }
 
 Expr bodyOf(Expr map) { return argumentOf(map, 0).body(); }
@@ -49,6 +55,14 @@ std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
   for (std::int64_t d = std::min(n, most); d > 1; d--)
     if (n % d == 0) return d;
   return 1;
+}
+
+bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
+
+std::int64_t widestVector(std::int64_t channels) {
+  std::int64_t width = mostLanes;
+  while (channels % width != 0) width /= 2;
+  return width;
 }
 
 void exposeWindows(Rewriting& r) {

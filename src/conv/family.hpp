@@ -15,11 +15,17 @@ bool isApplied(Expr e, Prim prim);  // prim applied to all its arguments
 bool isMap(Expr e);                 // map applied to a function and an array
 bool isComputingMap(Expr e);        // map whose function does more than move data
 bool isMapOver(Expr e, Prim prim);  // map over an array that the primitive gives
+bool contains(Expr e, Prim prim);   // anywhere
 Expr argumentOf(Expr application, std::size_t i);
 Expr bodyOf(Expr map);  // of the mapped function
 
 // Of n, at most `most`: for default configurations.
 std::int64_t largestDivisor(std::int64_t n, std::int64_t most);
+
+// Vectors of channels, at most of `mostLanes`.
+constexpr std::int64_t mostLanes = 16;
+bool hasVectors(std::int64_t channels);
+std::int64_t widestVector(std::int64_t channels);
 
 // Listing 3 with its windows, layouts moved out of the maps: the start of all families.
 void exposeWindows(Rewriting& r);

@@ -20,17 +20,9 @@ using namespace rewrite;
 
 namespace {
 
-constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8, mostLanes = 16;
+constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
-
-bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
-
-std::int64_t widestVector(std::int64_t channels) {
-  std::int64_t width = mostLanes;
-  while (channels % width != 0) width /= 2;
-  return width;
-}
 
 // The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
 bool isOverWindows(Expr e) {

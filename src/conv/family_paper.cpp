@@ -18,7 +18,7 @@ using namespace rewrite;
 
 namespace {
 
-constexpr std::int64_t mostLanes = 16, mostKernels = 32, mostAccumulators = 64;
+constexpr std::int64_t mostKernels = 32, mostAccumulators = 64;
 // Each is a float of workspace for every output: more are never worth their memory.
 constexpr std::int64_t mostChunks = 64;
 
@@ -57,12 +57,6 @@ Tunables declare(const ConvSpec& s, Rewriting& r) {
   r.assume({SizeCondition::Kind::lessEqual, t.kappa * t.sigma, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::lessEqual, floorDiv(s.reduction(), t.omega), mostChunks, "partial sums of a window"});
   return t;
-}
-
-bool contains(Expr e, Prim prim) {
-  if (e.is(Expr::Form::primitive)) return e.prim() == prim;
-  if (e.is(Expr::Form::lambda)) return contains(e.body(), prim);
-  return e.is(Expr::Form::apply) && (contains(e.function(), prim) || contains(e.argument(), prim));
 }
 
 bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }

@@ -109,12 +109,6 @@ void separate(Rewriting& r, int outer) {
   moveOut(r, 2);  // channels, kernels
 }
 
-bool contains(Expr e, Prim prim) {
-  if (e.is(Expr::Form::primitive)) return e.prim() == prim;
-  if (e.is(Expr::Form::lambda)) return contains(e.body(), prim);
-  return e.is(Expr::Form::apply) && (contains(e.function(), prim) || contains(e.argument(), prim));
-}
-
 bool readsWeights(Expr e) {
   const auto& free = e.freeVariables();
   return std::any_of(free.begin(), free.end(), [](Expr v) { return v.name() == "weights"; });
@@ -227,16 +221,8 @@ void lower(Rewriting& r, bool fused, bool crops, Nat unroll) {
   r.apply(copyInParallel(3));
 }
 
-constexpr std::int64_t mostTiles = 32, mostVectors = 8, mostLanes = 16, mostAccumulators = 64;
+constexpr std::int64_t mostTiles = 32, mostVectors = 8, mostAccumulators = 64;
 constexpr std::int64_t mostProducts = 8;  // of one dimension: more round too much
-
-bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
-
-std::int64_t widestVector(std::int64_t channels) {
-  std::int64_t width = mostLanes;
-  while (channels % width != 0) width /= 2;
-  return width;
-}
 
 // Windows that are missing to whole tiles.
 std::int64_t missing(std::int64_t windows, std::int64_t m) { return (m - windows % m) % m; }

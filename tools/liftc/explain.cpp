@@ -361,7 +361,7 @@ void showReplay(const Json& replay) {
 
 // The interpreter is slow: programs of more operations are not followed.
 constexpr std::int64_t mostInterpreted = 200'000;
-constexpr int samplesOfRule = 100;
+constexpr int samplesOfRule = 50;
 
 // Every rule that the derivation uses, on random instances, and the program after every step, without rounding.
 Json checked(const Subject& s) {
