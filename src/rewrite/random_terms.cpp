@@ -194,7 +194,7 @@ std::optional<Expr> RandomTerms::linear(Type type, Expr of) {
       if (!element) return std::nullopt;
       elements.push_back(*element);
     }
-    return call(Prim::arrayOf, {}, elements, type);
+    return build::call(Prim::arrayOf, elements);
   }
   if (!type.isScalar()) return std::nullopt;
   const auto term = [&]() -> std::optional<Expr> {
@@ -202,12 +202,11 @@ std::optional<Expr> RandomTerms::linear(Type type, Expr of) {
     if (!x) return std::nullopt;
     const Expr factor =
         Expr::literal(ScalarValue::ofInteger(type.scalar(), static_cast<std::int64_t>(random_.below(7)) - 3));
-    return call(Prim::op, {}, {factor, *x}, type, static_cast<std::uint8_t>(Op::mul));
+    return build::operation(Op::mul, {factor, *x});
   };
   const auto a = term(), b = term();
   if (!a || !b) return std::nullopt;
-  const Op op = random_.oneIn(2) ? Op::add : Op::sub;
-  return call(Prim::op, {}, {*a, *b}, type, static_cast<std::uint8_t>(op));
+  return build::operation(random_.oneIn(2) ? Op::add : Op::sub, {*a, *b});
 }
 
 }  // namespace lift::rewrite::detail
