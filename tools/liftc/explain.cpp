@@ -159,7 +159,7 @@ Subject ofCommand(const std::string& command, const std::string& recorded = {}) 
     layouts.add(app);
   } else {
     program.add(app);
-    family.addChoice(app);
+    family.addOfProgram(app);
   }
   codegen.add(app);
   try {

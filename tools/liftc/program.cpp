@@ -75,9 +75,8 @@ std::optional<CompiledProgram> compileProgram(const lift::Program& program, cons
   w.constants = codegen.constants;
   auto compiled = family.compile(w, codegen, device);
   if (!compiled) return std::nullopt;
-  CompiledProgram out{std::move(compiled->plan), compiled->milliseconds, compiled->family, compiled->origin,
-                      std::move(compiled->provenance)};
-  return out;
+  return CompiledProgram{std::move(compiled->plan), compiled->milliseconds, compiled->family, compiled->origin,
+                         std::move(compiled->provenance)};
 }
 
 // --config is the program's, or the family's where one is given.
@@ -194,7 +193,7 @@ void addCompile(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels, or C, and a manifest of how to launch them");
   o->program.add(*sub);
-  o->family.addChoice(*sub);
+  o->family.addOfProgram(*sub);
   o->codegen.add(*sub);
   cli::Option* output = sub->add_option("-o,--output", o->output,
                                         "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
@@ -232,7 +231,7 @@ void addRun(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand("run", "Compile a program and run it on a device");
   o->program.add(*sub);
-  o->family.addChoice(*sub);
+  o->family.addOfProgram(*sub);
   o->data.add(*sub);
   o->device.add(*sub);
   o->codegen.add(*sub);

@@ -100,17 +100,22 @@ lift::ConvLayouts LayoutOptions::layouts() const {
           layoutOf(output, "--out-layout", false)};
 }
 
-void FamilyOptions::addChoice(cli::App& app) {
-  app.add_option("--family", family, "How it is computed (default: the best known, else the operator's first)");
+void FamilyOptions::addKnown(cli::App& app) {
   app.add_option("--db", db,
                  "Database of what tuning has found (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
   app.add_flag("--no-tuned", noTuned, "Take the family's defaults, whatever tuning has found");
 }
 
+void FamilyOptions::addOfProgram(cli::App& app) {
+  app.add_option("--family", family, "parts: derive each part by the best known of it (default: as it is written)");
+  addKnown(app);
+}
+
 void FamilyOptions::add(cli::App& app) {
-  addChoice(app);
+  app.add_option("--family", family, "How it is computed (default: the best known, else the operator's first)");
   app.add_option("--config", config, "Values of the family's tunables, in place of the best known or its defaults")
       ->type_name("NAME=VALUE,...");
+  addKnown(app);
 }
 
 std::vector<std::string> FamilyOptions::words() const {

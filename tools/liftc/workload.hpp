@@ -56,7 +56,7 @@ struct FamilyOptions {
   bool noTuned = false;
 
   void add(cli::App& app);
-  void addChoice(cli::App& app);           // without --config, which programs have already
+  void addOfProgram(cli::App& app);        // of a program, which has --config already
   std::vector<std::string> words() const;  // arguments that say the same
   std::filesystem::path databasePath() const;
   std::string familyOf(const lift::Workload& workload) const;  // the one asked for, else the first
@@ -65,6 +65,9 @@ struct FamilyOptions {
   // whatever their needs.
   std::optional<CompiledWorkload> compile(const lift::Workload& workload, const CodegenOptions& codegen,
                                           const lift::runtime::DeviceInfo* device = nullptr) const;
+
+ private:
+  void addKnown(cli::App& app);
 };
 
 // A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
