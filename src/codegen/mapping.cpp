@@ -770,7 +770,7 @@ class RestMapping {
   Expr kept(Expr e) const {
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::iterate)) return result(e);
-    return s.isPrim(Prim::toGlobal) && !saysWhere(e) ? toGlobal(map_(s.arguments[0])) : e;
+    return s.isPrim(Prim::toGlobal) && !saysWhere(e) ? build::call(Prim::toGlobal, {map_(s.arguments[0])}) : e;
   }
   static bool saysWhere(Expr e) { return anyPrimitive(e, isPlace); }
 

@@ -7,6 +7,7 @@ namespace lift::build {
 namespace {
 
 Type lanesOf(Nat width, Type scalars) {
+  if (scalars.isArray()) return Type::array(scalars.length(), lanesOf(width, scalars.element()));
   if (!scalars.is(Type::Kind::tuple)) return Type::vector(width, scalars);
   std::vector<Type> parts;
   for (const Type c : scalars.components()) parts.push_back(lanesOf(width, c));

@@ -5,17 +5,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lift/build.hpp"
 #include "lift/terms.hpp"
 #include "parts.hpp"
 
 namespace lift::detail::parts {
 namespace {
-
-Expr applied(Prim prim, const std::vector<Expr>& arguments, Type result) {
-  Type type = result;
-  for (auto a = arguments.rbegin(); a != arguments.rend(); ++a) type = Type::function(a->type(), type);
-  return applyAll(Expr::primitive(prim, {}, type), arguments);
-}
 
 bool holdsArrays(Type type) {
   if (!type.is(Type::Kind::tuple)) return type.isArray();
@@ -64,8 +59,7 @@ class Naming {
     Expr e = make();
     const Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    for (auto l = frame.lets.rbegin(); l != frame.lets.rend(); ++l)
-      e = applied(Prim::let, {Expr::lambda(l->first, e), l->second}, e.type());
+    for (auto l = frame.lets.rbegin(); l != frame.lets.rend(); ++l) e = build::let(l->first, l->second, e);
     return e;
   }
 
@@ -171,7 +165,7 @@ class Naming {
     const std::string name = !wish.empty() ? wish : isIteration(s) ? "state" : fmt::format("part{}", ++count_);
     const Expr variable = Expr::variable(name, e.type());
     frames_.back().known.emplace(e, variable);
-    frames_.back().lets.emplace_back(variable, isIteration(s) ? value : applied(Prim::toGlobal, {value}, value.type()));
+    frames_.back().lets.emplace_back(variable, isIteration(s) ? value : build::call(Prim::toGlobal, {value}));
     inScope_.insert(variable);
     return variable;
   }
