@@ -156,7 +156,12 @@ Workload programWorkload(const Program& program, double tolerance, std::map<std:
   w.tolerance = tolerance;
   w.judge = "interpreter";
   w.families = {{programFamily, "the program as it is written", {}, firstPoint(program)}};
-  if (program.tunables.empty() && !isMapped(program)) w.families.push_back(partsFamily(partsOf(program)));
+  if (isMapped(program))
+    w.refused.emplace(partsFamilyName, "it says itself where its work runs");
+  else if (!program.tunables.empty())
+    w.refused.emplace(partsFamilyName, "it has tunables of its own");
+  else
+    w.families.push_back(partsFamily(partsOf(program)));
   for (const auto& [name, tensor] : inputs) w.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
   if (!inputs.empty()) w.inputs = [inputs](std::uint64_t) { return inputs; };
   // A program's results do not depend on its tunables: any valid point tells what is right.
