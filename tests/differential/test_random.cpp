@@ -55,9 +55,11 @@ TEST_CASE("random programs mean the same to the interpreter and to the compiler 
   std::string counts = fmt::format("random programs on the emulator: {} of seed {};", count, seed);
   for (const auto& [what, n] : used) counts += fmt::format(" {} {}", what, n);
   std::cout << counts << std::endl;
+  // One in a hundred; of few programs half of that may come by chance.
+  const std::int64_t rarest = thinning > 1 ? 200 : 100;
   for (const char* what : constructs) {
     INFO(what);
-    CHECK(used[what] * 100 >= count);
+    CHECK(used[what] * rarest >= count);
   }
 }
 
