@@ -185,7 +185,7 @@ struct Timing {
 };
 
 struct Binding;
-struct Layout;
+struct DeviceMemory;
 
 // A plan on a device. Buffers are kept from run to run while the sizes stay the same.
 class Executable {
@@ -219,7 +219,8 @@ class Executable {
   Executable(const DeviceInfo& info, const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes);
 
   // What a device implements, called in this order with inputs, sizes and limits checked.
-  virtual void upload(const Binding& binding, const Layout& layout, const std::map<std::string, Tensor>& inputs) = 0;
+  virtual void upload(const Binding& binding, const DeviceMemory& memory,
+                      const std::map<std::string, Tensor>& inputs) = 0;
   // Runs the launches in order, in their loops, and waits for them; the device time in milliseconds of each.
   virtual std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
                                      const std::vector<kernel::LaunchLoop>& loops) = 0;
@@ -285,11 +286,11 @@ Binding bindSizes(const kernel::Plan& plan, const std::map<std::string, ArrayTyp
                   const std::map<std::string, std::int64_t>& given = {});
 
 // Device memory of a plan: one allocation per input and output, one per slot of temporaries.
-struct Layout {
+struct DeviceMemory {
   kernel::Slots temporaries;
-  MemoryUse memory;
+  MemoryUse use;
 };
-Layout layoutOf(const kernel::Plan& plan, const Binding& binding);
+DeviceMemory deviceMemoryOf(const kernel::Plan& plan, const Binding& binding);
 
 // A launch geometry with numbers. `empty` when a global size is zero: nothing is launched.
 struct Geometry {
@@ -306,7 +307,8 @@ void verify(const kernel::Plan& plan);
 
 // Throws UserError (device), with the numbers, where the plan exceeds the device: work-group size, work-items per
 // dimension, local memory, one allocation, all memory, double precision. Sizes beyond 32 bits: see kernel::checkSizes.
-void checkLimits(const DeviceInfo& device, const kernel::Plan& plan, const Binding& binding, const Layout& layout);
+void checkLimits(const DeviceInfo& device, const kernel::Plan& plan, const Binding& binding,
+                 const DeviceMemory& memory);
 
 // ------------------------------------------------------------------------------------- the cache of program binaries
 

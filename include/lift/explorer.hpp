@@ -30,9 +30,9 @@ struct Point {
   auto operator<=>(const Point&) const = default;
 };
 
-// What an explorer needs to know of a family.
-struct Family {
-  std::string name;
+// A family's configurations, as an explorer sees them.
+struct SearchSpace {
+  std::string name;  // the family's
   // A stream of distinct points in random order, determined by the seed; nothing at its end.
   std::function<std::function<std::optional<Config>()>(std::uint64_t seed)> draw;
   // All points, in a fixed order, until the visitor returns false.
@@ -43,10 +43,10 @@ struct Family {
   std::vector<Config> start = {};
 };
 
-// The family of these points. Neighbours differ in one tunable, which has the next smaller or larger value that occurs
-// with the others' values; or in two, of which one has the next value of all that occur and the other the nearest that
-// goes with it.
-Family familyOfPoints(const std::string& name, const std::vector<Config>& points);
+// The search space of these points. Neighbours differ in one tunable, which has the next smaller or larger value that
+// occurs with the others' values; or in two, of which one has the next value of all that occur and the other the
+// nearest that goes with it.
+SearchSpace searchSpaceOfPoints(const std::string& name, const std::vector<Config>& points);
 
 // A point's time; nothing for a point that has none (it failed, or was given up on).
 struct Outcome {
@@ -71,7 +71,7 @@ struct ExplorerOptions {
 // "random": the paper's search, points of the families in turn. "exhaustive": all points, in order. "annealing": moves
 // to neighbouring points that are better, or, the less likely the later in the search, a little worse.
 // Throws UserError (usage) for another name.
-std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<Family>& families,
+std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<SearchSpace>& families,
                                        const ExplorerOptions& options);
 std::vector<std::string> explorerNames();
 
@@ -83,7 +83,7 @@ class Recording {
   // Of measurements of one problem on one device; a point that was measured again has its later time.
   explicit Recording(const std::vector<Measurement>& measurements);
 
-  std::vector<Family> families() const;
+  std::vector<SearchSpace> families() const;
   std::optional<double> time(const Point& point) const;
   double best() const;  // infinite when no point has a time
   std::size_t points() const { return times_.size(); }

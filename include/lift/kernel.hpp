@@ -27,7 +27,7 @@ namespace lift::kernel {
 
 // ---------------------------------------------------------------------------------------------------- declarations
 
-enum class Space : std::uint8_t { global, local, priv, constant };
+enum class AddressSpace : std::uint8_t { global, local, priv, constant };
 
 // A register value: a scalar (width 1) or an OpenCL vector of width 2, 3, 4, 8 or 16.
 // f16 never appears here: half is a storage type, loads widen to f32 and stores narrow.
@@ -47,7 +47,7 @@ struct Buffer {
   std::string name;
   Scalar scalar = Scalar::f32;
   int width = 1;
-  Space space = Space::global;
+  AddressSpace space = AddressSpace::global;
   Nat count;                          // elements
   bool readOnly = false;              // global only: printed const
   std::vector<ScalarValue> values{};  // constant only

@@ -1,11 +1,11 @@
 // Tuning: points chosen by an explorer are built, run, checked and remembered.
 //
-//   Problem problem{row, variants, data};
+//   Problem problem{row, subspaces, data};
 //   auto measurer = makeWorkers({"/usr/bin/liftc", "tune-worker", …}, problem.data(), {});
 //   SweepResult result = sweep(problem, device, database, *measurer, {.points = 300});
 //
-// A problem is what is to be computed, with inputs and the results that are right; its variants are families of
-// programs that compute it, each with a space of configurations. Every point is built and run in a child process, with
+// A problem is what is to be computed, with inputs and the results that are right; its subspaces are those of the
+// families of programs that compute it. Every point is built and run in a child process, with
 // limits of time, so that what hangs or crashes costs a point and not the sweep; its results are compared with the
 // reference before its time counts. Builds go on in parallel; a run has the machine to itself.
 //
@@ -36,22 +36,22 @@ namespace lift::tune {
 
 using PlanOf = std::function<kernel::Plan(const Config&)>;  // throws UserError where a point does not compile
 
-struct Variant {
-  Family family;
+// The configurations of one family.
+struct Subspace {
+  SearchSpace search;
   std::string derivation;  // how its program came about
   PlanOf plan;
-  std::optional<Space> space = {};  // what `family` was made of, if anything
+  std::optional<Space> space = {};  // what `search` was made of, if anything
 };
 
-// The family of a program's configurations: specialised, then compiled.
 // The plans of a program's configurations: specialised, then compiled.
 PlanOf planOf(const Program& program, const CompileOptions& options);
 // What `planOf(family)` makes of configurations; a family of which it makes nothing has no kernels. It is asked once
 // for each family.
 Regenerate regenerateBy(std::function<PlanOf(const std::string& family)> planOf, std::string buildOptions = {});
-Family familyOf(const std::string& name, const Space& space);
-Variant variantOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
-                  const CompileOptions& options = {});
+SearchSpace searchSpaceOf(const std::string& name, const Space& space);
+Subspace subspaceOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
+                    const CompileOptions& options = {});
 
 struct ProblemData {
   std::map<std::string, Tensor> inputs, expected;
@@ -60,10 +60,10 @@ struct ProblemData {
 
 struct Problem {
   ProblemRow row;
-  std::vector<Variant> variants;
+  std::vector<Subspace> subspaces;
   std::function<ProblemData()> data;  // may take its time
 
-  const Variant& variant(const std::string& family) const;
+  const Subspace& subspace(const std::string& family) const;
 };
 
 // --------------------------------------------------------------------------------------------------------- measuring

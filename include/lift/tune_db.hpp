@@ -47,9 +47,9 @@ std::string_view name(Status status);
 std::optional<Status> statusNamed(std::string_view name);
 
 // What a time may be of: a point when a sweep came to it, or one of the best measured again, in turns with the others.
-enum class Stage { sweep, retime };
-std::string_view name(Stage stage);
-std::optional<Stage> stageNamed(std::string_view name);
+enum class Phase { sweep, retime };
+std::string_view name(Phase phase);
+std::optional<Phase> phaseNamed(std::string_view name);
 
 struct Key {
   std::string problem;  // ProblemRow::key
@@ -57,7 +57,7 @@ struct Key {
   std::string kernels;  // kernelIdentity; of a peer, its library and version
   std::string family;
   Config config;
-  Stage stage = Stage::sweep;
+  Phase phase = Phase::sweep;
 
   bool operator==(const Key&) const = default;
 };
@@ -120,7 +120,7 @@ struct Filter {
   std::string problem = {};
   std::string device = {};
   std::string family = {};
-  std::optional<Stage> stage = {};
+  std::optional<Phase> phase = {};
   std::optional<Config> config = {};
 };
 

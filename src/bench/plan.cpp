@@ -71,8 +71,8 @@ kernel::Plan planOf(const std::string& source, std::vector<PlanBuffer> buffers,
           std::find_if(buffers.begin(), buffers.end(), [&](const PlanBuffer& buffer) { return buffer.name == name; });
       ensure(b != buffers.end(), "an argument is no buffer of the plan");
       launch.arguments.push_back(static_cast<int>(b - buffers.begin()));
-      kernel::addBuffer(k,
-                        {b->name, b->scalar, 1, kernel::Space::global, b->count(), b->role == PlanBuffer::Role::input});
+      kernel::addBuffer(
+          k, {b->name, b->scalar, 1, kernel::AddressSpace::global, b->count(), b->role == PlanBuffer::Role::input});
     }
     plan.kernels.push_back(std::move(k));
     plan.sources.push_back(source);

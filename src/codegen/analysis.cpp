@@ -143,7 +143,7 @@ class Sharing {
     }
   }
 
-  bool isPrivate(BufferId b) const { return kernel_.buffers[b].space == kernel::Space::priv; }
+  bool isPrivate(BufferId b) const { return kernel_.buffers[b].space == kernel::AddressSpace::priv; }
 
   // From the allocation inwards.
   Loops parallelLoops(BufferId buffer) const {

@@ -27,7 +27,7 @@ LoweredKernel Lowering::run(const Stage& stage, const std::string& name) {
   for (const Expr v : stage.body.freeVariables()) {
     env = extend(env, v, globalMemory(v, true));
   }
-  const Destination out{globalMemory(stage.output, false), Space::global, true};
+  const Destination out{globalMemory(stage.output, false), AddressSpace::global, true};
   block_ = &kernel_.body;
   write(stage.body, env, out);
   clearVectors(kernel_.body);
@@ -91,7 +91,7 @@ ExprPtr Lowering::declare(const std::string& name, const ExprPtr& value) {
   return kernel::ref(v, value->type);
 }
 
-kernel::BufferId Lowering::newBuffer(const std::string& name, Scalar scalar, int width, Space space, Nat count,
+kernel::BufferId Lowering::newBuffer(const std::string& name, Scalar scalar, int width, AddressSpace space, Nat count,
                                      bool readOnly) {
   kernel_.buffers.push_back({name, scalar, width, space, count, readOnly});
   return static_cast<kernel::BufferId>(kernel_.buffers.size() - 1);
@@ -114,7 +114,8 @@ ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary, std
   std::vector<Storage> storage;
   int leaf = 0;
   for (const Leaf& l : leavesOf(variable.type())) {
-    const auto b = newBuffer(leafName(variable.name(), l.path), l.scalar, 1, Space::global, countOf(l.shape), readOnly);
+    const auto b =
+        newBuffer(leafName(variable.name(), l.path), l.scalar, 1, AddressSpace::global, countOf(l.shape), readOnly);
     kernel_.arguments.push_back(b);
     arguments_.push_back({variable, leaf++, temporary});
     if (made) made->push_back(b);
@@ -128,16 +129,17 @@ bool Lowering::hasConstantSizes(Type type) {
   return std::all_of(leaves.begin(), leaves.end(), [](const Leaf& l) { return countOf(l.shape).constant(); });
 }
 
-void Lowering::requireConstantSizes(Expr primitive, Type type, Space space) const {
-  if (space != Space::global && !hasConstantSizes(type))
+void Lowering::requireConstantSizes(Expr primitive, Type type, AddressSpace space) const {
+  if (space != AddressSpace::global && !hasConstantSizes(type))
     refuse(spans_, primitive,
-           fmt::format("{} memory needs constant sizes, which {} has not", space == Space::priv ? "private" : "local",
-                       type.str()),
+           fmt::format("{} memory needs constant sizes, which {} has not",
+                       space == AddressSpace::priv ? "private" : "local", type.str()),
            "give values to the sizes (--size n=…), or keep the array in global memory with toGlobal");
 }
 
-ViewPtr Lowering::allocate(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made) {
-  if (space == Space::priv) {
+ViewPtr Lowering::allocate(Type type, AddressSpace space, const std::string& name,
+                           std::vector<kernel::BufferId>* made) {
+  if (space == AddressSpace::priv) {
     if (type.is(Type::Kind::tuple)) {
       std::vector<ViewPtr> parts;
       for (std::size_t i = 0; i < type.components().size(); i++)
@@ -154,44 +156,46 @@ ViewPtr Lowering::allocate(Type type, Space space, const std::string& name, std:
   // Shared memory that a work-item uses for itself has one part for each of them.
   std::vector<Loop> owners;
   for (const Loop& l : loops_)
-    if (l.kind == LoopKind::local || (space == Space::global && l.kind != LoopKind::sequential)) owners.push_back(l);
+    if (l.kind == LoopKind::local || (space == AddressSpace::global && l.kind != LoopKind::sequential))
+      owners.push_back(l);
   Type whole = type;
   for (auto l = owners.rbegin(); l != owners.rend(); ++l) whole = Type::array(l->count, whole);
-  ViewPtr view = space == Space::local ? arrayMemory(whole, space, name, made)
-                                       : globalMemory(Expr::variable(name, whole), false, true, made);
+  ViewPtr view = space == AddressSpace::local ? arrayMemory(whole, space, name, made)
+                                              : globalMemory(Expr::variable(name, whole), false, true, made);
   for (const Loop& l : owners) view = view->at(Nat(l.index));
   return view;
 }
 
-ViewPtr Lowering::arrayMemory(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made) {
+ViewPtr Lowering::arrayMemory(Type type, AddressSpace space, const std::string& name,
+                              std::vector<kernel::BufferId>* made) {
   std::vector<Storage> storage;
   const Type base = baseOf(type);
   for (Leaf l : leavesOf(type)) {
     int unit = 1;
-    if (space == Space::priv && base.is(Type::Kind::vector)) {  // kept as vectors, for registers
+    if (space == AddressSpace::priv && base.is(Type::Kind::vector)) {  // kept as vectors, for registers
       unit = valueTypeOf(base).width;
       l.shape.pop_back();
     }
     const Nat count = countOf(l.shape);
     ensure(count.constant().has_value(), "private and local memory have constant sizes");
     const auto b = newBuffer(leafName(name, l.path), l.scalar, unit, space, count, false);
-    if (space == Space::priv) emit(kernel::Allocate{b});
+    if (space == AddressSpace::priv) emit(kernel::Allocate{b});
     if (made) made->push_back(b);
     storage.push_back({b, unit});
   }
   return memoryView(type, storage);
 }
 
-Space Lowering::spaceForSteps(const Spine& s, Type type) const {
+AddressSpace Lowering::spaceForSteps(const Spine& s, Type type) const {
   const bool shared = std::any_of(s.arguments.begin(), s.arguments.end(), [](Expr a) {
     return anyPrimitive(a, [](Expr p) { return traits(p.prim()).level == Traits::Level::local; });
   });
-  if (shared) requireConstantSizes(s.head, type, Space::local);
-  return shared ? Space::local : ownSpace(type);
+  if (shared) requireConstantSizes(s.head, type, AddressSpace::local);
+  return shared ? AddressSpace::local : ownSpace(type);
 }
 
-ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, Space space, const std::string& name) {
-  if (space == Space::priv && !e.type().isArray() && !e.type().is(Type::Kind::tuple)) {
+ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, AddressSpace space, const std::string& name) {
+  if (space == AddressSpace::priv && !e.type().isArray() && !e.type().is(Type::Kind::tuple)) {
     const ExprPtr v = value(read(e, env));
     const kernel::VarId variable = newVariable(name, v->type);
     emit(kernel::Declare{variable, v});

@@ -120,13 +120,13 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::toPrivate:
     case Prim::toLocal:
     case Prim::toGlobal: {
-      const Space space = spaceOf(prim);
+      const AddressSpace space = spaceOf(prim);
       requireConstantSizes(s.head, e.type(), space);
       return materialise(a[0], env, space, a[0].is(Expr::Form::variable) ? a[0].name() : nameIn(space));
     }
     case Prim::mapLcl:
-      requireConstantSizes(s.head, e.type(), Space::local);
-      return materialise(e, env, Space::local, nameIn(Space::local));
+      requireConstantSizes(s.head, e.type(), AddressSpace::local);
+      return materialise(e, env, AddressSpace::local, nameIn(AddressSpace::local));
     case Prim::mapSeq:
     case Prim::mapSeqUnroll:
     case Prim::scan:
@@ -135,7 +135,7 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::scanExclusiveSeq:
     case Prim::reduceByIndex:
     case Prim::iterate:
-      return materialise(e, env, ownSpace(e.type()), nameIn(Space::priv));
+      return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
     case Prim::iterateWhile:
       return iterateWhile(s, env);
     case Prim::mapGlb:
@@ -200,7 +200,7 @@ ViewPtr Lowering::table(Expr e) {
     // Half is a storage type, and these are not stored.
     const Scalar scalar = leaves[l].scalar == Scalar::f16 ? Scalar::f32 : leaves[l].scalar;
     for (ScalarValue& v : values[l]) v = convert(convert(v, leaves[l].scalar), scalar);
-    storage.push_back({newBuffer(leafName("table", leaves[l].path), scalar, 1, Space::constant,
+    storage.push_back({newBuffer(leafName("table", leaves[l].path), scalar, 1, AddressSpace::constant,
                                  Nat(static_cast<std::int64_t>(values[l].size())), false)});
     kernel_.buffers.back().values = std::move(values[l]);
   }
@@ -213,22 +213,22 @@ std::vector<GuardedView::Deferred> Lowering::deferred(const std::vector<Expr>& t
   return views;
 }
 
-Space Lowering::spaceOf(Prim prim) {
+AddressSpace Lowering::spaceOf(Prim prim) {
   switch (traits(prim).memory) {
     case Traits::Memory::global:
-      return Space::global;
+      return AddressSpace::global;
     case Traits::Memory::local:
-      return Space::local;
+      return AddressSpace::local;
     case Traits::Memory::priv:
-      return Space::priv;
+      return AddressSpace::priv;
     case Traits::Memory::none:
       break;
   }
   throw InternalError("the value of the primitive is not kept in memory");
 }
 
-std::string Lowering::nameIn(Space space) {
-  return space == Space::priv ? "p" : space == Space::local ? "tile" : "tmp";
+std::string Lowering::nameIn(AddressSpace space) {
+  return space == AddressSpace::priv ? "p" : space == AddressSpace::local ? "tile" : "tmp";
 }
 
 std::optional<Nat> Lowering::natOf(const ExprPtr& e) {
@@ -423,7 +423,7 @@ ViewPtr Lowering::reduce(const Spine& s, const EnvPtr& env) {
     emit(kernel::Declare{variable, v});
     acc = std::make_shared<RegisterView>(init.type(), variable);
   } else {
-    const Space space = ownSpace(init.type());
+    const AddressSpace space = ownSpace(init.type());
     acc = allocate(init.type(), space, "acc", &buffers);
     write(init, env, {acc, space});
   }
@@ -445,7 +445,7 @@ void Lowering::step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::ve
   if (type.isRegister()) {
     return replace(acc, read(f.body(), inner));
   }
-  const Space space = ownSpace(type);
+  const AddressSpace space = ownSpace(type);
   Block direct = collect([&] { write(f.body(), inner, {acc, space}); });
   if (mayStoreInPlace(direct, buffers.empty() ? storedIn(direct) : buffers)) {
     for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
@@ -482,7 +482,7 @@ std::vector<ExprPtr> Lowering::leafValues(const ViewPtr& v) {
 ViewPtr Lowering::iterateWhile(const Spine& s, const EnvPtr& env) {
   const Expr condition = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
   const bool registers = in.type().isRegister();
-  const Space space = registers ? Space::priv : spaceForSteps(s, in.type());
+  const AddressSpace space = registers ? AddressSpace::priv : spaceForSteps(s, in.type());
   const ViewPtr state = allocate(in.type(), space, "state");
   if (registers)
     replace(state, read(in, env));
@@ -530,7 +530,7 @@ int Lowering::siteOf(Expr primitive, std::string_view message) {
 
 void Lowering::recordUnless(const ExprPtr& holds, int site, const ExprPtr& value, Nat bound) {
   if (!kernel_.faults) {
-    kernel_.faults = newBuffer("faults", Scalar::i32, 1, Space::global, Nat(3), false);
+    kernel_.faults = newBuffer("faults", Scalar::i32, 1, AddressSpace::global, Nat(3), false);
     kernel_.arguments.push_back(*kernel_.faults);
     KernelArgument argument;
     argument.faults = true;

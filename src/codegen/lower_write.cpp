@@ -193,7 +193,7 @@ void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
   const bool exclusive = s.isPrim(Prim::scanExclusive) || s.isPrim(Prim::scanExclusiveSeq);
   const ViewPtr xs = read(in, env);
   std::vector<kernel::BufferId> buffers;
-  const Space space = ownSpace(init.type());
+  const AddressSpace space = ownSpace(init.type());
   const ViewPtr acc = allocate(init.type(), space, "acc", &buffers);
   write(init, env, {acc, space});
   loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
@@ -224,7 +224,7 @@ void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destinatio
 void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {
   const Nat count = s.head.nats()[0];
   const Expr f = s.arguments[0], in = s.arguments[1];
-  const Space space = spaceForSteps(s, in.type());
+  const AddressSpace space = spaceForSteps(s, in.type());
   const auto times = count.constant();
   if (times && *times <= maxUnrolledIterations) {
     if (*times == 0) return write(in, env, out);

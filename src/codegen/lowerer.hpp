@@ -25,10 +25,10 @@
 
 namespace lift::detail {
 
+using kernel::AddressSpace;
 using kernel::Block;
 using kernel::ExprPtr;
 using kernel::LoopKind;
-using kernel::Space;
 using kernel::ValueType;
 
 // Of a scalar or vector type; half counts as f32, since it is a storage type only.
@@ -60,7 +60,7 @@ inline ViewPtr valueView(Type type, ExprPtr e) { return std::make_shared<ValueVi
 // Where a term's result goes, and in which address space that is.
 struct Destination {
   ViewPtr view;
-  Space space;
+  AddressSpace space;
   bool isResult = false;  // the kernel's, which it does not read
   Destination with(ViewPtr v) const { return {std::move(v), space, isResult}; }
 };
@@ -118,22 +118,24 @@ class Lowering {
   }
 
   // ---------------------------------------------------------------------------------------------------------- memory
-  kernel::BufferId newBuffer(const std::string& name, Scalar scalar, int width, Space space, Nat count, bool readOnly);
+  kernel::BufferId newBuffer(const std::string& name, Scalar scalar, int width, AddressSpace space, Nat count,
+                             bool readOnly);
   static Nat countOf(const std::vector<Nat>& shape);
   static std::string leafName(const std::string& base, const std::string& path);
   ViewPtr globalMemory(Expr variable, bool readOnly, bool temporary = false,
                        std::vector<kernel::BufferId>* made = nullptr);
   static bool hasConstantSizes(Type type);
   // Of what a work-item keeps for itself: private memory, global where the size is known only when the kernel runs.
-  static Space ownSpace(Type type) { return hasConstantSizes(type) ? Space::priv : Space::global; }
-  void requireConstantSizes(Expr primitive, Type type, Space space) const;  // for private and local memory
+  static AddressSpace ownSpace(Type type) { return hasConstantSizes(type) ? AddressSpace::priv : AddressSpace::global; }
+  void requireConstantSizes(Expr primitive, Type type, AddressSpace space) const;  // for private and local memory
   // Memory for a value of the type; the buffers made are appended to `made` when given.
-  ViewPtr allocate(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made = nullptr);
-  ViewPtr arrayMemory(Type type, Space space, const std::string& name, std::vector<kernel::BufferId>* made);
+  ViewPtr allocate(Type type, AddressSpace space, const std::string& name,
+                   std::vector<kernel::BufferId>* made = nullptr);
+  ViewPtr arrayMemory(Type type, AddressSpace space, const std::string& name, std::vector<kernel::BufferId>* made);
   // Where a work-item, or a group where its work-items share the work, keeps a value between the steps of a loop.
-  Space spaceForSteps(const Spine& s, Type type) const;
+  AddressSpace spaceForSteps(const Spine& s, Type type) const;
   // Computes e into new memory.
-  ViewPtr materialise(Expr e, const EnvPtr& env, Space space, const std::string& name);
+  ViewPtr materialise(Expr e, const EnvPtr& env, AddressSpace space, const std::string& name);
 
   // ---------------------------------------------------------------------------------------------------------- leaves
   static ExprPtr testOf(const GuardedView::Guard& guard);
@@ -160,8 +162,8 @@ class Lowering {
   static bool isTable(Expr e);
   ViewPtr table(Expr e);
   std::vector<GuardedView::Deferred> deferred(const std::vector<Expr>& terms, const EnvPtr& env);
-  static Space spaceOf(Prim prim);         // where its value is kept
-  static std::string nameIn(Space space);  // of what the program does not name
+  static AddressSpace spaceOf(Prim prim);         // where its value is kept
+  static std::string nameIn(AddressSpace space);  // of what the program does not name
   static std::optional<Nat> natOf(const ExprPtr& e);
   ViewPtr elementAt(Expr primitive, const ViewPtr& index, const ViewPtr& array);
   ExprPtr operation(Expr primitive, const std::vector<Expr>& operands, const EnvPtr& env);

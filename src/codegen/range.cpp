@@ -62,7 +62,7 @@ Block alone(kernel::Stmt statement, const std::vector<std::pair<LoopKind, int>>&
 
 // The memory that a statement reads and writes, where nothing that it computes is needed behind it but in memory, and
 // it holds no parallel loops.
-std::optional<kernel::Space> updatedBy(const kernel::Kernel& k, const kernel::Stmt& s) {
+std::optional<kernel::AddressSpace> updatedBy(const kernel::Kernel& k, const kernel::Stmt& s) {
   std::set<kernel::BufferId> loaded, stored;
   std::set<kernel::VarId> declared, assigned;
   bool parallel = false;
@@ -84,7 +84,7 @@ std::optional<kernel::Space> updatedBy(const kernel::Kernel& k, const kernel::St
   visit(s, visit);
   if (parallel || !std::includes(declared.begin(), declared.end(), assigned.begin(), assigned.end())) return {};
   for (const kernel::BufferId b : stored)
-    if (loaded.contains(b) && k.buffers[b].space != kernel::Space::priv) return k.buffers[b].space;
+    if (loaded.contains(b) && k.buffers[b].space != kernel::AddressSpace::priv) return k.buffers[b].space;
   return {};
 }
 
@@ -130,12 +130,14 @@ class StoreGuard {
   }
 
   // Dimensions of the launch in which several groups or work-items would do the same to memory of the space.
-  std::vector<std::pair<LoopKind, int>> undistributed(kernel::Space space) const {
+  std::vector<std::pair<LoopKind, int>> undistributed(kernel::AddressSpace space) const {
     std::vector<std::pair<LoopKind, int>> dimensions;
     for (int d = 2; d >= 0; d--) {
       const auto u = static_cast<std::size_t>(d);
-      if (space == kernel::Space::global && manyGroups_[u] && !groups_[u]) dimensions.emplace_back(LoopKind::group, d);
-      if (space != kernel::Space::priv && manyItems_[u] && !items_[u]) dimensions.emplace_back(LoopKind::local, d);
+      if (space == kernel::AddressSpace::global && manyGroups_[u] && !groups_[u])
+        dimensions.emplace_back(LoopKind::group, d);
+      if (space != kernel::AddressSpace::priv && manyItems_[u] && !items_[u])
+        dimensions.emplace_back(LoopKind::local, d);
     }
     return dimensions;
   }

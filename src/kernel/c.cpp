@@ -57,7 +57,7 @@ class Serial {
         [&](const AssignLane& a) { assign(a.variable); },
         [&](const Store& st) {
           use(st.buffer);
-          if (kernel_.buffers[st.buffer].space == Space::priv && arrays_[st.buffer] != loop_)
+          if (kernel_.buffers[st.buffer].space == AddressSpace::priv && arrays_[st.buffer] != loop_)
             keeps(kernel_.buffers[st.buffer].name);
         },
         [&](const For& f) {
@@ -88,7 +88,7 @@ class Serial {
     refuse(fmt::format("its work-items keep '{}' in registers from one parallel loop to the next", what));
   }
   void use(BufferId b) {
-    if (kernel_.buffers[b].space == Space::local) groupsOf_[b].insert(group_);
+    if (kernel_.buffers[b].space == AddressSpace::local) groupsOf_[b].insert(group_);
   }
 
   const Kernel& kernel_;
@@ -103,7 +103,7 @@ class CPrinter final : public Printer {
  public:
   CPrinter(const Kernel& kernel, CDialect& dialect) : Printer(kernel, dialect), dialect_(dialect) {
     for (BufferId b = 0; b < kernel.buffers.size(); b++)
-      if (kernel.buffers[b].space == Space::local && isUsed(b)) locals_.push_back(b);
+      if (kernel.buffers[b].space == AddressSpace::local && isUsed(b)) locals_.push_back(b);
   }
 
   std::string run(const std::string& name) {

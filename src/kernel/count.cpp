@@ -22,7 +22,7 @@ class Counter {
     structure(k_.body);
     usedBy(k_.body);
     for (const Buffer& b : k_.buffers)
-      if (b.space == Space::local) c_.localBytes += bytes(b);
+      if (b.space == AddressSpace::local) c_.localBytes += bytes(b);
     // Work-items per dimension until a parallel loop says how the work is divided.
     work(k_.body, groups_, local_);
     return c_;
@@ -158,7 +158,9 @@ class Counter {
 
   void traffic(BufferId b, int width, double times, bool isStore) {
     const Buffer& buffer = k_.buffers[b];
-    Traffic& t = buffer.space == Space::global ? c_.global : buffer.space == Space::local ? c_.local : c_.priv;
+    Traffic& t = buffer.space == AddressSpace::global  ? c_.global
+                 : buffer.space == AddressSpace::local ? c_.local
+                                                       : c_.priv;
     const double moved = times * width * static_cast<double>(info(buffer.scalar).bytes);
     (isStore ? t.stores : t.loads) += times;
     (isStore ? t.bytesStored : t.bytesLoaded) += moved;
@@ -205,7 +207,7 @@ std::map<std::string, std::int64_t> structure(const Kernel& kernel) {
     result["statement"] += !std::holds_alternative<Comment>(s.node);
   });
   for (const Buffer& b : kernel.buffers)
-    if (b.space == Space::local && b.count.constant())
+    if (b.space == AddressSpace::local && b.count.constant())
       result["local_bytes"] += *b.count.constant() * b.width * static_cast<std::int64_t>(info(b.scalar).bytes);
   return result;
 }

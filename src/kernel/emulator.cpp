@@ -58,10 +58,10 @@ class Emulator {
       memories_[k.arguments[i]] = std::make_unique<EmulatedMemory>(b, n, 1, &memory[i], initialised);
     }
     for (BufferId b = 0; b < k.buffers.size(); b++)
-      if (k.buffers[b].space != Space::global)
+      if (k.buffers[b].space != AddressSpace::global)
         memories_[b] = std::make_unique<EmulatedMemory>(k.buffers[b], constant(k.buffers[b].count),
-                                                        k.buffers[b].space == Space::priv ? lanes_ : 1, nullptr,
-                                                        k.buffers[b].space == Space::constant);
+                                                        k.buffers[b].space == AddressSpace::priv ? lanes_ : 1, nullptr,
+                                                        k.buffers[b].space == AddressSpace::constant);
     registers_.resize(k.variables.size());
     for (std::size_t v = 0; v < registers_.size(); v++) {
       registers_[v].values.resize(lanes_ * static_cast<std::size_t>(k.variables[v].type.width));
@@ -82,7 +82,7 @@ class Emulator {
           for (group_[0] = 0; group_[0] < groups_[0]; group_[0]++) {
             now_.startGroup();
             for (BufferId b = 0; b < k_.buffers.size(); b++)
-              if (k_.buffers[b].space == Space::local) memories_[b]->forget();
+              if (k_.buffers[b].space == AddressSpace::local) memories_[b]->forget();
             execute(k_.body, all_);
           }
     } catch (const StepLimit&) {

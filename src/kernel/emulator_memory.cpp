@@ -23,7 +23,7 @@ EmulatedMemory::EmulatedMemory(const Buffer& b, std::int64_t count, std::size_t 
   const std::size_t n = static_cast<std::size_t>(count_) * copies;
   if (outside == nullptr) own_.resize(n * info(b.scalar).bytes);
   known_.assign(n, initialised ? 1 : 0);
-  if (b.space != Space::priv && b.space != Space::constant && !b.readOnly) shadows_.resize(n);
+  if (b.space != AddressSpace::priv && b.space != AddressSpace::constant && !b.readOnly) shadows_.resize(n);
   for (std::size_t i = 0; i < b.values.size(); i++)
     storeScalar(b.scalar, own_.data() + i * info(b.scalar).bytes, b.values[i]);
 }
@@ -79,7 +79,7 @@ ScalarValue EmulatedMemory::read(std::int64_t scalar, EmulatedItem by, const Emu
     if (s.writer != nobody && s.writer != me)
       race("read", scalar, by, "its writer " + findings.describe(static_cast<std::size_t>(s.writer)), findings);
     s.reader = s.reader == nobody || s.reader == me ? me : many;
-    if (buffer.space == Space::global) {
+    if (buffer.space == AddressSpace::global) {
       if (s.writerGroup != nobody && s.writerGroup != by.group)
         race("read", scalar, by, fmt::format("a write in group number {}", s.writerGroup), findings);
       s.readerGroup = s.readerGroup == nobody || s.readerGroup == by.group ? by.group : many;
@@ -124,7 +124,7 @@ void EmulatedMemory::write(std::int64_t scalar, const ScalarValue& v, EmulatedIt
                             : "the reader " + findings.describe(static_cast<std::size_t>(s.reader)),
            findings);
     s.writer = me;
-    if (buffer.space == Space::global) {
+    if (buffer.space == AddressSpace::global) {
       if (otherGroup && !same)
         race("write", scalar, by, fmt::format("a write in group number {}", s.writerGroup), findings);
       if (s.readerGroup == many || (s.readerGroup != nobody && s.readerGroup != by.group))

@@ -46,7 +46,7 @@ class EmulatorClock {
     if (local) local_ = next_;
     if (global) global_ = next_;
   }
-  std::uint64_t interval(Space s) const { return s == Space::global ? global_ : local_; }
+  std::uint64_t interval(AddressSpace s) const { return s == AddressSpace::global ? global_ : local_; }
 
  private:
   std::uint64_t next_ = 0, local_ = 0, global_ = 0;
@@ -87,7 +87,7 @@ class EmulatedMemory {
   bool inside(std::int64_t scalar, const char* what, EmulatedItem by, EmulatorFindings& findings);
   std::size_t at(std::int64_t scalar, std::size_t lane) const {
     return static_cast<std::size_t>(scalar) +
-           (buffer.space == Space::priv ? lane * static_cast<std::size_t>(count_) : 0);
+           (buffer.space == AddressSpace::priv ? lane * static_cast<std::size_t>(count_) : 0);
   }
   Shadow& shadow(std::size_t i, const EmulatorClock& now);
   ScalarValue get(std::size_t i) const;

@@ -135,7 +135,7 @@ ExprPtr convertTo(ExprPtr value, Scalar to) {
 
 BufferId addBuffer(Kernel& kernel, Buffer buffer) {
   const auto id = static_cast<BufferId>(kernel.buffers.size());
-  if (buffer.space == Space::global) kernel.arguments.push_back(id);
+  if (buffer.space == AddressSpace::global) kernel.arguments.push_back(id);
   kernel.buffers.push_back(std::move(buffer));
   return id;
 }

@@ -72,7 +72,7 @@ class OpenclDialect final : public Dialect {
   }
   std::string element(const Buffer& b) override {
     // Arrays of half need an extension; a pointer to half does not, and that is how they are accessed.
-    return wide(b.scalar == Scalar::f16 && b.space != Space::global ? "ushort" : info(b.scalar).opencl, b.width);
+    return wide(b.scalar == Scalar::f16 && b.space != AddressSpace::global ? "ushort" : info(b.scalar).opencl, b.width);
   }
   std::string indexType(bool wide) const override { return wide ? "long" : "int"; }
 
@@ -206,9 +206,9 @@ class OpenclDialect final : public Dialect {
     return width == 1 ? std::string(scalar) : std::string(scalar) + std::to_string(width);
   }
   static std::string halves(const Place& p, bool isConst) {
-    if (p.buffer.space == Space::global) return p.array;
-    return fmt::format("({}{}half*){}", p.buffer.space == Space::local ? "__local " : "", isConst ? "const " : "",
-                       p.array);
+    if (p.buffer.space == AddressSpace::global) return p.array;
+    return fmt::format("({}{}half*){}", p.buffer.space == AddressSpace::local ? "__local " : "",
+                       isConst ? "const " : "", p.array);
   }
 };
 
@@ -222,7 +222,7 @@ class OpenclPrinter final : public Printer {
     const std::string parameters = signature(name);
     enter(1);
     for (BufferId b = 0; b < kernel_.buffers.size(); b++)
-      if (kernel_.buffers[b].space == Space::local && isUsed(b)) {
+      if (kernel_.buffers[b].space == AddressSpace::local && isUsed(b)) {
         write_.nameBuffer(b);
         line("__local " + array(b));
       }

@@ -88,7 +88,7 @@ class Analysis {
   Analysis(const Kernel& k, Dependence& d) : k_(k), dependence_(d), written_(k.buffers.size()) {
     forEachStmt(k.body, [&](const Stmt& s) {
       if (const auto* st = std::get_if<Store>(&s.node))
-        written_[st->buffer] = k.buffers[st->buffer].space != Space::priv;
+        written_[st->buffer] = k.buffers[st->buffer].space != AddressSpace::priv;
     });
   }
 
@@ -163,9 +163,9 @@ class Analysis {
     }
   }
 
-  static void raise(Barrier& b, Space space) { (space == Space::local ? b.local : b.global) = true; }
-  static bool fences(const Barrier& b, Space space) { return space == Space::local ? b.local : b.global; }
-  Space spaceOf(const Entry& e) const { return k_.buffers[e.access.buffer].space; }
+  static void raise(Barrier& b, AddressSpace space) { (space == AddressSpace::local ? b.local : b.global) = true; }
+  static bool fences(const Barrier& b, AddressSpace space) { return space == AddressSpace::local ? b.local : b.global; }
+  AddressSpace spaceOf(const Entry& e) const { return k_.buffers[e.access.buffer].space; }
 
   void pass(const Stmt* at, const Barrier& b, Pending& list, int deepestAnchor, bool includeHere) {
     const auto precedes = [&](const Entry& e) {
@@ -187,12 +187,12 @@ class Analysis {
         if (!conflict(list[i], n)) continue;
         if (const Stmt* cover = list[i].cover; cover != nullptr && placed_.contains(cover)) {
           raise(placementAt(cover), spaceOf(n));
-          const Space space = spaceOf(n);
+          const AddressSpace space = spaceOf(n);
           pending_.erase([&](const Entry& e) { return e.cover == cover && spaceOf(e) == space; });
           i = static_cast<std::size_t>(-1);  // the list changed: look again
           continue;
         }
-        (spaceOf(n) == Space::local ? local : global) = true;
+        (spaceOf(n) == AddressSpace::local ? local : global) = true;
         if (list[i].anchor == nowhere)
           here = true;
         else

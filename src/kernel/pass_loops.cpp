@@ -55,7 +55,7 @@ class PrivateIndices {
 
  private:
   void access(const Kernel& k, BufferId b, Nat index) {
-    if (k.buffers[b].space == Space::priv && !index.constant()) indices_[b].insert(index);
+    if (k.buffers[b].space == AddressSpace::priv && !index.constant()) indices_[b].insert(index);
   }
   void collect(Nat n, std::vector<NatVar>& variables) const {
     for (NatVar v : n.variables()) {

@@ -42,7 +42,7 @@ class Scalars {
   };
 
   void access(BufferId b, Nat index, int width) {
-    if (k_.buffers[b].space == Space::priv && arrays_[b].obstacle.empty()) {
+    if (k_.buffers[b].space == AddressSpace::priv && arrays_[b].obstacle.empty()) {
       if (!index.constant())
         arrays_[b].obstacle = "index " + index.str() + " is not constant";
       else

@@ -247,7 +247,7 @@ class Dead {
   }
 
  private:
-  bool isGlobal(BufferId b) const { return k_.buffers[b].space == Space::global; }
+  bool isGlobal(BufferId b) const { return k_.buffers[b].space == AddressSpace::global; }
   void root(const ExprPtr& e) { work_.push_back(e); }
 
   void nat(Nat n) {

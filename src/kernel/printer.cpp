@@ -57,7 +57,7 @@ std::string Printer::tables(const std::string& qualifier) {
   std::string s;
   for (BufferId b = 0; b < kernel_.buffers.size(); b++) {
     const Buffer& buffer = kernel_.buffers[b];
-    if (buffer.space != Space::constant || !isUsed(b)) continue;
+    if (buffer.space != AddressSpace::constant || !isUsed(b)) continue;
     write_.nameBuffer(b);
     s += fmt::format("{} {} {}[{}] = {{", qualifier, dialect_.element(buffer), write_.nameOfBuffer(b),
                      buffer.values.size());
@@ -104,9 +104,9 @@ std::string Printer::array(BufferId b) const {
   const Buffer& buffer = kernel_.buffers[b];
   const auto n = buffer.count.constant();
   if (!n)
-    throw UserError(ExitStatus::program,
-                    fmt::format("{} array {} has no constant size: {}",
-                                buffer.space == Space::local ? "local" : "private", buffer.name, buffer.count.str()));
+    throw UserError(ExitStatus::program, fmt::format("{} array {} has no constant size: {}",
+                                                     buffer.space == AddressSpace::local ? "local" : "private",
+                                                     buffer.name, buffer.count.str()));
   return fmt::format("{} {}[{}];", dialect_.element(buffer), write_.nameOfBuffer(b), std::max<std::int64_t>(*n, 1));
 }
 

@@ -23,21 +23,21 @@ class Verifier {
     std::unordered_set<BufferId> arguments;
     for (BufferId b : k_.arguments) {
       check(b < k_.buffers.size(), "argument {} is no buffer", b);
-      check(k_.buffers[b].space == Space::global, "argument {} is not global", k_.buffers[b].name);
+      check(k_.buffers[b].space == AddressSpace::global, "argument {} is not global", k_.buffers[b].name);
       check(arguments.insert(b).second, "argument {} occurs twice", k_.buffers[b].name);
     }
     for (BufferId b = 0; b < k_.buffers.size(); b++) {
       const Buffer& buffer = k_.buffers[b];
       // The caller makes global buffers: a kernel that reads the first element only need not know how many there are.
-      if (buffer.space != Space::global) nat(buffer.count, "size of " + buffer.name);
+      if (buffer.space != AddressSpace::global) nat(buffer.count, "size of " + buffer.name);
       check(isWidth(buffer.width), "{} has elements of width {}", buffer.name, buffer.width);
-      if (buffer.space == Space::global) {
+      if (buffer.space == AddressSpace::global) {
         check(arguments.contains(b), "global buffer {} is no argument", buffer.name);
         check(buffer.width == 1, "global buffer {} has vector elements", buffer.name);
       } else {
         check(!buffer.readOnly, "{} is read-only but not global", buffer.name);
       }
-      if (buffer.space == Space::constant) {
+      if (buffer.space == AddressSpace::constant) {
         check(buffer.width == 1 && buffer.count == Nat(static_cast<std::int64_t>(buffer.values.size())) &&
                   std::all_of(buffer.values.begin(), buffer.values.end(),
                               [&](const ScalarValue& v) { return v.type == buffer.scalar; }),
@@ -45,7 +45,7 @@ class Verifier {
       } else {
         check(buffer.values.empty(), "{} has values but is no table", buffer.name);
       }
-      reachable_[b] = buffer.space != Space::priv;
+      reachable_[b] = buffer.space != AddressSpace::priv;
     }
     for (int d = 0; d < 3; d++) {
       nat(k_.range.global[static_cast<std::size_t>(d)], "global range");
@@ -182,7 +182,7 @@ class Verifier {
             check(!k_.buffers[st.buffer].readOnly, "store to the read-only {}", k_.buffers[st.buffer].name);
           },
           [&](const Allocate& a) {
-            check(a.buffer < k_.buffers.size() && k_.buffers[a.buffer].space == Space::priv,
+            check(a.buffer < k_.buffers.size() && k_.buffers[a.buffer].space == AddressSpace::priv,
                   "allocation of something that is no private array");
             check(!allocated_[a.buffer], "{} is allocated twice", k_.buffers[a.buffer].name);
             allocated_[a.buffer] = reachable_[a.buffer] = true;

@@ -103,10 +103,11 @@ tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits
     const Space space = spaceOf(variant, limits, further ? further(variant.program) : std::vector<Constraint>());
     any = any || hasPoint(space);
     tolerance = std::max(tolerance, variant.tolerance);
-    tune::Variant made{tune::familyOf(variant.family, space), variant.derivation.record(), planOf(variant), space};
+    tune::Subspace made{tune::searchSpaceOf(variant.family, space), variant.derivation.record(), planOf(variant),
+                        space};
     if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
-    if (const auto start = space.lowered(variant.defaults)) made.family.start = {*start};
-    problem.variants.push_back(std::move(made));
+    if (const auto start = space.lowered(variant.defaults)) made.search.start = {*start};
+    problem.subspaces.push_back(std::move(made));
   }
   if (!any)
     throw UserError(ExitStatus::program, "no values of the tunables satisfy all constraints",

@@ -68,7 +68,7 @@ void checkGeometry(const DeviceInfo& device, const Kernel& k, const Geometry& g)
 void checkLocalMemory(const DeviceInfo& device, const Kernel& k, const Binding& binding) {
   std::uint64_t bytes = 0;
   for (const Buffer& b : k.buffers)
-    if (b.space == kernel::Space::local)
+    if (b.space == kernel::AddressSpace::local)
       bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(binding.evaluate(b.count), 0)) *
                static_cast<std::uint64_t>(b.width) * info(b.scalar).bytes;
   if (bytes > device.localMemory)
@@ -135,17 +135,17 @@ Geometry geometryOf(const Kernel& k, const Binding& binding) {
   return g;
 }
 
-void checkLimits(const DeviceInfo& device, const Plan& plan, const Binding& binding, const Layout& layout) {
+void checkLimits(const DeviceInfo& device, const Plan& plan, const Binding& binding, const DeviceMemory& memory) {
   const auto allocation = [&](const std::string& name, std::int64_t bytes) {
     if (static_cast<std::uint64_t>(bytes) > device.maxAllocation)
       tooMuch(device, fmt::format("{} needs {} bytes, the device allocates at most {} at once", name, bytes,
                                   device.maxAllocation));
   };
   for (std::size_t b = 0; b < plan.buffers.size(); b++)
-    if (plan.buffers[b].role != PlanBuffer::Role::temporary || layout.temporaries.slot[b] >= 0)
+    if (plan.buffers[b].role != PlanBuffer::Role::temporary || memory.temporaries.slot[b] >= 0)
       allocation(plan.buffers[b].name, binding.bytes[b]);
   // Each is below the largest allocation, so the sum fits 64 bits unless it is far beyond any memory.
-  const MemoryUse& m = layout.memory;
+  const MemoryUse& m = memory.use;
   if (static_cast<std::uint64_t>(m.total()) > device.globalMemory)
     tooMuch(device,
             fmt::format("the program needs {} bytes ({} for inputs, {} for outputs, {} for temporaries), the device "

@@ -17,7 +17,7 @@ class EmulatorExecutable : public Executable {
       : Executable(info, plan, sizes) {}
 
  protected:
-  void upload(const Binding& binding, const Layout&, const std::map<std::string, Tensor>& inputs) override {
+  void upload(const Binding& binding, const DeviceMemory&, const std::map<std::string, Tensor>& inputs) override {
     memory_.assign(plan().buffers.size(), {});
     written_.assign(plan().buffers.size(), false);
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {

@@ -92,10 +92,10 @@ Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& in
     ensure(static_cast<std::int64_t>(tensor.bytes.size()) ==
                tensor.size() * static_cast<std::int64_t>(lift::info(tensor.scalar).bytes),
            "the bytes of a tensor do not fit its shape");
-  const Layout layout = layoutOf(plan_, binding);
-  checkLimits(info_, plan_, binding, layout);
-  upload(binding, layout, inputs);
-  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation, {})), layout.memory};
+  const DeviceMemory memory = deviceMemoryOf(plan_, binding);
+  checkLimits(info_, plan_, binding, memory);
+  upload(binding, memory, inputs);
+  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation, {})), memory.use};
   binding_ = std::make_unique<const Binding>(std::move(binding));
   return prepared;
 }

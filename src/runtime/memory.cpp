@@ -5,28 +5,27 @@
 
 namespace lift::runtime {
 
-Layout layoutOf(const kernel::Plan& plan, const Binding& binding) {
-  Layout layout;
+DeviceMemory deviceMemoryOf(const kernel::Plan& plan, const Binding& binding) {
+  DeviceMemory memory;
   const auto lifetimes = kernel::temporaryLifetimes(plan);
   const int prepared = static_cast<int>(plan.preparation.size());
-  layout.temporaries = kernel::shareTemporaries(plan, binding.bytes);
-  layout.memory.temporaries =
-      std::accumulate(layout.temporaries.bytes.begin(), layout.temporaries.bytes.end(), std::int64_t{0});
+  memory.temporaries = kernel::shareTemporaries(plan, binding.bytes);
+  memory.use.temporaries =
+      std::accumulate(memory.temporaries.bytes.begin(), memory.temporaries.bytes.end(), std::int64_t{0});
   for (std::size_t b = 0; b < plan.buffers.size(); b++) switch (plan.buffers[b].role) {
       case kernel::PlanBuffer::Role::input:
-        layout.memory.inputs += binding.bytes[b];
+        memory.use.inputs += binding.bytes[b];
         break;
       case kernel::PlanBuffer::Role::output:
-        layout.memory.outputs += binding.bytes[b];
+        memory.use.outputs += binding.bytes[b];
         break;
       case kernel::PlanBuffer::Role::temporary:
         if (!lifetimes[b]) break;
-        layout.memory.temporariesUnshared += binding.bytes[b];
-        if (lifetimes[b]->first < prepared && lifetimes[b]->last >= prepared)
-          layout.memory.prepared += binding.bytes[b];
+        memory.use.temporariesUnshared += binding.bytes[b];
+        if (lifetimes[b]->first < prepared && lifetimes[b]->last >= prepared) memory.use.prepared += binding.bytes[b];
         break;
     }
-  return layout;
+  return memory;
 }
 
 }  // namespace lift::runtime

@@ -10,7 +10,7 @@ class NullExecutable : public Executable {
       : Executable(info, plan, sizes) {}
 
  protected:
-  void upload(const Binding&, const Layout&, const std::map<std::string, Tensor>&) override {}
+  void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override {}
 
   std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& launches,
                              const std::vector<kernel::LaunchLoop>&) override {

@@ -55,8 +55,9 @@ class OpenClExecutable : public Executable {
   }
 
  protected:
-  void upload(const Binding& binding, const Layout& layout, const std::map<std::string, Tensor>& inputs) override {
-    if (!allocated_ || *allocated_ != binding.sizes) allocate(binding, layout);
+  void upload(const Binding& binding, const DeviceMemory& memory,
+              const std::map<std::string, Tensor>& inputs) override {
+    if (!allocated_ || *allocated_ != binding.sizes) allocate(binding, memory);
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {
       const PlanBuffer& buffer = plan().buffers[b];
       if (binding.bytes[b] == 0) continue;
@@ -126,7 +127,7 @@ class OpenClExecutable : public Executable {
  private:
   const Kernel& kernelOf(const Launch& launch) const { return plan().kernels[static_cast<std::size_t>(launch.kernel)]; }
 
-  void allocate(const Binding& binding, const Layout& layout) {
+  void allocate(const Binding& binding, const DeviceMemory& memory) {
     // The old ones first, so that both sets are never there together.
     allocated_.reset();
     buffers_.clear();
@@ -137,9 +138,9 @@ class OpenClExecutable : public Executable {
                      [&] { return cl::Buffer(opened_->context, CL_MEM_READ_WRITE, size); });
     };
     std::vector<cl::Buffer> slots;
-    for (std::int64_t bytes : layout.temporaries.bytes) slots.push_back(create("temporaries", bytes));
+    for (std::int64_t bytes : memory.temporaries.bytes) slots.push_back(create("temporaries", bytes));
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {
-      const int slot = layout.temporaries.slot[b];
+      const int slot = memory.temporaries.slot[b];
       if (slot >= 0)
         buffers_.push_back(slots[static_cast<std::size_t>(slot)]);
       else if (plan().buffers[b].role == PlanBuffer::Role::temporary)

@@ -56,7 +56,7 @@ std::string toJson(const Config& config) { return nlohmann::json(config).dump();
 
 void bindKey(Statement& s, const Key& key) {
   s.bind(key.problem).bind(key.device).bind(key.kernels);
-  s.bind(key.family).bind(toJson(key.config)).bind(std::string(name(key.stage)));
+  s.bind(key.family).bind(toJson(key.config)).bind(std::string(name(key.phase)));
 }
 
 Measurement readMeasurement(const Connection& connection, Statement& s) {
@@ -66,7 +66,7 @@ Measurement readMeasurement(const Connection& connection, Statement& s) {
   m.key.kernels = s.text();
   m.key.family = s.text();
   m.key.config = fromJson<Config>(connection, s.text());
-  m.key.stage = valid(connection, stageNamed(s.text()));
+  m.key.phase = valid(connection, phaseNamed(s.text()));
   m.derivation = s.text();
   m.generator = s.text();
   m.status = valid(connection, statusNamed(s.text()));
@@ -225,7 +225,7 @@ std::vector<Measurement> Database::select(const Filter& filter) const {
                           "AND ?3 IN ('', family) AND ?4 IN ('', stage) AND ?5 IN ('', config) ORDER BY id",
                           columns));
   s.bind(filter.problem).bind(filter.device).bind(filter.family);
-  s.bind(std::string(filter.stage ? name(*filter.stage) : "")).bind(filter.config ? toJson(*filter.config) : "");
+  s.bind(std::string(filter.phase ? name(*filter.phase) : "")).bind(filter.config ? toJson(*filter.config) : "");
   std::vector<Measurement> found;
   while (s.next()) found.push_back(readMeasurement(impl_->connection, s));
   return found;

@@ -14,7 +14,7 @@ namespace lift::tune {
 namespace {
 
 // A family's points to start with, then its others in random order.
-std::function<std::optional<Config>()> fromStart(const Family& family, std::uint64_t seed) {
+std::function<std::optional<Config>()> fromStart(const SearchSpace& family, std::uint64_t seed) {
   return [start = family.start, draw = family.draw(seed), asked = std::size_t{0}]() mutable -> std::optional<Config> {
     if (asked < start.size()) return start[asked++];
     while (auto config = draw())
@@ -26,9 +26,9 @@ std::function<std::optional<Config>()> fromStart(const Family& family, std::uint
 // Distinct points of the families in turn; families that end drop out.
 class Draws {
  public:
-  Draws(const std::vector<Family>& families, std::uint64_t seed) {
+  Draws(const std::vector<SearchSpace>& families, std::uint64_t seed) {
     Random random(seed);
-    for (const Family& f : families) streams_.push_back({f.name, fromStart(f, random.bits())});
+    for (const SearchSpace& f : families) streams_.push_back({f.name, fromStart(f, random.bits())});
   }
 
   std::optional<Point> next() {
@@ -55,7 +55,8 @@ class Draws {
 
 class RandomSearch : public Explorer {
  public:
-  RandomSearch(const std::vector<Family>& families, const ExplorerOptions& options) : draws_(families, options.seed) {}
+  RandomSearch(const std::vector<SearchSpace>& families, const ExplorerOptions& options)
+      : draws_(families, options.seed) {}
 
   std::vector<Point> next(std::size_t most) override {
     std::vector<Point> batch;
@@ -75,9 +76,9 @@ class RandomSearch : public Explorer {
 
 class ExhaustiveSearch : public Explorer {
  public:
-  ExhaustiveSearch(const std::vector<Family>& families, const ExplorerOptions& options) {
+  ExhaustiveSearch(const std::vector<SearchSpace>& families, const ExplorerOptions& options) {
     const auto wanted = static_cast<std::size_t>(options.points);
-    for (const Family& f : families)
+    for (const SearchSpace& f : families)
       f.forEach([&](const Config& config) {
         if (points_.size() < wanted) points_.push_back({f.name, config});
         return points_.size() < wanted;
@@ -106,7 +107,7 @@ class ExhaustiveSearch : public Explorer {
 // random point, since what lies between two families, or two regions, may be a wall.
 class Annealing : public Explorer {
  public:
-  Annealing(const std::vector<Family>& families, const ExplorerOptions& options)
+  Annealing(const std::vector<SearchSpace>& families, const ExplorerOptions& options)
       : families_(families), draws_(families, options.seed), random_(options.seed), points_(options.points) {
     const auto share = static_cast<std::int64_t>(std::ceil(startShare * static_cast<double>(points_)));
     start_ = std::clamp<std::int64_t>(share, 2, mostStart) * static_cast<std::int64_t>(families.size());
@@ -174,7 +175,7 @@ class Annealing : public Explorer {
 
   std::optional<Point> unknownNeighbour(const Point& point) {
     const auto family =
-        std::find_if(families_.begin(), families_.end(), [&](const Family& f) { return f.name == point.family; });
+        std::find_if(families_.begin(), families_.end(), [&](const SearchSpace& f) { return f.name == point.family; });
     std::vector<Config> unknown;
     for (Config& config : family->neighbours(point.config))
       if (!asked_.count({point.family, config})) unknown.push_back(std::move(config));
@@ -196,7 +197,7 @@ class Annealing : public Explorer {
     return draw();
   }
 
-  std::vector<Family> families_;
+  std::vector<SearchSpace> families_;
   Draws draws_;
   Random random_;
   std::int64_t points_, start_ = 0, told_ = 0;
@@ -207,11 +208,11 @@ class Annealing : public Explorer {
 
 struct Row {
   std::string_view name;
-  std::unique_ptr<Explorer> (*make)(const std::vector<Family>&, const ExplorerOptions&);
+  std::unique_ptr<Explorer> (*make)(const std::vector<SearchSpace>&, const ExplorerOptions&);
 };
 
 template <class T>
-std::unique_ptr<Explorer> make(const std::vector<Family>& families, const ExplorerOptions& options) {
+std::unique_ptr<Explorer> make(const std::vector<SearchSpace>& families, const ExplorerOptions& options) {
   return std::make_unique<T>(families, options);
 }
 
@@ -226,7 +227,7 @@ std::vector<std::string> explorerNames() {
   return names;
 }
 
-std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<Family>& families,
+std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<SearchSpace>& families,
                                        const ExplorerOptions& options) {
   for (const Row& row : explorers)
     if (row.name == name) return row.make(families, options);

@@ -40,7 +40,7 @@ Json toJson(const Measurement& m) {
           {"kernels", m.key.kernels},
           {"family", m.key.family},
           {"config", m.key.config},
-          {"stage", name(m.key.stage)},
+          {"stage", name(m.key.phase)},
           {"derivation", m.derivation},
           {"generator", m.generator},
           {"status", name(m.status)},
@@ -81,7 +81,7 @@ Measurement measurementFrom(const Json& j) {
   m.key.kernels = j.contains("kernels") ? j["kernels"].get<std::string>() : unknownKernels(m.generator, m.derivation);
   m.key.family = j.at("family");
   m.key.config = configFrom(j.at("config"));
-  m.key.stage = named(j, "stage", &stageNamed);
+  m.key.phase = named(j, "stage", &phaseNamed);
   m.status = named(j, "status", &statusNamed);
   m.times = j.at("times_ms").get<std::vector<double>>();
   m.workspaceBytes = integerFrom(j.at("workspace_bytes"));

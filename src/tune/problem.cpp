@@ -3,8 +3,8 @@
 
 namespace lift::tune {
 
-Family familyOf(const std::string& name, const Space& space) {
-  Family family;
+SearchSpace searchSpaceOf(const std::string& name, const Space& space) {
+  SearchSpace family;
   family.name = name;
   family.draw = [space](std::uint64_t seed) {
     const auto sampler = std::make_shared<Sampler>(space, seed);
@@ -41,14 +41,14 @@ Regenerate regenerateBy(std::function<PlanOf(const std::string&)> planOf, std::s
   };
 }
 
-Variant variantOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
-                  const CompileOptions& options) {
-  return {familyOf(family, space), std::move(derivation), planOf(program, options), space};
+Subspace subspaceOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
+                    const CompileOptions& options) {
+  return {searchSpaceOf(family, space), std::move(derivation), planOf(program, options), space};
 }
 
-const Variant& Problem::variant(const std::string& family) const {
-  for (const Variant& v : variants)
-    if (v.family.name == family) return v;
+const Subspace& Problem::subspace(const std::string& family) const {
+  for (const Subspace& s : subspaces)
+    if (s.search.name == family) return s;
   throw InternalError("the problem has no family " + family);
 }
 

@@ -26,7 +26,7 @@ std::optional<Enum> lookup(const std::array<std::string_view, n>& names, std::st
 
 constexpr std::array<std::string_view, 7> statusNames = {
     "ok", "skipped", "wrong", "build_error", "build_timeout", "run_timeout", "crash"};
-constexpr std::array<std::string_view, 2> stageNames = {"sweep", "retime"};
+constexpr std::array<std::string_view, 2> phaseNames = {"sweep", "retime"};
 
 // By linear interpolation between the order statistics.
 double quantile(const std::vector<double>& sorted, double q) {
@@ -45,8 +45,8 @@ std::vector<double> sorted(std::vector<double> values) {
 
 std::string_view name(Status status) { return statusNames.at(static_cast<std::size_t>(status)); }
 std::optional<Status> statusNamed(std::string_view name) { return lookup<Status>(statusNames, name); }
-std::string_view name(Stage stage) { return stageNames.at(static_cast<std::size_t>(stage)); }
-std::optional<Stage> stageNamed(std::string_view name) { return lookup<Stage>(stageNames, name); }
+std::string_view name(Phase phase) { return phaseNames.at(static_cast<std::size_t>(phase)); }
+std::optional<Phase> phaseNamed(std::string_view name) { return lookup<Phase>(phaseNames, name); }
 
 double Measurement::median() const {
   return times.empty() ? std::numeric_limits<double>::infinity() : quantile(sorted(times), 0.5);
@@ -119,10 +119,10 @@ namespace {
 std::vector<const Measurement*> ranked(const std::vector<Measurement>& measurements) {
   const auto counts = [](const Measurement& m) { return m.valid() && !isPeer(m); };
   const bool again = std::any_of(measurements.begin(), measurements.end(),
-                                 [&](const Measurement& m) { return counts(m) && m.key.stage == Stage::retime; });
+                                 [&](const Measurement& m) { return counts(m) && m.key.phase == Phase::retime; });
   std::vector<const Measurement*> ranking;
   for (const Measurement& m : measurements)
-    if (counts(m) && (m.key.stage == Stage::retime || !again)) ranking.push_back(&m);
+    if (counts(m) && (m.key.phase == Phase::retime || !again)) ranking.push_back(&m);
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const Measurement* a, const Measurement* b) { return a->median() < b->median(); });
   return ranking;

@@ -11,7 +11,7 @@
 namespace lift::tune {
 namespace {
 
-// Points by value of each tunable, for familyOfPoints.
+// Points by value of each tunable, for searchSpaceOfPoints.
 struct PointSet {
   explicit PointSet(const std::vector<Config>& points) : points(points.begin(), points.end()) {
     for (const Config& config : points)
@@ -60,9 +60,9 @@ struct PointSet {
 
 }  // namespace
 
-Family familyOfPoints(const std::string& name, const std::vector<Config>& points) {
+SearchSpace searchSpaceOfPoints(const std::string& name, const std::vector<Config>& points) {
   const auto set = std::make_shared<const PointSet>(points);
-  Family family;
+  SearchSpace family;
   family.name = name;
   family.draw = [set](std::uint64_t seed) {
     std::vector<Config> order(set->points.begin(), set->points.end());
@@ -80,17 +80,17 @@ Family familyOfPoints(const std::string& name, const std::vector<Config>& points
 }
 
 Recording::Recording(const std::vector<Measurement>& measurements) {
-  for (const Stage stage : {Stage::sweep, Stage::retime})
+  for (const Phase phase : {Phase::sweep, Phase::retime})
     for (const Measurement& m : measurements)
-      if (m.key.stage == stage)
+      if (m.key.phase == phase)
         times_[{m.key.family, m.key.config}] = m.valid() ? std::optional(m.median()) : std::nullopt;
 }
 
-std::vector<Family> Recording::families() const {
+std::vector<SearchSpace> Recording::families() const {
   std::map<std::string, std::vector<Config>> points;
   for (const auto& [point, time] : times_) points[point.family].push_back(point.config);
-  std::vector<Family> families;
-  for (const auto& [name, configs] : points) families.push_back(familyOfPoints(name, configs));
+  std::vector<SearchSpace> families;
+  for (const auto& [name, configs] : points) families.push_back(searchSpaceOfPoints(name, configs));
   return families;
 }
 

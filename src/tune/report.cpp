@@ -81,7 +81,7 @@ std::vector<Subject> subjects(const Database& db, const std::string& device, con
         continue;
       }
       families.insert(m.key.family);
-      if (m.key.stage == Stage::sweep) s.sweep.push_back(m);
+      if (m.key.phase == Phase::sweep) s.sweep.push_back(m);
       s.all.push_back(std::move(m));
     }
     s.families.assign(families.begin(), families.end());
@@ -265,7 +265,7 @@ std::string everyPoint(const Subject& s) {
     const std::string time = m.times.empty() ? "–" : shortNumber(m.median());
     rows += fmt::format("<tr><td class=n>{}</td><td class=n>{}</td><td{}>{}{}</td><td><code>{}</code></td></tr>\n",
                         time, shortNumber(s.memory(m)), m.valid() ? "" : " class=bad",
-                        m.key.stage == Stage::retime ? "timed again" : name(m.status),
+                        m.key.phase == Phase::retime ? "timed again" : name(m.status),
                         m.detail.empty() ? "" : escapeHtml(": " + m.detail), escapeHtml(command(s, m)));
   }
   return fmt::format(

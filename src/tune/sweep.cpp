@@ -30,20 +30,20 @@ class Sweep {
         measurer_(measurer),
         options_(options),
         tell_(tell),
-        regenerate_(regenerateBy([&problem](const std::string& family) { return problem.variant(family).plan; },
+        regenerate_(regenerateBy([&problem](const std::string& family) { return problem.subspace(family).plan; },
                                  options.buildOptions)) {
     database.add(problem.row);
     database.add(device);
-    for (const Variant& v : problem.variants) {
-      const DerivationRow row = derivationRow(v.derivation);
+    for (const Subspace& s : problem.subspaces) {
+      const DerivationRow row = derivationRow(s.derivation);
       database.add(row);
-      derivations_[v.family.name] = row.id;
+      derivations_[s.search.name] = row.id;
     }
   }
 
   SweepResult run() {
-    std::vector<Family> families;
-    for (const Variant& v : problem_.variants) families.push_back(v.family);
+    std::vector<SearchSpace> families;
+    for (const Subspace& s : problem_.subspaces) families.push_back(s.search);
     const auto explorer = makeExplorer(options_.explorer, families, {.seed = options_.seed, .points = options_.points});
     while (result_.ended.empty()) step(*explorer);
     if (result_.ended != "stopped") retimeBest();
@@ -79,7 +79,7 @@ class Sweep {
       if (m) account(*m, false);
     const auto done = [&](std::size_t task, Measurement m) {
       const Point& point = tasks[task].point;
-      m.key = {problem_.row.key, device_.id, m.key.kernels, point.family, point.config, Stage::sweep};
+      m.key = {problem_.row.key, device_.id, m.key.kernels, point.family, point.config, Phase::sweep};
       m.derivation = derivations_.at(point.family);
       m.generator = options_.generator;
       m.provenance = options_.provenance;
@@ -130,7 +130,7 @@ class Sweep {
     std::vector<Measurement> again;
     std::vector<Point> points;
     for (Measurement m : valid_) {
-      m.key.stage = Stage::retime;
+      m.key.phase = Phase::retime;
       if (database_.find(m.key)) continue;
       points.push_back({m.key.family, m.key.config});
       again.push_back(std::move(m));
@@ -151,7 +151,7 @@ class Sweep {
     std::vector<Measurement> candidates = valid_;
     for (const Measurement& m : valid_) {
       Key key = m.key;
-      key.stage = Stage::retime;
+      key.phase = Phase::retime;
       if (auto again = database_.find(key)) candidates.push_back(std::move(*again));
     }
     result_.best = fastest(candidates);
@@ -162,7 +162,7 @@ class Sweep {
     std::vector<Measurement> found = database_.select({.problem = problem_.row.key,
                                                        .device = device_.id,
                                                        .family = point.family,
-                                                       .stage = Stage::sweep,
+                                                       .phase = Phase::sweep,
                                                        .config = point.config});
     if (found.empty()) return std::nullopt;
     // Where the compiler hung or died, it is not asked again in this process; another version may be better.

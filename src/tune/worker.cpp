@@ -77,7 +77,7 @@ class Server {
     built.report = {{"op", "built"}, {"status", name(Status::ok)}, {"detail", ""}};
     const auto begin = Clock::now();
     try {
-      kernel::Plan plan = problem_.variant(request.at("family")).plan(request.at("config").get<Config>());
+      kernel::Plan plan = problem_.subspace(request.at("family")).plan(request.at("config").get<Config>());
       built.report["compile_ms"] = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
       channel_.send({{"op", "compiled"}, {"kernels", kernelIdentity(plan, options_.buildOptions)}});
       putTrouble(plan, request.value("trouble", ""));

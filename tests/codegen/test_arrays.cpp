@@ -124,7 +124,7 @@ TEST_CASE("large accumulators that are reduced element by element are reductions
     INFO(text);
     const kernel::Plan plan = planAt(text, {{"n", 20}});
     for (const kernel::Kernel& k : plan.kernels)
-      for (const kernel::Buffer& b : k.buffers) CHECK(b.space == kernel::Space::global);
+      for (const kernel::Buffer& b : k.buffers) CHECK(b.space == kernel::AddressSpace::global);
     for (const std::int64_t n : {1, 20}) CHECK(wrong(text, {{"n", n}}) == "");
   }
 }

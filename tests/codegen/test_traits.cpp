@@ -112,7 +112,8 @@ bool fails(const Program& program) {
 // Whether the plan keeps such an array in the space: in its kernels, or as a temporary.
 bool isKept(const kernel::Plan& plan, Traits::Memory memory) {
   if (memory == Traits::Memory::global) return temporariesOf(plan) > 0;
-  const kernel::Space space = memory == Traits::Memory::priv ? kernel::Space::priv : kernel::Space::local;
+  const kernel::AddressSpace space =
+      memory == Traits::Memory::priv ? kernel::AddressSpace::priv : kernel::AddressSpace::local;
   for (const kernel::Kernel& k : plan.kernels)
     for (const kernel::Buffer& b : k.buffers)
       if (b.space == space && b.count.constant().value() * b.width * 4 >= bytes) return true;

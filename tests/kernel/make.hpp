@@ -24,16 +24,16 @@ struct Maker {
   explicit Maker(std::string name = "k") { k.name = std::move(name); }
 
   BufferId in(std::string name, Nat n, Scalar s = Scalar::f32) {
-    return addBuffer(k, {std::move(name), s, 1, Space::global, n, true});
+    return addBuffer(k, {std::move(name), s, 1, AddressSpace::global, n, true});
   }
   BufferId out(std::string name, Nat n, Scalar s = Scalar::f32) {
-    return addBuffer(k, {std::move(name), s, 1, Space::global, n, false});
+    return addBuffer(k, {std::move(name), s, 1, AddressSpace::global, n, false});
   }
   BufferId local(std::string name, Nat n, Scalar s = Scalar::f32) {
-    return addBuffer(k, {std::move(name), s, 1, Space::local, n, false});
+    return addBuffer(k, {std::move(name), s, 1, AddressSpace::local, n, false});
   }
   BufferId priv(std::string name, Nat n, int width = 1, Scalar s = Scalar::f32) {
-    return addBuffer(k, {std::move(name), s, width, Space::priv, n, false});
+    return addBuffer(k, {std::move(name), s, width, AddressSpace::priv, n, false});
   }
   VarId var(std::string name, ValueType t = f32) { return addVariable(k, std::move(name), t); }
   NatVar size(std::string name) {

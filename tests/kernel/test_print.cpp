@@ -15,7 +15,7 @@ struct Expression {
   Maker m;
   BufferId in = m.in("in", 16), iv = m.in("iv", 16, Scalar::i32), out = 0;
   std::string of(const ExprPtr& e) {
-    out = addBuffer(m.k, {"out", e->type.scalar, 1, Space::global, 16, false});
+    out = addBuffer(m.k, {"out", e->type.scalar, 1, AddressSpace::global, 16, false});
     m.k.body = block(Store{out, 0, e});
     verify(m.k);
     std::string s = bodyText(m.k);

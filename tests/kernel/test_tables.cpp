@@ -14,8 +14,8 @@ namespace {
 BufferId table(Kernel& k, const std::vector<double>& values) {
   std::vector<ScalarValue> scalars;
   for (const double v : values) scalars.push_back(ScalarValue::of(Scalar::f32, v));
-  return addBuffer(
-      k, {"weights", Scalar::f32, 1, Space::constant, Nat(static_cast<std::int64_t>(values.size())), false, scalars});
+  return addBuffer(k, {"weights", Scalar::f32, 1, AddressSpace::constant, Nat(static_cast<std::int64_t>(values.size())),
+                       false, scalars});
 }
 
 std::string simplified(const ExprPtr& e, Kernel k, BufferId out, bool finite = false) {

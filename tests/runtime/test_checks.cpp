@@ -18,7 +18,7 @@ Binding bindingOf(const kernel::Plan& plan, std::int64_t n) {
 std::string failure(const DeviceInfo& device, const kernel::Plan& plan, std::int64_t n) {
   return messageOf(ExitStatus::device, [&] {
     const Binding b = bindingOf(plan, n);
-    checkLimits(device, plan, b, layoutOf(plan, b));
+    checkLimits(device, plan, b, deviceMemoryOf(plan, b));
   });
 }
 
@@ -96,14 +96,14 @@ TEST_CASE("buffers must fit the device, alone and together", "[null]") {
           "the program needs 1200 bytes (400 for inputs, 400 for outputs, 400 for temporaries), the device has 1199"));
   d.globalMemory = 1200;
   const Binding b = bindingOf(p, 100);
-  CHECK_NOTHROW(checkLimits(d, p, b, layoutOf(p, b)));
+  CHECK_NOTHROW(checkLimits(d, p, b, deviceMemoryOf(p, b)));
 }
 
 TEST_CASE("local memory must fit the device", "[null]") {
   kernel::Plan p = vectorAdd();
   for (const char* name : {"tile", "other"}) {
     kernel::Buffer local = parameter(name, 64, false);
-    local.space = kernel::Space::local;
+    local.space = kernel::AddressSpace::local;
     kernel::addBuffer(p.kernels[0], local);
   }
   DeviceInfo d = nullDeviceInfo();
@@ -123,7 +123,7 @@ TEST_CASE("a kernel that indexes beyond its plan buffer is an internal error", "
   kernel::Plan p = vectorAdd();
   p.kernels[0].buffers[2].count = Nat(p.sizes[0]) + 1;
   const Binding b = bindingOf(p, 16);
-  CHECK_THROWS_AS(checkLimits(nullDeviceInfo(), p, b, layoutOf(p, b)), InternalError);
+  CHECK_THROWS_AS(checkLimits(nullDeviceInfo(), p, b, deviceMemoryOf(p, b)), InternalError);
 }
 
 TEST_CASE("the null device returns zeros of the right shapes", "[null]") {
@@ -205,7 +205,7 @@ class Scripted : public Executable {
   int launches = 0;
 
  protected:
-  void upload(const Binding&, const Layout&, const std::map<std::string, Tensor>&) override { uploads++; }
+  void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override { uploads++; }
   std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& all,
                              const std::vector<kernel::LaunchLoop>&) override {
     std::vector<double> times;

@@ -47,7 +47,7 @@ TEST_CASE("temporaries that no launch uses have no lifetime and no memory", "[nu
   kernel::Plan p = chain(1);
   p.buffers.push_back(planBuffer("unused", {1000}, Role::temporary));
   CHECK_FALSE(temporaryLifetimes(p)[3].has_value());
-  CHECK(layoutOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}})).memory.temporariesUnshared == 16);
+  CHECK(deviceMemoryOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}})).use.temporariesUnshared == 16);
 }
 
 TEST_CASE("what is prepared lives to the end, for the launches are repeated", "[null]") {
@@ -58,7 +58,7 @@ TEST_CASE("what is prepared lives to the end, for the launches are repeated", "[
   CHECK(lifetimes[1] == Lifetime{0, 1});  // only within the preparation
   CHECK(lifetimes[2] == Lifetime{1, 4});  // read by the first launch, and again by each repetition
   CHECK(lifetimes[3] == Lifetime{2, 3});
-  CHECK(layoutOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}})).memory.prepared == 20);  // t1
+  CHECK(deviceMemoryOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}})).use.prepared == 20);  // t1
 }
 
 TEST_CASE("what goes into a loop or comes out of it lives through it, and what it exchanges through both", "[null]") {
@@ -133,11 +133,11 @@ TEST_CASE("random lifetimes: nothing alive together shares, slots are large enou
 
 TEST_CASE("a chain of any length needs two temporaries' memory", "[null]") {
   const kernel::Plan p = chain(10);
-  const Layout l = layoutOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}}));
+  const DeviceMemory l = deviceMemoryOf(p, bindSizes(p, {{"in", {Scalar::f32, {4}}}}));
   CHECK(l.temporaries.bytes.size() == 2);
-  CHECK(l.memory.temporaries == (13 + 12) * 4);
-  CHECK(l.memory.temporariesUnshared == (4 + 13) * 10 / 2 * 4);
-  CHECK(l.memory.inputs == 16);
-  CHECK(l.memory.outputs == 16);
-  CHECK(l.memory.total() == 32 + 100);
+  CHECK(l.use.temporaries == (13 + 12) * 4);
+  CHECK(l.use.temporariesUnshared == (4 + 13) * 10 / 2 * 4);
+  CHECK(l.use.inputs == 16);
+  CHECK(l.use.outputs == 16);
+  CHECK(l.use.total() == 32 + 100);
 }

@@ -38,7 +38,7 @@ struct Folder {
 
 Measurement point(std::int64_t n, double ms = 1.5) {
   Measurement m;
-  m.key = {"conv x", "device", "kernels", "paper", {{"kappa", n}, {"theta", 5}}, Stage::sweep};
+  m.key = {"conv x", "device", "kernels", "paper", {{"kappa", n}, {"theta", 5}}, Phase::sweep};
   m.derivation = "derivation";
   m.generator = "liftc 1";
   m.times = {ms, ms * 1.1, ms * 0.9};
@@ -104,7 +104,7 @@ TEST_CASE("a measurement comes back as it was, once") {
   CHECK(db.add(m));
   CHECK_FALSE(db.add(m));
   Measurement other = m;
-  other.key.stage = Stage::retime;
+  other.key.phase = Phase::retime;
   CHECK(db.add(other));
   CHECK(db.select({}).size() == 2);
 
@@ -138,7 +138,7 @@ TEST_CASE("selection by parts of the key, in order of insertion") {
   CHECK(paper[0].key.config.at("kappa") == 7);
   CHECK(paper[2].key.config.at("kappa") == 5);
   CHECK(db.select({.family = "blocked"}).size() == 1);
-  CHECK(db.select({.stage = Stage::retime}).empty());
+  CHECK(db.select({.phase = Phase::retime}).empty());
 }
 
 TEST_CASE("median and spread") {
@@ -153,7 +153,7 @@ TEST_CASE("median and spread") {
 
 TEST_CASE("where points were measured again, only those count") {
   Measurement lucky = point(1, 0.5), again = point(1, 1.0), other = point(2, 0.9), wrong = point(3, 0.1);
-  again.key.stage = Stage::retime;
+  again.key.phase = Phase::retime;
   wrong.status = Status::wrong;
   CHECK(fastest({lucky, wrong})->key == lucky.key);
   CHECK(fastest({lucky, again, other, wrong})->key == again.key);

@@ -34,7 +34,9 @@ std::optional<double> landscape(const Point& p) {
   return floor * (1 + 0.2 * std::pow(a - 4, 2) + 0.1 * std::pow(b - 2, 2) + 0.1 * std::pow(c - 4, 2));
 }
 
-std::vector<Family> families() { return {familyOfPoints("bad", points()), familyOfPoints("good", points())}; }
+std::vector<SearchSpace> families() {
+  return {searchSpaceOfPoints("bad", points()), searchSpaceOfPoints("good", points())};
+}
 
 std::vector<Measurement> recorded() {
   std::vector<Measurement> all;
@@ -94,7 +96,7 @@ TEST_CASE("random search goes through the families in turn") {
 }
 
 TEST_CASE("neighbours of recorded points are near, and tied tunables move together") {
-  const Family family = familyOfPoints("f", points());
+  const SearchSpace family = searchSpaceOfPoints("f", points());
   const std::vector<Config> all = points();
   const std::set<Config> valid(all.begin(), all.end());
   int pairs = 0, checked = 0;

@@ -15,7 +15,7 @@ namespace {
 Measurement point(const std::string& problem, const std::string& family, std::int64_t k, double ms,
                   std::int64_t bytes) {
   Measurement m;
-  m.key = {problem, "d", "kernels", family, {{"kappa", k}}, Stage::sweep};
+  m.key = {problem, "d", "kernels", family, {{"kappa", k}}, Phase::sweep};
   m.times = {ms};
   m.workspaceBytes = bytes;
   return m;

@@ -20,9 +20,10 @@ std::vector<Config> points() {
 }
 
 Problem problem() {
-  return {{"p", "a problem", "--conv p", 1000, 10},
-          {{familyOfPoints("one", points()), "derived so", {}}, {familyOfPoints("two", points()), "and so", {}}},
-          {}};
+  return {
+      {"p", "a problem", "--conv p", 1000, 10},
+      {{searchSpaceOfPoints("one", points()), "derived so", {}}, {searchSpaceOfPoints("two", points()), "and so", {}}},
+      {}};
 }
 
 // Time is a function of the point, unless it is measured again; some points fail. Counts what it did.
@@ -58,7 +59,7 @@ DeviceRow device() { return {"d", "device", "v", "p", "gpu", "1", "{}"}; }
 
 std::set<Point> pointsIn(const Database& db) {
   std::set<Point> found;
-  for (const Measurement& m : db.select({.stage = Stage::sweep})) found.insert({m.key.family, m.key.config});
+  for (const Measurement& m : db.select({.phase = Phase::sweep})) found.insert({m.key.family, m.key.config});
   return found;
 }
 
@@ -76,7 +77,7 @@ TEST_CASE("a sweep measures as many points as asked for, once, and times the bes
     CHECK(measurer.measured.size() == 50);
     CHECK(pointsIn(db) == measurer.measured);
     CHECK(measurer.retimed.size() == 5);
-    CHECK(db.select({.stage = Stage::retime}).size() == 5);
+    CHECK(db.select({.phase = Phase::retime}).size() == 5);
     std::int64_t all = 0;
     for (const auto& [status, count] : result.byStatus) all += count;
     CHECK(all == 50);
@@ -84,7 +85,7 @@ TEST_CASE("a sweep measures as many points as asked for, once, and times the bes
     std::int64_t largest = 0;
     for (const Point& p : measurer.retimed) largest = std::max(largest, p.config.at("b"));
     REQUIRE(result.best);
-    CHECK(result.best->key.stage == Stage::retime);
+    CHECK(result.best->key.phase == Phase::retime);
     CHECK(result.best->key.config.at("b") == largest);
     CHECK(db.derivations().size() == 2);
     CHECK(db.problems().size() == 1);
@@ -113,7 +114,7 @@ TEST_CASE("points with more memory than allowed are kept, but are not the best")
         sweep(problem(), device(), db, measurer, {.points = 200, .maxWorkspace = 60, .explorer = explorer});
     REQUIRE(result.best);
     CHECK(result.best->workspaceBytes <= 60);
-    CHECK(db.select({.stage = Stage::sweep}).size() == 200);
+    CHECK(db.select({.phase = Phase::sweep}).size() == 200);
     for (const Point& p : measurer.retimed) CHECK(p.config.at("a") >= 5);
   }
 }
@@ -197,7 +198,7 @@ Problem compiledTo(const std::string& text) {
     p.launches.push_back({0, {}});
     return p;
   };
-  return {{"p", "a problem", "--conv p", 1000, 10}, {{familyOfPoints("one", points()), "derived", plan}}, {}};
+  return {{"p", "a problem", "--conv p", 1000, 10}, {{searchSpaceOfPoints("one", points()), "derived", plan}}, {}};
 }
 
 // As a child: it tells the identity of what it ran.
@@ -210,7 +211,7 @@ class Compiling : public Invented {
         tasks, best,
         [&](std::size_t task, Measurement m) {
           const Point& p = tasks[task].point;
-          m.key.kernels = kernelIdentity(problem_.variant(p.family).plan(p.config));
+          m.key.kernels = kernelIdentity(problem_.subspace(p.family).plan(p.config));
           done(task, std::move(m));
         },
         stop);
@@ -234,7 +235,7 @@ TEST_CASE("a sweep goes on with the times of kernels that are still made, and me
   CHECK(fresh(compiledTo("x + y")) == 40);
   CHECK(fresh(compiledTo("x + y")) == 0);
   CHECK(fresh(compiledTo("y + x")) == 40);  // another text: every point again, beside the old ones
-  CHECK(db.select({.stage = Stage::sweep}).size() == 80);
+  CHECK(db.select({.phase = Phase::sweep}).size() == 80);
   CHECK(fresh(compiledTo("y + x")) == 0);
   CHECK(fresh(compiledTo("x + y")) == 0);  // back again: its times are still there
 }

@@ -97,7 +97,7 @@ Json bestJson(const Row& row, const tune::Measurement& best) {
           {"spread", best.spread()},
           {"gflops", gflops(row.problem, best.median())},
           {"workspace_bytes", best.workspaceBytes},
-          {"stage", tune::name(best.key.stage)},
+          {"stage", tune::name(best.key.phase)},
           {"measured_at", best.measuredAt},
           {"command", reproduce(row.problem, best)}};
 }
@@ -111,7 +111,7 @@ int list(const Options& o) {
   for (const auto& group : groups(db, o)) {
     std::int64_t points = 0, failed = 0;
     for (const Row& row : group) {
-      if (row.measurement.key.stage != tune::Stage::sweep || tune::isPeer(row.measurement)) continue;
+      if (row.measurement.key.phase != tune::Phase::sweep || tune::isPeer(row.measurement)) continue;
       points++;
       failed += row.measurement.status != tune::Status::ok && row.measurement.status != tune::Status::skipped;
     }
@@ -137,7 +137,7 @@ Json showJson(const Row& row) {
           {"device", row.device.name},
           {"family", m.key.family},
           {"config", m.key.config},
-          {"stage", tune::name(m.key.stage)},
+          {"stage", tune::name(m.key.phase)},
           {"status", tune::name(m.status)},
           {"ms", m.times.empty() ? Json(nullptr) : Json(m.median())},
           {"times_ms", m.times},

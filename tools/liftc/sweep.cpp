@@ -108,7 +108,7 @@ Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best) {
           {"gflops", gflops(row, best.median())},
           {"workspace_bytes", best.workspaceBytes},
           {"max_rel_err", best.maxError},
-          {"stage", tune::name(best.key.stage)}};
+          {"stage", tune::name(best.key.phase)}};
 }
 
 Json resultJson(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r) {
@@ -156,10 +156,10 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
 
 // One point, measured now whatever the database has, and not remembered.
 int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s) {
-  if (problem.variants.size() != 1)
+  if (problem.subspaces.size() != 1)
     throw lift::UserError(lift::ExitStatus::usage, "--config: which family?", "give one with --family");
   const auto measurer = measurerOf(choice, problem, s);
-  const tune::Point point{problem.variants.front().family.name, parseValues({s.choice.config}, "--config")};
+  const tune::Point point{problem.subspaces.front().search.name, parseValues({s.choice.config}, "--config")};
   std::optional<tune::Measurement> result;
   measurer->measure(
       {{point}}, std::numeric_limits<double>::infinity(),
@@ -188,8 +188,8 @@ int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
   if (choice.explorer == "annealing")
     throw lift::UserError(lift::ExitStatus::usage, "--dry-run: where annealing goes depends on what it measures",
                           "use --explorer random or exhaustive");
-  std::vector<tune::Family> families;
-  for (const tune::Variant& v : problem.variants) families.push_back(v.family);
+  std::vector<tune::SearchSpace> families;
+  for (const tune::Subspace& s : problem.subspaces) families.push_back(s.search);
   const auto explorer = tune::makeExplorer(choice.explorer, families, {.seed = choice.seed, .points = choice.points});
   Json points = Json::array();
   for (const tune::Point& p : explorer->next(static_cast<std::size_t>(choice.points))) {
