@@ -66,13 +66,23 @@ struct DeviceInfo {
   bool fp64 = false;
   bool unifiedMemory = false;  // shares memory with the host
   std::vector<std::string> extensions;
+  // Of profiles, which may say more than drivers do; 0: not known. Bytes: what one work-item's arrays should not
+  // exceed.
+  std::array<std::uint64_t, 3> maxGlobalSizes{};
+  std::uint64_t privateMemory = 0;
 
-  bool pseudo() const { return platformIndex < 0; }
+  bool pseudo() const { return type == "pseudo"; }
   bool hasExtension(const std::string& extension) const;
   // An object with fixed keys in fixed order; `indent` as in nlohmann::json::dump.
   std::string toJson(int indent = -1) const;
 };
 std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  // an array
+
+// A device that is not at hand: one of those that ship with liftc ("portable": what every GPU has; "mali-g72",
+// "generic-cpu"), else a file with keys of DeviceInfo::toJson, of which "name" is needed. What it leaves out is
+// unknown, and limits nothing. It cannot be opened. Throws UserError: usage for neither, program for what the file
+// holds.
+DeviceInfo readProfile(const std::string& nameOrFile);
 
 // All OpenCL devices of all platforms in the loader's order, then the pseudo devices. Empty of OpenCL devices when
 // there is no loader, platform or driver; does not throw.

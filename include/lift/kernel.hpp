@@ -291,6 +291,11 @@ struct CKernels {
 };
 CKernels printC(const std::vector<Kernel>& kernels);
 
+// What the kernel asks of a device, besides its work-groups: bytes of local memory of each of these, and double
+// precision.
+Nat localBytes(const Kernel& kernel);
+bool usesDouble(const Kernel& kernel);
+
 // The identifier nearest to `wish` that OpenCL C and its headers leave free; valid names of kernels are those it keeps.
 std::string openclIdentifier(std::string_view wish);
 

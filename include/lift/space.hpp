@@ -1,6 +1,6 @@
 // Spaces of configurations: which values the tunables of a program may take together, and why.
 //
-//   const Space space = spaceOf(program, readDeviceLimits("profiles/mali-g72.json"));
+//   const Space space = {program.tunables, constraintsOf(program, parseDeviceLimits(json))};
 //   Sampler sampler(space, /*seed=*/1);
 //   while (const auto config = sampler.next()) …            // distinct valid points until there are no more
 //   for (const Constraint* c : space.why(config)) …         // what a point breaks
@@ -50,7 +50,6 @@ struct DeviceLimits {
 // "max_work_group_size", "max_work_item_sizes", "local_memory_bytes", "global_memory_bytes", "max_allocation_bytes"; a
 // profile may add "max_global_sizes" and "private_memory_bytes". Throws UserError (program).
 DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file = "device");
-DeviceLimits readDeviceLimits(const std::string& file);
 
 // --------------------------------------------------------------------------------------------------------- constraints
 

@@ -1,8 +1,6 @@
 // Limits of devices, from the JSON of `liftc devices` and of profiles.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "lift/diagnostic.hpp"
@@ -73,13 +71,6 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
   limits.bufferBytes = profile.limit("max_allocation_bytes");
   limits.globalBytes = profile.limit("global_memory_bytes");
   return limits;
-}
-
-DeviceLimits readDeviceLimits(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", file));
-  return parseDeviceLimits(text, file);
 }
 
 }  // namespace lift

@@ -21,8 +21,7 @@ class Counter {
   Counts run() {
     structure(k_.body);
     usedBy(k_.body);
-    for (const Buffer& b : k_.buffers)
-      if (b.space == AddressSpace::local) c_.localBytes += bytes(b);
+    c_.localBytes = evaluate(localBytes(k_));
     // Work-items per dimension until a parallel loop says how the work is divided.
     work(k_.body, groups_, local_);
     return c_;
@@ -206,9 +205,7 @@ std::map<std::string, std::int64_t> structure(const Kernel& kernel) {
         [&](const If&) { result["if"]++; }, [&](const Allocate&) { result["private_array"]++; }, [](const auto&) {});
     result["statement"] += !std::holds_alternative<Comment>(s.node);
   });
-  for (const Buffer& b : kernel.buffers)
-    if (b.space == AddressSpace::local && b.count.constant())
-      result["local_bytes"] += *b.count.constant() * b.width * static_cast<std::int64_t>(info(b.scalar).bytes);
+  result["local_bytes"] = localBytes(kernel).constant().value_or(0);
   return result;
 }
 

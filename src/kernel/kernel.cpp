@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "lift/diagnostic.hpp"
@@ -191,6 +192,22 @@ void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
     }
   };
   run(0, launches, 0);
+}
+
+Nat localBytes(const Kernel& kernel) {
+  Nat bytes = 0;
+  for (const Buffer& b : kernel.buffers)
+    if (b.space == AddressSpace::local)
+      bytes = bytes + b.count * Nat(b.width * static_cast<std::int64_t>(info(b.scalar).bytes));
+  return bytes;
+}
+
+bool usesDouble(const Kernel& kernel) {
+  const auto isDouble = [](Scalar s) { return s == Scalar::f64; };
+  return std::any_of(kernel.buffers.begin(), kernel.buffers.end(),
+                     [&](const Buffer& b) { return isDouble(b.scalar); }) ||
+         std::any_of(kernel.variables.begin(), kernel.variables.end(),
+                     [&](const Variable& v) { return isDouble(v.type.scalar); });
 }
 
 }  // namespace lift::kernel

@@ -66,23 +66,15 @@ void checkGeometry(const DeviceInfo& device, const Kernel& k, const Geometry& g)
 }
 
 void checkLocalMemory(const DeviceInfo& device, const Kernel& k, const Binding& binding) {
-  std::uint64_t bytes = 0;
-  for (const Buffer& b : k.buffers)
-    if (b.space == kernel::AddressSpace::local)
-      bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(binding.evaluate(b.count), 0)) *
-               static_cast<std::uint64_t>(b.width) * info(b.scalar).bytes;
-  if (bytes > device.localMemory)
+  const std::int64_t bytes = binding.evaluate(kernel::localBytes(k));
+  if (bytes > 0 && static_cast<std::uint64_t>(bytes) > device.localMemory)
     tooMuch(device, fmt::format("kernel {} needs {} bytes of local memory, the device has {}", k.name, bytes,
                                 device.localMemory));
 }
 
 void checkDouble(const DeviceInfo& device, const Kernel& k) {
-  if (device.fp64) return;
-  const bool uses =
-      std::any_of(k.buffers.begin(), k.buffers.end(), [](const Buffer& b) { return b.scalar == Scalar::f64; }) ||
-      std::any_of(k.variables.begin(), k.variables.end(),
-                  [](const kernel::Variable& v) { return v.type.scalar == Scalar::f64; });
-  if (uses) tooMuch(device, fmt::format("kernel {} computes in f64, which the device cannot", k.name));
+  if (!device.fp64 && kernel::usesDouble(k))
+    tooMuch(device, fmt::format("kernel {} computes in f64, which the device cannot", k.name));
 }
 
 }  // namespace

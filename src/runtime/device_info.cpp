@@ -1,48 +1,115 @@
-// What is known of a device, as JSON.
+// What is known of a device, as JSON, and back: profiles of devices that are not at hand.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "lift/device.hpp"
+#include "lift/diagnostic.hpp"
+#include "profiles.hpp"
 
 namespace lift::runtime {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The keys that every device has, but for its place in the list.
+template <typename Info, typename Visit>
+void forEachProperty(Info& d, const Visit& visit) {
+  visit("platform", d.platform);
+  visit("platform_vendor", d.platformVendor);
+  visit("platform_version", d.platformVersion);
+  visit("name", d.name);
+  visit("vendor", d.vendor);
+  visit("driver_version", d.driverVersion);
+  visit("device_version", d.deviceVersion);
+  visit("language_version", d.languageVersion);
+  visit("type", d.type);
+  visit("compute_units", d.computeUnits);
+  visit("clock_mhz", d.clockMHz);
+  visit("max_work_group_size", d.maxWorkGroupSize);
+  visit("max_work_item_sizes", d.maxWorkItemSizes);
+  visit("local_memory_bytes", d.localMemory);
+  visit("local_memory_is_dedicated", d.localMemoryIsDedicated);
+  visit("global_memory_bytes", d.globalMemory);
+  visit("max_allocation_bytes", d.maxAllocation);
+  visit("cache_bytes", d.cacheBytes);
+  visit("cache_line_bytes", d.cacheLineBytes);
+  visit("vector_width_f32", d.vectorWidthF32);
+  visit("fp16", d.fp16);
+  visit("fp64", d.fp64);
+  visit("unified_memory", d.unifiedMemory);
+  visit("extensions", d.extensions);
+}
+
+// Those that profiles may add.
+template <typename Info, typename Visit>
+void forEachProfileProperty(Info& d, const Visit& visit) {
+  visit("max_global_sizes", d.maxGlobalSizes);
+  visit("private_memory_bytes", d.privateMemory);
+}
+
 Json json(const DeviceInfo& d) {
   const auto index = [](int i) { return i < 0 ? Json(nullptr) : Json(i); };
   Json j;
   j["platform_index"] = index(d.platformIndex);
   j["device_index"] = index(d.deviceIndex);
-  j["platform"] = d.platform;
-  j["platform_vendor"] = d.platformVendor;
-  j["platform_version"] = d.platformVersion;
-  j["name"] = d.name;
-  j["vendor"] = d.vendor;
-  j["driver_version"] = d.driverVersion;
-  j["device_version"] = d.deviceVersion;
-  j["language_version"] = d.languageVersion;
-  j["type"] = d.type;
-  j["compute_units"] = d.computeUnits;
-  j["clock_mhz"] = d.clockMHz;
-  j["max_work_group_size"] = d.maxWorkGroupSize;
-  j["max_work_item_sizes"] = d.maxWorkItemSizes;
-  j["local_memory_bytes"] = d.localMemory;
-  j["local_memory_is_dedicated"] = d.localMemoryIsDedicated;
-  j["global_memory_bytes"] = d.globalMemory;
-  j["max_allocation_bytes"] = d.maxAllocation;
-  j["cache_bytes"] = d.cacheBytes;
-  j["cache_line_bytes"] = d.cacheLineBytes;
-  j["vector_width_f32"] = d.vectorWidthF32;
-  j["fp16"] = d.fp16;
-  j["fp64"] = d.fp64;
-  j["unified_memory"] = d.unifiedMemory;
-  j["extensions"] = d.extensions;
+  forEachProperty(d, [&](const char* key, const auto& value) { j[key] = value; });
+  forEachProfileProperty(d, [&](const char* key, const auto& value) {
+    if (value != std::decay_t<decltype(value)>{}) j[key] = value;
+  });
   return j;
 }
 
 // Drivers may report names that are not UTF-8; that must not keep a user from seeing the list.
 std::string dump(const Json& j, int indent) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
+
+// What a value of the type has to look like in a profile.
+bool fits(const Json& j, const std::string*) { return j.is_string(); }
+bool fits(const Json& j, const bool*) { return j.is_boolean(); }
+bool fits(const Json& j, const int*) { return j.is_number_unsigned() && j.get<std::uint64_t>() < (1U << 31); }
+bool fits(const Json& j, const std::uint64_t*) { return j.is_number_unsigned(); }
+template <typename T>
+bool areFit(const Json& j, const T* element) {
+  return j.is_array() && std::all_of(j.begin(), j.end(), [&](const Json& e) { return fits(e, element); });
+}
+bool fits(const Json& j, const std::array<std::uint64_t, 3>* a) {
+  return areFit(j, a->data()) && j.size() == a->size();
+}
+bool fits(const Json& j, const std::vector<std::string>*) { return areFit(j, static_cast<std::string*>(nullptr)); }
+const char* expected(const std::string*) { return "a text"; }
+const char* expected(const bool*) { return "true or false"; }
+const char* expected(const int*) { return "a number below 2^31"; }
+const char* expected(const std::uint64_t*) { return "a number of at least 0"; }
+const char* expected(const std::array<std::uint64_t, 3>*) { return "three numbers of at least 0"; }
+const char* expected(const std::vector<std::string>*) { return "a list of texts"; }
+
+DeviceInfo parseProfile(std::string_view text, const std::string& file) {
+  const auto fail = [&](const std::string& what, const std::string& hint) {
+    throw UserError(ExitStatus::program, fmt::format("'{}': {}", file, what), hint);
+  };
+  const Json j = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object()) fail("expected a JSON object", "an entry of `liftc devices --json` is one");
+  DeviceInfo d;
+  std::vector<std::string> known{"platform_index", "device_index"};
+  const auto read = [&](const char* key, auto& value) {
+    known.emplace_back(key);
+    const auto found = j.find(key);
+    if (found == j.end()) return;
+    if (!fits(*found, &value)) fail(fmt::format("expected {} in \"{}\"", expected(&value), key), {});
+    found->get_to(value);
+  };
+  forEachProperty(d, read);
+  forEachProfileProperty(d, read);
+  for (const auto& item : j.items())
+    if (std::find(known.begin(), known.end(), item.key()) == known.end())
+      fail(fmt::format("unknown key \"{}\"", item.key()), fmt::format("keys are {}", fmt::join(known, ", ")));
+  if (d.name.empty()) fail("expected a text \"name\"", {});
+  return d;
+}
 
 }  // namespace
 
@@ -56,6 +123,21 @@ std::string toJson(const std::vector<DeviceInfo>& devices, int indent) {
   Json all = Json::array();
   for (const DeviceInfo& d : devices) all.push_back(json(d));
   return dump(all, indent);
+}
+
+DeviceInfo readProfile(const std::string& nameOrFile) {
+  std::string names;
+  for (const ShippedProfile& p : shippedProfiles()) {
+    if (p.name == nameOrFile) return parseProfile(p.json, nameOrFile);
+    names += (names.empty() ? "" : ", ") + std::string(p.name);
+  }
+  std::ifstream in(nameOrFile, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in)
+    throw UserError(
+        ExitStatus::usage, fmt::format("there is no profile '{}', and no such file can be read", nameOrFile),
+        fmt::format("profiles are {}; `liftc devices --json` prints what a file of one's own may hold", names));
+  return parseProfile(text, nameOrFile);
 }
 
 }  // namespace lift::runtime

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check.sh LIFTC SOURCE CASE CC CXX [FLAGS…]: the C library that liftc compiles a program to, built and run with the
-# host program of the case (dot, gaussian_blur, conv, two: two plans in one program, iterate: a loop of launches, or docs:
-# the example of docs/host_code.md).
+# host program of the case (dot, gaussian_blur, conv, two: two plans in one program, limits: of devices, iterate: a loop of
+# launches, or docs: the example of docs/host_code.md).
 set -euo pipefail
 liftc=$1 source=$2 case=$3 cc=$4 cxx=$5
 shift 5
@@ -66,6 +66,17 @@ case $case in
     "$liftc" eval "$source/examples/dot.lift" -i x=x.npy -i y=y.npy -o expected.npy --quiet
     build "$here/two.c"
     ./main x.npy y.npy expected.npy
+    ;;
+  limits) # of the device, made small by LIFT_QUIRKS
+    "$liftc" conv ic64ih14oc64kh3ph1 compile --profile mali-g72 --no-tuned -o . >files
+    build "$here/limits.c"
+    ./main 0
+    LIFT_QUIRK=small-memory LD_PRELOAD=$LIFT_QUIRKS ./main -5 | tee log
+    grep -qx 'kernel conv needs [0-9]* bytes of local memory, the device has 1024' log
+    "$liftc" conv ic64ih14oc64kh3ph1 compile --profile mali-g72 --family naive -o . >files
+    build "$here/limits.c"
+    LIFT_QUIRK=small-groups LD_PRELOAD=$LIFT_QUIRKS ./main -54 | tee log
+    grep -qx 'kernel conv has work-groups of [0-9]* work-items, the device allows 16' log
     ;;
   iterate)
     "$liftc" compile "$here/iterate.lift" -o . --prefix iterate

@@ -2,6 +2,7 @@
 //   no-profiling   no queue has profiling
 //   no-clock       the device's clock stands still
 //   small-groups   the device allows 16 work-items in a group
+//   small-memory   the device has 1,024 bytes of local memory
 //   modest         compiled kernels are said to allow one work-item, and run with more
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -53,6 +54,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
   const cl_int status = REAL(clGetDeviceInfo)(device, what, size, value, written);
   if (has("small-groups") && what == CL_DEVICE_MAX_WORK_GROUP_SIZE && status == CL_SUCCESS && value != nullptr)
     *static_cast<size_t*>(value) = 16;
+  if (has("small-memory") && what == CL_DEVICE_LOCAL_MEM_SIZE && status == CL_SUCCESS && value != nullptr)
+    *static_cast<cl_ulong*>(value) = 1024;
   return status;
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "fixtures.hpp"
@@ -155,6 +157,35 @@ TEST_CASE("a device as JSON", "[null]") {
   CHECK(d.hasExtension("cl_khr_fp16"));
   CHECK_FALSE(d.hasExtension("cl_khr"));
   CHECK(d.toJson().rfind("{\"platform_index\":0,\"device_index\":1,\"platform\":", 0) == 0);  // the order is fixed
+}
+
+TEST_CASE("profiles: shipped ones, files, and what is wrong in one", "[null]") {
+  const DeviceInfo portable = readProfile("portable");
+  CHECK(portable.localMemory == 32768);
+  CHECK(portable.maxGlobalSizes[2] == 4294967295);
+  CHECK_FALSE(portable.pseudo());
+  CHECK(readProfile("mali-g72").maxWorkGroupSize == 384);
+
+  const std::string file = (std::filesystem::temp_directory_path() / "lift_profile.json").string();
+  const auto read = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return readProfile(file);
+  };
+  DeviceInfo d = fakes()[1];  // what `liftc devices --json` prints of a device is a profile
+  d.extensions = {"cl_khr_fp16"};
+  const std::string printed = d.toJson();
+  d.platformIndex = d.deviceIndex = -1;
+  CHECK(read(printed).toJson() == d.toJson());
+  CHECK(read(portable.toJson()).toJson() == portable.toJson());
+  for (const char* wrong :
+       {"", "[]", "{}", R"({"name": 3})", R"({"name": "x", "max_work_group_size": -1})",
+        R"({"name": "x", "max_work_item_sizes": [1, 2]})", R"({"name": "x", "local_memory_bytes": "big"})",
+        R"({"name": "x", "fp64": 1})", R"({"name": "x", "extensions": [1]})", R"({"name": "x", "local_memory": 1})"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(read(wrong), UserError);
+  }
+  std::filesystem::remove(file);
+  CHECK_THROWS_AS(readProfile(file), UserError);
 }
 
 TEST_CASE("JSON of pseudo devices, of lists and of names that are not UTF-8", "[null]") {

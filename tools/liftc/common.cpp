@@ -188,10 +188,22 @@ void DataOptions::add(cli::App& app) {
   app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
 }
 
-void DeviceOptions::add(cli::App& app) {
+void DeviceOptions::addChoice(cli::App& app) {
   app.add_option("--platform", platform, "OpenCL platform: index or part of its name (or LIFTC_PLATFORM)");
   app.add_option("--device", device,
                  "Device: index or part of its name, or a pseudo device, emulator or null (or LIFTC_DEVICE)");
+}
+
+void DeviceOptions::addProfile(cli::App& app) {
+  app.add_option(
+         "--profile", profile,
+         "compile: for a device that is not at hand: portable (what every GPU has), mali-g72, generic-cpu, or a "
+         "file like an entry of `liftc devices --json`")
+      ->type_name("NAME|FILE");
+}
+
+void DeviceOptions::add(cli::App& app) {
+  addChoice(app);
   app.add_option("--build-options", buildOptions, "Options for the OpenCL compiler, e.g. -cl-fast-relaxed-math");
   app.add_flag("--no-cache", noCache, "Do not use the cache of compiled kernels");
 }
@@ -210,6 +222,19 @@ bool DeviceOptions::isEmulator() const {
 lift::runtime::DeviceInfo DeviceOptions::info() const {
   const auto devices = lift::runtime::listDevices();
   return devices[lift::runtime::chooseDevice(devices, choice().withEnvironment())];
+}
+
+lift::runtime::DeviceInfo DeviceOptions::compilesFor() const {
+  if (!profile.empty()) {
+    if (!platform.empty() || !device.empty())
+      throw UserError(ExitStatus::usage, "--profile stands in place of --platform and --device");
+    return lift::runtime::readProfile(profile);
+  }
+  const lift::runtime::DeviceChoice asked = choice().withEnvironment();
+  const auto devices = lift::runtime::listDevices();
+  const bool none = std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.pseudo(); });
+  if (none && !asked.platform && !asked.device) return lift::runtime::readProfile("portable");
+  return devices[lift::runtime::chooseDevice(devices, asked)];
 }
 
 std::unique_ptr<lift::runtime::Device> DeviceOptions::open() const { return lift::runtime::openDevice(choice()); }
@@ -241,6 +266,14 @@ void CodegenOptions::add(cli::App& app) {
   app.add_flag("--timing", timing, "Print the compiler's time by stage, and what it could not do");
 }
 
+CodegenOptions CodegenOptions::within(const lift::runtime::DeviceInfo* device) const {
+  CodegenOptions options = *this;
+  const auto usual = static_cast<std::uint64_t>(lift::CompileOptions().maxGroupSize);
+  if (maxGroup == 0 && device != nullptr && device->maxWorkGroupSize > 0 && device->maxWorkGroupSize < usual)
+    options.maxGroup = static_cast<std::int64_t>(device->maxWorkGroupSize);
+  return options;
+}
+
 std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& program, double parseMilliseconds,
                                                           lift::CompileReport* report,
                                                           const lift::runtime::DeviceInfo* device) const {
@@ -270,10 +303,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
     if (groups[d] < 1) throw UserError(ExitStatus::usage, "--groups: numbers are at least 1");
     options.groups[d] = groups[d];
   }
-  if (maxGroup > 0)
-    options.maxGroupSize = maxGroup;
-  else if (device != nullptr && device->maxWorkGroupSize > 0)
-    options.maxGroupSize = std::min(options.maxGroupSize, static_cast<std::int64_t>(device->maxWorkGroupSize));
+  if (const std::int64_t most = within(device).maxGroup; most > 0) options.maxGroupSize = most;
   options.passes.skip = skipPasses;
   options.mapping.strictReductions = strictReductions;
   options.passes.finiteMath = finiteMath;

@@ -47,13 +47,19 @@ struct DataOptions {
 
 struct DeviceOptions {
   std::string platform, device;
+  std::string profile;  // a device that is not at hand, to compile for
   std::string buildOptions;
   bool noCache = false;
 
   void add(cli::App& app);
+  void addChoice(cli::App& app);   // which; part of `add`
+  void addProfile(cli::App& app);  // --profile, for commands that compile
   lift::runtime::DeviceChoice choice() const;
   bool isEmulator() const;
   lift::runtime::DeviceInfo info() const;  // without opening it
+  // What to compile for where nothing is run: the profile asked for, else the device that `run` takes, else, where
+  // there is none and none was asked for, "portable".
+  lift::runtime::DeviceInfo compilesFor() const;
   std::unique_ptr<lift::runtime::Device> open() const;
   lift::runtime::LoadOptions load() const;
 };
@@ -72,6 +78,8 @@ struct CodegenOptions {
   bool explain = false;
 
   void add(cli::App& app);
+  // These options, with groups that the device allows; nullptr: any.
+  CodegenOptions within(const lift::runtime::DeviceInfo* device) const;
   // Compiles, for a device in groups that it allows; prints stages and timing to standard error as asked. Nothing when
   // a stage to stop after was reached.
   std::optional<lift::kernel::Plan> compile(const lift::Program& program, double parseMilliseconds,

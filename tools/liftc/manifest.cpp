@@ -36,6 +36,10 @@ std::string commandOf(const Provenance& provenance) {
 
 }  // namespace
 
+void Provenance::addChoice(const lift::runtime::DeviceInfo& device, const std::string& origin) {
+  details.update({{"compiled_for", device.name}, {"config_origin", origin}});
+}
+
 Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
   Json j{{"schema", 1},
          {"name", plan.name},
@@ -56,6 +60,11 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
          {"shape", shape},
          {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
   }
+  // Of a device, by all kernels; what depends on sizes is left out.
+  struct {
+    std::int64_t localBytes = 0, items = 1;
+    bool f64 = false;
+  } needs;
   j["kernels"] = Json::array();
   for (std::size_t i = 0; i < plan.kernels.size(); i++) {
     const lift::kernel::Kernel& k = plan.kernels[i];
@@ -67,8 +76,14 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
                             {"sha256", lift::runtime::kernelDigest(plan.sources[i])},
                             {"arguments", arguments},
                             {"global", sizes3(k.range.global)},
-                            {"local", sizes3(k.range.local)}});
+                            {"local", sizes3(k.range.local)},
+                            {"local_memory_bytes", size(lift::kernel::localBytes(k))}});
+    const lift::Nat items = k.range.local[0] * k.range.local[1] * k.range.local[2];
+    needs.localBytes = std::max(needs.localBytes, lift::kernel::localBytes(k).constant().value_or(0));
+    needs.items = std::max(needs.items, items.constant().value_or(1));
+    needs.f64 = needs.f64 || lift::kernel::usesDouble(k);
   }
+  j["requires"] = {{"local_memory_bytes", needs.localBytes}, {"work_group_size", needs.items}, {"fp64", needs.f64}};
   const auto launches = [&](const std::vector<lift::kernel::Launch>& list) {
     Json out = Json::array();
     for (const auto& l : list) {

@@ -16,6 +16,9 @@ inline constexpr const char* generator = "liftc " LIFT_VERSION;
 struct Provenance {
   std::vector<std::string> command;  // arguments of liftc that generate it again
   Json details = Json::object();     // what is to stand in the manifest besides
+
+  // For which device it was compiled, and where its configuration comes from.
+  void addChoice(const lift::runtime::DeviceInfo& device, const std::string& origin);
 };
 
 // Where it comes from; kernels with digest, argument order and launch geometry, buffers with shapes, launches in order.

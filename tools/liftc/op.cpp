@@ -188,8 +188,13 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
 }
 
 int compile(const lift::Workload& workload, const Options& o) {
-  if (const auto compiled = o.family.compile(workload, o.codegen))
-    deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix, o.target);
+  const lift::runtime::DeviceInfo device = o.device.compilesFor();
+  auto compiled = o.family.compile(workload, o.codegen, &device);
+  if (!compiled) return 0;
+  compiled->provenance.addChoice(device, compiled->origin);
+  if (!o.json && o.family.config.empty())
+    std::cerr << fmt::format("{} for {}\n  {}: {}\n", workload.key(), device.name, compiled->family, compiled->origin);
+  deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix, o.target);
   return 0;
 }
 
@@ -219,8 +224,8 @@ int run(const lift::Workload& workload, const Options& o) {
 }
 
 int act(const std::string& action, const std::vector<lift::Workload>& workloads, const Options& o) {
-  if (action != "compile" && o.target != "opencl")
-    throw lift::UserError(lift::ExitStatus::usage, "--target goes with compile");
+  if (action != "compile" && (o.target != "opencl" || !o.device.profile.empty()))
+    throw lift::UserError(lift::ExitStatus::usage, "--target and --profile go with compile");
   if (o.repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
   if (action == "check") return check(workloads, o);
   if (action == "explain") return explain(workloads.at(0), o.family, o.json);
@@ -252,6 +257,7 @@ void addOptions(cli::App& sub, Options& o) {
   sub.add_option("--test-mutate", o.mutate, "check: FROM=>TO replaces text in the kernel, to see the check fail")
       ->group("");
   o.device.add(sub);
+  o.device.addProfile(sub);
   o.codegen.add(sub);
 }
 

@@ -101,8 +101,9 @@ void showRejection(const Json& answer) {
 }  // namespace
 
 void SpaceQuestion::add(cli::App& app) {
-  app.add_option("--profile", profile, "For the two below: limits of a device that is not at hand (see profiles/)")
-      ->type_name("FILE");
+  app.add_option("--profile", profile,
+                 "For the two below: a device that is not at hand, portable, mali-g72, generic-cpu or a file")
+      ->type_name("NAME|FILE");
   cli::Option* question = app.add_option("--why", why, "Print what a configuration violates");
   question->type_name("K=V,…");
   app.add_flag("--explain-constraints", explain, "Print what ties the tunables, and why")->excludes(question);
@@ -113,8 +114,9 @@ int SpaceQuestion::answer(const ProblemChoice& problem, bool json) const {
   if (!explain && programs.size() > 1)
     throw lift::UserError(lift::ExitStatus::usage, "--why takes a configuration of one family",
                           "name it with --family");
-  const lift::DeviceLimits limits =
-      profile.empty() ? lift::parseDeviceLimits(problem.device.info().toJson()) : lift::readDeviceLimits(profile);
+  const lift::DeviceLimits limits = profile.empty()
+                                        ? lift::parseDeviceLimits(problem.device.info().toJson())
+                                        : lift::parseDeviceLimits(lift::runtime::readProfile(profile).toJson());
   Json answers = Json::array();
   for (const FamilyProgram& of : programs) {
     const std::vector<Constraint> constraints = problem.constraints(of.program, limits);

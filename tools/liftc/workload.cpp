@@ -164,7 +164,7 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   if (!plan) return std::nullopt;
   compiled.plan = std::move(*plan);
   compiled.milliseconds = report.total();
-  compiled.provenance = provenanceOf(variant, compiled.config, codegen);
+  compiled.provenance = provenanceOf(variant, compiled.config, codegen.within(device));
   return compiled;
 }
 
