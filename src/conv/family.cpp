@@ -152,6 +152,8 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   for (const auto& [name, m, fused] :
        {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
     addWinograd(w, spec, name, m, fused);
+  const std::string preferred = detail::preferredWinograd(spec);
+  std::stable_partition(w.families.begin(), w.families.end(), [&](const auto& f) { return f.name == preferred; });
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;
 }

@@ -47,12 +47,15 @@ Config blockedDefaults(const ConvSpec& spec);
 struct Winograd {
   rewrite::CookToom rows, columns;
   bool fused = false;
+  std::int64_t products() const { return (rows.m + rows.r - 1) * (columns.m + columns.r - 1); }  // of a tile
 };
 Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused);
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec);
+// The family that is likely the fastest for a 3 by 3 layer of which nothing was measured; empty where none of these is.
+std::string preferredWinograd(const ConvSpec& spec);
 // The largest relative error of a right result, as convTolerance has it.
 double winogradTolerance(const ConvSpec& spec, const Winograd& w);
 

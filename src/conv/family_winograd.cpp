@@ -246,6 +246,23 @@ std::string whyNotWinograd(const ConvSpec& s) {
   return {};
 }
 
+std::string preferredWinograd(const ConvSpec& s) {
+  constexpr std::int64_t fewestOperations = 8'000'000;  // fewer are done before transforms pay
+  constexpr std::int64_t fewestChannels = 16;           // of fewer, transforms are most of the work
+  // Bytes of transformed kernels: what a core's own cache holds in good part, so that each block may read them anew;
+  // what no cache holds.
+  constexpr std::int64_t near = 5 << 20, beyond = 32 << 20;
+  // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
+  constexpr std::int64_t fewTiles = 32;
+  if (!whyNotWinograd(s).empty() || s.kh != 3 || s.kw != 3 || s.operations() < fewestOperations ||
+      std::min(s.ic, s.oc) < fewestChannels)
+    return {};
+  const Winograd w = winogradOf(s, 4, true);
+  const std::int64_t kernels = w.products() * s.ic * s.oc * static_cast<std::int64_t>(sizeof(float));
+  if (kernels <= near) return "winogradFused";
+  return kernels > beyond && tilesOf(s, w) < fewTiles ? "winograd2" : "winograd";
+}
+
 Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused) {
   const auto algorithm = [m](std::int64_t taps) {
     const std::int64_t outputs = taps == 1 ? 1 : std::min(m, mostProducts + 1 - taps);
@@ -290,8 +307,13 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w) {
   if (w.fused) {
     // A block's transformed tiles and products leave room for kernels in a near cache.
     constexpr std::int64_t mostKept = (384 << 10) / sizeof(float);
-    const std::int64_t each = (w.rows.m + w.rows.r - 1) * (w.columns.m + w.columns.r - 1) * (spec.ic + spec.oc);
-    tiles = config["block"] = largestDivisor(tilesOfRow(spec, w), std::max<std::int64_t>(1, mostKept / each));
+    const std::int64_t each = w.products() * (spec.ic + spec.oc);
+    const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, mostKept / each);
+    std::int64_t block = largestDivisor(row, most);
+    // Twice as much is better than less than half: each block reads all kernels.
+    for (std::int64_t more = most + 1; 2 * block < most && more <= 2 * most; more++)
+      if (row % more == 0) block = more;
+    tiles = config["block"] = block;
   }
   // As many accumulators as leave registers for the operands; see blockedDefaults.
   constexpr std::int64_t registers = 28;

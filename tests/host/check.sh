@@ -68,7 +68,7 @@ case $case in
     ./main x.npy y.npy expected.npy
     ;;
   limits) # of the device, made small by LIFT_QUIRKS
-    "$liftc" conv ic64ih14oc64kh3ph1 compile --profile mali-g72 --no-tuned -o . >files
+    "$liftc" conv ic64ih14oc64kh3ph1 compile --family blocked --profile mali-g72 --no-tuned -o . >files
     build "$here/limits.c"
     ./main 0
     LIFT_QUIRK=small-memory LD_PRELOAD=$LIFT_QUIRKS ./main -5 | tee log
