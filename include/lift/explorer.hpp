@@ -39,6 +39,9 @@ struct SearchSpace {
   std::function<void(const std::function<bool(const Config&)>& visit)> forEach;
   // The points next to one, in a fixed order; all valid.
   std::function<std::vector<Config>(const Config&)> neighbours;
+  // What a point costs by a model, before anything of it is built: instructions, comparable between the spaces of one
+  // search; infinite for a point that does not compile. Empty: there is no model.
+  std::function<double(const Config&)> estimate = {};
   // Valid points that are known to be good: random and annealing searches ask for them first.
   std::vector<Config> start = {};
 };
@@ -69,7 +72,9 @@ struct ExplorerOptions {
 };
 
 // "random": the paper's search, points of the families in turn. "exhaustive": all points, in order. "annealing": moves
-// to neighbouring points that are better, or, the less likely the later in the search, a little worse.
+// to neighbouring points that are better, or, the less likely the later in the search, a little worse. "model": of many
+// points and the neighbours of the best, those that a model expects to be fastest; the model is SearchSpace::estimate,
+// corrected by what was measured.
 // Throws UserError (usage) for another name.
 std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<SearchSpace>& families,
                                        const ExplorerOptions& options);

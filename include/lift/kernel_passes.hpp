@@ -82,6 +82,10 @@ struct Counts {
 };
 Counts count(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes = {});
 
+// Instructions of all work-items of all launches: accesses, operations, and what registers do not hold. Comparable
+// between plans of one problem; smaller is better. Says nothing of caches.
+double estimateOf(const Plan& plan);
+
 // Named integers of Counts for structure tests: barrier, loop, if, statement, private_array, local_bytes.
 std::map<std::string, std::int64_t> structure(const Kernel& kernel);
 

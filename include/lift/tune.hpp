@@ -49,7 +49,8 @@ PlanOf planOf(const Program& program, const CompileOptions& options);
 // What `planOf(family)` makes of configurations; a family of which it makes nothing has no kernels. It is asked once
 // for each family.
 Regenerate regenerateBy(std::function<PlanOf(const std::string& family)> planOf, std::string buildOptions = {});
-SearchSpace searchSpaceOf(const std::string& name, const Space& space);
+// With the estimates of the plans, where these are given.
+SearchSpace searchSpaceOf(const std::string& name, const Space& space, const PlanOf& plan = {});
 Subspace subspaceOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
                     const CompileOptions& options = {});
 

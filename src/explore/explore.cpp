@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 
-#include "estimate.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/strategies.hpp"
 
@@ -116,7 +115,7 @@ Derived firstLowering(const Derived& derived) {
 // By the first lowering; infinite where it does not compile.
 double estimateOf(const Derived& derived, const CompileOptions& options) {
   const auto plan = compiled(firstLowering(derived).program(), options);
-  return plan ? detail::estimateOf(*plan) : std::numeric_limits<double>::infinity();
+  return plan ? kernel::estimateOf(*plan) : std::numeric_limits<double>::infinity();
 }
 
 class Budget {

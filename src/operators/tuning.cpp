@@ -103,8 +103,8 @@ tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits
     const Space space = spaceOf(variant, limits, further ? further(variant.program) : std::vector<Constraint>());
     any = any || hasPoint(space);
     tolerance = std::max(tolerance, variant.tolerance);
-    tune::Subspace made{tune::searchSpaceOf(variant.family, space), variant.derivation.record(), planOf(variant),
-                        space};
+    const tune::PlanOf plan = planOf(variant);
+    tune::Subspace made{tune::searchSpaceOf(variant.family, space, plan), variant.derivation.record(), plan, space};
     if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
     if (const auto start = space.lowered(variant.defaults)) made.search.start = {*start};
     problem.subspaces.push_back(std::move(made));

@@ -7,51 +7,13 @@
 #include <cmath>
 #include <set>
 
+#include "draws.hpp"
 #include "lift/diagnostic.hpp"
+#include "model.hpp"
 #include "random.hpp"
 
 namespace lift::tune {
 namespace {
-
-// A family's points to start with, then its others in random order.
-std::function<std::optional<Config>()> fromStart(const SearchSpace& family, std::uint64_t seed) {
-  return [start = family.start, draw = family.draw(seed), asked = std::size_t{0}]() mutable -> std::optional<Config> {
-    if (asked < start.size()) return start[asked++];
-    while (auto config = draw())
-      if (std::find(start.begin(), start.end(), *config) == start.end()) return config;
-    return std::nullopt;
-  };
-}
-
-// Distinct points of the families in turn; families that end drop out.
-class Draws {
- public:
-  Draws(const std::vector<SearchSpace>& families, std::uint64_t seed) {
-    Random random(seed);
-    for (const SearchSpace& f : families) streams_.push_back({f.name, fromStart(f, random.bits())});
-  }
-
-  std::optional<Point> next() {
-    while (!streams_.empty()) {
-      turn_ %= streams_.size();
-      Stream& stream = streams_[turn_];
-      if (auto config = stream.next()) {
-        turn_++;
-        return Point{stream.family, std::move(*config)};
-      }
-      streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(turn_));
-    }
-    return std::nullopt;
-  }
-
- private:
-  struct Stream {
-    std::string family;
-    std::function<std::optional<Config>()> next;
-  };
-  std::vector<Stream> streams_;
-  std::size_t turn_ = 0;
-};
 
 class RandomSearch : public Explorer {
  public:
@@ -216,8 +178,10 @@ std::unique_ptr<Explorer> make(const std::vector<SearchSpace>& families, const E
   return std::make_unique<T>(families, options);
 }
 
-constexpr std::array<Row, 3> explorers = {
-    {{"random", &make<RandomSearch>}, {"exhaustive", &make<ExhaustiveSearch>}, {"annealing", &make<Annealing>}}};
+constexpr std::array<Row, 4> explorers = {{{"random", &make<RandomSearch>},
+                                           {"exhaustive", &make<ExhaustiveSearch>},
+                                           {"annealing", &make<Annealing>},
+                                           {"model", &makeModelGuided}}};
 
 }  // namespace
 

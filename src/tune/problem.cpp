@@ -1,9 +1,12 @@
+#include <limits>
+
 #include "lift/diagnostic.hpp"
+#include "lift/kernel_passes.hpp"
 #include "lift/tune.hpp"
 
 namespace lift::tune {
 
-SearchSpace searchSpaceOf(const std::string& name, const Space& space) {
+SearchSpace searchSpaceOf(const std::string& name, const Space& space, const PlanOf& plan) {
   SearchSpace family;
   family.name = name;
   family.draw = [space](std::uint64_t seed) {
@@ -12,6 +15,14 @@ SearchSpace searchSpaceOf(const std::string& name, const Space& space) {
   };
   family.forEach = [space](const std::function<bool(const Config&)>& visit) { space.forEach(visit); };
   family.neighbours = [space](const Config& config) { return space.neighbours(config); };
+  if (plan)
+    family.estimate = [plan](const Config& config) {
+      try {
+        return kernel::estimateOf(plan(config));
+      } catch (const UserError&) {
+        return std::numeric_limits<double>::infinity();
+      }
+    };
   return family;
 }
 
@@ -43,7 +54,8 @@ Regenerate regenerateBy(std::function<PlanOf(const std::string&)> planOf, std::s
 
 Subspace subspaceOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
                     const CompileOptions& options) {
-  return {searchSpaceOf(family, space), std::move(derivation), planOf(program, options), space};
+  const PlanOf plan = planOf(program, options);
+  return {searchSpaceOf(family, space, plan), std::move(derivation), plan, space};
 }
 
 const Subspace& Problem::subspace(const std::string& family) const {

@@ -114,6 +114,41 @@ TEST_CASE("neighbours of recorded points are near, and tied tunables move togeth
   CHECK(pairs > 0);  // a smaller, and b that must not exceed it
 }
 
+TEST_CASE("the model finds fast points early, where its estimates are right up to a factor for each family") {
+  const Recording recording(recorded());
+  std::vector<SearchSpace> families = recording.families();
+  for (SearchSpace& f : families)
+    f.estimate = [name = f.name, &recording](const Config& config) {
+      const auto time = recording.time({name, config});
+      if (!time) return std::numeric_limits<double>::infinity();
+      return *time * (name == "good" ? 4e6 : 1e6);  // the slow family seems the faster one
+    };
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    CAPTURE(seed);
+    const auto explorer = makeExplorer("model", families, {.seed = seed, .points = 1000});
+    const auto count = measurementsTo(0.05, *explorer, recording);
+    REQUIRE(count);
+    CHECK(*count <= 20);
+  }
+  // Points that do not compile are never asked for.
+  for (SearchSpace& f : families)
+    f.estimate = [](const Config& config) {
+      return config.at("a") == 1 ? 1.0 : std::numeric_limits<double>::infinity();
+    };
+  const auto explorer = makeExplorer("model", families, {.seed = 1, .points = 1000});
+  int asked = 0;
+  for (auto batch = explorer->next(3); !batch.empty(); batch = explorer->next(3)) {
+    std::vector<Outcome> outcomes;
+    for (const Point& p : batch) {
+      CHECK(p.config.at("a") == 1);
+      outcomes.push_back({p, 1.0});
+      asked++;
+    }
+    explorer->tell(outcomes);
+  }
+  CHECK(asked > 2);
+}
+
 TEST_CASE("annealing needs fewer measurements than random search") {
   const Recording recording(recorded());
   CHECK(recording.best() == Approx(1).epsilon(0.2));

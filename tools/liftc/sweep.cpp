@@ -142,7 +142,7 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   options.maxWorkspace = s.choice.maxWorkspace;
   options.patience = s.choice.patience;
   options.seed = s.choice.seed;
-  options.explorer = s.choice.explorer;
+  options.explorer = s.choice.explorer.empty() ? "model" : s.choice.explorer;
   options.generator = "liftc " LIFT_VERSION;
   options.buildOptions = choice.device.buildOptions;
   options.provenance =
@@ -185,12 +185,14 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
 
 // The points that a random or exhaustive sweep would measure, in its order.
 int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
-  if (choice.explorer == "annealing")
-    throw lift::UserError(lift::ExitStatus::usage, "--dry-run: where annealing goes depends on what it measures",
+  if (choice.explorer == "annealing" || choice.explorer == "model")
+    throw lift::UserError(lift::ExitStatus::usage,
+                          fmt::format("--dry-run: where {} goes depends on what it measures", choice.explorer),
                           "use --explorer random or exhaustive");
   std::vector<tune::SearchSpace> families;
   for (const tune::Subspace& s : problem.subspaces) families.push_back(s.search);
-  const auto explorer = tune::makeExplorer(choice.explorer, families, {.seed = choice.seed, .points = choice.points});
+  const auto explorer = tune::makeExplorer(choice.explorer.empty() ? "random" : choice.explorer, families,
+                                           {.seed = choice.seed, .points = choice.points});
   Json points = Json::array();
   for (const tune::Point& p : explorer->next(static_cast<std::size_t>(choice.points))) {
     if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, lift::str(p.config));
@@ -218,7 +220,8 @@ void SweepChoice::add(cli::App& app) {
   app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
   app.add_option("--points", points, "Budget: points to try, of each problem")->positive()->capture_default_str();
   app.add_option("--seed", seed, "Seed of the search")->capture_default_str();
-  app.add_option("--explorer", explorer, "How points are chosen: random, exhaustive, annealing")->capture_default_str();
+  app.add_option("--explorer", explorer,
+                 "How points are chosen: model, random, annealing, exhaustive (default: model; of --dry-run random)");
   app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h; each layer has an equal part");
   app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
       ->asSize()
@@ -272,7 +275,6 @@ bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, d
   choice.op = {workload.op, workload.descriptor};
   choice.device = device;
   SweepChoice sweep;
-  sweep.explorer = "annealing";
   sweep.quiet = quiet;
   Setting s{sweep, device.open()->info(), {}};
   s.deviceRow = tune::deviceRow(s.device);

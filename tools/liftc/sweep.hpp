@@ -10,7 +10,7 @@ struct SweepChoice {
   std::string shapes;  // a file of layers, in place of ProblemChoice::conv
   std::int64_t points = 1000;
   std::uint64_t seed = 1;
-  std::string explorer = "random";
+  std::string explorer;   // empty: "model"; of a dry run "random"
   std::string timeLimit;  // "90s", "10m", "2h"; empty: none
   std::int64_t patience = 0;
   std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes

@@ -1,10 +1,9 @@
-#include "estimate.hpp"
-
+// What a plan promises before it runs.
 #include <algorithm>
 
 #include "lift/kernel_passes.hpp"
 
-namespace lift::explore::detail {
+namespace lift::kernel {
 namespace {
 
 // What processors with vectors of 256 bits have, and a work-item of a graphics processor at half occupancy, about.
@@ -14,9 +13,9 @@ constexpr double scalarBytes = 4;
 // Of any width, as instructions of the vectors' width at most.
 double instructions(double count, double bytes) { return std::max(count, bytes / vectorBytes); }
 
-double estimateOf(const kernel::Counts& c) {
+double instructionsOf(const Counts& c) {
   double total = c.laneMoves;
-  for (const kernel::Traffic& t : {c.global, c.local, c.priv})
+  for (const Traffic& t : {c.global, c.local, c.priv})
     total += instructions(t.loads, t.bytesLoaded) + instructions(t.stores, t.bytesStored);
   // Of values that live through a loop, those that registers do not hold are loaded and stored by each operation.
   const auto live = static_cast<double>(c.liveBytes);
@@ -26,15 +25,15 @@ double estimateOf(const kernel::Counts& c) {
 
 }  // namespace
 
-double estimateOf(const kernel::Plan& plan) {
+double estimateOf(const Plan& plan) {
   double total = 0;
-  kernel::forEachLaunch(
+  forEachLaunch(
       plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
       [&](std::size_t i) {
-        total += estimateOf(kernel::count(plan.kernels[static_cast<std::size_t>(plan.launches[i].kernel)]));
+        total += instructionsOf(count(plan.kernels[static_cast<std::size_t>(plan.launches[i].kernel)]));
       },
       [](int, int) {});
   return total;
 }
 
-}  // namespace lift::explore::detail
+}  // namespace lift::kernel
