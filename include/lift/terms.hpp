@@ -13,6 +13,9 @@ namespace lift {
 
 // body, as a function of `parameter`, is a chain of invertible layouts (also under map).
 bool isInvertibleIn(Expr body, Expr parameter);
+// A result of parallel loops under layouts, of which `take` may crop some: it is written where it belongs, and what is
+// cropped is not.
+bool isCroppedResult(Expr e);
 // Evaluating the term (all of it) only moves data; variables and literals count.
 bool onlyMovesData(Expr e);
 // Whether evaluating the term may find its data wrong. Integers divided by literals do not.

@@ -100,6 +100,14 @@ class GuardedView final : public View {
   Deferred inside_, outside_;
 };
 
+// A place that does not exist: what is stored to it or its parts is dropped.
+class NowhereView final : public View {
+ public:
+  using View::View;
+  ViewPtr at(Nat index) const override;
+  ViewPtr component(int i) const override;
+};
+
 // One buffer per leaf of the type (leavesOf): tuples are stored as structures of arrays.
 struct Storage {
   std::uint32_t buffer;
@@ -118,6 +126,8 @@ ViewPtr slideView(const ViewPtr& array, Nat size, Nat step);  // and slideStrict
 ViewPtr transposeView(const ViewPtr& rows);
 ViewPtr reorderView(const ViewPtr& array, IndexFn fn, const std::vector<Nat>& sizes, bool inverse = false);
 ViewPtr takeView(const ViewPtr& array, Nat count);
+// The destination of `count` elements of which only as many are wanted as `array` has.
+ViewPtr croppedView(const ViewPtr& array, Nat count);
 ViewPtr dropView(const ViewPtr& array, Nat count);
 ViewPtr concatView(const ViewPtr& a, const ViewPtr& b);
 // The elements at indices that are constants, else a choice among them by halves.

@@ -159,23 +159,75 @@ ExprPtr Lowering::laneValue(const LaneView& v) {
 void Lowering::store(const ViewPtr& out, ExprPtr v) {
   if (const auto* m = dynamic_cast<const MemoryView*>(out.get())) return emit(kernel::Store{m->buffer, m->offset, v});
   if (const auto* m = dynamic_cast<const RegisterView*>(out.get())) return emit(kernel::Assign{m->variable, v});
-  if (const auto* m = dynamic_cast<const VectorView*>(out.get())) {
-    const int width = valueTypeOf(out->type()).width;
-    std::vector<ViewPtr> lanes;
-    for (int l = 0; l < width; l++) lanes.push_back(m->lane(l));
-    const auto* first = dynamic_cast<const MemoryView*>(lanes[0].get());
-    bool consecutive = first && first->unit == 1;
-    for (int l = 1; l < width && consecutive; l++) {
-      const auto* n = dynamic_cast<const MemoryView*>(lanes[static_cast<std::size_t>(l)].get());
-      consecutive = n && n->buffer == first->buffer && n->offset == first->offset + Nat(l);
-    }
-    if (consecutive) return emit(kernel::Store{first->buffer, first->offset, v});
+  if (dynamic_cast<const NowhereView*>(out.get())) return;
+  if (const auto* m = dynamic_cast<const GuardedView*>(out.get())) {
     if (!isAtom(v)) v = declare("v", v);
-    for (int l = 0; l < width; l++) store(lanes[static_cast<std::size_t>(l)], kernel::lane(v, l));
-    return;
+    return emit(kernel::If{testOf(m->guard), collect([&] { store(m->inside(), v); }),
+                           collect([&] { store(m->outside(), v); })});
+  }
+  if (const auto* m = dynamic_cast<const VectorView*>(out.get())) {
+    std::vector<ViewPtr> lanes;
+    for (int l = 0; l < valueTypeOf(out->type()).width; l++) lanes.push_back(m->lane(l));
+    return storeLanes(lanes, v);
   }
   if (const auto* m = dynamic_cast<const LaneView*>(out.get())) return storeLane(*m, std::move(v));
   throw InternalError("not a place to store to: a view of " + out->type().str());
+}
+
+namespace {
+
+// Whether the lanes are one vector in memory.
+bool areConsecutive(const std::vector<ViewPtr>& lanes) {
+  const auto* first = dynamic_cast<const MemoryView*>(lanes[0].get());
+  if (first == nullptr || first->unit != 1) return false;
+  for (std::size_t l = 1; l < lanes.size(); l++) {
+    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
+    if (m == nullptr || m->buffer != first->buffer || m->offset != first->offset + Nat(static_cast<std::int64_t>(l)))
+      return false;
+  }
+  return true;
+}
+
+// What holds where all lanes' guards do; nothing where a lane has none or it is no bound.
+std::optional<GuardedView::Guard> guardOfAll(const std::vector<ViewPtr>& lanes) {
+  GuardedView::Guard all;
+  for (const ViewPtr& lane : lanes) {
+    const auto* g = dynamic_cast<const GuardedView*>(lane.get());
+    if (g == nullptr || g->guard.condition) return {};
+    for (const GuardedView::Bound& b : g->guard.bounds) {
+      const auto follows = [](const GuardedView::Bound& weak, const GuardedView::Bound& strong) {
+        return lessEqual(weak.smaller, strong.smaller) == Truth::proved &&
+               lessEqual(strong.larger, weak.larger) == Truth::proved;
+      };
+      auto& bounds = all.bounds;
+      if (std::any_of(bounds.begin(), bounds.end(), [&](const auto& other) { return follows(b, other); })) continue;
+      bounds.erase(std::remove_if(bounds.begin(), bounds.end(), [&](const auto& other) { return follows(other, b); }),
+                   bounds.end());
+      bounds.push_back(b);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+// One store where the lanes are consecutive; where all are under conditions, one for all if all hold.
+void Lowering::storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v) {
+  if (areConsecutive(lanes)) return store(lanes[0], v);
+  const ExprPtr vector = isAtom(v) ? v : declare("v", v);
+  const auto eachLane = [&] {
+    for (std::size_t l = 0; l < lanes.size(); l++) store(lanes[l], kernel::lane(vector, static_cast<int>(l)));
+  };
+  const std::optional<GuardedView::Guard> guard = guardOfAll(lanes);
+  if (!guard) return eachLane();
+  std::vector<ViewPtr> insides;
+  bool isOne = true;
+  for (const ViewPtr& lane : lanes) {
+    const auto* g = static_cast<const GuardedView*>(lane.get());
+    insides.push_back(g->inside());
+    isOne = isOne && isSame(g->guard, *guard);
+  }
+  emit(kernel::If{testOf(*guard), collect([&] { storeLanes(insides, vector); }), isOne ? Block{} : collect(eachLane)});
 }
 
 void Lowering::storeLane(const LaneView& out, ExprPtr v) {

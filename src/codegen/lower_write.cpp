@@ -20,7 +20,7 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
   const Prim prim = s.head.prim();
   switch (prim) {
     case Prim::map:
-      if (isInvertibleIn(a[0].body(), a[0].parameter())) {
+      if (isInvertibleIn(a[0].body(), a[0].parameter()) || isCroppedResult(e)) {
         const ViewPtr inner = lazyView(
             a[1].type(), [f = a[0], to = out.view](Nat i) { return undo(f.body(), f.parameter(), to->at(i)); });
         return write(a[1], env, out.with(inner));
@@ -75,6 +75,9 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
       return write(a[0], env, out.with(undoLayout(s, out.view)));
     case Prim::asVector:  // lane by lane only where each is computed by itself
       if (onlyMovesData(a[0])) break;
+      return write(a[0], env, out.with(undoLayout(s, out.view)));
+    case Prim::take:
+      if (!isCroppedResult(e)) break;
       return write(a[0], env, out.with(undoLayout(s, out.view)));
     case Prim::concat: {
       const Nat n = a[0].type().length();
@@ -170,6 +173,8 @@ ViewPtr Lowering::undoLayout(const Spine& s, const ViewPtr& out) {
       return asScalarView(out);
     case Prim::asScalar:
       return asVectorView(out, in.element().length());
+    case Prim::take:
+      return croppedView(out, in.length());
     case Prim::id:
       return out;
     default:

@@ -148,6 +148,7 @@ class Lowering {
   std::vector<ExprPtr> choose(const ExprPtr& condition, const std::string& name, const Values& then,
                               const Values& otherwise);
   void store(const ViewPtr& out, ExprPtr v);
+  void storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v);
   void storeLane(const LaneView& out, ExprPtr v);
   void assignLane(kernel::VarId variable, int width, Nat lane, ExprPtr v);
   // Lanes of private vectors are written by writing the whole vector back, so these start as zero.

@@ -128,11 +128,15 @@ class Outliner {
         if (runsInParallel(a[0])) return result(iterated(s));
         break;
       case Prim::map:
-        if (isInvertibleIn(a[0].body(), a[0].parameter())) {
+        if (isInvertibleIn(a[0].body(), a[0].parameter()) || isCroppedResult(e)) {
           a[1] = result(a[1]);
           return applyAll(s.head, a);
         }
         break;
+      case Prim::take:
+        if (!isCroppedResult(e)) break;
+        a[0] = result(a[0]);
+        return applyAll(s.head, a);
       default:
         break;
     }

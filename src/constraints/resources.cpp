@@ -152,7 +152,8 @@ class ResourceWalk {
     const Traits& t = traits(s.head.prim());
     switch (t.loop) {
       case Loop::map:
-        if (s.isPrim(Prim::map) && isInvertibleIn(a[0].body(), a[0].parameter())) return write(a[1], out);
+        if (s.isPrim(Prim::map) && (isInvertibleIn(a[0].body(), a[0].parameter()) || isCroppedResult(e)))
+          return write(a[1], out);
         return map(s, out);
       case Loop::generate:
         return write(a[0].body(), out);
@@ -177,7 +178,7 @@ class ResourceWalk {
       read(a[1]);
       return write(a[0].body(), out);
     }
-    if (t.memory == out) return write(a[0], out);
+    if (t.memory == out || (s.isPrim(Prim::take) && isCroppedResult(e))) return write(a[0], out);
     if (t.lazy != Traits::Lazy::branches) return read(e);
     for (std::size_t i = 0; i < a.size(); i++) isOptional(s, i) ? write(a[i], out) : read(a[i]);
   }

@@ -57,6 +57,18 @@ std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
   return 1;
 }
 
+std::int64_t evenTile(std::int64_t n, std::int64_t most) {
+  constexpr std::int64_t border = 2;
+  std::int64_t best = 1, least = n * (1 + border);
+  for (std::int64_t k = 2; k <= std::min(n, most); k++) {
+    const std::int64_t work = (n + k - 1) / k * (k + border);
+    if (work > least) continue;
+    least = work;
+    best = k;
+  }
+  return best;
+}
+
 bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
 
 std::int64_t widestVector(std::int64_t channels) {
@@ -69,6 +81,36 @@ void exposeWindows(Rewriting& r) {
   r.apply(normalise(
       {"mapIdentity", "idAway", "transposeTwice", "letInline", "slideMap", "transposeMapSlide", "mapFusionMoves"}));
   r.apply(layoutsOut());
+}
+
+bool isWindowsMap(Expr e) {
+  if (!isMapOver(e, Prim::slide)) return false;
+  const Expr slid = argumentOf(argumentOf(e, 1), 0);
+  return isApplied(slid, Prim::transpose) && argumentOf(slid, 0).is(Expr::Form::variable);
+}
+bool isRowsMap(Expr e) { return isMapOver(e, Prim::slide) && isWindowsMap(bodyOf(e)); }
+
+void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
+  r.apply(inside(where, use("mapSplit", {{"k", k}})));
+  r.apply(topDown(use("splitSlide")));
+  r.apply(normalise({"mapFusionMoves"}));
+  r.apply(layoutsOut());
+}
+
+Nat missingTo(std::int64_t n, Nat k) { return floorDiv(Nat(n) + k - Nat(1), k) * k - Nat(n); }
+
+void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns) {
+  r.apply(inside(isRowsMap, use("padColumns", {{"r", missingTo(spec.ow, columns) * Nat(spec.sw)}})));
+  r.apply(normalise({"mapWindows"}));
+  r.apply(inside(isRowsMap, use("padWindows", {{"r", missingTo(spec.oh, rows) * Nat(spec.sh)}})));
+  r.apply(layoutsOut());
+}
+
+void arrangeWeights(Rewriting& r, int maps) {
+  r.apply(inside([](Expr e) { return isApplied(e, Prim::reduce); }, argument(argument(use("keepAhead")))));
+  for (int map = 0; map < maps; map++) r.apply(topDown(use("precompute")));
+  r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal); },
+                 argument(seq({normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}), copyInParallel(3)}))));
 }
 
 Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapSplitOut", "mapTakeOut", "mapMapOut"}); }
@@ -149,6 +191,14 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
       {"paper", "pad, partial convolution of tiles, sum, crop: for GPUs",
        [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec)},
   };
+  if (spec.groups > 1) {
+    w.families.push_back({"depthwise", "register tiles of pixels by vectors of groups",
+                          [spec](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, r); },
+                          detail::depthwiseDefaults(spec)});
+    if (detail::prefersLanesOfGroups(spec)) std::rotate(w.families.begin(), w.families.end() - 1, w.families.end());
+  } else {
+    w.refused.emplace("depthwise", "it has one group of channels");
+  }
   for (const auto& [name, m, fused] :
        {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
     addWinograd(w, spec, name, m, fused);

@@ -21,6 +21,8 @@ Expr bodyOf(Expr map);  // of the mapped function
 
 // Of n, at most `most`: for default configurations.
 std::int64_t largestDivisor(std::int64_t n, std::int64_t most);
+// The size, at most `most`, of tiles that cover n with little left over and little more work at their borders.
+std::int64_t evenTile(std::int64_t n, std::int64_t most);
 
 // Vectors of channels, at most of `mostLanes`.
 constexpr std::int64_t mostLanes = 16;
@@ -35,12 +37,34 @@ Strategy layoutsOut();
 
 using strategies::copyInParallel;
 
+// The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
+bool isWindowsMap(Expr e);
+bool isRowsMap(Expr e);  // the map over rows of windows, or tiles of them
+
+// Windows along one dimension in chunks of k, the chunks cut from the input.
+void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k);
+
+// What n lacks to the next multiple of k.
+Nat missingTo(std::int64_t n, Nat k);
+// Windows more, at the bottom and the right, to whole tiles of rows by columns; what they give is cropped.
+void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns);
+
+// The weights in the order that the innermost reductions read them, by a kernel of their own that runs once: they
+// depend on the elements of so many maps.
+void arrangeWeights(Rewriting& r, int maps);
+
 // Each family: its strategy, and a configuration.
 void derivePaper(const ConvSpec& spec, Rewriting& r);
 Config paperDefaults(const ConvSpec& spec);
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec);
+
+void deriveDepthwise(const ConvSpec& spec, Rewriting& r);
+Config depthwiseDefaults(const ConvSpec& spec);
+// Whether `depthwise` makes more of a layer's registers than `blocked`: vectors over a group's kernels are filled by
+// fewer lanes than vectors over groups.
+bool prefersLanesOfGroups(const ConvSpec& spec);
 
 // Cook-Toom algorithms of rows and columns, F(m, taps), with m outputs of a tile in either dimension, or fewer where
 // the kernel is long, and one where it has one tap. `fused`: transforms and products in one kernel, block by block.

@@ -24,16 +24,10 @@ constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
-// The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
-bool isOverWindows(Expr e) {
-  if (!isMapOver(e, Prim::slide)) return false;
-  const Expr slid = argumentOf(argumentOf(e, 1), 0);
-  return isApplied(slid, Prim::transpose) && argumentOf(slid, 0).is(Expr::Form::variable);
-}
-bool isOverRows(Expr e) { return isMapOver(e, Prim::slide) && isOverWindows(bodyOf(e)); }
-
 // Maps over groups of kernels, and over batches of such groups.
-bool isOverGroups(Expr e) { return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::zip); }
+bool isOverGroups(Expr e) {
+  return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::padClamp);
+}
 bool isOverBatches(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
@@ -47,23 +41,15 @@ bool isAroundOneBatch(Expr e) {
   return isMap(inner) && argumentOf(inner, 1).is(Expr::Form::variable);
 }
 
-bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isApplied(bodyOf(e), Prim::reduce); }
-
-// Windows along one dimension in chunks of k, the chunks cut from the input.
-void tileWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
-  r.apply(inside(where, use("mapSplit", {{"k", k}})));
-  r.apply(topDown(use("splitSlide")));
-  r.apply(normalise({"mapFusionMoves"}));
-  r.apply(layoutsOut());
-}
+bool isOverKernels(Expr e) { return isMap(e) && isApplied(bodyOf(e), Prim::reduce); }
 
 // From rows, windows, kernels to batches, tiles of rows, tiles of windows, bands, groups, rows, windows, kernels.
 void tile(Rewriting& r, Nat bands, Nat rows, Nat pixels, Nat kernels, Nat groups) {
   r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
   r.apply(inside(isOverGroups, use("mapSplit", {{"k", groups}})));
-  tileWindows(r, isOverWindows, pixels);
+  splitWindows(r, isWindowsMap, pixels);
   for (const Nat k : {rows, bands}) {
-    tileWindows(r, isOverRows, k);
+    splitWindows(r, isRowsMap, k);
     r.apply(topDown(use("slideInterchange")));
     r.apply(normalise({"transposeTwice"}));
     r.apply(layoutsOut());
@@ -78,12 +64,10 @@ void tile(Rewriting& r, Nat bands, Nat rows, Nat pixels, Nat kernels, Nat groups
   }
 }
 
-void reduceTiles(Rewriting& r, std::optional<Nat> lanes) {
+void reduceTiles(Rewriting& r, Nat lanes) {
   r.apply(topDown(use("mapReduceZipRight")));
-  if (lanes) {
-    r.apply(topDown(use("vectoriseAccumulators", {{"w", *lanes}})));
-    r.apply(topDown(use("mapAsScalarOut")));
-  }
+  r.apply(topDown(use("vectoriseAccumulators", {{"w", lanes}})));
+  r.apply(topDown(use("mapAsScalarOut")));
   r.apply(topDown(use("mapReduceZipLeft")));
   r.apply(layoutsOut());
   r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
@@ -93,17 +77,9 @@ void reduceTiles(Rewriting& r, std::optional<Nat> lanes) {
 // The tile's inputs, padding included, in memory of their own: blocks of channels, rows, columns, channels of a block.
 void copyInputs(Rewriting& r, Nat channels, std::optional<Nat> load) {
   if (load)
-    r.apply(inside(isOverWindows, use("copyBlockedInVectors", {{"k", floorDiv(channels, *load)}, {"v", *load}})));
+    r.apply(inside(isWindowsMap, use("copyBlockedInVectors", {{"k", floorDiv(channels, *load)}, {"v", *load}})));
   else
-    r.apply(inside(isOverWindows, use("copyBlocked", {{"k", channels}})));
-}
-
-// The weights of all batches in the order that the loops read them, by a kernel of their own.
-void arrangeWeights(Rewriting& r, bool grouped) {
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::reduce); }, argument(argument(use("keepAhead")))));
-  for (int level = 0; level < (grouped ? 3 : 2); level++) r.apply(topDown(use("precompute")));
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal); },
-                 argument(seq({normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}), copyInParallel(3)}))));
+    r.apply(inside(isWindowsMap, use("copyBlocked", {{"k", channels}})));
 }
 
 void lower(Rewriting& r, bool grouped, Nat unroll) {
@@ -122,69 +98,97 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   const Nat bands = r.tunable("bands", 1, std::min(spec.oh, mostRows));
   const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
-  std::optional<Nat> lanes, load;
-  if (hasVectors(spec.ocPerGroup())) lanes = r.tunable("lanes", 2, std::min(spec.ocPerGroup(), mostLanes));
+  const Nat lanes = r.tunable("lanes", 2, mostLanes);
   const Nat vectors = r.tunable("vectors", 1, std::min(spec.ocPerGroup(), mostVectors));
   const Nat groups = r.tunable("groups", 1, spec.ocPerGroup());
   const Nat channels = r.tunable("channels", 1, spec.icPerGroup());
+  std::optional<Nat> load;
   if (hasVectors(spec.icPerGroup())) load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
+  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
   r.assume({SizeCondition::Kind::divides, unroll, channels, "copies of the loop over a block's channels"});
   if (load) r.assume({SizeCondition::Kind::divides, *load, channels, "vectors of the copy of the inputs"});
 
   exposeWindows(r);
   r.apply(topDown(use("reduceInnerFirst", {{"k", channels}})));
-  tile(r, bands, rows, pixels, vectors * lanes.value_or(1), groups);
+  r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), vectors * lanes * groups)}})));
+  r.apply(layoutsOut());
+  padWindowsTo(r, spec, bands * rows, pixels);
+  tile(r, bands, rows, pixels, vectors * lanes, groups);
   reduceTiles(r, lanes);
   copyInputs(r, channels, load);
-  arrangeWeights(r, grouped);
+  arrangeWeights(r, grouped ? 3 : 2);
   lower(r, grouped, unroll);
 }
 
-Config blockedDefaults(const ConvSpec& spec) {
-  Config config;
-  std::int64_t kernels = spec.ocPerGroup();
-  if (hasVectors(kernels)) {
-    config["lanes"] = widestVector(kernels);
-    kernels /= config["lanes"];
-  }
-  // As many accumulators as leave registers for the operands. Each input should serve two vectors, more do not pay: the
-  // weights of a vector take a load of their own, an input comes with the multiplication.
+namespace {
+
+std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
+
+// Lanes of the vectors that cover n kernels: wide ones, unless narrow ones leave fewer lanes over.
+std::int64_t lanesFor(std::int64_t n) {
+  constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
+  std::int64_t best = mostLanes;
+  for (std::int64_t lanes = mostLanes / 2; lanes >= 2; lanes /= 2)
+    if (ceilDiv(n, lanes) * (lanes + perVector) < ceilDiv(n, best) * (best + perVector)) best = lanes;
+  return best;
+}
+
+// Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
+// over of the output's width and channels. A step of a tile costs its products, at least as many as hide the latency of
+// one, a load for each vector of weights, and part of one for each input, which comes with the multiplication.
+void chooseTile(const ConvSpec& spec, std::int64_t kernels, Config& config) {
   constexpr std::int64_t registers = 28;
-  std::int64_t most = 0;
+  constexpr double latency = 8, ofVector = 1, ofPixel = 0.25, ofLoop = 1;
+  double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
-    if (kernels % vectors != 0) continue;
-    const std::int64_t pixels = largestDivisor(spec.ow, std::min(mostPixels, registers / vectors));
-    if (pixels * vectors <= most) continue;
-    most = pixels * vectors;
+    const std::int64_t pixels = evenTile(spec.ow, std::min(mostPixels, registers / vectors));
+    const double products = std::max(latency, static_cast<double>(pixels * vectors));
+    const double step = products + ofVector * static_cast<double>(vectors) + ofPixel * static_cast<double>(pixels);
+    const double all = static_cast<double>(ceilDiv(kernels, vectors) * ceilDiv(spec.ow, pixels)) * (step + ofLoop);
+    if (vectors > kernels || (least > 0 && all >= least)) continue;
+    least = all;
     config["pixels"] = pixels;
     config["vectors"] = vectors;
   }
-  // Enough groups to pay for the copy of the inputs, blocks of channels that a tile's inputs stay in the nearest cache.
-  config["groups"] = largestDivisor(kernels / config["vectors"], 4);
+}
+
+}  // namespace
+
+Config blockedDefaults(const ConvSpec& spec) {
+  Config config;
+  const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup());
+  const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
+  chooseTile(spec, kernels, config);
+  const std::int64_t groups = ceilDiv(kernels, config["vectors"]), tilesOfRow = ceilDiv(spec.ow, config["pixels"]);
   config["channels"] = largestDivisor(spec.icPerGroup(), 32);
   if (hasVectors(spec.icPerGroup())) {
     if (config["channels"] % 2 != 0) config["channels"] = 2;
     config["load"] = widestVector(config["channels"]);
   }
   config["unroll"] = largestDivisor(config["channels"], 4);
-  // The more rows of a tile, the fewer inputs are copied twice. What is copied takes its part of a near cache; several
-  // cores want their part of the tiles.
+  // Enough groups to pay for the copy of the inputs. The more rows of a tile, the fewer inputs are copied twice. What
+  // is copied takes its part of a near cache; several cores want their part of the tiles.
   constexpr std::int64_t mostCopied = (512 << 10) / sizeof(float), fewestTiles = 8;
   const std::int64_t columns = (config["pixels"] - 1) * spec.sw + spec.extentW();
-  const std::int64_t batches = kernels / config["vectors"] / config["groups"] * spec.groups * spec.batch;
+  const auto tiles = [&](std::int64_t perBatch, std::int64_t rows) {
+    return tilesOfRow * ceilDiv(spec.oh, rows) * ceilDiv(groups, perBatch) * spec.groups * spec.batch;
+  };
+  std::int64_t perBatch = largestDivisor(groups, 4);
+  while (perBatch > 1 && tiles(perBatch, 1) < fewestTiles) perBatch = largestDivisor(groups, perBatch - 1);
+  config["groups"] = perBatch;
   const auto isGood = [&](std::int64_t rows) {
-    return spec.oh % rows == 0 && spec.ow / config["pixels"] * (spec.oh / rows) * batches >= fewestTiles &&
+    return tiles(perBatch, rows) >= fewestTiles &&
            ((rows - 1) * spec.sh + spec.extentH()) * columns * spec.icPerGroup() <= mostCopied;
   };
-  std::int64_t rows = 8;
+  std::int64_t rows = std::min<std::int64_t>(8, spec.oh);
   while (rows > 1 && !isGood(rows)) rows--;
+  rows = evenTile(spec.oh, rows);
   // Where a near cache holds the weights of all groups, a row's groups follow each other, that its outputs are written
   // together; else a group's rows, that its weights are read from afar but once.
   constexpr std::int64_t mostWeights = (256 << 10) / sizeof(float);
-  const bool areNear =
-      spec.ocPerGroup() / (kernels / config["vectors"] / config["groups"]) * spec.reduction() <= mostWeights;
+  const bool areNear = perBatch * config["vectors"] * lanes * spec.reduction() <= mostWeights;
   config["bands"] = areNear ? rows : 1;
   config["rows"] = areNear ? 1 : rows;
   return config;

@@ -19,6 +19,31 @@ bool isInvertibleIn(Expr body, Expr parameter) {
   return false;
 }
 
+namespace {
+
+bool isCropIn(Expr body, Expr parameter) {
+  if (body == parameter) return true;
+  const Spine s = spineOf(body);
+  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  if (isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::take))
+    return s.arguments.size() == 1 && isCropIn(s.arguments[0], parameter);
+  return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
+         !s.arguments[0].hasFree(parameter) && isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) &&
+         isCropIn(s.arguments[1], parameter);
+}
+
+}  // namespace
+
+bool isCroppedResult(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  if (isKernelMap(s.head.prim())) return true;
+  if (isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::take))
+    return s.arguments.size() == 1 && isCroppedResult(s.arguments[0]);
+  return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
+         isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) && isCroppedResult(s.arguments[1]);
+}
+
 bool isOptional(const Spine& s, std::size_t argument) {
   if (!s.head.is(Expr::Form::primitive)) return false;
   if (s.isPrim(Prim::op)) return argument > 0 && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr);

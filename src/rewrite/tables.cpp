@@ -39,6 +39,7 @@ const std::vector<RuleTable>& ruleTables() {
       table("partial", "windows in tiles, reductions in two steps", detail::partialRules()),
       table("filters", "sums of products over channels, and linear maps around them", detail::filterRules()),
       cookToomTable(),
+      table("groups", "many groups of few channels: lanes over groups", detail::groupRules()),
       table("layout", "arrays laid out anew", detail::layoutRules()),
       table("vectorisation", "lanes", detail::vectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),

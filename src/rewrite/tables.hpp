@@ -11,6 +11,7 @@ std::vector<RuleRow> algorithmicRules();
 std::vector<RuleRow> movementRules();
 std::vector<RuleRow> tilingRules();
 std::vector<RuleRow> filterRules();
+std::vector<RuleRow> groupRules();
 std::vector<RuleRow> layoutRules();
 std::vector<RuleRow> reductionRules();
 std::vector<RuleRow> partialRules();

@@ -98,6 +98,11 @@ ViewPtr GuardedView::component(int i) const {
       [f = outside_, i] { return f()->component(i); });
 }
 
+ViewPtr NowhereView::at(Nat) const { return std::make_shared<NowhereView>(type().element()); }
+ViewPtr NowhereView::component(int i) const {
+  return std::make_shared<NowhereView>(type().components().at(static_cast<std::size_t>(i)));
+}
+
 ViewPtr memoryView(Type type, const std::vector<Storage>& leaves) {
   std::size_t next = 0;
   return structure(type, leaves, next);
@@ -187,6 +192,24 @@ ViewPtr reorderView(const ViewPtr& array, IndexFn fn, const std::vector<Nat>& si
 
 ViewPtr takeView(const ViewPtr& array, Nat count) {
   return lazyView(Type::array(count, elementOf(array)), [array](Nat i) { return array->at(i); });
+}
+
+ViewPtr croppedView(const ViewPtr& array, Nat count) {
+  const Nat n = array->type().length();
+  const Type element = elementOf(array);
+  return lazyView(Type::array(count, element), [=](Nat i) -> ViewPtr {
+    const GuardedView::Deferred inside = [array, i] { return array->at(i); },
+                                outside = [element] { return std::make_shared<NowhereView>(element); };
+    switch (less(i, n)) {
+      case Truth::proved:
+        return inside();
+      case Truth::refuted:
+        return outside();
+      case Truth::unknown:
+        break;
+    }
+    return std::make_shared<GuardedView>(element, GuardedView::Guard{{{i, n}}}, inside, outside);
+  });
 }
 
 ViewPtr dropView(const ViewPtr& array, Nat count) {

@@ -33,6 +33,7 @@ const std::vector<std::string> layers = {
     "g2mb1ic4ih5oc8kh3ph1n\"groups\"",
     "g3mb2ic9ih4iw3oc3kh2n\"odd groups\"",
     "g4ic4ih5oc8kh3ph1n\"depthwise, twice\"",
+    "g5mb2ic5ih6iw5oc5kh3sh2ph1n\"depthwise, odd\"",
 };
 
 // Families of the strategy of another, at other sizes or in another memory.

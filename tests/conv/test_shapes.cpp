@@ -16,6 +16,14 @@ TEST_CASE("the networks' shape files are what the papers print") {
     CHECK(s.kh == 3);
     CHECK((s.oh == s.ih && s.padTop == 1 && s.padBottom == 1));
   }
+  for (const auto& [file, layers] : {std::pair("resnet50.txt", 24),
+                                     {"mobilenet_v1.txt", 20},
+                                     {"mobilenet_v2.txt", 31},
+                                     {"squeezenet.txt", 22},
+                                     {"efficientnet_b0.txt", 33},
+                                     {"inception_v3.txt", 24},
+                                     {"resnext50.txt", 19}})
+    CHECK(shapes(file).size() == static_cast<std::size_t>(layers));
   CHECK(vgg[1].operations() == 3699376128);
   CHECK(alexnet[0].oh == 55);
   CHECK(yolo[0].padBottom == 2);  // 448 rows, 7x7, stride 2: the last window ends two rows below
@@ -24,7 +32,9 @@ TEST_CASE("the networks' shape files are what the papers print") {
 TEST_CASE("every layer of the shape files is legal, named once and prints itself") {
   std::set<std::string> names;
   int layers = 0;
-  for (const char* file : {"vgg16.txt", "alexnet.txt", "yolov1.txt", "odd.txt"})
+  for (const char* file :
+       {"vgg16.txt", "alexnet.txt", "yolov1.txt", "resnet50.txt", "mobilenet_v1.txt", "mobilenet_v2.txt",
+        "squeezenet.txt", "efficientnet_b0.txt", "inception_v3.txt", "resnext50.txt", "odd.txt"})
     for (const ConvSpec& s : shapes(file)) {
       INFO(s.str());
       CHECK(s.problems().empty());
@@ -33,7 +43,7 @@ TEST_CASE("every layer of the shape files is legal, named once and prints itself
       CHECK(names.insert(s.name).second);
       ++layers;
     }
-  CHECK(layers >= 28 + 24);
+  CHECK(layers >= 28 + 173 + 24);
 }
 
 TEST_CASE("the odd shapes are small and cover what they should") {

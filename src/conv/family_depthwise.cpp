@@ -1,0 +1,116 @@
+// The family `depthwise`: lanes over groups, for layers of many groups with few channels each. Every step is a rule;
+// the order is
+//
+//   groups, padded to whole vectors, in blocks of lanes * vectors; windows outside of a block's groups, kernels of a
+//   group outside of the groups;
+//   windows, padded to whole tiles, in tiles of `rows` by `pixels`;
+//   the reduction out of a block's groups and out of a row's windows, so that these are its accumulator; lanes over
+//   groups;
+//   a tile's inputs copied, where their vectors must be gathered; the weights in the order of the loops, by a kernel of
+//   their own; blocks and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's
+//   are unrolled.
+#include <algorithm>
+
+#include "family.hpp"
+
+namespace lift::detail {
+
+using namespace rewrite;
+
+namespace {
+
+constexpr std::int64_t mostRows = 32, mostPixels = 32, mostVectors = 8;
+constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
+
+bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
+bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
+
+// Whether vectors over groups are no vectors in memory: there are other channels in between, or groups beyond the last.
+// Then a tile's inputs are gathered but once. Else they are read where they are: only the first and the last pixels of
+// a tile are ever outside of the image, and of a row's taps all or none.
+bool gathers(const ConvSpec& spec) { return spec.icPerGroup() > 1 || spec.groups % (mostLanes / 2) != 0; }
+
+void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
+  r.apply(topDown(use("groupsPadded", {{"r", missingTo(groups, block)}})));
+  r.apply(topDown(use("groupsSplit", {{"k", block}})));
+  r.apply(topDown(use("groupsInWindows")));
+  r.apply(topDown(use("kernelsOutOfGroups")));
+  r.apply(layoutsOut());
+}
+
+void reduceTiles(Rewriting& r, Nat lanes) {
+  r.apply(topDown(use("mapReduceGroups")));
+  r.apply(topDown(use("vectoriseGroups", {{"w", lanes}})));
+  r.apply(topDown(use("mapAsScalarOut")));
+  r.apply(topDown(use("mapReduceZipLeft")));
+  r.apply(layoutsOut());
+  r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
+                     "reduceMap", "mapFusionMoves"}));
+}
+
+void lower(Rewriting& r) {
+  r.apply(inside(isComputingMap, use("mapFlatten")));
+  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"})
+    r.apply(inside(isComputingMap, use(rule)));
+  for (int i = 0; i < 3; i++) r.apply(topDown(use("reduceToLoop")));
+  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
+}
+
+}  // namespace
+
+void deriveDepthwise(const ConvSpec& spec, Rewriting& r) {
+  const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
+  const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
+  const Nat lanes = r.tunable("lanes", 2, mostLanes);
+  const Nat vectors = r.tunable("vectors", 1, std::min(spec.groups, mostVectors));
+  r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
+  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
+
+  exposeWindows(r);
+  exposeGroups(r, spec.groups, lanes * vectors);
+  padWindowsTo(r, spec, rows, pixels);
+  splitWindows(r, isWindowsMap, pixels);
+  splitWindows(r, isRowsMap, rows);
+  r.apply(topDown(use("slideInterchange")));
+  r.apply(normalise({"transposeTwice"}));
+  r.apply(layoutsOut());
+  r.apply(inside(isAroundKernels, use("mapInterchange")));
+  r.apply(layoutsOut());
+  reduceTiles(r, lanes);
+  if (gathers(spec)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
+  arrangeWeights(r, 2);  // kernels of a group, blocks of groups
+  lower(r);
+}
+
+bool prefersLanesOfGroups(const ConvSpec& spec) {
+  const auto lanesOf = [](std::int64_t n) { return hasVectors(n) ? widestVector(n) : std::int64_t(1); };
+  return lanesOf(spec.ocPerGroup()) < std::min(spec.groups, mostLanes);
+}
+
+Config depthwiseDefaults(const ConvSpec& spec) {
+  Config config;
+  std::int64_t lanes = 2;
+  while (lanes < mostLanes && lanes < spec.groups) lanes *= 2;
+  if (!gathers(spec)) lanes = widestVector(spec.groups);
+  config["lanes"] = lanes;
+  const std::int64_t blocks = (spec.groups + lanes - 1) / lanes;
+  // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors.
+  constexpr std::int64_t registers = 14;
+  const std::int64_t pixels = config["pixels"] = evenTile(spec.ow, registers);
+  const std::int64_t vectors = config["vectors"] =
+      largestDivisor(blocks, std::min(mostVectors, std::max<std::int64_t>(1, registers / pixels)));
+  // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
+  constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8;
+  const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();
+  const std::int64_t others = blocks / vectors * spec.batch * ((spec.ow + pixels - 1) / pixels);
+  const auto isGood = [&](std::int64_t rows) {
+    return others * ((spec.oh + rows - 1) / rows) >= fewestTiles &&
+           (!gathers(spec) || ((rows - 1) * spec.sh + spec.extentH()) * ofRow <= mostCopied);
+  };
+  std::int64_t most = std::min<std::int64_t>(spec.oh, 16);
+  while (most > 1 && !isGood(most)) most--;
+  config["rows"] = evenTile(spec.oh, most);
+  return config;
+}
+
+}  // namespace lift::detail
