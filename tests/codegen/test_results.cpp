@@ -44,6 +44,27 @@ TEST_CASE("Listing 4 with symbolic extents of the input") {
   CHECK(differences(emulate(compile(program), inputs), interpret(built, inputs), sumTolerance) == "");
 }
 
+TEST_CASE("what parallel loops compute is cropped where it is stored, by their kernel") {
+  for (const char* text : {
+           "def main(x: [10]f32): [10]f32 = "
+           "take(10, join(mapWrg(0, fun c => mapSeq(fun v => v * 2.0, c), split(4, padClamp(0, 2, x)))))",
+           "def main(x: [10]f32): [10]f32 = take(10, asScalar(mapGlb(0, fun v => vectorize(4, fun a => a + 1.0, v), "
+           "asVector(4, padClamp(0, 2, x)))))",
+           "def main(x: [5][7]f32): [3][5]f32 = "
+           "map(fun r => take(5, r), take(3, mapGlb(1, fun r => mapGlb(0, fun v => v * v, r), x)))",
+           "def main(x: [5][6]f32): [5][4]f32 = transpose(take(4, transpose(mapGlb(0, fun r => "
+           "asScalar(mapSeq(fun v => vectorize(2, fun a => a - 1.0, v), asVector(2, r))), x))))",
+           "def main(x: [5][3]f32): [12]f32 = take(12, join(mapGlb(0, fun r => mapSeq(fun v => v * v, r), x)))",
+       }) {
+    INFO(text);
+    const Program program = parse(text);
+    const Tensors inputs = inputsOf(program);
+    const kernel::Plan plan = compile(program);
+    CHECK(plan.launches.size() == 1);
+    CHECK(differences(emulate(plan, inputs), interpret(program, inputs), 0) == "");
+  }
+}
+
 TEST_CASE("tuples as accumulators: the greatest element and where it is") {
   CHECK(wrong(R"(
     def main(x: [n][m]f32): [n](f32, i32) =
