@@ -24,6 +24,9 @@ constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
+// Odd numbers of channels are copied in vectors of three where they can be: images have three.
+bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && channels % 3 == 0; }
+
 // Maps over groups of kernels, and over batches of such groups.
 bool isOverGroups(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::padClamp);
@@ -104,6 +107,7 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   const Nat channels = r.tunable("channels", 1, spec.icPerGroup());
   std::optional<Nat> load;
   if (hasVectors(spec.icPerGroup())) load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
+  if (copiesThrees(spec.icPerGroup())) load = Nat(3);
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
@@ -163,6 +167,7 @@ Config blockedDefaults(const ConvSpec& spec) {
   chooseTile(spec, kernels, config);
   const std::int64_t groups = ceilDiv(kernels, config["vectors"]), tilesOfRow = ceilDiv(spec.ow, config["pixels"]);
   config["channels"] = largestDivisor(spec.icPerGroup(), 32);
+  if (copiesThrees(spec.icPerGroup()) && config["channels"] % 3 != 0) config["channels"] = 3;
   if (hasVectors(spec.icPerGroup())) {
     if (config["channels"] % 2 != 0) config["channels"] = 2;
     config["load"] = widestVector(config["channels"]);
