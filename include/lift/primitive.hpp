@@ -80,8 +80,9 @@ struct Traits {
   // far as their functions do.
   enum class Data : std::uint8_t { moved, computed } data;
   // How its value gets to a place in memory: it is stored there; its arguments are written to parts of the place; its
-  // argument is written through the layout that undoes it.
-  enum class Writing : std::uint8_t { stored, inParts, inverted } writing;
+  // argument is written through the layout that undoes it; what parallel loops compute is written as far as there are
+  // places, other values are stored.
+  enum class Writing : std::uint8_t { stored, inParts, inverted, cropped } writing;
   // What runs its functions: generate and iterate as often as the first size says, others for each element of the last
   // argument.
   enum class Loop : std::uint8_t { none, map, generate, reduce, scan, reduceByIndex, iterate } loop;
@@ -115,7 +116,11 @@ inline bool movesData(Prim prim) { return traits(prim).data == Traits::Data::mov
 // Layouts through which a result can be written: each has a layout that undoes it on the destination.
 inline bool isInvertibleLayout(Prim prim) { return traits(prim).writing == Traits::Writing::inverted; }
 // What is written by writing its arguments: these layouts, and what puts arrays together.
-inline bool isWrittenThrough(Prim prim) { return traits(prim).writing != Traits::Writing::stored; }
+inline bool isWrittenThrough(Prim prim) {
+  return traits(prim).writing == Traits::Writing::inParts || isInvertibleLayout(prim);
+}
+// Layouts that drop a part: through them what parallel loops compute is written (isCroppedResult).
+inline bool isCrop(Prim prim) { return traits(prim).writing == Traits::Writing::cropped; }
 // mapGlb, mapWrg: outside of every other it is a kernel of its own.
 inline bool isKernelMap(Prim prim) {
   return traits(prim).level == Traits::Level::global || traits(prim).level == Traits::Level::group;

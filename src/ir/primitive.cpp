@@ -33,7 +33,7 @@ constexpr Traits kept(Memory memory) {
   return {Data::computed, Writing::stored, Loop::none, Level::open, memory, Work::none, Lazy::none};
 }
 constexpr Traits moved = layout(Writing::stored), parts = layout(Writing::inParts),
-                 invertible = layout(Writing::inverted);
+                 invertible = layout(Writing::inverted), cropping = layout(Writing::cropped);
 constexpr Traits iteration{Data::computed, Writing::stored, Loop::iterate,  Level::sequential,
                            Memory::priv,   Work::none,      Lazy::functions};
 
@@ -99,7 +99,7 @@ constexpr std::array<PrimInfo, primCount> table{{
      "permutes: out[i] = in[f(i)] for a named index function f", invertible},
     {Prim::concat, "concat", "concat(a: [n]t, b: [m]t): [n + m]t", F, "a followed by b", parts},
     {Prim::take, "take", "take(count: nat, in: [n]t): [count]t where count <= n, 1 <= count", F,
-     "the first count elements", moved},
+     "the first count elements", cropping},
     {Prim::drop, "drop", "drop(count: nat, in: [n]t): [n - count]t where count <= n - 1", F, "all but the first count",
      moved},
     {Prim::at, "at", "at(index: i32, in: [n]t): t", F, "the element at a computed index, written in[index]",

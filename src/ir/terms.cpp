@@ -25,7 +25,7 @@ bool isCropIn(Expr body, Expr parameter) {
   if (body == parameter) return true;
   const Spine s = spineOf(body);
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
-  if (isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::take))
+  if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCropIn(s.arguments[0], parameter);
   return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
          !s.arguments[0].hasFree(parameter) && isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) &&
@@ -38,7 +38,7 @@ bool isCroppedResult(Expr e) {
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
   if (isKernelMap(s.head.prim())) return true;
-  if (isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::take))
+  if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCroppedResult(s.arguments[0]);
   return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
          isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) && isCroppedResult(s.arguments[1]);
