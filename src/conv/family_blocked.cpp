@@ -147,7 +147,7 @@ void chooseTile(const ConvSpec& spec, std::int64_t kernels, Config& config) {
   constexpr double latency = 8, ofVector = 1, ofPixel = 0.25, ofLoop = 1;
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
-    const std::int64_t pixels = evenTile(spec.ow, std::min(mostPixels, registers / vectors));
+    const std::int64_t pixels = evenTile(spec.ow, std::min(mostPixels, registers / vectors), pixelBorder);
     const double products = std::max(latency, static_cast<double>(pixels * vectors));
     const double step = products + ofVector * static_cast<double>(vectors) + ofPixel * static_cast<double>(pixels);
     const double all = static_cast<double>(ceilDiv(kernels, vectors) * ceilDiv(spec.ow, pixels)) * (step + ofLoop);
@@ -189,7 +189,7 @@ Config blockedDefaults(const ConvSpec& spec) {
   };
   std::int64_t rows = std::min<std::int64_t>(8, spec.oh);
   while (rows > 1 && !isGood(rows)) rows--;
-  rows = evenTile(spec.oh, rows);
+  rows = evenTile(spec.oh, rows, rowBorder);
   // Where a near cache holds the weights of all groups, a row's groups follow each other, that its outputs are written
   // together; else a group's rows, that its weights are read from afar but once.
   constexpr std::int64_t mostWeights = (256 << 10) / sizeof(float);

@@ -96,7 +96,7 @@ Config depthwiseDefaults(const ConvSpec& spec) {
   const std::int64_t blocks = (spec.groups + lanes - 1) / lanes;
   // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors.
   constexpr std::int64_t registers = 14;
-  const std::int64_t pixels = config["pixels"] = evenTile(spec.ow, registers);
+  const std::int64_t pixels = config["pixels"] = evenTile(spec.ow, registers, pixelBorder);
   const std::int64_t vectors = config["vectors"] =
       largestDivisor(blocks, std::min(mostVectors, std::max<std::int64_t>(1, registers / pixels)));
   // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
@@ -109,7 +109,7 @@ Config depthwiseDefaults(const ConvSpec& spec) {
   };
   std::int64_t most = std::min<std::int64_t>(spec.oh, 16);
   while (most > 1 && !isGood(most)) most--;
-  config["rows"] = evenTile(spec.oh, most);
+  config["rows"] = evenTile(spec.oh, most, rowBorder);
   return config;
 }
 
