@@ -1,13 +1,9 @@
-// From programs to plans: mapping, kernel boundaries, lowering, passes, OpenCL C.
+// From programs to plans: kernel boundaries, lowering, passes, OpenCL C.
 //
-//   program --(map: only where the user mapped nothing)--> mapped program --outline--> one term per kernel
-//     --lower--> kernel tree --optimise--> kernel tree --print--> OpenCL C 1.2
+//   program --(map: what says not where it runs, by the default mapping, mapping.hpp)--> mapped program
+//     --outline--> one term per kernel --lower--> kernel tree --optimise--> kernel tree --print--> OpenCL C 1.2
 //
-// What contains OpenCL maps or reductions is compiled as written. What contains none, the whole program or what it
-// keeps in memory by toGlobal outside of all functions, is given the default mapping first: outer maps over global
-// dimensions, everything below sequential, and intermediates that would be computed more than once (or stand under
-// toGlobal) in global memory, each by a kernel of its own; results of few operations that overlapping windows share are
-// computed again instead.
+// A program that says where its work runs is compiled as written.
 #pragma once
 
 #include <array>
@@ -21,17 +17,9 @@
 #include "lift/expr.hpp"
 #include "lift/kernel.hpp"
 #include "lift/kernel_passes.hpp"
+#include "lift/mapping.hpp"
 
 namespace lift {
-
-// Decisions that the default mapping leaves to the user.
-struct MappingOptions {
-  // Sums and products of floating-point numbers are rounded in the order of the elements: not divided, not
-  // reassociated.
-  bool strictReductions = false;
-  // Elements of a chunk where a reduction is divided; 0: by what they cost.
-  std::int64_t chunk = 0;
-};
 
 struct CompileOptions {
   MappingOptions mapping;
@@ -59,21 +47,6 @@ struct CompileReport {
   kernel::Notes notes;
   double total() const;
 };
-
-// Whether the program says itself where its work runs.
-bool isMapped(const Program& program);
-
-// A step of the default mapping: a rule that it applied, and where.
-struct MappingStep {
-  std::string_view rule;  // "reduceInChunks"
-  std::string_view text;  // what it replaces: "reduce(z, f, xs) => …"
-  std::string place;      // "reduce at dot.lift:3:5"; empty where it is the whole program
-};
-
-// The default mapping (see above); what is mapped already stays as it is. What it decided, and why, goes to the notes;
-// the steps are what it did, in order: the same program has the same steps.
-Program mapByDefault(const Program& program, const MappingOptions& options = {}, kernel::Notes* notes = nullptr,
-                     std::vector<MappingStep>* steps = nullptr);
 
 // Rules that OpenCL imposes: mapLcl only inside mapWrg, one mapping per dimension, no work-group map inside a
 // work-item, no local memory outside of a group, … Throws UserError (status program) with all violations.

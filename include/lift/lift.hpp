@@ -28,7 +28,10 @@
 #include "lift/rewrite.hpp"
 #include "lift/rewrite_check.hpp"
 #include "lift/strategies.hpp"
+#include "lift/accumulation.hpp"
 #include "lift/cook_toom.hpp"
+// mapping
+#include "lift/mapping.hpp"
 // constraints
 #include "lift/space.hpp"
 // views, kernel, codegen

@@ -11,12 +11,14 @@
 // kept in long normal form (etaLong), so that every function in argument position is a lambda.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lift/expr.hpp"
@@ -46,7 +48,13 @@ struct RuleRow {
   std::string_view text;    // left => right
   std::string_view origin;  // where it comes from: a paper's section, or the identity it instantiates
   When when = When::always;
+  bool whole = false;  // functions are moved as they are, with the names in them
 };
+
+using Arguments = std::map<std::string, Nat>;  // of a rule's tunables
+
+// What a rule does where no pattern can say it: the new term, nothing where the rule does not apply.
+using Computation = std::function<std::optional<Expr>(Expr term, const Arguments& arguments)>;
 
 // One typed rule. Building it throws UserError with the place in its text: sides of different types, a metavariable
 // on the right that the left does not bind. Sizes that only the right side has are tunables: the strategy gives them.
@@ -55,6 +63,9 @@ class Rule {
   explicit Rule(const RuleRow& row);
   // A user's rule.
   Rule(std::string name, const std::string& text);
+  // A computed rule. What it applies to `compute` says. The row's left side is a form of it from which instances are
+  // drawn to check the rule; the right side tells a reader what is made, and is not typed.
+  Rule(const RuleRow& row, std::vector<std::string> tunables, Computation compute);
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
@@ -62,17 +73,19 @@ class Rule {
   When when() const { return when_; }
   const TypedRule& typed() const { return typed_; }
   const std::vector<std::string>& tunables() const { return tunables_; }
+  const Computation& computation() const { return compute_; }  // empty where the right side is a term
   // Type variables that the rule makes vectors of: they stand for scalars only.
   const std::set<std::uint64_t>& vectorElements() const { return vectorElements_; }
 
  private:
-  void build();
+  void build(const std::string& typed, bool whole = false);
 
   std::string name_, text_, origin_;
   When when_ = When::always;
   TypedRule typed_;
   std::vector<std::string> tunables_;
   std::set<std::uint64_t> vectorElements_;
+  Computation compute_;
 };
 
 struct RuleTable {
@@ -82,8 +95,6 @@ struct RuleTable {
 };
 const std::vector<RuleTable>& ruleTables();
 const Rule& ruleNamed(std::string_view name);  // throws UserError (usage), with what is near
-
-using Arguments = std::map<std::string, Nat>;  // of a rule's tunables
 
 // A rule at the root of a term: the new term and what it assumes of sizes, or why it does not apply.
 struct Applied {
@@ -97,6 +108,9 @@ Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments = {}, 
 
 // Where in a term: of a lambda 0 is the body; of an application 0 is the function, 1 the argument.
 using Path = std::vector<std::uint8_t>;
+
+// Where the part first stands in the term, where there is such a place not below a condition.
+std::optional<Path> pathOf(Expr part, Expr term);
 
 struct Step {
   std::string rule;
@@ -146,6 +160,15 @@ Strategy function(Strategy s);       // to the function (last argument but one) 
 Strategy argument(Strategy s);       // to the array (last argument) of a primitive's application
 Strategy at(Path path, Strategy s);  // there
 
+// Gives the term that it is applied to a name, by which later steps find it again: see Rewriting::places.
+Strategy name(std::string name);
+// s at the place of that name below the term that this is applied to; where the place was copied, at every copy.
+Strategy atName(std::string name, Strategy s);
+template <std::convertible_to<std::string> Name>
+Strategy at(const Name& name, Strategy s) {  // a path in braces is no name
+  return atName(name, std::move(s));
+}
+
 // A strategy with a name, for the messages of failures.
 Strategy named(std::string name, Strategy s);
 
@@ -169,7 +192,14 @@ class Rewriting {
   Nat tunable(const std::string& name, std::int64_t low, Nat high);
   void assume(SizeCondition condition);
 
+  // Where a named term is now. Steps beside, above and below it leave it where it is or move it; one that copies it
+  // leaves several places, one that rewrites it itself leaves the name on the result. Throws UserError (program) for a
+  // name that was never given, and for one whose term a step took apart or dropped, naming that step.
+  const std::vector<Path>& places(const std::string& name) const;
+
   // For strategies.
+  void giveName(const std::string& name, Expr term);
+  const Path& path() const { return path_; }
   std::optional<Expr> applyHere(const Rule& rule, const Arguments& arguments, Expr term);
   template <class F>
   std::optional<Expr> at(std::uint8_t child, F&& run) {
@@ -178,11 +208,27 @@ class Rewriting {
     path_.pop_back();
     return result;
   }
+  // The same for what stands so many levels above.
+  template <class F>
+  auto above(std::size_t levels, F&& run) {
+    const auto from = path_.end() - static_cast<std::ptrdiff_t>(levels);
+    const Path below(from, path_.end());
+    path_.erase(from, path_.end());
+    auto result = run();
+    path_.insert(path_.end(), below.begin(), below.end());
+    return result;
+  }
+  struct Name {
+    std::vector<Path> places;
+    std::string gone;  // where there are none: by which step
+  };
+  using NamedPlaces = std::map<std::string, Name>;
   struct Mark {
     std::size_t steps, conditions;
+    NamedPlaces names;
   };
-  Mark mark() const { return {derivation_.steps.size(), program_.conditions.size()}; }
-  void undo(Mark mark);
+  Mark mark() const { return {derivation_.steps.size(), program_.conditions.size(), names_}; }
+  void undo(const Mark& mark);
   void miss(std::string why) { misses_.push_back({nullptr, program_.body, std::move(why)}); }
 
  private:
@@ -195,8 +241,11 @@ class Rewriting {
     std::string str() const;
   };
 
+  void forwardNames(const Rule& rule, const Arguments& arguments, Expr before, Expr after);
+
   Program program_;
   Derivation derivation_;
+  NamedPlaces names_;
   Path path_;
   Path focus_;
   std::string prefix_;  // of tunables

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lift/expr.hpp"
@@ -25,6 +26,40 @@ bool isOptional(const Spine& s, std::size_t argument);
 // An operation on integers as one on sizes and indices; nothing where they have none.
 std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
+bool isReduce(Prim prim);  // reduce and its OpenCL forms
+bool isIteration(Prim prim);
+// Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
+bool runsInOrder(Prim prim);
+// Whether evaluating the primitive runs a loop: a reduction, a scan or an iteration.
+bool takesSteps(Expr primitive);
+// A number to reckon with; a size that is not known is taken to be unknownSize.
+constexpr double unknownSize = 1024;
+double estimate(Nat n);
+
+// The conditions around the term that is worked on. What runs only where they hold must not move in front of them,
+// unless it is right for all values.
+class Guards {
+ public:
+  bool allow(Expr e) const { return depth_ == 0 || !mayFailWithin(e); }
+  // f() as the i-th argument's part: f(whether a condition decides if it is evaluated).
+  template <class F>
+  auto inArgument(const Spine& s, std::size_t i, F&& f) {
+    const bool guarded = isOptional(s, i) && !s.arguments[i].type().is(Type::Kind::function);
+    depth_ += guarded;
+    auto result = f(guarded);
+    depth_ -= guarded;
+    return result;
+  }
+  // The arguments replaced by f(argument, whether a condition decides if it is evaluated).
+  template <class F>
+  void eachArgument(Spine& s, F&& f) {
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      s.arguments[i] = inArgument(s, i, [&](bool guarded) { return f(s.arguments[i], guarded); });
+  }
+
+ private:
+  int depth_ = 0;
+};
 
 // The term with f applied to what is directly below it: the body of a lambda, the arguments of an application.
 template <class F>
@@ -39,6 +74,13 @@ Expr withParts(Expr e, F&& f) {
 // Every occurrence of the keys replaced; keys may be any terms. The replacements' free variables must not be bound in
 // the term.
 Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements);
+
+// The names that a term begins with (let x = v in …), and the term below them.
+struct LetChain {
+  std::vector<std::pair<Expr, Expr>> bound;  // variable and value
+  Expr body;
+};
+LetChain letsOf(Expr e);
 
 // The same term with new bound variables.
 Expr withFreshBinders(Expr e);

@@ -14,36 +14,8 @@ namespace lift::detail {
 
 // ------------------------------------------------------------------------------------------- questions about terms
 
-bool isReduce(Prim prim);  // reduce and its OpenCL forms
-bool isIteration(Prim prim);
 // f of (accumulator, element) reduces the element into the accumulator, which nothing else reads: a fold of folds.
 bool goesOnReducing(Expr f);
-// The components that `part` takes of nested tuples `of`, the last one first; nothing where it does more.
-std::optional<std::vector<int>> componentPath(Expr part, Expr of);
-// Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
-bool runsInOrder(Prim prim);
-
-// The conditions around the term that is worked on. What runs only where they hold must not move in front of them,
-// unless it is right for all values.
-class Guards {
- public:
-  bool allow(Expr e) const { return depth_ == 0 || !mayFailWithin(e); }
-  // The arguments replaced by f(argument, whether a condition decides if it is evaluated).
-  template <class F>
-  void eachArgument(Spine& s, F&& f) {
-    for (std::size_t i = 0; i < s.arguments.size(); i++) {
-      Expr& a = s.arguments[i];
-      const bool guarded = isOptional(s, i) && !a.type().is(Type::Kind::function);
-      depth_ += guarded;
-      a = f(a, guarded);
-      depth_ -= guarded;
-    }
-  }
-
- private:
-  int depth_ = 0;
-};
-
 // Every element copied by a work-item of its own.
 Expr copied(Expr e);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "cost.hpp"
 #include "lift/build.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
@@ -148,7 +147,7 @@ class Outliner {
   // operations, a name that every stage which needs it defines. That is `wish` unless it names another value already.
   Expr bound(Expr value, Expr wish) {
     if (onlyMovesData(value)) return operand(value);
-    if (value.type().isArray() || anyPrimitive(value, runsLoop)) return temporary(result(value));
+    if (value.type().isArray() || anyPrimitive(value, takesSteps)) return temporary(result(value));
     if (const Spine s = spineOf(value); s.isPrim(Prim::tuple)) {
       std::vector<Expr> parts;
       for (const Expr x : s.arguments) parts.push_back(bound(x, Expr::variable(wish.name(), x.type())));
@@ -175,7 +174,13 @@ class Outliner {
     if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), operand(e.body()));
     Spine s = spineOf(e);
     if (isAvailable(e)) {
-      if (s.isPrim(Prim::toGlobal)) return temporary(result(s.arguments[0]));
+      if (s.isPrim(Prim::toGlobal)) {
+        const std::string key = keyOf(s.arguments[0]);
+        if (const auto same = kept_.find(key); same != kept_.end()) return same->second;
+        const Expr kept = temporary(result(s.arguments[0]));
+        kept_.insert_or_assign(key, kept);
+        return kept;
+      }
       if (s.head.is(Expr::Form::primitive) && isKernelMap(s.head.prim())) return temporary(result(e));
       if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(iterated(s));
       if (s.isPrim(Prim::let) && runsInParallel(e) && !waits(s.arguments[1]))
@@ -183,6 +188,13 @@ class Outliner {
     }
     guards_.eachArgument(s, [&](Expr x, bool) { return operand(x); });
     return applyAll(s.head, s.arguments);
+  }
+
+  // Equal for terms that differ only in the identity of bound variables.
+  static std::string keyOf(Expr e) {
+    std::string key = print(e, Names::canonical);
+    for (const Expr v : e.freeVariables()) key += fmt::format(" {}", v.id());
+    return key;
   }
 
   // What may fail in a branch must not be computed before its condition is known.
@@ -215,8 +227,10 @@ class Outliner {
     if (count == Nat(0)) return;
     const std::size_t first = stages_.size(), inner = loops_.size();
     const auto before = memo_;
+    const auto keptBefore = kept_;
     const Expr value = result(step);
     const Expr next = temporary(onlyMovesData(value) ? copied(value) : value);
+    kept_ = keptBefore;
     memo_ = before;  // what was computed in the loop may never be, and changes
 
     std::unordered_set<Expr> changing{state};
@@ -255,6 +269,7 @@ class Outliner {
   std::vector<Outline::Loop> loops_;
   std::vector<std::pair<Expr, Expr>> lets_;  // variables and their values, which name only what is in front of them
   std::unordered_map<Expr, Expr> memo_;
+  std::unordered_map<std::string, Expr> kept_;  // intermediates by what they keep
 };
 
 }  // namespace

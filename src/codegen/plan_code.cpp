@@ -6,8 +6,8 @@
 #include <cctype>
 #include <cmath>
 
-#include "cost.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/terms.hpp"
 
 namespace lift::detail {
 

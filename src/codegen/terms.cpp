@@ -6,26 +6,6 @@
 
 namespace lift::detail {
 
-using Loop = Traits::Loop;
-
-bool isReduce(Prim p) { return traits(p).loop == Loop::reduce; }
-bool isIteration(Prim p) { return traits(p).loop == Loop::iterate; }
-
-bool runsInOrder(Prim p) {
-  switch (traits(p).loop) {
-    case Loop::scan:
-    case Loop::reduceByIndex:
-    case Loop::iterate:
-      return true;
-    case Loop::none:
-    case Loop::map:
-    case Loop::generate:
-    case Loop::reduce:
-      return false;
-  }
-  return false;
-}
-
 Span spanOf(const Spans& spans, Expr primitive) {
   const auto found = spans.find(primitive);
   return found == spans.end() ? Span{} : found->second;
@@ -34,16 +14,6 @@ Span spanOf(const Spans& spans, Expr primitive) {
 void refuse(const Spans& spans, Expr primitive, std::string message, std::string hint) {
   throw UserError(ExitStatus::program,
                   {Diagnostic{Severity::error, spanOf(spans, primitive), std::move(message), std::move(hint), {}}});
-}
-
-std::optional<std::vector<int>> componentPath(Expr part, Expr of) {
-  std::vector<int> path;
-  for (Spine s = spineOf(part); part != of; s = spineOf(part)) {
-    if (!s.isPrim(Prim::get) || s.arguments.size() != 1) return std::nullopt;
-    path.push_back(static_cast<int>(*s.head.nats()[0].constant()));
-    part = s.arguments[0];
-  }
-  return path;
 }
 
 bool goesOnReducing(Expr f) {

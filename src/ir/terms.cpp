@@ -91,6 +91,55 @@ bool mayFailWithin(Expr e) {
   return visit(e);
 }
 
+using Loop = Traits::Loop;
+
+bool isReduce(Prim p) { return traits(p).loop == Loop::reduce; }
+bool isIteration(Prim p) { return traits(p).loop == Loop::iterate; }
+
+bool runsInOrder(Prim p) {
+  switch (traits(p).loop) {
+    case Loop::scan:
+    case Loop::reduceByIndex:
+    case Loop::iterate:
+      return true;
+    case Loop::none:
+    case Loop::map:
+    case Loop::generate:
+    case Loop::reduce:
+      return false;
+  }
+  return false;
+}
+
+bool takesSteps(Expr primitive) { return isReduce(primitive.prim()) || runsInOrder(primitive.prim()); }
+
+double estimate(Nat n) {
+  if (const auto c = n.constant()) return static_cast<double>(*c);
+  const auto& parts = n.operands();
+  const auto fold = [&](double init, const std::function<double(double, double)>& f) {
+    for (const Nat p : parts) init = f(init, estimate(p));
+    return init;
+  };
+  switch (n.kind()) {
+    case Nat::Kind::constant:
+    case Nat::Kind::variable:
+      return unknownSize;
+    case Nat::Kind::sum:
+      return fold(0, [](double a, double b) { return a + b; });
+    case Nat::Kind::product:
+      return fold(1, [](double a, double b) { return a * b; });
+    case Nat::Kind::floorDiv:
+      return std::max(1.0, estimate(parts[0]) / std::max(1.0, estimate(parts[1])));
+    case Nat::Kind::mod:
+      return estimate(parts[1]) / 2;
+    case Nat::Kind::min:
+      return fold(estimate(parts[0]), [](double a, double b) { return std::min(a, b); });
+    case Nat::Kind::max:
+      return fold(estimate(parts[0]), [](double a, double b) { return std::max(a, b); });
+  }
+  return unknownSize;
+}
+
 namespace {
 
 // What proofs would take long for: i * i, that times itself, and so on.
@@ -167,6 +216,15 @@ class FreshBinders : public detail::Rebuilding<FreshBinders> {
 }  // namespace
 
 Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) { return Replacement(replacements)(e); }
+
+LetChain letsOf(Expr e) {
+  LetChain lets{{}, e};
+  for (Spine s = spineOf(e); s.isPrim(Prim::let) && s.arguments.size() == 2; s = spineOf(lets.body)) {
+    lets.bound.emplace_back(s.arguments[0].parameter(), s.arguments[1]);
+    lets.body = s.arguments[0].body();
+  }
+  return lets;
+}
 
 Expr withFreshBinders(Expr e) { return FreshBinders()(e); }
 

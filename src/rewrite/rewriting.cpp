@@ -72,6 +72,7 @@ std::optional<Expr> Rewriting::applyHere(const Rule& rule, const Arguments& argu
     throw UserError(ExitStatus::program, fmt::format("rewriting '{}' does not come to an end", program_.name),
                     fmt::format("the last rule was '{}'", rule.name()));
   derivation_.steps.push_back({rule.name(), arguments, path_});
+  if (!names_.empty()) forwardNames(rule, arguments, term, *applied.term);
   derivation_.rules.emplace(rule.name(), rule.text());
   for (SizeCondition& c : applied.conditions) {
     c.origin = fmt::format("{} in rule '{}'", c.origin, rule.name());
@@ -80,8 +81,9 @@ std::optional<Expr> Rewriting::applyHere(const Rule& rule, const Arguments& argu
   return applied.term;
 }
 
-void Rewriting::undo(Mark mark) {
+void Rewriting::undo(const Mark& mark) {
   derivation_.steps.resize(mark.steps);
+  names_ = mark.names;
   if (program_.conditions.size() == mark.conditions) return;
   program_.conditions.resize(mark.conditions);
   facts_ = program_.facts();
@@ -190,6 +192,7 @@ Derivation Derivation::parse(const std::string& text, const Program& program) {
 
 Program replay(const Program& start, const Derivation& derivation,
                const std::function<void(const Step&, const Program&)>& after) {
+  if (derivation.steps.empty()) return start;
   Rewriting rewriting(start);
   for (std::size_t i = 0; i < derivation.steps.size(); i++) {
     const Step& step = derivation.steps[i];

@@ -74,25 +74,49 @@ std::string refusal(When when, const detail::Matcher& matcher) {
   return {};
 }
 
-}  // namespace
-
-Rule::Rule(const RuleRow& row) : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when) { build(); }
-
-Rule::Rule(std::string name, const std::string& text) : name_(std::move(name)), text_(text), origin_("given") {
-  build();
+// The text in front of the arrow that belongs to no function.
+std::string leftOf(const std::string& text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (depth == 0 && text.compare(i, 4, " => ") == 0) return text.substr(0, i);
+  }
+  throw InternalError("a rule has two sides: " + text);
 }
 
-void Rule::build() {
-  const SourceFile* file = addSource("<rule " + name_ + ">", text_);
+}  // namespace
+
+Rule::Rule(const RuleRow& row) : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when) {
+  build(text_, row.whole);
+}
+
+Rule::Rule(std::string name, const std::string& text) : name_(std::move(name)), text_(text), origin_("given") {
+  build(text_);
+}
+
+Rule::Rule(const RuleRow& row, std::vector<std::string> tunables, Computation compute)
+    : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when), compute_(std::move(compute)) {
+  const std::string left = leftOf(text_);
+  build(left + " => " + left);
+  for (std::string& tunable : tunables) {
+    typed_.sizes.emplace(tunable, NatVar::fresh(tunable, 1, std::nullopt, NatVar::Role::meta));
+    tunables_.push_back(std::move(tunable));
+  }
+}
+
+void Rule::build(const std::string& typed, bool whole) {
+  const SourceFile* file = addSource("<rule " + name_ + ">", typed);
   typed_ = inferRule(parseRule(*file));
-  typed_.left = etaLong(typed_.left);
-  typed_.right = etaLong(typed_.right);
+  if (!whole) {
+    typed_.left = etaLong(typed_.left);
+    typed_.right = etaLong(typed_.right);
+  }
   for (const Expr v : typed_.variables)
     if (typed_.right.hasFree(v) && !typed_.left.hasFree(v))
       throw UserError(ExitStatus::program,
                       fmt::format("rule '{}': nothing on the left side says what '{}' is", name_, v.name()),
                       "only sizes may stand on the right side alone: they are the rule's tunables",
-                      Span{file, 0, static_cast<std::uint32_t>(text_.size())});
+                      Span{file, 0, static_cast<std::uint32_t>(typed.size())});
   for (const Expr side : {typed_.left, typed_.right})
     detail::anySubterm(side, [&](Expr e, const auto&) {
       if (e.is(Expr::Form::primitive)) collectVectorElements(e.type(), vectorElements_);
@@ -113,6 +137,12 @@ Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const
     if (!arguments.count(tunable))
       throw UserError(ExitStatus::usage, fmt::format("rule '{}' needs a value for '{}'", rule.name(), tunable));
   Applied result;
+  if (rule.computation()) {
+    if (term.type().is(Type::Kind::function)) return result;  // a primitive that lacks arguments
+    if (const auto made = rule.computation()(term, arguments)) result.term = etaLong(*made);
+    ensure(!result.term || result.term->type() == term.type(), "a computed rule keeps the type");
+    return result;
+  }
   if (!fits(rule.typed().left, term)) return result;
   detail::Matcher matcher(rule, arguments, facts);
   if (!matcher.matches(term)) return result;

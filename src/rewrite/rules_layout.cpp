@@ -121,6 +121,7 @@ std::vector<RuleRow> memoryRules() {
        "map(fun x => c((x, toGlobal(f(x)))), xs) => map(fun (x, y) => c((x, y)), zip(xs, toGlobal(map(f, xs))))",
        "one-time preparation of weights"},
       {"keepAhead", "x => toGlobal(x)", "identity"},
+      {"keepNot", "toGlobal(x) => x", "identity"},
       {"keepMoved", "f(toGlobal(x)) => toGlobal(f(x))", "what is kept laid out as it is read", When::moves},
       {"keepNear", "toGlobal(x) => toLocal(x)", "what one group computes and reads"},
       {"keptMap", "toGlobal(map(f, xs)) => map(f, toGlobal(xs))", "what is kept laid out as it is computed",
@@ -182,6 +183,22 @@ std::vector<RuleRow> loweringRules() {
       {"scanExclusiveToLoop", "scanExclusive(i, f, xs) => scanExclusiveSeq(i, f, xs)", "lift-conv §3.2"},
       {"loopToUnrolled", "mapSeq(f, xs) => mapSeqUnroll(u, f, xs)", "unrolling"},
       {"reduceLoopToUnrolled", "reduceSeq(i, f, xs) => reduceSeqUnroll(u, i, f, xs)", "unrolling"},
+  };
+}
+
+// As the rules of lowering say, with the program's names: kernels of the default mapping speak as the program does.
+std::vector<RuleRow> placingRules() {
+  constexpr bool whole = true;
+  constexpr When always = When::always;
+  return {
+      {"mapInParallel0", "map(f, xs) => mapGlb(0, f, xs)", "lift-conv §3.2", always, whole},
+      {"mapInParallel1", "map(f, xs) => mapGlb(1, f, xs)", "lift-conv §3.2", always, whole},
+      {"mapInParallel2", "map(f, xs) => mapGlb(2, f, xs)", "lift-conv §3.2", always, whole},
+      {"mapInOrder", "map(f, xs) => mapSeq(f, xs)", "lift-conv §3.2", always, whole},
+      {"reduceInOrder", "reduce(i, f, xs) => reduceSeq(i, f, xs)", "lift-conv §3.2", always, whole},
+      {"scanInOrder", "scan(i, f, xs) => scanSeq(i, f, xs)", "lift-conv §3.2", always, whole},
+      {"scanExclusiveInOrder", "scanExclusive(i, f, xs) => scanExclusiveSeq(i, f, xs)", "lift-conv §3.2", always,
+       whole},
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "computed.hpp"
 #include "lift/cook_toom.hpp"
 #include "lift/diagnostic.hpp"
 
@@ -40,10 +41,14 @@ const std::vector<RuleTable>& ruleTables() {
       table("filters", "sums of products over channels, and linear maps around them", detail::filterRules()),
       cookToomTable(),
       table("groups", "many groups of few channels: lanes over groups", detail::groupRules()),
+      {"names", "names given, moved and dropped; tuples", detail::namingRules()},
+      {"parts", "reductions and scans in parts, by element and by index", detail::chunkingRules()},
+      {"places", "of a part of the term; made for any place", detail::placeRules()},
       table("layout", "arrays laid out anew", detail::layoutRules()),
       table("vectorisation", "lanes", detail::vectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),
       table("lowering", "where work runs: functional to OpenCL primitives", detail::loweringRules()),
+      table("placing", "the same with the program's names, for the default mapping", detail::placingRules()),
       table("raising", "OpenCL primitives back to functional ones, to start anew", detail::raisingRules()),
   };
   return tables;
@@ -74,6 +79,7 @@ const Rule& ruleNamed(std::string_view name) {
     for (const Rule& r : t.rules)
       if (r.name() == name) return r;
   if (isCookToomName(name)) return cookToomNamed(name);
+  if (detail::isPlaceRuleName(name)) return detail::placeRuleNamed(name);
   throw UserError(ExitStatus::usage, fmt::format("there is no rule '{}'", name), "`liftc rules` lists the rules");
 }
 

@@ -18,6 +18,7 @@ std::vector<RuleRow> partialRules();
 std::vector<RuleRow> vectorRules();
 std::vector<RuleRow> memoryRules();
 std::vector<RuleRow> loweringRules();
+std::vector<RuleRow> placingRules();
 std::vector<RuleRow> raisingRules();
 std::vector<RuleRow> simplificationRules();
 

@@ -110,7 +110,14 @@ inline std::string rangeOf(const kernel::Kernel& k) {
   return fmt::format("{}; {}", text(k.range.global), text(k.range.local));
 }
 // The default mapping, as text.
-inline std::string mapped(const std::string& text) { return print(mapByDefault(parse(text)).body); }
+// The program with the default mapping, whose steps replay.
+inline std::string mapped(const std::string& text) {
+  const Program program = parse(text);
+  const Mapping mapping = mappingOf(program);
+  const auto steps = rewrite::Derivation::parse(mapping.derivation.str(), program);
+  CHECK(print(rewrite::replay(program, steps), Names::canonical) == print(mapping.program, Names::canonical));
+  return print(mapping.program.body);
+}
 
 // What a compilation complains of; empty when it does not.
 inline std::vector<Diagnostic> complaints(const Program& program, const CompileOptions& options = {}) {

@@ -119,8 +119,12 @@ std::string disagreement(const Generated& program, runtime::Device& device, std:
           compareResults(c.expected, interpret(atSize(parse(program.expanded)), c.inputs), Tolerance{0, 0});
       if (!wrong.empty()) return "definitions change the meaning: " + wrong;
     }
-    const Program mapped = mapByDefault(c.program);
+    const Mapping mapping = mappingOf(c.program);
+    const Program& mapped = mapping.program;
     verify(mapped);
+    const auto steps = rewrite::Derivation::parse(mapping.derivation.str(), c.program);
+    if (print(rewrite::replay(c.program, steps), Names::canonical) != print(mapped, Names::canonical))
+      return "the steps of the default mapping lead elsewhere";
     const Tolerance tolerance{Tolerance{}.fused, longestSum(c.specialised)};
     if (const std::string wrong = compareResults(interpret(atSize(mapped), c.inputs), c.expected, tolerance);
         !wrong.empty())

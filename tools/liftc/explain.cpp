@@ -39,7 +39,8 @@ struct Subject {
   // Of a program that is compiled as it is written: the default mapping, and what it decided; else nothing.
   std::optional<Program> mapped;
   std::vector<std::string> notes;
-  std::vector<lift::MappingStep> mapping;
+  Program unmapped;                            // what it was made of
+  Derivation mapping;                          // by these steps
   Json parts = Json::array(), memory;          // of a program: its parts, and what its plan keeps between kernels
   std::int64_t operations = 0;                 // of a layer
   std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
@@ -57,7 +58,10 @@ std::map<std::string, std::string> digestsOf(const Plan& plan) {
 void addMapping(Subject& s, const Program& program, const lift::MappingOptions& options) {
   if (lift::isMapped(program)) return;
   lift::kernel::Notes notes;
-  s.mapped = lift::mapByDefault(program, options, &notes, &s.mapping);
+  lift::Mapping mapping = lift::mappingOf(program, options, &notes);
+  s.unmapped = program;
+  s.mapped = std::move(mapping.program);
+  s.mapping = std::move(mapping.derivation);
   for (const auto& n : notes) s.notes.push_back(n.text);
 }
 
@@ -273,13 +277,28 @@ Json stepJson(const Step& step) {
           {"place", place}};
 }
 
-void showMapping(const Subject& s) {
+// The steps of the default mapping; `see` gets each with what it was applied to, "reduce at dot.lift:3:5", and the
+// program after it.
+void followMapping(const Subject& s, const std::function<void(const Step&, const std::string&, const Program&)>& see) {
+  Program before = s.unmapped;
+  before.body = lift::etaLong(before.body);
+  lift::rewrite::replay(s.unmapped, s.mapping, [&](const Step& step, const Program& program) {
+    lift::Expr term = before.body;
+    for (const auto child : step.path)
+      term = term.is(lift::Expr::Form::lambda) ? term.body() : child == 0 ? term.function() : term.argument();
+    see(step, lift::placeIn(before.spans, term), program);
+    before.body = program.body;
+  });
+}
+
+void showMapping(const Subject& s, bool terms) {
   std::cout << "\nBy the default mapping\n";
-  for (std::size_t i = 0; i < s.mapping.size(); i++) {
-    const auto& [rule, text, place] = s.mapping[i];
-    std::cout << fmt::format("{}/{}  {}{}{}\n    {}\n", i + 1, s.mapping.size(), rule, place.empty() ? "" : " of ",
-                             place, text);
-  }
+  std::size_t done = 0;
+  followMapping(s, [&](const Step& step, const std::string& place, const Program& program) {
+    std::cout << fmt::format("{}/{}  {}{}{}\n    {}\n", ++done, s.mapping.steps.size(), step.str(),
+                             place.empty() ? "" : ", ", place, lift::rewrite::ruleNamed(step.rule).text());
+    if (terms) std::cout << lift::print(program);
+  });
   if (!s.notes.empty()) std::cout << "\n";
   for (const std::string& n : s.notes) std::cout << "  " << n << "\n";
   std::cout << lift::print(*s.mapped);
@@ -295,7 +314,7 @@ void showSteps(const Subject& s, bool terms) {
                              rule.origin());
     if (terms) std::cout << lift::print(program);
   });
-  if (s.mapped) showMapping(s);
+  if (s.mapped) showMapping(s, terms);
   if (!s.parts.empty()) {
     std::cout << (s.parts[0].contains("family") ? "\nParts\n" : "\nParts, for --family parts\n");
     printParts(s.parts);
@@ -319,8 +338,12 @@ Json stepsJson(const Subject& s, bool terms) {
   if (s.mapped) {
     j["mapping"] = s.notes;
     j["mapping_steps"] = Json::array();
-    for (const auto& [rule, text, place] : s.mapping)
-      j["mapping_steps"].push_back({{"rule", rule}, {"text", text}, {"place", place}});
+    followMapping(s, [&](const Step& step, const std::string& place, const Program& program) {
+      Json row = stepJson(step);
+      row["term"] = place;
+      if (terms) row["program"] = lift::print(program);
+      j["mapping_steps"].push_back(std::move(row));
+    });
     j["mapped"] = lift::print(*s.mapped);
   }
   if (!s.parts.empty()) j["parts"] = s.parts;

@@ -120,7 +120,7 @@ struct RewriteOptions {
   std::string best, timeLimit;
   std::vector<std::string> rules, steps, values;
   std::string derivation, place;
-  bool everywhere = false, check = false, trace = false, derive = false;
+  bool everywhere = false, map = false, check = false, trace = false, derive = false;
   CheckOptions checking;
 
   int run() const;
@@ -222,6 +222,7 @@ int RewriteOptions::run() const {
     const Strategy rule = use(ruleNamed(step.rule, given), step.arguments);
     rewriting.apply(hasPlace ? at(step.path, rule) : placed(rule));
   }
+  if (map) rewriting.apply(lift::defaultMapping(rewriting.program()));
   print(rewriting, given);
   return 0;
 }
@@ -286,10 +287,12 @@ void addRewrite(cli::App& app, int& status) {
       sub->add_option("--at", o->place, "Apply only there: 0 is a function or body, 1 an argument, . the root");
   sub->add_flag("--everywhere", o->everywhere, "Apply wherever it fits, not only at the first place")->excludes(place);
   sub->add_option("--derivation", o->derivation, "Replay the steps in this file first")->type_name("FILE");
+  sub->add_flag("--map", o->map, "Then the default mapping of what does not say where it runs");
   sub->add_flag("--trace", o->trace, "Print every step and its rule, as comments before the program");
   sub->add_flag("--derive", o->derive, "Print the derivation instead of the program");
   auto* exploring = sub->add_flag("--explore", o->exploring, "Derive programs without a script, run them, rank them");
-  for (const char* scripted : {"--rule", "--apply", "--derivation"}) exploring->excludes(sub->get_option(scripted));
+  for (const char* scripted : {"--rule", "--apply", "--derivation", "--map"})
+    exploring->excludes(sub->get_option(scripted));
   sub->add_option("--depth", o->depth, "With --explore: moves of a derivation, before lowering")
       ->range(0, 12)
       ->needs(exploring)

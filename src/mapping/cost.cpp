@@ -5,38 +5,10 @@
 
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
-#include "lowering.hpp"
 
 namespace lift::detail {
 
 using namespace build;
-
-double estimate(Nat n) {
-  if (const auto c = n.constant()) return static_cast<double>(*c);
-  const auto& parts = n.operands();
-  const auto fold = [&](double init, const std::function<double(double, double)>& f) {
-    for (const Nat p : parts) init = f(init, estimate(p));
-    return init;
-  };
-  switch (n.kind()) {
-    case Nat::Kind::constant:
-    case Nat::Kind::variable:
-      return unknownSize;
-    case Nat::Kind::sum:
-      return fold(0, [](double a, double b) { return a + b; });
-    case Nat::Kind::product:
-      return fold(1, [](double a, double b) { return a * b; });
-    case Nat::Kind::floorDiv:
-      return std::max(1.0, estimate(parts[0]) / std::max(1.0, estimate(parts[1])));
-    case Nat::Kind::mod:
-      return estimate(parts[1]) / 2;
-    case Nat::Kind::min:
-      return fold(estimate(parts[0]), [](double a, double b) { return std::min(a, b); });
-    case Nat::Kind::max:
-      return fold(estimate(parts[0]), [](double a, double b) { return std::max(a, b); });
-  }
-  return unknownSize;
-}
 
 bool holdsArrays(Type type) {
   if (!type.is(Type::Kind::tuple)) return type.isArray();
@@ -59,8 +31,6 @@ bool computesArray(Expr e) {
   return computesElements(e) || runsInOrder(s.head.prim()) ||
          ((s.isPrim(Prim::let) || s.isPrim(Prim::ifThenElse) || isReduce(s.head.prim())) && !onlyMovesData(e));
 }
-
-bool runsLoop(Expr primitive) { return isReduce(primitive.prim()) || runsInOrder(primitive.prim()); }
 
 bool sharesElements(const Spine& s) {
   const auto overlapping = [](Expr p) {

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "lift/expr.hpp"
 
-namespace lift::detail {
+namespace lift::rewrite {
 
 // A reduction whose elements may be divided into chunks, each reduced by the same function, where what the chunks leave
 // is put together in their order:
@@ -21,6 +23,12 @@ struct Accumulation {
 // Whether a number, computed from an element of the reduced array, is larger for every later element.
 using Grows = std::function<bool(Expr number, Expr element)>;
 
+// Whether the numbers grow that are, in the elements of `in`, the index of generate(n, id): also where arrays are
+// zipped, cut into rows, or mapped by what leaves it as it is. `rows`: variables that are an element of an array of
+// rows, and that array.
+using Rows = std::unordered_map<Expr, Expr>;
+Grows growing(Expr in, const Rows& rows);
+
 // What is known of f from the operations that it applies to its accumulator:
 //   - one associative operation of the accumulator and a value that does not depend on it (add, mul, min, max, and, or,
 //     bitAnd, bitOr, bitXor; sub as the addition of the opposite), also under a condition on the element, in a
@@ -28,9 +36,12 @@ using Grows = std::function<bool(Expr number, Expr element)>;
 //   - the choice between the accumulator and a candidate by a comparison of one of their components (argmin).
 std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows = {});
 
+// Whether chunks of that length leave no rest.
+bool dividesEvenly(Nat chunk, Nat length);
+
 // A choice, written as `if` or select, and its arguments: condition, then, otherwise.
 bool isChoice(const Spine& s);
 // What an associative operation leaves as it is, where that is a number of the type.
 std::optional<Expr> neutralOf(Op op, Type type);
 
-}  // namespace lift::detail
+}  // namespace lift::rewrite

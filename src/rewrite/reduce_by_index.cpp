@@ -1,18 +1,13 @@
-// Reductions by index: found where they are written as comparisons, and divided into chunks.
-#include "cost.hpp"
+// Reductions by index, found where they are written as comparisons.
+#include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
-#include "lowering.hpp"
-#include "transform.hpp"
 
-namespace lift::detail {
+namespace lift::rewrite::detail {
 
 using namespace build;
 
 namespace {
-
-// So few elements are reduced faster by comparisons, several at once, than one after the other in memory.
-constexpr std::int64_t comparedElements = 8;
 
 // acc becomes `update` where the index is `key`, else it stays.
 struct Update {
@@ -65,8 +60,6 @@ std::optional<Update> updateOf(Expr step, Expr index, Expr accumulator) {
   }
   return std::nullopt;
 }
-
-bool isFew(Nat length) { return length.constant() && *length.constant() < comparedElements; }
 
 // reduceByIndex of xs, whose elements are x in `update`.
 Expr byIndex(Expr init, const Update& update, Expr accumulator, Expr x, Expr xs) {
@@ -134,9 +127,13 @@ std::optional<Expr> indexIn(const Spine& map) {
   return std::nullopt;
 }
 
-std::optional<Expr> fromMap(Expr e, const Spine& s) {
+}  // namespace
+
+std::optional<Expr> mapByKey(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::map)) return std::nullopt;
   const auto place = indexIn(s);
-  if (!place || isFew(e.type().length())) return std::nullopt;
+  if (!place) return std::nullopt;
   const Expr p = s.arguments[0].parameter(), body = s.arguments[0].body();
   const Expr index = Expr::variable("b", place->type());
   std::vector<Expr> candidates;
@@ -147,17 +144,19 @@ std::optional<Expr> fromMap(Expr e, const Spine& s) {
     const auto found = fromReductions(index, indexed, e.type().length());
     if (!found) continue;
     if (reduction == body) return found;
-    const Fission f = fission(e, 1, reduction);
     const Expr name = Expr::variable("reduced", found->type());
-    return let(name, *found, f.rest(name));
+    const Spine apart = spineOf(fission(e, reduction));
+    return let(name, *found, map(apart.arguments[0], zip({s.arguments[1], name})));
   }
   return std::nullopt;
 }
 
 // reduce(zs, fun (acc, x) => map(fun (a, b) => …, zip(acc, indices(n))), xs) by index.
-std::optional<Expr> fromArrays(const Spine& s) {
+std::optional<Expr> reduceByKey(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduce)) return std::nullopt;
   const Expr zs = s.arguments[0];
-  if (!zs.type().isArray() || isFew(zs.type().length())) return std::nullopt;
+  if (!zs.type().isArray()) return std::nullopt;
   const auto step = stepOf(s.arguments[1]);
   const Spine map = step ? spineOf(step->body) : Spine{zs, {}};
   if (!map.isPrim(Prim::map)) return std::nullopt;
@@ -186,41 +185,4 @@ std::optional<Expr> fromArrays(const Spine& s) {
   return byIndex(zs, *update, a, step->x, s.arguments[2]);
 }
 
-}  // namespace
-
-Expr reductionsByIndex(Expr e) {
-  e = withParts(e, reductionsByIndex);
-  const Spine s = spineOf(e);
-  if (s.isPrim(Prim::map))
-    if (const auto found = fromMap(e, s)) return reductionsByIndex(*found);
-  if (s.isPrim(Prim::reduce))
-    if (const auto found = fromArrays(s)) return *found;
-  return e;
-}
-
-PartialByIndex partialByIndex(const Accumulation& accumulation, Expr z, const Spine& reduction, Nat chunk) {
-  const Expr zs = reduction.arguments[0], f = reduction.arguments[1], in = reduction.arguments[2];
-  const Nat length = in.type().length(), chunked = length / chunk * chunk;
-  const bool divides = chunked == length || lift::divides(chunk, length) == Truth::proved;
-  const auto reduced = [&](Expr xs) {
-    const Expr starts = accumulation.start.hasFree(z) ? map(withFreshBinders(Expr::lambda(z, accumulation.start)), zs)
-                                                      : fill(zs.type().length(), accumulation.start);
-    return call(Prim::reduceByIndex, {starts, withFreshBinders(f), xs});
-  };
-  const Expr part = Expr::variable("chunk", Type::array(chunk, in.type().element()));
-  const Expr partials = map(Expr::lambda(part, reduced(part)), split(chunk, divides ? in : take(chunked, in)));
-  const auto rest = divides ? std::nullopt : std::optional<Expr>(reduced(drop(chunked, in)));
-  return {partials, rest, [=](Expr kept, const std::optional<Expr>& keptRest) {
-            const Expr columns = call(Prim::transpose, {kept});
-            std::vector<Expr> arrays{zs, columns};
-            if (keptRest) arrays.push_back(*keptRest);
-            const Expr all = zip(arrays), p = Expr::variable("p", all.type().element());
-            const Expr done = reduce(get(p, 0), withFreshBinders(accumulation.combine), get(p, 1));
-            if (!keptRest) return map(Expr::lambda(p, done), all);
-            const Expr combine = withFreshBinders(accumulation.combine);
-            const Expr last = substitute(combine.body(), combine.parameter(), tuple({done, get(p, 2)}));
-            return map(Expr::lambda(p, etaLong(last)), all);
-          }};
-}
-
-}  // namespace lift::detail
+}  // namespace lift::rewrite::detail

@@ -2,11 +2,11 @@
 // and elements, else an array of accumulators.
 #include <algorithm>
 
+#include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
-#include "transform.hpp"
 
-namespace lift::detail {
+namespace lift::rewrite::detail {
 
 using namespace build;
 
@@ -98,8 +98,21 @@ bool isLanewise(Expr e, std::vector<Expr> lanes) {
   }
 }
 
+// The term without names of what only moves data, and with one for each component of a tuple.
+Expr namesOfValuesOnly(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::let) && s.arguments.size() == 2) {
+    if (onlyMovesData(s.arguments[1]))
+      return namesOfValuesOnly(substitute(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1]));
+    if (const auto apart = letTuple(e)) return namesOfValuesOnly(*apart);
+  }
+  return withParts(e, namesOfValuesOnly);
+}
+
 // The accumulators as lanes of vectors, once all elements of `in` are reduced; an array of them.
-std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, Expr in, int lanes) {
+std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, Expr in, Nat lanes) {
+  const auto width = lanes.constant();
+  if (!width || *width > 16 || (*width & (*width - 1)) != 0) return std::nullopt;  // no vectors of so many lanes
   const std::vector<Expr> starts = components(accumulation.start);
   const auto columns = columnsOf(in);
   if (!columns) return std::nullopt;
@@ -113,7 +126,7 @@ std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, E
   }
   for (const Expr array : columns->arrays) {
     scalars.push_back(array.type().element());
-    vectors.push_back(call(Prim::asVector, {Nat(lanes)}, {array}));
+    vectors.push_back(call(Prim::asVector, {lanes}, {array}));
   }
   // One lane of an accumulator and of an element: its scalars in one tuple.
   const Expr lane = Expr::variable("v", Type::tuple(scalars));
@@ -131,7 +144,7 @@ std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, E
   std::vector<Expr> operands = components(get(p, 0));
   const std::vector<Expr> elements = vectors.size() == 1 ? std::vector<Expr>{get(p, 1)} : components(get(p, 1));
   operands.insert(operands.end(), elements.begin(), elements.end());
-  const Expr step = call(Prim::vectorize, {Nat(lanes)}, {Expr::lambda(lane, body), tuple(operands)});
+  const Expr step = call(Prim::vectorize, {lanes}, {Expr::lambda(lane, body), tuple(operands)});
   const Expr reduced = reduceSeq(start, Expr::lambda(p, step), xs);
   const Expr name = Expr::variable("lanes", reduced.type());
   std::vector<Expr> arrays;
@@ -139,7 +152,7 @@ std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, E
   return let(name, reduced, zip(arrays));
 }
 
-Expr reducedInArray(const Accumulation& accumulation, Expr f, Expr in, int lanes) {
+Expr reducedInArray(const Accumulation& accumulation, Expr f, Expr in, Nat lanes) {
   const Type row = Type::array(lanes, in.type().element());
   const Expr p = Expr::variable("p", Type::tuple({Type::array(lanes, accumulation.start.type()), row}));
   const Expr step = call(Prim::mapSeq, {withFreshBinders(f), zip({get(p, 0), get(p, 1)})});
@@ -148,9 +161,9 @@ Expr reducedInArray(const Accumulation& accumulation, Expr f, Expr in, int lanes
 
 }  // namespace
 
-Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, int lanes) {
+Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes) {
   const Nat length = in.type().length(), chunked = length / lanes * lanes;
-  const bool divides = chunked == length || lift::divides(lanes, length) == Truth::proved;
+  const bool divides = dividesEvenly(lanes, length);
   const Expr whole = divides ? in : take(chunked, in);
   const auto vectors = reducedInVectors(accumulation, f, whole, lanes);
   const Expr all = vectors ? *vectors : reducedInArray(accumulation, f, whole, lanes);
@@ -158,4 +171,4 @@ Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in,
   return divides ? done : reduceSeq(done, f, drop(chunked, in));
 }
 
-}  // namespace lift::detail
+}  // namespace lift::rewrite::detail

@@ -1,13 +1,12 @@
-#include "accumulation.hpp"
+#include "lift/accumulation.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
-#include "lowering.hpp"
 
-namespace lift::detail {
+namespace lift::rewrite {
 
 using namespace build;
 
@@ -256,6 +255,59 @@ std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vec
 
 }  // namespace
 
+namespace {
+
+// The components that `part` takes of nested tuples `of`, the last one first; nothing where it does more.
+std::optional<std::vector<int>> componentPath(Expr part, Expr of) {
+  std::vector<int> path;
+  for (Spine s = spineOf(part); part != of; s = spineOf(part)) {
+    if (!s.isPrim(Prim::get) || s.arguments.size() != 1) return std::nullopt;
+    path.push_back(static_cast<int>(*s.head.nats()[0].constant()));
+    part = s.arguments[0];
+  }
+  return path;
+}
+
+// Whether the part at `path` of an array's elements grows. A path is the components to take, the last one first.
+bool grows(Expr array, std::vector<int> path, const Rows& rows) {
+  if (const auto found = rows.find(array); found != rows.end()) {
+    const Spine cut = spineOf(found->second);
+    return (cut.isPrim(Prim::split) || cut.isPrim(Prim::slide)) && grows(cut.arguments[0], std::move(path), rows);
+  }
+  const Spine s = spineOf(array);
+  if (s.isPrim(Prim::take) || s.isPrim(Prim::drop)) return grows(s.arguments[0], std::move(path), rows);
+  if (s.isPrim(Prim::zip)) {
+    if (path.empty()) return false;
+    const auto component = static_cast<std::size_t>(path.back());
+    path.pop_back();
+    return grows(s.arguments[component], std::move(path), rows);
+  }
+  if (!s.isPrim(Prim::map) && !s.isPrim(Prim::generate)) return false;
+  Expr body = s.arguments[0].body();
+  for (Spine b = spineOf(body); b.isPrim(Prim::let) || (b.isPrim(Prim::tuple) && !path.empty()); b = spineOf(body)) {
+    body = b.isPrim(Prim::let) ? b.arguments[0].body() : b.arguments[static_cast<std::size_t>(path.back())];
+    if (b.isPrim(Prim::tuple)) path.pop_back();
+  }
+  const auto further = componentPath(body, s.arguments[0].parameter());
+  if (!further) return false;
+  if (s.isPrim(Prim::generate)) return path.empty() && further->empty();
+  path.insert(path.end(), further->begin(), further->end());
+  return grows(s.arguments[1], std::move(path), rows);
+}
+
+}  // namespace
+
+Grows growing(Expr in, const Rows& rows) {
+  return [in, &rows](Expr number, Expr element) {
+    auto path = componentPath(number, element);
+    return path && isInteger(scalarOf(number.type())) && grows(in, std::move(*path), rows);
+  };
+}
+
+bool dividesEvenly(Nat chunk, Nat length) {
+  return length / chunk * chunk == length || lift::divides(chunk, length) == Truth::proved;
+}
+
 bool isChoice(const Spine& s) {
   const bool select = s.isPrim(Prim::op) && s.head.op() == Op::select;
   return (select || s.isPrim(Prim::ifThenElse)) && s.arguments.size() == 3;
@@ -280,4 +332,4 @@ std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows
   return byChoice(step, init, bodies, whole, grows);
 }
 
-}  // namespace lift::detail
+}  // namespace lift::rewrite

@@ -1,46 +1,35 @@
 // Reductions of arrays, and arrays of reductions: which of both a kernel computes.
-#include "cost.hpp"
+#include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
-#include "lowering.hpp"
-#include "transform.hpp"
 
-namespace lift::detail {
+namespace lift::rewrite::detail {
 
 using namespace build;
 
 namespace {
 
-// Accumulators that a work-item keeps in registers.
-constexpr std::int64_t registerAccumulators = 16;
-
-bool areFew(Nat count) { return count.constant() && *count.constant() <= registerAccumulators; }
-
-double workOf(const Names& names) {
-  Work work;
-  double sum = 0;
-  for (const auto& [name, value] : names.bound) sum += work.of(value);
-  return sum;
-}
-
-Expr named(const Names& names, Expr body) {
+Expr named(const LetChain& names, Expr body) {
   for (auto n = names.bound.rbegin(); n != names.bound.rend(); ++n) body = let(n->first, n->second, body);
   return body;
 }
 
-std::optional<Expr> byElements(const Spine& s) {
+}  // namespace
+
+std::optional<Expr> reduceElements(Expr reduction) {
+  const Spine s = spineOf(reduction);
+  if (!s.isPrim(Prim::reduce)) return std::nullopt;
   const Expr zs = s.arguments[0], f = s.arguments[1], xs = s.arguments[2];
-  if (!zs.type().isArray() || areFew(zs.type().length())) return std::nullopt;
+  if (!zs.type().isArray()) return std::nullopt;
   const Expr p = f.parameter();
   const Expr accumulator = Expr::variable("acc", zs.type()), x = Expr::variable("x", xs.type().element());
   const Expr step = replaceTerms(f.body(), {{get(p, 0), accumulator}, {get(p, 1), x}});
   if (step.hasFree(p)) return std::nullopt;
-  const Names names = namesOf(step);
+  const LetChain names = letsOf(step);
   for (const auto& [name, value] : names.bound)
     if (value.hasFree(accumulator)) return std::nullopt;
   const Spine map = spineOf(names.body);
-  if (!map.isPrim(Prim::map) || map.arguments[0].hasFree(accumulator) || workOf(names) > recomputedOperations)
-    return std::nullopt;
+  if (!map.isPrim(Prim::map) || map.arguments[0].hasFree(accumulator)) return std::nullopt;
   // What the map is over: the accumulator, alone or zipped with other arrays.
   const Expr in = map.arguments[1], q = map.arguments[0].parameter();
   const Expr z = Expr::variable("z", zs.type().element());
@@ -85,7 +74,9 @@ std::optional<Expr> byElements(const Spine& s) {
   return build::map(Expr::lambda(r, reduce(start, withFreshBinders(function), column)), all);
 }
 
-std::optional<Expr> byRows(const Spine& s) {
+std::optional<Expr> reduceRows(Expr ofColumns) {
+  const Spine s = spineOf(ofColumns);
+  if (!s.isPrim(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
   const Expr h = s.arguments[0];
   const Spine columns = spineOf(s.arguments[1]), reduction = spineOf(h.body());
   if (!columns.isPrim(Prim::transpose) || !reduction.isPrim(Prim::reduce)) return std::nullopt;
@@ -95,8 +86,8 @@ std::optional<Expr> byRows(const Spine& s) {
   if (!rows.isPrim(Prim::map) || r[2] != column || r[0].hasFree(column) || r[1].hasFree(column)) return std::nullopt;
   const Nat count = column.type().length(), few = s.arguments[1].type().length();
   const Expr g = rows.arguments[0];
-  const Names names = namesOf(g.body());
-  if (count == Nat(0) || !areFew(few) || workOf(names) <= recomputedOperations / 2) return std::nullopt;
+  const LetChain names = letsOf(g.body());
+  if (count == Nat(0)) return std::nullopt;
   const Expr zs = fill(few, r[0]);
   const Expr p = Expr::variable("p", Type::tuple({zs.type(), g.parameter().type()}));
   const Expr sums = map(withFreshBinders(r[1]), zip({get(p, 0), names.body}));
@@ -104,23 +95,4 @@ std::optional<Expr> byRows(const Spine& s) {
   return reduce(zs, withFreshBinders(Expr::lambda(p, step)), rows.arguments[1]);
 }
 
-Expr rowsBelow(Expr e, bool inMap) {
-  const bool isMap = spineOf(e).isPrim(Prim::map);
-  e = withParts(e, [&](Expr a) { return rowsBelow(a, inMap || (isMap && a.is(Expr::Form::lambda))); });
-  if (isMap && inMap)
-    if (const auto found = byRows(spineOf(e))) return *found;
-  return e;
-}
-
-}  // namespace
-
-Expr reductionsOfElements(Expr e) {
-  e = withParts(e, reductionsOfElements);
-  if (const Spine s = spineOf(e); s.isPrim(Prim::reduce))
-    if (const auto found = byElements(s)) return *found;
-  return e;
-}
-
-Expr reductionsOfRows(Expr e) { return rowsBelow(e, false); }
-
-}  // namespace lift::detail
+}  // namespace lift::rewrite::detail

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "lift/expr.hpp"
+#include "lift/terms.hpp"
 
 namespace lift::detail {
 
@@ -12,18 +12,11 @@ namespace lift::detail {
 // again for every window. A load and a store, and a launch, are worth some dozen operations; without a bound, a chain
 // of stencils would cost operations exponential in its length.
 constexpr double recomputedOperations = 16;
-// A size that is not known is taken to be this.
-constexpr double unknownSize = 1024;
-
-double estimate(Nat n);
-
 // An array, or a tuple with arrays in it.
 bool holdsArrays(Type type);
 // A map whose function computes; layouts alone are written through.
 bool computesElements(Expr e);
 bool computesArray(Expr e);
-// Whether evaluating the term runs a loop: a reduction, a scan or an iteration.
-bool runsLoop(Expr primitive);
 // Whether elements of the arguments occur several times in the result: windows that overlap, also of inner rows.
 bool sharesElements(const Spine& s);
 // How often a primitive runs its functions.

@@ -1,0 +1,53 @@
+// Where work runs: the default mapping of functional programs, a strategy of rewrite's rules.
+//
+//   kernel::Notes notes;
+//   const Mapping mapping = mappingOf(program, {}, &notes);
+//   mapping.program                     // says where its work runs: ready for code generation
+//   mapping.derivation.str()            // `liftc rewrite FILE --derivation …` replays it
+//
+// A program that contains OpenCL maps or reductions says itself where its work runs. What contains none, the whole
+// program or what it keeps in memory by toGlobal outside of all functions, is mapped: outer maps over global
+// dimensions, everything below sequential, and intermediates that would be computed more than once (or stand under
+// toGlobal) in global memory, each by a kernel of its own; results of few operations that overlapping windows share are
+// computed again instead.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lift/expr.hpp"
+#include "lift/kernel_passes.hpp"
+#include "lift/rewrite.hpp"
+
+namespace lift {
+
+// Decisions that the default mapping leaves to the user.
+struct MappingOptions {
+  // Sums and products of floating-point numbers are rounded in the order of the elements: not divided, not
+  // reassociated.
+  bool strictReductions = false;
+  // Elements of a chunk where a reduction is divided; 0: by what they cost.
+  std::int64_t chunk = 0;
+};
+
+// Whether the program says itself where its work runs.
+bool isMapped(const Program& program);
+
+// The default mapping; what is mapped already stays as it is. What it decided, and why, goes to the notes.
+Program mapByDefault(const Program& program, const MappingOptions& options = {}, kernel::Notes* notes = nullptr);
+
+// The same as a strategy, for the body of that program in a Rewriting.
+rewrite::Strategy defaultMapping(const Program& program, const MappingOptions& options = {},
+                                 kernel::Notes* notes = nullptr);
+
+// The same with the steps that lead from the program to the mapped one. The same program has the same derivation.
+struct Mapping {
+  Program program;
+  rewrite::Derivation derivation;
+};
+Mapping mappingOf(const Program& program, const MappingOptions& options = {}, kernel::Notes* notes = nullptr);
+
+// The primitive that the term applies, and where it stands in the program's text: "reduce at dot.lift:3:5".
+std::string placeIn(const std::unordered_map<Expr, Span>& spans, Expr term);
+
+}  // namespace lift

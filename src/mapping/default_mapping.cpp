@@ -1,0 +1,269 @@
+// What a kernel computes: parallel over its outermost maps, everything below in order.
+#include "default_mapping.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/build.hpp"
+#include "lift/strategies.hpp"
+
+namespace lift::detail {
+
+namespace {
+
+constexpr int maxDimensions = 3;
+
+// A map over one element takes no dimension.
+bool isTrivial(Expr map) { return spineOf(map).arguments[1].type().length() == Nat(1); }
+
+bool computesFirst(Expr e) {
+  if (!e.is(Expr::Form::apply)) return false;
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::at) || (s.head.is(Expr::Form::primitive) && takesSteps(s.head))) return true;
+  if (s.isPrim(Prim::let) && (s.arguments[1].type().isRegister() || computesFirst(s.arguments[0].body()))) return true;
+  return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return computesFirst(a); });
+}
+
+bool readsOnce(Expr map) {
+  const Spine s = spineOf(map);
+  const Expr in = Expr::variable("in", s.arguments[1].type());
+  return readsOfElement(build::map(s.arguments[0], in), in) <= 1;
+}
+
+}  // namespace
+
+bool isChosen(const Spine& s, Type type) {
+  return s.isPrim(Prim::ifThenElse) && type.isArray() &&
+         (computesFirst(s.arguments[1]) || computesFirst(s.arguments[2]));
+}
+
+// The term that a kernel computes: parallel over its outermost dimensions.
+Expr DefaultMapping::result(Expr e) {
+  if (isKept(e)) return e;
+  if (!e.is(Expr::Form::apply)) return copy(e);
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::iterate)) return iterated(e);
+  if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
+  if (s.isPrim(Prim::tuple)) return results(e);
+  if (isWrittenThrough(s.head.prim())) return parts(e, [this](Expr x) { return result(x); });
+  switch (s.head.prim()) {
+    case Prim::let:
+      return resultOfLet(e);
+    case Prim::toGlobal:
+      return result(apply("keepNot", e));
+    case Prim::ifThenElse:
+      return eachArgument(e, [&](Expr x, bool branch) {
+        if (branch) return result(x);
+        return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
+      });
+    case Prim::map:
+      return resultOfMap(e);
+    case Prim::reduceByIndex:
+      return reducedByIndex(e);
+    case Prim::scan:
+    case Prim::scanExclusive:
+      return scanned(e);
+    default:
+      return onlyMovesData(e) ? copy(e) : alone(e);
+  }
+}
+
+Expr DefaultMapping::resultOfLet(Expr e) {
+  const Spine s = spineOf(e);
+  const Expr name = s.arguments[0].parameter();
+  if (s.arguments[1].type().isArray() && readsOfElement(s.arguments[0].body(), name) <= 1)
+    return result(apply("letUnfold", e));
+  parameters_.insert(name);
+  e = argument(e, 1, [&](Expr v) {
+    const bool keeps = mayMove(v) && (v.type().isArray() || !isCheap(v));
+    return keeps ? kept(v, "it is named") : inside(v);
+  });
+  if (isKept(spineOf(e).arguments[1])) keptNames_.insert(name);
+  return functionBody(e, 0, [this](Expr b) { return result(b); });
+}
+
+Expr DefaultMapping::resultOfMap(Expr e) {
+  const Spine s = spineOf(e);
+  if (isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()))
+    return argument(e, 1, [this](Expr x) { return result(x); });
+  if (onlyMovesData(e)) return copy(e);
+  if (const auto divided = spread(e)) return result(*divided);
+  if (const auto stored = withNamesStored(e)) return result(*stored);
+  return mapNest(e, depthOf(e));
+}
+
+// Steps over kernels, where the state is an array or a step is much work; else one work-item takes them all.
+Expr DefaultMapping::iterated(Expr e) {
+  const Spine s = spineOf(e);
+  const Expr f = s.arguments[0], in = s.arguments[1];
+  if (!holdsArrays(in.type()) && work_.of(f.body()) < dividedOperations) return alone(e);
+  parameters_.insert(f.parameter());
+  e = argument(e, 1, [this](Expr x) { return onlyMovesData(x) ? operand(x) : result(x); });
+  iterations_++;
+  e = functionBody(e, 0, [this](Expr b) { return result(b); });
+  iterations_--;
+  return e;
+}
+
+// Results beside each other: those of one shape share a kernel, each of several shapes has one of its own.
+Expr DefaultMapping::results(Expr e) {
+  const Spine s = spineOf(e);
+  const auto lengthOf = [](Expr x) { return x.type().isArray() ? x.type().length() : Nat(1); };
+  const bool alike = std::all_of(s.arguments.begin(), s.arguments.end(),
+                                 [&](Expr x) { return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]); });
+  return parts(e, [&](Expr x) {
+    if (iterations_ == 0 && isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
+    const bool own = !alike && mayMove(x) && x.is(Expr::Form::apply) && !x.type().is(Type::Kind::tuple);
+    x = own ? kept(x, "it is a result") : result(x);
+    return own && iterations_ > 0 ? copied(x) : x;  // the state is in one place
+  });
+}
+
+// Pure data movement: every element is copied by a work-item of its own.
+Expr DefaultMapping::copy(Expr e) { return copied(operand(e)); }
+
+Expr DefaultMapping::copied(Expr e) {
+  if (e.type().is(Type::Kind::tuple)) {
+    if (!spineOf(e).isPrim(Prim::tuple)) e = apply("tupleOfParts", e);
+    return parts(e, [this](Expr x) { return copied(x); });
+  }
+  const int depth = std::min<int>(maxDimensions, static_cast<int>(shapeOf(e.type()).size()));
+  return depth == 0 ? e : *strategies::copyInParallel(depth)(e, rewriting_);
+}
+
+// What the only work-item of a kernel does.
+Expr DefaultMapping::alone(Expr e, bool shared) {
+  if (!e.is(Expr::Form::apply) || isKept(e)) return e;
+  shared = shared || sharesElements(spineOf(e));
+  e = eachArgument(e, [&](Expr x, bool) {
+    return x.is(Expr::Form::lambda) ? body(x, [this](Expr b) { return inside(b); }) : operand(x, shared);
+  });
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduce) && isClosed(e) && mayMove(e))
+    if (const auto chunk = chunkOf(s)) {
+      e = apply("reduceInChunks", e, {{"c", *chunk}});
+      return at(e, partialsOf(e), [this](Expr x) { return kept(x, "chunks in parallel"); });
+    }
+  return inOrder(e);
+}
+
+// ------------------------------------------------------------------------------------------------------------- nests
+
+// Whether evaluating the term runs a scan, an iteration, or a loop whose value it names: as the input of a map that is
+// a dimension, each of the map's work-items would do it again. Those that are stored in front of the kernel do not
+// count.
+bool DefaultMapping::runsLoops(Expr e) const {
+  if (e.is(Expr::Form::lambda)) return runsLoops(e.body());
+  if (!e.is(Expr::Form::apply) || isKept(e) || (computesArray(e) && isClosed(e))) return false;
+  const Spine s = spineOf(e);
+  if (s.head.is(Expr::Form::primitive) && runsInOrder(s.head.prim())) return true;
+  if (isChosen(s, e.type())) return true;
+  // What a row shares.
+  if (s.isPrim(Prim::let) && !isClosed(s.arguments[1]) && anyPrimitive(s.arguments[1], takesSteps)) return true;
+  return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
+}
+
+// Whether the elements of a map below another may go to work-items of their own.
+bool DefaultMapping::isDimension(Expr e) const { return computesElements(e) && !runsLoops(spineOf(e).arguments[1]); }
+
+// Dimensions of a nest: its outermost maps, up to three.
+int DefaultMapping::depthOf(Expr map) const {
+  int depth = isTrivial(map) ? 0 : 1;
+  Expr body = underLayouts(spineOf(map).arguments[0].body());
+  while (depth < maxDimensions && isDimension(body)) {
+    if (!isTrivial(body)) depth++;
+    body = underLayouts(spineOf(body).arguments[0].body());
+  }
+  return std::max(depth, 1);
+}
+
+DefaultMapping::Nest DefaultMapping::nestOf(Expr e) const {
+  Nest nest;
+  nest.innermost = e;
+  Expr at = e;
+  rewrite::Path path;
+  while (nest.levels.size() < maxDimensions && (nest.levels.empty() || isDimension(at))) {
+    nest.levels.push_back(path);
+    nest.innermost = at;
+    const Spine s = spineOf(at);
+    nest.items = nest.items * s.arguments[1].type().length();
+    path = joined(joined(path, argumentPath(at, 0)), {0});
+    Expr below = s.arguments[0].body();
+    for (const Expr under = underLayouts(below); below != under; below = spineOf(below).arguments[0])
+      path = joined(path, argumentPath(below, 0));
+    at = below;
+    nest.body = path;
+  }
+  return nest;
+}
+
+bool DefaultMapping::hasFewItems(Expr nest) const {
+  const auto items = nestOf(nest).items.constant();
+  return items && static_cast<double>(*items) < enoughItems;
+}
+
+// The nest with `dimensions` dimensions left to give, the innermost being 0.
+Expr DefaultMapping::mapNest(Expr e, int dimensions, bool inLambda) {
+  const Expr nest = e;
+  e = argument(e, 1, [&](Expr in) { return inLambda ? inside(in) : input(nest, in); });
+  const Spine s = spineOf(e);
+  noteRows(s.arguments[0], s.arguments[1]);
+  const bool loop = isTrivial(e) && isDimension(underLayouts(s.arguments[0].body()));
+  const int below = loop ? dimensions : dimensions - 1;
+  e = functionBody(e, 0, [&](Expr b) { return below > 0 ? underneath(b, below) : inside(b); });
+  return apply(loop ? "mapInOrder" : fmt::format("mapInParallel{}", dimensions - 1), e);
+}
+
+Expr DefaultMapping::underneath(Expr body, int dimensions) {
+  if (computesElements(body)) return mapNest(body, dimensions, true);
+  return argument(body, 0, [&](Expr x) { return underneath(x, dimensions); });
+}
+
+// The input of a nest. Where each of its elements is read by one work-item, that one computes it.
+Expr DefaultMapping::input(Expr nest, Expr in) {
+  if (hasFewItems(nest) || !readsOnce(nest)) return operand(in);
+  return produced(in, static_cast<std::size_t>(depthOf(nest)));
+}
+
+Expr DefaultMapping::produced(Expr e, std::size_t dimensions) {
+  if (!e.is(Expr::Form::apply) || isKept(e) || isKernelBoundary(e)) return operand(e);
+  const Spine s = spineOf(e);
+  const auto further = [&](Expr x) { return produced(x, dimensions); };
+  if (s.isPrim(Prim::zip) || s.isPrim(Prim::transpose)) return parts(e, further);
+  if (!s.isPrim(Prim::map) || !readsOnce(e)) return operand(e);
+  if (onlyMovesData(s.arguments[0])) return argument(e, 1, further);
+  if (holdsArrays(e.type()) && shapeOf(e.type()).size() > dimensions) return operand(e);
+  if (anyPrimitive(e, [](Expr p) { return runsInOrder(p.prim()); })) return operand(e);
+  e = functionBody(e, 0, [this](Expr b) { return inside(b); });
+  return argument(e, 1, further);
+}
+
+// ------------------------------------------------------------------------------------------------- one work-item
+
+// The primitive as a work-item runs it: a reduction or a scan one element after the other.
+Expr DefaultMapping::inOrder(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduce)) {
+    if (const auto lanes = byLanes(e)) return *lanes;
+    return reduceInOrder(e);
+  }
+  if (!s.isPrim(Prim::scan) && !s.isPrim(Prim::scanExclusive)) return e;
+  e = apply(s.isPrim(Prim::scan) ? "scanInOrder" : "scanExclusiveInOrder", e);
+  if (const auto span = spans_.find(s.head); span != spans_.end()) {
+    const Span place = span->second;
+    spans_.emplace(spineOf(e).head, place);
+  }
+  return e;
+}
+
+// A reduction over joined rows is a reduction over the rows of reductions of a row, in the same order: loops over each
+// dimension instead of one whose index must be divided. The same for rows that are zipped.
+Expr DefaultMapping::reduceInOrder(Expr e) {
+  const bool joined = spineOf(spineOf(e).arguments[2]).isPrim(Prim::join);
+  const auto rows = attempt(joined ? "reduceJoin" : "reduceZipJoin", e);
+  if (!rows) return apply("reduceInOrder", e);
+  return reduceInOrder(functionBody(*rows, 1, [this](Expr row) { return reduceInOrder(row); }));
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,131 @@
+// Private to mapping: the decisions of the default mapping.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "lift/accumulation.hpp"
+#include "lift/mapping.hpp"
+#include "preparation.hpp"
+
+namespace lift::detail {
+
+// Of a program without a mapping, or of a part of one whose free variables are `parameters`.
+class DefaultMapping : Walk {
+ public:
+  using Spans = std::unordered_map<Expr, Span>;
+  DefaultMapping(rewrite::Rewriting& rewriting, const std::vector<Expr>& parameters, const MappingOptions& options,
+                 kernel::Notes* notes, Spans& spans)
+      : Walk(rewriting),
+        preparation_(rewriting, [this](Expr x) { return isWorthNaming(x) && !isClosed(x); }),
+        parameters_(parameters.begin(), parameters.end()),
+        spans_(spans),
+        options_(options),
+        notes_(notes) {}
+
+  Expr run(Expr e) { return result(preparation_.run(e)); }
+
+ private:
+  // default_mapping.cpp: what a kernel computes, and its nests of maps
+  Expr result(Expr e);
+  Expr resultOfLet(Expr e);
+  Expr resultOfMap(Expr e);
+  Expr iterated(Expr e);
+  Expr results(Expr e);
+  Expr copy(Expr e);
+  Expr copied(Expr e);
+  Expr alone(Expr e, bool shared = false);
+  int depthOf(Expr map) const;
+  bool isDimension(Expr e) const;
+  bool runsLoops(Expr e) const;
+  Expr mapNest(Expr e, int dimensions, bool inLambda = false);
+  Expr underneath(Expr body, int dimensions);
+  Expr input(Expr nest, Expr in);
+  Expr produced(Expr e, std::size_t dimensions);
+  Expr inOrder(Expr e);
+  Expr reduceInOrder(Expr e);
+
+  // The maps of a nest, and the innermost.
+  struct Nest {
+    std::vector<rewrite::Path> levels;  // of each map, from the nest
+    Expr innermost = Expr::nat(0);
+    Nat items = 1;
+    rewrite::Path body;  // below the innermost one's layouts, from the nest
+  };
+  Nest nestOf(Expr e) const;
+  bool hasFewItems(Expr nest) const;
+
+  // divided.cpp: reductions, scans and nests in parts
+  std::optional<Nat> chunkOf(const Spine& reduction);
+  std::optional<std::int64_t> chunkFor(Nat length, double each) const;
+  bool mayDivide(Expr primitive, Expr init, Expr f);
+  Expr scanned(Expr e);
+  Expr reducedByIndex(Expr e);
+  std::optional<Expr> byLanes(Expr e);
+  bool isContiguous(Expr e) const;
+  bool hasContiguousRows(Expr e) const;
+  void noteRows(Expr f, Expr in);
+  static rewrite::Path partialsOf(Expr e);
+  Expr withNamesInside(Expr e, std::size_t i, Expr& own);
+  Expr withoutNames(Expr e, std::size_t count, std::size_t i);
+  std::optional<Expr> withNamesStored(Expr e);
+  std::optional<Expr> spread(Expr e);
+  std::optional<Expr> longReduction(Expr e);
+  Expr apart(Expr nest, const Nest& levels, Expr value, const std::string& why);
+
+  // kept.cpp: what is kept in memory
+  Expr kept(Expr e, std::string_view why);
+  bool isKept(Expr e) const { return kept_.count(e) > 0; }
+  bool isKeptName(Expr e) const { return keptNames_.count(e) > 0; }
+  bool isExpensive(Expr e);
+  bool isCheap(Expr e);
+  bool isWorthNaming(Expr e);
+  bool isStored(Expr e, bool shared);
+  double operations(Expr e, bool shared);
+  bool isClosed(Expr e) const;
+  bool isKernelBoundary(Expr e) const;
+  bool mayMove(Expr e) const;
+  Expr operand(Expr e, bool shared = false);
+  Expr inside(Expr e);
+  void note(Expr term, const std::string& text);
+
+  template <class F>
+  Expr eachArgument(Expr e, F&& f) {
+    const Spine s = spineOf(e);
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      e = guards_.inArgument(s, i, [&](bool guarded) { return argument(e, i, [&](Expr a) { return f(a, guarded); }); });
+    return e;
+  }
+
+  struct Kept {
+    Expr term;                         // toGlobal(…)
+    std::vector<rewrite::Step> steps;  // that mapped what is under it
+  };
+
+  Preparation preparation_;
+  Guards guards_;
+  std::unordered_set<Expr> parameters_;  // what is there before every kernel: inputs, and names of what is kept
+  Spans& spans_;                         // where the primitives stand
+  const MappingOptions& options_;
+  kernel::Notes* notes_;
+  Work work_;
+  std::unordered_set<Expr> kept_;                // terms toGlobal(…) that are mapped
+  std::unordered_map<std::string, Kept> known_;  // the same by the term they keep
+  int iterations_ = 0;                           // over kernels, that are being mapped
+  std::unordered_set<Expr> keptNames_, given_;   // names of such; those that are results
+  rewrite::Rows rows_;                           // parameters that are rows with elements side by side; of which array
+  std::unordered_map<Expr, bool> expensive_;
+  std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
+};
+
+// An array that a condition chooses, put into memory since something is computed before an element of it is read.
+bool isChosen(const Spine& s, Type type);
+
+// A launch is worth so many operations: less work is not divided.
+constexpr double dividedOperations = 16384;
+// Work-items that keep all cores of a processor busy.
+constexpr double enoughItems = 64;
+
+}  // namespace lift::detail

@@ -1,0 +1,317 @@
+// Reductions and scans in parts, and nests of which a part becomes a kernel of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "default_mapping.hpp"
+#include "lift/build.hpp"
+
+namespace lift::detail {
+
+namespace {
+
+// Chunks of a reduction that keep all cores busy when work-items come in groups of 64.
+constexpr std::int64_t enoughChunks = 1024;
+// Operations of a work-item beside which its own cost is small.
+constexpr double itemOperations = 1024;
+// Accumulators of a reduction that take turns: two vectors of eight floats.
+constexpr std::int64_t lanes = 16;
+// Operations on an element that are worth being saved by storing it for all elements of a nest.
+constexpr double storedOperations = 64;
+// Operations on an element up to which the accumulators' loop is worth being unrolled.
+constexpr double laneOperations = 32;
+
+Expr reductionOf(const Spine& s) { return applyAll(s.head, s.arguments); }
+
+// Elements of a chunk: enough work for an item, enough chunks for all cores, few enough to be put together by one.
+std::int64_t goodChunk(std::optional<std::int64_t> length, double each) {
+  std::int64_t most = static_cast<std::int64_t>(itemOperations);
+  if (length)
+    while (most * most * 64 < *length) most *= 2;
+  std::int64_t chunk = 1;
+  while (chunk < most && static_cast<double>(chunk) * each < itemOperations) chunk *= 2;
+  while (length && chunk > 4 * lanes && *length / chunk < enoughChunks) chunk /= 2;
+  return std::max<std::int64_t>(chunk, 2);
+}
+
+// Elements of the component with the most dimensions.
+Nat extentOf(Type type) {
+  std::vector<Nat> largest;
+  for (const Leaf& leaf : leavesOf(type))
+    if (leaf.shape.size() > largest.size()) largest = leaf.shape;
+  Nat extent = 1;
+  for (const Nat n : largest) extent = extent * n;
+  return extent;
+}
+
+}  // namespace
+
+// Elements of a chunk, `each` operations for each; nothing where one work-item does it all as well.
+std::optional<std::int64_t> DefaultMapping::chunkFor(Nat length, double each) const {
+  const auto known = length.constant();
+  std::int64_t chunk = options_.chunk;
+  if (chunk == 0) {
+    if (known && static_cast<double>(*known) * each < dividedOperations) return std::nullopt;
+    chunk = goodChunk(known, each);
+  }
+  if (less(length, Nat(2 * chunk)) == Truth::proved) return std::nullopt;
+  return chunk;
+}
+
+// Elements of a chunk of the reduction, where dividing it is allowed and pays.
+std::optional<Nat> DefaultMapping::chunkOf(const Spine& s) {
+  const Nat length = s.arguments[2].type().length();
+  const double whole = work_.of(reductionOf(s)) - work_.of(s.arguments[0]);
+  const auto chunk = chunkFor(length, std::max(1.0, whole / std::max(1.0, estimate(length))));
+  if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return std::nullopt;
+  return Nat(*chunk);
+}
+
+// Whether the reduction's elements may be taken in other groups than one by one.
+bool DefaultMapping::mayDivide(Expr primitive, Expr init, Expr f) {
+  const bool divided = init.type().isRegister() || primitive.prim() == Prim::reduceByIndex;
+  const auto accumulation = divided ? rewrite::accumulationOf(init, f) : std::nullopt;
+  if (!accumulation) {
+    note(primitive, "stays in sequence: its function is not known to be associative");
+    return false;
+  }
+  const bool strict = !accumulation->exact && options_.strictReductions;
+  if (strict) note(primitive, "stays in sequence: --strict-reductions keeps the order of roundings");
+  return !strict;
+}
+
+// Of a reduction in chunks, where the chunks' results stand: there may be a reduction of the rest around them.
+rewrite::Path DefaultMapping::partialsOf(Expr e) {
+  const Spine s = spineOf(e);
+  if (spineOf(s.arguments[2]).isPrim(Prim::map)) return argumentPath(e, 2);
+  return joined(argumentPath(e, 0), partialsOf(s.arguments[0]));
+}
+
+// A scan in chunks, each from what stands before it, where that is allowed and pays.
+Expr DefaultMapping::scanned(Expr e) {
+  const Spine s = spineOf(e);
+  const Nat length = e.type().length();
+  if (!mayMove(e)) return alone(e);
+  const double each = std::max(1.0, (work_.of(e) - work_.of(s.arguments[0])) / std::max(1.0, estimate(length)));
+  const auto chunk = chunkFor(length, each);
+  if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return alone(e);
+  e = argument(e, 2, [this](Expr in) { return operand(in); });
+  e = apply(s.isPrim(Prim::scan) ? "scanInChunks" : "scanExclusiveInChunks", e, {{"c", Nat(*chunk)}});
+  const auto totals = [&](Expr x) { return argument(x, 2, [&](Expr t) { return kept(t, "chunks in parallel"); }); };
+  const auto ofChunks = [&](Expr join) {
+    return argument(join, 0, [&](Expr map) {
+      return argument(map, 1, [&](Expr zip) {
+        return argument(zip, 0, [&](Expr offsets) { return kept(totals(offsets), "what stands before each chunk"); });
+      });
+    });
+  };
+  if (spineOf(e).isPrim(Prim::join)) return result(ofChunks(e));
+  e = argument(e, 0, ofChunks);
+  return result(argument(e, 1, [&](Expr rest) { return argument(rest, 0, totals); }));
+}
+
+// A reduction by index in chunks, each with elements of its own, where that is allowed and pays.
+Expr DefaultMapping::reducedByIndex(Expr e) {
+  const Spine s = spineOf(e);
+  const Expr init = s.arguments[0], in = s.arguments[2];
+  const Nat elements = init.type().length(), length = in.type().length();
+  const auto known = length.constant();
+  if (!mayMove(e)) return alone(e);
+  // Memory for all chunks is a fraction of the input; so is the work of putting them together.
+  const Nat own = elements * extentOf(init.type().element()), each = extentOf(in.type().element().components()[1]);
+  Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : (own * Nat(8) + each - 1) / each;
+  if (const auto count = chunk.constant(); count && options_.chunk == 0) {
+    if (known && static_cast<double>(*known) < dividedOperations) return alone(e);
+    std::int64_t size = std::max<std::int64_t>(*count, static_cast<std::int64_t>(itemOperations));
+    while (known && *known / size > enoughChunks) size *= 2;
+    chunk = size;
+  }
+  if (less(length, Nat(2) * chunk) == Truth::proved) return alone(e);
+  if (!mayDivide(s.head, Expr::variable("z", init.type().element()), s.arguments[1])) return alone(e);
+  e = apply("reduceByIndexInChunks", e, {{"c", chunk}});
+  e = argument(e, 1, [&](Expr zip) {
+    zip = argument(zip, 1, [&](Expr columns) {
+      return argument(columns, 0, [&](Expr x) { return kept(x, "chunks in parallel"); });
+    });
+    if (spineOf(zip).arguments.size() == 2) return zip;
+    return argument(zip, 2, [&](Expr rest) { return kept(rest, "what is left by the chunks"); });
+  });
+  return result(preparation_.elements(e));
+}
+
+// ---------------------------------------------------------------------------------------------- accumulators in turns
+
+// Neighbours in memory: an element after the other.
+bool DefaultMapping::isContiguous(Expr e) const {
+  if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0 || rows_.count(e) > 0;
+  if (isKept(e)) return true;
+  const Spine s = spineOf(e);
+  if (!s.head.is(Expr::Form::primitive)) return false;
+  switch (s.head.prim()) {
+    case Prim::zip:
+      return std::all_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return isContiguous(a); });
+    case Prim::map:
+      return isContiguous(s.arguments[1]);
+    case Prim::generate:
+      return true;
+    case Prim::get:
+    case Prim::take:
+    case Prim::drop:
+      return isContiguous(s.arguments[0]);
+    default:
+      return false;
+  }
+}
+
+bool DefaultMapping::hasContiguousRows(Expr e) const {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::split) || s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict))
+    return isContiguous(s.arguments[0]);
+  if (s.isPrim(Prim::zip))
+    return std::all_of(s.arguments.begin(), s.arguments.end(),
+                       [&](Expr a) { return !a.type().element().isArray() || hasContiguousRows(a); });
+  return !s.isPrim(Prim::map) && isContiguous(e);
+}
+
+void DefaultMapping::noteRows(Expr f, Expr in) {
+  if (hasContiguousRows(in)) rows_.emplace(f.parameter(), in);
+}
+
+// Several accumulators in turns where the elements come from memory in order and may come in any: then the additions do
+// not wait for each other, and a processor does several at once.
+std::optional<Expr> DefaultMapping::byLanes(Expr e) {
+  const Spine s = spineOf(e);
+  const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const Nat length = in.type().length();
+  if (!init.type().isRegister()) return std::nullopt;
+  if (less(length, Nat(4 * lanes)) != Truth::refuted || !isContiguous(in)) return std::nullopt;
+  const double each = work_.of(e) / std::max(1.0, estimate(length));
+  if (each > laneOperations || anyPrimitive(f, takesSteps) || anyPrimitive(in, takesSteps)) return std::nullopt;
+  const auto accumulation = rewrite::accumulationOf(init, f, rewrite::growing(in, rows_));
+  if (!accumulation || !accumulation->commutative || (!accumulation->exact && options_.strictReductions))
+    return std::nullopt;
+  // What makes the order of elements not matter may be known from the maps around.
+  for (std::size_t levels = 0; levels <= depth(); levels++) {
+    const auto [term, path] = around(e, levels);
+    if (levels > 0 && !spineOf(term).isPrim(Prim::map)) continue;
+    const auto made = rewriting_.above(levels, [&, around = term, place = path] {
+      return attemptAt("reduceInLanes", place, around, {{"w", Nat(lanes)}});
+    });
+    if (!made) continue;
+    return partAt(*made, path);
+  }
+  throw InternalError("a reduction that may be divided in lanes is");
+}
+
+// --------------------------------------------------------------------------------------------------- nests divided
+
+// The value in the body of a nest by a nest of its own, kept in memory.
+Expr DefaultMapping::apart(Expr nest, const Nest& levels, Expr value, const std::string& why) {
+  for (std::size_t level = levels.levels.size(); level-- > 0;) {
+    nest = at(nest, levels.levels[level], [&](Expr map) {
+      const auto place = rewrite::pathOf(value, spineOf(map).arguments[0].body());
+      ensure(place.has_value(), "the value is in the nest");
+      return applyTo("mapFission", joined(joined(argumentPath(map, 0), {0}), *place), map);
+    });
+    value = spineOf(spineOf(partAt(nest, levels.levels[level])).arguments[1]).arguments[1];
+  }
+  return argument(nest, 1, [&](Expr zip) { return argument(zip, 1, [&](Expr values) { return kept(values, why); }); });
+}
+
+// An array that the function of a nest names, and reads so often that its elements are better stored than computed
+// again, gets memory for all elements of the nest: it is computed by a kernel of its own.
+std::optional<Expr> DefaultMapping::withNamesStored(Expr e) {
+  if (!mayMove(e)) return std::nullopt;
+  const auto mark = rewriting_.mark();
+  const Nest nest = nestOf(e);
+  e = at(e, nest.body, [this](Expr body) { return preparation_.flatNames(body); });
+  const LetChain names = letsOf(partAt(e, nest.body));
+  for (std::size_t i = names.bound.size(); i-- > 0;) {
+    const auto& [name, value] = names.bound[i];
+    if (!computesArray(value) || isClosed(value)) continue;
+    double elements = 1;
+    for (const Nat n : shapeOf(value.type())) elements *= std::max(1.0, estimate(n));
+    Expr rest = names.body;
+    for (std::size_t j = names.bound.size(); --j > i;)
+      if (rest.hasFree(names.bound[j].first)) rest = build::let(names.bound[j].first, names.bound[j].second, rest);
+    const double again = readsOfElement(rest, name) - 1;
+    if (again * work_.of(value) / elements <= storedOperations) continue;
+    Expr own = value;
+    e = at(e, nest.body, [&](Expr body) { return withNamesInside(body, i, own); });
+    e = apart(e, nest, own, fmt::format("{} is read {} times", name.name(), again + 1));
+    return at(e, nest.body, [&](Expr body) { return withoutNames(body, names.bound.size(), i); });
+  }
+  rewriting_.undo(mark);
+  return std::nullopt;
+}
+
+namespace {
+
+// Below so many names that a term begins with.
+rewrite::Path bodyOf(std::size_t lets) {
+  rewrite::Path path;
+  for (; lets > 0; lets--) path = joined(path, {0, 1, 0});
+  return path;
+}
+
+}  // namespace
+
+// Of the names that a term begins with, the value of the i-th with the names before it inside: `own` is that value.
+Expr DefaultMapping::withNamesInside(Expr e, std::size_t i, Expr& own) {
+  for (std::size_t j = i; j-- > 0;)
+    e = at(e, bodyOf(j), [&](Expr let) {
+      const rewrite::Path value = joined(bodyOf(i - j), {1});
+      return partAt(let, value).hasFree(spineOf(let).arguments[0].parameter()) ? applyTo("letInto", value, let) : let;
+    });
+  own = partAt(e, joined(bodyOf(i), {1}));
+  return e;
+}
+
+// Of the `count` names that a term begins with, the i-th is gone, as its value only moves data; and those before it
+// that nothing uses any more.
+Expr DefaultMapping::withoutNames(Expr e, std::size_t count, std::size_t i) {
+  for (std::size_t j = count; j-- > 0;)
+    e = at(e, bodyOf(j), [&](Expr let) {
+      const Spine s = spineOf(let);
+      return j != i && s.arguments[0].body().hasFree(s.arguments[0].parameter()) ? let : apply("letInline", let);
+    });
+  return e;
+}
+
+// A nest with too few work-items for all cores: what they would do alone becomes a kernel of its own, over more.
+std::optional<Expr> DefaultMapping::spread(Expr e) {
+  if (!hasFewItems(e) || !mayMove(e)) return std::nullopt;
+  const Nest nest = nestOf(e);
+  const Expr body = partAt(e, nest.body);
+  if (const auto reduction = longReduction(body)) {
+    const Nat chunk = *chunkOf(spineOf(*reduction));
+    Expr partials = *reduction;
+    e = at(e, joined(nest.body, *rewrite::pathOf(*reduction, body)), [&](Expr r) {
+      r = apply("reduceInChunks", r, {{"c", chunk}});
+      partials = partAt(r, partialsOf(r));
+      return r;
+    });
+    return apart(e, nest, partials, "chunks in parallel");
+  }
+  const Spine s = spineOf(body);
+  if (!s.isPrim(Prim::let) || !computesElements(underLayouts(letsOf(body).body))) return std::nullopt;
+  const Expr value = s.arguments[1];
+  if (work_.of(body) < dividedOperations / enoughItems) return std::nullopt;
+  e = apart(e, nest, value, "few rows, each of many elements");
+  return at(e, nest.body, [this](Expr let) { return apply("letInline", let); });
+}
+
+// A reduction that a work-item does once, and that may be divided.
+std::optional<Expr> DefaultMapping::longReduction(Expr e) {
+  if (!e.is(Expr::Form::apply) || isKept(e)) return std::nullopt;
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduce) && chunkOf(s)) return e;
+  for (std::size_t i = 0; i < s.arguments.size(); i++) {
+    const Expr a = s.arguments[i];
+    if (a.is(Expr::Form::lambda) || (isOptional(s, i) && mayFailWithin(a))) continue;
+    if (const auto found = longReduction(a)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,127 @@
+// What is kept in memory, each by a kernel of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "default_mapping.hpp"
+
+namespace lift::detail {
+
+void DefaultMapping::note(Expr term, const std::string& text) {
+  if (!notes_) return;
+  kernel::Note n{"map", placeIn(spans_, term) + ": " + text};
+  if (std::none_of(notes_->begin(), notes_->end(), [&](const auto& m) { return m.text == n.text; }))
+    notes_->push_back(std::move(n));
+}
+
+// A closed term in memory, computed by a kernel of its own; the same one for equal terms.
+Expr DefaultMapping::kept(Expr e, std::string_view why) {
+  if (isKept(e)) return e;
+  const bool isMarked = spineOf(e).isPrim(Prim::toGlobal);
+  const Expr value = isMarked ? spineOf(e).arguments[0] : e;
+  std::string key = print(value, Names::canonical);
+  for (const Expr v : value.freeVariables()) key += fmt::format(" {}", v.id());
+  Expr k = isMarked ? e : apply("keepAhead", e);
+  if (const auto found = known_.find(key); found != known_.end()) {
+    for (const rewrite::Step& step : found->second.steps) {
+      const auto next = rewrite::at(step.path, rewrite::use(step.rule, step.arguments))(k, rewriting_);
+      ensure(next.has_value(), "equal terms are mapped by the same steps");
+      k = *next;
+    }
+    return found->second.term;
+  }
+  const std::size_t first = rewriting_.derivation().steps.size(), above = rewriting_.path().size();
+  k = argument(k, 0, [this](Expr x) { return result(x); });
+  Kept kept{k, {}};
+  const auto& steps = rewriting_.derivation().steps;
+  for (std::size_t i = first; i < steps.size(); i++) {
+    kept.steps.push_back(steps[i]);
+    auto& path = kept.steps.back().path;
+    path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(above));
+  }
+  kept_.insert(k);
+  known_.emplace(std::move(key), std::move(kept));
+  if (notes_ != nullptr)
+    note(value, fmt::format("{} is kept in memory, computed by a kernel of its own: {}", e.type().str(), why));
+  return k;
+}
+
+// Work that is worth doing once instead of at every use.
+bool DefaultMapping::isExpensive(Expr e) {
+  if (isKept(e)) return false;
+  if (const auto known = expensive_.find(e); known != expensive_.end()) return known->second;
+  bool is = false;
+  if (e.is(Expr::Form::lambda)) is = isExpensive(e.body());
+  if (e.is(Expr::Form::apply))
+    is = isChosen(spineOf(e), e.type()) || isExpensive(e.function()) || isExpensive(e.argument());
+  if (e.is(Expr::Form::primitive)) is = takesSteps(e);
+  return expensive_[e] = is;
+}
+
+bool DefaultMapping::isCheap(Expr e) { return !isExpensive(e) || work_.of(e) <= recomputedOperations; }
+
+// A value, no array, that costs a loop.
+bool DefaultMapping::isWorthNaming(Expr e) { return e.type().isRegister() && e.is(Expr::Form::apply) && !isCheap(e); }
+
+// Whether the array gets memory of its own; `shared` says that its elements are read for several results. Of a map
+// that only moves data, what it moves may get some.
+bool DefaultMapping::isStored(Expr e, bool shared) {
+  if (isKept(e) || !computesArray(e) || !isClosed(e) || !mayMove(e)) return false;
+  if (const Spine s = spineOf(e); s.isPrim(Prim::map) && onlyMovesData(s.arguments[0])) return false;
+  return isExpensive(e) || (shared && operations(e, shared) > recomputedOperations);
+}
+
+// Scalar operations, about, that an element of the term costs where it is not stored. What is below is counted as it
+// will be: an array that is stored costs nothing more.
+double DefaultMapping::operations(Expr e, bool shared) {
+  if (e.is(Expr::Form::lambda)) return operations(e.body(), shared);
+  if (!e.is(Expr::Form::apply) || isKept(e)) return 0;
+  auto& known = operations_[shared ? 1 : 0];
+  if (const auto found = known.find(e); found != known.end()) return found->second;
+  const Spine s = spineOf(e);
+  const bool below = shared || sharesElements(s);
+  double count = s.isPrim(Prim::op) || s.isPrim(Prim::convert) ? 1 : 0;
+  for (const Expr a : s.arguments) {
+    const bool reads = s.isPrim(Prim::map) && !a.is(Expr::Form::lambda);
+    const double times = reads ? occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1;
+    if (!isStored(a, below)) count += times * operations(a, below);
+  }
+  return known[e] = count;
+}
+
+bool DefaultMapping::isClosed(Expr e) const {
+  const auto& free = e.freeVariables();
+  return std::all_of(free.begin(), free.end(), [&](Expr v) { return parameters_.count(v) > 0; });
+}
+
+// Whether the term may be evaluated in front of the conditions around it.
+bool DefaultMapping::mayMove(Expr e) const { return guards_.allow(e); }
+
+// toGlobal as the program has it.
+bool DefaultMapping::isKernelBoundary(Expr e) const { return spineOf(e).isPrim(Prim::toGlobal) && isClosed(e); }
+
+// A term that is read outside of every lambda: expensive intermediates get a kernel of their own.
+Expr DefaultMapping::operand(Expr e, bool shared) {
+  if (!e.is(Expr::Form::apply) || isKept(e)) return e;
+  if (isKernelBoundary(e)) return kept(e, "the program says so");
+  if (isStored(e, shared))
+    return kept(e, isExpensive(e) ? "it is expensive" : "several results read each of its elements");
+  return alone(e, shared);
+}
+
+// A term inside a lambda: what does not depend on the lambda is computed once, outside.
+Expr DefaultMapping::inside(Expr e) {
+  if (e.is(Expr::Form::lambda)) return body(e, [this](Expr b) { return inside(b); });
+  if (!e.is(Expr::Form::apply) || isKept(e)) return e;
+  if (isKernelBoundary(e)) return kept(e, "the program says so");
+  // A kernel cannot end inside of a map: there toGlobal asks for nothing that sharing between work-items could see.
+  if (spineOf(e).isPrim(Prim::toGlobal)) return inside(apply("keepNot", e));
+  if (isClosed(e) && mayMove(e)) {
+    const bool array = computesArray(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty());
+    if (array || isWorthNaming(e)) return kept(e, "the same for all elements of a map");
+  }
+  if (const Spine s = spineOf(e); s.isPrim(Prim::map)) noteRows(s.arguments[0], s.arguments[1]);
+  return inOrder(eachArgument(e, [this](Expr x, bool) { return inside(x); }));
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,102 @@
+// The default mapping of a program, and of what a program with a mapping leaves open.
+#include "lift/mapping.hpp"
+
+#include <functional>
+#include <memory>
+
+#include "default_mapping.hpp"
+
+namespace lift {
+namespace {
+
+// Whether the primitive says where its work runs, or in which order.
+bool isPlace(Expr p) {
+  return info(p.prim()).dialect == Dialect::opencl && traits(p.prim()).loop != Traits::Loop::none;
+}
+
+bool saysWhere(Expr e) { return anyPrimitive(e, isPlace); }
+
+// A program that says where some of its kernels run: what it keeps in memory by toGlobal, or gives as a result, without
+// saying where it is computed is mapped as if it stood alone.
+class RestMapping : detail::Walk {
+ public:
+  using Map = std::function<Expr(Expr)>;
+  RestMapping(rewrite::Rewriting& rewriting, Map map) : Walk(rewriting), map_(std::move(map)) {}
+
+  // Of the program's result, or that of a step of an iteration.
+  Expr result(Expr e) {
+    if (!e.is(Expr::Form::apply)) return e;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::let) || s.isPrim(Prim::iterate)) {
+      e = functionBody(e, 0, [this](Expr b) { return result(b); });
+      return argument(e, 1, [this](Expr x) { return kept(x); });
+    }
+    if (s.isPrim(Prim::tuple)) return parts(e, [this](Expr x) { return result(x); });
+    return saysWhere(e) ? e : map_(e);
+  }
+
+ private:
+  Expr kept(Expr e) {
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::iterate)) return result(e);
+    return s.isPrim(Prim::toGlobal) && !saysWhere(e) ? argument(e, 0, map_) : e;
+  }
+
+  Map map_;
+};
+
+}  // namespace
+
+bool isMapped(const Program& program) { return saysWhere(program.body); }
+
+// Of a primitive that the compiler made, where something in the term stands.
+std::string placeIn(const std::unordered_map<Expr, Span>& spans, Expr term) {
+  const Expr head = spineOf(term).head;
+  if (!head.is(Expr::Form::primitive)) return head.is(Expr::Form::variable) ? head.name() : "";
+  const auto spanOf = [&](Expr p) {
+    const auto found = spans.find(p);
+    return found == spans.end() ? Span{} : found->second;
+  };
+  Span span = spanOf(head);
+  if (!span)
+    anyPrimitive(term, [&](Expr p) {
+      span = spanOf(p);
+      return static_cast<bool>(span);
+    });
+  return std::string(info(head.prim()).name) + (span ? " at " + placeOf(span) : "");
+}
+
+namespace {
+
+rewrite::Strategy strategyOf(const Program& program, const MappingOptions& options, kernel::Notes* notes,
+                             std::shared_ptr<detail::DefaultMapping::Spans> spans) {
+  return [=, whole = !isMapped(program), parameters = program.parameters](Expr e, rewrite::Rewriting& r) {
+    const auto mapped = [&](Expr part, const std::vector<Expr>& free) {
+      return detail::DefaultMapping(r, free, options, notes, *spans).run(part);
+    };
+    if (whole) return std::optional(mapped(e, parameters));
+    return std::optional(RestMapping(r, [&](Expr part) { return mapped(part, part.freeVariables()); }).result(e));
+  };
+}
+
+}  // namespace
+
+rewrite::Strategy defaultMapping(const Program& program, const MappingOptions& options, kernel::Notes* notes) {
+  return strategyOf(program, options, notes, std::make_shared<detail::DefaultMapping::Spans>(program.spans));
+}
+
+Mapping mappingOf(const Program& program, const MappingOptions& options, kernel::Notes* notes) {
+  rewrite::Rewriting rewriting(program);
+  const auto spans = std::make_shared<detail::DefaultMapping::Spans>(program.spans);
+  rewriting.apply(strategyOf(program, options, notes, spans));
+  if (rewriting.derivation().steps.empty()) return {program, {}};
+  Mapping mapping{rewriting.program(), rewriting.derivation()};
+  mapping.program.spans = std::move(*spans);
+  return mapping;
+}
+
+Program mapByDefault(const Program& program, const MappingOptions& options, kernel::Notes* notes) {
+  return mappingOf(program, options, notes).program;
+}
+
+}  // namespace lift

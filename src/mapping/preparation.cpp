@@ -1,0 +1,198 @@
+#include "preparation.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "lift/build.hpp"
+
+namespace lift::detail {
+namespace {
+
+// So few elements are reduced faster by comparisons, several at once, than one after the other in memory.
+constexpr std::int64_t comparedElements = 8;
+// Accumulators that a work-item keeps in registers.
+constexpr std::int64_t registerAccumulators = 16;
+
+bool isAtMost(Nat count, std::int64_t most) { return count.constant() && *count.constant() <= most; }
+
+// Operations of the names that a term begins with.
+double workOfNames(Expr e) {
+  Work work;
+  double sum = 0;
+  for (const auto& [name, value] : letsOf(e).bound) sum += work.of(value);
+  return sum;
+}
+
+bool isLet(const Spine& s) { return s.isPrim(Prim::let) && s.arguments.size() == 2; }
+
+// Of the arguments of a primitive, the function runs many times.
+bool isLoop(const Spine& s) {
+  return s.head.is(Expr::Form::primitive) && traits(s.head.prim()).loop != Traits::Loop::none;
+}
+
+// Whether a let in the term has that name and value.
+bool isNamedAgain(Expr term, Expr name, Expr value) {
+  std::unordered_set<Expr> seen;
+  const std::function<bool(Expr)> visit = [&](Expr e) {
+    if (!seen.insert(e).second) return false;
+    if (e.is(Expr::Form::lambda)) return visit(e.body());
+    if (!e.is(Expr::Form::apply)) return false;
+    const Spine s = spineOf(e);
+    if (isLet(s) && s.arguments[0].parameter() == name && s.arguments[1] == value) return true;
+    return std::any_of(s.arguments.begin(), s.arguments.end(), visit);
+  };
+  return visit(term);
+}
+
+// The greatest subterms of `body` that some loop in it computes again and again though nothing bound in `body` occurs
+// in them.
+class Invariants {
+ public:
+  explicit Invariants(const std::function<bool(Expr)>& pays) : pays_(pays) {}
+
+  std::vector<Expr> of(Expr body) {
+    visit(body, false, false);
+    return std::move(found_);
+  }
+
+ private:
+  // `guarded`: what runs perhaps not at all.
+  void visit(Expr e, bool inLoop, bool guarded) {
+    if (e.is(Expr::Form::lambda)) {
+      bound_.insert(e.parameter());
+      visit(e.body(), inLoop, guarded);
+      bound_.erase(e.parameter());
+      return;
+    }
+    if (!e.is(Expr::Form::apply)) return;
+    if (inLoop && isFree(e) && pays_(e) && !(guarded && mayFailWithin(e))) {
+      if (std::find(found_.begin(), found_.end(), e) == found_.end()) found_.push_back(e);
+      return;
+    }
+    const Spine s = spineOf(e);
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      const Expr a = s.arguments[i];
+      const bool runs = a.is(Expr::Form::lambda) && isLoop(s);
+      visit(a, inLoop || runs, guarded || isOptional(s, i));
+    }
+  }
+
+  bool isFree(Expr e) const {
+    const auto& free = e.freeVariables();
+    return std::none_of(free.begin(), free.end(), [&](Expr v) { return bound_.count(v) > 0; });
+  }
+
+  const std::function<bool(Expr)>& pays_;
+  std::unordered_set<Expr> bound_;
+  std::vector<Expr> found_;
+};
+
+}  // namespace
+
+Expr underLayouts(Expr e) {
+  Spine s = spineOf(e);
+  while (s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim())) {
+    e = s.arguments[0];
+    s = spineOf(e);
+  }
+  return e;
+}
+
+Expr Preparation::run(Expr e) {
+  e = rows(elements(byKey(generates(names(e)))), false);
+  return flatNames(invariants(e));
+}
+
+Expr Preparation::names(Expr e) {
+  if (const Spine s = spineOf(e); isLet(s)) {
+    if (onlyMovesData(s.arguments[1])) return names(apply("letInline", e));
+    if (spineOf(s.arguments[1]).isPrim(Prim::tuple)) return names(apply("letTuple", e));
+  }
+  return parts(e, [this](Expr a) { return names(a); });
+}
+
+Expr Preparation::generates(Expr e) {
+  e = parts(e, [this](Expr a) { return generates(a); });
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::generate) || s.arguments.size() != 1 || build::isIndices(e)) return e;
+  if (const Spine f = spineOf(s.arguments[0].body());
+      f.isPrim(Prim::id) && f.arguments[0] == s.arguments[0].parameter())
+    return functionBody(e, 0, [this](Expr b) { return apply("idAway", b); });
+  return apply("generateAsMap", e);
+}
+
+Expr Preparation::byKey(Expr e) {
+  e = parts(e, [this](Expr a) { return byKey(a); });
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::map) && !isAtMost(e.type().length(), comparedElements - 1))
+    if (const auto found = attempt("mapByKey", e)) return byKey(*found);
+  if (s.isPrim(Prim::reduce) && e.type().isArray() && !isAtMost(e.type().length(), comparedElements - 1))
+    if (const auto found = attempt("reduceByKey", e)) return *found;
+  return e;
+}
+
+Expr Preparation::elements(Expr e) {
+  e = parts(e, [this](Expr a) { return elements(a); });
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduce) || !e.type().isArray() || isAtMost(e.type().length(), registerAccumulators) ||
+      workOfNames(s.arguments[1].body()) > recomputedOperations)
+    return e;
+  return attempt("reduceElements", e).value_or(e);
+}
+
+Expr Preparation::rows(Expr e, bool inMap) {
+  const bool isMap = spineOf(e).isPrim(Prim::map);
+  e = parts(e, [&](Expr a) { return rows(a, inMap || (isMap && a.is(Expr::Form::lambda))); });
+  if (!isMap || !inMap || !isAtMost(e.type().length(), registerAccumulators)) return e;
+  // What each column would compute again.
+  const Spine columns = spineOf(spineOf(e).arguments[1]);
+  const Spine shared = columns.isPrim(Prim::transpose) ? spineOf(columns.arguments[0]) : columns;
+  if (!shared.isPrim(Prim::map) || workOfNames(shared.arguments[0].body()) <= recomputedOperations / 2) return e;
+  return attempt("reduceRows", e).value_or(e);
+}
+
+Expr Preparation::invariants(Expr e) {
+  const Spine s = spineOf(e);
+  const bool inwards = isLoop(s) || s.isPrim(Prim::let);
+  return parts(e, [&](Expr a) {
+    if (!inwards || !a.is(Expr::Form::lambda)) return invariants(a);
+    return body(a, [&](Expr b) {
+      std::size_t named = 0;
+      for (const Expr v : Invariants(pays_).of(b))
+        if (const auto path = rewrite::pathOf(v, b)) {
+          b = applyTo("letOf", *path, b);
+          named++;
+        }
+      const std::function<Expr(Expr, std::size_t)> below = [&](Expr term, std::size_t lets) {
+        if (lets == 0) return invariants(term);
+        term = functionBody(term, 0, [&](Expr inner) { return below(inner, lets - 1); });
+        return argument(term, 1, [&](Expr v) { return invariants(v); });
+      };
+      return below(b, named);
+    });
+  });
+}
+
+Expr Preparation::flatNames(Expr e) {
+  if (e.is(Expr::Form::lambda)) return body(e, [this](Expr b) { return flatNames(b); });
+  if (!e.is(Expr::Form::apply)) return e;
+  return flatArguments(e, isLet(spineOf(e)) ? 1 : 0, false);
+}
+
+// `isFlat`: the argument `from` is.
+Expr Preparation::flatArguments(Expr e, std::size_t from, bool isFlat) {
+  for (std::size_t i = from; i < spineOf(e).arguments.size(); i++) {
+    if (!isFlat) e = argument(e, i, [this](Expr a) { return flatNames(a); });
+    isFlat = false;
+    const Spine s = spineOf(e);
+    if (isOptional(s, i) || !isLet(spineOf(s.arguments[i]))) continue;
+    return functionBody(applyTo("letOut", argumentPath(e, i), e), 0,
+                        [&](Expr inner) { return flatArguments(inner, i, true); });
+  }
+  const Spine s = spineOf(e);
+  if (!isLet(s)) return e;
+  if (isNamedAgain(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1])) e = apply("letAgain", e);
+  return functionBody(e, 0, [this](Expr b) { return flatNames(b); });
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,56 @@
+#include "walk.hpp"
+
+namespace lift::detail {
+
+using rewrite::Path;
+
+Path argumentPath(Expr e, std::size_t i) {
+  Path path(spineOf(e).arguments.size() - 1 - i, 0);
+  path.push_back(1);
+  return path;
+}
+
+Path joined(Path path, const Path& below) {
+  path.insert(path.end(), below.begin(), below.end());
+  return path;
+}
+
+Expr partAt(Expr e, const Path& path) {
+  for (const std::uint8_t child : path)
+    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
+  return e;
+}
+
+std::optional<Expr> Walk::attemptAt(const std::string& rule, const Path& part, Expr e,
+                                    const rewrite::Arguments& arguments) {
+  if (part.empty()) return attempt(rule, e, arguments);
+  std::string place;
+  for (const std::uint8_t c : part) place += static_cast<char>('0' + c);
+  return attempt(rule + "<" + place + ">", e, arguments);
+}
+
+Expr Walk::applyTo(const std::string& rule, const Path& part, Expr e) {
+  return must(attemptAt(rule, part, e), rule, e);
+}
+
+Expr Walk::must(std::optional<Expr> applied, const std::string& rule, Expr e) {
+  if (!applied) throw InternalError("the mapping's rule " + rule + " does not apply to " + print(e));
+  return *applied;
+}
+
+std::pair<Expr, Path> Walk::around(Expr e, std::size_t levels) const {
+  Path path;
+  for (std::size_t i = 0; i < levels; i++) {
+    const auto& [parent, which] = above_[above_.size() - 1 - i];
+    e = withChild(parent, which, e);
+    path.insert(path.begin(), which);
+  }
+  return {e, path};
+}
+
+Expr Walk::withChild(Expr e, std::uint8_t which, Expr now) {
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), now);
+  return which == 0 ? Expr::apply(now, e.argument()) : Expr::apply(e.function(), now);
+}
+
+}  // namespace lift::detail

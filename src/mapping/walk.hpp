@@ -1,0 +1,94 @@
+// Private to mapping: functions from terms to terms that know where they are, so that every change is a step of a
+// derivation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lift/diagnostic.hpp"
+#include "lift/rewrite.hpp"
+#include "lift/terms.hpp"
+
+namespace lift::detail {
+
+// The path from an application to its i-th argument.
+rewrite::Path argumentPath(Expr e, std::size_t i);
+rewrite::Path joined(rewrite::Path path, const rewrite::Path& below);
+Expr partAt(Expr e, const rewrite::Path& path);
+
+// Of all functions, the term that they are given is the one at the rewriting's place, and what they give takes its
+// place.
+class Walk {
+ protected:
+  explicit Walk(rewrite::Rewriting& rewriting) : rewriting_(rewriting) {}
+
+  // The term with f(part) for what is below it.
+  template <class F>
+  Expr child(Expr e, std::uint8_t which, F&& f) {
+    const bool isLambda = e.is(Expr::Form::lambda);
+    const Expr old = isLambda ? e.body() : which == 0 ? e.function() : e.argument();
+    above_.emplace_back(e, which);
+    const Expr now = *rewriting_.at(which, [&] { return std::optional<Expr>(f(old)); });
+    above_.pop_back();
+    return withChild(e, which, now);
+  }
+  template <class F>
+  Expr body(Expr lambda, F&& f) {
+    return child(lambda, 0, std::forward<F>(f));
+  }
+  template <class F>
+  Expr argument(Expr e, std::size_t i, F&& f) {
+    return at(e, argumentPath(e, i), f);
+  }
+  template <class F>
+  Expr at(Expr e, const rewrite::Path& path, F&& f) {
+    return at(e, path, 0, f);
+  }
+  // The body of a function that the term is given.
+  template <class F>
+  Expr functionBody(Expr e, std::size_t i, F&& f) {
+    return argument(e, i, [&](Expr g) { return body(g, f); });
+  }
+  // Every argument, or the body of a lambda.
+  template <class F>
+  Expr parts(Expr e, F&& f) {
+    if (e.is(Expr::Form::lambda)) return body(e, f);
+    if (!e.is(Expr::Form::apply)) return e;
+    const std::size_t count = spineOf(e).arguments.size();
+    for (std::size_t i = 0; i < count; i++) e = argument(e, i, f);
+    return e;
+  }
+
+  std::optional<Expr> attempt(const std::string& rule, Expr e, const rewrite::Arguments& arguments = {}) {
+    return rewriting_.applyHere(rewrite::ruleNamed(rule), arguments, e);
+  }
+  // The rule, which must apply.
+  Expr apply(const std::string& rule, Expr e, const rewrite::Arguments& arguments = {}) {
+    return must(attempt(rule, e, arguments), rule, e);
+  }
+  // The rule of a part of the term.
+  std::optional<Expr> attemptAt(const std::string& rule, const rewrite::Path& part, Expr e,
+                                const rewrite::Arguments& arguments = {});
+  Expr applyTo(const std::string& rule, const rewrite::Path& part, Expr e);
+
+  // What so many levels above the term contains it: the term now, and the path from it.
+  std::pair<Expr, rewrite::Path> around(Expr e, std::size_t levels) const;
+  std::size_t depth() const { return above_.size(); }
+
+  rewrite::Rewriting& rewriting_;
+
+ private:
+  template <class F>
+  Expr at(Expr e, const rewrite::Path& path, std::size_t from, F&& f) {
+    if (from == path.size()) return f(e);
+    return child(e, path[from], [&](Expr part) { return at(part, path, from + 1, f); });
+  }
+  static Expr must(std::optional<Expr> applied, const std::string& rule, Expr e);
+  static Expr withChild(Expr e, std::uint8_t which, Expr now);
+
+  std::vector<std::pair<Expr, std::uint8_t>> above_;  // the terms around, as they are now, and which child is next
+};
+
+}  // namespace lift::detail

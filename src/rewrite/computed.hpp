@@ -1,0 +1,56 @@
+// Computed rules: what no pattern says, as functions of a term that the rule's left side fits. Each keeps type and
+// meaning, says nothing of when it pays, and gives nothing where it does not apply.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lift/accumulation.hpp"
+#include "lift/rewrite.hpp"
+
+namespace lift::rewrite::detail {
+
+std::vector<Rule> namingRules();    // of names and tuples
+std::vector<Rule> chunkingRules();  // reductions and scans in parts
+// Rules made for a place below the term, written name<0110>; those of a few places.
+std::vector<Rule> placeRules();
+bool isPlaceRuleName(std::string_view name);
+const Rule& placeRuleNamed(std::string_view name);  // throws UserError (usage)
+
+// map(fun x => e[v], xs)  ->  map(fun (x, t) => e[t], zip(xs, map(fun x => v, xs)))
+Expr fission(Expr map, Expr value);
+
+// let p = (v, w) in e  ->  let x = v in let y = w in e[p := (x, y)]; nothing where the value is no written tuple
+std::optional<Expr> letTuple(Expr let);
+
+// reduce(z, f, xs)  ->  the same by `lanes` accumulators that take turns, put together at the end, then the rest: the
+// lanes of vectors where functions of scalars make accumulators and elements, else an array of accumulators.
+Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes);
+
+// Every element of an array reduced by those of the input that belong to it, written as a comparison of each with every
+// index, becomes one update for each element of the input:
+//   map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f(acc, x) else acc, xs), indices(n))
+//     ->  reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))
+//   reduce(zs, fun (acc, x) => map(fun (a, b) => if b == k(x) then f(a, x) else a, zip(acc, indices(n))), xs)
+//     ->  reduceByIndex(zs, f, map(fun x => (k(x), x), xs))
+// The first also with acc + (if b == k(x) then v(x) else 0), and where the map goes on with what the reduction leaves.
+std::optional<Expr> mapByKey(Expr map);
+std::optional<Expr> reduceByKey(Expr reduction);
+
+// A reduction of arrays element by element is one reduction for each element:
+//   reduce(zs, fun (acc, x) => map(f, zip(acc, ys(x))), xs)
+//     ->  map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))
+std::optional<Expr> reduceElements(Expr reduction);
+
+// The other way round, for columns that would each compute again what their rows share:
+//   map(fun column => reduce(z, f, column), transpose(map(ys, xs)))
+//     ->  reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)
+std::optional<Expr> reduceRows(Expr map);
+
+// reduceByIndex(zs, f, xs)  ->  map(fun (z, column) => reduce(z, combine, column),
+//   zip(zs, transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs')))))
+// where xs = xs' ++ rest, the rest being shorter than a chunk; it is reduced by index too, and combined last.
+std::optional<Expr> reduceByIndexInChunks(Expr reduction, Nat chunk);
+
+}  // namespace lift::rewrite::detail

@@ -1,0 +1,142 @@
+// Names of places in a program, and where rewriting moves them.
+//
+// A rule is applied once more to the term with a mark around each named part: the rule carries the mark along, whatever
+// it does with the part. Where it looks into the part, or drops it, the name is gone.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/diagnostic.hpp"
+#include "lift/rewrite.hpp"
+#include "match.hpp"
+#include "terms.hpp"
+
+namespace lift::rewrite {
+namespace {
+
+bool isAbove(const Path& path, const Path& below) {
+  return path.size() <= below.size() && std::equal(path.begin(), path.end(), below.begin());
+}
+
+Path under(const Path& path, const Path& below) {
+  Path all = path;
+  all.insert(all.end(), below.begin(), below.end());
+  return all;
+}
+
+// The term with `mark` applied to the parts at the paths.
+Expr marked(Expr e, Expr mark, const std::vector<Path>& paths, const Path& here = {}) {
+  const bool any = std::any_of(paths.begin(), paths.end(), [&](const Path& p) { return isAbove(here, p); });
+  if (!any) return e;
+  const auto child = [&](std::uint8_t c, Expr of) { return marked(of, mark, paths, under(here, {c})); };
+  Expr now = e;
+  if (e.is(Expr::Form::lambda)) now = Expr::lambda(e.parameter(), child(0, e.body()));
+  if (e.is(Expr::Form::apply)) now = Expr::apply(child(0, e.function()), child(1, e.argument()));
+  return std::find(paths.begin(), paths.end(), here) == paths.end() ? now : Expr::apply(mark, now);
+}
+
+// The term without marks; the paths of what they were applied to are added.
+Expr unmarked(Expr e, Expr mark, std::vector<Path>& paths, const Path& here) {
+  if (!e.hasFree(mark)) return e;
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), unmarked(e.body(), mark, paths, under(here, {0})));
+  if (!e.is(Expr::Form::apply)) return e;
+  if (e.function() == mark) {
+    paths.push_back(here);
+    return unmarked(e.argument(), mark, paths, here);
+  }
+  const Expr f = unmarked(e.function(), mark, paths, under(here, {0}));
+  return Expr::apply(f, unmarked(e.argument(), mark, paths, under(here, {1})));
+}
+
+// What the rule makes of a term, whatever its condition says: that was asked of the term itself.
+std::optional<Expr> appliedTo(const Rule& rule, const Arguments& arguments, const std::vector<Divides>& facts, Expr e) {
+  if (rule.computation()) return rule.computation()(e, arguments);
+  detail::Matcher matcher(rule, arguments, facts);
+  if (!matcher.matches(e)) return std::nullopt;
+  return matcher.instance(rule.typed().right);
+}
+
+}  // namespace
+
+void Rewriting::giveName(const std::string& name, Expr term) {
+  ensure(!term.type().is(Type::Kind::function), "names are given to values");
+  names_[name] = {{path_}, {}};
+}
+
+const std::vector<Path>& Rewriting::places(const std::string& name) const {
+  const auto found = names_.find(name);
+  if (found == names_.end())
+    throw UserError(ExitStatus::program, fmt::format("no place has the name '{}'", name), "a strategy name gives one");
+  if (found->second.places.empty())
+    throw UserError(ExitStatus::program, fmt::format("'{}' is gone: {}", name, found->second.gone));
+  return found->second.places;
+}
+
+void Rewriting::forwardNames(const Rule& rule, const Arguments& arguments, Expr before, Expr after) {
+  for (auto& [name, named] : names_) {
+    std::vector<Path> below, now;
+    for (const Path& place : named.places)
+      if (place.size() > path_.size() && isAbove(path_, place))
+        below.emplace_back(place.begin() + static_cast<std::ptrdiff_t>(path_.size()), place.end());
+      else
+        now.push_back(place);
+    if (below.empty()) continue;
+    // The parts may differ in type: each has a mark of its own.
+    for (const Path& path : below) {
+      Expr part = before;
+      for (const std::uint8_t child : path)
+        part = part.is(Expr::Form::lambda) ? part.body() : child == 0 ? part.function() : part.argument();
+      const Expr mark = Expr::variable("mark", Type::function({part.type()}, part.type()));
+      const auto made = appliedTo(rule, arguments, facts_, marked(before, mark, {path}));
+      std::vector<Path> to;
+      if (!made || !detail::alphaEqual(unmarked(*made, mark, to, {}), after)) continue;
+      for (const Path& p : to)
+        if (const Path place = under(path_, p); std::find(now.begin(), now.end(), place) == now.end())
+          now.push_back(place);
+    }
+    named.places = std::move(now);
+    if (named.places.empty())
+      named.gone = fmt::format("step {}, {}, took it apart or dropped it", derivation_.steps.size(),
+                               derivation_.steps.back().str());
+  }
+}
+
+Strategy name(std::string name) {
+  return [name = std::move(name)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    if (e.type().is(Type::Kind::function)) {
+      r.miss(fmt::format("'{}' would name a function: name its body, or what it is applied to", name));
+      return std::nullopt;
+    }
+    r.giveName(name, e);
+    return e;
+  };
+}
+
+Strategy atName(std::string name, Strategy s) {
+  return [name = std::move(name), s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto mark = r.mark();
+    const std::size_t from = r.path().size();
+    bool any = false;
+    for (std::size_t i = 0;; i++) {
+      std::vector<Path> places;
+      try {
+        places = r.places(name);
+      } catch (const UserError& error) {
+        if (!any) r.miss(error.what());
+      }
+      if (i >= places.size()) break;
+      if (!isAbove(r.path(), places[i])) continue;
+      const Path below(places[i].begin() + static_cast<std::ptrdiff_t>(from), places[i].end());
+      const auto next = at(below, s)(e, r);
+      if (!next) {
+        r.undo(mark);
+        return std::nullopt;
+      }
+      any = true;
+      e = *next;
+    }
+    return any ? std::optional(e) : std::nullopt;
+  };
+}
+
+}  // namespace lift::rewrite

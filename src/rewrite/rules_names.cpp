@@ -1,0 +1,350 @@
+// Computed rules of names: lets taken apart, given, moved and dropped; and rules made for a place below a term.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "computed.hpp"
+#include "lift/diagnostic.hpp"
+#include "terms.hpp"
+
+namespace lift::rewrite {
+
+namespace detail {
+namespace {
+
+using namespace build;
+
+bool isLet(const Spine& s) { return s.isPrim(Prim::let) && s.arguments.size() == 2; }
+
+// Below every let of that value in the term, and of that name if one is given: the let's body, with `now` for the name.
+class Dropped {
+ public:
+  Dropped(std::optional<Expr> name, Expr value, Expr now) : name_(name), value_(value), now_(now) {}
+
+  Expr in(Expr e) {
+    if (!e.is(Expr::Form::apply) && !e.is(Expr::Form::lambda)) return e;
+    if (const auto done = known_.find(e); done != known_.end()) return done->second;
+    const Spine s = spineOf(e);
+    Expr out = e;
+    if (isLet(s) && s.arguments[1] == value_ && (!name_ || s.arguments[0].parameter() == *name_)) {
+      out = in(s.arguments[0].body());
+      if (now_ != s.arguments[0].parameter()) out = substitute(out, s.arguments[0].parameter(), now_);
+    } else {
+      out = withParts(e, [this](Expr a) { return in(a); });
+    }
+    known_.emplace(e, out);
+    return out;
+  }
+
+ private:
+  std::optional<Expr> name_;
+  Expr value_, now_;
+  std::unordered_map<Expr, Expr> known_;
+};
+
+// let x = v in e  ->  the same without lets of x to v in e
+std::optional<Expr> letAgain(Expr e) {
+  const Spine s = spineOf(e);
+  if (!isLet(s)) return std::nullopt;
+  const Expr x = s.arguments[0].parameter(), v = s.arguments[1], body = s.arguments[0].body();
+  const Expr without = Dropped(std::nullopt, v, x).in(body);
+  return without == body ? std::nullopt : std::optional(let(x, v, etaLong(without)));
+}
+
+// x  ->  (x.0, x.1)
+std::optional<Expr> tupleOfParts(Expr e) {
+  if (!e.type().is(Type::Kind::tuple)) return std::nullopt;
+  return tuple(components(e));
+}
+
+// reduce(z, f, zip(join(xss), join(yss)))  ->  the same of rows, in the same order
+std::optional<Expr> reduceZipJoin(Expr e) {
+  const Spine s = spineOf(e);
+  const Spine in = s.isPrim(Prim::reduce) ? spineOf(s.arguments[2]) : s;
+  if (!in.isPrim(Prim::zip) || !s.isPrim(Prim::reduce)) return std::nullopt;
+  std::vector<Expr> rows;
+  for (const Expr a : in.arguments) {
+    const Spine joined = spineOf(a);
+    if (!joined.isPrim(Prim::join)) return std::nullopt;
+    const Type row = joined.arguments[0].type();
+    if (!rows.empty() &&
+        (rows[0].type().length() != row.length() || rows[0].type().element().length() != row.element().length()))
+      return std::nullopt;
+    rows.push_back(joined.arguments[0]);
+  }
+  const Expr init = s.arguments[0], outer = zip(rows);
+  const Expr p = Expr::variable("p", Type::tuple({init.type(), outer.type().element()}));
+  const Expr inner = reduce(get(p, 0), s.arguments[1], zip(components(get(p, 1))));
+  return reduce(init, Expr::lambda(p, inner), outer);
+}
+
+}  // namespace
+
+std::optional<Expr> letTuple(Expr e) {
+  const Spine s = spineOf(e);
+  const Spine parts = isLet(s) ? spineOf(s.arguments[1]) : s;
+  if (!isLet(s) || !parts.isPrim(Prim::tuple)) return std::nullopt;
+  const Expr name = s.arguments[0].parameter();
+  std::vector<Expr> names;
+  for (std::size_t i = 0; i < parts.arguments.size(); i++)
+    names.push_back(Expr::variable(name.name() + std::to_string(i), parts.arguments[i].type()));
+  Expr inner = etaLong(substitute(s.arguments[0].body(), name, tuple(names)));
+  for (std::size_t i = names.size(); i-- > 0;) inner = let(names[i], parts.arguments[i], inner);
+  return inner;
+}
+
+Expr fission(Expr map, Expr value) {
+  const Spine s = spineOf(map);
+  const Expr x = s.arguments[0].parameter(), in = s.arguments[1];
+  const Expr values = build::map(withFreshBinders(Expr::lambda(x, value)), in);
+  const Expr p = Expr::variable("p", Type::tuple({x.type(), value.type()}));
+  const Expr now = replaceTerms(s.arguments[0].body(), {{value, get(p, 1)}});
+  return build::map(Expr::lambda(p, etaLong(substitute(now, x, get(p, 0)))), zip({in, values}));
+}
+
+std::vector<Rule> namingRules() {
+  const auto rule = [](RuleRow row, std::optional<Expr> (*compute)(Expr)) {
+    return Rule(row, {}, [compute](Expr e, const Arguments&) { return compute(e); });
+  };
+  std::vector<Rule> rules;
+  rules.push_back(
+      rule({"letTuple", "let(f, (x, y)) => let(fun x => let(fun y => f((x, y)), y), x)", "a name for each component"},
+           letTuple));
+  rules.push_back(rule(
+      {"letAgain", "let x = g(v) in let y = g(v) in f((x, y)) => let x = g(v) in f((x, x))", "one name for one value"},
+      letAgain));
+  rules.push_back(rule({"tupleOfParts", "(x: (t, u)) => (x.0, x.1)", "surjective pairing"}, tupleOfParts));
+  rules.push_back(rule({"reduceZipJoin",
+                        "reduce(i, f, zip(join((xss: [n][m]t)), join((yss: [n][m]u)))) => "
+                        "reduce(i, fun (acc, (xs, ys)) => reduce(acc, f, zip(xs, ys)), zip(xss, yss))",
+                        "fold of folds"},
+                       reduceZipJoin));
+  return rules;
+}
+
+// ------------------------------------------------------------------------------------------------------------ places
+
+namespace {
+
+// A part of a term, and what stands around it.
+struct Place {
+  Expr part;
+  std::vector<Expr> binders;
+  bool optional = false;  // evaluations of the term may leave it out
+
+  bool isFree(Expr e) const {
+    return std::none_of(binders.begin(), binders.end(), [&](Expr b) { return e.hasFree(b); });
+  }
+  // Whether it may be evaluated in front of the term.
+  bool mayMove(Expr e) const { return isFree(e) && !(optional && mayFailWithin(e)); }
+};
+
+// Nothing where the path leads nowhere, or to a primitive that lacks arguments.
+std::optional<Place> placeAt(Expr e, const Path& path) {
+  Place place{e, {}, false};
+  for (std::size_t i = 0; i < path.size(); i++) {
+    const Expr now = place.part;
+    if (now.is(Expr::Form::lambda)) {
+      if (path[i] != 0) return std::nullopt;
+      place.binders.push_back(now.parameter());
+      place.part = now.body();
+      continue;
+    }
+    const Spine s = spineOf(now);
+    // Zeros lead past the last arguments, a one to the argument.
+    const auto one = std::find(path.begin() + static_cast<std::ptrdiff_t>(i), path.end(), 1);
+    const auto past = static_cast<std::size_t>(one - path.begin()) - i;
+    if (one == path.end() || past >= s.arguments.size()) return std::nullopt;
+    const std::size_t argument = s.arguments.size() - 1 - past;
+    i += past;
+    place.optional = place.optional || isOptional(s, argument);
+    place.part = s.arguments[argument];
+  }
+  return place;
+}
+
+Expr replacedAt(Expr e, const Path& path, Expr by, std::size_t from = 0) {
+  if (from == path.size()) return by;
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), replacedAt(e.body(), path, by, from + 1));
+  return path[from] == 0 ? Expr::apply(replacedAt(e.function(), path, by, from + 1), e.argument())
+                         : Expr::apply(e.function(), replacedAt(e.argument(), path, by, from + 1));
+}
+
+using ComputationAt = std::optional<Expr> (*)(Expr, const Path&, const Arguments&);
+
+std::optional<Expr> letOf(Expr e, const Path& path, const Arguments&) {
+  const auto place = placeAt(e, path);
+  if (!place || place->part.type().is(Type::Kind::function) || !place->mayMove(place->part)) return std::nullopt;
+  const Expr t = Expr::variable("t", place->part.type());
+  return let(t, place->part, replaceTerms(e, {{place->part, t}}));
+}
+
+std::optional<Expr> letOut(Expr e, const Path& path, const Arguments&) {
+  const auto place = placeAt(e, path);
+  const Spine s = place ? spineOf(place->part) : Spine{e, {}};
+  if (!place || path.empty() || !isLet(s) || !place->mayMove(s.arguments[1])) return std::nullopt;
+  const Expr name = s.arguments[0].parameter(), value = s.arguments[1];
+  const Expr fresh = Expr::variable(name.name(), name.type());
+  return let(fresh, value, etaLong(Dropped(name, value, fresh).in(e)));
+}
+
+std::optional<Expr> letInto(Expr e, const Path& path, const Arguments&) {
+  const auto place = placeAt(e, path);
+  const Spine s = spineOf(e);
+  if (!place || !isLet(s) || path.size() < 3 || path[1] != 1) return std::nullopt;  // 010…: in the function's body
+  if (place->part.type().is(Type::Kind::function)) return std::nullopt;
+  const Expr own = let(s.arguments[0].parameter(), s.arguments[1], place->part);
+  return replacedAt(e, path, withFreshBinders(own));
+}
+
+std::optional<Expr> mapFission(Expr e, const Path& path, const Arguments&) {
+  const auto place = placeAt(e, path);
+  if (!spineOf(e).isPrim(Prim::map) || !place || path.size() < 3 || path[1] != 1 ||
+      place->part.type().is(Type::Kind::function))
+    return std::nullopt;
+  Place below = *place;
+  below.binders.erase(below.binders.begin());  // of the map's function itself
+  if (!below.mayMove(place->part)) return std::nullopt;
+  return fission(e, place->part);
+}
+
+std::optional<Expr> reduceInLanes(Expr e, const Path& path, const Arguments& arguments) {
+  const auto place = placeAt(e, path);
+  const Spine s = place ? spineOf(place->part) : Spine{e, {}};
+  if (!s.isPrim(Prim::reduce) || !s.arguments[0].type().isRegister()) return std::nullopt;
+  Rows rows;  // what is around the reduction tells of its elements
+  Path above;
+  for (const std::uint8_t child : path) {
+    const Expr on = placeAt(e, above) ? placeAt(e, above)->part : e;
+    if (const Spine map = spineOf(on); map.isPrim(Prim::map) && map.arguments.size() == 2)
+      rows.emplace(map.arguments[0].parameter(), map.arguments[1]);
+    above.push_back(child);
+  }
+  const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1], growing(s.arguments[2], rows));
+  const Nat lanes = arguments.at("w");
+  if (!accumulation || !accumulation->commutative || lessEqual(Nat(2), lanes) != Truth::proved ||
+      lessEqual(lanes, s.arguments[2].type().length()) == Truth::refuted)
+    return std::nullopt;
+  return replacedAt(e, path, laneReduction(*accumulation, s.arguments[0], s.arguments[1], s.arguments[2], lanes));
+}
+
+struct PlaceRule {
+  std::string_view name;
+  std::string_view text;
+  std::string_view origin;
+  When when;
+  std::vector<std::string> tunables;
+  ComputationAt compute;
+  std::vector<std::string_view> tabled;  // places of those in the table
+};
+
+const std::vector<PlaceRule>& allPlaceRules() {
+  static const auto& all = *new std::vector<PlaceRule>{
+      {"letOf", "f(v) => let(f, v)", "the part there gets a name", When::always, {}, letOf, {"1", "01", "101"}},
+      {"letOut", "f(let(g, x)) => let(fun y => f(g(y)), x)", "let floats out", When::always, {}, letOut, {"1", "01"}},
+      {"letInto",
+       "let x = h(v) in f((x, g(x))) => let x = h(v) in f((x, let(g, h(v))))",
+       "the part there gets a let of its own",
+       When::always,
+       {},
+       letInto,
+       {"0101", "01001"}},
+      {"mapFission",
+       "map(fun x => f((x, g(x))), xs) => map(fun (x, t) => f((x, t)), zip(xs, map(g, xs)))",
+       "functor law: the part there by a map of its own",
+       When::always,
+       {},
+       mapFission,
+       {"0101", "01001"}},
+      {"reduceInLanes",
+       "reduce(i, f, xs) => reduce(i, combine, reduce(generate(w, fun k => start), "
+       "fun (acc, x) => map(f, zip(acc, x)), split(w, xs)))",
+       "accumulators that take turns",
+       When::accumulates,
+       {"w"},
+       reduceInLanes,
+       {""}}};
+  return all;
+}
+
+Rule placeRule(const PlaceRule& row, const Path& path, std::string_view written) {
+  const std::string name = written.empty() ? std::string(row.name) : fmt::format("{}<{}>", row.name, written);
+  return Rule(
+      RuleRow{name, row.text, row.origin, row.when}, row.tunables,
+      [compute = row.compute, path](Expr e, const Arguments& arguments) { return compute(e, path, arguments); });
+}
+
+std::optional<Path> parsed(std::string_view text) {
+  Path path;
+  for (const char c : text) {
+    if (c != '0' && c != '1') return std::nullopt;
+    path.push_back(static_cast<std::uint8_t>(c - '0'));
+  }
+  return path;
+}
+
+const PlaceRule* rowOf(std::string_view name) {
+  const std::string_view family = name.substr(0, name.find('<'));
+  for (const PlaceRule& row : allPlaceRules())
+    if (row.name == family) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<Rule> placeRules() {
+  std::vector<Rule> rules;
+  for (const PlaceRule& row : allPlaceRules())
+    for (const std::string_view at : row.tabled) rules.push_back(placeRule(row, *parsed(at), at));
+  return rules;
+}
+
+bool isPlaceRuleName(std::string_view name) { return name.find('<') != std::string_view::npos && rowOf(name); }
+
+const Rule& placeRuleNamed(std::string_view name) {
+  static std::mutex mutex;
+  static auto& made = *new std::map<std::string, std::unique_ptr<const Rule>, std::less<>>;
+  const std::lock_guard lock(mutex);
+  if (const auto found = made.find(name); found != made.end()) return *found->second;
+  const std::size_t open = name.find('<') + 1;
+  const std::string_view written = name.substr(open, name.size() - open - 1);
+  const auto path = parsed(written);
+  if (!path || name.back() != '>' || written.empty())
+    throw UserError(ExitStatus::usage, fmt::format("'{}' is no rule", name),
+                    fmt::format("write the place of a part, as in {}<0110>", rowOf(name)->name));
+  return *made.emplace(std::string(name), std::make_unique<Rule>(placeRule(*rowOf(name), *path, written)))
+              .first->second;
+}
+
+}  // namespace detail
+
+std::optional<Path> pathOf(Expr part, Expr term) {
+  std::optional<Path> optional;  // where a condition decides
+  const std::function<std::optional<Path>(Expr, bool, const Path&)> find =
+      [&](Expr e, bool guarded, const Path& path) -> std::optional<Path> {
+    if (e == part) {
+      if (!guarded) return path;
+      if (!optional) optional = path;
+      return std::nullopt;
+    }
+    Path below = path;
+    if (e.is(Expr::Form::lambda)) {
+      below.push_back(0);
+      return find(e.body(), guarded, below);
+    }
+    const Spine s = spineOf(e);
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      below = path;
+      below.insert(below.end(), s.arguments.size() - 1 - i, 0);
+      below.push_back(1);
+      if (const auto found = find(s.arguments[i], guarded || isOptional(s, i), below)) return found;
+    }
+    return std::nullopt;
+  };
+  const auto found = find(term, false, {});
+  return found ? found : optional;
+}
+
+}  // namespace lift::rewrite

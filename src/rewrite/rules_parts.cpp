@@ -1,0 +1,145 @@
+// Computed rules: reductions and scans in parts.
+#include "computed.hpp"
+#include "terms.hpp"
+
+namespace lift::rewrite::detail {
+namespace {
+
+using namespace build;
+
+// The chunks of an array, which has one at least, and what they leave; nothing where they leave nothing.
+struct Chunks {
+  Expr chunks;
+  std::optional<Expr> rest;
+};
+Chunks chunksOf(Expr in, Expr whole, Nat chunk) {
+  const Nat length = in.type().length(), chunked = length / chunk * chunk;
+  if (dividesEvenly(chunk, length)) return {split(chunk, in), std::nullopt};
+  return {split(chunk, take(chunked, in)), drop(chunked, whole)};
+}
+
+bool hasChunk(Expr in, Nat chunk) { return lessEqual(chunk, in.type().length()) != Truth::refuted; }
+
+std::optional<Expr> reduceInChunks(Expr e, Nat chunk) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduce) || !hasChunk(s.arguments[2], chunk)) return std::nullopt;
+  const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const auto accumulation = init.type().isRegister() ? accumulationOf(init, f) : std::nullopt;
+  if (!accumulation) return std::nullopt;
+  // A function that makes the elements is applied in the chunks: split(c, map(g, ys)) = map(map(g), split(c, ys)).
+  Expr from = in;
+  std::vector<Expr> functions;
+  for (Spine m = spineOf(from); m.isPrim(Prim::map); m = spineOf(from)) {
+    functions.push_back(m.arguments[0]);
+    from = m.arguments[1];
+  }
+  const Chunks parts = chunksOf(from, in, chunk);
+  const Expr part = Expr::variable("chunk", Type::array(chunk, from.type().element()));
+  Expr elements = part;
+  for (auto g = functions.rbegin(); g != functions.rend(); ++g) elements = map(withFreshBinders(*g), elements);
+  const Expr each = Expr::lambda(part, reduce(accumulation->start, withFreshBinders(f), elements));
+  const Expr done = reduceSeq(init, withFreshBinders(accumulation->combine), map(each, parts.chunks));
+  return parts.rest ? reduceSeq(done, f, *parts.rest) : done;
+}
+
+// scan(z, f, xs)  ->  join(map(fun (offset, chunk) => scan(offset, f, chunk), zip(offsets, split(c, xs')))) ++ rest
+// where xs = xs' ++ …, offsets = scanExclusive(z, combine, totals), totals = map(fun chunk => reduce(start, f, chunk),
+// split(c, xs')).
+template <Prim scan>
+std::optional<Expr> scanInChunks(Expr e, Nat chunk) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(scan) || !hasChunk(s.arguments[2], chunk)) return std::nullopt;
+  const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const auto accumulation = init.type().isRegister() ? accumulationOf(init, f) : std::nullopt;
+  if (!accumulation) return std::nullopt;
+  const Chunks parts = chunksOf(in, in, chunk);
+  const auto scanned = [&](Expr start, Expr xs) { return call(scan, {start, withFreshBinders(f), xs}); };
+  const Expr part = Expr::variable("chunk", parts.chunks.type().element());
+  const Expr totals = map(Expr::lambda(part, reduce(accumulation->start, withFreshBinders(f), part)), parts.chunks);
+  const Expr offsets = call(Prim::scanExclusiveSeq, {init, withFreshBinders(accumulation->combine), totals});
+  const Expr all = zip({offsets, parts.chunks}), p = Expr::variable("p", all.type().element());
+  const Expr first = call(Prim::join, {map(Expr::lambda(p, scanned(get(p, 0), get(p, 1))), all)});
+  if (!parts.rest) return first;
+  const Expr before = reduceSeq(init, withFreshBinders(accumulation->combine), totals);
+  return call(Prim::concat, {first, scanned(before, *parts.rest)});
+}
+
+}  // namespace
+
+std::optional<Expr> reduceByIndexInChunks(Expr e, Nat chunk) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduceByIndex) || !hasChunk(s.arguments[2], chunk)) return std::nullopt;
+  const Expr zs = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const Expr z = Expr::variable("z", zs.type().element());
+  const auto accumulation = accumulationOf(z, f);
+  if (!accumulation) return std::nullopt;
+  const Chunks parts = chunksOf(in, in, chunk);
+  const auto reduced = [&](Expr xs) {
+    const Expr starts = accumulation->start.hasFree(z) ? map(withFreshBinders(Expr::lambda(z, accumulation->start)), zs)
+                                                       : fill(zs.type().length(), accumulation->start);
+    return call(Prim::reduceByIndex, {starts, withFreshBinders(f), xs});
+  };
+  const Expr part = Expr::variable("chunk", parts.chunks.type().element());
+  std::vector<Expr> arrays{zs, call(Prim::transpose, {map(Expr::lambda(part, reduced(part)), parts.chunks)})};
+  if (parts.rest) arrays.push_back(reduced(*parts.rest));
+  const Expr all = zip(arrays), p = Expr::variable("p", all.type().element());
+  const Expr done = reduce(get(p, 0), withFreshBinders(accumulation->combine), get(p, 1));
+  if (!parts.rest) return map(Expr::lambda(p, done), all);
+  const Expr combine = withFreshBinders(accumulation->combine);
+  const Expr last = substitute(combine.body(), combine.parameter(), tuple({done, get(p, 2)}));
+  return map(Expr::lambda(p, etaLong(last)), all);
+}
+
+std::vector<Rule> chunkingRules() {
+  const auto inChunks = [](RuleRow row, std::optional<Expr> (*compute)(Expr, Nat)) {
+    return Rule(row, {"c"}, [compute](Expr e, const Arguments& arguments) { return compute(e, arguments.at("c")); });
+  };
+  const auto rule = [](RuleRow row, std::optional<Expr> (*compute)(Expr)) {
+    return Rule(row, {}, [compute](Expr e, const Arguments&) { return compute(e); });
+  };
+  std::vector<Rule> rules;
+  rules.push_back(
+      inChunks({"reduceInChunks",
+                "reduce(i, f, xs) => reduceSeq(i, combine, map(fun chunk => reduce(start, f, chunk), "
+                "split(c, xs)))",
+                "a function that only adds to its accumulator, from the start of its operation", When::accumulates},
+               reduceInChunks));
+  rules.push_back(inChunks({"scanInChunks",
+                            "scan(i, f, xs) => join(map(fun (offset, chunk) => scan(offset, f, chunk), "
+                            "zip(offsets, split(c, xs))))",
+                            "every chunk from what stands before it", When::accumulates},
+                           scanInChunks<Prim::scan>));
+  rules.push_back(inChunks({"scanExclusiveInChunks",
+                            "scanExclusive(i, f, xs) => join(map(fun (offset, chunk) => "
+                            "scanExclusive(offset, f, chunk), zip(offsets, split(c, xs))))",
+                            "every chunk from what stands before it", When::accumulates},
+                           scanInChunks<Prim::scanExclusive>));
+  rules.push_back(inChunks({"reduceByIndexInChunks",
+                            "reduceByIndex(zs, f, xs) => map(fun (z, column) => reduce(z, combine, column), zip(zs, "
+                            "transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs)))))",
+                            "every chunk into elements of its own", When::accumulates},
+                           reduceByIndexInChunks));
+  rules.push_back(rule({"mapByKey",
+                        "map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f((acc, x)) else acc, xs), "
+                        "generate(n, fun i => i)) => reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))",
+                        "a reduction for each index of the elements with that key: one update for each element"},
+                       mapByKey));
+  rules.push_back(rule({"reduceByKey",
+                        "reduce(zs, fun (acc, x) => map(fun (a, b) => if b == k(x) then f((a, x)) else a, "
+                        "zip(acc, generate(n, fun i => i))), xs) => reduceByIndex(zs, f, map(fun x => (k(x), x), xs))",
+                        "an update of the one element with that key"},
+                       reduceByKey));
+  rules.push_back(rule({"reduceElements",
+                        "reduce(zs, fun (acc, x) => map(fun (a, y) => f((a, y)), zip(acc, ys(x))), xs) => "
+                        "map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))",
+                        "lift-conv §4.2, backwards"},
+                       reduceElements));
+  rules.push_back(rule({"reduceRows",
+                        "map(fun column => reduce(z, f, column), transpose(map(ys, xs))) => "
+                        "reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)",
+                        "lift-conv §4.2"},
+                       reduceRows));
+  return rules;
+}
+
+}  // namespace lift::rewrite::detail
