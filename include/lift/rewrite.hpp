@@ -14,6 +14,8 @@
 #include <concepts>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -56,12 +58,13 @@ using Arguments = std::map<std::string, Nat>;  // of a rule's tunables
 // What a rule does where no pattern can say it: the new term, nothing where the rule does not apply.
 using Computation = std::function<std::optional<Expr>(Expr term, const Arguments& arguments)>;
 
-// One typed rule. Building it throws UserError with the place in its text: sides of different types, a metavariable
-// on the right that the left does not bind. Sizes that only the right side has are tunables: the strategy gives them.
+// One typed rule. Typing it throws UserError with the place in its text: sides of different types, a metavariable on
+// the right that the left does not bind. Sizes that only the right side has are tunables: the strategy gives them.
 class Rule {
  public:
+  // Typed when it is first used: a program needs few of the rules that there are.
   explicit Rule(const RuleRow& row);
-  // A user's rule.
+  // A user's rule, typed at once.
   Rule(std::string name, const std::string& text);
   // A computed rule. What it applies to `compute` says. The row's left side is a form of it from which instances are
   // drawn to check the rule; the right side tells a reader what is made, and is not typed.
@@ -71,21 +74,31 @@ class Rule {
   const std::string& text() const { return text_; }
   const std::string& origin() const { return origin_; }
   When when() const { return when_; }
-  const TypedRule& typed() const { return typed_; }
-  const std::vector<std::string>& tunables() const { return tunables_; }
+  const TypedRule& typed() const { return built().typed; }
+  const std::vector<std::string>& tunables() const { return built().tunables; }
   const Computation& computation() const { return compute_; }  // empty where the right side is a term
   // Type variables that the rule makes vectors of: they stand for scalars only.
-  const std::set<std::uint64_t>& vectorElements() const { return vectorElements_; }
+  const std::set<std::uint64_t>& vectorElements() const { return built().vectorElements; }
 
  private:
-  void build(const std::string& typed, bool whole = false);
+  struct Built {
+    TypedRule typed;
+    std::vector<std::string> tunables;
+    std::set<std::uint64_t> vectorElements;
+  };
+  struct Lazily {
+    std::once_flag once;
+    Built built;
+  };
+  const Built& built() const;
+  void build(Built& out) const;
 
   std::string name_, text_, origin_;
   When when_ = When::always;
-  TypedRule typed_;
-  std::vector<std::string> tunables_;
-  std::set<std::uint64_t> vectorElements_;
-  Computation compute_;
+  bool whole_ = false;
+  Computation compute_ = {};
+  std::vector<std::string> computedTunables_ = {};
+  std::shared_ptr<Lazily> lazily_ = std::make_shared<Lazily>();  // of all copies
 };
 
 struct RuleTable {

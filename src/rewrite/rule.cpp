@@ -86,50 +86,58 @@ std::string leftOf(const std::string& text) {
 
 }  // namespace
 
-Rule::Rule(const RuleRow& row) : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when) {
-  build(text_, row.whole);
-}
+Rule::Rule(const RuleRow& row)
+    : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when), whole_(row.whole) {}
 
 Rule::Rule(std::string name, const std::string& text) : name_(std::move(name)), text_(text), origin_("given") {
-  build(text_);
+  static_cast<void>(built());
 }
 
 Rule::Rule(const RuleRow& row, std::vector<std::string> tunables, Computation compute)
-    : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when), compute_(std::move(compute)) {
-  const std::string left = leftOf(text_);
-  build(left + " => " + left);
-  for (std::string& tunable : tunables) {
-    typed_.sizes.emplace(tunable, NatVar::fresh(tunable, 1, std::nullopt, NatVar::Role::meta));
-    tunables_.push_back(std::move(tunable));
-  }
+    : name_(row.name),
+      text_(row.text),
+      origin_(row.origin),
+      when_(row.when),
+      compute_(std::move(compute)),
+      computedTunables_(std::move(tunables)) {}
+
+const Rule::Built& Rule::built() const {
+  std::call_once(lazily_->once, [this] { build(lazily_->built); });
+  return lazily_->built;
 }
 
-void Rule::build(const std::string& typed, bool whole) {
-  const SourceFile* file = addSource("<rule " + name_ + ">", typed);
-  typed_ = inferRule(parseRule(*file));
-  if (!whole) {
-    typed_.left = etaLong(typed_.left);
-    typed_.right = etaLong(typed_.right);
+void Rule::build(Built& out) const {
+  const std::string text = compute_ ? leftOf(text_) + " => " + leftOf(text_) : text_;
+  const SourceFile* file = addSource("<rule " + name_ + ">", text);
+  TypedRule& typed = out.typed;
+  typed = inferRule(parseRule(*file));
+  if (!whole_) {
+    typed.left = etaLong(typed.left);
+    typed.right = etaLong(typed.right);
   }
-  for (const Expr v : typed_.variables)
-    if (typed_.right.hasFree(v) && !typed_.left.hasFree(v))
+  for (const Expr v : typed.variables)
+    if (typed.right.hasFree(v) && !typed.left.hasFree(v))
       throw UserError(ExitStatus::program,
                       fmt::format("rule '{}': nothing on the left side says what '{}' is", name_, v.name()),
                       "only sizes may stand on the right side alone: they are the rule's tunables",
-                      Span{file, 0, static_cast<std::uint32_t>(typed.size())});
-  for (const Expr side : {typed_.left, typed_.right})
+                      Span{file, 0, static_cast<std::uint32_t>(text.size())});
+  for (const Expr side : {typed.left, typed.right})
     detail::anySubterm(side, [&](Expr e, const auto&) {
-      if (e.is(Expr::Form::primitive)) collectVectorElements(e.type(), vectorElements_);
+      if (e.is(Expr::Form::primitive)) collectVectorElements(e.type(), out.vectorElements);
       return false;
     });
   std::vector<NatVar> left, right;
-  collectSizes(typed_.left, left);
-  collectSizes(typed_.right, right);
+  collectSizes(typed.left, left);
+  collectSizes(typed.right, right);
   const auto has = [](const std::vector<NatVar>& all, NatVar v) {
     return std::find(all.begin(), all.end(), v) != all.end();
   };
-  for (const auto& [name, size] : typed_.sizes)
-    if (!has(left, size) && has(right, size)) tunables_.push_back(name);
+  for (const auto& [name, size] : typed.sizes)
+    if (!has(left, size) && has(right, size)) out.tunables.push_back(name);
+  for (const std::string& tunable : computedTunables_) {
+    typed.sizes.emplace(tunable, NatVar::fresh(tunable, 1, std::nullopt, NatVar::Role::meta));
+    out.tunables.push_back(tunable);
+  }
 }
 
 Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const std::vector<Divides>& facts) {
