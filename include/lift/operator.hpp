@@ -47,6 +47,9 @@ struct OperatorFamily {
   // derived.
   std::shared_ptr<const PartedProgram> parted = {};
   std::shared_ptr<const std::vector<PartChoice>> choices = {};
+  // Good on the device, by a model of it: a point of the family's space, but for limits of the device. Empty: the
+  // defaults are what is known.
+  std::function<Config(const runtime::DeviceInfo&)> preferred = {};
 };
 
 struct Workload {
@@ -68,6 +71,9 @@ struct Workload {
   std::vector<OperatorFamily> families = {};          // the first is the default
   std::map<std::string, std::string> refused = {};    // families that have no program for it, and why
   std::function<Program(const Program&)> outer = {};  // what surrounds a configured program, layouts for instance
+  // Where the interpreter would take long for all: the elements of the result's outermost dimension that are judged,
+  // and that `expected` gives. Empty: all.
+  std::vector<std::int64_t> judgedRows = {};
 
   std::string key() const { return op + " " + descriptor; }   // what tuning knows it by
   const OperatorFamily& family(std::string_view name) const;  // throws UserError (usage)
@@ -87,9 +93,10 @@ void registerOperator(Operator op);
 const std::vector<Operator>& operators();
 const Operator& operatorNamed(std::string_view name);  // throws UserError (usage)
 
-// A program of the user's, at its sizes, as a workload. Its first family, `programFamily`, has the program's tunables;
-// where it has none and says nothing of where it runs, `partsFamilyName` derives its parts (lift/parts.hpp). Throws
-// UserError (program) where results depend on tunables, or no values satisfy what it requires.
+// A program of the user's, at its sizes, as a workload. Its family `programFamily` has the program's tunables; where it
+// has none and says nothing of where it runs, `partsFamilyName` derives its parts (lift/parts.hpp), and is the first
+// where there is a family for one of them. Throws UserError (program) where results depend on tunables, or no values
+// satisfy what it requires.
 inline constexpr const char* programFamily = "program";
 Workload programWorkload(const Program& program, double tolerance, std::map<std::string, Tensor> inputs = {});
 

@@ -56,12 +56,14 @@ struct PartChoice {
   std::string origin;  // of the configuration: "the family's default", "measured …"
   std::string reason = {};
 };
-// The first family of the part that derives it and compiles.
+// The first family of the part that derives it.
 PartChoice defaultChoice(const Part& part);
 
 // The family `parts` of a program: all its parts derived, each by the family chosen for it. Tunables are those of the
 // parts with the part's name before them: "p1_rows".
 inline constexpr const char* partsFamilyName = "parts";
 OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> choices = {});
+// Whether a part has another choice than the default mapping.
+bool derivesAny(const OperatorFamily& partsFamily);
 
 }  // namespace lift

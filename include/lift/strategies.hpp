@@ -30,14 +30,20 @@ rewrite::Strategy below(int maps, rewrite::Strategy s);
 // Every element of an array of that rank copied by a work-item of its own.
 rewrite::Strategy copyInParallel(int dimensions);
 
+// The innermost of three dimensions at most, of which windows are slid over, has so many windows more that `columns`
+// divides them; what they give is cropped. In functional form.
+rewrite::Strategy filledWindows(Nat columns, int outer);
+
 // A matrix product, map of map of reduce below `batch` more maps, in functional form: tiles of rows by columns, lanes
-// over columns, one tile per work-item in registers. rows, columns and lanes divide what they cut. With panels, the
-// columns of each tile are copied to where they are read one after the other, by a kernel of its own, and work-items
-// that read the same follow each other; only without a batch.
+// over columns, one tile per work-item in registers. rows, columns and lanes divide what they cut, but for what is
+// filled: there the last tile computes rows or columns again, and they are cropped. With panels, the columns of each
+// tile are copied to where they are read one after the other, by a kernel of its own, and work-items that read the same
+// follow each other; only without a batch. Filled columns are no vectors without panels.
 struct ProductTile {
   Nat rows, columns, lanes;
   int batch = 0;
   bool panels = false;
+  bool fillRows = false, fillColumns = false;
 };
 rewrite::Strategy matrixProduct(const ProductTile& tile);
 

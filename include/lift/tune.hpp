@@ -57,7 +57,12 @@ Subspace subspaceOf(const std::string& family, const Program& program, const Spa
 struct ProblemData {
   std::map<std::string, Tensor> inputs, expected;
   double tolerance = 0;  // of |got - want| / max(|want|, root mean square of all wanted)
+  // What `expected` has of the results: these elements of the outermost dimension, in this order. Empty: all.
+  std::vector<std::int64_t> rows = {};
 };
+// These rows of each tensor; all where there are none.
+std::map<std::string, Tensor> rowsOf(const std::map<std::string, Tensor>& tensors,
+                                     const std::vector<std::int64_t>& rows);
 
 struct Problem {
   ProblemRow row;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "judging.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
 #include "lift/interpreter.hpp"
@@ -67,6 +68,7 @@ std::map<std::string, Tensor> Workload::makeInputs(std::uint64_t seed) const {
 }
 
 std::map<std::string, Tensor> Workload::expected(const std::map<std::string, Tensor>& in) const {
+  if (!judgedRows.empty()) return interpret(detail::ofRows(program, judgedRows), in);
   return reference ? reference(in) : interpret(program, in);
 }
 
@@ -143,6 +145,16 @@ Config firstPoint(const Program& program) {
   return *first;
 }
 
+// The family of its parts, in front where it derives one; of a program that is one part what is known of this.
+void addParts(Workload& w) {
+  OperatorFamily family = partsFamily(partsOf(w.program));
+  if (const auto& parts = family.parted->parts; parts.size() == 1) {
+    w.operations = parts[0].workload.operations;
+    if (const auto& rows = parts[0].workload.judgedRows; detail::canJudgeRows(w.program)) w.judgedRows = rows;
+  }
+  w.families.insert(derivesAny(family) ? w.families.begin() : w.families.end(), std::move(family));
+}
+
 }  // namespace
 
 Workload programWorkload(const Program& program, double tolerance, std::map<std::string, Tensor> inputs) {
@@ -155,18 +167,19 @@ Workload programWorkload(const Program& program, double tolerance, std::map<std:
   w.program = program;
   w.tolerance = tolerance;
   w.judge = "interpreter";
-  w.families = {{programFamily, "the program as it is written", {}, firstPoint(program)}};
+  const OperatorFamily asWritten{programFamily, "the program as it is written", {}, firstPoint(program)};
+  w.families = {asWritten};
   if (isMapped(program))
     w.refused.emplace(partsFamilyName, "it says itself where its work runs");
   else if (!program.tunables.empty())
     w.refused.emplace(partsFamilyName, "it has tunables of its own");
   else
-    w.families.push_back(partsFamily(partsOf(program)));
+    addParts(w);
   for (const auto& [name, tensor] : inputs) w.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
   if (!inputs.empty()) w.inputs = [inputs](std::uint64_t) { return inputs; };
   // A program's results do not depend on its tunables: any valid point tells what is right.
   std::map<NatVar, Nat> values;
-  for (const NatVar t : program.tunables) values.emplace(t, Nat(w.families[0].defaults.at(t.name())));
+  for (const NatVar t : program.tunables) values.emplace(t, Nat(asWritten.defaults.at(t.name())));
   w.reference = [at = specialise(program, values)](const std::map<std::string, Tensor>& in) {
     return interpret(at, in);
   };

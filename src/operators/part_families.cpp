@@ -24,11 +24,59 @@ std::int64_t widestVector(std::int64_t n) {
   return width;
 }
 
+// How a dimension of `length` is cut into tiles.
+struct Cut {
+  bool fill = false;         // no good size of tiles divides it: the last tile is filled up and cropped
+  std::int64_t longest = 0;  // of a tile
+  std::int64_t length = 0;
+
+  bool takes(std::int64_t tile) const { return tile <= longest && (fill || length % tile == 0); }
+};
+
+// Columns, in vectors: whole vectors of eight or more, or of all columns, need no filling.
+Cut cutOfColumns(std::int64_t length, std::int64_t longest, bool mayFill = true) {
+  constexpr std::int64_t good = 8, widest = 16;
+  const std::int64_t vector = widestVector(length);
+  Cut cut{mayFill && vector < good && vector != length, 0, length};
+  const std::int64_t whole = (length + widest - 1) / widest * widest;
+  cut.longest = std::min(cut.fill ? whole : length, longest);
+  return cut;
+}
+
+Cut cutOfRows(std::int64_t length) {
+  constexpr std::int64_t good = 4, usual = 8, longest = 16;
+  const bool fill = largestDivisor(length, usual) < std::min(good, length);
+  return {fill, fill ? longest : std::min(length, longest), length};
+}
+
+// Accumulators of a tile and vectors of a stencil's item.
+constexpr std::int64_t mostVectors = 64, mostVectorsOfItem = 16;
+
+// Of the tiles that the cuts take the one that costs least.
+struct Tile {
+  std::int64_t rows = 1, columns = 0, lanes = 0;
+};
+template <class Cost>
+Tile cheapest(const Cut& rows, const Cut& columns, std::int64_t vectors, const Cost& cost) {
+  Tile best;
+  double least = 0;
+  for (std::int64_t l = 2; l <= 16; l *= 2)
+    for (std::int64_t c = l; c <= columns.longest; c += l)
+      for (std::int64_t r = 1; columns.takes(c) && r <= rows.longest && r * c <= l * vectors; r++) {
+        if (!rows.takes(r)) continue;
+        const double costs = cost(Tile{r, c, l});
+        if (best.lanes != 0 && costs >= least) continue;
+        best = {r, c, l};
+        least = costs;
+      }
+  return best;
+}
+
 // Why the loops cannot be cut into tiles whose innermost dimension is in vectors; empty where they can.
 std::string notInLanes(const Recognised& form) {
   const Nat columns = form.nest.loops.back().input.type().length();
-  if (!columns.constant()) return fmt::format("what divides {} is not known", columns.str());
-  if (*columns.constant() % 2 != 0) return fmt::format("no vector divides {} columns", columns.str());
+  if (!columns.constant()) return fmt::format("the size {} is not known", columns.str());
+  if (*columns.constant() < 2) return "it has one column";
   return "";
 }
 
@@ -48,50 +96,64 @@ struct ProductShape {
   bool columnsLieTogether() const { return spineOf(columnsOf).isPrim(Prim::transpose); }
   // Whether a copy of the columns is an array of vectors.
   bool canCopy() const { return batch == 0 && shapeOf(columnsOf.type()).size() == 2; }
+  // So many rows pay for a copy of the columns: of elements side by side it is fast.
+  std::int64_t rowsOfCopy() const { return columnsLieTogether() ? 8 : 32; }
+  bool paysToCopy() const { return canCopy() && *rows().constant() >= rowsOfCopy(); }
 };
-// So many rows pay for a copy of the columns.
-constexpr std::int64_t rowsOfCopy = 32;
 
 std::string notInTiles(const Recognised& form) {
   if (!form.rowsThenColumns) return "its rows and columns are not the two innermost dimensions";
   const ProductShape product(form);
   const auto rows = product.rows().constant();
-  if (!rows) return fmt::format("what divides {} is not known", product.rows().str());
-  if (!product.columnsLieTogether() && product.canCopy() && *rows < rowsOfCopy)
+  if (!rows) return fmt::format("the size {} is not known", product.rows().str());
+  if (const std::string refused = notInLanes(form); !refused.empty() || product.paysToCopy()) return refused;
+  if (!product.columnsLieTogether() && product.canCopy())
     return fmt::format("{} rows do not pay for a copy of the columns", *rows);
-  return notInLanes(form);
+  const std::int64_t columns = *product.columns().constant();
+  return columns % 2 != 0 ? fmt::format("no vector divides {} columns, which are not copied", columns) : "";
 }
 
 // The families of a product, the first what is likely to be faster.
 std::vector<OperatorFamily> productFamilies(const Recognised& form) {
   const ProductShape product(form);
   const std::int64_t rows = *product.rows().constant(), columns = *product.columns().constant();
-  const int batch = product.batch;
-  const auto derive = [=](bool panels) {
-    return [=](Rewriting& r) {
-      const Nat rowsOfTile = r.tunable("rows", 1, std::min<std::int64_t>(rows, 16));
-      const Nat columnsOfTile = r.tunable("columns", 2, std::min<std::int64_t>(columns, 64));
-      const Nat lanes = r.tunable("lanes", 2, 16);
-      r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(64), "accumulators"});
-      r.apply(strategies::fused());
-      r.apply(strategies::matrixProduct({rowsOfTile, columnsOfTile, lanes, batch, panels}));
-    };
-  };
-  const std::int64_t lanes = widestVector(columns);
-  const std::int64_t width = columns % (2 * lanes) == 0 ? 2 * lanes : lanes;
-  const Config defaults{{"lanes", lanes}, {"columns", width}, {"rows", largestDivisor(rows, 8)}};
+  std::int64_t batch = 1;
+  for (int i = 0; i < product.batch; i++)
+    batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
+  const ProductSize size{batch, rows, columns, form.reduced->constant().value_or(256)};
 
-  std::vector<OperatorFamily> families{
-      {"tiles", "a tile of rows by columns in registers, columns in lanes", derive(false), defaults}};
-  if (!product.canCopy()) return families;
+  const auto family = [&](const char* name, const char* meaning, bool panels) {
+    const Cut ofRows = cutOfRows(rows), ofColumns = cutOfColumns(columns, 64, panels);
+    OperatorFamily f{name, meaning, [=, maps = product.batch](Rewriting& r) {
+                       const Nat rowsOfTile = r.tunable("rows", 1, ofRows.longest);
+                       const Nat columnsOfTile = r.tunable("columns", 2, ofColumns.longest);
+                       const Nat lanes = r.tunable("lanes", 2, 16);
+                       r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors),
+                                 "accumulators"});
+                       r.apply(strategies::fused());
+                       r.apply(strategies::matrixProduct(
+                           {rowsOfTile, columnsOfTile, lanes, maps, panels, ofRows.fill, ofColumns.fill}));
+                     }};
+    f.preferred = [=](const runtime::DeviceInfo& device) -> Config {
+      const Tile t = cheapest(ofRows, ofColumns, mostVectors, [&](const Tile& tile) {
+        return costOfProduct(device, size, tile.rows, tile.columns, tile.lanes);
+      });
+      return {{"rows", t.rows}, {"columns", t.columns}, {"lanes", t.lanes}};
+    };
+    f.defaults = f.preferred(usualProcessor());
+    return f;
+  };
+  const auto tiles = [&] { return family("tiles", "a tile of rows by columns in registers, columns in lanes", false); };
+  const auto panels = [&] {
+    return family("panels", "the same, each tile's columns copied to be read in order", true);
+  };
+  if (!product.paysToCopy()) return {tiles()};
+  if (cutOfColumns(columns, 64).fill) return {panels()};
   // Columns that a near cache does not hold are better read in order.
-  constexpr std::int64_t nearCache = 512 << 10;
-  const auto elements = (product.columns() * product.columnsOf.type().element().length()).constant();
-  const bool isLarge = !elements || *elements * static_cast<std::int64_t>(sizeof(float)) > nearCache;
-  const bool first = rows >= rowsOfCopy && (isLarge || !product.columnsLieTogether());
-  families.insert(first ? families.begin() : families.end(),
-                  {"panels", "the same, each tile's columns copied to be read in order", derive(true), defaults});
-  return families;
+  constexpr std::int64_t nearCache = 512 << 10, rowsOfLarge = 32;
+  const std::int64_t bytes = columns * size.depth * static_cast<std::int64_t>(sizeof(float));
+  const bool first = rows >= rowsOfLarge && (bytes > nearCache || !product.columnsLieTogether());
+  return first ? std::vector{panels(), tiles()} : std::vector{tiles(), panels()};
 }
 
 bool isSliding(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
@@ -121,21 +183,35 @@ Strategy paddedInMemory() {
 
 // Neighbouring windows of a row per work-item, in lanes.
 std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
-  const std::int64_t columns = *form.nest.loops.back().input.type().length().constant();
-  const int outer = static_cast<int>(form.nest.loops.size()) - 1;
+  const auto& loops = form.nest.loops;
+  const int outer = static_cast<int>(loops.size()) - 1;
+  StencilSize size{1, *loops.back().input.type().length().constant(), form.reduced->constant().value_or(9)};
+  for (int i = 0; i < outer; i++)
+    size.rows *= loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
+  const Cut cut = cutOfColumns(size.columns, 128);
+  constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
+  const std::int64_t unroll = size.window <= unrolledWindow ? 0 : 1;
   OperatorFamily family;
   family.name = "lanes";
   family.meaning = "neighbouring windows of a row in lanes, padding in memory";
   family.derive = [=](Rewriting& r) {
-    const Nat columnsOfItem = r.tunable("columns", 2, std::min<std::int64_t>(columns, 128));
+    const Nat columnsOfItem = r.tunable("columns", 2, cut.longest);
     const Nat lanes = r.tunable("lanes", 2, 16);
-    r.assume({SizeCondition::Kind::lessEqual, columnsOfItem, lanes * Nat(16), "accumulators"});
+    r.assume({SizeCondition::Kind::lessEqual, columnsOfItem, lanes * Nat(mostVectorsOfItem), "accumulators"});
+    if (cut.fill) {
+      r.apply(strategies::fused());
+      r.apply(strategies::filledWindows(columnsOfItem, outer));
+    }
     r.apply(paddedInMemory());
     r.apply(strategies::fused());
-    r.apply(strategies::stencil(columnsOfItem, lanes, outer));
+    r.apply(strategies::stencil(columnsOfItem, lanes, outer, unroll));
   };
-  const std::int64_t lanes = widestVector(columns);
-  family.defaults = {{"lanes", lanes}, {"columns", columns % (2 * lanes) == 0 ? 2 * lanes : lanes}};
+  family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
+    const Tile t = cheapest(Cut{false, 1, 1}, cut, mostVectorsOfItem,
+                            [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
+    return {{"columns", t.columns}, {"lanes", t.lanes}};
+  };
+  family.defaults = family.preferred(usualProcessor());
   return {family};
 }
 

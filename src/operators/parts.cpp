@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "judging.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
 #include "lift/terms.hpp"
@@ -17,6 +18,7 @@
 namespace lift {
 namespace {
 
+using detail::rowsToJudge;
 using detail::parts::Recognised;
 using rewrite::Path;
 
@@ -131,7 +133,15 @@ std::string rangeOf(Span span) {
   return placeOf(span) + (begin.line == end.line ? "" : fmt::format(" to {}:{}", end.line, end.column));
 }
 
-Workload workloadOf(const Program& part, Pattern pattern, std::vector<OperatorFamily> families) {
+// Steps of the reductions: their elements for all elements of the result; 0 where that is not known.
+std::int64_t stepsOf(const Recognised& form) {
+  std::int64_t steps = form.reduced ? form.reduced->constant().value_or(0) : 0;
+  for (const auto& loop : form.nest.loops) steps *= loop.input.type().length().constant().value_or(0);
+  return steps;
+}
+
+Workload workloadOf(const Program& part, const Recognised& form, std::vector<OperatorFamily> families) {
+  const Pattern pattern = form.pattern;
   Workload w;
   w.op = "part";
   const std::string hash = runtime::hex(runtime::sha256(print(part, Names::canonical))).substr(0, 16);
@@ -139,6 +149,8 @@ Workload workloadOf(const Program& part, Pattern pattern, std::vector<OperatorFa
   w.label = fmt::format("{} {}", name(pattern), part.result().str());
   w.program = part;
   w.judge = "interpreter";
+  if (pattern == Pattern::product || pattern == Pattern::convolution) w.operations = 2 * stepsOf(form);
+  w.judgedRows = rowsToJudge(part, static_cast<double>(stepsOf(form)));
   w.families = std::move(families);
   return w;
 }
@@ -163,7 +175,7 @@ PartedProgram partsOf(const Program& program) {
     part.pattern = form.pattern;
     auto [families, reason] = detail::parts::familiesOf(form);
     part.reason = std::move(reason);
-    part.workload = workloadOf(aloneOf(term, program, form.pattern), form.pattern, std::move(families));
+    part.workload = workloadOf(aloneOf(term, program, form.pattern), form, std::move(families));
     parted.parts.push_back(std::move(part));
   });
   return parted;
@@ -175,7 +187,7 @@ PartChoice defaultChoice(const Part& part) {
     if (!family.derive) return {family.name, {}, "the default mapping", reason};
     try {
       const Variant v = derive(part.workload, family.name);
-      compileVariant(v, v.defaults);
+      static_cast<void>(configured(v, v.defaults));
       return {family.name, v.defaults, "the family's default"};
     } catch (const UserError& e) {
       reason = fmt::format("{}: {}", family.name, firstLine(e));
@@ -207,6 +219,11 @@ OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> 
     r.focus({}, "");
   };
   return family;
+}
+
+bool derivesAny(const OperatorFamily& partsFamily) {
+  const auto& choices = *partsFamily.choices;
+  return std::any_of(choices.begin(), choices.end(), [](const PartChoice& c) { return c.family != defaultFamily; });
 }
 
 }  // namespace lift

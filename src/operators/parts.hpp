@@ -34,6 +34,7 @@ struct Recognised {
   Pattern pattern = Pattern::other;
   Nest nest;
   bool reduces = false;          // an element needs reductions, and no other loops
+  std::optional<Nat> reduced;    // elements of the first reduction
   bool rowsThenColumns = false;  // of a product: its rows and columns are the two innermost loops
 };
 // `term` is in functional form, data movement tidied away.
@@ -41,6 +42,20 @@ Recognised recognise(Expr term);
 
 // Of a part's program: its term as `recognise` takes it.
 Expr tidied(const Program& program);
+
+// What a configuration costs, in comparison with others on the same device.
+struct ProductSize {
+  std::int64_t batch, rows, columns, depth;
+};
+double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, std::int64_t rows,
+                     std::int64_t columns, std::int64_t lanes);
+struct StencilSize {
+  std::int64_t rows, columns, window;  // rows of the result, elements of a window
+};
+double costOfStencil(const runtime::DeviceInfo& device, const StencilSize& size, std::int64_t columns,
+                     std::int64_t lanes);
+// What is taken where the device is not known: one core with vectors of 512 bits.
+const runtime::DeviceInfo& usualProcessor();
 
 // The families of a pattern, that of the default mapping last; and why that is all, where the pattern has others.
 struct Families {

@@ -10,6 +10,8 @@
 namespace lift {
 namespace {
 
+constexpr const char* byModel = "preferred by a model of the device";
+
 tune::PlanOf planOf(const Variant& variant) {
   return [variant](const Config& config) { return compileVariant(variant, config); };
 }
@@ -31,22 +33,43 @@ std::optional<tune::Best> bestKnown(const Workload& workload, const runtime::Dev
                        regenerate(workload, {}, families));
 }
 
-// The best known of each part of the family, where it is a point on the device; what has not been measured stays.
-// `measured`: the names of the parts of which something is known.
-OperatorFamily withBestParts(const OperatorFamily& family, const runtime::DeviceInfo& device,
-                             const ChoiceOptions& options, std::vector<std::string>& measured) {
-  std::vector<PartChoice> choices = *family.choices;
-  const auto& parts = family.parted->parts;
-  for (std::size_t i = 0; i < parts.size(); i++) {
-    const Choice best = choose(parts[i].workload, &device, {.own = options.own});
-    if (!best.measured) continue;
-    choices[i] = {best.variant.family, best.config, best.origin};
-    measured.push_back(parts[i].name);
-  }
-  return partsFamily(*family.parted, std::move(choices));
+DeviceLimits limitsOf(const runtime::DeviceInfo& device) { return parseDeviceLimits(device.toJson()); }
+
+// The best known of the workload, where it is a point on the device; else why not, where something is known.
+struct Known {
+  std::optional<Choice> choice;
+  std::string refused;
+};
+Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const ChoiceOptions& options) {
+  if (device.pseudo() || !options.tuned) return {};
+  const auto best = bestKnown(workload, device, options);
+  if (!best) return {};
+  const auto& key = best->measurement.key;
+  Variant variant = derive(workload, key.family);
+  if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(device)).contains(key.config))
+    return {Choice{std::move(variant), key.config, best->str(), true}, {}};
+  return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
 }
 
-DeviceLimits limitsOf(const runtime::DeviceInfo& device) { return parseDeviceLimits(device.toJson()); }
+// Each part of the family by the best known of it, else by what a model of the device prefers. `origin` says which.
+OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFamily& family,
+                            const ChoiceOptions& options, std::string& origin) {
+  std::vector<PartChoice> choices = *family.choices;
+  const auto& parts = family.parted->parts;
+  std::vector<std::string> measured;
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    const Workload& part = parts[i].workload;
+    if (const auto known = knownOf(part, device, {.own = options.own, .tuned = options.tuned}).choice) {
+      choices[i] = {known->variant.family, known->config, known->origin};
+      measured.push_back(parts[i].name);
+    } else if (const auto& preferred = part.family(choices[i].family).preferred) {
+      choices[i] = {choices[i].family, preferred(device), byModel};
+      origin = byModel;
+    }
+  }
+  if (!measured.empty()) origin = fmt::format("the best known of {}", fmt::join(measured, ", "));
+  return partsFamily(*family.parted, std::move(choices));
+}
 
 }  // namespace
 
@@ -61,29 +84,31 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
   const std::string& family = options.family.empty() ? workload.families.at(0).name : options.family;
   if (options.config) return {derive(workload, family), *options.config, "as given"};
   std::string origin = "the family's default";
-  if (device != nullptr && !device->pseudo() && options.tuned)
-    if (const auto best = bestKnown(workload, *device, options)) {
-      const auto& key = best->measurement.key;
-      Variant variant = derive(workload, key.family);
-      if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(*device)).contains(key.config))
-        return {std::move(variant), key.config, best->str(), true};
-      origin += fmt::format("; the best known, {}, is beyond this device's limits", best->str());
-    }
+  if (device == nullptr) {
+    Variant variant = derive(workload, family);
+    Config config = variant.defaults;
+    return {std::move(variant), std::move(config), origin};
+  }
+  Known known = knownOf(workload, *device, options);
+  if (known.choice) return std::move(*known.choice);
   Workload composed = workload;
-  std::vector<std::string> measured;
-  if (device != nullptr && !device->pseudo() && options.tuned)
-    for (OperatorFamily& f : composed.families)
-      if (f.name == family && f.parted) f = withBestParts(f, *device, options, measured);
-  if (!measured.empty()) origin = fmt::format("the best known of {}", fmt::join(measured, ", "));
-  Variant variant = derive(composed, family);
-  if (device != nullptr)
-    if (const auto lowered = spaceOf(variant, limitsOf(*device)).lowered(variant.defaults);
-        lowered && *lowered != variant.defaults) {
-      variant.defaults = *lowered;
-      origin += ", lowered to this device's limits";
+  if (!device->pseudo())
+    for (OperatorFamily& f : composed.families) {
+      if (f.name != family) continue;
+      if (f.preferred) origin = byModel;
+      if (f.preferred) f.defaults = f.preferred(*device);
+      if (f.parted) f = withPartsFor(*device, f, options, origin);
     }
-  const Config config = variant.defaults;
-  return {std::move(variant), config, origin};
+  if (!known.refused.empty()) origin += "; " + known.refused;
+  Variant variant = derive(composed, family);
+  const bool canLower = !variant.program.tunables.empty() && variant.program.sizes.empty();
+  if (const auto lowered = canLower ? spaceOf(variant, limitsOf(*device)).lowered(variant.defaults) : std::nullopt;
+      lowered && *lowered != variant.defaults) {
+    variant.defaults = *lowered;
+    origin += ", lowered to this device's limits";
+  }
+  Config config = variant.defaults;
+  return {std::move(variant), std::move(config), std::move(origin)};
 }
 
 tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
@@ -113,7 +138,7 @@ tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits
     throw UserError(ExitStatus::program, "no values of the tunables satisfy all constraints",
                     "`liftc tune --explain-constraints` prints them");
   problem.data = [workload, tolerance] {
-    tune::ProblemData data{workload.makeInputs(1), {}, tolerance};
+    tune::ProblemData data{workload.makeInputs(1), {}, tolerance, workload.judgedRows};
     data.expected = workload.expected(data.inputs);
     return data;
   };

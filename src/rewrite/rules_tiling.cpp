@@ -35,7 +35,23 @@ std::vector<RuleRow> tilingRules() {
   static const std::string windows3D = fmt::format(
       "split(k, {}) => map(fun tile => {}, slide({}, k * s, xsss))", slide3D({"n", "m", "o"}, {"s", "t", "u"}, "xsss"),
       slide3D({"n", "m", "o"}, {"s", "t", "u"}, "tile"), tile("k", "n", "s"));
+  static const std::string more2D =
+      "map(fun w => map(f, transpose(w)), slide(a, b, map(fun r => slide(n, s, r), (xss: [h][m]t)))) => "
+      "map(fun y => take((m - n + s) / s, y), map(fun w => map(f, transpose(w)), "
+      "slide(a, b, map(fun r => slide(n, s, r), map(fun r => padClamp(0, k * s, r), xss)))))";
+  static const std::string slabs =
+      "map(fun slab => map(fun w => map(f, transpose(w)), transpose(slab)), slide(c, d, map(fun plane => "
+      "map(fun y => transpose(y), slide(a, b, map(fun r => slide(n, s, r), plane))), {})))";
+  static const std::string more3D =
+      fmt::format(fmt::runtime(slabs), "(xsss: [p][h][m]t)") +
+      " => map(fun z => map(fun y => take((m - n + s) / s, y), z), " +
+      fmt::format(fmt::runtime(slabs), "map(fun plane => map(fun r => padClamp(0, k * s, r), plane), xsss)") + ")";
   return {
+      {"moreWindows",
+       "map(f, slide(n, s, (xs: [m]t))) => take((m - n + s) / s, map(f, slide(n, s, padClamp(0, k * s, xs))))",
+       "windows to fill the last tile"},
+      {"moreWindows2D", more2D, "windows to fill the last tile of each row"},
+      {"moreWindows3D", more3D, "windows to fill the last tile of each row"},
       {"splitSlide", "split(k, slide(n, s, xs)) => map(fun t => slide(n, s, t), slide((k - 1) * s + n, k * s, xs))",
        "lift-conv §3.4, overlapped tiling"},
       {"slideInterchange",

@@ -108,6 +108,38 @@ Strategy reducedInRegisters() {
 
 }  // namespace
 
+namespace {
+
+// How many more divide.
+Nat missing(Nat n, Nat divisor) { return divisor * floorDiv(n + divisor - Nat(1), divisor) - n; }
+
+// A map over so many more elements, all the last one, that `divisor` divides them; what they give is cropped.
+Strategy filled(Nat divisor) {
+  return [divisor](Expr e, Rewriting& r) {
+    return use("mapPadded", {{"k", missing(e.type().length(), divisor)}})(e, r);
+  };
+}
+
+// The maps of a product filled, and the crops outside of both.
+Strategy filledMaps(const ProductTile& tile) {
+  const Strategy columns = function(body(seq({outermost(filled(tile.columns)), tidy()})));
+  std::vector<Strategy> steps;
+  if (tile.fillColumns) steps.push_back(outermost(columns));
+  if (tile.fillRows) steps.push_back(outermost(filled(tile.rows)));
+  steps.push_back(normalise({"mapTakeOut"}));
+  return steps.size() == 1 ? identity() : seq(std::move(steps));
+}
+
+}  // namespace
+
+Strategy filledWindows(Nat columns, int outer) {
+  return [=](Expr e, Rewriting& r) {
+    const Nat windows = shapeOf(e.type()).at(static_cast<std::size_t>(outer));
+    const std::string rule = outer == 0 ? "moreWindows" : fmt::format("moreWindows{}D", outer + 1);
+    return named("windows to fill tiles", outermost(use(rule, {{"k", missing(windows, columns)}})))(e, r);
+  };
+}
+
 Strategy matrixProduct(const ProductTile& tile) {
   // Of the operands, either may be the row's.
   const auto either = [](std::string name, std::string_view a, std::string_view b, const Arguments& arguments = {}) {
@@ -120,7 +152,8 @@ Strategy matrixProduct(const ProductTile& tile) {
   const Strategy placed = tile.panels
                               ? outermost(seq({function(body(outermost(use("mapToGlobal1")))), use("mapToGlobal0")}))
                               : parallel(std::min(3, 2 + tile.batch));
-  return seq({below(tile.batch, topDown(use("tileMaps", {{"k", tile.rows}, {"l", tile.columns}}))), tidy(),
+  return seq({below(tile.batch, filledMaps(tile)),
+              below(tile.batch, topDown(use("tileMaps", {{"k", tile.rows}, {"l", tile.columns}}))), tidy(),
               tile.panels ? named("panels", below(1, outermost(argument(inPanels)))) : identity(),
               either("a row of the tile", "mapReduceZipRight", "mapReduceZipLeft"),
               either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", tile.lanes}}),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "lift/diagnostic.hpp"
@@ -62,6 +63,23 @@ const Subspace& Problem::subspace(const std::string& family) const {
   for (const Subspace& s : subspaces)
     if (s.search.name == family) return s;
   throw InternalError("the problem has no family " + family);
+}
+
+std::map<std::string, Tensor> rowsOf(const std::map<std::string, Tensor>& tensors,
+                                     const std::vector<std::int64_t>& rows) {
+  if (rows.empty()) return tensors;
+  std::map<std::string, Tensor> out;
+  for (const auto& [name, all] : tensors) {
+    std::vector<std::int64_t> shape = all.shape;
+    const std::size_t bytes = all.bytes.size() / static_cast<std::size_t>(shape.at(0));
+    shape[0] = static_cast<std::int64_t>(rows.size());
+    Tensor some(all.scalar, std::move(shape));
+    for (std::size_t i = 0; i < rows.size(); i++)
+      std::copy_n(all.bytes.begin() + static_cast<std::ptrdiff_t>(bytes) * rows[i], bytes,
+                  some.bytes.begin() + static_cast<std::ptrdiff_t>(bytes * i));
+    out.emplace(name, std::move(some));
+  }
+  return out;
 }
 
 }  // namespace lift::tune

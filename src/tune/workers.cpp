@@ -36,6 +36,7 @@ class Workers : public Measurer {
       : command_(std::move(command)),
         data_(formatTensors(data)),
         tolerance_(data.tolerance),
+        rows_(data.rows),
         limits_(limits),
         slots_(static_cast<std::size_t>(std::max(1, workers))) {}
 
@@ -111,7 +112,7 @@ class Workers : public Measurer {
     if (!slot.child) {
       slot.child = std::make_unique<Child>(command_, data_);
       slot.starts++;
-      slot.child->send({{"op", "open"}, {"tolerance", tolerance_}});
+      slot.child->send({{"op", "open"}, {"tolerance", tolerance_}, {"rows", rows_}});
     }
     return *slot.child;
   }
@@ -247,6 +248,7 @@ class Workers : public Measurer {
   std::vector<std::string> command_;
   SharedFile data_;
   double tolerance_;
+  std::vector<std::int64_t> rows_;
   Limits limits_;
   std::vector<Slot> slots_;
   std::int64_t nextId_ = 0;

@@ -87,6 +87,35 @@ inline const std::vector<Case>& cases() {
        product + "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 = product(a, b)\n",
        {{"n", 7}, {"k", 3}, {"m", 13}},
        {{P::product, "default"}}},
+      // Sizes that no tile divides.
+      {"uneven product",
+       product + "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 = product(a, b)\n",
+       {{"n", 13}, {"k", 5}, {"m", 37}},
+       {{P::product, "panels"}}},
+      {"uneven rest",
+       "def main(alpha: f32, a: [n][k]f32, bt: [m][k]f32): [m][n]f32 =\n"
+       "  transpose(a |> map(fun row => bt |> map(fun column => max(alpha * dotProduct(row, column), 0.0))))\n",
+       {{"n", 37}, {"k", 3}, {"m", 19}},
+       {{P::product, "panels"}}},
+      {"uneven stencil",
+       smooth + "def main(w: [3][3]f32, xs: [n][m]f32): [n][m]f32 = smooth(w, xs)\n",
+       {{"n", 7}, {"m", 45}},
+       {{P::stencil, "lanes"}}},
+      {"uneven steps",
+       "def main(xs: [h][w]f32) =\n"
+       "  slide2D(3, 2, 2, 3, xs) |> map2D(fun window => maximum(join(window)))\n",
+       {{"h", 12}, {"w", 62}},
+       {{P::stencil, "lanes"}}},
+      {"uneven planes",
+       "def main(xs: [d][h][w]f32): [d - 2][h - 2][w - 2]f32 =\n"
+       "  slide3D(3, 3, 3, 1, 1, 1, xs) |> map3D(fun window => sum(join(join(window))) / 27.0)\n",
+       {{"d", 4}, {"h", 5}, {"w", 23}},
+       {{P::stencil, "lanes"}}},
+      {"uneven signal",
+       "def main(xs: [n]f32, w: [5]f32): [n]f32 =\n"
+       "  xs |> pad(2, 2, 0.0) |> slide(5, 1) |> map(fun window => dotProduct(window, w))\n",
+       {{"n", 83}},
+       {{P::stencil, "lanes"}}},
       {"rows",
        "def main(xs: [n][m]f32): [n]f32 =\n"
        "  let means = xs |> map(fun row => sum(row) / f32(m)) in\n"

@@ -35,7 +35,7 @@ TEST_CASE("every part has its pattern and a family that derives it", "[null]") {
       for (const auto& [pattern, family] : c.parts)
         expected.push_back(std::string(name(pattern)) + ": " + family + " ");
       if (c.name != "odd") CHECK(found == expected);
-      if (c.name == "odd") CHECK(found[0] == expected[0] + "no vector divides 13 columns");
+      if (c.name == "odd") CHECK(found[0] == expected[0] + "no vector divides 13 columns, which are not copied");
     }
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("parts of symbolic sizes fall back to what takes them, and say so", "[
   const PartedProgram parted = partsOf(program);
   REQUIRE(parted.parts.size() == 3);
   for (const Part& p : parted.parts) CHECK(defaultChoice(p).family == defaultFamily);
-  CHECK(defaultChoice(parted.parts[0]).reason == "what divides n is not known");
+  CHECK(defaultChoice(parted.parts[0]).reason == "the size n is not known");
   const Program concrete = parted::load(c);
   const auto inputs = parted::inputsOf(concrete);
   const Variant v = derive(programWorkload(program, 0), partsFamilyName);

@@ -21,6 +21,9 @@ namespace bench = lift::bench;
 namespace tune = lift::tune;
 
 struct Options {
+  std::string file, entry;         // a program
+  std::vector<std::string> sizes;  // of the program
+  double rtol = 1e-4;              // of the program's results
   std::string descriptor, shapes;
   std::vector<std::string> op;     // an operator and its descriptor
   std::vector<std::string> peers;  // groups; "none"
@@ -56,14 +59,16 @@ struct Row {
   }
 };
 
-constexpr const char* untuned = "untuned";  // the group and the name of our own defaults
+constexpr const char* untuned = "untuned";        // the group and the name of our own defaults
+constexpr const char* byDefault = "default_map";  // of a program by the default mapping
 
-// The groups of the table, each once, and our own defaults; "none" chooses no peer.
+// The groups of the table, each once, our own defaults, and a program's default mapping; "none" chooses no peer.
 std::vector<std::string> groups() {
   std::vector<std::string> names;
   for (const bench::Peer& p : bench::peers())
     if (names.empty() || names.back() != p.group) names.push_back(p.group);
   names.emplace_back(untuned);
+  names.emplace_back(byDefault);
   return names;
 }
 
@@ -71,10 +76,28 @@ bool chosen(const Options& o, const std::string& group) {
   return o.peers.empty() || std::find(o.peers.begin(), o.peers.end(), group) != o.peers.end();
 }
 
+// One of whose results some rows are judged.
+class JudgedByRows final : public bench::Contestant {
+ public:
+  JudgedByRows(std::unique_ptr<bench::Contestant> contestant, std::vector<std::int64_t> rows)
+      : contestant_(std::move(contestant)), rows_(std::move(rows)) {}
+  double run() override { return contestant_->run(); }
+  std::map<std::string, lift::Tensor> outputs() override { return tune::rowsOf(contestant_->outputs(), rows_); }
+  bench::Memory memory() const override { return contestant_->memory(); }
+  std::string implementation() const override { return contestant_->implementation(); }
+
+ private:
+  std::unique_ptr<bench::Contestant> contestant_;
+  std::vector<std::int64_t> rows_;
+};
+
 // A plan of ours on the workload's inputs. A layer's results are compared in the natural layout, as its peers' are.
 std::unique_ptr<bench::Contestant> contestant(const Subject& subject, const lift::kernel::Plan& plan, const Options& o,
                                               lift::runtime::Device& device) {
-  if (!subject.layer) return bench::contestPlan(device, plan, subject.workload.makeInputs(o.seed), o.device.load());
+  if (!subject.layer)
+    return std::make_unique<JudgedByRows>(
+        bench::contestPlan(device, plan, subject.workload.makeInputs(o.seed), o.device.load()),
+        subject.workload.judgedRows);
   return bench::contestPlan(device, plan, lift::randomConvTensors(*subject.layer, o.seed), subject.layouts,
                             o.device.load());
 }
@@ -87,6 +110,16 @@ bench::Setup setUpUntuned(const Subject& subject, const CompiledWorkload& ours, 
   family.config.clear();
   const auto compiled = family.compile(subject.workload, o.codegen, &device.info());
   if (ours.family == compiled->family && ours.config == compiled->config) return {nullptr, "ours is the default"};
+  return {contestant(subject, compiled->plan, o, device)};
+}
+
+bench::Setup setUpDefaultMapping(const Subject& subject, const CompiledWorkload& ours, const Options& o,
+                                 lift::runtime::Device& device) {
+  if (ours.family == lift::programFamily) return {nullptr, "ours is the default mapping"};
+  FamilyOptions family = o.family;
+  family.family = lift::programFamily;
+  family.config.clear();
+  const auto compiled = family.compile(subject.workload, o.codegen, &device.info());
   return {contestant(subject, compiled->plan, o, device)};
 }
 
@@ -104,6 +137,8 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
     expected = subject.workload.expected(subject.workload.makeInputs(o.seed));
   }
   if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(subject, compiled, o, device)});
+  if (!o.file.empty() && chosen(o, byDefault))
+    entries.push_back({byDefault, setUpDefaultMapping(subject, compiled, o, device)});
   bench::TurnOptions turns;
   turns.repetitions = o.repetitions;
   turns.quieten = bench::waitUntilQuiet;
@@ -250,12 +285,26 @@ int run(const std::vector<Subject>& subjects, const Options& o) {
   return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
 }
 
+Subject programSubject(const Options& o) {
+  const ProgramOptions options{o.file, o.entry, o.sizes, {}};
+  const lift::Program program = options.readAtValues();
+  DataOptions data;
+  data.fill = "random";
+  static_cast<void>(makeInputs(program, {}, data));  // reports sizes without values
+  return {lift::programWorkload(program, o.rtol), {}, {}};
+}
+
 }  // namespace
 
 void addBench(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand(
       "bench", "Measure workloads and their peers in turns, and compare all results with the reference");
+  sub->add_option("file", o->file, "A program (.lift), at sizes: by its parts, untuned, and by the default mapping");
+  sub->add_option("--entry", o->entry, "Of a program: definition to use (default: main, else the last)");
+  sub->add_option("-s,--size", o->sizes, "Of a program: value of a size, NAME=VALUE")->type_name("NAME=VALUE");
+  sub->add_option("--rtol", o->rtol, "Of a program: largest error, relative to the root mean square of the results")
+      ->capture_default_str();
   sub->add_option("--conv", o->descriptor, "A layer's descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line");
   sub->add_option("--op", o->op, "Operator and its descriptor; only convolutions have peers")
@@ -277,12 +326,17 @@ void addBench(cli::App& app, int& status) {
   o->codegen.add(*sub);
   sub->callback([o, &status] {
     status = guarded([&] {
-      if (int{!o->descriptor.empty()} + int{!o->shapes.empty()} + int{!o->op.empty()} != 1)
+      if (int{!o->file.empty()} + int{!o->descriptor.empty()} + int{!o->shapes.empty()} + int{!o->op.empty()} != 1)
         throw lift::UserError(lift::ExitStatus::usage,
-                              "give a layer, --conv DESCRIPTOR or --shapes FILE, or --op NAME DESCRIPTOR",
+                              "give a program, a layer, --conv DESCRIPTOR or --shapes FILE, or --op NAME DESCRIPTOR",
                               "for example liftc bench --conv ic64ih56oc64kh3ph1");
+      if (!o->file.empty() && (o->keep || !o->tuneTime.empty()))
+        throw lift::UserError(lift::ExitStatus::usage, "--keep and --tune-time are for layers and operators",
+                              "`liftc tune FILE.lift` tunes a program");
       std::vector<Subject> subjects;
-      if (!o->op.empty()) {
+      if (!o->file.empty()) {
+        subjects.push_back(programSubject(*o));
+      } else if (!o->op.empty()) {
         subjects.push_back({workloadNamed(o->op[0], o->op[1]), {}, {}});
       } else {
         const lift::ConvLayouts layouts = o->layouts.layouts();

@@ -110,9 +110,8 @@ Subject ofEntry(const lift::Workload& workload, const FamilyOptions& options) {
   return s;
 }
 
-// A program by a family: its parts, each by one of its own.
-Subject ofProgram(ProgramOptions options, const FamilyOptions& family, const CodegenOptions& codegen) {
-  options.config.clear();  // is the family's
+// A program by its parts, each by a family of its own.
+Subject byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen) {
   lift::Workload w = lift::programWorkload(options.readAtValues(), 0);
   w.constants = codegen.constants;
   Subject s = ofWorkload(w, family, codegen);
@@ -130,7 +129,8 @@ Subject ofProgram(ProgramOptions options, const FamilyOptions& family, const Cod
   return s;
 }
 
-Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) {
+// By the default mapping, or by the one that it has.
+Subject asWritten(const ProgramOptions& options, const CodegenOptions& codegen) {
   Subject s;
   s.source = options.readAtValues();
   s.config = options.values();
@@ -145,6 +145,19 @@ Subject ofProgram(const ProgramOptions& options, const CodegenOptions& codegen) 
   s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
   if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(s.source);
   return s;
+}
+
+// As `liftc compile` takes it.
+Subject ofProgram(ProgramOptions options, FamilyOptions family, const CodegenOptions& codegen) {
+  if (family.family.empty()) {
+    const Program program = options.readAtValues();
+    if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen);
+    family.family = lift::programWorkload(program, 0).families[0].name;
+    family.config.clear();  // is the program's
+  } else if (family.family != lift::programFamily) {
+    options.config.clear();  // is the family's
+  }
+  return family.family == lift::programFamily ? asWritten(options, codegen) : byParts(options, family, codegen);
 }
 
 // The subject of a command that a header or a manifest holds. Programs are read from the current folder.
@@ -171,11 +184,10 @@ Subject ofCommand(const std::string& command, const std::string& recorded = {}) 
   } catch (const cli::ParseError& e) {
     throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
   }
-  if (!isLayer && !isOp && !family.family.empty()) {
+  if (!isLayer && !isOp) {
     family.config = program.config;
     return ofProgram(program, family, codegen);
   }
-  if (!isLayer && !isOp) return ofProgram(program, codegen);
   const lift::Workload workload =
       isOp ? workloadNamed(named[0], named[1]) : lift::convWorkload(lift::parseConv(named[0]), layouts.layouts());
   return ofWorkload(workload, family, codegen, recorded);
@@ -236,7 +248,7 @@ Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
     program.entry = o.entry;
     program.sizes = o.sizes;
     program.config = o.family.config;
-    Subject s = o.family.family.empty() ? ofProgram(program, {}) : ofProgram(program, o.family, {});
+    Subject s = ofProgram(program, o.family, {});
     if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
     return s;
   }
@@ -316,7 +328,7 @@ void showSteps(const Subject& s, bool terms) {
   });
   if (s.mapped) showMapping(s, terms);
   if (!s.parts.empty()) {
-    std::cout << (s.parts[0].contains("family") ? "\nParts\n" : "\nParts, for --family parts\n");
+    std::cout << "\nParts\n";
     printParts(s.parts);
   }
   if (!s.memory.is_null()) {

@@ -42,6 +42,13 @@ lift::Config configOf(const lift::Part& part, const lift::Config& whole) {
   return config;
 }
 
+Json describeChoice(const lift::Part& part, const lift::PartChoice& choice, const lift::Config& config) {
+  Json row = describe(part);
+  row.update({{"family", choice.family}, {"config", config}, {"origin", choice.origin}});
+  if (!choice.reason.empty()) row["reason"] = choice.reason;
+  return row;
+}
+
 // Launches of the part alone.
 std::size_t launchesOf(const lift::Part& part, const lift::PartChoice& choice, const lift::Config& config) {
   return lift::compileVariant(lift::derive(part.workload, choice.family), config).launches.size();
@@ -61,6 +68,36 @@ Json partsJson(const lift::Program& program) {
   return parts;
 }
 
+Json partChoicesJson(const lift::OperatorFamily& family, const lift::Config& config) {
+  Json rows = Json::array();
+  if (!family.parted) return rows;
+  for (std::size_t i = 0; i < family.parted->parts.size(); i++) {
+    const lift::Part& part = family.parted->parts[i];
+    rows.push_back(describeChoice(part, (*family.choices)[i], configOf(part, config)));
+  }
+  return rows;
+}
+
+std::string partChoicesText(const Json& choices) {
+  constexpr std::size_t most = 4;
+  std::vector<std::string> texts;
+  std::size_t more = 0;  // by the default mapping, or one too many for a line
+  for (const Json& c : choices) {
+    const auto family = c["family"].get<std::string>();
+    if ((family == lift::defaultFamily && !c.contains("reason")) || texts.size() == most) {
+      more++;
+      continue;
+    }
+    const auto config = c["config"].get<lift::Config>();
+    const std::string why = c[c.contains("reason") ? "reason" : "origin"].get<std::string>();
+    texts.push_back(fmt::format("{} {}: {}{}{} ({})", c["part"].get<std::string>(), c["pattern"].get<std::string>(),
+                                family == lift::defaultFamily ? "default mapping" : family, config.empty() ? "" : ", ",
+                                lift::str(config), why));
+  }
+  if (more > 0 && !texts.empty()) texts.push_back(fmt::format("{} more", more));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
 Json partsJson(const lift::Variant& variant, const lift::Config& config, const Plan& plan) {
   const lift::OperatorFamily& family = variant.workload.family(variant.family);
   Json parts = Json::array();
@@ -69,10 +106,8 @@ Json partsJson(const lift::Variant& variant, const lift::Config& config, const P
   for (std::size_t i = 0; i < family.parted->parts.size(); i++) {
     const lift::Part& part = family.parted->parts[i];
     const lift::PartChoice& choice = (*family.choices)[i];
-    Json row = describe(part);
     const lift::Config own = configOf(part, config);
-    row.update({{"family", choice.family}, {"config", own}, {"origin", choice.origin}});
-    if (!choice.reason.empty()) row["reason"] = choice.reason;
+    Json row = describeChoice(part, choice, own);
     row["steps"] = stepsOf(part, variant.derivation);
     launches.push_back(launchesOf(part, choice, own));
     row["launches"] = launches.back();

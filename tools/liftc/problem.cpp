@@ -118,7 +118,7 @@ lift::Workload ProblemChoice::workload() const {
   DataOptions data;
   data.fill = fill;
   lift::Workload w = lift::programWorkload(program, rtol);
-  w = lift::programWorkload(program, rtol, makeInputs(program, w.families[0].defaults, data).tensors);
+  w = lift::programWorkload(program, rtol, makeInputs(program, w.family(lift::programFamily).defaults, data).tensors);
   w.label = fmt::format("{} {}", program.name, fmt::join(sizes, " "));
   checkTunables(w, *this);
   return w;

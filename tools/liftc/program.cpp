@@ -10,7 +10,9 @@
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
+#include "lift/parts.hpp"
 #include "manifest.hpp"
+#include "parts.hpp"
 #include "workload.hpp"
 
 namespace liftc {
@@ -54,29 +56,54 @@ void printSummary(const lift::kernel::Notes& notes, const std::string& file) {
   if (!notes.empty() && file != "-") std::cout << fmt::format("  `liftc explain {}` says why\n", file);
 }
 
-// The plan of a program: by the family asked for, else as it is written. Values of --config are then the family's
-// tunables.
+// The plan of a program: by the family asked for, else part by part where a part has a family, else by the default
+// mapping.
 struct CompiledProgram {
   lift::kernel::Plan plan;
   double milliseconds = 0;  // of compilation
   std::string family = {}, origin = {};
-  Provenance provenance = {};  // but for the command
+  Provenance provenance = {};           // but for the command
+  std::vector<std::string> words = {};  // options that ask for the same
+  Json parts = Json::array();
 };
 std::optional<CompiledProgram> compileProgram(const lift::Program& program, const FamilyOptions& family,
                                               const CodegenOptions& codegen, double parseMilliseconds,
                                               const lift::runtime::DeviceInfo* device) {
-  if (family.family.empty()) {
+  const bool asWritten = lift::isMapped(program) || !program.tunables.empty();
+  if (family.family.empty() ? asWritten : family.family == lift::programFamily && family.config.empty()) {
     lift::CompileReport report;
     auto plan = codegen.compile(program, parseMilliseconds, &report, device);
     if (!plan) return std::nullopt;
-    return CompiledProgram{std::move(*plan), report.total()};
+    return CompiledProgram{std::move(*plan), report.total(), lift::programFamily, "as it is written", {},
+                           family.words()};
   }
   lift::Workload w = lift::programWorkload(program, 0);
   w.constants = codegen.constants;
   auto compiled = family.compile(w, codegen, device);
   if (!compiled) return std::nullopt;
-  return CompiledProgram{std::move(compiled->plan), compiled->milliseconds, compiled->family, compiled->origin,
-                         std::move(compiled->provenance)};
+  const bool byParts = compiled->family == lift::partsFamilyName;
+  std::vector<std::string> words = family.words();
+  if (family.family.empty() && byParts) words = {"--family", compiled->family, "--config", lift::str(compiled->config)};
+  Json parts = std::move(compiled->parts);
+  if (!byParts && family.family.empty()) parts = partChoicesJson(w.family(lift::partsFamilyName), {});
+  return CompiledProgram{std::move(compiled->plan),
+                         compiled->milliseconds,
+                         compiled->family,
+                         compiled->origin,
+                         byParts ? std::move(compiled->provenance) : Provenance(),
+                         std::move(words),
+                         std::move(parts)};
+}
+
+Json choiceJson(const CompiledProgram& compiled) {
+  Json choice{{"family", compiled.family}, {"config_origin", compiled.origin}};
+  if (!compiled.parts.empty()) choice["parts"] = compiled.parts;
+  return choice;
+}
+
+// How the parts are derived, where one is or could be.
+void printChoice(const CompiledProgram& compiled) {
+  if (const std::string text = partChoicesText(compiled.parts); !text.empty()) std::cerr << text << "\n";
 }
 
 // --config is the program's, or the family's where one is given.
@@ -207,9 +234,15 @@ void addCompile(cli::App& app, int& status) {
       const lift::Program program = o->program.readAtValues();
       auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), nullptr);
       if (!compiled) return 0;
+      if (!o->json) printChoice(*compiled);
       auto& command = compiled->provenance.command;
       command = {"compile"};
-      for (const auto& words : {o->program.words(), o->family.words(), o->codegen.words()})
+      ProgramOptions values = o->program;  // of the program's tunables; --config is the family's
+      if (compiled->family == lift::partsFamilyName) {
+        values.sizes.insert(values.sizes.end(), values.config.begin(), values.config.end());
+        values.config.clear();
+      }
+      for (const auto& words : {values.words(), compiled->words, o->codegen.words()})
         command.insert(command.end(), words.begin(), words.end());
       deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix, o->target);
       return 0;
@@ -277,13 +310,15 @@ void addRun(cli::App& app, int& status) {
       for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
       report["workspace_bytes"] = e.memory.temporaries;
       report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
-      if (!o->family.family.empty()) report.update({{"family", compiled->family}, {"config_origin", compiled->origin}});
+      report.update(choiceJson(*compiled));
       const int code = finishOutputs(e.outputs, o->data, o->json, report);
       if (o->json)
         std::cout << report.dump(2) << "\n";
-      else if (!o->data.quiet)
+      else if (!o->data.quiet) {
+        printChoice(*compiled);
         std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name,
                                  report["ms"].get<double>(), byHost ? " by the host's clock" : "");
+      }
       return code;
     });
   });

@@ -6,6 +6,7 @@
 
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
+#include "parts.hpp"
 
 namespace liftc {
 namespace {
@@ -107,7 +108,10 @@ void FamilyOptions::addKnown(cli::App& app) {
 }
 
 void FamilyOptions::addOfProgram(cli::App& app) {
-  app.add_option("--family", family, "parts: derive each part by the best known of it (default: as it is written)");
+  app.add_option(
+      "--family", family,
+      "parts: each part by the best known of it; program: by the default mapping (default: parts where one has a "
+      "family)");
   addKnown(app);
 }
 
@@ -153,8 +157,9 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   CompiledWorkload compiled;
   compiled.family = variant.family;
   compiled.config = variant.defaults;
-  compiled.tolerance = variant.tolerance;
   for (const auto& [name, value] : config) compiled.config[name] = value;
+  compiled.tolerance = variant.tolerance;
+  compiled.parts = partChoicesJson(variant.workload.family(variant.family), compiled.config);
   const lift::Program program = lift::configured(variant, compiled.config);
   const double derive = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   CodegenOptions options = codegen;

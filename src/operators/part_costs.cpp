@@ -1,0 +1,93 @@
+// What parts cost on a device at a configuration, by counting what the innermost loop does. Only the order of a
+// family's configurations matters: times are in cycles, and what all configurations share is left out.
+#include <algorithm>
+#include <cmath>
+
+#include "parts.hpp"
+
+namespace lift::detail::parts {
+namespace {
+
+// What the model knows of a device.
+struct Machine {
+  explicit Machine(const runtime::DeviceInfo& device)
+      : isGpu(device.type == "gpu"), units(std::max(1, device.computeUnits)) {
+    if (isGpu) return;
+    lanes = std::max(4, device.vectorWidthF32);
+    registers = lanes >= 16 ? 32 : 16;  // AVX-512; AVX, SSE and NEON
+  }
+
+  bool isGpu;
+  double units;
+  double lanes = 1;        // of f32 in a register
+  double registers = 128;  // of a work-item; of a graphics processor so that half of all work-items run
+};
+
+double tilesOf(std::int64_t length, std::int64_t tile) {
+  return std::ceil(static_cast<double>(length) / static_cast<double>(tile));
+}
+
+// Work-items of so many cycles each: whole rounds on a processor's cores; on a graphics processor too few items leave
+// it idle.
+double inParallel(const Machine& m, double items, double cycles) {
+  constexpr double itemsOfUnit = 1024;  // that hide latency
+  return m.isGpu ? std::max(items, m.units * itemsOfUnit) * cycles : std::ceil(items / m.units) * cycles;
+}
+
+// Two loads and two operations start in a cycle; an accumulator is ready for the next sum after four; what registers do
+// not hold is stored and loaded again.
+double cyclesOf(const Machine& m, double loads, double operations, double accumulators, double live) {
+  constexpr double latency = 4;
+  const double spilled = std::max(0.0, live - m.registers);
+  if (m.isGpu) return std::max(operations, 4 * loads) + 8 * spilled;  // a load takes as long as four operations
+  const double chains = accumulators > 0 ? operations / accumulators * latency : 0;
+  return std::max({operations / 2, loads / 2, chains}) + 2 * spilled;
+}
+
+// Instructions for `count` elements in vectors of `lanes`: wider ones take several, narrower ones one.
+double instructions(const Machine& m, std::int64_t count, std::int64_t lanes) {
+  const auto l = static_cast<double>(lanes);
+  return static_cast<double>(count) / l * std::ceil(l / m.lanes);
+}
+
+}  // namespace
+
+double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, std::int64_t rows,
+                     std::int64_t columns, std::int64_t lanes) {
+  const Machine m(device);
+  const auto r = static_cast<double>(rows);
+  const double vectors = instructions(m, columns, lanes), accumulators = r * vectors;
+  double loads = vectors + r;
+  if (m.isGpu)  // neighbours read neighbouring vectors of four
+    loads = static_cast<double>(columns) / static_cast<double>(std::min<std::int64_t>(lanes, 4)) *
+                std::max(1.0, static_cast<double>(columns) / 4) +
+            r;
+  const double cycles = cyclesOf(m, loads, accumulators, accumulators, accumulators + vectors + 1);
+  const double begin = 40 + 2 * accumulators;  // of a tile: indices, zeros, stores
+  return inParallel(m, static_cast<double>(size.batch) * tilesOf(size.rows, rows) * tilesOf(size.columns, columns),
+                    static_cast<double>(size.depth) * cycles + begin);
+}
+
+double costOfStencil(const runtime::DeviceInfo& device, const StencilSize& size, std::int64_t columns,
+                     std::int64_t lanes) {
+  const Machine m(device);
+  const double vectors = instructions(m, columns, lanes);
+  double loads = 2 * vectors;  // most are of two cache lines
+  if (m.isGpu) loads = vectors * std::max(1.0, static_cast<double>(columns) / 4);
+  const double cycles = cyclesOf(m, loads, vectors, vectors, vectors + 2);
+  return inParallel(m, static_cast<double>(size.rows) * tilesOf(size.columns, columns),
+                    static_cast<double>(size.window) * cycles + 40 + 2 * vectors);
+}
+
+const runtime::DeviceInfo& usualProcessor() {
+  static const runtime::DeviceInfo usual = [] {
+    runtime::DeviceInfo d;
+    d.type = "cpu";
+    d.computeUnits = 1;
+    d.vectorWidthF32 = 16;
+    return d;
+  }();
+  return usual;
+}
+
+}  // namespace lift::detail::parts
