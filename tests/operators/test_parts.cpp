@@ -122,3 +122,55 @@ TEST_CASE("every program of the catalogue is right when its parts are derived", 
   CHECK(derived >= 10);
   CHECK(patterns.size() >= 6);
 }
+
+namespace {
+
+PartedProgram productOf(std::int64_t n, std::int64_t k, std::int64_t m) {
+  parted::Case c = caseNamed("odd");
+  c.sizes = {{"n", n}, {"k", k}, {"m", m}};
+  return partsOf(parted::load(c));
+}
+
+}  // namespace
+
+TEST_CASE("what a model of a device prefers is a point of the family's space", "[null]") {
+  std::vector<runtime::DeviceInfo> devices(4);
+  devices[0].type = "gpu";
+  devices[0].computeUnits = 80;
+  for (std::size_t i = 1; i < devices.size(); i++) {
+    devices[i].type = "cpu";
+    devices[i].computeUnits = static_cast<int>(i);
+    devices[i].vectorWidthF32 = 2 << i;
+  }
+  int checked = 0;
+  for (const std::int64_t n : {2, 8, 13, 64, 499})
+    for (const std::int64_t m : {2, 12, 33, 40, 77, 256})
+      for (const OperatorFamily& family : productOf(n, 31, m).parts[0].workload.families) {
+        if (!family.preferred) continue;
+        CAPTURE(n, m, family.name);
+        const Variant v = derive(productOf(n, 31, m).parts[0].workload, family.name);
+        const Space space = spaceOf(v, {});
+        for (const runtime::DeviceInfo& device : devices) {
+          CHECK(space.contains(family.preferred(device)));
+          checked++;
+        }
+      }
+  CHECK(checked >= 100);
+}
+
+TEST_CASE("of large results the interpreter judges some rows", "[null]") {
+  CHECK(productOf(64, 64, 64).parts[0].workload.judgedRows.empty());
+  const auto large = productOf(1024, 1024, 1024).parts[0].workload.judgedRows;
+  REQUIRE(large.size() >= 3);
+  CHECK(large.front() == 0);
+  CHECK(large.back() == 1023);
+
+  Workload w = productOf(12, 5, 8).parts[0].workload;
+  const auto inputs = w.makeInputs(3);
+  const auto all = w.expected(inputs);
+  w.judgedRows = {0, 4, 11};
+  const auto some = w.expected(inputs);
+  CHECK(some.at("out").shape == std::vector<std::int64_t>{3, 8});
+  CHECK(largestError(tune::rowsOf(all, w.judgedRows), some) == 0);
+  CHECK(largestError(tune::rowsOf(all, {0, 5, 11}), some) > 0);
+}
