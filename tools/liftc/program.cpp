@@ -234,7 +234,7 @@ void addCompile(cli::App& app, int& status) {
       const lift::Program program = o->program.readAtValues();
       auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), nullptr);
       if (!compiled) return 0;
-      if (!o->json) printChoice(*compiled);
+      if (!o->json && compiled->family == lift::partsFamilyName) printChoice(*compiled);
       auto& command = compiled->provenance.command;
       command = {"compile"};
       ProgramOptions values = o->program;  // of the program's tunables; --config is the family's
