@@ -142,8 +142,9 @@ struct ChoiceOptions {
   bool tuned = true;                    // false: the family's default, whatever is known
 };
 
-// The configuration that was asked for, else the best known of the workload on the device, else the family's default,
-// lowered to what the device can hold. Without a device, or with a pseudo device, nothing is known.
+// The configuration that was asked for, else the best known of the workload on the device, else the default of the
+// first family that the device can hold, lowered to its limits. Without a device, or with a pseudo device, nothing is
+// known.
 Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options = {});
 
 // ------------------------------------------------------------------------------------------------------------- tuning

@@ -80,7 +80,7 @@ Variant derive(const Workload& workload, std::string_view family) {
   Variant v{workload,
             row.name,
             source,
-            rewriting.program(),
+            row.derive ? rewriting.program() : source,
             rewriting.derivation(),
             row.defaults,
             workload.tolerance * row.toleranceFactor};

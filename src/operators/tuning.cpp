@@ -80,35 +80,58 @@ Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Co
   return {variant.program.tunables, std::move(constraints)};
 }
 
-Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
-  const std::string& family = options.family.empty() ? workload.families.at(0).name : options.family;
-  if (options.config) return {derive(workload, family), *options.config, "as given"};
+namespace {
+
+// The family's default on the device: what a model prefers or the family says, lowered to the device's limits. Nothing
+// where these leave no configuration.
+std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workload& workload, const std::string& family,
+                                const ChoiceOptions& options) {
   std::string origin = "the family's default";
-  if (device == nullptr) {
-    Variant variant = derive(workload, family);
-    Config config = variant.defaults;
-    return {std::move(variant), std::move(config), origin};
-  }
-  Known known = knownOf(workload, *device, options);
-  if (known.choice) return std::move(*known.choice);
   Workload composed = workload;
-  if (!device->pseudo())
+  if (!device.pseudo())
     for (OperatorFamily& f : composed.families) {
       if (f.name != family) continue;
       if (f.preferred) origin = byModel;
-      if (f.preferred) f.defaults = f.preferred(*device);
-      if (f.parted) f = withPartsFor(*device, f, options, origin);
+      if (f.preferred) f.defaults = f.preferred(device);
+      if (f.parted) f = withPartsFor(device, f, options, origin);
     }
-  if (!known.refused.empty()) origin += "; " + known.refused;
   Variant variant = derive(composed, family);
-  const bool canLower = !variant.program.tunables.empty() && variant.program.sizes.empty();
-  if (const auto lowered = canLower ? spaceOf(variant, limitsOf(*device)).lowered(variant.defaults) : std::nullopt;
-      lowered && *lowered != variant.defaults) {
+  if (!variant.program.tunables.empty() && variant.program.sizes.empty()) {
+    const auto lowered = spaceOf(variant, limitsOf(device)).lowered(variant.defaults);
+    if (!lowered) return std::nullopt;
+    if (*lowered != variant.defaults) origin += ", lowered to this device's limits";
     variant.defaults = *lowered;
-    origin += ", lowered to this device's limits";
   }
   Config config = variant.defaults;
-  return {std::move(variant), std::move(config), std::move(origin)};
+  return Choice{std::move(variant), std::move(config), std::move(origin)};
+}
+
+}  // namespace
+
+Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
+  std::vector<std::string> families{options.family};
+  if (options.family.empty()) {
+    families.clear();
+    for (const OperatorFamily& f : workload.families) families.push_back(f.name);
+  }
+  const std::string& first = families.at(0);
+  if (options.config) return {derive(workload, first), *options.config, "as given"};
+  std::string notes;
+  if (device != nullptr) {
+    Known known = knownOf(workload, *device, options);
+    if (known.choice) return std::move(*known.choice);
+    if (!known.refused.empty()) notes = "; " + known.refused;
+    for (const std::string& family : families) {
+      if (auto choice = defaultOn(*device, workload, family, options)) {
+        choice->origin += notes;
+        return std::move(*choice);
+      }
+      notes += fmt::format("; no configuration of {} is within this device's limits", family);
+    }
+  }
+  Variant variant = derive(workload, first);
+  Config config = variant.defaults;
+  return {std::move(variant), std::move(config), "the family's default" + notes};
 }
 
 tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
