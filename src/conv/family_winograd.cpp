@@ -249,11 +249,11 @@ std::string whyNotWinograd(const ConvSpec& s) {
 std::string preferredWinograd(const ConvSpec& s) {
   constexpr std::int64_t fewestOperations = 8'000'000;  // fewer are done before transforms pay
   constexpr std::int64_t fewestChannels = 16;           // of fewer, transforms are most of the work
-  // Bytes of transformed kernels: what a core's own cache holds in good part, so that each block may read them anew;
-  // what no cache holds.
-  constexpr std::int64_t near = 5 << 20, beyond = 32 << 20;
+  // Bytes of transformed kernels: what near caches hold in good part, so that each block may read them anew; what no
+  // cache holds.
+  constexpr std::int64_t near = 10 << 20, beyond = 32 << 20;
   // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
-  constexpr std::int64_t fewTiles = 32;
+  constexpr std::int64_t fewTiles = 8;
   if (!whyNotWinograd(s).empty() || s.kh != 3 || s.kw != 3 || s.operations() < fewestOperations ||
       std::min(s.ic, s.oc) < fewestChannels)
     return {};
@@ -315,8 +315,9 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w) {
       if (row % more == 0) block = more;
     tiles = config["block"] = block;
   }
-  // As many accumulators as leave registers for the operands; see blockedDefaults.
-  constexpr std::int64_t registers = 28;
+  // Half the registers of a processor with 32: the sums over channels are short beside what is loaded for them, and more
+  // accumulators were slower on all layers of VGG-16 (docs/winograd.md).
+  constexpr std::int64_t registers = 16;
   std::int64_t most = 0;
   for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
     if (kernels % vectors != 0) continue;
