@@ -20,14 +20,6 @@ using namespace rewrite;
 
 namespace {
 
-// The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
-bool isOverWindows(Expr e) {
-  if (!isMapOver(e, Prim::slide)) return false;
-  const Expr slid = argumentOf(argumentOf(e, 1), 0);
-  return isApplied(slid, Prim::transpose) && argumentOf(slid, 0).is(Expr::Form::variable);
-}
-bool isOverRows(Expr e) { return isMapOver(e, Prim::slide) && isOverWindows(bodyOf(e)); }
-
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }
@@ -37,26 +29,19 @@ bool isTransformedPair(Expr e) {
   return isApplied(e, Prim::zip) && isApplied(argumentOf(e, 0), Prim::let) && isApplied(argumentOf(e, 1), Prim::let);
 }
 
-void tileWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
-  r.apply(inside(where, use("mapSplit", {{"k", k}})));
-  r.apply(topDown(use("splitSlide")));
-  r.apply(normalise({"mapFusionMoves"}));
-  r.apply(layoutsOut());
-}
-
 // Windows more, at the bottom and the right, to fill the last tiles, and the crop of what they give.
 void extend(Rewriting& r, std::int64_t rows, std::int64_t columns) {
   if (columns > 0) {
-    r.apply(inside(isOverRows, use("padColumns", {{"r", columns}})));
+    r.apply(inside(isRowsMap, use("padColumns", {{"r", columns}})));
     r.apply(normalise({"mapWindows"}));
   }
-  if (rows > 0) r.apply(inside(isOverRows, use("padWindows", {{"r", rows}})));
+  if (rows > 0) r.apply(inside(isRowsMap, use("padWindows", {{"r", rows}})));
 }
 
 // From rows, windows, kernels to rows of tiles, tiles, kernels, rows, windows.
 void tile(Rewriting& r, const Winograd& w) {
-  tileWindows(r, isOverWindows, w.columns.m);
-  tileWindows(r, isOverRows, w.rows.m);
+  splitWindows(r, isWindowsMap, w.columns.m);
+  splitWindows(r, isRowsMap, w.rows.m);
   r.apply(topDown(use("slideInterchange")));
   r.apply(normalise({"transposeTwice"}));
   r.apply(layoutsOut());
@@ -315,8 +300,8 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w) {
       if (row % more == 0) block = more;
     tiles = config["block"] = block;
   }
-  // Half the registers of a processor with 32: the sums over channels are short beside what is loaded for them, and more
-  // accumulators were slower on all layers of VGG-16 (docs/winograd.md).
+  // Half the registers of a processor with 32: the sums over channels are short beside what is loaded for them, and
+  // more accumulators were slower on all layers of VGG-16 (docs/winograd.md).
   constexpr std::int64_t registers = 16;
   std::int64_t most = 0;
   for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
