@@ -193,8 +193,9 @@ Module parseModule(const SourceFile& file, const Importer& importer) {
         module.definitions.push_back(syntax::definition(parser));
         declare(module.definitions.back().name, module.definitions.back().span);
       } else {
+        const std::string habit = parser.habit();  // "//" for a comment
         parser.failHere("expected 'def', 'tune', 'type' or 'import'",
-                        "a program is a list of definitions: def f(x: [n]f32): [n]f32 = …");
+                        habit.empty() ? "a program is a list of definitions: def f(x: [n]f32): [n]f32 = …" : habit);
       }
       if (!parser.at(Tok::end) && !syntax::atItem(parser)) parser.failBehind("the definition");
     } catch (syntax::SyntaxError& error) {

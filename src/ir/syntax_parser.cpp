@@ -105,11 +105,15 @@ void Parser::fail(Span span, std::string message, std::string hint, std::vector<
   throw SyntaxError{{Severity::error, span, std::move(message), std::move(hint), std::move(notes)}};
 }
 
-// The habit that the token at hand, or the one before it, betrays; two signs side by side are looked up together.
+// The habit that the token at hand, or the one before it, betrays; two signs side by side are looked up together, those
+// that nothing stands before, too.
 std::string Parser::habit() const {
   const Token none{Tok::end, 0, 0};
   const Token before = next_ > 0 ? tokens_[next_ - 1] : none, here = peek();
+  const Token after = next_ == 0 && tokens_.size() > 1 ? tokens_[1] : none;
   std::string pair;
+  if (after.begin == here.end && after.end > after.begin && !isWord(here.kind) && !isWord(after.kind))
+    pair = fmt::format("{}{}", text(here), text(after));
   if (before.end > before.begin && before.end == here.begin && !isWord(before.kind) && !isWord(here.kind))
     pair = fmt::format("{}{}", text(before), text(here));
   if (before.kind == Tok::rightBracket && here.kind == Tok::equals) pair = "].=";

@@ -93,8 +93,10 @@ class Parser {
   }
   std::string describe(const Token& token) const;
 
- private:
+  // What another language has there, and how it is written here; empty where nothing is known.
   std::string habit() const;
+
+ private:
   class Nesting;
 
   ParsedExpr binary(int precedence);
