@@ -26,6 +26,7 @@ struct ExprNode {
   std::uint8_t detail = 0;
   Span place;
   std::vector<Expr> free;  // sorted by id
+  bool isEtaLong = true;   // etaLong gives the term itself
   std::size_t hash = 0;
 };
 
@@ -52,7 +53,7 @@ const ExprNode* intern(ExprNode node) {
   return interner.intern(std::move(node));
 }
 
-ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, {}, 0}; }
+ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, {}, true, 0}; }
 
 bool byId(Expr a, Expr b) { return a.id() < b.id(); }
 
@@ -105,6 +106,13 @@ bool mayFail(Prim prim, Type type, std::uint8_t detail) {
   return !operand.isScalar() || !isFloat(operand.scalar());
 }
 
+// Of an application: no redex, no component of a tuple that is there, and functions are given as lambdas.
+bool isEtaLong(Expr function, Expr argument) {
+  if (function.is(Expr::Form::lambda) || !function.node()->isEtaLong || !argument.node()->isEtaLong) return false;
+  if (argument.type().is(Type::Kind::function)) return argument.is(Expr::Form::lambda);
+  return !function.is(Expr::Form::primitive) || function.prim() != Prim::get || !spineOf(argument).isPrim(Prim::tuple);
+}
+
 }  // namespace
 
 Expr Expr::variable(std::string name, Type type) {
@@ -123,6 +131,7 @@ Expr Expr::lambda(Expr parameter, Expr body) {
   n.children = {parameter, body};
   n.free = body.freeVariables();
   std::erase(n.free, parameter);
+  n.isEtaLong = body.node()->isEtaLong;
   return Expr(detail::intern(std::move(n)));
 }
 
@@ -135,6 +144,7 @@ Expr Expr::apply(Expr function, Expr argument) {
   ExprNode n = detail::node(Form::apply, type.result());
   n.children = {function, argument};
   n.free = detail::merge(function.freeVariables(), argument.freeVariables());
+  n.isEtaLong = isEtaLong(function, argument);
   return Expr(detail::intern(std::move(n)));
 }
 
@@ -278,6 +288,7 @@ class TypeMapping : public detail::Rebuilding<TypeMapping> {
 class EtaLong : public detail::Rebuilding<EtaLong> {
  public:
   Expr rebuilt(Expr e) {
+    if (e.node()->isEtaLong) return e;
     if (!e.is(Expr::Form::apply)) return parts(e);
     Spine spine = spineOf(e);
     if (spine.head.is(Expr::Form::lambda)) {

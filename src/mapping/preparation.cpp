@@ -176,23 +176,30 @@ Expr Preparation::invariants(Expr e) {
 Expr Preparation::flatNames(Expr e) {
   if (e.is(Expr::Form::lambda)) return body(e, [this](Expr b) { return flatNames(b); });
   if (!e.is(Expr::Form::apply)) return e;
-  return flatArguments(e, isLet(spineOf(e)) ? 1 : 0, false);
+  return flatArguments(e, isLet(spineOf(e)) ? 1 : 0, false, [this](Expr b) { return flatNames(b); });
 }
 
-// `isFlat`: the argument `from` is.
-Expr Preparation::flatArguments(Expr e, std::size_t from, bool isFlat) {
-  for (std::size_t i = from; i < spineOf(e).arguments.size(); i++) {
-    if (!isFlat) e = argument(e, i, [this](Expr a) { return flatNames(a); });
-    isFlat = false;
-    const Spine s = spineOf(e);
-    if (isOptional(s, i) || !isLet(spineOf(s.arguments[i]))) continue;
-    return functionBody(applyTo("letOut", argumentPath(e, i), e), 0,
-                        [&](Expr inner) { return flatArguments(inner, i, true); });
+// The term with flat arguments from `from` on; `isFlat`: that one is already. A let in an argument moves out before
+// what it names is looked at, so that each let of a chain moves once and not through all that are around it. `below` is
+// for the body, where the term is a let.
+Expr Preparation::flatArguments(Expr e, std::size_t from, bool isFlat, const Change& below) {
+  for (std::size_t i = from; i < spineOf(e).arguments.size(); i++, isFlat = false) {
+    const auto isInside = [&] {
+      const Spine s = spineOf(e);
+      return !isOptional(s, i) && isLet(spineOf(s.arguments[i]));
+    };
+    if (!isFlat && !isInside()) {
+      e = argument(e, i, [this](Expr a) { return flatNames(a); });
+      isFlat = true;
+    }
+    if (!isInside()) continue;
+    e = applyTo("letOut", argumentPath(e, i), e);
+    return flatArguments(e, 1, isFlat, [&](Expr inner) { return flatArguments(inner, i, isFlat, below); });
   }
   const Spine s = spineOf(e);
   if (!isLet(s)) return e;
   if (isNamedAgain(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1])) e = apply("letAgain", e);
-  return functionBody(e, 0, [this](Expr b) { return flatNames(b); });
+  return functionBody(e, 0, below);
 }
 
 }  // namespace lift::detail

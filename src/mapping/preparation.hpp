@@ -23,7 +23,8 @@ class Preparation : Walk {
   Expr byKey(Expr e);
   Expr rows(Expr e, bool inMap);
   Expr invariants(Expr e);
-  Expr flatArguments(Expr e, std::size_t from, bool isFlat);
+  using Change = std::function<Expr(Expr)>;
+  Expr flatArguments(Expr e, std::size_t from, bool isFlat, const Change& below);
 
   std::function<bool(Expr)> pays_;
 };
