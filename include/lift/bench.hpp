@@ -8,8 +8,9 @@
 //   r.milliseconds, r.ok
 //
 // All times are of the host's clock, from the call until the result is in memory, so that an implementation's own
-// overhead counts. Not counted is what a user does once for a layer: preparing weights, bringing tensors into the
-// layouts that an implementation asks for, compiling.
+// overhead counts. Short runs follow one another, as the layers of a network do, and who has a queue waits for the last
+// of them: their mean counts (so does MIOpenDriver). Not counted is what a user does once for a layer: preparing
+// weights, bringing tensors into the layouts that an implementation asks for, compiling.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ struct Memory {
 class Contestant {
  public:
   virtual ~Contestant() = default;
-  virtual double run() = 0;  // computes once; milliseconds
+  // Computes so many times, one after the other, and waits for the last; the milliseconds of one.
+  virtual double run(int runs) = 0;
   // Results of the last run by name; of a layer "out", in ConvSpec's natural layout.
   virtual std::map<std::string, Tensor> outputs() = 0;
   Tensor output() { return outputs().at("out"); }
@@ -91,6 +93,7 @@ const std::vector<Peer>& peers();
 struct TurnOptions {
   int repetitions = 10;             // turns of each contestant
   double turnMilliseconds = 20;     // a turn repeats shorter runs until this has passed
+  double batchMilliseconds = 1;     // shorter runs are timed together, so many as fill this; 0: each by itself
   double totalMilliseconds = 5000;  // who has spent so much is passed over, after its first turn
   // Called before each turn. Threads of the contestant before may still spin, waiting for more work.
   std::function<void()> quieten;
@@ -114,7 +117,7 @@ struct Result {
   std::string name;
   std::string absent;  // why there is nothing else here; empty when there is
   std::string implementation;
-  std::vector<double> times;  // of all runs, in order, milliseconds
+  std::vector<double> times;  // of a run, as each measurement found it, in order, milliseconds
   double milliseconds = 0;    // their median
   double fastest = 0;
   Memory memory;

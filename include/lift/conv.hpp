@@ -156,7 +156,8 @@ class OneDnnConv {
   // Null when the build has no oneDNN, or oneDNN has no implementation of this layer in this mode.
   static std::unique_ptr<OneDnnConv> make(const ConvSpec& spec, OneDnnMode mode, const ConvTensors& tensors);
   virtual ~OneDnnConv() = default;
-  virtual double run() = 0;                        // executes once; milliseconds of wall-clock, reorders not included
+  // Executes so many times, one after the other; the milliseconds of wall-clock of one, reorders not included.
+  virtual double run(int runs) = 0;
   virtual Tensor output() = 0;                     // of the last run, NHWC
   virtual std::string implementation() const = 0;  // oneDNN's name for it: "jit:avx512_core"
   // Bytes, in the layouts that oneDNN chose.

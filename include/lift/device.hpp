@@ -169,13 +169,19 @@ struct MeasureOptions {
   bool outputs = false;  // read the results of the last repetition back
   // Gives up once a repetition (a warm-up too) takes longer on the device: what is slower is of no interest.
   double stopAboveMilliseconds = std::numeric_limits<double>::infinity();
+  // Shorter runs follow one another in the queue for about so long and are a repetition together: a device that falls
+  // asleep between them would be measured by how long it takes to wake.
+  double batchMilliseconds = 1;
 };
 
+// A run, or the mean of several that follow one another in the queue.
 struct Repetition {
   double milliseconds = 0;      // sum of the launches' device times
   double wallMilliseconds = 0;  // host clock, from the first enqueue until all are done
   std::vector<double> launches;
 };
+// How many runs of so many milliseconds fill `batchMilliseconds`: at least one, at most 256.
+int runsInBatch(double milliseconds, double batchMilliseconds);
 
 // Of an even number of values the mean of the two in the middle; at least one.
 double median(std::vector<double> values);
@@ -215,14 +221,14 @@ class Executable {
   // Uploads once, prepares once, then runs the launches warmup + repetitions times, one repetition at a time.
   Timing measure(const std::map<std::string, Tensor>& inputs, const MeasureOptions& options = {});
 
-  // The steps of `measure`, for who takes turns with others: uploads and prepares; runs the launches once; reads the
-  // outputs of the last repetition back. The last two want the first before them.
+  // The steps of `measure`, for who takes turns with others: uploads and prepares; runs the launches so many times and
+  // waits for the last; reads its outputs back. The last two want the first before them.
   struct Prepared {
     std::vector<LaunchTime> launches;
     MemoryUse memory;
   };
   Prepared prepare(const std::map<std::string, Tensor>& inputs);
-  Repetition repeat();
+  Repetition repeat(int runs = 1);
   std::map<std::string, Tensor> outputs();
 
  protected:
@@ -231,9 +237,10 @@ class Executable {
   // What a device implements, called in this order with inputs, sizes and limits checked.
   virtual void upload(const Binding& binding, const DeviceMemory& memory,
                       const std::map<std::string, Tensor>& inputs) = 0;
-  // Runs the launches in order, in their loops, and waits for them; the device time in milliseconds of each.
+  // Runs the launches in order, in their loops, so many times, and waits for them; the device time in milliseconds that
+  // each takes in a run.
   virtual std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
-                                     const std::vector<kernel::LaunchLoop>& loops) = 0;
+                                     const std::vector<kernel::LaunchLoop>& loops, int runs) = 0;
   virtual std::map<std::string, Tensor> download(const Binding& binding) = 0;
 
   BuildReport build_;

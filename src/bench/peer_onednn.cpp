@@ -9,7 +9,7 @@ class OneDnn final : public Contestant {
  public:
   OneDnn(const ConvSpec& spec, std::unique_ptr<OneDnnConv> layer) : spec_(spec), layer_(std::move(layer)) {}
 
-  double run() override { return layer_->run(); }
+  double run(int runs) override { return layer_->run(runs); }
   std::map<std::string, Tensor> outputs() override { return {{"out", layer_->output()}}; }
   std::string implementation() const override { return layer_->implementation(); }
 

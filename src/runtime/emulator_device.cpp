@@ -32,14 +32,15 @@ class EmulatorExecutable : public Executable {
   }
 
   std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
-                             const std::vector<kernel::LaunchLoop>& loops) override {
-    kernel::forEachLaunch(
-        launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
-        [&](std::size_t i) { run(binding, launches[i]); },
-        [&](int a, int b) {
-          std::swap(memory_[static_cast<std::size_t>(a)], memory_[static_cast<std::size_t>(b)]);
-          std::vector<bool>::swap(written_[static_cast<std::size_t>(a)], written_[static_cast<std::size_t>(b)]);
-        });
+                             const std::vector<kernel::LaunchLoop>& loops, int runs) override {
+    for (int r = 0; r < runs; r++)
+      kernel::forEachLaunch(
+          launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
+          [&](std::size_t i) { run(binding, launches[i]); },
+          [&](int a, int b) {
+            std::swap(memory_[static_cast<std::size_t>(a)], memory_[static_cast<std::size_t>(b)]);
+            std::vector<bool>::swap(written_[static_cast<std::size_t>(a)], written_[static_cast<std::size_t>(b)]);
+          });
     return std::vector<double>(launches.size(), 0.0);
   }
   std::map<std::string, Tensor> download(const Binding& binding) override {

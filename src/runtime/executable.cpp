@@ -95,16 +95,21 @@ Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& in
   const DeviceMemory memory = deviceMemoryOf(plan_, binding);
   checkLimits(info_, plan_, binding, memory);
   upload(binding, memory, inputs);
-  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation, {})), memory.use};
+  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation, {}, 1)), memory.use};
   binding_ = std::make_unique<const Binding>(std::move(binding));
   return prepared;
 }
 
-Repetition Executable::repeat() {
+int runsInBatch(double milliseconds, double batchMilliseconds) {
+  constexpr double most = 256;
+  return static_cast<int>(std::clamp(batchMilliseconds / std::max(milliseconds, 1e-6), 1.0, most));
+}
+
+Repetition Executable::repeat(int runs) {
   Repetition r;
   const Clock::time_point begin = Clock::now();
-  r.launches = launch(binding(), plan_.launches, plan_.loops);
-  r.wallMilliseconds = millisecondsSince(begin);
+  r.launches = launch(binding(), plan_.launches, plan_.loops, runs);
+  r.wallMilliseconds = millisecondsSince(begin) / runs;
   for (double ms : r.launches) r.milliseconds += ms;
   return r;
 }
@@ -139,8 +144,10 @@ Timing Executable::measure(const std::map<std::string, Tensor>& inputs, const Me
   Timing t;
   t.preparation = std::move(prepared.launches);
   t.memory = prepared.memory;
+  int runs = 1;
   for (int i = -options.warmup; i < options.repetitions && !t.stopped; i++) {
-    Repetition r = repeat();
+    Repetition r = repeat(runs);
+    runs = runsInBatch(std::max(r.milliseconds, r.wallMilliseconds), options.batchMilliseconds);
     t.stopped = r.milliseconds > options.stopAboveMilliseconds;
     if (i >= 0 || t.stopped) t.repetitions.push_back(std::move(r));
   }

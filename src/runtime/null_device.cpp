@@ -13,7 +13,7 @@ class NullExecutable : public Executable {
   void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override {}
 
   std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& launches,
-                             const std::vector<kernel::LaunchLoop>&) override {
+                             const std::vector<kernel::LaunchLoop>&, int) override {
     return std::vector<double>(launches.size(), 0.0);
   }
 

@@ -78,23 +78,26 @@ class OpenClExecutable : public Executable {
   }
 
   std::vector<double> launch(const Binding& binding, const std::vector<Launch>& launches,
-                             const std::vector<kernel::LaunchLoop>& loops) override {
+                             const std::vector<kernel::LaunchLoop>& loops, int runs) override {
     std::vector<std::pair<std::size_t, cl::Event>> events;
     std::vector<double> milliseconds(launches.size(), 0.0);
     const auto begin = Clock::now();
-    kernel::forEachLaunch(
-        launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
-        [&](std::size_t i) {
-          const auto start = Clock::now();
-          cl::Event event;
-          enqueue(binding, launches[i], event);
-          if (event() == nullptr) return;  // no work-items
-          events.emplace_back(i, std::move(event));
-          if (timer_ == Timer::device) return;
-          guarded("run kernel " + kernelOf(launches[i]).name, [&] { return queue_.finish(); });
-          milliseconds[i] += millisecondsSince(start);
-        },
-        [&](int a, int b) { std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]); });
+    const auto one = [&](std::size_t i) {
+      const auto start = Clock::now();
+      cl::Event event;
+      enqueue(binding, launches[i], event);
+      if (event() == nullptr) return;  // no work-items
+      events.emplace_back(i, std::move(event));
+      if (timer_ == Timer::device) return;
+      guarded("run kernel " + kernelOf(launches[i]).name, [&] { return queue_.finish(); });
+      milliseconds[i] += millisecondsSince(start);
+    };
+    for (int r = 0; r < runs; r++)
+      kernel::forEachLaunch(
+          launches.size(), loops, [&](Nat n) { return binding.evaluate(n); }, one,
+          [&](int a, int b) {
+            std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]);
+          });
     guarded("run the kernels", [&] { return queue_.finish(); });
     const double all = millisecondsSince(begin);
     for (const auto& [i, event] : events) {
@@ -106,6 +109,7 @@ class OpenClExecutable : public Executable {
       timer_ = Timer::host;
       for (const auto& [i, event] : events) milliseconds[i] += all / static_cast<double>(events.size());
     }
+    for (double& ms : milliseconds) ms /= runs;
     return milliseconds;
   }
 

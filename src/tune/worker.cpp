@@ -134,7 +134,7 @@ class Server {
 
   std::vector<double> repeated(runtime::Executable& executable, double seconds, double expectedMs) const {
     runtime::MeasureOptions options;
-    const double wanted = seconds * 1e3 / std::max(expectedMs, 1e-3);
+    const double wanted = seconds * 1e3 / std::max(expectedMs, options.batchMilliseconds);
     options.repetitions = static_cast<int>(std::clamp<double>(wanted, fewestRepetitions, mostRepetitions));
     std::vector<double> times;
     for (const auto& r : executable.measure(inputs_, options).repetitions) times.push_back(r.milliseconds);

@@ -15,8 +15,9 @@ class Fake final : public Contestant {
  public:
   Fake(char name, std::vector<double> times, std::string& log) : name_(name), times_(std::move(times)), log_(log) {}
 
-  double run() override {
+  double run(int runs) override {
     log_ += name_;
+    batches.push_back(runs);
     const std::size_t i = std::min(next_++, times_.size() - 1);
     return times_[i];
   }
@@ -25,6 +26,7 @@ class Fake final : public Contestant {
   std::string implementation() const override { return std::string(1, name_); }
 
   Tensor result;
+  std::vector<int> batches;
 
  private:
   char name_;
@@ -62,6 +64,19 @@ TEST_CASE("a turn repeats short runs, and wakes nobody who takes long") {
   CHECK(log == "qqqqssqqqqs");
   CHECK(times[0].size() == 6);
   CHECK(times[1].size() == 2);
+}
+
+TEST_CASE("runs shorter than a batch are timed several at once") {
+  std::string log;
+  Fake quick('q', {0.5, 0.1, 0.01, 0}, log), alone('a', {0.5}, log);
+  TurnOptions options;
+  options.repetitions = 1;
+  options.turnMilliseconds = 2.5;
+  measureInTurns({&quick}, options);
+  CHECK(std::vector(quick.batches.begin(), quick.batches.begin() + 5) == std::vector{1, 2, 10, 100, 256});
+  options.batchMilliseconds = 0;
+  measureInTurns({&alone}, options);
+  CHECK(alone.batches == std::vector{1, 1, 1, 1, 1, 1});
 }
 
 TEST_CASE("who has spent the time for all turns is passed over, after a first turn") {

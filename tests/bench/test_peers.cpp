@@ -77,8 +77,8 @@ TEST_CASE("host peers are right for odd shapes, or absent for a reason") {
       const Setup setup = setUp(name, s, t, *device);
       CHECK((setup.contestant == nullptr) == !setup.absent.empty());
       if (!setup.contestant) continue;
-      setup.contestant->run();
-      setup.contestant->run();  // a second run starts from the bias again
+      setup.contestant->run(1);
+      setup.contestant->run(1);  // a second run starts from the bias again
       CHECK(checkConv(s, setup.contestant->output(), expected).ok());
       CHECK(setup.contestant->memory().tensors >= s.tensorBytes());
       ++runs;
@@ -112,7 +112,7 @@ TEST_CASE("a plan is a contestant") {
   const ConvTensors t = randomConvTensors(s, 6);
   const auto device = runtime::makeEmulatorDevice();
   const auto contestant = contestPlan(*device, compile(convProgram(s)), t);
-  CHECK(contestant->run() >= 0);
+  CHECK(contestant->run(1) >= 0);
   CHECK(checkConv(s, contestant->output(), convReference(s, t.input, t.weights, t.bias)).ok());
   CHECK(contestant->memory().tensors == s.tensorBytes());
 }

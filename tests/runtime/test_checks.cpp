@@ -203,11 +203,13 @@ class Scripted : public Executable {
       : Executable(nullDeviceInfo(), plan, {}), script_(std::move(script)) {}
   int uploads = 0;
   int launches = 0;
+  std::vector<int> batches;
 
  protected:
   void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override { uploads++; }
   std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& all,
-                             const std::vector<kernel::LaunchLoop>&) override {
+                             const std::vector<kernel::LaunchLoop>&, int runs) override {
+    batches.push_back(runs);
     std::vector<double> times;
     for (std::size_t i = 0; i < all.size(); i++)
       times.push_back(script_[static_cast<std::size_t>(launches++) % script_.size()]);
@@ -229,6 +231,16 @@ TEST_CASE("a measurement uploads and prepares once, and forgets the warm-up", "[
   REQUIRE(t.preparation.size() == 1);
   CHECK(t.preparation[0].milliseconds == 50);
   CHECK(t.median() == 2);
+}
+
+TEST_CASE("short runs are measured several at once", "[null]") {
+  const std::map<std::string, Tensor> in = {{"x", tensorOf({1})}, {"y", tensorOf({2})}};
+  Scripted quick(vectorAdd(), {0.25});  // prepared once, which is no run
+  quick.measure(in, {.repetitions = 2, .warmup = 1});
+  CHECK(quick.batches == std::vector{1, 1, 4, 4});
+  Scripted alone(vectorAdd(), {0.25});
+  alone.measure(in, {.repetitions = 2, .warmup = 1, .batchMilliseconds = 0});
+  CHECK(alone.batches == std::vector{1, 1, 1, 1});
 }
 
 TEST_CASE("a hopeless measurement stops early", "[null]") {

@@ -32,6 +32,7 @@ struct Options {
   DeviceOptions device;
   CodegenOptions codegen;
   int repetitions = 10;
+  bool latency = false;
   std::uint64_t seed = 1;
   std::string tuneTime;  // of each layer, before it is measured
   bool keep = false;     // in the database
@@ -81,7 +82,7 @@ class JudgedByRows final : public bench::Contestant {
  public:
   JudgedByRows(std::unique_ptr<bench::Contestant> contestant, std::vector<std::int64_t> rows)
       : contestant_(std::move(contestant)), rows_(std::move(rows)) {}
-  double run() override { return contestant_->run(); }
+  double run(int runs) override { return contestant_->run(runs); }
   std::map<std::string, lift::Tensor> outputs() override { return tune::rowsOf(contestant_->outputs(), rows_); }
   bench::Memory memory() const override { return contestant_->memory(); }
   std::string implementation() const override { return contestant_->implementation(); }
@@ -141,6 +142,7 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
     entries.push_back({byDefault, setUpDefaultMapping(subject, compiled, o, device)});
   bench::TurnOptions turns;
   turns.repetitions = o.repetitions;
+  if (o.latency) turns.batchMilliseconds = 0;
   turns.quieten = bench::waitUntilQuiet;
   return {subject, compiled.family, compiled.config, compiled.tolerance,
           bench::compare(expected, compiled.tolerance, entries, turns)};
@@ -313,6 +315,7 @@ void addBench(cli::App& app, int& status) {
   std::vector<std::string> names = groups();
   names.emplace_back("none");
   sub->add_option("--peers", o->peers, "Whom to measure besides us; all where not given")->delimiter(',')->oneOf(names);
+  sub->add_flag("--latency", o->latency, "Wait for the result of each run; else runs below 1 ms follow one another");
   sub->add_option("--repetitions", o->repetitions, "Turns of each, of whose runs the median is printed")
       ->positive()
       ->capture_default_str();
