@@ -6,8 +6,8 @@
 //   the batches outermost, then tiles; then a tile's bands, a batch's groups, a band's rows; a row's windows and a
 //   group's kernels innermost;
 //   the reduction out of these two, so that they are its accumulator; lanes over kernels;
-//   the domain as three loops; a tile's inputs copied, as all its groups and rows read them; the weights in the order
-//   of the loops, by a kernel of their own that runs once;
+//   the domain as three loops; a tile's inputs copied, as all its groups and rows read them, unless windows are single
+//   elements; the weights in the order of the loops, by a kernel of their own that runs once;
 //   batches and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's are
 //   unrolled.
 #include <algorithm>
@@ -24,6 +24,11 @@ constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
+// Whether a tile's inputs are copied. Windows of one element share nothing; where all are in the image, each is read
+// where it is.
+bool copiesInputs(const ConvSpec& spec) {
+  return spec.kh * spec.kw > 1 || spec.padTop + spec.padLeft + spec.padBottom + spec.padRight > 0;
+}
 // Odd numbers of channels are copied in vectors of three where they can be: images have three.
 bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && channels % 3 == 0; }
 
@@ -106,8 +111,9 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   const Nat groups = r.tunable("groups", 1, spec.ocPerGroup());
   const Nat channels = r.tunable("channels", 1, spec.icPerGroup());
   std::optional<Nat> load;
-  if (hasVectors(spec.icPerGroup())) load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
-  if (copiesThrees(spec.icPerGroup())) load = Nat(3);
+  if (copiesInputs(spec) && hasVectors(spec.icPerGroup()))
+    load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
+  if (copiesInputs(spec) && copiesThrees(spec.icPerGroup())) load = Nat(3);
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
@@ -121,7 +127,7 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   padWindowsTo(r, spec, bands * rows, pixels);
   tile(r, bands, rows, pixels, vectors * lanes, groups);
   reduceTiles(r, lanes);
-  copyInputs(r, channels, load);
+  if (copiesInputs(spec)) copyInputs(r, channels, load);
   arrangeWeights(r, grouped ? 3 : 2);
   lower(r, grouped, unroll);
 }
@@ -167,8 +173,8 @@ Config blockedDefaults(const ConvSpec& spec) {
   chooseTile(spec, kernels, config);
   const std::int64_t groups = ceilDiv(kernels, config["vectors"]), tilesOfRow = ceilDiv(spec.ow, config["pixels"]);
   config["channels"] = largestDivisor(spec.icPerGroup(), 32);
-  if (copiesThrees(spec.icPerGroup()) && config["channels"] % 3 != 0) config["channels"] = 3;
-  if (hasVectors(spec.icPerGroup())) {
+  if (copiesInputs(spec) && copiesThrees(spec.icPerGroup()) && config["channels"] % 3 != 0) config["channels"] = 3;
+  if (copiesInputs(spec) && hasVectors(spec.icPerGroup())) {
     if (config["channels"] % 2 != 0) config["channels"] = 2;
     config["load"] = widestVector(config["channels"]);
   }
