@@ -55,10 +55,11 @@
 #include "lift/tune_report.hpp"
 #include "lift/operator.hpp"
 #include "lift/parts.hpp"
-// conv, bench, command line
+// conv, bounds, bench, command line
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
 #include "lift/conv_operator.hpp"
+#include "lift/bounds.hpp"
 #include "lift/bench.hpp"
 #include "lift/command_line.hpp"
 // clang-format on

@@ -40,6 +40,7 @@ const std::map<std::string, Module> modules = {
     {"explore", {{"rewrite", "codegen", "runtime"}, {"explore"}}},
     {"operators", {{"text", "rewrite", "tune"}, {"operator", "parts"}}},
     {"conv", {{"operators"}, {"conv", "conv_program", "conv_operator"}}},
+    {"bounds", {{"conv"}, {"bounds"}}},
     {"bench", {{"conv"}, {"bench"}}},
 };
 // The tools, what they are as a library, and the header lift.hpp may use every module.

@@ -1,0 +1,103 @@
+// Lower bounds of the traffic between a small fast memory and a large slow one, and how close a dataflow or a generated
+// kernel comes to them.
+//
+//   const auto layer = bounds::boundOf(parseConv("ic64ih56oc64kh3ph1"), 8192);   // direct, S in elements
+//   layer.bound                      // no schedule loads and stores fewer elements in all
+//   layer.dataflow->volume           // what the tile layer.dataflow->tile loads and stores
+//   bounds::trafficOf(plan)          // what the kernels of a plan do
+//
+// The model is the red-blue pebble game (Hong and Kung 1981): fast memory holds S elements, inputs begin in slow memory
+// and results end there, values may be computed again. A bound counts loads and stores of elements.
+//
+// After Zhang, Xiao, Tan: "I/O Lower Bounds for Auto-tuning of Convolutions in CNNs" (PPoPP 2021); equations and lemmas
+// are this paper's. Where a step of it holds only in order of magnitude, what is computed here is what can be proved;
+// docs/bounds.md says what differs and why. In particular the volume of the Winograd dataflow after equation (22) lacks
+// a factor of √2: with 2 (e+r-1)²/e² xyz = S, equation (22) gives 2√2 · outputs · ic · r (e+r-1) / (e √S) + outputs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lift/conv.hpp"
+#include "lift/kernel.hpp"
+#include "lift/parts.hpp"
+#include "lift/space.hpp"
+
+namespace lift::bounds {
+
+// --------------------------------------------------------------------------------------------------- sums of products
+
+// Results that are sums of products of one value of each of two operands, as in a matrix product: result (i, j) is the
+// sum over k of first(i, k) · second(j, k).
+struct SumOfProducts {
+  double products = 0;  // that every schedule computes
+  // Pairs (i, k) that an element of fast memory stands for, times pairs (j, k) that one stands for, at most. 1 in a
+  // matrix product; in a convolution a pixel is in several windows.
+  double reuse = 1;
+  std::int64_t inputs = 0, outputs = 0;  // elements that are read, and results
+};
+
+// Elements that are loaded or stored at least once.
+std::int64_t compulsory(const SumOfProducts& sum);
+
+// Least number of loads and stores with a fast memory of S elements: about 1.93 · products / √(reuse · S), or what is
+// compulsory. The proof is in src/bounds/sums.cpp. Throws UserError (usage) for S below leastFastMemory.
+std::int64_t lowerBound(const SumOfProducts& sum, std::int64_t fast);
+constexpr std::int64_t leastFastMemory = 4;  // a sum, two operands and their product
+
+// --------------------------------------------------------------------------------------------------- composite
+// algorithms
+
+// A step of an algorithm: the most vertices, and the most vertices that the next step reads, that h vertices generate
+// (equation 4). Both grow with h.
+struct Step {
+  std::function<double(double h)> generated, passedOn;
+};
+
+// T(S) of Theorem 4.5, from above: the most vertices of a set that S vertices dominate.
+double largestSet(const std::vector<Step>& steps, double size);
+
+// Theorem 4.6: S (|V| / T(2S) - 1), at least 0; `steps` are those of a partition of the size given.
+double compositeBound(double vertices, const std::function<std::vector<Step>(double size)>& steps, std::int64_t fast);
+
+// ---------------------------------------------------------------------------------------------------------
+// convolutions
+
+// Elements of the results that are computed at once.
+struct Tile {
+  std::int64_t images = 1, rows = 1, columns = 1, channels = 1;
+};
+
+// The paper's dataflow: the sums of a tile stay in fast memory while the input channels go by.
+struct Dataflow {
+  double area = 0, channels = 0;  // the optimal tile, xy = R z, of any real size
+  double ideal = 0;               // elements, by equation (21), or (22) with the √2
+  Tile tile;                      // of integers, within the layer: that of least volume that fits
+  std::int64_t volume = 0;        // elements that it loads and stores, borders, padding and last tiles as they are
+  std::int64_t memory = 0;        // elements of fast memory that it takes
+};
+
+struct ConvBound {
+  std::string algorithm;             // "direct", "F(4x4,3x3)"
+  double reuse = 0;                  // R = kh kw / (sh sw), equation (13)
+  std::int64_t mostReuse = 0;        // windows that an element is in, at most
+  double order = 0;                  // the term of the Ω in equation (14) or (19)
+  double composite = 0;              // by Theorem 4.6
+  std::int64_t compulsory = 0;       // inputs, weights, biases, outputs
+  std::int64_t bound = 0;            // the largest that is proved
+  std::optional<Dataflow> dataflow;  // nothing where no tile fits
+  std::string reason;                // why
+};
+
+// Direct convolution, any layer. Groups are independent: a group's R and tiles are those of a layer of its channels.
+ConvBound boundOf(const ConvSpec& layer, std::int64_t fast);
+
+// Winograd's algorithms F(m, r) of rows and columns with the points of cookToom; m where a dimension has more than one
+// tap. Throws UserError (program) saying why where `whyNotWinograd` does.
+ConvBound winogradBound(const ConvSpec& layer, int m, std::int64_t fast);
+std::string whyNotWinograd(const ConvSpec& layer);  // empty where there is a bound
+
+}  // namespace lift::bounds
