@@ -100,4 +100,18 @@ ConvBound boundOf(const ConvSpec& layer, std::int64_t fast);
 ConvBound winogradBound(const ConvSpec& layer, int m, std::int64_t fast);
 std::string whyNotWinograd(const ConvSpec& layer);  // empty where there is a bound
 
+// ----------------------------------------------------------------------------------------------------------- programs
+
+// A part of a program by itself, its inputs in slow memory. Where the part is no sum of products of two operands, no
+// bound but the compulsory one is known.
+struct PartBound {
+  std::int64_t compulsory = 0;  // elements of inputs and results
+  std::int64_t bound = 0;       // at least as much
+  double reuse = 0;             // 0: no sum of products
+  double products = 0;
+  std::string reason;  // why no more than `compulsory` is known; empty otherwise
+};
+// Throws UserError (program) where sizes are not known.
+PartBound boundOf(const Part& part, std::int64_t fast);
+
 }  // namespace lift::bounds

@@ -49,6 +49,20 @@ struct PartedProgram {
 };
 PartedProgram partsOf(const Program& program);
 
+// A matrix product or a convolution as a sum of products: result (i, j) is the sum over k of first(i, k) · second(j,
+// k). Counts are upper bounds where values are padding, exact otherwise.
+struct PartProducts {
+  double rows = 1, columns = 1, depth = 1;  // how many i, j and k; of a batch, k counts its elements, too
+  // How many of the operands' values are no elements of an input, and how many are one element, at most.
+  struct Operand {
+    double constant = 0, uses = 0;
+  } first, second;
+  // Products of two inputs' elements, at least.
+  double products() const { return rows * columns * depth - first.constant * columns - second.constant * rows; }
+};
+// Nothing where the part is neither, or an operand is more than a layout of inputs of known sizes: `why` says so.
+std::optional<PartProducts> productsOf(const Part& part, std::string* why = nullptr);
+
 // How a part is derived. Where no family but the default mapping does, `reason` says why.
 struct PartChoice {
   std::string family;

@@ -36,6 +36,9 @@ struct Recognised {
   bool reduces = false;          // an element needs reductions, and no other loops
   std::optional<Nat> reduced;    // elements of the first reduction
   bool rowsThenColumns = false;  // of a product: its rows and columns are the two innermost loops
+  // Of a product or a convolution: its operands, and on which loops of the nest they depend.
+  std::vector<Expr> operands = {};
+  std::vector<std::vector<bool>> dependsOn = {};
 };
 // `term` is in functional form, data movement tidied away.
 Recognised recognise(Expr term);

@@ -130,6 +130,8 @@ Pattern ofReductions(Recognised& form, const Spine& reduction) {
       return false;
     };
     if (depends(a, b) && depends(b, a)) {
+      form.operands = operands.arguments;
+      form.dependsOn = {a, b};
       const std::size_t inner = nest.loops.size() - 1, outer = inner - 1;
       form.rowsThenColumns = (only(a, b, outer) && only(b, a, inner)) || (only(b, a, outer) && only(a, b, inner));
       return windows ? Pattern::convolution : Pattern::product;

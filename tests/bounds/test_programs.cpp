@@ -1,0 +1,59 @@
+#include <catch2/catch.hpp>
+
+#include "lift/bounds.hpp"
+#include "lift/conv_program.hpp"
+#include "lift/text.hpp"
+
+using namespace lift;
+
+namespace {
+
+PartedProgram parted(const std::string& text) { return partsOf(parseProgram(*addSource("bounds.lift", text))); }
+
+}  // namespace
+
+TEST_CASE("a matrix product has the bound of its sizes") {
+  const auto p = parted(
+      "def f(a: [96][64]f32, b: [64][80]f32) = map(fun r => map(fun c => reduce(0.0, fun (s, (x, y)) => s + x * y, "
+      "zip(r, c)), transpose(b)), a)");
+  REQUIRE(p.parts.size() == 1);
+  const auto b = bounds::boundOf(p.parts[0], 256);
+  CHECK(b.products == 96.0 * 64 * 80);
+  CHECK(b.reuse == 1);
+  CHECK(b.compulsory == 96 * 64 + 64 * 80 + 96 * 80);
+  CHECK(b.bound == bounds::lowerBound({96.0 * 64 * 80, 1, 96 * 64 + 64 * 80, 96 * 80}, 256));
+  CHECK(b.bound > b.compulsory);
+}
+
+TEST_CASE("a convolution found in a program has the bound of its descriptor, but for the padding") {
+  int layers = 0;
+  for (const char* text : {"ic16ih12oc24oh12kh3ph1", "ic8ih14oc16kh5", "ic8ih15oc16kh3sh2", "mb2ic8ih9oc8oh9kh3ph1"}) {
+    const ConvSpec c = parseConv(text);
+    const auto p = partsOf(convProgram(c));
+    INFO(text);
+    REQUIRE(p.parts.size() == 1);
+    const auto of = bounds::boundOf(p.parts[0], 64);
+    const auto layer = bounds::boundOf(c, 64);
+    CHECK(of.reason.empty());
+    CHECK(of.reuse == double(layer.mostReuse));
+    // Padding counts once for each window here, and no window less than what it holds there.
+    CHECK(of.bound <= layer.bound);
+    CHECK(of.bound >= layer.bound / 2);
+    layers++;
+  }
+  CHECK(layers == 4);
+}
+
+TEST_CASE("of other parts the compulsory bound is known, and why") {
+  const auto blur = parted("def f(x: [66]f32) = map(fun w => reduce(0.0, fun (s, v) => s + v, w), slide(3, 1, x))");
+  const auto b = bounds::boundOf(blur.parts.at(0), 16);
+  CHECK(b.bound == 66 + 64);
+  CHECK(b.reason == "it is no sum of products of two operands");
+  const auto computed = parted(
+      "def f(a: [8][8]f32, b: [8][8]f32, i: [8]i32) = map(fun r => map(fun c => reduce(0.0, fun (s, (x, y)) => s + x * "
+      "y, "
+      "zip(map(fun j => r[j], i), c)), b), a)");
+  const auto gathered = bounds::boundOf(computed.parts.at(0), 16);
+  CHECK(gathered.bound == gathered.compulsory);
+  CHECK(!gathered.reason.empty());
+}
