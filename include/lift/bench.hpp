@@ -131,5 +131,7 @@ std::vector<Result> compare(const std::map<std::string, Tensor>& expected, doubl
 // The most GFLOP/s of fused multiply-adds on f32 that kernels reach on the device: independent chains in registers,
 // the widest vectors, every compute unit. 0 for pseudo devices.
 double peakGflops(runtime::Device& device);
+// GB/s that a kernel copies of arrays larger than caches, read and written bytes together. 0 for pseudo devices.
+double copyBandwidth(runtime::Device& device);
 
 }  // namespace lift::bench

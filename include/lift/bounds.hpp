@@ -114,4 +114,21 @@ struct PartBound {
 // Throws UserError (program) where sizes are not known.
 PartBound boundOf(const Part& part, std::int64_t fast);
 
+// ------------------------------------------------------------------------------------------------ generated kernels
+
+// What the launches of a plan move, preparation not counted; bytes.
+struct PlanTraffic {
+  // Issued: every load and store of every work-item, as kernel::count counts them. Caches may serve most of the loads.
+  kernel::Traffic global, local;
+  // Of global memory, what a work-group reads or writes, each byte once for reading and once for writing, summed over
+  // all work-groups: the traffic where each group's working set stays in fast memory and nothing stays from one group
+  // to the next.
+  double distinct = 0;
+  double workingSet = 0;     // the most distinct bytes of one group
+  std::int64_t groups = 0;   // work-groups of all launches
+  std::int64_t counted = 0;  // of which so many were counted, evenly spread; the others are taken to be like them
+};
+// Nothing is run. Where indices come from data, all that the buffer holds is taken to be read.
+PlanTraffic trafficOf(const kernel::Plan& plan);
+
 }  // namespace lift::bounds

@@ -52,5 +52,6 @@ const Rule& cookToomRule(const std::vector<CookToom>& dimensions);
 // ruleNamed's part of the names. Throws UserError (usage) for one that is no such rule's.
 bool isCookToomName(std::string_view name);
 const Rule& cookToomNamed(std::string_view name);
+std::vector<CookToom> cookToomDimensions(std::string_view name);  // its algorithms
 
 }  // namespace lift::rewrite

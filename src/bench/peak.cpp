@@ -71,4 +71,31 @@ double peakGflops(runtime::Device& device) {
   return 2e-6 * static_cast<double>(items * count * chains * width) / milliseconds;
 }
 
+double copyBandwidth(runtime::Device& device) {
+  if (device.info().pseudo()) return 0;
+  constexpr std::int64_t count = 1 << 26;  // of f32: 256 MB
+  const bool isCpu = device.info().type == "cpu";
+  // A core copies a stretch of its own; neighbouring work-items of other devices neighbouring elements.
+  const std::int64_t local = isCpu ? 1 : 64, stretch = isCpu ? 1 << 16 : 16;
+  kernel::NDRange range;
+  range.global[0] = Nat(count / stretch);
+  range.local[0] = Nat(local);
+  const std::string source =
+      fmt::format(R"(
+__kernel void copy(__global const float* restrict from, __global float* restrict to) {{
+  const int first = get_group_id(0) * {} + get_local_id(0) * {};
+  for (int i = 0; i < {}; i++) vstore4(vload4(first + i * {}, from), first + i * {}, to);
+}}
+)",
+                  local * stretch / 4, isCpu ? stretch / 4 : 1, stretch / 4, isCpu ? 1 : local, isCpu ? 1 : local);
+  const auto executable = device.load(planOf(
+      source,
+      {{"from", Scalar::f32, {count}, PlanBuffer::Role::input}, {"to", Scalar::f32, {count}, PlanBuffer::Role::output}},
+      {{"copy", range, {"from", "to"}}}));
+  executable->prepare({{"from", Tensor(Scalar::f32, {count})}});
+  double milliseconds = executable->repeat().milliseconds;
+  for (int i = 0; i < 10; i++) milliseconds = std::min(milliseconds, executable->repeat().milliseconds);
+  return 2e-6 * static_cast<double>(count) * 4 / milliseconds;
+}
+
 }  // namespace lift::bench

@@ -327,13 +327,15 @@ const Rule& cookToomRule(const std::vector<CookToom>& dimensions) {
 
 bool isCookToomName(std::string_view name) { return name.substr(0, prefix.size()) == prefix; }
 
-const Rule& cookToomNamed(std::string_view name) {
+std::vector<CookToom> cookToomDimensions(std::string_view name) {
   if (!isCookToomName(name) || name.back() != '>') malformed(name);
   std::vector<CookToom> dimensions;
   for (const std::string_view part : parts(name.substr(prefix.size(), name.size() - prefix.size() - 1), ';'))
     dimensions.push_back(algorithmOf(part, name));
   if (dimensions.empty() || dimensions.size() > 2) malformed(name);
-  return cookToomRule(dimensions);
+  return dimensions;
 }
+
+const Rule& cookToomNamed(std::string_view name) { return cookToomRule(cookToomDimensions(name)); }
 
 }  // namespace lift::rewrite

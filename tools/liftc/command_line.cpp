@@ -33,6 +33,7 @@ int lift::commandLine(int argc, char** argv) {
   liftc::addOp(app, status);
   liftc::addExplain(app, status);
   liftc::addBench(app, status);
+  liftc::addBound(app, status);
   liftc::addDevices(app, status);
   liftc::addPrimitives(app, status);
   liftc::addRules(app, status);

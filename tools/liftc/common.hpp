@@ -128,6 +128,7 @@ void addConv(cli::App& app, int& status);
 void addOp(cli::App& app, int& status);
 void addExplain(cli::App& app, int& status);
 void addBench(cli::App& app, int& status);
+void addBound(cli::App& app, int& status);
 void addDevices(cli::App& app, int& status);
 void addPrimitives(cli::App& app, int& status);
 void addRules(cli::App& app, int& status);

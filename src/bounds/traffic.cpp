@@ -1,0 +1,303 @@
+// What work-groups touch: the kernel's tree is run for a group with nothing but its indices.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "lift/bounds.hpp"
+#include "lift/kernel_passes.hpp"
+#include "lift/kernel_walk.hpp"
+
+namespace lift::bounds {
+namespace {
+
+using namespace kernel;
+
+// Accesses that are followed for one launch, about; of so many groups as they are enough for, one at least.
+constexpr double accessesToFollow = 3e6;
+
+// Values of index variables by place; nothing for those that come from data.
+using Values = std::vector<std::optional<std::int64_t>>;
+
+// A Nat as a tree that is fast to evaluate.
+class Formula {
+ public:
+  template <class Place>
+  Formula(Nat n, const Place& placeOf) : kind_(n.kind()) {
+    if (const auto c = n.constant()) constant_ = *c;
+    if (const auto v = n.variable()) place_ = placeOf(*v);
+    if (n.kind() != Nat::Kind::constant && n.kind() != Nat::Kind::variable)
+      for (const Nat o : n.operands()) operands_.emplace_back(o, placeOf);
+  }
+
+  std::optional<std::int64_t> at(const Values& values) const {
+    if (kind_ == Nat::Kind::constant) return constant_;
+    if (kind_ == Nat::Kind::variable) return values[place_];
+    auto result = operands_[0].at(values);
+    for (std::size_t i = 1; result && i < operands_.size(); i++) {
+      const auto next = operands_[i].at(values);
+      if (!next) return std::nullopt;
+      result = combined(*result, *next);
+    }
+    return result;
+  }
+
+ private:
+  std::int64_t combined(std::int64_t a, std::int64_t b) const {
+    switch (kind_) {
+      case Nat::Kind::sum:
+        return a + b;
+      case Nat::Kind::product:
+        return a * b;
+      case Nat::Kind::floorDiv:
+        return b == 0 ? 0 : (a - ((a % b) + b) % b) / b;
+      case Nat::Kind::mod:
+        return b == 0 ? 0 : ((a % b) + b) % b;
+      case Nat::Kind::min:
+        return std::min(a, b);
+      default:
+        return std::max(a, b);
+    }
+  }
+
+  Nat::Kind kind_;
+  std::int64_t constant_ = 0;
+  std::size_t place_ = 0;
+  std::vector<Formula> operands_;
+};
+
+// Bytes of one buffer that a group has touched.
+struct Touched {
+  std::vector<std::uint32_t> stamps;  // the group that touched an element last
+  std::int64_t elements = 0;
+
+  void touch(std::int64_t first, std::int64_t count, std::uint32_t group) {
+    const auto size = static_cast<std::int64_t>(stamps.size());
+    for (std::int64_t i = std::max<std::int64_t>(first, 0); i < std::min(first + count, size); i++)
+      if (std::exchange(stamps[static_cast<std::size_t>(i)], group) != group) elements++;
+  }
+};
+
+class Follower {
+ public:
+  explicit Follower(const Kernel& k) : k_(k) {
+    for (const Buffer& b : k.buffers) {
+      const bool isGlobal = b.space == AddressSpace::global;
+      const auto size = isGlobal ? static_cast<std::size_t>(b.count.constant().value_or(0)) : 0;
+      read_.push_back({std::vector<std::uint32_t>(size), 0});
+      written_.push_back({std::vector<std::uint32_t>(size), 0});
+    }
+    for (std::size_t d = 0; d < 3; d++) {
+      local_[d] = k.range.local[d].constant().value_or(1);
+      groups_[d] = k.range.global[d].constant().value_or(1) / local_[d];
+    }
+  }
+
+  std::int64_t groups() const { return groups_[0] * groups_[1] * groups_[2]; }
+
+  // Bytes that the group touches.
+  double bytesOf(std::int64_t group) {
+    group_ = {group % groups_[0], group / groups_[0] % groups_[1], group / groups_[0] / groups_[1]};
+    stamp_++;
+    for (auto* all : {&read_, &written_})
+      for (Touched& t : *all) t.elements = 0;
+    follow(k_.body);
+    double bytes = 0;
+    for (std::size_t b = 0; b < k_.buffers.size(); b++)
+      bytes += static_cast<double>((read_[b].elements + written_[b].elements) * bytesPerElement(b));
+    return bytes;
+  }
+
+ private:
+  std::int64_t bytesPerElement(std::size_t b) const {
+    return static_cast<std::int64_t>(info(k_.buffers[b].scalar).bytes);
+  }
+
+  std::size_t placeOf(NatVar v) {
+    const auto [at, isNew] = places_.emplace(v.id(), values_.size());
+    if (isNew) values_.emplace_back();
+    return at->second;
+  }
+  std::optional<std::int64_t> evaluate(Nat n) {
+    if (const auto c = n.constant()) return c;
+    auto found = formulas_.find(n);
+    if (found == formulas_.end())
+      found = formulas_.emplace(n, Formula(n, [this](NatVar v) { return placeOf(v); })).first;
+    return found->second.at(values_);
+  }
+
+  // The variables that accesses, conditions and counts of a statement mention; whether it accesses global memory.
+  struct Needs {
+    std::set<std::uint64_t> variables;
+    bool accesses = false;
+  };
+  const Needs& needsOf(const Stmt& s) {
+    if (const auto found = needs_.find(&s); found != needs_.end()) return found->second;
+    Needs needs;
+    const auto mention = [&](Nat n) {
+      for (const NatVar v : n.variables()) needs.variables.insert(v.id());
+    };
+    forEachOwnNat(s, mention);
+    if (const auto* store = std::get_if<Store>(&s.node)) needs.accesses = isGlobal(store->buffer);
+    forEachRoot(s, [&](const ExprPtr& root) {
+      forEachExpr(*root, [&](const kernel::Expr& e) {
+        forEachNat(e, mention);
+        if (const auto* l = std::get_if<Load>(&e.node)) needs.accesses = needs.accesses || isGlobal(l->buffer);
+      });
+    });
+    forEachBlock(s, [&](const Block& block) {
+      for (const Stmt& inner : block) {
+        const Needs& of = needsOf(inner);
+        needs.variables.insert(of.variables.begin(), of.variables.end());
+        needs.accesses = needs.accesses || of.accesses;
+      }
+    });
+    if (std::holds_alternative<DeclareIndex>(s.node)) needs.accesses = true;
+    return needs_.emplace(&s, std::move(needs)).first->second;
+  }
+  bool isGlobal(BufferId b) const { return k_.buffers[b].space == AddressSpace::global; }
+
+  void access(std::vector<Touched>& all, BufferId b, Nat index, int width) {
+    if (!isGlobal(b)) return;
+    Touched& t = all[b];
+    if (const auto at = evaluate(index))
+      t.touch(*at, width, stamp_);
+    else
+      t.touch(0, static_cast<std::int64_t>(t.stamps.size()), stamp_);
+  }
+
+  std::optional<bool> truth(const kernel::Expr& e) {
+    const auto* t = std::get_if<Test>(&e.node);
+    if (t == nullptr) return std::nullopt;
+    for (const Comparison& c : t->all) {
+      const auto a = evaluate(c.lhs), b = evaluate(c.rhs);
+      if (!a || !b) return std::nullopt;
+      const bool holds = c.relation == Relation::less        ? *a < *b
+                         : c.relation == Relation::lessEqual ? *a <= *b
+                         : c.relation == Relation::equal     ? *a == *b
+                                                             : *a != *b;
+      if (!holds) return false;
+    }
+    return true;
+  }
+
+  void follow(const kernel::Expr& e) {
+    if (const auto* l = std::get_if<Load>(&e.node)) access(read_, l->buffer, l->index, e.type.width);
+    if (const auto* c = std::get_if<Choose>(&e.node)) {
+      const auto which = truth(*c->condition);
+      if (!which) follow(*c->condition);
+      if (!which || *which) follow(*c->then);
+      if (!which || !*which) follow(*c->otherwise);
+      return;
+    }
+    forEachChild(e, [&](const ExprPtr& child) { follow(*child); });
+  }
+
+  void follow(const Block& block) {
+    for (const Stmt& s : block) {
+      if (!needsOf(s).accesses) continue;
+      if (const auto* loop = std::get_if<For>(&s.node)) {
+        follow(*loop, needsOf(s));
+        continue;
+      }
+      if (const auto* i = std::get_if<If>(&s.node)) {
+        const auto which = truth(*i->condition);
+        if (!which) follow(*i->condition);
+        if (!which || *which) follow(i->then);
+        if (!which || !*which) follow(i->otherwise);
+        continue;
+      }
+      forEachRoot(s, [&](const ExprPtr& e) { follow(*e); });
+      if (const auto* d = std::get_if<DeclareIndex>(&s.node)) {
+        const auto* known = std::get_if<Index>(&d->value->node);
+        const auto value = known ? evaluate(known->value) : std::nullopt;
+        values_[placeOf(d->variable)] = value;
+      }
+      if (const auto* st = std::get_if<Store>(&s.node)) access(written_, st->buffer, st->index, st->value->type.width);
+    }
+  }
+
+  // All iterations that the group's work-items make; one where nothing depends on which.
+  void follow(const For& f, const Needs& needs) {
+    const std::int64_t count = evaluate(f.count).value_or(0);
+    const std::size_t place = placeOf(f.index);
+    const auto d = static_cast<std::size_t>(f.dim);
+    const auto run = [&](std::int64_t i) {
+      values_[place] = i;
+      follow(f.body);
+    };
+    switch (f.kind) {
+      case LoopKind::group:
+        for (std::int64_t i = group_[d]; i < count; i += groups_[d]) run(i);
+        return;
+      case LoopKind::global:
+        for (std::int64_t first = group_[d] * local_[d]; first < count; first += groups_[d] * local_[d])
+          for (std::int64_t i = first; i < std::min(first + local_[d], count); i++) run(i);
+        return;
+      default:
+        const bool depends = needs.variables.count(f.index.id()) > 0;
+        for (std::int64_t i = 0; i < (depends ? count : std::min<std::int64_t>(count, 1)); i++) run(i);
+    }
+  }
+
+  const Kernel& k_;
+  std::vector<Touched> read_, written_;
+  std::array<std::int64_t, 3> local_{}, groups_{}, group_{};
+  std::uint32_t stamp_ = 0;
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+  Values values_;
+  std::unordered_map<Nat, Formula> formulas_;
+  std::unordered_map<const Stmt*, Needs> needs_;
+};
+
+void add(Traffic& sum, const Traffic& t) {
+  sum.loads += t.loads;
+  sum.stores += t.stores;
+  sum.bytesLoaded += t.bytesLoaded;
+  sum.bytesStored += t.bytesStored;
+}
+
+// One launch; those of one kernel are alike.
+PlanTraffic ofKernel(const Kernel& k) {
+  PlanTraffic t;
+  const Counts counts = count(k);
+  t.global = counts.global;
+  t.local = counts.local;
+  Follower follower(k);
+  t.groups = follower.groups();
+  const double ofGroup = (counts.global.loads + counts.global.stores) / static_cast<double>(t.groups);
+  t.counted =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(accessesToFollow / std::max(ofGroup, 1.0)), 1, t.groups);
+  double sum = 0;
+  for (std::int64_t i = 0; i < t.counted; i++) {
+    const double bytes = follower.bytesOf((2 * i + 1) * t.groups / (2 * t.counted));
+    sum += bytes;
+    t.workingSet = std::max(t.workingSet, bytes);
+  }
+  t.distinct = sum * static_cast<double>(t.groups) / static_cast<double>(t.counted);
+  return t;
+}
+
+}  // namespace
+
+PlanTraffic trafficOf(const Plan& plan) {
+  PlanTraffic all;
+  std::map<int, PlanTraffic> kernels;
+  forEachLaunch(
+      plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
+      [&](std::size_t i) {
+        const int kernel = plan.launches[i].kernel;
+        if (!kernels.count(kernel)) kernels[kernel] = ofKernel(plan.kernels[static_cast<std::size_t>(kernel)]);
+        const PlanTraffic& t = kernels[kernel];
+        add(all.global, t.global);
+        add(all.local, t.local);
+        all.distinct += t.distinct;
+        all.workingSet = std::max(all.workingSet, t.workingSet);
+        all.groups += t.groups;
+        all.counted += t.counted;
+      },
+      [](int, int) {});
+  return all;
+}
+
+}  // namespace lift::bounds

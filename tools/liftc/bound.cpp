@@ -1,0 +1,363 @@
+// liftc bound: how little a layer or a program can load and store, and what its kernels do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "common.hpp"
+#include "lift/bench.hpp"
+#include "lift/bounds.hpp"
+#include "lift/conv_operator.hpp"
+#include "lift/cook_toom.hpp"
+#include "lift/diagnostic.hpp"
+#include "workload.hpp"
+
+namespace liftc {
+namespace {
+
+namespace bounds = lift::bounds;
+using lift::ExitStatus;
+using lift::UserError;
+
+constexpr std::int64_t elementBytes = 4;  // f32
+
+struct Options {
+  std::string what, shapes, entry;
+  std::vector<std::string> sizes;
+  std::int64_t fast = 32 * 1024;
+  FamilyOptions family;
+  LayoutOptions layouts;
+  DeviceOptions device;
+  bool roofline = false, noKernel = false, json = false;
+
+  std::int64_t elements() const { return fast / elementBytes; }
+};
+
+double megabytes(double elements) { return elements * elementBytes * 1e-6; }
+
+// ------------------------------------------------------------------------------------------------------------- kernels
+
+Json toJson(const lift::kernel::Traffic& t) {
+  return {{"loads", t.loads}, {"stores", t.stores}, {"bytes_loaded", t.bytesLoaded}, {"bytes_stored", t.bytesStored}};
+}
+
+// Of the Winograd algorithm that a variant is derived by; nothing where it is derived by none.
+std::optional<int> winogradOf(const lift::rewrite::Derivation& derivation) {
+  for (const lift::rewrite::Step& step : derivation.steps)
+    if (lift::rewrite::isCookToomName(step.rule)) {
+      int m = 1;
+      for (const auto& f : lift::rewrite::cookToomDimensions(step.rule)) m = std::max(m, f.m);
+      return m;
+    }
+  return std::nullopt;
+}
+
+struct Device {
+  lift::runtime::DeviceInfo info;
+  double peak = 0, bandwidth = 0;  // GFLOP/s, GB/s; 0: not measured
+};
+
+// The kernels of the best known configuration, or of the one asked for.
+Json kernelJson(const lift::Workload& workload, const Options& o, const Device* device) {
+  CodegenOptions codegen;
+  const auto compiled = o.family.compile(workload, codegen, device != nullptr ? &device->info : nullptr);
+  const bounds::PlanTraffic t = bounds::trafficOf(compiled->plan);
+  Json j{{"family", compiled->family},        {"config", compiled->config}, {"config_origin", compiled->origin},
+         {"global", toJson(t.global)},        {"local", toJson(t.local)},   {"distinct_bytes", t.distinct},
+         {"working_set_bytes", t.workingSet}, {"work_groups", t.groups},    {"work_groups_counted", t.counted}};
+  if (compiled->family.rfind("winograd", 0) == 0)
+    if (const auto m = winogradOf(lift::derive(workload, compiled->family).derivation)) j["winograd_m"] = *m;
+  return j;
+}
+
+// The kernel's distinct bytes relative to a bound: at the working set, where that is larger than fast memory.
+void addRatio(Json& kernel, const Options& o, const std::function<std::int64_t(std::int64_t fast)>& bound) {
+  const auto set = static_cast<std::int64_t>(std::ceil(kernel["working_set_bytes"].get<double>() / elementBytes));
+  const std::int64_t fast = std::max(o.elements(), set);
+  const std::int64_t least = bound(fast);
+  kernel["bound_at_bytes"] = fast * elementBytes;
+  kernel["bound"] = least;
+  kernel["ratio"] = kernel["distinct_bytes"].get<double>() / static_cast<double>(least * elementBytes);
+}
+
+void addRoofline(Json& row, std::int64_t operations, const Device& device) {
+  const double bytes = row["kernel"]["distinct_bytes"];
+  const double intensity = static_cast<double>(operations) / bytes;
+  row["roofline"] = {{"device", device.info.name},
+                     {"peak_gflops", device.peak},
+                     {"bandwidth_gbs", device.bandwidth},
+                     {"flops_per_byte", intensity},
+                     {"balance", device.bandwidth > 0 ? device.peak / device.bandwidth : 0.0},
+                     {"attainable_gflops", std::min(device.peak, intensity * device.bandwidth)}};
+}
+
+void printKernel(const Json& k) {
+  const Json &g = k["global"], &l = k["local"];
+  std::cout << fmt::format("  kernel: family {}{}{} ({})\n", k["family"].get<std::string>(),
+                           k["config"].empty() ? "" : ", ", lift::str(k["config"].get<lift::Config>()),
+                           k["config_origin"].get<std::string>());
+  const auto issued = [](const char* name, const Json& t) {
+    std::cout << fmt::format("    {:<28} {:>10.2f} MB loaded, {:.2f} MB stored\n", name,
+                             t["bytes_loaded"].get<double>() * 1e-6, t["bytes_stored"].get<double>() * 1e-6);
+  };
+  issued("issued, global memory", g);
+  if (l["loads"].get<double>() > 0) issued("issued, local memory", l);
+  const auto groups = k["work_groups"].get<std::int64_t>(), counted = k["work_groups_counted"].get<std::int64_t>();
+  std::cout << fmt::format("    {:<28} {:>10.2f} MB in {} work-groups of at most {:.1f} KiB{}\n",
+                           "distinct by work-group", k["distinct_bytes"].get<double>() * 1e-6, groups,
+                           k["working_set_bytes"].get<double>() / 1024,
+                           counted < groups ? fmt::format(" (from {} of them)", counted) : "");
+  std::cout << fmt::format("    {:<28} {:>10.2f} of the bound for {:.1f} KiB\n", "ratio", k["ratio"].get<double>(),
+                           k["bound_at_bytes"].get<double>() / 1024);
+}
+
+void printRoofline(const Json& r) {
+  std::cout << fmt::format(
+      "  roofline of {}: {:.1f} GFLOP/s, {:.1f} GB/s; {:.1f} operations per byte, balance {:.1f}: "
+      "{:.1f} GFLOP/s attainable\n",
+      r["device"].get<std::string>(), r["peak_gflops"].get<double>(), r["bandwidth_gbs"].get<double>(),
+      r["flops_per_byte"].get<double>(), r["balance"].get<double>(), r["attainable_gflops"].get<double>());
+}
+
+// -------------------------------------------------------------------------------------------------------------- layers
+
+Json toJson(const bounds::ConvBound& b) {
+  Json j{{"algorithm", b.algorithm}, {"reuse", b.reuse}, {"most_reuse", b.mostReuse}, {"order", b.order},
+         {"composite", b.composite}, {"bound", b.bound}, {"dataflow", nullptr}};
+  if (!b.dataflow) {
+    j["reason"] = b.reason;
+    return j;
+  }
+  const bounds::Dataflow& d = *b.dataflow;
+  j["dataflow"] = {
+      {"area", d.area},
+      {"channels", d.channels},
+      {"ideal", d.ideal},
+      {"tile",
+       {{"images", d.tile.images}, {"rows", d.tile.rows}, {"columns", d.tile.columns}, {"channels", d.tile.channels}}},
+      {"volume", d.volume},
+      {"memory", d.memory}};
+  return j;
+}
+
+Json layerJson(const lift::ConvSpec& spec, const Options& o, const Device* device) {
+  const bounds::ConvBound direct = bounds::boundOf(spec, o.elements());
+  Json j{{"conv", spec.str()},
+         {"fast_memory_bytes", o.fast},
+         {"fast_memory_elements", o.elements()},
+         {"compulsory", direct.compulsory},
+         {"algorithms", Json::array({toJson(direct)})}};
+  if (const std::string why = bounds::whyNotWinograd(spec); !why.empty())
+    j["no_winograd"] = why;
+  else
+    for (const int m : {2, 4}) j["algorithms"].push_back(toJson(bounds::winogradBound(spec, m, o.elements())));
+  if (o.noKernel) return j;
+  const lift::Workload workload = lift::convWorkload(spec, o.layouts.layouts());
+  j["kernel"] = kernelJson(workload, o, device);
+  const auto m = j["kernel"].find("winograd_m");
+  const int tile = m == j["kernel"].end() ? 0 : m->get<int>();
+  const bool isWinograd = tile > 0 && bounds::whyNotWinograd(spec).empty();
+  addRatio(j["kernel"], o, [&](std::int64_t fast) {
+    return isWinograd ? bounds::winogradBound(spec, tile, fast).bound : bounds::boundOf(spec, fast).bound;
+  });
+  if (device != nullptr && device->peak > 0) addRoofline(j, workload.operations, *device);
+  return j;
+}
+
+void printLayer(const Json& j) {
+  std::cout << fmt::format("{}, fast memory of {} elements\n", j["conv"].get<std::string>(),
+                           j["fast_memory_elements"].get<std::int64_t>());
+  std::cout << fmt::format("  {:<30} {:>10.2f} MB\n", "inputs and outputs", megabytes(j["compulsory"].get<double>()));
+  for (const Json& a : j["algorithms"]) {
+    std::cout << fmt::format("  {}\n", a["algorithm"].get<std::string>());
+    std::cout << fmt::format("    {:<28} {:>10.2f} MB; each input is in {} windows at most, R = {:.4g}\n", "bound",
+                             megabytes(a["bound"].get<double>()), a["most_reuse"].get<std::int64_t>(),
+                             a["reuse"].get<double>());
+    std::cout << fmt::format("    {:<28} {:>10.2f} MB; theorem 4.6: {:.2f} MB\n",
+                             a["algorithm"] == "direct" ? "order, equation (14)" : "order, equation (19)",
+                             megabytes(a["order"].get<double>()), megabytes(a["composite"].get<double>()));
+    const Json& d = a["dataflow"];
+    if (d.is_null()) {
+      std::cout << fmt::format("    {:<28} none: {}\n", "dataflow", a["reason"].get<std::string>());
+      continue;
+    }
+    const Json& t = d["tile"];
+    const auto of = [&](const char* key) { return t[key].get<std::int64_t>(); };
+    std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {}{} x {} pixels, {} channels: {:.2f} of the bound\n",
+                             "dataflow", megabytes(d["volume"].get<double>()),
+                             of("images") > 1 ? fmt::format("{} images, ", of("images")) : "", of("rows"),
+                             of("columns"), of("channels"), d["volume"].get<double>() / a["bound"].get<double>());
+    std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {:.1f} pixels, {:.1f} channels\n",
+                             a["algorithm"] == "direct" ? "equation (21)" : "equation (22), times √2",
+                             megabytes(d["ideal"].get<double>()), d["area"].get<double>(), d["channels"].get<double>());
+  }
+  if (j.contains("no_winograd"))
+    std::cout << fmt::format("  no bound of Winograd's algorithm: {}\n", j["no_winograd"].get<std::string>());
+  if (j.contains("kernel")) printKernel(j["kernel"]);
+  if (j.contains("roofline")) printRoofline(j["roofline"]);
+}
+
+void printTable(const Json& rows, const std::vector<lift::ConvSpec>& layers, const Options& o) {
+  std::cout << fmt::format("fast memory of {} elements; traffic in MB\n\n", o.elements());
+  std::cout << fmt::format("{:<14} {:>7} {:>10} {:>9} {:>9} {:>6}  {:<16} {:>10} {:>10}", "layer", "R", "in + out",
+                           "bound", "dataflow", "ratio", "tile", "F(2) bound", "F(4) bound");
+  if (!o.noKernel)
+    std::cout << fmt::format("  {:<14} {:>9} {:>9} {:>8} {:>6}", "family", "issued", "distinct", "KiB", "ratio");
+  std::cout << "\n";
+  for (std::size_t i = 0; i < layers.size(); i++) {
+    const Json &row = rows[i], &direct = row["algorithms"][0], &d = direct["dataflow"];
+    std::string tile = "none", volume = "-", ratio = "-";
+    if (!d.is_null()) {
+      const Json& t = d["tile"];
+      tile = fmt::format("{}x{}x{}", t["rows"].get<std::int64_t>(), t["columns"].get<std::int64_t>(),
+                         t["channels"].get<std::int64_t>());
+      volume = fmt::format("{:.2f}", megabytes(d["volume"].get<double>()));
+      ratio = fmt::format("{:.2f}", d["volume"].get<double>() / direct["bound"].get<double>());
+    }
+    const auto winograd = [&](std::size_t a) {
+      return row["algorithms"].size() > a
+                 ? fmt::format("{:.2f}", megabytes(row["algorithms"][a]["bound"].get<double>()))
+                 : std::string("-");
+    };
+    std::cout << fmt::format("{:<14} {:>7.2f} {:>10.2f} {:>9.2f} {:>9} {:>6}  {:<16} {:>10} {:>10}",
+                             layers[i].name.empty() ? std::to_string(i + 1) : layers[i].name,
+                             direct["reuse"].get<double>(), megabytes(row["compulsory"].get<double>()),
+                             megabytes(direct["bound"].get<double>()), volume, ratio, tile, winograd(1), winograd(2));
+    if (row.contains("kernel")) {
+      const Json &k = row["kernel"], &g = k["global"];
+      std::cout << fmt::format("  {:<14} {:>9.1f} {:>9.2f} {:>8.1f} {:>6.2f}", k["family"].get<std::string>(),
+                               (g["bytes_loaded"].get<double>() + g["bytes_stored"].get<double>()) * 1e-6,
+                               k["distinct_bytes"].get<double>() * 1e-6, k["working_set_bytes"].get<double>() / 1024,
+                               k["ratio"].get<double>());
+    }
+    std::cout << "\n";
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------------
+// programs
+
+Json programJson(const Options& o, const Device* device) {
+  ProgramOptions options;
+  options.file = o.what;
+  options.entry = o.entry;
+  options.sizes = o.sizes;
+  const lift::Program program = options.readAtValues();
+  Json j{{"program", program.name},
+         {"file", o.what},
+         {"sizes", options.values()},
+         {"fast_memory_bytes", o.fast},
+         {"fast_memory_elements", o.elements()},
+         {"parts", Json::array()}};
+  std::int64_t sum = 0;
+  for (const lift::Part& part : lift::partsOf(program).parts) {
+    const bounds::PartBound b = bounds::boundOf(part, o.elements());
+    Json p{{"name", part.name},
+           {"pattern", lift::name(part.pattern)},
+           {"place", part.place},
+           {"compulsory", b.compulsory},
+           {"bound", b.bound}};
+    if (b.reason.empty())
+      p.update({{"products", b.products}, {"reuse", b.reuse}});
+    else
+      p["reason"] = b.reason;
+    sum += b.bound;
+    j["parts"].push_back(p);
+  }
+  j["bound"] = sum;
+  if (o.noKernel || !program.tunables.empty()) return j;
+  const lift::Workload workload = lift::programWorkload(program, 0);
+  j["kernel"] = kernelJson(workload, o, device);
+  addRatio(j["kernel"], o, [&](std::int64_t fast) {
+    std::int64_t all = 0;
+    for (const lift::Part& part : lift::partsOf(program).parts) all += bounds::boundOf(part, fast).bound;
+    return all;
+  });
+  if (device != nullptr && device->peak > 0 && workload.operations > 0) addRoofline(j, workload.operations, *device);
+  return j;
+}
+
+void printProgram(const Json& j) {
+  std::cout << fmt::format("{} of {}, fast memory of {} elements\n", j["program"].get<std::string>(),
+                           j["file"].get<std::string>(), j["fast_memory_elements"].get<std::int64_t>());
+  for (const Json& p : j["parts"]) {
+    std::cout << fmt::format("  {} {}{}\n", p["name"].get<std::string>(), p["pattern"].get<std::string>(),
+                             p["place"] == "" ? "" : ", " + p["place"].get<std::string>());
+    std::cout << fmt::format("    {:<28} {:>10.3f} MB\n", "inputs and outputs",
+                             megabytes(p["compulsory"].get<double>()));
+    if (p.contains("reason"))
+      std::cout << fmt::format("    no bound better than these is known: {}\n", p["reason"].get<std::string>());
+    else
+      std::cout << fmt::format("    {:<28} {:>10.3f} MB for {:.4g} products, each value good for {:.4g}\n", "bound",
+                               megabytes(p["bound"].get<double>()), p["products"].get<double>(),
+                               p["reuse"].get<double>());
+  }
+  if (j["parts"].size() > 1)
+    std::cout << fmt::format("  {:<30} {:>10.3f} MB, where arrays between parts are kept in slow memory\n", "all parts",
+                             megabytes(j["bound"].get<double>()));
+  if (j.contains("kernel")) printKernel(j["kernel"]);
+  if (j.contains("roofline")) printRoofline(j["roofline"]);
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// command
+
+int bound(const Options& o) {
+  if (o.what.empty() == o.shapes.empty())
+    throw UserError(ExitStatus::usage, "give a descriptor, a program or --shapes FILE",
+                    "for example liftc bound mb1ic64ih56oc64oh56kh3ph1 --fast-memory 32KiB");
+  if (o.elements() < bounds::leastFastMemory)
+    throw UserError(ExitStatus::usage,
+                    fmt::format("--fast-memory: {} bytes are {} elements, too few to compute in", o.fast, o.elements()),
+                    fmt::format("sums of products need {} bytes at least", bounds::leastFastMemory * elementBytes));
+  std::optional<Device> device;
+  if (o.roofline) {
+    const auto opened = o.device.open();
+    device = Device{opened->info(), lift::bench::peakGflops(*opened), lift::bench::copyBandwidth(*opened)};
+    if (device->peak == 0)
+      throw UserError(ExitStatus::usage, fmt::format("--roofline: {} has no speed to measure", device->info.name),
+                      "name an OpenCL device with --device");
+  } else if (!o.device.device.empty() || !o.device.platform.empty()) {
+    device = Device{o.device.info()};
+  }
+  const Device* known = device ? &*device : nullptr;
+  const bool isProgram = o.what.size() > 5 && o.what.compare(o.what.size() - 5, 5, ".lift") == 0;
+  if (isProgram) {
+    const Json j = programJson(o, known);
+    o.json ? void(std::cout << j.dump(2) << "\n") : printProgram(j);
+    return 0;
+  }
+  const auto layers = o.shapes.empty() ? std::vector{lift::parseConv(o.what)} : readLayers(o.shapes);
+  Json rows = Json::array();
+  for (const lift::ConvSpec& spec : layers) rows.push_back(layerJson(spec, o, known));
+  if (o.json)
+    std::cout << (o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}}).dump(2) << "\n";
+  else
+    o.shapes.empty() ? printLayer(rows[0]) : printTable(rows, layers, o);
+  return 0;
+}
+
+}  // namespace
+
+void addBound(cli::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  cli::App* sub = app.add_subcommand(
+      "bound", "Print how little a layer or a program can load and store, and what its kernels do (docs/bounds.md)");
+  sub->add_option("what", o->what, "Descriptor of a layer, or a program, FILE.lift");
+  sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
+  sub->add_option("--fast-memory", o->fast, "Bytes of fast memory, as 32768 or 32KiB; elements are of four bytes")
+      ->asSize()
+      ->capture_default_str();
+  sub->add_option("-s,--size", o->sizes, "Values for a program's sizes: NAME=VALUE")->type_name("NAME=VALUE");
+  sub->add_option("--entry", o->entry, "A program's definition, where it is not main");
+  o->family.add(*sub);
+  o->layouts.add(*sub);
+  sub->add_flag("--no-kernel", o->noKernel, "Only the bounds");
+  sub->add_flag("--roofline", o->roofline, "Measure the device's peak and bandwidth, and say what they allow");
+  sub->add_flag("--json", o->json, "Print it as JSON");
+  o->device.add(*sub);
+  sub->callback([o, &status] { status = guarded([&] { return bound(*o); }); });
+}
+
+}  // namespace liftc
