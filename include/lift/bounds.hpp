@@ -114,6 +114,39 @@ struct PartBound {
 // Throws UserError (program) where sizes are not known.
 PartBound boundOf(const Part& part, std::int64_t fast);
 
+// --------------------------------------------------------------------------------------------- the optimality
+// condition
+
+// The inequalities of the paper's Table 1 on a tile of x · y pixels by z channels, for a fast memory of S_b elements.
+enum class Inequality : std::uint8_t {
+  fits,      // xyz <= S_b
+  channels,  // z <= √(S_b / R)
+  pixels,    // xy <= √(S_b R)
+};
+inline constexpr Inequality allInequalities[] = {Inequality::fits, Inequality::channels, Inequality::pixels};
+
+// On tiles whose pixels and channels are given in a program's tunables.
+std::vector<Constraint> optimalityDomain(Nat pixels, Nat channels, double reuse, std::int64_t fast,
+                                         const std::vector<Inequality>& inequalities = {std::begin(allInequalities),
+                                                                                        std::end(allInequalities)});
+
+// Those of the layer's family whose program this is, on what a work-group computes; for Winograd's algorithms on its
+// tiles of transformed products, R = 1. None for a family that has no such tile.
+std::vector<Constraint> optimalityDomain(const ConvSpec& layer, const std::string& family, const Program& program,
+                                         std::int64_t fast);
+
+// The paper's Table 2: the spaces of TVM's templates for layers of AlexNet. Each split of a dimension into four
+// (results) or three (sums) is a chain of divisors; loops are unrolled in three ways, explicitly or not.
+struct TemplateSpace {
+  std::string name;  // the paper's
+  ConvSpec layer;
+  bool winograd = false;
+  double printed = 0, printedDomain = 0;  // sizes as the paper prints them, to three digits
+  double reuse() const;                   // R of the domain: 1 for Winograd, where it is of matrix products
+};
+const std::vector<TemplateSpace>& templateSpaces();
+Space spaceOf(const TemplateSpace& space, std::int64_t fast, const std::vector<Inequality>& inequalities);
+
 // ------------------------------------------------------------------------------------------------ generated kernels
 
 // What the launches of a plan move, preparation not counted; bytes.
