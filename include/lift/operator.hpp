@@ -149,11 +149,11 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
 
 // ------------------------------------------------------------------------------------------------------------- tuning
 
+using FurtherConstraints = std::function<std::vector<Constraint>(const std::string& family, const Program& program)>;
 // Of the families asked for, else of all that have tunables. `further` are constraints beside those of the program and
 // the device.
 tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
-                            const std::vector<std::string>& families = {},
-                            const std::function<std::vector<Constraint>(const Program&)>& further = {});
+                            const std::vector<std::string>& families = {}, const FurtherConstraints& further = {});
 
 // The kernels of the workload's configurations as they are made now; `families`: only of these, empty: of all.
 tune::Regenerate regenerate(const Workload& workload, std::string buildOptions = {},

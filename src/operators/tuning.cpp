@@ -135,8 +135,7 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
 }
 
 tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
-                            const std::vector<std::string>& families,
-                            const std::function<std::vector<Constraint>(const Program&)>& further) {
+                            const std::vector<std::string>& families, const FurtherConstraints& further) {
   std::vector<Variant> variants;
   for (const std::string& family : families) variants.push_back(derive(workload, family));
   if (families.empty())
@@ -148,7 +147,8 @@ tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits
   bool any = false;
   double tolerance = 0;
   for (const Variant& variant : variants) {
-    const Space space = spaceOf(variant, limits, further ? further(variant.program) : std::vector<Constraint>());
+    const Space space =
+        spaceOf(variant, limits, further ? further(variant.family, variant.program) : std::vector<Constraint>());
     any = any || hasPoint(space);
     tolerance = std::max(tolerance, variant.tolerance);
     const tune::PlanOf plan = planOf(variant);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 
 #include "common.hpp"
 #include "lift/bench.hpp"
@@ -29,7 +30,7 @@ struct Options {
   FamilyOptions family;
   LayoutOptions layouts;
   DeviceOptions device;
-  bool roofline = false, noKernel = false, json = false;
+  bool roofline = false, noKernel = false, spaces = false, json = false;
 
   std::int64_t elements() const { return fast / elementBytes; }
 };
@@ -235,8 +236,7 @@ void printTable(const Json& rows, const std::vector<lift::ConvSpec>& layers, con
   }
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// programs
+// ------------------------------------------------------------------------------------------------------------ programs
 
 Json programJson(const Options& o, const Device* device) {
   ProgramOptions options;
@@ -251,6 +251,7 @@ Json programJson(const Options& o, const Device* device) {
          {"fast_memory_elements", o.elements()},
          {"parts", Json::array()}};
   std::int64_t sum = 0;
+  const bool isMapped = lift::isMapped(program);
   for (const lift::Part& part : lift::partsOf(program).parts) {
     const bounds::PartBound b = bounds::boundOf(part, o.elements());
     Json p{{"name", part.name},
@@ -261,7 +262,7 @@ Json programJson(const Options& o, const Device* device) {
     if (b.reason.empty())
       p.update({{"products", b.products}, {"reuse", b.reuse}});
     else
-      p["reason"] = b.reason;
+      p["reason"] = isMapped ? "it says itself where it runs, and is not read" : b.reason;
     sum += b.bound;
     j["parts"].push_back(p);
   }
@@ -300,17 +301,51 @@ void printProgram(const Json& j) {
   if (j.contains("roofline")) printRoofline(j["roofline"]);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// command
+// ------------------------------------------------------------------------------------------------------------- spaces
+
+// The paper's Table 2: sizes of spaces, exactly.
+int printSpaces(const Options& o) {
+  Json rows = Json::array();
+  const auto size = [](const lift::Space& space) {
+    return static_cast<std::int64_t>(space.count(std::numeric_limits<std::int64_t>::max()).points);
+  };
+  for (const bounds::TemplateSpace& s : bounds::templateSpaces()) {
+    const auto with = [&](const std::vector<bounds::Inequality>& which) {
+      return size(bounds::spaceOf(s, o.elements(), which));
+    };
+    rows.push_back({{"layer", s.name},
+                    {"reuse", s.reuse()},
+                    {"space", with({})},
+                    {"printed_space", s.printed},
+                    {"channels_only", with({bounds::Inequality::channels})},
+                    {"printed_domain", s.printedDomain},
+                    {"domain", with({std::begin(bounds::allInequalities), std::end(bounds::allInequalities)})}});
+  }
+  if (o.json) {
+    std::cout << Json{{"schema", 1}, {"fast_memory_elements", o.elements()}, {"rows", rows}}.dump(2) << "\n";
+    return 0;
+  }
+  std::cout << fmt::format("{:<11} {:>6} {:>12} {:>9} {:>12} {:>9} {:>18}\n", "layer", "R", "space", "printed",
+                           "z <= √(S/R)", "printed", "all inequalities");
+  for (const Json& r : rows)
+    std::cout << fmt::format("{:<11} {:>6.4g} {:>12} {:>9.2e} {:>12} {:>9.2e} {:>18}\n", r["layer"].get<std::string>(),
+                             r["reuse"].get<double>(), r["space"].get<std::int64_t>(), r["printed_space"].get<double>(),
+                             r["channels_only"].get<std::int64_t>(), r["printed_domain"].get<double>(),
+                             r["domain"].get<std::int64_t>());
+  return 0;
+}
+
+// ------------------------------------------------------------------------------------------------------------ command
 
 int bound(const Options& o) {
-  if (o.what.empty() == o.shapes.empty())
+  if (int(!o.what.empty()) + int(!o.shapes.empty()) + int(o.spaces) != 1)
     throw UserError(ExitStatus::usage, "give a descriptor, a program or --shapes FILE",
                     "for example liftc bound mb1ic64ih56oc64oh56kh3ph1 --fast-memory 32KiB");
   if (o.elements() < bounds::leastFastMemory)
     throw UserError(ExitStatus::usage,
                     fmt::format("--fast-memory: {} bytes are {} elements, too few to compute in", o.fast, o.elements()),
                     fmt::format("sums of products need {} bytes at least", bounds::leastFastMemory * elementBytes));
+  if (o.spaces) return printSpaces(o);
   std::optional<Device> device;
   if (o.roofline) {
     const auto opened = o.device.open();
@@ -355,6 +390,8 @@ void addBound(cli::App& app, int& status) {
   o->layouts.add(*sub);
   sub->add_flag("--no-kernel", o->noKernel, "Only the bounds");
   sub->add_flag("--roofline", o->roofline, "Measure the device's peak and bandwidth, and say what they allow");
+  sub->add_flag("--paper-spaces", o->spaces,
+                "Instead: the sizes of the spaces in Table 2 of the paper, whole and within the optimality condition");
   sub->add_flag("--json", o->json, "Print it as JSON");
   o->device.add(*sub);
   sub->callback([o, &status] { status = guarded([&] { return bound(*o); }); });

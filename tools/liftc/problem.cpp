@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "lift/bounds.hpp"
 #include "lift/codegen.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
@@ -93,6 +94,9 @@ void ProblemChoice::add(cli::App& app) {
   app.add_option("--family", families, "Only this family of programs; may be repeated");
   app.add_option("--fix", fixed, "Search only configurations in which these tunables have these values")
       ->type_name("K=V,…");
+  app.add_option("--optimality-domain", domain,
+                 "Of a layer: search only tiles near the optimum for so many bytes of fast memory (docs/bounds.md)")
+      ->asSize();
   app.add_option("--fill", fill, "Contents of a program's inputs: zeros, ones or random:SEED")->capture_default_str();
   app.add_option("--rtol", rtol, "Largest error of a program's results, relative to their root mean square")
       ->capture_default_str();
@@ -131,6 +135,7 @@ std::vector<std::string> ProblemChoice::words() const {
   };
   for (const std::string& f : families) option("--family", f);
   for (const std::string& f : fixed) option("--fix", f);
+  if (domain > 0) option("--optimality-domain", std::to_string(domain));
   if (!file.empty()) option("--fill", fill);
   option("--platform", device.platform);
   option("--device", device.device);
@@ -162,16 +167,22 @@ std::vector<FamilyProgram> ProblemChoice::programs() const {
   return programs;
 }
 
-std::vector<lift::Constraint> ProblemChoice::constraints(const lift::Program& program,
+std::vector<lift::Constraint> ProblemChoice::constraints(const FamilyProgram& of,
                                                          const lift::DeviceLimits& limits) const {
-  std::vector<lift::Constraint> constraints = lift::constraintsOf(program, limits);
-  const auto more = fixedValues(program);
+  std::vector<lift::Constraint> constraints = lift::constraintsOf(of.program, limits);
+  const auto more = asked(of.family, of.program);
   constraints.insert(constraints.end(), more.begin(), more.end());
   return constraints;
 }
 
-std::vector<lift::Constraint> ProblemChoice::fixedValues(const lift::Program& program) const {
+std::vector<lift::Constraint> ProblemChoice::asked(const std::string& family, const lift::Program& program) const {
   std::vector<lift::Constraint> constraints;
+  if (domain > 0) {
+    if (conv.empty())
+      throw lift::UserError(lift::ExitStatus::usage, "--optimality-domain is of convolution layers",
+                            "name one with --conv");
+    constraints = lift::bounds::optimalityDomain(lift::parseConv(conv), family, program, domain / sizeof(float));
+  }
   const auto values = parseValues(fixed, "--fix");
   for (const lift::NatVar t : program.tunables)
     if (const auto value = values.find(t.name()); value != values.end())
@@ -184,11 +195,11 @@ std::vector<lift::Constraint> ProblemChoice::fixedValues(const lift::Program& pr
 tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) const {
   const lift::Workload w = workload();
   std::set<std::string> tunables;
-  tune::Problem p =
-      lift::tuningProblem(w, lift::parseDeviceLimits(info.toJson()), families, [&](const lift::Program& program) {
-        for (const lift::NatVar t : program.tunables) tunables.insert(t.name());
-        return fixedValues(program);
-      });
+  tune::Problem p = lift::tuningProblem(w, lift::parseDeviceLimits(info.toJson()), families,
+                                        [&](const std::string& family, const lift::Program& program) {
+                                          for (const lift::NatVar t : program.tunables) tunables.insert(t.name());
+                                          return asked(family, program);
+                                        });
   checkFixed(*this, tunables);
   p.row.command = commandLine(problemWords());
   if (p.row.label.empty()) p.row.label = w.descriptor;

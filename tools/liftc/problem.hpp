@@ -24,6 +24,7 @@ struct ProblemChoice {
   std::vector<std::string> op;  // or an operator and its descriptor
   std::vector<std::string> families;
   std::vector<std::string> fixed;  // tunables that are not searched, with their values
+  std::int64_t domain = 0;  // of layers: bytes of fast memory for the optimality-condition domain; 0: the whole space
   std::string fill = "random:1";
   double rtol = 1e-4;  // of programs; a workload's tolerance follows from its sizes
   DeviceOptions device;
@@ -38,9 +39,10 @@ struct ProblemChoice {
   lift::Workload workload() const;
   // The program of every family, mapped to work-items and symbolic in its tunables. Throws UserError.
   std::vector<FamilyProgram> programs() const;
-  // What ties a program's tunables, the values of those that are fixed among it.
-  std::vector<lift::Constraint> constraints(const lift::Program& program, const lift::DeviceLimits& limits) const;
-  std::vector<lift::Constraint> fixedValues(const lift::Program& program) const;
+  // What ties a program's tunables.
+  std::vector<lift::Constraint> constraints(const FamilyProgram& of, const lift::DeviceLimits& limits) const;
+  // Those that the user asked for: the values of tunables that are fixed, and the optimality-condition domain.
+  std::vector<lift::Constraint> asked(const std::string& family, const lift::Program& program) const;
   // Of the device's limits, its info() as JSON is what counts. Throws UserError.
   lift::tune::Problem problem(const lift::runtime::DeviceInfo& device) const;
 

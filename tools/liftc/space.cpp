@@ -119,7 +119,7 @@ int SpaceQuestion::answer(const ProblemChoice& problem, bool json) const {
                                         : lift::parseDeviceLimits(lift::runtime::readProfile(profile).toJson());
   Json answers = Json::array();
   for (const FamilyProgram& of : programs) {
-    const std::vector<Constraint> constraints = problem.constraints(of.program, limits);
+    const std::vector<Constraint> constraints = problem.constraints(of, limits);
     answers.push_back(explain ? explanation(of, constraints) : rejection(of, constraints, parseValues({why}, "--why")));
   }
   if (json) {
