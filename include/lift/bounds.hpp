@@ -164,4 +164,19 @@ struct PlanTraffic {
 // Nothing is run. Where indices come from data, all that the buffer holds is taken to be read.
 PlanTraffic trafficOf(const kernel::Plan& plan);
 
+// Distinct traffic against a bound: that for S, or, where a work-group's working set is larger, for a fast memory that
+// holds it. 1 is as little as there can be.
+struct Nearness {
+  PlanTraffic traffic;
+  std::string algorithm;   // whose bound it is
+  std::int64_t fast = 0;   // elements
+  std::int64_t bound = 0;  // elements
+  double ratio = 0;
+};
+// Of a layer's plan, derived like this. Elements are of four bytes.
+Nearness nearnessOf(const ConvSpec& layer, const rewrite::Derivation& derivation, const kernel::Plan& plan,
+                    std::int64_t fast);
+// Of a program's plan: the parts' bounds together.
+Nearness nearnessOf(const std::vector<Part>& parts, const kernel::Plan& plan, std::int64_t fast);
+
 }  // namespace lift::bounds

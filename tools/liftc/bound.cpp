@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <limits>
 
@@ -10,7 +9,6 @@
 #include "lift/bench.hpp"
 #include "lift/bounds.hpp"
 #include "lift/conv_operator.hpp"
-#include "lift/cook_toom.hpp"
 #include "lift/diagnostic.hpp"
 #include "workload.hpp"
 
@@ -43,43 +41,31 @@ Json toJson(const lift::kernel::Traffic& t) {
   return {{"loads", t.loads}, {"stores", t.stores}, {"bytes_loaded", t.bytesLoaded}, {"bytes_stored", t.bytesStored}};
 }
 
-// Of the Winograd algorithm that a variant is derived by; nothing where it is derived by none.
-std::optional<int> winogradOf(const lift::rewrite::Derivation& derivation) {
-  for (const lift::rewrite::Step& step : derivation.steps)
-    if (lift::rewrite::isCookToomName(step.rule)) {
-      int m = 1;
-      for (const auto& f : lift::rewrite::cookToomDimensions(step.rule)) m = std::max(m, f.m);
-      return m;
-    }
-  return std::nullopt;
-}
-
 struct Device {
   lift::runtime::DeviceInfo info;
   double peak = 0, bandwidth = 0;  // GFLOP/s, GB/s; 0: not measured
 };
 
-// The kernels of the best known configuration, or of the one asked for.
-Json kernelJson(const lift::Workload& workload, const Options& o, const Device* device) {
+// The kernels of the best known configuration, or of the one asked for, against what `near` holds them.
+template <class Near>
+Json kernelJson(const lift::Workload& workload, const Options& o, const Device* device, const Near& near) {
   CodegenOptions codegen;
   const auto compiled = o.family.compile(workload, codegen, device != nullptr ? &device->info : nullptr);
-  const bounds::PlanTraffic t = bounds::trafficOf(compiled->plan);
-  Json j{{"family", compiled->family},        {"config", compiled->config}, {"config_origin", compiled->origin},
-         {"global", toJson(t.global)},        {"local", toJson(t.local)},   {"distinct_bytes", t.distinct},
-         {"working_set_bytes", t.workingSet}, {"work_groups", t.groups},    {"work_groups_counted", t.counted}};
-  if (compiled->family.rfind("winograd", 0) == 0)
-    if (const auto m = winogradOf(lift::derive(workload, compiled->family).derivation)) j["winograd_m"] = *m;
-  return j;
-}
-
-// The kernel's distinct bytes relative to a bound: at the working set, where that is larger than fast memory.
-void addRatio(Json& kernel, const Options& o, const std::function<std::int64_t(std::int64_t fast)>& bound) {
-  const auto set = static_cast<std::int64_t>(std::ceil(kernel["working_set_bytes"].get<double>() / elementBytes));
-  const std::int64_t fast = std::max(o.elements(), set);
-  const std::int64_t least = bound(fast);
-  kernel["bound_at_bytes"] = fast * elementBytes;
-  kernel["bound"] = least;
-  kernel["ratio"] = kernel["distinct_bytes"].get<double>() / static_cast<double>(least * elementBytes);
+  const bounds::Nearness n = near(*compiled);
+  const bounds::PlanTraffic& t = n.traffic;
+  return {{"family", compiled->family},
+          {"config", compiled->config},
+          {"config_origin", compiled->origin},
+          {"global", toJson(t.global)},
+          {"local", toJson(t.local)},
+          {"distinct_bytes", t.distinct},
+          {"working_set_bytes", t.workingSet},
+          {"work_groups", t.groups},
+          {"work_groups_counted", t.counted},
+          {"algorithm", n.algorithm},
+          {"bound_at_bytes", n.fast * elementBytes},
+          {"bound", n.bound},
+          {"ratio", n.ratio}};
 }
 
 void addRoofline(Json& row, std::int64_t operations, const Device& device) {
@@ -109,7 +95,8 @@ void printKernel(const Json& k) {
                            "distinct by work-group", k["distinct_bytes"].get<double>() * 1e-6, groups,
                            k["working_set_bytes"].get<double>() / 1024,
                            counted < groups ? fmt::format(" (from {} of them)", counted) : "");
-  std::cout << fmt::format("    {:<28} {:>10.2f} of the bound for {:.1f} KiB\n", "ratio", k["ratio"].get<double>(),
+  std::cout << fmt::format("    {:<28} {:>10.2f} of the bound of {} for {:.1f} KiB\n", "ratio",
+                           k["ratio"].get<double>(), k["algorithm"].get<std::string>(),
                            k["bound_at_bytes"].get<double>() / 1024);
 }
 
@@ -155,12 +142,8 @@ Json layerJson(const lift::ConvSpec& spec, const Options& o, const Device* devic
     for (const int m : {2, 4}) j["algorithms"].push_back(toJson(bounds::winogradBound(spec, m, o.elements())));
   if (o.noKernel) return j;
   const lift::Workload workload = lift::convWorkload(spec, o.layouts.layouts());
-  j["kernel"] = kernelJson(workload, o, device);
-  const auto m = j["kernel"].find("winograd_m");
-  const int tile = m == j["kernel"].end() ? 0 : m->get<int>();
-  const bool isWinograd = tile > 0 && bounds::whyNotWinograd(spec).empty();
-  addRatio(j["kernel"], o, [&](std::int64_t fast) {
-    return isWinograd ? bounds::winogradBound(spec, tile, fast).bound : bounds::boundOf(spec, fast).bound;
+  j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
+    return bounds::nearnessOf(spec, lift::derive(workload, compiled.family).derivation, compiled.plan, o.elements());
   });
   if (device != nullptr && device->peak > 0) addRoofline(j, workload.operations, *device);
   return j;
@@ -252,7 +235,8 @@ Json programJson(const Options& o, const Device* device) {
          {"parts", Json::array()}};
   std::int64_t sum = 0;
   const bool isMapped = lift::isMapped(program);
-  for (const lift::Part& part : lift::partsOf(program).parts) {
+  const std::vector<lift::Part> parts = lift::partsOf(program).parts;
+  for (const lift::Part& part : parts) {
     const bounds::PartBound b = bounds::boundOf(part, o.elements());
     Json p{{"name", part.name},
            {"pattern", lift::name(part.pattern)},
@@ -269,11 +253,8 @@ Json programJson(const Options& o, const Device* device) {
   j["bound"] = sum;
   if (o.noKernel || !program.tunables.empty()) return j;
   const lift::Workload workload = lift::programWorkload(program, 0);
-  j["kernel"] = kernelJson(workload, o, device);
-  addRatio(j["kernel"], o, [&](std::int64_t fast) {
-    std::int64_t all = 0;
-    for (const lift::Part& part : lift::partsOf(program).parts) all += bounds::boundOf(part, fast).bound;
-    return all;
+  j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
+    return bounds::nearnessOf(parts, compiled.plan, o.elements());
   });
   if (device != nullptr && device->peak > 0 && workload.operations > 0) addRoofline(j, workload.operations, *device);
   return j;
