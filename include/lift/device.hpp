@@ -70,6 +70,7 @@ struct DeviceInfo {
   // exceed.
   std::array<std::uint64_t, 3> maxGlobalSizes{};
   std::uint64_t privateMemory = 0;
+  int registers = 0;  // of 32 bits, that a work-item may use and leave the device enough work-items to hide latency
 
   bool pseudo() const { return type == "pseudo"; }
   bool hasExtension(const std::string& extension) const;
@@ -79,9 +80,9 @@ struct DeviceInfo {
 std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  // an array
 
 // A device that is not at hand: one of those that ship with liftc ("portable": what every GPU has; "mali-g72",
-// "generic-cpu"), else a file with keys of DeviceInfo::toJson, of which "name" is needed. What it leaves out is
-// unknown, and limits nothing. It cannot be opened. Throws UserError: usage for neither, program for what the file
-// holds.
+// "adreno-630", "intel-gpu", "amd-gfx1030", "nvidia", "generic-cpu"), else a file with keys of DeviceInfo::toJson, of
+// which "name" is needed. What it leaves out is unknown, and limits nothing. It cannot be opened. Throws UserError:
+// usage for neither, program for what the file holds.
 DeviceInfo readProfile(const std::string& nameOrFile);
 
 // All OpenCL devices of all platforms in the loader's order, then the pseudo devices. Empty of OpenCL devices when
@@ -322,8 +323,20 @@ Geometry geometryOf(const kernel::Kernel& kernel, const Binding& binding);
 // sources (if any) are one per kernel, names of inputs and outputs are distinct, and all sizes are the plan's.
 void verify(const kernel::Plan& plan);
 
-// Throws UserError (device), with the numbers, where the plan exceeds the device: work-group size, work-items per
-// dimension, local memory, one allocation, all memory, double precision. Sizes beyond 32 bits: see kernel::checkSizes.
+// What a kernel's groups take of a device.
+struct KernelNeeds {
+  std::string kernel;
+  std::array<std::int64_t, 3> group{1, 1, 1};  // work-items
+  std::int64_t localBytes = 0;
+  bool f64 = false;
+  std::int64_t items() const { return group[0] * group[1] * group[2]; }
+};
+KernelNeeds needsOf(const kernel::Kernel& kernel);  // what depends on sizes is left out
+// Throws UserError (device), with the numbers, where the device has less: local memory, work-group size, work-items per
+// dimension, double precision. Limits of 0 are unknown.
+void checkNeeds(const DeviceInfo& device, const KernelNeeds& needs);
+
+// The same of all kernels of a plan, and one allocation, all memory. Sizes beyond 32 bits: see kernel::checkSizes.
 void checkLimits(const DeviceInfo& device, const kernel::Plan& plan, const Binding& binding,
                  const DeviceMemory& memory);
 

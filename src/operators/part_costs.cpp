@@ -12,6 +12,7 @@ namespace {
 struct Machine {
   explicit Machine(const runtime::DeviceInfo& device)
       : isGpu(device.type == "gpu"), units(std::max(1, device.computeUnits)) {
+    if (isGpu && device.registers > 0) registers = device.registers;
     if (isGpu) return;
     lanes = std::max(4, device.vectorWidthF32);
     registers = lanes >= 16 ? 32 : 16;  // AVX-512; AVX, SSE and NEON

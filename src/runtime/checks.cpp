@@ -54,28 +54,8 @@ void verify(const Plan& plan, const Launch& launch, std::set<int>& written) {
   throw UserError(ExitStatus::device, fmt::format("{}; device: {}", message, device.name), std::move(hint));
 }
 
-void checkGeometry(const DeviceInfo& device, const Kernel& k, const Geometry& g) {
-  const std::uint64_t items = std::uint64_t{g.local[0]} * g.local[1] * g.local[2];
-  if (items > device.maxWorkGroupSize)
-    tooMuch(device, fmt::format("kernel {} has work-groups of {} work-items ({} x {} x {}), the device allows {}",
-                                k.name, items, g.local[0], g.local[1], g.local[2], device.maxWorkGroupSize));
-  for (std::size_t d = 0; d < 3; d++)
-    if (g.local[d] > device.maxWorkItemSizes[d])
-      tooMuch(device, fmt::format("kernel {} has work-groups of {} work-items in dimension {}, the device allows {}",
-                                  k.name, g.local[d], d, device.maxWorkItemSizes[d]));
-}
-
-void checkLocalMemory(const DeviceInfo& device, const Kernel& k, const Binding& binding) {
-  const std::int64_t bytes = binding.evaluate(kernel::localBytes(k));
-  if (bytes > 0 && static_cast<std::uint64_t>(bytes) > device.localMemory)
-    tooMuch(device, fmt::format("kernel {} needs {} bytes of local memory, the device has {}", k.name, bytes,
-                                device.localMemory));
-}
-
-void checkDouble(const DeviceInfo& device, const Kernel& k) {
-  if (!device.fp64 && kernel::usesDouble(k))
-    tooMuch(device, fmt::format("kernel {} computes in f64, which the device cannot", k.name));
-}
+// Limits of profiles may be unknown.
+bool isAbove(std::int64_t n, std::uint64_t limit) { return limit > 0 && static_cast<std::uint64_t>(n) > limit; }
 
 }  // namespace
 
@@ -127,6 +107,27 @@ Geometry geometryOf(const Kernel& k, const Binding& binding) {
   return g;
 }
 
+KernelNeeds needsOf(const Kernel& k) {
+  KernelNeeds needs{k.name, {1, 1, 1}, kernel::localBytes(k).constant().value_or(0), kernel::usesDouble(k)};
+  for (std::size_t d = 0; d < 3; d++) needs.group[d] = k.range.local[d].constant().value_or(1);
+  return needs;
+}
+
+void checkNeeds(const DeviceInfo& device, const KernelNeeds& k) {
+  if (!device.fp64 && k.f64)
+    tooMuch(device, fmt::format("kernel {} computes in f64, which the device cannot", k.kernel));
+  if (isAbove(k.localBytes, device.localMemory))
+    tooMuch(device, fmt::format("kernel {} needs {} bytes of local memory, the device has {}", k.kernel, k.localBytes,
+                                device.localMemory));
+  if (isAbove(k.items(), device.maxWorkGroupSize))
+    tooMuch(device, fmt::format("kernel {} has work-groups of {} work-items ({} x {} x {}), the device allows {}",
+                                k.kernel, k.items(), k.group[0], k.group[1], k.group[2], device.maxWorkGroupSize));
+  for (std::size_t d = 0; d < 3; d++)
+    if (isAbove(k.group[d], device.maxWorkItemSizes[d]))
+      tooMuch(device, fmt::format("kernel {} has work-groups of {} work-items in dimension {}, the device allows {}",
+                                  k.kernel, k.group[d], d, device.maxWorkItemSizes[d]));
+}
+
 void checkLimits(const DeviceInfo& device, const Plan& plan, const Binding& binding, const DeviceMemory& memory) {
   const auto allocation = [&](const std::string& name, std::int64_t bytes) {
     if (static_cast<std::uint64_t>(bytes) > device.maxAllocation)
@@ -156,9 +157,11 @@ void checkLimits(const DeviceInfo& device, const Plan& plan, const Binding& bind
         require(needed <= binding.bytes[b], "kernel {}: {} needs {} bytes, buffer {} has {}", k.name, parameter.name,
                 needed, plan.buffers[b].name, binding.bytes[b]);
       }
-      checkDouble(device, k);
-      checkLocalMemory(device, k, binding);
-      checkGeometry(device, k, geometryOf(k, binding));
+      KernelNeeds needs = needsOf(k);
+      needs.localBytes = binding.evaluate(kernel::localBytes(k));
+      const Geometry geometry = geometryOf(k, binding);
+      std::copy(geometry.local.begin(), geometry.local.end(), needs.group.begin());
+      checkNeeds(device, needs);
     }
   };
   launches(plan.preparation);

@@ -50,6 +50,7 @@ template <typename Info, typename Visit>
 void forEachProfileProperty(Info& d, const Visit& visit) {
   visit("max_global_sizes", d.maxGlobalSizes);
   visit("private_memory_bytes", d.privateMemory);
+  visit("registers", d.registers);
 }
 
 Json json(const DeviceInfo& d) {

@@ -77,6 +77,11 @@ case $case in
     build "$here/limits.c"
     LIFT_QUIRK=small-groups LD_PRELOAD=$LIFT_QUIRKS ./main -54 | tee log
     grep -qx 'kernel conv has work-groups of [0-9]* work-items, the device allows 16' log
+    "$liftc" compile "$here/limits.lift" --profile mali-g72 --prefix conv -o . >files
+    build "$here/limits.c"
+    ./main 0
+    LIFT_QUIRK=small-groups LD_PRELOAD=$LIFT_QUIRKS ./main -54 | tee log
+    grep -qx 'kernel limits has work-groups of [0-9]* work-items, the device allows 16' log
     ;;
   iterate)
     "$liftc" compile "$here/iterate.lift" -o . --prefix iterate

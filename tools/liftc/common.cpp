@@ -195,10 +195,9 @@ void DeviceOptions::addChoice(cli::App& app) {
 }
 
 void DeviceOptions::addProfile(cli::App& app) {
-  app.add_option(
-         "--profile", profile,
-         "compile: for a device that is not at hand: portable (what every GPU has), mali-g72, generic-cpu, or a "
-         "file like an entry of `liftc devices --json`")
+  app.add_option("--profile", profile,
+                 "compile: for a device that is not at hand: portable (what every GPU has), mali-g72, adreno-630, "
+                 "intel-gpu, amd-gfx1030, nvidia, generic-cpu, or a file like an entry of `liftc devices --json`")
       ->type_name("NAME|FILE");
 }
 
@@ -235,6 +234,12 @@ lift::runtime::DeviceInfo DeviceOptions::compilesFor() const {
   const bool none = std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.pseudo(); });
   if (none && !asked.platform && !asked.device) return lift::runtime::readProfile("portable");
   return devices[lift::runtime::chooseDevice(devices, asked)];
+}
+
+void DeviceOptions::checkFits(const lift::kernel::Plan& plan) const {
+  if (profile.empty()) return;
+  const lift::runtime::DeviceInfo device = lift::runtime::readProfile(profile);
+  for (const lift::kernel::Kernel& k : plan.kernels) lift::runtime::checkNeeds(device, lift::runtime::needsOf(k));
 }
 
 std::unique_ptr<lift::runtime::Device> DeviceOptions::open() const { return lift::runtime::openDevice(choice()); }

@@ -60,6 +60,8 @@ struct DeviceOptions {
   // What to compile for where nothing is run: the profile asked for, else the device that `run` takes, else, where
   // there is none and none was asked for, "portable".
   lift::runtime::DeviceInfo compilesFor() const;
+  // Throws UserError (device) where a profile was asked for and a kernel exceeds it, as --config and --local can do.
+  void checkFits(const lift::kernel::Plan& plan) const;
   std::unique_ptr<lift::runtime::Device> open() const;
   lift::runtime::LoadOptions load() const;
 };

@@ -60,11 +60,8 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
          {"shape", shape},
          {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
   }
-  // Of a device, by all kernels; what depends on sizes is left out.
-  struct {
-    std::int64_t localBytes = 0, items = 1;
-    bool f64 = false;
-  } needs;
+  std::int64_t localBytes = 0, items = 1;  // of a device, by all kernels
+  bool f64 = false;
   j["kernels"] = Json::array();
   for (std::size_t i = 0; i < plan.kernels.size(); i++) {
     const lift::kernel::Kernel& k = plan.kernels[i];
@@ -78,12 +75,12 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
                             {"global", sizes3(k.range.global)},
                             {"local", sizes3(k.range.local)},
                             {"local_memory_bytes", size(lift::kernel::localBytes(k))}});
-    const lift::Nat items = k.range.local[0] * k.range.local[1] * k.range.local[2];
-    needs.localBytes = std::max(needs.localBytes, lift::kernel::localBytes(k).constant().value_or(0));
-    needs.items = std::max(needs.items, items.constant().value_or(1));
-    needs.f64 = needs.f64 || lift::kernel::usesDouble(k);
+    const lift::runtime::KernelNeeds needs = lift::runtime::needsOf(k);
+    localBytes = std::max(localBytes, needs.localBytes);
+    items = std::max(items, needs.items());
+    f64 = f64 || needs.f64;
   }
-  j["requires"] = {{"local_memory_bytes", needs.localBytes}, {"work_group_size", needs.items}, {"fp64", needs.f64}};
+  j["requires"] = {{"local_memory_bytes", localBytes}, {"work_group_size", items}, {"fp64", f64}};
   const auto launches = [&](const std::vector<lift::kernel::Launch>& list) {
     Json out = Json::array();
     for (const auto& l : list) {

@@ -191,6 +191,7 @@ int compile(const lift::Workload& workload, const Options& o) {
   const lift::runtime::DeviceInfo device = o.device.compilesFor();
   auto compiled = o.family.compile(workload, o.codegen, &device);
   if (!compiled) return 0;
+  o.device.checkFits(compiled->plan);
   compiled->provenance.addChoice(device, compiled->origin);
   if (!o.json && o.family.config.empty())
     std::cerr << fmt::format("{} for {}\n  {}: {}\n", workload.key(), device.name, compiled->family, compiled->origin);

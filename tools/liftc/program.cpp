@@ -214,6 +214,7 @@ void addCompile(cli::App& app, int& status) {
     ProgramOptions program;
     FamilyOptions family;
     CodegenOptions codegen;
+    DeviceOptions device;
     std::string output, prefix, target = "opencl";
     bool json = false;
   };
@@ -222,6 +223,8 @@ void addCompile(cli::App& app, int& status) {
   o->program.add(*sub);
   o->family.addOfProgram(*sub);
   o->codegen.add(*sub);
+  o->device.addChoice(*sub);
+  o->device.addProfile(*sub);
   cli::Option* output = sub->add_option("-o,--output", o->output,
                                         "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
   addTarget(*sub, o->target);
@@ -232,9 +235,12 @@ void addCompile(cli::App& app, int& status) {
       const auto start = Clock::now();
       moveConfig(o->program, o->family);
       const lift::Program program = o->program.readAtValues();
-      auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), nullptr);
+      const lift::runtime::DeviceInfo device = o->device.compilesFor();
+      auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), &device);
       if (!compiled) return 0;
+      o->device.checkFits(compiled->plan);
       if (!o->json && compiled->family == lift::partsFamilyName) printChoice(*compiled);
+      compiled->provenance.addChoice(device, compiled->origin);
       auto& command = compiled->provenance.command;
       command = {"compile"};
       ProgramOptions values = o->program;  // of the program's tunables; --config is the family's
@@ -242,7 +248,7 @@ void addCompile(cli::App& app, int& status) {
         values.sizes.insert(values.sizes.end(), values.config.begin(), values.config.end());
         values.config.clear();
       }
-      for (const auto& words : {values.words(), compiled->words, o->codegen.words()})
+      for (const auto& words : {values.words(), compiled->words, o->codegen.within(&device).words()})
         command.insert(command.end(), words.begin(), words.end());
       deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix, o->target);
       return 0;
