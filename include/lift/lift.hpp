@@ -9,6 +9,7 @@
 #include "lift/ops.hpp"
 #include "lift/parallel.hpp"
 #include "lift/rational.hpp"
+#include "lift/process.hpp"
 // nat, tensor
 #include "lift/nat.hpp"
 #include "lift/tensor.hpp"
@@ -43,11 +44,12 @@
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
 #include "lift/host_code.hpp"
-// runtime, explore
+// runtime, offline, explore
 #include "lift/device.hpp"
 #include "lift/digest.hpp"
 #include "lift/explore.hpp"
 #include "lift/kernel_header.hpp"
+#include "lift/offline.hpp"
 // tune, operators
 #include "lift/tune_db.hpp"
 #include "lift/explorer.hpp"

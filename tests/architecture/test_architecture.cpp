@@ -24,7 +24,7 @@ struct Module {
   Names headers;
 };
 const std::map<std::string, Module> modules = {
-    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational"}}},
+    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
@@ -36,6 +36,7 @@ const std::map<std::string, Module> modules = {
     {"mapping", {{"rewrite", "kernel"}, {"mapping"}}},
     {"codegen", {{"views", "mapping"}, {"codegen", "host_code"}}},
     {"runtime", {{"kernel", "tensor"}, {"device", "digest", "kernel_header"}}},
+    {"offline", {{"runtime"}, {"offline"}}},
     {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer", "tune", "tune_report"}}},
     {"explore", {{"rewrite", "codegen", "runtime"}, {"explore"}}},
     {"operators", {{"text", "rewrite", "tune"}, {"operator", "parts"}}},

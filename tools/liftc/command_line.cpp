@@ -31,6 +31,7 @@ int lift::commandLine(int argc, char** argv) {
   liftc::addRun(app, status);
   liftc::addConv(app, status);
   liftc::addOp(app, status);
+  liftc::addOffline(app, status);
   liftc::addExplain(app, status);
   liftc::addBench(app, status);
   liftc::addBound(app, status);

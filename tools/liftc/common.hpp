@@ -128,6 +128,7 @@ void addCompile(cli::App& app, int& status);
 void addRun(cli::App& app, int& status);
 void addConv(cli::App& app, int& status);
 void addOp(cli::App& app, int& status);
+void addOffline(cli::App& app, int& status);
 void addExplain(cli::App& app, int& status);
 void addBench(cli::App& app, int& status);
 void addBound(cli::App& app, int& status);

@@ -13,6 +13,7 @@
 #include "lift/parts.hpp"
 #include "manifest.hpp"
 #include "parts.hpp"
+#include "program.hpp"
 #include "workload.hpp"
 
 namespace liftc {
@@ -56,45 +57,6 @@ void printSummary(const lift::kernel::Notes& notes, const std::string& file) {
   if (!notes.empty() && file != "-") std::cout << fmt::format("  `liftc explain {}` says why\n", file);
 }
 
-// The plan of a program: by the family asked for, else part by part where a part has a family, else by the default
-// mapping.
-struct CompiledProgram {
-  lift::kernel::Plan plan;
-  double milliseconds = 0;  // of compilation
-  std::string family = {}, origin = {};
-  Provenance provenance = {};           // but for the command
-  std::vector<std::string> words = {};  // options that ask for the same
-  Json parts = Json::array();
-};
-std::optional<CompiledProgram> compileProgram(const lift::Program& program, const FamilyOptions& family,
-                                              const CodegenOptions& codegen, double parseMilliseconds,
-                                              const lift::runtime::DeviceInfo* device) {
-  const bool asWritten = lift::isMapped(program) || !program.tunables.empty();
-  if (family.family.empty() ? asWritten : family.family == lift::programFamily && family.config.empty()) {
-    lift::CompileReport report;
-    auto plan = codegen.compile(program, parseMilliseconds, &report, device);
-    if (!plan) return std::nullopt;
-    return CompiledProgram{std::move(*plan), report.total(), lift::programFamily, "as it is written", {},
-                           family.words()};
-  }
-  lift::Workload w = lift::programWorkload(program, 0);
-  w.constants = codegen.constants;
-  auto compiled = family.compile(w, codegen, device);
-  if (!compiled) return std::nullopt;
-  const bool byParts = compiled->family == lift::partsFamilyName;
-  std::vector<std::string> words = family.words();
-  if (family.family.empty() && byParts) words = {"--family", compiled->family, "--config", lift::str(compiled->config)};
-  Json parts = std::move(compiled->parts);
-  if (!byParts && family.family.empty()) parts = partChoicesJson(w.family(lift::partsFamilyName), {});
-  return CompiledProgram{std::move(compiled->plan),
-                         compiled->milliseconds,
-                         compiled->family,
-                         compiled->origin,
-                         byParts ? std::move(compiled->provenance) : Provenance(),
-                         std::move(words),
-                         std::move(parts)};
-}
-
 Json choiceJson(const CompiledProgram& compiled) {
   Json choice{{"family", compiled.family}, {"config_origin", compiled.origin}};
   if (!compiled.parts.empty()) choice["parts"] = compiled.parts;
@@ -130,6 +92,35 @@ Json signatureJson(const lift::Program& program) {
 }
 
 }  // namespace
+
+std::optional<CompiledProgram> compileProgram(const lift::Program& program, const FamilyOptions& family,
+                                              const CodegenOptions& codegen, double parseMilliseconds,
+                                              const lift::runtime::DeviceInfo* device) {
+  const bool asWritten = lift::isMapped(program) || !program.tunables.empty();
+  if (family.family.empty() ? asWritten : family.family == lift::programFamily && family.config.empty()) {
+    lift::CompileReport report;
+    auto plan = codegen.compile(program, parseMilliseconds, &report, device);
+    if (!plan) return std::nullopt;
+    return CompiledProgram{std::move(*plan), report.total(), lift::programFamily, "as it is written", {},
+                           family.words()};
+  }
+  lift::Workload w = lift::programWorkload(program, 0);
+  w.constants = codegen.constants;
+  auto compiled = family.compile(w, codegen, device);
+  if (!compiled) return std::nullopt;
+  const bool byParts = compiled->family == lift::partsFamilyName;
+  std::vector<std::string> words = family.words();
+  if (family.family.empty() && byParts) words = {"--family", compiled->family, "--config", lift::str(compiled->config)};
+  Json parts = std::move(compiled->parts);
+  if (!byParts && family.family.empty()) parts = partChoicesJson(w.family(lift::partsFamilyName), {});
+  return CompiledProgram{std::move(compiled->plan),
+                         compiled->milliseconds,
+                         compiled->family,
+                         compiled->origin,
+                         byParts ? std::move(compiled->provenance) : Provenance(),
+                         std::move(words),
+                         std::move(parts)};
+}
 
 void addCheck(cli::App& app, int& status) {
   struct Options {

@@ -1,0 +1,40 @@
+// Programs of others, run to their end.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lift {
+
+struct Finished {
+  int status = 0;      // of its exit; -1 where it was ended by a signal, or took too long
+  std::string output;  // standard output and standard error, in the order in which they came
+  std::string end;     // "exit status 1", "killed by signal 11 (Segmentation fault)", "stopped after 60 s"
+  bool ok() const { return status == 0; }
+};
+
+// Runs a program, found on PATH, in a folder; its standard input is empty. It and what it started are killed after so
+// many seconds. Throws UserError (device) where no process can be started; a program that cannot be executed has status
+// 127.
+Finished runProgram(const std::vector<std::string>& command, const std::filesystem::path& folder = ".",
+                    double seconds = 60);
+
+// Where a name is found on PATH; a name with a slash is a file by itself.
+std::optional<std::filesystem::path> findProgram(const std::string& name);
+
+// A folder that is removed with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();  // throws UserError (device)
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace lift

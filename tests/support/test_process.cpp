@@ -1,0 +1,41 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "lift/process.hpp"
+
+using lift::Finished;
+using lift::runProgram;
+
+TEST_CASE("programs are run to their end, with both outputs in order") {
+  const Finished f = runProgram({"sh", "-c", "echo one; echo two >&2; exit 3"});
+  CHECK(f.output == "one\ntwo\n");
+  CHECK(f.status == 3);
+  CHECK(f.end == "exit status 3");
+  CHECK(runProgram({"true"}).ok());
+  CHECK(runProgram({"cat"}).output.empty());  // its input is empty
+  CHECK(runProgram({"no-such-program"}).status == 127);
+  CHECK(runProgram({"sh", "-c", "head -c 200000 /dev/zero"}).output.size() == 200000);
+}
+
+TEST_CASE("programs that die or take too long") {
+  const Finished killed = runProgram({"sh", "-c", "kill -SEGV $$"});
+  CHECK(killed.status == -1);
+  CHECK(killed.end.rfind("killed by signal 11", 0) == 0);
+  const Finished slow = runProgram({"sh", "-c", "echo begun; sleep 60 & wait"}, ".", 0.3);  // what it started, too
+  CHECK(slow.end == "stopped after 0.3 s");
+  CHECK(slow.output == "begun\n");
+}
+
+TEST_CASE("programs are found on PATH, folders vanish") {
+  REQUIRE(lift::findProgram("sh"));
+  CHECK(lift::findProgram(lift::findProgram("sh")->string()));
+  CHECK_FALSE(lift::findProgram("no-such-program"));
+  CHECK_FALSE(lift::findProgram("/"));
+  std::filesystem::path path;
+  {
+    const lift::TemporaryFolder folder;
+    path = folder.path();
+    CHECK(runProgram({"pwd"}, path).output == std::filesystem::canonical(path).string() + "\n");
+  }
+  CHECK_FALSE(std::filesystem::exists(path));
+}

@@ -1,0 +1,231 @@
+// liftc offline: kernels built by compilers for devices that are not at hand, and what these say of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "common.hpp"
+#include "lift/conv_operator.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/offline.hpp"
+#include "program.hpp"
+#include "workload.hpp"
+
+namespace liftc {
+namespace {
+
+using lift::ExitStatus;
+using lift::UserError;
+
+struct Options {
+  std::string what;  // a layer's descriptor, a program, or a folder
+  std::string shapes;
+  std::vector<std::string> op;
+  std::vector<std::string> targets;
+  ProgramOptions program;
+  FamilyOptions family;
+  LayoutOptions layouts;
+  CodegenOptions codegen;
+  std::string profile;
+  bool json = false;
+};
+
+// A plan's kernels, and what it is.
+struct Subject {
+  std::string title, choice;
+  std::vector<lift::KernelText> kernels;
+};
+
+// What `liftc … compile -o FOLDER` left.
+Subject ofFolder(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "manifest.json";
+  const Json j = Json::parse(readFile(file), nullptr, false);
+  const auto wrong = [&](const char* what) {
+    throw UserError(ExitStatus::program, fmt::format("'{}': {}", file.string(), what),
+                    "`liftc compile … -o FOLDER` writes one");
+  };
+  if (!j.is_object() || !j.contains("kernels") || j.value("target", "opencl") != "opencl")
+    wrong("it is no manifest of OpenCL kernels");
+  Subject s{folder.string(), j.value("compiled_for", ""), {}};
+  try {
+    for (const Json& k : j["kernels"]) {
+      lift::KernelText text{{k.at("name"), {1, 1, 1}, 0, j.at("requires").at("fp64")}, readFile(folder / k.at("file"))};
+      for (std::size_t d = 0; d < 3; d++)
+        if (k.at("local").at(d).is_number()) text.needs.group[d] = k["local"][d];
+      if (k.at("local_memory_bytes").is_number()) text.needs.localBytes = k["local_memory_bytes"];
+      s.kernels.push_back(std::move(text));
+    }
+  } catch (const Json::exception&) {
+    wrong("its kernels are not described as they should be");
+  }
+  return s;
+}
+
+Subject ofWorkload(const lift::Workload& w, const Options& o, const lift::runtime::DeviceInfo& device) {
+  FamilyOptions family = o.family;
+  family.config = o.program.config;
+  const auto compiled = family.compile(w, o.codegen, &device);
+  if (!compiled) return {};
+  return {w.label.empty() ? w.key() : w.label,
+          fmt::format("{} {}: {}", compiled->family, lift::str(compiled->config), compiled->origin),
+          lift::kernelsOf(compiled->plan)};
+}
+
+Subject ofProgram(const Options& o, const lift::runtime::DeviceInfo& device) {
+  Options own = o;
+  own.program.file = o.what;
+  if (!own.family.family.empty()) own.family.config = std::exchange(own.program.config, {});
+  const auto compiled = compileProgram(own.program.readAtValues(), own.family, own.codegen, 0, &device);
+  if (!compiled) return {};
+  return {o.what, fmt::format("{}: {}", compiled->family, compiled->origin), lift::kernelsOf(compiled->plan)};
+}
+
+std::vector<Subject> subjects(const Options& o, const lift::runtime::DeviceInfo& device) {
+  if (std::filesystem::is_directory(o.what)) return {ofFolder(o.what)};
+  if (std::filesystem::path(o.what).extension() == ".lift") return {ofProgram(o, device)};
+  std::vector<lift::Workload> workloads;
+  if (!o.op.empty()) workloads.push_back(workloadNamed(o.op[0], o.op[1]));
+  if (!o.what.empty()) workloads.push_back(lift::convWorkload(lift::parseConv(o.what), o.layouts.layouts()));
+  if (!o.shapes.empty())
+    for (const lift::ConvSpec& spec : readLayers(o.shapes))
+      workloads.push_back(lift::convWorkload(spec, o.layouts.layouts()));
+  std::vector<Subject> all;
+  for (const lift::Workload& w : workloads) all.push_back(ofWorkload(w, o, device));
+  return all;
+}
+
+std::string text(const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : ""; }
+
+std::string cyclesText(const lift::KernelStatistics& s) {
+  std::string line;
+  for (const auto& [pipe, cycles] : s.cycles)
+    if (cycles > 0) line += fmt::format("{}{} {:.2f}", line.empty() ? "" : ", ", pipe, cycles);
+  return line;
+}
+
+Json toJson(const lift::KernelText& k, const lift::KernelReport& r) {
+  Json j{{"kernel", r.kernel}, {"ok", r.built}, {"group", k.needs.items()}, {"local_memory_bytes", k.needs.localBytes}};
+  if (!r.built) j["error"] = r.error;
+  const lift::KernelStatistics& s = r.statistics;
+  const auto add = [&](const char* key, const std::optional<std::int64_t>& n) {
+    if (n) j[key] = *n;
+  };
+  add("instructions", s.instructions);
+  add("loads", s.loads);
+  add("registers", s.registers);
+  add("spills", s.spills);
+  add("scratch_bytes", s.scratchBytes);
+  add("occupancy", s.occupancy);
+  for (const auto& [pipe, cycles] : s.cycles) j["cycles"][pipe] = cycles;
+  if (!s.warnings.empty()) j["warnings"] = s.warnings;
+  return j;
+}
+
+void printRow(const lift::KernelText& k, const lift::KernelReport& r) {
+  const lift::KernelStatistics& s = r.statistics;
+  std::cout << fmt::format("  {:<16} {:>6} {:>7} {:>7} {:>6} {:>6} {:>7} {:>8} {:>10}  {}\n", r.kernel, k.needs.items(),
+                           k.needs.localBytes, text(s.instructions), text(s.loads), text(s.registers), text(s.spills),
+                           text(s.scratchBytes), text(s.occupancy), cyclesText(s));
+  for (const std::string& w : s.warnings) std::cout << "    " << w << "\n";
+  if (!r.built) std::cout << "    FAILED: " << r.error << "\n";
+  std::cout << std::flush;
+}
+
+std::string toInstall(const lift::OfflineTools& tools) {
+  std::string line;
+  for (const auto& need : tools.missing)
+    line += fmt::format("{}{} ({})", line.empty() ? "" : "; ", need.name, need.install);
+  return line;
+}
+
+int list() {
+  for (const lift::OfflineTarget& t : lift::offlineTargets()) {
+    const lift::OfflineTools tools = lift::findTools(t);
+    std::cout << fmt::format("{:<12} {}{}\n", t.name, t.meaning,
+                             tools.missing.empty() ? "" : "\n             missing: " + toInstall(tools));
+  }
+  return 0;
+}
+
+// The kernels of all that was asked for on a target. False where one fails.
+bool judge(const lift::OfflineTarget& target, const Options& o, Json& report) {
+  const lift::OfflineTools tools = lift::findTools(target);
+  const lift::runtime::DeviceInfo device = lift::runtime::readProfile(o.profile.empty() ? target.profile : o.profile);
+  const std::vector<Subject> all = subjects(o, device);
+  if (!o.json) {
+    std::cout << fmt::format("{}: {}; limits of {}\n", target.name, target.meaning, device.name);
+    if (!target.occupancyUnit.empty()) std::cout << fmt::format("  occupancy: {}\n", target.occupancyUnit);
+    std::cout << fmt::format("  {:<16} {:>6} {:>7} {:>7} {:>6} {:>6} {:>7} {:>8} {:>10}  {}\n", "kernel", "group",
+                             "local B", "instr.", "loads", "regs", "spills", "scratch", "occupancy", "cycles");
+  }
+  bool ok = true;
+  for (const Subject& s : all) {
+    if (!o.json) std::cout << fmt::format("  {}  {}\n", s.title, s.choice);
+    Json j{{"target", target.name}, {"subject", s.title}, {"choice", s.choice}, {"kernels", Json::array()}};
+    for (const lift::KernelText& k : s.kernels) {
+      const lift::KernelReport r = lift::buildOffline(target, tools, k, device);
+      ok = ok && r.built;
+      j["kernels"].push_back(toJson(k, r));
+      if (!o.json) printRow(k, r);
+    }
+    report["rows"].push_back(std::move(j));
+  }
+  return ok;
+}
+
+int offline(const Options& o) {
+  if (o.targets.empty() && o.what.empty() && o.shapes.empty() && o.op.empty()) return list();
+  if (int{!o.what.empty()} + int{!o.shapes.empty()} + int{!o.op.empty()} != 1)
+    throw UserError(ExitStatus::usage, "give a layer's descriptor, a program, a folder, --op or --shapes",
+                    "for example liftc offline --target spirv mb1ic64ih56oc64oh56kh3ph1");
+  const bool all = o.targets.empty() || o.targets == std::vector<std::string>{"all"};
+  std::vector<const lift::OfflineTarget*> targets;
+  for (const std::string& name : o.targets)
+    if (!all) targets.push_back(&lift::offlineTarget(name));
+  if (all)
+    for (const lift::OfflineTarget& t : lift::offlineTargets()) targets.push_back(&t);
+  Json report{{"schema", 1}, {"rows", Json::array()}};
+  bool ok = true;
+  for (const lift::OfflineTarget* t : targets) {
+    const lift::OfflineTools tools = lift::findTools(*t);
+    if (tools.missing.empty()) {
+      ok = judge(*t, o, report) && ok;
+      continue;
+    }
+    const std::string what = fmt::format("{}: not found: {}", t->name, toInstall(tools));
+    if (!all) throw UserError(ExitStatus::device, what);
+    report["missing"].push_back({{"target", t->name}, {"install", toInstall(tools)}});
+    if (!o.json) std::cout << what << "\n";
+  }
+  if (o.json) std::cout << report.dump(2) << "\n";
+  return ok ? 0 : static_cast<int>(ExitStatus::wrong);
+}
+
+}  // namespace
+
+void addOffline(cli::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  cli::App* sub = app.add_subcommand(
+      "offline", "Build kernels by compilers for devices that are not at hand, and print what they cost there");
+  sub->add_option("what", o->what,
+                  "A layer's descriptor, a program (.lift), or a folder that `compile -o` wrote; alone, list targets");
+  sub->add_option("--target", o->targets,
+                  "mali-g72, mali-g57, adreno-630, gfx900, gfx1030, sm_80, dg2, spirv; default: "
+                  "all that are found")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  sub->add_option("--op", o->op, "An operator and its descriptor")->expected(2)->type_name("NAME DESCRIPTOR");
+  sub->add_option("--shapes", o->shapes, "File of layers' descriptors, one a line");
+  sub->add_option("--entry", o->program.entry, "Definition of the program (default: main, else the last)");
+  sub->add_option("-s,--size", o->program.sizes, "Value of a size of the program, NAME=VALUE")->type_name("NAME=VALUE");
+  sub->add_option("--config", o->program.config, "Values of tunables, in place of the best known or the defaults")
+      ->type_name("NAME=VALUE,...");
+  o->family.addOfProgram(*sub);
+  o->layouts.add(*sub);
+  o->codegen.add(*sub);
+  sub->add_option("--profile", o->profile, "Limits and defaults, in place of the target's own")->type_name("NAME|FILE");
+  sub->add_flag("--json", o->json, "Print a report as JSON");
+  sub->callback([o, &status] { status = guarded([&] { return offline(*o); }); });
+}
+
+}  // namespace liftc

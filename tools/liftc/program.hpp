@@ -1,0 +1,29 @@
+// Programs on the command line: from a file to a plan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+#include "manifest.hpp"
+#include "workload.hpp"
+
+namespace liftc {
+
+// The plan of a program: by the family asked for, else part by part where a part has a family, else by the default
+// mapping.
+struct CompiledProgram {
+  lift::kernel::Plan plan;
+  double milliseconds = 0;  // of compilation
+  std::string family = {}, origin = {};
+  Provenance provenance = {};           // but for the command
+  std::vector<std::string> words = {};  // options that ask for the same
+  Json parts = Json::array();
+};
+// Nothing when a stage to stop after was reached.
+std::optional<CompiledProgram> compileProgram(const lift::Program& program, const FamilyOptions& family,
+                                              const CodegenOptions& codegen, double parseMilliseconds,
+                                              const lift::runtime::DeviceInfo* device);
+
+}  // namespace liftc
