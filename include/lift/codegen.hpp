@@ -34,6 +34,7 @@ struct CompileOptions {
   // Kernels that check every index and divisor, and record the first that is wrong (Plan::faults).
   bool checkBounds = false;
   kernel::PassOptions passes;
+  kernel::OpenclOptions opencl;
   // Called with the text of every stage: "parse" is the caller's; then "map", "outline", "lower", each pass, "print".
   std::function<void(std::string_view stage, const std::string& text)> dump;
 };

@@ -279,7 +279,12 @@ void verify(const Kernel& kernel);
 // OpenCL C 1.2. Deterministic; names derive from those in the kernel. Index arithmetic is `int` where no constant
 // bound exceeds it: with symbolic sizes, buffers must have fewer than 2^31 elements (`checkSizes`).
 // Throws UserError for what the language cannot say: a local or private array of symbolic size.
-std::string printOpenCL(const Kernel& kernel);
+struct OpenclOptions {
+  // Vectors of 2, 4, 8 and 16 at places of global memory that are proved to be aligned are accessed as such, not by
+  // vload, which some compilers of GPUs (Mali's, Adreno's, NVIDIA's) turn into a load of each element.
+  bool alignedVectors = false;
+};
+std::string printOpenCL(const Kernel& kernel, const OpenclOptions& options = {});
 
 // The kernels as functions of C11 with the vector extensions of GCC and Clang, static ones of the names given. Each
 // takes the kernel's arguments and runs all its work-items, sharing independent loops among threads where OpenMP is on.

@@ -47,6 +47,9 @@ struct OperatorFamily {
   // derived.
   std::shared_ptr<const PartedProgram> parted = {};
   std::shared_ptr<const std::vector<PartChoice>> choices = {};
+  // For graphics processors: the first choice there, not elsewhere; kernels are printed as these like them
+  // (kernel::OpenclOptions).
+  bool forGpus = false;
   // Good on the device, by a model of it: a point of the family's space, but for limits of the device. Empty: the
   // defaults are what is known.
   std::function<Config(const runtime::DeviceInfo&)> preferred = {};
@@ -118,7 +121,8 @@ Variant derive(const Workload& workload, std::string_view family);
 // values break.
 Program configured(const Variant& variant, const Config& config);
 
-// `options.constants` are the workload's.
+// `options.constants` are the workload's, `options.opencl` the family's.
+CompileOptions optionsOf(const Variant& variant, CompileOptions options = {});
 kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options = {},
                             CompileReport* report = nullptr);
 
@@ -143,8 +147,8 @@ struct ChoiceOptions {
 };
 
 // The configuration that was asked for, else the best known of the workload on the device, else the default of the
-// first family that the device can hold, lowered to its limits. Without a device, or with a pseudo device, nothing is
-// known.
+// first family that the device can hold, lowered to its limits; on a GPU of the first for GPUs, where there is one.
+// Without a device, or with a pseudo device, nothing is known.
 Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options = {});
 
 // ------------------------------------------------------------------------------------------------------------- tuning

@@ -174,7 +174,7 @@ class PlanBuilder {
       plan_.kernels.push_back(kernel::optimise(std::move(lowered.kernel), passes));
       dropUnused(plan_.kernels.back(), built.arguments);
       clock_.lap("optimise");
-      plan_.sources.push_back(kernel::printOpenCL(plan_.kernels.back()));
+      plan_.sources.push_back(kernel::printOpenCL(plan_.kernels.back(), options_.opencl));
       clock_.lap("print");
       if (options_.dump) options_.dump("print", plan_.sources.back());
       built_.push_back(std::move(built));

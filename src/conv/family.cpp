@@ -188,8 +188,12 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
       {"blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
        [spec](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec)},
       {"naive", "one output element per work-item: Listing 3 as it is", {}},
-      {"paper", "pad, partial convolution of tiles, sum, crop: for GPUs",
-       [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec)},
+      {.name = "paper",
+       .meaning = "pad, partial convolution of tiles, sum, crop: for GPUs",
+       .derive = [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); },
+       .defaults = detail::paperDefaults(spec),
+       .forGpus = true,
+       .preferred = [spec](const runtime::DeviceInfo& device) { return detail::paperPreferred(spec, device); }},
   };
   if (spec.groups > 1) {
     w.families.push_back({"depthwise", "register tiles of pixels by vectors of groups",

@@ -59,6 +59,7 @@ void arrangeWeights(Rewriting& r, int maps);
 // Each family: its strategy, and a configuration.
 void derivePaper(const ConvSpec& spec, Rewriting& r);
 Config paperDefaults(const ConvSpec& spec);
+Config paperPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec);

@@ -191,18 +191,19 @@ struct Tiling {
   std::int64_t theta = 1, rho = 0;
 };
 
+// Tiles of t windows.
+Tiling tilingBy(std::int64_t t, std::int64_t windows, std::int64_t padded, std::int64_t extent, std::int64_t stride) {
+  std::int64_t covered = (windows + t - 1) / t * t;
+  if ((covered - 1) * stride + extent < padded) covered += t;  // rows that no window reads
+  return {t, (t - 1) * stride + extent, (covered - 1) * stride + extent - padded};
+}
+
 // The tiles of a few windows that add the fewest windows to what the layer asks for.
 Tiling tiling(std::int64_t windows, std::int64_t padded, std::int64_t extent, std::int64_t stride) {
   constexpr std::int64_t mostWindows = 8;
-  Tiling best;
-  std::int64_t fewest = -1;
-  for (std::int64_t t = 1; t <= mostWindows; t++) {
-    std::int64_t covered = (windows + t - 1) / t * t;
-    if ((covered - 1) * stride + extent < padded) covered += t;  // rows that no window reads
-    if (fewest >= 0 && covered > fewest) continue;
-    fewest = covered;
-    best = {t, (t - 1) * stride + extent, (covered - 1) * stride + extent - padded};
-  }
+  Tiling best = tilingBy(1, windows, padded, extent, stride);
+  for (std::int64_t t = 2; t <= mostWindows; t++)
+    if (const Tiling tiles = tilingBy(t, windows, padded, extent, stride); tiles.rho <= best.rho) best = tiles;
   return best;
 }
 
@@ -233,6 +234,45 @@ Config paperDefaults(const ConvSpec& s) {
   std::int64_t vector = 1;
   if (s.reduction() % 2 == 0) config["upsilon"] = vector = s.reduction() % 4 == 0 ? 4 : 2;
   config["omega"] = s.reduction() / largestDivisor(s.reduction() / vector, 8);
+  return config;
+}
+
+// On a GPU: as many accumulators as its registers hold beside the operands, with few loads for each product, little
+// left over of the output's rows and columns, and work-groups of a size that it likes.
+Config paperPreferred(const ConvSpec& s, const runtime::DeviceInfo& device) {
+  if (device.type != "gpu") return {};
+  Config config = paperDefaults(s);
+  const std::int64_t registers = device.registers > 0 ? device.registers : 64;
+  const auto mostItems = static_cast<std::int64_t>(device.maxWorkGroupSize > 0 ? device.maxWorkGroupSize : 256);
+  constexpr std::int64_t mostWindows = 8, fewestItems = 32;
+  const std::int64_t chunks = s.reduction() / config["omega"];
+  const auto covered = [](std::int64_t n, const Tiling& t) {
+    return static_cast<double>((n + t.windows - 1) / t.windows * t.windows) / static_cast<double>(n);
+  };
+  double least = 0;
+  for (std::int64_t rows = 1; rows <= std::min(mostWindows, s.oh); rows++)
+    for (std::int64_t columns = 1; columns <= std::min(mostWindows, s.ow); columns++) {
+      if (isSquare(s) && rows != columns) continue;
+      const Tiling r = tilingBy(rows, s.oh, paddedRows(s), s.extentH(), s.sh);
+      const Tiling c = tilingBy(columns, s.ow, paddedColumns(s), s.extentW(), s.sw);
+      for (std::int64_t kappa = 1; kappa <= std::min(mostKernels, s.ocPerGroup()); kappa++)
+        for (std::int64_t sigma = 1; sigma <= rows * columns; sigma++) {
+          const std::int64_t items = chunks * (rows * columns / sigma);
+          if (s.ocPerGroup() % kappa != 0 || rows * columns % sigma != 0 || items > mostItems) continue;
+          if (4 * kappa * sigma > registers) continue;  // a quarter for sums: operands are vectors of four
+          const double loads = static_cast<double>(kappa + sigma) / static_cast<double>(kappa * sigma);
+          const double idle = std::max(1.0, static_cast<double>(fewestItems) / static_cast<double>(items));
+          const double cost = (loads + 0.25) * covered(s.oh, r) * covered(s.ow, c) * idle;
+          if (least > 0 && cost >= least) continue;
+          least = cost;
+          config["kappa"] = kappa;
+          config["sigma"] = sigma;
+          config["theta"] = r.theta;
+          config["rho"] = r.rho;
+          if (!isSquare(s)) config["thetaColumns"] = c.theta;
+          if (!isSquare(s)) config["rhoColumns"] = c.rho;
+        }
+    }
   return config;
 }
 

@@ -41,9 +41,10 @@ struct Text {
 // An element of an array.
 struct Place {
   const Buffer& buffer;
-  std::string array;   // its name
-  std::string index;   // in units of the buffer's elements
-  std::string offset;  // the same as an operand of +; empty for 0
+  std::string array;          // its name
+  std::string index;          // in units of the buffer's elements
+  std::string offset;         // the same as an operand of +; empty for 0
+  std::int64_t multiple = 1;  // divides the index; a power of two, at most 16
   std::string pointer() const { return offset.empty() ? array : array + " + " + offset; }
 };
 

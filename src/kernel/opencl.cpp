@@ -62,6 +62,8 @@ bool looksReserved(const std::string& s) {
 
 class OpenclDialect final : public Dialect {
  public:
+  explicit OpenclDialect(const OpenclOptions& options) : options_(options) {}
+
   bool usesFloorDiv = false, usesFloorMod = false, usesFloorDivLong = false, usesFloorModLong = false;
 
   bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
@@ -184,6 +186,7 @@ class OpenclDialect final : public Dialect {
       return fmt::format("vload_half{}(0, {})", t.width, from.offset.empty() ? base : base + " + " + from.offset);
     }
     if (t.width == from.buffer.width) return fmt::format("{}[{}]", from.array, from.index);
+    if (isAligned(t, from)) return fmt::format("*(const __global {}*)({})", type(t), from.pointer());
     return fmt::format("vload{}(0, {})", t.width, from.pointer());
   }
   std::string store(ValueType t, const Place& to, const std::string& value) override {
@@ -195,6 +198,7 @@ class OpenclDialect final : public Dialect {
                          to.offset.empty() ? base : base + " + " + to.offset);
     }
     if (t.width == to.buffer.width) return fmt::format("{}[{}] = {};", to.array, to.index, value);
+    if (isAligned(t, to)) return fmt::format("*(__global {}*)({}) = {};", type(t), to.pointer(), value);
     return fmt::format("vstore{}({}, 0, {});", t.width, value, to.pointer());
   }
   std::string storedMask(int width, const std::string& mask) override {
@@ -202,6 +206,11 @@ class OpenclDialect final : public Dialect {
   }
 
  private:
+  // Buffers begin at multiples of 128 bytes at least: CL_DEVICE_MEM_BASE_ADDR_ALIGN.
+  bool isAligned(ValueType t, const Place& p) const {
+    return options_.alignedVectors && p.buffer.space == AddressSpace::global && p.buffer.width == 1 && t.width != 3 &&
+           p.multiple % t.width == 0 && t.scalar != Scalar::boolean;
+  }
   static std::string wide(std::string_view scalar, int width) {
     return width == 1 ? std::string(scalar) : std::string(scalar) + std::to_string(width);
   }
@@ -210,11 +219,13 @@ class OpenclDialect final : public Dialect {
     return fmt::format("({}{}half*){}", p.buffer.space == AddressSpace::local ? "__local " : "",
                        isConst ? "const " : "", p.array);
   }
+
+  OpenclOptions options_;
 };
 
 class OpenclPrinter final : public Printer {
  public:
-  explicit OpenclPrinter(const Kernel& kernel) : Printer(kernel, dialect_) {}
+  OpenclPrinter(const Kernel& kernel, const OpenclOptions& options) : Printer(kernel, dialect_), dialect_(options) {}
 
   std::string run() {
     const std::string name = write_.names.take(kernel_.name);
@@ -340,6 +351,8 @@ bool isReservedInOpencl(const std::string& name) { return looksReserved(name); }
 
 std::string openclIdentifier(std::string_view wish) { return identifierFor(wish, isReservedInOpencl); }
 
-std::string printOpenCL(const Kernel& kernel) { return OpenclPrinter(kernel).run(); }
+std::string printOpenCL(const Kernel& kernel, const OpenclOptions& options) {
+  return OpenclPrinter(kernel, options).run();
+}
 
 }  // namespace lift::kernel

@@ -121,6 +121,7 @@ void Printer::statement(const Stmt& s, bool last) {
         const bool isLong = i != nullptr && write_.isWide(i->value);
         const std::string value = isLong ? write_.nat(i->value) : write_.expr(d.value);
         write_.name(d.variable, isLong);
+        if (i != nullptr) write_.define(d.variable, i->value);
         line(fmt::format("const {} {} = {};", dialect_.indexType(isLong), write_.nameOf(d.variable), value));
       },
       [&](const Store& st) { line(write_.store(st)); },

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "lift/kernel_walk.hpp"
 
@@ -144,7 +145,41 @@ Text Writer::comparison(const Comparison& c) {
 // ---------------------------------------------------------------------------------------------------------- values
 
 Place Writer::place(BufferId b, Nat index) {
-  return {kernel_.buffers[b], nameOfBuffer(b), nat(index), index == Nat(0) ? "" : nat(index, additive)};
+  return {kernel_.buffers[b], nameOfBuffer(b), nat(index), index == Nat(0) ? "" : nat(index, additive),
+          multipleOf(index)};
+}
+
+std::int64_t Writer::multipleOf(Nat n) const {
+  constexpr std::int64_t most = 16;
+  const auto ofConstant = [](std::int64_t c) { return std::gcd(c, most); };
+  const std::vector<Nat>& parts = n.operands();
+  switch (n.kind()) {
+    case Nat::Kind::constant:
+      return ofConstant(*n.constant());
+    case Nat::Kind::variable: {
+      const auto known = multiples_.find(*n.variable());
+      return known == multiples_.end() ? 1 : known->second;
+    }
+    case Nat::Kind::product: {
+      std::int64_t product = 1;
+      for (const Nat p : parts) product = std::min(most, product * multipleOf(p));
+      return product;
+    }
+    case Nat::Kind::floorDiv: {
+      const auto divisor = parts[1].constant();
+      const std::int64_t dividend = multipleOf(parts[0]);
+      return divisor && *divisor > 0 && dividend % *divisor == 0 ? dividend / *divisor : 1;
+    }
+    case Nat::Kind::sum:
+    case Nat::Kind::mod:
+    case Nat::Kind::min:
+    case Nat::Kind::max: {
+      std::int64_t common = most;
+      for (const Nat p : parts) common = std::gcd(common, multipleOf(p));
+      return common;
+    }
+  }
+  return 1;
 }
 
 std::string Writer::store(const Store& s) {

@@ -29,6 +29,8 @@ class Writer {
     else
       longs_.erase(v);
   }
+  // The variable has this value from here on.
+  void define(NatVar v, Nat value) { multiples_[v] = multipleOf(value); }
   void name(VarId v) { variables_[v] = names.take(kernel_.variables[v].name); }
   void nameBuffer(BufferId b) { buffers_[b] = names.take(kernel_.buffers[b].name); }
   const std::string& nameOf(NatVar v) const;
@@ -51,6 +53,8 @@ class Writer {
   Text conversion(const Expr& e, const Convert& c);
   std::string mask(const ExprPtr& e, std::size_t bytes);  // a boolean vector as integers of that size
   Place place(BufferId b, Nat index);
+  // The greatest power of two, at most 16, that is known to divide it.
+  std::int64_t multipleOf(Nat n) const;
 
   const Kernel& kernel_;
   Dialect& dialect_;
@@ -58,6 +62,7 @@ class Writer {
   std::unordered_map<NatVar, std::string> indices_;
   std::unordered_set<NatVar> longs_;
   std::unordered_map<Nat, bool> wide_;
+  std::unordered_map<NatVar, std::int64_t> multiples_;
 };
 
 }  // namespace lift::kernel

@@ -112,10 +112,15 @@ Program configured(const Variant& variant, const Config& config) {
   return variant.workload.outer ? variant.workload.outer(program) : program;
 }
 
+CompileOptions optionsOf(const Variant& variant, CompileOptions options) {
+  options.constants = variant.workload.constants;
+  options.opencl.alignedVectors = variant.workload.family(variant.family).forGpus;
+  return options;
+}
+
 kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options,
                             CompileReport* report) {
-  options.constants = variant.workload.constants;
-  return compile(configured(variant, config), options, report);
+  return compile(configured(variant, config), optionsOf(variant, std::move(options)), report);
 }
 
 // ---------------------------------------------------------------------------------------------- programs of the user

@@ -91,8 +91,10 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
   if (!device.pseudo())
     for (OperatorFamily& f : composed.families) {
       if (f.name != family) continue;
-      if (f.preferred) origin = byModel;
-      if (f.preferred) f.defaults = f.preferred(device);
+      if (const Config preferred = f.preferred ? f.preferred(device) : Config(); !preferred.empty()) {
+        origin = byModel;
+        f.defaults = preferred;
+      }
       if (f.parted) f = withPartsFor(device, f, options, origin);
     }
   Variant variant = derive(composed, family);
@@ -113,6 +115,9 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
   if (options.family.empty()) {
     families.clear();
     for (const OperatorFamily& f : workload.families) families.push_back(f.name);
+    if (device != nullptr && device->type == "gpu")
+      std::stable_partition(families.begin(), families.end(),
+                            [&](const std::string& name) { return workload.family(name).forGpus; });
   }
   const std::string& first = families.at(0);
   if (options.config) return {derive(workload, first), *options.config, "as given"};

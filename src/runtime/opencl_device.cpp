@@ -104,8 +104,10 @@ class OpenClExecutable : public Executable {
       checkStatus(launches[i], event);
       if (timer_ == Timer::device) milliseconds[i] += deviceTime(event);
     }
-    // A clock that stands still is none: this run's time is shared out, later ones are timed launch by launch.
-    if (!events.empty() && std::all_of(milliseconds.begin(), milliseconds.end(), [](double t) { return t <= 0; })) {
+    // A clock that stands still, or nearly so, is none: no launch takes less than 100 ns. This run's time is shared
+    // out, later ones are timed launch by launch.
+    constexpr double least = 1e-4;
+    if (!events.empty() && std::all_of(milliseconds.begin(), milliseconds.end(), [](double t) { return t < least; })) {
       timer_ = Timer::host;
       for (const auto& [i, event] : events) milliseconds[i] += all / static_cast<double>(events.size());
     }

@@ -247,6 +247,46 @@ TEST_CASE("print: double precision asks for its extension, and only then") {
   CHECK(printOpenCL(n.k).find("#pragma") == std::string::npos);
 }
 
+TEST_CASE("print: vectors at places that are proved to be aligned, where that is asked for") {
+  const auto printedAt = [](const std::function<Nat(Nat i, Nat n)>& place, int width, AddressSpace space) {
+    Maker m;
+    const NatVar n = m.size("n"), at = NatVar::fresh("at", 0, std::nullopt);
+    const auto in = m.in("in", 4096), out = m.out("out", 4096);
+    const auto local = addBuffer(m.k, {"tile", Scalar::f32, 1, AddressSpace::local, 4096, false});
+    const BufferId from = space == AddressSpace::local ? local : in;
+    m.k.body = block(glb("i", 64, [&](Nat i) {
+      return block(DeclareIndex{at, index(place(i, Nat(n)))}, Store{out, Nat(at) + 8, load(from, Nat(at), vec(width))});
+    }));
+    return printOpenCL(m.k, {.alignedVectors = true});
+  };
+  const auto isAligned = [&](const std::function<Nat(Nat, Nat)>& place, int width = 4) {
+    const std::string text = printedAt(place, width, AddressSpace::global);
+    const bool loads = text.find("*(const __global float4*)(in + at)") != std::string::npos;
+    const bool stores = text.find("*(__global float4*)(out + at + 8) = ") != std::string::npos;
+    CHECK(loads == stores);
+    CHECK(loads == (text.find("vload") == std::string::npos));
+    return loads;
+  };
+  CHECK(isAligned([](Nat i, Nat) { return 4 * i; }));
+  CHECK(isAligned([](Nat i, Nat n) { return 8 * i * n + 12 * (i % 3) + 4 * floorDiv(i, 5); }));
+  CHECK(isAligned([](Nat i, Nat) { return floorDiv(32 * i, 8) + mod(12 * i, 20); }));
+  CHECK(isAligned([](Nat i, Nat n) { return 2 * i * (2 * n); }));
+  CHECK_FALSE(isAligned([](Nat i, Nat) { return i; }));
+  CHECK_FALSE(isAligned([](Nat i, Nat) { return 4 * i + 2; }));
+  CHECK_FALSE(isAligned([](Nat i, Nat n) { return 2 * i * n; }));
+  CHECK_FALSE(isAligned([](Nat i, Nat) { return 4 * i + mod(i, 4); }));
+  CHECK_FALSE(isAligned([](Nat i, Nat) { return floorDiv(4 * i, 3); }));
+  CHECK_FALSE(isAligned([](Nat i, Nat) { return mod(4 * i, 6); }));
+  const auto four = [](Nat i, Nat) { return 4 * i; };
+  CHECK_FALSE(isAligned(four, 8));
+  CHECK_FALSE(isAligned(four, 3));
+  CHECK(printedAt(four, 4, AddressSpace::local).find("vload4(0, tile + at)") != std::string::npos);  // begins anywhere
+  Maker m;
+  const auto in = m.in("in", 16), out = m.out("out", 16);
+  m.k.body = block(Store{out, 0, load(in, 4, vec(4))});
+  CHECK(bodyText(m.k) == "  vstore4(vload4(0, in + 4), 0, out);\n");
+}
+
 TEST_CASE("print: vectors") {
   Expression x;
   const auto v = load(x.in, 4, vec(4));

@@ -318,6 +318,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
       throw UserError(ExitStatus::usage, fmt::format("--constant: '{}' has no parameter '{}'", program.name, name));
   options.constants = constants;
   options.checkBounds = checkBounds;
+  options.opencl.alignedVectors = alignedVectors;
   if (!printAfter.empty() || !stopAfter.empty())
     options.dump = [&](std::string_view stage, const std::string& text) {
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };

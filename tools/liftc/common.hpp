@@ -77,6 +77,7 @@ struct CodegenOptions {
   bool checkBounds = false;
   bool timing = false;
   bool strictReductions = false;
+  bool alignedVectors = false;  // kernel::OpenclOptions; no option, families say it
   bool explain = false;
 
   void add(cli::App& app);

@@ -164,6 +164,7 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   const double derive = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   CodegenOptions options = codegen;
   options.constants = variant.workload.constants;
+  options.alignedVectors = lift::optionsOf(variant).opencl.alignedVectors;
   lift::CompileReport report;
   auto plan = options.compile(program, derive, &report, device);
   if (!plan) return std::nullopt;
