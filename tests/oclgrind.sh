@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# oclgrind.sh COMMAND…: runs a command with Oclgrind as its OpenCL platform; fails if the command does, or if Oclgrind
+# oclgrind.sh COMMAND…: runs a command with Oclgrind as its OpenCL platform, with OCLGRIND_OPTIONS more; fails if the command does, or if Oclgrind
 # finds a race, an access out of bounds or a use of uninitialised memory.
 set -euo pipefail
 work=$(mktemp -d)
@@ -9,7 +9,8 @@ trap 'rm -rf "$work"' EXIT
 export LIFT_BUILD_OPTIONS=-cl-opt-disable LIFTC_PLATFORM=Oclgrind LIFTC_CACHE=off
 unset LIFTC_DEVICE
 status=0
-oclgrind --data-races --uninitialized --log "$work/log" "$@" || status=$?
+read -ra options <<<"${OCLGRIND_OPTIONS:-}"
+oclgrind --data-races --uninitialized "${options[@]}" --log "$work/log" "$@" || status=$?
 # It exits 0 whatever it finds: its log must be empty.
 if [[ -s $work/log ]]; then
   head -c 20000 "$work/log"

@@ -1,6 +1,7 @@
 // Drivers' quirks, put in front of the real driver with LD_PRELOAD. LIFT_QUIRK names one:
 //   no-profiling   no queue has profiling
 //   no-clock       the device's clock stands still
+//   slow-clock     it moves by nanoseconds only
 //   small-groups   the device allows 16 work-items in a group
 //   small-memory   the device has 1,024 bytes of local memory
 //   modest         compiled kernels are said to allow one work-item, and run with more
@@ -47,6 +48,8 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t si
   const cl_int status = REAL(clGetEventProfilingInfo)(event, what, size, value, written);
   if (has("no-clock") && status == CL_SUCCESS && value != nullptr && size >= sizeof(cl_ulong))
     *static_cast<cl_ulong*>(value) = 0;
+  if (has("slow-clock") && status == CL_SUCCESS && value != nullptr && size >= sizeof(cl_ulong))
+    *static_cast<cl_ulong*>(value) = what == CL_PROFILING_COMMAND_END ? 12 : 10;
   return status;
 }
 
