@@ -1,8 +1,8 @@
 // Rewriting: rules, strategies, derivations.
 //
-//   const Rule& rule = ruleNamed("splitJoin");             // xs => join(split(k, xs))
+//   const Rule& rule = ruleNamed("mapSplit");  // map(f, xs) => join(map(fun ys => map(f, ys), split(k, xs)))
 //   Rewriting rewriting(program);
-//   rewriting.apply(topDown(seq(use("mapSplit", {{"k", 4}}), use("mapToSequence"))));
+//   rewriting.apply(topDown(seq(use("mapSplit", {{"k", 4}}), use("mapToLoop"))));
 //   rewriting.program()                                    // with the conditions that the rules left
 //   rewriting.derivation()                                 // what was done where: replay gives the same program
 //

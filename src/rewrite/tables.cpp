@@ -44,12 +44,13 @@ const std::vector<RuleTable>& ruleTables() {
       {"names", "names given, moved and dropped; tuples", detail::namingRules()},
       {"parts", "reductions and scans in parts, by element and by index", detail::chunkingRules()},
       {"places", "of a part of the term; made for any place", detail::placeRules()},
-      table("layout", "arrays laid out anew", detail::layoutRules()),
       table("vectorisation", "lanes", detail::vectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),
       table("lowering", "where work runs: functional to OpenCL primitives", detail::loweringRules()),
-      table("placing", "the same with the program's names, for the default mapping", detail::placingRules()),
+      table("placing", "lowering that keeps the program's names, for the default mapping", detail::placingRules()),
       table("raising", "OpenCL primitives back to functional ones, to start anew", detail::raisingRules()),
+      table("further", "not used by liftc itself: standard laws, for scripts and strategies of one's own",
+            detail::furtherRules()),
   };
   return tables;
 }

@@ -12,7 +12,6 @@ std::vector<RuleRow> movementRules();
 std::vector<RuleRow> tilingRules();
 std::vector<RuleRow> filterRules();
 std::vector<RuleRow> groupRules();
-std::vector<RuleRow> layoutRules();
 std::vector<RuleRow> reductionRules();
 std::vector<RuleRow> partialRules();
 std::vector<RuleRow> vectorRules();
@@ -20,6 +19,7 @@ std::vector<RuleRow> memoryRules();
 std::vector<RuleRow> loweringRules();
 std::vector<RuleRow> placingRules();
 std::vector<RuleRow> raisingRules();
+std::vector<RuleRow> furtherRules();
 std::vector<RuleRow> simplificationRules();
 
 }  // namespace lift::rewrite::detail

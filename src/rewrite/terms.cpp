@@ -4,6 +4,8 @@
 #include <iterator>
 #include <unordered_set>
 
+#include "lift/accumulation.hpp"
+
 namespace lift::rewrite::detail {
 namespace {
 
@@ -34,62 +36,6 @@ class AlphaEqual {
  private:
   std::unordered_map<Expr, Expr> renamed_;
 };
-
-bool isAssociativeAndCommutative(Op op) {
-  switch (op) {
-    case Op::add:
-    case Op::mul:
-    case Op::min:
-    case Op::max:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool accumulatesInto(Expr body, Expr accumulator);
-
-// f of (…, accumulator, …) gives the accumulator's new value, element by element or lane by lane.
-bool accumulatesByParts(Expr f, const std::vector<Expr>& parts, Expr accumulator) {
-  if (!f.is(Expr::Form::lambda)) return false;
-  const auto position = std::find(parts.begin(), parts.end(), accumulator);
-  if (position == parts.end()) return false;
-  for (const Expr p : parts)
-    if (p != accumulator && p.hasFree(accumulator)) return false;
-  if (std::count(parts.begin(), parts.end(), accumulator) > 1) return false;
-  const Expr inner = component(f.parameter(), static_cast<std::size_t>(position - parts.begin()));
-  const Expr marker = Expr::variable("acc", inner.type());
-  return accumulatesInto(replaceTerms(f.body(), {{inner, marker}}), marker);
-}
-
-bool accumulatesInto(Expr body, Expr accumulator) {
-  const Spine s = spineOf(body);
-  const auto& a = s.arguments;
-  if (!s.head.is(Expr::Form::primitive)) return false;
-  const auto isFreeOfIt = [&](Expr e) { return !e.hasFree(accumulator); };
-  switch (s.head.prim()) {
-    case Prim::op:
-      if (s.head.op() == Op::fma) return a[2] == accumulator && isFreeOfIt(a[0]) && isFreeOfIt(a[1]);
-      return isAssociativeAndCommutative(s.head.op()) &&
-             ((a[0] == accumulator && isFreeOfIt(a[1])) || (a[1] == accumulator && isFreeOfIt(a[0])));
-    case Prim::map:
-    case Prim::mapSeq:
-    case Prim::mapSeqUnroll: {
-      const Spine in = spineOf(a[1]);
-      return in.isPrim(Prim::zip) && isFreeOfIt(a[0]) && accumulatesByParts(a[0], in.arguments, accumulator);
-    }
-    case Prim::vectorize: {
-      const Spine in = spineOf(a[1]);
-      return in.isPrim(Prim::tuple) && isFreeOfIt(a[0]) && accumulatesByParts(a[0], in.arguments, accumulator);
-    }
-    case Prim::reduce:
-    case Prim::reduceSeq:
-    case Prim::reduceSeqUnroll:
-      return a[0] == accumulator && isFreeOfIt(a[1]) && isFreeOfIt(a[2]) && accumulates(a[1]);
-    default:
-      return false;
-  }
-}
 
 // Whether terms are linear in some variables together.
 class Linear {
@@ -211,11 +157,8 @@ bool inlines(Expr f, Expr x) {
 
 bool accumulates(Expr f) {
   if (!f.is(Expr::Form::lambda) || !f.parameter().type().is(Type::Kind::tuple)) return false;
-  const Expr p = f.parameter();
-  const Expr accumulator = Expr::variable("acc", p.type().components()[0]);
-  const Expr element = Expr::variable("x", p.type().components()[1]);
-  const Expr body = replaceTerms(f.body(), {{component(p, 0), accumulator}, {component(p, 1), element}});
-  return !body.hasFree(p) && accumulatesInto(body, accumulator);
+  const auto accumulation = accumulationOf(Expr::variable("z", f.parameter().type().components()[0]), f);
+  return accumulation && accumulation->commutative;
 }
 
 }  // namespace lift::rewrite::detail

@@ -24,8 +24,7 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>& 
 bool inlines(Expr f, Expr x);
 
 // Whether a reduction by this function of (accumulator, element) gives the same result, but for rounding, whatever
-// order its elements come in: it combines the accumulator by one associative and commutative operation with a value
-// that does not depend on it; element by element, lane by lane, or in a reduction of its own.
+// order its elements come in, as far as accumulationOf sees.
 bool accumulates(Expr f);
 
 // Whether the function is linear, by the form of its body: sums, multiples by what does not depend on its parameter,
