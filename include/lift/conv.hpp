@@ -48,7 +48,6 @@ struct ConvSpec {
   std::int64_t reduction() const { return icPerGroup() * kh * kw; }  // products per output element
   std::int64_t extentH() const { return (kh - 1) * (dh + 1) + 1; }   // input rows a window spans
   std::int64_t extentW() const { return (kw - 1) * (dw + 1) + 1; }
-  bool depthwise() const { return groups > 1 && groups == ic; }
 
   // Shapes of the natural layouts: channels innermost, as in the language's programs.
   std::vector<std::int64_t> inputShape() const { return {batch, ih, iw, ic}; }
@@ -59,8 +58,6 @@ struct ConvSpec {
   // Two operations for each tap of each window, taps in the padding included: what papers report, and what all
   // GFLOP/s of this project divide by (bias not counted).
   std::int64_t operations() const;
-  // The same without the taps that fall into the padding: benchdnn's count.
-  std::int64_t operationsInside() const;
   // Bytes of input, weights, bias and output together: the least traffic of the layer.
   std::int64_t tensorBytes(Scalar scalar = Scalar::f32) const;
 
@@ -119,13 +116,6 @@ ConvTensors randomConvTensors(const ConvSpec& spec, std::uint64_t seed, Scalar s
 // element type. About a second for a layer of VGG-16 in an optimised build.
 Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias);
 
-// The same for single outputs (row-major indices into the output), not rounded to the element type. Shares no code
-// with convReference.
-std::vector<double> convReferenceAt(const ConvSpec& spec, const Tensor& input, const Tensor& weights,
-                                    const Tensor& bias, const std::vector<std::int64_t>& points);
-// Distinct sorted indices for it: the corner windows for the first and the last channel, then random ones.
-std::vector<std::int64_t> convSamplePoints(const ConvSpec& spec, std::int64_t count, std::uint64_t seed);
-
 // The largest relative error a correct implementation in this element type may show, where the relative error is
 //   |got - want| / max(|want|, floor),  floor = the root mean square of all expected outputs.
 // f16 means half storage and float arithmetic; integers are exact: 0. Derivation in src/conv/tolerance.cpp.
@@ -137,9 +127,6 @@ struct ConvCheck {
   bool ok() const { return difference.sameShape && difference.finite && difference.maxRel <= tolerance; }
 };
 ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected);
-// Checks the outputs at `points` only, against convReferenceAt's results.
-ConvCheck checkConvAt(const ConvSpec& spec, const Tensor& actual, const std::vector<std::int64_t>& points,
-                      const std::vector<double>& expected);
 
 // --- oneDNN, as judge and as peer --------------------------------------------------------------------------------
 

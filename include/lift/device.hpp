@@ -196,9 +196,6 @@ struct Timing {
   bool stopped = false;  // a repetition exceeded the limit; it is the last one recorded
 
   double median() const;  // of the repetitions' device times, in milliseconds
-  double minimum() const;
-  double wallMedian() const;
-  std::vector<double> launchMedians() const;
 };
 
 struct Binding;

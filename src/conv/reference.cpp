@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <iterator>
-#include <set>
-
 #include "lift/conv.hpp"
 #include "lift/parallel.hpp"
 
@@ -13,12 +9,6 @@ std::vector<double> doubles(const Tensor& tensor) {
   std::vector<double> values(static_cast<std::size_t>(tensor.size()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = tensor.get(static_cast<std::int64_t>(i));
   return values;
-}
-
-void ensureShapes(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias) {
-  ensure(input.shape == spec.inputShape(), "the input's shape is not the layer's");
-  ensure(weights.shape == spec.weightShape(), "the weights' shape is not the layer's");
-  ensure(bias.shape == spec.biasShape(), "the bias's shape is not the layer's");
 }
 
 }  // namespace
@@ -33,7 +23,9 @@ ConvTensors randomConvTensors(const ConvSpec& spec, std::uint64_t seed, Scalar s
 }
 
 Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias) {
-  ensureShapes(spec, input, weights, bias);
+  ensure(input.shape == spec.inputShape(), "the input's shape is not the layer's");
+  ensure(weights.shape == spec.weightShape(), "the weights' shape is not the layer's");
+  ensure(bias.shape == spec.biasShape(), "the bias's shape is not the layer's");
   const std::vector<double> in = doubles(input);
   const std::vector<double> biases = doubles(bias);
   const std::int64_t icg = spec.icPerGroup(), ocg = spec.ocPerGroup();
@@ -72,60 +64,6 @@ Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& we
     }
   });
   return output;
-}
-
-std::vector<double> convReferenceAt(const ConvSpec& spec, const Tensor& input, const Tensor& weights,
-                                    const Tensor& bias, const std::vector<std::int64_t>& points) {
-  ensureShapes(spec, input, weights, bias);
-  std::vector<double> results;
-  results.reserve(points.size());
-  const std::int64_t icg = spec.icPerGroup();
-  for (const std::int64_t point : points) {
-    ensure(point >= 0 && point < spec.batch * spec.oh * spec.ow * spec.oc, "sampled point outside of the output");
-    const std::int64_t k = point % spec.oc;
-    const std::int64_t x = point / spec.oc % spec.ow;
-    const std::int64_t y = point / spec.oc / spec.ow % spec.oh;
-    const std::int64_t n = point / spec.oc / spec.ow / spec.oh;
-    const std::int64_t firstChannel = k / spec.ocPerGroup() * icg;
-    double sum = 0;
-    for (std::int64_t c = 0; c < icg; ++c)
-      for (std::int64_t i = 0; i < spec.kh; ++i)
-        for (std::int64_t j = 0; j < spec.kw; ++j) {
-          const std::int64_t inY = y * spec.sh + i * (spec.dh + 1) - spec.padTop;
-          const std::int64_t inX = x * spec.sw + j * (spec.dw + 1) - spec.padLeft;
-          if (inY >= 0 && inY < spec.ih && inX >= 0 && inX < spec.iw)
-            sum += input.get(((n * spec.ih + inY) * spec.iw + inX) * spec.ic + firstChannel + c) *
-                   weights.get(((k * spec.kh + i) * spec.kw + j) * icg + c);
-        }
-    results.push_back(sum + bias.get(k));
-  }
-  return results;
-}
-
-std::vector<std::int64_t> convSamplePoints(const ConvSpec& spec, std::int64_t count, std::uint64_t seed) {
-  const std::int64_t size = spec.batch * spec.oh * spec.ow * spec.oc;
-  count = std::min(count, size);
-  std::set<std::int64_t> points;
-  // Mistakes at borders, strides and tails show in the corners first.
-  for (const std::int64_t n : {std::int64_t{0}, spec.batch - 1})
-    for (const std::int64_t y : {std::int64_t{0}, spec.oh - 1})
-      for (const std::int64_t x : {std::int64_t{0}, spec.ow - 1})
-        for (const std::int64_t k : {std::int64_t{0}, spec.oc - 1})
-          if (std::ssize(points) < count) points.insert(((n * spec.oh + y) * spec.ow + x) * spec.oc + k);
-  // SplitMix64, as fixed by its definition: the same points everywhere.
-  std::uint64_t state = seed;
-  const auto next = [&state] {
-    std::uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  };
-  if (2 * count > size) {  // more than half of all: drawing would repeat itself
-    for (std::int64_t p = 0; p < size && std::ssize(points) < count; ++p) points.insert(p);
-  }
-  while (std::ssize(points) < count)
-    points.insert(static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(size)));
-  return {points.begin(), points.end()};
 }
 
 }  // namespace lift

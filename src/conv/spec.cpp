@@ -209,23 +209,6 @@ std::string ConvSpec::str() const {
 
 std::int64_t ConvSpec::operations() const { return 2 * batch * oh * ow * oc * reduction(); }
 
-std::int64_t ConvSpec::operationsInside() const {
-  // Taps inside are a product of rows and columns, so each axis is counted by itself.
-  const auto inside = [](std::int64_t outputs, std::int64_t taps, std::int64_t stride, std::int64_t dilation,
-                         std::int64_t padding, std::int64_t inputs) {
-    std::int64_t count = 0;
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      // Outputs o with 0 <= o * stride + offset < inputs.
-      const std::int64_t offset = tap * (dilation + 1) - padding;
-      const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-      const std::int64_t end = offset >= inputs ? 0 : std::min(outputs, (inputs - offset + stride - 1) / stride);
-      count += std::max<std::int64_t>(0, end - first);
-    }
-    return count;
-  };
-  return 2 * batch * oc * icPerGroup() * inside(oh, kh, sh, dh, padTop, ih) * inside(ow, kw, sw, dw, padLeft, iw);
-}
-
 std::int64_t ConvSpec::tensorBytes(Scalar scalar) const {
   const std::int64_t elements = batch * ih * iw * ic + oc * kh * kw * icPerGroup() + oc + batch * oh * ow * oc;
   return elements * static_cast<std::int64_t>(info(scalar).bytes);

@@ -21,9 +21,6 @@
 // of their transforms; what comes of that grows by their amplification (cook_toom.hpp). So their families have
 //   tolerance = 2 (C + n + n' + 4) a a' u
 // with n, n' products and a, a' the amplification of rows and columns.
-#include <algorithm>
-#include <cmath>
-
 #include "family.hpp"
 #include "lift/conv.hpp"
 
@@ -35,12 +32,6 @@ namespace {
 constexpr double roundoffHalf = 0x1p-11;
 constexpr double roundoffFloat = 0x1p-24;
 constexpr double roundoffDouble = 0x1p-53;
-
-double rootMeanSquare(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
-}
 
 }  // namespace
 
@@ -67,38 +58,6 @@ double detail::winogradTolerance(const ConvSpec& spec, const Winograd& w) {
 ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected) {
   // A reference rounded to the element type is itself off by half a unit, which the tolerance has room for.
   return {compare(actual, expected, rootMeanSquare(expected)), convTolerance(spec, expected.scalar)};
-}
-
-ConvCheck checkConvAt(const ConvSpec& spec, const Tensor& actual, const std::vector<std::int64_t>& points,
-                      const std::vector<double>& expected) {
-  ConvCheck check;
-  check.tolerance = convTolerance(spec, actual.scalar);
-  if (actual.shape != spec.outputShape() || points.size() != expected.size()) {
-    check.difference.sameShape = false;
-    return check;
-  }
-  const double floor = rootMeanSquare(expected);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double got = actual.get(points[i]);
-    const double want = expected[i];
-    if (!std::isfinite(got) || !std::isfinite(want)) {
-      const bool same = got == want || (std::isnan(got) && std::isnan(want));
-      if (!same) {
-        check.difference.finite = false;
-        check.difference.at = points[i];
-      }
-      continue;
-    }
-    const double error = std::abs(got - want);
-    const double scale = std::max(std::abs(want), floor);
-    const double relative = error == 0 ? 0 : error / scale;
-    check.difference.maxAbs = std::max(check.difference.maxAbs, error);
-    if (check.difference.at < 0 || relative > check.difference.maxRel) {
-      check.difference.maxRel = relative;
-      if (check.difference.finite) check.difference.at = points[i];
-    }
-  }
-  return check;
 }
 
 }  // namespace lift

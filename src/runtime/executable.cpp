@@ -22,13 +22,6 @@ double sum(const std::vector<LaunchTime>& times) {
   return total;
 }
 
-template <class Get>
-double medianBy(const std::vector<Repetition>& repetitions, Get get) {
-  std::vector<double> values;
-  for (const Repetition& r : repetitions) values.push_back(get(r));
-  return median(std::move(values));
-}
-
 std::vector<LaunchTime> named(const kernel::Plan& plan, const std::vector<kernel::Launch>& launches,
                               const std::vector<double>& milliseconds) {
   ensure(launches.size() == milliseconds.size(), "one time for each launch");
@@ -51,25 +44,9 @@ double median(std::vector<double> values) {
 double Execution::milliseconds() const { return sum(launches); }
 
 double Timing::median() const {
-  return medianBy(repetitions, [](const Repetition& r) { return r.milliseconds; });
-}
-
-double Timing::minimum() const {
-  ensure(!repetitions.empty(), "minimum of nothing");
-  return std::min_element(repetitions.begin(), repetitions.end(),
-                          [](const Repetition& a, const Repetition& b) { return a.milliseconds < b.milliseconds; })
-      ->milliseconds;
-}
-
-double Timing::wallMedian() const {
-  return medianBy(repetitions, [](const Repetition& r) { return r.wallMilliseconds; });
-}
-
-std::vector<double> Timing::launchMedians() const {
-  std::vector<double> medians;
-  for (std::size_t i = 0; !repetitions.empty() && i < repetitions.front().launches.size(); i++)
-    medians.push_back(medianBy(repetitions, [i](const Repetition& r) { return r.launches[i]; }));
-  return medians;
+  std::vector<double> values;
+  for (const Repetition& r : repetitions) values.push_back(r.milliseconds);
+  return runtime::median(std::move(values));
 }
 
 // ------------------------------------------------------------------------------------------------------ executables

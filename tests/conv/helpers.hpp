@@ -1,9 +1,13 @@
 // What several of this folder's tests use.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +21,58 @@ inline std::vector<ConvSpec> shapes(const std::string& file) {
 
 inline Tensor reference(const ConvSpec& spec, const ConvTensors& t) {
   return convReference(spec, t.input, t.weights, t.bias);
+}
+
+// The layer's definition for single outputs (row-major indices into the output), not rounded to the element type.
+// Shares no code with convReference.
+inline std::vector<double> referenceAt(const ConvSpec& spec, const ConvTensors& t,
+                                       const std::vector<std::int64_t>& points) {
+  std::vector<double> results;
+  results.reserve(points.size());
+  const std::int64_t icg = spec.icPerGroup();
+  for (const std::int64_t point : points) {
+    const std::int64_t k = point % spec.oc;
+    const std::int64_t x = point / spec.oc % spec.ow;
+    const std::int64_t y = point / spec.oc / spec.ow % spec.oh;
+    const std::int64_t n = point / spec.oc / spec.ow / spec.oh;
+    const std::int64_t firstChannel = k / spec.ocPerGroup() * icg;
+    double sum = 0;
+    for (std::int64_t c = 0; c < icg; ++c)
+      for (std::int64_t i = 0; i < spec.kh; ++i)
+        for (std::int64_t j = 0; j < spec.kw; ++j) {
+          const std::int64_t inY = y * spec.sh + i * (spec.dh + 1) - spec.padTop;
+          const std::int64_t inX = x * spec.sw + j * (spec.dw + 1) - spec.padLeft;
+          if (inY >= 0 && inY < spec.ih && inX >= 0 && inX < spec.iw)
+            sum += t.input.get(((n * spec.ih + inY) * spec.iw + inX) * spec.ic + firstChannel + c) *
+                   t.weights.get(((k * spec.kh + i) * spec.kw + j) * icg + c);
+        }
+    results.push_back(sum + t.bias.get(k));
+  }
+  return results;
+}
+
+// Distinct sorted indices for it.
+inline std::vector<std::int64_t> samplePoints(const ConvSpec& spec, std::int64_t count, std::uint64_t seed) {
+  const std::int64_t size = spec.batch * spec.oh * spec.ow * spec.oc;
+  std::mt19937_64 random(seed);
+  std::set<std::int64_t> points{0, size - 1};
+  while (std::ssize(points) < std::min(count, size / 2))
+    points.insert(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(size)));
+  return {points.begin(), points.end()};
+}
+
+// The largest error at these points, relative to the expected value or the root mean square of all.
+inline double errorAt(const Tensor& actual, const std::vector<std::int64_t>& points,
+                      const std::vector<double>& expected) {
+  double squares = 0, worst = 0;
+  for (const double e : expected) squares += e * e;
+  const double floor = std::sqrt(squares / static_cast<double>(expected.size()));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double error = std::abs(actual.get(points[i]) - expected[i]) / std::max(std::abs(expected[i]), floor);
+    if (std::isnan(error)) return HUGE_VAL;
+    worst = std::max(worst, error);
+  }
+  return worst;
 }
 
 // The whole text of the diagnostics of a descriptor; empty when it is accepted.

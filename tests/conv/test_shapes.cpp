@@ -66,9 +66,9 @@ TEST_CASE("the odd shapes are small and cover what they should") {
   CHECK(some([](const ConvSpec& s) { return s.ic == 1 && s.oc > 1; }));
   CHECK(some([](const ConvSpec& s) { return s.oc == 1 && s.ic > 1; }));
   CHECK(some([](const ConvSpec& s) { return s.batch > 1; }));
-  CHECK(some([](const ConvSpec& s) { return s.groups > 1 && !s.depthwise(); }));
-  CHECK(some([](const ConvSpec& s) { return s.depthwise() && s.oc == s.ic; }));
-  CHECK(some([](const ConvSpec& s) { return s.depthwise() && s.oc == 2 * s.ic; }));
+  CHECK(some([](const ConvSpec& s) { return s.groups > 1 && s.groups != s.ic; }));
+  CHECK(some([](const ConvSpec& s) { return s.groups > 1 && s.groups == s.ic && s.oc == s.ic; }));
+  CHECK(some([](const ConvSpec& s) { return s.groups > 1 && s.groups == s.ic && s.oc == 2 * s.ic; }));
   const auto partial = [](const ConvSpec& s) { return (s.oh - 1) * s.sh + s.extentH() < s.ih + s.padTop; };
   CHECK(some(partial));
 }
