@@ -113,6 +113,14 @@ void arrangeWeights(Rewriting& r, int maps) {
                  argument(seq({normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}), copyInParallel(3)}))));
 }
 
+void windowsIntoReduction(Rewriting& r) {
+  r.apply(topDown(use("mapAsScalarOut")));
+  r.apply(topDown(use("mapReduceZipLeft")));
+  r.apply(layoutsOut());
+  r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
+                     "reduceMap", "mapFusionMoves"}));
+}
+
 Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapSplitOut", "mapTakeOut", "mapMapOut"}); }
 
 }  // namespace detail

@@ -47,6 +47,9 @@ bool isRowsMap(Expr e);  // the map over rows of windows, or tiles of them
 // Windows along one dimension in chunks of k, the chunks cut from the input.
 void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k);
 
+// Reductions in lanes, one for each window of a tile, become one reduction of all the tile's accumulators.
+void windowsIntoReduction(Rewriting& r);
+
 // What n lacks to the next multiple of k.
 Nat missingTo(std::int64_t n, Nat k);
 // Windows more, at the bottom and the right, to whole tiles of rows by columns; what they give is cropped.

@@ -75,11 +75,7 @@ void tile(Rewriting& r, Nat bands, Nat rows, Nat pixels, Nat kernels, Nat groups
 void reduceTiles(Rewriting& r, Nat lanes) {
   r.apply(topDown(use("mapReduceZipRight")));
   r.apply(topDown(use("vectoriseAccumulators", {{"w", lanes}})));
-  r.apply(topDown(use("mapAsScalarOut")));
-  r.apply(topDown(use("mapReduceZipLeft")));
-  r.apply(layoutsOut());
-  r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
-                     "reduceMap", "mapFusionMoves"}));
+  windowsIntoReduction(r);
 }
 
 // The tile's inputs, padding included, in memory of their own: blocks of channels, rows, columns, channels of a block.

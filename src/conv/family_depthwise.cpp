@@ -41,11 +41,7 @@ void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
 void reduceTiles(Rewriting& r, Nat lanes) {
   r.apply(topDown(use("mapReduceGroups")));
   r.apply(topDown(use("vectoriseGroups", {{"w", lanes}})));
-  r.apply(topDown(use("mapAsScalarOut")));
-  r.apply(topDown(use("mapReduceZipLeft")));
-  r.apply(layoutsOut());
-  r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
-                     "reduceMap", "mapFusionMoves"}));
+  windowsIntoReduction(r);
 }
 
 void lower(Rewriting& r) {

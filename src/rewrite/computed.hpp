@@ -18,6 +18,9 @@ std::vector<Rule> placeRules();
 bool isPlaceRuleName(std::string_view name);
 const Rule& placeRuleNamed(std::string_view name);  // throws UserError (usage)
 
+// A rule without tunables.
+Rule computedRule(const RuleRow& row, std::optional<Expr> (*compute)(Expr));
+
 // map(fun x => e[v], xs)  ->  map(fun (x, t) => e[t], zip(xs, map(fun x => v, xs)))
 Expr fission(Expr map, Expr value);
 

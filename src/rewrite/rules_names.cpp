@@ -104,24 +104,25 @@ Expr fission(Expr map, Expr value) {
   return build::map(Expr::lambda(p, etaLong(substitute(now, x, get(p, 0)))), zip({in, values}));
 }
 
+Rule computedRule(const RuleRow& row, std::optional<Expr> (*compute)(Expr)) {
+  return Rule(row, {}, [compute](Expr e, const Arguments&) { return compute(e); });
+}
+
 std::vector<Rule> namingRules() {
-  const auto rule = [](RuleRow row, std::optional<Expr> (*compute)(Expr)) {
-    return Rule(row, {}, [compute](Expr e, const Arguments&) { return compute(e); });
+  return {
+      computedRule(
+          {"letTuple", "let(f, (x, y)) => let(fun x => let(fun y => f((x, y)), y), x)", "a name for each component"},
+          letTuple),
+      computedRule({"letAgain", "let x = g(v) in let y = g(v) in f((x, y)) => let x = g(v) in f((x, x))",
+                    "one name for one value"},
+                   letAgain),
+      computedRule({"tupleOfParts", "(x: (t, u)) => (x.0, x.1)", "surjective pairing"}, tupleOfParts),
+      computedRule({"reduceZipJoin",
+                    "reduce(i, f, zip(join((xss: [n][m]t)), join((yss: [n][m]u)))) => "
+                    "reduce(i, fun (acc, (xs, ys)) => reduce(acc, f, zip(xs, ys)), zip(xss, yss))",
+                    "fold of folds"},
+                   reduceZipJoin),
   };
-  std::vector<Rule> rules;
-  rules.push_back(
-      rule({"letTuple", "let(f, (x, y)) => let(fun x => let(fun y => f((x, y)), y), x)", "a name for each component"},
-           letTuple));
-  rules.push_back(rule(
-      {"letAgain", "let x = g(v) in let y = g(v) in f((x, y)) => let x = g(v) in f((x, x))", "one name for one value"},
-      letAgain));
-  rules.push_back(rule({"tupleOfParts", "(x: (t, u)) => (x.0, x.1)", "surjective pairing"}, tupleOfParts));
-  rules.push_back(rule({"reduceZipJoin",
-                        "reduce(i, f, zip(join((xss: [n][m]t)), join((yss: [n][m]u)))) => "
-                        "reduce(i, fun (acc, (xs, ys)) => reduce(acc, f, zip(xs, ys)), zip(xss, yss))",
-                        "fold of folds"},
-                       reduceZipJoin));
-  return rules;
 }
 
 // ------------------------------------------------------------------------------------------------------------ places

@@ -94,52 +94,48 @@ std::vector<Rule> chunkingRules() {
   const auto inChunks = [](RuleRow row, std::optional<Expr> (*compute)(Expr, Nat)) {
     return Rule(row, {"c"}, [compute](Expr e, const Arguments& arguments) { return compute(e, arguments.at("c")); });
   };
-  const auto rule = [](RuleRow row, std::optional<Expr> (*compute)(Expr)) {
-    return Rule(row, {}, [compute](Expr e, const Arguments&) { return compute(e); });
-  };
-  std::vector<Rule> rules;
-  rules.push_back(
+  return {
       inChunks({"reduceInChunks",
                 "reduce(i, f, xs) => reduceSeq(i, combine, map(fun chunk => reduce(start, f, chunk), "
                 "split(c, xs)))",
                 "a function that only adds to its accumulator, from the start of its operation", When::accumulates},
-               reduceInChunks));
-  rules.push_back(inChunks({"scanInChunks",
-                            "scan(i, f, xs) => join(map(fun (offset, chunk) => scan(offset, f, chunk), "
-                            "zip(offsets, split(c, xs))))",
-                            "every chunk from what stands before it", When::accumulates},
-                           scanInChunks<Prim::scan>));
-  rules.push_back(inChunks({"scanExclusiveInChunks",
-                            "scanExclusive(i, f, xs) => join(map(fun (offset, chunk) => "
-                            "scanExclusive(offset, f, chunk), zip(offsets, split(c, xs))))",
-                            "every chunk from what stands before it", When::accumulates},
-                           scanInChunks<Prim::scanExclusive>));
-  rules.push_back(inChunks({"reduceByIndexInChunks",
-                            "reduceByIndex(zs, f, xs) => map(fun (z, column) => reduce(z, combine, column), zip(zs, "
-                            "transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs)))))",
-                            "every chunk into elements of its own", When::accumulates},
-                           reduceByIndexInChunks));
-  rules.push_back(rule({"mapByKey",
-                        "map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f((acc, x)) else acc, xs), "
-                        "generate(n, fun i => i)) => reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))",
-                        "a reduction for each index of the elements with that key: one update for each element"},
-                       mapByKey));
-  rules.push_back(rule({"reduceByKey",
-                        "reduce(zs, fun (acc, x) => map(fun (a, b) => if b == k(x) then f((a, x)) else a, "
-                        "zip(acc, generate(n, fun i => i))), xs) => reduceByIndex(zs, f, map(fun x => (k(x), x), xs))",
-                        "an update of the one element with that key"},
-                       reduceByKey));
-  rules.push_back(rule({"reduceElements",
-                        "reduce(zs, fun (acc, x) => map(fun (a, y) => f((a, y)), zip(acc, ys(x))), xs) => "
-                        "map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))",
-                        "lift-conv §4.2, backwards"},
-                       reduceElements));
-  rules.push_back(rule({"reduceRows",
-                        "map(fun column => reduce(z, f, column), transpose(map(ys, xs))) => "
-                        "reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)",
-                        "lift-conv §4.2"},
-                       reduceRows));
-  return rules;
+               reduceInChunks),
+      inChunks({"scanInChunks",
+                "scan(i, f, xs) => join(map(fun (offset, chunk) => scan(offset, f, chunk), "
+                "zip(offsets, split(c, xs))))",
+                "every chunk from what stands before it", When::accumulates},
+               scanInChunks<Prim::scan>),
+      inChunks({"scanExclusiveInChunks",
+                "scanExclusive(i, f, xs) => join(map(fun (offset, chunk) => "
+                "scanExclusive(offset, f, chunk), zip(offsets, split(c, xs))))",
+                "every chunk from what stands before it", When::accumulates},
+               scanInChunks<Prim::scanExclusive>),
+      inChunks({"reduceByIndexInChunks",
+                "reduceByIndex(zs, f, xs) => map(fun (z, column) => reduce(z, combine, column), zip(zs, "
+                "transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs)))))",
+                "every chunk into elements of its own", When::accumulates},
+               reduceByIndexInChunks),
+      computedRule({"mapByKey",
+                    "map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f((acc, x)) else acc, xs), "
+                    "generate(n, fun i => i)) => reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))",
+                    "a reduction for each index of the elements with that key: one update for each element"},
+                   mapByKey),
+      computedRule({"reduceByKey",
+                    "reduce(zs, fun (acc, x) => map(fun (a, b) => if b == k(x) then f((a, x)) else a, "
+                    "zip(acc, generate(n, fun i => i))), xs) => reduceByIndex(zs, f, map(fun x => (k(x), x), xs))",
+                    "an update of the one element with that key"},
+                   reduceByKey),
+      computedRule({"reduceElements",
+                    "reduce(zs, fun (acc, x) => map(fun (a, y) => f((a, y)), zip(acc, ys(x))), xs) => "
+                    "map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))",
+                    "lift-conv §4.2, backwards"},
+                   reduceElements),
+      computedRule({"reduceRows",
+                    "map(fun column => reduce(z, f, column), transpose(map(ys, xs))) => "
+                    "reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)",
+                    "lift-conv §4.2"},
+                   reduceRows),
+  };
 }
 
 }  // namespace lift::rewrite::detail

@@ -33,6 +33,12 @@ inline const std::string product =
 inline const std::string smooth =
     "def smooth(w, xs) = xs |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1)\n"
     "  |> map2D(fun window => dotProduct(join(window), join(w)))\n";
+inline const std::string planes =
+    "def main(xs: [d][h][w]f32): [d - 2][h - 2][w - 2]f32 =\n"
+    "  slide3D(3, 3, 3, 1, 1, 1, xs) |> map3D(fun window => sum(join(join(window))) / 27.0)\n";
+inline const std::string signal =
+    "def main(xs: [n]f32, w: [5]f32): [n]f32 =\n"
+    "  xs |> pad(2, 2, 0.0) |> slide(5, 1) |> map(fun window => dotProduct(window, w))\n";
 
 inline const std::vector<Case>& cases() {
   using P = Pattern;
@@ -106,32 +112,16 @@ inline const std::vector<Case>& cases() {
        "  slide2D(3, 2, 2, 3, xs) |> map2D(fun window => maximum(join(window)))\n",
        {{"h", 12}, {"w", 62}},
        {{P::stencil, "lanes"}}},
-      {"uneven planes",
-       "def main(xs: [d][h][w]f32): [d - 2][h - 2][w - 2]f32 =\n"
-       "  slide3D(3, 3, 3, 1, 1, 1, xs) |> map3D(fun window => sum(join(join(window))) / 27.0)\n",
-       {{"d", 4}, {"h", 5}, {"w", 23}},
-       {{P::stencil, "lanes"}}},
-      {"uneven signal",
-       "def main(xs: [n]f32, w: [5]f32): [n]f32 =\n"
-       "  xs |> pad(2, 2, 0.0) |> slide(5, 1) |> map(fun window => dotProduct(window, w))\n",
-       {{"n", 83}},
-       {{P::stencil, "lanes"}}},
+      {"uneven planes", planes, {{"d", 4}, {"h", 5}, {"w", 23}}, {{P::stencil, "lanes"}}},
+      {"uneven signal", signal, {{"n", 83}}, {{P::stencil, "lanes"}}},
       {"rows",
        "def main(xs: [n][m]f32): [n]f32 =\n"
        "  let means = xs |> map(fun row => sum(row) / f32(m)) in\n"
        "  means |> map(fun x => x - sum(means) / f32(n))\n",
        {{"n", 9}, {"m", 20}},
        {{P::rows, "default"}, {P::reduction, "default"}, {P::elementwise, "default"}}},
-      {"planes",
-       "def main(xs: [d][h][w]f32): [d - 2][h - 2][w - 2]f32 =\n"
-       "  slide3D(3, 3, 3, 1, 1, 1, xs) |> map3D(fun window => sum(join(join(window))) / 27.0)\n",
-       {{"d", 5}, {"h", 6}, {"w", 18}},
-       {{P::stencil, "lanes"}}},
-      {"signal",
-       "def main(xs: [n]f32, w: [5]f32): [n]f32 =\n"
-       "  xs |> pad(2, 2, 0.0) |> slide(5, 1) |> map(fun window => dotProduct(window, w))\n",
-       {{"n", 64}},
-       {{P::stencil, "lanes"}}},
+      {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "lanes"}}},
+      {"signal", signal, {{"n", 64}}, {{P::stencil, "lanes"}}},
   };
   return all;
 }
