@@ -88,7 +88,10 @@ class Recording {
   // Of measurements of one problem on one device; a point that was measured again has its later time.
   explicit Recording(const std::vector<Measurement>& measurements);
 
-  std::vector<SearchSpace> families() const;
+  // `estimate`: of points of all families, as SearchSpace has it; where it is empty, the explorer "model" knows
+  // nothing.
+  using Estimate = std::function<double(const Point&)>;
+  std::vector<SearchSpace> families(const Estimate& estimate = {}) const;
   std::optional<double> time(const Point& point) const;
   double best() const;  // infinite when no point has a time
   std::size_t points() const { return times_.size(); }
@@ -102,6 +105,7 @@ class Recording {
 std::optional<int> measurementsTo(double margin, Explorer& explorer, const Recording& recording);
 
 // The median of it over seeds 1 … n, where a search that does not get there counts as all points.
-double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds);
+double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds,
+                            const Recording::Estimate& estimate = {});
 
 }  // namespace lift::tune

@@ -86,11 +86,15 @@ Recording::Recording(const std::vector<Measurement>& measurements) {
         times_[{m.key.family, m.key.config}] = m.valid() ? std::optional(m.median()) : std::nullopt;
 }
 
-std::vector<SearchSpace> Recording::families() const {
+std::vector<SearchSpace> Recording::families(const Estimate& estimate) const {
   std::map<std::string, std::vector<Config>> points;
   for (const auto& [point, time] : times_) points[point.family].push_back(point.config);
   std::vector<SearchSpace> families;
-  for (const auto& [name, configs] : points) families.push_back(searchSpaceOfPoints(name, configs));
+  for (const auto& [name, configs] : points) {
+    families.push_back(searchSpaceOfPoints(name, configs));
+    if (estimate)
+      families.back().estimate = [estimate, name = name](const Config& config) { return estimate({name, config}); };
+  }
   return families;
 }
 
@@ -118,12 +122,13 @@ std::optional<int> measurementsTo(double margin, Explorer& explorer, const Recor
   return std::nullopt;
 }
 
-double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds) {
+double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds,
+                            const Recording::Estimate& estimate) {
   const auto points = static_cast<int>(recording.points());
+  const std::vector<SearchSpace> families = recording.families(estimate);
   std::vector<double> counts;
   for (int seed = 1; seed <= seeds; seed++) {
-    const auto search =
-        makeExplorer(explorer, recording.families(), {.seed = static_cast<std::uint64_t>(seed), .points = points});
+    const auto search = makeExplorer(explorer, families, {.seed = static_cast<std::uint64_t>(seed), .points = points});
     counts.push_back(measurementsTo(margin, *search, recording).value_or(points));
   }
   Measurement statistics;  // of counts, for once

@@ -286,12 +286,37 @@ bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, d
   return !InterruptGuard::isInterrupted();
 }
 
+namespace {
+
+// What each recorded point costs by the model, as it is compiled now. Throws UserError where the record does not say
+// what was compiled, or liftc makes other configurations of it today.
+tune::Recording::Estimate estimatesOf(const tune::ProblemRow& problem, const tune::Recording& recording) {
+  if (problem.command.empty())
+    throw lift::UserError(lift::ExitStatus::program, "the record does not say what was compiled");
+  const lift::Workload workload = ProblemChoice::parse(problem.command).workload();
+  std::map<tune::Point, double> estimates;
+  for (const tune::SearchSpace& family : recording.families()) {
+    const lift::Variant variant = lift::derive(workload, family.name);
+    family.forEach([&](const lift::Config& config) {
+      const tune::Point point{family.name, config};
+      const bool failed = !recording.time(point);
+      estimates[point] = failed ? std::numeric_limits<double>::infinity()
+                                : lift::kernel::estimateOf(lift::compileVariant(variant, config));
+      return true;
+    });
+  }
+  return [estimates](const tune::Point& point) { return estimates.at(point); };
+}
+
+}  // namespace
+
 int compareExplorers(const std::vector<std::string>& files, int seeds, bool json) {
   Json rows = Json::array();
+  std::string notes;
   if (!json)
     std::cout << fmt::format(
-        "measurements until within {:.0f} % of the best, median over {} seeds\n{:<34} {:>7} {:>9} {:>10}\n",
-        margin * 100, seeds, "recorded sweep", "points", "random", "annealing");
+        "measurements until within {:.0f} % of the best, median over {} seeds\n{:<34} {:>7} {:>9} {:>10} {:>8}\n",
+        margin * 100, seeds, "recorded sweep", "points", "random", "annealing", "model");
   for (const std::string& file : files) {
     std::ifstream in(file);
     if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", file));
@@ -301,16 +326,30 @@ int compareExplorers(const std::vector<std::string>& files, int seeds, bool json
       const tune::Recording recording(db.select({.problem = problem.key}));
       const double random = tune::medianMeasurementsTo(margin, "random", recording, seeds);
       const double annealing = tune::medianMeasurementsTo(margin, "annealing", recording, seeds);
+      std::optional<double> model;
+      std::string why;
+      try {
+        model = tune::medianMeasurementsTo(margin, "model", recording, seeds, estimatesOf(problem, recording));
+      } catch (const lift::UserError& e) {
+        why = e.diagnostics().front().message;
+        notes += fmt::format("no model of {}: {}\n", problem.label, why);
+      }
       rows.push_back({{"problem", problem.key},
                       {"label", problem.label},
                       {"points", recording.points()},
                       {"random", random},
-                      {"annealing", annealing}});
+                      {"annealing", annealing},
+                      {"model", model ? Json(*model) : Json(nullptr)}});
+      if (!model) rows.back()["why_no_model"] = why;
       if (!json)
-        std::cout << fmt::format("{:<34} {:>7} {:>9} {:>10}\n", problem.label, recording.points(), random, annealing);
+        std::cout << fmt::format("{:<34} {:>7} {:>9} {:>10} {:>8}\n", problem.label, recording.points(), random,
+                                 annealing, model ? fmt::format("{}", *model) : "-");
     }
   }
-  if (json) std::cout << Json{{"schema", 1}, {"margin", margin}, {"seeds", seeds}, {"rows", rows}}.dump(2) << "\n";
+  if (json)
+    std::cout << Json{{"schema", 1}, {"margin", margin}, {"seeds", seeds}, {"rows", rows}}.dump(2) << "\n";
+  else
+    std::cout << notes;
   return 0;
 }
 
