@@ -1,7 +1,6 @@
 // Turns, and results compared.
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <thread>
 
 #include "lift/bench.hpp"

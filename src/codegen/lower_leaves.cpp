@@ -1,5 +1,4 @@
 // Lowering: values in registers, memory, vectors and under conditions; stores to them.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -9,8 +9,6 @@
 // Every statement goes to the current block, in program order.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <memory>
 #include <optional>

@@ -5,7 +5,6 @@
 // counted: no spilled registers, no alignment, no sharing of memory between arrays that live one after the other.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 

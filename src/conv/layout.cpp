@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstring>
-#include <iterator>
 
 #include "lift/conv.hpp"
 

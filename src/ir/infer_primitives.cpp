@@ -1,6 +1,5 @@
 // Inference: primitives, the variadic ones by functions of their own.
 #include <fmt/format.h>
-#include <algorithm>
 #include <functional>
 
 #include "inference.hpp"

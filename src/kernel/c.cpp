@@ -6,10 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "c_dialect.hpp"

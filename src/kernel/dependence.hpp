@@ -2,10 +2,8 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "lift/kernel.hpp"

@@ -1,5 +1,7 @@
 #include "emulator_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 

@@ -1,8 +1,6 @@
 // Memory that remembers who touched what, and the list of what was found.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <functional>
 #include <string>

@@ -1,7 +1,6 @@
 // Loop fusion: sequential loops of one count that only compute values, and read the same memory, become one loop, so
 // that what both load is loaded once.
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "lift/kernel_walk.hpp"

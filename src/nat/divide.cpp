@@ -4,7 +4,6 @@
 // integers q and r and every d != 0. The rules below choose q such that r lies in a known multiple of the interval [0,
 // d), or such that what remains has fewer or smaller operands. They look at coefficients and ranges, never at the order
 // in which operands are written. Apart from the two rules for divisors of unknown sign, all need d > 0 proved.
-#include <array>
 #include <numeric>
 
 #include "lift/diagnostic.hpp"

@@ -1,6 +1,5 @@
 // The table of nodes, ranges of values and the structural order.
 #include <array>
-#include <bit>
 #include <memory>
 #include <mutex>
 

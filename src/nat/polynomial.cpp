@@ -1,7 +1,5 @@
 #include "polynomial.hpp"
 
-#include <numeric>
-
 namespace lift::detail {
 
 Poly constantPoly(std::int64_t value) { return monomialPoly(value, one()); }

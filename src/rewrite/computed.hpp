@@ -2,7 +2,6 @@
 // meaning, says nothing of when it pays, and gives nothing where it does not apply.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "computed.hpp"
 #include "lift/cook_toom.hpp"
 #include "lift/diagnostic.hpp"

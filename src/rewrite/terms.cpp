@@ -1,7 +1,6 @@
 #include "terms.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <unordered_set>
 
 #include "lift/accumulation.hpp"

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "lift/build.hpp"

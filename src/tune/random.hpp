@@ -1,7 +1,6 @@
 // Random numbers that are the same on every platform, which the standard's distributions are not.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>

@@ -1,6 +1,5 @@
 // Recorded sweeps as measuring devices.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 

@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 namespace lift::tune {

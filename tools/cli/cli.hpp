@@ -2,7 +2,6 @@
 // whose templates would otherwise take most of the build of every command.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>

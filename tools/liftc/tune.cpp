@@ -1,5 +1,4 @@
 // liftc tune: the best configuration of a layer or a program, found by measuring.
-#include <iostream>
 
 #include "lift/diagnostic.hpp"
 #include "space.hpp"
