@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # offline.sh [WORDS…]: installs the compilers of `liftc offline` that Debian 12 and PyPI have (about 200 MB), and builds
-# by all that are found the kernels of VGG-16's layer 10 in three families, or what the words name, as `liftc offline`
+# by all that are found the kernels of VGG-16's layer 10 in two families, or what the words name, as `liftc offline`
 # takes them. Fails when a kernel does not build or exceeds its device. Mesa's compilers for Mali and Adreno come with
 # scripts/mesa_offline.sh.
 set -euo pipefail
@@ -29,7 +29,7 @@ liftc=build/liftc
 [[ -x $liftc ]] || scripts/build.sh release liftc
 if (($# > 0)); then exec "$liftc" offline "$@"; fi
 failed=0
-for family in tiled paper naive; do
+for family in paper naive; do
   echo "== family $family"
   "$liftc" offline mb1ic128ih56oc256oh56kh3ph1 --family "$family" --no-tuned || failed=1
 done
