@@ -23,6 +23,7 @@
 #include "lift/conv.hpp"
 #include "lift/device.hpp"
 #include "lift/kernel.hpp"
+#include "lift/operator.hpp"
 #include "lift/tensor.hpp"
 
 namespace lift::bench {
@@ -87,6 +88,15 @@ struct Peer {
   std::function<Setup(const Layer&)> setUp;
 };
 const std::vector<Peer>& peers();
+
+// Peers of a workload that is no layer: of matrix products (parts.hpp), however the program is written, of bilinear
+// forms, conv3d and deconv. They are given the workload's inputs.
+struct WorkloadPeer {
+  std::string name;
+  std::string group;
+  std::function<Setup(const std::map<std::string, Tensor>& inputs)> setUp;
+};
+std::vector<WorkloadPeer> peersOf(const Workload& workload);
 
 // -------------------------------------------------------------------------------------------------------- measuring
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,5 +80,15 @@ inline constexpr const char* partsFamilyName = "parts";
 OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> choices = {});
 // Whether a part has another choice than the default mapping.
 bool derivesAny(const OperatorFamily& partsFamily);
+
+// A program that is one product of matrices of f32, each a parameter: out[i][j] = sum of left[i][k] * right[k][j];
+// without j of a matrix and a vector.
+struct MatrixProduct {
+  std::string left, right;       // parameters
+  bool transposedLeft = false;   // the parameter is [k][i]
+  bool transposedRight = false;  // the parameter is [j][k]
+  std::int64_t rows = 0, columns = 1, depth = 0;
+};
+std::optional<MatrixProduct> matrixProductOf(const Program& program);
 
 }  // namespace lift

@@ -15,4 +15,16 @@ const std::vector<Peer>& peers() {
   return all;
 }
 
+std::vector<WorkloadPeer> peersOf(const Workload& w) {
+  if (w.op == "conv3d" || w.op == "deconv")
+    return {{"onednn", "onednn", [spec = parseConvNd(w.descriptor, w.op == "deconv")](const Inputs& inputs) {
+               return setUpOneDnnConvNd(spec, inputs);
+             }}};
+  if (w.op == "bilinear") return {{"openblas", "openblas", setUpOpenBlasBilinear}};
+  const auto product = matrixProductOf(w.program);
+  if (!product) return {};
+  return {{"onednn", "onednn", [product](const Inputs& inputs) { return setUpOneDnnProduct(*product, inputs); }},
+          {"openblas", "openblas", [product](const Inputs& inputs) { return setUpOpenBlasProduct(*product, inputs); }}};
+}
+
 }  // namespace lift::bench

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "lift/bench.hpp"
+#include "lift/opset.hpp"
+#include "lift/parts.hpp"
+#include "plan.hpp"
 
 namespace lift::bench {
 
@@ -9,5 +12,10 @@ Setup setUpOneDnn(const Layer& layer, OneDnnMode mode);  // peer_onednn.cpp
 Setup setUpOpenBlas(const Layer& layer);                 // peer_openblas.cpp
 Setup setUpClBlast(const Layer& layer);                  // peer_clblast.cpp
 Setup setUpProbe(const Layer& layer);                    // peer_probe.cpp
+
+Setup setUpOneDnnProduct(const MatrixProduct& product, const Inputs& inputs);  // peer_onednn_others.cpp
+Setup setUpOneDnnConvNd(const ConvNdSpec& spec, const Inputs& inputs);
+Setup setUpOpenBlasProduct(const MatrixProduct& product, const Inputs& inputs);  // peer_openblas_products.cpp
+Setup setUpOpenBlasBilinear(const Inputs& inputs);
 
 }  // namespace lift::bench

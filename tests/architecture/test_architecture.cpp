@@ -42,7 +42,8 @@ const std::map<std::string, Module> modules = {
     {"operators", {{"text", "rewrite", "tune"}, {"operator", "parts"}}},
     {"conv", {{"operators"}, {"conv", "conv_program", "conv_operator"}}},
     {"bounds", {{"conv"}, {"bounds"}}},
-    {"bench", {{"conv"}, {"bench"}}},
+    {"opset", {{"conv"}, {"opset"}}},
+    {"bench", {{"opset"}, {"bench"}}},
 };
 // The tools, what they are as a library, and the header lift.hpp may use every module.
 constexpr const char* top = "tools";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 
 #include "budget.hpp"
@@ -24,9 +25,10 @@ struct Options {
   std::string file, entry;         // a program
   std::vector<std::string> sizes;  // of the program
   double rtol = 1e-4;              // of the program's results
-  std::string descriptor, shapes;
-  std::vector<std::string> op;     // an operator and its descriptor
-  std::vector<std::string> peers;  // groups; "none"
+  std::string descriptor;
+  std::vector<std::string> shapes;  // files of descriptors
+  std::vector<std::string> op;      // an operator and its descriptor
+  std::vector<std::string> peers;   // groups; "none"
   FamilyOptions family;
   LayoutOptions layouts;
   DeviceOptions device;
@@ -44,6 +46,7 @@ struct Subject {
   lift::Workload workload;
   std::optional<lift::ConvSpec> layer;
   lift::ConvLayouts layouts;  // of the layer
+  std::string list = {};      // the file that it stands in
 };
 
 // One workload: our result first, then the peers'.
@@ -92,6 +95,11 @@ class JudgedByRows final : public bench::Contestant {
   std::vector<std::int64_t> rows_;
 };
 
+bench::Setup judged(bench::Setup setup, const lift::Workload& w) {
+  if (setup.contestant) setup.contestant = std::make_unique<JudgedByRows>(std::move(setup.contestant), w.judgedRows);
+  return setup;
+}
+
 // A plan of ours on the workload's inputs. A layer's results are compared in the natural layout, as its peers' are.
 std::unique_ptr<bench::Contestant> contestant(const Subject& subject, const lift::kernel::Plan& plan, const Options& o,
                                               lift::runtime::Device& device) {
@@ -135,7 +143,10 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
     for (const bench::Peer& p : bench::peers())
       if (chosen(o, p.group)) entries.push_back({p.name, p.setUp({*subject.layer, *tensors, device})});
   } else {
-    expected = subject.workload.expected(subject.workload.makeInputs(o.seed));
+    const auto inputs = subject.workload.makeInputs(o.seed);
+    expected = subject.workload.expected(inputs);
+    for (const bench::WorkloadPeer& p : bench::peersOf(subject.workload))
+      if (chosen(o, p.group)) entries.push_back({p.name, judged(p.setUp(inputs), subject.workload)});
   }
   if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(subject, compiled, o, device)});
   if (!o.file.empty() && chosen(o, byDefault))
@@ -235,21 +246,55 @@ void printHeader(double peak, const lift::runtime::DeviceInfo& device) {
                            "% peak", "to ours", "tensor MB", "work MB", "prep. MB", "rel err", "implementation");
 }
 
-// Over the layers where a peer ran and was right.
-void printMeans(const std::vector<Row>& rows) {
-  for (std::size_t i = 1; i < rows.front().results.size(); ++i) {
-    double logarithms = 0;
-    int layers = 0;
-    for (const Row& row : rows) {
-      const bench::Result& r = row.results[i];
-      if (!r.absent.empty() || !r.ok || !row.ours().ok) continue;
-      logarithms += std::log(r.milliseconds / row.ours().milliseconds);
-      ++layers;
-    }
-    if (layers > 0)
-      std::cout << fmt::format("geometric mean of {} / ours over {} {}: {:.3f}\n", rows.front().results[i].name, layers,
-                               layers == 1 ? "layer" : "layers", std::exp(logarithms / layers));
+// Of times relative to ours, each a row's.
+struct Mean {
+  double logarithms = 0;
+  int rows = 0;
+
+  void add(double ratio) {
+    logarithms += std::log(ratio);
+    ++rows;
   }
+  void print(const std::string& whose, const std::string& where) const {
+    if (rows > 0)
+      std::cout << fmt::format("geometric mean of {} / ours over {} {}{}: {:.3f}\n", whose, rows,
+                               rows == 1 ? "layer" : "layers", where, std::exp(logarithms / rows));
+  }
+};
+
+// Over the rows where a peer ran and was right; and where there are several peers, of the fastest one in each row.
+void printMeans(const std::vector<Row>& rows, const std::string& list = {}) {
+  std::vector<std::pair<std::string, Mean>> peers;
+  Mean best;
+  for (const Row& row : rows) {
+    if (!row.ours().ok || (!list.empty() && row.subject.list != list)) continue;
+    double fastest = 0;
+    for (std::size_t i = 1; i < row.results.size(); ++i) {
+      const bench::Result& r = row.results[i];
+      if (!r.absent.empty() || !r.ok) continue;
+      const double ratio = r.milliseconds / row.ours().milliseconds;
+      auto peer = std::find_if(peers.begin(), peers.end(), [&](const auto& p) { return p.first == r.name; });
+      if (peer == peers.end()) peer = peers.insert(peers.end(), {r.name, {}});
+      peer->second.add(ratio);
+      if (r.name != untuned && r.name != byDefault && (fastest == 0 || ratio < fastest)) fastest = ratio;
+    }
+    if (fastest > 0) best.add(fastest);
+  }
+  const std::string where = list.empty() ? "" : " of " + list;
+  for (const auto& [name, mean] : peers) mean.print(name, where);
+  const auto others = std::count_if(peers.begin(), peers.end(),
+                                    [](const auto& p) { return p.first != untuned && p.first != byDefault; });
+  if (others > 1) best.print("the best peer", where);
+}
+
+// Of each list of shapes, then of all.
+void printAllMeans(const std::vector<Row>& rows) {
+  std::vector<std::string> lists;
+  for (const Row& row : rows)
+    if (std::find(lists.begin(), lists.end(), row.subject.list) == lists.end()) lists.push_back(row.subject.list);
+  if (lists.size() > 1)
+    for (const std::string& list : lists) printMeans(rows, list);
+  printMeans(rows);
 }
 
 int run(const std::vector<Subject>& subjects, const Options& o) {
@@ -282,7 +327,7 @@ int run(const std::vector<Subject>& subjects, const Options& o) {
     for (const Row& row : rows) j["rows"].push_back(rowJson(row, peak));
     std::cout << j.dump(2) << "\n";
   } else {
-    printMeans(rows);
+    printAllMeans(rows);
   }
   return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
 }
@@ -294,6 +339,15 @@ Subject programSubject(const Options& o) {
   data.fill = "random";
   static_cast<void>(makeInputs(program, {}, data));  // reports sizes without values
   return {lift::programWorkload(program, o.rtol), {}, {}};
+}
+
+Subject subjectOf(lift::Workload w, const lift::ConvLayouts& layouts, std::string list = {}) {
+  Subject subject{std::move(w), {}, layouts, std::move(list)};
+  if (subject.workload.op == "conv") {
+    subject.layer = lift::parseConv(wordsOf(subject.workload).command[1]);
+    subject.layer->name = subject.workload.label;
+  }
+  return subject;
 }
 
 }  // namespace
@@ -308,9 +362,11 @@ void addBench(cli::App& app, int& status) {
   sub->add_option("--rtol", o->rtol, "Of a program: largest error, relative to the root mean square of the results")
       ->capture_default_str();
   sub->add_option("--conv", o->descriptor, "A layer's descriptor (benchdnn's or MIOpenDriver's)");
-  sub->add_option("--shapes", o->shapes, "File of descriptors, one a line");
-  sub->add_option("--op", o->op, "Operator and its descriptor; only convolutions have peers")
-      ->expected(2)
+  sub->add_option("--shapes", o->shapes,
+                  "Files of descriptors, one a line, of layers, of --op NAME, or each behind its operator's name")
+      ->delimiter(',');
+  sub->add_option("--op", o->op, "Operator and its descriptor, or the operator of --shapes")
+      ->expected(1, 2)
       ->type_name("NAME DESCRIPTOR");
   std::vector<std::string> names = groups();
   names.emplace_back("none");
@@ -329,9 +385,11 @@ void addBench(cli::App& app, int& status) {
   o->codegen.add(*sub);
   sub->callback([o, &status] {
     status = guarded([&] {
-      if (int{!o->file.empty()} + int{!o->descriptor.empty()} + int{!o->shapes.empty()} + int{!o->op.empty()} != 1)
+      const bool lists = !o->shapes.empty();
+      if (int{!o->file.empty()} + int{!o->descriptor.empty()} + int{lists} + int{o->op.size() == 2} != 1 ||
+          (o->op.size() == 1 && !lists))
         throw lift::UserError(lift::ExitStatus::usage,
-                              "give a program, a layer, --conv DESCRIPTOR or --shapes FILE, or --op NAME DESCRIPTOR",
+                              "give a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR, or --shapes FILE",
                               "for example liftc bench --conv ic64ih56oc64kh3ph1");
       if (!o->file.empty() && (o->keep || !o->tuneTime.empty()))
         throw lift::UserError(lift::ExitStatus::usage, "--keep and --tune-time are for layers and operators",
@@ -339,13 +397,16 @@ void addBench(cli::App& app, int& status) {
       std::vector<Subject> subjects;
       if (!o->file.empty()) {
         subjects.push_back(programSubject(*o));
-      } else if (!o->op.empty()) {
-        subjects.push_back({workloadNamed(o->op[0], o->op[1]), {}, {}});
-      } else {
+      } else if (lists) {
         const lift::ConvLayouts layouts = o->layouts.layouts();
-        for (const lift::ConvSpec& spec :
-             o->shapes.empty() ? std::vector{lift::parseConv(o->descriptor)} : readLayers(o->shapes))
-          subjects.push_back({lift::convWorkload(spec, layouts), spec, layouts});
+        for (const std::string& file : o->shapes)
+          for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], layouts))
+            subjects.push_back(subjectOf(std::move(w), layouts, std::filesystem::path(file).stem().string()));
+      } else {
+        subjects.push_back(o->op.empty()
+                               ? subjectOf(lift::convWorkload(lift::parseConv(o->descriptor), o->layouts.layouts()),
+                                           o->layouts.layouts())
+                               : Subject{workloadNamed(o->op[0], o->op[1]), {}, {}});
       }
       return run(subjects, *o);
     });

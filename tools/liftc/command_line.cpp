@@ -8,6 +8,7 @@
 #include "lift/command_line.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/opset.hpp"
 
 int lift::commandLine(int argc, char** argv) {
   // PoCL's threads each on a core of its own, unless the user wants it otherwise: left to the system, two of them often
@@ -15,6 +16,7 @@ int lift::commandLine(int argc, char** argv) {
   setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
 
   registerOperator(convOperator());
+  for (Operator& op : tensorOperators()) registerOperator(std::move(op));
 
   cli::App app{"Compiles programs of the Lift IR to OpenCL kernels, runs, checks and tunes them.", "liftc"};
   app.require_subcommand();

@@ -282,10 +282,9 @@ void addConv(cli::App& app, int& status) {
       // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
       std::string descriptor = o->words[0];
       if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
-      std::vector<lift::Workload> layers;
-      for (const lift::ConvSpec& spec :
-           o->shapes.empty() ? std::vector{lift::parseConv(descriptor)} : readLayers(o->shapes))
-        layers.push_back(lift::convWorkload(spec, o->layouts.layouts()));
+      const std::vector<lift::Workload> layers =
+          o->shapes.empty() ? std::vector{lift::convWorkload(lift::parseConv(descriptor), o->layouts.layouts())}
+                            : readWorkloads(o->shapes, "conv", o->layouts.layouts());
       if (action != "check" && layers.size() != 1)
         throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
       return act(action, layers, *o);
@@ -298,6 +297,7 @@ void addOp(cli::App& app, int& status) {
   cli::App* sub =
       app.add_subcommand("op", "Compile, run or check a workload of an operator; alone, list the operators");
   sub->add_option("words", o->words, "OPERATOR DESCRIPTOR run|check|compile|explain")->expected(0, 3);
+  sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   addOptions(*sub, *o);
   sub->callback([o, &status] {
     status = guarded([&] {
@@ -307,10 +307,18 @@ void addOp(cli::App& app, int& status) {
         return 0;
       }
       constexpr const char* usage = "write liftc op OPERATOR DESCRIPTOR run|check|compile|explain";
-      if (o->words.size() != 3)
-        throw lift::UserError(lift::ExitStatus::usage, "give an operator, a descriptor and an action", usage);
-      checkAction(o->words[2], usage);
-      return act(o->words[2], {workloadNamed(o->words[0], o->words[1])}, *o);
+      if (o->words.size() != (o->shapes.empty() ? 3 : 2))
+        throw lift::UserError(lift::ExitStatus::usage, "give an operator, a descriptor or --shapes FILE, and an action",
+                              usage);
+      const std::string action = o->words.back();
+      checkAction(action, usage);
+      if (!o->shapes.empty() && action != "check")
+        throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
+      static_cast<void>(lift::operatorNamed(o->words[0]));
+      return act(action,
+                 o->shapes.empty() ? std::vector{workloadNamed(o->words[0], o->words[1])}
+                                   : readWorkloads(o->shapes, o->words[0], {}),
+                 *o);
     });
   });
 }

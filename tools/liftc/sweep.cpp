@@ -207,9 +207,13 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
   if (!choice.conv.empty() || !choice.file.empty() || !choice.op.empty())
     throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with no other problem");
   std::vector<ProblemChoice> all;
-  for (const lift::ConvSpec& spec : readLayers(sweep.shapes)) {
+  for (const lift::Workload& w : readWorkloads(sweep.shapes, "conv", {})) {
     all.push_back(choice);
-    all.back().conv = spec.str();
+    const std::string descriptor = w.label.empty() ? w.descriptor : fmt::format("{}n\"{}\"", w.descriptor, w.label);
+    if (w.op == "conv")
+      all.back().conv = descriptor;
+    else
+      all.back().op = {w.op, descriptor};
   }
   return all;
 }

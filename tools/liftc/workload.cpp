@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
@@ -174,10 +177,73 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   return compiled;
 }
 
-std::vector<lift::ConvSpec> readLayers(const std::string& path) {
-  std::vector<lift::ConvSpec> layers = lift::readShapes(path);
-  if (layers.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", path));
-  return layers;
+namespace {
+
+// A line of a file of shapes: its operator and its descriptor.
+struct Line {
+  std::string op, descriptor;
+  bool namesOp = false;
+  lift::Span span;
+};
+
+Line lineOf(std::string_view text, const std::string& op, lift::Span span) {
+  const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+  for (const lift::Operator& o : lift::operators())
+    if (o.name == word) return {o.name, std::string(text.substr(word.size())), true, span};
+  return {op, std::string(text), false, span};
+}
+
+std::vector<Line> linesOf(const lift::SourceFile& file, const std::string& op) {
+  const std::string_view text = file.text;
+  constexpr std::string_view blanks = " \t\r";
+  std::vector<Line> lines;
+  for (std::size_t begin = 0, next = 0; begin < text.size(); begin = next) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    next = end + 1;
+    std::size_t last = begin;
+    for (bool quoted = false; last < end; last++) {
+      if (text[last] == '"') quoted = !quoted;
+      const bool starts = last == begin || blanks.find(text[last - 1]) != std::string_view::npos;
+      if (text[last] == '#' && !quoted && starts) break;
+    }
+    const std::size_t first = std::min(text.find_first_not_of(blanks, begin), last);
+    if (first == last) continue;
+    last = text.find_last_not_of(blanks, last - 1) + 1;
+    lines.push_back(lineOf(text.substr(first, last - first), op,
+                           {&file, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)}));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op,
+                                          const lift::ConvLayouts& layouts) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path))
+    throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
+  const lift::SourceFile* file = lift::addSource(path, {std::istreambuf_iterator<char>(stream), {}});
+  const std::vector<Line> lines = linesOf(*file, op);
+  if (lines.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", path));
+  std::vector<lift::Workload> workloads;
+  // Of layers alone every error has its place in the file.
+  if (std::all_of(lines.begin(), lines.end(), [](const Line& l) { return l.op == "conv" && !l.namesOp; })) {
+    for (const lift::ConvSpec& spec : lift::parseShapes(file->text, path))
+      workloads.push_back(lift::convWorkload(spec, layouts));
+    return workloads;
+  }
+  std::vector<lift::Diagnostic> errors;
+  for (const Line& line : lines) try {
+      workloads.push_back(line.op == "conv" ? lift::convWorkload(lift::parseConv(line.descriptor), layouts)
+                                            : workloadNamed(line.op, line.descriptor));
+    } catch (const lift::UserError& e) {
+      for (lift::Diagnostic d : e.diagnostics()) {
+        d.notes.push_back({lift::Severity::note, line.span, "in this line", {}, {}});
+        errors.push_back(std::move(d));
+      }
+    }
+  lift::throwErrors(std::move(errors));
+  return workloads;
 }
 
 }  // namespace liftc

@@ -80,7 +80,9 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
 // `liftc explain` of a workload, with the kernels generated again.
 int explain(const lift::Workload& workload, const FamilyOptions& family, bool json);
 
-// lift::readShapes; a file without a layer is a UserError (program).
-std::vector<lift::ConvSpec> readLayers(const std::string& path);
+// Descriptors, one a line, of `op` where the line does not begin with the name of another operator: "gemm m64n64k64".
+// Blank lines and comments as in lift::readShapes. A file without a descriptor is a UserError (program).
+std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op,
+                                          const lift::ConvLayouts& layouts);
 
 }  // namespace liftc
