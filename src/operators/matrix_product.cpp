@@ -69,7 +69,7 @@ std::optional<MatrixProduct> matrixProductOf(const Program& program) {
   const Expr other = operands.arguments[rowFirst ? 1 : 0];
   if (loops == 2 && other != nest.loops[1].variable) return std::nullopt;
   const auto left = operandOf(nest.loops[0].input), right = operandOf(loops == 2 ? nest.loops[1].input : other);
-  if (!left || !right || scalarOf(program.result()) != Scalar::f32) return std::nullopt;
+  if (!left || !right || scalarOf(nest.body.type()) != Scalar::f32) return std::nullopt;
   const auto rows = nest.loops[0].input.type().length().constant(), depth = row.type().length().constant();
   const auto columns = loops == 2 ? nest.loops[1].input.type().length().constant() : 1;
   if (!rows || !depth || !columns) return std::nullopt;

@@ -104,9 +104,12 @@ bool Matcher::match(Type pattern, Type subject) {
   if (pattern.kind() != subject.kind()) return false;
   switch (pattern.kind()) {
     case Type::Kind::vector:
-    case Type::Kind::array:
-      return match(pattern.length(), subject.length(), pattern.is(Type::Kind::vector)) &&
-             match(pattern.element(), subject.element());
+    case Type::Kind::array: {
+      // A length that is a size argument, too, follows from nothing: split(k, join((xs: [n][k]t))).
+      const auto length = pattern.length().variable();
+      const bool mustHold = pattern.is(Type::Kind::vector) || (length && arguments_.count(*length) > 0);
+      return match(pattern.length(), subject.length(), mustHold) && match(pattern.element(), subject.element());
+    }
     case Type::Kind::function:
       return match(pattern.parameter(), subject.parameter()) && match(pattern.result(), subject.result());
     case Type::Kind::tuple: {
@@ -153,8 +156,10 @@ bool Matcher::match(Expr pattern, Expr subject) {
           (pattern.prim() == Prim::convert && pattern.target() != subject.target()) ||
           (pattern.prim() == Prim::reorder && pattern.indexFn() != subject.indexFn()))
         return false;
-      for (std::size_t i = 0; i < pattern.nats().size(); i++)
+      for (std::size_t i = 0; i < pattern.nats().size(); i++) {
         if (!match(pattern.nats()[i], subject.nats()[i], true)) return false;
+        if (const auto size = pattern.nats()[i].variable()) arguments_.insert(*size);
+      }
       return match(pattern.type(), subject.type());
     }
     case Expr::Form::apply:

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -51,6 +52,7 @@ class Matcher {
   std::unordered_map<Expr, Expr> bound_;           // bound variables of the pattern, in the subject
   std::unordered_map<std::uint64_t, Type> types_;  // type variables
   std::map<NatVar, Nat> sizes_;                    // size metavariables
+  std::set<NatVar> arguments_;                     // those that are size arguments of primitives
   std::vector<SizeEquation> equations_;            // those that no single size decides
 };
 

@@ -127,6 +127,14 @@ TEST_CASE("a tunable leaves conditions") {
   CHECK_THROWS_AS(specialise(p, {{p.sizes[0], 10}, {p.tunables[0], 4}}), UserError);
 }
 
+TEST_CASE("a size argument is the length that the rule's type names, or the rule does not fit") {
+  const Program p = programOf("tune k in 2..64\ndef p(xs: [8][8]f32) = join(split(k, join(xs)))");
+  Rewriting r(p);
+  CHECK(!r.tryApply(topDown(use("splitJoin"))));  // k may be 8
+  const Program at = specialise(p, {{p.tunables[0], 8}});
+  CHECK(Rewriting(at).tryApply(topDown(use("splitJoin"))));
+}
+
 TEST_CASE("failures say which rule, where and why") {
   Rewriting r(programOf("def p(xs: [112]f32) = map(fun x => x + 1, xs)"));
   try {
