@@ -1,0 +1,167 @@
+// The operators against references, interpreter and emulator.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lift/interpreter.hpp"
+#include "opset/cases.hpp"
+
+using namespace lift;
+using opsets::Case;
+
+namespace {
+
+constexpr std::uint64_t seed = 47;
+
+Program whole(const Workload& w) { return w.outer ? w.outer(w.program) : w.program; }
+
+double dot(const Tensor& a, const Tensor& b) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < a.size(); i++) sum += a.get(i) * b.get(i);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("random workloads: program and reference agree, descriptors read back") {
+  std::mt19937_64 random(seed);
+  int checked = 0;
+  for (const Operator& op : tensorOperators())
+    for (int i = 0; i < 12; i++, checked++) {
+      const Case c = opsets::drawn(op.name, random);
+      INFO(c.op << " " << c.descriptor << " of seed " << seed);
+      const Workload w = c.workload();
+      CHECK(op.parse(w.descriptor).descriptor == w.descriptor);
+      CHECK(w.operations > 0);
+      const auto inputs = w.makeInputs(1);
+      std::int64_t bytes = 0;
+      for (const auto& [name, t] : inputs) bytes += static_cast<std::int64_t>(t.bytes.size());
+      const auto expected = w.expected(inputs);
+      CHECK(w.tensorBytes == bytes + static_cast<std::int64_t>(expected.at("out").bytes.size()));
+      CHECK(largestError(interpret(whole(w), inputs), expected) <= w.tolerance);
+    }
+  CHECK(checked == 84);
+}
+
+TEST_CASE("random workloads on the emulator, by every family that takes them") {
+  const auto device = runtime::makeEmulatorDevice();
+  std::mt19937_64 random(seed + 1);
+  std::map<std::string, int> families;
+  for (const Operator& op : tensorOperators())
+    for (int i = 0; i < 5; i++) {
+      const Case c = opsets::drawn(op.name, random);
+      const Workload w = c.workload();
+      for (const OperatorFamily& family : w.families) {
+        INFO(c.op << " " << c.descriptor << " by " << family.name << ", of seed " << seed + 1);
+        CHECK(opsets::judge(w, family.name, *device).ok());
+        families[family.name]++;
+      }
+    }
+  for (const char* descriptor : {"ic3ih5oc4kh3ph1", "ic2id3ih4oc3kd2kh3kw5pd1ph1pw2", "ic3ih5oc2kh6sh2ph2"}) {
+    const Workload w = Case{"deconv", descriptor}.workload();
+    INFO(descriptor << " by winograd");
+    CHECK(opsets::judge(w, "winograd", *device).ok());
+  }
+  for (const char* name : {"parts", "program", "blocked", "naive", "paper", "depthwise"}) CHECK(families[name] > 0);
+}
+
+// <conv(x), y> = <x, deconv(y)> with the channels of the weights exchanged: neither is computed by the other.
+TEST_CASE("a transposed convolution is the convolution's adjoint") {
+  std::mt19937_64 random(seed + 2);
+  int checked = 0;
+  for (int i = 0; i < 60; i++) {
+    const ConvNdSpec up = parseConvNd(opsets::drawn("deconv", random).descriptor, true);
+    if (up.groups != 1) continue;
+    ConvNdSpec down = up;
+    down.transposed = false;
+    std::swap(down.ic, down.oc);
+    for (ConvAxis& a : down.axes) std::swap(a.in, a.out);
+    Tensor x(Scalar::f32, down.inputShape()), y(Scalar::f32, up.inputShape()), w(Scalar::f32, down.weightShape()),
+        exchanged(Scalar::f32, up.weightShape());
+    fillRandom(x, seed, "x");
+    fillRandom(y, seed, "y");
+    fillRandom(w, seed, "w");
+    for (std::int64_t o = 0; o < down.oc; o++)
+      for (std::int64_t t = 0; t < down.taps(); t++)
+        for (std::int64_t c = 0; c < down.ic; c++)
+          exchanged.set((c * down.taps() + t) * down.oc + o, w.get((o * down.taps() + t) * down.ic + c));
+    const double one = dot(convNdReference(down, x, w, Tensor(Scalar::f32, {down.oc})), y);
+    const double other = dot(x, convNdReference(up, y, exchanged, Tensor(Scalar::f32, {up.oc})));
+    INFO(up.str());
+    CHECK(std::abs(one - other) <= 1e-4 * (1 + std::abs(one)));
+    checked++;
+  }
+  CHECK(checked >= 30);
+}
+
+TEST_CASE("descriptors of convolutions") {
+  const auto axes = [](const char* text, bool transposed) { return parseConvNd(text, transposed); };
+  CHECK(axes("ic2iw9oc3kw3", false).rank == 1);
+  CHECK(axes("ic2ih9oc3kh3", false).rank == 2);
+  const ConvNdSpec cube = axes("ic2id9oc3kd3pd1", false);
+  CHECK(cube.rank == 3);
+  CHECK(cube.axes[2] == cube.axes[0]);
+  CHECK(axes("ic2ih9oc3oh5kh3sh2", false).axes[1].padStart == 1);  // from the output's size
+  CHECK(axes("ic2ih7oc3kh4sh2ph1", true).axes[1].out == 14);
+  const ConvAxis odd = axes("ic2ih7oc3oh14kh3sh2ph1", true).axes[1];  // with an output padding of one
+  CHECK(odd.out == 14);
+  CHECK(odd.padEnd == 0);
+  for (const char* text : {"ic2ih7oc3oh13kh3sh2ph1n\"named\"", "g2 mb3 ic4 oc6 id5ih6iw7 kd1kh2kw3"}) {
+    ConvNdSpec spec = axes(text, true);
+    spec.name.clear();
+    CHECK(parseConvNd(spec.str(), true) == spec);
+  }
+}
+
+TEST_CASE("what descriptors cannot say") {
+  const auto messages = [](const std::string& op, const std::string& text) {
+    try {
+      static_cast<void>(Case{op, text}.workload());
+    } catch (const UserError& e) {
+      std::string all;
+      for (const Diagnostic& d : e.diagnostics()) all += d.message + "\n";
+      return all;
+    }
+    return std::string("none");
+  };
+  CHECK(messages("gemv", "m4") == "missing 'k' (columns)\n");
+  CHECK(messages("gemv", "m4k0") == "'k' must be at least 1\n");
+  CHECK(messages("gemv", "m4k3m5z2") == "'m' is given twice\nunknown key 'z'\n");
+  CHECK(messages("gemm", "m-4n k3") == "'m' must be at least 1\nexpected a number after 'n'\n");
+  CHECK(messages("gemm", "m70000n70000k1") == "out has more than 2147483647 elements\n");
+  CHECK(messages("gemm", "m4n4k4+") == "expected a key\n");
+  CHECK(messages("shift", "c3h4w4k9") == "windows of 9 elements are larger than the padded image\n");
+  CHECK(messages("conv3d", "ic3id4oc2") == "missing 'kw' (kernel columns)\n");
+  CHECK(messages("conv3d", "g2ic3id4oc2kd1") == "'ic' is 3, which is not divisible into 2 groups ('g')\n");
+  CHECK(messages("conv3d", "ic3iw4oc2kw6") == "a kernel of 6 columns is larger than the padded input of 4\n");
+  CHECK(messages("conv3d", "ic3iw9ow2oc2kw3") ==
+        "an output of 2 columns does not fit an input of 9: it needs a padding of -5 at the end\n");
+  CHECK(messages("deconv", "ic3iw4oc2kw3pw3") == "padding 3 leaves none of 6 columns\n");
+  CHECK(messages("deconv", "ic3iw4oc2kw3ow20sw2") ==
+        "an output of 20 columns does not fit an input of 4: it needs a padding of -11 at the end\n");
+}
+
+TEST_CASE("FlexTensor's cases: as many as the paper counts, each named") {
+  int cases = 0;
+  for (const auto& [list, count] : opsets::lists()) {
+    INFO(list);
+    CHECK(opsets::listed(list, false).size() == static_cast<std::size_t>(count));
+    for (const Case& c : opsets::listed(list, false)) CHECK_FALSE(c.workload().label.empty());
+    cases += list == "BCM" || list == "SHO" ? 0 : count;
+  }
+  CHECK(cases == 110);
+}
+
+TEST_CASE("FlexTensor's cases, made small, on the emulator") {
+  const auto device = runtime::makeEmulatorDevice();
+  int cases = 0;
+  for (const auto& [list, count] : opsets::lists())
+    for (const Case& c : opsets::listed(list, true)) {
+      INFO(c.op << " " << c.descriptor);
+      const Workload w = c.workload();
+      CHECK(opsets::judge(w, w.families[0].name, *device).ok());
+      cases++;
+    }
+  CHECK(cases == 119);
+}
