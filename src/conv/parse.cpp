@@ -96,6 +96,7 @@ class Reader {
   // --- benchdnn ---
 
   void readToken() {
+    static const std::string other = "`liftc op conv3d` computes convolutions in three dimensions";
     static const std::string keys = "keys are g mb ic ih iw oc oh ow kh kw sh sw ph pw dh dw, and n for the name";
     while (at_ < end_) {
       const std::size_t start = at_;
@@ -113,9 +114,7 @@ class Reader {
             std::find_if(fields().begin(), fields().end(), [&](const FieldInfo& f) { return f.key == key; });
         if (field == fields().end()) {
           if (key.size() == 2 && key[1] == 'd' && std::string_view("iokspd").find(key[0]) != std::string_view::npos)
-            error(span(start, at_), fmt::format("'{}' belongs to a 3D convolution; only 2D is supported", key));
-          else if (key == "dd")
-            error(span(start, at_), "'dd' belongs to a 3D convolution; only 2D is supported");
+            error(span(start, at_), fmt::format("'{}' belongs to a 3D convolution; this one is 2D", key), other);
           else
             error(span(start, at_), fmt::format("unknown key '{}'", key), keys);
         } else if (length == 0) {

@@ -73,8 +73,7 @@ Tile cheapest(const Cut& rows, const Cut& columns, std::int64_t vectors, const C
 }
 
 // Why the loops cannot be cut into tiles whose innermost dimension is in vectors; empty where they can.
-std::string notInLanes(const Recognised& form) {
-  const Nat columns = form.nest.loops.back().input.type().length();
+std::string notInLanes(Nat columns) {
   if (!columns.constant()) return fmt::format("the size {} is not known", columns.str());
   if (*columns.constant() < 2) return "it has one column";
   return "";
@@ -85,10 +84,17 @@ struct ProductShape {
   explicit ProductShape(const Recognised& form)
       : batch(static_cast<int>(form.nest.loops.size()) - 2),
         rowsOf(form.nest.loops[form.nest.loops.size() - 2].input),
-        columnsOf(form.nest.loops.back().input) {}
+        columnsOf(form.nest.loops.back().input) {
+    // Few rows do not pay for a copy of many columns, but a copy of the rows is small: the transposed product.
+    const auto n = rows().constant(), m = columns().constant();
+    exchanged = n && m && *n > 1 && canCopy() && !columnsLieTogether() && *n < rowsOfCopy() && *m >= rowsOfCopy() &&
+                shapeOf(rowsOf.type()).size() == 2;
+    if (exchanged) std::swap(rowsOf, columnsOf);
+  }
 
   int batch;
   Expr rowsOf, columnsOf;
+  bool exchanged = false;
 
   Nat rows() const { return rowsOf.type().length(); }
   Nat columns() const { return columnsOf.type().length(); }
@@ -106,7 +112,8 @@ std::string notInTiles(const Recognised& form) {
   const ProductShape product(form);
   const auto rows = product.rows().constant();
   if (!rows) return fmt::format("the size {} is not known", product.rows().str());
-  if (const std::string refused = notInLanes(form); !refused.empty() || product.paysToCopy()) return refused;
+  if (const std::string refused = notInLanes(product.columns()); !refused.empty() || product.paysToCopy())
+    return refused;
   if (!product.columnsLieTogether() && product.canCopy())
     return fmt::format("{} rows do not pay for a copy of the columns", *rows);
   const std::int64_t columns = *product.columns().constant();
@@ -124,13 +131,14 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
 
   const auto family = [&](const char* name, const char* meaning, bool panels) {
     const Cut ofRows = cutOfRows(rows), ofColumns = cutOfColumns(columns, 64, panels);
-    OperatorFamily f{name, meaning, [=, maps = product.batch](Rewriting& r) {
+    OperatorFamily f{name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
                        const Nat rowsOfTile = r.tunable("rows", 1, ofRows.longest);
                        const Nat columnsOfTile = r.tunable("columns", 2, ofColumns.longest);
                        const Nat lanes = r.tunable("lanes", 2, 16);
                        r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors),
                                  "accumulators"});
                        r.apply(strategies::fused());
+                       if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
                        r.apply(strategies::matrixProduct(
                            {rowsOfTile, columnsOfTile, lanes, maps, panels, ofRows.fill, ofColumns.fill}));
                      }};
@@ -225,7 +233,8 @@ Families familiesOf(const Recognised& form) {
   };
   if (form.pattern == Pattern::product || form.pattern == Pattern::convolution) add(notInTiles(form), productFamilies);
   if (form.pattern == Pattern::stencil)
-    add(form.reduces ? notInLanes(form) : "its windows are not reduced", stencilFamilies);
+    add(form.reduces ? notInLanes(form.nest.loops.back().input.type().length()) : "its windows are not reduced",
+        stencilFamilies);
   families.all.push_back({defaultFamily, "the default mapping", {}});
   return families;
 }

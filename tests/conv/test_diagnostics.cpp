@@ -16,12 +16,14 @@ ic3ih9oc4kh3zz5
 }
 
 TEST_CASE("keys of 3D convolutions") {
-  CHECK(complaint("ic3id4ih9oc4kd3kh3") == R"(conv:1:4: error: 'id' belongs to a 3D convolution; only 2D is supported
+  CHECK(complaint("ic3id4ih9oc4kd3kh3") == R"(conv:1:4: error: 'id' belongs to a 3D convolution; this one is 2D
 ic3id4ih9oc4kd3kh3
    ^~~
-conv:1:13: error: 'kd' belongs to a 3D convolution; only 2D is supported
+  hint: `liftc op conv3d` computes convolutions in three dimensions
+conv:1:13: error: 'kd' belongs to a 3D convolution; this one is 2D
 ic3id4ih9oc4kd3kh3
             ^~~
+  hint: `liftc op conv3d` computes convolutions in three dimensions
 )");
 }
 

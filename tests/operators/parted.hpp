@@ -51,6 +51,10 @@ inline const std::vector<Case>& cases() {
            "    |> map2D(fun x => max(x, 0.0) * 0.5)\n",
        {{"n", 12}, {"k", 10}, {"m", 32}},
        {{P::product, "tiles"}, {P::stencil, "lanes"}, {P::elementwise, "default"}}},
+      {"few rows, many columns that are read in order",
+       "def main(a: [n][k]f32, b: [m][k]f32): [n][m]f32 = matmul(a, transpose(b))\n",
+       {{"n", 5}, {"k", 9}, {"m", 40}},
+       {{P::product, "panels"}}},
       {"layers",
        "def main(xs: [h][w][c]f32, ks: [o][3][3][c]f32): f32 =\n"
        "  slide2D(3, 3, 1, 1, xs)\n"
