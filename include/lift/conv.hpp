@@ -83,7 +83,7 @@ struct ConvSpec {
 ConvSpec parseConv(std::string_view text, const std::string& name = "<descriptor>");
 
 // One descriptor a line; blank lines and comments from a `#` at the beginning or after a blank are skipped. Throws
-// UserError with the errors of all lines.
+// UserError with the errors of all lines; so does a file without any.
 std::vector<ConvSpec> readShapes(const std::filesystem::path& path);
 std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& name);
 

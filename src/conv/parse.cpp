@@ -388,7 +388,9 @@ std::vector<ConvSpec> readShapes(const std::filesystem::path& path) {
   if (!stream || std::filesystem::is_directory(path))
     throw UserError(ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path.string()));
   const std::string contents{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  return parseShapes(contents, path.string());
+  std::vector<ConvSpec> specs = parseShapes(contents, path.string());
+  if (specs.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path.string()));
+  return specs;
 }
 
 }  // namespace lift

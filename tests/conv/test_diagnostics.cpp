@@ -226,6 +226,7 @@ TEST_CASE("a shapes file that cannot be read") {
   CHECK_THROWS_WITH(readShapes("/nonexistent/shapes.txt"),
                     "error: cannot read the shapes file '/nonexistent/shapes.txt'\n");
   CHECK_THROWS_AS(readShapes("/"), UserError);
+  CHECK_THROWS_WITH(readShapes("/dev/null"), "error: '/dev/null' has no descriptors\n");
 }
 
 TEST_CASE("an empty shapes file holds no layers") {

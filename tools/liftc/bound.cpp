@@ -344,7 +344,7 @@ int bound(const Options& o) {
     o.json ? void(std::cout << j.dump(2) << "\n") : printProgram(j);
     return 0;
   }
-  const auto layers = o.shapes.empty() ? std::vector{lift::parseConv(o.what)} : readLayers(o.shapes);
+  const auto layers = o.shapes.empty() ? std::vector{lift::parseConv(o.what)} : lift::readShapes(o.shapes);
   Json rows = Json::array();
   for (const lift::ConvSpec& spec : layers) rows.push_back(layerJson(spec, o, known));
   if (o.json)

@@ -87,8 +87,7 @@ std::vector<Subject> subjects(const Options& o, const lift::runtime::DeviceInfo&
   if (!o.op.empty()) workloads.push_back(workloadNamed(o.op[0], o.op[1]));
   if (!o.what.empty()) workloads.push_back(lift::convWorkload(lift::parseConv(o.what), o.layouts.layouts()));
   if (!o.shapes.empty())
-    for (const lift::ConvSpec& spec : readLayers(o.shapes))
-      workloads.push_back(lift::convWorkload(spec, o.layouts.layouts()));
+    for (lift::Workload& w : readWorkloads(o.shapes, "conv", o.layouts.layouts())) workloads.push_back(std::move(w));
   std::vector<Subject> all;
   for (const lift::Workload& w : workloads) all.push_back(ofWorkload(w, o, device));
   return all;
