@@ -28,8 +28,10 @@ class Tunables {
     for (const NatVar t : program.tunables) byName_.emplace(t.name(), t);
   }
   bool has(const std::string& name) const { return byName_.count(name) != 0; }
-  Nat operator[](const std::string& name) const { return has(name) ? Nat(byName_.at(name)) : Nat(1); }
-  // The product; of tunables that are not there, 1.
+  Nat operator[](const std::string& name) const {
+    ensure(has(name), "the tile of a family is told by tunables that it has");
+    return byName_.at(name);
+  }
   Nat product(std::initializer_list<const char*> names) const {
     Nat all = 1;
     for (const char* name : names) all = all * (*this)[name];

@@ -11,6 +11,7 @@
 //   batches and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's are
 //   unrolled.
 #include <algorithm>
+#include <numeric>
 
 #include "family.hpp"
 
@@ -141,15 +142,25 @@ std::int64_t lanesFor(std::int64_t n) {
   return best;
 }
 
+// Pixels of a tile whose inputs a near cache holds at once where they are read in place: pixels a multiple of its ways'
+// size apart are in the same set. Most processors' have 8 ways of 4 KiB; the weights have one of them.
+std::int64_t mostPixelsInPlace(const ConvSpec& spec) {
+  constexpr std::int64_t waySize = 4096, ways = 7;
+  if (copiesInputs(spec)) return mostPixels;
+  const auto apart = spec.ic * spec.sw * static_cast<std::int64_t>(sizeof(float));
+  return ways * (waySize / std::gcd(apart, waySize));
+}
+
 // Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
 // over of the output's width and channels. A step of a tile costs its products, at least as many as hide the latency of
 // one, a load for each vector of weights, and part of one for each input, which comes with the multiplication.
 void chooseTile(const ConvSpec& spec, std::int64_t kernels, Config& config) {
   constexpr std::int64_t registers = 28;
   constexpr double latency = 8, ofVector = 1, ofPixel = 0.25, ofLoop = 1;
+  const std::int64_t most = std::min(mostPixels, mostPixelsInPlace(spec));
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
-    const std::int64_t pixels = evenTile(spec.ow, std::min(mostPixels, registers / vectors), pixelBorder);
+    const std::int64_t pixels = evenTile(spec.ow, std::min(most, registers / vectors), pixelBorder);
     const double products = std::max(latency, static_cast<double>(pixels * vectors));
     const double step = products + ofVector * static_cast<double>(vectors) + ofPixel * static_cast<double>(pixels);
     const double all = static_cast<double>(ceilDiv(kernels, vectors) * ceilDiv(spec.ow, pixels)) * (step + ofLoop);
