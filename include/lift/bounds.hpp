@@ -48,8 +48,7 @@ std::int64_t compulsory(const SumOfProducts& sum);
 std::int64_t lowerBound(const SumOfProducts& sum, std::int64_t fast);
 constexpr std::int64_t leastFastMemory = 4;  // a sum, two operands and their product
 
-// --------------------------------------------------------------------------------------------------- composite
-// algorithms
+// ------------------------------------------------------------------------------------------------ composite algorithms
 
 // A step of an algorithm: the most vertices, and the most vertices that the next step reads, that h vertices generate
 // (equation 4). Both grow with h.
@@ -63,8 +62,7 @@ double largestSet(const std::vector<Step>& steps, double size);
 // Theorem 4.6: S (|V| / T(2S) - 1), at least 0; `steps` are those of a partition of the size given.
 double compositeBound(double vertices, const std::function<std::vector<Step>(double size)>& steps, std::int64_t fast);
 
-// ---------------------------------------------------------------------------------------------------------
-// convolutions
+// -------------------------------------------------------------------------------------------------------- convolutions
 
 // Elements of the results that are computed at once.
 struct Tile {
@@ -114,8 +112,7 @@ struct PartBound {
 // Throws UserError (program) where sizes are not known.
 PartBound boundOf(const Part& part, std::int64_t fast);
 
-// --------------------------------------------------------------------------------------------- the optimality
-// condition
+// -------------------------------------------------------------------------------------------- the optimality condition
 
 // The inequalities of the paper's Table 1 on a tile of x · y pixels by z channels, for a fast memory of S_b elements.
 enum class Inequality : std::uint8_t {

@@ -106,8 +106,7 @@ Count estimate(const std::shared_ptr<const SpaceData>& data, std::int64_t effort
 
 }  // namespace
 
-// -------------------------------------------------------------------------------------------------------
-// configurations
+// ------------------------------------------------------------------------------------------------------ configurations
 
 std::string str(const Config& config) {
   std::string text;
