@@ -110,17 +110,6 @@ std::vector<double> valuesOf(const Tensor& tensor) {
   return values;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "lift-runtime-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw InternalError("no temporary folder");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 Variable::Variable(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {
   if (const char* old = std::getenv(name_.c_str())) old_ = old;
   set(value);

@@ -1,14 +1,14 @@
-// Plans written by hand, devices that do not exist, and a folder of one's own.
+// Plans written by hand, devices that do not exist, and variables of the environment.
 #pragma once
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/process.hpp"
 
 namespace lift::runtime::testing {
 
@@ -44,19 +44,6 @@ inline bool has(const std::string& text, const std::string& part) {
   UNSCOPED_INFO(text);
   return text.find(part) != std::string::npos;
 }
-
-// A folder that goes with its owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // A variable of the environment for the length of a scope; nothing unsets it.
 class Variable {

@@ -184,10 +184,11 @@ int offline(const Options& o) {
   if (all)
     for (const lift::OfflineTarget& t : lift::offlineTargets()) targets.push_back(&t);
   Json report{{"schema", 1}, {"rows", Json::array()}};
-  bool ok = true;
+  bool ok = true, anyFound = false;
   for (const lift::OfflineTarget* t : targets) {
     const lift::OfflineTools tools = lift::findTools(*t);
     if (tools.missing.empty()) {
+      anyFound = true;
       ok = judge(*t, o, report) && ok;
       continue;
     }
@@ -196,6 +197,9 @@ int offline(const Options& o) {
     report["missing"].push_back({{"target", t->name}, {"install", toInstall(tools)}});
     if (!o.json) std::cout << what << "\n";
   }
+  if (!anyFound)
+    throw UserError(ExitStatus::device, "no target has its compilers here: nothing was judged",
+                    "`liftc offline` alone lists what to install");
   if (o.json) std::cout << report.dump(2) << "\n";
   return ok ? 0 : static_cast<int>(ExitStatus::wrong);
 }
