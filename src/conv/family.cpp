@@ -77,6 +77,32 @@ std::int64_t widestVector(std::int64_t channels) {
   return width;
 }
 
+Phases allPhases(const ConvSpec& s) { return {s.dh > 0 && s.sh == 1, s.dw > 0 && s.sw == 1}; }
+
+ConvSpec decimated(const ConvSpec& spec, Phases phases) {
+  ConvSpec s = spec;
+  const auto cut = [&](std::int64_t& in, std::int64_t& padStart, std::int64_t& padEnd, std::int64_t& dilation) {
+    in = (padStart + in + padEnd + dilation) / (dilation + 1);
+    s.batch *= dilation + 1;
+    padStart = padEnd = dilation = 0;
+  };
+  if (phases.rows) cut(s.ih, s.padTop, s.padBottom, s.dh);
+  if (phases.columns) cut(s.iw, s.padLeft, s.padRight, s.dw);
+  s.setPadding(s.padTop, s.padLeft, s.padBottom, s.padRight);
+  return s;
+}
+
+void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r) {
+  const ConvSpec s = decimated(spec, phases);
+  const auto cut = [&](const char* rule, std::int64_t dilation, std::int64_t taps, std::int64_t in) {
+    r.apply(topDown(use(rule, {{"d", Nat(dilation + 1)}, {"k", Nat(taps)}, {"n", Nat(in)}})));
+  };
+  if (phases.count() > 0) r.apply(normalise({"letInline"}));
+  if (phases.rows) cut("rowPhases", spec.dh, spec.kh, s.ih);
+  if (phases.columns) cut("columnPhases", spec.dw, spec.kw, s.iw);
+  exposeWindows(r);
+}
+
 void exposeWindows(Rewriting& r) {
   r.apply(normalise(
       {"mapIdentity", "idAway", "transposeTwice", "letInline", "slideMap", "transposeMapSlide", "mapFusionMoves"}));

@@ -35,6 +35,18 @@ std::int64_t widestVector(std::int64_t channels);
 // Listing 3 with its windows, layouts moved out of the maps: the start of all families.
 void exposeWindows(Rewriting& r);
 
+// Decimation of a layer with dilated kernels: outputs of every d-th row, from one of the first d on, read every d-th
+// row of the input. So the layer is d layers whose kernels have no gaps between their rows; and so for columns.
+struct Phases {
+  bool rows = false, columns = false;
+  int count() const { return int{rows} + int{columns}; }  // maps around the windows' maps
+};
+Phases allPhases(const ConvSpec& spec);  // of kernels that are dilated, at stride 1
+// The layer of the phases together, as images of a batch, whose tensors are padded already in these dimensions.
+ConvSpec decimated(const ConvSpec& spec, Phases phases);
+// exposeWindows of the phases.
+void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r);
+
 // Layouts of results, moved out of the maps that compute.
 Strategy layoutsOut();
 

@@ -25,6 +25,10 @@ constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
+// A tile copies the rows that its windows read, and only these; gaps within a row are copied, so that rows stay long
+// enough for register tiles.
+Phases phasesOf(const ConvSpec& spec) { return {allPhases(spec).rows, false}; }
+
 // Whether a tile's inputs are copied. Windows of one element share nothing; where all are in the image, each is read
 // where it is.
 bool copiesInputs(const ConvSpec& spec) {
@@ -87,8 +91,9 @@ void copyInputs(Rewriting& r, Nat channels, std::optional<Nat> load) {
     r.apply(inside(isWindowsMap, use("copyBlocked", {{"k", channels}})));
 }
 
-void lower(Rewriting& r, bool grouped, Nat unroll) {
-  for (int i = 0; i < (grouped ? 2 : 1); i++) r.apply(inside(isComputingMap, use("mapFlatten")));
+// `outer`: maps around the tiles, of images and groups.
+void lower(Rewriting& r, int outer, Nat unroll) {
+  for (int i = 0; i < outer; i++) r.apply(inside(isComputingMap, use("mapFlatten")));
   for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop", "mapToLoop"})
     r.apply(inside(isComputingMap, use(rule)));
   for (int i = 0; i < 2; i++) r.apply(topDown(use("reduceToLoop")));
@@ -98,7 +103,9 @@ void lower(Rewriting& r, bool grouped, Nat unroll) {
 
 }  // namespace
 
-void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
+void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
+  const Phases phases = phasesOf(layer);
+  const ConvSpec spec = decimated(layer, phases);
   const bool grouped = spec.groups > 1;
   const Nat bands = r.tunable("bands", 1, std::min(spec.oh, mostRows));
   const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
@@ -117,7 +124,7 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   r.assume({SizeCondition::Kind::divides, unroll, channels, "copies of the loop over a block's channels"});
   if (load) r.assume({SizeCondition::Kind::divides, *load, channels, "vectors of the copy of the inputs"});
 
-  exposeWindows(r);
+  exposePhases(layer, phases, r);
   r.apply(topDown(use("reduceInnerFirst", {{"k", channels}})));
   r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), vectors * lanes * groups)}})));
   r.apply(layoutsOut());
@@ -126,7 +133,7 @@ void deriveBlocked(const ConvSpec& spec, Rewriting& r) {
   reduceTiles(r, lanes);
   if (copiesInputs(spec)) copyInputs(r, channels, load);
   arrangeWeights(r, grouped ? 3 : 2);
-  lower(r, grouped, unroll);
+  lower(r, 1 + int{grouped} + phases.count(), unroll);
 }
 
 namespace {
@@ -173,7 +180,8 @@ void chooseTile(const ConvSpec& spec, std::int64_t kernels, Config& config) {
 
 }  // namespace
 
-Config blockedDefaults(const ConvSpec& spec) {
+Config blockedDefaults(const ConvSpec& layer) {
+  const ConvSpec spec = decimated(layer, phasesOf(layer));
   Config config;
   const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup());
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);

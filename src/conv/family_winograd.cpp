@@ -171,11 +171,15 @@ Strategy computing(const char* rule, Arguments arguments = {}) {
   return inside(isComputingMap, use(rule, std::move(arguments)));
 }
 
+// Around tiles are maps over their rows and `images` maps more, of images and of phases.
+//
 // Tiles and products by kernels of their own, a group for each tile, and for each tile of the products.
-void placeApart(Rewriting& r) {
+void placeApart(Rewriting& r, int images) {
   const auto overTiles = [&](const std::function<Strategy(Strategy)>& where) {
-    r.apply(where(computing("mapFlatten")));
-    r.apply(layoutsOut());
+    for (int map = 0; map < images; map++) {
+      r.apply(where(computing("mapFlatten")));
+      r.apply(layoutsOut());
+    }
     for (const char* rule : {"mapToGroups1", "mapToGroups0", "mapToLoop"}) r.apply(where(computing(rule)));
   };
   overTiles([](Strategy s) { return s; });
@@ -184,16 +188,18 @@ void placeApart(Rewriting& r) {
 }
 
 // A group for each block of tiles, which keeps its tiles and products to itself.
-void placeTogether(Rewriting& r) {
-  r.apply(computing("mapFlatten"));
-  r.apply(layoutsOut());
+void placeTogether(Rewriting& r, int images) {
+  for (int map = 0; map < images; map++) {
+    r.apply(computing("mapFlatten"));
+    r.apply(layoutsOut());
+  }
   for (const char* rule : {"mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"}) r.apply(computing(rule));
   for (int i = 0; i < 2; i++) r.apply(kept(tiles, computing("mapToLoop")));
   for (int i = 0; i < 3; i++) r.apply(kept(products, computing("mapToLoop")));
 }
 
-void lower(Rewriting& r, bool fused, bool crops, Nat unroll) {
-  fused ? placeTogether(r) : placeApart(r);
+void lower(Rewriting& r, bool fused, int images, bool crops, Nat unroll) {
+  fused ? placeTogether(r, images) : placeApart(r, images);
   for (int i = 0; i < 2; i++) r.apply(kept(products, computing("mapToUnrolled", {{"u", 0}})));
   r.apply(kept(arrangedKernels, copyInParallel(3)));
   for (const char* rule : {"mapToGlobal1", "mapToGlobal0"}) r.apply(kept(kernels, computing(rule)));
@@ -224,19 +230,21 @@ std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
 
 std::string whyNotWinograd(const ConvSpec& s) {
   if (s.sh != 1 || s.sw != 1) return "its stride is not 1";
-  if (s.dh != 0 || s.dw != 0) return "its kernels are dilated";
   if (s.groups != 1) return "it has groups of channels";
   if (s.kh == 1 && s.kw == 1) return "its kernels have one tap";
   if (std::max(s.kh, s.kw) >= mostProducts) return "its kernels are too long";
   return {};
 }
 
-std::string preferredWinograd(const ConvSpec& s) {
+std::string preferredWinograd(const ConvSpec& layer) {
+  const ConvSpec s = decimated(layer, allPhases(layer));
   constexpr std::int64_t fewestOperations = 8'000'000;  // fewer are done before transforms pay
   constexpr std::int64_t fewestChannels = 16;           // of fewer, transforms are most of the work
   // Bytes of transformed kernels: what near caches hold in good part, so that each block may read them anew; what no
   // cache holds.
   constexpr std::int64_t near = 10 << 20, beyond = 32 << 20;
+  // Tiles of a block for which more kernels than a core's own cache holds are worth being read.
+  constexpr std::int64_t own = 4 << 20, fewestOfBlock = 4;
   // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
   constexpr std::int64_t fewTiles = 8;
   if (!whyNotWinograd(s).empty() || s.kh != 3 || s.kw != 3 || s.operations() < fewestOperations ||
@@ -244,7 +252,7 @@ std::string preferredWinograd(const ConvSpec& s) {
     return {};
   const Winograd w = winogradOf(s, 4, true);
   const std::int64_t kernels = w.products() * s.ic * s.oc * static_cast<std::int64_t>(sizeof(float));
-  if (kernels <= near) return "winogradFused";
+  if (kernels <= own || (kernels <= near && tilesOfRow(s, w) >= fewestOfBlock)) return "winogradFused";
   return kernels > beyond && tilesOf(s, w) < fewTiles ? "winograd2" : "winograd";
 }
 
@@ -256,7 +264,10 @@ Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused) {
   return {algorithm(spec.kh), algorithm(spec.kw), fused};
 }
 
-void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r) {
+void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
+  const Phases phases = allPhases(layer);
+  const ConvSpec spec = decimated(layer, phases);
+  const int images = 1 + phases.count();  // maps around the rows of tiles
   std::optional<Nat> block, lanes, load;
   if (w.fused) block = r.tunable("block", 1, tilesOfRow(spec, w));
   const Nat tiles = r.tunable("tiles", 1, std::min(w.fused ? tilesOfRow(spec, w) : tilesOf(spec, w), mostTiles));
@@ -267,9 +278,9 @@ void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r) {
   r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, unroll, spec.ic, "copies of the loop over channels"});
   const std::int64_t rows = missing(spec.oh, w.rows.m), columns = missing(spec.ow, w.columns.m);
-  const int outer = w.fused ? 0 : 2;  // rows of tiles, images
+  const int outer = w.fused ? 0 : images + 1;
 
-  exposeWindows(r);
+  exposePhases(layer, phases, r);
   extend(r, rows, columns);
   tile(r, w);
   if (block) {
@@ -281,10 +292,11 @@ void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r) {
   multiply(r, outer, tiles, vectors * lanes.value_or(1), lanes);
   arrange(r);
   stage(r, load, lanes);
-  lower(r, w.fused, rows > 0 || columns > 0, unroll);
+  lower(r, w.fused, images, rows > 0 || columns > 0, unroll);
 }
 
-Config winogradDefaults(const ConvSpec& spec, const Winograd& w) {
+Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
+  const ConvSpec spec = decimated(layer, allPhases(layer));
   Config config{{"unroll", largestDivisor(spec.ic, 4)}};
   std::int64_t kernels = spec.oc, tiles = tilesOf(spec, w);
   if (hasVectors(spec.oc)) kernels /= config["lanes"] = widestVector(spec.oc);

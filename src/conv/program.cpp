@@ -14,21 +14,23 @@ std::string layerDefinition(const ConvSpec& s) {
   std::string padded = "inputData";
   if (s.padTop || s.padLeft || s.padBottom || s.padRight)
     padded = fmt::format("pad2D({}, {}, {}, {}, value = 0.0, inputData)", s.padLeft, s.padRight, s.padTop, s.padBottom);
-  std::string window = "slidingWindow";
-  if (s.dh > 0 || s.dw > 0)
-    window =
-        fmt::format("map(fun row => join(slide(1, {}, row)), join(slide(1, {}, slidingWindow)))", s.dw + 1, s.dh + 1);
+  std::string windows = fmt::format("slide2D({}, {}, {}, {}, paddedInput)", s.extentH(), s.extentW(), s.sh, s.sw);
+  if (s.dh > 0 || s.dw > 0) {
+    const std::string row = s.dw > 0 ? fmt::format("join(slide(1, {}, row))", s.dw + 1) : "row";
+    const std::string rows = s.dh > 0 ? fmt::format("join(slide(1, {}, window))", s.dh + 1) : "window";
+    windows = fmt::format("map2D(fun window => map(fun row => {}, {}), {})", row, rows, windows);
+  }
   return fmt::format(R"(def convLayer(kernelsWeights, kernelsBiases, inputData) =
   let paddedInput = {} in
-  let slidingWindows = slide2D({}, {}, {}, {}, paddedInput) in
+  let slidingWindows = {} in
   map2D(fun slidingWindow =>
       map(fun (singleKernelWeights, singleKernelBias) =>
           reduce(init = singleKernelBias, f = fun (acc, (x, w)) => acc + x * w,
-            zip(join(join({})), join(join(singleKernelWeights)))),
+            zip(join(join(slidingWindow)), join(join(singleKernelWeights)))),
         zip(kernelsWeights, kernelsBiases)),
     slidingWindows)
 )",
-                     padded, s.extentH(), s.extentW(), s.sh, s.sw, window);
+                     padded, windows);
 }
 
 // Groups: channels are the outer dimension of input, weights and output in turn.

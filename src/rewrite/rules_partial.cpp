@@ -18,6 +18,22 @@ std::vector<RuleRow> partialRules() {
        "map(fun rows => map(f, slide(n, s, transpose(rows))), "
        "map(fun rows => map(fun row => padClamp(0, r, row), rows), xss)))",
        "lift-conv §4.2.1, §4.2.4"},
+      {"rowPhases",
+       "map(fun row => map(f, row), map(fun row => map(fun x => map(g, join(slide(1, d, x))), row), "
+       "map(fun ws => transpose(ws), slide(d * (k - 1) + 1, 1, map(fun row => slide(l, s, row), (xs: [h][w]t)))))) => "
+       "take(h - d * (k - 1), join(transpose(map(fun phase => map(fun row => map(f, row), "
+       "map(fun row => map(fun x => map(g, x), row), "
+       "map(fun ws => transpose(ws), slide(k, 1, map(fun row => slide(l, s, row), phase))))), "
+       "transpose(split(d, padClamp(0, d * n - h, xs)))))))",
+       "decimation: dilated windows of every d-th row have no gaps"},
+      {"columnPhases",
+       "map(fun row => map(f, row), map(fun row => map(fun x => map(fun taps => join(slide(1, d, taps)), x), row), "
+       "map(fun ws => transpose(ws), slide(l, s, map(fun row => slide(d * (k - 1) + 1, 1, row), (xs: [h][w]t)))))) => "
+       "map(fun row => take(w - d * (k - 1), row), map(fun row => join(transpose(row)), "
+       "transpose(map(fun phase => map(fun row => map(f, row), "
+       "map(fun ws => transpose(ws), slide(l, s, map(fun row => slide(k, 1, row), phase)))), "
+       "transpose(map(fun row => transpose(split(d, padClamp(0, d * n - w, row))), xs))))))",
+       "decimation: dilated windows of every d-th column have no gaps"},
       {"slideTiled",
        "slide(n, s, xs) => join(map(fun tile => slideStrict(n, s, tile), slideStrict(e, e - (n - s), xs)))",
        "lift-conv §4.2.2, §5.2"},

@@ -29,6 +29,7 @@ const std::vector<std::string> layers = {
     "ic2ih8oc2kh2sh3n\"trailing rows\"",
     "ic2ih6oc4oh6kh2ph0n\"padded at the bottom only\"",
     "ic2ih8iw7oc4kh3dh1ph2n\"dilation\"",
+    "ic2ih9iw8oc2kh3sh1sw2dh2dw0ph2pw1n\"dilated rows, stride of columns\"",
     "mb2ic4ih5iw9oc4kh1kw5n\"kernels of one row\"",
     "g2mb1ic4ih5oc8kh3ph1n\"groups\"",
     "g3mb2ic9ih4iw3oc3kh2n\"odd groups\"",
@@ -193,7 +194,6 @@ TEST_CASE("a derivation with a wrong coefficient is found wrong without rounding
 
 TEST_CASE("Winograd refuses layers that it has no program for, with the reason") {
   for (const auto& [layer, family, why] : {std::tuple("ic4ih8oc8kh3sh2", "winograd", "stride"),
-                                           {"ic4ih8oc8kh3dh1", "winograd", "dilated"},
                                            {"g2mb1ic4ih8oc8kh3", "winograd2", "groups"},
                                            {"ic4ih8oc8kh1", "winograd", "one tap"},
                                            {"ic4ih18oc8kh9", "winograd", "too long"},
