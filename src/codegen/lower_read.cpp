@@ -29,29 +29,20 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
   }
   const Spine s = spineOf(e);
   ensure(s.head.is(Expr::Form::primitive), "a term is a variable, a literal or an application of a primitive");
+  if (ViewPtr elsewhere = layout(s, env)) return elsewhere;
+  if (ViewPtr value = computed(e, s, env)) return value;
+  if (ViewPtr memory = kept(e, s, env)) return memory;
+  ensure(s.isPrim(Prim::mapGlb) || s.isPrim(Prim::mapWrg), "every other primitive has a view");
+  refuse(spans_, s.head, fmt::format("the result of {} is read inside its own kernel", info(s.head.prim()).name),
+         "an intermediate result of all work-groups needs toGlobal outside of every map");
+}
+
+// Of what moves data: the same elements, elsewhere. Nothing for other primitives, here and below.
+ViewPtr Lowering::layout(const Spine& s, const EnvPtr& env) {
   const auto& a = s.arguments;
   const auto& nats = s.head.nats();
   const Prim prim = s.head.prim();
   switch (prim) {
-    case Prim::map: {
-      const ViewPtr in = read(a[1], env);
-      return lazyView(e.type(), [this, f = a[0], env, in](Nat i) { return apply(f, env, in->at(i)); });
-    }
-    case Prim::generate:
-      return lazyView(e.type(), [this, f = a[0], env](Nat i) {
-        return apply(f, env, valueView(f.parameter().type(), kernel::index(i)));
-      });
-    case Prim::let: {
-      ViewPtr in = read(a[1], env);
-      if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
-      return apply(a[0], env, in);
-    }
-    case Prim::ifThenElse:
-      return conditional(e, s, env);
-    case Prim::vectorize:
-      if (anyPrimitive(a[0], [](Expr p) { return p.prim() == Prim::ifThenElse; }) && mayFailWithin(a[0]))
-        return vectorizeLanes(s, env);
-      return apply(a[0], env, read(a[1], env));
     case Prim::id:
       return read(a[0], env);
     case Prim::zip:
@@ -60,9 +51,6 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
       for (const Expr x : a) parts.push_back(read(x, env));
       return prim == Prim::zip ? zipView(std::move(parts)) : tupleView(std::move(parts));
     }
-    case Prim::arrayOf:
-      if (isTable(e)) return table(e);
-      return elementsView(e.type(), deferred(a, env));
     case Prim::unzip:
       return unzipView(read(a[0], env));
     case Prim::get:
@@ -94,6 +82,37 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
       return asVectorView(read(a[0], env), nats[0]);
     case Prim::asScalar:
       return asScalarView(read(a[0], env));
+    default:
+      return nullptr;
+  }
+}
+
+// Of what is computed where it is read.
+ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
+  const auto& a = s.arguments;
+  switch (s.head.prim()) {
+    case Prim::map: {
+      const ViewPtr in = read(a[1], env);
+      return lazyView(e.type(), [this, f = a[0], env, in](Nat i) { return apply(f, env, in->at(i)); });
+    }
+    case Prim::generate:
+      return lazyView(e.type(), [this, f = a[0], env](Nat i) {
+        return apply(f, env, valueView(f.parameter().type(), kernel::index(i)));
+      });
+    case Prim::let: {
+      ViewPtr in = read(a[1], env);
+      if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
+      return apply(a[0], env, in);
+    }
+    case Prim::ifThenElse:
+      return conditional(e, s, env);
+    case Prim::vectorize:
+      if (anyPrimitive(a[0], [](Expr p) { return p.prim() == Prim::ifThenElse; }) && mayFailWithin(a[0]))
+        return vectorizeLanes(s, env);
+      return apply(a[0], env, read(a[1], env));
+    case Prim::arrayOf:
+      if (isTable(e)) return table(e);
+      return elementsView(e.type(), deferred(a, env));
     case Prim::at:
       return elementAt(s.head, read(a[0], env), read(a[1], env));
     case Prim::op:
@@ -117,6 +136,18 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::reduceSeq:
     case Prim::reduceSeqUnroll:
       return reduce(s, env);
+    case Prim::iterateWhile:
+      return iterateWhile(s, env);
+    default:
+      return nullptr;
+  }
+}
+
+// Of what is put into memory before it is read.
+ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
+  const auto& a = s.arguments;
+  const Prim prim = s.head.prim();
+  switch (prim) {
     case Prim::toPrivate:
     case Prim::toLocal:
     case Prim::toGlobal: {
@@ -136,14 +167,9 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     case Prim::reduceByIndex:
     case Prim::iterate:
       return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
-    case Prim::iterateWhile:
-      return iterateWhile(s, env);
-    case Prim::mapGlb:
-    case Prim::mapWrg:
-      break;
+    default:
+      return nullptr;
   }
-  refuse(spans_, s.head, fmt::format("the result of {} is read inside its own kernel", info(prim).name),
-         "an intermediate result of all work-groups needs toGlobal outside of every map");
 }
 
 // Closed and made of literals by operations that all devices compute alike.

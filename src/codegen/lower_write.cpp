@@ -16,9 +16,9 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
   if (e.is(Expr::Form::variable)) return copy(lookUp(env, e), out);
   if (!e.is(Expr::Form::apply)) return store(out.view, value(read(e, env)));
   const Spine s = spineOf(e);
+  if (writeThrough(e, s, env, out)) return;
   const auto& a = s.arguments;
-  const Prim prim = s.head.prim();
-  switch (prim) {
+  switch (s.head.prim()) {
     case Prim::map:
       if (isInvertibleIn(a[0].body(), a[0].parameter()) || isCroppedResult(e)) {
         const ViewPtr inner = lazyView(
@@ -53,41 +53,10 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
       for (std::size_t i = 0; i < a.size(); i++)
         write(a[i], env, out.with(out.view->at(Nat(static_cast<std::int64_t>(i)))));
       return;
-    case Prim::zip: {
-      const ViewPtr parts = unzipView(out.view);
-      for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(parts->component(static_cast<int>(c))));
-      return;
-    }
-    case Prim::unzip: {
-      std::vector<ViewPtr> parts;
-      for (std::size_t c = 0; c < e.type().components().size(); c++)
-        parts.push_back(out.view->component(static_cast<int>(c)));
-      return write(a[0], env, out.with(zipView(std::move(parts))));
-    }
-    case Prim::id:  // a copy goes through the destination in order
-      if (onlyMovesData(a[0])) break;
-      return write(a[0], env, out);
-    case Prim::join:
-    case Prim::split:
-    case Prim::transpose:
-    case Prim::reorder:
-    case Prim::asScalar:
-      return write(a[0], env, out.with(undoLayout(s, out.view)));
-    case Prim::asVector:  // lane by lane only where each is computed by itself
-      if (onlyMovesData(a[0])) break;
-      return write(a[0], env, out.with(undoLayout(s, out.view)));
-    case Prim::take:
-      if (!isCroppedResult(e)) break;
-      return write(a[0], env, out.with(undoLayout(s, out.view)));
-    case Prim::concat: {
-      const Nat n = a[0].type().length();
-      write(a[0], env, out.with(takeView(out.view, n)));
-      return write(a[1], env, out.with(dropView(out.view, n)));
-    }
     case Prim::toGlobal:
     case Prim::toLocal:
     case Prim::toPrivate:
-      if (spaceOf(prim) == out.space) return write(a[0], env, out);
+      if (spaceOf(s.head.prim()) == out.space) return write(a[0], env, out);
       break;
     case Prim::scan:
     case Prim::scanSeq:
@@ -108,6 +77,52 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
       break;
   }
   copy(read(e, env), out);
+}
+
+// Of what moves data: its argument, into the destination seen backwards. Whether it was one that can be.
+bool Lowering::writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Destination& out) {
+  const auto& a = s.arguments;
+  switch (s.head.prim()) {
+    case Prim::zip: {
+      const ViewPtr parts = unzipView(out.view);
+      for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(parts->component(static_cast<int>(c))));
+      return true;
+    }
+    case Prim::unzip: {
+      std::vector<ViewPtr> parts;
+      for (std::size_t c = 0; c < e.type().components().size(); c++)
+        parts.push_back(out.view->component(static_cast<int>(c)));
+      write(a[0], env, out.with(zipView(std::move(parts))));
+      return true;
+    }
+    case Prim::id:  // a copy goes through the destination in order
+      if (onlyMovesData(a[0])) return false;
+      write(a[0], env, out);
+      return true;
+    case Prim::join:
+    case Prim::split:
+    case Prim::transpose:
+    case Prim::reorder:
+    case Prim::asScalar:
+      write(a[0], env, out.with(undoLayout(s, out.view)));
+      return true;
+    case Prim::asVector:  // lane by lane only where each is computed by itself
+      if (onlyMovesData(a[0])) return false;
+      write(a[0], env, out.with(undoLayout(s, out.view)));
+      return true;
+    case Prim::take:
+      if (!isCroppedResult(e)) return false;
+      write(a[0], env, out.with(undoLayout(s, out.view)));
+      return true;
+    case Prim::concat: {
+      const Nat n = a[0].type().length();
+      write(a[0], env, out.with(takeView(out.view, n)));
+      write(a[1], env, out.with(dropView(out.view, n)));
+      return true;
+    }
+    default:
+      return false;
+  }
 }
 
 namespace {

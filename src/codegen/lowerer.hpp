@@ -157,6 +157,9 @@ class Lowering {
   // ------------------------------------------------------------------------------------------------------------ read
   ViewPtr apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument);
   ViewPtr read(Expr e, const EnvPtr& env);
+  ViewPtr layout(const Spine& s, const EnvPtr& env);
+  ViewPtr computed(Expr e, const Spine& s, const EnvPtr& env);
+  ViewPtr kept(Expr e, const Spine& s, const EnvPtr& env);
   // Array literals: constant ones are tables, the elements of others are computed where they are read.
   static bool isTable(Expr e);
   ViewPtr table(Expr e);
@@ -193,6 +196,7 @@ class Lowering {
 
   // ----------------------------------------------------------------------------------------------------------- write
   void write(Expr e, const EnvPtr& env, const Destination& out);
+  bool writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Destination& out);
   // Whether a parallel loop may stand here, given the loops that are around it in the kernel.
   void checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const;
   void mapLoop(const Spine& s, const EnvPtr& env, const Destination& out);

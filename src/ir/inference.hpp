@@ -194,8 +194,18 @@ class Inference {
   Expr unzip(const std::vector<Argument>& arguments, std::optional<Type> expected, Span span);
   Expr vectorize(std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr iterate(std::vector<Argument> arguments, std::optional<Type> expected, Span span);
+  // A call of a definition, and its parts.
   Expr expand(const Global& global, const Scope& from, std::vector<Argument> arguments, std::optional<Type> expected,
               Span span);
+  bool givesSizes(const Definition& def, const std::vector<Argument>& arguments, Span span);  // else reports
+  Scope bindSizes(const Definition& def, const std::vector<const Argument*>& slots, Scope scope);
+  void freeTypes(const SynTypePtr& type, TypeNames& names);  // names in a type, each for a type to be found
+  // What the parameters are given; nothing after an error.
+  std::optional<std::vector<Binding>> given(const Definition& def, const std::vector<const Argument*>& slots,
+                                            const Scope& scope, TypeNames& names);
+  // The body at these values, applied to `rest` where there is any.
+  Expr expandBody(const Definition& def, const std::vector<const Argument*>& slots, const std::vector<Binding>& values,
+                  Scope scope, TypeNames& names, std::vector<Argument> rest, std::optional<Type> expected, Span span);
 
   static std::vector<const void*> identity(const void* code, const std::vector<Binding>& arguments);
   std::optional<Expr> instanceOf(const void* code, const std::vector<Binding>& arguments, std::optional<Type> expected);
