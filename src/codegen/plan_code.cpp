@@ -325,6 +325,25 @@ static int64_t plus(int64_t a, int64_t b) {
   return s;
 }
 
+std::string PlanCode::keptMembers(std::string_view memory) const {
+  std::string s;
+  if (!slots_.of.empty())
+    s += fmt::format("  {0}temporaries[{1}];\n  int64_t temporary_bytes[{1}];\n", memory, slots_.of.size());
+  if (plan_.preparation.empty()) return s;
+  s += "  int prepared; /* for these sizes */\n";
+  if (!plan_.sizes.empty()) s += fmt::format("  int64_t prepared_for[{}];\n", plan_.sizes.size());
+  return s;
+}
+
+std::string PlanCode::temporaries(const char* reserve, const char* exchange) const {
+  std::string s;
+  if (!slots_.of.empty())
+    s += filled(reserve, {{"STALE", plan_.preparation.empty() ? "" : "  plan->prepared = 0;\n"}, {"NAME", name_}});
+  if (std::any_of(plan_.loops.begin(), plan_.loops.end(), [](const auto& l) { return !l.swaps.empty(); }))
+    s += filled(exchange, {{"NAME", name_}});
+  return s;
+}
+
 std::string PlanCode::sizesFit() {
   if (plan_.sizes.empty()) return "";
   std::vector<std::string> tests;
