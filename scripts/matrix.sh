@@ -101,7 +101,7 @@ odd() {
   for family in naive blocked paper depthwise winograd winograd2 winograd6 winogradFused; do
     zero=0
     while read -r layer; do
-      layer=${layer%n\"*}
+      layer=${layer%%n\"*}
       run "$family $layer" "$liftc" conv "$layer" check --family "$family" --no-tuned --repeat 1 --json
       if grep -qE '"ms": 0(\.0)?,' "$work/log"; then ((zero++)); fi
     done < <(grep -vE '^ *(#|$)' "${SHAPES:-shapes/odd.txt}" | awk -v s="$step" 'NR % s == 0')

@@ -40,7 +40,7 @@ $BUFFERS$ABOUT *
 #ifdef __APPLE__
 #include <OpenCL/opencl.h>
 #else
-#include <CL/cl.h>
+$CL_HEADER
 #endif
 #include <stddef.h>
 
@@ -389,7 +389,8 @@ $PREPARE;
       for (const std::size_t b : *list) bytes += bytesSignature(b) + ";\n";
     return filled(
         headerText,
-        {{"LAUNCHES", plan_.launches.size() == 1 ? "one launch" : fmt::format("{} launches", plan_.launches.size())},
+        {{"CL_HEADER", "#include <CL/cl.h>"},
+         {"LAUNCHES", plan_.launches.size() == 1 ? "one launch" : fmt::format("{} launches", plan_.launches.size())},
          {"BUFFERS", aboutBuffers(scalarText)},
          {"ABOUT", aboutSizes("CL_INVALID_VALUE")},
          {"GUARD", guard("_HOST_H")},

@@ -37,6 +37,25 @@ std::pair<std::int64_t, std::size_t> number(std::string_view text) {
   return {negative ? -value : value, length};
 }
 
+// Flags that say how to run or what to verify, not which layer it is.
+constexpr std::string_view ignored[] = {
+    "-b", "--bias",     "-i", "--iter",      "-V", "--verify",      "-t", "--time",       "-w", "--wall",
+    "-s", "--search",   "-P", "--printconv", "-o", "--dump_output", "-d", "--in_data",    "-e", "--weights",
+    "-S", "--solution", "-I", "--in_layout", "-O", "--out_layout",  "-f", "--fil_layout", "-C", "--verification_cache"};
+// Flags with the values that leave it a forward 2D convolution with zero padding.
+struct Fixed {
+  std::string_view shortFlag, longFlag;
+  std::string_view allowed;  // blank-separated
+  std::string_view otherwise;
+};
+constexpr Fixed fixed[] = {
+    {"-m", "--mode", "conv", "only forward convolutions are supported"},
+    {"-F", "--forw", "0 1", "only the forward direction is supported"},
+    {"-_", "--spatial_dim", "2", "only 2D convolutions are supported"},
+    {"-z", "--pad_mode", "default", "give the padding with -p and -q"},
+    {"-r", "--pad_val", "0", "only zero padding is supported"},
+};
+
 // Reads the descriptor that is bytes [begin, end) of a file. Errors go to `errors`.
 class Reader {
  public:
@@ -160,26 +179,6 @@ class Reader {
   // --- MIOpenDriver ---
 
   void readFlags() {
-    // Flags that say how to run or what to verify, not which layer it is.
-    static constexpr std::string_view ignored[] = {
-        "-b", "--bias",       "-i", "--iter",        "-V", "--verify",
-        "-t", "--time",       "-w", "--wall",        "-s", "--search",
-        "-P", "--printconv",  "-o", "--dump_output", "-d", "--in_data",
-        "-e", "--weights",    "-S", "--solution",    "-I", "--in_layout",
-        "-O", "--out_layout", "-f", "--fil_layout",  "-C", "--verification_cache"};
-    // Flags with the values that leave it a forward 2D convolution with zero padding.
-    struct Fixed {
-      std::string_view shortFlag, longFlag;
-      std::string_view allowed;  // blank-separated
-      std::string_view otherwise;
-    };
-    static constexpr Fixed fixed[] = {
-        {"-m", "--mode", "conv", "only forward convolutions are supported"},
-        {"-F", "--forw", "0 1", "only the forward direction is supported"},
-        {"-_", "--spatial_dim", "2", "only 2D convolutions are supported"},
-        {"-z", "--pad_mode", "default", "give the padding with -p and -q"},
-        {"-r", "--pad_val", "0", "only zero padding is supported"},
-    };
     if (text_[at_] != '-') {  // "MIOpenDriver conv"
       at_ += word(at_).size();
       skipBlanks();
@@ -191,51 +190,12 @@ class Reader {
     }
     for (skipBlanks(); at_ < end_; skipBlanks()) {
       const std::size_t start = at_;
-      std::string_view flag = word(at_);
+      const std::string_view flag = word(at_);
       at_ += flag.size();
-      if (flag[0] != '-' || flag.size() < 2) {
+      if (flag[0] != '-' || flag.size() < 2)
         error(span(start, at_), fmt::format("expected a flag, not '{}'", flag));
-        continue;
-      }
-      std::string_view value;
-      if (const std::size_t equals = flag.find('='); flag.starts_with("--") && equals != flag.npos) {
-        value = flag.substr(equals + 1);
-        flag = flag.substr(0, equals);
-      } else {
-        skipBlanks();
-        const std::string_view next = word(at_);
-        // A negative number is a value, anything else with a dash is the next flag.
-        if (!next.empty() && (next[0] != '-' || (next.size() > 1 && digit(next[1])))) {
-          value = next;
-          at_ += next.size();
-        } else {
-          at_ = start + flag.size();
-        }
-      }
-      const Span where = span(start, at_);
-      if (flag == "--conv_stride_0") flag = "--conv_stride_h";  // the names of old versions
-      if (flag == "--conv_stride_1") flag = "--conv_stride_w";
-      const auto field = std::find_if(fields().begin(), fields().end(), [&](const FieldInfo& f) {
-        return !f.shortFlag.empty() && (f.shortFlag == flag || f.longFlag == flag);
-      });
-      const auto constant = std::find_if(std::begin(fixed), std::end(fixed),
-                                         [&](const Fixed& f) { return f.shortFlag == flag || f.longFlag == flag; });
-      if (field != fields().end()) {
-        const auto [number_, length] = number(value);
-        if (length == 0 || length != value.size()) {
-          error(where, fmt::format("expected a number after '{}'", flag));
-          given(field->field).present = true;
-        } else {
-          set(field->field, number_, where, std::string(flag));
-        }
-      } else if (constant != std::end(fixed)) {
-        const std::string padded = fmt::format(" {} ", constant->allowed);
-        if (value.empty() || padded.find(fmt::format(" {} ", value)) == std::string::npos)
-          error(where, fmt::format("'{} {}': {}", flag, value, constant->otherwise));
-      } else if (std::find(std::begin(ignored), std::end(ignored), flag) == std::end(ignored)) {
-        error(where, fmt::format("unknown flag '{}'", flag),
-              "layers are given by -n -c -H -W -k -y -x -p -q -u -v -l -j -g");
-      }
+      else
+        readFlag(flag, start);
     }
     // Here dilation is the distance between taps; 1 is none.
     for (const Field field : {Field::dh, Field::dw}) {
@@ -247,6 +207,49 @@ class Reader {
       } else {
         --dilation.value;
       }
+    }
+  }
+
+  // The flag that begins at `start` and has just been read, with its value.
+  void readFlag(std::string_view flag, std::size_t start) {
+    std::string_view value;
+    if (const std::size_t equals = flag.find('='); flag.starts_with("--") && equals != flag.npos) {
+      value = flag.substr(equals + 1);
+      flag = flag.substr(0, equals);
+    } else {
+      skipBlanks();
+      const std::string_view next = word(at_);
+      // A negative number is a value, anything else with a dash is the next flag.
+      if (!next.empty() && (next[0] != '-' || (next.size() > 1 && digit(next[1])))) {
+        value = next;
+        at_ += next.size();
+      } else {
+        at_ = start + flag.size();
+      }
+    }
+    const Span where = span(start, at_);
+    if (flag == "--conv_stride_0") flag = "--conv_stride_h";  // the names of old versions
+    if (flag == "--conv_stride_1") flag = "--conv_stride_w";
+    const auto isIt = [&](const auto& row) {
+      return !row.shortFlag.empty() && (row.shortFlag == flag || row.longFlag == flag);
+    };
+    const auto field = std::find_if(fields().begin(), fields().end(), isIt);
+    const auto constant = std::find_if(std::begin(fixed), std::end(fixed), isIt);
+    if (field != fields().end()) {
+      const auto [number_, length] = number(value);
+      if (length == 0 || length != value.size()) {
+        error(where, fmt::format("expected a number after '{}'", flag));
+        given(field->field).present = true;
+      } else {
+        set(field->field, number_, where, std::string(flag));
+      }
+    } else if (constant != std::end(fixed)) {
+      const std::string padded = fmt::format(" {} ", constant->allowed);
+      if (value.empty() || padded.find(fmt::format(" {} ", value)) == std::string::npos)
+        error(where, fmt::format("'{} {}': {}", flag, value, constant->otherwise));
+    } else if (std::find(std::begin(ignored), std::end(ignored), flag) == std::end(ignored)) {
+      error(where, fmt::format("unknown flag '{}'", flag),
+            "layers are given by -n -c -H -W -k -y -x -p -q -u -v -l -j -g");
     }
   }
 

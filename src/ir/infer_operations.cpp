@@ -53,89 +53,107 @@ bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, cons
   return true;
 }
 
+// The operation as a function, of a tuple when it has several operands.
+Expr Inference::operationAsFunction(Op op, std::optional<Type> expected, Span span) {
+  const auto arity = static_cast<std::size_t>(info(op).arity);
+  Type parameter = solver_.freshType(), result = solver_.freshType();
+  if (arity > 1) {
+    std::vector<Type> parts;
+    for (std::size_t i = 0; i < arity; i++) parts.push_back(solver_.freshType());
+    parameter = Type::tuple(parts);
+  }
+  if (expected) expect(Type::function(parameter, result), *expected, span);
+  parameter = solver_.resolve(parameter);
+  const Expr p = Expr::variable("p", parameter);
+  std::vector<Argument> operands;
+  for (std::size_t i = 0; i < arity; i++)
+    operands.push_back({{}, typedSyntax(arity > 1 ? componentOf(p, parameter, i) : p, span), {}});
+  return Expr::lambda(p, operation(op, operands, result, span));
+}
+
+struct Inference::OperationTypes {
+  std::vector<Type> operands;
+  Type result;
+  Type common;                      // of all operands that have no type of their own
+  std::optional<TypeClass> wanted;  // of `common`
+};
+
+Inference::OperationTypes Inference::typesOf(Op op) {
+  const Type boolean = Type::scalar(Scalar::boolean), t = solver_.freshType();
+  OperationTypes types{std::vector<Type>(static_cast<std::size_t>(info(op).arity), t), t, t, {}};
+  switch (info(op).typing) {
+    case OpTyping::numeric:
+      types.wanted = TypeClass::numeric;
+      break;
+    case OpTyping::floating:
+      types.wanted = TypeClass::floating;
+      break;
+    case OpTyping::integral:
+      types.wanted = TypeClass::integral;
+      break;
+    case OpTyping::comparison:
+      types.wanted = op == Op::eq || op == Op::ne ? TypeClass::comparable : TypeClass::numeric;
+      types.result = boolean;
+      break;
+    case OpTyping::logical:
+      std::fill(types.operands.begin(), types.operands.end(), boolean);
+      types.result = boolean;
+      break;
+    case OpTyping::selection:
+      types.operands[0] = boolean;
+      types.wanted = TypeClass::comparable;
+      break;
+  }
+  return types;
+}
+
+bool Inference::takesOperand(Op op, const OperationTypes& types, std::size_t i, Expr value, Span span) {
+  const OpInfo& row = info(op);
+  const auto refuse = [&](const std::string& wanted, const std::string& found, const std::string& hint = {}) {
+    report(
+        span,
+        fmt::format("operand of '{}': expected {}, found {}", row.infix.empty() ? row.name : row.infix, wanted, found),
+        hint);
+    return false;
+  };
+  if (!solver_.unify(value.type(), types.operands[i], span)) {
+    const Type found = solver_.zonk(value.type()), wanted = solver_.zonk(types.operands[i]);
+    std::string hint;
+    if (found.isScalar() && wanted.isScalar()) hint = fmt::format("convert with {}(…)", wanted.str());
+    if (found.isScalar() != wanted.isScalar()) hint = "splat(w, x) makes a vector of a scalar";
+    return refuse(wanted.str(), found.str(), hint);
+  }
+  if (types.wanted && types.operands[i] == types.common && !solver_.fits(types.common, *types.wanted))
+    return refuse(describe(*types.wanted), show(types.common));
+  return true;
+}
+
 Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
   const OpInfo& row = info(op);
   const auto arity = static_cast<std::size_t>(row.arity);
-  const std::string shown(row.infix.empty() ? row.name : row.infix);
   if (arguments.size() > arity) {
-    report(span,
-           fmt::format("'{}' takes {} operand{}, found {}", shown, arity, arity == 1 ? "" : "s", arguments.size()));
+    report(span, fmt::format("'{}' takes {} operand{}, found {}", row.infix.empty() ? row.name : row.infix, arity,
+                             arity == 1 ? "" : "s", arguments.size()));
     return poison(expected);
   }
-  if (arguments.empty()) {  // the operation as a function, of a tuple when it has several operands
-    Type parameter = solver_.freshType(), result = solver_.freshType();
-    if (arity > 1) {
-      std::vector<Type> parts;
-      for (std::size_t i = 0; i < arity; i++) parts.push_back(solver_.freshType());
-      parameter = Type::tuple(parts);
-    }
-    if (expected) expect(Type::function(parameter, result), *expected, span);
-    parameter = solver_.resolve(parameter);
-    const Expr p = Expr::variable("p", parameter);
-    std::vector<Argument> operands;
-    for (std::size_t i = 0; i < arity; i++)
-      operands.push_back({{}, typedSyntax(arity > 1 ? componentOf(p, parameter, i) : p, span), {}});
-    return Expr::lambda(p, operation(op, operands, result, span));
-  }
+  if (arguments.empty()) return operationAsFunction(op, expected, span);
   if (const auto done = incomplete(op, arity, {}, arguments, expected, span)) return *done;
 
-  const Type boolean = Type::scalar(Scalar::boolean);
-  const Type t = solver_.freshType();
-  std::vector<Type> operands(arity, t);
-  Type result = t;
-  std::optional<TypeClass> wanted;  // of t
-  switch (row.typing) {
-    case OpTyping::numeric:
-      wanted = TypeClass::numeric;
-      break;
-    case OpTyping::floating:
-      wanted = TypeClass::floating;
-      break;
-    case OpTyping::integral:
-      wanted = TypeClass::integral;
-      break;
-    case OpTyping::comparison:
-      wanted = op == Op::eq || op == Op::ne ? TypeClass::comparable : TypeClass::numeric;
-      result = boolean;
-      break;
-    case OpTyping::logical:
-      std::fill(operands.begin(), operands.end(), boolean);
-      result = boolean;
-      break;
-    case OpTyping::selection:
-      operands[0] = boolean;
-      wanted = TypeClass::comparable;
-      break;
-  }
-  if (expected) solver_.unify(result, *expected, span);
+  const OperationTypes types = typesOf(op);
+  if (expected) solver_.unify(types.result, *expected, span);
   std::vector<Expr> values;
   for (std::size_t i = 0; i < arity; i++) {
     // What a definition gives is shared by uses that want the same type of it.
     const bool isDefined = callsDefinition(arguments[i]);
     values.push_back(
-        infer(arguments[i].syntax, arguments[i].scope, isDefined ? std::optional(operands[i]) : std::nullopt));
+        infer(arguments[i].syntax, arguments[i].scope, isDefined ? std::optional(types.operands[i]) : std::nullopt));
   }
   if (op != Op::select && !fitsOperation(op, arguments, values, span)) return poison(expected);
-  for (std::size_t i = 0; i < arity; i++) {
-    const Expr v = values[i];
-    if (!solver_.unify(v.type(), operands[i], arguments[i].syntax->span)) {
-      const Type found = solver_.zonk(v.type()), wanted = solver_.zonk(operands[i]);
-      std::string hint;
-      if (found.isScalar() && wanted.isScalar()) hint = fmt::format("convert with {}(…)", wanted.str());
-      if (found.isScalar() != wanted.isScalar()) hint = "splat(w, x) makes a vector of a scalar";
-      report(arguments[i].syntax->span,
-             fmt::format("operand of '{}': expected {}, found {}", shown, wanted.str(), found.str()), hint);
-      return poison(expected);
-    }
-    if (wanted && operands[i] == t && !solver_.fits(t, *wanted)) {
-      report(arguments[i].syntax->span,
-             fmt::format("operand of '{}': expected {}, found {}", shown, describe(*wanted), show(t)));
-      return poison(expected);
-    }
-  }
-  if (wanted) solver_.require(t, *wanted, span);
-  const Expr prim =
-      Expr::primitive(Prim::op, {}, Type::function(operands, result), static_cast<std::uint8_t>(op), place(span));
+  for (std::size_t i = 0; i < arity; i++)
+    if (!takesOperand(op, types, i, values[i], arguments[i].syntax->span)) return poison(expected);
+  if (types.wanted) solver_.require(types.common, *types.wanted, span);
+  const Expr prim = Expr::primitive(Prim::op, {}, Type::function(types.operands, types.result),
+                                    static_cast<std::uint8_t>(op), place(span));
   return finish(applyAll(prim, values), expected, span);
 }
 

@@ -179,6 +179,10 @@ class Inference {
   Expr spread(Expr value, Type wanted);
   Expr primitive(Prim prim, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
   Expr operation(Op op, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
+  Expr operationAsFunction(Op op, std::optional<Type> expected, Span span);
+  struct OperationTypes;
+  OperationTypes typesOf(Op op);  // fresh ones, for one use
+  bool takesOperand(Op op, const OperationTypes& types, std::size_t i, Expr value, Span span);  // else reports
   // lowest and highest, of the type that their place asks for.
   Expr extreme(ScalarValue::Extreme end, std::optional<Type> expected, Span span);
   // convert(x), to the type that its place asks for.
