@@ -98,7 +98,7 @@ odd() {
   # Of simulators only every fourth layer.
   step=1
   [[ $runtime == oclgrind ]] && step=4
-  for family in naive blocked paper depthwise winograd winograd2 winograd6 winogradFused; do
+  for family in naive blocked paper depthwise im2col winograd winograd2 winograd6 winogradFused; do
     zero=0
     while read -r layer; do
       layer=${layer%%n\"*}

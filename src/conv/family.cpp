@@ -92,6 +92,15 @@ ConvSpec decimated(const ConvSpec& spec, Phases phases) {
   return s;
 }
 
+std::int64_t lanesFor(std::int64_t n) {
+  constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
+  std::int64_t best = mostLanes;
+  const auto ceilDiv = [](std::int64_t m, std::int64_t k) { return (m + k - 1) / k; };
+  for (std::int64_t lanes = mostLanes / 2; lanes >= 2; lanes /= 2)
+    if (ceilDiv(n, lanes) * (lanes + perVector) < ceilDiv(n, best) * (best + perVector)) best = lanes;
+  return best;
+}
+
 void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r) {
   const ConvSpec s = decimated(spec, phases);
   const auto cut = [&](const char* rule, std::int64_t dilation, std::int64_t taps, std::int64_t in) {
@@ -237,6 +246,12 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   } else {
     w.refused.emplace("depthwise", "it has one group of channels");
   }
+  if (const std::string why = detail::whyNotIm2col(spec); why.empty())
+    w.families.push_back({"im2col", "a matrix of all windows times the matrix of kernels",
+                          [spec](rewrite::Rewriting& r) { detail::deriveIm2col(spec, r); },
+                          detail::im2colDefaults(spec)});
+  else
+    w.refused.emplace("im2col", why);
   for (const auto& [name, m, fused] :
        {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
     addWinograd(w, spec, name, m, fused);

@@ -31,6 +31,8 @@ std::int64_t evenTile(std::int64_t n, std::int64_t most, double border);
 constexpr std::int64_t mostLanes = 16;
 bool hasVectors(std::int64_t channels);
 std::int64_t widestVector(std::int64_t channels);
+// Lanes of the vectors that cover n channels: wide ones, unless narrow ones leave fewer lanes over.
+std::int64_t lanesFor(std::int64_t n);
 
 // Listing 3 with its windows, layouts moved out of the maps: the start of all families.
 void exposeWindows(Rewriting& r);
@@ -84,6 +86,10 @@ Config depthwiseDefaults(const ConvSpec& spec);
 // Whether `depthwise` makes more of a layer's registers than `blocked`: vectors over a group's kernels are filled by
 // fewer lanes than vectors over groups.
 bool prefersLanesOfGroups(const ConvSpec& spec);
+
+void deriveIm2col(const ConvSpec& spec, Rewriting& r);
+Config im2colDefaults(const ConvSpec& spec);
+std::string whyNotIm2col(const ConvSpec& spec);  // why there is none of the layer; empty where there is
 
 // Cook-Toom algorithms of rows and columns, F(m, taps), with m outputs of a tile in either dimension, or fewer where
 // the kernel is long, and one where it has one tap. `fused`: transforms and products in one kernel, block by block.

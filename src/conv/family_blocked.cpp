@@ -140,15 +140,6 @@ namespace {
 
 std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
 
-// Lanes of the vectors that cover n kernels: wide ones, unless narrow ones leave fewer lanes over.
-std::int64_t lanesFor(std::int64_t n) {
-  constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
-  std::int64_t best = mostLanes;
-  for (std::int64_t lanes = mostLanes / 2; lanes >= 2; lanes /= 2)
-    if (ceilDiv(n, lanes) * (lanes + perVector) < ceilDiv(n, best) * (best + perVector)) best = lanes;
-  return best;
-}
-
 // Pixels of a tile whose inputs a near cache holds at once where they are read in place: pixels a multiple of its ways'
 // size apart are in the same set. Most processors' have 8 ways of 4 KiB; the weights have one of them.
 std::int64_t mostPixelsInPlace(const ConvSpec& spec) {

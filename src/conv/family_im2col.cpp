@@ -1,0 +1,93 @@
+// The family `im2col`: every window a row of a matrix in memory, times the matrix of kernels. Every step is a rule; the
+// order is
+//
+//   windows kept, out of the maps over a row's windows, rows and images; these three maps as one;
+//   windows padded to whole tiles of `pixels`, kernels to whole tiles of `vectors` * `lanes`; tiles of windows by
+//   kernels;
+//   the reduction out of a tile, which is its accumulators; lanes over kernels;
+//   the weights in the order of the loops, by a kernel of their own that runs once;
+//   windows copied one element per work-item; tiles over work-groups of one work-item.
+#include <algorithm>
+
+#include "family.hpp"
+#include "lift/terms.hpp"
+
+namespace lift::detail {
+
+using namespace rewrite;
+
+namespace {
+
+constexpr std::int64_t mostPixels = 32, mostVectors = 8;
+constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
+
+bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }
+bool isOverKernels(Expr e) { return isMap(e) && isReduction(bodyOf(e)); }
+bool isOverWindows(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
+
+// All windows of all images, as rows of a matrix that is kept.
+void keepWindows(Rewriting& r) {
+  r.apply(inside(isReduction, argument(function(use("keepAhead")))));
+  r.apply(normalise({"keptJoin"}));
+  for (int map = 0; map < 3; map++) {  // windows, rows, images
+    r.apply(topDown(use("precompute")));
+    r.apply(normalise({"mapOfSecond", "mapSecond"}));
+  }
+  for (int map = 0; map < 2; map++) r.apply(topDown(use("mapJoinFlat")));
+}
+
+// Tiles of windows follow each other, so that a tile of kernels is read from near.
+void lower(Rewriting& r, Nat unroll) {
+  const auto isWindows = [](Expr e) { return isApplied(e, Prim::toGlobal) && onlyMovesData(argumentOf(e, 0)); };
+  r.apply(inside(isWindows, argument(copyInParallel(3))));
+  for (const char* rule : {"mapToGroups0", "mapToGroups1"}) r.apply(inside(isComputingMap, use(rule)));
+  r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
+  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
+}
+
+}  // namespace
+
+std::string whyNotIm2col(const ConvSpec& spec) {
+  if (spec.groups > 1) return "it has groups of channels";
+  if (spec.kh == 1 && spec.kw == 1) return "its kernels have one tap: a copy of the input would gain nothing";
+  return {};
+}
+
+void deriveIm2col(const ConvSpec& spec, Rewriting& r) {
+  const std::int64_t windows = spec.batch * spec.oh * spec.ow;
+  const Nat pixels = r.tunable("pixels", 1, std::min(windows, mostPixels));
+  const Nat lanes = r.tunable("lanes", 2, mostLanes);
+  const Nat vectors = r.tunable("vectors", 1, std::min(spec.oc, mostVectors));
+  const Nat unroll = r.tunable("unroll", 1, 16);
+  r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
+  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
+  r.assume({SizeCondition::Kind::divides, unroll, spec.reduction(), "copies of the loop over a window's elements"});
+
+  exposeWindows(r);
+  keepWindows(r);
+  r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.oc, lanes * vectors)}})));
+  r.apply(layoutsOut());
+  r.apply(inside(isOverWindows, use("mapPadded", {{"k", missingTo(windows, pixels)}})));
+  r.apply(inside(isOverWindows, use("tileMaps", {{"k", pixels}, {"l", lanes * vectors}})));
+  r.apply(layoutsOut());
+  r.apply(topDown(use("mapReduceZipRight")));
+  r.apply(topDown(use("vectoriseAccumulators", {{"w", lanes}})));
+  r.apply(topDown(use("mapAsScalarOut")));
+  r.apply(topDown(use("mapReduceZipLeft")));
+  r.apply(layoutsOut());
+  arrangeWeights(r, 1);
+  lower(r, unroll);
+}
+
+Config im2colDefaults(const ConvSpec& spec) {
+  Config config{{"unroll", largestDivisor(spec.reduction(), 4)}};
+  const std::int64_t lanes = config["lanes"] = lanesFor(spec.oc);
+  const std::int64_t kernels = (spec.oc + lanes - 1) / lanes, windows = spec.batch * spec.oh * spec.ow;
+  // Registers but for the operands; more vectors than pixels, since each pixel is a stream of its own.
+  constexpr std::int64_t registers = 28;
+  const std::int64_t vectors = config["vectors"] = evenTile(kernels, 4, 0);
+  config["pixels"] = evenTile(windows, std::min(mostPixels, registers / vectors), 0);
+  return config;
+}
+
+}  // namespace lift::detail
