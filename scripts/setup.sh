@@ -11,6 +11,7 @@ packages=(
   pocl-opencl-icd oclgrind                                                 # its devices: processor, checker
   libdnnl-dev                                                              # judge and peer of convolutions
   libopenblas-dev libclblast-dev                                           # peers of convolutions
+  libxgboost-dev                                                           # trees of the tuner's models (5.5 MB)
 )
 for group in "$@"; do
   case $group in

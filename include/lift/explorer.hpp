@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lift/kernel_passes.hpp"
 #include "lift/tune_db.hpp"
 
 namespace lift::tune {
@@ -39,9 +40,9 @@ struct SearchSpace {
   std::function<void(const std::function<bool(const Config&)>& visit)> forEach;
   // The points next to one, in a fixed order; all valid.
   std::function<std::vector<Config>(const Config&)> neighbours;
-  // What a point costs by a model, before anything of it is built: instructions, comparable between the spaces of one
-  // search; infinite for a point that does not compile. Empty: there is no model.
-  std::function<double(const Config&)> estimate = {};
+  // What a point's kernels promise before anything of them is built; its instructions are comparable between the
+  // spaces of one search, and infinite for a point that does not compile. Empty: nothing is known.
+  std::function<kernel::Forecast(const Config&)> forecast = {};
   // Valid points that are known to be good: random and annealing searches ask for them first.
   std::vector<Config> start = {};
 };
@@ -55,6 +56,7 @@ SearchSpace searchSpaceOfPoints(const std::string& name, const std::vector<Confi
 struct Outcome {
   Point point;
   std::optional<double> milliseconds;
+  std::optional<double> atLeast = {};  // of a point that was given up on: it takes longer than this
 };
 
 class Explorer {
@@ -66,16 +68,21 @@ class Explorer {
   virtual void tell(const std::vector<Outcome>& outcomes) = 0;
 };
 
+class Experience;  // lift/experience.hpp
+
 struct ExplorerOptions {
   std::uint64_t seed = 1;
   std::int64_t points = 1000;  // how many will be asked for at most: what annealing cools by
+  // What other problems have taught, for the explorers that go by a model; none: only what this search measures.
+  std::shared_ptr<const Experience> experience = {};
 };
 
 // "random": the paper's search, points of the families in turn. "exhaustive": all points, in order. "annealing": moves
 // to neighbouring points that are better, or, the less likely the later in the search, a little worse. "model": of many
-// points and the neighbours of the best, those that a model expects to be fastest; the model is SearchSpace::estimate,
-// corrected by what was measured.
-// Throws UserError (usage) for another name.
+// points and the neighbours of the best, those that a model expects to be fastest, which learns from forecasts and from
+// what was measured. "walk": random walks side by side to points that the same model expects to be faster (Zhang et
+// al., PPoPP 2021, section 6). "q": steps from fast points in the direction that a network values most (FlexTensor,
+// ASPLOS 2020, section 5). Throws UserError (usage) for another name.
 std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<SearchSpace>& families,
                                        const ExplorerOptions& options);
 std::vector<std::string> explorerNames();
@@ -88,10 +95,9 @@ class Recording {
   // Of measurements of one problem on one device; a point that was measured again has its later time.
   explicit Recording(const std::vector<Measurement>& measurements);
 
-  // `estimate`: of points of all families, as SearchSpace has it; where it is empty, the explorer "model" knows
-  // nothing.
-  using Estimate = std::function<double(const Point&)>;
-  std::vector<SearchSpace> families(const Estimate& estimate = {}) const;
+  // `forecast`: of points of all families, as SearchSpace has it; where it is empty, models know only tunables.
+  using Forecasts = std::function<kernel::Forecast(const Point&)>;
+  std::vector<SearchSpace> families(const Forecasts& forecast = {}) const;
   std::optional<double> time(const Point& point) const;
   double best() const;  // infinite when no point has a time
   std::size_t points() const { return times_.size(); }
@@ -100,12 +106,27 @@ class Recording {
   std::map<Point, std::optional<double>> times_;
 };
 
-// Measurements that the explorer needs until a point is within `margin` of the recording's best; nothing if it ends
-// before. Batches of one: what counts is each decision.
-std::optional<int> measurementsTo(double margin, Explorer& explorer, const Recording& recording);
+// The best time after each measurement of a search, infinite before the first point that has one; up to `most`
+// measurements, or until the recording's best is found. Batches of one: what counts is each decision.
+std::vector<double> bestSoFar(Explorer& explorer, const Recording& recording, std::size_t most);
 
-// The median of it over seeds 1 … n, where a search that does not get there counts as all points.
-double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds,
-                            const Recording::Estimate& estimate = {});
+// Searches with seeds 1 … n, of which medians tell.
+class Searches {
+ public:
+  Searches(std::string_view explorer, const Recording& recording, int seeds, const Recording::Forecasts& forecast = {},
+           std::shared_ptr<const Experience> experience = {});
+
+  // Measurements until a point is within `margin` of the recording's best; a search that does not get there counts as
+  // all points.
+  double measurementsTo(double margin) const;
+  // How much slower than the recording's best the best of the first `trials` measurements is: 0.1 for 10 %. Infinite
+  // where none of them has a time.
+  double regretAt(std::size_t trials) const;
+
+ private:
+  std::vector<std::vector<double>> curves_;  // of each search
+  double best_;
+  std::size_t points_;
+};
 
 }  // namespace lift::tune

@@ -86,6 +86,16 @@ Counts count(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes =
 // between plans of one problem; smaller is better. Says nothing of caches.
 double estimateOf(const Plan& plan);
 
+// What a learning model is told of a plan: its instructions, and features that mean the same for all plans, as
+// logarithms to the base 2. What grows with a problem is told per floating-point operation, so that plans of problems
+// of different sizes compare.
+struct Forecast {
+  double instructions = 0;  // as estimateOf
+  std::vector<float> features;
+};
+Forecast forecastOf(const Plan& plan);
+const std::vector<std::string_view>& featureNames();  // of Forecast::features, in their order
+
 // Named integers of Counts for structure tests: barrier, loop, if, statement, private_array, local_bytes.
 std::map<std::string, std::int64_t> structure(const Kernel& kernel);
 

@@ -33,8 +33,9 @@
 #include "lift/cook_toom.hpp"
 // mapping
 #include "lift/mapping.hpp"
-// constraints
+// constraints, reduce
 #include "lift/space.hpp"
+#include "lift/reduce.hpp"
 // views, kernel, codegen
 #include "lift/views.hpp"
 #include "lift/kernel.hpp"
@@ -53,6 +54,7 @@
 // tune, operators
 #include "lift/tune_db.hpp"
 #include "lift/explorer.hpp"
+#include "lift/experience.hpp"
 #include "lift/tune.hpp"
 #include "lift/tune_report.hpp"
 #include "lift/operator.hpp"

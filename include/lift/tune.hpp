@@ -49,7 +49,7 @@ PlanOf planOf(const Program& program, const CompileOptions& options);
 // What `planOf(family)` makes of configurations; a family of which it makes nothing has no kernels. It is asked once
 // for each family.
 Regenerate regenerateBy(std::function<PlanOf(const std::string& family)> planOf, std::string buildOptions = {});
-// With the estimates of the plans, where these are given.
+// With the forecasts of the plans, where these are given.
 SearchSpace searchSpaceOf(const std::string& name, const Space& space, const PlanOf& plan = {});
 Subspace subspaceOf(const std::string& family, const Program& program, const Space& space, std::string derivation,
                     const CompileOptions& options = {});
@@ -118,10 +118,11 @@ struct SweepOptions {
   std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes; points with more cannot be the best
   std::uint64_t seed = 1;
   std::string explorer = "random";
-  std::string generator = {};     // version of the compiler, for the records
-  std::string buildOptions = {};  // of the driver's compiler
-  std::string provenance = {};    // the command, for the records
-  int retimed = 5;                // so many of the best are measured again, in turns; 0: none
+  std::shared_ptr<const Experience> experience = {};  // of explorers that go by a model
+  std::string generator = {};                         // version of the compiler, for the records
+  std::string buildOptions = {};                      // of the driver's compiler
+  std::string provenance = {};                        // the command, for the records
+  int retimed = 5;                                    // so many of the best are measured again, in turns; 0: none
   int rounds = 5;
   Stop stop = [] { return false; };
   std::map<std::int64_t, std::string> troubles = {};  // by position in the search, from 1; for tests
@@ -130,6 +131,7 @@ struct SweepOptions {
 struct SweepResult {
   std::int64_t points = 0;  // of the search
   std::int64_t fresh = 0;   // of them, measured now
+  std::int64_t equal = 0;   // of them, taken from points with equal kernels
   std::map<Status, std::int64_t> byStatus;
   std::optional<Measurement> best;
   std::string ended;  // why: "points", "time", "patience", "all points", "stopped"

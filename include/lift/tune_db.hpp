@@ -30,6 +30,7 @@
 
 #include "lift/device.hpp"
 #include "lift/kernel.hpp"
+#include "lift/kernel_passes.hpp"
 #include "lift/space.hpp"
 
 namespace lift::tune {
@@ -119,6 +120,7 @@ DerivationRow derivationRow(std::string text);
 struct Filter {
   std::string problem = {};
   std::string device = {};
+  std::string kernels = {};
   std::string family = {};
   std::optional<Phase> phase = {};
   std::optional<Config> config = {};
@@ -144,6 +146,11 @@ class Database {
   std::vector<ProblemRow> problems() const;
   std::vector<DeviceRow> devices() const;
   std::vector<DerivationRow> derivations() const;
+
+  // Forecasts of kernels, by their identity: kept so that models can be trained without compiling anything again. Those
+  // of another liftc with other features are not found.
+  void keep(const std::string& kernels, const kernel::Forecast& forecast);
+  std::map<std::string, kernel::Forecast> forecasts() const;
 
   // All of `other` that is not here; one transaction.
   struct Merged {

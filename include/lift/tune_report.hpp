@@ -15,4 +15,20 @@ namespace lift::tune {
 // Empty `problems`: all. Tables and charts are plain HTML and SVG; light or dark as the reader's system is.
 std::string report(const Database& database, const std::string& device, const std::vector<std::string>& problems = {});
 
+// Explorers on one recorded sweep: of each, how much slower than the best of the recording the best found is, after the
+// first, the second, … measurement; medians over seeds.
+struct Comparison {
+  std::string title;
+  std::size_t points = 0;
+  struct Row {
+    std::string explorer;
+    double to5 = 0, to1 = 0;      // measurements until within 5 % and 1 % of the best
+    std::vector<double> regrets;  // 0.1: 10 % slower; infinite where nothing has a time yet
+  };
+  std::vector<Row> rows;
+};
+
+// One HTML file as above: for each recording a plot of the regrets, and the table.
+std::string comparisonReport(const std::vector<Comparison>& comparisons, int seeds);
+
 }  // namespace lift::tune

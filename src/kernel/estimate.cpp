@@ -1,5 +1,7 @@
 // What a plan promises before it runs.
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "lift/kernel_passes.hpp"
 
@@ -23,17 +25,123 @@ double instructionsOf(const Counts& c) {
   return total + instructions(c.operations, c.flops * scalarBytes) * (1 + 2 * spilled);
 }
 
-}  // namespace
+double valueOf(Nat n) { return static_cast<double>(n.constant().value_or(1)); }
 
-double estimateOf(const Plan& plan) {
-  double total = 0;
+// Counts of all launches of a plan: sums of what is executed, and of the kernel with the most instructions what
+// describes one kernel.
+struct Totals {
+  Counts sum, heaviest;
+  double instructions = 0, most = -1, launches = 0;
+  double groups = 1, groupSize = 1;  // of the heaviest
+
+  void add(const Kernel& kernel) {
+    const Counts c = count(kernel);
+    sum.flops += c.flops;
+    sum.integerOps += c.integerOps;
+    sum.operations += c.operations;
+    sum.laneMoves += c.laneMoves;
+    sum.barriers += c.barriers;
+    sum.statements += c.statements;
+    const std::array<std::pair<Traffic*, const Traffic*>, 3> traffics = {
+        {{&sum.global, &c.global}, {&sum.local, &c.local}, {&sum.priv, &c.priv}}};
+    for (const auto& [to, from] : traffics) {
+      to->loads += from->loads;
+      to->stores += from->stores;
+      to->bytesLoaded += from->bytesLoaded;
+      to->bytesStored += from->bytesStored;
+    }
+    const double own = instructionsOf(c);
+    instructions += own;
+    launches++;
+    if (own <= most) return;
+    most = own;
+    heaviest = c;
+    groups = groupSize = 1;
+    for (std::size_t d = 0; d < 3; d++) {
+      groupSize *= valueOf(kernel.range.local[d]);
+      groups *= valueOf(kernel.range.global[d]) / std::max(1.0, valueOf(kernel.range.local[d]));
+    }
+  }
+};
+
+Totals totalsOf(const Plan& plan) {
+  Totals totals;
   forEachLaunch(
       plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
-      [&](std::size_t i) {
-        total += instructionsOf(count(plan.kernels[static_cast<std::size_t>(plan.launches[i].kernel)]));
-      },
+      [&](std::size_t i) { totals.add(plan.kernels[static_cast<std::size_t>(plan.launches[i].kernel)]); },
       [](int, int) {});
-  return total;
+  return totals;
+}
+
+struct PlanBytes {
+  double tensors = 0, temporaries = 0;  // inputs and outputs; the rest
+};
+
+PlanBytes bytesOf(const Plan& plan) {
+  PlanBytes bytes;
+  for (const PlanBuffer& b : plan.buffers)
+    (b.role == PlanBuffer::Role::temporary ? bytes.temporaries : bytes.tensors) +=
+        valueOf(b.count()) * static_cast<double>(info(b.scalar).bytes);
+  return bytes;
+}
+
+struct Feature {
+  std::string_view name;
+  double (*of)(const Totals& t, const PlanBytes& bytes);
+};
+
+double perOperation(const Totals& t, double count) { return count / std::max(1.0, t.sum.flops + t.sum.integerOps); }
+
+// clang-format off
+constexpr std::array<Feature, 24> features = {{
+    {"instructions", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.instructions); }},
+    {"operations", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.operations); }},
+    {"global_loads", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.global.loads); }},
+    {"global_stores", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.global.stores); }},
+    {"global_bytes_loaded", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.global.bytesLoaded); }},
+    {"global_bytes_stored", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.global.bytesStored); }},
+    {"local_accesses", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.local.loads + t.sum.local.stores); }},
+    {"private_accesses", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.priv.loads + t.sum.priv.stores); }},
+    {"lane_moves", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.laneMoves); }},
+    {"barriers", [](const Totals& t, const PlanBytes&) { return perOperation(t, t.sum.barriers); }},
+    {"operations_by_byte", [](const Totals& t, const PlanBytes& b) { return t.sum.flops / std::max(1.0, b.tensors); }},
+    {"traffic_over_tensors", [](const Totals& t, const PlanBytes& b) { return (t.sum.global.bytesLoaded + t.sum.global.bytesStored) / std::max(1.0, b.tensors); }},
+    {"temporaries_over_tensors", [](const Totals&, const PlanBytes& b) { return b.temporaries / std::max(1.0, b.tensors); }},
+    {"tensor_bytes", [](const Totals&, const PlanBytes& b) { return b.tensors; }},
+    {"launches", [](const Totals& t, const PlanBytes&) { return t.launches; }},
+    {"statements", [](const Totals& t, const PlanBytes&) { return static_cast<double>(t.sum.statements); }},
+    {"heaviest_share", [](const Totals& t, const PlanBytes&) { return t.most / std::max(1.0, t.instructions); }},
+    {"groups", [](const Totals& t, const PlanBytes&) { return t.groups; }},
+    {"group_size", [](const Totals& t, const PlanBytes&) { return t.groupSize; }},
+    {"instructions_by_item", [](const Totals& t, const PlanBytes&) { return t.most / std::max(1.0, t.groups * t.groupSize); }},
+    {"live_bytes", [](const Totals& t, const PlanBytes&) { return static_cast<double>(t.heaviest.liveBytes); }},
+    {"private_array_bytes", [](const Totals& t, const PlanBytes&) { return static_cast<double>(t.heaviest.privateArrayBytes); }},
+    {"local_bytes", [](const Totals& t, const PlanBytes&) { return static_cast<double>(t.heaviest.localBytes); }},
+    {"bytes_by_group", [](const Totals& t, const PlanBytes&) { return (t.heaviest.global.bytesLoaded + t.heaviest.global.bytesStored) / std::max(1.0, t.groups); }},
+}};
+// clang-format on
+
+}  // namespace
+
+double estimateOf(const Plan& plan) { return totalsOf(plan).instructions; }
+
+Forecast forecastOf(const Plan& plan) {
+  constexpr double none = 1e-6;  // what is not there at all, beside what is per operation
+  const Totals totals = totalsOf(plan);
+  const PlanBytes bytes = bytesOf(plan);
+  Forecast forecast{totals.instructions, {}};
+  for (const Feature& f : features)
+    forecast.features.push_back(static_cast<float>(std::log2(std::max(none, f.of(totals, bytes)))));
+  return forecast;
+}
+
+const std::vector<std::string_view>& featureNames() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const Feature& f : features) all.push_back(f.name);
+    return all;
+  }();
+  return names;
 }
 
 }  // namespace lift::kernel

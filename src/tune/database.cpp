@@ -36,6 +36,11 @@ constexpr const char* columns =
     "problem, device, kernels, family, config, stage, derivation, generator, status, times, workspace_bytes, "
     "compile_ms, build_ms, max_error, tolerance, detail, provenance, measured_at";
 
+constexpr const char* forecastTable =
+    "CREATE TABLE IF NOT EXISTS forecast(kernels TEXT PRIMARY KEY, instructions REAL, features TEXT, names TEXT)";
+
+std::string joinedFeatureNames() { return fmt::format("{}", fmt::join(kernel::featureNames(), " ")); }
+
 // A file may come from anywhere: what is no value of ours is damage, not a bug.
 template <class T>
 T valid(const Connection& connection, std::optional<T> value) {
@@ -222,10 +227,12 @@ std::optional<Measurement> Database::find(const Key& key) const {
 std::vector<Measurement> Database::select(const Filter& filter) const {
   Statement s(impl_->connection,
               fmt::format("SELECT {} FROM measurement WHERE ?1 IN ('', problem) AND ?2 IN ('', device) "
-                          "AND ?3 IN ('', family) AND ?4 IN ('', stage) AND ?5 IN ('', config) ORDER BY id",
+                          "AND ?3 IN ('', family) AND ?4 IN ('', stage) AND ?5 IN ('', config) "
+                          "AND ?6 IN ('', kernels) ORDER BY id",
                           columns));
   s.bind(filter.problem).bind(filter.device).bind(filter.family);
   s.bind(std::string(filter.phase ? name(*filter.phase) : "")).bind(filter.config ? toJson(*filter.config) : "");
+  s.bind(filter.kernels);
   std::vector<Measurement> found;
   while (s.next()) found.push_back(readMeasurement(impl_->connection, s));
   return found;
@@ -253,6 +260,27 @@ std::vector<DerivationRow> Database::derivations() const {
   return rows;
 }
 
+void Database::keep(const std::string& kernels, const kernel::Forecast& forecast) {
+  impl_->connection.run(forecastTable);
+  Statement s(impl_->connection, "INSERT OR REPLACE INTO forecast VALUES(?,?,?,?)");
+  s.bind(kernels).bind(forecast.instructions).bind(nlohmann::json(forecast.features).dump()).bind(joinedFeatureNames());
+  s.next();
+}
+
+std::map<std::string, kernel::Forecast> Database::forecasts() const {
+  impl_->connection.run(forecastTable);
+  Statement s(impl_->connection, "SELECT kernels, instructions, features FROM forecast WHERE names=?");
+  s.bind(joinedFeatureNames());
+  std::map<std::string, kernel::Forecast> found;
+  while (s.next()) {
+    std::string kernels = s.text();
+    const double instructions = s.real();
+    found.emplace(std::move(kernels),
+                  kernel::Forecast{instructions, fromJson<std::vector<float>>(impl_->connection, s.text())});
+  }
+  return found;
+}
+
 Database::Merged Database::merge(const Database& other) {
   Transaction t(impl_->connection);
   for (const ProblemRow& row : other.problems()) add(row);
@@ -260,6 +288,7 @@ Database::Merged Database::merge(const Database& other) {
   for (const DerivationRow& row : other.derivations()) add(row);
   Merged merged;
   for (const Measurement& m : other.select({})) ++(add(m) ? merged.added : merged.present);
+  for (const auto& [kernels, forecast] : other.forecasts()) keep(kernels, forecast);
   t.commit();
   return merged;
 }

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "draws.hpp"
+#include "explorers.hpp"
 #include "lift/diagnostic.hpp"
-#include "model.hpp"
 #include "random.hpp"
 
 namespace lift::tune {
@@ -178,10 +178,12 @@ std::unique_ptr<Explorer> make(const std::vector<SearchSpace>& families, const E
   return std::make_unique<T>(families, options);
 }
 
-constexpr std::array<Row, 4> explorers = {{{"random", &make<RandomSearch>},
+constexpr std::array<Row, 6> explorers = {{{"random", &make<RandomSearch>},
                                            {"exhaustive", &make<ExhaustiveSearch>},
                                            {"annealing", &make<Annealing>},
-                                           {"model", &makeModelGuided}}};
+                                           {"model", &makeModelGuided},
+                                           {"walk", &makeWalks},
+                                           {"q", &makeQ}}};
 
 }  // namespace
 

@@ -17,11 +17,11 @@ SearchSpace searchSpaceOf(const std::string& name, const Space& space, const Pla
   family.forEach = [space](const std::function<bool(const Config&)>& visit) { space.forEach(visit); };
   family.neighbours = [space](const Config& config) { return space.neighbours(config); };
   if (plan)
-    family.estimate = [plan](const Config& config) {
+    family.forecast = [plan](const Config& config) -> kernel::Forecast {
       try {
-        return kernel::estimateOf(plan(config));
+        return kernel::forecastOf(plan(config));
       } catch (const UserError&) {
-        return std::numeric_limits<double>::infinity();
+        return {std::numeric_limits<double>::infinity(), {}};
       }
     };
   return family;

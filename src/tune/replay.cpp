@@ -57,6 +57,12 @@ struct PointSet {
   std::map<std::string, std::set<std::int64_t>> values;
 };
 
+double medianOf(std::vector<double> values) {
+  Measurement statistics;  // of anything, for once
+  statistics.times = std::move(values);
+  return statistics.median();
+}
+
 }  // namespace
 
 SearchSpace searchSpaceOfPoints(const std::string& name, const std::vector<Config>& points) {
@@ -85,14 +91,14 @@ Recording::Recording(const std::vector<Measurement>& measurements) {
         times_[{m.key.family, m.key.config}] = m.valid() ? std::optional(m.median()) : std::nullopt;
 }
 
-std::vector<SearchSpace> Recording::families(const Estimate& estimate) const {
+std::vector<SearchSpace> Recording::families(const Forecasts& forecast) const {
   std::map<std::string, std::vector<Config>> points;
   for (const auto& [point, time] : times_) points[point.family].push_back(point.config);
   std::vector<SearchSpace> families;
   for (const auto& [name, configs] : points) {
     families.push_back(searchSpaceOfPoints(name, configs));
-    if (estimate)
-      families.back().estimate = [estimate, name = name](const Config& config) { return estimate({name, config}); };
+    if (forecast)
+      families.back().forecast = [forecast, name = name](const Config& config) { return forecast({name, config}); };
   }
   return families;
 }
@@ -109,30 +115,49 @@ double Recording::best() const {
   return best;
 }
 
-std::optional<int> measurementsTo(double margin, Explorer& explorer, const Recording& recording) {
-  const double goal = recording.best() * (1 + margin);
-  int count = 0;
+std::vector<double> bestSoFar(Explorer& explorer, const Recording& recording, std::size_t most) {
+  const double goal = recording.best();
+  std::vector<double> curve;
+  double best = std::numeric_limits<double>::infinity();
   for (auto batch = explorer.next(1); !batch.empty(); batch = explorer.next(1)) {
-    count++;
     const auto time = recording.time(batch.front());
-    if (time && *time <= goal) return count;
+    best = std::min(best, time.value_or(best));
+    curve.push_back(best);
+    if (best <= goal || curve.size() == most) break;
     explorer.tell({{batch.front(), time}});
   }
-  return std::nullopt;
+  return curve;
 }
 
-double medianMeasurementsTo(double margin, std::string_view explorer, const Recording& recording, int seeds,
-                            const Recording::Estimate& estimate) {
-  const auto points = static_cast<int>(recording.points());
-  const std::vector<SearchSpace> families = recording.families(estimate);
-  std::vector<double> counts;
+Searches::Searches(std::string_view explorer, const Recording& recording, int seeds,
+                   const Recording::Forecasts& forecast, std::shared_ptr<const Experience> experience)
+    : best_(recording.best()), points_(recording.points()) {
+  const std::vector<SearchSpace> families = recording.families(forecast);
   for (int seed = 1; seed <= seeds; seed++) {
-    const auto search = makeExplorer(explorer, families, {.seed = static_cast<std::uint64_t>(seed), .points = points});
-    counts.push_back(measurementsTo(margin, *search, recording).value_or(points));
+    const auto search = makeExplorer(explorer, families,
+                                     {.seed = static_cast<std::uint64_t>(seed),
+                                      .points = static_cast<std::int64_t>(points_),
+                                      .experience = experience});
+    curves_.push_back(bestSoFar(*search, recording, points_));
   }
-  Measurement statistics;  // of counts, for once
-  statistics.times = std::move(counts);
-  return statistics.median();
+}
+
+double Searches::measurementsTo(double margin) const {
+  std::vector<double> counts;
+  for (const std::vector<double>& curve : curves_) {
+    const auto reached =
+        std::find_if(curve.begin(), curve.end(), [&](double best) { return best <= best_ * (1 + margin); });
+    counts.push_back(static_cast<double>(reached == curve.end() ? points_ : reached - curve.begin() + 1));
+  }
+  return medianOf(std::move(counts));
+}
+
+double Searches::regretAt(std::size_t trials) const {
+  std::vector<double> regrets;
+  for (const std::vector<double>& curve : curves_)
+    regrets.push_back(curve.empty() ? std::numeric_limits<double>::infinity()
+                                    : curve[std::min(trials, curve.size()) - 1] / best_ - 1);
+  return medianOf(std::move(regrets));
 }
 
 }  // namespace lift::tune

@@ -354,20 +354,72 @@ std::string deviceLine(const Database& db, const std::string& id) {
   return id;
 }
 
+std::string page(const std::string& title, const std::string& body) {
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>liftc: {0}</title>\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n{2}</body>\n</html>\n",
+      title, style, body);
+}
+
+// --- explorers compared ----------------------------------------------------------------------------------------------
+
+std::string regretPlot(const Comparison& c) {
+  constexpr double least = 0.1;  // per cent: what is less is drawn here, since the axis is logarithmic
+  Chart chart;
+  chart.label = "Regret against measurements, by explorer";
+  std::vector<double> trials, regrets;
+  for (std::size_t i = 0; i < c.rows.size(); i++) {
+    chart.series.push_back(c.rows[i].explorer);
+    Line line{{}, i, true};
+    for (std::size_t trial = 0; trial < c.rows[i].regrets.size(); trial++) {
+      const double percent = std::max(least, 100 * c.rows[i].regrets[trial]);
+      if (!std::isfinite(percent)) continue;
+      line.points.emplace_back(static_cast<double>(trial + 1), percent);
+      trials.push_back(static_cast<double>(trial + 1));
+      regrets.push_back(percent);
+    }
+    chart.lines.push_back(std::move(line));
+  }
+  if (trials.empty()) return {};
+  chart.x = Axis::over("measurements", trials, true);
+  chart.y = Axis::over("regret, %", regrets, true);
+  return figure(chart.svg(960, 360), "How much slower than the best the best found so far is.");
+}
+
+std::string comparisonTable(const Comparison& c) {
+  std::string rows;
+  for (const Comparison::Row& row : c.rows)
+    rows += fmt::format("<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td></tr>\n", escapeHtml(row.explorer),
+                        row.to5, row.to1);
+  return "<div class=scroll><table><thead><tr><th>explorer<th class=n>measurements to within 5 %<th class=n>to within "
+         "1 "
+         "%</tr></thead><tbody>\n" +
+         rows + "</tbody></table></div>\n";
+}
+
 }  // namespace
 
 std::string report(const Database& database, const std::string& device, const std::vector<std::string>& problems) {
   const std::vector<Subject> all = subjects(database, device, problems);
   std::string body;
   for (const Subject& s : all) body += section(s);
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>liftc tuning report</title>\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<style>{}</style>\n</head>\n<body>\n<h1>Tuning report</h1>\n"
-      "<p class=muted>{}<br>Times are medians on the device’s clock. Every point was checked against a reference "
-      "before its time "
-      "counted.</p>\n{}{}{}</body>\n</html>\n",
-      style, escapeHtml(deviceLine(database, device)), overview(all), byLayer(all), body);
+  return page(
+      "Tuning report",
+      fmt::format("<p class=muted>{}<br>Times are medians on the device’s clock. Every point was checked against "
+                  "a reference before its time counted.</p>\n{}{}{}",
+                  escapeHtml(deviceLine(database, device)), overview(all), byLayer(all), body));
+}
+
+std::string comparisonReport(const std::vector<Comparison>& comparisons, int seeds) {
+  std::string body = fmt::format(
+      "<p class=muted>Searches replayed on recorded sweeps. Medians over {} seeds; regret is how much slower than the "
+      "recording’s best the best found so far is.</p>\n",
+      seeds);
+  for (const Comparison& c : comparisons)
+    body += fmt::format("<section>\n<h2>{}</h2>\n<p class=muted>{} points</p>\n{}{}</section>\n", escapeHtml(c.title),
+                        c.points, regretPlot(c), comparisonTable(c));
+  return page("Searches compared", body);
 }
 
 }  // namespace lift::tune

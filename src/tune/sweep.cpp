@@ -24,14 +24,7 @@ class Sweep {
  public:
   Sweep(const Problem& problem, const DeviceRow& device, Database& database, Measurer& measurer,
         const SweepOptions& options, const std::function<void(const Progress&)>& tell)
-      : problem_(problem),
-        device_(device),
-        database_(database),
-        measurer_(measurer),
-        options_(options),
-        tell_(tell),
-        regenerate_(regenerateBy([&problem](const std::string& family) { return problem.subspace(family).plan; },
-                                 options.buildOptions)) {
+      : problem_(problem), device_(device), database_(database), measurer_(measurer), options_(options), tell_(tell) {
     database.add(problem.row);
     database.add(device);
     for (const Subspace& s : problem.subspaces) {
@@ -44,7 +37,9 @@ class Sweep {
   SweepResult run() {
     std::vector<SearchSpace> families;
     for (const Subspace& s : problem_.subspaces) families.push_back(s.search);
-    const auto explorer = makeExplorer(options_.explorer, families, {.seed = options_.seed, .points = options_.points});
+    const auto explorer =
+        makeExplorer(options_.explorer, families,
+                     {.seed = options_.seed, .points = options_.points, .experience = options_.experience});
     while (result_.ended.empty()) step(*explorer);
     if (result_.ended != "stopped") retimeBest();
     return std::move(result_);
@@ -63,36 +58,88 @@ class Sweep {
     explorer.tell(outcomes);
   }
 
+  // What a point is compiled to; no kernels where it is not.
+  struct Compiled {
+    std::string kernels;
+    kernel::Forecast forecast;
+  };
+
   // Fewer than the batch when a budget of time ended in between; what was measured is in the database all the same.
   std::vector<Outcome> outcomesOf(const std::vector<Point>& batch) {
     std::vector<std::optional<Measurement>> measured(batch.size());
+    std::vector<Compiled> compiled(batch.size());
     std::vector<Task> tasks;
     std::vector<std::size_t> taskOf;
+    std::map<std::string, std::size_t> measuredBy;  // kernels, and which of the batch is measured for all of them
+    std::vector<std::pair<std::size_t, std::size_t>> equals;  // positions: of one, and of whose time it has
     for (std::size_t i = 0; i < batch.size(); i++) {
-      measured[i] = known(batch[i]);
+      measured[i] = known(batch[i], compiled[i]);
       if (measured[i]) continue;
       const auto trouble = options_.troubles.find(result_.points + static_cast<std::int64_t>(i) + 1);
-      tasks.push_back({batch[i], trouble == options_.troubles.end() ? "" : trouble->second});
+      const bool sound = trouble == options_.troubles.end();
+      if (sound && !compiled[i].kernels.empty()) {
+        if (const auto other = ofEqualKernels(compiled[i].kernels)) {
+          measured[i] = shared(batch[i], *other);
+          continue;
+        }
+        const auto [first, isNew] = measuredBy.emplace(compiled[i].kernels, i);
+        if (!isNew) {
+          equals.emplace_back(i, first->second);
+          continue;
+        }
+      }
+      tasks.push_back({batch[i], sound ? "" : trouble->second});
       taskOf.push_back(i);
     }
     for (const auto& m : measured)
       if (m) account(*m, false);
     const auto done = [&](std::size_t task, Measurement m) {
-      const Point& point = tasks[task].point;
-      m.key = {problem_.row.key, device_.id, m.key.kernels, point.family, point.config, Phase::sweep};
-      m.derivation = derivations_.at(point.family);
+      m.key = keyOf(tasks[task].point, m.key.kernels);
+      m.derivation = derivations_.at(tasks[task].point.family);
       m.generator = options_.generator;
       m.provenance = options_.provenance;
       m.measuredAt = now();
       database_.add(m);
+      if (const Compiled& c = compiled[taskOf[task]]; !c.kernels.empty() && c.kernels == m.key.kernels)
+        database_.keep(c.kernels, c.forecast);
       account(m, true);
       measured[taskOf[task]] = std::move(m);
     };
     if (!tasks.empty()) measurer_.measure(tasks, bestMs(), done, [&] { return options_.stop() || expired(); });
+    for (const auto& [one, other] : equals)
+      if (measured[other]) account(*(measured[one] = shared(batch[one], *measured[other])), false);
     std::vector<Outcome> outcomes;
-    for (std::size_t i = 0; i < batch.size() && measured[i]; i++)
-      outcomes.push_back({batch[i], counts(*measured[i]) ? std::optional(measured[i]->median()) : std::nullopt});
+    for (std::size_t i = 0; i < batch.size() && measured[i]; i++) outcomes.push_back(outcomeOf(batch[i], *measured[i]));
     return outcomes;
+  }
+
+  Outcome outcomeOf(const Point& point, const Measurement& m) const {
+    const bool givenUpOn = m.status == Status::skipped || m.status == Status::runTimeout;
+    return {point, counts(m) ? std::optional(m.median()) : std::nullopt,
+            givenUpOn && !m.times.empty() ? std::optional(m.median()) : std::nullopt};
+  }
+
+  Key keyOf(const Point& point, const std::string& kernels) const {
+    return {problem_.row.key, device_.id, kernels, point.family, point.config, Phase::sweep};
+  }
+
+  std::optional<Measurement> ofEqualKernels(const std::string& kernels) const {
+    const auto found = database_.select(
+        {.problem = problem_.row.key, .device = device_.id, .kernels = kernels, .phase = Phase::sweep});
+    for (const Measurement& m : found)
+      if (!isPeer(m)) return m;
+    return std::nullopt;
+  }
+
+  // The time of another point, as this one's: the kernels are the same.
+  Measurement shared(const Point& point, const Measurement& other) {
+    Measurement m = other;
+    m.key = keyOf(point, other.key.kernels);
+    m.derivation = derivations_.at(point.family);
+    m.detail = fmt::format("measured as {} {}", other.key.family, lift::str(other.key.config));
+    database_.add(m);
+    result_.equal++;
+    return m;
   }
 
   bool counts(const Measurement& m) const { return m.valid() && m.workspaceBytes <= options_.maxWorkspace; }
@@ -157,24 +204,37 @@ class Sweep {
     result_.best = fastest(candidates);
   }
 
-  // What the database has of the point's kernels as they are now.
-  std::optional<Measurement> known(const Point& point) const {
+  // What the database has of the point's kernels as they are now. Where the compiler hung or died, it is not asked
+  // again in this process; another version may be better.
+  std::optional<Measurement> known(const Point& point, Compiled& compiled) const {
     std::vector<Measurement> found = database_.select({.problem = problem_.row.key,
                                                        .device = device_.id,
                                                        .family = point.family,
                                                        .phase = Phase::sweep,
                                                        .config = point.config});
-    if (found.empty()) return std::nullopt;
-    // Where the compiler hung or died, it is not asked again in this process; another version may be better.
     const auto lost = [&](const Measurement& m) {
       return m.key.kernels.empty() && m.status != Status::buildError && m.generator == options_.generator;
     };
     auto match = std::find_if(found.begin(), found.end(), lost);
-    if (match == found.end())
-      match = std::find_if(
-          found.begin(), found.end(),
-          [now = regenerate_(point.family, point.config)](const Measurement& m) { return m.key.kernels == now; });
+    if (match == found.end()) {
+      compiled = compile(point);
+      match = std::find_if(found.begin(), found.end(),
+                           [&](const Measurement& m) { return m.key.kernels == compiled.kernels; });
+    }
     return match == found.end() ? std::nullopt : std::optional(std::move(*match));
+  }
+
+  Compiled compile(const Point& point) const {
+    const PlanOf& planOf = problem_.subspace(point.family).plan;
+    if (!planOf) return {};
+    try {
+      const kernel::Plan plan = planOf(point.config);
+      return {kernelIdentity(plan, options_.buildOptions), kernel::forecastOf(plan)};
+    } catch (const UserError&) {
+      return {};  // beyond today's conditions
+    } catch (const InternalError&) {
+      return {};  // the worker will say it
+    }
   }
 
   double bestMs() const { return result_.best ? result_.best->median() : std::numeric_limits<double>::infinity(); }
@@ -188,7 +248,6 @@ class Sweep {
   Measurer& measurer_;
   const SweepOptions& options_;
   const std::function<void(const Progress&)>& tell_;
-  const Regenerate regenerate_;
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::string> derivations_;  // ids, by family
   std::vector<Measurement> valid_;

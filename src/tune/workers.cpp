@@ -52,7 +52,7 @@ class Workers : public Measurer {
       Answer answer = std::move(built[i]);
       if (!answer.failed()) answer = run(std::move(requests[i]), std::move(answer), bestMs, stop);
       if (answer.kind == Answer::Kind::stopped) return;
-      Measurement m = measurementOf(tasks[i].point, answer);
+      Measurement m = measurementOf(tasks[i].point, answer, bestMs);
       if (m.valid()) bestMs = std::min(bestMs, m.median());
       done(i, std::move(m));
     }
@@ -96,6 +96,7 @@ class Workers : public Measurer {
     std::string detail = {};   // kind died
     Slot* holder = nullptr;    // whose child has it built…
     int start = 0;             // …if it still is this one
+    double limit = 0;          // kind timeout, while running: seconds
 
     bool held() const { return holder != nullptr && holder->child && holder->starts == start; }
 
@@ -210,13 +211,27 @@ class Workers : public Measurer {
     // A child that died took with it what it had built: another builds it again.
     const bool held = built.held();
     Slot& slot = held ? *built.holder : slots_.front();
-    Answer answer = ask(slot, request, limits_.runSeconds + (held ? 0 : limits_.buildSeconds), stop);
+    const double limit = runLimit(bestMs);
+    const auto begin = Clock::now();
+    Answer answer = ask(slot, request, limit + (held ? 0 : limits_.buildSeconds), stop);
+    if (answer.kind == Answer::Kind::timeout) answer.limit = limit;
+    if (held && !answer.failed() && answer.kind == Answer::Kind::report)
+      besides_ = std::max(besides_, std::chrono::duration<double>(Clock::now() - begin).count());
     if (answer.kind != Answer::Kind::report) answer.report = built.report;  // what building told still holds
     answer.kernels = std::move(built.kernels);
     return answer;
   }
 
-  Measurement measurementOf(const Point& point, const Answer& answer) const {
+  // A point that is hopeless is not waited for: it may take as long as any that was right, several times, and as long
+  // as a hopeless repetition besides. Before anything is known, it is the limit that the user gave.
+  double runLimit(double bestMs) const {
+    constexpr double slack = 3, fewestSeconds = 2;
+    if (!std::isfinite(bestMs) || besides_ == 0) return limits_.runSeconds;
+    return std::min(limits_.runSeconds,
+                    std::max(fewestSeconds, slack * besides_ + 2 * limits_.hopeless * bestMs * 1e-3));
+  }
+
+  Measurement measurementOf(const Point& point, const Answer& answer, double bestMs) const {
     Measurement m;
     m.key.family = point.family;
     m.key.config = point.config;
@@ -237,7 +252,9 @@ class Workers : public Measurer {
     } else if (answer.kind == Answer::Kind::timeout) {
       const bool building = !answer.detail.empty();
       m.status = building ? Status::buildTimeout : Status::runTimeout;
-      m.detail = fmt::format("more than {} s", building ? limits_.buildSeconds : limits_.runSeconds);
+      m.detail = fmt::format("more than {:.3g} s", building ? limits_.buildSeconds : answer.limit);
+      // It took longer than this for sure, as what besides its kernels takes time was allowed for.
+      if (!building && std::isfinite(bestMs)) m.times = {limits_.hopeless * bestMs};
     } else {
       m.status = Status::crash;
       m.detail = answer.detail;
@@ -253,6 +270,7 @@ class Workers : public Measurer {
   std::vector<Slot> slots_;
   std::int64_t nextId_ = 0;
   bool everReady_ = false;
+  double besides_ = 0;  // seconds that a run took at most, with transfers, preparation, checks and repetitions
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Explorers on invented landscapes and on recorded sweeps.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
@@ -119,23 +120,23 @@ TEST_CASE("the model finds fast points early, where its estimates are right up t
   std::vector<SearchSpace> families = recording.families();
   for (SearchSpace& f : families) {
     f.start = {{{"a", 48}, {"b", 1}, {"c", 0}}};  // as families have defaults
-    f.estimate = [name = f.name, &recording](const Config& config) {
+    f.forecast = [name = f.name, &recording](const Config& config) -> kernel::Forecast {
       const auto time = recording.time({name, config});
-      if (!time) return std::numeric_limits<double>::infinity();
-      return *time * (name == "good" ? 4e6 : 1e6);  // the slow family seems the faster one
+      if (!time) return {std::numeric_limits<double>::infinity(), {}};
+      return {*time * (name == "good" ? 4e6 : 1e6), {}};  // the slow family seems the faster one
     };
   }
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
     CAPTURE(seed);
     const auto explorer = makeExplorer("model", families, {.seed = seed, .points = 1000});
-    const auto count = measurementsTo(0.05, *explorer, recording);
-    REQUIRE(count);
-    CHECK(*count <= 20);
+    const std::vector<double> best = bestSoFar(*explorer, recording, 20);
+    REQUIRE(!best.empty());
+    CHECK(best.back() <= recording.best() * 1.05);
   }
   // Points that do not compile are never asked for.
   for (SearchSpace& f : families)
-    f.estimate = [](const Config& config) {
-      return config.at("a") == 1 ? 1.0 : std::numeric_limits<double>::infinity();
+    f.forecast = [](const Config& config) -> kernel::Forecast {
+      return {config.at("a") == 1 ? 1.0 : std::numeric_limits<double>::infinity(), {}};
     };
   const auto explorer = makeExplorer("model", families, {.seed = 1, .points = 1000});
   int asked = 0;
@@ -151,16 +152,32 @@ TEST_CASE("the model finds fast points early, where its estimates are right up t
   CHECK(asked > 2);
 }
 
-TEST_CASE("annealing needs fewer measurements than random search") {
+TEST_CASE("what goes by measurements needs fewer of them than random search") {
   const Recording recording(recorded());
   CHECK(recording.best() == Approx(1).epsilon(0.2));
-  const double random = medianMeasurementsTo(0.05, "random", recording, 20);
-  const double annealing = medianMeasurementsTo(0.05, "annealing", recording, 20);
-  INFO(random << " random, " << annealing << " annealing");
-  CHECK(annealing * 2 < random);
+  const double random = Searches("random", recording, 20).measurementsTo(0.05);
+  for (const char* explorer : {"annealing", "model", "walk", "q"}) {
+    const double needed = Searches(explorer, recording, 20).measurementsTo(0.05);
+    INFO(random << " random, " << needed << " " << explorer);
+    CHECK(needed * 2 < random);
+  }
 }
 
-TEST_CASE("annealing needs fewer measurements on recorded sweeps of layers, and of a matrix product") {
+TEST_CASE("a search's curve never rises, and its figures are read off it") {
+  const Recording recording(recorded());
+  const auto explorer = makeExplorer("random", recording.families(), {.seed = 1, .points = 1000});
+  const std::vector<double> curve = bestSoFar(*explorer, recording, 1000);
+  REQUIRE(curve.size() > 10);
+  CHECK(std::is_sorted(curve.rbegin(), curve.rend()));
+  CHECK(curve.back() == recording.best());
+
+  const Searches one("random", recording, 1);
+  CHECK(one.measurementsTo(0) == static_cast<double>(curve.size()));
+  CHECK(one.regretAt(5) == Approx(curve[4] / recording.best() - 1));
+  CHECK(one.regretAt(100'000) == 0);
+}
+
+TEST_CASE("searches on recorded sweeps of layers, and of a matrix product") {
   int recordings = 0;
   for (const char* name : {"vgg16_2", "vgg16_10", "vgg16_24", "matmul_tiled_96"}) {
     const std::string file = fmt::format("{}/tests/tune/recorded/{}.jsonl", LIFT_SOURCE_DIR, name);
@@ -169,10 +186,12 @@ TEST_CASE("annealing needs fewer measurements on recorded sweeps of layers, and 
     importLines(db, in, file);
     const Recording recording(db.select({}));
     CHECK(recording.points() >= 70);
-    const double random = medianMeasurementsTo(0.05, "random", recording, 20);
-    const double annealing = medianMeasurementsTo(0.05, "annealing", recording, 20);
-    INFO(name << ": " << random << " random, " << annealing << " annealing");
-    CHECK(annealing < random);
+    const double random = Searches("random", recording, 20).measurementsTo(0.05);
+    for (const char* explorer : {"annealing", "q"}) {
+      const double needed = Searches(explorer, recording, 20).measurementsTo(0.05);
+      INFO(name << ": " << random << " random, " << needed << " " << explorer);
+      CHECK(needed < random * 1.2);
+    }
     recordings++;
   }
   CHECK(recordings == 4);

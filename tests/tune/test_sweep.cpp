@@ -189,12 +189,13 @@ TEST_CASE("progress tells the best, what is left, and troubles are for the point
 
 namespace {
 
-// A problem whose kernels are `text`, which stands for what a rule or a pass makes of a configuration.
-Problem compiledTo(const std::string& text) {
-  const PlanOf plan = [text](const Config& config) {
+// A problem whose kernels are `text`, which stands for what a rule or a pass makes of a configuration, and the values
+// of all its tunables or only of `a`.
+Problem compiledTo(const std::string& text, bool all = true) {
+  const PlanOf plan = [=](const Config& config) {
     kernel::Plan p;
     p.kernels.resize(1);
-    p.sources = {fmt::format("{} {}", text, config.at("a"))};
+    p.sources = {fmt::format("{} {}", text, all ? lift::str(config) : std::to_string(config.at("a")))};
     p.launches.push_back({0, {}});
     return p;
   };
@@ -238,4 +239,24 @@ TEST_CASE("a sweep goes on with the times of kernels that are still made, and me
   CHECK(db.select({.phase = Phase::sweep}).size() == 80);
   CHECK(fresh(compiledTo("y + x")) == 0);
   CHECK(fresh(compiledTo("x + y")) == 0);  // back again: its times are still there
+}
+
+TEST_CASE("points whose kernels are equal are measured once, and all have the time") {
+  for (const std::string& explorer : explorerNames()) {
+    INFO(explorer);
+    Database db = Database::inMemory();
+    const Problem p = compiledTo("x + y", /*all=*/false);
+    Compiling measurer(p);
+    const SweepResult result = sweep(p, device(), db, measurer, {.points = 1000, .explorer = explorer});
+    CHECK(result.points == 100);
+    CHECK(result.fresh == 10);  // values of a
+    CHECK(result.equal == 90);
+    CHECK(measurer.measured.size() == 10);
+    std::map<std::string, std::set<double>> times;
+    for (const Measurement& m : db.select({.phase = Phase::sweep})) times[m.key.kernels].insert(m.median());
+    CHECK(times.size() == 10);
+    for (const auto& [kernels, different] : times) CHECK(different.size() == 1);
+    // What was learnt of kernels is kept beside them.
+    CHECK(db.forecasts().size() == 10);
+  }
 }

@@ -9,6 +9,7 @@
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/opset.hpp"
+#include "reduce.hpp"
 
 int lift::commandLine(int argc, char** argv) {
   // PoCL's threads each on a core of its own, unless the user wants it otherwise: left to the system, two of them often
@@ -44,6 +45,7 @@ int lift::commandLine(int argc, char** argv) {
   liftc::addTune(app, status);
   liftc::addTuneWorker(app, status);
   liftc::addDb(app, status);
+  liftc::addReduce(app, status);
   if (argc > 1 && argv[1][0] != '-' && !app.has_subcommand(argv[1])) {
     std::cerr << fmt::format("error: unknown subcommand '{}'\n  hint: `liftc --help` lists them\n", argv[1]);
     return static_cast<int>(lift::ExitStatus::usage);

@@ -160,6 +160,12 @@ std::vector<Row> paretoFronts(const tune::Database& db, const Options& o) {
   return fronts;
 }
 
+// Of a point that was ended while it ran, what it took longer than.
+std::string timeOf(const tune::Measurement& m) {
+  if (m.times.empty()) return "-";
+  return fmt::format("{}{:.3f}", m.status == tune::Status::runTimeout ? ">" : "", m.median());
+}
+
 int show(const Options& o) {
   const auto db = openExistingDatabase(pathOf(o));
   std::vector<Row> found = o.pareto ? paretoFronts(db, o) : rows(db, o);
@@ -177,9 +183,8 @@ int show(const Options& o) {
       out["rows"].push_back(showJson(row));
     else
       std::cout << fmt::format("{:<13} {:>10} ms  ±{:>4.1f} %  {:>9.2f} MB  {}  {} {}{}\n", tune::name(m.status),
-                               m.times.empty() ? "-" : fmt::format("{:.3f}", m.median()), m.spread() * 100,
-                               static_cast<double>(m.workspaceBytes) * 1e-6, labelOf(row.problem), m.key.family,
-                               lift::str(m.key.config),
+                               timeOf(m), m.spread() * 100, static_cast<double>(m.workspaceBytes) * 1e-6,
+                               labelOf(row.problem), m.key.family, lift::str(m.key.config),
                                m.detail.empty() ? "" : "  -- " + m.detail.substr(0, m.detail.find('\n')));
   }
   if (o.json) std::cout << out.dump(2) << "\n";

@@ -9,6 +9,7 @@
 
 #include "budget.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/experience.hpp"
 #include "lift/tune_report.hpp"
 #include "workload.hpp"
 
@@ -16,8 +17,6 @@ namespace liftc {
 namespace {
 
 namespace tune = lift::tune;
-
-constexpr double margin = 0.05;  // of --replay
 
 std::string clock(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds + 0.5);
@@ -86,6 +85,10 @@ std::map<std::int64_t, std::string> troublesOf(const std::string& text) {
   return troubles;
 }
 
+std::filesystem::path databasePath(const SweepChoice& choice) {
+  return choice.db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(choice.db);
+}
+
 // What all sweeps of one command share.
 struct Setting {
   const SweepChoice& choice;
@@ -114,18 +117,24 @@ Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best) {
 Json resultJson(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r) {
   Json counts = Json::object();
   for (const auto& [status, count] : r.byStatus) counts[std::string(tune::name(status))] = count;
-  return {{"problem", problem.row.key}, {"label", problem.row.label},
-          {"device", s.device.name},    {"points", r.points},
-          {"fresh", r.fresh},           {"by_status", counts},
-          {"ended", r.ended},           {"best", r.best ? bestJson(problem.row, *r.best) : Json(nullptr)}};
+  return {{"problem", problem.row.key},
+          {"label", problem.row.label},
+          {"device", s.device.name},
+          {"points", r.points},
+          {"fresh", r.fresh},
+          {"equal", r.equal},
+          {"by_status", counts},
+          {"ended", r.ended},
+          {"best", r.best ? bestJson(problem.row, *r.best) : Json(nullptr)}};
 }
 
 void printResult(const tune::Problem& problem, const tune::SweepResult& r, std::ostream& out) {
   std::string counts;
   for (const auto& [status, count] : r.byStatus)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
-  out << fmt::format("{}: {} points, {} of them measured now ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
-                     counts, r.ended);
+  const std::string equal = r.equal > 0 ? fmt::format(", {} of kernels that were measured already", r.equal) : "";
+  out << fmt::format("{}: {} points, {} of them measured now{} ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
+                     equal, counts, r.ended);
   if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
   if (r.best)
     out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
@@ -148,6 +157,15 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   options.provenance =
       fmt::format("liftc tune {} --explorer {} --seed {}", problem.row.command, options.explorer, options.seed);
   if (!options.buildOptions.empty()) options.provenance += " " + commandLine({"--build-options", options.buildOptions});
+  if (options.explorer == "model" || options.explorer == "walk") {
+    if (!tune::hasTrees() && !s.choice.quiet)
+      std::cerr
+          << "liftc was built without XGBoost (Debian: libxgboost-dev): the model is linear, and learns from this "
+             "problem alone\n";
+    if (!s.choice.alone)
+      options.experience = tune::Experience::kept(tune::lessonsOf(db, s.deviceRow.id, problem.row.key),
+                                                  databasePath(s.choice).string() + ".model");
+  }
   options.stop = InterruptGuard::isInterrupted;
   options.troubles = troublesOf(s.choice.troubles);
   ProgressLine progress(problem.row, s.choice.quiet);
@@ -185,7 +203,7 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
 
 // The points that a random or exhaustive sweep would measure, in its order.
 int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
-  if (choice.explorer == "annealing" || choice.explorer == "model")
+  if (!choice.explorer.empty() && choice.explorer != "random" && choice.explorer != "exhaustive")
     throw lift::UserError(lift::ExitStatus::usage,
                           fmt::format("--dry-run: where {} goes depends on what it measures", choice.explorer),
                           "use --explorer random or exhaustive");
@@ -225,7 +243,9 @@ void SweepChoice::add(cli::App& app) {
   app.add_option("--points", points, "Budget: points to try, of each problem")->positive()->capture_default_str();
   app.add_option("--seed", seed, "Seed of the search")->capture_default_str();
   app.add_option("--explorer", explorer,
-                 "How points are chosen: model, random, annealing, exhaustive (default: model; of --dry-run random)");
+                 "How points are chosen: model, walk, q, random, annealing, exhaustive (default: model; of --dry-run "
+                 "random)");
+  app.add_flag("--alone", alone, "Models learn from this problem's measurements only, not from others in the database");
   app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h; each layer has an equal part");
   app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
       ->asSize()
@@ -255,7 +275,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   const InterruptGuard guard;
   if (!sweep.config.empty()) return measurePoint(choices.front(), choices.front().problem(s.device), s);
 
-  auto db = tune::Database::open(sweep.db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(sweep.db));
+  auto db = tune::Database::open(databasePath(sweep));
   Json rows = Json::array();
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < choices.size() && !InterruptGuard::isInterrupted(); i++) {
@@ -280,81 +300,15 @@ bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, d
   choice.device = device;
   SweepChoice sweep;
   sweep.quiet = quiet;
+  sweep.db = path;
   Setting s{sweep, device.open()->info(), {}};
   s.deviceRow = tune::deviceRow(s.device);
-  auto db = tune::Database::open(path.empty() ? tune::defaultDatabasePath() : std::filesystem::path(path));
+  auto db = tune::Database::open(databasePath(sweep));
   const InterruptGuard guard;
   const tune::Problem problem = choice.problem(s.device);
   const tune::SweepResult result = sweepProblem(choice, problem, s, seconds, db);
   if (!quiet) printResult(problem, result, std::cerr);
   return !InterruptGuard::isInterrupted();
-}
-
-namespace {
-
-// What each recorded point costs by the model, as it is compiled now. Throws UserError where the record does not say
-// what was compiled, or liftc makes other configurations of it today.
-tune::Recording::Estimate estimatesOf(const tune::ProblemRow& problem, const tune::Recording& recording) {
-  if (problem.command.empty())
-    throw lift::UserError(lift::ExitStatus::program, "the record does not say what was compiled");
-  const lift::Workload workload = ProblemChoice::parse(problem.command).workload();
-  std::map<tune::Point, double> estimates;
-  for (const tune::SearchSpace& family : recording.families()) {
-    const lift::Variant variant = lift::derive(workload, family.name);
-    family.forEach([&](const lift::Config& config) {
-      const tune::Point point{family.name, config};
-      const bool failed = !recording.time(point);
-      estimates[point] = failed ? std::numeric_limits<double>::infinity()
-                                : lift::kernel::estimateOf(lift::compileVariant(variant, config));
-      return true;
-    });
-  }
-  return [estimates](const tune::Point& point) { return estimates.at(point); };
-}
-
-}  // namespace
-
-int compareExplorers(const std::vector<std::string>& files, int seeds, bool json) {
-  Json rows = Json::array();
-  std::string notes;
-  if (!json)
-    std::cout << fmt::format(
-        "measurements until within {:.0f} % of the best, median over {} seeds\n{:<34} {:>7} {:>9} {:>10} {:>8}\n",
-        margin * 100, seeds, "recorded sweep", "points", "random", "annealing", "model");
-  for (const std::string& file : files) {
-    std::ifstream in(file);
-    if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", file));
-    auto db = tune::Database::inMemory();
-    tune::importLines(db, in, file);
-    for (const tune::ProblemRow& problem : db.problems()) {
-      const tune::Recording recording(db.select({.problem = problem.key}));
-      const double random = tune::medianMeasurementsTo(margin, "random", recording, seeds);
-      const double annealing = tune::medianMeasurementsTo(margin, "annealing", recording, seeds);
-      std::optional<double> model;
-      std::string why;
-      try {
-        model = tune::medianMeasurementsTo(margin, "model", recording, seeds, estimatesOf(problem, recording));
-      } catch (const lift::UserError& e) {
-        why = e.diagnostics().front().message;
-        notes += fmt::format("no model of {}: {}\n", problem.label, why);
-      }
-      rows.push_back({{"problem", problem.key},
-                      {"label", problem.label},
-                      {"points", recording.points()},
-                      {"random", random},
-                      {"annealing", annealing},
-                      {"model", model ? Json(*model) : Json(nullptr)}});
-      if (!model) rows.back()["why_no_model"] = why;
-      if (!json)
-        std::cout << fmt::format("{:<34} {:>7} {:>9} {:>10} {:>8}\n", problem.label, recording.points(), random,
-                                 annealing, model ? fmt::format("{}", *model) : "-");
-    }
-  }
-  if (json)
-    std::cout << Json{{"schema", 1}, {"margin", margin}, {"seeds", seeds}, {"rows", rows}}.dump(2) << "\n";
-  else
-    std::cout << notes;
-  return 0;
 }
 
 void addTuneWorker(cli::App& app, int& status) {

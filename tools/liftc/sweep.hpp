@@ -18,6 +18,7 @@ struct SweepChoice {
   lift::tune::Limits limits;
   std::string config;  // one point to measure, in place of a sweep
   bool dryRun = false;
+  bool alone = false;  // models take no experience from the database
   std::string db, report;
   std::string troubles;  // hidden: "3=loop,5=crash"
   bool json = false, quiet = false;
@@ -34,7 +35,8 @@ int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
 bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& db,
                   bool quiet);
 
-// Table of explorers on recorded sweeps (files of JSON lines): how many measurements until within 5 % of the best.
-int compareExplorers(const std::vector<std::string>& files, int seeds, bool json);
+// Table of explorers on recorded sweeps (files of JSON lines): how many measurements until near the best, and how much
+// slower than it the best found is after some. `report`: a file for the same as HTML with plots, or empty.
+int compareExplorers(const std::vector<std::string>& files, int seeds, const std::string& report, bool json);
 
 }  // namespace liftc

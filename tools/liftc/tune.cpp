@@ -25,7 +25,7 @@ void addTune(cli::App& app, int& status) {
   sub->callback([o, &status] {
     status = guarded([&] {
       if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
-      if (!o->replay.empty()) return compareExplorers(o->replay, o->seeds, o->sweep.json);
+      if (!o->replay.empty()) return compareExplorers(o->replay, o->seeds, o->sweep.report, o->sweep.json);
       return runSweeps(o->problem, o->sweep);
     });
   });

@@ -1,0 +1,153 @@
+// liftc tune --replay: explorers compared on recorded sweeps.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iostream>
+
+#include "lift/diagnostic.hpp"
+#include "lift/experience.hpp"
+#include "lift/tune_report.hpp"
+#include "sweep.hpp"
+#include "workload.hpp"
+
+namespace liftc {
+namespace {
+
+namespace tune = lift::tune;
+
+constexpr std::array<std::size_t, 3> trials = {16, 64, 256};  // after which the regret is told
+
+using Forecasts = std::map<tune::Point, lift::kernel::Forecast>;
+
+struct Recorded {
+  tune::ProblemRow problem;
+  std::string device;
+  tune::Recording recording;
+  Forecasts forecasts;  // empty: `why`
+  std::string why;
+};
+
+// What each recorded point promises, as it is compiled now. Throws UserError where the record does not say what was
+// compiled, or liftc makes other configurations of it today.
+Forecasts forecastsOf(const tune::ProblemRow& problem, const tune::Recording& recording) {
+  if (problem.command.empty())
+    throw lift::UserError(lift::ExitStatus::program, "the record does not say what was compiled");
+  const lift::Workload workload = ProblemChoice::parse(problem.command).workload();
+  Forecasts forecasts;
+  for (const tune::SearchSpace& family : recording.families()) {
+    const lift::Variant variant = lift::derive(workload, family.name);
+    family.forEach([&](const lift::Config& config) {
+      const tune::Point point{family.name, config};
+      forecasts[point] = recording.time(point) ? lift::kernel::forecastOf(lift::compileVariant(variant, config))
+                                               : lift::kernel::Forecast{std::numeric_limits<double>::infinity(), {}};
+      return true;
+    });
+  }
+  return forecasts;
+}
+
+std::vector<Recorded> recordedIn(const std::vector<std::string>& files) {
+  std::vector<Recorded> all;
+  for (const std::string& file : files) {
+    std::ifstream in(file);
+    if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", file));
+    auto db = tune::Database::inMemory();
+    tune::importLines(db, in, file);
+    for (const tune::ProblemRow& problem : db.problems()) {
+      const auto measurements = db.select({.problem = problem.key});
+      if (measurements.empty()) continue;
+      Recorded r{problem, measurements.front().key.device, tune::Recording(measurements), {}, {}};
+      try {
+        r.forecasts = forecastsOf(problem, r.recording);
+      } catch (const lift::UserError& e) {
+        r.why = e.diagnostics().front().message;
+      }
+      all.push_back(std::move(r));
+    }
+  }
+  return all;
+}
+
+// What the others teach of this one: leave one problem out.
+std::shared_ptr<const tune::Experience> experienceFor(const Recorded& one, const std::vector<Recorded>& all) {
+  std::vector<tune::Lesson> lessons;
+  for (const Recorded& other : all) {
+    if (other.problem.key == one.problem.key || other.device != one.device) continue;
+    for (const auto& [point, forecast] : other.forecasts)
+      if (const auto time = other.recording.time(point))
+        lessons.push_back({other.problem.key, {point, forecast}, *time});
+  }
+  return tune::Experience::of(lessons);
+}
+
+tune::Comparison compared(const Recorded& one, const std::vector<Recorded>& all, int seeds) {
+  tune::Comparison comparison{one.problem.label, one.recording.points(), {}};
+  tune::Recording::Forecasts forecast;
+  if (one.why.empty()) forecast = [&](const tune::Point& point) { return one.forecasts.at(point); };
+  const auto add = [&](const std::string& title, const std::string& explorer,
+                       const std::shared_ptr<const tune::Experience>& experience) {
+    const tune::Searches searches(explorer, one.recording, seeds, forecast, experience);
+    tune::Comparison::Row row{title, searches.measurementsTo(0.05), searches.measurementsTo(0.01), {}};
+    for (std::size_t trial = 1; trial <= trials.back(); trial++) row.regrets.push_back(searches.regretAt(trial));
+    comparison.rows.push_back(std::move(row));
+  };
+  for (const std::string& explorer : tune::explorerNames()) {
+    const bool guided = explorer == "model" || explorer == "walk";
+    if (!guided || one.why.empty()) add(explorer, explorer, nullptr);
+  }
+  if (const auto experience = one.why.empty() ? experienceFor(one, all) : nullptr)
+    add("model (taught)", "model", experience);
+  return comparison;
+}
+
+Json jsonOf(const Recorded& one, const tune::Comparison& comparison) {
+  Json row = {{"problem", one.problem.key}, {"label", comparison.title}, {"points", comparison.points}};
+  if (!one.why.empty()) row["why_no_model"] = one.why;
+  const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  for (const tune::Comparison::Row& r : comparison.rows) {
+    Json regrets = Json::object();
+    for (const std::size_t t : trials) regrets[std::to_string(t)] = finite(r.regrets[t - 1]);
+    row["explorers"].push_back(
+        {{"explorer", r.explorer}, {"to_5_percent", r.to5}, {"to_1_percent", r.to1}, {"regret_at", regrets}});
+  }
+  return row;
+}
+
+void print(const tune::Comparison& comparison) {
+  std::cout << fmt::format("\n{:<26} {:>8} {:>8} {:>10}", fmt::format("{}, {}", comparison.title, comparison.points),
+                           "to 5 %", "to 1 %", "regret at");
+  for (const std::size_t t : trials) std::cout << fmt::format(" {:>7}", t);
+  std::cout << "\n";
+  for (const tune::Comparison::Row& r : comparison.rows) {
+    std::cout << fmt::format("  {:<24} {:>8} {:>8} {:>10}", r.explorer, r.to5, r.to1, "");
+    for (const std::size_t t : trials) {
+      const double regret = r.regrets[t - 1];
+      std::cout << (std::isfinite(regret) ? fmt::format(" {:>5.1f} %", regret * 100) : fmt::format(" {:>7}", "-"));
+    }
+    std::cout << "\n";
+  }
+}
+
+}  // namespace
+
+int compareExplorers(const std::vector<std::string>& files, int seeds, const std::string& report, bool json) {
+  const std::vector<Recorded> all = recordedIn(files);
+  std::vector<tune::Comparison> comparisons;
+  if (!json)
+    std::cout << fmt::format("measurements until within 5 % and 1 % of the best; medians over {} seeds\n", seeds);
+  Json rows = Json::array();
+  for (const Recorded& one : all) {
+    comparisons.push_back(compared(one, all, seeds));
+    rows.push_back(jsonOf(one, comparisons.back()));
+    if (json) continue;
+    print(comparisons.back());
+    if (!one.why.empty()) std::cout << fmt::format("  no model of {}: {}\n", one.problem.label, one.why);
+  }
+  if (json) std::cout << Json{{"schema", 2}, {"seeds", seeds}, {"rows", rows}}.dump(2) << "\n";
+  if (!json && !tune::hasTrees()) std::cout << "\nwithout XGBoost: models are linear, and nothing is taught\n";
+  if (!report.empty()) writeFile(report, tune::comparisonReport(comparisons, seeds));
+  return 0;
+}
+
+}  // namespace liftc
