@@ -47,7 +47,7 @@ class Workers : public Measurer {
     std::vector<Json> requests;
     for (std::size_t i = 0; i < tasks.size(); i++)
       requests.push_back(request("build", base + static_cast<std::int64_t>(i), tasks[i].point, tasks[i].trouble));
-    std::vector<Answer> built = buildAll(requests, stop);
+    std::vector<Answer> built = buildAll(requests, bestMs, stop);
     for (std::size_t i = 0; i < tasks.size() && !stop(); i++) {
       Answer answer = std::move(built[i]);
       if (!answer.failed()) answer = run(std::move(requests[i]), std::move(answer), bestMs, stop);
@@ -86,7 +86,17 @@ class Workers : public Measurer {
     int starts = 0;
     std::string kernels;                  // identity of those that it compiled last
     std::optional<std::size_t> building;  // index of a request
-    Clock::time_point deadline;
+    double bestMs = 0;                    // when it was sent
+    bool running = false;                 // it is built, and runs for the first time
+    double limit = 0;                     // seconds of that
+    Clock::time_point began, deadline;
+
+    void runs(double seconds) {
+      running = true;
+      limit = seconds;
+      began = Clock::now();
+      deadline = after(seconds);
+    }
   };
 
   struct Answer {
@@ -124,6 +134,10 @@ class Workers : public Measurer {
     while (auto message = slot.child->receive()) {
       if (message->is_object() && message->value("op", "") == "ready") {
         everReady_ = true;
+        continue;
+      }
+      if (message->is_object() && message->value("op", "") == "loaded") {
+        if (slot.building) slot.runs(runLimit(slot.bestMs));
         continue;
       }
       if (message->is_object() && message->value("op", "") == "compiled") {
@@ -168,7 +182,7 @@ class Workers : public Measurer {
   }
 
   // Answers in the order of the requests; none for those that `stop` prevented.
-  std::vector<Answer> buildAll(const std::vector<Json>& requests, const Stop& stop) {
+  std::vector<Answer> buildAll(const std::vector<Json>& requests, double bestMs, const Stop& stop) {
     std::vector<Answer> answers(requests.size());
     std::deque<std::size_t> queue;
     for (std::size_t i = 0; i < requests.size(); i++) queue.push_back(i);
@@ -181,6 +195,8 @@ class Workers : public Measurer {
         slot.building = queue.front();
         queue.pop_front();
         slot.kernels.clear();
+        slot.bestMs = bestMs;
+        slot.running = false;
         started(slot).send(requests[*slot.building]);
         slot.deadline = after(limits_.buildSeconds);
       }
@@ -197,8 +213,10 @@ class Workers : public Measurer {
     auto answer = received(slot);
     if (!answer && Clock::now() > slot.deadline) answer = expired(slot);
     if (!answer) return;
-    if (answer->kind == Answer::Kind::died) answer->detail += " while building";
-    if (answer->kind == Answer::Kind::timeout) answer->detail = "while building";
+    if (answer->kind == Answer::Kind::died && !slot.running) answer->detail += " while building";
+    if (answer->kind == Answer::Kind::timeout && !slot.running) answer->detail = "while building";
+    answer->limit = slot.limit;
+    if (!answer->failed()) took(slot.began);
     answers[*slot.building] = std::move(*answer);
     slot.building.reset();
   }
@@ -215,17 +233,20 @@ class Workers : public Measurer {
     const auto begin = Clock::now();
     Answer answer = ask(slot, request, limit + (held ? 0 : limits_.buildSeconds), stop);
     if (answer.kind == Answer::Kind::timeout) answer.limit = limit;
-    if (held && !answer.failed() && answer.kind == Answer::Kind::report)
-      besides_ = std::max(besides_, std::chrono::duration<double>(Clock::now() - begin).count());
+    if (held && answer.kind == Answer::Kind::report && !answer.failed()) took(begin);
     if (answer.kind != Answer::Kind::report) answer.report = built.report;  // what building told still holds
     answer.kernels = std::move(built.kernels);
     return answer;
   }
 
+  void took(Clock::time_point begin) {
+    besides_ = std::max(besides_, std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+
   // A point that is hopeless is not waited for: it may take as long as any that was right, several times, and as long
   // as a hopeless repetition besides. Before anything is known, it is the limit that the user gave.
   double runLimit(double bestMs) const {
-    constexpr double slack = 3, fewestSeconds = 2;
+    constexpr double slack = 3, fewestSeconds = 10;  // drivers compile at the first launch, too
     if (!std::isfinite(bestMs) || besides_ == 0) return limits_.runSeconds;
     return std::min(limits_.runSeconds,
                     std::max(fewestSeconds, slack * besides_ + 2 * limits_.hopeless * bestMs * 1e-3));
