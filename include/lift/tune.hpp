@@ -76,7 +76,7 @@ struct Problem {
 
 struct Limits {
   double buildSeconds = 60;    // of one point: our compiler and the driver's
-  double runSeconds = 30;      // of one point: transfers, preparation, all repetitions
+  double runSeconds = 30;      // of one point: transfers, preparation, all repetitions; less once others have run
   double hopeless = 5;         // a repetition this many times slower than the best ends a point: skipped
   double sampleSeconds = 0.2;  // repetitions are made for about this long, but from 3 to 20
 };

@@ -41,7 +41,7 @@ enum class Status {
   wrong,         // results beyond the tolerance
   buildError,    // our compiler, the driver's or the device refused it
   buildTimeout,  // building took longer than its limit
-  runTimeout,    // running took longer than its limit
+  runTimeout,    // running took longer than its limit; its time, where it has one, is what a repetition took at least
   crash,         // the process that ran it died
 };
 std::string_view name(Status status);

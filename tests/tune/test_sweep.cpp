@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "lift/experience.hpp"
 #include "lift/tune.hpp"
 
 using namespace lift;
@@ -258,5 +259,8 @@ TEST_CASE("points whose kernels are equal are measured once, and all have the ti
     for (const auto& [kernels, different] : times) CHECK(different.size() == 1);
     // What was learnt of kernels is kept beside them.
     CHECK(db.forecasts().size() == 10);
+    CHECK(lessonsOf(db, device().id, "another problem").size() == 90);  // one value of a gives points without a time
+    CHECK(lessonsOf(db, device().id, p.row.key).empty());
+    CHECK(lessonsOf(db, "another device", "another problem").empty());
   }
 }
