@@ -88,12 +88,17 @@ std::vector<ConvSpec> readShapes(const std::filesystem::path& path);
 std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& name);
 
 // Orders of the dimensions in memory, outermost first: of activations (n image, c channel, h row, w column) and of
-// weights (o output channel, i input channel of the group).
-enum class Layout { nchw, nhwc, oihw, ohwi };
+// weights (o output channel, i input channel of the group). nChw16c and nChw8c are oneDNN's: blocks of so many
+// channels (C), and the channels of a block innermost; five dimensions, and channels a multiple of the block.
+enum class Layout { nchw, nhwc, nChw16c, nChw8c, oihw, ohwi };
 std::string_view layoutName(Layout layout);
 std::optional<Layout> layoutNamed(std::string_view name);
 bool isWeightLayout(Layout layout);
-// Copies a rank-4 tensor of any element type from one layout to another of the same kind.
+std::int64_t blockOf(Layout layout);  // channels of a block; 1 where there are no blocks
+// Where the layout of activations is ours to choose: the widest blocks that divide the channels, else nhwc. Pixels of
+// nhwc that are a power of two of bytes apart share few sets of a near cache; those of a block follow each other.
+Layout freeLayout(std::int64_t channels);
+// Copies a tensor of any element type from one layout to another of the same kind.
 Tensor convertLayout(const Tensor& tensor, Layout from, Layout to);
 
 // The layouts in which a layer's caller has its tensors.

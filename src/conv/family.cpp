@@ -92,11 +92,12 @@ ConvSpec decimated(const ConvSpec& spec, Phases phases) {
   return s;
 }
 
-std::int64_t lanesFor(std::int64_t n) {
+std::int64_t lanesFor(std::int64_t n, Layout output) {
   constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
-  std::int64_t best = mostLanes;
+  const std::int64_t most = blockOf(output) > 1 ? blockOf(output) : mostLanes;
+  std::int64_t best = most;
   const auto ceilDiv = [](std::int64_t m, std::int64_t k) { return (m + k - 1) / k; };
-  for (std::int64_t lanes = mostLanes / 2; lanes >= 2; lanes /= 2)
+  for (std::int64_t lanes = most / 2; lanes >= 2; lanes /= 2)
     if (ceilDiv(n, lanes) * (lanes + perVector) < ceilDiv(n, best) * (best + perVector)) best = lanes;
   return best;
 }
@@ -175,10 +176,18 @@ ConvLayouts parseLayouts(std::string_view text) {
     const bool weights = tensor == "weights";
     if ((tensor != "input" && tensor != "output" && !weights) || !layout || isWeightLayout(*layout) != weights)
       throw UserError(ExitStatus::program, fmt::format("there is no layout '{}'", item),
-                      "write with input nchw, weights oihw, output nchw, or some of them");
+                      "write with input nchw, weights oihw, output nChw16c, or some of them");
     (weights ? layouts.weights : tensor == "input" ? layouts.input : layouts.output) = *layout;
   }
   return layouts;
+}
+
+void requireBlocks(std::int64_t channels, Layout layout, const char* tensor) {
+  if (channels % blockOf(layout) != 0)
+    throw UserError(ExitStatus::program,
+                    fmt::format("the {} has {} channels, no multiple of {}'s {}", tensor, channels, layoutName(layout),
+                                blockOf(layout)),
+                    "the layouts nhwc and nchw take any number of channels");
 }
 
 std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts& layouts,
@@ -212,6 +221,8 @@ void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std
 }  // namespace
 
 Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
+  requireBlocks(spec.ic, layouts.input, "input");
+  requireBlocks(spec.oc, layouts.output, "output");
   ConvSpec unnamed = spec;  // no kernel depends on its name
   unnamed.name.clear();
   Workload w;
@@ -229,7 +240,7 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   w.judge = haveOneDnn() ? "oneDNN " + oneDnnVersion() : "naive reference";
   w.families = {
       {"blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
-       [spec](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec)},
+       [spec](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec, layouts)},
       {"naive", "one output element per work-item: Listing 3 as it is", {}},
       {.name = "paper",
        .meaning = "pad, partial convolution of tiles, sum, crop: for GPUs",

@@ -31,8 +31,9 @@ std::int64_t evenTile(std::int64_t n, std::int64_t most, double border);
 constexpr std::int64_t mostLanes = 16;
 bool hasVectors(std::int64_t channels);
 std::int64_t widestVector(std::int64_t channels);
-// Lanes of the vectors that cover n channels: wide ones, unless narrow ones leave fewer lanes over.
-std::int64_t lanesFor(std::int64_t n);
+// Lanes of the vectors that cover n channels: wide ones, unless narrow ones leave fewer lanes over. A block of the
+// output's layout, if it has blocks, is whole vectors.
+std::int64_t lanesFor(std::int64_t n, Layout output = Layout::nhwc);
 
 // Listing 3 with its windows, layouts moved out of the maps: the start of all families.
 void exposeWindows(Rewriting& r);
@@ -79,7 +80,7 @@ Config paperDefaults(const ConvSpec& spec);
 Config paperPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
-Config blockedDefaults(const ConvSpec& spec);
+Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveDepthwise(const ConvSpec& spec, Rewriting& r);
 Config depthwiseDefaults(const ConvSpec& spec);

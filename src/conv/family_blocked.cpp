@@ -142,20 +142,21 @@ std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
 
 // Pixels of a tile whose inputs a near cache holds at once where they are read in place: pixels a multiple of its ways'
 // size apart are in the same set. Most processors' have 8 ways of 4 KiB; the weights have one of them.
-std::int64_t mostPixelsInPlace(const ConvSpec& spec) {
+std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
   constexpr std::int64_t waySize = 4096, ways = 7;
   if (copiesInputs(spec)) return mostPixels;
-  const auto apart = spec.ic * spec.sw * static_cast<std::int64_t>(sizeof(float));
+  const auto apart =
+      (blockOf(input) > 1 ? blockOf(input) : spec.ic) * spec.sw * static_cast<std::int64_t>(sizeof(float));
   return ways * (waySize / std::gcd(apart, waySize));
 }
 
 // Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
 // over of the output's width and channels. A step of a tile costs its products, at least as many as hide the latency of
 // one, a load for each vector of weights, and part of one for each input, which comes with the multiplication.
-void chooseTile(const ConvSpec& spec, std::int64_t kernels, Config& config) {
+void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, Config& config) {
   constexpr std::int64_t registers = 28;
   constexpr double latency = 8, ofVector = 1, ofPixel = 0.25, ofLoop = 1;
-  const std::int64_t most = std::min(mostPixels, mostPixelsInPlace(spec));
+  const std::int64_t most = std::min(mostPixels, mostPixelsInPlace(spec, input));
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
     const std::int64_t pixels = evenTile(spec.ow, std::min(most, registers / vectors), pixelBorder);
@@ -171,14 +172,16 @@ void chooseTile(const ConvSpec& spec, std::int64_t kernels, Config& config) {
 
 }  // namespace
 
-Config blockedDefaults(const ConvSpec& layer) {
+Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
   const ConvSpec spec = decimated(layer, phasesOf(layer));
   Config config;
-  const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup());
+  const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup(), layouts.output);
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
-  chooseTile(spec, kernels, config);
+  chooseTile(spec, layouts.input, kernels, config);
   const std::int64_t groups = ceilDiv(kernels, config["vectors"]), tilesOfRow = ceilDiv(spec.ow, config["pixels"]);
-  config["channels"] = largestDivisor(spec.icPerGroup(), 32);
+  // Inputs that are read where they are, block by block of their layout: no index needs a division.
+  const bool byBlocks = !copiesInputs(spec) && blockOf(layouts.input) > 1;
+  config["channels"] = largestDivisor(spec.icPerGroup(), byBlocks ? blockOf(layouts.input) : 32);
   if (copiesInputs(spec) && copiesThrees(spec.icPerGroup()) && config["channels"] % 3 != 0) config["channels"] = 3;
   if (copiesInputs(spec) && hasVectors(spec.icPerGroup())) {
     if (config["channels"] % 2 != 0) config["channels"] = 2;

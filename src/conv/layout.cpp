@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cstring>
 
 #include "lift/conv.hpp"
@@ -13,17 +13,52 @@ struct LayoutInfo {
   Layout layout;
   std::string_view name;
   bool weights;
+  std::string_view order;  // a letter for each dimension; of blocks C, of the channels of one c
+  std::int64_t block = 1;
 };
 constexpr LayoutInfo layouts[] = {
-    {Layout::nchw, "nchw", false},
-    {Layout::nhwc, "nhwc", false},
-    {Layout::oihw, "oihw", true},
-    {Layout::ohwi, "ohwi", true},
+    {Layout::nchw, "nchw", false, "nchw"},
+    {Layout::nhwc, "nhwc", false, "nhwc"},
+    {Layout::nChw16c, "nChw16c", false, "nChwc", 16},
+    {Layout::nChw8c, "nChw8c", false, "nChwc", 8},
+    {Layout::oihw, "oihw", true, "oihw"},
+    {Layout::ohwi, "ohwi", true, "ohwi"},
 };
+const LayoutInfo& infoOf(Layout layout) { return layouts[static_cast<int>(layout)]; }
+
+struct Axis {
+  char name;
+  std::int64_t size, stride;
+};
+
+// A tensor's axes in memory, outermost first, with channels in blocks.
+std::vector<Axis> axesOf(const LayoutInfo& layout, const std::vector<std::int64_t>& shape, std::int64_t block) {
+  ensure(shape.size() == layout.order.size(), "a tensor's rank is not its layout's");
+  std::vector<Axis> axes;
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+    const bool divided = layout.order[d] == 'c' && layout.block == 1 && block > 1;
+    ensure(!divided || shape[d] % block == 0, "blocks do not divide the channels");
+    axes.insert(axes.begin(), {layout.order[d], divided ? block : shape[d], stride});
+    if (divided) axes.insert(axes.begin(), {'C', shape[d] / block, stride * block});
+  }
+  return axes;
+}
+
+// Copies what the axes from `d` on span.
+void copyAxes(const std::vector<Axis>& axes, std::size_t d, const std::byte* from, std::byte*& to, std::size_t bytes) {
+  if (d == axes.size()) {
+    std::memcpy(to, from, bytes);
+    to += bytes;
+    return;
+  }
+  for (std::int64_t i = 0; i < axes[d].size; i++)
+    copyAxes(axes, d + 1, from + static_cast<std::size_t>(i * axes[d].stride) * bytes, to, bytes);
+}
 
 }  // namespace
 
-std::string_view layoutName(Layout layout) { return layouts[static_cast<int>(layout)].name; }
+std::string_view layoutName(Layout layout) { return infoOf(layout).name; }
 
 std::optional<Layout> layoutNamed(std::string_view name) {
   for (const LayoutInfo& row : layouts)
@@ -31,7 +66,14 @@ std::optional<Layout> layoutNamed(std::string_view name) {
   return std::nullopt;
 }
 
-bool isWeightLayout(Layout layout) { return layouts[static_cast<int>(layout)].weights; }
+bool isWeightLayout(Layout layout) { return infoOf(layout).weights; }
+std::int64_t blockOf(Layout layout) { return infoOf(layout).block; }
+
+Layout freeLayout(std::int64_t channels) {
+  for (const Layout blocked : {Layout::nChw16c, Layout::nChw8c})
+    if (channels % blockOf(blocked) == 0) return blocked;
+  return Layout::nhwc;
+}
 
 std::string ConvLayouts::str() const {
   std::string text;
@@ -51,29 +93,24 @@ std::map<std::string, Tensor> ConvTensors::in(const ConvLayouts& layouts) const 
 }
 
 Tensor convertLayout(const Tensor& tensor, Layout from, Layout to) {
-  ensure(tensor.shape.size() == 4, "layouts are of rank-4 tensors");
   ensure(isWeightLayout(from) == isWeightLayout(to), "activations and weights have different layouts");
-  // from[d] is the position in the source of the destination's dimension d.
-  std::array<std::size_t, 4> source{};
-  for (std::size_t d = 0; d < 4; ++d) source[d] = layoutName(from).find(layoutName(to)[d]);
-  std::array<std::int64_t, 4> strides{};
-  std::array<std::int64_t, 4> sourceStrides{1, 1, 1, 1};
-  for (std::size_t d = 3; d-- > 0;) sourceStrides[d] = sourceStrides[d + 1] * tensor.shape[d + 1];
-  std::vector<std::int64_t> shape(4);
-  for (std::size_t d = 0; d < 4; ++d) {
-    shape[d] = tensor.shape[source[d]];
-    strides[d] = sourceStrides[source[d]];
+  const std::int64_t block = std::max(blockOf(from), blockOf(to));
+  if (std::min(blockOf(from), blockOf(to)) > 1 && from != to)  // blocks of different sizes
+    return convertLayout(convertLayout(tensor, from, Layout::nhwc), Layout::nhwc, to);
+  const std::vector<Axis> source = axesOf(infoOf(from), tensor.shape, block);
+  std::vector<Axis> axes;  // the source's, in the destination's order
+  std::vector<std::int64_t> shape;
+  for (const char name : infoOf(to).order) {
+    const bool whole = name == 'c' && blockOf(to) == 1 && block > 1;  // blocks, and their channels
+    shape.push_back(1);
+    for (const char part : whole ? std::string("Cc") : std::string(1, name)) {
+      axes.push_back(*std::find_if(source.begin(), source.end(), [&](const Axis& a) { return a.name == part; }));
+      shape.back() *= axes.back().size;
+    }
   }
   Tensor result(tensor.scalar, shape);
-  const std::size_t bytes = info(tensor.scalar).bytes;
   std::byte* out = result.bytes.data();
-  for (std::int64_t a = 0; a < shape[0]; ++a)
-    for (std::int64_t b = 0; b < shape[1]; ++b)
-      for (std::int64_t c = 0; c < shape[2]; ++c) {
-        const std::int64_t start = a * strides[0] + b * strides[1] + c * strides[2];
-        for (std::int64_t d = 0; d < shape[3]; ++d, out += bytes)
-          std::memcpy(out, tensor.bytes.data() + static_cast<std::size_t>(start + d * strides[3]) * bytes, bytes);
-      }
+  copyAxes(axes, 0, tensor.bytes.data(), out, info(tensor.scalar).bytes);
   return result;
 }
 

@@ -49,11 +49,22 @@ def convImage(weights, biases, image) =
 }
 
 // The permutation of a tensor of natural layout to the other one, or back.
-Program permutation(const std::string& name, Type natural, bool toNatural) {
+Program permutation(const std::string& name, Type natural, Layout other, bool toNatural) {
   std::array<std::string, 4> n;  // the natural dimensions
   for (std::string& size : n) {
     size = natural.length().str();
     natural = natural.element();
+  }
+  if (const std::int64_t block = blockOf(other); block > 1) {
+    const std::string text = toNatural ? fmt::format(
+                                             "def natural({0}: [{1}][{4} / {5}][{2}][{3}][{5}]f32) = "
+                                             "map(fun x => map2D(join, map(transpose, transpose(x))), {0})",
+                                             name, n[0], n[1], n[2], n[3], block)
+                                       : fmt::format(
+                                             "def other({0}: [{1}][{2}][{3}][{4}]f32) = "
+                                             "map(fun x => transpose(map(transpose, map2D(split({5}), x))), {0})",
+                                             name, n[0], n[1], n[2], n[3], block);
+    return parseProgram(*addSource("<layout>", text));
   }
   const std::string text =
       toNatural ? fmt::format("def natural({}: [{}][{}][{}][{}]f32) = map(fun x => map(transpose, transpose(x)), {})",
@@ -83,12 +94,13 @@ Program withLayouts(Program program, const ConvLayouts& layouts) {
   for (Expr& parameter : program.parameters) {
     const bool isInput = parameter.name() == "input", isWeights = parameter.name() == "weights";
     if (!(isInput && layouts.input != Layout::nhwc) && !(isWeights && layouts.weights != Layout::ohwi)) continue;
-    const Program from = permutation(parameter.name(), parameter.type(), true);
+    const Program from =
+        permutation(parameter.name(), parameter.type(), isInput ? layouts.input : layouts.weights, true);
     program.body = substitute(program.body, parameter, from.body);
     parameter = from.parameters[0];
   }
   if (layouts.output != Layout::nhwc) {
-    const Program to = permutation("out", program.body.type(), false);
+    const Program to = permutation("out", program.body.type(), layouts.output, false);
     program.body = substitute(to.body, to.parameters[0], program.body);
   }
   return program;

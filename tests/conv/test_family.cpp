@@ -239,6 +239,32 @@ TEST_CASE("families read and write tensors in the layouts of their callers") {
   });
 }
 
+TEST_CASE("families read and write blocks of channels") {
+  const auto device = runtime::makeEmulatorDevice();
+  const auto isNamed = [](const char* name) { return [name](const OperatorFamily& f) { return f.name == name; }; };
+  int cases = 0;
+  for (const char* layer :
+       {"ic16ih5iw7oc24kh3ph1", "ic24ih4iw5oc16kh1", "ic32ih6oc48kh1sh2", "g16mb2ic16ih6iw5oc16kh3sh2ph1",
+        "g24ic24ih5oc24kh3ph1", "g4ic32ih5oc32kh3ph1", "g2ic16ih4oc32kh3ph1"}) {
+    const ConvSpec spec = parseConv(layer);
+    const ConvLayouts layouts{freeLayout(spec.ic), Layout::ohwi, freeLayout(spec.oc)};
+    const Workload w = convWorkload(spec, layouts);
+    const ConvTensors tensors = randomConvTensors(spec, seed());
+    const Tensor expected = convReference(spec, tensors.input, tensors.weights, tensors.bias);
+    for (const char* family : {"blocked", "depthwise", "winograd", "winogradFused", "naive"}) {
+      if (std::none_of(w.families.begin(), w.families.end(), isNamed(family))) continue;
+      const Variant variant = derive(w, family);
+      INFO("SEED=" << seed() << ", " << w.descriptor << ", " << family << ", " << str(variant.defaults));
+      auto outputs = device->load(compileVariant(variant, {}))->run(tensors.in(layouts)).outputs;
+      ConvCheck check = checkConv(spec, convertLayout(outputs.at("out"), layouts.output, Layout::nhwc), expected);
+      check.tolerance = variant.tolerance;
+      CHECK(check.ok());
+      cases++;
+    }
+  }
+  CHECK(cases >= 20);
+}
+
 TEST_CASE("defaults of families are points of their spaces") {
   forEachCase([](const Case& c) {
     const Space space = spaceOf(c.variant);

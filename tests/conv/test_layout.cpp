@@ -14,11 +14,12 @@ Tensor counting(Scalar scalar, std::vector<std::int64_t> shape) {
 
 TEST_CASE("layouts have names") {
   std::set<std::string_view> names;
-  for (const Layout layout : {Layout::nchw, Layout::nhwc, Layout::oihw, Layout::ohwi}) {
+  for (const Layout layout :
+       {Layout::nchw, Layout::nhwc, Layout::nChw16c, Layout::nChw8c, Layout::oihw, Layout::ohwi}) {
     CHECK(layoutNamed(layoutName(layout)) == layout);
     names.insert(layoutName(layout));
   }
-  CHECK(names == std::set<std::string_view>{"nchw", "nhwc", "oihw", "ohwi"});
+  CHECK(names == std::set<std::string_view>{"nchw", "nhwc", "nChw16c", "nChw8c", "oihw", "ohwi"});
   CHECK(!layoutNamed("chwn"));
 }
 
@@ -42,6 +43,32 @@ TEST_CASE("ohwi to oihw moves each element to its place") {
       for (std::int64_t w = 0; w < 5; ++w)
         for (std::int64_t i = 0; i < 4; ++i)
           REQUIRE(oihw.get(((o * 4 + i) * 2 + h) * 5 + w) == ohwi.get(((o * 2 + h) * 5 + w) * 4 + i));
+}
+
+TEST_CASE("layouts in blocks have blocks of channels outside of rows, and a block's channels innermost") {
+  const Tensor nhwc = counting(Scalar::f32, {2, 3, 4, 32});
+  for (const Layout layout : {Layout::nChw16c, Layout::nChw8c}) {
+    const std::int64_t block = blockOf(layout);
+    const Tensor blocked = convertLayout(nhwc, Layout::nhwc, layout);
+    REQUIRE(blocked.shape == std::vector<std::int64_t>{2, 32 / block, 3, 4, block});
+    for (std::int64_t n = 0; n < 2; ++n)
+      for (std::int64_t h = 0; h < 3; ++h)
+        for (std::int64_t w = 0; w < 4; ++w)
+          for (std::int64_t c = 0; c < 32; ++c)
+            REQUIRE(blocked.get((((n * (32 / block) + c / block) * 3 + h) * 4 + w) * block + c % block) ==
+                    nhwc.get(((n * 3 + h) * 4 + w) * 32 + c));
+    const Tensor nchw = convertLayout(nhwc, Layout::nhwc, Layout::nchw);
+    CHECK(convertLayout(blocked, layout, Layout::nchw).bytes == nchw.bytes);
+    CHECK(convertLayout(nchw, Layout::nchw, layout).bytes == blocked.bytes);
+    CHECK(convertLayout(blocked, layout, Layout::nhwc).bytes == nhwc.bytes);
+    CHECK(convertLayout(blocked, layout, layout).bytes == blocked.bytes);
+  }
+  CHECK(convertLayout(convertLayout(nhwc, Layout::nhwc, Layout::nChw16c), Layout::nChw16c, Layout::nChw8c).bytes ==
+        convertLayout(nhwc, Layout::nhwc, Layout::nChw8c).bytes);
+  CHECK_THROWS_AS(convertLayout(counting(Scalar::f32, {1, 1, 1, 12}), Layout::nhwc, Layout::nChw8c), InternalError);
+  CHECK(freeLayout(48) == Layout::nChw16c);
+  CHECK(freeLayout(24) == Layout::nChw8c);
+  CHECK(freeLayout(19) == Layout::nhwc);
 }
 
 TEST_CASE("there and back gives the same bytes, for every element size") {

@@ -297,15 +297,39 @@ void printAllMeans(const std::vector<Row>& rows) {
   printMeans(rows);
 }
 
-int run(const std::vector<Subject>& subjects, const Options& o) {
+Subject subjectOf(lift::Workload w, const LayoutOptions& layouts, std::string list = {}) {
+  Subject subject{std::move(w), {}, {}, std::move(list)};
+  if (subject.workload.op == "conv") {
+    subject.layer = lift::parseConv(wordsOf(subject.workload).command[1]);
+    subject.layer->name = subject.workload.label;
+    subject.layouts = layouts.of(*subject.layer);
+  }
+  return subject;
+}
+
+// Of a layer whose layouts are ours to choose, and of which tuning knows something in the natural layouts alone: that.
+std::optional<CompiledWorkload> compileChosen(Subject& subject, const Options& o, const lift::runtime::Device& device) {
+  auto compiled = o.family.compile(subject.workload, o.codegen, &device.info());
+  const LayoutOptions natural = o.layouts.natural();
+  if (!compiled || compiled->measured || o.family.noTuned || !subject.layer ||
+      natural.of(*subject.layer) == subject.layouts)
+    return compiled;
+  Subject other = subjectOf(natural.workload(*subject.layer), natural, subject.list);
+  auto known = o.family.compile(other.workload, o.codegen, &device.info());
+  if (!known || !known->measured) return compiled;
+  subject = std::move(other);
+  return known;
+}
+
+int run(std::vector<Subject>& subjects, const Options& o) {
   if (!o.tuneTime.empty())
     for (const Subject& subject : subjects)
       if (!tuneWorkload(subject.workload, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json)) break;
   // Before anything is measured or printed: what cannot be compiled is said at once.
   const auto device = o.device.open();
   std::vector<CompiledWorkload> compiled;
-  for (const Subject& subject : subjects) {
-    auto one = o.family.compile(subject.workload, o.codegen, &device->info());
+  for (Subject& subject : subjects) {
+    auto one = compileChosen(subject, o, *device);
     if (!one) return 0;
     compiled.push_back(std::move(*one));
   }
@@ -341,15 +365,6 @@ Subject programSubject(const Options& o) {
   return {lift::programWorkload(program, o.rtol), {}, {}};
 }
 
-Subject subjectOf(lift::Workload w, const lift::ConvLayouts& layouts, std::string list = {}) {
-  Subject subject{std::move(w), {}, layouts, std::move(list)};
-  if (subject.workload.op == "conv") {
-    subject.layer = lift::parseConv(wordsOf(subject.workload).command[1]);
-    subject.layer->name = subject.workload.label;
-  }
-  return subject;
-}
-
 }  // namespace
 
 void addBench(cli::App& app, int& status) {
@@ -380,6 +395,7 @@ void addBench(cli::App& app, int& status) {
   sub->add_flag("--keep", o->keep, "Keep the peers' results in the database, for reports");
   sub->add_flag("--json", o->json, "Print a report as JSON");
   o->family.add(*sub);
+  o->layouts.input = o->layouts.output = "any";  // as oneDNN's are, beside which layers are measured
   o->layouts.add(*sub);
   o->device.add(*sub);
   o->codegen.add(*sub);
@@ -398,15 +414,12 @@ void addBench(cli::App& app, int& status) {
       if (!o->file.empty()) {
         subjects.push_back(programSubject(*o));
       } else if (lists) {
-        const lift::ConvLayouts layouts = o->layouts.layouts();
         for (const std::string& file : o->shapes)
-          for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], layouts))
-            subjects.push_back(subjectOf(std::move(w), layouts, std::filesystem::path(file).stem().string()));
+          for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], o->layouts))
+            subjects.push_back(subjectOf(std::move(w), o->layouts, std::filesystem::path(file).stem().string()));
       } else {
-        subjects.push_back(o->op.empty()
-                               ? subjectOf(lift::convWorkload(lift::parseConv(o->descriptor), o->layouts.layouts()),
-                                           o->layouts.layouts())
-                               : Subject{workloadNamed(o->op[0], o->op[1]), {}, {}});
+        subjects.push_back(o->op.empty() ? subjectOf(o->layouts.workload(lift::parseConv(o->descriptor)), o->layouts)
+                                         : Subject{workloadNamed(o->op[0], o->op[1]), {}, {}});
       }
       return run(subjects, *o);
     });

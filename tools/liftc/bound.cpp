@@ -141,7 +141,7 @@ Json layerJson(const lift::ConvSpec& spec, const Options& o, const Device* devic
   else
     for (const int m : {2, 4}) j["algorithms"].push_back(toJson(bounds::winogradBound(spec, m, o.elements())));
   if (o.noKernel) return j;
-  const lift::Workload workload = lift::convWorkload(spec, o.layouts.layouts());
+  const lift::Workload workload = o.layouts.workload(spec);
   j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
     return bounds::nearnessOf(spec, lift::derive(workload, compiled.family).derivation, compiled.plan, o.elements());
   });

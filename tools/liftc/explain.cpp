@@ -190,7 +190,7 @@ Subject ofCommand(const std::string& command, const std::string& recorded = {}) 
     return ofProgram(program, family, codegen);
   }
   const lift::Workload workload =
-      isOp ? workloadNamed(named[0], named[1]) : lift::convWorkload(lift::parseConv(named[0]), layouts.layouts());
+      isOp ? workloadNamed(named[0], named[1]) : layouts.workload(lift::parseConv(named[0]));
   return ofWorkload(workload, family, codegen, recorded);
 }
 
@@ -256,7 +256,7 @@ Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
   const bool isManifest = endsWith(what, ".json");
   if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
     const lift::Workload workload =
-        o.op == "conv" ? lift::convWorkload(lift::parseConv(what), o.layouts.layouts()) : workloadNamed(o.op, what);
+        o.op == "conv" ? o.layouts.workload(lift::parseConv(what)) : workloadNamed(o.op, what);
     const bool chosen = !o.family.config.empty() || o.family.db.empty();
     Subject s = chosen ? ofWorkload(workload, o.family, {}) : ofEntry(workload, o.family);
     s.digests = digestsOf(s.generate(s.program));

@@ -85,9 +85,9 @@ std::vector<Subject> subjects(const Options& o, const lift::runtime::DeviceInfo&
   if (std::filesystem::path(o.what).extension() == ".lift") return {ofProgram(o, device)};
   std::vector<lift::Workload> workloads;
   if (!o.op.empty()) workloads.push_back(workloadNamed(o.op[0], o.op[1]));
-  if (!o.what.empty()) workloads.push_back(lift::convWorkload(lift::parseConv(o.what), o.layouts.layouts()));
+  if (!o.what.empty()) workloads.push_back(o.layouts.workload(lift::parseConv(o.what)));
   if (!o.shapes.empty())
-    for (lift::Workload& w : readWorkloads(o.shapes, "conv", o.layouts.layouts())) workloads.push_back(std::move(w));
+    for (lift::Workload& w : readWorkloads(o.shapes, "conv", o.layouts)) workloads.push_back(std::move(w));
   std::vector<Subject> all;
   for (const lift::Workload& w : workloads) all.push_back(ofWorkload(w, o, device));
   return all;

@@ -282,9 +282,9 @@ void addConv(cli::App& app, int& status) {
       // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
       std::string descriptor = o->words[0];
       if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
-      const std::vector<lift::Workload> layers =
-          o->shapes.empty() ? std::vector{lift::convWorkload(lift::parseConv(descriptor), o->layouts.layouts())}
-                            : readWorkloads(o->shapes, "conv", o->layouts.layouts());
+      const std::vector<lift::Workload> layers = o->shapes.empty()
+                                                     ? std::vector{o->layouts.workload(lift::parseConv(descriptor))}
+                                                     : readWorkloads(o->shapes, "conv", o->layouts);
       if (action != "check" && layers.size() != 1)
         throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
       return act(action, layers, *o);

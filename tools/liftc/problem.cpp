@@ -115,7 +115,7 @@ std::vector<std::string> ProblemChoice::problemWords() const {
 
 lift::Workload ProblemChoice::workload() const {
   checkGiven(*this);
-  if (!conv.empty()) return lift::convWorkload(lift::parseConv(conv), layouts.layouts());
+  if (!conv.empty()) return layouts.workload(lift::parseConv(conv));
   if (!op.empty()) return workloadNamed(op[0], op[1]);
   const lift::Program program = programOf(*this);
   if (part > 0) return partOf(program, *this);

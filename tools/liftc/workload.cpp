@@ -18,12 +18,12 @@ namespace tune = lift::tune;
 
 constexpr std::string_view with = " with ";  // before the layouts of a layer's descriptor
 
-lift::Layout layoutOf(const std::string& name, const char* option, bool weights) {
-  if (name == "any") return weights ? lift::Layout::ohwi : lift::Layout::nhwc;  // what all families like best
+lift::Layout layoutOf(const std::string& name, const char* option, bool weights, lift::Layout any) {
+  if (name == "any") return any;
   const auto layout = lift::layoutNamed(name);
   if (!layout || lift::isWeightLayout(*layout) != weights)
     throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name),
-                          weights ? "use ohwi, oihw or any" : "use nhwc, nchw or any");
+                          weights ? "use ohwi, oihw or any" : "use nhwc, nchw, nChw16c, nChw8c or any");
   return *layout;
 }
 
@@ -93,15 +93,24 @@ tune::Database openExistingDatabase(const std::filesystem::path& path) {
 }
 
 void LayoutOptions::add(cli::App& app) {
-  app.add_option("--in-layout", input, "Layout of the input: nhwc, nchw or any (ours to choose)")
+  app.add_option("--in-layout", input, "Layout of the input: nhwc, nchw, nChw16c, nChw8c or any (ours to choose)")
       ->capture_default_str();
-  app.add_option("--out-layout", output, "Layout of the output: nhwc, nchw or any")->capture_default_str();
+  app.add_option("--out-layout", output, "Layout of the output: as of the input")->capture_default_str();
   app.add_option("--weights-layout", weights, "Layout of the weights: ohwi, oihw or any")->capture_default_str();
 }
 
-lift::ConvLayouts LayoutOptions::layouts() const {
-  return {layoutOf(input, "--in-layout", false), layoutOf(weights, "--weights-layout", true),
-          layoutOf(output, "--out-layout", false)};
+lift::ConvLayouts LayoutOptions::of(const lift::ConvSpec& layer) const {
+  return {layoutOf(input, "--in-layout", false, lift::freeLayout(layer.ic)),
+          layoutOf(weights, "--weights-layout", true, lift::Layout::ohwi),
+          layoutOf(output, "--out-layout", false, lift::freeLayout(layer.oc))};
+}
+
+LayoutOptions LayoutOptions::natural() const {
+  return {input == "any" ? "nhwc" : input, output == "any" ? "nhwc" : output, weights};
+}
+
+lift::Workload LayoutOptions::workload(const lift::ConvSpec& layer) const {
+  return lift::convWorkload(layer, of(layer));
 }
 
 void FamilyOptions::addKnown(cli::App& app) {
@@ -150,7 +159,10 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& wor
   if (own) options.own = &*own;
   const lift::Choice choice = lift::choose(workload, device, options);
   auto compiled = compileAt(choice.variant, choice.config, codegen, start, device);
-  if (compiled) compiled->origin = choice.origin;
+  if (compiled) {
+    compiled->origin = choice.origin;
+    compiled->measured = choice.measured;
+  }
   return compiled;
 }
 
@@ -218,7 +230,7 @@ std::vector<Line> linesOf(const lift::SourceFile& file, const std::string& op) {
 }  // namespace
 
 std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op,
-                                          const lift::ConvLayouts& layouts) {
+                                          const LayoutOptions& layouts) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream || std::filesystem::is_directory(path))
     throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
@@ -228,13 +240,12 @@ std::vector<lift::Workload> readWorkloads(const std::string& path, const std::st
   std::vector<lift::Workload> workloads;
   // Of layers alone every error has its place in the file.
   if (std::all_of(lines.begin(), lines.end(), [](const Line& l) { return l.op == "conv" && !l.namesOp; })) {
-    for (const lift::ConvSpec& spec : lift::parseShapes(file->text, path))
-      workloads.push_back(lift::convWorkload(spec, layouts));
+    for (const lift::ConvSpec& spec : lift::parseShapes(file->text, path)) workloads.push_back(layouts.workload(spec));
     return workloads;
   }
   std::vector<lift::Diagnostic> errors;
   for (const Line& line : lines) try {
-      workloads.push_back(line.op == "conv" ? lift::convWorkload(lift::parseConv(line.descriptor), layouts)
+      workloads.push_back(line.op == "conv" ? layouts.workload(lift::parseConv(line.descriptor))
                                             : workloadNamed(line.op, line.descriptor));
     } catch (const lift::UserError& e) {
       for (lift::Diagnostic d : e.diagnostics()) {

@@ -13,12 +13,15 @@
 
 namespace liftc {
 
-// --in-layout, --out-layout and --weights-layout.
+// --in-layout, --out-layout and --weights-layout; `any` is lift::freeLayout's, weights ohwi.
 struct LayoutOptions {
   std::string input = "nhwc", output = "nhwc", weights = "ohwi";
 
   void add(cli::App& app);
-  lift::ConvLayouts layouts() const;
+  lift::ConvLayouts of(const lift::ConvSpec& layer) const;
+  // The same, those of `any` natural.
+  LayoutOptions natural() const;
+  lift::Workload workload(const lift::ConvSpec& layer) const;
 };
 
 // What names a workload on the command line: {"conv", DESCRIPTOR} or {"op", NAME, DESCRIPTOR}, and the options that
@@ -39,6 +42,7 @@ struct CompiledWorkload {
   std::string family;
   std::string origin;  // of family and config: "the family's default", "kappa=4 of …"
   lift::Config config;
+  bool measured = false;  // by the tuner
   Json parts = Json::array();  // of the family `parts`: how each is derived
   double tolerance = 0;
   double milliseconds = 0;  // of compilation, without the driver's
@@ -82,7 +86,6 @@ int explain(const lift::Workload& workload, const FamilyOptions& family, bool js
 
 // Descriptors, one a line, of `op` where the line does not begin with the name of another operator: "gemm m64n64k64".
 // Blank lines and comments as in lift::readShapes. A file without a descriptor is a UserError (program).
-std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op,
-                                          const lift::ConvLayouts& layouts);
+std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op, const LayoutOptions& layouts);
 
 }  // namespace liftc
