@@ -44,11 +44,16 @@ void reduceTiles(Rewriting& r, Nat lanes) {
   windowsIntoReduction(r);
 }
 
-void lower(Rewriting& r) {
+void lower(Rewriting& r, const ConvSpec& spec) {
   r.apply(inside(isComputingMap, use("mapFlatten")));
   for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"})
     r.apply(inside(isComputingMap, use(rule)));
-  for (int i = 0; i < 3; i++) r.apply(topDown(use("reduceToLoop")));
+  // Taps one after the other, that neighbouring pixels share what is loaded and few conditions depend on the tap; long
+  // kernels' rows in a loop. With more channels in a group, loops are long enough.
+  constexpr std::int64_t mostTaps = 25;
+  const bool isAlone = spec.icPerGroup() == 1;
+  for (const bool unrolled : {isAlone && spec.kh * spec.kw <= mostTaps, isAlone && spec.kw <= mostTaps, false})
+    r.apply(topDown(use(unrolled ? "reduceToUnrolledFully" : "reduceToLoop")));  // rows, columns, channels
   for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
 }
 
@@ -75,12 +80,19 @@ void deriveDepthwise(const ConvSpec& spec, Rewriting& r) {
   reduceTiles(r, lanes);
   if (gathers(spec)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
   arrangeWeights(r, 2);  // kernels of a group, blocks of groups
-  lower(r);
+  lower(r, spec);
 }
 
+namespace {
+
+std::int64_t widestOf(std::int64_t n) { return hasVectors(n) ? widestVector(n) : 1; }
+
+}  // namespace
+
 bool prefersLanesOfGroups(const ConvSpec& spec) {
-  const auto lanesOf = [](std::int64_t n) { return hasVectors(n) ? widestVector(n) : std::int64_t(1); };
-  return lanesOf(spec.ocPerGroup()) < std::min(spec.groups, mostLanes);
+  if (spec.icPerGroup() == 1) return widestOf(spec.ocPerGroup()) < std::min(spec.groups, mostLanes);
+  // Inputs are gathered and outputs scattered, which costs as much as vectors of a fourth of the lanes lose.
+  return 4 * widestOf(spec.ocPerGroup()) < std::min(spec.groups, mostLanes);
 }
 
 Config depthwiseDefaults(const ConvSpec& spec) {
@@ -93,8 +105,9 @@ Config depthwiseDefaults(const ConvSpec& spec) {
   // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors.
   constexpr std::int64_t registers = 14;
   const std::int64_t pixels = config["pixels"] = evenTile(spec.ow, registers, pixelBorder);
+  constexpr std::int64_t fewest = 8;  // accumulators that hide the latency of a product
   const std::int64_t vectors = config["vectors"] =
-      largestDivisor(blocks, std::min(mostVectors, std::max<std::int64_t>(1, registers / pixels)));
+      largestDivisor(blocks, std::min(mostVectors, std::max<std::int64_t>(1, fewest / pixels)));
   // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
   constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8;
   const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();

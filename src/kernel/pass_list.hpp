@@ -16,6 +16,7 @@ Kernel declarePass(Kernel kernel, const PassOptions& options);
 Kernel copiesPass(Kernel kernel, const PassOptions& options);
 Kernel deadPass(Kernel kernel, const PassOptions& options);
 Kernel fusePass(Kernel kernel, const PassOptions& options);
+Kernel unswitchPass(Kernel kernel, const PassOptions& options);
 Kernel barriersPass(Kernel kernel, const PassOptions& options);
 Kernel hoistPass(Kernel kernel, const PassOptions& options);
 

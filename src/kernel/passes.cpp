@@ -16,6 +16,7 @@ const std::vector<Pass>& passes() {
       {"copies", "values used once, literals and renamings go to where they are used", copiesPass},
       {"dead", "variables, arrays and statements without effect disappear", deadPass},
       {"fuse", "loops of one count that read the same memory into registers become one", fusePass},
+      {"unswitch", "a condition that many values share is asked once", unswitchPass},
       {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
       {"hoist", "repeated or loop-invariant index arithmetic gets a name", hoistPass},
   };
@@ -30,8 +31,8 @@ const Pass* passNamed(std::string_view name) {
 
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
-  for (const char* name :
-       {"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead", "fuse", "barriers", "hoist"})
+  for (const char* name : {"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead", "fuse",
+                           "unswitch", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -1,0 +1,178 @@
+// Conditions that many values share are asked once: `a = p ? x : 0; b = p && q ? y : 0; …` becomes
+// `if (p) { a = x; b = q ? y : 0; … } else { a = 0; b = 0; … }`. Compilers make a jump of each condition around a load.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "expand.hpp"
+#include "pass_list.hpp"
+
+namespace lift::kernel {
+namespace {
+
+// Fewer conditions are not worth a second copy of the statements.
+constexpr int fewestUses = 8;
+constexpr std::int64_t mostNodes = 20'000;  // of the statements that are copied
+
+using Conjunction = std::vector<Comparison>;
+bool same(const Comparison& a, const Comparison& b) {
+  return a.lhs == b.lhs && a.relation == b.relation && a.rhs == b.rhs;
+}
+bool contains(const Conjunction& all, const Comparison& c) {
+  return std::any_of(all.begin(), all.end(), [&](const Comparison& x) { return same(x, c); });
+}
+bool includes(const Conjunction& all, const Conjunction& some) {
+  return std::all_of(some.begin(), some.end(), [&](const Comparison& c) { return contains(all, c); });
+}
+
+const Test* testOf(const Expr& e) {
+  const auto* c = std::get_if<Choose>(&e.node);
+  return c == nullptr ? nullptr : std::get_if<Test>(&c->condition->node);
+}
+
+// Computes only, in sequence, and declares nothing that later statements see.
+bool isCopied(const Stmt& s) {
+  if (const auto* f = std::get_if<For>(&s.node))
+    return f->kind == LoopKind::sequential && !f->running &&
+           std::all_of(f->body.begin(), f->body.end(),
+                       [](const Stmt& x) { return isCopied(x) || std::holds_alternative<Declare>(x.node); });
+  return std::holds_alternative<Assign>(s.node) || std::holds_alternative<AssignLane>(s.node) ||
+         std::holds_alternative<Store>(s.node);
+}
+
+template <class F>
+void forEachStmt(const Stmt& s, F&& f) {
+  f(s);
+  forEachBlock(s, [&](const Block& inner) {
+    for (const Stmt& x : inner) forEachStmt(x, f);
+  });
+}
+
+class Unswitch {
+ public:
+  explicit Unswitch(Kernel& kernel) : kernel_(kernel) {}
+
+  Block block(const Block& from) {
+    Block to;
+    for (std::size_t i = 0; i < from.size();) {
+      std::size_t end = i;
+      while (end < from.size() && isCopied(from[end])) end++;
+      if (end > i) {
+        run({from.begin() + static_cast<std::ptrdiff_t>(i), from.begin() + static_cast<std::ptrdiff_t>(end)}, to);
+        i = end;
+      } else {
+        to.push_back(inside(from[i++]));
+      }
+    }
+    return to;
+  }
+
+ private:
+  Stmt inside(const Stmt& s) {
+    if (const auto* f = std::get_if<For>(&s.node)) return {withBody(*f, block(f->body))};
+    if (const auto* i = std::get_if<If>(&s.node)) return {If{i->condition, block(i->then), block(i->otherwise)}};
+    return s;
+  }
+
+  // Statements that may be copied: under the condition that most values share, from the first of these to the last.
+  void run(const Block& from, Block& to) {
+    const Conjunction shared = mostShared(from);
+    const auto uses = [&](const Stmt& s) { return countOf(s, shared) > 0; };
+    const auto first = std::find_if(from.begin(), from.end(), uses);
+    if (shared.empty() || first == from.end()) {
+      for (const Stmt& s : from) to.push_back(inside(s));
+      return;
+    }
+    const auto last = std::find_if(from.rbegin(), from.rend(), uses).base();
+    run({from.begin(), first}, to);
+    const Block some(first, last);
+    Expander copies(kernel_, INT64_MAX, [](const For&, For&) { return -1; });
+    Block then = copies.run(decided(some, shared, true));
+    to.push_back({If{test(shared), block(then), copies.run(decided(some, shared, false))}});
+    run({last, from.end()}, to);
+  }
+
+  // The conjunction, of comparisons that the statements leave as they are, that most choices ask.
+  static Conjunction mostShared(const Block& statements) {
+    std::set<NatVar> bound;
+    std::int64_t nodes = 0;
+    for (const Stmt& s : statements)
+      forEachStmt(s, [&](const Stmt& x) {
+        if (const auto* f = std::get_if<For>(&x.node)) bound.insert(f->index);
+      });
+    std::vector<std::pair<Conjunction, int>> uses;
+    for (const Stmt& s : statements)
+      forEachStmt(s, [&](const Stmt& x) {
+        forEachRoot(x, [&](const ExprPtr& root) {
+          forEachExpr(*root, [&](const Expr& e) {
+            nodes++;
+            const Test* t = testOf(e);
+            if (t == nullptr) return;
+            Conjunction fixed;
+            for (const Comparison& c : t->all)
+              if (isFixed(c.lhs, bound) && isFixed(c.rhs, bound)) fixed.push_back(c);
+            if (fixed.empty()) return;
+            const auto known = std::find_if(uses.begin(), uses.end(), [&](const auto& u) {
+              return includes(u.first, fixed) && includes(fixed, u.first);
+            });
+            if (known == uses.end())
+              uses.emplace_back(fixed, 1);
+            else
+              known->second++;
+          });
+        });
+      });
+    const auto most =
+        std::max_element(uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == uses.end() || most->second < fewestUses || nodes > mostNodes ? Conjunction() : most->first;
+  }
+
+  static bool isFixed(Nat n, const std::set<NatVar>& bound) {
+    const auto& variables = n.variables();
+    return std::none_of(variables.begin(), variables.end(), [&](NatVar v) { return bound.contains(v); });
+  }
+
+  static bool asks(const Expr& e, const Conjunction& shared) {
+    const Test* t = testOf(e);
+    return t != nullptr && includes(t->all, shared);
+  }
+
+  static int countOf(const Stmt& s, const Conjunction& shared) {
+    int n = 0;
+    forEachStmt(s, [&](const Stmt& x) {
+      forEachRoot(x, [&](const ExprPtr& root) { forEachExpr(*root, [&](const Expr& e) { n += asks(e, shared); }); });
+    });
+    return n;
+  }
+
+  static ExprPtr decided(const ExprPtr& e, const Conjunction& shared, bool holds) {
+    const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return decided(c, shared, holds); });
+    if (!asks(*mapped, shared)) return mapped;
+    const auto& c = std::get<Choose>(mapped->node);
+    if (!holds) return c.otherwise;
+    std::vector<Comparison> rest;
+    for (const Comparison& x : testOf(*mapped)->all)
+      if (!contains(shared, x)) rest.push_back(x);
+    return rest.empty() ? c.then : choose(test(std::move(rest)), c.then, c.otherwise);
+  }
+  static Block decided(Block statements, const Conjunction& shared, bool holds) {
+    for (Stmt& s : statements) {
+      if (const auto* f = std::get_if<For>(&s.node))
+        s = {withBody(*f, decided(f->body, shared, holds))};
+      else
+        mapRoots(s, [&](const ExprPtr& e) { return decided(e, shared, holds); });
+    }
+    return statements;
+  }
+
+  Kernel& kernel_;
+};
+
+}  // namespace
+
+Kernel unswitchPass(Kernel kernel, const PassOptions&) {
+  kernel.body = Unswitch(kernel).block(kernel.body);
+  return kernel;
+}
+
+}  // namespace lift::kernel
