@@ -92,7 +92,7 @@ std::int64_t widestOf(std::int64_t n) { return hasVectors(n) ? widestVector(n) :
 bool prefersLanesOfGroups(const ConvSpec& spec) {
   if (spec.icPerGroup() == 1) return widestOf(spec.ocPerGroup()) < std::min(spec.groups, mostLanes);
   // Inputs are gathered and outputs scattered, which costs as much as vectors of a fourth of the lanes lose.
-  return 4 * widestOf(spec.ocPerGroup()) < std::min(spec.groups, mostLanes);
+  return 4 * widestOf(spec.ocPerGroup()) <= std::min(spec.groups, mostLanes);
 }
 
 Config depthwiseDefaults(const ConvSpec& spec) {

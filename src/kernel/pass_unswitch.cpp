@@ -74,16 +74,17 @@ class Unswitch {
     return s;
   }
 
-  // Statements that may be copied: under the condition that most values share, from the first of these to the last.
+  // Statements that may be copied: under the condition that most values share, from the first of these to the last,
+  // where it decides most choices between these.
   void run(const Block& from, Block& to) {
     const Conjunction shared = mostShared(from);
     const auto uses = [&](const Stmt& s) { return countOf(s, shared) > 0; };
     const auto first = std::find_if(from.begin(), from.end(), uses);
-    if (shared.empty() || first == from.end()) {
+    const auto last = std::find_if(from.rbegin(), from.rend(), uses).base();
+    if (shared.empty() || first >= last || !decidesMost(Block(first, last), shared)) {
       for (const Stmt& s : from) to.push_back(inside(s));
       return;
     }
-    const auto last = std::find_if(from.rbegin(), from.rend(), uses).base();
     run({from.begin(), first}, to);
     const Block some(first, last);
     Expander copies(kernel_, INT64_MAX, [](const For&, For&) { return -1; });
@@ -143,6 +144,16 @@ class Unswitch {
       forEachRoot(x, [&](const ExprPtr& root) { forEachExpr(*root, [&](const Expr& e) { n += asks(e, shared); }); });
     });
     return n;
+  }
+
+  // Else the copies have many choices left, which share other conditions.
+  static bool decidesMost(const Block& statements, const Conjunction& shared) {
+    int decided = 0, all = 0;
+    for (const Stmt& s : statements) {
+      decided += countOf(s, shared);
+      all += countOf(s, {});
+    }
+    return 2 * decided >= all;
   }
 
   static ExprPtr decided(const ExprPtr& e, const Conjunction& shared, bool holds) {

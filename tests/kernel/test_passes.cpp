@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 #include "make.hpp"
@@ -73,7 +74,7 @@ Kernel convolution(int channels, int size, int kernels, int pixels, int vectors,
 }  // namespace
 
 TEST_CASE("passes: listed once, found by name") {
-  CHECK(passes().size() == 10);
+  CHECK(passes().size() == 11);
   for (const Pass& p : passes()) {
     CHECK(passNamed(p.name) == &p);
     CHECK(!p.description.empty());
@@ -92,7 +93,7 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
   };
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
   CHECK(seen == std::vector<std::string>{"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead",
-                                         "fuse"});
+                                         "fuse", "unswitch"});
 }
 
 TEST_CASE("trips: parallel loops against the launch") {
@@ -437,6 +438,54 @@ TEST_CASE("fuse: not loops that store, that are of other counts, or that memory 
                 }),
             sum("l", 4, a, out), Store{out, 3, number(7)}, sum("m", 4, c, out), Store{out, 4, ref(c, f32)});
   CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
+}
+
+namespace {
+
+// Sums of 3 rows; of each, `taps` values inside of rows 1 to 2, the first one not in column 0; `together` or each under
+// a condition of its own.
+Kernel guarded(int taps, bool together) {
+  Maker m;
+  const auto in = m.in("in", 64), out = m.out("out", 6);
+  const VarId acc = m.var("acc");
+  const auto column = [&](Nat x) {
+    return block(Declare{acc, number(0)},
+                 seq("row", 3,
+                     [&](Nat row) {
+                       Block body;
+                       for (int t = 0; t < taps; t++) {
+                         std::vector<Comparison> all = {{0, Relation::less, row}};
+                         if (!together) all[0] = {t, Relation::less, row + x * 3};
+                         if (t == 0) all.push_back({0, Relation::less, x});
+                         body.push_back({Assign{
+                             acc, add(ref(acc, f32), choose(test(all), load(in, row * 8 + x + t, f32), number(0)))}});
+                       }
+                       return body;
+                     }),
+                 Store{out, x, ref(acc, f32)});
+  };
+  m.k.body = block(seq("x", 6, column));
+  return m.k;
+}
+
+}  // namespace
+
+TEST_CASE("unswitch: what many values share is asked once") {
+  const Kernel before = guarded(9, true), after = pass("unswitch", before);
+  const std::string text = bodyText(after);
+  INFO(text);
+  CHECK(structure(before)["if"] == 0);
+  CHECK(structure(after)["if"] == 1);
+  CHECK(std::count(text.begin(), text.end(), '?') == 1);  // of the value that asks for its column, too
+  Memory a = {floats(ramp(64, 1)), floats(std::vector<float>(6))}, b = a;
+  CHECK(emulate(before, a).ok());
+  CHECK(emulate(after, b).ok());
+  CHECK(a == b);
+  CHECK(floats(a[1])[0] != 0);
+}
+
+TEST_CASE("unswitch: not for few values, nor where they share nothing") {
+  for (const Kernel& k : {guarded(7, true), guarded(12, false)}) CHECK(bodyText(pass("unswitch", k)) == bodyText(k));
 }
 
 TEST_CASE("copies: used once means used in place") {
