@@ -42,7 +42,7 @@ struct CompiledWorkload {
   std::string family;
   std::string origin;  // of family and config: "the family's default", "kappa=4 of …"
   lift::Config config;
-  bool measured = false;  // by the tuner
+  bool measured = false;       // by the tuner
   Json parts = Json::array();  // of the family `parts`: how each is derived
   double tolerance = 0;
   double milliseconds = 0;  // of compilation, without the driver's
