@@ -137,7 +137,7 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
                        const Nat lanes = r.tunable("lanes", 2, 16);
                        r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors),
                                  "accumulators"});
-                       r.apply(strategies::fused());
+                       r.apply(canonical());
                        if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
                        r.apply(strategies::matrixProduct(
                            {rowsOfTile, columnsOfTile, lanes, maps, panels, ofRows.fill, ofColumns.fill}));
@@ -207,11 +207,11 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
     const Nat lanes = r.tunable("lanes", 2, 16);
     r.assume({SizeCondition::Kind::lessEqual, columnsOfItem, lanes * Nat(mostVectorsOfItem), "accumulators"});
     if (cut.fill) {
-      r.apply(strategies::fused());
+      r.apply(canonical());
       r.apply(strategies::filledWindows(columnsOfItem, outer));
     }
     r.apply(paddedInMemory());
-    r.apply(strategies::fused());
+    r.apply(canonical());
     r.apply(strategies::stencil(columnsOfItem, lanes, outer, unroll));
   };
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {

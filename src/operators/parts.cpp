@@ -159,8 +159,9 @@ std::string firstLine(const UserError& e) { return e.diagnostics().empty() ? e.w
 
 }  // namespace
 
-PartedProgram partsOf(const Program& program) {
+PartedProgram partsOf(const Program& given) {
   PartedProgram parted;
+  const Program program = detail::parts::withProductsApart(given);
   parted.program = program;
   parted.program.body = etaLong(detail::parts::withPartsNamed(program));
   std::vector<Expr> terms;

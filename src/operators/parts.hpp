@@ -12,6 +12,12 @@ namespace lift::detail::parts {
 // The program with its parts named: let p1 = toGlobal(…) in …, the last one as its result.
 Expr withPartsNamed(const Program& program);
 
+// The program with what is multiplied within other loops by loops of its own, so that it becomes a part; the program as
+// it is where there is nothing of the kind.
+Program withProductsApart(const Program& program);
+// Fused, and sums of sums as one sum.
+rewrite::Strategy canonical();
+
 // Reductions, scans and iterations.
 bool runsLoop(Expr primitive);
 // A map whose function computes.

@@ -164,7 +164,7 @@ Recognised recognise(Expr term) {
 Expr tidied(const Program& program) {
   using namespace rewrite;
   Rewriting r(program);
-  r.apply(strategies::fused());
+  r.apply(canonical());
   return r.program().body;
 }
 

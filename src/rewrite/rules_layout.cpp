@@ -26,6 +26,10 @@ std::vector<RuleRow> movementRules() {
       {"zipJoin",
        "zip(join((xss: [n][m]t)), join((yss: [n][m]u))) => join(map(fun (xs, ys) => zip(xs, ys), zip(xss, yss)))",
        "naturality"},
+      {"joinMapZip",
+       "join(map(fun x => zip((a(x): [m]t), (b(x): [m]u)), xs)) => zip(join(map(fun x => a(x), xs)), "
+       "join(map(fun x => b(x), xs)))",
+       "naturality"},
       {"splitZip", "split(k, zip(xs, ys)) => map(fun (a, b) => zip(a, b), zip(split(k, xs), split(k, ys)))",
        "naturality"},
       {"columnsFirst", "(xss: [n][m]t) => transpose(transpose(xss))", "row-major to column-major"},

@@ -64,6 +64,31 @@ std::optional<Expr> scanInChunks(Expr e, Nat chunk) {
   return call(Prim::concat, {first, scanned(before, *parts.rest)});
 }
 
+// reduce(i, fun (acc, x) => combine((acc, reduce(start, f, xs(x)))), in)  ->  reduce(i, fun (acc, x) => reduce(acc, f,
+// xs(x)), in)
+std::optional<Expr> reduceOfReductions(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduce) || !s.arguments[0].type().isRegister() || !s.arguments[1].is(Expr::Form::lambda))
+    return std::nullopt;
+  const Expr p = s.arguments[1].parameter(), body = s.arguments[1].body();
+  const Spine outer = spineOf(body);
+  for (const Expr inner : outer.arguments) {
+    const Spine sum = spineOf(inner);
+    if (!sum.isPrim(Prim::reduce) || inner.type() != s.arguments[0].type() || !sum.arguments[0].freeVariables().empty())
+      continue;
+    const auto accumulation = accumulationOf(sum.arguments[0], sum.arguments[1]);
+    if (!accumulation || sum.arguments[0] != accumulation->start) continue;
+    // What the outer function does with the accumulator and the inner result is to combine them.
+    const Expr acc = Expr::variable("acc", inner.type()), r = Expr::variable("r", inner.type());
+    const Expr combined =
+        etaLong(substitute(accumulation->combine.body(), accumulation->combine.parameter(), tuple({acc, r})));
+    if (replaceTerms(body, {{get(p, 0), acc}, {inner, r}}) != combined) continue;
+    return reduce(s.arguments[0], Expr::lambda(p, reduce(get(p, 0), sum.arguments[1], sum.arguments[2])),
+                  s.arguments[2]);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Expr> reduceByIndexInChunks(Expr e, Nat chunk) {
@@ -115,6 +140,11 @@ std::vector<Rule> chunkingRules() {
                 "transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs)))))",
                 "every chunk into elements of its own", When::accumulates},
                reduceByIndexInChunks),
+      computedRule({"reduceOfReductions",
+                    "reduce((i: f32), fun (acc, x) => acc + reduce(0.0, fun (a, y) => a + f(y), (g(x): [m]t)), xs) => "
+                    "reduce(i, fun (acc, x) => reduce(acc, fun (a, y) => a + f(y), g(x)), xs)",
+                    "a sum of sums", When::rounds},
+                   reduceOfReductions),
       computedRule({"mapByKey",
                     "map(fun b => reduce(z, fun (acc, x) => if b == k(x) then f((acc, x)) else acc, xs), "
                     "generate(n, fun i => i)) => reduceByIndex(fill(n, z), f, map(fun x => (k(x), x), xs))",

@@ -1,0 +1,253 @@
+// Programs restated so that products stand alone: sums of sums as one sum, loops in the order of products, and products
+// that a program computes within other loops by maps of their own.
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "lift/strategies.hpp"
+#include "lift/terms.hpp"
+#include "parts.hpp"
+
+namespace lift::detail::parts {
+namespace {
+
+using namespace rewrite;
+
+Path operator+(Path path, const Path& below) {
+  path.insert(path.end(), below.begin(), below.end());
+  return path;
+}
+
+// From an application to its i-th argument.
+Path toArgument(const Spine& s, std::size_t i) {
+  Path path(s.arguments.size() - 1 - i, 0);
+  path.push_back(1);
+  return path;
+}
+const Path toBody = {0, 1, 0};  // of a map: the body of its function
+
+Expr termAt(Expr e, const Path& path) {
+  for (const std::uint8_t child : path)
+    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
+  return e;
+}
+
+bool isPrefix(const Path& a, const Path& b) {
+  return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+// The applications of map around the place, from the outermost.
+std::vector<Path> mapsAround(Expr e, const Path& place) {
+  std::vector<Path> maps;
+  for (std::size_t n = 0; n + toBody.size() <= place.size(); n++) {
+    const Path here(place.begin(), place.begin() + static_cast<std::ptrdiff_t>(n));
+    const Spine s = spineOf(termAt(e, here));
+    if (s.isPrim(Prim::map) && s.arguments.size() == 2 && isPrefix(here + toBody, place)) maps.push_back(here);
+  }
+  return maps;
+}
+
+// The part at `place` by maps of its own, outside of all maps whose elements it depends on; `place` is where it is
+// then.
+std::optional<Expr> lifted(Expr e, Rewriting& r, Path& place) {
+  const std::vector<Path> maps = mapsAround(e, place);
+  for (auto map = maps.rbegin(); map != maps.rend(); ++map) {
+    const Expr variable = spineOf(termAt(e, *map)).arguments[0].parameter();
+    if (!termAt(e, place).hasFree(variable)) continue;
+    std::string rule = "mapFission<";
+    for (auto child = place.begin() + static_cast<std::ptrdiff_t>(map->size()); child != place.end(); ++child)
+      rule += static_cast<char>('0' + *child);
+    const auto now = at(*map, use(rule + ">"))(e, r);
+    if (!now) return std::nullopt;
+    e = *now;
+    place = *map + Path{1, 1};  // of zip(what was mapped, the part's map)
+  }
+  return e;
+}
+
+// What stands around a term: maps and names, from the outermost. Names outside of all maps are as good as inputs.
+struct Binder {
+  Expr variable;
+  Expr value;  // a name's; what a map maps
+  Path place;  // of the map or the let
+  bool isMap = false;
+};
+
+// A reduction of products that is worth a family, and what has to be lifted out before it stands alone.
+class Search {
+ public:
+  explicit Search(Expr program) : program_(program) { visit(program, {}); }
+  const std::optional<Path>& found() const { return found_; }
+
+ private:
+  void visit(Expr e, const Path& path) {
+    if (found_) return;
+    if (e.is(Expr::Form::lambda)) {  // of no map and no let: what is bound is not known
+      return scoped({e.parameter(), e, path, false}, true, [&] { visit(e.body(), path + Path{0}); });
+    }
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::iterate)) {  // a step is a program of its own
+      std::vector<Binder> around;
+      std::swap(around, around_);
+      if (around.empty() && s.arguments[0].is(Expr::Form::lambda))
+        visit(s.arguments[0].body(), path + toArgument(s, 0) + Path{0});
+      std::swap(around, around_);
+      if (s.arguments.size() > 1) visit(s.arguments[1], path + toArgument(s, 1));
+      return;
+    }
+    if ((s.isPrim(Prim::map) || s.isPrim(Prim::let)) && s.arguments.size() == 2 &&
+        s.arguments[0].is(Expr::Form::lambda)) {
+      visit(s.arguments[1], path + Path{1});
+      const bool isMap = s.isPrim(Prim::map);
+      const Binder binder{s.arguments[0].parameter(), s.arguments[1], path, isMap};
+      scoped(binder, isMap || !around_.empty(), [&] { visit(s.arguments[0].body(), path + toBody); });
+      return;
+    }
+    for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + toArgument(s, i));
+    if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
+  }
+
+  template <class F>
+  void scoped(const Binder& binder, bool counts, F&& f) {
+    if (counts) around_.push_back(binder);
+    f();
+    if (counts) around_.pop_back();
+  }
+
+  // The binders that a term depends on, by way of names and what is mapped, too; nothing where one is of neither.
+  std::optional<std::vector<bool>> dependence(Expr e) const {
+    std::vector<bool> on(around_.size());
+    std::function<bool(Expr, std::size_t)> mark = [&](Expr term, std::size_t end) {
+      for (std::size_t i = end; i-- > 0;) {
+        if (on[i] || !term.hasFree(around_[i].variable)) continue;
+        if (around_[i].value.is(Expr::Form::lambda)) return false;
+        on[i] = true;
+        if (!mark(around_[i].value, i)) return false;
+      }
+      return true;
+    };
+    return mark(e, around_.size()) ? std::optional(on) : std::nullopt;
+  }
+
+  // A product of few elements is as well computed where it is.
+  bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced) const {
+    constexpr double enough = 1 << 17, enoughReduced = 4;
+    double rows = 1, columns = 1, work = reduced.constant() ? static_cast<double>(*reduced.constant()) : 0;
+    if (work < enoughReduced) return false;
+    for (std::size_t i = 0; i < around_.size(); i++) {
+      if (!around_[i].isMap || !(a[i] || b[i])) continue;
+      const auto length = around_[i].value.type().length().constant();
+      if (!length) return false;
+      work *= static_cast<double>(*length);
+      if (!b[i]) rows *= static_cast<double>(*length);
+      if (!a[i]) columns *= static_cast<double>(*length);
+    }
+    return rows >= 4 && columns >= 4 && work >= enough;
+  }
+
+  // The first array below layouts that is computed.
+  static std::optional<Path> computedIn(Expr e) {
+    Path path;
+    for (;;) {
+      if (!e.is(Expr::Form::apply) || onlyMovesData(e)) return std::nullopt;
+      const Spine s = spineOf(e);
+      if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
+      const bool layout = isInvertibleLayout(s.head.prim()) || (s.isPrim(Prim::map) && !isComputingMap(e));
+      if (!layout) return e.type().isArray() && anyPrimitive(e, runsLoop) ? std::optional(path) : std::nullopt;
+      path = path + toArgument(s, s.arguments.size() - 1);
+      e = s.arguments.back();
+    }
+  }
+
+  void examine(const Spine& reduction, const Path& path) {
+    const Spine operands = spineOf(reduction.arguments[2]);
+    if (!operands.isPrim(Prim::zip) || operands.arguments.size() != 2 || !reduction.arguments[0].type().isRegister())
+      return;
+    const auto a = dependence(operands.arguments[0]), b = dependence(operands.arguments[1]);
+    if (!a || !b || !isWorth(*a, *b, reduction.arguments[2].type().length())) return;
+    if (!dependence(reduction.arguments[0])) return;
+    const auto isOn = [&](std::size_t i) { return (*a)[i] || (*b)[i]; };
+    // What the operands need by a name, or as an array that is computed.
+    for (std::size_t i = 0; i < around_.size(); i++) {
+      if (!isOn(i)) continue;
+      if (!around_[i].isMap && around_[i].value.type().isArray()) return lift(around_[i].place + Path{1});
+      if (around_[i].isMap && dependsOnMap(around_[i].value))
+        if (const auto below = computedIn(around_[i].value)) return lift(around_[i].place + Path{1} + *below);
+    }
+    for (std::size_t i = 0; i < 2; i++)
+      if (const auto below = computedIn(operands.arguments[i]); below && dependsOnMap(operands.arguments[i]))
+        return lift(path + toArgument(reduction, 2) + toArgument(operands, i) + *below);
+    // The largest nest of maps whose element is the sum.
+    std::vector<const Binder*> loops;
+    for (std::size_t i = 0; i < around_.size(); i++)
+      if (isOn(i) && around_[i].isMap) loops.push_back(&around_[i]);
+    for (std::size_t from = 0; from < loops.size(); from++) {
+      const Nest nest = nestOf(termAt(program_, loops[from]->place));
+      if (nest.loops.size() < loops.size() - from) continue;
+      const Expr sum = termAt(program_, path);
+      bool whole = nest.loops.size() == loops.size() - from && nest.body != sum ? isExpressionOf(nest.body, sum) : true;
+      for (std::size_t i = 0; i < nest.loops.size() && from + i < loops.size(); i++)
+        whole = whole && nest.loops[i].variable == loops[from + i]->variable;
+      if (!whole || nest.loops.size() != loops.size() - from) continue;
+      if (from > 0) return lift(loops[from]->place);
+      if (nest.body != sum && readsPairs(loops, *a, *b, nest.body, sum)) return lift(path);
+      return;
+    }
+    lift(path);
+  }
+
+  // Whether the term is computed of that sum by operations, and no other loops.
+  static bool isExpressionOf(Expr e, Expr sum) {
+    const Expr rest = replaceTerms(e, {{sum, Expr::variable("r", sum.type())}});
+    return rest != e && !anyPrimitive(rest, [](Expr p) { return runsLoop(p) || p.prim() == Prim::map; });
+  }
+
+  // Whether rows or columns are pairs, of which the sum reads one component and the rest another.
+  static bool readsPairs(const std::vector<const Binder*>& loops, const std::vector<bool>&, const std::vector<bool>&,
+                         Expr body, Expr sum) {
+    const Expr rest = replaceTerms(body, {{sum, Expr::variable("r", sum.type())}});
+    return std::any_of(loops.begin(), loops.end(), [&](const Binder* loop) {
+      return loop->variable.type().is(Type::Kind::tuple) && sum.hasFree(loop->variable) && rest.hasFree(loop->variable);
+    });
+  }
+
+  bool dependsOnMap(Expr e) const {
+    return std::any_of(around_.begin(), around_.end(), [&](const Binder& b) { return e.hasFree(b.variable); });
+  }
+
+  void lift(const Path& path) { found_ = path; }
+
+  Expr program_;
+  std::vector<Binder> around_;
+  std::optional<Path> found_;
+};
+
+}  // namespace
+
+Strategy canonical() {
+  return seq(
+      {strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}), strategies::fused()});
+}
+
+Program withProductsApart(const Program& program) {
+  constexpr int most = 32;  // products and operands that are lifted
+  Program eta = program;
+  eta.body = etaLong(eta.body);
+  Rewriting r(eta);
+  r.apply(canonical());
+  for (int i = 0; i < most; i++) {
+    const Search search(r.program().body);
+    if (!search.found()) return i == 0 ? program : r.program();
+    const Strategy lift = [&](Expr e, Rewriting& rewriting) {
+      Path place = *search.found();
+      const auto now = lifted(e, rewriting, place);
+      return place == *search.found() ? std::nullopt : now;
+    };
+    if (!r.tryApply(lift)) return i == 0 ? program : r.program();
+    r.apply(canonical());
+  }
+  return r.program();
+}
+
+}  // namespace lift::detail::parts
