@@ -38,12 +38,14 @@ rewrite::Strategy filledWindows(Nat columns, int outer);
 // over columns, one tile per work-item in registers. rows, columns and lanes divide what they cut, but for what is
 // filled: there the last tile computes rows or columns again, and they are cropped. With panels, the columns of each
 // tile are copied to where they are read one after the other, by a kernel of its own, and work-items that read the same
-// follow each other; only without a batch. Filled columns are no vectors without panels.
+// follow each other; only without a batch. Filled columns are vectors only where they are
+// copied, by panels or by `prepared`.
 struct ProductTile {
   Nat rows, columns, lanes;
   int batch = 0;
   bool panels = false;
   bool fillRows = false, fillColumns = false;
+  rewrite::Strategy prepared = {};  // what is done once it is filled, before it is cut
 };
 rewrite::Strategy matrixProduct(const ProductTile& tile);
 

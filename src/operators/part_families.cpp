@@ -79,91 +79,6 @@ std::string notInLanes(Nat columns) {
   return "";
 }
 
-// The two innermost loops of a product.
-struct ProductShape {
-  explicit ProductShape(const Recognised& form)
-      : batch(static_cast<int>(form.nest.loops.size()) - 2),
-        rowsOf(form.nest.loops[form.nest.loops.size() - 2].input),
-        columnsOf(form.nest.loops.back().input) {
-    // Few rows do not pay for a copy of many columns, but a copy of the rows is small: the transposed product.
-    const auto n = rows().constant(), m = columns().constant();
-    exchanged = n && m && *n > 1 && canCopy() && !columnsLieTogether() && *n < rowsOfCopy() && *m >= rowsOfCopy() &&
-                shapeOf(rowsOf.type()).size() == 2;
-    if (exchanged) std::swap(rowsOf, columnsOf);
-  }
-
-  int batch;
-  Expr rowsOf, columnsOf;
-  bool exchanged = false;
-
-  Nat rows() const { return rowsOf.type().length(); }
-  Nat columns() const { return columnsOf.type().length(); }
-  // Whether neighbouring columns have their elements side by side in memory.
-  bool columnsLieTogether() const { return spineOf(columnsOf).isPrim(Prim::transpose); }
-  // Whether a copy of the columns is an array of vectors.
-  bool canCopy() const { return batch == 0 && shapeOf(columnsOf.type()).size() == 2; }
-  // So many rows pay for a copy of the columns: of elements side by side it is fast.
-  std::int64_t rowsOfCopy() const { return columnsLieTogether() ? 8 : 32; }
-  bool paysToCopy() const { return canCopy() && *rows().constant() >= rowsOfCopy(); }
-};
-
-std::string notInTiles(const Recognised& form) {
-  if (!form.rowsThenColumns) return "its rows and columns are not the two innermost dimensions";
-  const ProductShape product(form);
-  const auto rows = product.rows().constant();
-  if (!rows) return fmt::format("the size {} is not known", product.rows().str());
-  if (const std::string refused = notInLanes(product.columns()); !refused.empty() || product.paysToCopy())
-    return refused;
-  if (!product.columnsLieTogether() && product.canCopy())
-    return fmt::format("{} rows do not pay for a copy of the columns", *rows);
-  const std::int64_t columns = *product.columns().constant();
-  return columns % 2 != 0 ? fmt::format("no vector divides {} columns, which are not copied", columns) : "";
-}
-
-// The families of a product, the first what is likely to be faster.
-std::vector<OperatorFamily> productFamilies(const Recognised& form) {
-  const ProductShape product(form);
-  const std::int64_t rows = *product.rows().constant(), columns = *product.columns().constant();
-  std::int64_t batch = 1;
-  for (int i = 0; i < product.batch; i++)
-    batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
-  const ProductSize size{batch, rows, columns, form.reduced->constant().value_or(256)};
-
-  const auto family = [&](const char* name, const char* meaning, bool panels) {
-    const Cut ofRows = cutOfRows(rows), ofColumns = cutOfColumns(columns, 64, panels);
-    OperatorFamily f{name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
-                       const Nat rowsOfTile = r.tunable("rows", 1, ofRows.longest);
-                       const Nat columnsOfTile = r.tunable("columns", 2, ofColumns.longest);
-                       const Nat lanes = r.tunable("lanes", 2, 16);
-                       r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors),
-                                 "accumulators"});
-                       r.apply(canonical());
-                       if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
-                       r.apply(strategies::matrixProduct(
-                           {rowsOfTile, columnsOfTile, lanes, maps, panels, ofRows.fill, ofColumns.fill}));
-                     }};
-    f.preferred = [=](const runtime::DeviceInfo& device) -> Config {
-      const Tile t = cheapest(ofRows, ofColumns, mostVectors, [&](const Tile& tile) {
-        return costOfProduct(device, size, tile.rows, tile.columns, tile.lanes);
-      });
-      return {{"rows", t.rows}, {"columns", t.columns}, {"lanes", t.lanes}};
-    };
-    f.defaults = f.preferred(usualProcessor());
-    return f;
-  };
-  const auto tiles = [&] { return family("tiles", "a tile of rows by columns in registers, columns in lanes", false); };
-  const auto panels = [&] {
-    return family("panels", "the same, each tile's columns copied to be read in order", true);
-  };
-  if (!product.paysToCopy()) return {tiles()};
-  if (cutOfColumns(columns, 64).fill) return {panels()};
-  // Columns that a near cache does not hold are better read in order.
-  constexpr std::int64_t nearCache = 512 << 10, rowsOfLarge = 32;
-  const std::int64_t bytes = columns * size.depth * static_cast<std::int64_t>(sizeof(float));
-  const bool first = rows >= rowsOfLarge && (bytes > nearCache || !product.columnsLieTogether());
-  return first ? std::vector{panels(), tiles()} : std::vector{tiles(), panels()};
-}
-
 bool isSliding(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
 bool isPadding(Expr p) {
   return p.prim() == Prim::pad || p.prim() == Prim::padClamp || p.prim() == Prim::padMirror ||
@@ -187,6 +102,105 @@ Strategy paddedInMemory() {
     };
     return attempt(inside(isPadded, copied))(term, r);
   };
+}
+
+// The two innermost loops of a product.
+struct ProductShape {
+  explicit ProductShape(const Recognised& form)
+      : batch(static_cast<int>(form.nest.loops.size()) - 2),
+        rowsOf(form.nest.loops[form.nest.loops.size() - 2].input),
+        columnsOf(form.nest.loops.back().input),
+        together(detail::parts::columnsLieTogether(form.nest)) {
+    // Few rows do not pay for a copy of many columns, but a copy of the rows is small: the transposed product.
+    const auto n = rows().constant(), m = columns().constant();
+    exchanged = n && m && *n > 1 && canCopy() && !columnsLieTogether() && *n < rowsOfCopy() && *m >= rowsOfCopy() &&
+                shapeOf(rowsOf.type()).size() == 2;
+    if (exchanged) std::swap(rowsOf, columnsOf);
+  }
+
+  int batch;
+  Expr rowsOf, columnsOf;
+  bool exchanged = false, together = false;
+
+  Nat rows() const { return rowsOf.type().length(); }
+  Nat columns() const { return columnsOf.type().length(); }
+  // Whether neighbouring columns have their elements side by side in memory.
+  bool columnsLieTogether() const { return exchanged ? spineOf(columnsOf).isPrim(Prim::transpose) : together; }
+  // Whether a copy of the columns is an array of vectors.
+  bool canCopy() const { return batch == 0 && shapeOf(columnsOf.type()).size() == 2; }
+  // So many rows pay for a copy of the columns: of elements side by side it is fast.
+  std::int64_t rowsOfCopy() const { return columnsLieTogether() ? 8 : 32; }
+  bool paysToCopy() const { return canCopy() && *rows().constant() >= rowsOfCopy(); }
+  // Whether a copy of all columns pays where there are no panels.
+  bool paysToCopyAll() const {
+    constexpr std::int64_t rowsOfCopy = 8;
+    const bool inVectors = columnsLieTogether() && *columns().constant() % 2 == 0;
+    return !exchanged && !canCopy() && !inVectors && *rows().constant() >= rowsOfCopy;
+  }
+};
+
+std::string notInTiles(const Recognised& form) {
+  if (!form.rowsThenColumns) return "its rows and columns are not the two innermost dimensions";
+  const ProductShape product(form);
+  const auto rows = product.rows().constant();
+  if (!rows) return fmt::format("the size {} is not known", product.rows().str());
+  if (const std::string refused = notInLanes(product.columns()); !refused.empty() || product.paysToCopy())
+    return refused;
+  if (!product.columnsLieTogether() && product.canCopy())
+    return fmt::format("{} rows do not pay for a copy of the columns", *rows);
+  const std::int64_t columns = *product.columns().constant();
+  return columns % 2 != 0 && !product.paysToCopyAll()
+             ? fmt::format("no vector divides {} columns, which are not copied", columns)
+             : "";
+}
+
+// The families of a product, the first what is likely to be faster.
+std::vector<OperatorFamily> productFamilies(const Recognised& form) {
+  const ProductShape product(form);
+  const std::int64_t rows = *product.rows().constant(), columns = *product.columns().constant();
+  std::int64_t batch = 1;
+  for (int i = 0; i < product.batch; i++)
+    batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
+  const ProductSize size{batch, rows, columns, form.reduced->constant().value_or(256)};
+
+  const bool windows = form.pattern == Pattern::convolution;
+  const auto family = [&](const char* name, const char* meaning, bool panels, bool copied = false) {
+    const Cut ofRows = cutOfRows(rows), ofColumns = cutOfColumns(columns, 64, panels || copied);
+    OperatorFamily f{name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
+                       const Nat rowsOfTile = r.tunable("rows", 1, ofRows.longest);
+                       const Nat columnsOfTile = r.tunable("columns", 2, ofColumns.longest);
+                       const Nat lanes = r.tunable("lanes", 2, 16);
+                       r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors),
+                                 "accumulators"});
+                       r.apply(canonical());
+                       if (windows) r.apply(seq({paddedInMemory(), canonical()}));
+                       if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
+                       r.apply(strategies::matrixProduct({rowsOfTile, columnsOfTile, lanes, maps, panels, ofRows.fill,
+                                                          ofColumns.fill, copied ? columnsCopied() : nullptr}));
+                     }};
+    f.preferred = [=](const runtime::DeviceInfo& device) -> Config {
+      const Tile t = cheapest(ofRows, ofColumns, mostVectors, [&](const Tile& tile) {
+        return costOfProduct(device, size, tile.rows, tile.columns, tile.lanes);
+      });
+      return {{"rows", t.rows}, {"columns", t.columns}, {"lanes", t.lanes}};
+    };
+    f.defaults = f.preferred(usualProcessor());
+    return f;
+  };
+  const auto tiles = [&] { return family("tiles", "a tile of rows by columns in registers, columns in lanes", false); };
+  const auto panels = [&] {
+    return family("panels", "the same, each tile's columns copied to be read in order", true);
+  };
+  if (product.paysToCopyAll())
+    return {family("copied", "a tile in registers, all columns copied so that those of a tile stand side by side",
+                   false, true)};
+  if (!product.paysToCopy()) return {tiles()};
+  if (cutOfColumns(columns, 64).fill) return {panels()};
+  // Columns that a near cache does not hold are better read in order.
+  constexpr std::int64_t nearCache = 512 << 10, rowsOfLarge = 32;
+  const std::int64_t bytes = columns * size.depth * static_cast<std::int64_t>(sizeof(float));
+  const bool first = rows >= rowsOfLarge && (bytes > nearCache || !product.columnsLieTogether());
+  return first ? std::vector{panels(), tiles()} : std::vector{tiles(), panels()};
 }
 
 // Neighbouring windows of a row per work-item, in lanes.

@@ -16,7 +16,12 @@ Expr withPartsNamed(const Program& program);
 // it is where there is nothing of the kind.
 Program withProductsApart(const Program& program);
 // Fused, and sums of sums as one sum.
+rewrite::Strategy sumsTogether();
+// The same, and the loops of a product in the order batch, rows, columns, where they may be interchanged: one of rows,
+// one of columns.
 rewrite::Strategy canonical();
+// The columns of a product in memory, by a kernel of its own, each row of which has one element of all.
+rewrite::Strategy columnsCopied();
 
 // Reductions, scans and iterations.
 bool runsLoop(Expr primitive);
@@ -35,6 +40,8 @@ struct Nest {
   Expr body = Expr::nat(0);
 };
 Nest nestOf(Expr term);
+// Whether what neighbouring elements of the innermost loop read stands side by side in memory.
+bool columnsLieTogether(const Nest& nest);
 
 struct Recognised {
   Pattern pattern = Pattern::other;

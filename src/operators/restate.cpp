@@ -223,19 +223,140 @@ class Search {
   std::optional<Path> found_;
 };
 
+// ------------------------------------------------------------------------------------------------ the loops of
+// products
+
+enum class Kind : std::uint8_t { batch, rows, columns };  // of a loop: which operands depend on it
+
 }  // namespace
 
-Strategy canonical() {
+bool columnsLieTogether(const Nest& nest) {
+  const bool strided = std::any_of(nest.loops.begin(), nest.loops.end(), [](const Nest::Loop& loop) {
+    return anyPrimitive(loop.input, [](Expr p) {
+      return (p.prim() == Prim::slide || p.prim() == Prim::slideStrict) && p.nats()[1] != Nat(1);
+    });
+  });
+  return !strided && spineOf(nest.loops.back().input).isPrim(Prim::transpose);
+}
+
+namespace {
+
+// The next step towards batch, rows, columns: the rule, and how many maps it stands below; nothing where all is done.
+std::optional<std::pair<std::string, int>> nextStep(const Recognised& form) {
+  const auto& loops = form.nest.loops;
+  if (loops.size() < 2) return std::nullopt;
+  const bool columnsAreFirst = form.dependsOn[0].back();
+  if (columnsAreFirst == form.dependsOn[1].back()) return std::nullopt;
+  std::vector<Kind> kinds;
+  for (std::size_t i = 0; i < loops.size(); i++) {
+    const bool columns = form.dependsOn[columnsAreFirst ? 0 : 1][i], rows = form.dependsOn[columnsAreFirst ? 1 : 0][i];
+    kinds.push_back(columns == rows ? Kind::batch : columns ? Kind::columns : Kind::rows);
+  }
+  const auto mayInterchange = [&](std::size_t i) { return !loops[i + 1].input.hasFree(loops[i].variable); };
+  const auto step = [](const char* rule, std::size_t i) {
+    return std::pair<std::string, int>(rule, static_cast<int>(i));
+  };
+  // Windows of a row in lanes: its rows are one product each.
+  constexpr std::int64_t vector = 8;
+  const auto columns = loops.back().input.type().length().constant();
+  const bool inLanes = columns && columnsLieTogether(form.nest) && *columns % vector == 0;
+  const auto last = loops.size() - 1;
+  const auto rank = [&](std::size_t i) {  // the order that loops should have
+    if (kinds[i] == Kind::batch) return 0;
+    if (kinds[i] == Kind::rows) return 2;
+    return inLanes && i < last ? 1 : 3;
+  };
+  for (std::size_t i = 0; i < last; i++)
+    if (rank(i) > rank(i + 1) && mayInterchange(i)) return step("mapInterchange", i);
+  for (std::size_t i = 0; i < last; i++)
+    if (kinds[i] == kinds[i + 1] && kinds[i] != Kind::batch && rank(i) == rank(i + 1) && rank(i) != 1)
+      return step("mapFlattenInner", i);
+  return std::nullopt;
+}
+
+// The maps of a nest under whatever moves their results, from the outermost.
+std::vector<Path> nestPaths(Expr e) {
+  std::vector<Path> maps;
+  Path path;
+  for (;;) {
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return maps;
+    if (isComputingMap(e)) {
+      maps.push_back(path);
+      path = path + toBody;
+      e = s.arguments[0].body();
+    } else if (movesData(s.head.prim())) {
+      path = path + toArgument(s, s.arguments.size() - 1);
+      e = s.arguments.back();
+    } else {
+      return maps;
+    }
+  }
+}
+
+}  // namespace
+
+Strategy productLoops() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    constexpr int most = 16;
+    for (int i = 0; i < most; i++) {
+      const Recognised form = recognise(e);
+      if (form.operands.empty() || !form.reduces) return e;
+      const auto step = nextStep(form);
+      if (!step) return e;
+      const auto now =
+          seq({strategies::below(step->second, strategies::outermost(use(step->first))), strategies::tidy()})(e, r);
+      if (!now) return e;
+      e = *now;
+    }
+    return e;
+  };
+}
+
+Strategy columnsCopied() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const std::vector<Path> maps = nestPaths(e);
+    if (maps.size() < 2) return std::nullopt;
+    const Path columns = maps.back();
+    const Expr map = termAt(e, columns), column = spineOf(map).arguments[0].parameter();
+    std::optional<Expr> operand;
+    const std::function<void(Expr)> find = [&](Expr x) {
+      const Spine s = spineOf(x);
+      const Spine in = s.isPrim(Prim::reduce) ? spineOf(s.arguments[2]) : s;
+      if (s.isPrim(Prim::reduce) && in.isPrim(Prim::zip))
+        for (const Expr a : in.arguments)
+          if (a.hasFree(column)) operand = a;
+      if (!operand && x.is(Expr::Form::apply))
+        for (const Expr a : s.arguments) find(a);
+    };
+    find(spineOf(map).arguments[0].body());
+    const auto place = operand ? pathOf(*operand, map) : std::nullopt;
+    if (!place) return std::nullopt;
+    std::string fission = "mapFission<";
+    for (const std::uint8_t child : *place) fission += static_cast<char>('0' + child);
+    const auto now = at(columns, seq({use(fission + ">"), use("mapOfSecond"), argument(use("columnsFirst"))}))(e, r);
+    if (!now) return std::nullopt;
+    Path copied = columns + Path{1, 1};
+    const auto outside = lifted(*now, r, copied);
+    if (!outside) return std::nullopt;
+    const int rank = std::min<int>(3, static_cast<int>(shapeOf(termAt(*outside, copied).type()).size()));
+    return at(copied, seq({use("keepAhead"), argument(strategies::copyInParallel(rank))}))(*outside, r);
+  };
+}
+
+Strategy sumsTogether() {
   return seq(
       {strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}), strategies::fused()});
 }
+
+Strategy canonical() { return seq({sumsTogether(), productLoops()}); }
 
 Program withProductsApart(const Program& program) {
   constexpr int most = 32;  // products and operands that are lifted
   Program eta = program;
   eta.body = etaLong(eta.body);
   Rewriting r(eta);
-  r.apply(canonical());
+  r.apply(sumsTogether());
   for (int i = 0; i < most; i++) {
     const Search search(r.program().body);
     if (!search.found()) return i == 0 ? program : r.program();
@@ -245,7 +366,7 @@ Program withProductsApart(const Program& program) {
       return place == *search.found() ? std::nullopt : now;
     };
     if (!r.tryApply(lift)) return i == 0 ? program : r.program();
-    r.apply(canonical());
+    r.apply(sumsTogether());
   }
   return r.program();
 }

@@ -40,6 +40,8 @@ std::vector<RuleRow> algorithmicRules() {
        "map(fun x => map(fun y => f((x, y)), (ys(x): [m]t)), xs) => "
        "split(m, map(fun (x, y) => f((x, y)), join(map(fun x => map(fun y => (x, y), ys(x)), xs))))",
        "product of index spaces"},
+      {"mapFlattenInner", "map(fun x => map(f, (ys(x): [m]t)), xs) => split(m, map(f, join(map(fun x => ys(x), xs))))",
+       "product of index spaces"},
       {"mapFission", "map(fun x => let(g, f(x)), xs) => map(g, map(f, xs))", "functor law, ICFP 2015 (Steuwer et al.)"},
       {"mapConstant", "map(fun x => v, (xs: [n]t)) => generate(n, fun i => v)", "functor law"},
       {"generateAsMap", "generate(n, f) => map(f, generate(n, fun i => i))", "functor law"},

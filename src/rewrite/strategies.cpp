@@ -110,6 +110,11 @@ Strategy reducedInRegisters() {
 
 namespace {
 
+// A reduction of rows that are joined as one of each row: indices without divisions.
+Strategy sumsOfRows() {
+  return seq({normalise({"transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin", "reduceMap"}), tidy()});
+}
+
 // How many more divide.
 Nat missing(Nat n, Nat divisor) { return divisor * floorDiv(n + divisor - Nat(1), divisor) - n; }
 
@@ -152,12 +157,13 @@ Strategy matrixProduct(const ProductTile& tile) {
   const Strategy placed = tile.panels
                               ? outermost(seq({function(body(outermost(use("mapToGlobal1")))), use("mapToGlobal0")}))
                               : parallel(std::min(3, 2 + tile.batch));
-  return seq({below(tile.batch, filledMaps(tile)),
+  return seq({below(tile.batch, filledMaps(tile)), tile.prepared ? tile.prepared : identity(),
               below(tile.batch, topDown(use("tileMaps", {{"k", tile.rows}, {"l", tile.columns}}))), tidy(),
               tile.panels ? named("panels", below(1, outermost(argument(inPanels)))) : identity(),
               either("a row of the tile", "mapReduceZipRight", "mapReduceZipLeft"),
               either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", tile.lanes}}),
-              either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), reducedInRegisters(), placed, sequential()});
+              either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), sumsOfRows(), reducedInRegisters(), placed,
+              sequential()});
 }
 
 Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
@@ -168,8 +174,7 @@ Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
              topDown(seq({orElse(use("mapReduceZipLeft"), use("mapReduce")), name("windows")}))),
        tidy(),
        named("in lanes", at("windows", orElse(use("vectoriseAccumulatorsLeft", width), use("vectoriseSums", width)))),
-       tidy(), normalise({"transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin", "reduceMap"}), tidy(),
-       reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
+       tidy(), sumsOfRows(), reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
 }
 
 }  // namespace lift::strategies
