@@ -110,7 +110,7 @@ struct ProductShape {
       : batch(static_cast<int>(form.nest.loops.size()) - 2),
         rowsOf(form.nest.loops[form.nest.loops.size() - 2].input),
         columnsOf(form.nest.loops.back().input),
-        together(detail::parts::columnsLieTogether(form.nest)) {
+        together(detail::parts::columnsLieTogether(form)) {
     // Few rows do not pay for a copy of many columns, but a copy of the rows is small: the transposed product.
     const auto n = rows().constant(), m = columns().constant();
     exchanged = n && m && *n > 1 && canCopy() && !columnsLieTogether() && *n < rowsOfCopy() && *m >= rowsOfCopy() &&
@@ -210,12 +210,13 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   StencilSize size{1, *loops.back().input.type().length().constant(), form.reduced->constant().value_or(9)};
   for (int i = 0; i < outer; i++)
     size.rows *= loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
-  const Cut cut = cutOfColumns(size.columns, 128);
+  const bool windows = form.pattern == Pattern::stencil;
+  const Cut cut = cutOfColumns(size.columns, 128, windows);
   constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
   const std::int64_t unroll = size.window <= unrolledWindow ? 0 : 1;
   OperatorFamily family;
   family.name = "lanes";
-  family.meaning = "neighbouring windows of a row in lanes, padding in memory";
+  family.meaning = windows ? "neighbouring windows of a row in lanes, padding in memory" : "neighbouring rows in lanes";
   family.derive = [=](Rewriting& r) {
     const Nat columnsOfItem = r.tunable("columns", 2, cut.longest);
     const Nat lanes = r.tunable("lanes", 2, 16);
@@ -224,7 +225,7 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
       r.apply(canonical());
       r.apply(strategies::filledWindows(columnsOfItem, outer));
     }
-    r.apply(paddedInMemory());
+    if (windows) r.apply(paddedInMemory());
     r.apply(canonical());
     r.apply(strategies::stencil(columnsOfItem, lanes, outer, unroll));
   };
@@ -235,6 +236,21 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   };
   family.defaults = family.preferred(usualProcessor());
   return {family};
+}
+
+// Of a reduction of rows: whether all that neighbouring rows read lies side by side, or is the same.
+bool neighboursLieTogether(const Recognised& form) {
+  if (!form.reduces || !form.input) return false;
+  const auto strides = stridesOf(form.nest, *form.input);
+  const auto is = [&](std::int64_t n) { return std::count(strides.begin(), strides.end(), n); };
+  return is(1) > 0 && is(0) + is(1) == static_cast<std::ptrdiff_t>(strides.size());
+}
+
+std::string notInVectors(const Recognised& form) {
+  const Nat rows = form.nest.loops.back().input.type().length();
+  const std::string refused = notInLanes(rows);
+  if (!refused.empty() || *rows.constant() % 2 == 0) return refused;
+  return fmt::format("no vector divides {} rows", rows.str());
 }
 
 }  // namespace
@@ -249,6 +265,7 @@ Families familiesOf(const Recognised& form) {
   if (form.pattern == Pattern::stencil)
     add(form.reduces ? notInLanes(form.nest.loops.back().input.type().length()) : "its windows are not reduced",
         stencilFamilies);
+  if (form.pattern == Pattern::rows && neighboursLieTogether(form)) add(notInVectors(form), stencilFamilies);
   families.all.push_back({defaultFamily, "the default mapping", {}});
   return families;
 }

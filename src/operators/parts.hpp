@@ -40,19 +40,23 @@ struct Nest {
   Expr body = Expr::nat(0);
 };
 Nest nestOf(Expr term);
-// Whether what neighbouring elements of the innermost loop read stands side by side in memory.
-bool columnsLieTogether(const Nest& nest);
+// Of every input that the operand reads: how many scalars lie between what neighbouring elements of the innermost loop
+// read; 0 where they read the same, nothing where that is not known.
+std::vector<std::optional<std::int64_t>> stridesOf(const Nest& nest, Expr operand);
 
 struct Recognised {
   Pattern pattern = Pattern::other;
   Nest nest;
   bool reduces = false;          // an element needs reductions, and no other loops
   std::optional<Nat> reduced;    // elements of the first reduction
+  std::optional<Expr> input;     // what it reduces
   bool rowsThenColumns = false;  // of a product: its rows and columns are the two innermost loops
   // Of a product or a convolution: its operands, and on which loops of the nest they depend.
   std::vector<Expr> operands = {};
   std::vector<std::vector<bool>> dependsOn = {};
 };
+// Of a product or a convolution: whether what neighbouring elements of the innermost loop read lies side by side.
+bool columnsLieTogether(const Recognised& form);
 // `term` is in functional form, data movement tidied away.
 Recognised recognise(Expr term);
 

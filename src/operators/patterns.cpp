@@ -151,6 +151,7 @@ Recognised recognise(Expr term) {
     const bool reduces = !anyPrimitive(form.nest.body, [](Expr p) { return runsLoop(p) && p.prim() != Prim::reduce; });
     form.reduces = reduces;
     if (reduces) form.reduced = loop->arguments[2].type().length();
+    if (reduces) form.input = loop->arguments[2];
     if (reduces) form.pattern = ofReductions(form, *loop);
   } else if (!form.nest.loops.empty()) {
     const auto& loops = form.nest.loops;

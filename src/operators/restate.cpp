@@ -223,23 +223,9 @@ class Search {
   std::optional<Path> found_;
 };
 
-// ------------------------------------------------------------------------------------------------ the loops of
-// products
+// ---------------------------------------------------------------------------------------------- loops of products
 
 enum class Kind : std::uint8_t { batch, rows, columns };  // of a loop: which operands depend on it
-
-}  // namespace
-
-bool columnsLieTogether(const Nest& nest) {
-  const bool strided = std::any_of(nest.loops.begin(), nest.loops.end(), [](const Nest::Loop& loop) {
-    return anyPrimitive(loop.input, [](Expr p) {
-      return (p.prim() == Prim::slide || p.prim() == Prim::slideStrict) && p.nats()[1] != Nat(1);
-    });
-  });
-  return !strided && spineOf(nest.loops.back().input).isPrim(Prim::transpose);
-}
-
-namespace {
 
 // The next step towards batch, rows, columns: the rule, and how many maps it stands below; nothing where all is done.
 std::optional<std::pair<std::string, int>> nextStep(const Recognised& form) {
@@ -259,7 +245,7 @@ std::optional<std::pair<std::string, int>> nextStep(const Recognised& form) {
   // Windows of a row in lanes: its rows are one product each.
   constexpr std::int64_t vector = 8;
   const auto columns = loops.back().input.type().length().constant();
-  const bool inLanes = columns && columnsLieTogether(form.nest) && *columns % vector == 0;
+  const bool inLanes = columns && columnsLieTogether(form) && *columns % vector == 0;
   const auto last = loops.size() - 1;
   const auto rank = [&](std::size_t i) {  // the order that loops should have
     if (kinds[i] == Kind::batch) return 0;
@@ -345,8 +331,9 @@ Strategy columnsCopied() {
 }
 
 Strategy sumsTogether() {
-  return seq(
-      {strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}), strategies::fused()});
+  return seq({strategies::fused(),
+              attempt(seq({normalise({"reduceElements"}), normalise({"transposeOfMaps"}), strategies::fused()})),
+              normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}), strategies::fused()});
 }
 
 Strategy canonical() { return seq({sumsTogether(), productLoops()}); }

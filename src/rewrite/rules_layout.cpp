@@ -20,6 +20,10 @@ std::vector<RuleRow> movementRules() {
       {"transposeMapJoin",
        "transpose(map(fun x => join(f(x)), xs)) => join(map(fun p => transpose(p), transpose(map(f, xs))))",
        "naturality"},
+      {"transposeOfMaps",
+       "transpose(map(fun x => map(fun y => f((x, y)), ys(x)), xs)) => "
+       "map(fun c => map(fun (x, y) => f((x, y)), zip(xs, c)), transpose(map(fun x => ys(x), xs)))",
+       "naturality", When::computes},
       {"transposeMapSlide",
        "transpose(map(fun r => slide(n, s, r), xss)) => map(fun w => transpose(w), slide(n, s, transpose(xss)))",
        "naturality"},

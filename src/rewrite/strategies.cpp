@@ -168,13 +168,15 @@ Strategy matrixProduct(const ProductTile& tile) {
 
 Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
   const Arguments width{{"w", lanes}};
-  return seq(
-      {tidy(), below(outer, outermost(use("mapSplit", {{"k", columns}}))), tidy(), reductionsApart(),
-       named("neighbouring windows",
-             topDown(seq({orElse(use("mapReduceZipLeft"), use("mapReduce")), name("windows")}))),
-       tidy(),
-       named("in lanes", at("windows", orElse(use("vectoriseAccumulatorsLeft", width), use("vectoriseSums", width)))),
-       tidy(), sumsOfRows(), reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
+  return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", columns}}))), tidy(), reductionsApart(),
+              named("neighbouring windows",
+                    topDown(seq({orElse(use("mapReduceZipLeft"), orElse(use("mapReduceZipRight"), use("mapReduce"))),
+                                 name("windows")}))),
+              tidy(),
+              named("in lanes",
+                    at("windows", orElse(use("vectoriseAccumulatorsLeft", width),
+                                         orElse(use("vectoriseAccumulators", width), use("vectoriseSums", width))))),
+              tidy(), sumsOfRows(), reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
 }
 
 }  // namespace lift::strategies
