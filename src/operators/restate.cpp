@@ -290,8 +290,8 @@ Strategy productLoops() {
       if (form.operands.empty() || !form.reduces) return e;
       const auto step = nextStep(form);
       if (!step) return e;
-      const auto now =
-          seq({strategies::below(step->second, strategies::outermost(use(step->first))), strategies::tidy()})(e, r);
+      const auto now = seq({strategies::below(step->second, strategies::outermost(use(step->first))),
+                            normalise({"mapSplitOut"}), strategies::tidy()})(e, r);
       if (!now) return e;
       e = *now;
     }
@@ -331,9 +331,8 @@ Strategy columnsCopied() {
 }
 
 Strategy sumsTogether() {
-  return seq({strategies::fused(),
-              attempt(seq({normalise({"reduceElements"}), normalise({"transposeOfMaps"}), strategies::fused()})),
-              normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}), strategies::fused()});
+  return seq(
+      {strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}), strategies::fused()});
 }
 
 Strategy canonical() { return seq({sumsTogether(), productLoops()}); }

@@ -24,6 +24,12 @@ Path under(const Path& path, const Path& below) {
   return all;
 }
 
+Expr partAt(Expr e, const Path& path) {
+  for (const std::uint8_t child : path)
+    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
+  return e;
+}
+
 // The term with `mark` applied to the parts at the paths.
 Expr marked(Expr e, Expr mark, const std::vector<Path>& paths, const Path& here = {}) {
   const bool any = std::any_of(paths.begin(), paths.end(), [&](const Path& p) { return isAbove(here, p); });
@@ -81,19 +87,24 @@ void Rewriting::forwardNames(const Rule& rule, const Arguments& arguments, Expr 
       else
         now.push_back(place);
     if (below.empty()) continue;
-    // The parts may differ in type: each has a mark of its own.
-    for (const Path& path : below) {
-      Expr part = before;
-      for (const std::uint8_t child : path)
-        part = part.is(Expr::Form::lambda) ? part.body() : child == 0 ? part.function() : part.argument();
-      const Expr mark = Expr::variable("mark", Type::function({part.type()}, part.type()));
-      const auto made = appliedTo(rule, arguments, facts_, marked(before, mark, {path}));
+    const auto carried = [&](const std::vector<Path>& paths) {
+      const Type type = partAt(before, paths[0]).type();
+      const Expr mark = Expr::variable("mark", Type::function({type}, type));
       std::vector<Path> to;
-      if (!made || !detail::alphaEqual(unmarked(*made, mark, to, {}), after)) continue;
+      const auto made = appliedTo(rule, arguments, facts_, marked(before, mark, paths));
+      if (!made || !detail::alphaEqual(unmarked(*made, mark, to, {}), after)) return false;
       for (const Path& p : to)
         if (const Path place = under(path_, p); std::find(now.begin(), now.end(), place) == now.end())
           now.push_back(place);
-    }
+      return true;
+    };
+    // Copies are marked together: a rule may treat equal terms alike. What differs in type, or what the rule looks into
+    // at one of the places, has a mark of its own.
+    const auto sameType = [&](const Path& path) {
+      return partAt(before, path).type() == partAt(before, below[0]).type();
+    };
+    if (below.size() == 1 || !std::all_of(below.begin(), below.end(), sameType) || !carried(below))
+      for (const Path& path : below) carried({path});
     named.places = std::move(now);
     if (named.places.empty())
       named.gone = fmt::format("step {}, {}, took it apart or dropped it", derivation_.steps.size(),

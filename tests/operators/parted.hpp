@@ -63,7 +63,7 @@ inline const std::vector<Case>& cases() {
        "    |> map3D(fun x => max(x, 0.0))\n"
        "    |> join |> join |> sum\n",
        {{"h", 8}, {"w", 9}, {"c", 3}, {"o", 8}},
-       {{P::convolution, "tiles"}, {P::reduction, "default"}}},
+       {{P::convolution, "copied"}, {P::reduction, "default"}}},
       {"sharing",
        product + "def main(a: [n][k]f32, b: [k][m]f32, c: [k][m]f32): ([n][m]f32, [n][m]f32) =\n"
                  "  (product(a, b), product(a, c))\n",
@@ -124,6 +124,58 @@ inline const std::vector<Case>& cases() {
        "  means |> map(fun x => x - sum(means) / f32(n))\n",
        {{"n", 9}, {"m", 20}},
        {{P::rows, "default"}, {P::reduction, "default"}, {P::elementwise, "default"}}},
+      {"heads of attention",
+       "def head(q: [n][d]f32, k: [n][d]f32, v: [n][d]f32): [n][d]f32 =\n"
+       "  let scores = q |> map(fun x => k |> map(fun y => dotProduct(x, y) * rsqrt(f32(d)))) in\n"
+       "  let weights = scores |> map(softmax) in\n"
+       "  matmul(weights, v)\n"
+       "def main(q: [b][n][d]f32, k: [b][n][d]f32, v: [b][n][d]f32): [b][n][d]f32 =\n"
+       "  zip(q, k, v) |> map(fun (x, y, z) => head(x, y, z))\n",
+       {{"b", 3}, {"n", 48}, {"d", 24}},
+       {{P::product, "copied"}, {P::rows, "default"}, {P::product, "tiles"}}},
+      {"nearest of centres",
+       "def main(points: [n][d]f32, centres: [k][d]f32): [n]i32 = points |> map(fun p =>\n"
+       "  argmin(centres |> map(fun c => zip(p, c) |> map(fun (a, b) => square(a - b)) |> sum)))\n",
+       {{"n", 512}, {"d", 16}, {"k", 24}},
+       {{P::product, "panels"}, {P::rows, "default"}}},
+      {"channels first",
+       "def main(image: [c][h + 2][w + 2]f32, kernels: [f][c][3][3]f32): [f][h][w]f32 =\n"
+       "  let windows = image |> slide3D(c, 3, 3, 1, 1, 1) |> join in\n"
+       "  kernels |> map(fun k => windows |> map2D(fun v => dotProduct(flatten3D(v), flatten3D(k))))\n",
+       {{"h", 5}, {"w", 16}, {"c", 3}, {"f", 8}},
+       {{P::convolution, "tiles"}}},
+      {"channels first, odd",
+       "def main(image: [c][h + 2][w + 2]f32, kernels: [f][c][3][3]f32): [f][h][w]f32 =\n"
+       "  let windows = image |> slide3D(c, 3, 3, 1, 1, 1) |> join in\n"
+       "  kernels |> map(fun k => windows |> map2D(fun v => dotProduct(flatten3D(v), flatten3D(k))))\n",
+       {{"h", 5}, {"w", 11}, {"c", 3}, {"f", 9}},
+       {{P::convolution, "copied"}}},
+      {"channels last, padded, sums of sums, a bias",
+       "def main(image: [h][w][c]f32, kernels: [f][3][3][c]f32, bias: [f]f32): [h][w][f]f32 =\n"
+       "  image |> pad2D(1, 1, 1, 1, fill(c, 0.0)) |> slide2D(3, 3, 1, 1) |> map2D(fun window =>\n"
+       "    zip(kernels, bias) |> map(fun (k, b) => relu(b + sum(zip(window, k) |> map(fun (ws, ks) =>\n"
+       "      sum(zip(ws, ks) |> map(fun (x, y) => dotProduct(x, y))))))))\n",
+       {{"h", 10}, {"w", 12}, {"c", 8}, {"f", 24}},
+       {{P::convolution, "copied"}, {P::elementwise, "default"}}},
+      {"batch, second operand by its columns",
+       "def main(a: [b][n][k]f32, c: [b][m][k]f32): [b][n][m]f32 =\n"
+       "  zip(a, c) |> map(fun (x, y) => matmul(x, transpose(y)))\n",
+       {{"b", 3}, {"n", 12}, {"m", 21}, {"k", 5}},
+       {{P::product, "copied"}}},
+      {"sums of sums",
+       "def main(x: [d][h][w]f32, k: [3][3][3]f32): [d][h][w]f32 =\n"
+       "  x |> padClamp3D(1, 1, 1, 1, 1, 1) |> slide3D(3, 3, 3, 1, 1, 1) |> map3D(fun v =>\n"
+       "    zip3D(v, k) |> map3D(fun (a, b) => a * b) |> map(fun p => p |> map(sum) |> sum) |> sum)\n",
+       {{"d", 4}, {"h", 5}, {"w", 20}},
+       {{P::stencil, "lanes"}}},
+      {"columns of a matrix",
+       "def main(a: [n][m]f32, x: [n]f32): [m]f32 = transpose(a) |> map(fun c => dotProduct(c, x))\n",
+       {{"n", 9}, {"m", 40}},
+       {{P::rows, "lanes"}}},
+      {"columns of a matrix, the vector first",
+       "def main(a: [n][m]f32, x: [n]f32): [m]f32 = transpose(a) |> map(fun c => 0.5 * dotProduct(x, c))\n",
+       {{"n", 9}, {"m", 40}},
+       {{P::rows, "lanes"}}},
       {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "lanes"}}},
       {"signal", signal, {{"n", 64}}, {{P::stencil, "lanes"}}},
   };
