@@ -118,7 +118,13 @@ class Naming {
     return runsLoops(spineOf(e).arguments[0]) ? Reader::several : Reader::once;
   }
 
+  // What windows that overlap read of a stage with loops is stored: families read neighbours as vectors.
+  static bool overlaps(const Spine& s) {
+    return (s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict)) && s.head.nats()[0] != s.head.nats()[1];
+  }
+
   void visitArguments(Spine& s, Reader reader, bool inLoop, bool guarded) {
+    if (reader == Reader::several && overlaps(s)) reader = Reader::many;
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       Expr& a = s.arguments[i];
       const bool perhaps = (s.isPrim(Prim::ifThenElse) && i > 0) || s.isPrim(Prim::iterateWhile);

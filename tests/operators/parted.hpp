@@ -168,6 +168,11 @@ inline const std::vector<Case>& cases() {
        "    zip3D(v, k) |> map3D(fun (a, b) => a * b) |> map(fun p => p |> map(sum) |> sum) |> sum)\n",
        {{"d", 4}, {"h", 5}, {"w", 20}},
        {{P::stencil, "lanes"}}},
+      {"windows of what is computed",
+       "def main(xs: [h][w]f32, ys: [h][w]f32): [h][w]f32 =\n"
+       "  zipWith2D(mul, xs, ys) |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(reduce2D(0.0, add))\n",
+       {{"h", 7}, {"w", 32}},
+       {{P::elementwise, "default"}, {P::stencil, "lanes"}}},
       {"columns of a matrix",
        "def main(a: [n][m]f32, x: [n]f32): [m]f32 = transpose(a) |> map(fun c => dotProduct(c, x))\n",
        {{"n", 9}, {"m", 40}},

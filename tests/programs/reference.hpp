@@ -140,5 +140,6 @@ void addLearning(Table& table);
 void addImages(Table& table);
 void addNumbers(Table& table);
 void addLibrary(Table& table);
+void addProducts(Table& table);
 
 }  // namespace lift::programs

@@ -904,6 +904,7 @@ const std::vector<CatalogueEntry>& catalogue() {
     addImages(table);
     addNumbers(table);
     addLibrary(table);
+    addProducts(table);
     vectors();
     matrices();
     movement();

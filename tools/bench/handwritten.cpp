@@ -18,6 +18,7 @@
 #include "lift/bench.hpp"
 #include "lift/codegen.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/operator.hpp"
 #include "lift/text.hpp"
 
 namespace {
@@ -159,6 +160,41 @@ const std::vector<Written>& table() {
       simple("life", "life", "main", {{"generations", 1}, {"h", 1024}, {"w", 1024}},
              {in("cells", {1024, 1024}, Scalar::i32), out({1024, 1024}, Scalar::i32)},
              {{"next", grid(1024, 1024), {"cells", "out"}}}, 0),
+      simple("heads", "products", "heads", {{"b", 8}, {"n", 256}, {"d", 64}},
+             {in("q", {8, 256, 64}), in("k", {8, 256, 64}), in("v", {8, 256, 64}), out({8, 256, 64})},
+             {{"attend", grid(256, 8), {"q", "k", "v", "out"}}}, 256),
+      simple("assign", "products", "assign", {{"n", 65536}, {"d", 16}, {"k", 64}},
+             {in("points", {65536, 16}), in("centres", {64, 16}), out({65536}, Scalar::i32)},
+             {{"assign", line(65536), {"points", "centres", "out"}}}, 0),
+      simple("channelsLast", "products", "channelsLast", {{"h", 56}, {"w", 56}, {"c", 64}, {"f", 64}},
+             {in("image", {56, 56, 64}), in("kernels", {64, 3, 3, 64}), in("bias", {64}), out({56, 56, 64})},
+             {{"convolve", grid(64, 56, 56), {"image", "kernels", "bias", "out"}}}, 576),
+      simple("channelsFirst", "products", "channelsFirst", {{"h", 56}, {"w", 56}, {"c", 64}, {"f", 64}},
+             {in("image", {64, 58, 58}), in("kernels", {64, 64, 3, 3}), out({64, 56, 56})},
+             {{"convolve", items({56, 56, 64}, {56, 1, 1}), {"image", "kernels", "out"}}}, 576),
+      simple("distances", "products", "distances", {{"n", 1024}, {"m", 1024}, {"d", 64}},
+             {in("a", {1024, 64}), in("b", {1024, 64}), out({1024, 1024})},
+             {{"distances", grid(1024, 1024), {"a", "b", "out"}}}, 64),
+      simple("columns", "products", "columns", {{"n", 2048}, {"m", 2048}},
+             {in("a", {2048, 2048}), in("x", {2048}), out({2048})}, {{"columns", line(2048), {"a", "x", "out"}}}, 2048),
+      simple("batched", "products", "batched", {{"b", 16}, {"n", 256}, {"m", 256}, {"k", 64}},
+             {in("a", {16, 256, 64}), in("c", {16, 256, 64}), out({16, 256, 256})},
+             {{"products", grid(256, 256, 16), {"a", "c", "out"}}}, 64),
+      simple("separable", "products", "separable", {{"h", 1024}, {"w", 1024}},
+             {in("image", {1024, 1024}), in("gx", {7}), in("gy", {7}), temporary("between", {1024, 1024}),
+              out({1024, 1024})},
+             {{"rows", grid(1024, 1024), {"image", "gx", "between"}},
+              {"columns", grid(1024, 1024), {"between", "gy", "out"}}},
+             49),
+      simple("volume", "products", "volume", {{"d", 128}, {"h", 128}, {"w", 128}},
+             {in("x", {128, 128, 128}), in("k", {3, 3, 3}), out({128, 128, 128})},
+             {{"volume", grid(128, 128, 128), {"x", "k", "out"}}}, 27),
+      simple("layers", "products", "layers", {{"n", 128}, {"i", 784}, {"h", 512}, {"o", 10}},
+             {in("x", {128, 784}), in("w1", {512, 784}), in("b1", {512}), in("w2", {10, 512}), in("b2", {10}),
+              temporary("between", {128, 512}), out({128, 10})},
+             {{"hidden", grid(512, 128), {"x", "w1", "b1", "between"}},
+              {"last", line(128), {"between", "w2", "b2", "out"}}},
+             4096),
   };
   return rows;
 }
@@ -197,12 +233,20 @@ Program programOf(const Written& row, const std::string& root) {
   return specialise(program, sizes);
 }
 
+// What `liftc run` takes where nothing was tuned: each part by its family, else the default mapping.
+kernel::Plan planOf(const Program& program, const runtime::DeviceInfo& device) {
+  ChoiceOptions untuned;
+  untuned.tuned = false;
+  const Choice choice = choose(programWorkload(program, 0), &device, untuned);
+  return compileVariant(choice.variant, choice.config);
+}
+
 Measured measure(const Written& row, const std::string& root, runtime::Device& device, int repetitions) {
   const Program program = programOf(row, root);
   const std::map<std::string, Tensor> inputs = randomInputs(row);
   const auto written = bench::contestPlan(
       device, bench::planOf(readFile(root + "/" + row.folder + row.name + ".cl"), row.buffers, row.kernels), inputs);
-  const auto generated = bench::contestPlan(device, compile(program), inputs);
+  const auto generated = bench::contestPlan(device, planOf(program, device.info()), inputs);
   bench::TurnOptions turns;
   turns.repetitions = repetitions;
   turns.quieten = bench::waitUntilQuiet;
