@@ -38,6 +38,18 @@ namespace lift::runtime {
 
 // --------------------------------------------------------------------------------------------------------- devices
 
+// How fast a device is, of profiles; 0: not known. A unit is one of DeviceInfo::computeUnits, a cycle one of its clock.
+struct Throughput {
+  int bundle = 0;                // work-items that run in lockstep: a quad, a warp, a wave; 1 on processors
+  int fmaPerCycle = 0;           // multiply-adds of f32 of a unit, by lane
+  int accessesPer100Cycles = 0;  // of a unit: loads and stores of a bundle, of one cache line each
+  int itemsPerUnit = 0;          // work-items that a unit holds at once, with `registers` each
+  int cachePerCycle = 0;         // bytes that all units together get of the last cache
+  int bandwidth = 0;             // of memory, MB/s
+  int launchNanoseconds = 0;
+  int efficiency = 0;  // hundredths: of what the others promise, what was reached where it was measured
+};
+
 // What is known of a device; sizes in bytes. Pseudo devices (null, emulator) have no platform and index -1.
 struct DeviceInfo {
   int platformIndex = -1;
@@ -71,6 +83,7 @@ struct DeviceInfo {
   std::array<std::uint64_t, 3> maxGlobalSizes{};
   std::uint64_t privateMemory = 0;
   int registers = 0;  // of 32 bits, that a work-item may use and leave the device enough work-items to hide latency
+  Throughput throughput;
 
   bool pseudo() const { return type == "pseudo"; }
   bool hasExtension(const std::string& extension) const;
@@ -80,7 +93,7 @@ struct DeviceInfo {
 std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  // an array
 
 // A device that is not at hand: one of those that ship with liftc ("portable": what every GPU has; "mali-g72",
-// "adreno-630", "intel-gpu", "amd-gfx1030", "nvidia", "generic-cpu"), else a file with keys of DeviceInfo::toJson, of
+// "mali-g57", "adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia", "generic-cpu"), else a file with keys of DeviceInfo::toJson, of
 // which "name" is needed. What it leaves out is unknown, and limits nothing. It cannot be opened. Throws UserError:
 // usage for neither, program for what the file holds.
 DeviceInfo readProfile(const std::string& nameOrFile);

@@ -37,6 +37,9 @@ struct PassOptions {
 #endif
   // No value is infinite or NaN and the sign of a zero means nothing: products with a literal 0 vanish.
   bool finiteMath = false;
+  // Scalars at neighbouring places of global memory are accessed as vectors of at most 16 bytes, where the place is
+  // proved to be aligned: GPUs take as long for each access.
+  bool joinVectors = false;
   std::vector<std::string> skip;  // passes to leave out
   std::function<void(const Pass&, const Kernel&)> after;
   Notes* notes = nullptr;  // filled when given

@@ -163,6 +163,7 @@ class PlanBuilder {
       clock_.lap("lower");
       if (options_.dump) options_.dump("lower", kernel::printOpenCL(lowered.kernel));
       kernel::PassOptions passes = options_.passes;
+      passes.joinVectors |= options_.opencl.alignedVectors;  // compilers that want the one want the other
       passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
         clock_.lap(pass.name);
         if (options_.passes.after) options_.passes.after(pass, k);

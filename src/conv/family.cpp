@@ -149,8 +149,8 @@ void arrangeWeights(Rewriting& r, int maps) {
                  argument(seq({normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}), copyInParallel(3)}))));
 }
 
-void windowsIntoReduction(Rewriting& r) {
-  r.apply(topDown(use("mapAsScalarOut")));
+void windowsIntoReduction(Rewriting& r, Lanes lanes) {
+  if (lanes == Lanes::ofResults) r.apply(topDown(use("mapAsScalarOut")));
   r.apply(topDown(use("mapReduceZipLeft")));
   r.apply(layoutsOut());
   r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
@@ -248,7 +248,15 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
        .defaults = detail::paperDefaults(spec),
        .forGpus = true,
        .preferred = [spec](const runtime::DeviceInfo& device) { return detail::paperPreferred(spec, device); }},
+      {.name = "tiled",
+       .meaning = "register tiles of pixels by output channels, a work-item each, no local memory: for GPUs",
+       .derive = [spec](rewrite::Rewriting& r) { detail::deriveTiled(spec, r); },
+       .defaults = detail::tiledDefaults(spec),
+       .forGpus = true,
+       .preferred = [spec](const runtime::DeviceInfo& device) { return detail::tiledPreferred(spec, device); }},
   };
+  // Among those for GPUs the first is the first choice there.
+  if (detail::fillsTiles(spec)) std::swap(w.families[2], w.families[3]);
   if (spec.groups > 1) {
     w.families.push_back({"depthwise", "register tiles of pixels by vectors of groups",
                           [spec](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, r); },

@@ -62,8 +62,10 @@ bool isRowsMap(Expr e);  // the map over rows of windows, or tiles of them
 // Windows along one dimension in chunks of k, the chunks cut from the input.
 void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k);
 
-// Reductions in lanes, one for each window of a tile, become one reduction of all the tile's accumulators.
-void windowsIntoReduction(Rewriting& r);
+// Reductions, one for each window of a tile, become one reduction of all the tile's accumulators. Vectors are of
+// results, or of what is summed.
+enum class Lanes : std::uint8_t { ofResults, ofElements };
+void windowsIntoReduction(Rewriting& r, Lanes lanes = Lanes::ofResults);
 
 // What n lacks to the next multiple of k.
 Nat missingTo(std::int64_t n, Nat k);
@@ -78,6 +80,12 @@ void arrangeWeights(Rewriting& r, int maps);
 void derivePaper(const ConvSpec& spec, Rewriting& r);
 Config paperDefaults(const ConvSpec& spec);
 Config paperPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
+
+void deriveTiled(const ConvSpec& spec, Rewriting& r);
+Config tiledDefaults(const ConvSpec& spec);
+Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
+// Whether groups have outputs enough for it; else most of its lanes compute what is cropped.
+bool fillsTiles(const ConvSpec& spec);
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts);

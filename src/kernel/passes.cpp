@@ -17,6 +17,7 @@ const std::vector<Pass>& passes() {
       {"dead", "variables, arrays and statements without effect disappear", deadPass},
       {"fuse", "loops of one count that read the same memory into registers become one", fusePass},
       {"unswitch", "a condition that many values share is asked once", unswitchPass},
+      {"join", "where asked for: neighbouring scalars of global memory are accessed as vectors", joinPass},
       {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
       {"hoist", "repeated or loop-invariant index arithmetic gets a name", hoistPass},
   };
@@ -32,7 +33,7 @@ const Pass* passNamed(std::string_view name) {
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
   for (const char* name : {"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead", "fuse",
-                           "unswitch", "barriers", "hoist"})
+                           "unswitch", "join", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -39,7 +39,7 @@ OfflineTarget spirv() {
 OfflineTarget amd(const std::string& name, const std::string& meaning) {
   return {name,
           meaning,
-          "amd-gfx1030",
+          "amd-" + name,
           {clang,
            {"bitcode",
             {"/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/opt/rocm/amdgcn/bitcode"},
@@ -98,7 +98,7 @@ const std::vector<OfflineTarget>& offlineTargets() {
   static const std::vector<OfflineTarget> targets{
       mesa("mali-g72", "Mali-G72 (Bifrost), by Mesa's Panfrost", "mali-g72", detail::parsePanfrost,
            "of 2 sets of threads"),
-      mesa("mali-g57", "Mali-G57 (Valhall), by Mesa's Panfrost", "mali-g72", detail::parsePanfrost,
+      mesa("mali-g57", "Mali-G57 (Valhall), by Mesa's Panfrost", "mali-g57", detail::parsePanfrost,
            "of 2 sets of threads"),
       mesa("adreno-630", "Adreno 630, by Mesa's freedreno", "adreno-630", detail::parseFreedreno, ""),
       amd("gfx900", "AMD Vega, by LLVM"),

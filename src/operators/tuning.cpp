@@ -96,6 +96,7 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
         f.defaults = preferred;
       }
       if (f.parted) f = withPartsFor(device, f, options, origin);
+      f.forGpus = f.forGpus || device.type == "gpu";  // kernels that access vectors as such, of any family
     }
   Variant variant = derive(composed, family);
   if (!variant.program.tunables.empty() && variant.program.sizes.empty()) {

@@ -34,6 +34,7 @@ std::vector<RuleRow> movementRules() {
        "naturality"},
       {"splitZip", "split(k, zip(xs, ys)) => map(fun (a, b) => zip(a, b), zip(split(k, xs), split(k, ys)))",
        "naturality"},
+      {"asVectorJoin", "asVector(w, join((xss: [n][m]t))) => join(map(fun xs => asVector(w, xs), xss))", "naturality"},
       {"columnsFirst", "(xss: [n][m]t) => transpose(transpose(xss))", "row-major to column-major"},
   };
 }
@@ -83,6 +84,11 @@ std::vector<RuleRow> memoryRules() {
       {"keptSplit", "toGlobal(split(n, xs)) => split(n, toGlobal(xs))", "what is kept laid out as it is computed"},
       {"keptTranspose", "toGlobal(transpose(xs)) => transpose(toGlobal(xs))",
        "what is kept laid out as it is computed"},
+      {"keepFirstInside",
+       "toGlobal((xs: [g][a][b][c][k]t)) => transpose(map(fun as => transpose(map(fun bs => transpose(map(fun cs => "
+       "transpose(cs), bs)), as)), toGlobal(map(fun as => map(fun bs => map(fun cs => transpose(cs), transpose(bs)), "
+       "transpose(as)), transpose(xs)))))",
+       "what neighbouring work-items read, side by side"},
       {"copyMap", "xs => map(fun x => x, xs)", "functor law"},
       {"copyBlocked",
        "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("

@@ -51,6 +51,14 @@ void forEachProfileProperty(Info& d, const Visit& visit) {
   visit("max_global_sizes", d.maxGlobalSizes);
   visit("private_memory_bytes", d.privateMemory);
   visit("registers", d.registers);
+  visit("bundle", d.throughput.bundle);
+  visit("fma_per_cycle", d.throughput.fmaPerCycle);
+  visit("accesses_per_100_cycles", d.throughput.accessesPer100Cycles);
+  visit("items_per_unit", d.throughput.itemsPerUnit);
+  visit("cache_bytes_per_cycle", d.throughput.cachePerCycle);
+  visit("bandwidth_mb_s", d.throughput.bandwidth);
+  visit("launch_ns", d.throughput.launchNanoseconds);
+  visit("efficiency_percent", d.throughput.efficiency);
 }
 
 Json json(const DeviceInfo& d) {

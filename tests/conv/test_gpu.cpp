@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "lift/conv_operator.hpp"
+#include "lift/kernel_passes.hpp"
 
 using namespace lift;
 
@@ -14,22 +15,33 @@ Choice chosen(const ConvSpec& layer, const char* profile) {
 }  // namespace
 
 TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its registers hold", "[null]") {
-  int layers = 0, vectors = 0;
-  for (const char* profile : {"portable", "mali-g72", "adreno-630", "intel-gpu", "amd-gfx1030", "nvidia"})
+  std::int64_t layers = 0, vectors = 0, sums = 0;
+  for (const char* profile :
+       {"portable", "mali-g72", "mali-g57", "adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia"})
     for (const char* layer : {"ic128ih56oc256kh3ph1", "ic512ih14oc512kh3ph1", "ic16ih17oc16kh1kw7ph0pw3",
-                              "ic8ih31oc24kh3sh3ph1", "g4ic16ih9oc8kh3ph1"}) {
+                              "ic8ih31oc24kh3sh3ph1", "g4ic16ih9oc16kh3ph1", "ic3ih19oc64kh3ph1"}) {
       INFO(layer << " for " << profile);
       const runtime::DeviceInfo device = runtime::readProfile(profile);
       const Choice choice = chosen(parseConv(layer), profile);
-      CHECK(choice.variant.family == "paper");
+      CHECK(choice.variant.family == "tiled");
       const Config& c = choice.config;
-      CHECK(4 * c.at("kappa") * c.at("sigma") <= device.registers);
+      CHECK(c.at("pixels") * c.at("kernels") <= device.registers * 3 / 4);
       CHECK(spaceOf(choice.variant, parseDeviceLimits(device.toJson())).contains(c));
+      for (const kernel::Kernel& k : compileVariant(choice.variant, c).kernels) {
+        CHECK(kernel::localBytes(k) == Nat(0));
+        const kernel::Counts counts = kernel::count(k);
+        CHECK(counts.barriers == 0);
+        CHECK(counts.privateArrays == 0);
+        vectors += counts.global.bytesLoaded == 16 * counts.global.loads ? 1 : 0;
+      }
+      sums += c.at("pixels") * c.at("kernels");
       layers++;
-      vectors += static_cast<int>(c.count("upsilon"));
     }
-  CHECK(layers == 30);
-  CHECK(vectors >= 18);
+  CHECK(layers == 48);
+  CHECK(vectors >= 32);
+  CHECK(sums >= 6 * layers);
+  // Of few kernels a group, most of a tile's vectors would be cropped.
+  CHECK(chosen(parseConv("g32ic32ih19oc32kh3ph1"), "mali-g72").variant.family == "paper");
   // Its kernels access vectors as such; those for processors by vload.
   const ConvSpec layer = parseConv("ic16ih14oc32kh3ph1");
   const auto text = [](const Variant& v) {
@@ -39,6 +51,6 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
   };
   CHECK(text(chosen(layer, "mali-g72").variant).find("*(const __global float4*)") != std::string::npos);
   const Variant ofProcessor = chosen(layer, "generic-cpu").variant;
-  CHECK(ofProcessor.family != "paper");
+  CHECK_FALSE(ofProcessor.workload.family(ofProcessor.family).forGpus);
   CHECK(text(ofProcessor).find("*(const __global float") == std::string::npos);
 }

@@ -93,7 +93,7 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
   };
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
   CHECK(seen == std::vector<std::string>{"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead",
-                                         "fuse", "unswitch"});
+                                         "fuse", "unswitch", "join"});
 }
 
 TEST_CASE("trips: parallel loops against the launch") {
@@ -588,6 +588,50 @@ TEST_CASE("hoist: nothing to gain, nothing done") {
     return block(seq("j", 10, [&](Nat j) { return block(Store{out, Nat(10) * i + j, load(in, i + j, f32)}); }));
   }));
   CHECK(bodyText(pass("hoist", m.k)) == bodyText(m.k));
+}
+
+TEST_CASE("join: neighbouring scalars become vectors where their place is aligned") {
+  Maker m;
+  const auto in = m.in("in", 100), bytes = m.in("bytes", 100, Scalar::u8), out = m.out("out", 100);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c"), d = m.var("d");
+  const auto sum = [&](VarId v) { return ref(v, f32); };
+  const auto byte = [&](Nat i) { return convertTo(load(bytes, i, {Scalar::u8, 1}), Scalar::f32); };
+  m.k.body = block(seq("i", 8, [&](Nat i) {
+    const Nat at = Nat(4) * i;
+    return block(Declare{a, load(in, at, f32)}, Declare{b, load(in, at + Nat(1), f32)},
+                 Declare{c, load(in, at + Nat(2), f32)}, Declare{d, load(in, at + Nat(3), f32)}, Store{out, at, sum(a)},
+                 Store{out, at + Nat(1), sum(b)}, Store{out, at + Nat(2), sum(c)}, Store{out, at + Nat(3), sum(d)},
+                 // two of them: four are not aligned
+                 Store{out, at + Nat(38), sum(a)}, Store{out, at + Nat(39), sum(b)}, Store{out, at + Nat(40), sum(c)},
+                 // at odd places
+                 Store{out, i, sum(a)}, Store{out, i + Nat(1), sum(b)},
+                 // in another order; of what memory has, which may change
+                 Store{out, at + Nat(61), sum(a)}, Store{out, at + Nat(60), sum(b)},
+                 Store{out, at + Nat(64), load(out, 0, f32)}, Store{out, at + Nat(65), load(out, 1, f32)},
+                 Store{out, at + Nat(68), byte(at)}, Store{out, at + Nat(69), byte(at + Nat(1))});
+  }));
+  CHECK(bodyText(pass("join", m.k)) == bodyText(m.k));  // unless asked for
+  PassOptions options;
+  options.joinVectors = true;
+  CHECK(bodyText(pass("join", m.k, options)) == R"(  for (int i = 0; i < 8; i++) {
+    const float4 in_v = vload4(0, in + 4 * i);
+    const float a = in_v.s0;
+    const float b = in_v.s1;
+    const float c = in_v.s2;
+    const float d = in_v.s3;
+    vstore4((float4)(a, b, c, d), 0, out + 4 * i);
+    vstore2((float2)(a, b), 0, out + 4 * i + 38);
+    out[4 * i + 40] = c;
+    out[i] = a;
+    out[i + 1] = b;
+    out[4 * i + 61] = a;
+    out[4 * i + 60] = b;
+    out[4 * i + 64] = out[0];
+    out[4 * i + 65] = out[1];
+    out[4 * i + 68] = (float)bytes[4 * i];
+    out[4 * i + 69] = (float)bytes[4 * i + 1];
+  }
+)");
 }
 
 TEST_CASE("optimise: the blocked convolution becomes what one would write by hand") {
