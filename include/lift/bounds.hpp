@@ -160,6 +160,8 @@ struct PlanTraffic {
 };
 // Nothing is run. Where indices come from data, all that the buffer holds is taken to be read.
 PlanTraffic trafficOf(const kernel::Plan& plan);
+// Of one launch. About so many accesses are followed, of as many groups as they are enough for, one at least.
+PlanTraffic trafficOf(const kernel::Kernel& kernel, double accessesToFollow = 3e6);
 
 // Distinct traffic against a bound: that for S, or, where a work-group's working set is larger, for a fast memory that
 // holds it. 1 is as little as there can be.

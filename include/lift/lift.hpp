@@ -59,11 +59,12 @@
 #include "lift/tune_report.hpp"
 #include "lift/operator.hpp"
 #include "lift/parts.hpp"
-// conv, bounds, opset, bench, command line
+// conv, bounds, predict, opset, bench, command line
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/bounds.hpp"
+#include "lift/predict.hpp"
 #include "lift/opset.hpp"
 #include "lift/bench.hpp"
 #include "lift/command_line.hpp"

@@ -13,9 +13,6 @@ namespace {
 
 using namespace kernel;
 
-// Accesses that are followed for one launch, about; of so many groups as they are enough for, one at least.
-constexpr double accessesToFollow = 3e6;
-
 // Values of index variables by place; nothing for those that come from data.
 using Values = std::vector<std::optional<std::int64_t>>;
 
@@ -257,8 +254,9 @@ void add(Traffic& sum, const Traffic& t) {
   sum.bytesStored += t.bytesStored;
 }
 
-// One launch; those of one kernel are alike.
-PlanTraffic ofKernel(const Kernel& k) {
+}  // namespace
+
+PlanTraffic trafficOf(const Kernel& k, double accessesToFollow) {
   PlanTraffic t;
   const Counts counts = count(k);
   t.global = counts.global;
@@ -278,8 +276,6 @@ PlanTraffic ofKernel(const Kernel& k) {
   return t;
 }
 
-}  // namespace
-
 PlanTraffic trafficOf(const Plan& plan) {
   PlanTraffic all;
   std::map<int, PlanTraffic> kernels;
@@ -287,7 +283,7 @@ PlanTraffic trafficOf(const Plan& plan) {
       plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
       [&](std::size_t i) {
         const int kernel = plan.launches[i].kernel;
-        if (!kernels.count(kernel)) kernels[kernel] = ofKernel(plan.kernels[static_cast<std::size_t>(kernel)]);
+        if (!kernels.count(kernel)) kernels[kernel] = trafficOf(plan.kernels[static_cast<std::size_t>(kernel)]);
         const PlanTraffic& t = kernels[kernel];
         add(all.global, t.global);
         add(all.local, t.local);

@@ -43,6 +43,7 @@ const std::map<std::string, Module> modules = {
     {"operators", {{"text", "rewrite", "tune"}, {"operator", "parts"}}},
     {"conv", {{"operators"}, {"conv", "conv_program", "conv_operator"}}},
     {"bounds", {{"conv"}, {"bounds"}}},
+    {"predict", {{"bounds", "offline"}, {"predict"}}},
     {"opset", {{"conv"}, {"opset"}}},
     {"bench", {{"opset"}, {"bench"}}},
 };

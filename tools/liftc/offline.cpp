@@ -8,6 +8,7 @@
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/offline.hpp"
+#include "lift/predict.hpp"
 #include "program.hpp"
 #include "workload.hpp"
 
@@ -34,6 +35,7 @@ struct Options {
 struct Subject {
   std::string title, choice;
   std::vector<lift::KernelText> kernels;
+  std::optional<lift::kernel::Plan> plan = {};  // where it was compiled here
 };
 
 // What `liftc … compile -o FOLDER` left.
@@ -68,7 +70,7 @@ Subject ofWorkload(const lift::Workload& w, const Options& o, const lift::runtim
   if (!compiled) return {};
   return {w.label.empty() ? w.key() : w.label,
           fmt::format("{} {}: {}", compiled->family, lift::str(compiled->config), compiled->origin),
-          lift::kernelsOf(compiled->plan)};
+          lift::kernelsOf(compiled->plan), compiled->plan};
 }
 
 Subject ofProgram(const Options& o, const lift::runtime::DeviceInfo& device) {
@@ -77,7 +79,8 @@ Subject ofProgram(const Options& o, const lift::runtime::DeviceInfo& device) {
   if (!own.family.family.empty()) own.family.config = std::exchange(own.program.config, {});
   const auto compiled = compileProgram(own.program.readAtValues(), own.family, own.codegen, 0, &device);
   if (!compiled) return {};
-  return {o.what, fmt::format("{}: {}", compiled->family, compiled->origin), lift::kernelsOf(compiled->plan)};
+  return {o.what, fmt::format("{}: {}", compiled->family, compiled->origin), lift::kernelsOf(compiled->plan),
+          compiled->plan};
 }
 
 std::vector<Subject> subjects(const Options& o, const lift::runtime::DeviceInfo& device) {
@@ -130,6 +133,28 @@ void printRow(const lift::KernelText& k, const lift::KernelReport& r) {
   std::cout << std::flush;
 }
 
+// What a run is predicted to take, and what limits each kernel.
+void printPrediction(const lift::PlanPrediction& p) {
+  std::string kernels;
+  for (const lift::KernelPrediction& k : p.kernels)
+    kernels += fmt::format("{}{} {:.2f} ms by {}", kernels.empty() ? "" : ", ", k.kernel, k.milliseconds, k.limit);
+  std::cout << fmt::format("    predicted: {:.2f} ms ({})\n", p.milliseconds, kernels) << std::flush;
+}
+
+void addPrediction(Json& j, const lift::PlanPrediction& p) {
+  j["predicted_ms"] = p.milliseconds;
+  for (const lift::KernelPrediction& k : p.kernels)
+    j["predicted"].push_back({{"kernel", k.kernel},
+                              {"ms", k.milliseconds},
+                              {"limit", k.limit},
+                              {"arithmetic_ms", k.arithmetic},
+                              {"accesses_ms", k.accesses},
+                              {"cache_ms", k.cache},
+                              {"memory_ms", k.memory},
+                              {"launch_ms", k.launch},
+                              {"filled", k.filled}});
+}
+
 std::string toInstall(const lift::OfflineTools& tools) {
   std::string line;
   for (const auto& need : tools.missing)
@@ -161,11 +186,18 @@ bool judge(const lift::OfflineTarget& target, const Options& o, Json& report) {
   for (const Subject& s : all) {
     if (!o.json) std::cout << fmt::format("  {}  {}\n", s.title, s.choice);
     Json j{{"target", target.name}, {"subject", s.title}, {"choice", s.choice}, {"kernels", Json::array()}};
+    lift::StatisticsByKernel statistics;
     for (const lift::KernelText& k : s.kernels) {
       const lift::KernelReport r = lift::buildOffline(target, tools, k, device);
       ok = ok && r.built;
       j["kernels"].push_back(toJson(k, r));
+      statistics[k.needs.kernel] = r.statistics;
       if (!o.json) printRow(k, r);
+    }
+    if (s.plan && s.plan->sizes.empty() && lift::canPredict(device)) {
+      const lift::PlanPrediction p = lift::predict(*s.plan, device, statistics);
+      addPrediction(j, p);
+      if (!o.json) printPrediction(p);
     }
     report["rows"].push_back(std::move(j));
   }

@@ -1,4 +1,4 @@
-// liftc tune --replay: explorers compared on recorded sweeps.
+// liftc tune --replay: explorers compared on recorded sweeps, and predictions held to them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +7,7 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/experience.hpp"
+#include "lift/predict.hpp"
 #include "lift/tune_report.hpp"
 #include "sweep.hpp"
 #include "workload.hpp"
@@ -28,44 +29,56 @@ struct Recorded {
   std::string why;
 };
 
-// What each recorded point promises, as it is compiled now. Throws UserError where the record does not say what was
-// compiled, or liftc makes other configurations of it today.
-Forecasts forecastsOf(const tune::ProblemRow& problem, const tune::Recording& recording) {
+// What each recorded point that ran gives, as it is compiled now. Throws UserError where the record does not say what
+// was compiled, or liftc makes other configurations of it today.
+template <class T>
+std::map<tune::Point, T> ofEachPoint(const tune::ProblemRow& problem, const tune::Recording& recording,
+                                     const std::function<T(const lift::kernel::Plan&)>& of, const T& failed) {
   if (problem.command.empty())
     throw lift::UserError(lift::ExitStatus::program, "the record does not say what was compiled");
   const lift::Workload workload = ProblemChoice::parse(problem.command).workload();
-  Forecasts forecasts;
+  std::map<tune::Point, T> all;
   for (const tune::SearchSpace& family : recording.families()) {
     const lift::Variant variant = lift::derive(workload, family.name);
     family.forEach([&](const lift::Config& config) {
       const tune::Point point{family.name, config};
-      forecasts[point] = recording.time(point) ? lift::kernel::forecastOf(lift::compileVariant(variant, config))
-                                               : lift::kernel::Forecast{std::numeric_limits<double>::infinity(), {}};
+      all[point] = recording.time(point) ? of(lift::compileVariant(variant, config)) : failed;
       return true;
     });
   }
-  return forecasts;
+  return all;
 }
 
-std::vector<Recorded> recordedIn(const std::vector<std::string>& files) {
-  std::vector<Recorded> all;
+Forecasts forecastsOf(const tune::ProblemRow& problem, const tune::Recording& recording) {
+  return ofEachPoint<lift::kernel::Forecast>(problem, recording, lift::kernel::forecastOf,
+                                             {std::numeric_limits<double>::infinity(), {}});
+}
+
+// Calls f(problem, measurements) for each problem of the files that has any.
+template <class F>
+void forEachProblem(const std::vector<std::string>& files, F&& f) {
   for (const std::string& file : files) {
     std::ifstream in(file);
     if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", file));
     auto db = tune::Database::inMemory();
     tune::importLines(db, in, file);
-    for (const tune::ProblemRow& problem : db.problems()) {
-      const auto measurements = db.select({.problem = problem.key});
-      if (measurements.empty()) continue;
-      Recorded r{problem, measurements.front().key.device, tune::Recording(measurements), {}, {}};
-      try {
-        r.forecasts = forecastsOf(problem, r.recording);
-      } catch (const lift::UserError& e) {
-        r.why = e.diagnostics().front().message;
-      }
-      all.push_back(std::move(r));
-    }
+    for (const tune::ProblemRow& problem : db.problems())
+      if (const auto measurements = db.select({.problem = problem.key}); !measurements.empty())
+        f(problem, measurements);
   }
+}
+
+std::vector<Recorded> recordedIn(const std::vector<std::string>& files) {
+  std::vector<Recorded> all;
+  forEachProblem(files, [&](const tune::ProblemRow& problem, const std::vector<tune::Measurement>& measurements) {
+    Recorded r{problem, measurements.front().key.device, tune::Recording(measurements), {}, {}};
+    try {
+      r.forecasts = forecastsOf(problem, r.recording);
+    } catch (const lift::UserError& e) {
+      r.why = e.diagnostics().front().message;
+    }
+    all.push_back(std::move(r));
+  });
   return all;
 }
 
@@ -147,6 +160,54 @@ int compareExplorers(const std::vector<std::string>& files, int seeds, const std
   if (json) std::cout << Json{{"schema", 2}, {"seeds", seeds}, {"rows", rows}}.dump(2) << "\n";
   if (!json && !tune::hasTrees()) std::cout << "\nwithout XGBoost: models are linear, and nothing is taught\n";
   if (!report.empty()) writeFile(report, tune::comparisonReport(comparisons, seeds));
+  return 0;
+}
+
+int judgePredictions(const std::vector<std::string>& files, const std::string& profile, bool json) {
+  const lift::runtime::DeviceInfo device = lift::runtime::readProfile(profile);
+  std::string notes;
+  Json rows = Json::array();
+  if (!json)
+    std::cout << fmt::format("predicted for {}, beside what was measured\n{:<34} {:>7} {:>17} {:>21} {:>20}\n",
+                             device.name, "recorded sweep", "points", "rank correlation", "measured / predicted",
+                             "best predicted is at");
+  forEachProblem(files, [&](const tune::ProblemRow& problem, const std::vector<tune::Measurement>& measurements) {
+    const tune::Recording recording(measurements);
+    std::map<tune::Point, double> costs;
+    try {
+      costs = ofEachPoint<double>(
+          problem, recording, [&](const lift::kernel::Plan& plan) { return lift::predict(plan, device).milliseconds; },
+          std::numeric_limits<double>::infinity());
+    } catch (const lift::UserError& e) {
+      if (e.status() == lift::ExitStatus::usage) throw;
+      notes += fmt::format("no predictions of {}: {}\n", problem.label, e.diagnostics().front().message);
+      return;
+    }
+    std::vector<double> measured, predicted, ratios;
+    for (const auto& [point, cost] : costs)
+      if (const auto time = recording.time(point)) {
+        measured.push_back(*time);
+        predicted.push_back(cost);
+        ratios.push_back(*time / cost);
+      }
+    if (measured.size() < 2) return;
+    const double rank = lift::rankCorrelation(measured, predicted), ratio = lift::runtime::median(ratios);
+    // How much slower than the fastest is what would have been chosen.
+    const auto chosen = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
+    const double loss =
+        measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end());
+    rows.push_back({{"problem", problem.key},
+                    {"label", problem.label},
+                    {"points", measured.size()},
+                    {"rank_correlation", rank},
+                    {"measured_by_predicted", ratio},
+                    {"chosen_by_best", loss}});
+    if (!json)
+      std::cout << fmt::format("{:<34} {:>7} {:>17.2f} {:>21.2f} {:>14.2f} × best\n", problem.label, measured.size(),
+                               rank, ratio, loss);
+  });
+  if (json) std::cout << Json{{"schema", 1}, {"profile", profile}, {"rows", rows}}.dump(2) << "\n";
+  if (!json) std::cout << notes;
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "budget.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/experience.hpp"
+#include "lift/predict.hpp"
 #include "lift/tune_report.hpp"
 #include "workload.hpp"
 
@@ -98,6 +99,7 @@ struct Setting {
 
 std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tune::Problem& problem,
                                            const Setting& s) {
+  if (!s.choice.predicted.empty()) return lift::makePredictor(problem, s.device);
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return tune::makeWorkers(workerCommand(choice), problem.data(), s.choice.limits,
                            s.choice.workers > 0 ? s.choice.workers : cores);
@@ -128,13 +130,13 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
           {"best", r.best ? bestJson(problem.row, *r.best) : Json(nullptr)}};
 }
 
-void printResult(const tune::Problem& problem, const tune::SweepResult& r, std::ostream& out) {
+void printResult(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r, std::ostream& out) {
   std::string counts;
   for (const auto& [status, count] : r.byStatus)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
   const std::string equal = r.equal > 0 ? fmt::format(", {} of kernels that were measured already", r.equal) : "";
-  out << fmt::format("{}: {} points, {} of them measured now{} ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
-                     equal, counts, r.ended);
+  out << fmt::format("{}: {} points, {} of them {} now{} ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
+                     s.choice.predicted.empty() ? "measured" : "predicted", equal, counts, r.ended);
   if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
   if (r.best)
     out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
@@ -267,7 +269,8 @@ void SweepChoice::add(cli::App& app) {
 
 int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   const std::vector<ProblemChoice> choices = problemsOf(choice, sweep);
-  Setting s{sweep, choice.device.open()->info(), {}};
+  Setting s{
+      sweep, sweep.predicted.empty() ? choice.device.open()->info() : lift::runtime::readProfile(sweep.predicted), {}};
   s.deviceRow = tune::deviceRow(s.device);
   double secondsLeft =
       sweep.timeLimit.empty() ? std::numeric_limits<double>::infinity() : secondsOf(sweep.timeLimit, "--time-limit");
@@ -275,7 +278,9 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   const InterruptGuard guard;
   if (!sweep.config.empty()) return measurePoint(choices.front(), choices.front().problem(s.device), s);
 
-  auto db = tune::Database::open(databasePath(sweep));
+  // What is predicted is no measurement: it is kept only where a file is named for it.
+  auto db = sweep.db.empty() && !sweep.predicted.empty() ? tune::Database::inMemory()
+                                                         : tune::Database::open(databasePath(sweep));
   Json rows = Json::array();
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < choices.size() && !InterruptGuard::isInterrupted(); i++) {
@@ -285,7 +290,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
     const tune::SweepResult result = sweepProblem(choices[i], problem, s, share, db);
     keys.push_back(problem.row.key);
     rows.push_back(resultJson(problem, s, result));
-    if (!sweep.json) printResult(problem, result, std::cout);
+    if (!sweep.json) printResult(problem, s, result, std::cout);
     secondsLeft -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   if (sweep.json) std::cout << Json{{"schema", 1}, {"rows", rows}}.dump(2) << "\n";
@@ -307,7 +312,7 @@ bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, d
   const InterruptGuard guard;
   const tune::Problem problem = choice.problem(s.device);
   const tune::SweepResult result = sweepProblem(choice, problem, s, seconds, db);
-  if (!quiet) printResult(problem, result, std::cerr);
+  if (!quiet) printResult(problem, s, result, std::cerr);
   return !InterruptGuard::isInterrupted();
 }
 

@@ -18,7 +18,8 @@ struct SweepChoice {
   lift::tune::Limits limits;
   std::string config;  // one point to measure, in place of a sweep
   bool dryRun = false;
-  bool alone = false;  // models take no experience from the database
+  bool alone = false;     // models take no experience from the database
+  std::string predicted;  // a profile: times are predicted for it, none is measured
   std::string db, report;
   std::string troubles;  // hidden: "3=loop,5=crash"
   bool json = false, quiet = false;
@@ -34,6 +35,9 @@ int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
 // the database (empty: the default one). False after Ctrl-C.
 bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& db,
                   bool quiet);
+
+// What is predicted for the profile beside what was measured, on recorded sweeps (files of JSON lines).
+int judgePredictions(const std::vector<std::string>& files, const std::string& profile, bool json);
 
 // Table of explorers on recorded sweeps (files of JSON lines): how many measurements until near the best, and how much
 // slower than it the best found is after some. `report`: a file for the same as HTML with plots, or empty.

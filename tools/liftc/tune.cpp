@@ -13,6 +13,7 @@ void addTune(cli::App& app, int& status) {
     SpaceQuestion space;
     std::vector<std::string> replay;
     int seeds = 20;
+    bool predict = false;
   };
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand("tune", "Find the best configuration of a layer or a program by measuring");
@@ -22,9 +23,16 @@ void addTune(cli::App& app, int& status) {
   sub->add_option("--replay", o->replay, "Compare explorers on recorded sweeps (files of `liftc db export`)")
       ->type_name("FILE");
   sub->add_option("--seeds", o->seeds, "--replay: searches of each explorer")->positive()->capture_default_str();
+  sub->add_flag(
+      "--predict", o->predict,
+      "Search by what a model predicts for --profile, with no device; with --replay, hold it to what was measured");
   sub->callback([o, &status] {
     status = guarded([&] {
+      if (o->predict && o->space.profile.empty())
+        throw lift::UserError(lift::ExitStatus::usage, "--predict: for which device?", "give one with --profile");
+      if (o->predict) o->sweep.predicted = o->space.profile;
       if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
+      if (!o->replay.empty() && o->predict) return judgePredictions(o->replay, o->space.profile, o->sweep.json);
       if (!o->replay.empty()) return compareExplorers(o->replay, o->seeds, o->sweep.report, o->sweep.json);
       return runSweeps(o->problem, o->sweep);
     });
