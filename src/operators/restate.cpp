@@ -191,7 +191,7 @@ class Search {
         whole = whole && nest.loops[i].variable == loops[from + i]->variable;
       if (!whole || nest.loops.size() != loops.size() - from) continue;
       if (from > 0) return lift(loops[from]->place);
-      if (nest.body != sum && readsPairs(loops, *a, *b, nest.body, sum)) return lift(path);
+      if (nest.body != sum && readsPairs(loops, nest.body, sum)) return lift(path);
       return;
     }
     lift(path);
@@ -204,8 +204,7 @@ class Search {
   }
 
   // Whether rows or columns are pairs, of which the sum reads one component and the rest another.
-  static bool readsPairs(const std::vector<const Binder*>& loops, const std::vector<bool>&, const std::vector<bool>&,
-                         Expr body, Expr sum) {
+  static bool readsPairs(const std::vector<const Binder*>& loops, Expr body, Expr sum) {
     const Expr rest = replaceTerms(body, {{sum, Expr::variable("r", sum.type())}});
     return std::any_of(loops.begin(), loops.end(), [&](const Binder* loop) {
       return loop->variable.type().is(Type::Kind::tuple) && sum.hasFree(loop->variable) && rest.hasFree(loop->variable);

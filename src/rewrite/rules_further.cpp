@@ -45,7 +45,6 @@ std::vector<RuleRow> furtherRules() {
       {"mapToGlobalMemory", "map(f, xs) => toGlobal(map(f, xs))", "a kernel of its own"},
       {"mapToPrivateMemory", "map(f, xs) => toPrivate(map(f, xs))", "lift-conv §4.2"},
       {"mapToItems2", "map(f, xs) => mapLcl(2, f, xs)", "lift-conv §3.2"},
-      {"reduceToUnrolledFully", "reduce(i, f, xs) => reduceSeqUnroll(0, i, f, xs)", "lift-conv §3.2"},
   };
 }
 

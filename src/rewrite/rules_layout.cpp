@@ -13,8 +13,6 @@ std::vector<RuleRow> movementRules() {
        When::computes},
       {"mapJoinOut", "map(fun x => join(f(x)), xs) => map(fun y => join(y), map(f, xs))", "functor law",
        When::computes},
-      {"mapSplitOut", "map(fun x => split(k, f(x)), xs) => map(fun y => split(k, y), map(f, xs))", "functor law",
-       When::computes},
       {"mapAsScalarOut", "map(fun x => asScalar(f(x)), xs) => map(fun y => asScalar(y), map(f, xs))", "functor law",
        When::computes},
       {"mapMapOut", "map(fun x => map(g, f(x)), xs) => map(fun y => map(g, y), map(f, xs))", "functor law",
@@ -125,6 +123,7 @@ std::vector<RuleRow> loweringRules() {
       {"reduceToLoop", "reduce(i, f, xs) => reduceSeq(i, f, xs)", "lift-conv §3.2"},
       {"reduceToUnrolled", "reduce(i, f, xs) => reduceSeqUnroll(u, i, f, xs)", "lift-conv §3.2"},
       {"mapToUnrolledFully", "map(f, xs) => mapSeqUnroll(0, f, xs)", "lift-conv §3.2"},
+      {"reduceToUnrolledFully", "reduce(i, f, xs) => reduceSeqUnroll(0, i, f, xs)", "lift-conv §3.2"},
   };
 }
 
