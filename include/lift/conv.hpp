@@ -95,9 +95,6 @@ std::string_view layoutName(Layout layout);
 std::optional<Layout> layoutNamed(std::string_view name);
 bool isWeightLayout(Layout layout);
 std::int64_t blockOf(Layout layout);  // channels of a block; 1 where there are no blocks
-// Where the layout of activations is ours to choose: the widest blocks that divide the channels, else nhwc. Pixels of
-// nhwc that are a power of two of bytes apart share few sets of a near cache; those of a block follow each other.
-Layout freeLayout(std::int64_t channels);
 // Copies a tensor of any element type from one layout to another of the same kind.
 Tensor convertLayout(const Tensor& tensor, Layout from, Layout to);
 
@@ -108,6 +105,11 @@ struct ConvLayouts {
   bool operator==(const ConvLayouts&) const = default;
   std::string str() const;  // of those that are not natural: "input nchw, weights oihw"
 };
+
+// Where layouts are ours to choose: of layers of several groups the widest blocks that divide the channels, else the
+// natural ones. Such layers do little with each element, and pixels of nhwc that are a power of two of bytes apart share
+// few sets of a near cache; those of a block follow each other.
+ConvLayouts freeLayouts(const ConvSpec& layer);
 
 // Deterministic inputs of a layer in the natural layouts, each from its own stream.
 struct ConvTensors {

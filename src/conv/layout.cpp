@@ -69,10 +69,14 @@ std::optional<Layout> layoutNamed(std::string_view name) {
 bool isWeightLayout(Layout layout) { return infoOf(layout).weights; }
 std::int64_t blockOf(Layout layout) { return infoOf(layout).block; }
 
-Layout freeLayout(std::int64_t channels) {
-  for (const Layout blocked : {Layout::nChw16c, Layout::nChw8c})
-    if (channels % blockOf(blocked) == 0) return blocked;
-  return Layout::nhwc;
+ConvLayouts freeLayouts(const ConvSpec& layer) {
+  const auto widest = [](std::int64_t channels) {
+    for (const Layout blocked : {Layout::nChw16c, Layout::nChw8c})
+      if (channels % blockOf(blocked) == 0) return blocked;
+    return Layout::nhwc;
+  };
+  if (layer.groups == 1) return {};
+  return {widest(layer.ic), Layout::ohwi, widest(layer.oc)};
 }
 
 std::string ConvLayouts::str() const {

@@ -247,7 +247,8 @@ TEST_CASE("families read and write blocks of channels") {
        {"ic16ih5iw7oc24kh3ph1", "ic24ih4iw5oc16kh1", "ic32ih6oc48kh1sh2", "g16mb2ic16ih6iw5oc16kh3sh2ph1",
         "g24ic24ih5oc24kh3ph1", "g4ic32ih5oc32kh3ph1", "g2ic16ih4oc32kh3ph1"}) {
     const ConvSpec spec = parseConv(layer);
-    const ConvLayouts layouts{freeLayout(spec.ic), Layout::ohwi, freeLayout(spec.oc)};
+    const auto blocks = [](std::int64_t n) { return n % 16 == 0 ? Layout::nChw16c : Layout::nChw8c; };
+    const ConvLayouts layouts{blocks(spec.ic), Layout::ohwi, blocks(spec.oc)};
     const Workload w = convWorkload(spec, layouts);
     const ConvTensors tensors = randomConvTensors(spec, seed());
     const Tensor expected = convReference(spec, tensors.input, tensors.weights, tensors.bias);

@@ -66,9 +66,9 @@ TEST_CASE("layouts in blocks have blocks of channels outside of rows, and a bloc
   CHECK(convertLayout(convertLayout(nhwc, Layout::nhwc, Layout::nChw16c), Layout::nChw16c, Layout::nChw8c).bytes ==
         convertLayout(nhwc, Layout::nhwc, Layout::nChw8c).bytes);
   CHECK_THROWS_AS(convertLayout(counting(Scalar::f32, {1, 1, 1, 12}), Layout::nhwc, Layout::nChw8c), InternalError);
-  CHECK(freeLayout(48) == Layout::nChw16c);
-  CHECK(freeLayout(24) == Layout::nChw8c);
-  CHECK(freeLayout(19) == Layout::nhwc);
+  CHECK(freeLayouts(parseConv("g8ic48ih5oc24kh3")) == ConvLayouts{Layout::nChw16c, Layout::ohwi, Layout::nChw8c});
+  CHECK(freeLayouts(parseConv("g19ic19ih5oc19kh3")) == ConvLayouts{});
+  CHECK(freeLayouts(parseConv("ic48ih5oc24kh3")) == ConvLayouts{});
 }
 
 TEST_CASE("there and back gives the same bytes, for every element size") {

@@ -100,9 +100,9 @@ void LayoutOptions::add(cli::App& app) {
 }
 
 lift::ConvLayouts LayoutOptions::of(const lift::ConvSpec& layer) const {
-  return {layoutOf(input, "--in-layout", false, lift::freeLayout(layer.ic)),
-          layoutOf(weights, "--weights-layout", true, lift::Layout::ohwi),
-          layoutOf(output, "--out-layout", false, lift::freeLayout(layer.oc))};
+  const lift::ConvLayouts free = lift::freeLayouts(layer);
+  return {layoutOf(input, "--in-layout", false, free.input), layoutOf(weights, "--weights-layout", true, free.weights),
+          layoutOf(output, "--out-layout", false, free.output)};
 }
 
 LayoutOptions LayoutOptions::natural() const {

@@ -13,7 +13,7 @@
 
 namespace liftc {
 
-// --in-layout, --out-layout and --weights-layout; `any` is lift::freeLayout's, weights ohwi.
+// --in-layout, --out-layout and --weights-layout; `any` is lift::freeLayouts'.
 struct LayoutOptions {
   std::string input = "nhwc", output = "nhwc", weights = "ohwi";
 
