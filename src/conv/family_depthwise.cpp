@@ -28,7 +28,7 @@ bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 // Whether vectors over groups are no vectors in memory: there are other channels in between, or groups beyond the last.
 // Then a tile's inputs are gathered but once. Else they are read where they are: only the first and the last pixels of
 // a tile are ever outside of the image, and of a row's taps all or none.
-bool gathers(const ConvSpec& spec) { return spec.icPerGroup() > 1 || spec.groups % (mostLanes / 2) != 0; }
+bool gathers(const ConvSpec& spec) { return spec.icPerGroup() > 1 || spec.groups % 4 != 0; }
 
 void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
   r.apply(topDown(use("groupsPadded", {{"r", missingTo(groups, block)}})));
