@@ -12,6 +12,18 @@
 
 namespace lift::tune {
 
+// What `choose` gives, so many points at most; fewer where it gives none any more.
+template <class F>
+std::vector<Point> collected(std::size_t most, F&& choose) {
+  std::vector<Point> points;
+  while (points.size() < most) {
+    std::optional<Point> point = choose();
+    if (!point) break;
+    points.push_back(std::move(*point));
+  }
+  return points;
+}
+
 // A family's points to start with, then its others in random order.
 inline std::function<std::optional<Config>()> fromStart(const SearchSpace& family, std::uint64_t seed) {
   return [start = family.start, draw = family.draw(seed), asked = std::size_t{0}]() mutable -> std::optional<Config> {

@@ -21,13 +21,7 @@ class RandomSearch : public Explorer {
       : draws_(families, options.seed) {}
 
   std::vector<Point> next(std::size_t most) override {
-    std::vector<Point> batch;
-    while (batch.size() < most) {
-      auto point = draws_.next();
-      if (!point) break;
-      batch.push_back(std::move(*point));
-    }
-    return batch;
+    return collected(most, [this] { return draws_.next(); });
   }
 
   void tell(const std::vector<Outcome>& /*outcomes*/) override {}
@@ -76,13 +70,7 @@ class Annealing : public Explorer {
   }
 
   std::vector<Point> next(std::size_t most) override {
-    std::vector<Point> batch;
-    while (batch.size() < most) {
-      auto point = choose();
-      if (!point) break;
-      batch.push_back(std::move(*point));
-    }
-    return batch;
+    return collected(most, [this] { return choose(); });
   }
 
   void tell(const std::vector<Outcome>& outcomes) override {

@@ -122,13 +122,7 @@ class QSearch : public Explorer {
   }
 
   std::vector<Point> next(std::size_t most) override {
-    std::vector<Point> batch;
-    while (batch.size() < most) {
-      auto point = choose();
-      if (!point) break;
-      batch.push_back(std::move(*point));
-    }
-    return batch;
+    return collected(most, [this] { return choose(); });
   }
 
   void tell(const std::vector<Outcome>& outcomes) override {

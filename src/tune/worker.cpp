@@ -3,10 +3,9 @@
 // Requests and answers are lines of JSON:
 //   {op: "open", tolerance}                               ->  {op: "ready", device: id}
 //   {op: "build", id, family, config, trouble}            ->  {op: "compiled", kernels} and {op: "loaded"}, as soon as
-//   it
-//                                                             is, and, when it has run once and was judged, {op:
-//                                                             "built", status, detail, compile_ms, build_ms, workspace,
-//                                                             max_error}
+//                                                             it is; {op: "built", status, detail, compile_ms,
+//                                                             build_ms, workspace, max_error} when it has run once,
+//                                                             judged
 //   {op: "run", …as build, best_ms, hopeless, sample_s}   ->  {op: "ran", status, …as built, times}
 //   {op: "time", …as build, sample_s}                     ->  {op: "timed", times}; the point is kept
 #include <fmt/format.h>

@@ -31,12 +31,7 @@ struct Inputs {
   lift::Config config;
 };
 
-std::string contentsOf(const std::string& file) {
-  if (file.empty()) return "";
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", file));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string contentsOf(const std::string& file) { return file.empty() ? "" : readFile(file); }
 
 std::string replacedAll(std::string text, const std::string& from, const std::string& to) {
   for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -50,8 +45,6 @@ std::vector<std::string> linesOf(const std::string& text) {
   for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
   return lines;
 }
-
-std::string textOf(const lift::Config& config) { return lift::str(config); }
 
 class Reduction {
  public:
@@ -117,7 +110,7 @@ class Reduction {
     std::ofstream(programFile_, std::ios::binary) << inputs.program;
     std::ofstream(derivationFile_, std::ios::binary) << inputs.derivation;
     std::string command = replacedAll(options_.command, "{derivation}", derivationFile_.string());
-    command = replacedAll(command, "{config}", textOf(inputs.config));
+    command = replacedAll(command, "{config}", lift::str(inputs.config));
     command = replacedAll(command, "{}", programFile_.string());
     return lift::runProgram({"/bin/sh", "-c", command}, ".", options_.limit);
   }
@@ -130,12 +123,6 @@ class Reduction {
   std::int64_t attempts_ = 0;
 };
 
-void keep(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw UserError(ExitStatus::program, fmt::format("cannot write '{}'", path));
-}
-
 int reduce(const ReduceOptions& options) {
   Reduction reduction(options);
   const Inputs smallest = reduction.run();
@@ -144,12 +131,12 @@ int reduce(const ReduceOptions& options) {
   if (options.output.empty()) {
     std::cout << smallest.program;
     if (!options.derivation.empty()) std::cout << "-- derivation\n" << smallest.derivation;
-    if (!options.config.empty()) std::cout << "-- config " << textOf(smallest.config) << "\n";
+    if (!options.config.empty()) std::cout << "-- config " << lift::str(smallest.config) << "\n";
     return 0;
   }
-  keep(options.output, smallest.program);
-  if (!options.derivation.empty()) keep(options.output + ".derivation", smallest.derivation);
-  if (!options.config.empty()) keep(options.output + ".config", textOf(smallest.config) + "\n");
+  writeFile(options.output, smallest.program);
+  if (!options.derivation.empty()) writeFile(options.output + ".derivation", smallest.derivation);
+  if (!options.config.empty()) writeFile(options.output + ".config", lift::str(smallest.config) + "\n");
   return 0;
 }
 
