@@ -4,7 +4,7 @@
 # /opt/liftc-intel), rusticl (Mesa 22.3 of Debian 12 on llvmpipe). Installs what is missing. On each: the examples, the
 # programs of tests/programs, the layers of shapes/odd.txt in every family, and 40 points of tuning; prints what was run
 # and what was right. Fails when something is wrong. SHAPES names other layers, POINTS another number of points,
-# PARTS some of: examples programs odd tuning.
+# PARTS some of: examples programs odd tuning, FAMILIES some of the families.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,13 +37,13 @@ only() { # LIBRARY: the only driver that the loader is told of
 # Of each runtime: how a command runs on it.
 setup() {
   unset OCL_ICD_VENDORS RUSTICL_ENABLE
-  on=()
+  on=() options=()
   case $1 in
     pocl) install pocl-opencl-icd && export LIFTC_PLATFORM='Portable Computing Language' ;;
     oclgrind)
       install oclgrind && export LIFTC_PLATFORM=Oclgrind
       export OCLGRIND_OPTIONS="--local-mem-size 32768 --max-wgsize 64"
-      on=("$work/oclgrind.sh")
+      on=("$work/oclgrind.sh") options=(--build-options=-cl-opt-disable)  # as oclgrind.sh has it for test programs
       ;;
     intel)
       local library=/opt/liftc-intel/lib/libintelocl.so
@@ -86,23 +86,25 @@ examples() {
   for example in examples/*.lift; do
     read -ra sizes < <(sed -n 's/^-- test: *//p' "$example")
     "$liftc" eval "$example" "${sizes[@]}" --fill random:7 -o "$work/expected.npz" --quiet
-    run "$example" "$liftc" run "$example" "${sizes[@]}" --fill random:7 --expect "$work/expected.npz"
+    run "$example" "$liftc" run "$example" "${sizes[@]}" --fill random:7 --expect "$work/expected.npz" \
+      "${options[@]}"
   done
   counted examples
 }
 programs() {
   nice timeout 1800 "${on[@]}" build/test_programs_cl >"$work/programs" 2>&1 || failed=1
   echo "$runtime: programs: $(grep -E '^(test cases:|All tests passed)' "$work/programs" || tail -n 2 "$work/programs")"
+  grep -E '^( *[a-zA-Z_]+\.cpp|.*(FAILED|unexpected exception)|  )' "$work/programs" | cut -c1-200 | head -n "${SHOWN:-12}"
 }
 odd() {
   # Of simulators only every fourth layer.
   step=1
   [[ $runtime == oclgrind ]] && step=4
-  for family in naive blocked paper depthwise im2col winograd winograd2 winograd6 winogradFused; do
+  for family in ${FAMILIES:-naive blocked paper tiled staged depthwise im2col winograd winograd2 winograd6 winogradFused}; do
     zero=0
     while read -r layer; do
       layer=${layer%%n\"*}
-      run "$family $layer" "$liftc" conv "$layer" check --family "$family" --no-tuned --repeat 1 --json
+      run "$family $layer" "$liftc" conv "$layer" check --family "$family" --no-tuned --repeat 1 --json "${options[@]}"
       if grep -qE '"ms": 0(\.0)?,' "$work/log"; then ((zero++)); fi
     done < <(grep -vE '^ *(#|$)' "${SHAPES:-shapes/odd.txt}" | awk -v s="$step" 'NR % s == 0')
     ((zero == 0)) || { echo "$runtime: $zero times of zero" && failed=1; }
@@ -110,7 +112,7 @@ odd() {
   done
 }
 tuning() {
-  run tune "$liftc" tune --conv ic16ih14oc32kh3ph1 --points "${POINTS:-40}" --db "$work/$runtime.db" --quiet
+  run tune "$liftc" tune --conv ic16ih14oc32kh3ph1 --points "${POINTS:-40}" --db "$work/$runtime.db" --quiet "${options[@]}"
   right=0 all=0
   echo "$runtime: tuning: $("$liftc" db list --db "$work/$runtime.db" 2>/dev/null | tail -n +2 | awk '{n++} END {print n+0}') rows; $(grep -E 'best|points' "$work/log" | tail -n 2 | tr '\n' ' ')"
 }

@@ -15,7 +15,7 @@ packages=(
 )
 for group in "$@"; do
   case $group in
-    tests) packages+=(chromium) ;;  # opens the report
+    tests) packages+=(chromium python3-distributed) ;;  # opens the report; sweeps on several hosts
     fuzz) packages+=(clang-14 libclang-rt-14-dev) ;;
     *)
       echo "setup: no group of packages '$group'; there are tests and fuzz" >&2

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The long form of what scripts/test.sh runs a sample of: 20,000 random programs and all small ones, interpreter against
-# emulator; 1,000 random programs on PoCL and 200 under Oclgrind; every judge on every seeded fault. Prints seeds, counts
+# emulator; 9,000 whose parts are derived; 1,000 random programs on PoCL and 200 under Oclgrind; 5,000 points
+# of the tuner's; every judge on every seeded fault. Prints seeds, counts
 # and who reports which fault. The fuzzers have a script of their own: tests/fuzz/run.sh.
 # tests/long.sh [BUILD [SEED]]; needs scripts/build.sh release first.
 set -euo pipefail
@@ -13,8 +14,11 @@ for part in {0..9}; do
   LIFT_DIFF_COUNT=2000 LIFT_DIFF_SEED=$seed$part "$build/test_differential" "random programs*"
 done
 "$build/test_differential" "all small programs*"
+for part in {0..9}; do LIFT_DIFF_SEED=$seed$part "$build/test_operators" "random *"; done
 export LIFT_DIFF_SEED=$seed
 LIFTC_PLATFORM="Portable Computing Language" LIFT_DIFF_CL_COUNT=1000 "$build/test_differential_cl"
 LIFT_DIFF_CL_COUNT=200 tests/oclgrind.sh "$build/test_differential_cl"
+# More than 5,000 points of the tuner's, of which none may fail to build or be wrong.
+"$PWD/tests/tune/many_points.sh" "$build/liftc" "$PWD" "$build/cases/tune/long" 220 "$seed"
 # Which random judge meets a rare fault depends on the sample: the table of faults is for the default one.
 LIFTC_PLATFORM="Portable Computing Language" LIFT_FAULTS=all env -u LIFT_DIFF_SEED "$build/test_faults"

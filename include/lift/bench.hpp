@@ -106,7 +106,7 @@ struct TurnOptions {
   double batchMilliseconds = 1;     // shorter runs are timed together, so many as fill this; 0: each by itself
   double totalMilliseconds = 5000;  // who has spent so much is passed over, after its first turn
   // Called before each turn. Threads of the contestant before may still spin, waiting for more work.
-  std::function<void()> quieten;
+  std::function<void()> quieten = {};
 };
 
 // All contestants take a turn, then all again, so that whatever slows the machine down meets them alike. A turn begins
@@ -143,5 +143,8 @@ std::vector<Result> compare(const std::map<std::string, Tensor>& expected, doubl
 double peakGflops(runtime::Device& device);
 // GB/s that a kernel copies of arrays larger than caches, read and written bytes together. 0 for pseudo devices.
 double copyBandwidth(runtime::Device& device);
+// Milliseconds that a run of a plan takes whose one kernel does nothing, measured as all contestants are: what a launch
+// costs in the driver and here. 0 for pseudo devices.
+double emptyRun(runtime::Device& device, const TurnOptions& options = {});
 
 }  // namespace lift::bench

@@ -98,12 +98,14 @@ std::int64_t blockOf(Layout layout);  // channels of a block; 1 where there are 
 // Copies a tensor of any element type from one layout to another of the same kind.
 Tensor convertLayout(const Tensor& tensor, Layout from, Layout to);
 
-// The layouts in which a layer's caller has its tensors.
+// How a layer's caller has its tensors: layouts, and what their elements are and are computed in. f16 is stored as half
+// and computed in f32, h16 is computed in half, sums included.
 struct ConvLayouts {
   Layout input = Layout::nhwc, weights = Layout::ohwi, output = Layout::nhwc;
+  Scalar elements = Scalar::f32;  // or f16, h16
 
   bool operator==(const ConvLayouts&) const = default;
-  std::string str() const;  // of those that are not natural: "input nchw, weights oihw"
+  std::string str() const;  // of what is not natural: "input nchw, weights oihw, elements f16"
 };
 
 // Where layouts are ours to choose: of layers of several groups the widest blocks that divide the channels, else the
@@ -125,7 +127,8 @@ Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& we
 
 // The largest relative error a correct implementation in this element type may show, where the relative error is
 //   |got - want| / max(|want|, floor),  floor = the root mean square of all expected outputs.
-// f16 means half storage and float arithmetic; integers are exact: 0. Derivation in src/conv/tolerance.cpp.
+// f16 means half storage and float arithmetic, h16 half arithmetic; integers are exact: 0. Derivation in
+// src/conv/tolerance.cpp.
 double convTolerance(const ConvSpec& spec, Scalar scalar);
 
 struct ConvCheck {

@@ -13,10 +13,15 @@
 
 namespace lift {
 
-// "conv". Descriptors are parseConv's, and may name layouts: "ic64ih56oc64kh3ph1 with input nchw, weights oihw".
+// "conv". Descriptors are parseConv's, and may name layouts and elements: "ic64ih56oc64kh3ph1 with input nchw, elements
+// f16".
 Operator convOperator();
 
-// Its tolerance is convTolerance's of f32, its judge oneDNN where the build has it, else convReference.
+// Its tolerance is convTolerance's, its judge oneDNN where the build has it and the elements are f32, else
+// convReference. Of f16 there is the family naive alone, of h16 those whose rules are not of f32.
 Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts = {});
+
+// The layer of a workload of this operator; nothing of others.
+std::optional<ConvSpec> layerOf(const Workload& workload);
 
 }  // namespace lift

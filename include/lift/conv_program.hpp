@@ -8,10 +8,10 @@
 
 namespace lift {
 
-// The layer in the natural layouts of ConvSpec: parameters weights, biases and input, all sizes constant. Batch and
-// groups are maps around Listing 3, dilation picks the taps from each window.
-std::string convProgramText(const ConvSpec& spec);
-Program convProgram(const ConvSpec& spec);
+// The layer in the natural layouts of ConvSpec, of elements of one type: parameters weights, biases and input, all
+// sizes constant. Batch and groups are maps around Listing 3, dilation picks the taps from each window.
+std::string convProgramText(const ConvSpec& spec, Scalar elements = Scalar::f32);
+Program convProgram(const ConvSpec& spec, Scalar elements = Scalar::f32);
 
 // A layer's program, or what was derived from it, with tensors in other layouts: permutations of dimensions around it,
 // which are views and cost no copy.

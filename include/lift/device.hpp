@@ -248,10 +248,10 @@ class Executable {
   // What a device implements, called in this order with inputs, sizes and limits checked.
   virtual void upload(const Binding& binding, const DeviceMemory& memory,
                       const std::map<std::string, Tensor>& inputs) = 0;
-  // Runs the launches in order, in their loops, so many times, and waits for them; the device time in milliseconds that
-  // each takes in a run.
-  virtual std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
-                                     const std::vector<kernel::LaunchLoop>& loops, int runs) = 0;
+  // Runs the launches in order, in their loops, so many times, and waits for them: the mean times of a run, by the
+  // device's clock for each launch (the sum is the caller's), by the host's until all are done.
+  virtual Repetition launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
+                            const std::vector<kernel::LaunchLoop>& loops, int runs) = 0;
   virtual std::map<std::string, Tensor> download(const Binding& binding) = 0;
 
   BuildReport build_;
@@ -338,12 +338,12 @@ struct KernelNeeds {
   std::string kernel;
   std::array<std::int64_t, 3> group{1, 1, 1};  // work-items
   std::int64_t localBytes = 0;
-  bool f64 = false;
+  bool f64 = false, h16 = false;  // computes in it
   std::int64_t items() const { return group[0] * group[1] * group[2]; }
 };
 KernelNeeds needsOf(const kernel::Kernel& kernel);  // what depends on sizes is left out
 // Throws UserError (device), with the numbers, where the device has less: local memory, work-group size, work-items per
-// dimension, double precision. Limits of 0 are unknown.
+// dimension, arithmetic in f64 and h16. Limits of 0 are unknown.
 void checkNeeds(const DeviceInfo& device, const KernelNeeds& needs);
 
 // The same of all kernels of a plan, and one allocation, all memory. Sizes beyond 32 bits: see kernel::checkSizes.

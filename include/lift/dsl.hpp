@@ -231,7 +231,7 @@ T typeVariable(std::string name, Where where = Where::current());
 
 inline constexpr ScalarType boolean{Scalar::boolean}, i8{Scalar::i8}, u8{Scalar::u8}, i16{Scalar::i16},
     u16{Scalar::u16}, i32{Scalar::i32}, u32{Scalar::u32}, i64{Scalar::i64}, u64{Scalar::u64}, f16{Scalar::f16},
-    f32{Scalar::f32}, f64{Scalar::f64};
+    h16{Scalar::h16}, f32{Scalar::f32}, f64{Scalar::f64};
 
 // --- Programs -------------------------------------------------------------------------------------------------------
 

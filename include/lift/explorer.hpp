@@ -99,16 +99,30 @@ class Recording {
   using Forecasts = std::function<kernel::Forecast(const Point&)>;
   std::vector<SearchSpace> families(const Forecasts& forecast = {}) const;
   std::optional<double> time(const Point& point) const;
+  // What measuring it took: building and the first run, divided by `builders` at a time, and the runs that were timed.
+  double seconds(const Point& point) const;
   double best() const;  // infinite when no point has a time
-  std::size_t points() const { return times_.size(); }
+  std::size_t points() const { return points_.size(); }
 
  private:
-  std::map<Point, std::optional<double>> times_;
+  static constexpr double builders = 2;
+  struct Recorded {
+    std::optional<double> time;
+    double seconds = 0;
+  };
+  const Recorded& at(const Point& point) const;
+
+  std::map<Point, Recorded> points_;
 };
 
-// The best time after each measurement of a search, infinite before the first point that has one; up to `most`
-// measurements, or until the recording's best is found. Batches of one: what counts is each decision.
-std::vector<double> bestSoFar(Explorer& explorer, const Recording& recording, std::size_t most);
+// A search after one of its measurements.
+struct Standing {
+  double best = 0;     // milliseconds; infinite before the first point that has a time
+  double seconds = 0;  // that all measurements so far took
+};
+// After each measurement of a search; up to `most`, or until the recording's best is found. Batches of one: what counts
+// is each decision.
+std::vector<Standing> replay(Explorer& explorer, const Recording& recording, std::size_t most);
 
 // Searches with seeds 1 … n, of which medians tell.
 class Searches {
@@ -122,9 +136,13 @@ class Searches {
   // How much slower than the recording's best the best of the first `trials` measurements is: 0.1 for 10 %. Infinite
   // where none of them has a time.
   double regretAt(std::size_t trials) const;
+  // The same for the measurements that end within so many seconds, as long as those of the recording took.
+  double regretAfter(double seconds) const;
 
  private:
-  std::vector<std::vector<double>> curves_;  // of each search
+  double regretOf(const std::vector<Standing>& curve, std::size_t measurements) const;
+
+  std::vector<std::vector<Standing>> curves_;  // of each search
   double best_;
   std::size_t points_;
 };

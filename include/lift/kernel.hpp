@@ -30,7 +30,7 @@ namespace lift::kernel {
 enum class AddressSpace : std::uint8_t { global, local, priv, constant };
 
 // A register value: a scalar (width 1) or an OpenCL vector of width 2, 3, 4, 8 or 16.
-// f16 never appears here: half is a storage type, loads widen to f32 and stores narrow.
+// f16 never appears here: it is a storage type, loads widen to f32 and stores narrow.
 struct ValueType {
   Scalar scalar = Scalar::f32;
   int width = 1;
@@ -197,6 +197,7 @@ struct Kernel {
   std::vector<NatVar> sizes;        // int arguments after the buffers
   Block body;
   NDRange range;
+  bool storesOnce = false;              // an element of a buffer that is never read is stored by one work-item only
   std::optional<BufferId> faults = {};  // three i32: site, value, bound of the first Fault; -1 before
 };
 
@@ -264,7 +265,7 @@ ExprPtr splat(ExprPtr value, int width);
 ExprPtr lane(ExprPtr vector, int lane);
 ExprPtr makeVector(std::vector<ExprPtr> lanes);
 bool isSameLiteral(const ExprPtr& a, const ExprPtr& b);  // both are literals, of one type and value
-ExprPtr convertTo(ExprPtr value, Scalar to);             // to f16: a conversion to f32, half being a storage type only
+ExprPtr convertTo(ExprPtr value, Scalar to);             // to f16: a conversion to f32, f16 being a storage type only
 
 // The builders check types (InternalError). Ids count up in the order of declaration.
 BufferId addBuffer(Kernel& kernel, Buffer buffer);  // a global one also becomes the next argument
@@ -296,10 +297,10 @@ struct CKernels {
 };
 CKernels printC(const std::vector<Kernel>& kernels);
 
-// What the kernel asks of a device, besides its work-groups: bytes of local memory of each of these, and double
-// precision.
+// What the kernel asks of a device, besides its work-groups: bytes of local memory of each of these, and arithmetic
+// in a scalar type that not all devices have, f64 or h16.
 Nat localBytes(const Kernel& kernel);
-bool usesDouble(const Kernel& kernel);
+bool computesIn(const Kernel& kernel, Scalar scalar);
 
 // The identifier nearest to `wish` that OpenCL C and its headers leave free; valid names of kernels are those it keeps.
 std::string openclIdentifier(std::string_view wish);

@@ -57,6 +57,7 @@
 #include "lift/experience.hpp"
 #include "lift/tune.hpp"
 #include "lift/tune_report.hpp"
+#include "lift/affine.hpp"
 #include "lift/operator.hpp"
 #include "lift/parts.hpp"
 // conv, bounds, predict, opset, bench, command line

@@ -50,6 +50,8 @@ struct OperatorFamily {
   // For graphics processors: the first choice there, not elsewhere; kernels are printed as these like them
   // (kernel::OpenclOptions).
   bool forGpus = false;
+  // Of a part: not for graphics processors, which take the next one.
+  bool forProcessors = false;
   // Good on the device, by a model of it: a point of the family's space, but for limits of the device. Empty: the
   // defaults are what is known.
   std::function<Config(const runtime::DeviceInfo&)> preferred = {};
@@ -84,11 +86,23 @@ struct Workload {
   std::map<std::string, Tensor> expected(const std::map<std::string, Tensor>& inputs) const;
 };
 
+// A term of a program that computes what a workload does.
+struct OperatorMatch {
+  std::string descriptor;    // of the workload
+  std::vector<Expr> inputs;  // the arrays that the term reads: free variables, or computed
+  std::string rule;          // restates the term as the workload's program between layouts: let input = … in …
+  rewrite::Path program;     // where the workload's program is then
+};
+
 struct Operator {
   std::string name;
   std::string meaning;                                         // one line
   std::string syntax;                                          // of descriptors, for help
   std::function<Workload(std::string_view descriptor)> parse;  // throws UserError (program)
+  // Whether a term, however it is written, computes what a workload of the operator does: parts of programs that do are
+  // derived by its families (parts.hpp). Empty: none is recognised.
+  std::function<std::optional<OperatorMatch>(Expr term)> recognise = {};
+  std::vector<rewrite::Rule> rules = {};  // its own, by which terms are restated
 };
 
 // Throws UserError (usage) where there is one of the name.

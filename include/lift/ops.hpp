@@ -125,10 +125,10 @@ void storeScalar(Scalar type, std::byte* to, const ScalarValue& value);
 // Of one type and indistinguishable: unlike 0.0 and -0.0; any NaN is like any other.
 bool identical(const ScalarValue& a, const ScalarValue& b);
 
-// Arithmetic of the operation in its type; f32 results are rounded to float. f16 is a storage type: on f16 operands the
-// result has type f16, but is computed in f32 and its `real` keeps f32 precision, as a kernel's register does; it
-// narrows to half in convert() and when stored into a Tensor. Operand count and types must fit the table
-// (InternalError). Integer division by zero throws UserError.
+// Arithmetic of the operation in its type; f32 results are rounded to float, h16 results to half. f16 is a storage
+// type: on f16 operands the result has type f16, but is computed in f32 and its `real` keeps f32 precision, as a
+// kernel's register does; it narrows to half in convert() and when stored into a Tensor. Operand count and types must
+// fit the table (InternalError). Integer division by zero throws UserError.
 ScalarValue apply(Op op, std::span<const ScalarValue> operands);
 // C conversion between scalar types (float to integer truncates and saturates at the ends).
 ScalarValue convert(const ScalarValue& value, Scalar to);

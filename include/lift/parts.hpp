@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,9 @@ struct Part {
   rewrite::Path path;        // where
   std::string reason;        // why the pattern's families do not take it; empty where one does, or there are none
   Workload workload;  // what it reads are the parameters; the families are the pattern's, the last is `defaultFamily`
+  // Of an operator that was registered and recognises it: the same computation between layouts of its own. Its families
+  // are the part's first, and what is known of one is known of the other.
+  std::shared_ptr<const Workload> same = {};
 };
 inline constexpr const char* defaultFamily = "default";  // of a part: the default mapping
 
@@ -48,7 +52,8 @@ struct PartedProgram {
   Program program;  // with the parts named
   std::vector<Part> parts;
 };
-PartedProgram partsOf(const Program& program);
+// inOrder: only families that round as the program does.
+PartedProgram partsOf(const Program& program, bool inOrder = false);
 
 // A matrix product or a convolution as a sum of products: result (i, j) is the sum over k of first(i, k) · second(j,
 // k). Counts are upper bounds where values are padding, exact otherwise.
@@ -80,6 +85,10 @@ inline constexpr const char* partsFamilyName = "parts";
 OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> choices = {});
 // Whether a part has another choice than the default mapping.
 bool derivesAny(const OperatorFamily& partsFamily);
+
+// The workload with those of its families, and of its parts', that round floating-point numbers as its program does:
+// no rule of their derivations may round otherwise. The others are refused. Where none is left, the default mapping.
+Workload inOrder(const Workload& workload);
 
 // A program that is one product of matrices of f32, each a parameter: out[i][j] = sum of left[i][k] * right[k][j];
 // without j of a matrix and a vector.

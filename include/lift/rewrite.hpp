@@ -102,11 +102,13 @@ class Rule {
 };
 
 struct RuleTable {
-  std::string_view name;     // "algorithmic", "movement", …
-  std::string_view meaning;  // one line
+  std::string name;     // "algorithmic", "movement", …
+  std::string meaning;  // one line
   std::vector<Rule> rules;
 };
 const std::vector<RuleTable>& ruleTables();
+// A table of rules that modules above have, so that derivations replay. Not while others read the tables.
+void registerRules(RuleTable table);
 const Rule& ruleNamed(std::string_view name);  // throws UserError (usage), with what is near
 
 // A rule at the root of a term: the new term and what it assumes of sizes, or why it does not apply.
@@ -167,6 +169,7 @@ Strategy topDown(Strategy s);     // at the first place where it applies, from t
 Strategy bottomUp(Strategy s);    // at the first place where it applies, from the leaves
 Strategy everywhere(Strategy s);  // wherever it applies, each place once, from the root
 Strategy normalise(const std::vector<std::string>& rules);     // until none of the rules applies anywhere
+Strategy when(std::function<bool(Expr)> holds, Strategy s);    // to a term of which that holds
 Strategy inside(std::function<bool(Expr)> where, Strategy s);  // at the first place that `where` accepts
 Strategy body(Strategy s);                                     // under the lambda
 Strategy function(Strategy s);       // to the function (last argument but one) of a primitive's application
@@ -201,6 +204,14 @@ class Rewriting {
   // From now on strategies are applied to the term at the path, and tunables are named with the prefix: a part of the
   // program is derived as if it stood alone.
   void focus(Path path, std::string prefix);
+  // run(), strategies being applied to the term at that path below.
+  template <class F>
+  void within(const Path& below, F&& run) {
+    const Path before = focus_;
+    focus_.insert(focus_.end(), below.begin(), below.end());
+    run();
+    focus_ = before;
+  }
   // A tunable of the derivation, lo to hi.
   Nat tunable(const std::string& name, std::int64_t low, Nat high);
   void assume(SizeCondition condition);

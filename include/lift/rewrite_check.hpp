@@ -40,6 +40,10 @@ struct CheckResult {
   std::optional<Disagreement> disagreement;
 };
 
+// The first rule of the derivation by which floating-point numbers may be rounded otherwise; nothing where there is
+// none, so that the results are equal to the last bit.
+std::optional<std::string> roundingRule(const Derivation& derivation);
+
 // How the results of two programs of the same parameters, all sizes constant, differ without rounding (exact.hpp) on
 // the inputs of `--fill random:FILL`, in words; nothing where they are equal.
 std::optional<std::string> exactDifference(const Program& before, const Program& after, std::uint64_t fill);

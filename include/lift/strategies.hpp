@@ -1,6 +1,8 @@
 // Strategies that many programs share, composed of the rules of the tables.
 #pragma once
 
+#include <optional>
+
 #include "lift/rewrite.hpp"
 
 namespace lift::strategies {
@@ -13,6 +15,9 @@ rewrite::Strategy tidy();
 
 // Tidied, and what is mapped in front of a reduction done by the reduction.
 rewrite::Strategy fused();
+
+// A map, applied to a function that does more than move data and to an array.
+bool isComputingMap(Expr e);
 
 // s at the outermost map that computes; layouts of the result around it are passed over.
 rewrite::Strategy outermost(rewrite::Strategy s);
@@ -49,9 +54,44 @@ struct ProductTile {
 };
 rewrite::Strategy matrixProduct(const ProductTile& tile);
 
+// A map of reductions below `outer` more maps, in functional form, whose elements come from memory in order: `rows` of
+// them per work-item at once, each in lanes of vectors, and `group` work-items in a group. rows and their product with
+// group divide the map, but where it is filled: there the last group computes rows again, and they are cropped.
+struct RowSums {
+  Nat rows, group;
+  int outer = 0;  // at most 2
+  bool fill = false;
+};
+rewrite::Strategy rowSums(const RowSums& tile);
+
+// The same of a matrix product whose operands both have the elements of a sum in order: tiles of rows by columns, one
+// per work-item. rows and columns divide what they cut.
+rewrite::Strategy dotProducts(Nat rows, Nat columns, int batch = 0);
+
+// A matrix product, map of map of reduce in functional form, in blocks of rows by columns whose operands a work-group
+// copies to local memory, `depth` elements of the reduction at a time. A block has rowItems by columnItems work-items,
+// each rows by columns accumulators, columns in lanes. The block divides the product, depth the reduction. Elements of
+// both operands lie one after the other along the reduction; they are copied in vectors of `vector`, or one by one.
+struct StagedProduct {
+  Nat rows, columns, lanes;
+  Nat rowLanes;  // of vectors that rows' elements are loaded in
+  Nat rowItems, columnItems;
+  Nat depth, unroll;
+  std::optional<Nat> vector = {};
+  bool batch = false;  // below one more map
+};
+rewrite::Strategy stagedProduct(const StagedProduct& p);
+
 // A stencil in functional form: for every window below `outer` maps (rows of images: 1) a reduction of it, or of its
 // zip with weights. `columns` neighbouring windows per work-item, in lanes; the reduction is unrolled by `unroll` (0:
 // completely). columns and lanes divide what they cut.
 rewrite::Strategy stencil(Nat columns, Nat lanes, int outer = 1, std::int64_t unroll = 0);
+
+// A map below `outer` more maps, in functional form, whatever it computes of an element: `lanes` neighbouring elements
+// per work-item, one in each lane of vectors. lanes divides their number.
+rewrite::Strategy mapsInLanes(Nat lanes, int outer = 1);
+
+// The same, `vectors` of them one after the other; lanes * vectors divides their number.
+rewrite::Strategy stripsInLanes(Nat lanes, Nat vectors, int outer = 1, std::int64_t unroll = 0);
 
 }  // namespace lift::strategies

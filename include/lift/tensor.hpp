@@ -70,7 +70,7 @@ std::string formatImage(const Tensor& tensor);
 Tensor readTensorFile(const std::filesystem::path& path);
 void writeTensorFile(const std::filesystem::path& path, const Tensor& tensor);
 
-// Deterministic on every platform (own generator): floats uniform in [-1, 1) with 24 random bits (f16: 11, exact),
+// Deterministic on every platform (own generator): floats uniform in [-1, 1) with 24 random bits (of half: 11, exact),
 // integers uniform in [-8, 8) or, unsigned, [0, 16), booleans fair. Different `stream` strings (the input's name) give
 // independent data.
 void fillRandom(Tensor& tensor, std::uint64_t seed, std::string_view stream);

@@ -17,9 +17,14 @@ bool isInvertibleIn(Expr body, Expr parameter);
 // A result of parallel loops under layouts, of which `take` may crop some: it is written where it belongs, and what is
 // cropped is not.
 bool isCroppedResult(Expr e);
+// Whether what the last argument computes is written through the rest of the term: invertible layouts, or crops, too,
+// also under map.
+enum class Crops : bool { no, yes };
+bool isResultLayout(const Spine& s, Crops crops);
 // Evaluating the term (all of it) only moves data; variables and literals count.
 bool onlyMovesData(Expr e);
-// Whether evaluating the term may find its data wrong. Integers divided by literals do not.
+// Whether evaluating the term may find its data wrong. Integers divided by literals do not, nor elements at literals
+// within the array.
 bool mayFailWithin(Expr e);
 // Whether there are evaluations of the application that leave the argument out.
 bool isOptional(const Spine& s, std::size_t argument);

@@ -75,10 +75,11 @@ struct Problem {
 // --------------------------------------------------------------------------------------------------------- measuring
 
 struct Limits {
-  double buildSeconds = 60;    // of one point: our compiler and the driver's
-  double runSeconds = 30;      // of one point: transfers, preparation, all repetitions; less once others have run
-  double hopeless = 5;         // a repetition this many times slower than the best ends a point: skipped
-  double sampleSeconds = 0.2;  // repetitions are made for about this long, but from 3 to 20
+  double buildSeconds = 60;     // of one point: our compiler and the driver's
+  double runSeconds = 30;       // of one point: transfers, preparation, all repetitions; less once others have run
+  double leastRunSeconds = 10;  // of that, whatever others took: drivers compile at the first launch, too
+  double hopeless = 5;          // a repetition this many times slower than the best ends a point: skipped
+  double sampleSeconds = 0.2;   // repetitions are made for about this long, but from 3 to 20
 };
 
 // A point to be measured. `trouble` (loop, crash, wrong, build) puts a fault into its kernels, for tests.
@@ -94,9 +95,11 @@ class Measurer {
  public:
   virtual ~Measurer() = default;
   // Measures the tasks and reports each as soon as it is known, with family, config and what came of it; not
-  // necessarily in order. `bestMs` is the best time so far, infinite at first. Returns early when `stop` says so.
+  // necessarily in order. `bestMs` is the best time so far, infinite at first. Returns early when `stop` says so;
+  // once `late` does, no build is begun, and what is built is still timed.
   virtual void measure(const std::vector<Task>& tasks, double bestMs,
-                       const std::function<void(std::size_t task, Measurement)>& done, const Stop& stop) = 0;
+                       const std::function<void(std::size_t task, Measurement)>& done, const Stop& stop,
+                       const Stop& late) = 0;
   // Runs the points in turns, `rounds` times. A point that fails has no times.
   virtual std::vector<std::vector<double>> retime(const std::vector<Point>& points, int rounds, const Stop& stop) = 0;
 };
@@ -135,6 +138,16 @@ struct SweepResult {
   std::map<Status, std::int64_t> byStatus;
   std::optional<Measurement> best;
   std::string ended;  // why: "points", "time", "patience", "all points", "stopped"
+
+  // Where the time went, in seconds.
+  struct Seconds {
+    double choosing = 0;   // the explorer, and what it compiles
+    double compiling = 0;  // points that were chosen, to see whether the database has their kernels
+    double building = 0;   // and first runs, several at a time
+    double timing = 0;     // one at a time
+    double again = 0;      // the best ones
+  } seconds;
+  double compilerSeconds = 0, driverSeconds = 0, firstSeconds = 0;  // of `building`, in all processes together
 };
 
 // What a sweep tells while it goes on.

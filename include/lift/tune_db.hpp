@@ -47,6 +47,8 @@ enum class Status {
 std::string_view name(Status status);
 std::optional<Status> statusNamed(std::string_view name);
 
+std::string utcNow();  // as Measurement::measuredAt
+
 // What a time may be of: a point when a sweep came to it, or one of the best measured again, in turns with the others.
 enum class Phase { sweep, retime };
 std::string_view name(Phase phase);
@@ -79,6 +81,8 @@ struct Measurement {
   std::int64_t workspaceBytes = 0;
   double compileMs = 0;  // our compiler
   double buildMs = 0;    // the driver's
+  double firstMs = 0;    // the first run, at which drivers compile what they did not before, and its check
+  double timingMs = 0;   // all further runs, in which the machine did nothing else; host clock, as of the three above
   double maxError = 0;   // largest relative error against the reference; NaN where results are not finite
   double tolerance = 0;
   std::string detail;      // what went wrong, or whose clock it was where not the device's; for people
@@ -197,6 +201,7 @@ std::vector<std::size_t> paretoFront(const std::vector<Measurement>& measurement
 // JSON lines: one object a line, rows before the measurements that refer to them, sorted by key. Equal contents give
 // equal bytes, whatever the order they came in.
 void exportLines(const Database& db, std::ostream& out);
+std::string exportLine(const Measurement& measurement);  // one of these
 // Throws UserError (program) with the line for what is no such file; then nothing of it is imported.
 Database::Merged importLines(Database& db, std::istream& in, const std::string& name);
 

@@ -20,10 +20,12 @@ std::string report(const Database& database, const std::string& device, const st
 struct Comparison {
   std::string title;
   std::size_t points = 0;
+  double budgetSeconds = 60;
   struct Row {
     std::string explorer;
     double to5 = 0, to1 = 0;      // measurements until within 5 % and 1 % of the best
     std::vector<double> regrets;  // 0.1: 10 % slower; infinite where nothing has a time yet
+    double regretAfter = 0;       // the budget's seconds
   };
   std::vector<Row> rows;
 };

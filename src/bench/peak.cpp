@@ -98,4 +98,14 @@ __kernel void copy(__global const float* restrict from, __global float* restrict
   return 2e-6 * static_cast<double>(count) * 4 / milliseconds;
 }
 
+double emptyRun(runtime::Device& device, const TurnOptions& options) {
+  if (device.info().pseudo()) return 0;
+  const auto plan =
+      planOf("__kernel void nothing(__global const float* in, __global float* out) {}\n",
+             {{"in", Scalar::f32, {1}, PlanBuffer::Role::input}, {"out", Scalar::f32, {1}, PlanBuffer::Role::output}},
+             {{"nothing", {}, {"in", "out"}}});
+  const auto contestant = contestPlan(device, plan, {{"in", Tensor(Scalar::f32, {1})}});
+  return runtime::median(measureInTurns({contestant.get()}, options)[0]);
+}
+
 }  // namespace lift::bench

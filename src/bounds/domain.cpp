@@ -57,7 +57,7 @@ std::optional<SymbolicTile> tileOf(const ConvSpec& c, const std::string& family,
     return {{windows(t["theta"], c.extentH(), c.sh) * windows(columns, c.extentW(), c.sw), t["kappa"], reuse}};
   }
   if (family.rfind("winograd", 0) == 0)
-    return {{t.has("block") ? t["block"] : t["tiles"], t.product({"vectors", "lanes"}), 1}};
+    return {{t.has("block") ? t["block"] : t["tiles"], t["vectors"] * (t.has("lanes") ? t["lanes"] : Nat(1)), 1}};
   return std::nullopt;
 }
 

@@ -121,6 +121,13 @@ class Sharing {
 
  private:
   using Loops = std::set<std::pair<LoopKind, int>>;
+
+  // Those that distribute over work-groups.
+  static Loops overGroups(Loops loops) {
+    std::erase_if(loops, [](const auto& l) { return l.first == LoopKind::local; });
+    return loops;
+  }
+
   struct Accesses {
     std::set<Loops> stores, loads;
   };
@@ -137,7 +144,10 @@ class Sharing {
         });
       });
       const auto* loop = std::get_if<kernel::For>(&s.node);
-      if (loop) path_.push_back(loop);
+      if (loop) {
+        path_.push_back(loop);
+        if (loop->kind != LoopKind::sequential && !(loop->count == Nat(1))) all_.emplace(loop->kind, loop->dim);
+      }
       kernel::forEachBlock(s, [&](const Block& inner) { visit(inner); });
       if (loop) path_.pop_back();
     }
@@ -162,19 +172,21 @@ class Sharing {
     });
   }
 
-  // All accesses are under the same loops that distribute over groups.
-  static bool staysInGroup(const Accesses& a) {
+  // All accesses are under the same loops that distribute over groups, and those are all of the kernel's: groups of a
+  // loop that stands elsewhere would read what one of them stores.
+  bool staysInGroup(const Accesses& a) const {
     std::set<Loops> different;
     for (const auto* kind : {&a.stores, &a.loads})
-      for (Loops loops : *kind) {
-        std::erase_if(loops, [](const auto& l) { return l.first == LoopKind::local; });
-        different.insert(std::move(loops));
-      }
-    return different.size() <= 1;
+      for (const Loops& loops : *kind) different.insert(overGroups(loops));
+    const Loops all = overGroups(all_);
+    return different.size() <= 1 &&
+           (different.empty() ||
+            std::includes(different.begin()->begin(), different.begin()->end(), all.begin(), all.end()));
   }
 
   const kernel::Kernel& kernel_;
   std::vector<const kernel::For*> path_;
+  Loops all_;                              // of more than one step
   std::map<BufferId, std::size_t> depth_;  // loops around the allocation; temporaries are allocated outside of all
   std::map<BufferId, Accesses> accesses_;
 };

@@ -138,6 +138,27 @@ constexpr const char* checkDeviceText =
 
 )";
 
+// Whether the device reports an extension of OpenCL C; the log says so if not.
+constexpr const char* checkExtensionText =
+    R"(static cl_int check_extension($NAME_plan* plan, const char* kernel, const char* extension) {
+  size_t bytes = 0;
+  cl_int status = clGetDeviceInfo(plan->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+  if (status != CL_SUCCESS) return status;
+  char* all = (char*)malloc(bytes + strlen(kernel) + strlen(extension) + 80);
+  if (all == NULL) return CL_OUT_OF_HOST_MEMORY;
+  all[0] = all[bytes] = '\0';
+  status = clGetDeviceInfo(plan->device, CL_DEVICE_EXTENSIONS, bytes, all, NULL);
+  if (status != CL_SUCCESS || strstr(all, extension) != NULL) {
+    free(all);
+    return status;
+  }
+  sprintf(all, "kernel %s needs %s, which the device does not report\n", kernel, extension);
+  plan->log = all;
+  return CL_INVALID_DEVICE;
+}
+
+)";
+
 constexpr const char* createText = R"(
 static void keep_log($NAME_plan* plan, cl_program program, const char* kernel, const char* options) {
   static const char* const title[] = {"kernel ", ", options ", ":\n"};
@@ -419,10 +440,8 @@ $PREPARE;
                      name_, std::max<std::size_t>(plan_.kernels.size(), 1));
     s += keptMembers("cl_mem ");
     s += "  cl_event last; /* the end of the last call */\n  char* log;\n  int ready;\n};\n";
-    s += filled(createText, {{"CHECK_DEVICE", checksDevice() ? checkDeviceText : ""},
-                             {"BUILD", builds()},
-                             {"RELEASE", releases()},
-                             {"NAME", name_}});
+    s += filled(createText,
+                {{"CHECK_DEVICE", checkTexts()}, {"BUILD", builds()}, {"RELEASE", releases()}, {"NAME", name_}});
     s += helpers(true) + filled(runText, {{"NAME", name_}});
     s += temporaries(reserveText, exchangeText);
     return s + body + calls;
@@ -438,16 +457,31 @@ $PREPARE;
     const Nat items = k.range.local[0] * k.range.local[1] * k.range.local[2];
     return {kernel::localBytes(k).constant().value_or(0), items.constant().value_or(1)};
   }
-  bool checksDevice() const {
-    return std::any_of(plan_.kernels.begin(), plan_.kernels.end(), [](const auto& k) { return needs(k).any(); });
+  // The extensions that a kernel's arithmetic needs.
+  static std::vector<std::string_view> extensions(const kernel::Kernel& k) {
+    std::vector<std::string_view> all;
+    if (kernel::computesIn(k, Scalar::f64)) all.emplace_back("cl_khr_fp64");
+    if (kernel::computesIn(k, Scalar::h16)) all.emplace_back("cl_khr_fp16");
+    return all;
+  }
+  std::string checkTexts() const {
+    std::string s;
+    if (std::ranges::any_of(plan_.kernels, [](const auto& k) { return needs(k).any(); })) s += checkDeviceText;
+    if (std::ranges::any_of(plan_.kernels, [](const auto& k) { return !extensions(k).empty(); }))
+      s += checkExtensionText;
+    return s;
   }
 
   std::string builds() const {
     std::string s;
-    for (const kernel::Kernel& k : plan_.kernels)
+    for (const kernel::Kernel& k : plan_.kernels) {
       if (const Needs n = needs(k); n.any())
         s += fmt::format("  if (status == CL_SUCCESS) status = check_device(plan, \"{}\", {}, {});\n", k.name,
                          n.localBytes, n.items);
+      for (const std::string_view extension : extensions(k))
+        s += fmt::format("  if (status == CL_SUCCESS) status = check_extension(plan, \"{}\", \"{}\");\n", k.name,
+                         extension);
+    }
     for (std::size_t k = 0; k < plan_.kernels.size(); k++)
       s += fmt::format(
           "  if (status == CL_SUCCESS)\n"

@@ -23,6 +23,7 @@ ValueType valueTypeOf(Type type) {
 
 LoweredKernel Lowering::run(const Stage& stage, const std::string& name) {
   kernel_.name = name;
+  kernel_.storesOnce = true;
   EnvPtr env;
   for (const Expr v : stage.body.freeVariables()) {
     env = extend(env, v, globalMemory(v, true));

@@ -342,6 +342,7 @@ ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
   // Elements of two arrays that need no memory are read where they are; else the chosen one is put into memory.
   const std::size_t buffers = kernel_.buffers.size(), variables = kernel_.variables.size(),
                     arguments = arguments_.size();
+  const auto tables = tables_;
   ViewPtr then, otherwise;
   const Block before = collect([&] { then = read(a[1], env); });
   const Block beforeOther = collect([&] { otherwise = read(a[2], env); });
@@ -354,6 +355,7 @@ ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
   kernel_.variables.resize(variables);
   kernel_.arguments.resize(arguments);
   arguments_.resize(arguments);
+  tables_ = tables;
   return materialise(e, env, spaceForSteps(s, e.type()), "chosen");
 }
 
@@ -439,47 +441,47 @@ int Lowering::unrollOf(const Spine& s) {
 }
 
 ViewPtr Lowering::reduce(const Spine& s, const EnvPtr& env) {
-  const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
-  const ViewPtr xs = read(in, env);
-  std::vector<kernel::BufferId> buffers;
-  ViewPtr acc;
+  const Expr init = s.arguments[0];
+  const ViewPtr xs = read(s.arguments[2], env);
+  Accumulator acc;
   if (init.type().isRegister() && !init.type().is(Type::Kind::tuple)) {
     const ExprPtr v = value(read(init, env));
     const kernel::VarId variable = newVariable("acc", v->type);
     emit(kernel::Declare{variable, v});
-    acc = std::make_shared<RegisterView>(init.type(), variable);
+    acc.view = std::make_shared<RegisterView>(init.type(), variable);
   } else {
     const AddressSpace space = ownSpace(init.type());
-    acc = allocate(init.type(), space, "acc", &buffers);
-    write(init, env, {acc, space});
+    acc.view = allocate(init.type(), space, "acc", &acc.buffers);
+    write(init, env, {acc.view, space});
   }
-  loop("i", in.type().length(), LoopKind::sequential, 0, unrollOf(s),
-       [&](Nat i) { step(f, env, acc, buffers, xs->at(i)); });
-  return acc;
+  accumulate(s, env, xs, acc);
+  return acc.view;
 }
 
-void Lowering::step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::vector<kernel::BufferId>& buffers,
-                    const ViewPtr& x) {
-  const Type type = acc->type();
-  const EnvPtr inner = bindParameter(f, env, tupleView({acc, x}));
+void Lowering::accumulate(const Spine& s, const EnvPtr& env, const ViewPtr& xs, const Accumulator& acc) {
+  loop("i", s.arguments[2].type().length(), LoopKind::sequential, 0, unrollOf(s),
+       [&](Nat i) { step(s.arguments[1], env, acc, xs->at(i)); });
+}
+
+void Lowering::step(Expr f, const EnvPtr& env, const Accumulator& acc, const ViewPtr& x) {
+  const Type type = acc.view->type();
+  const EnvPtr inner = bindParameter(f, env, tupleView({acc.view, x}));
   if (goesOnReducing(f)) {
     const Spine s = spineOf(f.body());
-    const ViewPtr xs = read(s.arguments[2], inner);
-    return loop("i", s.arguments[2].type().length(), LoopKind::sequential, 0, unrollOf(s),
-                [&](Nat i) { step(s.arguments[1], inner, acc, buffers, xs->at(i)); });
+    return accumulate(s, inner, read(s.arguments[2], inner), acc);
   }
   if (type.isRegister()) {
-    return replace(acc, read(f.body(), inner));
+    return replace(acc.view, read(f.body(), inner));
   }
   const AddressSpace space = ownSpace(type);
-  Block direct = collect([&] { write(f.body(), inner, {acc, space}); });
-  if (mayStoreInPlace(direct, buffers.empty() ? storedIn(direct) : buffers)) {
+  Block direct = collect([&] { write(f.body(), inner, {acc.view, space}); });
+  if (mayStoreInPlace(direct, acc.buffers.empty() ? storedIn(direct) : acc.buffers)) {
     for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
     return;
   }
   const ViewPtr next = allocate(type, space, "next");
   write(f.body(), inner, {next, space});
-  copy(next, {acc, space});
+  copy(next, {acc.view, space});
 }
 
 void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {

@@ -63,6 +63,12 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
       return scan(s, env, out);
+    case Prim::reduce:
+    case Prim::reduceSeq:
+    case Prim::reduceSeqUnroll:
+      if (const auto buffers = startsFrom(s, env, out))
+        return accumulate(s, env, read(a[2], env), {out.view, *buffers});
+      break;
     case Prim::reduceByIndex:
       return reduceByIndex(s, env, out);
     case Prim::iterate:
@@ -218,7 +224,7 @@ void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
   write(init, env, {acc, space});
   loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
     if (exclusive) copy(acc, out.with(out.view->at(i)));
-    step(f, env, acc, buffers, xs->at(i));
+    step(f, env, {acc, buffers}, xs->at(i));
     if (!exclusive) copy(acc, out.with(out.view->at(i)));
   });
 }
@@ -235,10 +241,45 @@ void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destinatio
     Block update = collect([&] {
       const NatVar at = NatVar::fresh("at", 0, length - Nat(1), NatVar::Role::index);
       emit(kernel::DeclareIndex{at, key});
-      step(f, env, out.view->at(Nat(at)), {}, x->component(1));
+      step(f, env, {out.view->at(Nat(at)), {}}, x->component(1));
     });
     emit(kernel::If{isIndex(key, length), std::move(update), {}});
   });
+}
+
+namespace {
+
+// Whether both views are of the same places in memory, element by element; these places' buffers.
+bool haveSamePlaces(const ViewPtr& a, const ViewPtr& b, std::vector<kernel::BufferId>& buffers) {
+  const Type type = a->type();
+  if (type.isArray()) {
+    const Nat i(NatVar::index("i", type.length()));
+    return haveSamePlaces(a->at(i), b->at(i), buffers);
+  }
+  if (const auto* m = dynamic_cast<const MemoryView*>(a.get())) {
+    const auto* n = dynamic_cast<const MemoryView*>(b.get());
+    buffers.push_back(m->buffer);
+    return n != nullptr && m->buffer == n->buffer && m->offset == n->offset && m->unit == n->unit;
+  }
+  const auto *v = dynamic_cast<const VectorView*>(a.get()), *w = dynamic_cast<const VectorView*>(b.get());
+  if (v == nullptr || w == nullptr) return false;
+  for (int l = 0; l < valueTypeOf(type).width; l++)
+    if (!haveSamePlaces(v->lane(l), w->lane(l), buffers)) return false;
+  return true;
+}
+
+}  // namespace
+
+// Where a reduction into an array starts from what the array holds, as the reduction of a part of the elements does:
+// the array's buffers.
+std::optional<std::vector<kernel::BufferId>> Lowering::startsFrom(const Spine& s, const EnvPtr& env,
+                                                                  const Destination& out) {
+  const Expr init = s.arguments[0];
+  std::vector<kernel::BufferId> buffers;
+  if (!init.type().isArray() || out.space != AddressSpace::priv || !onlyMovesData(init) ||
+      !haveSamePlaces(out.view, read(init, env), buffers))
+    return std::nullopt;
+  return buffers;
 }
 
 void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {

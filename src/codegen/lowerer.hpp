@@ -184,9 +184,12 @@ class Lowering {
   ExprPtr dot(ExprPtr a, ExprPtr b);
   static int unrollOf(const Spine& s);
   ViewPtr reduce(const Spine& s, const EnvPtr& env);
-  // acc = f((acc, x)); `buffers` are those of an array, empty where it is a part of memory that is not known here.
-  void step(Expr f, const EnvPtr& env, const ViewPtr& acc, const std::vector<kernel::BufferId>& buffers,
-            const ViewPtr& x);
+  struct Accumulator {
+    ViewPtr view;
+    std::vector<kernel::BufferId> buffers;  // of an array; empty where it is a part of memory that is not known here
+  };
+  void accumulate(const Spine& s, const EnvPtr& env, const ViewPtr& xs, const Accumulator& acc);  // elements xs
+  void step(Expr f, const EnvPtr& env, const Accumulator& acc, const ViewPtr& x);                 // acc = f((acc, x))
   // All components of `next` are computed before the first of the registers is replaced.
   void replace(const ViewPtr& registers, const ViewPtr& next);
   std::vector<ExprPtr> leafValues(const ViewPtr& v);
@@ -199,6 +202,7 @@ class Lowering {
   bool writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Destination& out);
   // Whether a parallel loop may stand here, given the loops that are around it in the kernel.
   void checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const;
+  std::optional<std::vector<kernel::BufferId>> startsFrom(const Spine& s, const EnvPtr& env, const Destination& out);
   void mapLoop(const Spine& s, const EnvPtr& env, const Destination& out);
   // The destination of x when the destination of layout(x) is given.
   static ViewPtr undoLayout(const Spine& s, const ViewPtr& out);

@@ -75,11 +75,19 @@ class Outliner {
     return x == f.parameter() ? f.body() : substitute(f.body(), f.parameter(), x);
   }
 
+  // Whether the let names what registers hold, for what one work-item computes.
+  static bool isOfOneStage(const Spine& let) {
+    const auto hasStages = [](Expr e) {
+      return anyPrimitive(e, [](Expr p) { return isKernelMap(p.prim()) || p.prim() == Prim::toGlobal; });
+    };
+    return let.arguments[1].type().isRegister() && !hasStages(let.arguments[1]) && !hasStages(let.arguments[0].body());
+  }
+
   // The part of the program's result that `path` names. A tuple of which a component is kept in memory is made of
   // components that each have a kernel; what is kept is stored once.
   void results(Expr e, const std::string& path) {
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::let)) return results(etaLong(opened(s.arguments[0], s.arguments[1])), path);
+    if (s.isPrim(Prim::let) && !isOfOneStage(s)) return results(etaLong(opened(s.arguments[0], s.arguments[1])), path);
     const auto isKept = [&](Expr a) { return stageOf(a) != nullptr || spineOf(a).isPrim(Prim::toGlobal); };
     if (s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), isKept)) {
       for (std::size_t i = 0; i < s.arguments.size(); i++) results(s.arguments[i], path + fmt::format(".{}", i));
@@ -118,7 +126,7 @@ class Outliner {
         guards_.eachArgument(s, [&](Expr x, bool branch) { return branch ? result(x) : operand(x); });
         return applyAll(s.head, a);
       case Prim::let:
-        if (waits(a[1])) {
+        if (waits(a[1]) || isOfOneStage(s)) {
           a[1] = operand(a[1]);
           return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), a[1]});
         }

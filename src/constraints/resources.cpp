@@ -182,8 +182,16 @@ class ResourceWalk {
     for (std::size_t i = 0; i < a.size(); i++) isOptional(s, i) ? write(a[i], out) : read(a[i]);
   }
 
+  // Of accumulators that mapLcl shares out, each work-item has its part.
+  static Type ownPart(Expr accumulators) {
+    Type type = accumulators.type();
+    for (Spine s = spineOf(accumulators); s.isPrim(Prim::mapLcl); s = spineOf(s.arguments[0].body()))
+      type = type.element();
+    return type;
+  }
+
   void fold(const Spine& s) {
-    allocate(s.arguments[0].type(), Memory::priv, {});
+    allocate(ownPart(s.arguments[0]), Memory::priv, {});
     write(s.arguments[0], Memory::priv);
     read(s.arguments[2]);
     write(s.arguments[1].body(), Memory::priv);

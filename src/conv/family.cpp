@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "lift/conv_program.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/terms.hpp"
+#include "recognise.hpp"
 
 namespace lift {
 namespace detail {
@@ -36,8 +38,6 @@ bool isApplied(Expr e, Prim prim) {
 }
 
 bool isMap(Expr e) { return isApplied(e, Prim::map); }
-
-bool isComputingMap(Expr e) { return isMap(e) && !onlyMovesData(argumentOf(e, 0)); }
 
 bool isMapOver(Expr e, Prim prim) { return isMap(e) && isApplied(argumentOf(e, 1), prim); }
 
@@ -77,6 +77,15 @@ std::int64_t widestVector(std::int64_t channels) {
   return width;
 }
 
+std::int64_t channelsApart(const ConvSpec& spec, Layout layout) {
+  return blockOf(layout) > 1 ? blockOf(layout) : layout == Layout::nhwc ? spec.ic : 1;
+}
+
+std::int64_t linesHeld(std::int64_t apart) {
+  constexpr std::int64_t waySize = 4096, ways = 7;
+  return ways * (waySize / std::gcd(apart * static_cast<std::int64_t>(sizeof(float)), waySize));
+}
+
 Phases allPhases(const ConvSpec& s) { return {s.dh > 0 && s.sh == 1, s.dw > 0 && s.sw == 1}; }
 
 ConvSpec decimated(const ConvSpec& spec, Phases phases) {
@@ -89,6 +98,21 @@ ConvSpec decimated(const ConvSpec& spec, Phases phases) {
   if (phases.rows) cut(s.ih, s.padTop, s.padBottom, s.dh);
   if (phases.columns) cut(s.iw, s.padLeft, s.padRight, s.dw);
   s.setPadding(s.padTop, s.padLeft, s.padBottom, s.padRight);
+  return s;
+}
+
+ConvSpec atStrideOne(const ConvSpec& layer) {
+  ConvSpec s = decimated(layer, allPhases(layer));
+  if (s.sh == 1 && s.sw == 1) return s;
+  const auto cut = [](std::int64_t& in, std::int64_t out, std::int64_t& taps, std::int64_t& stride) {
+    taps = (taps + stride - 1) / stride;
+    in = out - 1 + taps;
+    stride = 1;
+  };
+  s.ic *= s.sh * s.sw;
+  cut(s.ih, s.oh, s.kh, s.sh);
+  cut(s.iw, s.ow, s.kw, s.sw);
+  s.setPadding(0, 0, 0, 0);
   return s;
 }
 
@@ -165,6 +189,14 @@ namespace {
 
 constexpr std::string_view with = " with ";
 
+Scalar elementsNamed(std::string_view name) {
+  const auto scalar = scalarNamed(name);
+  if (!scalar || (*scalar != Scalar::f32 && !isHalf(*scalar)))
+    throw UserError(ExitStatus::program, fmt::format("there are no layers of elements '{}'", name),
+                    "they are f32, f16 (stored as half, computed in f32) or h16 (computed in half)");
+  return *scalar;
+}
+
 ConvLayouts parseLayouts(std::string_view text) {
   ConvLayouts layouts;
   for (std::string_view rest = text; !rest.empty();) {
@@ -172,11 +204,15 @@ ConvLayouts parseLayouts(std::string_view text) {
     rest.remove_prefix(std::min(rest.size(), item.size() + 2));
     const std::size_t blank = std::min(item.find(' '), item.size());
     const std::string_view tensor = item.substr(0, blank), name = item.substr(std::min(item.size(), blank + 1));
+    if (tensor == "elements") {
+      layouts.elements = elementsNamed(name);
+      continue;
+    }
     const auto layout = layoutNamed(name);
     const bool weights = tensor == "weights";
     if ((tensor != "input" && tensor != "output" && !weights) || !layout || isWeightLayout(*layout) != weights)
       throw UserError(ExitStatus::program, fmt::format("there is no layout '{}'", item),
-                      "write with input nchw, weights oihw, output nChw16c, or some of them");
+                      "write with input nchw, weights oihw, output nChw16c, elements f16, or some of them");
     (weights ? layouts.weights : tensor == "input" ? layouts.input : layouts.output) = *layout;
   }
   return layouts;
@@ -194,14 +230,15 @@ std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts&
                                         const std::map<std::string, Tensor>& in) {
   const Tensor input = convertLayout(in.at("input"), layouts.input, Layout::nhwc);
   const Tensor weights = convertLayout(in.at("weights"), layouts.weights, Layout::ohwi);
-  auto out = convOneDnn(spec, input, weights, in.at("biases"));
+  std::optional<Tensor> out;
+  if (layouts.elements == Scalar::f32) out = convOneDnn(spec, input, weights, in.at("biases"));
   if (!out) out = convReference(spec, input, weights, in.at("biases"));
   return {{"out", convertLayout(*out, Layout::nhwc, layouts.output)}};
 }
 
 // The family of tiles of m by m outputs, or why there is none.
 void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std::int64_t m, bool fused) {
-  if (const std::string why = detail::whyNotWinograd(spec); !why.empty()) {
+  if (const std::string why = detail::whyNotWinograd(spec, fused); !why.empty()) {
     w.refused.emplace(name, why);
     return;
   }
@@ -218,6 +255,17 @@ void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std
                         detail::winogradTolerance(spec, f) / convTolerance(spec, Scalar::f32)});
 }
 
+// The families that do not take elements of half. Strategies that keep sums in arrays round them to f16 at each step;
+// some rules are of f32, and Winograd's transforms amplify what half rounds.
+void refuseHalves(Workload& w, Scalar elements) {
+  std::erase_if(w.families, [&](const OperatorFamily& f) {
+    const bool ofFloat = f.name == "tiled" || f.name == "paper" || f.name.starts_with("winograd");
+    if (f.name == "naive" || (elements == Scalar::h16 && !ofFloat)) return false;
+    w.refused.emplace(f.name, elements == Scalar::f16 ? "it may keep sums as halves" : "its rules are of f32");
+    return true;
+  });
+}
+
 }  // namespace
 
 Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
@@ -230,14 +278,14 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   w.descriptor = unnamed.str();
   if (const std::string order = layouts.str(); !order.empty()) w.descriptor += std::string(with) + order;
   w.label = spec.name;
-  w.program = convProgram(spec);
+  w.program = convProgram(spec, layouts.elements);
   w.constants = {"weights", "biases"};
   w.operations = spec.operations();
-  w.tensorBytes = spec.tensorBytes();
-  w.tolerance = convTolerance(spec, Scalar::f32);
-  w.inputs = [=](std::uint64_t seed) { return randomConvTensors(spec, seed).in(layouts); };
+  w.tensorBytes = spec.tensorBytes(layouts.elements);
+  w.tolerance = convTolerance(spec, layouts.elements);
+  w.inputs = [=](std::uint64_t seed) { return randomConvTensors(spec, seed, layouts.elements).in(layouts); };
   w.reference = [=](const std::map<std::string, Tensor>& in) { return reference(spec, layouts, in); };
-  w.judge = haveOneDnn() ? "oneDNN " + oneDnnVersion() : "naive reference";
+  w.judge = haveOneDnn() && layouts.elements == Scalar::f32 ? "oneDNN " + oneDnnVersion() : "naive reference";
   w.families = {
       {"blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
        [spec](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec, layouts)},
@@ -257,10 +305,17 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   };
   // Among those for GPUs the first is the first choice there.
   if (detail::fillsTiles(spec)) std::swap(w.families[2], w.families[3]);
+  w.families.push_back(
+      {.name = "staged",
+       .meaning = "blocks of pixels by output channels, operands copied to local memory: for GPUs",
+       .derive = [spec](rewrite::Rewriting& r) { detail::deriveStaged(spec, r); },
+       .defaults = detail::stagedDefaults(spec),
+       .forGpus = true,
+       .preferred = [spec](const runtime::DeviceInfo& d) { return detail::stagedPreferred(spec, d); }});
   if (spec.groups > 1) {
     w.families.push_back({"depthwise", "register tiles of pixels by vectors of groups",
                           [spec](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, r); },
-                          detail::depthwiseDefaults(spec)});
+                          detail::depthwiseDefaults(spec, layouts)});
     if (detail::prefersLanesOfGroups(spec)) std::rotate(w.families.begin(), w.families.end() - 1, w.families.end());
   } else {
     w.refused.emplace("depthwise", "it has one group of channels");
@@ -274,21 +329,34 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   for (const auto& [name, m, fused] :
        {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
     addWinograd(w, spec, name, m, fused);
-  const std::string preferred = detail::preferredWinograd(spec);
+  std::string preferred = detail::preferredWinograd(spec);
+  if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
+  if (layouts.elements != Scalar::f32) refuseHalves(w, layouts.elements);
   std::stable_partition(w.families.begin(), w.families.end(), [&](const auto& f) { return f.name == preferred; });
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;
 }
 
+std::optional<ConvSpec> layerOf(const Workload& w) {
+  if (w.op != "conv") return std::nullopt;
+  ConvSpec layer = parseConv(w.descriptor.substr(0, w.descriptor.find(with)));
+  layer.name = w.label;
+  return layer;
+}
+
 Operator convOperator() {
-  return {"conv", "2D convolution with bias", "benchdnn's or MIOpenDriver's, perhaps with layouts: ic64ih56oc64kh3ph1",
+  return {"conv",
+          "2D convolution with bias",
+          "benchdnn's or MIOpenDriver's, perhaps with layouts and elements: ic64ih56oc64kh3ph1",
           [](std::string_view text) {
             const std::size_t layouts = text.find(with);
             const ConvSpec spec = parseConv(text.substr(0, layouts));
             return convWorkload(spec, layouts == std::string_view::npos
                                           ? ConvLayouts()
                                           : parseLayouts(text.substr(layouts + with.size())));
-          }};
+          },
+          detail::matchConv,
+          {detail::convRule()}};
 }
 
 }  // namespace lift

@@ -9,11 +9,11 @@ namespace lift::detail {
 
 using rewrite::Rewriting;
 using rewrite::Strategy;
+using strategies::isComputingMap;
 
 // The forms of terms that strategies look for.
 bool isApplied(Expr e, Prim prim);  // prim applied to all its arguments
 bool isMap(Expr e);                 // map applied to a function and an array
-bool isComputingMap(Expr e);        // map whose function does more than move data
 bool isMapOver(Expr e, Prim prim);  // map over an array that the primitive gives
 bool contains(Expr e, Prim prim);   // anywhere
 Expr argumentOf(Expr application, std::size_t i);
@@ -34,6 +34,11 @@ std::int64_t widestVector(std::int64_t channels);
 // Lanes of the vectors that cover n channels: wide ones, unless narrow ones leave fewer lanes over. A block of the
 // output's layout, if it has blocks, is whole vectors.
 std::int64_t lanesFor(std::int64_t n, Layout output = Layout::nhwc);
+// Elements from a pixel to its neighbour in a row.
+std::int64_t channelsApart(const ConvSpec& spec, Layout layout);
+// Cache lines so many elements apart that a near cache holds at once: those a multiple of the size of its ways apart
+// are in the same set. Most processors' have 8 ways of 4 KiB; what else a tile reads has one of them.
+std::int64_t linesHeld(std::int64_t apart);
 
 // Listing 3 with its windows, layouts moved out of the maps: the start of all families.
 void exposeWindows(Rewriting& r);
@@ -47,6 +52,9 @@ struct Phases {
 Phases allPhases(const ConvSpec& spec);  // of kernels that are dilated, at stride 1
 // The layer of the phases together, as images of a batch, whose tensors are padded already in these dimensions.
 ConvSpec decimated(const ConvSpec& spec, Phases phases);
+// The layer of stride 1 that Winograd's algorithms compute: the phases of a dilated layer; of one with a stride, a
+// layer whose channels are the phases of its rows and columns (rule stridesToChannels).
+ConvSpec atStrideOne(const ConvSpec& layer);
 // exposeWindows of the phases.
 void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r);
 
@@ -76,6 +84,11 @@ void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns);
 // depend on the elements of so many maps.
 void arrangeWeights(Rewriting& r, int maps);
 
+// Whether the padded input is written down. Else each element is read where it is.
+bool copiesInput(const ConvSpec& spec);
+// The padded input of all images and groups, ahead of everything, copied in vectors of channels or one by one.
+void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector);
+
 // Each family: its strategy, and a configuration.
 void derivePaper(const ConvSpec& spec, Rewriting& r);
 Config paperDefaults(const ConvSpec& spec);
@@ -87,11 +100,15 @@ Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device); 
 // Whether groups have outputs enough for it; else most of its lanes compute what is cropped.
 bool fillsTiles(const ConvSpec& spec);
 
+void deriveStaged(const ConvSpec& spec, Rewriting& r);
+Config stagedDefaults(const ConvSpec& spec);
+Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
+
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveDepthwise(const ConvSpec& spec, Rewriting& r);
-Config depthwiseDefaults(const ConvSpec& spec);
+Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
 // Whether `depthwise` makes more of a layer's registers than `blocked`: vectors over a group's kernels are filled by
 // fewer lanes than vectors over groups.
 bool prefersLanesOfGroups(const ConvSpec& spec);
@@ -99,6 +116,9 @@ bool prefersLanesOfGroups(const ConvSpec& spec);
 void deriveIm2col(const ConvSpec& spec, Rewriting& r);
 Config im2colDefaults(const ConvSpec& spec);
 std::string whyNotIm2col(const ConvSpec& spec);  // why there is none of the layer; empty where there is
+// Whether it is likely the fastest family of those that are no Winograd algorithms: weights that no cache holds, beside
+// which the copy of the windows is small.
+bool prefersIm2col(const ConvSpec& spec);
 
 // Cook-Toom algorithms of rows and columns, F(m, taps), with m outputs of a tile in either dimension, or fewer where
 // the kernel is long, and one where it has one tap. `fused`: transforms and products in one kernel, block by block.
@@ -111,7 +131,7 @@ Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused);
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 // Why there is none of the layer; empty where there is.
-std::string whyNotWinograd(const ConvSpec& spec);
+std::string whyNotWinograd(const ConvSpec& spec, bool fused);
 // The family that is likely the fastest for a 3 by 3 layer of which nothing was measured; empty where none of these is.
 std::string preferredWinograd(const ConvSpec& spec);
 // The largest relative error of a right result, as convTolerance has it.

@@ -11,7 +11,6 @@
 //   batches and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's are
 //   unrolled.
 #include <algorithm>
-#include <numeric>
 
 #include "family.hpp"
 
@@ -140,14 +139,10 @@ namespace {
 
 std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
 
-// Pixels of a tile whose inputs a near cache holds at once where they are read in place: pixels a multiple of its ways'
-// size apart are in the same set. Most processors' have 8 ways of 4 KiB; the weights have one of them.
+// Pixels of a tile whose inputs a near cache holds at once where they are read in place.
 std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
-  constexpr std::int64_t waySize = 4096, ways = 7;
   if (copiesInputs(spec)) return mostPixels;
-  const auto apart =
-      (blockOf(input) > 1 ? blockOf(input) : spec.ic) * spec.sw * static_cast<std::int64_t>(sizeof(float));
-  return ways * (waySize / std::gcd(apart, waySize));
+  return linesHeld(channelsApart(spec, input) * spec.sw);
 }
 
 // Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
@@ -181,7 +176,8 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
   const std::int64_t groups = ceilDiv(kernels, config["vectors"]), tilesOfRow = ceilDiv(spec.ow, config["pixels"]);
   // Inputs that are read where they are, block by block of their layout: no index needs a division.
   const bool byBlocks = !copiesInputs(spec) && blockOf(layouts.input) > 1;
-  config["channels"] = largestDivisor(spec.icPerGroup(), byBlocks ? blockOf(layouts.input) : 32);
+  const std::int64_t most = copiesInputs(spec) ? 32 : byBlocks ? blockOf(layouts.input) : spec.icPerGroup();
+  config["channels"] = largestDivisor(spec.icPerGroup(), most);
   if (copiesInputs(spec) && copiesThrees(spec.icPerGroup()) && config["channels"] % 3 != 0) config["channels"] = 3;
   if (copiesInputs(spec) && hasVectors(spec.icPerGroup())) {
     if (config["channels"] % 2 != 0) config["channels"] = 2;
@@ -204,7 +200,9 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
   };
   std::int64_t rows = std::min<std::int64_t>(8, spec.oh);
   while (rows > 1 && !isGood(rows)) rows--;
-  rows = evenTile(spec.oh, rows, rowBorder);
+  // Neighbouring tiles of rows copy the same rows of the input, unless no row is in two windows.
+  const bool isCopiedTwice = copiesInputs(spec) && spec.extentH() > spec.sh;
+  rows = evenTile(spec.oh, rows, isCopiedTwice ? rowBorder : 0);
   // Where a near cache holds the weights of all groups, a row's groups follow each other, that its outputs are written
   // together; else a group's rows, that its weights are read from afar but once.
   constexpr std::int64_t mostWeights = (256 << 10) / sizeof(float);

@@ -95,19 +95,25 @@ bool prefersLanesOfGroups(const ConvSpec& spec) {
   return 4 * widestOf(spec.ocPerGroup()) <= std::min(spec.groups, mostLanes);
 }
 
-Config depthwiseDefaults(const ConvSpec& spec) {
+Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   Config config;
   std::int64_t lanes = 2;
   while (lanes < mostLanes && lanes < spec.groups) lanes *= 2;
   if (!gathers(spec)) lanes = widestVector(spec.groups);
   config["lanes"] = lanes;
   const std::int64_t blocks = (spec.groups + lanes - 1) / lanes;
-  // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors.
+  // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors,
+  // unless the lines that a row of the tile reads displace each other: then lines beside each other.
   constexpr std::int64_t registers = 14;
-  const std::int64_t pixels = config["pixels"] = evenTile(spec.ow, registers, pixelBorder);
+  const auto linesOf = [&](std::int64_t pixels) { return ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH(); };
+  std::int64_t pixels = evenTile(spec.ow, registers, pixelBorder);
+  const bool displaces = !gathers(spec) && linesOf(pixels) > linesHeld(channelsApart(spec, layouts.input));
+  if (displaces) pixels = evenTile(spec.ow, registers / 2, pixelBorder);
+  config["pixels"] = pixels;
   constexpr std::int64_t fewest = 8;  // accumulators that hide the latency of a product
+  const std::int64_t wanted = displaces ? registers / pixels : fewest / pixels;
   const std::int64_t vectors = config["vectors"] =
-      largestDivisor(blocks, std::min(mostVectors, std::max<std::int64_t>(1, fewest / pixels)));
+      largestDivisor(blocks, std::min(mostVectors, std::max<std::int64_t>(1, wanted)));
   // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
   constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8;
   const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();

@@ -53,6 +53,12 @@ std::string whyNotIm2col(const ConvSpec& spec) {
   return {};
 }
 
+bool prefersIm2col(const ConvSpec& spec) {
+  constexpr std::int64_t mostCached = (16 << 20) / sizeof(float), fewest = 8;
+  const std::int64_t weights = spec.oc * spec.reduction(), windows = spec.batch * spec.oh * spec.ow * spec.reduction();
+  return whyNotIm2col(spec).empty() && weights > mostCached && fewest * windows <= weights;
+}
+
 void deriveIm2col(const ConvSpec& spec, Rewriting& r) {
   const std::int64_t windows = spec.batch * spec.oh * spec.ow;
   const Nat pixels = r.tunable("pixels", 1, std::min(windows, mostPixels));

@@ -29,9 +29,6 @@ bool isOverGroups(Expr e) {
 }
 bool isAroundGroups(Expr e) { return isMap(e) && isOverGroups(bodyOf(e)); }
 
-// Whether the padded input is written down. Else each element is read where it is.
-bool copiesInput(const ConvSpec& s) { return s.groups > 1 || s.padTop + s.padLeft + s.padBottom + s.padRight > 0; }
-
 // Every vector of a pixel's channels copied by a work-item of its own.
 Strategy copyPixels(bool grouped, std::optional<Nat> vector) {
   const Strategy pixel = vector ? seq({use("copyMap"), use("vectoriseMap", {{"w", *vector}})}) : use("copyMap");
@@ -41,15 +38,6 @@ Strategy copyPixels(bool grouped, std::optional<Nat> vector) {
   if (!grouped) return seq({use("copyMap"), function(body(rows)), use("mapToGlobal2")});
   const Strategy groups = seq({use("copyMap"), function(body(rows))});
   return seq({use("copyMap"), function(body(groups)), use("mapFlatten"), argument(use("mapToGlobal2"))});
-}
-
-// The padded input of all images and groups, ahead of everything.
-void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector) {
-  r.apply(inside(isRowsMap, argument(argument(use("keepAhead")))));
-  for (int level = 0; level < (grouped ? 2 : 1); level++) r.apply(topDown(use("precompute")));
-  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal) && !contains(e, Prim::reduce); },
-                 argument(copyPixels(grouped, vector))));
 }
 
 void tile(Rewriting& r, Nat pixels, Nat kernels) {
@@ -83,6 +71,16 @@ void lower(Rewriting& r, bool grouped, Nat unroll) {
 }
 
 }  // namespace
+
+bool copiesInput(const ConvSpec& s) { return s.groups > 1 || s.padTop + s.padLeft + s.padBottom + s.padRight > 0; }
+
+void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector) {
+  r.apply(inside(isRowsMap, argument(argument(use("keepAhead")))));
+  for (int level = 0; level < (grouped ? 2 : 1); level++) r.apply(topDown(use("precompute")));
+  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
+  r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal) && !contains(e, Prim::reduce); },
+                 argument(copyPixels(grouped, vector))));
+}
 
 void deriveTiled(const ConvSpec& spec, Rewriting& r) {
   const bool grouped = spec.groups > 1, alongInputs = hasVectors(spec.icPerGroup());

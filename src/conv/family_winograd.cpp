@@ -102,7 +102,7 @@ bool readsWeights(Expr e) {
 // What is kept: the products, which read the others; transformed tiles; transformed kernels, and these once more in the
 // order of the products' loops.
 bool products(Expr e) { return contains(e, Prim::reduce); }
-bool tiles(Expr e) { return !readsWeights(e); }
+bool tiles(Expr e) { return !readsWeights(e) && !products(e); }
 bool kernels(Expr e) { return readsWeights(e) && !contains(e, Prim::toGlobal); }
 bool arrangedKernels(Expr e) { return readsWeights(e) && contains(e, Prim::toGlobal) && !products(e); }
 
@@ -133,13 +133,26 @@ void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat
   r.apply(normalise({"keptMap", "keptJoin", "keptSplit", "keptTranspose"}));
 }
 
+// The map over groups of channels: over their inputs, weights and biases, beside what was kept for each.
+bool isOverGroups(Expr e) {
+  if (!isMap(e)) return false;
+  Type element = argumentOf(e, 1).type().element();
+  while (element.is(Type::Kind::tuple) && element.components().size() == 2) element = element.components()[0];
+  return element.is(Type::Kind::tuple);
+}
+
 // Transformed tiles as the products read them; transformed weights copied into the order of the loops.
-void arrange(Rewriting& r) {
+void arrange(Rewriting& r, bool grouped) {
   const auto isPair = [](Expr e) { return isApplied(e, Prim::zip) && contains(e, Prim::toGlobal); };
   r.apply(kept(products, inside(isPair, function(use("keepMoved")))));
   r.apply(inside([](Expr e) { return isReduction(e) && isApplied(argumentOf(e, 2), Prim::zip); },
                  argument(argument(use("keepAhead")))));
   moveOut(r, 2);  // groups of kernels, positions
+  if (!grouped) return;
+  r.apply(inside(isOverGroups, use("precompute")));
+  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
+  r.apply(kept(arrangedKernels, topDown(use("precompute"))));
+  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
 }
 
 // The steps of the transforms apart, what is between them in registers; lanes over channels.
@@ -228,16 +241,19 @@ std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
 
 }  // namespace
 
-std::string whyNotWinograd(const ConvSpec& s) {
-  if (s.sh != 1 || s.sw != 1) return "its stride is not 1";
-  if (s.groups != 1) return "it has groups of channels";
-  if (s.kh == 1 && s.kw == 1) return "its kernels have one tap";
-  if (std::max(s.kh, s.kw) >= mostProducts) return "its kernels are too long";
+std::string whyNotWinograd(const ConvSpec& s, bool fused) {
+  if (s.groups > 1 && !fused) return "it has groups of channels, which winogradFused takes";
+  if ((s.sh > 1 && s.dh > 0) || (s.sw > 1 && s.dw > 0)) return "it has a stride, and gaps between its taps";
+  const ConvSpec spec = atStrideOne(s);
+  if (spec.kh == 1 && spec.kw == 1)
+    return s.kh * s.kw == 1 ? "its kernels have one tap" : "its kernels have one tap of each phase of the stride";
+  if (std::max(spec.kh, spec.kw) >= mostProducts) return "its kernels are too long";
   return {};
 }
 
 std::string preferredWinograd(const ConvSpec& layer) {
   const ConvSpec s = decimated(layer, allPhases(layer));
+  if (s.sh != 1 || s.sw != 1 || s.groups != 1) return {};
   constexpr std::int64_t fewestOperations = 8'000'000;  // fewer are done before transforms pay
   constexpr std::int64_t fewestChannels = 16;           // of fewer, transforms are most of the work
   // Bytes of transformed kernels: what near caches hold in good part, so that each block may read them anew; what no
@@ -247,16 +263,25 @@ std::string preferredWinograd(const ConvSpec& layer) {
   constexpr std::int64_t own = 4 << 20, fewestOfBlock = 4;
   // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
   constexpr std::int64_t fewTiles = 8;
-  if (!whyNotWinograd(s).empty() || s.kh != 3 || s.kw != 3 || s.operations() < fewestOperations ||
+  if (!whyNotWinograd(s, true).empty() || s.kh != 3 || s.kw != 3 || s.operations() < fewestOperations ||
       std::min(s.ic, s.oc) < fewestChannels)
     return {};
   const Winograd w = winogradOf(s, 4, true);
   const std::int64_t kernels = w.products() * s.ic * s.oc * static_cast<std::int64_t>(sizeof(float));
   if (kernels <= own || (kernels <= near && tilesOfRow(s, w) >= fewestOfBlock)) return "winogradFused";
-  return kernels > beyond && tilesOf(s, w) < fewTiles ? "winograd2" : "winograd";
+  if (kernels <= beyond || tilesOf(s, w) >= fewTiles) return "winograd";
+  // Operations in the time in which a byte comes from memory; all kernels do, and the transformed ones are more.
+  constexpr std::int64_t perByte = 12;
+  const Winograd small = winogradOf(s, 2, false);
+  const std::int64_t elements = s.ic * s.oc, ofElement = perByte * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t direct = s.operations() + ofElement * s.kh * s.kw * elements;
+  const bool isDirect =
+      prefersIm2col(layer) && direct < (2 * tilesOf(s, small) + ofElement) * small.products() * elements;
+  return isDirect ? "" : "winograd2";
 }
 
-Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused) {
+Winograd winogradOf(const ConvSpec& layer, std::int64_t m, bool fused) {
+  const ConvSpec spec = atStrideOne(layer);
   const auto algorithm = [m](std::int64_t taps) {
     const std::int64_t outputs = taps == 1 ? 1 : std::min(m, mostProducts + 1 - taps);
     return cookToom(static_cast<int>(outputs), static_cast<int>(taps));
@@ -266,21 +291,26 @@ Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused) {
 
 void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   const Phases phases = allPhases(layer);
-  const ConvSpec spec = decimated(layer, phases);
-  const int images = 1 + phases.count();  // maps around the rows of tiles
+  const ConvSpec spec = atStrideOne(layer);
+  const bool grouped = spec.groups > 1;
+  const int images = 1 + int{grouped} + phases.count();  // maps around the rows of tiles
+  const std::int64_t in = spec.icPerGroup(), out = spec.ocPerGroup();
   std::optional<Nat> block, lanes, load;
   if (w.fused) block = r.tunable("block", 1, tilesOfRow(spec, w));
   const Nat tiles = r.tunable("tiles", 1, std::min(w.fused ? tilesOfRow(spec, w) : tilesOf(spec, w), mostTiles));
-  const Nat vectors = r.tunable("vectors", 1, std::min(spec.oc, mostVectors));
-  if (hasVectors(spec.oc)) lanes = r.tunable("lanes", 2, std::min(spec.oc, mostLanes));
-  if (hasVectors(spec.ic)) load = r.tunable("load", 2, std::min(spec.ic, mostLanes));
+  const Nat vectors = r.tunable("vectors", 1, std::min(out, mostVectors));
+  if (hasVectors(out)) lanes = r.tunable("lanes", 2, std::min(out, mostLanes));
+  if (hasVectors(in)) load = r.tunable("load", 2, std::min(in, mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, unroll, spec.ic, "copies of the loop over channels"});
+  r.assume({SizeCondition::Kind::divides, unroll, in, "copies of the loop over channels"});
+  for (const auto& width : {lanes, load})
+    if (width) r.assume({SizeCondition::Kind::divides, *width, Nat(mostLanes), "lanes of registers"});
   const std::int64_t rows = missing(spec.oh, w.rows.m), columns = missing(spec.ow, w.columns.m);
   const int outer = w.fused ? 0 : images + 1;
 
   exposePhases(layer, phases, r);
+  if (layer.sh > 1 || layer.sw > 1) r.apply(topDown(use("stridesToChannels")));
   extend(r, rows, columns);
   tile(r, w);
   if (block) {
@@ -290,21 +320,21 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   transform(r, w);
   separate(r, outer);
   multiply(r, outer, tiles, vectors * lanes.value_or(1), lanes);
-  arrange(r);
+  arrange(r, grouped);
   stage(r, load, lanes);
   lower(r, w.fused, images, rows > 0 || columns > 0, unroll);
 }
 
 Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
-  const ConvSpec spec = decimated(layer, allPhases(layer));
-  Config config{{"unroll", largestDivisor(spec.ic, 4)}};
-  std::int64_t kernels = spec.oc, tiles = tilesOf(spec, w);
-  if (hasVectors(spec.oc)) kernels /= config["lanes"] = widestVector(spec.oc);
-  if (hasVectors(spec.ic)) config["load"] = widestVector(spec.ic);
+  const ConvSpec spec = atStrideOne(layer);
+  Config config{{"unroll", largestDivisor(spec.icPerGroup(), 4)}};
+  std::int64_t kernels = spec.ocPerGroup(), tiles = tilesOf(spec, w);
+  if (hasVectors(spec.ocPerGroup())) kernels /= config["lanes"] = widestVector(spec.ocPerGroup());
+  if (hasVectors(spec.icPerGroup())) config["load"] = widestVector(spec.icPerGroup());
   if (w.fused) {
     // A block's transformed tiles and products leave room for kernels in a near cache.
     constexpr std::int64_t mostKept = (384 << 10) / sizeof(float);
-    const std::int64_t each = w.products() * (spec.ic + spec.oc);
+    const std::int64_t each = w.products() * (spec.icPerGroup() + spec.ocPerGroup());
     const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, mostKept / each);
     std::int64_t block = largestDivisor(row, most);
     // Twice as much is better than less than half: each block reads all kernels.

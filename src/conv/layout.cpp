@@ -87,6 +87,7 @@ std::string ConvLayouts::str() const {
   add("input", input, Layout::nhwc);
   add("weights", weights, Layout::ohwi);
   add("output", output, Layout::nhwc);
+  if (elements != Scalar::f32) text += fmt::format("{}elements {}", text.empty() ? "" : ", ", info(elements).name);
   return text;
 }
 

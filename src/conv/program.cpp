@@ -55,39 +55,41 @@ Program permutation(const std::string& name, Type natural, Layout other, bool to
     size = natural.length().str();
     natural = natural.element();
   }
+  const std::string_view t = info(scalarOf(natural)).name;
   if (const std::int64_t block = blockOf(other); block > 1) {
     const std::string text = toNatural ? fmt::format(
-                                             "def natural({0}: [{1}][{4} / {5}][{2}][{3}][{5}]f32) = "
+                                             "def natural({0}: [{1}][{4} / {5}][{2}][{3}][{5}]{6}) = "
                                              "map(fun x => map2D(join, map(transpose, transpose(x))), {0})",
-                                             name, n[0], n[1], n[2], n[3], block)
+                                             name, n[0], n[1], n[2], n[3], block, t)
                                        : fmt::format(
-                                             "def other({0}: [{1}][{2}][{3}][{4}]f32) = "
+                                             "def other({0}: [{1}][{2}][{3}][{4}]{6}) = "
                                              "map(fun x => transpose(map(transpose, map2D(split({5}), x))), {0})",
-                                             name, n[0], n[1], n[2], n[3], block);
+                                             name, n[0], n[1], n[2], n[3], block, t);
     return parseProgram(*addSource("<layout>", text));
   }
   const std::string text =
-      toNatural ? fmt::format("def natural({}: [{}][{}][{}][{}]f32) = map(fun x => map(transpose, transpose(x)), {})",
-                              name, n[0], n[3], n[1], n[2], name)
-                : fmt::format("def other({}: [{}][{}][{}][{}]f32) = map(fun x => transpose(map(transpose, x)), {})",
-                              name, n[0], n[1], n[2], n[3], name);
+      toNatural
+          ? fmt::format("def natural({0}: [{1}][{4}][{2}][{3}]{5}) = map(fun x => map(transpose, transpose(x)), {0})",
+                        name, n[0], n[1], n[2], n[3], t)
+          : fmt::format("def other({0}: [{1}][{2}][{3}][{4}]{5}) = map(fun x => transpose(map(transpose, x)), {0})",
+                        name, n[0], n[1], n[2], n[3], t);
   return parseProgram(*addSource("<layout>", text));
 }
 
 }  // namespace
 
-std::string convProgramText(const ConvSpec& s) {
-  return fmt::format(R"(-- {}
-{}{}
-def conv(weights: [{}][{}][{}][{}]f32, biases: [{}]f32, input: [{}][{}][{}][{}]f32): [{}][{}][{}][{}]f32 =
+std::string convProgramText(const ConvSpec& s, Scalar elements) {
+  return fmt::format(R"(-- {0}
+{1}{2}
+def conv(weights: [{4}][{5}][{6}][{7}]{3}, biases: [{4}]{3}, input: [{8}][{9}][{10}][{11}]{3}): [{8}][{12}][{13}][{4}]{3} =
   map(fun image => convImage(weights, biases, image), input)
 )",
-                     s.str(), layerDefinition(s), imageDefinition(s), s.oc, s.kh, s.kw, s.icPerGroup(), s.oc, s.batch,
-                     s.ih, s.iw, s.ic, s.batch, s.oh, s.ow, s.oc);
+                     s.str(), layerDefinition(s), imageDefinition(s), info(elements).name, s.oc, s.kh, s.kw,
+                     s.icPerGroup(), s.batch, s.ih, s.iw, s.ic, s.oh, s.ow);
 }
 
-Program convProgram(const ConvSpec& spec) {
-  return parseProgram(*addSource("<conv " + spec.str() + ">", convProgramText(spec)), "conv");
+Program convProgram(const ConvSpec& spec, Scalar elements) {
+  return parseProgram(*addSource("<conv " + spec.str() + ">", convProgramText(spec, elements)), "conv");
 }
 
 Program withLayouts(Program program, const ConvLayouts& layouts) {

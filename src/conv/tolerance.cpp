@@ -14,13 +14,23 @@
 // 2.5 √R u. It is tight against mistakes: leaving out a single product of one output changes that one by about
 // rms(y) / √R, which is above 2 (R + 4) u for every R below 10^4.
 //
+// That would be no test of sums in half: for R = 4608 it exceeds the outputs. There we take what random data show. The
+// partial sums s_k of a sequential summation are of the size √k rms(x) rms(w), and their roundings are independent, of
+// variance (s_k u)^2 / 3 at most, so that the error's deviation is R u rms(x) rms(w) / √6 = √R u rms(y) / √6; the
+// product's roundings add as much as √R more would. The largest of a million outputs is five deviations off, 2 √R u:
+//   tolerance = 4 (√R + 4) u,
+// twice that. It notices a lost product while R is below about 500.
+//
 // An output close to zero has a large error relative to itself and means nothing by it; that is why the error is taken
 // relative to max(|want|, floor) with floor = rms(y).
 //
-// Winograd's algorithms sum products of transformed data over the channels alone, R = C, and round a few times in each
-// of their transforms; what comes of that grows by their amplification (cook_toom.hpp). So their families have
+// Winograd's algorithms sum products of transformed data over the channels alone, R = C (of all phases of a stride),
+// and round a few times in each of their transforms; what comes of that grows by their amplification (cook_toom.hpp).
+// So their families have
 //   tolerance = 2 (C + n + n' + 4) a a' u
 // with n, n' products and a, a' the amplification of rows and columns.
+#include <cmath>
+
 #include "family.hpp"
 #include "lift/conv.hpp"
 
@@ -40,6 +50,8 @@ double convTolerance(const ConvSpec& spec, Scalar scalar) {
   switch (scalar) {
     case Scalar::f16:
       return roundings * roundoffFloat + roundoffHalf;
+    case Scalar::h16:
+      return 4 * (std::sqrt(static_cast<double>(spec.reduction())) + 4) * roundoffHalf;
     case Scalar::f32:
       return roundings * roundoffFloat;
     case Scalar::f64:
@@ -51,7 +63,7 @@ double convTolerance(const ConvSpec& spec, Scalar scalar) {
 
 double detail::winogradTolerance(const ConvSpec& spec, const Winograd& w) {
   const auto products = [](const rewrite::CookToom& f) { return static_cast<double>(f.m + f.r - 1); };
-  return 2 * (static_cast<double>(spec.icPerGroup()) + products(w.rows) + products(w.columns) + 4) *
+  return 2 * (static_cast<double>(atStrideOne(spec).icPerGroup()) + products(w.rows) + products(w.columns) + 4) *
          rewrite::amplification(w.rows) * rewrite::amplification(w.columns) * roundoffFloat;
 }
 

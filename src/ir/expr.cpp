@@ -384,17 +384,22 @@ Program specialise(const Program& program, const std::map<NatVar, Nat>& given) {
   keep(program.tunables, out.tunables);
 
   std::vector<Diagnostic> errors;
+  const auto refuse = [&](const SizeCondition& c, const std::string& now) {
+    errors.push_back({Severity::error,
+                      {},
+                      fmt::format("{} does not hold at the given sizes: {}", c.str(), now),
+                      "it is required by " + c.origin,
+                      {}});
+  };
   for (const SizeCondition& c : program.conditions) {
-    const SizeCondition now{c.kind, c.left.substitute(sizes), c.right.substitute(sizes), c.origin};
-    const Truth truth = holds(now);
-    if (truth == Truth::refuted)
-      errors.push_back({Severity::error,
-                        {},
-                        fmt::format("{} does not hold at the given sizes: {}", c.str(), now.str()),
-                        "it is required by " + c.origin,
-                        {}});
-    else if (truth == Truth::unknown)
-      out.conditions.push_back(now);
+    try {
+      const SizeCondition now{c.kind, c.left.substitute(sizes), c.right.substitute(sizes), c.origin};
+      const Truth truth = holds(now);
+      if (truth == Truth::refuted) refuse(c, now.str());
+      if (truth == Truth::unknown) out.conditions.push_back(now);
+    } catch (const UserError& e) {  // a divisor is zero
+      refuse(c, e.what());
+    }
   }
   if (!errors.empty()) throw UserError(ExitStatus::program, std::move(errors));
 

@@ -69,6 +69,7 @@ constexpr ForeignName foreignNames[] = {
     {"xor", "exclusive or is written a ^ b, of booleans a != b"},
     {"float", "conversions are written f32(x)"},
     {"double", "conversions are written f64(x)"},
+    {"half", "conversions are written f16(x), or h16(x) to compute in half precision"},
     {"int", "conversions are written i32(x)"},
     {"mod", "the remainder is written %"},
     {"fst", "components are written p.0, p.1"},
@@ -351,7 +352,7 @@ Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& na
   if (const auto* t = std::get_if<SynType::Name>(&type->node)) {
     if (const auto found = names.types.find(t->text); found != names.types.end()) return found->second;
     report(type->span, fmt::format("unknown type '{}'", t->text),
-           "scalar types are bool, i8 … u64, f16, f32 and f64; vectors are written f32x4");
+           "scalar types are bool, i8 … u64, f16, h16, f32 and f64; vectors are written f32x4");
     return names.types.emplace(t->text, solver_.poison()).first->second;
   }
   report(type->span, "'nat' can only be the type of a definition's parameter, or of a size that stands as a value");

@@ -22,6 +22,7 @@ std::string literalText(const ScalarValue& v) {
     case Scalar::boolean:
       return v.integer ? "true" : "false";
     case Scalar::f16:
+    case Scalar::h16:
     case Scalar::f32:
     case Scalar::f64: {
       if (std::isnan(v.real)) return v.type == Scalar::f32 ? "nan" : suffix + "(nan)";

@@ -44,6 +44,16 @@ bool isCroppedResult(Expr e) {
          isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) && isCroppedResult(s.arguments[1]);
 }
 
+bool isResultLayout(const Spine& s, Crops crops) {
+  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  const Prim prim = s.head.prim();
+  const bool mayCrop = crops == Crops::yes;
+  if (isInvertibleLayout(prim) || prim == Prim::unzip || (mayCrop && isCrop(prim))) return true;
+  if (prim != Prim::map || s.arguments.size() != 2) return false;
+  const Expr f = etaLong(s.arguments[0]);
+  return f.is(Expr::Form::lambda) && (mayCrop ? isCropIn : isInvertibleIn)(f.body(), f.parameter());
+}
+
 bool isOptional(const Spine& s, std::size_t argument) {
   if (!s.head.is(Expr::Form::primitive)) return false;
   if (s.isPrim(Prim::op)) return argument > 0 && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr);
@@ -76,6 +86,20 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
   return visit(e);
 }
 
+namespace {
+
+// Divides by a literal that is not zero, or takes an element at a literal within the array.
+bool isSafeByLiteral(const Spine& s) {
+  if (s.arguments.size() != 2) return false;
+  const auto literal = [&](std::size_t i) { return s.arguments[i].is(Expr::Form::literal); };
+  if (s.isPrim(Prim::op)) return literal(1) && s.arguments[1].value().integer != 0;
+  if (!s.isPrim(Prim::at) || !literal(0)) return false;
+  const std::int64_t index = s.arguments[0].value().integer;
+  return index >= 0 && less(Nat(index), s.arguments[1].type().length()) == Truth::proved;
+}
+
+}  // namespace
+
 bool mayFailWithin(Expr e) {
   std::unordered_set<Expr> seen;
   const std::function<bool(Expr)> visit = [&](Expr x) -> bool {
@@ -83,9 +107,7 @@ bool mayFailWithin(Expr e) {
     if (x.is(Expr::Form::lambda)) return visit(x.body());
     if (!x.is(Expr::Form::apply)) return mayFail(x);
     const Spine s = spineOf(x);
-    const bool divides = s.isPrim(Prim::op) && s.arguments.size() == 2;
-    const bool byLiteral = divides && s.arguments[1].is(Expr::Form::literal) && s.arguments[1].value().integer != 0;
-    if (!byLiteral && visit(s.head)) return true;
+    if (!isSafeByLiteral(s) && visit(s.head)) return true;
     return std::any_of(s.arguments.begin(), s.arguments.end(), visit);
   };
   return visit(e);

@@ -34,8 +34,9 @@ std::size_t leafCount(Type type) {
 
 bool isWide(Scalar s) { return s == Scalar::i64 || s == Scalar::u64; }  // beyond what a double holds
 
-ScalarValue load(const Tensor& tensor, std::int64_t place) {
-  if (isFloat(tensor.scalar)) return ScalarValue::of(tensor.scalar, tensor.get(place));
+// `scalar`: the tensor's, or one that is the same in memory.
+ScalarValue load(const Tensor& tensor, Scalar scalar, std::int64_t place) {
+  if (isFloat(scalar)) return ScalarValue::of(scalar, tensor.get(place));
   if (isWide(tensor.scalar)) return ScalarValue::ofInteger(tensor.scalar, tensor.data<std::int64_t>()[place]);
   return ScalarValue::ofInteger(tensor.scalar, static_cast<std::int64_t>(tensor.get(place)));
 }
@@ -49,7 +50,7 @@ void store(Tensor& tensor, std::int64_t place, const ScalarValue& value) {
 }
 
 Value read(const std::vector<const Tensor*>& leaves, Type type, std::size_t leaf, std::int64_t place) {
-  if (type.isScalar()) return Value::of(load(*leaves[leaf], place));
+  if (type.isScalar()) return Value::of(load(*leaves[leaf], scalarOf(type), place));
   Value::Sequence out;
   if (type.is(Type::Kind::tuple)) {
     for (const Type t : type.components()) {
@@ -118,7 +119,7 @@ Value fromTensors(const std::map<std::string, Tensor>& leaves, Type type, const 
     if (found == leaves.end()) throw UserError(ExitStatus::program, fmt::format("no tensor for {}", name + leaf.path));
     const Tensor& given = found->second;
     const std::vector<std::int64_t> shape = shapeOf(leaf);
-    if (given.scalar != leaf.scalar || given.shape != shape)
+    if (!sameInMemory(given.scalar, leaf.scalar) || given.shape != shape)
       throw UserError(ExitStatus::program, fmt::format("the tensor for {} is {}, expected {}", name + leaf.path,
                                                        given.describe(), Tensor(leaf.scalar, shape).describe()));
     tensors.push_back(&given);

@@ -19,6 +19,9 @@ constexpr std::int64_t longMin = std::numeric_limits<std::int64_t>::min();
 
 std::string cType(Scalar s) { return s == Scalar::boolean ? "bool" : std::string(info(s).c); }
 
+// Suffix of C's functions and literals; h16 is computed in float and rounded.
+std::string_view suffixOf(Scalar real) { return real == Scalar::f64 ? "" : "f"; }
+
 std::string unsignedType(Scalar s) { return fmt::format("uint{}_t", info(s).bytes * 8); }
 
 // f32, i8x4; vectors of booleans are masks of bytes.
@@ -201,13 +204,14 @@ std::string CDialect::floorMod(bool wide, const std::string& a, const std::strin
 Text CDialect::literal(const ScalarValue& v) const {
   if (v.type == Scalar::boolean) return {v.integer != 0 ? "true" : "false"};
   if (isFloat(v.type)) {
-    const bool isDouble = v.type == Scalar::f64;
+    const std::string cast = v.type == Scalar::f32 || v.type == Scalar::f64 ? "" : fmt::format("({})", cType(v.type));
     if (!std::isfinite(v.real)) {
       const std::string s = std::isnan(v.real) ? "NAN" : v.real < 0 ? "-INFINITY" : "INFINITY";
-      if (isDouble) return {"(double)" + s, unary};
-      return {s, s[0] == '-' ? unary : primary};
+      if (v.type == Scalar::f64) return {"(double)" + s, unary};
+      return {cast + s, !cast.empty() || s[0] == '-' ? unary : primary};
     }
-    return {shortestReal(v) + (isDouble ? "" : "f"), std::signbit(v.real) ? unary : primary};
+    return {fmt::format("{}{}{}", cast, shortestReal(v), suffixOf(v.type)),
+            !cast.empty() || std::signbit(v.real) ? unary : primary};
   }
   const std::int64_t i = v.integer;
   switch (v.type) {
@@ -307,7 +311,7 @@ std::string CDialect::integerOperation(Op op, Scalar t) {
 
 std::string CDialect::scalarOperation(Op op, Scalar t) {
   if (isInteger(t)) return integerOperation(op, t);
-  const std::string c = cType(t), f = t == Scalar::f64 ? "" : "f";
+  const std::string c = cType(t), f(suffixOf(t));
   const std::string name = fmt::format("{}_{}", info(t).name, info(op).name);
   const std::string two = fmt::format("{0} a, {0} b", c);
   switch (op) {
@@ -320,7 +324,14 @@ std::string CDialect::scalarOperation(Op op, Scalar t) {
     default: {
       const std::string known = mathFunction(op);
       if (known.empty()) throw InternalError("C: no such operation on floats");
-      return known + f;
+      if (t != Scalar::h16) return known + f;
+      std::string parameters, arguments;
+      for (int i = 0; i < info(op).arity; i++) {
+        const char letter = static_cast<char>('a' + i);
+        parameters += fmt::format("{}{} {}", i > 0 ? ", " : "", c, letter);
+        arguments += fmt::format("{}{}", i > 0 ? ", " : "", letter);
+      }
+      return function(name, c, parameters, fmt::format("  return ({}){}({});\n", c, known + f, arguments));
     }
   }
 }
@@ -374,8 +385,12 @@ Text CDialect::operation(Op op, ValueType t, const std::vector<Text>& args) {
       return {std::string(info(op).opencl) + (operand.starts_with("-") ? '(' + operand + ')' : operand), unary};
     }
     const Infix infix = infixOf(op).value();
-    return {fmt::format("{} {} {}", args[0].within(infix.precedence), infix.text, args[1].within(infix.precedence + 1)),
-            infix.precedence};
+    const Text result{
+        fmt::format("{} {} {}", args[0].within(infix.precedence), infix.text, args[1].within(infix.precedence + 1)),
+        infix.precedence};
+    // GCC computes whole expressions of _Float16 in float.
+    const bool rounds = t.width == 1 && t.scalar == Scalar::h16 && info(op).typing == OpTyping::numeric;
+    return rounds ? Text{fmt::format("({}){}", cType(t.scalar), result.within(unary)), unary} : result;
   }
   std::string list;
   for (const Text& a : args) list += (list.empty() ? "" : ", ") + a.text;
@@ -396,7 +411,7 @@ std::string CDialect::saturating(Scalar from, Scalar to) {
   const std::string f = cType(from), i = cType(to);
   const bool isSigned = info(to).isSigned;
   const int bits = static_cast<int>(info(to).bytes) * 8;
-  const std::string suffix = from == Scalar::f64 ? "" : "f";
+  const std::string_view suffix = suffixOf(from);
   const std::string prefix = fmt::format("{}INT{}", isSigned ? "" : "U", bits);
   const std::string low = isSigned ? fmt::format("-0x1p{}{}", bits - 1, suffix) : "0";
   return function(fmt::format("{}_from_{}", info(to).name, info(from).name), i, f + " x",

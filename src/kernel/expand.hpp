@@ -29,6 +29,13 @@ class Expander {
     append(body, result);
     return result;
   }
+  // A copy with a value for an index.
+  Block run(const Block& body, NatVar index, Nat value) {
+    nats_.insert_or_assign(index, value);
+    Block result = run(body);
+    nats_.erase(index);
+    return result;
+  }
 
  private:
   void append(const Block& from, Block& to);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lift/diagnostic.hpp"
+#include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
 namespace {
@@ -202,12 +203,15 @@ Nat localBytes(const Kernel& kernel) {
   return bytes;
 }
 
-bool usesDouble(const Kernel& kernel) {
-  const auto isDouble = [](Scalar s) { return s == Scalar::f64; };
-  return std::any_of(kernel.buffers.begin(), kernel.buffers.end(),
-                     [&](const Buffer& b) { return isDouble(b.scalar); }) ||
-         std::any_of(kernel.variables.begin(), kernel.variables.end(),
-                     [&](const Variable& v) { return isDouble(v.type.scalar); });
+bool computesIn(const Kernel& kernel, Scalar scalar) {
+  bool found = std::ranges::any_of(kernel.buffers, [&](const Buffer& b) { return b.scalar == scalar; }) ||
+               std::ranges::any_of(kernel.variables, [&](const Variable& v) { return v.type.scalar == scalar; });
+  if (found) return true;
+  forEachStmt(kernel.body, [&](const Stmt& s) {
+    forEachRoot(
+        s, [&](const ExprPtr& root) { forEachExpr(*root, [&](const Expr& e) { found |= e.type.scalar == scalar; }); });
+  });
+  return found;
 }
 
 }  // namespace lift::kernel

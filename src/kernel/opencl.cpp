@@ -16,6 +16,7 @@ namespace lift::kernel {
 namespace {
 
 constexpr std::int64_t intMin = std::numeric_limits<std::int32_t>::min();
+constexpr int localAlignment = 16;  // bytes: the longest vector that GPUs load at once
 constexpr std::int64_t longMin = std::numeric_limits<std::int64_t>::min();
 
 // Keywords, types, macros, and the builtins that printed kernels may call or that a reader would mistake names for.
@@ -100,14 +101,12 @@ class OpenclDialect final : public Dialect {
   Text literal(const ScalarValue& v) const override {
     if (v.type == Scalar::boolean) return {v.integer != 0 ? "true" : "false"};
     if (isFloat(v.type)) {
-      const bool isDouble = v.type == Scalar::f64;
-      if (std::isnan(v.real)) return isDouble ? Text{"(double)NAN", unary} : Text{"NAN"};
-      if (std::isinf(v.real)) {
-        const std::string s = v.real < 0 ? "-INFINITY" : "INFINITY";
-        if (isDouble) return {"(double)" + s, unary};
-        return {s, v.real < 0 ? unary : primary};
+      if (!std::isfinite(v.real)) {
+        const std::string s = std::isnan(v.real) ? "NAN" : v.real < 0 ? "-INFINITY" : "INFINITY";
+        if (v.type != Scalar::f32) return {fmt::format("({}){}", info(v.type).opencl, s), unary};
+        return {s, s[0] == '-' ? unary : primary};
       }
-      return {shortestReal(v) + (isDouble ? "" : "f"), std::signbit(v.real) ? unary : primary};
+      return {shortestReal(v) + std::string(suffix(v.type)), std::signbit(v.real) ? unary : primary};
     }
     const std::int64_t i = v.integer;
     const int binds = i < 0 ? unary : primary;
@@ -169,6 +168,9 @@ class OpenclDialect final : public Dialect {
   }
   Text conversion(ValueType from, ValueType to, const Text& value) override {
     const bool saturates = isFloat(from.scalar) && !isFloat(to.scalar);
+    // NaN gives 0, which Intel's runtime for processors does not know of uint.
+    if (saturates && to.scalar == Scalar::u32)
+      return {fmt::format("convert_{}_sat(fmax({}, 0.0{}))", type(to), value.text, suffix(from.scalar))};
     if (to.width > 1 || saturates)
       return {fmt::format("convert_{}{}({})", type(to), saturates ? "_sat" : "", value.text)};
     return {fmt::format("({}){}", type(to), value.within(unary)), unary};
@@ -185,7 +187,7 @@ class OpenclDialect final : public Dialect {
       return fmt::format("vload_half{}(0, {})", t.width, from.offset.empty() ? base : base + " + " + from.offset);
     }
     if (t.width == from.buffer.width) return fmt::format("{}[{}]", from.array, from.index);
-    if (isAligned(t, from)) return fmt::format("*(const __global {}*)({})", type(t), from.pointer());
+    if (isAligned(t, from)) return fmt::format("*(const {} {}*)({})", space(from), type(t), from.pointer());
     return fmt::format("vload{}(0, {})", t.width, from.pointer());
   }
   std::string store(ValueType t, const Place& to, const std::string& value) override {
@@ -197,18 +199,30 @@ class OpenclDialect final : public Dialect {
                          to.offset.empty() ? base : base + " + " + to.offset);
     }
     if (t.width == to.buffer.width) return fmt::format("{}[{}] = {};", to.array, to.index, value);
-    if (isAligned(t, to)) return fmt::format("*(__global {}*)({}) = {};", type(t), to.pointer(), value);
+    if (isAligned(t, to)) return fmt::format("*({} {}*)({}) = {};", space(to), type(t), to.pointer(), value);
     return fmt::format("vstore{}({}, 0, {});", t.width, value, to.pointer());
+  }
+  std::string localAttributes() const {
+    return options_.alignedVectors ? fmt::format(" __attribute__((aligned({})))", localAlignment) : "";
   }
   std::string storedMask(int width, const std::string& mask) override {
     return fmt::format("as_uchar{0}({1} & (char{0})(1))", width, mask);
   }
 
  private:
-  // Buffers begin at multiples of 128 bytes at least: CL_DEVICE_MEM_BASE_ADDR_ALIGN.
+  // Buffers begin at multiples of 128 bytes at least (CL_DEVICE_MEM_BASE_ADDR_ALIGN), local arrays of localAlignment.
   bool isAligned(ValueType t, const Place& p) const {
-    return options_.alignedVectors && p.buffer.space == AddressSpace::global && p.buffer.width == 1 && t.width != 3 &&
-           p.multiple % t.width == 0 && t.scalar != Scalar::boolean;
+    const bool begins =
+        p.buffer.space == AddressSpace::global ||
+        (p.buffer.space == AddressSpace::local && t.width * static_cast<int>(info(t.scalar).bytes) <= localAlignment);
+    return options_.alignedVectors && begins && p.buffer.width == 1 && t.width != 3 && p.multiple % t.width == 0 &&
+           t.scalar != Scalar::boolean;
+  }
+  static std::string_view space(const Place& p) {
+    return p.buffer.space == AddressSpace::global ? "__global" : "__local";
+  }
+  static std::string_view suffix(Scalar real) {
+    return real == Scalar::f64 ? "" : real == Scalar::h16 ? "h" : "f";  // f16 is computed in f32
   }
   static std::string wide(std::string_view scalar, int width) {
     return width == 1 ? std::string(scalar) : std::string(scalar) + std::to_string(width);
@@ -234,7 +248,7 @@ class OpenclPrinter final : public Printer {
     for (BufferId b = 0; b < kernel_.buffers.size(); b++)
       if (kernel_.buffers[b].space == AddressSpace::local && isUsed(b)) {
         write_.nameBuffer(b);
-        line("__local " + array(b));
+        line("__local " + array(b, dialect_.localAttributes()));
       }
     block(kernel_.body);
     return header() + constants + parameters + " {\n" + text() + "}\n";
@@ -247,7 +261,8 @@ class OpenclPrinter final : public Printer {
     };
     std::string s = fmt::format("// {}: global {}, local {}\n", kernel_.name, triple(kernel_.range.global),
                                 triple(kernel_.range.local));
-    if (usesDouble()) s += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
+    for (const auto& [scalar, extension] : {std::pair(Scalar::f64, "cl_khr_fp64"), {Scalar::h16, "cl_khr_fp16"}})
+      if (computesIn(kernel_, scalar)) s += fmt::format("#pragma OPENCL EXTENSION {} : enable\n", extension);
     if (kernel_.faults)
       s += "static inline void record_fault(__global int* faults, int site, int value, int bound) {\n"
            "  if (atomic_cmpxchg(faults, -1, site) == -1) {\n"
@@ -306,9 +321,12 @@ class OpenclPrinter final : public Printer {
       return;
     }
     const auto inside = [&] {
-      write_.name(f.index, isLong);
-      const std::string i = write_.nameOf(f.index);
-      line(fmt::format("const {} {} = {};", type, i, id));
+      std::string i = id;
+      if (isRead(f.index)) {
+        write_.name(f.index, isLong);
+        i = write_.nameOf(f.index);
+        line(fmt::format("const {} {} = {};", type, i, id));
+      }
       if (f.trip == Trip::exactlyOnce) {
         block(f.body);
       } else {

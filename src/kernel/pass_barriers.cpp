@@ -86,10 +86,17 @@ class Pending {
 class Analysis {
  public:
   Analysis(const Kernel& k, Dependence& d) : k_(k), dependence_(d), written_(k.buffers.size()) {
+    std::vector<bool> read(k.buffers.size());
     forEachStmt(k.body, [&](const Stmt& s) {
       if (const auto* st = std::get_if<Store>(&s.node))
         written_[st->buffer] = k.buffers[st->buffer].space != AddressSpace::priv;
+      forEachRoot(s, [&](const ExprPtr& root) {
+        forEachExpr(*root, [&](const Expr& e) {
+          if (const auto* l = std::get_if<Load>(&e.node)) read[l->buffer] = true;
+        });
+      });
     });
+    for (std::size_t b = 0; b < read.size(); b++) written_[b] = written_[b] && (read[b] || !k.storesOnce);
   }
 
   bool needed() const { return std::find(written_.begin(), written_.end(), true) != written_.end(); }

@@ -10,7 +10,9 @@ namespace lift::kernel {
 
 Kernel simplifyPass(Kernel kernel, const PassOptions& options);
 Kernel tripsPass(Kernel kernel, const PassOptions& options);
+Kernel ownPass(Kernel kernel, const PassOptions& options);
 Kernel unrollPass(Kernel kernel, const PassOptions& options);
+Kernel splitPass(Kernel kernel, const PassOptions& options);
 Kernel scalarsPass(Kernel kernel, const PassOptions& options);
 Kernel declarePass(Kernel kernel, const PassOptions& options);
 Kernel copiesPass(Kernel kernel, const PassOptions& options);
@@ -20,6 +22,9 @@ Kernel unswitchPass(Kernel kernel, const PassOptions& options);
 Kernel joinPass(Kernel kernel, const PassOptions& options);
 Kernel barriersPass(Kernel kernel, const PassOptions& options);
 Kernel hoistPass(Kernel kernel, const PassOptions& options);
+
+// simplifyPass, and lanes that are one vector in memory are loaded as one.
+Kernel simplifyLanes(Kernel kernel, const PassOptions& options);
 
 inline void note(const PassOptions& options, const char* pass, std::string text) {
   if (options.notes != nullptr) options.notes->push_back({pass, std::move(text)});

@@ -61,7 +61,8 @@ ExprPtr truth(bool value) { return literal(ScalarValue::ofInteger(Scalar::boolea
 
 class Simplifier {
  public:
-  Simplifier(const std::vector<Buffer>& buffers, const PassOptions& options) : buffers_(buffers), options_(options) {}
+  Simplifier(const std::vector<Buffer>& buffers, const PassOptions& options, bool joinsLanes)
+      : buffers_(buffers), options_(options), joinsLanes_(joinsLanes) {}
 
   Block block(const Block& from) {
     Block to;
@@ -156,7 +157,50 @@ class Simplifier {
         return literal(convert(l->value, mapped->type.scalar), mapped->type.width);
     if (const auto* s = std::get_if<Splat>(&mapped->node)) return splat(s->value, mapped->type.width);
     if (const auto* l = std::get_if<Load>(&mapped->node)) return fold(mapped, *l);
+    if (const auto* m = std::get_if<MakeVector>(&mapped->node); m != nullptr && joinsLanes_)
+      return fold(mapped, m->lanes);
     return mapped;
+  }
+
+  static bool isSameTest(const ExprPtr& a, const ExprPtr& b) {
+    if (a == b) return true;
+    const auto *x = std::get_if<Test>(&a->node), *y = std::get_if<Test>(&b->node);
+    return x != nullptr && y != nullptr &&
+           std::equal(x->all.begin(), x->all.end(), y->all.begin(), y->all.end(),
+                      [](const Comparison& c, const Comparison& d) { return keyOf(c) == keyOf(d); });
+  }
+
+  // Lanes that are neighbours in memory, or chosen by one condition, as one vector.
+  ExprPtr fold(const ExprPtr& e, const std::vector<ExprPtr>& lanes) const {
+    const auto all = [&](const auto& is) {
+      for (std::size_t l = 0; l < lanes.size(); l++)
+        if (!is(lanes[l], Nat(static_cast<std::int64_t>(l)))) return false;
+      return true;
+    };
+    if (const auto* first = std::get_if<Load>(&lanes[0]->node)) {
+      const bool consecutive = all([&](const ExprPtr& lane, Nat l) {
+        const auto* next = std::get_if<Load>(&lane->node);
+        return next != nullptr && next->buffer == first->buffer && next->index == first->index + l;
+      });
+      if (consecutive && buffers_[first->buffer].width == 1) return load(first->buffer, first->index, e->type);
+    }
+    const auto* first = std::get_if<Choose>(&lanes[0]->node);
+    const auto isChosen = [&](const ExprPtr& lane, Nat) {
+      const auto* c = std::get_if<Choose>(&lane->node);
+      return c != nullptr && isSameTest(c->condition, first->condition);
+    };
+    if (first == nullptr || !all(isChosen)) return e;
+    std::vector<ExprPtr> then, otherwise;
+    for (const ExprPtr& lane : lanes) {
+      then.push_back(std::get<Choose>(lane->node).then);
+      otherwise.push_back(std::get<Choose>(lane->node).otherwise);
+    }
+    const auto vector = [&](std::vector<ExprPtr> parts) {
+      const ExprPtr made = makeVector(std::move(parts));
+      const auto* m = std::get_if<MakeVector>(&made->node);
+      return m == nullptr ? made : fold(made, m->lanes);
+    };
+    return choose(first->condition, vector(std::move(then)), vector(std::move(otherwise)));
   }
 
   // One condition in place of two, a ? b ? x : y : y, where y costs nothing; null if it is not of this form.
@@ -235,6 +279,7 @@ class Simplifier {
 
   const std::vector<Buffer>& buffers_;
   const PassOptions& options_;
+  const bool joinsLanes_;
   std::set<Key> known_;
   std::map<Key, Truth> proofs_;
 };
@@ -242,7 +287,12 @@ class Simplifier {
 }  // namespace
 
 Kernel simplifyPass(Kernel kernel, const PassOptions& options) {
-  kernel.body = Simplifier(kernel.buffers, options).block(kernel.body);
+  kernel.body = Simplifier(kernel.buffers, options, false).block(kernel.body);
+  return kernel;
+}
+
+Kernel simplifyLanes(Kernel kernel, const PassOptions& options) {
+  kernel.body = Simplifier(kernel.buffers, options, true).block(kernel.body);
   return kernel;
 }
 

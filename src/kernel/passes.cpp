@@ -9,8 +9,10 @@ namespace lift::kernel {
 const std::vector<Pass>& passes() {
   static const std::vector<Pass> all = {
       {"trips", "how often a work-item runs each parallel loop; loops that run once or never disappear", tripsPass},
+      {"own", "private arrays that work-items share out: each keeps its part", ownPass},
       {"unroll", "complete unrolling, where asked for and where private arrays become scalars by it", unrollPass},
       {"simplify", "conditions that are proved or refuted, operations on literals", simplifyPass},
+      {"split", "loops over whose middle conditions are known are split there", splitPass},
       {"scalars", "private arrays with constant indices become variables", scalarsPass},
       {"declare", "declarations move down to the first assignment", declarePass},
       {"copies", "values used once, literals and renamings go to where they are used", copiesPass},
@@ -32,8 +34,8 @@ const Pass* passNamed(std::string_view name) {
 
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
-  for (const char* name : {"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead", "fuse",
-                           "unswitch", "join", "barriers", "hoist"})
+  for (const char* name : {"trips", "own", "unroll", "trips", "simplify", "split", "scalars", "declare", "copies",
+                           "dead", "fuse", "unswitch", "join", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -35,19 +35,21 @@ void Printer::block(const Block& b) {
   for (std::size_t i = 0; i < b.size(); i++) statement(b[i], i + 1 == b.size());
 }
 
-// What must be known before printing: variables assigned after their declaration, use of double, local arrays used.
+// What must be known before printing: variables assigned after their declaration, arrays and indices used.
 void Printer::survey() {
   assigned_.assign(kernel_.variables.size(), false);
-  for (const Variable& v : kernel_.variables) fp64_ |= v.type.scalar == Scalar::f64;
-  for (const Buffer& b : kernel_.buffers) fp64_ |= b.scalar == Scalar::f64;
+  const auto reads = [&](Nat n) {
+    for (const NatVar v : n.variables()) indices_.insert(v);
+  };
   forEachStmt(kernel_.body, [&](const Stmt& s) {
     if (const auto* a = std::get_if<Assign>(&s.node)) assigned_[a->variable] = true;
     if (const auto* a = std::get_if<AssignLane>(&s.node)) assigned_[a->variable] = true;
     if (const auto* st = std::get_if<Store>(&s.node)) used_.insert(st->buffer);
+    forEachOwnNat(s, reads);
     forEachRoot(s, [&](const ExprPtr& root) {
       forEachExpr(*root, [&](const Expr& e) {
-        fp64_ |= e.type.scalar == Scalar::f64;
         if (const auto* l = std::get_if<Load>(&e.node)) used_.insert(l->buffer);
+        forEachNat(e, reads);
       });
     });
   });
@@ -100,14 +102,15 @@ std::string Printer::parameters(const std::string& head, const std::function<std
   return s + ')';
 }
 
-std::string Printer::array(BufferId b) const {
+std::string Printer::array(BufferId b, std::string_view attributes) const {
   const Buffer& buffer = kernel_.buffers[b];
   const auto n = buffer.count.constant();
   if (!n)
     throw UserError(ExitStatus::program, fmt::format("{} array {} has no constant size: {}",
                                                      buffer.space == AddressSpace::local ? "local" : "private",
                                                      buffer.name, buffer.count.str()));
-  return fmt::format("{} {}[{}];", dialect_.element(buffer), write_.nameOfBuffer(b), std::max<std::int64_t>(*n, 1));
+  return fmt::format("{} {}[{}]{};", dialect_.element(buffer), write_.nameOfBuffer(b), std::max<std::int64_t>(*n, 1),
+                     attributes);
 }
 
 void Printer::statement(const Stmt& s, bool last) {

@@ -33,10 +33,11 @@ class Printer {
   // "HEAD(parameters)": buffers as `declared` says, then sizes. Takes their names.
   std::string parameters(const std::string& head, const std::function<std::string(BufferId)>& declared);
   std::string tables(const std::string& qualifier);  // constant arrays; takes their names
-  std::string array(BufferId b) const;               // the declaration of a local or private one
+  // The declaration of a local or private one, perhaps with attributes.
+  std::string array(BufferId b, std::string_view attributes = {}) const;
 
   bool isUsed(BufferId b) const { return used_.contains(b); }
-  bool usesDouble() const { return fp64_; }
+  bool isRead(NatVar index) const { return indices_.contains(index); }
   static bool countsFar(Nat count);
 
   const Kernel& kernel_;
@@ -55,7 +56,7 @@ class Printer {
   std::size_t indent_ = 0;
   std::vector<bool> assigned_;
   std::set<BufferId> used_;
-  bool fp64_ = false;
+  std::set<NatVar> indices_;  // that something mentions
 };
 
 }  // namespace lift::kernel

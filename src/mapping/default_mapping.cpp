@@ -65,14 +65,16 @@ Expr DefaultMapping::result(Expr e) {
     case Prim::scanExclusive:
       return scanned(e);
     default:
-      return onlyMovesData(e) ? copy(e) : alone(e);
+      if (onlyMovesData(e)) return copy(e);
+      return movesData(s.head.prim()) && e.type().isArray() ? copied(alone(e)) : alone(e);
   }
 }
 
 Expr DefaultMapping::resultOfLet(Expr e) {
   const Spine s = spineOf(e);
   const Expr name = s.arguments[0].parameter();
-  if (s.arguments[1].type().isArray() && readsOfElement(s.arguments[0].body(), name) <= 1)
+  const bool isStored = spineOf(s.arguments[1]).isPrim(Prim::toGlobal);
+  if (s.arguments[1].type().isArray() && !isStored && readsOfElement(s.arguments[0].body(), name) <= 1)
     return result(apply("letUnfold", e));
   parameters_.insert(name);
   e = argument(e, 1, [&](Expr v) {

@@ -99,6 +99,7 @@ class Naming {
   // What one part computes; arrays that it reads and that are parts themselves are names.
   Expr stage(Expr e) {
     if (!e.is(Expr::Form::apply)) return e;
+    if (const auto found = operatorPartOf(e)) return withInputsNamed(e, found->match.inputs);
     Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive)) return e;
     if (s.isPrim(Prim::let) && isClosed(e)) return stage(opened(s));
@@ -110,6 +111,14 @@ class Naming {
     }
     visitArguments(s, readerOf(e), false, false);
     return applyAll(s.head, s.arguments);
+  }
+
+  // What an operator computes is one part; arrays that are computed for it are others.
+  Expr withInputsNamed(Expr e, const std::vector<Expr>& inputs) {
+    std::unordered_map<Expr, Expr> names;
+    for (const Expr input : inputs)
+      if (!input.is(Expr::Form::variable)) names.emplace(input, named(input));
+    return replaceTerms(e, names);
   }
 
   static Reader readerOf(Expr e) {
@@ -150,7 +159,7 @@ class Naming {
     if (runsLoop(s.head) || s.isPrim(Prim::ifThenElse) || s.isPrim(Prim::let)) return runsLoops(e);
     if (s.isPrim(Prim::generate)) return runsLoops(s.arguments[0]);
     if (!isComputingMap(e)) return false;
-    if (runsLoops(s.arguments[0])) return true;
+    if (runsLoops(s.arguments[0]) || (runsLoops(s.arguments[1]) && operatorPartOf(e))) return true;
     // Element by element.
     return reader == Reader::many || (inLoop && !e.freeVariables().empty()) ||
            (reader == Reader::several && runsLoops(s.arguments[1]));

@@ -9,6 +9,7 @@
 #include "lift/digest.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/parts.hpp"
+#include "lift/rewrite_check.hpp"
 
 namespace lift {
 namespace {
@@ -31,6 +32,7 @@ void registerOperator(Operator op) {
   for (const Operator& o : registry())
     if (o.name == op.name)
       throw UserError(ExitStatus::usage, fmt::format("there is an operator '{}' already", op.name));
+  if (!op.rules.empty()) rewrite::registerRules({op.name, "terms restated as programs of the operator", op.rules});
   registry().push_back(std::move(op));
 }
 
@@ -121,6 +123,39 @@ CompileOptions optionsOf(const Variant& variant, CompileOptions options) {
 kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options,
                             CompileReport* report) {
   return compile(configured(variant, config), optionsOf(variant, std::move(options)), report);
+}
+
+namespace {
+
+// By which the family may round otherwise than the workload's program; nothing where none does, or it derives nothing.
+std::optional<std::string> roundingRuleOf(const Workload& workload, const OperatorFamily& family) {
+  if (!family.derive) return std::nullopt;
+  try {
+    return rewrite::roundingRule(derive(workload, family.name).derivation);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Workload inOrder(const Workload& workload) {
+  Workload w = workload;
+  w.families.clear();
+  std::optional<OperatorFamily> last;  // what derives no part
+  for (const OperatorFamily& f : workload.families) {
+    if (f.parted) {
+      OperatorFamily parts = partsFamily(partsOf(workload.program, true));
+      derivesAny(parts) ? w.families.push_back(std::move(parts)) : void(last = std::move(parts));
+    } else if (const auto rule = roundingRuleOf(workload, f)) {
+      w.refused[f.name] = fmt::format("{} may round otherwise", *rule);
+    } else {
+      w.families.push_back(f);
+    }
+  }
+  if (last) w.families.push_back(std::move(*last));
+  if (w.families.empty()) w.families.push_back({defaultFamily, "the default mapping", {}});
+  return w;
 }
 
 // ---------------------------------------------------------------------------------------------- programs of the user

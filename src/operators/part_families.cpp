@@ -18,6 +18,9 @@ std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
   return 1;
 }
 
+// What a model takes a size for that is given when kernels run; its tiles are filled.
+std::int64_t estimated(Nat n) { return n.constant().value_or(1000); }
+
 std::int64_t widestVector(std::int64_t n) {
   std::int64_t width = 16;
   while (n % width != 0) width /= 2;
@@ -34,18 +37,19 @@ struct Cut {
 };
 
 // Columns, in vectors: whole vectors of eight or more, or of all columns, need no filling.
-Cut cutOfColumns(std::int64_t length, std::int64_t longest, bool mayFill = true) {
+Cut cutOfColumns(Nat columns, std::int64_t longest, bool mayFill = true) {
   constexpr std::int64_t good = 8, widest = 16;
-  const std::int64_t vector = widestVector(length);
-  Cut cut{mayFill && vector < good && vector != length, 0, length};
+  const std::int64_t length = estimated(columns), vector = widestVector(length);
+  Cut cut{mayFill && (!columns.constant() || (vector < good && vector != length)), 0, length};
   const std::int64_t whole = (length + widest - 1) / widest * widest;
   cut.longest = std::min(cut.fill ? whole : length, longest);
   return cut;
 }
 
-Cut cutOfRows(std::int64_t length) {
+Cut cutOfRows(Nat rows) {
   constexpr std::int64_t good = 4, usual = 8, longest = 16;
-  const bool fill = largestDivisor(length, usual) < std::min(good, length);
+  const std::int64_t length = estimated(rows);
+  const bool fill = !rows.constant() || largestDivisor(length, usual) < std::min(good, length);
   return {fill, fill ? longest : std::min(length, longest), length};
 }
 
@@ -72,12 +76,10 @@ Tile cheapest(const Cut& rows, const Cut& columns, std::int64_t vectors, const C
   return best;
 }
 
+std::string isNotKnown(Nat size) { return fmt::format("the size {} is not known", size.str()); }
+
 // Why the loops cannot be cut into tiles whose innermost dimension is in vectors; empty where they can.
-std::string notInLanes(Nat columns) {
-  if (!columns.constant()) return fmt::format("the size {} is not known", columns.str());
-  if (*columns.constant() < 2) return "it has one column";
-  return "";
-}
+std::string notInLanes(Nat columns) { return estimated(columns) < 2 ? "it has one column" : ""; }
 
 bool isSliding(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
 bool isPadding(Expr p) {
@@ -130,34 +132,32 @@ struct ProductShape {
   bool canCopy() const { return batch == 0 && shapeOf(columnsOf.type()).size() == 2; }
   // So many rows pay for a copy of the columns: of elements side by side it is fast.
   std::int64_t rowsOfCopy() const { return columnsLieTogether() ? 8 : 32; }
-  bool paysToCopy() const { return canCopy() && *rows().constant() >= rowsOfCopy(); }
+  bool paysToCopy() const { return canCopy() && estimated(rows()) >= rowsOfCopy(); }
   // Whether a copy of all columns pays where there are no panels.
   bool paysToCopyAll() const {
     constexpr std::int64_t rowsOfCopy = 8;
-    const bool inVectors = columnsLieTogether() && *columns().constant() % 2 == 0;
-    return !exchanged && !canCopy() && !inVectors && *rows().constant() >= rowsOfCopy;
+    const bool inVectors = columnsLieTogether() && columns().constant().value_or(1) % 2 == 0;
+    return !exchanged && !canCopy() && !inVectors && estimated(rows()) >= rowsOfCopy;
   }
 };
 
 std::string notInTiles(const Recognised& form) {
   if (!form.rowsThenColumns) return "its rows and columns are not the two innermost dimensions";
   const ProductShape product(form);
-  const auto rows = product.rows().constant();
-  if (!rows) return fmt::format("the size {} is not known", product.rows().str());
   if (const std::string refused = notInLanes(product.columns()); !refused.empty() || product.paysToCopy())
     return refused;
   if (!product.columnsLieTogether() && product.canCopy())
-    return fmt::format("{} rows do not pay for a copy of the columns", *rows);
-  const std::int64_t columns = *product.columns().constant();
-  return columns % 2 != 0 && !product.paysToCopyAll()
-             ? fmt::format("no vector divides {} columns, which are not copied", columns)
-             : "";
+    return fmt::format("{} rows do not pay for a copy of the columns", product.rows().str());
+  if (product.paysToCopyAll()) return "";
+  const auto columns = product.columns().constant();
+  if (!columns) return isNotKnown(product.columns());
+  return *columns % 2 != 0 ? fmt::format("no vector divides {} columns, which are not copied", *columns) : "";
 }
 
 // The families of a product, the first what is likely to be faster.
 std::vector<OperatorFamily> productFamilies(const Recognised& form) {
   const ProductShape product(form);
-  const std::int64_t rows = *product.rows().constant(), columns = *product.columns().constant();
+  const std::int64_t rows = estimated(product.rows()), columns = estimated(product.columns());
   std::int64_t batch = 1;
   for (int i = 0; i < product.batch; i++)
     batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
@@ -165,7 +165,7 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
 
   const bool windows = form.pattern == Pattern::convolution;
   const auto family = [&](const char* name, const char* meaning, bool panels, bool copied = false) {
-    const Cut ofRows = cutOfRows(rows), ofColumns = cutOfColumns(columns, 64, panels || copied);
+    const Cut ofRows = cutOfRows(product.rows()), ofColumns = cutOfColumns(product.columns(), 64, panels || copied);
     OperatorFamily f{name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
                        const Nat rowsOfTile = r.tunable("rows", 1, ofRows.longest);
                        const Nat columnsOfTile = r.tunable("columns", 2, ofColumns.longest);
@@ -195,7 +195,7 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
     return {family("copied", "a tile in registers, all columns copied so that those of a tile stand side by side",
                    false, true)};
   if (!product.paysToCopy()) return {tiles()};
-  if (cutOfColumns(columns, 64).fill) return {panels()};
+  if (cutOfColumns(product.columns(), 64).fill) return {panels()};
   // Columns that a near cache does not hold are better read in order.
   constexpr std::int64_t nearCache = 512 << 10, rowsOfLarge = 32;
   const std::int64_t bytes = columns * size.depth * static_cast<std::int64_t>(sizeof(float));
@@ -203,16 +203,121 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
   return first ? std::vector{panels(), tiles()} : std::vector{tiles(), panels()};
 }
 
+// Reductions in the term that are not within another loop.
+int reductionsIn(Expr e) {
+  if (!e.is(Expr::Form::apply)) return 0;
+  const Spine s = spineOf(e);
+  int count = s.isPrim(Prim::reduce) ? 1 : 0;
+  for (const Expr a : s.arguments) count += reductionsIn(a.is(Expr::Form::lambda) ? a.body() : a);
+  return count;
+}
+
+// Whether every element of the result is one long sum of elements that lie in memory in order.
+bool elementsLieTogether(const Recognised& form) {
+  constexpr std::int64_t shortest = 64;
+  if (!form.reduces || !form.input || !form.nest.body.type().isRegister() || reductionsIn(form.nest.body) != 1)
+    return false;
+  if (const auto length = form.reduced->constant(); !length || *length < shortest) return false;
+  const auto strides = stridesInside(form.nest, *form.input);
+  return std::all_of(strides.begin(), strides.end(), [](const auto& s) { return s == 1; });
+}
+
+std::string notInRowSums(const Recognised& form) {
+  const auto& loops = form.nest.loops;
+  const Nat rows = loops.back().input.type().length();
+  if (loops.size() > 3) return "it has more than three dimensions";
+  return estimated(rows) < 2 ? "it has one row" : "";
+}
+
+// Several rows per work-item, their sums in lanes.
+std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
+  const int outer = static_cast<int>(form.nest.loops.size()) - 1;
+  const Nat length = form.nest.loops.back().input.type().length();
+  const std::int64_t rows = estimated(length);
+  const std::int64_t depth = *form.reduced->constant();
+  constexpr std::int64_t largestGroup = 64;
+  const Cut cut = cutOfRows(length);
+  OperatorFamily family;
+  family.name = "rows";
+  family.meaning = "several rows per work-item, each summed in lanes";
+  family.derive = [=](Rewriting& r) {
+    const Nat rowsOfItem = r.tunable("rows", 1, cut.longest);
+    const Nat group = r.tunable("group", 1, largestGroup);
+    r.apply(canonical());
+    r.apply(strategies::rowSums({rowsOfItem, group, outer, cut.fill}));
+  };
+  // A processor's group should take about as long as waking another core does; the groups of others should have many
+  // work-items.
+  family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
+    constexpr std::int64_t elementsOfGroup = 1 << 15;
+    constexpr std::int64_t longRow = 512;  // so far apart, each row is a stream of its own: prefetchers follow few
+    const std::int64_t usualRows = depth < longRow ? 8 : 4;
+    const bool isGpu = device.type == "gpu";
+    const std::int64_t rowsOfItem = isGpu      ? 1
+                                    : cut.fill ? std::min(usualRows, rows)
+                                               : largestDivisor(rows, std::min(usualRows, cut.longest));
+    std::int64_t group =
+        isGpu ? largestGroup : std::clamp<std::int64_t>(elementsOfGroup / (rowsOfItem * depth), 1, largestGroup);
+    const auto isGood = [&](std::int64_t g) {
+      const std::int64_t k = rowsOfItem * g, missing = (rows + k - 1) / k * k - rows;
+      return missing == 0 || (cut.fill && 8 * missing <= rows);
+    };
+    while (group > 1 && !isGood(group)) group--;
+    return {{"rows", rowsOfItem}, {"group", group}};
+  };
+  family.defaults = family.preferred(usualProcessor());
+  return {family};
+}
+
+bool hasDotProducts(const Recognised& form) {
+  if (form.pattern != Pattern::product || !form.rowsThenColumns || !elementsLieTogether(form)) return false;
+  const auto& loops = form.nest.loops;
+  return loops[loops.size() - 2].input.type().length().constant() && loops.back().input.type().length().constant();
+}
+
+// Whether a side of a product is too short to pay for a copy of the other.
+bool isFewByMany(const Recognised& form) {
+  constexpr std::int64_t few = 32;
+  const ProductShape product(form);
+  return std::min(*product.rows().constant(), *product.columns().constant()) < few;
+}
+
+// A tile of sums per work-item, each in lanes.
+OperatorFamily dotProductFamily(const Recognised& form) {
+  const ProductShape product(form);
+  const std::int64_t rows = *form.nest.loops[form.nest.loops.size() - 2].input.type().length().constant();
+  const std::int64_t columns = *form.nest.loops.back().input.type().length().constant();
+  constexpr std::int64_t most = 24, longest = 16, usual = 8;  // accumulators, of a side
+  OperatorFamily family;
+  family.name = "dots";
+  family.meaning = "a tile of sums in registers, each in lanes";
+  family.derive = [=, batch = product.batch](Rewriting& r) {
+    const Nat rowsOfTile = r.tunable("rows", 1, std::min(rows, longest));
+    const Nat columnsOfTile = r.tunable("columns", 1, std::min(columns, longest));
+    r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, Nat(most), "accumulators"});
+    r.apply(canonical());
+    r.apply(strategies::dotProducts(rowsOfTile, columnsOfTile, batch));
+  };
+  // The shorter side as a whole, if it may be: then the longer one is read once.
+  const bool fewRows = rows <= columns;
+  const std::int64_t first = largestDivisor(std::min(rows, columns), usual);
+  const std::int64_t second = largestDivisor(std::max(rows, columns), std::min(longest, most / first));
+  family.defaults = {{"rows", fewRows ? first : second}, {"columns", fewRows ? second : first}};
+  return family;
+}
+
+constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
+
 // Neighbouring windows of a row per work-item, in lanes.
 std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   const auto& loops = form.nest.loops;
   const int outer = static_cast<int>(loops.size()) - 1;
-  StencilSize size{1, *loops.back().input.type().length().constant(), form.reduced->constant().value_or(9)};
+  const Nat columns = loops.back().input.type().length();
+  StencilSize size{1, estimated(columns), form.reduced->constant().value_or(9)};
   for (int i = 0; i < outer; i++)
     size.rows *= loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
   const bool windows = form.pattern == Pattern::stencil;
-  const Cut cut = cutOfColumns(size.columns, 128, windows);
-  constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
+  const Cut cut = cutOfColumns(columns, 128, windows);
   const std::int64_t unroll = size.window <= unrolledWindow ? 0 : 1;
   OperatorFamily family;
   family.name = "lanes";
@@ -238,6 +343,62 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   return {family};
 }
 
+// A window per lane, whatever is computed of it.
+OperatorFamily windowsInLanes(const Recognised& form) {
+  const auto& loops = form.nest.loops;
+  const int outer = static_cast<int>(loops.size()) - 1;
+  const Nat columns = loops.back().input.type().length();
+  const StencilSize size{1, estimated(columns), form.reduced ? form.reduced->constant().value_or(9) : 9};
+  const Cut cut = cutOfColumns(columns, 16);
+  OperatorFamily family;
+  family.name = "vectors";
+  family.meaning = "neighbouring windows, one in each lane, padding in memory";
+  family.derive = [=](Rewriting& r) {
+    const Nat lanes = r.tunable("lanes", 2, cut.longest);
+    r.apply(canonical());
+    if (cut.fill) r.apply(strategies::filledWindows(lanes, outer));
+    r.apply(seq({paddedInMemory(), canonical(), strategies::mapsInLanes(lanes, outer)}));
+  };
+  family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
+    const Tile t = cheapest(Cut{false, 1, 1}, cut, 1,
+                            [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
+    return {{"lanes", t.lanes}};
+  };
+  family.defaults = family.preferred(usualProcessor());
+  return family;
+}
+
+// The same, read where it is: rows of vectors, whose loops are split where padding begins.
+OperatorFamily stripsOfWindows(const Recognised& form) {
+  const auto& loops = form.nest.loops;
+  const int outer = static_cast<int>(loops.size()) - 1;
+  const Nat length = loops.back().input.type().length();
+  const std::int64_t columns = estimated(length);
+  const StencilSize size{1, columns, form.reduced ? form.reduced->constant().value_or(9) : 9};
+  const Cut cut = cutOfColumns(length, 16);
+  const std::int64_t longest = length.constant() ? 64 : 8;  // vectors of a strip; of unknown rows few are filled
+  OperatorFamily family;
+  family.name = "strips";
+  family.meaning = "a strip of a row in vectors per work-item, padding where its loop begins and ends";
+  family.forProcessors = true;
+  family.derive = [=](Rewriting& r) {
+    const Nat lanes = r.tunable("lanes", 2, cut.longest);
+    const Nat vectors = r.tunable("vectors", 1, (columns + 1) / 2);
+    r.apply(canonical());
+    if (cut.fill) r.apply(strategies::filledWindows(lanes * vectors, outer));
+    r.apply(seq({canonical(), strategies::stripsInLanes(lanes, vectors, outer)}));
+  };
+  family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
+    const Tile t = cheapest(Cut{false, 1, 1}, cut, 1,
+                            [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
+    const std::int64_t vectors = (columns + t.lanes - 1) / t.lanes, strips = (vectors + longest - 1) / longest;
+    return {{"lanes", t.lanes},
+            {"vectors", cut.fill ? (vectors + strips - 1) / strips : largestDivisor(vectors, longest)}};
+  };
+  family.defaults = family.preferred(usualProcessor());
+  return family;
+}
+
 // Of a reduction of rows: whether all that neighbouring rows read lies side by side, or is the same.
 bool neighboursLieTogether(const Recognised& form) {
   if (!form.reduces || !form.input) return false;
@@ -248,6 +409,7 @@ bool neighboursLieTogether(const Recognised& form) {
 
 std::string notInVectors(const Recognised& form) {
   const Nat rows = form.nest.loops.back().input.type().length();
+  if (!rows.constant()) return isNotKnown(rows);
   const std::string refused = notInLanes(rows);
   if (!refused.empty() || *rows.constant() % 2 == 0) return refused;
   return fmt::format("no vector divides {} rows", rows.str());
@@ -261,11 +423,32 @@ Families familiesOf(const Recognised& form) {
     families.reason = refused;
     if (refused.empty()) families.all = made(form);
   };
-  if (form.pattern == Pattern::product || form.pattern == Pattern::convolution) add(notInTiles(form), productFamilies);
-  if (form.pattern == Pattern::stencil)
-    add(form.reduces ? notInLanes(form.nest.loops.back().input.type().length()) : "its windows are not reduced",
-        stencilFamilies);
-  if (form.pattern == Pattern::rows && neighboursLieTogether(form)) add(notInVectors(form), stencilFamilies);
+  if (form.pattern == Pattern::product || form.pattern == Pattern::convolution) {
+    add(notInTiles(form), productFamilies);
+    // Few rows or columns do not pay for an order in which sums are not in lanes.
+    if (hasDotProducts(form))
+      families.all.insert(isFewByMany(form) ? families.all.begin() : families.all.end(), dotProductFamily(form));
+    if (!families.all.empty()) families.reason.clear();
+  }
+  if (form.pattern == Pattern::stencil) {
+    const auto& loops = form.nest.loops;
+    const bool padded =
+        std::any_of(loops.begin(), loops.end(), [](const auto& loop) { return anyPrimitive(loop.input, isPadding); });
+    const bool isShort =
+        !form.reduces || (form.reduced && form.reduced->constant().value_or(unrolledWindow + 1) <= unrolledWindow);
+    add(notInLanes(form.nest.loops.back().input.type().length()), [&](const Recognised& stencil) {
+      std::vector<OperatorFamily> all;
+      if (isShort) all.push_back(stripsOfWindows(stencil));
+      if (stencil.reduces) all.push_back(stencilFamilies(stencil).front());
+      // Windows that are not reduced are too little work for a copy of their padded input.
+      if (stencil.reduces || !padded) all.push_back(windowsInLanes(stencil));
+      return all;
+    });
+  }
+  if (form.pattern == Pattern::rows && elementsLieTogether(form))
+    add(notInRowSums(form), rowSumFamilies);
+  else if (form.pattern == Pattern::rows && neighboursLieTogether(form))
+    add(notInVectors(form), stencilFamilies);
   families.all.push_back({defaultFamily, "the default mapping", {}});
   return families;
 }

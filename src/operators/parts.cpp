@@ -12,6 +12,7 @@
 #include "judging.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
+#include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "parts.hpp"
 
@@ -140,6 +141,24 @@ std::int64_t stepsOf(const Recognised& form) {
   return steps;
 }
 
+// The operator's families, as they derive the part: restated as the operator's program, which they derive where it
+// stands; then what it reads is inlined.
+std::vector<OperatorFamily> familiesOf(const Workload& same, const OperatorMatch& match) {
+  using namespace rewrite;
+  std::vector<OperatorFamily> families;
+  for (OperatorFamily f : same.families) {
+    if (!f.derive) continue;
+    f.derive = [match, derive = f.derive](Rewriting& r) {
+      r.apply(use(match.rule));
+      r.within(match.program, [&] { derive(r); });
+      r.apply(repeat(use("letInline")));
+      r.apply(attempt(strategies::outermost(use("mapIntoResult"))));
+    };
+    families.push_back(std::move(f));
+  }
+  return families;
+}
+
 Workload workloadOf(const Program& part, const Recognised& form, std::vector<OperatorFamily> families) {
   const Pattern pattern = form.pattern;
   Workload w;
@@ -157,11 +176,36 @@ Workload workloadOf(const Program& part, const Recognised& form, std::vector<Ope
 
 std::string firstLine(const UserError& e) { return e.diagnostics().empty() ? e.what() : e.diagnostics()[0].message; }
 
+// Leaves the families that round as the part does: of an operator's, or else of the pattern's.
+void keepOrder(Part& part, const Recognised& form) {
+  Workload ordered = inOrder(part.workload);
+  if (part.same && ordered.families.size() == 1) {
+    part.same.reset();
+    part.pattern = form.pattern;
+    part.workload.families = detail::parts::familiesOf(form).all;
+    ordered = inOrder(part.workload);
+  } else if (part.same) {
+    Workload same = *part.same;
+    std::erase_if(same.families, [&](const OperatorFamily& f) { return ordered.refused.contains(f.name); });
+    part.same = std::make_shared<const Workload>(std::move(same));
+  }
+  if (ordered.families.size() == 1 && !ordered.refused.empty())
+    part.reason = fmt::format("{}: {}", ordered.refused.begin()->first, ordered.refused.begin()->second);
+  part.workload = std::move(ordered);
+}
+
 }  // namespace
 
-PartedProgram partsOf(const Program& given) {
+std::optional<detail::parts::OperatorPart> detail::parts::operatorPartOf(Expr term) {
+  for (const Operator& op : operators())
+    if (op.recognise)
+      if (auto match = op.recognise(term)) return OperatorPart{&op, std::move(*match)};
+  return std::nullopt;
+}
+
+PartedProgram partsOf(const Program& given, bool inOrder) {
   PartedProgram parted;
-  const Program program = detail::parts::withProductsApart(given);
+  const Program program = detail::parts::withProductsApart(given, inOrder);
   parted.program = program;
   parted.program.body = etaLong(detail::parts::withPartsNamed(program));
   std::vector<Expr> terms;
@@ -176,7 +220,15 @@ PartedProgram partsOf(const Program& given) {
     part.pattern = form.pattern;
     auto [families, reason] = detail::parts::familiesOf(form);
     part.reason = std::move(reason);
+    if (const auto found = detail::parts::operatorPartOf(term)) {
+      part.same = std::make_shared<const Workload>(found->op->parse(found->match.descriptor));
+      part.pattern = Pattern::convolution;
+      const OperatorFamily byDefault = families.back();
+      families = familiesOf(*part.same, found->match);
+      families.push_back(byDefault);
+    }
     part.workload = workloadOf(aloneOf(term, program, form.pattern), form, std::move(families));
+    if (inOrder) keepOrder(part, form);
     parted.parts.push_back(std::move(part));
   });
   return parted;
@@ -189,6 +241,8 @@ PartChoice defaultChoice(const Part& part) {
     try {
       const Variant v = derive(part.workload, family.name);
       static_cast<void>(configured(v, v.defaults));
+      // Arrays whose sizes are not known may need memory that a kernel has not.
+      if (!part.workload.program.sizes.empty()) static_cast<void>(compileVariant(v, v.defaults));
       return {family.name, v.defaults, "the family's default"};
     } catch (const UserError& e) {
       reason = fmt::format("{}: {}", family.name, firstLine(e));
@@ -202,6 +256,10 @@ OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> 
     for (const Part& part : parted.parts) choices.push_back(defaultChoice(part));
   ensure(choices.size() == parted.parts.size(), "a choice for each part");
   OperatorFamily family;
+  for (std::size_t i = 0; i < choices.size(); i++) {
+    const OperatorFamily& by = parted.parts[i].workload.family(choices[i].family);
+    family.toleranceFactor = std::max(family.toleranceFactor, by.toleranceFactor);
+  }
   family.name = partsFamilyName;
   family.meaning = "each part by a family of its own";
   for (std::size_t i = 0; i < choices.size(); i++)

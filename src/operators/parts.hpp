@@ -6,15 +6,18 @@
 #include <vector>
 
 #include "lift/parts.hpp"
+#include "lift/strategies.hpp"
 
 namespace lift::detail::parts {
+
+using strategies::isComputingMap;
 
 // The program with its parts named: let p1 = toGlobal(…) in …, the last one as its result.
 Expr withPartsNamed(const Program& program);
 
 // The program with what is multiplied within other loops by loops of its own, so that it becomes a part; the program as
-// it is where there is nothing of the kind.
-Program withProductsApart(const Program& program);
+// it is where there is nothing of the kind, or, inOrder, where that may round sums otherwise.
+Program withProductsApart(const Program& program, bool inOrder);
 // Fused, and sums of sums as one sum.
 rewrite::Strategy sumsTogether();
 // The same, and the loops of a product in the order batch, rows, columns, where they may be interchanged: one of rows,
@@ -23,10 +26,15 @@ rewrite::Strategy canonical();
 // The columns of a product in memory, by a kernel of its own, each row of which has one element of all.
 rewrite::Strategy columnsCopied();
 
+// What a registered operator computes, too.
+struct OperatorPart {
+  const Operator* op;
+  OperatorMatch match;
+};
+std::optional<OperatorPart> operatorPartOf(Expr term);
+
 // Reductions, scans and iterations.
 bool runsLoop(Expr primitive);
-// A map whose function computes.
-bool isComputingMap(Expr e);
 // What a result is made of by layouts that it is written through.
 Expr underLayouts(Expr e);
 
@@ -43,6 +51,9 @@ Nest nestOf(Expr term);
 // Of every input that the operand reads: how many scalars lie between what neighbouring elements of the innermost loop
 // read; 0 where they read the same, nothing where that is not known.
 std::vector<std::optional<std::int64_t>> stridesOf(const Nest& nest, Expr operand);
+
+// The same of what neighbouring elements of an array have.
+std::vector<std::optional<std::int64_t>> stridesInside(const Nest& nest, Expr array);
 
 struct Recognised {
   Pattern pattern = Pattern::other;

@@ -38,17 +38,10 @@ bool runsLoop(Expr primitive) {
   return computes && p != Prim::ifThenElse && p != Prim::vectorize && p != Prim::at;
 }
 
-bool isComputingMap(Expr e) {
-  const Spine s = spineOf(e);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
-}
-
 Expr underLayouts(Expr e) {
   for (;;) {
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return e;
-    const bool layout = isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::unzip);
-    if (!layout && !(s.isPrim(Prim::map) && s.arguments.size() == 2 && !isComputingMap(e))) return e;
+    if (!isResultLayout(s, Crops::no)) return e;
     e = s.arguments.back();
   }
 }

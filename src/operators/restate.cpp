@@ -4,6 +4,8 @@
 #include <functional>
 #include <unordered_map>
 
+#include "lift/build.hpp"
+#include "lift/rewrite_check.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "parts.hpp"
@@ -24,7 +26,7 @@ Path toArgument(const Spine& s, std::size_t i) {
   path.push_back(1);
   return path;
 }
-const Path toBody = {0, 1, 0};  // of a map: the body of its function
+const Path toBody = {0, 1, 0};  // of a map or a reduction: the body of its function
 
 Expr termAt(Expr e, const Path& path) {
   for (const std::uint8_t child : path)
@@ -36,41 +38,55 @@ bool isPrefix(const Path& a, const Path& b) {
   return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-// The applications of map around the place, from the outermost.
-std::vector<Path> mapsAround(Expr e, const Path& place) {
-  std::vector<Path> maps;
-  for (std::size_t n = 0; n + toBody.size() <= place.size(); n++) {
-    const Path here(place.begin(), place.begin() + static_cast<std::ptrdiff_t>(n));
-    const Spine s = spineOf(termAt(e, here));
-    if (s.isPrim(Prim::map) && s.arguments.size() == 2 && isPrefix(here + toBody, place)) maps.push_back(here);
-  }
-  return maps;
+bool isLoop(const Spine& s) {
+  return (s.isPrim(Prim::map) && s.arguments.size() == 2) || (s.isPrim(Prim::reduce) && s.arguments.size() == 3);
 }
 
-// The part at `place` by maps of its own, outside of all maps whose elements it depends on; `place` is where it is
+// The function of a loop, and what it runs over.
+Expr functionOf(const Spine& loop) { return loop.arguments[loop.arguments.size() - 2]; }
+
+// The applications of map and reduce whose function the place is in, from the outermost.
+std::vector<Path> loopsAround(Expr e, const Path& place) {
+  std::vector<Path> loops;
+  for (std::size_t n = 0; n + toBody.size() <= place.size(); n++) {
+    const Path here(place.begin(), place.begin() + static_cast<std::ptrdiff_t>(n));
+    if (isLoop(spineOf(termAt(e, here))) && isPrefix(here + toBody, place)) loops.push_back(here);
+  }
+  return loops;
+}
+
+// The part at `place` by maps of its own, outside of all loops whose elements it depends on; `place` is where it is
 // then.
 std::optional<Expr> lifted(Expr e, Rewriting& r, Path& place) {
-  const std::vector<Path> maps = mapsAround(e, place);
-  for (auto map = maps.rbegin(); map != maps.rend(); ++map) {
-    const Expr variable = spineOf(termAt(e, *map)).arguments[0].parameter();
-    if (!termAt(e, place).hasFree(variable)) continue;
-    std::string rule = "mapFission<";
-    for (auto child = place.begin() + static_cast<std::ptrdiff_t>(map->size()); child != place.end(); ++child)
+  const std::vector<Path> loops = loopsAround(e, place);
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    const Spine s = spineOf(termAt(e, *loop));
+    if (!termAt(e, place).hasFree(functionOf(s).parameter())) continue;
+    std::string rule = s.isPrim(Prim::map) ? "mapFission" : "reduceFission";
+    rule += '<';
+    for (auto child = place.begin() + static_cast<std::ptrdiff_t>(loop->size()); child != place.end(); ++child)
       rule += static_cast<char>('0' + *child);
-    const auto now = at(*map, use(rule + ">"))(e, r);
+    const auto now = at(*loop, use(rule + ">"))(e, r);
     if (!now) return std::nullopt;
     e = *now;
-    place = *map + Path{1, 1};  // of zip(what was mapped, the part's map)
+    place = *loop + Path{1, 1};  // of zip(what the loop runs over, the part's map)
   }
   return e;
 }
 
-// What stands around a term: maps and names, from the outermost. Names outside of all maps are as good as inputs.
+// What stands around a term: loops and names, from the outermost. Names outside of all loops are as good as inputs.
 struct Binder {
-  Expr variable;
-  Expr value;  // a name's; what a map maps
-  Path place;  // of the map or the let
-  bool isMap = false;
+  Expr variable;  // of a reduction: accumulator and element
+  Expr value;     // a name's; what a loop runs over
+  Path place;     // of the loop or the let
+  bool isLoop = false;
+
+  // Whether the term needs what stands in the accumulator of a reduction.
+  bool accumulates(Expr term) const {
+    if (!isLoop || variable.type() == value.type().element()) return false;
+    const Expr element = build::get(variable, 1);
+    return replaceTerms(term, {{element, Expr::variable("x", element.type())}}).hasFree(variable);
+  }
 };
 
 // A reduction of products that is worth a family, and what has to be lifted out before it stands alone.
@@ -82,7 +98,7 @@ class Search {
  private:
   void visit(Expr e, const Path& path) {
     if (found_) return;
-    if (e.is(Expr::Form::lambda)) {  // of no map and no let: what is bound is not known
+    if (e.is(Expr::Form::lambda)) {  // of no loop and no let: what is bound is not known
       return scoped({e.parameter(), e, path, false}, true, [&] { visit(e.body(), path + Path{0}); });
     }
     if (!e.is(Expr::Form::apply)) return;
@@ -96,12 +112,13 @@ class Search {
       if (s.arguments.size() > 1) visit(s.arguments[1], path + toArgument(s, 1));
       return;
     }
-    if ((s.isPrim(Prim::map) || s.isPrim(Prim::let)) && s.arguments.size() == 2 &&
-        s.arguments[0].is(Expr::Form::lambda)) {
-      visit(s.arguments[1], path + Path{1});
-      const bool isMap = s.isPrim(Prim::map);
-      const Binder binder{s.arguments[0].parameter(), s.arguments[1], path, isMap};
-      scoped(binder, isMap || !around_.empty(), [&] { visit(s.arguments[0].body(), path + toBody); });
+    const bool loop = isLoop(s), binds = loop || (s.isPrim(Prim::let) && s.arguments.size() == 2);
+    if (binds && functionOf(s).is(Expr::Form::lambda)) {
+      if (s.isPrim(Prim::reduce)) visit(s.arguments[0], path + toArgument(s, 0));
+      visit(s.arguments.back(), path + Path{1});
+      const Binder binder{functionOf(s).parameter(), s.arguments.back(), path, loop};
+      scoped(binder, loop || !around_.empty(), [&] { visit(functionOf(s).body(), path + toBody); });
+      if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
       return;
     }
     for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + toArgument(s, i));
@@ -115,13 +132,14 @@ class Search {
     if (counts) around_.pop_back();
   }
 
-  // The binders that a term depends on, by way of names and what is mapped, too; nothing where one is of neither.
+  // The binders that a term depends on, by way of names and what loops run over, too; nothing where one is of neither,
+  // or an accumulator.
   std::optional<std::vector<bool>> dependence(Expr e) const {
     std::vector<bool> on(around_.size());
     std::function<bool(Expr, std::size_t)> mark = [&](Expr term, std::size_t end) {
       for (std::size_t i = end; i-- > 0;) {
         if (on[i] || !term.hasFree(around_[i].variable)) continue;
-        if (around_[i].value.is(Expr::Form::lambda)) return false;
+        if (around_[i].value.is(Expr::Form::lambda) || around_[i].accumulates(term)) return false;
         on[i] = true;
         if (!mark(around_[i].value, i)) return false;
       }
@@ -130,20 +148,22 @@ class Search {
     return mark(e, around_.size()) ? std::optional(on) : std::nullopt;
   }
 
-  // A product of few elements is as well computed where it is.
+  // A product of few elements is as well computed where it is, and one of very many does not fit into memory.
   bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced) const {
-    constexpr double enough = 1 << 17, enoughReduced = 4;
-    double rows = 1, columns = 1, work = reduced.constant() ? static_cast<double>(*reduced.constant()) : 0;
+    constexpr double enough = 1 << 17, enoughReduced = 4, most = 1 << 27;
+    double rows = 1, columns = 1, elements = 1,
+           work = reduced.constant() ? static_cast<double>(*reduced.constant()) : 0;
     if (work < enoughReduced) return false;
     for (std::size_t i = 0; i < around_.size(); i++) {
-      if (!around_[i].isMap || !(a[i] || b[i])) continue;
+      if (!around_[i].isLoop || !(a[i] || b[i])) continue;
       const auto length = around_[i].value.type().length().constant();
       if (!length) return false;
       work *= static_cast<double>(*length);
+      elements *= static_cast<double>(*length);
       if (!b[i]) rows *= static_cast<double>(*length);
       if (!a[i]) columns *= static_cast<double>(*length);
     }
-    return rows >= 4 && columns >= 4 && work >= enough;
+    return rows >= 4 && columns >= 4 && work >= enough && elements <= most;
   }
 
   // The first array below layouts that is computed.
@@ -167,21 +187,29 @@ class Search {
     const auto a = dependence(operands.arguments[0]), b = dependence(operands.arguments[1]);
     if (!a || !b || !isWorth(*a, *b, reduction.arguments[2].type().length())) return;
     if (!dependence(reduction.arguments[0])) return;
+    // What an operator computes stays whole.
+    bool isOutermost = true;
+    for (const Binder& b : around_) {
+      if (!b.isLoop) continue;
+      if (const auto part = operatorPartOf(termAt(program_, b.place)))
+        return isOutermost ? void() : lift(largestPart(b.place, part->match.inputs));
+      isOutermost = false;
+    }
     const auto isOn = [&](std::size_t i) { return (*a)[i] || (*b)[i]; };
     // What the operands need by a name, or as an array that is computed.
     for (std::size_t i = 0; i < around_.size(); i++) {
       if (!isOn(i)) continue;
-      if (!around_[i].isMap && around_[i].value.type().isArray()) return lift(around_[i].place + Path{1});
-      if (around_[i].isMap && dependsOnMap(around_[i].value))
+      if (!around_[i].isLoop && around_[i].value.type().isArray()) return lift(around_[i].place + Path{1});
+      if (around_[i].isLoop && dependsOnLoop(around_[i].value))
         if (const auto below = computedIn(around_[i].value)) return lift(around_[i].place + Path{1} + *below);
     }
     for (std::size_t i = 0; i < 2; i++)
-      if (const auto below = computedIn(operands.arguments[i]); below && dependsOnMap(operands.arguments[i]))
+      if (const auto below = computedIn(operands.arguments[i]); below && dependsOnLoop(operands.arguments[i]))
         return lift(path + toArgument(reduction, 2) + toArgument(operands, i) + *below);
     // The largest nest of maps whose element is the sum.
     std::vector<const Binder*> loops;
     for (std::size_t i = 0; i < around_.size(); i++)
-      if (isOn(i) && around_[i].isMap) loops.push_back(&around_[i]);
+      if (isOn(i) && around_[i].isLoop) loops.push_back(&around_[i]);
     for (std::size_t from = 0; from < loops.size(); from++) {
       const Nest nest = nestOf(termAt(program_, loops[from]->place));
       if (nest.loops.size() < loops.size() - from) continue;
@@ -195,6 +223,23 @@ class Search {
       return;
     }
     lift(path);
+  }
+
+  // With what is computed of its elements alone; `inputs` are what it reads.
+  Path largestPart(Path place, const std::vector<Expr>& inputs) const {
+    Path largest = place;
+    while (!place.empty() && place.back() == 1) {
+      place.pop_back();
+      const Expr around = termAt(program_, place);
+      if (!around.is(Expr::Form::apply) || !isComputingMap(around)) continue;
+      const auto part = operatorPartOf(around);
+      const bool readsSame = part && std::all_of(inputs.begin(), inputs.end(), [&](Expr input) {
+                               const auto& all = part->match.inputs;
+                               return std::find(all.begin(), all.end(), input) != all.end();
+                             });
+      if (readsSame) largest = place;
+    }
+    return largest;
   }
 
   // Whether the term is computed of that sum by operations, and no other loops.
@@ -211,7 +256,7 @@ class Search {
     });
   }
 
-  bool dependsOnMap(Expr e) const {
+  bool dependsOnLoop(Expr e) const {
     return std::any_of(around_.begin(), around_.end(), [&](const Binder& b) { return e.hasFree(b.variable); });
   }
 
@@ -329,31 +374,65 @@ Strategy columnsCopied() {
   };
 }
 
+namespace {
+
+// A kernel cannot end inside of a loop: there toGlobal asks for nothing.
+Strategy keptOutsideLoops() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    std::optional<Path> place;
+    const std::function<void(Expr, const Path&, bool)> find = [&](Expr term, const Path& path, bool inLoop) {
+      if (place) return;
+      if (term.is(Expr::Form::lambda)) return find(term.body(), path + Path{0}, inLoop);
+      if (!term.is(Expr::Form::apply)) return;
+      const Spine s = spineOf(term);
+      if (inLoop && s.isPrim(Prim::toGlobal)) return void(place = path);
+      const bool runsOnce = s.isPrim(Prim::let) || s.isPrim(Prim::iterate) || !s.head.is(Expr::Form::primitive);
+      for (std::size_t i = 0; i < s.arguments.size(); i++)
+        find(s.arguments[i], path + toArgument(s, i), inLoop || (!runsOnce && s.arguments[i].is(Expr::Form::lambda)));
+    };
+    for (find(e, {}, false); place; find(e, {}, false)) {
+      const auto now = at(*place, use("keepNot"))(e, r);
+      if (!now) return std::nullopt;
+      e = *now;
+      place.reset();
+    }
+    return e;
+  };
+}
+
+}  // namespace
+
 Strategy sumsTogether() {
-  return seq(
-      {strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}), strategies::fused()});
+  // What is computed of joined elements is computed once they are joined.
+  const auto ofJoined = [](Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::reduce) && isLoop(s) && spineOf(s.arguments.back()).isPrim(Prim::join);
+  };
+  return seq({keptOutsideLoops(), strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}),
+              attempt(everywhere(when(ofJoined, argument(normalise({"joinMap", "joinMapZip"}))))),
+              strategies::fused()});
 }
 
 Strategy canonical() { return seq({sumsTogether(), productLoops()}); }
 
-Program withProductsApart(const Program& program) {
+Program withProductsApart(const Program& program, bool inOrder) {
   constexpr int most = 32;  // products and operands that are lifted
   Program eta = program;
   eta.body = etaLong(eta.body);
   Rewriting r(eta);
   r.apply(sumsTogether());
-  for (int i = 0; i < most; i++) {
+  int lifts = 0;
+  for (bool more = true; more && lifts < most; lifts += more) {
     const Search search(r.program().body);
-    if (!search.found()) return i == 0 ? program : r.program();
     const Strategy lift = [&](Expr e, Rewriting& rewriting) {
       Path place = *search.found();
       const auto now = lifted(e, rewriting, place);
       return place == *search.found() ? std::nullopt : now;
     };
-    if (!r.tryApply(lift)) return i == 0 ? program : r.program();
-    r.apply(sumsTogether());
+    more = search.found() && r.tryApply(lift);
+    if (more) r.apply(sumsTogether());
   }
-  return r.program();
+  return lifts == 0 || (inOrder && roundingRule(r.derivation())) ? program : r.program();
 }
 
 }  // namespace lift::detail::parts

@@ -170,6 +170,13 @@ std::vector<Stride> stridesOf(const Nest& nest, Expr operand) {
   }
 }
 
+std::vector<Stride> stridesInside(const Nest& nest, Expr array) {
+  Nest inner = nest;
+  const Expr element = Expr::variable("x", array.type().element());
+  inner.loops.push_back({element, array});
+  return stridesOf(inner, element);
+}
+
 bool columnsLieTogether(const Recognised& form) {
   const Expr operand = form.operands[form.dependsOn[0].back() ? 0 : 1];
   return stridesOf(form.nest, operand) == std::vector<Stride>{1};

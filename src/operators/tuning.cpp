@@ -45,10 +45,22 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
   const auto best = bestKnown(workload, device, options);
   if (!best) return {};
   const auto& key = best->measurement.key;
+  if (const auto& known = workload.families;
+      std::none_of(known.begin(), known.end(), [&](const OperatorFamily& f) { return f.name == key.family; }))
+    return {std::nullopt, fmt::format("the best known, {}, is of a family that is not asked for", best->str())};
   Variant variant = derive(workload, key.family);
   if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(device)).contains(key.config))
     return {Choice{std::move(variant), key.config, best->str(), true}, {}};
   return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
+}
+
+// A part that an operator computes, by what is taken for the operator: of families that derive the part.
+std::optional<Choice> chosenAs(const Workload& same, const runtime::DeviceInfo& device, const ChoiceOptions& options) {
+  Workload derived = same;
+  std::erase_if(derived.families, [](const OperatorFamily& f) { return !f.derive; });
+  return derived.families.empty()
+             ? std::nullopt
+             : std::optional(choose(derived, &device, {.own = options.own, .tuned = options.tuned}));
 }
 
 // Each part of the family by the best known of it, else by what a model of the device prefers. `origin` says which.
@@ -59,6 +71,18 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
   std::vector<std::string> measured;
   for (std::size_t i = 0; i < parts.size(); i++) {
     const Workload& part = parts[i].workload;
+    if (parts[i].same) {
+      if (const auto choice = chosenAs(*parts[i].same, device, options)) {
+        choices[i] = {choice->variant.family, choice->config, choice->origin};
+        if (choice->measured) measured.push_back(parts[i].name);
+      }
+      continue;
+    }
+    if (device.type == "gpu" && part.family(choices[i].family).forProcessors) {
+      const auto next = std::find_if(part.families.begin(), part.families.end(),
+                                     [](const OperatorFamily& f) { return !f.forProcessors; });
+      choices[i] = {next->name, next->defaults, "the family's default"};
+    }
     if (const auto known = knownOf(part, device, {.own = options.own, .tuned = options.tuned}).choice) {
       choices[i] = {known->variant.family, known->config, known->origin};
       measured.push_back(parts[i].name);
@@ -116,9 +140,11 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
   if (options.family.empty()) {
     families.clear();
     for (const OperatorFamily& f : workload.families) families.push_back(f.name);
-    if (device != nullptr && device->type == "gpu")
+    const auto first = [&](const auto& isFirst) {
       std::stable_partition(families.begin(), families.end(),
-                            [&](const std::string& name) { return workload.family(name).forGpus; });
+                            [&](const std::string& name) { return isFirst(workload.family(name)); });
+    };
+    if (device != nullptr && device->type == "gpu") first([](const OperatorFamily& f) { return f.forGpus; });
   }
   const std::string& first = families.at(0);
   if (options.config) return {derive(workload, first), *options.config, "as given"};
@@ -144,9 +170,11 @@ tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits
                             const std::vector<std::string>& families, const FurtherConstraints& further) {
   std::vector<Variant> variants;
   for (const std::string& family : families) variants.push_back(derive(workload, family));
-  if (families.empty())
-    for (const OperatorFamily& family : workload.families)
-      if (Variant v = derive(workload, family.name); !v.program.tunables.empty()) variants.push_back(std::move(v));
+  if (families.empty()) {  // what has nothing to choose is measured only where nothing else is there
+    for (const OperatorFamily& family : workload.families) variants.push_back(derive(workload, family.name));
+    const auto chooses = [](const Variant& v) { return !v.program.tunables.empty(); };
+    if (std::any_of(variants.begin(), variants.end(), chooses)) std::erase_if(variants, std::not_fn(chooses));
+  }
 
   tune::Problem problem;
   problem.row = {workload.key(), workload.label, {}, workload.operations, workload.tensorBytes};

@@ -83,8 +83,9 @@ class Predictor final : public tune::Measurer {
   Predictor(const tune::Problem& problem, DeviceInfo device) : problem_(problem), device_(std::move(device)) {}
 
   void measure(const std::vector<tune::Task>& tasks, double,
-               const std::function<void(std::size_t, tune::Measurement)>& done, const tune::Stop& stop) override {
-    for (std::size_t i = 0; i < tasks.size() && !stop(); i++) done(i, predicted(tasks[i].point));
+               const std::function<void(std::size_t, tune::Measurement)>& done, const tune::Stop& stop,
+               const tune::Stop& late) override {
+    for (std::size_t i = 0; i < tasks.size() && !stop() && !late(); i++) done(i, predicted(tasks[i].point));
   }
   std::vector<std::vector<double>> retime(const std::vector<tune::Point>& points, int, const tune::Stop&) override {
     return std::vector<std::vector<double>>(points.size());  // it would say the same again

@@ -269,6 +269,12 @@ std::optional<std::string> exactDifference(const Program& before, const Program&
   return lift::exactDifference(interpretExactly(before, inputs), interpretExactly(after, inputs));
 }
 
+std::optional<std::string> roundingRule(const Derivation& derivation) {
+  for (const Step& step : derivation.steps)
+    if (mayRound(ruleNamed(step.rule))) return step.rule;
+  return std::nullopt;
+}
+
 CheckResult checkRule(const Rule& rule, const CheckOptions& options) {
   std::uint64_t stream = options.seed;
   for (const char c : rule.name()) stream = stream * 31 + static_cast<unsigned char>(c);

@@ -12,6 +12,8 @@ namespace lift::rewrite::detail {
 
 std::vector<Rule> namingRules();    // of names and tuples
 std::vector<Rule> chunkingRules();  // reductions and scans in parts
+std::vector<Rule> computedVectorRules();
+std::vector<Rule> resultRules();  // what is done with the elements of a result
 // Rules made for a place below the term, written name<0110>; those of a few places.
 std::vector<Rule> placeRules();
 bool isPlaceRuleName(std::string_view name);
@@ -29,6 +31,16 @@ std::optional<Expr> letTuple(Expr let);
 // reduce(z, f, xs)  ->  the same by `lanes` accumulators that take turns, put together at the end, then the rest: the
 // lanes of vectors where functions of scalars make accumulators and elements, else an array of accumulators.
 Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes);
+// The same by lanes of vectors only, which `loop` (reduce, reduceSeq) reduces; nothing where there are none.
+std::optional<Expr> vectorReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes, Prim loop);
+
+// Whether vectors have lanes of that type. Booleans and halves have no vectors in memory.
+bool isLane(Type type);
+
+// map(f, xs)  ->  asScalar(map(g, [vs])) for as many elements as a vector has lanes: vs holds what they hold (scalars,
+// windows, tuples) as vectors, and g is f on vectors: operations lane by lane, reductions with vectors as accumulators.
+// Nothing where lanes would index with values of their own or branches may fail, or where f is no functional term.
+std::optional<Expr> mapInLanes(Expr map);
 
 // Every element of an array reduced by those of the input that belong to it, written as a comparison of each with every
 // index, becomes one update for each element of the input:

@@ -1,5 +1,7 @@
 // Reductions by several accumulators that take turns: the lanes of vectors where functions of scalars make accumulators
 // and elements, else an array of accumulators.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "computed.hpp"
@@ -10,10 +12,9 @@ namespace lift::rewrite::detail {
 
 using namespace build;
 
-namespace {
-
-// Lanes of vectors; booleans and halves have none in memory.
 bool isLane(Type type) { return type.isScalar() && scalarOf(type) != Scalar::boolean && scalarOf(type) != Scalar::f16; }
+
+namespace {
 
 // An array as arrays of scalars, and one of its elements from theirs.
 struct Columns {
@@ -109,8 +110,47 @@ Expr namesOfValuesOnly(Expr e) {
   return withParts(e, namesOfValuesOnly);
 }
 
-// The accumulators as lanes of vectors, once all elements of `in` are reduced; an array of them.
-std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, Expr in, Nat lanes) {
+// One lane of several vectors: a function of the scalars in one tuple, named as `toBody` needs them; nothing where it
+// is not computed lane by lane.
+template <class F>
+std::optional<Expr> laneFunction(const std::vector<Type>& scalars, const F& toBody) {
+  const Expr lane = Expr::variable("v", Type::tuple(scalars));
+  const Expr body = namesOfValuesOnly(etaLong(toBody(components(lane))));
+  if (!isLanewise(body, {lane})) return std::nullopt;
+  return Expr::lambda(lane, body);
+}
+
+// f((x, y)) of what stands in both halves of the values.
+Expr ofHalves(Expr f, const std::vector<Expr>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  const Expr function = withFreshBinders(f);
+  return let(function.parameter(), tuple({tuple({values.begin(), middle}), tuple({middle, values.end()})}),
+             function.body());
+}
+
+// The lanes of vectors put together: halves of them, then halves of what these give, down to one lane. Every step waits
+// for the one before, so that there are few.
+std::optional<Expr> foldedLanes(Expr vectors, Expr combine, std::int64_t width) {
+  const std::int64_t half = width / 2;
+  const Expr name = Expr::variable(fmt::format("lanes{}", width), vectors.type());
+  std::vector<Expr> halves;
+  std::vector<Type> scalars;
+  for (const std::int32_t i : {0, 1})
+    for (const Expr vector : components(name)) {
+      const Expr lanes = call(Prim::asScalar, {fill(1, vector)});
+      const Expr parts = half == 1 ? lanes : call(Prim::asVector, {Nat(half)}, {lanes});
+      halves.push_back(call(Prim::at, {Expr::literal(ScalarValue::ofInteger(Scalar::i32, i)), parts}));
+      scalars.push_back(lanes.type().element());
+    }
+  if (half == 1) return let(name, vectors, ofHalves(combine, halves));
+  const auto step = laneFunction(scalars, [&](const std::vector<Expr>& lane) { return ofHalves(combine, lane); });
+  if (!step) return std::nullopt;
+  const auto rest = foldedLanes(call(Prim::vectorize, {Nat(half)}, {*step, tuple(halves)}), combine, half);
+  return rest ? std::optional(let(name, vectors, *rest)) : std::nullopt;
+}
+
+// The accumulators as lanes of vectors, once all elements of `in` are reduced, and these put together.
+std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, Expr in, Nat lanes, Prim loop) {
   const auto width = lanes.constant();
   if (!width || *width > 16 || (*width & (*width - 1)) != 0) return std::nullopt;  // no vectors of so many lanes
   const std::vector<Expr> starts = components(accumulation.start);
@@ -128,28 +168,21 @@ std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, E
     scalars.push_back(array.type().element());
     vectors.push_back(call(Prim::asVector, {lanes}, {array}));
   }
-  // One lane of an accumulator and of an element: its scalars in one tuple.
-  const Expr lane = Expr::variable("v", Type::tuple(scalars));
-  const std::vector<Expr> all = components(lane);
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(starts.size());
-  const Expr function = withFreshBinders(f);
-  const Expr body = namesOfValuesOnly(
-      etaLong(let(function.parameter(), tuple({tuple({all.begin(), middle}), columns->row({middle, all.end()})}),
-                  function.body())));
-  if (!isLanewise(body, {lane})) return std::nullopt;
-  // The reduction of vectors, and its lanes as an array.
+  // One lane of an accumulator and of an element.
+  const auto function = laneFunction(scalars, [&](const std::vector<Expr>& lane) {
+    const auto middle = lane.begin() + static_cast<std::ptrdiff_t>(starts.size());
+    const Expr g = withFreshBinders(f);
+    return let(g.parameter(), tuple({tuple({lane.begin(), middle}), columns->row({middle, lane.end()})}), g.body());
+  });
+  if (!function) return std::nullopt;
   const Expr xs = zip(vectors);
   const Expr start = tuple(startVectors);
   const Expr p = Expr::variable("p", Type::tuple({start.type(), xs.type().element()}));
   std::vector<Expr> operands = components(get(p, 0));
   const std::vector<Expr> elements = vectors.size() == 1 ? std::vector<Expr>{get(p, 1)} : components(get(p, 1));
   operands.insert(operands.end(), elements.begin(), elements.end());
-  const Expr step = call(Prim::vectorize, {lanes}, {Expr::lambda(lane, body), tuple(operands)});
-  const Expr reduced = reduceSeq(start, Expr::lambda(p, step), xs);
-  const Expr name = Expr::variable("lanes", reduced.type());
-  std::vector<Expr> arrays;
-  for (const Expr part : components(name)) arrays.push_back(call(Prim::asScalar, {fill(1, part)}));
-  return let(name, reduced, zip(arrays));
+  const Expr step = call(Prim::vectorize, {lanes}, {*function, tuple(operands)});
+  return foldedLanes(call(loop, {start, Expr::lambda(p, step), xs}), accumulation.combine, *width);
 }
 
 Expr reducedInArray(const Accumulation& accumulation, Expr f, Expr in, Nat lanes) {
@@ -161,14 +194,34 @@ Expr reducedInArray(const Accumulation& accumulation, Expr f, Expr in, Nat lanes
 
 }  // namespace
 
+namespace {
+
+// The elements that chunks of so many leave, one after the other.
+Expr withRest(Expr done, Expr f, Expr in, Nat chunk) {
+  if (dividesEvenly(chunk, in.type().length())) return done;
+  return reduceSeq(done, f, drop(in.type().length() / chunk * chunk, in));
+}
+Expr withoutRest(Expr in, Nat chunk) {
+  return dividesEvenly(chunk, in.type().length()) ? in : take(in.type().length() / chunk * chunk, in);
+}
+
+}  // namespace
+
+std::optional<Expr> vectorReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes,
+                                    Prim loop) {
+  const auto vectors = reducedInVectors(accumulation, f, withoutRest(in, lanes), lanes, loop);
+  if (!vectors) return std::nullopt;
+  const Expr combine = withFreshBinders(accumulation.combine);
+  const bool changesNothing = init == accumulation.start;
+  return withRest(changesNothing ? *vectors : let(combine.parameter(), tuple({init, *vectors}), combine.body()), f, in,
+                  lanes);
+}
+
 Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes) {
-  const Nat length = in.type().length(), chunked = length / lanes * lanes;
-  const bool divides = dividesEvenly(lanes, length);
-  const Expr whole = divides ? in : take(chunked, in);
-  const auto vectors = reducedInVectors(accumulation, f, whole, lanes);
-  const Expr all = vectors ? *vectors : reducedInArray(accumulation, f, whole, lanes);
-  const Expr done = call(Prim::reduceSeqUnroll, {Nat(0)}, {init, withFreshBinders(accumulation.combine), all});
-  return divides ? done : reduceSeq(done, f, drop(chunked, in));
+  if (const auto vectors = vectorReduction(accumulation, init, f, in, lanes, Prim::reduceSeq)) return *vectors;
+  const Expr array = reducedInArray(accumulation, f, withoutRest(in, lanes), lanes);
+  return withRest(call(Prim::reduceSeqUnroll, {Nat(0)}, {init, withFreshBinders(accumulation.combine), array}), f, in,
+                  lanes);
 }
 
 }  // namespace lift::rewrite::detail

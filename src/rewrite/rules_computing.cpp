@@ -47,6 +47,7 @@ std::vector<RuleRow> algorithmicRules() {
       {"generateAsMap", "generate(n, f) => map(f, generate(n, fun i => i))", "functor law"},
       {"mapLet", "map(f, let(g, x)) => let(fun y => map(f, g(y)), x)", "let floats out"},
       {"letUnfold", "let(f, x) => f(x)", "beta"},
+      {"joinMap", "join(map(fun x => map(f, (g(x): [m]t)), xs)) => map(f, join(map(fun x => g(x), xs)))", "naturality"},
       {"mapJoinFlat", "map(fun xs => map(f, xs), xss) => split(m, map(f, join((xss: [n][m]t))))", "naturality"},
   };
 }

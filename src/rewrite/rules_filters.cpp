@@ -36,9 +36,31 @@ std::string fromVectors(const std::string& xs) {
   return fmt::format("transpose(map(fun r => transpose(map(fun e => asScalar(e), transpose(r))), transpose({})))", xs);
 }
 
+// Of rows and columns that s and t divide: every s by t of them one place, whose channels are those of all.
+std::string phasesAsChannels(const std::string& xs) {
+  return fmt::format(
+      "map(fun rows => map(fun x => join(join(x)), transpose(map(fun row => split(t, row), rows))), split(s, {}))", xs);
+}
+
 }  // namespace
 
 std::vector<RuleRow> filterRules() {
+  static const std::string stridesToChannels = fmt::format(
+      "map(fun rows => map(fun w => map(fun (g, b) => reduce(b, {products}, zip(join(join(transpose(w))), "
+      "join(join(g)))), zip((gs: [o][p][q][c]f32), bs)), slide(q, t, transpose(rows))), "
+      "slide(p, s, (d: [h][v][c]f32))) => "
+      "map(fun rows => map(fun w => map(fun (g, b) => reduce(b, {products}, zip(join(join(transpose(w))), "
+      "join(join(g)))), zip(map(fun g => {taps}, gs), bs)), slide((q + t - 1) / t, 1, transpose(rows))), "
+      "slide((p + s - 1) / s, 1, {inputs}))",
+      fmt::arg("products", products),
+      fmt::arg("taps",
+               phasesAsChannels("pad(0, (p + s - 1) / s * s - p, generate((q + t - 1) / t * t, fun j => generate(c, "
+                                "fun i => 0.0)), map(fun row => pad(0, (q + t - 1) / t * t - q, generate(c, "
+                                "fun i => 0.0), row), g))")),
+      fmt::arg("inputs",
+               phasesAsChannels("take(((h - p) / s + (p + s - 1) / s) * s, padClamp(0, (p + s - 1) / s * s - p, "
+                                "map(fun row => take(((v - q) / t + (q + t - 1) / t) * t, "
+                                "padClamp(0, (q + t - 1) / t * t - q, row)), d)))")));
   static const std::string sumOfChannels = fmt::format(
       "map(fun rows => map(fun w => reduce((b: f32), {products}, zip(join(join(transpose(w))), join(join((g: "
       "[r][s][c]f32))))), "
@@ -72,6 +94,8 @@ std::vector<RuleRow> filterRules() {
   return {
       {"sumOfChannels", sumOfChannels, "a filter of many channels is the sum of the channels' filters", When::rounds},
       {"linearOutOfSum", linearOutOfSum, "linearity", When::linear},
+      {"stridesToChannels", stridesToChannels, "decimation: a filter of stride s is the sum of its phases' filters",
+       When::rounds},
       {"productsByPosition", productsByPosition, "interchange: one matrix product for each position"},
       {"vectorise2D", vectorise2D, "lift-conv §4.3, lanes over arrays"},
       {"vectorise2DWith", vectorise2DWith, "lift-conv §4.3, lanes over arrays"},

@@ -33,7 +33,6 @@ std::vector<RuleRow> furtherRules() {
       {"scanMap", "scan(i, f, map(g, xs)) => scan(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs)",
        "fold fusion"},
       {"splitMap", "split(k, map(f, xs)) => map(fun ys => map(f, ys), split(k, xs))", "naturality"},
-      {"joinMap", "join(map(fun ys => map(f, ys), xss)) => map(f, join(xss))", "naturality"},
       {"transposeMapMap", "transpose(map(fun r => map(f, r), xss)) => map(fun c => map(f, c), transpose(xss))",
        "naturality"},
       {"takeMap", "take(n, map(f, xs)) => map(f, take(n, xs))", "naturality"},

@@ -1,4 +1,6 @@
 // Rules about where data is: layouts moved about, tiles, lanes.
+#include <fmt/format.h>
+
 #include <map>
 
 #include "tables.hpp"
@@ -30,6 +32,7 @@ std::vector<RuleRow> movementRules() {
        "join(map(fun x => zip((a(x): [m]t), (b(x): [m]u)), xs)) => zip(join(map(fun x => a(x), xs)), "
        "join(map(fun x => b(x), xs)))",
        "naturality"},
+      {"splitTwice", "map(fun x => split(n, x), split(m, xs)) => split(m / n, split(n, xs))", "regrouping"},
       {"splitZip", "split(k, zip(xs, ys)) => map(fun (a, b) => zip(a, b), zip(split(k, xs), split(k, ys)))",
        "naturality"},
       {"asVectorJoin", "asVector(w, join((xss: [n][m]t))) => join(map(fun xs => asVector(w, xs), xss))", "naturality"},
@@ -68,6 +71,31 @@ std::vector<RuleRow> vectorRules() {
 }
 
 std::vector<RuleRow> memoryRules() {
+  // What one step of a reduction reads, in local memory: every work-item of a group, of p by q, copies its part of the
+  // elements, which lie one after the other along the step; the next kernels read them across it.
+  static const auto near = [](const std::string& array, const std::string& tile, const std::string& rows) {
+    return fmt::format("split({}, transpose(toLocal(transpose({}))))", rows,
+                       fmt::format(fmt::runtime(tile), fmt::format("join({})", array)));
+  };
+  static const auto staged = [](const std::string& tile) {
+    return "reduce(i, f, zip((xs: [n][a][b][k]t), (ys: [n][c][d][k]u))) => reduce(i, fun (acc, (x, y)) => "
+           "let(fun x => let(fun y => f((acc, (x, y))), " +
+           near("y", tile, "d") + "), " + near("x", tile, "b") + "), zip(xs, ys))";
+  };
+  // Every accumulator of every work-item, in vectors.
+  static const auto eachItem = [](const std::string& accumulators) {
+    return "mapLcl(1, fun r => mapLcl(0, fun e => mapSeqUnroll(0, fun s => asScalar(mapSeqUnroll(0, fun v => v, "
+           "asVector(w, s))), e), r), " +
+           accumulators + ")";
+  };
+  static const std::string reduceByItems =
+      "reduce((i: [a][b][c][d]t), f, xs) => " + eachItem("reduce(" + eachItem("i") + ", f, xs)");
+  static const std::string byItems =
+      "join(join(mapSeq(fun g => mapLcl(1, fun r => mapLcl(0, fun e => e, r), g), split(p, split(q, join({}))))))";
+  static const std::string stage = staged("split(k, " + byItems + ")");
+  static const std::string stageInVectors =
+      staged("map(fun r => asScalar(r), split(k / v, " +
+             fmt::format(fmt::runtime(byItems), "map(fun r => asVector(v, r), {})") + "))");
   return {
       {"precompute",
        "map(fun x => c((x, toGlobal(f(x)))), xs) => map(fun (x, y) => c((x, y)), zip(xs, toGlobal(map(f, xs))))",
@@ -102,8 +130,17 @@ std::vector<RuleRow> memoryRules() {
        "toLocal(transpose(map(fun row => transpose(row), "
        "id(map(fun row => map(fun p => split(k, asVector(v, p)), row), transpose(x))))))), xs)",
        "layout of direct convolutions: blocks of channels outermost"},
+      {"stage", stage, "tiles in local memory, copied by all work-items of a group"},
+      {"stageInVectors", stageInVectors, "tiles in local memory, copied by all work-items of a group"},
       {"letToPrivate", "let(f, x) => let(f, toPrivate(x))", "lift-conv §4.2"},
       {"reduceToPrivateMemory", "reduce(i, f, xs) => toPrivate(reduce(i, f, xs))", "lift-conv §4.2"},
+      {"elementsInVectors",
+       "reduce(i, fun (accs, (as, b)) => f((accs, as, b)), zip((ass: [k][p]t), bs)) => reduce(i, fun (accs, (as, b)) "
+       "=> "
+       "let(fun xs => f((accs, xs, b)), toPrivate(asScalar(mapSeqUnroll(0, fun v => v, asVector(w, as))))), "
+       "zip(ass, bs))",
+       "one load for what a work-item reads side by side"},
+      {"reduceByItems", reduceByItems, "accumulators of a group's work-items"},
       {"shareArray", "map(f, xs) => let(fun ys => map(f, ys), xs)", "let"},
   };
 }

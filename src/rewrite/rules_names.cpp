@@ -104,6 +104,25 @@ Expr fission(Expr map, Expr value) {
   return build::map(Expr::lambda(p, etaLong(substitute(now, x, get(p, 0)))), zip({in, values}));
 }
 
+namespace {
+
+// The same of a reduction, where the value is known from an element alone.
+std::optional<Expr> fissionOfReduction(Expr reduction, Expr value) {
+  const Spine s = spineOf(reduction);
+  const Expr p = s.arguments[1].parameter(), in = s.arguments[2];
+  const Expr x = Expr::variable("x", in.type().element());
+  const Expr ofElement = replaceTerms(value, {{get(p, 1), x}});
+  if (ofElement.hasFree(p)) return std::nullopt;
+  const Expr elements = zip({in, build::map(withFreshBinders(Expr::lambda(x, ofElement)), in)});
+  const Expr q = Expr::variable("p", Type::tuple({s.arguments[0].type(), elements.type().element()}));
+  const Expr acc = get(q, 0), element = get(get(q, 1), 0);
+  const Expr now = replaceTerms(s.arguments[1].body(), {{value, get(get(q, 1), 1)}});
+  const Expr body = replaceTerms(now, {{get(p, 0), acc}, {get(p, 1), element}});
+  return reduce(s.arguments[0], Expr::lambda(q, etaLong(substitute(body, p, tuple({acc, element})))), elements);
+}
+
+}  // namespace
+
 Rule computedRule(const RuleRow& row, std::optional<Expr> (*compute)(Expr)) {
   return Rule(row, {}, [compute](Expr e, const Arguments&) { return compute(e); });
 }
@@ -200,15 +219,25 @@ std::optional<Expr> letInto(Expr e, const Path& path, const Arguments&) {
   return replacedAt(e, path, withFreshBinders(own));
 }
 
-std::optional<Expr> mapFission(Expr e, const Path& path, const Arguments&) {
+// The part there, of the function of a map or a reduction, where no name that it needs is bound inside of that
+// function.
+std::optional<Expr> partOfFunction(Expr e, const Path& path) {
   const auto place = placeAt(e, path);
-  if (!spineOf(e).isPrim(Prim::map) || !place || path.size() < 3 || path[1] != 1 ||
-      place->part.type().is(Type::Kind::function))
+  if (!place || path.size() < 3 || path[0] != 0 || path[1] != 1 || place->part.type().is(Type::Kind::function))
     return std::nullopt;
   Place below = *place;
-  below.binders.erase(below.binders.begin());  // of the map's function itself
-  if (!below.mayMove(place->part)) return std::nullopt;
-  return fission(e, place->part);
+  below.binders.erase(below.binders.begin());  // of the function itself
+  return below.mayMove(place->part) ? std::optional(place->part) : std::nullopt;
+}
+
+std::optional<Expr> mapFission(Expr e, const Path& path, const Arguments&) {
+  const auto part = spineOf(e).isPrim(Prim::map) ? partOfFunction(e, path) : std::nullopt;
+  return part ? std::optional(fission(e, *part)) : std::nullopt;
+}
+
+std::optional<Expr> reduceFission(Expr e, const Path& path, const Arguments&) {
+  const auto part = spineOf(e).isPrim(Prim::reduce) ? partOfFunction(e, path) : std::nullopt;
+  return part ? fissionOfReduction(e, *part) : std::nullopt;
 }
 
 std::optional<Expr> reduceInLanes(Expr e, const Path& path, const Arguments& arguments) {
@@ -259,6 +288,14 @@ const std::vector<PlaceRule>& allPlaceRules() {
        {},
        mapFission,
        {"0101", "01001"}},
+      {"reduceFission",
+       "reduce(i, fun (acc, x) => f((acc, g(x))), xs) => reduce(i, fun (acc, (x, t)) => f((acc, t)), zip(xs, map(g, "
+       "xs)))",
+       "fold fusion, backwards: the part there by a map of its own",
+       When::always,
+       {},
+       reduceFission,
+       {"0101"}},
       {"reduceInLanes",
        "reduce(i, f, xs) => reduce(i, combine, reduce(generate(w, fun k => start), "
        "fun (acc, x) => map(f, zip(acc, x)), split(w, xs)))",

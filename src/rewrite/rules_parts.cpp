@@ -42,6 +42,15 @@ std::optional<Expr> reduceInChunks(Expr e, Nat chunk) {
   return parts.rest ? reduceSeq(done, f, *parts.rest) : done;
 }
 
+std::optional<Expr> reduceInVectors(Expr e, Nat lanes) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduce) || lanes == Nat(1) || !hasChunk(s.arguments[2], lanes)) return std::nullopt;
+  const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const auto accumulation = init.type().isRegister() ? accumulationOf(init, f) : std::nullopt;
+  if (!accumulation || !accumulation->commutative) return std::nullopt;
+  return vectorReduction(*accumulation, init, f, in, lanes, Prim::reduce);
+}
+
 // scan(z, f, xs)  ->  join(map(fun (offset, chunk) => scan(offset, f, chunk), zip(offsets, split(c, xs')))) ++ rest
 // where xs = xs' ++ …, offsets = scanExclusive(z, combine, totals), totals = map(fun chunk => reduce(start, f, chunk),
 // split(c, xs')).
@@ -120,6 +129,11 @@ std::vector<Rule> chunkingRules() {
     return Rule(row, {"c"}, [compute](Expr e, const Arguments& arguments) { return compute(e, arguments.at("c")); });
   };
   return {
+      Rule(RuleRow{"reduceInVectors",
+                   "reduce(i, f, xs) => combine((i, fold(combine, reduce(splat(w, start), "
+                   "fun (acc, v) => vectorize(w, f, (acc, v)), asVector(w, xs)))))",
+                   "accumulators that take turns, in lanes", When::accumulates},
+           {"w"}, [](Expr e, const Arguments& arguments) { return reduceInVectors(e, arguments.at("w")); }),
       inChunks({"reduceInChunks",
                 "reduce(i, f, xs) => reduceSeq(i, combine, map(fun chunk => reduce(start, f, chunk), "
                 "split(c, xs)))",

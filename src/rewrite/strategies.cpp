@@ -11,20 +11,6 @@ namespace lift::strategies {
 
 using namespace rewrite;
 
-namespace {
-
-bool isComputingMap(Expr e) {
-  const Spine s = spineOf(e);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
-}
-
-Strategy when(std::function<bool(Expr)> holds, Strategy s) {
-  return
-      [holds = std::move(holds), s = std::move(s)](Expr e, Rewriting& r) { return holds(e) ? s(e, r) : std::nullopt; };
-}
-
-}  // namespace
-
 Strategy raise() { return normalise({"global0ToMap", "global1ToMap", "global2ToMap", "loopToMap", "loopToReduce"}); }
 
 Strategy tidy() {
@@ -36,13 +22,17 @@ Strategy tidy() {
 
 Strategy fused() { return seq({tidy(), normalise({"reduceMapFusion", "letInline"}), tidy()}); }
 
+bool isComputingMap(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
+}
+
 Strategy outermost(Strategy s) {
   return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
     const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
       if (isComputingMap(term)) return s(term, r);
       const Spine spine = spineOf(term);
-      if (!spine.head.is(Expr::Form::primitive) || !movesData(spine.head.prim()) || spine.arguments.empty())
-        return std::nullopt;
+      if (!isResultLayout(spine, Crops::yes)) return std::nullopt;
       return argument([&](Expr inner, Rewriting&) { return walk(inner); })(term, r);
     };
     return walk(e);
@@ -138,8 +128,10 @@ Strategy filledMaps(const ProductTile& tile) {
 }  // namespace
 
 Strategy filledWindows(Nat columns, int outer) {
-  return [=](Expr e, Rewriting& r) {
-    const Nat windows = shapeOf(e.type()).at(static_cast<std::size_t>(outer));
+  return [=](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto shape = shapeOf(e.type());
+    if (outer > 2 || outer >= std::ssize(shape)) return std::nullopt;  // what rules there are
+    const Nat windows = shape[static_cast<std::size_t>(outer)];
     const std::string rule = outer == 0 ? "moreWindows" : fmt::format("moreWindows{}D", outer + 1);
     return named("windows to fill tiles", outermost(use(rule, {{"k", missing(windows, columns)}})))(e, r);
   };
@@ -166,6 +158,46 @@ Strategy matrixProduct(const ProductTile& tile) {
               sequential()});
 }
 
+namespace {
+
+// The lanes of vectors that take turns as accumulators, put together once the reduction is done.
+Strategy sumsInLanes() {
+  constexpr std::int64_t lanes = 16;
+  return seq({named("sums in lanes", topDown(use("reduceInVectors", {{"w", Nat(lanes)}}))), tidy(), reductionsApart()});
+}
+
+// The reductions of a map at once: a map of each step.
+Strategy sumsTogether(std::string what) {
+  return seq({named(std::move(what),
+                    topDown(orElse(use("mapReduceZipLeft"), orElse(use("mapReduceZipRight"), use("mapReduce"))))),
+              tidy()});
+}
+
+// Groups over the outermost maps, work-items over the one below.
+Strategy groupsOfItems(int dimensions) {
+  const Strategy here = use(fmt::format("mapToGroups{}", dimensions - 1));
+  const Strategy below = dimensions == 1 ? outermost(use("mapToItems0")) : groupsOfItems(dimensions - 1);
+  return outermost(seq({function(body(below)), here}));
+}
+
+}  // namespace
+
+Strategy rowSums(const RowSums& tile) {
+  const Nat together = tile.rows * tile.group;
+  const auto cut = [](int maps, Nat k) { return seq({below(maps, outermost(use("mapSplit", {{"k", k}}))), tidy()}); };
+  const Strategy whole =
+      tile.fill ? seq({below(tile.outer, outermost(filled(together))), normalise({"mapTakeOut"})}) : identity();
+  return seq({tidy(), whole, cut(tile.outer, together), cut(tile.outer + 1, tile.rows), reductionsApart(),
+              sumsInLanes(), sumsTogether("the rows of an item"), reducedInRegisters(), groupsOfItems(tile.outer + 1),
+              sequential()});
+}
+
+Strategy dotProducts(Nat rows, Nat columns, int batch) {
+  return seq({tidy(), below(batch, topDown(use("tileMaps", {{"k", rows}, {"l", columns}}))), tidy(), reductionsApart(),
+              sumsInLanes(), sumsTogether("a row of the tile"), reductionsApart(), sumsTogether("its rows"),
+              reducedInRegisters(), parallel(std::min(3, 2 + batch)), sequential()});
+}
+
 Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
   const Arguments width{{"w", lanes}};
   return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", columns}}))), tidy(), reductionsApart(),
@@ -177,6 +209,20 @@ Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
                     at("windows", orElse(use("vectoriseAccumulatorsLeft", width),
                                          orElse(use("vectoriseAccumulators", width), use("vectoriseSums", width))))),
               tidy(), sumsOfRows(), reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
+}
+
+Strategy mapsInLanes(Nat lanes, int outer) {
+  return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
+              named("lanes", below(outer + 1, outermost(use("mapInLanes")))), tidy(), sumsOfRows(),
+              reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential()});
+}
+
+Strategy stripsInLanes(Nat lanes, Nat vectors, int outer, std::int64_t unroll) {
+  return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", lanes * vectors}}))), tidy(),
+              below(outer + 1, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
+              named("lanes", below(outer + 2, outermost(use("mapInLanes")))), tidy(), sumsOfRows(),
+              reducedInRegisters(), below(outer + 1, outermost(use("mapToLoop"))), parallel(std::min(3, outer + 1)),
+              sequential(64, unroll)});
 }
 
 }  // namespace lift::strategies

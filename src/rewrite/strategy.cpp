@@ -153,10 +153,12 @@ Strategy normalise(const std::vector<std::string>& names) {
   };
 }
 
-Strategy inside(std::function<bool(Expr)> where, Strategy s) {
-  return topDown(
-      [where = std::move(where), s = std::move(s)](Expr e, Rewriting& r) { return where(e) ? s(e, r) : std::nullopt; });
+Strategy when(std::function<bool(Expr)> holds, Strategy s) {
+  return
+      [holds = std::move(holds), s = std::move(s)](Expr e, Rewriting& r) { return holds(e) ? s(e, r) : std::nullopt; };
 }
+
+Strategy inside(std::function<bool(Expr)> where, Strategy s) { return topDown(when(std::move(where), std::move(s))); }
 
 Strategy body(Strategy s) {
   return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {

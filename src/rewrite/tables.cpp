@@ -10,9 +10,16 @@ namespace lift::rewrite {
 namespace {
 
 RuleTable table(std::string_view name, std::string_view meaning, const std::vector<RuleRow>& rows) {
-  RuleTable out{name, meaning, {}};
+  RuleTable out{std::string(name), std::string(meaning), {}};
   out.rules.reserve(rows.size());
   for (const RuleRow& row : rows) out.rules.emplace_back(row);
+  return out;
+}
+
+RuleTable table(std::string_view name, std::string_view meaning, const std::vector<RuleRow>& rows,
+                const std::vector<Rule>& computed) {
+  RuleTable out = table(name, meaning, rows);
+  out.rules.insert(out.rules.end(), computed.begin(), computed.end());
   return out;
 }
 
@@ -26,10 +33,8 @@ RuleTable cookToomTable() {
   return out;
 }
 
-}  // namespace
-
-const std::vector<RuleTable>& ruleTables() {
-  static const auto& tables = *new std::vector<RuleTable>{
+std::vector<RuleTable>& tables() {
+  static auto& tables = *new std::vector<RuleTable>{
       table("simplification", "smaller terms; every one ends", detail::simplificationRules()),
       table("algorithmic", "what is computed in which order", detail::algorithmicRules()),
       table("reduction", "reductions split, reordered and moved through maps", detail::reductionRules()),
@@ -41,8 +46,9 @@ const std::vector<RuleTable>& ruleTables() {
       table("groups", "many groups of few channels: lanes over groups", detail::groupRules()),
       {"names", "names given, moved and dropped; tuples", detail::namingRules()},
       {"parts", "reductions and scans in parts, by element and by index", detail::chunkingRules()},
+      {"results", "what is done with the elements of a result", detail::resultRules()},
       {"places", "of a part of the term; made for any place", detail::placeRules()},
-      table("vectorisation", "lanes", detail::vectorRules()),
+      table("vectorisation", "lanes", detail::vectorRules(), detail::computedVectorRules()),
       table("memory", "copies, and what is computed ahead", detail::memoryRules()),
       table("lowering", "where work runs: functional to OpenCL primitives", detail::loweringRules()),
       table("placing", "lowering that keeps the program's names, for the default mapping", detail::placingRules()),
@@ -52,6 +58,12 @@ const std::vector<RuleTable>& ruleTables() {
   };
   return tables;
 }
+
+}  // namespace
+
+const std::vector<RuleTable>& ruleTables() { return tables(); }
+
+void registerRules(RuleTable table) { tables().push_back(std::move(table)); }
 
 std::string_view meaning(When when) {
   switch (when) {

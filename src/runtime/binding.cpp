@@ -67,7 +67,8 @@ class Solver {
       const auto found = inputs_.find(b.name);
       if (found == inputs_.end()) fail(fmt::format("input {} : {} is missing", b.name, describe(b)), inputsOf(plan_));
       const ArrayType& type = found->second;
-      if (type.scalar != b.scalar) mismatch(b, type, fmt::format("the elements are {}", info(type.scalar).name));
+      if (!sameInMemory(type.scalar, b.scalar))
+        mismatch(b, type, fmt::format("the elements are {}", info(type.scalar).name));
       if (type.shape.size() != b.shape.size())
         mismatch(b, type, fmt::format("{} dimensions instead of {}", type.shape.size(), b.shape.size()));
     }

@@ -108,7 +108,11 @@ Geometry geometryOf(const Kernel& k, const Binding& binding) {
 }
 
 KernelNeeds needsOf(const Kernel& k) {
-  KernelNeeds needs{k.name, {1, 1, 1}, kernel::localBytes(k).constant().value_or(0), kernel::usesDouble(k)};
+  KernelNeeds needs{k.name,
+                    {1, 1, 1},
+                    kernel::localBytes(k).constant().value_or(0),
+                    kernel::computesIn(k, Scalar::f64),
+                    kernel::computesIn(k, Scalar::h16)};
   for (std::size_t d = 0; d < 3; d++) needs.group[d] = k.range.local[d].constant().value_or(1);
   return needs;
 }
@@ -116,6 +120,10 @@ KernelNeeds needsOf(const Kernel& k) {
 void checkNeeds(const DeviceInfo& device, const KernelNeeds& k) {
   if (!device.fp64 && k.f64)
     tooMuch(device, fmt::format("kernel {} computes in f64, which the device cannot", k.kernel));
+  if (!device.fp16 && k.h16)
+    tooMuch(device, fmt::format("kernel {} computes in h16, which the device cannot (it does not report cl_khr_fp16); "
+                                "f16 is stored as half and computed in f32, everywhere",
+                                k.kernel));
   if (isAbove(k.localBytes, device.localMemory))
     tooMuch(device, fmt::format("kernel {} needs {} bytes of local memory, the device has {}", k.kernel, k.localBytes,
                                 device.localMemory));

@@ -26,24 +26,48 @@ std::string firstLines(const std::string& text, int lines, std::size_t bytes) {
 class Builder {
  public:
   Builder(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
-          const std::vector<SourceUnit>& units, const LoadOptions& options)
+          const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept)
       : context_(context),
         device_(device),
         info_(info),
         units_(units),
+        kept_(kept),
         options_("-cl-std=CL1.2" + (options.buildOptions.empty() ? "" : " " + options.buildOptions)),
         cache_(options.cache ? ProgramCache::fromEnvironment() : ProgramCache(std::nullopt)) {}
 
   BuiltKernels run() {
     built_.kernels.resize(units_.size());
     const auto begin = std::chrono::steady_clock::now();
-    for (const ProgramGroup& group : groupSources(units_)) build(group);
+    takeKept();
+    std::vector<SourceUnit> missing;
+    std::vector<std::size_t> places;
+    for (std::size_t u = 0; u < units_.size(); u++) {
+      if (built_.kernels[u]() != nullptr) continue;  // kept
+      missing.push_back(units_[u]);
+      places.push_back(u);
+    }
+    for (ProgramGroup& group : groupSources(missing)) {
+      for (std::size_t& u : group.units) u = places[u];
+      build(group);
+    }
     built_.report.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return std::move(built_);
   }
 
  private:
+  void takeKept() {
+    for (std::size_t u = 0; u < units_.size(); u++)
+      if (const auto program = kept_.of(options_, units_[u].source)) {
+        try {
+          built_.kernels[u] = cl::Kernel(*program, units_[u].name.c_str());
+        } catch (const cl::Error& error) {
+          throw clFailure("build kernel " + units_[u].name, error);
+        }
+        built_.programs.push_back(*program);
+      }
+  }
+
   void build(const ProgramGroup& group) {
     const std::string source = concatenate(group.sources);
     const Digest key = cacheKey({source, options_, info_.platform, info_.platformVersion, info_.name, info_.vendor,
@@ -99,6 +123,7 @@ class Builder {
     for (std::size_t i = 0; i < group.units.size(); i++) built_.kernels[group.units[i]] = kernels[i];
     built_.programs.push_back(program);
     built_.report.programs++;
+    for (const std::string& source : group.sources) kept_.keep(options_, source, program);
   }
 
   std::string describe(const ProgramGroup& group) const {
@@ -140,6 +165,7 @@ class Builder {
   const cl::Device& device_;
   const DeviceInfo& info_;
   const std::vector<SourceUnit>& units_;
+  BuiltPrograms& kept_;
   const std::string options_;
   const ProgramCache cache_;
   BuiltKernels built_;
@@ -147,9 +173,22 @@ class Builder {
 
 }  // namespace
 
+std::optional<cl::Program> BuiltPrograms::of(const std::string& options, const std::string& source) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = programs_.find({options, source});
+  return found == programs_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void BuiltPrograms::keep(const std::string& options, const std::string& source, const cl::Program& program) {
+  constexpr std::size_t most = 256;
+  const std::lock_guard lock(mutex_);
+  if (programs_.size() >= most) programs_.clear();
+  programs_.insert_or_assign({options, source}, program);
+}
+
 BuiltKernels buildKernels(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
-                          const std::vector<SourceUnit>& units, const LoadOptions& options) {
-  return Builder(context, device, info, units, options).run();
+                          const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept) {
+  return Builder(context, device, info, units, options, kept).run();
 }
 
 }  // namespace lift::runtime

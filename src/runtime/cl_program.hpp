@@ -1,7 +1,11 @@
 // From the sources of a plan to its kernels.
 #pragma once
 
+#include <map>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cl_bindings.hpp"
@@ -37,8 +41,20 @@ struct BuiltKernels {
   BuildReport report;
 };
 
+// What a device's loads have built, of all threads: programs by options and a kernel's source. Plans that share
+// kernels, configurations of one problem, do not build them again.
+class BuiltPrograms {
+ public:
+  std::optional<cl::Program> of(const std::string& options, const std::string& source) const;
+  void keep(const std::string& options, const std::string& source, const cl::Program& program);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, cl::Program> programs_;
+};
+
 // Builds or takes from the cache. Throws UserError (device) with the driver's log and the beginning of the source.
 BuiltKernels buildKernels(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
-                          const std::vector<SourceUnit>& units, const LoadOptions& options);
+                          const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept);
 
 }  // namespace lift::runtime

@@ -2,6 +2,7 @@
 // diverges at a barrier is an error here, whatever its results.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "lift/device.hpp"
@@ -31,8 +32,9 @@ class EmulatorExecutable : public Executable {
     }
   }
 
-  std::vector<double> launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
-                             const std::vector<kernel::LaunchLoop>& loops, int runs) override {
+  Repetition launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
+                    const std::vector<kernel::LaunchLoop>& loops, int runs) override {
+    const auto begin = std::chrono::steady_clock::now();
     for (int r = 0; r < runs; r++)
       kernel::forEachLaunch(
           launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
@@ -41,7 +43,8 @@ class EmulatorExecutable : public Executable {
             std::swap(memory_[static_cast<std::size_t>(a)], memory_[static_cast<std::size_t>(b)]);
             std::vector<bool>::swap(written_[static_cast<std::size_t>(a)], written_[static_cast<std::size_t>(b)]);
           });
-    return std::vector<double>(launches.size(), 0.0);
+    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
+    return {0, wall.count() / runs, std::vector<double>(launches.size(), 0.0)};
   }
   std::map<std::string, Tensor> download(const Binding& binding) override {
     std::map<std::string, Tensor> outputs;

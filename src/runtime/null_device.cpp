@@ -12,9 +12,9 @@ class NullExecutable : public Executable {
  protected:
   void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override {}
 
-  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& launches,
-                             const std::vector<kernel::LaunchLoop>&, int) override {
-    return std::vector<double>(launches.size(), 0.0);
+  Repetition launch(const Binding&, const std::vector<kernel::Launch>& launches, const std::vector<kernel::LaunchLoop>&,
+                    int) override {
+    return {0, 0, std::vector<double>(launches.size(), 0.0)};
   }
 
   std::map<std::string, Tensor> download(const Binding& binding) override {

@@ -28,6 +28,7 @@ struct Opened {
   DeviceInfo info;
   cl::Device device;
   cl::Context context;
+  std::unique_ptr<BuiltPrograms> kept = std::make_unique<BuiltPrograms>();
 };
 
 class OpenClExecutable : public Executable {
@@ -39,7 +40,7 @@ class OpenClExecutable : public Executable {
     std::vector<SourceUnit> units;
     for (std::size_t k = 0; k < plan.kernels.size(); k++)
       units.push_back({kernelNameIn(plan.sources[k], plan.kernels[k].name), plan.sources[k]});
-    built_ = buildKernels(opened_->context, opened_->device, opened_->info, units, options);
+    built_ = buildKernels(opened_->context, opened_->device, opened_->info, units, options, *opened_->kept);
     build_ = built_.report;
     queue_ = makeQueue();
   }
@@ -77,15 +78,19 @@ class OpenClExecutable : public Executable {
     guarded("write the inputs", [&] { return queue_.finish(); });
   }
 
-  std::vector<double> launch(const Binding& binding, const std::vector<Launch>& launches,
-                             const std::vector<kernel::LaunchLoop>& loops, int runs) override {
+  Repetition launch(const Binding& binding, const std::vector<Launch>& launches,
+                    const std::vector<kernel::LaunchLoop>& loops, int runs) override {
     std::vector<std::pair<std::size_t, cl::Event>> events;
+    events.reserve(launches.size() * static_cast<std::size_t>(runs));
     std::vector<double> milliseconds(launches.size(), 0.0);
+    std::vector<Geometry> geometries;
+    for (const Launch& l : launches) geometries.push_back(geometryOf(kernelOf(l), binding));
+    setArguments_.assign(built_.kernels.size(), {});
     const auto begin = Clock::now();
     const auto one = [&](std::size_t i) {
       const auto start = Clock::now();
       cl::Event event;
-      enqueue(binding, launches[i], event);
+      enqueue(binding, launches[i], geometries[i], event);
       if (event() == nullptr) return;  // no work-items
       events.emplace_back(i, std::move(event));
       if (timer_ == Timer::device) return;
@@ -112,7 +117,7 @@ class OpenClExecutable : public Executable {
       for (const auto& [i, event] : events) milliseconds[i] += all / static_cast<double>(events.size());
     }
     for (double& ms : milliseconds) ms /= runs;
-    return milliseconds;
+    return {0, all / runs, std::move(milliseconds)};
   }
 
   std::map<std::string, Tensor> download(const Binding& binding) override {
@@ -168,15 +173,27 @@ class OpenClExecutable : public Executable {
                    [&] { return cl::CommandQueue(opened_->context, opened_->device); });
   }
 
-  void enqueue(const Binding& binding, const Launch& launch, cl::Event& event) {
-    const Kernel& k = kernelOf(launch);
-    const Geometry g = geometryOf(k, binding);
+  // Arguments stay until others are set: runs that follow one another set them once.
+  void setArguments(const Binding& binding, const Launch& launch, cl::Kernel& compiled) {
+    std::vector<cl_mem>& set = setArguments_[static_cast<std::size_t>(launch.kernel)];
+    const bool sizes = set.empty();
+    set.resize(launch.arguments.size());
+    cl_uint argument = 0;
+    for (const int b : launch.arguments) {
+      const cl::Buffer& buffer = buffers_[static_cast<std::size_t>(b)];
+      if (set[argument] != buffer()) compiled.setArg(argument, buffer);
+      set[argument++] = buffer();
+    }
+    if (!sizes) return;
+    for (const NatVar v : kernelOf(launch).sizes) compiled.setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
+  }
+
+  void enqueue(const Binding& binding, const Launch& launch, const Geometry& g, cl::Event& event) {
     if (g.empty()) return;
+    const Kernel& k = kernelOf(launch);
     cl::Kernel& compiled = built_.kernels[static_cast<std::size_t>(launch.kernel)];
     guarded("launch kernel " + k.name, [&] {
-      cl_uint argument = 0;
-      for (int b : launch.arguments) compiled.setArg(argument++, buffers_[static_cast<std::size_t>(b)]);
-      for (NatVar v : k.sizes) compiled.setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
+      setArguments(binding, launch, compiled);
       try {
         return queue_.enqueueNDRangeKernel(compiled, cl::NullRange, cl::NDRange(g.global[0], g.global[1], g.global[2]),
                                            cl::NDRange(g.local[0], g.local[1], g.local[2]), nullptr, &event);
@@ -223,7 +240,8 @@ class OpenClExecutable : public Executable {
   BuiltKernels built_;
   Timer timer_ = Timer::device;
   cl::CommandQueue queue_;
-  std::vector<cl::Buffer> buffers_;  // one per plan buffer; temporaries of one slot share theirs
+  std::vector<cl::Buffer> buffers_;                // one per plan buffer; temporaries of one slot share theirs
+  std::vector<std::vector<cl_mem>> setArguments_;  // of each kernel, in these launches
   std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are
 };
 

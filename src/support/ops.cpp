@@ -139,6 +139,7 @@ std::int64_t saturate(Scalar type, double value) {
 double roundTo(Scalar type, double value) {
   switch (type) {
     case Scalar::f16:
+    case Scalar::h16:
       return halfToFloat(doubleToHalf(value));
     case Scalar::f32:
       return static_cast<float>(value);
@@ -418,14 +419,14 @@ ScalarValue loadScalar(Scalar type, const std::byte* from) {
                                           : loadBits<std::uint64_t>(from);
   if (type == Scalar::boolean) return {type, 0, bits != 0 ? 1 : 0};
   if (!isFloat(type)) return {type, 0, wrap(type, bits)};
-  if (type == Scalar::f16) return {type, halfToFloat(static_cast<std::uint16_t>(bits)), 0};
+  if (isHalf(type)) return {type, halfToFloat(static_cast<std::uint16_t>(bits)), 0};
   if (type == Scalar::f32) return {type, std::bit_cast<float>(static_cast<std::uint32_t>(bits)), 0};
   return {type, std::bit_cast<double>(bits), 0};
 }
 
 void storeScalar(Scalar type, std::byte* to, const ScalarValue& value) {
   auto bits = static_cast<std::uint64_t>(value.integer);
-  if (type == Scalar::f16) bits = doubleToHalf(value.real);
+  if (isHalf(type)) bits = doubleToHalf(value.real);
   if (type == Scalar::f32) bits = std::bit_cast<std::uint32_t>(static_cast<float>(value.real));
   if (type == Scalar::f64) bits = std::bit_cast<std::uint64_t>(value.real);
   const std::size_t bytes = info(type).bytes;
@@ -471,8 +472,9 @@ ScalarValue apply(Op op, std::span<const ScalarValue> operands) {
     case OpTyping::numeric:
     case OpTyping::floating:
     case OpTyping::integral:
-      if (*type == Scalar::f64)
-        result.real = floatOperation<double>(op, operands);
+      // Twice the digits of h16 and more are enough to round once more after.
+      if (*type == Scalar::f64 || *type == Scalar::h16)
+        result.real = roundTo(*type, floatOperation<double>(op, operands));
       else if (isFloat(*type))
         result.real = floatOperation<float>(op, operands);
       else

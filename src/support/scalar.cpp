@@ -21,6 +21,7 @@ constexpr ScalarInfo table[] = {
     {Scalar::i64, "i64", "long", "int64_t", "i8", 8, false, true},
     {Scalar::u64, "u64", "ulong", "uint64_t", "u8", 8, false, false},
     {Scalar::f16, "f16", "half", "uint16_t", "f2", 2, true, true},
+    {Scalar::h16, "h16", "half", "_Float16", "f2", 2, true, true},
     {Scalar::f32, "f32", "float", "float", "f4", 4, true, true},
     {Scalar::f64, "f64", "double", "double", "f8", 8, true, true},
 };

@@ -105,7 +105,7 @@ void fillRandom(Tensor& tensor, std::uint64_t seed, std::string_view stream) {
   ScalarValue value{scalar, 0, 0};
   for (std::size_t at = 0; at + width <= tensor.bytes.size(); at += width) {
     const std::uint64_t bits = generator.next() >> 40;  // 24 bits
-    if (scalar == Scalar::f16)
+    if (isHalf(scalar))
       value.real = static_cast<double>(bits >> 13) * 0x1p-10 - 1.0;  // more bits would round some values up to 1
     else if (isFloat(scalar))
       value.real = static_cast<double>(bits) * 0x1p-23 - 1.0;

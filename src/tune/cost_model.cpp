@@ -133,7 +133,11 @@ void CostModel::learn(const Draft& draft, double logTime) {
 void CostModel::train(Member& member, std::size_t index) {
   const std::size_t known = lessons_.size();
   const auto fresh = static_cast<double>(known - member.trainedOn);
-  if (known < fewestForTrees || fresh < std::max(1.0, freshShare * static_cast<double>(known))) return;
+  const std::size_t columns = columns_.tunables().size();
+  const bool grown =
+      member.columns != columns;  // by a family of which nothing was known: trees take rows of one length
+  if (known < fewestForTrees || (!grown && fresh < std::max(1.0, freshShare * static_cast<double>(known)))) return;
+  member.columns = columns;
   Random random(seed_ + 1009 * known + index);
   std::vector<Trees::Row> rows;
   std::vector<float> targets;

@@ -62,6 +62,7 @@ class CostModel {
   struct Member {
     std::optional<Trees> trees;
     std::size_t trainedOn = 0;  // lessons
+    std::size_t columns = 0;    // of tunables, then
   };
 
   std::vector<double> bases(const std::vector<const Draft*>& drafts) const;

@@ -13,7 +13,7 @@ namespace lift::tune {
 namespace {
 
 constexpr std::int64_t applicationId = 0x4C494654;  // "LIFT", in the file's header
-constexpr std::int64_t schemaVersion = 2;
+constexpr std::int64_t schemaVersion = 3;
 
 constexpr const char* rowTables = R"sql(
 CREATE TABLE problem(key TEXT PRIMARY KEY, label TEXT, command TEXT, operations INTEGER, tensor_bytes INTEGER);
@@ -28,13 +28,13 @@ CREATE TABLE measurement(
   problem TEXT NOT NULL, device TEXT NOT NULL, kernels TEXT NOT NULL,
   family TEXT NOT NULL, config TEXT NOT NULL, stage TEXT NOT NULL, derivation TEXT NOT NULL, generator TEXT NOT NULL,
   status TEXT NOT NULL, times TEXT NOT NULL, median_ms REAL, workspace_bytes INTEGER, compile_ms REAL, build_ms REAL,
-  max_error REAL, tolerance REAL, detail TEXT, provenance TEXT, measured_at TEXT,
+  first_ms REAL DEFAULT 0, timing_ms REAL DEFAULT 0, max_error REAL, tolerance REAL, detail TEXT, provenance TEXT, measured_at TEXT,
   UNIQUE(problem, device, kernels, family, config, stage));
 )sql";
 
 constexpr const char* columns =
     "problem, device, kernels, family, config, stage, derivation, generator, status, times, workspace_bytes, "
-    "compile_ms, build_ms, max_error, tolerance, detail, provenance, measured_at";
+    "compile_ms, build_ms, first_ms, timing_ms, max_error, tolerance, detail, provenance, measured_at";
 
 constexpr const char* forecastTable =
     "CREATE TABLE IF NOT EXISTS forecast(kernels TEXT PRIMARY KEY, instructions REAL, features TEXT, names TEXT)";
@@ -79,6 +79,8 @@ Measurement readMeasurement(const Connection& connection, Statement& s) {
   m.workspaceBytes = s.integer();
   m.compileMs = s.real();
   m.buildMs = s.real();
+  m.firstMs = s.real();
+  m.timingMs = s.real();
   m.maxError = s.real();
   m.tolerance = s.real();
   m.detail = s.text();
@@ -127,12 +129,24 @@ struct Database::Impl {
     t.commit();
   }
 
-  // Version 1 had the compiler's version and the derivation in the place of the kernels' identity.
+  // Version 1 had the compiler's version and the derivation in the place of the kernels' identity; version 2 did not
+  // tell what the runs took.
   void migrate() {
     checkVersion();
     if (connection.integer("PRAGMA user_version") == schemaVersion) return;
     Transaction t(connection);
-    if (connection.integer("PRAGMA user_version") == schemaVersion) return;  // another process was faster
+    const std::int64_t version = connection.integer("PRAGMA user_version");
+    if (version == schemaVersion) return;  // another process was faster
+    if (version == 1) migrateVersion1();
+    if (version == 2)
+      connection.run(
+          "ALTER TABLE measurement ADD COLUMN first_ms REAL DEFAULT 0;"
+          "ALTER TABLE measurement ADD COLUMN timing_ms REAL DEFAULT 0");
+    connection.run(fmt::format("PRAGMA user_version={}", schemaVersion).c_str());
+    t.commit();
+  }
+
+  void migrateVersion1() const {
     connection.run("ALTER TABLE measurement RENAME TO measurement_1");
     connection.run(measurementTable);
     connection.run(
@@ -140,18 +154,20 @@ struct Database::Impl {
                     columns, columnsOfVersion1())
             .c_str());
     connection.run("DROP TABLE measurement_1");
-    connection.run(fmt::format("PRAGMA user_version={}", schemaVersion).c_str());
-    t.commit();
   }
 
   static std::string columnsOfVersion1() {
     std::string selected = columns;
-    const std::string kernels = "kernels";
-    const auto at = selected.find(kernels);
-    ensure(at != std::string::npos, "measurements have kernels");
+    const auto replace = [&](const std::string& column, const std::string& expression) {
+      const auto at = selected.find(column);
+      ensure(at != std::string::npos, "measurements have these columns");
+      selected.replace(at, column.size(), expression);
+    };
     // unknownKernels, in SQL
-    const std::string unknown = unknownKernels("' || generator || '", "' || derivation || '");
-    return selected.replace(at, kernels.size(), "'" + unknown + "'");
+    replace("kernels", "'" + unknownKernels("' || generator || '", "' || derivation || '") + "'");
+    replace("first_ms", "0");
+    replace("timing_ms", "0");
+    return selected;
   }
 
   void checkVersion() const {
@@ -186,12 +202,12 @@ Database Database::inMemory() { return Database(std::make_unique<Impl>(":memory:
 
 bool Database::add(const Measurement& m) {
   Statement s(impl_->connection, fmt::format("INSERT OR IGNORE INTO measurement({}, median_ms) "
-                                             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                                              columns));
   bindKey(s, m.key);
   s.bind(m.derivation).bind(m.generator).bind(std::string(name(m.status))).bind(nlohmann::json(m.times).dump());
-  s.bind(m.workspaceBytes).bind(m.compileMs).bind(m.buildMs).bind(m.maxError).bind(m.tolerance);
-  s.bind(m.detail).bind(m.provenance).bind(m.measuredAt).bind(m.median());
+  s.bind(m.workspaceBytes).bind(m.compileMs).bind(m.buildMs).bind(m.firstMs).bind(m.timingMs);
+  s.bind(m.maxError).bind(m.tolerance).bind(m.detail).bind(m.provenance).bind(m.measuredAt).bind(m.median());
   return impl_->done(s);
 }
 

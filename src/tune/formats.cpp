@@ -82,6 +82,8 @@ void exportLines(const Database& db, std::ostream& out) {
   for (const std::string& line : lines) out << line << "\n";
 }
 
+std::string exportLine(const Measurement& measurement) { return dump(toJson(measurement)); }
+
 Database::Merged importLines(Database& db, std::istream& in, const std::string& name) {
   Database read = Database::inMemory();
   Database::Merged repeated;  // within the file; not of interest

@@ -48,6 +48,8 @@ Json toJson(const Measurement& m) {
           {"workspace_bytes", m.workspaceBytes},
           {"compile_ms", number(m.compileMs)},
           {"build_ms", number(m.buildMs)},
+          {"first_ms", number(m.firstMs)},
+          {"timing_ms", number(m.timingMs)},
           {"max_error", number(m.maxError)},
           {"tolerance", number(m.tolerance)},
           {"detail", m.detail},
@@ -87,6 +89,9 @@ Measurement measurementFrom(const Json& j) {
   m.workspaceBytes = integerFrom(j.at("workspace_bytes"));
   m.compileMs = numberFrom(j.at("compile_ms"));
   m.buildMs = numberFrom(j.at("build_ms"));
+  // Files of before these were told.
+  if (j.contains("first_ms")) m.firstMs = numberFrom(j["first_ms"]);
+  if (j.contains("timing_ms")) m.timingMs = numberFrom(j["timing_ms"]);
   m.maxError = numberFrom(j.at("max_error"));
   m.tolerance = numberFrom(j.at("tolerance"));
   m.detail = j.at("detail");

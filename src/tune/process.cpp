@@ -111,6 +111,14 @@ std::optional<Json> Child::receive() {
   return takeLine(buffer_);
 }
 
+void Child::pause() const {
+  if (pid_ >= 0) ::kill(-pid_, SIGSTOP);
+}
+
+void Child::resume() const {
+  if (pid_ >= 0) ::kill(-pid_, SIGCONT);
+}
+
 std::string Child::end() {
   if (pid_ < 0) return "ended";
   // A child that closed its end is dying by itself; how, is what we want to know.

@@ -41,6 +41,9 @@ class Child {
   // The next message that has arrived; nothing when there is none yet, or will be none.
   std::optional<Json> receive();
   bool gone() const { return gone_; }  // it closed its end, and all it said was received
+  // Stands still until it is told to go on; what runs on its device goes on.
+  void pause() const;
+  void resume() const;
   // Ends it if it has not ended, and says how: "killed by signal 11 (Segmentation fault)".
   std::string end();
 

@@ -1,8 +1,10 @@
 // Measurements: names, statistics, identities.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +49,8 @@ std::string_view name(Status status) { return statusNames.at(static_cast<std::si
 std::optional<Status> statusNamed(std::string_view name) { return lookup<Status>(statusNames, name); }
 std::string_view name(Phase phase) { return phaseNames.at(static_cast<std::size_t>(phase)); }
 std::optional<Phase> phaseNamed(std::string_view name) { return lookup<Phase>(phaseNames, name); }
+
+std::string utcNow() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 double Measurement::median() const {
   return times.empty() ? std::numeric_limits<double>::infinity() : quantile(sorted(times), 0.5);

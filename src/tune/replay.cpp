@@ -3,6 +3,7 @@
 #include <limits>
 #include <set>
 
+#include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/explorer.hpp"
 #include "random.hpp"
@@ -57,10 +58,13 @@ struct PointSet {
   std::map<std::string, std::set<std::int64_t>> values;
 };
 
-double medianOf(std::vector<double> values) {
-  Measurement statistics;  // of anything, for once
-  statistics.times = std::move(values);
-  return statistics.median();
+// What measuring took. Recordings of before 2026-11 do not tell what the runs took: three or more, in 0.2 s or longer.
+double secondsOf(const Measurement& m, double builders) {
+  constexpr double fewestRuns = 4, sampleMs = 200;
+  const double building = m.compileMs + m.buildMs + m.firstMs;
+  const double once = m.times.empty() ? 0 : m.median();
+  const double timing = m.timingMs > 0 || m.times.empty() ? m.timingMs : std::max(sampleMs, fewestRuns * once);
+  return (building / builders + timing) * 1e-3;
 }
 
 }  // namespace
@@ -86,14 +90,17 @@ SearchSpace searchSpaceOfPoints(const std::string& name, const std::vector<Confi
 
 Recording::Recording(const std::vector<Measurement>& measurements) {
   for (const Phase phase : {Phase::sweep, Phase::retime})
-    for (const Measurement& m : measurements)
-      if (m.key.phase == phase)
-        times_[{m.key.family, m.key.config}] = m.valid() ? std::optional(m.median()) : std::nullopt;
+    for (const Measurement& m : measurements) {
+      if (m.key.phase != phase) continue;
+      Recorded& recorded = points_[{m.key.family, m.key.config}];
+      recorded.time = m.valid() ? std::optional(m.median()) : std::nullopt;
+      if (phase == Phase::sweep) recorded.seconds = secondsOf(m, builders);
+    }
 }
 
 std::vector<SearchSpace> Recording::families(const Forecasts& forecast) const {
   std::map<std::string, std::vector<Config>> points;
-  for (const auto& [point, time] : times_) points[point.family].push_back(point.config);
+  for (const auto& [point, recorded] : points_) points[point.family].push_back(point.config);
   std::vector<SearchSpace> families;
   for (const auto& [name, configs] : points) {
     families.push_back(searchSpaceOfPoints(name, configs));
@@ -103,26 +110,30 @@ std::vector<SearchSpace> Recording::families(const Forecasts& forecast) const {
   return families;
 }
 
-std::optional<double> Recording::time(const Point& point) const {
-  const auto found = times_.find(point);
-  ensure(found != times_.end(), "an explorer asked for a point that was not recorded");
+const Recording::Recorded& Recording::at(const Point& point) const {
+  const auto found = points_.find(point);
+  ensure(found != points_.end(), "an explorer asked for a point that was not recorded");
   return found->second;
 }
 
+std::optional<double> Recording::time(const Point& point) const { return at(point).time; }
+double Recording::seconds(const Point& point) const { return at(point).seconds; }
+
 double Recording::best() const {
   double best = std::numeric_limits<double>::infinity();
-  for (const auto& [point, time] : times_) best = std::min(best, time.value_or(best));
+  for (const auto& [point, recorded] : points_) best = std::min(best, recorded.time.value_or(best));
   return best;
 }
 
-std::vector<double> bestSoFar(Explorer& explorer, const Recording& recording, std::size_t most) {
+std::vector<Standing> replay(Explorer& explorer, const Recording& recording, std::size_t most) {
   const double goal = recording.best();
-  std::vector<double> curve;
-  double best = std::numeric_limits<double>::infinity();
+  std::vector<Standing> curve;
+  double best = std::numeric_limits<double>::infinity(), seconds = 0;
   for (auto batch = explorer.next(1); !batch.empty(); batch = explorer.next(1)) {
     const auto time = recording.time(batch.front());
     best = std::min(best, time.value_or(best));
-    curve.push_back(best);
+    seconds += recording.seconds(batch.front());
+    curve.push_back({best, seconds});
     if (best <= goal || curve.size() == most) break;
     explorer.tell({{batch.front(), time}});
   }
@@ -138,26 +149,38 @@ Searches::Searches(std::string_view explorer, const Recording& recording, int se
                                      {.seed = static_cast<std::uint64_t>(seed),
                                       .points = static_cast<std::int64_t>(points_),
                                       .experience = experience});
-    curves_.push_back(bestSoFar(*search, recording, points_));
+    curves_.push_back(replay(*search, recording, points_));
   }
 }
 
 double Searches::measurementsTo(double margin) const {
   std::vector<double> counts;
-  for (const std::vector<double>& curve : curves_) {
+  for (const std::vector<Standing>& curve : curves_) {
     const auto reached =
-        std::find_if(curve.begin(), curve.end(), [&](double best) { return best <= best_ * (1 + margin); });
+        std::find_if(curve.begin(), curve.end(), [&](const Standing& s) { return s.best <= best_ * (1 + margin); });
     counts.push_back(static_cast<double>(reached == curve.end() ? points_ : reached - curve.begin() + 1));
   }
-  return medianOf(std::move(counts));
+  return runtime::median(std::move(counts));
 }
 
 double Searches::regretAt(std::size_t trials) const {
   std::vector<double> regrets;
-  for (const std::vector<double>& curve : curves_)
-    regrets.push_back(curve.empty() ? std::numeric_limits<double>::infinity()
-                                    : curve[std::min(trials, curve.size()) - 1] / best_ - 1);
-  return medianOf(std::move(regrets));
+  for (const std::vector<Standing>& curve : curves_) regrets.push_back(regretOf(curve, std::min(trials, curve.size())));
+  return runtime::median(std::move(regrets));
+}
+
+double Searches::regretAfter(double seconds) const {
+  std::vector<double> regrets;
+  for (const std::vector<Standing>& curve : curves_) {
+    const auto end = std::find_if(curve.begin(), curve.end(), [&](const Standing& s) { return s.seconds > seconds; });
+    regrets.push_back(regretOf(curve, static_cast<std::size_t>(end - curve.begin())));
+  }
+  return runtime::median(std::move(regrets));
+}
+
+// After the first so many measurements.
+double Searches::regretOf(const std::vector<Standing>& curve, std::size_t measurements) const {
+  return measurements == 0 ? std::numeric_limits<double>::infinity() : curve[measurements - 1].best / best_ - 1;
 }
 
 }  // namespace lift::tune

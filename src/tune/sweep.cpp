@@ -1,10 +1,8 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 
 #include "lift/diagnostic.hpp"
 #include "lift/tune.hpp"
@@ -18,7 +16,15 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t batchSize = 8;
 constexpr double gain = 0.01;  // what counts as an improvement for the budget of patience
 
-std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+template <class F>
+auto timed(double& seconds, const F& f) {
+  const auto begin = Clock::now();
+  auto result = f();
+  seconds += since(begin);
+  return result;
+}
 
 class Sweep {
  public:
@@ -41,7 +47,9 @@ class Sweep {
         makeExplorer(options_.explorer, families,
                      {.seed = options_.seed, .points = options_.points, .experience = options_.experience});
     while (result_.ended.empty()) step(*explorer);
+    const auto begin = Clock::now();
     if (result_.ended != "stopped") retimeBest();
+    result_.seconds.again = since(begin);
     return std::move(result_);
   }
 
@@ -51,11 +59,12 @@ class Sweep {
     if (left == 0) return end("points");
     if (options_.patience > 0 && sinceGain_ >= options_.patience) return end("patience");
     if (expired()) return end("time");
-    const std::vector<Point> batch = explorer.next(std::min(batchSize, left));
+    const std::vector<Point> batch =
+        timed(result_.seconds.choosing, [&] { return explorer.next(std::min(batchSize, left)); });
     if (batch.empty()) return end("all points");
     const auto outcomes = outcomesOf(batch);
     if (outcomes.size() < batch.size()) return end(options_.stop() ? "stopped" : "time");
-    explorer.tell(outcomes);
+    timed(result_.seconds.choosing, [&] { return explorer.tell(outcomes), true; });
   }
 
   // What a point is compiled to; no kernels where it is not.
@@ -68,16 +77,15 @@ class Sweep {
   std::vector<Outcome> outcomesOf(const std::vector<Point>& batch) {
     std::vector<std::optional<Measurement>> measured(batch.size());
     std::vector<Compiled> compiled(batch.size());
-    std::vector<Task> tasks;
-    std::vector<std::size_t> taskOf;
+    std::vector<std::string> troubles(batch.size());
+    std::vector<std::size_t> taskOf;                // positions in the batch
     std::map<std::string, std::size_t> measuredBy;  // kernels, and which of the batch is measured for all of them
     std::vector<std::pair<std::size_t, std::size_t>> equals;  // positions: of one, and of whose time it has
     for (std::size_t i = 0; i < batch.size(); i++) {
-      measured[i] = known(batch[i], compiled[i]);
+      measured[i] = timed(result_.seconds.compiling, [&] { return known(batch[i], compiled[i]); });
       if (measured[i]) continue;
-      const auto trouble = options_.troubles.find(result_.points + static_cast<std::int64_t>(i) + 1);
-      const bool sound = trouble == options_.troubles.end();
-      if (sound && !compiled[i].kernels.empty()) {
+      troubles[i] = troubleAt(result_.points + static_cast<std::int64_t>(i) + 1);
+      if (troubles[i].empty() && !compiled[i].kernels.empty()) {
         if (const auto other = ofEqualKernels(compiled[i].kernels)) {
           measured[i] = shared(batch[i], *other);
           continue;
@@ -88,9 +96,14 @@ class Sweep {
           continue;
         }
       }
-      tasks.push_back({batch[i], sound ? "" : trouble->second});
       taskOf.push_back(i);
     }
+    // What takes longest to build comes first, so that no builder waits for another at the end.
+    std::stable_sort(taskOf.begin(), taskOf.end(), [&](std::size_t a, std::size_t b) {
+      return statements(compiled[a].forecast) > statements(compiled[b].forecast);
+    });
+    std::vector<Task> tasks;
+    for (const std::size_t i : taskOf) tasks.push_back({batch[i], troubles[i]});
     for (const auto& m : measured)
       if (m) account(*m, false);
     const auto done = [&](std::size_t task, Measurement m) {
@@ -98,19 +111,34 @@ class Sweep {
       m.derivation = derivations_.at(tasks[task].point.family);
       m.generator = options_.generator;
       m.provenance = options_.provenance;
-      m.measuredAt = now();
+      m.measuredAt = utcNow();
       database_.add(m);
       if (const Compiled& c = compiled[taskOf[task]]; !c.kernels.empty() && c.kernels == m.key.kernels)
         database_.keep(c.kernels, c.forecast);
+      tally(m);
       account(m, true);
       measured[taskOf[task]] = std::move(m);
     };
-    if (!tasks.empty()) measurer_.measure(tasks, bestMs(), done, [&] { return options_.stop() || expired(); });
+    const auto begin = Clock::now();
+    const double timing = result_.seconds.timing;
+    if (!tasks.empty()) measurer_.measure(tasks, bestMs(), done, options_.stop, [&] { return expired(); });
+    result_.seconds.building += since(begin) - (result_.seconds.timing - timing);
     for (const auto& [one, other] : equals)
       if (measured[other]) account(*(measured[one] = shared(batch[one], *measured[other])), false);
     std::vector<Outcome> outcomes;
     for (std::size_t i = 0; i < batch.size() && measured[i]; i++) outcomes.push_back(outcomeOf(batch[i], *measured[i]));
     return outcomes;
+  }
+
+  std::string troubleAt(std::int64_t position) const {
+    const auto found = options_.troubles.find(position);
+    return found == options_.troubles.end() ? "" : found->second;
+  }
+
+  static float statements(const kernel::Forecast& forecast) {
+    const auto& names = kernel::featureNames();
+    const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), "statements") - names.begin());
+    return at < forecast.features.size() ? forecast.features[at] : 0;
   }
 
   Outcome outcomeOf(const Point& point, const Measurement& m) const {
@@ -140,6 +168,13 @@ class Sweep {
     database_.add(m);
     result_.equal++;
     return m;
+  }
+
+  void tally(const Measurement& m) {
+    result_.seconds.timing += m.timingMs * 1e-3;
+    result_.compilerSeconds += m.compileMs * 1e-3;
+    result_.driverSeconds += m.buildMs * 1e-3;
+    result_.firstSeconds += m.firstMs * 1e-3;
   }
 
   bool counts(const Measurement& m) const { return m.valid() && m.workspaceBytes <= options_.maxWorkspace; }
@@ -188,7 +223,7 @@ class Sweep {
       if (times[i].empty()) continue;
       again[i].times = times[i];
       again[i].provenance = options_.provenance;
-      again[i].measuredAt = now();
+      again[i].measuredAt = utcNow();
       database_.add(again[i]);
     }
     chooseBest();
@@ -238,7 +273,7 @@ class Sweep {
   }
 
   double bestMs() const { return result_.best ? result_.best->median() : std::numeric_limits<double>::infinity(); }
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double elapsed() const { return since(begin_); }
   bool expired() const { return elapsed() >= options_.seconds; }
   void end(const char* why) { result_.ended = options_.stop() ? "stopped" : why; }
 

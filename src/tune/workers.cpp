@@ -18,6 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int tickMs = 100;  // how often `stop` is asked
+// For the last builds of a batch, before those that are built are timed.
+constexpr std::chrono::seconds patience{1};
+// For what is being built when it gets late: its process has built others, too, which would be lost with it.
+constexpr std::chrono::seconds grace{2};
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -41,21 +45,48 @@ class Workers : public Measurer {
         slots_(static_cast<std::size_t>(std::max(1, workers))) {}
 
   void measure(const std::vector<Task>& tasks, double bestMs, const std::function<void(std::size_t, Measurement)>& done,
-               const Stop& stop) override {
+               const Stop& stop, const Stop& late) override {
     const std::int64_t base = nextId_;
     nextId_ += static_cast<std::int64_t>(tasks.size());
     std::vector<Json> requests;
     for (std::size_t i = 0; i < tasks.size(); i++)
-      requests.push_back(request("build", base + static_cast<std::int64_t>(i), tasks[i].point, tasks[i].trouble));
-    std::vector<Answer> built = buildAll(requests, bestMs, stop);
-    for (std::size_t i = 0; i < tasks.size() && !stop(); i++) {
+      requests.push_back(
+          request("build", base + static_cast<std::int64_t>(i), tasks[i].point, bestMs, tasks[i].trouble));
+    std::vector<Answer> built(tasks.size());
+    std::vector<bool> told(tasks.size(), false);
+    // Times what was built, and reports; false when stopped.
+    const auto tell = [&](std::size_t i) {
       Answer answer = std::move(built[i]);
       if (!answer.failed()) answer = run(std::move(requests[i]), std::move(answer), bestMs, stop);
-      if (answer.kind == Answer::Kind::stopped) return;
+      if (answer.kind == Answer::Kind::stopped) return false;
       Measurement m = measurementOf(tasks[i].point, answer, bestMs);
       if (m.valid()) bestMs = std::min(bestMs, m.median());
+      told[i] = true;
       done(i, std::move(m));
+      return true;
+    };
+    const auto tellWhere = [&](const std::function<bool(const Answer&)>& may) {
+      for (std::size_t i = 0; i < tasks.size() && !stop(); i++)
+        if (!told[i] && built[i].kind != Answer::Kind::none && may(built[i]) && !tell(i)) return;
+    };
+    std::deque<std::size_t> queue;
+    for (std::size_t i = 0; i < tasks.size(); i++) queue.push_back(i);
+    auto latest = Clock::now();            // when the last answer came
+    std::optional<Clock::time_point> end;  // when it was late, and a little time for what was being built
+    while ((!queue.empty() || isBuilding()) && !stop()) {
+      if (!end && late()) end = Clock::now() + grace, queue.clear();
+      if (end && (!isBuilding() || Clock::now() > *end)) break;
+      if (build(requests, queue, bestMs, built)) latest = Clock::now();
+      tellWhere([](const Answer& a) { return a.failed(); });
+      if (!queue.empty() || !pausable_ || Clock::now() - latest < patience) continue;
+      // What still builds, or hangs in its first run, would delay the others' reports.
+      pauseBuilding();
+      tellWhere([](const Answer& a) { return a.held() && !a.holder->building; });
+      resumeBuilding();
     }
+    for (Slot& slot : slots_)  // only when stopped or late: an answer that nobody waits for would confuse
+      if (slot.building) slot.child.reset(), slot.building.reset();
+    tellWhere([](const Answer&) { return true; });
   }
 
   std::vector<std::vector<double>> retime(const std::vector<Point>& points, int rounds, const Stop& stop) override {
@@ -66,7 +97,7 @@ class Workers : public Measurer {
     for (int round = 0; round < rounds; round++)
       for (std::size_t i = 0; i < points.size(); i++) {
         if (failed[i]) continue;
-        Json r = request("time", base + static_cast<std::int64_t>(i), points[i], "");
+        Json r = request("time", base + static_cast<std::int64_t>(i), points[i]);
         r["sample_s"] = limits_.sampleSeconds / rounds;
         const Answer answer = ask(slots_.front(), r, limits_.buildSeconds + limits_.runSeconds, stop);
         if (answer.kind == Answer::Kind::stopped) return std::vector<std::vector<double>>(points.size());
@@ -107,6 +138,7 @@ class Workers : public Measurer {
     Slot* holder = nullptr;    // whose child has it built…
     int start = 0;             // …if it still is this one
     double limit = 0;          // kind timeout, while running: seconds
+    double timingMs = 0;       // of the runs that were timed
 
     bool held() const { return holder != nullptr && holder->child && holder->starts == start; }
 
@@ -115,8 +147,15 @@ class Workers : public Measurer {
     }
   };
 
-  static Json request(const char* op, std::int64_t id, const Point& point, const std::string& trouble) {
-    return {{"op", op}, {"id", id}, {"family", point.family}, {"config", point.config}, {"trouble", trouble}};
+  Json request(const char* op, std::int64_t id, const Point& point,
+               double bestMs = std::numeric_limits<double>::infinity(), const std::string& trouble = {}) const {
+    return {{"op", op},
+            {"id", id},
+            {"family", point.family},
+            {"config", point.config},
+            {"trouble", trouble},
+            {"best_ms", std::isfinite(bestMs) ? Json(bestMs) : Json(nullptr)},
+            {"hopeless", limits_.hopeless}};
   }
 
   Child& started(Slot& slot) {
@@ -134,6 +173,7 @@ class Workers : public Measurer {
     while (auto message = slot.child->receive()) {
       if (message->is_object() && message->value("op", "") == "ready") {
         everReady_ = true;
+        pausable_ = message->value("pausable", false);
         continue;
       }
       if (message->is_object() && message->value("op", "") == "loaded") {
@@ -181,50 +221,63 @@ class Workers : public Measurer {
     }
   }
 
-  // Answers in the order of the requests; none for those that `stop` prevented.
-  std::vector<Answer> buildAll(const std::vector<Json>& requests, double bestMs, const Stop& stop) {
-    std::vector<Answer> answers(requests.size());
-    std::deque<std::size_t> queue;
-    for (std::size_t i = 0; i < requests.size(); i++) queue.push_back(i);
-    const auto busy = [&] {
-      return std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.building.has_value(); });
-    };
-    while ((!queue.empty() || busy()) && !stop()) {
-      for (Slot& slot : slots_) {
-        if (slot.building || queue.empty()) continue;
-        slot.building = queue.front();
-        queue.pop_front();
-        slot.kernels.clear();
-        slot.bestMs = bestMs;
-        slot.running = false;
-        started(slot).send(requests[*slot.building]);
-        slot.deadline = after(limits_.buildSeconds);
-      }
-      wait();
-      for (Slot& slot : slots_)
-        if (slot.building) collect(slot, answers);
-    }
-    for (Slot& slot : slots_)  // only when stopped: an answer that nobody waits for would confuse
-      if (slot.building) slot.child.reset(), slot.building.reset();
-    return answers;
+  bool isBuilding() const {
+    return std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.building.has_value(); });
   }
 
-  void collect(Slot& slot, std::vector<Answer>& answers) {
+  // Gives the idle something to build, waits a little, and collects what was answered; true if anything was.
+  bool build(const std::vector<Json>& requests, std::deque<std::size_t>& queue, double bestMs,
+             std::vector<Answer>& answers) {
+    for (Slot& slot : slots_) {
+      if (slot.building || queue.empty()) continue;
+      slot.building = queue.front();
+      queue.pop_front();
+      slot.kernels.clear();
+      slot.bestMs = bestMs;
+      slot.running = false;
+      started(slot).send(requests[*slot.building]);
+      slot.deadline = after(limits_.buildSeconds);
+    }
+    wait();
+    bool any = false;
+    for (Slot& slot : slots_)
+      if (slot.building) any = collect(slot, answers) || any;
+    return any;
+  }
+
+  bool collect(Slot& slot, std::vector<Answer>& answers) {
     auto answer = received(slot);
     if (!answer && Clock::now() > slot.deadline) answer = expired(slot);
-    if (!answer) return;
+    if (!answer) return false;
     if (answer->kind == Answer::Kind::died && !slot.running) answer->detail += " while building";
     if (answer->kind == Answer::Kind::timeout && !slot.running) answer->detail = "while building";
     answer->limit = slot.limit;
     if (!answer->failed()) took(slot.began);
     answers[*slot.building] = std::move(*answer);
     slot.building.reset();
+    return true;
+  }
+
+  // Time does not pass for those that are paused.
+  void pauseBuilding() {
+    pausedAt_ = Clock::now();
+    for (Slot& slot : slots_)
+      if (slot.building && slot.child) slot.child->pause();
+  }
+
+  void resumeBuilding() {
+    const auto paused = Clock::now() - pausedAt_;
+    for (Slot& slot : slots_) {
+      if (!slot.building || !slot.child) continue;
+      slot.child->resume();
+      slot.began += paused;
+      slot.deadline += paused;
+    }
   }
 
   Answer run(Json request, Answer built, double bestMs, const Stop& stop) {
     request["op"] = "run";
     request["best_ms"] = std::isfinite(bestMs) ? Json(bestMs) : Json(nullptr);
-    request["hopeless"] = limits_.hopeless;
     request["sample_s"] = limits_.sampleSeconds;
     // A child that died took with it what it had built: another builds it again.
     const bool held = built.held();
@@ -235,6 +288,7 @@ class Workers : public Measurer {
     if (answer.kind == Answer::Kind::timeout) answer.limit = limit;
     if (held && answer.kind == Answer::Kind::report && !answer.failed()) took(begin);
     if (answer.kind != Answer::Kind::report) answer.report = built.report;  // what building told still holds
+    answer.timingMs = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     answer.kernels = std::move(built.kernels);
     return answer;
   }
@@ -246,10 +300,10 @@ class Workers : public Measurer {
   // A point that is hopeless is not waited for: it may take as long as any that was right, several times, and as long
   // as a hopeless repetition besides. Before anything is known, it is the limit that the user gave.
   double runLimit(double bestMs) const {
-    constexpr double slack = 3, fewestSeconds = 10;  // drivers compile at the first launch, too
+    constexpr double slack = 3;
     if (!std::isfinite(bestMs) || besides_ == 0) return limits_.runSeconds;
     return std::min(limits_.runSeconds,
-                    std::max(fewestSeconds, slack * besides_ + 2 * limits_.hopeless * bestMs * 1e-3));
+                    std::max(limits_.leastRunSeconds, slack * besides_ + 2 * limits_.hopeless * bestMs * 1e-3));
   }
 
   Measurement measurementOf(const Point& point, const Answer& answer, double bestMs) const {
@@ -258,10 +312,12 @@ class Workers : public Measurer {
     m.key.config = point.config;
     m.key.kernels = answer.kernels;
     m.tolerance = tolerance_;
+    m.timingMs = answer.timingMs;
     const Json& r = answer.report;
     if (r.is_object()) {
       m.compileMs = r.value("compile_ms", 0.0);
       m.buildMs = r.value("build_ms", 0.0);
+      m.firstMs = r.value("first_ms", 0.0);
       m.workspaceBytes = r.value("workspace", std::int64_t{0});
       m.times = r.value("times", std::vector<double>());
       m.maxError = r.contains("max_error") && r["max_error"].is_number() ? r["max_error"].get<double>()
@@ -291,6 +347,8 @@ class Workers : public Measurer {
   std::vector<Slot> slots_;
   std::int64_t nextId_ = 0;
   bool everReady_ = false;
+  bool pausable_ = false;  // what children do, they do on this processor: paused, they disturb nothing
+  Clock::time_point pausedAt_;
   double besides_ = 0;  // seconds that a run took at most, with transfers, preparation, checks and repetitions
 };
 

@@ -147,8 +147,11 @@ ViewPtr splitView(const ViewPtr& array, Nat size) {
 
 ViewPtr joinView(const ViewPtr& rows) {
   const Nat m = elementOf(rows).length();
-  return lazyView(Type::array(rows->type().length() * m, elementOf(rows).element()),
-                  [rows, m](Nat i) { return rows->at(floorDiv(i, m))->at(mod(i, m)); });
+  const Type joined = Type::array(rows->type().length() * m, elementOf(rows).element());
+  // Rows follow each other in memory.
+  if (const auto* memory = dynamic_cast<const MemoryView*>(rows.get()))
+    return std::make_shared<MemoryView>(joined, memory->buffer, memory->offset, memory->unit);
+  return lazyView(joined, [rows, m](Nat i) { return rows->at(floorDiv(i, m))->at(mod(i, m)); });
 }
 
 ViewPtr slideView(const ViewPtr& array, Nat size, Nat step) {

@@ -55,3 +55,11 @@ TEST_CASE("an OpenCL device has a peak") {
   CHECK(peak > 0.1);
   CHECK(peak < 1e6);
 }
+
+TEST_CASE("a run of an empty kernel takes time, though little") {
+  const auto device = runtime::openDevice();
+  const double each = emptyRun(*device), alone = emptyRun(*device, {.batchMilliseconds = 0});
+  CHECK(each > 1e-5);
+  CHECK(each < 10);
+  CHECK(alone > 1e-5);
+}

@@ -26,6 +26,7 @@ const std::vector<std::string> layers = {
     "mb2ic6ih4iw5oc6kh1n\"batch, one tap\"",
     "ic2ih7iw6oc4kh3sh2ph1n\"stride\"",
     "ic4ih6iw9oc2kh2kw3sh2sw3n\"two strides\"",
+    "ic3ih7iw9oc3kh4kw5sh3sw2ph1pw2n\"phases of long kernels\"",
     "ic2ih8oc2kh2sh3n\"trailing rows\"",
     "ic2ih6oc4oh6kh2ph0n\"padded at the bottom only\"",
     "ic2ih8iw7oc4kh3dh1ph2n\"dilation\"",
@@ -193,8 +194,9 @@ TEST_CASE("a derivation with a wrong coefficient is found wrong without rounding
 }
 
 TEST_CASE("Winograd refuses layers that it has no program for, with the reason") {
-  for (const auto& [layer, family, why] : {std::tuple("ic4ih8oc8kh3sh2", "winograd", "stride"),
-                                           {"g2mb1ic4ih8oc8kh3", "winograd2", "groups"},
+  for (const auto& [layer, family, why] : {std::tuple("ic4ih9oc8kh3sh2dh1", "winograd", "gaps between its taps"),
+                                           {"ic4ih8oc8kh2sh2", "winograd2", "one tap of each phase"},
+                                           {"g2mb1ic4ih8oc8kh3", "winograd", "groups"},
                                            {"ic4ih8oc8kh1", "winograd", "one tap"},
                                            {"ic4ih18oc8kh9", "winograd", "too long"},
                                            {"ic4ih8oc8kh5", "winograd6", "tiles of 6 outputs"}})
@@ -264,6 +266,37 @@ TEST_CASE("families read and write blocks of channels") {
     }
   }
   CHECK(cases >= 20);
+}
+
+TEST_CASE("families have elements of half, stored and computed in") {
+  const auto device = runtime::makeEmulatorDevice();
+  int cases = 0, rounded = 0;
+  for (const char* layer : {"ic8ih6iw7oc16kh3ph1", "mb2ic5ih6oc7kh3sh2ph1", "g4ic16ih5oc16kh3ph1", "ic6ih5oc4kh1"}) {
+    const ConvSpec spec = parseConv(layer);
+    for (const Scalar elements : {Scalar::f16, Scalar::h16}) {
+      const ConvLayouts layouts{.input = Layout::nchw, .elements = elements};
+      const Workload w = convWorkload(spec, layouts);
+      CHECK(w.descriptor == spec.str() + " with input nchw, elements " + std::string(info(elements).name));
+      CHECK(w.refused.contains("winograd"));
+      const auto inputs = w.makeInputs(seed());
+      const Tensor expected = w.reference(inputs).at("out");
+      CHECK(expected.scalar == elements);
+      for (const OperatorFamily& family : w.families) {
+        const Variant variant = derive(w, family.name);
+        INFO("SEED=" << seed() << ", " << w.descriptor << ", " << family.name << ", " << str(variant.defaults));
+        const Tensor out = device->load(compileVariant(variant, {}))->run(inputs).outputs.at("out");
+        const Difference difference = compare(out, expected, rootMeanSquare(expected));
+        CHECK(difference.finite);
+        CHECK(difference.maxRel <= variant.tolerance);
+        rounded += elements == Scalar::h16 && difference.maxRel > convTolerance(spec, Scalar::f16) ? 1 : 0;
+        cases++;
+      }
+    }
+  }
+  CHECK(cases >= 17);
+  CHECK(rounded >= 10);  // sums in half are not those in f32
+  CHECK_THROWS_WITH(convOperator().parse("ic8ih6oc8kh1 with elements i8"),
+                    Catch::Contains("no layers of elements 'i8'"));
 }
 
 TEST_CASE("defaults of families are points of their spaces") {

@@ -7,9 +7,9 @@ using namespace lift;
 
 namespace {
 
-Choice chosen(const ConvSpec& layer, const char* profile) {
+Choice chosen(const ConvSpec& layer, const char* profile, const std::string& family = "") {
   const runtime::DeviceInfo device = runtime::readProfile(profile);
-  return choose(convWorkload(layer, {}), &device, {.tuned = false});
+  return choose(convWorkload(layer, {}), &device, {.family = family, .tuned = false});
 }
 
 }  // namespace
@@ -22,8 +22,7 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
                               "ic8ih31oc24kh3sh3ph1", "g4ic16ih9oc16kh3ph1", "ic3ih19oc64kh3ph1"}) {
       INFO(layer << " for " << profile);
       const runtime::DeviceInfo device = runtime::readProfile(profile);
-      const Choice choice = chosen(parseConv(layer), profile);
-      CHECK(choice.variant.family == "tiled");
+      const Choice choice = choose(convWorkload(parseConv(layer), {}), &device, {.family = "tiled", .tuned = false});
       const Config& c = choice.config;
       CHECK(c.at("pixels") * c.at("kernels") <= device.registers * 3 / 4);
       CHECK(spaceOf(choice.variant, parseDeviceLimits(device.toJson())).contains(c));
@@ -37,6 +36,8 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
       sums += c.at("pixels") * c.at("kernels");
       layers++;
     }
+  CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "mali-g72").variant.family == "tiled");
+  CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "portable").variant.family == "tiled");
   CHECK(layers == 48);
   CHECK(vectors >= 32);
   CHECK(sums >= 6 * layers);
@@ -53,4 +54,29 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
   const Variant ofProcessor = chosen(layer, "generic-cpu").variant;
   CHECK_FALSE(ofProcessor.workload.family(ofProcessor.family).forGpus);
   CHECK(text(ofProcessor).find("*(const __global float") == std::string::npos);
+}
+
+TEST_CASE("blocks of a layer that are copied to local memory fit devices where it is apart", "[null]") {
+  std::int64_t layers = 0;
+  for (const char* profile : {"adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia"})
+    for (const char* layer : {"ic128ih56oc256kh3ph1", "ic512ih14oc512kh3ph1", "ic16ih17oc16kh1kw7ph0pw3",
+                              "ic3ih224oc64kh3ph1", "ic8ih31oc24kh3sh3ph1", "g2mb3ic34ih9oc32kh3ph1"}) {
+      INFO(layer << " for " << profile);
+      const runtime::DeviceInfo device = runtime::readProfile(profile);
+      const Choice choice = chosen(parseConv(layer), profile, "staged");
+      const Config& c = choice.config;
+      CHECK(spaceOf(choice.variant, parseDeviceLimits(device.toJson())).contains(c));
+      CHECK(c.at("pixels") * c.at("kernels") < device.registers);
+      const kernel::Plan plan = compileVariant(choice.variant, c);
+      const kernel::Kernel& product = plan.kernels.back();
+      const std::int64_t block = c.at("pixels") * c.at("pixelItems") + c.at("kernels") * c.at("kernelItems");
+      CHECK(kernel::localBytes(product) == Nat(4 * c.at("depth") * block));
+      const kernel::Counts counts = kernel::count(product);
+      CHECK(counts.barriers > 0);
+      CHECK(counts.privateArrays == 0);
+      layers++;
+    }
+  CHECK(layers == 30);
+  // The first choice is a family without local memory, until a device says otherwise.
+  CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "nvidia").variant.family == "tiled");
 }

@@ -18,6 +18,9 @@ enum class Judge {
   costs,         // tests/programs: how the work of the catalogue grows
   mapping,       // tests/codegen: which maps are dimensions, what is computed once
   differential,  // tests/differential: random programs, interpreter against emulator; random indices
+  parts,         // tests/operators: patterns of parts, and the families that derive them
+  searches,      // tests/tune: explorers, models, sweeps, databases
+  predictions,   // tests/predict
   pocl,          // tests/differential_cl on PoCL
   oclgrind,      // the same under Oclgrind
 };

@@ -35,6 +35,11 @@ constexpr JudgeInfo judges[] = {
      "$FAULTY/faulty_codegen 'the three outermost*,nested generate*,values of whole*,of equal elements*'"},
     {Judge::differential, "differential",
      "LIFT_DIFF_COUNT=600 $FAULTY/faulty_differential 'random programs*,random indices*'"},
+    {Judge::parts, "parts", "$FAULTY/faulty_operators 'every part has*'"},
+    {Judge::searches, "searches",
+     "$FAULTY/faulty_tune 'every explorer*,what goes by*,a network*,a ridge*,what failed*,the nearest*,a database*,"
+     "points w*'"},
+    {Judge::predictions, "predictions", "$FAULTY/faulty_predict '~a search by*'"},
     {Judge::pocl, "PoCL", "LIFTC_CACHE=off LIFT_DIFF_CL_COUNT=50 $FAULTY/faulty_differential_cl"},
     {Judge::oclgrind, "Oclgrind",
      "LIFT_DIFF_CL_COUNT=50 " LIFT_SOURCE_DIR "/tests/oclgrind.sh $FAULTY/faulty_differential_cl"},

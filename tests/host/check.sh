@@ -82,6 +82,14 @@ case $case in
     ./main 0
     LIFT_QUIRK=small-groups LD_PRELOAD=$LIFT_QUIRKS ./main -54 | tee log
     grep -qx 'kernel limits has work-groups of [0-9]* work-items, the device allows 16' log
+    "$liftc" conv ic64ih14oc64kh3ph1 compile --profile mali-g72 --family naive --elements h16 -o . >files
+    build "$here/limits.c"
+    if "$liftc" devices | head -n 1 | grep -q fp16; then
+      ./main 0
+    else
+      ./main -33 | tee log
+      grep -qx 'kernel conv needs cl_khr_fp16, which the device does not report' log
+    fi
     ;;
   iterate)
     "$liftc" compile "$here/iterate.lift" -o . --prefix iterate

@@ -74,7 +74,7 @@ Kernel convolution(int channels, int size, int kernels, int pixels, int vectors,
 }  // namespace
 
 TEST_CASE("passes: listed once, found by name") {
-  CHECK(passes().size() == 12);
+  CHECK(passes().size() == 14);
   for (const Pass& p : passes()) {
     CHECK(passNamed(p.name) == &p);
     CHECK(!p.description.empty());
@@ -92,8 +92,8 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
     seen.emplace_back(p.name);
   };
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
-  CHECK(seen == std::vector<std::string>{"trips", "unroll", "trips", "simplify", "scalars", "declare", "copies", "dead",
-                                         "fuse", "unswitch", "join"});
+  CHECK(seen == std::vector<std::string>{"trips", "own", "unroll", "trips", "simplify", "split", "scalars", "declare",
+                                         "copies", "dead", "fuse", "unswitch", "join"});
 }
 
 TEST_CASE("trips: parallel loops against the launch") {
@@ -306,6 +306,30 @@ TEST_CASE("simplify: operations on literals") {
             Store{out, 4, splat(add(number(1), number(1)), 4)});
   CHECK(bodyText(pass("simplify", m.k)) ==
         "  out[0] = 12.0f;\n  ints[0] = 7 / 0;\n  out[1] = 5.0f;\n  vstore4((float4)(2.0f), 0, out + 4);\n");
+}
+
+TEST_CASE("own: what work-items share out of a private array is each one's own part") {
+  const auto made = [](std::int64_t items, std::int64_t stride, bool reversed) {
+    Maker m;
+    m.range({8, 1, 1}, {8, 1, 1});
+    const auto in = m.in("in", 32), out = m.out("out", 32), p = m.priv("acc", 64);
+    const auto own = [&](Nat l, Nat i) { return stride * l + i; };
+    const auto fill = [&](Nat l) {
+      return block(seq("i", 4, [&](Nat i) { return block(Store{p, own(l, i), load(in, 4 * l + i, f32)}); }));
+    };
+    const auto use = [&](Nat l) {
+      const Nat from = reversed ? Nat(7) - l : l;
+      return block(seq("i", 4, [&](Nat i) { return block(Store{out, 4 * l + i, load(p, own(from, i), f32)}); }));
+    };
+    m.k.body = block(Allocate{p}, lcl("l", items, fill), lcl("l", items, use));
+    return pass("own", pass("trips", m.k)).buffers[p].count;
+  };
+  CHECK(made(8, 4, false) == Nat(4));
+  CHECK(made(8, 8, false) == Nat(4));
+  CHECK(made(5, 4, false) == Nat(4));
+  CHECK(made(16, 4, false) == Nat(64));  // a work-item runs the loop twice
+  CHECK(made(8, 0, false) == Nat(64));   // every work-item has all of it
+  CHECK(made(8, 4, true) == Nat(64));    // what is read lies elsewhere
 }
 
 TEST_CASE("scalars: one variable per element") {

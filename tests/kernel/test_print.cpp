@@ -280,7 +280,11 @@ TEST_CASE("print: vectors at places that are proved to be aligned, where that is
   const auto four = [](Nat i, Nat) { return 4 * i; };
   CHECK_FALSE(isAligned(four, 8));
   CHECK_FALSE(isAligned(four, 3));
-  CHECK(printedAt(four, 4, AddressSpace::local).find("vload4(0, tile + at)") != std::string::npos);  // begins anywhere
+  // A local array begins where vectors of 16 bytes are aligned.
+  CHECK(printedAt(four, 4, AddressSpace::local).find("*(const __local float4*)(tile + at)") != std::string::npos);
+  CHECK(printedAt(four, 4, AddressSpace::local).find("__attribute__((aligned(16)))") != std::string::npos);
+  const auto eight = [](Nat i, Nat) { return 8 * i; };
+  CHECK(printedAt(eight, 8, AddressSpace::local).find("vload8(0, tile + at)") != std::string::npos);
   Maker m;
   const auto in = m.in("in", 16), out = m.out("out", 16);
   m.k.body = block(Store{out, 0, load(in, 4, vec(4))});
@@ -327,6 +331,50 @@ TEST_CASE("print: half is storage only") {
   vstore_half3(vload_half3(0, in + 8), 0, out + 4);
 )");
   CHECK(printOpenCL(m.k).find("__global const half* restrict in") != std::string::npos);
+}
+
+TEST_CASE("print: h16 is computed in half, and asks for its extension") {
+  Maker m;
+  const auto in = m.in("in", 16, Scalar::h16), out = m.out("out", 16, Scalar::h16);
+  const auto tile = m.local("tile", 16, Scalar::h16);
+  const ValueType one{Scalar::h16, 1}, four{Scalar::h16, 4};
+  const auto half = [](double x) { return literal(ScalarValue::of(Scalar::h16, x)); };
+  m.k.body = block(Store{tile, 1, add(load(in, 2, one), half(0.1))},
+                   Store{out, 0, add(load(tile, 0, four), load(in, 8, four))}, Store{out, 4, half(-INFINITY)},
+                   Store{out, 5, convertTo(convertTo(load(in, 5, one), Scalar::u32), Scalar::h16)},
+                   Store{out, 6, operation(Op::max, {load(in, 0, one), half(65504)})});
+  verify(m.k);
+  CHECK(bodyText(m.k) == R"(  __local half tile[16];
+  tile[1] = in[2] + 0.099975586h;
+  vstore4(vload4(0, tile) + vload4(0, in + 8), 0, out);
+  out[4] = (half)-INFINITY;
+  out[5] = (half)convert_uint_sat(fmax(in[5], 0.0h));
+  out[6] = fmax(in[0], 65504.0h);
+)");
+  CHECK(printOpenCL(m.k).find("#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n") != std::string::npos);
+  Maker stored;
+  const auto from = stored.in("in", 16, Scalar::f16), to = stored.out("out", 16, Scalar::f16);
+  stored.k.body = block(Store{to, 0, load(from, 2, f32)});
+  CHECK(printOpenCL(stored.k).find("#pragma") == std::string::npos);
+  // Of values that no variable or array holds.
+  Maker between;
+  const auto x = between.in("in", 16), y = between.out("out", 16);
+  between.k.body = block(Store{y, 0, convertTo(convertTo(load(x, 0, f32), Scalar::h16), Scalar::f32)});
+  CHECK(computesIn(between.k, Scalar::h16));
+  CHECK_FALSE(computesIn(between.k, Scalar::f64));
+}
+
+TEST_CASE("print: ids that nothing reads are not declared") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  For whole = lcl("l", 64, [&](Nat l) { return block(Store{out, l, number(1)}); });
+  whole.trip = Trip::exactlyOnce;
+  For first = lcl("l", 1, [&](Nat) { return block(Store{out, 0, number(2)}); });
+  first.trip = Trip::atMostOnce;
+  m.k.body = block(whole, first);
+  const std::string text = bodyText(m.k);
+  CHECK(text.find("const int l = get_local_id(0);\n    out[l] = 1.0f;") != std::string::npos);
+  CHECK(text.find("if (get_local_id(0) < 1) {\n    out[0] = 2.0f;") != std::string::npos);
 }
 
 TEST_CASE("print: booleans are stored as uchar") {

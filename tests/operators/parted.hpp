@@ -50,7 +50,7 @@ inline const std::vector<Case>& cases() {
            "    |> smooth(w)\n"
            "    |> map2D(fun x => max(x, 0.0) * 0.5)\n",
        {{"n", 12}, {"k", 10}, {"m", 32}},
-       {{P::product, "tiles"}, {P::stencil, "lanes"}, {P::elementwise, "default"}}},
+       {{P::product, "tiles"}, {P::stencil, "strips"}, {P::elementwise, "default"}}},
       {"few rows, many columns that are read in order",
        "def main(a: [n][k]f32, b: [m][k]f32): [n][m]f32 = matmul(a, transpose(b))\n",
        {{"n", 5}, {"k", 9}, {"m", 40}},
@@ -74,7 +74,7 @@ inline const std::vector<Case>& cases() {
            "def main(a: [n][n]f32, b: [n][n]f32, w: [3][3]f32): [n][n]f32 =\n"
            "  product(a, b) |> iterate(20, fun xs => xs |> smooth(w) |> map2D(fun x => 0.125 * x))\n",
        {{"n", 16}},
-       {{P::product, "tiles"}, {P::stencil, "lanes"}, {P::elementwise, "default"}}},
+       {{P::product, "tiles"}, {P::stencil, "strips"}, {P::elementwise, "default"}}},
       {"other spellings",
        // The second operand is stored by its columns; sums of products are a map and a sum; the result is transposed.
        "def main(a: [n][k]f32, bt: [m][k]f32): [m][n]f32 =\n"
@@ -110,14 +110,14 @@ inline const std::vector<Case>& cases() {
       {"uneven stencil",
        smooth + "def main(w: [3][3]f32, xs: [n][m]f32): [n][m]f32 = smooth(w, xs)\n",
        {{"n", 7}, {"m", 45}},
-       {{P::stencil, "lanes"}}},
+       {{P::stencil, "strips"}}},
       {"uneven steps",
        "def main(xs: [h][w]f32) =\n"
        "  slide2D(3, 2, 2, 3, xs) |> map2D(fun window => maximum(join(window)))\n",
        {{"h", 12}, {"w", 62}},
-       {{P::stencil, "lanes"}}},
-      {"uneven planes", planes, {{"d", 4}, {"h", 5}, {"w", 23}}, {{P::stencil, "lanes"}}},
-      {"uneven signal", signal, {{"n", 83}}, {{P::stencil, "lanes"}}},
+       {{P::stencil, "strips"}}},
+      {"uneven planes", planes, {{"d", 4}, {"h", 5}, {"w", 23}}, {{P::stencil, "strips"}}},
+      {"uneven signal", signal, {{"n", 83}}, {{P::stencil, "strips"}}},
       {"rows",
        "def main(xs: [n][m]f32): [n]f32 =\n"
        "  let means = xs |> map(fun row => sum(row) / f32(m)) in\n"
@@ -167,12 +167,12 @@ inline const std::vector<Case>& cases() {
        "  x |> padClamp3D(1, 1, 1, 1, 1, 1) |> slide3D(3, 3, 3, 1, 1, 1) |> map3D(fun v =>\n"
        "    zip3D(v, k) |> map3D(fun (a, b) => a * b) |> map(fun p => p |> map(sum) |> sum) |> sum)\n",
        {{"d", 4}, {"h", 5}, {"w", 20}},
-       {{P::stencil, "lanes"}}},
+       {{P::stencil, "strips"}}},
       {"windows of what is computed",
        "def main(xs: [h][w]f32, ys: [h][w]f32): [h][w]f32 =\n"
        "  zipWith2D(mul, xs, ys) |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(reduce2D(0.0, add))\n",
        {{"h", 7}, {"w", 32}},
-       {{P::elementwise, "default"}, {P::stencil, "lanes"}}},
+       {{P::elementwise, "default"}, {P::stencil, "strips"}}},
       {"columns of a matrix",
        "def main(a: [n][m]f32, x: [n]f32): [m]f32 = transpose(a) |> map(fun c => dotProduct(c, x))\n",
        {{"n", 9}, {"m", 40}},
@@ -181,8 +181,50 @@ inline const std::vector<Case>& cases() {
        "def main(a: [n][m]f32, x: [n]f32): [m]f32 = transpose(a) |> map(fun c => 0.5 * dotProduct(x, c))\n",
        {{"n", 9}, {"m", 40}},
        {{P::rows, "lanes"}}},
-      {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "lanes"}}},
-      {"signal", signal, {{"n", 64}}, {{P::stencil, "lanes"}}},
+      {"nearest distances, reduced as they are found",
+       "def main(points: [n][d]f32, centres: [k][d]f32): [n]f32 = points |> map(fun p =>\n"
+       "  centres |> map(fun c => zipWith(fun (a, b) => square(a - b), p, c) |> sum) |> reduce(inf, min))\n",
+       {{"n", 512}, {"d", 16}, {"k", 24}},
+       {{P::product, "panels"}, {P::rows, "default"}}},
+      {"what a step needs of the last one and what it does not",
+       "def main(xs: [t][d]f32, a: [h][d]f32, b: [h][h]f32): [h]f32 =\n"
+       "  xs |> reduce(fill(h, 0.0), fun (state, x) => zip(a, b) |> map(fun (r, s) =>\n"
+       "    tanh(dotProduct(r, x) + 0.1 * dotProduct(s, state))))\n",
+       {{"t", 64}, {"d", 48}, {"h", 48}},
+       {{P::product, "panels"}, {P::reduction, "default"}}},
+      {"windows and weights in two dimensions",
+       "def main(image: [h + 4][w + 4]f32, t: [5][5]f32): [h][w]f32 = image |> slide2D(5, 5, 1, 1) |> map2D(fun v =>\n"
+       "  zip2D(v, t) |> map2D(fun (a, b) => square(a - b)) |> join |> sum)\n",
+       {{"h", 6}, {"w", 32}},
+       {{P::stencil, "strips"}}},
+      {"generations of cells",
+       "def main(cells: [h][w]i32): [h][w]i32 = cells |> padWrap2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(fun v "
+       "=>\n"
+       "  let c = v[1][1] in let k = sum(join(v)) - c in if k == 3 then 1 else if k == 2 then c else 0)\n",
+       {{"h", 5}, {"w", 32}},
+       {{P::stencil, "strips"}}},
+      {"neighbours of a point",
+       "def main(x: [d + 2][h + 2][w + 2]f32): [d][h][w]f32 =\n"
+       "  x |> slide3D(3, 3, 3, 1, 1, 1) |> map3D(fun v => 0.4 * v[1][1][1]\n"
+       "    + 0.1 * (v[0][1][1] + v[2][1][1] + v[1][0][1] + v[1][2][1] + v[1][1][0] + v[1][1][2]))\n",
+       {{"d", 3}, {"h", 4}, {"w", 21}},
+       {{P::stencil, "strips"}}},
+      {"the second least of a window",
+       "def main(xs: [h][w]f32): [h][w]f32 = xs |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(fun v =>\n"
+       "  let (least, second) = join(v) |> reduce((inf, inf), fun (acc, x) =>\n"
+       "    if x < acc.0 then (x, acc.0) else (acc.0, min(acc.1, x))) in second - 0.5 * least)\n",
+       {{"h", 5}, {"w", 16}},
+       {{P::stencil, "strips"}}},
+      {"a bilateral filter",
+       "def main(image: [h][w]f32, near: [3][3]f32): [h][w]f32 =\n"
+       "  image |> padMirror2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(fun v =>\n"
+       "    let (all, weights) = zip(join(v), join(near)) |> reduce((0.0, 0.0), fun (acc, (x, g)) =>\n"
+       "      let weight = g * exp(0.0 - square(x - v[1][1])) in (acc.0 + weight * x, acc.1 + weight)) in all / "
+       "weights)\n",
+       {{"h", 5}, {"w", 16}},
+       {{P::stencil, "strips"}}},
+      {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "strips"}}},
+      {"signal", signal, {{"n", 64}}, {{P::stencil, "strips"}}},
   };
   return all;
 }

@@ -1,6 +1,7 @@
 // Parts of programs: found by pattern wherever they stand, derived apart, composed, with memory that they share.
 #include <set>
 
+#include "differential/judges.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/plan_memory.hpp"
 #include "parted.hpp"
@@ -46,6 +47,31 @@ TEST_CASE("parts compute what the program does", "[null]") {
     }
 }
 
+TEST_CASE("families that keep the order of sums round as the program does", "[null]") {
+  const auto device = runtime::makeEmulatorDevice();
+  std::map<std::string, int> kept;
+  int others = 0;  // programs whose usual families round otherwise
+  for (const parted::Case& c : parted::cases()) {
+    INFO(c.name);
+    const Program program = parted::load(c);
+    const auto inputs = parted::inputsOf(program);
+    const auto expected = interpret(program, inputs);
+    const auto errorOf = [&](const Workload& w) {
+      const Variant v = derive(w, partsFamilyName);
+      CompileOptions options;
+      options.mapping.strictReductions = true;
+      return largestError(device->load(compileVariant(v, v.defaults, options))->run(inputs).outputs, expected);
+    };
+    const Workload usual = programWorkload(program, 0), ordered = inOrder(usual);
+    CHECK(errorOf(ordered) == 0);
+    others += errorOf(usual) > 0;
+    for (const PartChoice& choice : *ordered.family(partsFamilyName).choices) kept[choice.family]++;
+  }
+  for (const char* family : {"tiles", "panels", "strips"}) CHECK(kept[family] > 0);
+  for (const char* family : {"rows", "dots"}) CHECK(kept[family] == 0);
+  CHECK(others > 0);
+}
+
 TEST_CASE("parts say where they stand", "[null]") {
   const PartedProgram parted = partsOf(parted::load(caseNamed("sequence")));
   std::vector<std::string> lines;
@@ -62,7 +88,10 @@ TEST_CASE("the derivation of the whole is one that replays", "[null]") {
 }
 
 TEST_CASE("what parts leave to each other shares memory", "[null]") {
-  const Variant v = derive(programWorkload(parted::load(caseNamed("sequence")), 0), partsFamilyName);
+  parted::Case twice = caseNamed("sequence");
+  const auto once = twice.text.find("|> smooth(w)");
+  twice.text.insert(once, "|> smooth(w) ");
+  const Variant v = derive(programWorkload(parted::load(twice), 0), partsFamilyName);
   const kernel::Plan plan = compileVariant(v, v.defaults);
   std::vector<std::int64_t> bytes;
   std::int64_t unshared = 0, shared = 0;
@@ -72,7 +101,7 @@ TEST_CASE("what parts leave to each other shares memory", "[null]") {
     if (lifetimes[b]) unshared += bytes[b];
   }
   for (const std::int64_t n : kernel::shareTemporaries(plan, bytes).bytes) shared += n;
-  CHECK(plan.launches.size() == 4);  // product, padding, stencil, map
+  CHECK(plan.launches.size() == 4);  // product, stencil, stencil, map
   CHECK(shared < unshared);
 }
 
@@ -86,18 +115,29 @@ TEST_CASE("equal parts of different programs are one problem to the tuner", "[nu
   CHECK(!derive(product.parts[0].workload, "tiles").program.tunables.empty());
 }
 
-TEST_CASE("parts of symbolic sizes fall back to what takes them, and say so", "[null]") {
-  const parted::Case& c = caseNamed("sequence");
-  const Program program = parted::symbolic(c);
-  const PartedProgram parted = partsOf(program);
-  REQUIRE(parted.parts.size() == 3);
-  for (const Part& p : parted.parts) CHECK(defaultChoice(p).family == defaultFamily);
-  CHECK(defaultChoice(parted.parts[0]).reason == "the size n is not known");
-  const Program concrete = parted::load(c);
-  const auto inputs = parted::inputsOf(concrete);
-  const Variant v = derive(programWorkload(program, 0), partsFamilyName);
-  const auto run = runtime::makeEmulatorDevice()->load(compileVariant(v, {}))->run(inputs);
-  CHECK(largestError(run.outputs, interpret(concrete, inputs)) < 1e-5);
+TEST_CASE("parts of symbolic sizes have families whose tiles are filled", "[null]") {
+  const auto device = runtime::makeEmulatorDevice();
+  std::set<std::string> families;
+  std::size_t next = 0;
+  for (const parted::Case& c : parted::cases()) {
+    if (next++ % differential::thinning != 0) continue;
+    INFO(c.name);
+    const Program program = parted::symbolic(c);
+    if (program.sizes.empty()) continue;
+    const Workload w = programWorkload(program, 0);
+    for (const PartChoice& choice : *w.family(partsFamilyName).choices) families.insert(choice.family);
+    const Variant v = derive(w, partsFamilyName);
+    const auto executable = device->load(compileVariant(v, v.defaults));
+    for (const std::int64_t more : {0, 1, 5}) {
+      parted::Case at = c;
+      for (auto& [name, size] : at.sizes) size += more;
+      INFO("sizes greater by " << more);
+      const Program concrete = parted::load(at);
+      const auto inputs = parted::inputsOf(concrete);
+      CHECK(largestError(executable->run(inputs).outputs, interpret(concrete, inputs)) < parted::tolerance);
+    }
+  }
+  for (const char* family : {"panels", "strips", "default"}) CHECK(families.count(family) == 1);
 }
 
 TEST_CASE("every program of the catalogue is right when its parts are derived", "[null]") {
@@ -175,4 +215,20 @@ TEST_CASE("of large results the interpreter judges some rows", "[null]") {
   CHECK(some.at("out").shape == std::vector<std::int64_t>{3, 8});
   CHECK(largestError(tune::rowsOf(all, w.judgedRows), some) == 0);
   CHECK(largestError(tune::rowsOf(all, {0, 5, 11}), some) > 0);
+}
+
+TEST_CASE("what moves computed elements takes a work-item for each", "[null]") {
+  const Program program =
+      parseProgram(*addSource("moved.lift", "def main(x: [7]f32) = padWrap(3, 1, map(fun a => a * 0.5, x))\n"));
+  const kernel::Plan plan = compile(program);
+  REQUIRE(plan.kernels.size() == 1);
+  CHECK(plan.kernels[0].range.global[0] == Nat(11));
+}
+
+TEST_CASE("filled tiles need no barriers between their rows", "[null]") {
+  const Variant v =
+      derive(programWorkload(parted::symbolic(caseNamed("few rows, many columns that are read in order")), 0),
+             partsFamilyName);
+  for (const std::string& source : compileVariant(v, v.defaults).sources)
+    CHECK(source.find("barrier(") == std::string::npos);
 }

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
@@ -50,11 +51,24 @@ TEST_CASE("the slowest resource is what a kernel takes") {
   CHECK(before.milliseconds ==
         Approx(std::max({before.arithmetic, before.accesses, before.cache, before.memory}) + before.launch));
   CHECK(before.limit == "arithmetic");
+  // A plan takes as long as its kernels one after the other.
+  const PlanPrediction whole = predict(plan, device);
+  REQUIRE(whole.kernels.size() > 1);
+  double sum = 0;
+  for (const KernelPrediction& k : whole.kernels) sum += k.milliseconds;
+  CHECK(whole.milliseconds == Approx(sum));
   device.throughput.bandwidth = 10;
   CHECK(main().limit == "memory");
   device.throughput.bandwidth = 30000;
   device.throughput.accessesPer100Cycles = 5;
   CHECK(main().limit == "loads and stores");
+  device.throughput.accessesPer100Cycles = 1'000'000;
+  device.throughput.cachePerCycle = 1;
+  CHECK(main().limit == "cache");
+  device.throughput.launchNanoseconds = 2'000'000'000;
+  CHECK(main().limit == "launch");
+  CHECK(main().milliseconds > 2000);
+  device.throughput.accessesPer100Cycles = 5;
   device.clockMHz *= 2;
   CHECK(main().accesses == Approx(before.accesses * 100 / 5 / 2));
   // What a compiler spills is loaded and stored.
@@ -71,6 +85,18 @@ TEST_CASE("tiles in registers are predicted to be faster than none, few work-ite
   CHECK(ms(layer10, "tiled", fourByFour) < 0.5 * ms(layer10, "naive", {}));
   CHECK(ms("ic512ih7oc16kh3ph1", "tiled", {{"pixels", 7}, {"kernels", 8}, {"vector", 4}, {"unroll", 1}}) >
         ms("ic512ih7oc16kh3ph1", "tiled", {{"pixels", 1}, {"kernels", 2}, {"vector", 4}, {"unroll", 1}}));
+}
+
+TEST_CASE("units that have nothing to do in the last round are not filled") {
+  // On a unit less than there are groups, two rounds, of which the second is nearly empty.
+  runtime::DeviceInfo device = runtime::readProfile("mali-g72");
+  const kernel::Plan plan = planOf(layer10, "tiled", fourByFour);
+  const auto groups = static_cast<int>(workOf(kernelNamed(plan, "conv"), device).groups);
+  REQUIRE(groups > 2);
+  device.computeUnits = groups;
+  const double all = predict(plan, device).kernels.back().filled;
+  device.computeUnits = groups - 1;
+  CHECK(predict(plan, device).kernels.back().filled < 0.6 * all);
 }
 
 TEST_CASE("what is not known of a device is not predicted") {
@@ -104,4 +130,5 @@ TEST_CASE("rank correlation") {
   CHECK(rankCorrelation({1, 2, 3, 4}, {4, 3, 2, 1}) == Approx(-1));
   CHECK(rankCorrelation({1, 2, 3}, {5, 5, 5}) == 0);
   CHECK(rankCorrelation({1, 1, 2}, {3, 3, 9}) == Approx(1));
+  CHECK(rankCorrelation({1, 2, 3, 4}, {1, 2, 2, 4}) == Approx(std::sqrt(0.9)));  // of equal ones the mean rank
 }

@@ -119,6 +119,17 @@ TEST_CASE("double precision must be there", "[null]") {
   CHECK(has(failure(d, p, 16), "kernel add computes in f64"));
 }
 
+TEST_CASE("half arithmetic must be there, half storage is everywhere", "[null]") {
+  DeviceInfo d = nullDeviceInfo();
+  d.fp16 = false;
+  kernel::Plan p = vectorAdd();
+  kernel::addVariable(p.kernels[0], "v", {Scalar::h16, 1});
+  CHECK(has(failure(d, p, 16), "kernel add computes in h16"));
+  CHECK(has(failure(d, p, 16), "does not report cl_khr_fp16"));
+  d.fp16 = true;
+  CHECK_NOTHROW(checkNeeds(d, needsOf(p.kernels[0])));
+}
+
 TEST_CASE("a kernel that indexes beyond its plan buffer is an internal error", "[null]") {
   kernel::Plan p = vectorAdd();
   p.kernels[0].buffers[2].count = Nat(p.sizes[0]) + 1;
@@ -204,12 +215,12 @@ class Scripted : public Executable {
 
  protected:
   void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override { uploads++; }
-  std::vector<double> launch(const Binding&, const std::vector<kernel::Launch>& all,
-                             const std::vector<kernel::LaunchLoop>&, int runs) override {
+  Repetition launch(const Binding&, const std::vector<kernel::Launch>& all, const std::vector<kernel::LaunchLoop>&,
+                    int runs) override {
     batches.push_back(runs);
-    std::vector<double> times;
+    Repetition times;
     for (std::size_t i = 0; i < all.size(); i++)
-      times.push_back(script_[static_cast<std::size_t>(launches++) % script_.size()]);
+      times.launches.push_back(script_[static_cast<std::size_t>(launches++) % script_.size()]);
     return times;
   }
   std::map<std::string, Tensor> download(const Binding&) override { return {}; }

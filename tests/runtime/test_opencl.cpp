@@ -220,24 +220,39 @@ TEST_CASE("limits of the device are checked with numbers", "[cl]") {
 TEST_CASE("binaries are cached, and a damaged cache is rebuilt", "[cl]") {
   const TemporaryFolder folder;
   const Variable xdg("XDG_CACHE_HOME", folder.path().string());
-  const auto device = openDevice();
-  CHECK(device->load(vectorAdd())->build().cacheHits == 0);
+  const auto load = [](const LoadOptions& options = {}) { return openDevice()->load(vectorAdd(), {}, options); };
+  CHECK(load()->build().cacheHits == 0);
   REQUIRE(cacheSummary().entries == 1);
-  const auto again = device->load(vectorAdd());
+  const auto again = load();
   CHECK(again->build().cacheHits == 1);
   checkSum(again->run(addends(33)), 33);
   // Other options are another program.
-  CHECK(device->load(vectorAdd(), {}, {.buildOptions = "-DX"})->build().cacheHits == 0);
-  CHECK(device->load(vectorAdd(), {}, {.cache = false})->build().cacheHits == 0);
+  CHECK(load({.buildOptions = "-DX"})->build().cacheHits == 0);
+  CHECK(load({.cache = false})->build().cacheHits == 0);
   for (const auto& file : std::filesystem::directory_iterator(cacheSummary().directory)) {
     std::fstream f(file.path(), std::ios::in | std::ios::out | std::ios::binary);
     f.seekp(200);
     f.write("damage", 6);
   }
-  const auto rebuilt = device->load(vectorAdd());
+  const auto rebuilt = load();
   CHECK(rebuilt->build().cacheHits == 0);
   checkSum(rebuilt->run(addends(3)), 3);
-  CHECK(device->load(vectorAdd())->build().cacheHits == 1);
+  CHECK(load()->build().cacheHits == 1);
+}
+
+TEST_CASE("kernels that a device has built are not built again", "[cl]") {
+  const auto device = openDevice();
+  const LoadOptions fresh{.cache = false};
+  const auto first = device->load(vectorAdd(), {}, fresh), again = device->load(vectorAdd(), {}, fresh);
+  CHECK(first->build().programs == 1);
+  CHECK(again->build().programs == 0);
+  checkSum(first->run(addends(5)), 5);
+  checkSum(again->run(addends(33)), 33);
+  checkSum(first->run(addends(7)), 7);  // arguments are each load's own
+  CHECK(device->load(vectorAdd(), {}, {.buildOptions = "-DX", .cache = false})->build().programs == 1);
+  kernel::Plan other = vectorAdd();
+  other.sources.front() += "// another text\n";
+  CHECK(device->load(other, {}, fresh)->build().programs == 1);
 }
 
 TEST_CASE("the cache is left alone when it is off or cannot be written", "[cl]") {

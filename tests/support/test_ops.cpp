@@ -1,8 +1,10 @@
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cctype>
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <random>
 #include <set>
 #include <type_traits>
 #include <vector>
@@ -311,6 +313,37 @@ TEST_CASE("half arithmetic keeps f32 precision until it is converted") {
   CHECK(convert(sum, Scalar::f32).real == 2049);
   CHECK(run(Op::sub, {sum, big}).real == 1);
   CHECK(run(Op::div, {one, real(Scalar::f16, 3)}).real == static_cast<double>(1.0f / 3.0f));
+}
+
+TEST_CASE("h16 rounds after each operation, as the compiler's _Float16 does") {
+  __extension__ using Half = _Float16;
+  std::mt19937 random(1);
+  const auto pattern = [&] { return static_cast<std::uint16_t>(random()); };
+  int compared = 0, rounded = 0;
+  for (int i = 0; i < 100000; i++) {
+    const std::uint16_t bits[] = {pattern(), pattern()};
+    const ScalarValue a = loadScalar(Scalar::h16, reinterpret_cast<const std::byte*>(&bits[0]));
+    const ScalarValue b = loadScalar(Scalar::h16, reinterpret_cast<const std::byte*>(&bits[1]));
+    const Half x = std::bit_cast<Half>(bits[0]), y = std::bit_cast<Half>(bits[1]);
+    const auto check = [&](Op op, std::initializer_list<ScalarValue> operands, Half want, double unrounded) {
+      const ScalarValue got = run(op, operands);
+      INFO(info(op).name << " of " << a.real << " and " << b.real);
+      REQUIRE(got.type == Scalar::h16);
+      REQUIRE(identical(got, {Scalar::h16, static_cast<double>(want), 0}));
+      compared++;
+      rounded += got.real != unrounded ? 1 : 0;
+    };
+    check(Op::add, {a, b}, static_cast<Half>(x + y), a.real + b.real);
+    check(Op::sub, {a, b}, static_cast<Half>(x - y), a.real - b.real);
+    check(Op::mul, {a, b}, static_cast<Half>(x * y), a.real * b.real);
+    check(Op::div, {a, b}, static_cast<Half>(x / y), a.real / b.real);
+    check(Op::sqrt, {a}, static_cast<Half>(std::sqrt(static_cast<float>(x))), std::sqrt(a.real));
+    check(Op::neg, {a}, static_cast<Half>(-x), -a.real);
+  }
+  CHECK(compared == 600000);
+  CHECK(rounded > 300000);
+  CHECK(convert(real(Scalar::f32, 0.1), Scalar::h16).real == static_cast<double>(static_cast<Half>(0.1f)));
+  CHECK(run(Op::fma, {real(Scalar::h16, 2048), real(Scalar::h16, 1), real(Scalar::h16, 1)}).real == 2048);
 }
 
 TEST_CASE("floats convert to integers by truncation and saturate") {

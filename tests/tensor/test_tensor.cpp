@@ -106,7 +106,7 @@ TEST_CASE("random data fill their range") {
       CHECK(most < 1);
       CHECK(most > 0.998);
       CHECK(std::fabs(sum / count) < 0.02);
-      CHECK(values.size() > (scalar == Scalar::f16 ? 2000 : 19900));
+      CHECK(values.size() > (isHalf(scalar) ? 2000 : 19900));
     } else if (scalar == Scalar::boolean) {
       CHECK(values == std::set<double>{0, 1});
       CHECK(std::fabs(sum / count - 0.5) < 0.02);

@@ -76,7 +76,7 @@ std::vector<Match> classified(const std::string& text, const std::vector<Rule>& 
 }
 
 std::string scopeOf(const std::string& text, Tok kind, const std::set<std::string>& functions) {
-  const bool isVector = std::regex_match(text, std::regex("[iuf](8|16|32|64)x(2|3|4|8|16)"));
+  const bool isVector = std::regex_match(text, std::regex("([iuf](8|16|32|64)|h16)x(2|3|4|8|16)"));
   switch (kind) {
     case Tok::name:
       if (functions.count(text)) return "support.function.lift";
@@ -150,7 +150,7 @@ TEST_CASE("the TextMate grammar classifies every program as the lexer does") {
         checkText(*addSource(entry.path().string(), textOf(entry.path())), rules, names, tokens);
   checkText(*addSource("literals.lift",
                        "import \"a.lift\" as a type t' = f32x4 -- def\n"
-                       "0xffu8 0b101 1e-3f16 1.5 7i64 p.0.1 x' def' in_ 1..16 a|>b|c||d&e&&f<<g>=h>>2 "
+                       "0xffu8 0b101 1e-3f16 2.0h16 h16x4 1.5 7i64 p.0.1 x' def' in_ 1..16 a|>b|c||d&e&&f<<g>=h>>2 "
                        "~x ^ -1 != !y => -> true inf' [2]<4>f32 sqrt sqrt' sqrts nat i8x16 f32x5"),
             rules, names, tokens);
   CHECK(tokens > 5000);

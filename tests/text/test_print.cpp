@@ -86,6 +86,7 @@ const std::vector<Case> cases{
     // Literals, signs and precedences.
     {"def main(x: f32): f32 = -x - -1.0 - (-(x)) * -2.0 - 1e-20 * 1e20 + 16777216.0"},
     {"def main(x: f16): f16 = x * 0.1 + 65504.0 + inf - nan"},
+    {"def main(x: h16, y: f16): (h16, <4>h16) = (x * 0.1 + h16(y) + inf, splat(4, 2.0))"},
     {"def main(x: u64, y: i64): (u64, i64) = (x + 18446744073709551615u64, y + (-9223372036854775808i64))"},
     {"def main(x: bool, y: bool): bool = !x == y && (x == y) == (y != x)"},
     {"def main(x: i32): i32 = (x & 3) == 2 |> fun b => if b then ~x else x << 2 >> 1"},

@@ -45,6 +45,8 @@ Measurement point(std::int64_t n, double ms = 1.5) {
   m.workspaceBytes = 1024 * n;
   m.compileMs = 3.25;
   m.buildMs = 100.1;
+  m.firstMs = 7.5;
+  m.timingMs = 200.5;
   m.maxError = 1e-7;
   m.tolerance = 1e-5;
   m.provenance = "liftc tune --seed 1";
@@ -114,6 +116,8 @@ TEST_CASE("a measurement comes back as it was, once") {
   CHECK(found->times == m.times);
   CHECK(found->workspaceBytes == m.workspaceBytes);
   CHECK(found->buildMs == m.buildMs);
+  CHECK(found->firstMs == m.firstMs);
+  CHECK(found->timingMs == m.timingMs);
   CHECK(found->maxError == m.maxError);
   CHECK(found->provenance == m.provenance);
   CHECK_FALSE(db.find(point(5).key));
@@ -466,6 +470,27 @@ TEST_CASE("a database of version 1 is taken over, nothing lost, its kernels unkn
       CHECK(m.workspaceBytes == 4096);
     }
     CHECK(fastestCurrent(all, [](const std::string&, const Config&) { return "kernels"; })->stale);
+  }
+}
+
+TEST_CASE("a database of version 2 is taken over, what its runs took unknown") {
+  Folder folder;
+  const fs::path path = folder / "old.db";
+  Database::open(path).add(point(4));
+  Raw(path).run(
+      "ALTER TABLE measurement DROP COLUMN first_ms; ALTER TABLE measurement DROP COLUMN timing_ms;"
+      "PRAGMA user_version=2;");
+  for (int i = 0; i < 2; i++) {  // the second time there is nothing to do
+    Database db = Database::open(path);
+    const auto found = db.find(point(4).key);
+    REQUIRE(found);
+    CHECK(found->times == point(4).times);
+    CHECK(found->maxError == point(4).maxError);
+    CHECK(found->measuredAt == point(4).measuredAt);
+    CHECK(found->firstMs == 0);
+    CHECK(found->timingMs == 0);
+    db.add(point(5));
+    CHECK(db.find(point(5).key)->timingMs == point(5).timingMs);
   }
 }
 

@@ -49,6 +49,7 @@ std::vector<Measurement> recorded() {
       const auto time = landscape({family, config});
       m.status = time ? Status::ok : Status::crash;
       if (time) m.times = {*time};
+      m.buildMs = 100;
       all.push_back(m);
     }
   return all;
@@ -129,9 +130,9 @@ TEST_CASE("the model finds fast points early, where its estimates are right up t
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
     CAPTURE(seed);
     const auto explorer = makeExplorer("model", families, {.seed = seed, .points = 1000});
-    const std::vector<double> best = bestSoFar(*explorer, recording, 20);
-    REQUIRE(!best.empty());
-    CHECK(best.back() <= recording.best() * 1.05);
+    const std::vector<Standing> curve = replay(*explorer, recording, 20);
+    REQUIRE(!curve.empty());
+    CHECK(curve.back().best <= recording.best() * 1.05);
   }
   // Points that do not compile are never asked for.
   for (SearchSpace& f : families)
@@ -166,15 +167,25 @@ TEST_CASE("what goes by measurements needs fewer of them than random search") {
 TEST_CASE("a search's curve never rises, and its figures are read off it") {
   const Recording recording(recorded());
   const auto explorer = makeExplorer("random", recording.families(), {.seed = 1, .points = 1000});
-  const std::vector<double> curve = bestSoFar(*explorer, recording, 1000);
+  const std::vector<Standing> curve = replay(*explorer, recording, 1000);
   REQUIRE(curve.size() > 10);
-  CHECK(std::is_sorted(curve.rbegin(), curve.rend()));
-  CHECK(curve.back() == recording.best());
+  for (std::size_t i = 1; i < curve.size(); i++) {
+    CHECK(curve[i].best <= curve[i - 1].best);
+    CHECK(curve[i].seconds > curve[i - 1].seconds);
+  }
+  CHECK(curve.back().best == recording.best());
 
   const Searches one("random", recording, 1);
   CHECK(one.measurementsTo(0) == static_cast<double>(curve.size()));
-  CHECK(one.regretAt(5) == Approx(curve[4] / recording.best() - 1));
+  CHECK(one.regretAt(5) == Approx(curve[4].best / recording.best() - 1));
   CHECK(one.regretAt(100'000) == 0);
+  // A measurement counts when it has ended.
+  CHECK(one.regretAfter(curve[4].seconds) == one.regretAt(5));
+  CHECK(one.regretAfter(curve[4].seconds * 0.9999) == one.regretAt(4));
+  CHECK(one.regretAfter(1e9) == 0);
+  CHECK(std::isinf(one.regretAfter(0)));
+  // Two are built at a time; what a recording of old does not tell of its runs is a fifth of a second at least.
+  CHECK(recording.seconds({"good", points().front()}) == Approx(0.1 / 2 + 0.2));
 }
 
 TEST_CASE("searches on recorded sweeps of layers, and of a matrix product") {

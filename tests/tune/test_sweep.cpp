@@ -31,8 +31,8 @@ Problem problem() {
 class Invented : public Measurer {
  public:
   void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
-               const Stop& stop) override {
-    for (std::size_t i = 0; i < tasks.size() && !stop(); i++) {
+               const Stop& stop, const Stop& late) override {
+    for (std::size_t i = 0; i < tasks.size() && !stop() && !late(); i++) {
       const Point& p = tasks[i].point;
       CHECK(measured.insert(p).second);
       bests.push_back(best);
@@ -97,14 +97,14 @@ TEST_CASE("points with more memory than allowed are kept, but are not the best")
   class Memory : public Invented {
    public:
     void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
-                 const Stop& stop) override {
+                 const Stop& stop, const Stop& late) override {
       Invented::measure(
           tasks, best,
           [&](std::size_t task, Measurement m) {
             m.workspaceBytes = 110 - 10 * tasks[task].point.config.at("a");  // the faster the more
             done(task, std::move(m));
           },
-          stop);
+          stop, late);
     }
   };
   for (const std::string& explorer : explorerNames()) {
@@ -208,7 +208,7 @@ class Compiling : public Invented {
  public:
   explicit Compiling(Problem problem) : problem_(std::move(problem)) {}
   void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
-               const Stop& stop) override {
+               const Stop& stop, const Stop& late) override {
     Invented::measure(
         tasks, best,
         [&](std::size_t task, Measurement m) {
@@ -216,7 +216,7 @@ class Compiling : public Invented {
           m.key.kernels = kernelIdentity(problem_.subspace(p.family).plan(p.config));
           done(task, std::move(m));
         },
-        stop);
+        stop, late);
   }
 
  private:

@@ -132,6 +132,14 @@ bench::Setup setUpDefaultMapping(const Subject& subject, const CompiledWorkload&
   return {contestant(subject, compiled->plan, o, device)};
 }
 
+bench::TurnOptions turnsOf(const Options& o) {
+  bench::TurnOptions turns;
+  turns.repetitions = o.repetitions;
+  if (o.latency) turns.batchMilliseconds = 0;
+  turns.quieten = bench::waitUntilQuiet;
+  return turns;
+}
+
 Row measure(const Subject& subject, const CompiledWorkload& compiled, const Options& o, lift::runtime::Device& device) {
   std::vector<bench::Entry> entries;
   entries.push_back({"ours", {contestant(subject, compiled.plan, o, device)}});
@@ -151,12 +159,8 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
   if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(subject, compiled, o, device)});
   if (!o.file.empty() && chosen(o, byDefault))
     entries.push_back({byDefault, setUpDefaultMapping(subject, compiled, o, device)});
-  bench::TurnOptions turns;
-  turns.repetitions = o.repetitions;
-  if (o.latency) turns.batchMilliseconds = 0;
-  turns.quieten = bench::waitUntilQuiet;
   return {subject, compiled.family, compiled.config, compiled.tolerance,
-          bench::compare(expected, compiled.tolerance, entries, turns)};
+          bench::compare(expected, compiled.tolerance, entries, turnsOf(o))};
 }
 
 // ------------------------------------------------------------------------------------------------------------ JSON
@@ -240,8 +244,9 @@ void printRow(const Row& row, std::size_t number, double peak) {
   std::cout << std::flush;
 }
 
-void printHeader(double peak, const lift::runtime::DeviceInfo& device) {
-  std::cout << fmt::format("{}: fused multiply-adds reach {:.1f} GFLOP/s\n", device.name, peak)
+void printHeader(double peak, double emptyRun, const lift::runtime::DeviceInfo& device) {
+  std::cout << fmt::format("{}: fused multiply-adds reach {:.1f} GFLOP/s; a run of an empty kernel takes {:.1f} us\n",
+                           device.name, peak, 1e3 * emptyRun)
             << fmt::format("  {:<18} {:>10} {:>9} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}  {}\n", "", "ms", "GFLOP/s",
                            "% peak", "to ours", "tensor MB", "work MB", "prep. MB", "rel err", "implementation");
 }
@@ -299,10 +304,12 @@ void printAllMeans(const std::vector<Row>& rows) {
 
 Subject subjectOf(lift::Workload w, const LayoutOptions& layouts, std::string list = {}) {
   Subject subject{std::move(w), {}, {}, std::move(list)};
-  if (subject.workload.op == "conv") {
-    subject.layer = lift::parseConv(wordsOf(subject.workload).command[1]);
-    subject.layer->name = subject.workload.label;
+  subject.layer = lift::layerOf(subject.workload);
+  if (subject.layer) {
     subject.layouts = layouts.of(*subject.layer);
+    if (subject.layouts.elements != lift::Scalar::f32)
+      throw lift::UserError(lift::ExitStatus::usage, "bench compares layers of f32 alone",
+                            "`liftc conv LAYER check --elements " + layouts.elements + "` times the others");
   }
   return subject;
 }
@@ -334,7 +341,8 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     compiled.push_back(std::move(*one));
   }
   const double peak = bench::peakGflops(*device);
-  if (!o.json) printHeader(peak, device->info());
+  const double emptyRun = bench::emptyRun(*device, turnsOf(o));
+  if (!o.json) printHeader(peak, emptyRun, device->info());
   std::optional<tune::Database> db;
   if (o.keep) db = tune::Database::open(o.family.databasePath());
   std::vector<Row> rows;
@@ -346,7 +354,10 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     if (db) remember(rows.back(), device->info(), *db);
   }
   if (o.json) {
-    Json j{{"schema", 1}, {"device", Json::parse(device->info().toJson())}, {"peak_gflops", peak}};
+    Json j{{"schema", 1},
+           {"device", Json::parse(device->info().toJson())},
+           {"peak_gflops", peak},
+           {"empty_run_ms", emptyRun}};
     j["rows"] = Json::array();
     for (const Row& row : rows) j["rows"].push_back(rowJson(row, peak));
     std::cout << j.dump(2) << "\n";

@@ -44,6 +44,7 @@ int lift::commandLine(int argc, char** argv) {
   liftc::addCache(app, status);
   liftc::addTune(app, status);
   liftc::addTuneWorker(app, status);
+  liftc::addTuneChild(app, status);
   liftc::addDb(app, status);
   liftc::addReduce(app, status);
   if (argc > 1 && argv[1][0] != '-' && !app.has_subcommand(argv[1])) {

@@ -142,5 +142,6 @@ void addTune(cli::App& app, int& status);
 void addDb(cli::App& app, int& status);
 void addTune(cli::App& app, int& status);
 void addTuneWorker(cli::App& app, int& status);
+void addTuneChild(cli::App& app, int& status);
 
 }  // namespace liftc

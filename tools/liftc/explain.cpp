@@ -12,6 +12,7 @@
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/kernel_header.hpp"
+#include "lift/parts.hpp"
 #include "lift/rewrite_check.hpp"
 #include "lift/space.hpp"
 #include "parts.hpp"
@@ -111,9 +112,14 @@ Subject ofEntry(const lift::Workload& workload, const FamilyOptions& options) {
   return s;
 }
 
+lift::Workload workloadOf(const Program& program, const CodegenOptions& codegen) {
+  const lift::Workload w = lift::programWorkload(program, 0);
+  return codegen.strictReductions ? lift::inOrder(w) : w;
+}
+
 // A program by its parts, each by a family of its own.
 Subject byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen) {
-  lift::Workload w = lift::programWorkload(options.readAtValues(), 0);
+  lift::Workload w = workloadOf(options.readAtValues(), codegen);
   w.constants = codegen.constants;
   Subject s = ofWorkload(w, family, codegen);
   const auto sizes = options.values();
@@ -153,7 +159,7 @@ Subject ofProgram(ProgramOptions options, FamilyOptions family, const CodegenOpt
   if (family.family.empty()) {
     const Program program = options.readAtValues();
     if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen);
-    family.family = lift::programWorkload(program, 0).families[0].name;
+    family.family = workloadOf(program, codegen).families[0].name;
     family.config.clear();  // is the program's
   } else if (family.family != lift::programFamily) {
     options.config.clear();  // is the family's

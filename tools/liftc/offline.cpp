@@ -51,7 +51,9 @@ Subject ofFolder(const std::filesystem::path& folder) {
   Subject s{folder.string(), j.value("compiled_for", ""), {}};
   try {
     for (const Json& k : j["kernels"]) {
-      lift::KernelText text{{k.at("name"), {1, 1, 1}, 0, j.at("requires").at("fp64")}, readFile(folder / k.at("file"))};
+      const Json& needs = j.at("requires");
+      lift::KernelText text{{k.at("name"), {1, 1, 1}, 0, needs.at("fp64"), needs.value("fp16", false)},
+                            readFile(folder / k.at("file"))};
       for (std::size_t d = 0; d < 3; d++)
         if (k.at("local").at(d).is_number()) text.needs.group[d] = k["local"][d];
       if (k.at("local_memory_bytes").is_number()) text.needs.localBytes = k["local_memory_bytes"];

@@ -18,11 +18,13 @@ using lift::kernel::PlanBuffer;
 Json describe(const lift::Part& part) {
   Json families = Json::array();
   for (const lift::OperatorFamily& f : part.workload.families) families.push_back(f.name);
-  return {{"part", part.name},
-          {"pattern", lift::name(part.pattern)},
-          {"place", part.place},
-          {"result", part.term.type().str()},
-          {"families", families}};
+  Json row{{"part", part.name},
+           {"pattern", lift::name(part.pattern)},
+           {"place", part.place},
+           {"result", part.term.type().str()},
+           {"families", families}};
+  if (part.same) row["same"] = part.same->key();
+  return row;
 }
 
 // Its steps, as they stand in the derivation of the whole.
@@ -130,6 +132,7 @@ void printParts(const Json& parts) {
   for (const Json& p : parts) {
     std::cout << fmt::format("  {}  {} at {}: {}\n", p["part"].get<std::string>(), p["pattern"].get<std::string>(),
                              p["place"].get<std::string>(), p["result"].get<std::string>());
+    if (p.contains("same")) std::cout << fmt::format("      computes {}\n", p["same"].get<std::string>());
     if (!p.contains("family")) {
       std::cout << fmt::format("      families {}\n", fmt::join(p["families"].get<std::vector<std::string>>(), ", "));
       continue;

@@ -65,6 +65,11 @@ lift::Workload partOf(const lift::Program& program, const ProblemChoice& choice)
                           fmt::format("--part {}: '{}' has {} parts", choice.part, choice.file, parts.size()),
                           "`liftc explain FILE` lists them");
   const lift::Part& part = parts[static_cast<std::size_t>(choice.part) - 1];
+  if (part.same) {  // tuned as the operator that computes it, and known to it, too
+    lift::Workload same = *part.same;
+    same.label = fmt::format("{} at {}", part.workload.label, part.place);
+    return same;
+  }
   lift::Workload w = part.workload;
   w.tolerance = choice.rtol;
   w.label = fmt::format("{} at {}", w.label, part.place);
@@ -178,10 +183,11 @@ std::vector<lift::Constraint> ProblemChoice::constraints(const FamilyProgram& of
 std::vector<lift::Constraint> ProblemChoice::asked(const std::string& family, const lift::Program& program) const {
   std::vector<lift::Constraint> constraints;
   if (domain > 0) {
-    if (conv.empty())
+    const auto layer = isProgram() && part == 0 ? std::nullopt : lift::layerOf(workload());
+    if (!layer)
       throw lift::UserError(lift::ExitStatus::usage, "--optimality-domain is of convolution layers",
-                            "name one with --conv");
-    constraints = lift::bounds::optimalityDomain(lift::parseConv(conv), family, program, domain / sizeof(float));
+                            "name one with --conv or --op conv, or a program's part that is one with --part");
+    constraints = lift::bounds::optimalityDomain(*layer, family, program, domain / sizeof(float));
   }
   const auto values = parseValues(fixed, "--fix");
   for (const lift::NatVar t : program.tunables)

@@ -94,14 +94,15 @@ std::shared_ptr<const tune::Experience> experienceFor(const Recorded& one, const
   return tune::Experience::of(lessons);
 }
 
-tune::Comparison compared(const Recorded& one, const std::vector<Recorded>& all, int seeds) {
-  tune::Comparison comparison{one.problem.label, one.recording.points(), {}};
+tune::Comparison compared(const Recorded& one, const std::vector<Recorded>& all, int seeds, double seconds) {
+  tune::Comparison comparison{one.problem.label, one.recording.points(), seconds, {}};
   tune::Recording::Forecasts forecast;
   if (one.why.empty()) forecast = [&](const tune::Point& point) { return one.forecasts.at(point); };
   const auto add = [&](const std::string& title, const std::string& explorer,
                        const std::shared_ptr<const tune::Experience>& experience) {
     const tune::Searches searches(explorer, one.recording, seeds, forecast, experience);
-    tune::Comparison::Row row{title, searches.measurementsTo(0.05), searches.measurementsTo(0.01), {}};
+    tune::Comparison::Row row{
+        title, searches.measurementsTo(0.05), searches.measurementsTo(0.01), {}, searches.regretAfter(seconds)};
     for (std::size_t trial = 1; trial <= trials.back(); trial++) row.regrets.push_back(searches.regretAt(trial));
     comparison.rows.push_back(std::move(row));
   };
@@ -121,8 +122,11 @@ Json jsonOf(const Recorded& one, const tune::Comparison& comparison) {
   for (const tune::Comparison::Row& r : comparison.rows) {
     Json regrets = Json::object();
     for (const std::size_t t : trials) regrets[std::to_string(t)] = finite(r.regrets[t - 1]);
-    row["explorers"].push_back(
-        {{"explorer", r.explorer}, {"to_5_percent", r.to5}, {"to_1_percent", r.to1}, {"regret_at", regrets}});
+    row["explorers"].push_back({{"explorer", r.explorer},
+                                {"to_5_percent", r.to5},
+                                {"to_1_percent", r.to1},
+                                {"regret_at", regrets},
+                                {"regret_after", finite(r.regretAfter)}});
   }
   return row;
 }
@@ -131,33 +135,35 @@ void print(const tune::Comparison& comparison) {
   std::cout << fmt::format("\n{:<26} {:>8} {:>8} {:>10}", fmt::format("{}, {}", comparison.title, comparison.points),
                            "to 5 %", "to 1 %", "regret at");
   for (const std::size_t t : trials) std::cout << fmt::format(" {:>7}", t);
-  std::cout << "\n";
+  std::cout << fmt::format(" {:>9}\n", fmt::format("{:g} s", comparison.budgetSeconds));
+  const auto percent = [](double regret, int width) {
+    return std::isfinite(regret) ? fmt::format(" {:>{}.1f} %", regret * 100, width - 2)
+                                 : fmt::format(" {:>{}}", "-", width);
+  };
   for (const tune::Comparison::Row& r : comparison.rows) {
     std::cout << fmt::format("  {:<24} {:>8} {:>8} {:>10}", r.explorer, r.to5, r.to1, "");
-    for (const std::size_t t : trials) {
-      const double regret = r.regrets[t - 1];
-      std::cout << (std::isfinite(regret) ? fmt::format(" {:>5.1f} %", regret * 100) : fmt::format(" {:>7}", "-"));
-    }
-    std::cout << "\n";
+    for (const std::size_t t : trials) std::cout << percent(r.regrets[t - 1], 7);
+    std::cout << percent(r.regretAfter, 9) << "\n";
   }
 }
 
 }  // namespace
 
-int compareExplorers(const std::vector<std::string>& files, int seeds, const std::string& report, bool json) {
+int compareExplorers(const std::vector<std::string>& files, int seeds, double seconds, const std::string& report,
+                     bool json) {
   const std::vector<Recorded> all = recordedIn(files);
   std::vector<tune::Comparison> comparisons;
   if (!json)
     std::cout << fmt::format("measurements until within 5 % and 1 % of the best; medians over {} seeds\n", seeds);
   Json rows = Json::array();
   for (const Recorded& one : all) {
-    comparisons.push_back(compared(one, all, seeds));
+    comparisons.push_back(compared(one, all, seeds, seconds));
     rows.push_back(jsonOf(one, comparisons.back()));
     if (json) continue;
     print(comparisons.back());
     if (!one.why.empty()) std::cout << fmt::format("  no model of {}: {}\n", one.problem.label, one.why);
   }
-  if (json) std::cout << Json{{"schema", 2}, {"seeds", seeds}, {"rows", rows}}.dump(2) << "\n";
+  if (json) std::cout << Json{{"schema", 2}, {"seeds", seeds}, {"seconds", seconds}, {"rows", rows}}.dump(2) << "\n";
   if (!json && !tune::hasTrees()) std::cout << "\nwithout XGBoost: models are linear, and nothing is taught\n";
   if (!report.empty()) writeFile(report, tune::comparisonReport(comparisons, seeds));
   return 0;

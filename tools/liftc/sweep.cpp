@@ -70,7 +70,7 @@ class ProgressLine {
 };
 
 std::vector<std::string> workerCommand(const ProblemChoice& choice) {
-  std::vector<std::string> command = {"/proc/self/exe", "tune-worker"};
+  std::vector<std::string> command = {"/proc/self/exe", "tune-child"};
   const auto words = choice.words();
   command.insert(command.end(), words.begin(), words.end());
   return command;
@@ -127,6 +127,12 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
           {"equal", r.equal},
           {"by_status", counts},
           {"ended", r.ended},
+          {"seconds",
+           {{"choosing", r.seconds.choosing},
+            {"compiling", r.seconds.compiling},
+            {"building", r.seconds.building},
+            {"timing", r.seconds.timing},
+            {"again", r.seconds.again}}},
           {"best", r.best ? bestJson(problem.row, *r.best) : Json(nullptr)}};
 }
 
@@ -137,11 +143,18 @@ void printResult(const tune::Problem& problem, const Setting& s, const tune::Swe
   const std::string equal = r.equal > 0 ? fmt::format(", {} of kernels that were measured already", r.equal) : "";
   out << fmt::format("{}: {} points, {} of them {} now{} ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
                      s.choice.predicted.empty() ? "measured" : "predicted", equal, counts, r.ended);
+  const tune::SweepResult::Seconds& t = r.seconds;
+  if (r.fresh > 0)
+    out << fmt::format(
+        "  seconds: {:.1f} choosing, {:.1f} compiling, {:.1f} building (of all processes: {:.1f} liftc, {:.1f} the "
+        "driver, {:.1f} first runs), {:.1f} timing, {:.1f} the best again\n",
+        t.choosing, t.compiling, t.building, r.compilerSeconds, r.driverSeconds, r.firstSeconds, t.timing, t.again);
   if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
-  if (r.best)
-    out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {} --config {}\n",
-                       speed(problem.row, *r.best), r.best->key.family, lift::str(r.best->key.config),
-                       problem.row.command, r.best->key.family, lift::str(r.best->key.config));
+  if (!r.best) return;
+  const std::string config = lift::str(r.best->key.config);
+  out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {}{}\n", speed(problem.row, *r.best),
+                     r.best->key.family, config, problem.row.command, r.best->key.family,
+                     config.empty() ? "" : " --config " + config);
 }
 
 tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
@@ -183,7 +196,8 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
   std::optional<tune::Measurement> result;
   measurer->measure(
       {{point}}, std::numeric_limits<double>::infinity(),
-      [&](std::size_t, tune::Measurement m) { result = std::move(m); }, InterruptGuard::isInterrupted);
+      [&](std::size_t, tune::Measurement m) { result = std::move(m); }, InterruptGuard::isInterrupted,
+      [] { return false; });
   if (!result) return interruptedStatus;
   const tune::Measurement& m = *result;
   if (s.choice.json) {
@@ -218,7 +232,7 @@ int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
     if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, lift::str(p.config));
     points.push_back({{"family", p.family}, {"config", p.config}});
   }
-  if (choice.json) std::cout << Json{{"points", std::move(points)}}.dump() << "\n";
+  if (choice.json) std::cout << Json{{"problem", problem.row.key}, {"points", std::move(points)}}.dump() << "\n";
   return 0;
 }
 
@@ -248,23 +262,32 @@ void SweepChoice::add(cli::App& app) {
                  "How points are chosen: model, walk, q, random, annealing, exhaustive (default: model; of --dry-run "
                  "random)");
   app.add_flag("--alone", alone, "Models learn from this problem's measurements only, not from others in the database");
-  app.add_option("--time-limit", timeLimit, "Budget: time of this command, 90s, 10m, 2h; each layer has an equal part");
+  app.add_option("--time-limit", timeLimit,
+                 "Budget: time of this command, 90s, 10m, 2h; each layer has an equal part. With --replay the recorded "
+                 "time after which the regret is told (default: 60s)");
   app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
       ->asSize()
       ->type_name("SIZE");
   app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->nonNegative();
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
   app.add_flag("--dry-run", dryRun, "Print the points, measure nothing");
-  app.add_option("--workers", workers, "Processes that build (default: one for each core)")->nonNegative();
-  app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")->capture_default_str();
-  app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")->capture_default_str();
-  app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")
-      ->capture_default_str();
+  addMeasuring(app);
   app.add_option("--db", db, "Database (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
   app.add_option("--report", report, "Write a report as HTML")->type_name("FILE");
   app.add_flag("--json", json, "Print the results as JSON");
   app.add_flag("-q,--quiet", quiet, "No progress");
   app.add_option("--test-trouble", troubles, "Faults in kernels, POSITION=loop|crash|wrong|build,…")->group("");
+}
+
+void SweepChoice::addMeasuring(cli::App& app) {
+  app.add_option("--workers", workers, "Processes that build (default: one for each core)")->nonNegative();
+  app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")->capture_default_str();
+  app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")->capture_default_str();
+  app.add_option("--least-run-limit", limits.leastRunSeconds,
+                 "Seconds that a point may run at least, however fast others ran")
+      ->capture_default_str();
+  app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")
+      ->capture_default_str();
 }
 
 int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
@@ -316,9 +339,100 @@ bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, d
   return !InterruptGuard::isInterrupted();
 }
 
+namespace {
+
+// Lines of points to measure, {"points": [{"family": …, "config": {…}}, …]} as --dry-run --json prints them; for each,
+// as many lines of a database's export as it has points, after those that the records refer to.
+class PointServer {
+ public:
+  PointServer(const ProblemChoice& choice, const SweepChoice& sweep)
+      : device_(choice.device.open()->info()), problem_(choice.problem(device_)) {
+    deviceRow_ = tune::deviceRow(device_);
+    measurer_ = measurerOf(choice, problem_, {sweep, device_, deviceRow_});
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    provenance_ = fmt::format("liftc tune-worker {} on {}", problem_.row.command, host);
+  }
+
+  int serve() {
+    auto rows = tune::Database::inMemory();
+    rows.add(problem_.row);
+    rows.add(deviceRow_);
+    for (const tune::Subspace& s : problem_.subspaces) rows.add(tune::derivationRow(s.derivation));
+    tune::exportLines(rows, std::cout);
+    std::cout.flush();
+    int number = 1;
+    for (std::string line; std::getline(std::cin, line); number++) {
+      if (!line.empty()) measure(tasksOf(line, number));
+      if (InterruptGuard::isInterrupted()) return interruptedStatus;
+    }
+    return 0;
+  }
+
+ private:
+  std::vector<tune::Task> tasksOf(const std::string& line, int number) const {
+    std::vector<tune::Task> tasks;
+    const auto fail = [&](const std::string& what) {
+      throw lift::UserError(lift::ExitStatus::usage, fmt::format("line {} of the input: {}", number, what),
+                            "a line is {\"points\": [{\"family\": …, \"config\": {…}}, …]}, as `liftc tune --dry-run "
+                            "--json` prints it");
+    };
+    try {
+      const Json request = Json::parse(line);
+      for (const Json& p : request.at("points"))
+        tasks.push_back({{p.at("family").get<std::string>(), p.at("config").get<lift::Config>()}});
+    } catch (const nlohmann::json::exception& e) {
+      fail(e.what());
+    }
+    for (const tune::Task& t : tasks)
+      if (std::none_of(problem_.subspaces.begin(), problem_.subspaces.end(),
+                       [&](const tune::Subspace& s) { return s.search.name == t.point.family; }))
+        fail("the problem has no family '" + t.point.family + "'");
+    return tasks;
+  }
+
+  void measure(const std::vector<tune::Task>& tasks) {
+    const auto done = [&](std::size_t task, tune::Measurement m) {
+      const tune::Point& point = tasks[task].point;
+      m.key = {problem_.row.key, deviceRow_.id, m.key.kernels, point.family, point.config, tune::Phase::sweep};
+      m.derivation = tune::derivationRow(problem_.subspace(point.family).derivation).id;
+      m.generator = "liftc " LIFT_VERSION;
+      m.provenance = provenance_;
+      m.measuredAt = tune::utcNow();
+      if (m.valid()) best_ = std::min(best_, m.median());
+      std::cout << tune::exportLine(m) << std::endl;
+    };
+    measurer_->measure(tasks, best_, done, InterruptGuard::isInterrupted, [] { return false; });
+  }
+
+  const lift::runtime::DeviceInfo device_;
+  const tune::Problem problem_;
+  tune::DeviceRow deviceRow_;
+  std::unique_ptr<tune::Measurer> measurer_;
+  std::string provenance_;
+  double best_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
 void addTuneWorker(cli::App& app, int& status) {
   auto choice = std::make_shared<ProblemChoice>();
-  cli::App* sub = app.add_subcommand("tune-worker", "Builds and runs points for `liftc tune`")->group("");
+  auto sweep = std::make_shared<SweepChoice>();
+  cli::App* sub = app.add_subcommand(
+      "tune-worker", "Measure points that arrive as lines on standard input; records go to standard output");
+  choice->add(*sub);
+  sweep->addMeasuring(*sub);
+  sub->callback([choice, sweep, &status] {
+    status = guarded([&] {
+      const InterruptGuard guard;
+      return PointServer(*choice, *sweep).serve();
+    });
+  });
+}
+
+void addTuneChild(cli::App& app, int& status) {
+  auto choice = std::make_shared<ProblemChoice>();
+  cli::App* sub = app.add_subcommand("tune-child", "Builds and runs points for `liftc tune`")->group("");
   choice->add(*sub);
   sub->callback([choice, &status] {
     status = guarded([&] {

@@ -25,6 +25,7 @@ struct SweepChoice {
   bool json = false, quiet = false;
 
   void add(cli::App& app);
+  void addMeasuring(cli::App& app);  // only how points are measured
 };
 
 // Sweeps over the problem, or over all layers of the file of shapes. The exit status: 130 after Ctrl-C, as shells have
@@ -40,7 +41,9 @@ bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, d
 int judgePredictions(const std::vector<std::string>& files, const std::string& profile, bool json);
 
 // Table of explorers on recorded sweeps (files of JSON lines): how many measurements until near the best, and how much
-// slower than it the best found is after some. `report`: a file for the same as HTML with plots, or empty.
-int compareExplorers(const std::vector<std::string>& files, int seeds, const std::string& report, bool json);
+// slower than it the best found is after some, and after so many seconds as they were recorded. `report`: a file for
+// the same as HTML with plots, or empty.
+int compareExplorers(const std::vector<std::string>& files, int seeds, double seconds, const std::string& report,
+                     bool json);
 
 }  // namespace liftc

@@ -1,5 +1,6 @@
 // liftc tune: the best configuration of a layer or a program, found by measuring.
 
+#include "budget.hpp"
 #include "lift/diagnostic.hpp"
 #include "space.hpp"
 #include "sweep.hpp"
@@ -33,7 +34,12 @@ void addTune(cli::App& app, int& status) {
       if (o->predict) o->sweep.predicted = o->space.profile;
       if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
       if (!o->replay.empty() && o->predict) return judgePredictions(o->replay, o->space.profile, o->sweep.json);
-      if (!o->replay.empty()) return compareExplorers(o->replay, o->seeds, o->sweep.report, o->sweep.json);
+      if (!o->replay.empty()) {
+        constexpr double usual = 60;
+        const std::string& limit = o->sweep.timeLimit;
+        const double seconds = limit.empty() ? usual : secondsOf(limit, "--time-limit");
+        return compareExplorers(o->replay, o->seeds, seconds, o->sweep.report, o->sweep.json);
+      }
       return runSweeps(o->problem, o->sweep);
     });
   });

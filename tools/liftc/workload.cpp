@@ -9,6 +9,7 @@
 
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/parts.hpp"
 #include "parts.hpp"
 
 namespace liftc {
@@ -31,7 +32,7 @@ lift::Layout layoutOf(const std::string& name, const char* option, bool weights,
 std::vector<std::string> layoutWords(std::string_view order) {
   std::vector<std::string> words;
   for (const auto& [tensor, option] : {std::pair("input ", "--in-layout"), std::pair("output ", "--out-layout"),
-                                       std::pair("weights ", "--weights-layout")})
+                                       std::pair("weights ", "--weights-layout"), std::pair("elements ", "--elements")})
     if (const auto at = order.find(tensor); at != std::string_view::npos) {
       const std::string_view name = order.substr(at + std::string_view(tensor).size());
       words.insert(words.end(), {option, std::string(name.substr(0, name.find(',')))});
@@ -76,7 +77,10 @@ Json toJson(const lift::Workload& w) {
   Json layouts{{"input", "nhwc"}, {"weights", "ohwi"}, {"output", "nhwc"}};
   for (std::size_t i = 0; i + 1 < words.options.size(); i += 2) {
     const std::string& option = words.options[i];
-    layouts[option == "--in-layout" ? "input" : option == "--out-layout" ? "output" : "weights"] = words.options[i + 1];
+    layouts[option == "--in-layout"    ? "input"
+            : option == "--out-layout" ? "output"
+            : option == "--elements"   ? "elements"
+                                       : "weights"] = words.options[i + 1];
   }
   return {{"conv", words.command[1]}, {"layouts", layouts}};
 }
@@ -97,16 +101,23 @@ void LayoutOptions::add(cli::App& app) {
       ->capture_default_str();
   app.add_option("--out-layout", output, "Layout of the output: as of the input")->capture_default_str();
   app.add_option("--weights-layout", weights, "Layout of the weights: ohwi, oihw or any")->capture_default_str();
+  app.add_option("--elements", elements,
+                 "Elements: f32; f16, stored as half and computed in f32; h16, computed in half")
+      ->capture_default_str();
 }
 
 lift::ConvLayouts LayoutOptions::of(const lift::ConvSpec& layer) const {
   const lift::ConvLayouts free = lift::freeLayouts(layer);
+  const auto scalar = lift::scalarNamed(elements);
+  if (!scalar || (*scalar != lift::Scalar::f32 && !lift::isHalf(*scalar)))
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("--elements: no layers have elements '{}'", elements),
+                          "use f32, f16 or h16");
   return {layoutOf(input, "--in-layout", false, free.input), layoutOf(weights, "--weights-layout", true, free.weights),
-          layoutOf(output, "--out-layout", false, free.output)};
+          layoutOf(output, "--out-layout", false, free.output), *scalar};
 }
 
 LayoutOptions LayoutOptions::natural() const {
-  return {input == "any" ? "nhwc" : input, output == "any" ? "nhwc" : output, weights};
+  return {input == "any" ? "nhwc" : input, output == "any" ? "nhwc" : output, weights, elements};
 }
 
 lift::Workload LayoutOptions::workload(const lift::ConvSpec& layer) const {
@@ -149,8 +160,32 @@ std::filesystem::path FamilyOptions::databasePath() const {
   return db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(db);
 }
 
-std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& workload, const CodegenOptions& codegen,
+namespace {
+
+// The other layouts in which a layer was tuned on a device, for a user who asks for it in these; empty where there are
+// none.
+std::string tunedElsewhere(const lift::Workload& workload, const lift::runtime::DeviceInfo& device,
+                           const tune::Database& db) {
+  const auto layer = lift::layerOf(workload);
+  if (!layer) return {};
+  for (lift::ConvLayouts layouts : {lift::freeLayouts(*layer), lift::ConvLayouts()}) {
+    layouts.elements = lift::leavesOf(workload.program.body.type()).at(0).scalar;
+    const lift::Workload other = lift::convWorkload(*layer, layouts);
+    tune::Filter filter;
+    filter.problem = other.key();
+    filter.device = tune::deviceRow(device).id;
+    if (other.key() == workload.key() || db.select(filter).empty()) continue;
+    const std::vector<std::string> words = wordsOf(other).options;
+    return words.empty() ? "in the natural layouts" : fmt::format("with {}", fmt::join(words, " "));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& given, const CodegenOptions& codegen,
                                                        const lift::runtime::DeviceInfo* device) const {
+  const lift::Workload workload = codegen.strictReductions ? lift::inOrder(given) : given;
   const auto start = std::chrono::steady_clock::now();
   lift::ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
   if (!config.empty()) options.config = parseValues(config, "--config");
@@ -162,6 +197,9 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& wor
   if (compiled) {
     compiled->origin = choice.origin;
     compiled->measured = choice.measured;
+    if (own && device != nullptr && !choice.measured)
+      if (const std::string layouts = tunedElsewhere(workload, *device, *own); !layouts.empty())
+        compiled->origin += "; the layer was tuned " + layouts;
   }
   return compiled;
 }

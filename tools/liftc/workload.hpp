@@ -13,9 +13,9 @@
 
 namespace liftc {
 
-// --in-layout, --out-layout and --weights-layout; `any` is lift::freeLayouts'.
+// --in-layout, --out-layout and --weights-layout, where `any` is lift::freeLayouts'; --elements.
 struct LayoutOptions {
-  std::string input = "nhwc", output = "nhwc", weights = "ohwi";
+  std::string input = "nhwc", output = "nhwc", weights = "ohwi", elements = "f32";
 
   void add(cli::App& app);
   lift::ConvLayouts of(const lift::ConvSpec& layer) const;

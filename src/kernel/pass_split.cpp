@@ -1,0 +1,273 @@
+// Index-set splitting: a loop over whose middle conditions, minima, maxima or remainders are known becomes three, of
+// what comes before, of the middle, where they are decided, and of what comes after.
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "expand.hpp"
+#include "pass_list.hpp"
+
+namespace lift::kernel {
+namespace {
+
+constexpr std::int64_t fewestIterations = 6;       // loops of fewer are written out
+constexpr std::int64_t longestBorder = 16;         // iterations before or after the middle; at most a quarter of all
+constexpr std::int64_t mostNodes = 20'000;         // of a body, of which three copies are made
+constexpr std::int64_t mostNodesWrittenOut = 600;  // of the iterations of a border; a single one always is
+
+// What holds in the middle of a loop, and how many iterations that leaves before and after it.
+class Middle {
+ public:
+  explicit Middle(const For& loop) : index_(loop.index), count_(loop.count) {
+    if (const auto n = count_.constant()) longest_ = std::clamp<std::int64_t>(*n / 4, 1, longestBorder);
+    isShort_ = count_.constant().value_or(fewestIterations) < fewestIterations;
+  }
+
+  Nat before() const { return min(Nat(borders_.before), count_); }
+  Nat after() const { return min(Nat(borders_.after), count_ - before()); }
+  // Whether something is decided that needs the borders: a whole condition, one that lanes have not in common, or an
+  // index. What is left of a condition is asked still.
+  bool pays() const { return pays_; }
+
+  // The statements as they are in the middle.
+  Block decided(Block statements) {
+    for (Stmt& s : statements) {
+      mapRoots(s, [&](const ExprPtr& e) { return decided(e); });
+      mapOwnNats(s, [&](Nat n) { return decided(n); });
+      forEachBlock(s, [&](Block& inner) { inner = decided(std::move(inner)); });
+    }
+    return statements;
+  }
+
+ private:
+  struct Borders {
+    std::int64_t before = 0, after = 0;
+    int decided = 0;  // what cannot be known without them
+  };
+
+  ExprPtr decided(const ExprPtr& e) {
+    const auto* t = std::get_if<Test>(&e->node);
+    if (t == nullptr) {
+      const bool isLane = std::exchange(isLane_, isLane_ || std::holds_alternative<MakeVector>(e->node));
+      const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return decided(c); });
+      isLane_ = isLane;
+      return mapNats(mapped, [&](Nat n) { return decided(n); });
+    }
+    std::vector<Comparison> open;
+    const int before = borders_.decided;
+    std::optional<bool> all = true;
+    for (const Comparison& c : t->all) {
+      const Comparison now{decided(c.lhs), c.relation, decided(c.rhs)};
+      const auto holds = isTrue(now);
+      if (holds && !*holds) all = false;
+      if (!holds && all != false) all = std::nullopt;
+      if (!holds) open.push_back(now);
+    }
+    pays_ = pays_ || (borders_.decided > before && (isLane_ || (all && !isShort_)));
+    return all == false ? literal(ScalarValue::ofInteger(Scalar::boolean, 0)) : test(std::move(open));
+  }
+
+  Nat decided(Nat n) {
+    if (!n.mentions(index_)) return n;
+    const auto [at, isNew] = known_.try_emplace(n, n);
+    if (!isNew) return at->second;
+    const int before = borders_.decided;
+    const Nat result = decidedAnew(n);
+    pays_ = pays_ || (borders_.decided > before && (isLane_ || !isShort_));
+    return known_[n] = result;
+  }
+
+  Nat decidedAnew(Nat n) {
+    std::vector<Nat> parts;
+    for (const Nat part : n.operands()) parts.push_back(decided(part));
+    switch (n.kind()) {
+      case Nat::Kind::constant:
+      case Nat::Kind::variable:
+        return n;
+      case Nat::Kind::sum:
+        return sum(parts);
+      case Nat::Kind::product:
+        return std::accumulate(parts.begin() + 1, parts.end(), parts[0], [](Nat a, Nat b) { return a * b; });
+      case Nat::Kind::min:
+      case Nat::Kind::max: {
+        const bool isMin = n.kind() == Nat::Kind::min;
+        const auto firstIsLess = isPositiveOrZero(parts[1] - parts[0]);
+        if (firstIsLess) return *firstIsLess == isMin ? parts[0] : parts[1];
+        return isMin ? min(parts[0], parts[1]) : max(parts[0], parts[1]);
+      }
+      case Nat::Kind::mod:
+      case Nat::Kind::floorDiv: {
+        const bool isMod = n.kind() == Nat::Kind::mod;
+        const Nat a = parts[0], divisor = parts[1];
+        for (const std::int64_t quotient : {0, 1, -1})
+          if (isQuotient(a, divisor, Nat(quotient))) return isMod ? a - Nat(quotient) * divisor : Nat(quotient);
+        return isMod ? mod(a, divisor) : floorDiv(a, divisor);
+      }
+    }
+    return n;
+  }
+
+  std::optional<bool> isTrue(const Comparison& c) {
+    const Nat difference = c.rhs - c.lhs;
+    switch (c.relation) {
+      case Relation::less:
+        return isPositive(difference);
+      case Relation::lessEqual:
+        return isPositive(difference + Nat(1));
+      case Relation::equal:
+      case Relation::notEqual:
+        if (holds([&] { return isPositive(difference) == true; }) ||
+            holds([&] { return isPositive(-difference) == true; }))
+          return c.relation == Relation::notEqual;
+    }
+    return std::nullopt;
+  }
+
+  bool isQuotient(Nat a, Nat divisor, Nat quotient) {
+    if (divisor.lower().value_or(0) < 1) return false;
+    const Nat rest = a - quotient * divisor;
+    return holds([&] { return isPositive(rest + Nat(1)) == true && isPositive(divisor - rest) == true; });
+  }
+
+  // Whether it is positive or negative; where it is 0, either will do.
+  std::optional<bool> isPositiveOrZero(Nat n) {
+    const Borders saved = borders_;
+    const auto unlessNegative = isPositive(n + Nat(1));
+    const Borders widened = std::exchange(borders_, saved);
+    const auto ifPositive = isPositive(n);
+    if (ifPositive && borders_.before + borders_.after <= widened.before + widened.after) return ifPositive;
+    if (unlessNegative) borders_ = widened;
+    return unlessNegative ? unlessNegative : ifPositive;
+  }
+
+  // What is not decided needs no borders.
+  template <class F>
+  bool holds(F&& decides) {
+    const Borders saved = borders_;
+    if (decides()) return true;
+    borders_ = saved;
+    return false;
+  }
+
+  // Whether an integer is greater than 0 all over the middle, or nowhere there; widens the borders as that needs. It
+  // is first + c * i at iteration i, and last - c * k at the k-th before the last.
+  std::optional<bool> isPositive(Nat n) {
+    const auto linear = n.linearIn(index_);
+    if (!linear) return std::nullopt;
+    const std::int64_t c = linear->coefficient.constant().value_or(0);
+    if (c == 0 || c != static_cast<std::int32_t>(c)) return std::nullopt;
+    const Nat first = linear->rest, last = linear->rest + Nat(c) * (count_ - Nat(1));
+    const std::int64_t step = std::abs(c);
+    const auto least = (c > 0 ? first : last).lower(), greatest = (c > 0 ? last : first).upper();
+    const auto stepsTo = [&](std::int64_t distance) { return distance <= 0 ? 0 : (distance - 1) / step + 1; };
+    const std::int64_t untilPositive = least && *least > INT32_MIN ? stepsTo(1 - *least) : INT64_MAX;
+    const std::int64_t untilNot = greatest ? stepsTo(*greatest) : INT64_MAX;
+    const bool positive = untilPositive <= untilNot;
+    const std::int64_t steps = std::min(untilPositive, untilNot);
+    if (steps > longest_) return std::nullopt;
+    std::int64_t& border = (c > 0) == positive ? borders_.before : borders_.after;
+    border = std::max(border, steps);
+    borders_.decided += steps > 0;
+    return positive;
+  }
+
+  NatVar index_;
+  Nat count_;
+  std::int64_t longest_ = longestBorder;
+  Borders borders_;
+  bool pays_ = false, isLane_ = false, isShort_ = false;
+  std::unordered_map<Nat, Nat> known_;
+};
+
+class Split {
+ public:
+  explicit Split(Kernel& kernel) : kernel_(kernel), copies_(kernel, INT64_MAX, [](const For&, For&) { return -1; }) {}
+
+  bool run() {
+    kernel_.body = block(kernel_.body);
+    return changed_;
+  }
+
+ private:
+  Block block(const Block& from) {
+    Block to;
+    for (const Stmt& s : from) {
+      if (const auto* f = std::get_if<For>(&s.node))
+        loop(withBody(*f, block(f->body)), to);
+      else if (const auto* i = std::get_if<If>(&s.node))
+        to.push_back({If{i->condition, block(i->then), block(i->otherwise)}});
+      else
+        to.push_back(s);
+    }
+    return to;
+  }
+
+  void loop(For f, Block& to) {
+    const bool isCandidate = f.kind == LoopKind::sequential && !f.running && f.unroll != -1 &&
+                             f.count.upper().value_or(INT64_MAX) > 1 && isInnermost(f) && storesResults(f);
+    const std::int64_t nodes = isCandidate ? nodesOf(f.body) : 0;
+    if (!isCandidate || nodes > mostNodes) return to.push_back({std::move(f)});
+    Middle middle(f);
+    const Block inside = middle.decided(f.body);
+    if (!middle.pays()) return to.push_back({std::move(f)});
+    changed_ = true;
+    if (f.count.constant().value_or(fewestIterations) < fewestIterations) return range(f, 0, f.count, 0, f.body, to);
+    const Nat before = middle.before(), after = middle.after();
+    range(f, 0, before, nodes, f.body, to);
+    range(f, before, f.count - before - after, mostNodesWrittenOut, inside, to);
+    range(f, f.count - after, after, nodes, f.body, to);
+  }
+
+  // The loop over so many iterations from `first` on.
+  void range(const For& f, Nat first, Nat count, std::int64_t nodes, const Block& body, Block& to) {
+    const auto n = count.constant();
+    if (n && (*n <= 1 || *n * nodes <= mostNodesWrittenOut)) {
+      for (std::int64_t i = 0; i < *n; i++)
+        for (Stmt& s : copies_.run(body, f.index, first + Nat(i))) to.push_back(std::move(s));
+      return;
+    }
+    For part = withBody(f, {});
+    part.index = NatVar::index(f.index.name(), count);
+    part.count = count;
+    part.body = copies_.run(body, f.index, first + Nat(part.index));
+    to.push_back({std::move(part)});
+  }
+
+  static bool isInnermost(const For& f) {
+    bool found = false;
+    forEachStmt(f.body, [&](const Stmt& s) { found = found || std::holds_alternative<For>(s.node); });
+    return !found;
+  }
+
+  // Tiles in local and private memory are too small to pay for longer kernels.
+  bool storesResults(const For& f) const {
+    bool found = false;
+    forEachStmt(f.body, [&](const Stmt& s) {
+      const auto* st = std::get_if<Store>(&s.node);
+      found = found || (st != nullptr && kernel_.buffers[st->buffer].space == AddressSpace::global);
+    });
+    return found;
+  }
+
+  static std::int64_t nodesOf(const Block& b) {
+    std::int64_t nodes = 0;
+    forEachStmt(b, [&](const Stmt& s) {
+      nodes++;
+      forEachRoot(s, [&](const ExprPtr& root) { forEachExpr(*root, [&](const Expr&) { nodes++; }); });
+    });
+    return nodes;
+  }
+
+  Kernel& kernel_;
+  Expander copies_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Kernel splitPass(Kernel kernel, const PassOptions& options) {
+  return Split(kernel).run() ? simplifyLanes(std::move(kernel), options) : kernel;
+}
+
+}  // namespace lift::kernel

@@ -1,0 +1,378 @@
+// Elements of terms, read off through layouts: every index is followed from the result to the arrays that are read.
+#include "lift/affine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "lift/build.hpp"
+#include "lift/terms.hpp"
+#include "parts.hpp"
+
+namespace lift::affine {
+namespace {
+
+struct Unknown {
+  std::string why;
+};
+// An index has to be read as more digits than it was.
+struct Divided {
+  int root;
+  std::vector<std::int64_t> extents;  // of the digits that it is then read as
+};
+
+std::int64_t constantOf(Nat n) {
+  if (const auto c = n.constant()) return *c;
+  throw Unknown{fmt::format("the size {} is not known", n.str())};
+}
+
+std::int64_t floored(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+
+void add(Form& form, const Form& other, std::int64_t times = 1) {
+  form.constant += times * other.constant;
+  for (const auto& [digit, coefficient] : other.terms)
+    if ((form.terms[digit] += times * coefficient) == 0) form.terms.erase(digit);
+}
+
+// What is still to be taken of an array or a tuple: an element, or a component.
+struct Take {
+  std::optional<Form> index;
+  std::size_t component = 0;
+};
+using Takes = std::vector<Take>;  // the first is the last in the vector
+using Guards = std::vector<Guard>;
+
+// What names stand for.
+struct Scope;
+using ScopePtr = std::shared_ptr<const Scope>;
+struct Scope {
+  Expr variable, value;
+  Takes takes;      // of the value, before all others
+  ScopePtr around;  // of the value
+  ScopePtr outer;   // further names
+  bool isUnknown = false;
+  mutable std::optional<Expr> scalar = {};  // its value, once it was read as one
+};
+
+// Of what is evaluated: an element of the result, of a sum, or a factor of one, which is an element of an array.
+enum class Role : std::uint8_t { value, summed, factor };
+
+class Reader {
+ public:
+  using Factors = std::map<int, std::vector<std::int64_t>>;  // of the roots whose indices are divided
+
+  explicit Reader(const Factors& factors) : factors_(factors) {}
+
+  Element read(Expr term) {
+    Takes takes;
+    Type type = term.type();
+    for (; type.isArray(); type = type.element()) {
+      auto [form, digits] = index(type.length());
+      takes.insert(takes.begin(), Take{std::move(form)});
+      element_.result.push_back(std::move(digits));
+    }
+    if (!type.is(Type::Kind::scalar)) throw Unknown{"its elements are no scalars"};
+    element_.value = at(term, takes, {}, nullptr, Role::value);
+    return std::move(element_);
+  }
+
+ private:
+  // A new index, as a sum of its digits.
+  std::pair<Form, std::vector<Digit>> index(Nat length) {
+    const std::int64_t n = constantOf(length);
+    const int root = roots_++;
+    const auto found = factors_.find(root);
+    const std::vector<std::int64_t> extents = found == factors_.end() ? std::vector{n} : found->second;
+    Form form;
+    std::vector<Digit> digits;
+    std::int64_t inner = n;
+    digitsOf_.push_back(extents);
+    for (std::size_t i = 0; i < extents.size(); i++) {
+      inner /= extents[i];
+      if (extents[i] == 1) continue;
+      digits.push_back(static_cast<Digit>(element_.extents.size()));
+      form.terms.emplace(digits.back(), inner);
+      element_.extents.push_back(extents[i]);
+      places_.emplace_back(root, i);
+    }
+    return {form, digits};
+  }
+
+  std::int64_t extent(Digit d) const { return element_.extents[static_cast<std::size_t>(d)]; }
+
+  bool isWithin(const Form& form, std::int64_t length) const {
+    std::int64_t least = form.constant, most = form.constant;
+    for (const auto& [digit, c] : form.terms) (c < 0 ? least : most) += c * (extent(digit) - 1);
+    return least >= 0 && most < length;
+  }
+
+  // form / n and form % n.
+  std::pair<Form, Form> divided(const Form& form, std::int64_t n) const {
+    Form quotient, rest;
+    quotient.constant = floored(form.constant, n);
+    rest.constant = form.constant - n * quotient.constant;
+    for (const auto& [digit, c] : form.terms)
+      c % n == 0 ? quotient.terms.emplace(digit, c / n) : rest.terms.emplace(digit, c);
+    if (isWithin(rest, n)) return {quotient, rest};
+    for (const auto& [digit, c] : rest.terms) {
+      if (c < 0 || n % c != 0 || extent(digit) <= n / c || extent(digit) % (n / c) != 0) continue;
+      const auto [root, position] = places_[static_cast<std::size_t>(digit)];
+      std::vector<std::int64_t> extents = digitsOf_[static_cast<std::size_t>(root)];
+      extents[position] /= n / c;
+      extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(position) + 1, n / c);
+      throw Divided{root, extents};
+    }
+    throw Unknown{"an index is divided where its parts do not end"};
+  }
+
+  Expr access(Expr source, const Takes& takes, const Guards& guards) {
+    Access a{source, {}, {}};
+    for (auto t = takes.rbegin(); t != takes.rend(); ++t) {
+      if (!t->index) throw Unknown{"it reads arrays of tuples"};
+      a.place.push_back(*t->index);
+    }
+    Type type = source.type();
+    for (std::size_t i = 0; i < a.place.size(); i++) type = type.element();
+    if (!type.is(Type::Kind::scalar)) throw Unknown{"its elements are no scalars"};
+    for (const Guard& g : guards)
+      if (!isWithin(g.index, g.length)) a.guards.push_back(g);
+    const Expr variable = Expr::variable("a", type);
+    element_.accesses.emplace(variable.id(), std::move(a));
+    return variable;
+  }
+
+  static const Scope* find(Expr variable, const ScopePtr& scope) {
+    for (const Scope* s = scope.get(); s != nullptr; s = s->outer.get())
+      if (s->variable == variable) return s;
+    return nullptr;
+  }
+
+  static bool isClosed(Expr e, const ScopePtr& scope) {
+    const auto& free = e.freeVariables();
+    return std::none_of(free.begin(), free.end(), [&](Expr v) { return find(v, scope) != nullptr; });
+  }
+
+  static ScopePtr bound(Expr variable, Expr value, Takes takes, const ScopePtr& scope) {
+    return std::make_shared<const Scope>(Scope{variable, value, std::move(takes), scope, scope});
+  }
+
+  static Take pop(Takes& takes) {
+    if (takes.empty()) throw Unknown{"it holds an array in registers"};
+    const Take t = takes.back();
+    takes.pop_back();
+    return t;
+  }
+  static Form popIndex(Takes& takes) {
+    const Take t = pop(takes);
+    if (!t.index) throw Unknown{"it reads a component of what is no tuple"};
+    return *t.index;
+  }
+
+  static bool isComputed(const Spine& s) {
+    if (s.isPrim(Prim::map)) return !onlyMovesData(s.arguments[0]);
+    return detail::parts::runsLoop(s.head) && !s.isPrim(Prim::generate) && !s.isPrim(Prim::let);
+  }
+
+  Expr at(Expr e, Takes takes, Guards guards, const ScopePtr& scope, Role role) {
+    if (e.is(Expr::Form::variable)) {
+      if (std::find(accumulators_.begin(), accumulators_.end(), e) != accumulators_.end()) {
+        if (!guards.empty()) throw Unknown{"it pads what it computes"};
+        return e;
+      }
+      const Scope* s = find(e, scope);
+      if (s == nullptr) return access(e, takes, guards);
+      if (s->isUnknown) throw Unknown{"what it computes depends on an index"};
+      const bool isScalar = takes.empty() && guards.empty() && role == Role::value;
+      if (isScalar && s->scalar) return *s->scalar;
+      Takes all = takes;
+      all.insert(all.end(), s->takes.begin(), s->takes.end());
+      const Expr value = at(s->value, std::move(all), std::move(guards), s->around, role);
+      if (isScalar) s->scalar = value;
+      return value;
+    }
+    if (e.is(Expr::Form::literal)) {
+      if (!guards.empty() && e.value().asDouble() != 0) throw Unknown{"it pads what is no element of an array"};
+      return e;
+    }
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) throw Unknown{"it calls a function"};
+    if (role == Role::factor && (isComputed(s) || s.isPrim(Prim::toGlobal))) {
+      if (!isClosed(e, scope)) throw Unknown{"a factor is computed within the loops"};
+      return access(e, takes, guards);
+    }
+    return ofPrimitive(s, std::move(takes), std::move(guards), scope, role);
+  }
+
+  Expr ofPrimitive(const Spine& s, Takes takes, Guards guards, const ScopePtr& scope, Role role) {
+    const auto& a = s.arguments;
+    const auto below = [&](Expr e) { return at(e, std::move(takes), std::move(guards), scope, role); };
+    const auto size = [&](std::size_t i) { return constantOf(s.head.nats()[i]); };
+    switch (s.head.prim()) {
+      case Prim::map: {
+        const ScopePtr inner = bound(a[0].parameter(), a[1], {Take{popIndex(takes)}}, scope);
+        return at(a[0].body(), std::move(takes), std::move(guards), inner, role);
+      }
+      case Prim::let: {
+        const ScopePtr inner = bound(a[0].parameter(), a[1], {}, scope);
+        return at(a[0].body(), std::move(takes), std::move(guards), inner, role);
+      }
+      case Prim::generate: {
+        popIndex(takes);
+        auto unknown = std::make_shared<Scope>(*bound(a[0].parameter(), a[0].parameter(), {}, scope));
+        unknown->isUnknown = true;
+        return at(a[0].body(), std::move(takes), std::move(guards), unknown, role);
+      }
+      case Prim::zip: {
+        const Form i = popIndex(takes);
+        const Take component = pop(takes);
+        if (component.index) throw Unknown{"it reads tuples as they are"};
+        takes.push_back(Take{i});
+        return below(a[component.component]);
+      }
+      case Prim::unzip: {
+        const Take component = pop(takes);
+        const Form i = popIndex(takes);
+        takes.push_back(component);
+        takes.push_back(Take{i});
+        return below(a[0]);
+      }
+      case Prim::tuple:
+        return below(a[pop(takes).component]);
+      case Prim::get:
+        takes.push_back(Take{std::nullopt, static_cast<std::size_t>(size(0))});
+        return below(a[0]);
+      case Prim::transpose: {
+        const Form i = popIndex(takes), j = popIndex(takes);
+        takes.push_back(Take{i});
+        takes.push_back(Take{j});
+        return below(a[0]);
+      }
+      case Prim::split:
+      case Prim::slide:
+      case Prim::slideStrict: {
+        Form i = popIndex(takes), all = popIndex(takes);
+        element_.slides = element_.slides || !s.isPrim(Prim::split);
+        add(all, i, size(s.isPrim(Prim::split) ? 0 : 1));
+        takes.push_back(Take{all});
+        return below(a[0]);
+      }
+      case Prim::join: {
+        const auto [outer, inner] = divided(popIndex(takes), constantOf(a[0].type().element().length()));
+        takes.push_back(Take{inner});
+        takes.push_back(Take{outer});
+        return below(a[0]);
+      }
+      case Prim::pad: {
+        Form i = popIndex(takes);
+        i.constant -= size(0);
+        const std::int64_t length = constantOf(a[1].type().length());
+        if (!isWithin(i, length)) {
+          const Expr value = at(a[0], takes, {}, scope, Role::value);
+          if (!value.is(Expr::Form::literal) || value.value().asDouble() != 0) throw Unknown{"it pads with no zeros"};
+          guards.push_back({i, length});
+        }
+        takes.push_back(Take{i});
+        return below(a[1]);
+      }
+      case Prim::drop: {
+        Form i = popIndex(takes);
+        i.constant += size(0);
+        takes.push_back(Take{i});
+        return below(a[0]);
+      }
+      case Prim::take:
+      case Prim::toGlobal:
+      case Prim::id:
+        return below(a[0]);
+      case Prim::reduce:
+        return sum(s, takes, guards, scope);
+      default:
+        return scalar(s, takes, guards, scope, role);
+    }
+  }
+
+  Expr scalar(const Spine& s, const Takes& takes, const Guards& guards, const ScopePtr& scope, Role role) {
+    const Prim p = s.head.prim();
+    if (p != Prim::op && p != Prim::convert && p != Prim::ifThenElse)
+      throw Unknown{fmt::format("an element is made by {}", info(p).name)};
+    if (role == Role::factor) throw Unknown{"a factor is computed where it is read"};
+    if (!takes.empty()) throw Unknown{"it chooses between arrays"};
+    if (!guards.empty()) throw Unknown{"it pads what it computes"};
+    const bool factors = role == Role::summed && p == Prim::op && s.head.op() == Op::mul;
+    std::vector<Expr> arguments;
+    for (const Expr x : s.arguments) arguments.push_back(at(x, {}, {}, scope, factors ? Role::factor : role));
+    return applyAll(s.head, arguments);
+  }
+
+  static bool isZero(Expr e) { return e.is(Expr::Form::literal) && e.value().asDouble() == 0; }
+
+  Expr sum(const Spine& s, const Takes& takes, const Guards& guards, const ScopePtr& scope) {
+    const auto& a = s.arguments;
+    if (!takes.empty() || !a[0].type().is(Type::Kind::scalar)) throw Unknown{"it reduces arrays"};
+    if (!guards.empty()) throw Unknown{"it pads what it computes"};
+    const Expr init = at(a[0], {}, {}, scope, Role::value);
+    auto [form, digits] = index(a[2].type().length());
+    const Expr acc = Expr::variable("acc", a[0].type()), element = Expr::variable("x", a[2].type().element());
+    const ScopePtr ofElement = bound(element, a[2], {Take{form}}, scope);
+    const ScopePtr ofPair = bound(a[1].parameter(), build::tuple({acc, element}), {}, ofElement);
+    accumulators_.push_back(acc);
+    Sum made{init, at(a[1].body(), {}, {}, ofPair, Role::summed), digits};
+    accumulators_.pop_back();
+    if (!becomesSum(made, acc)) throw Unknown{"its reductions are no sums"};
+    const Expr variable = Expr::variable("sum", a[0].type());
+    element_.sums.emplace(variable.id(), std::move(made));
+    return variable;
+  }
+
+  // From what the reduction's function computes of acc to what is summed. A sum of sums is a sum.
+  bool becomesSum(Sum& sum, Expr acc) {
+    if (sum.term.is(Expr::Form::variable)) {
+      const auto inner = element_.sums.find(sum.term.id());
+      if (inner == element_.sums.end() || inner->second.init != acc) return false;
+      absorb(sum, inner->second);
+      return !sum.term.hasFree(acc);
+    }
+    const Spine s = spineOf(sum.term);
+    if (!s.isPrim(Prim::op) || s.head.op() != Op::add) return false;
+    const bool first = s.arguments[0] == acc;
+    if (!first && s.arguments[1] != acc) return false;
+    sum.term = s.arguments[first ? 1 : 0];
+    if (sum.term.hasFree(acc)) return false;
+    if (!sum.term.is(Expr::Form::variable)) return true;
+    const auto inner = element_.sums.find(sum.term.id());
+    if (inner != element_.sums.end() && isZero(inner->second.init)) absorb(sum, inner->second);
+    return true;
+  }
+
+  static void absorb(Sum& sum, const Sum& inner) {
+    sum.digits.insert(sum.digits.end(), inner.digits.begin(), inner.digits.end());
+    sum.term = inner.term;
+  }
+
+  const Factors& factors_;
+  Element element_;
+  std::vector<std::pair<int, std::size_t>> places_;  // of the digits: root and position
+  std::vector<std::vector<std::int64_t>> digitsOf_;  // of the roots
+  std::vector<Expr> accumulators_;
+  int roots_ = 0;
+};
+
+}  // namespace
+
+std::optional<Element> elementOf(Expr term, std::string* why) {
+  Reader::Factors factors;
+  try {
+    for (;;) try {  // each time with a digit more
+        return Reader(factors).read(term);
+      } catch (const Divided& divided) {
+        factors[divided.root] = divided.extents;
+      }
+  } catch (const Unknown& unknown) {
+    if (why != nullptr) *why = unknown.why;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lift::affine

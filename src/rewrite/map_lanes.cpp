@@ -1,0 +1,214 @@
+// A map's function on vectors that hold its elements' values: windows, tuples and reductions included.
+#include <unordered_map>
+
+#include "computed.hpp"
+#include "lift/build.hpp"
+#include "lift/terms.hpp"
+
+namespace lift::rewrite::detail {
+
+using namespace build;
+
+namespace {
+
+// The terms of a function with vectors in place of the scalars that differ from lane to lane.
+class Lanes {
+ public:
+  explicit Lanes(Nat width) : width_(width) {}
+
+  // map(f, in)  ->  asScalar(map(f on vectors, in in vectors))
+  std::optional<Expr> map(Expr f, Expr in) {
+    if (!isLane(f.body().type())) return std::nullopt;
+    const auto vectors = arrayInLanes(in);
+    const auto function = vectors ? onLanes(f, {vectors->type().element()}, typeInLanes(f.body().type())) : vectors;
+    if (!function) return std::nullopt;
+    return call(Prim::asScalar, {build::map(*function, *vectors)});
+  }
+
+ private:
+  // Vectors of the elements' values: [w]f32 -> [1]<w>f32, [w][k]f32 -> [1][k]<w>f32.
+  std::optional<Expr> arrayInLanes(Expr in) const {
+    const Type element = in.type().element();
+    if (isLane(element)) return call(Prim::asVector, {width_}, {in});
+    if (element.isArray()) {
+      const Expr columns = call(Prim::transpose, {in});
+      const Expr column = Expr::variable("column", columns.type().element());
+      const auto vectors = arrayInLanes(column);
+      if (!vectors) return std::nullopt;
+      return call(Prim::transpose, {build::map(Expr::lambda(column, *vectors), columns)});
+    }
+    if (!element.is(Type::Kind::tuple)) return std::nullopt;
+    const Spine s = spineOf(in);
+    std::vector<Expr> parts;
+    for (const Expr part : s.isPrim(Prim::zip) ? s.arguments : components(call(Prim::unzip, {in}))) {
+      const auto vectors = arrayInLanes(part);
+      if (!vectors) return std::nullopt;
+      parts.push_back(*vectors);
+    }
+    return zip(parts);
+  }
+
+  std::optional<Type> typeInLanes(Type type) const {
+    if (isLane(type)) return Type::vector(width_, type);
+    if (!type.is(Type::Kind::tuple)) return std::nullopt;
+    std::vector<Type> parts;
+    for (const Type component : type.components()) {
+      const auto part = typeInLanes(component);
+      if (!part) return std::nullopt;
+      parts.push_back(*part);
+    }
+    return Type::tuple(std::move(parts));
+  }
+
+  // What is the same in all lanes as a value of that type.
+  std::optional<Expr> as(Type type, std::optional<Expr> e) const {
+    if (!e || e->type() == type) return e;
+    if (isLane(e->type())) return splat(width_, *e);
+    if (!type.is(Type::Kind::tuple)) return std::nullopt;
+    std::vector<Expr> parts;
+    for (std::size_t i = 0; i < type.components().size(); i++) {
+      const auto part = as(type.components()[i], component(*e, i));
+      if (!part) return std::nullopt;
+      parts.push_back(*part);
+    }
+    return tuple(parts);
+  }
+
+  // The function of values of other types; what it gives is of type `to` where one is given.
+  std::optional<Expr> onLanes(Expr f, const std::vector<Type>& from, std::optional<Type> to = {}) {
+    if (!f.is(Expr::Form::lambda)) return std::nullopt;
+    const Expr x = f.parameter();
+    const Expr now = Expr::variable(x.name(), from.size() == 1 ? from[0] : Type::tuple(from));
+    names_.insert_or_assign(x, now);
+    auto body = inLanes(f.body());
+    if (to) body = as(*to, body);
+    return body ? std::optional(Expr::lambda(now, *body)) : std::nullopt;
+  }
+
+  bool isSameInAllLanes(Expr e) const {
+    const auto& free = e.freeVariables();
+    return std::none_of(free.begin(), free.end(), [&](Expr v) { return names_.count(v) != 0; });
+  }
+
+  // Nothing where it cannot be computed on vectors. What is the same in all lanes keeps its type.
+  std::optional<Expr> inLanes(Expr e) {
+    if (const auto name = names_.find(e); name != names_.end()) return name->second;
+    if (isSameInAllLanes(e)) return e;
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
+    if (isOfScalars(s)) return e.type().isScalar() ? ofScalars(e) : chosenTuple(s);
+    std::vector<Expr> arguments;
+    const auto argument = [&](std::size_t i) { return inLanes(s.arguments[i]); };
+    switch (s.head.prim()) {
+      case Prim::let: {
+        const auto value = argument(1);
+        const auto f = value ? onLanes(s.arguments[0], {value->type()}) : value;
+        return f ? std::optional(let(f->parameter(), *value, f->body())) : f;
+      }
+      case Prim::map: {
+        const auto in = argument(1);
+        const auto f = in ? onLanes(s.arguments[0], {in->type().element()}) : in;
+        return f ? std::optional(build::map(*f, *in)) : f;
+      }
+      case Prim::reduce: {
+        const auto type = typeInLanes(e.type());
+        const auto init = type ? as(*type, argument(0)) : std::nullopt, in = init ? argument(2) : init;
+        const auto f = in ? onLanes(s.arguments[1], {*type, in->type().element()}, type) : in;
+        return f ? std::optional(build::reduce(*init, *f, *in)) : f;
+      }
+      case Prim::at:
+        if (!isSameInAllLanes(s.arguments[0])) return std::nullopt;
+        [[fallthrough]];
+      case Prim::tuple:
+      case Prim::get:
+      case Prim::zip:
+      case Prim::unzip:
+      case Prim::split:
+      case Prim::join:
+      case Prim::transpose:
+      case Prim::slide:
+      case Prim::slideStrict:
+      case Prim::take:
+      case Prim::drop:
+        for (const Expr a : s.arguments) {
+          const auto vectors = inLanes(a);
+          if (!vectors) return std::nullopt;
+          arguments.push_back(*vectors);
+        }
+        return call(s.head.prim(), s.head.nats(), arguments);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  static bool isOfScalars(const Spine& s) {
+    return s.isPrim(Prim::op) || s.isPrim(Prim::convert) || s.isPrim(Prim::ifThenElse);
+  }
+
+  // if c then (a, b) else (d, e)  ->  (if c then a else d, if c then b else e)
+  std::optional<Expr> chosenTuple(const Spine& s) {
+    const Type type = s.arguments[1].type();
+    if (!type.is(Type::Kind::tuple)) return std::nullopt;
+    std::vector<Expr> parts;
+    for (std::size_t i = 0; i < type.components().size(); i++) {
+      const auto part =
+          inLanes(call(Prim::ifThenElse, {s.arguments[0], component(s.arguments[1], i), component(s.arguments[2], i)}));
+      if (!part) return std::nullopt;
+      parts.push_back(*part);
+    }
+    return tuple(parts);
+  }
+
+  // Operations on scalars by one function of those operands that are none, lane by lane.
+  std::optional<Expr> ofScalars(Expr e) {
+    std::vector<Expr> scalars, vectors;
+    std::unordered_map<Expr, Expr> operands;
+    bool all = true;
+    const std::function<Expr(Expr)> walk = [&](Expr term) {
+      if (isSameInAllLanes(term)) return term;
+      const Spine s = spineOf(term);
+      // Both branches are computed.
+      const bool safe =
+          !s.isPrim(Prim::ifThenElse) || (!mayFailWithin(s.arguments[1]) && !mayFailWithin(s.arguments[2]));
+      if (isOfScalars(s)) return all = all && safe, withParts(term, walk);
+      if (const auto known = operands.find(term); known != operands.end()) return known->second;
+      const auto vector = inLanes(term);
+      if (vector && vector->type() == term.type()) return *vector;
+      all = all && vector && isLane(term.type());
+      if (!all) return term;
+      scalars.push_back(Expr::variable("s", term.type()));
+      vectors.push_back(*vector);
+      return operands.emplace(term, scalars.back()).first->second;
+    };
+    const Expr body = walk(e);
+    if (!all || !isLane(e.type())) return std::nullopt;
+    if (vectors.empty()) return body;
+    const Expr operand = tuple(scalars);
+    const Expr lane = Expr::variable("lane", operand.type());
+    std::unordered_map<Expr, Expr> parts;
+    for (std::size_t i = 0; i < scalars.size(); i++)
+      parts.emplace(scalars[i], scalars.size() == 1 ? lane : get(lane, i));
+    return call(Prim::vectorize, {width_}, {Expr::lambda(lane, substitute(body, parts)), tuple(vectors)});
+  }
+
+  Nat width_;
+  std::unordered_map<Expr, Expr> names_;  // variables whose values differ from lane to lane, and those for vectors
+};
+
+}  // namespace
+
+std::optional<Expr> mapInLanes(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
+  const Nat width = s.arguments[1].type().length();
+  if (const auto w = width.constant(); w && (*w < 2 || *w > 16 || (*w & (*w - 1)) != 0)) return std::nullopt;
+  return Lanes(width).map(withFreshBinders(s.arguments[0]), s.arguments[1]);
+}
+
+std::vector<Rule> computedVectorRules() {
+  return {computedRule({"mapInLanes", "map(f, (xs: [w]t)) => asScalar(map(fun vs => f on vectors, [vectors of xs]))",
+                        "lift-conv §4.3, lanes over whatever a function takes"},
+                       mapInLanes)};
+}
+
+}  // namespace lift::rewrite::detail

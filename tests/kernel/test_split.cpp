@@ -1,0 +1,219 @@
+// Index-set splitting: the emulator runs loops before and after it.
+#include <catch2/catch.hpp>
+
+#include <random>
+
+#include "make.hpp"
+
+using namespace lift;
+using namespace lift::kernel;
+using namespace lift::kernel::make;
+
+namespace {
+
+constexpr int size = 64, longest = 40;
+
+// Loops whose bodies read memory under random conditions and at random clamped, wrapped and mirrored places.
+class Generator {
+ public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+
+  Kernel run() {
+    in_ = m_.in("in", size);
+    out_ = m_.out("out", 3 * 4 * longest);
+    count_ = pick(0, longest);
+    Nat n = count_;
+    if (pick(0, 2) == 0) {
+      size_ = m_.size("n");
+      n = Nat(*size_) + Nat(pick(0, 2));
+      count_ = std::max(count_, 3);
+      bound_ = {{*size_, count_ - static_cast<int>((n - Nat(*size_)).constant().value())}};
+    }
+    width_ = pick(0, 1) ? 4 : 1;
+    m_.k.body = block(seq("j", 3, [&](Nat j) {
+      return block(seq("i", n, [&](Nat i) {
+        const Nat at = width_ * (longest * j + i);
+        Block b = block(Store{out_, at, value(i, j)});
+        if (pick(0, 1) == 0)
+          b = block(
+              If{test({comparison(i, j)}), b, block(Store{out_, at, lanes([&](int) { return number(pick(1, 9)); })})});
+        return b;
+      }));
+    }));
+    return m_.k;
+  }
+  const std::map<NatVar, std::int64_t>& bound() const { return bound_; }
+
+ private:
+  int pick(int lo, int hi) { return lo + static_cast<int>(random_() % static_cast<unsigned>(hi - lo + 1)); }
+
+  template <class F>
+  ExprPtr lanes(F&& lane) {
+    if (width_ == 1) return lane(0);
+    std::vector<ExprPtr> all;
+    for (int l = 0; l < width_; l++) all.push_back(lane(l));
+    return makeVector(all);
+  }
+
+  Nat affine(Nat i, Nat j) {
+    const int factors[] = {1, 1, width_, width_, 2, -1};
+    Nat a = factors[pick(0, 5)] * i + Nat(pick(-6, 6));
+    if (pick(0, 2) == 0) a = a + Nat(pick(-2, 2)) * j;
+    if (size_ && pick(0, 1) == 0) a = a - Nat(*size_);
+    return a;
+  }
+  Nat place(Nat e, int how) {
+    switch (how) {
+      case 0:
+        return mod(e, Nat(size));
+      case 1:
+        return min(max(e, Nat(3)), Nat(size - 5));
+      case 2: {
+        const Nat m = mod(e, Nat(2 * size));
+        return min(m, Nat(2 * size - 1) - m);
+      }
+      case 3:
+        return mod(mod(e, Nat(20)) + floorDiv(e, Nat(20)), Nat(size));
+      default:
+        return max(min(e, size_ ? min(Nat(*size_), Nat(size - 1)) : Nat(longest - 2)), Nat(0));
+    }
+  }
+  Comparison comparison(Nat i, Nat j) {
+    constexpr Relation relations[] = {Relation::less, Relation::lessEqual, Relation::equal, Relation::notEqual};
+    const Nat bounds[] = {Nat(0), Nat(pick(0, longest)), size_ ? Nat(*size_) : Nat(longest), j};
+    const Nat a = affine(i, j), b = bounds[pick(0, 3)];
+    const Relation r = relations[pick(0, 3)];
+    return pick(0, 1) ? Comparison{a, r, b} : Comparison{b, r, a};
+  }
+
+  ExprPtr value(Nat i, Nat j) {
+    ExprPtr sum;
+    for (int terms = pick(1, 3); terms > 0; terms--) {
+      const Nat e = affine(i, j);
+      const int how = pick(0, 6);
+      const Comparison c = comparison(i, j);
+      const ExprPtr term = lanes([&](int l) {
+        const Nat at = e + Nat(l);
+        if (how < 5) return load(in_, place(at, how), f32);
+        return choose(test({{Nat(0), Relation::lessEqual, at}, {at, Relation::less, Nat(size)}, c}), load(in_, at, f32),
+                      number(0.5));
+      });
+      sum = sum ? add(sum, term) : term;
+    }
+    return sum;
+  }
+
+  std::mt19937 random_;
+  Maker m_;
+  BufferId in_ = 0, out_ = 0;
+  int count_ = 0, width_ = 1;
+  std::optional<NatVar> size_;
+  std::map<NatVar, std::int64_t> bound_;
+};
+
+Kernel copyOf(Nat n, Nat length) {
+  Maker m("copy");
+  const auto in = m.in("in", n), out = m.out("out", length);
+  m.k.body = block(seq("i", length, [&](Nat i) {
+    return block(Store{out, i, load(in, min(max(i - Nat(2), Nat(0)), n - Nat(1)), f32)});
+  }));
+  return m.k;
+}
+
+}  // namespace
+
+TEST_CASE("split: random loops compute the same") {
+  constexpr unsigned first = 7000, samples = 3000;
+  int split = 0, symbolic = 0;
+  for (unsigned seed = first; seed < first + samples; seed++) {
+    CAPTURE(seed);
+    Generator generator(seed);
+    const Kernel naive = generator.run();
+    const Kernel k = pass("split", naive);
+    const bool changed = structure(k) != structure(naive);
+    split += changed;
+    symbolic += changed && !generator.bound().empty();
+    Memory expected{floats(ramp(size, -5)), floats(ramp(3 * 4 * longest))}, actual = expected;
+    const auto reference = emulate(naive, expected, generator.bound());
+    CAPTURE(reference.findings);
+    REQUIRE(reference.ok());
+    INFO(printOpenCL(naive) << printOpenCL(k));
+    const auto report = emulate(k, actual, generator.bound());
+    CAPTURE(report.findings);
+    REQUIRE(report.ok());
+    REQUIRE(actual == expected);
+  }
+  INFO("seeds from " << first << ": " << split << " of " << samples << " split, " << symbolic << " of unknown size");
+  CHECK(split > 500);
+  CHECK(symbolic > 50);
+}
+
+TEST_CASE("split: a copy with clamped borders") {
+  CHECK(bodyText(pass("split", copyOf(100, 105))) ==
+        "  out[0] = in[0];\n"
+        "  out[1] = in[0];\n"
+        "  for (int i = 0; i < 100; i++) {\n"
+        "    out[i + 2] = in[i];\n"
+        "  }\n"
+        "  out[102] = in[99];\n"
+        "  out[103] = in[99];\n"
+        "  out[104] = in[99];\n");
+}
+
+TEST_CASE("split: arrays shorter than their padding") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto in = m.in("in", n), out = m.out("out", n);
+  m.k.body = block(seq("i", n, [&](Nat i) {
+    const ExprPtr ends = add(load(in, max(i - Nat(6), Nat(0)), f32), load(in, min(i + Nat(6), n - Nat(1)), f32));
+    return block(Store{out, i, add(load(out, i, f32), ends)});  // once each
+  }));
+  const Kernel k = pass("split", m.k);
+  CHECK(structure(k).at("loop") == 3);
+  for (std::int64_t length = 1; length < 20; length++) {
+    CAPTURE(length);
+    const auto elements = static_cast<std::size_t>(length);
+    Memory expected{floats(ramp(elements)), floats(ramp(elements))}, actual = expected;
+    REQUIRE(emulate(m.k, expected, {{n, length}}).ok());
+    REQUIRE(emulate(k, actual, {{n, length}}).ok());
+    CHECK(actual == expected);
+  }
+}
+
+TEST_CASE("split: lanes in the middle are one vector, and so is the border that one condition leaves") {
+  Maker m;
+  const auto in = m.in("in", 128), out = m.out("out", 128);
+  m.k.body = block(seq("i", 8, [&](Nat i) {
+    std::vector<ExprPtr> lanes;
+    for (int l = 0; l < 16; l++) {
+      const Nat at = 16 * i + Nat(l - 1);
+      lanes.push_back(choose(test({{Nat(-1), Relation::less, at}}), load(in, at, f32), number(0)));
+    }
+    return block(Store{out, 16 * i, makeVector(lanes)});
+  }));
+  const std::string text = bodyText(pass("split", m.k));
+  CHECK(text.find("for (int i = 0; i < 7; i++) {\n    vstore16(vload16(0, in + 16 * i + 15), 0, out + 16 * i + 16);") !=
+        std::string::npos);
+}
+
+TEST_CASE("split: what does not gain stays as it is") {
+  Maker m;
+  const auto in = m.in("in", 128), out = m.out("out", 4096);
+  const auto tile = m.local("tile", 130);
+  const NatVar n = m.size("n");
+  const auto clamped = [&](Nat i) { return load(in, min(max(i - Nat(1), Nat(0)), Nat(127)), f32); };
+  const auto when = [&](Nat a, Nat b, Nat i) {
+    return choose(test({{a, Relation::less, b}}), load(in, i, f32), number(0));
+  };
+  const auto result = [&](ExprPtr v, Nat i) { return block(Store{out, i, std::move(v)}); };
+  // A tile is no result; a condition changes in the middle, or not by the index, or not linearly; a loop is parallel.
+  m.k.body = block(seq("i", 130,
+                       [&](Nat i) {
+                         return block(Store{tile, i, clamped(i)});
+                       }),
+                   seq("i", 128, [&](Nat i) { return result(when(i, Nat(64), i), i); }),
+                   seq("i", 128, [&](Nat i) { return result(when(Nat(n), Nat(64), i), i); }),
+                   seq("i", 128, [&](Nat i) { return result(when(i * i, Nat(64), i), i); }),
+                   lcl("i", 130, [&](Nat i) { return result(clamped(i), i); }));
+  CHECK(printOpenCL(pass("split", m.k)) == printOpenCL(m.k));
+}
