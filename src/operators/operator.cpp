@@ -174,8 +174,16 @@ void checkResult(const Program& program) {
 
 Config firstPoint(const Program& program) {
   if (program.tunables.empty()) return {};
+  // What sizes without values decide is asked when they have them.
+  const auto isOpen = [&](const Constraint& c) {
+    return std::any_of(c.variables.begin(), c.variables.end(), [&](NatVar v) {
+      return std::find(program.sizes.begin(), program.sizes.end(), v) != program.sizes.end();
+    });
+  };
+  std::vector<Constraint> constraints = constraintsOf(program, {});
+  std::erase_if(constraints, isOpen);
   std::optional<Config> first;
-  Space(program.tunables, constraintsOf(program, {})).forEach([&](const Config& config) {
+  Space(program.tunables, std::move(constraints)).forEach([&](const Config& config) {
     first = config;
     return false;
   });
