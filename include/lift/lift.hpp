@@ -30,6 +30,7 @@
 #include "lift/rewrite_check.hpp"
 #include "lift/strategies.hpp"
 #include "lift/accumulation.hpp"
+#include "lift/epilogue.hpp"
 #include "lift/cook_toom.hpp"
 // mapping
 #include "lift/mapping.hpp"

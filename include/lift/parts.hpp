@@ -42,8 +42,9 @@ struct Part {
   rewrite::Path path;        // where
   std::string reason;        // why the pattern's families do not take it; empty where one does, or there are none
   Workload workload;  // what it reads are the parameters; the families are the pattern's, the last is `defaultFamily`
-  // Of an operator that was registered and recognises it: the same computation between layouts of its own. Its families
-  // are the part's first, and what is known of one is known of the other.
+  // Of an operator that was registered and recognises it: the same computation between layouts of its own. Of a part
+  // whose result is finished element by element (epilogue.hpp): the part without that. Its families are the part's
+  // first, and what is known of one is known of the other.
   std::shared_ptr<const Workload> same = {};
 };
 inline constexpr const char* defaultFamily = "default";  // of a part: the default mapping

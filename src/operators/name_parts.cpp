@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -37,7 +38,8 @@ bool readsAgain(Expr map) {
 
 class Naming {
  public:
-  explicit Naming(const Program& program) : inScope_(program.parameters.begin(), program.parameters.end()) {}
+  explicit Naming(const Program& program)
+      : program_(program), inScope_(program.parameters.begin(), program.parameters.end()) {}
 
   Expr program(Expr body) {
     return framed([&] { return result(body); });
@@ -65,6 +67,10 @@ class Naming {
 
   // The program's result, or that of a step of an iteration.
   Expr result(Expr e) {
+    return within(e, [&](Expr) { return resultWithin(e); });
+  }
+
+  Expr resultWithin(Expr e) {
     if (!e.is(Expr::Form::apply)) return e;
     Spine s = spineOf(e);
     if (s.isPrim(Prim::let)) return result(opened(s));
@@ -75,15 +81,46 @@ class Naming {
     return isIteration(s) ? iterated(s) : stage(e);
   }
 
+  // f of a term in which it is counted how often parts stand.
+  template <class F>
+  Expr within(Expr term, const F& f) {
+    const Expr around = current_;
+    current_ = term;
+    const Expr made = f(term);
+    current_ = around;
+    return made;
+  }
+
   // The body of a let, its value named.
   Expr opened(const Spine& let) {
     const Expr f = let.arguments[0], value = let.arguments[1];
     if (onlyMovesData(value)) return etaLong(substitute(f.body(), f.parameter(), value));
+    if (const auto apart = ofComponents(f, value)) return *apart;
+    if (isFinishedIn(f.body(), f.parameter(), value)) {
+      wishes_.emplace(value, f.parameter().name());
+      return etaLong(substitute(f.body(), f.parameter(), value));
+    }
     if (holdsArrays(value.type()) || runsLoops(value))
       return etaLong(substitute(f.body(), f.parameter(), named(value, f.parameter().name())));
     frames_.back().lets.emplace_back(f.parameter(), visit(value, Reader::once, false, false));
     inScope_.insert(f.parameter());
     return f.body();
+  }
+
+  // The components of a tuple that is written out have names of their own.
+  static std::optional<Expr> ofComponents(Expr f, Expr value) {
+    const Spine s = spineOf(value);
+    if (!s.isPrim(Prim::tuple) || !holdsArrays(value.type())) return std::nullopt;
+    std::unordered_map<Expr, Expr> names;
+    std::vector<Expr> variables;
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      variables.push_back(Expr::variable(f.parameter().name(), s.arguments[i].type()));
+      names.emplace(build::get(f.parameter(), i), variables.back());
+    }
+    Expr body = replaceTerms(f.body(), names);
+    if (body.hasFree(f.parameter())) return std::nullopt;
+    for (std::size_t i = variables.size(); i-- > 0;) body = build::let(variables[i], s.arguments[i], body);
+    return body;
   }
 
   static bool isIteration(const Spine& s) { return s.isPrim(Prim::iterate) && holdsArrays(s.arguments[1].type()); }
@@ -102,15 +139,70 @@ class Naming {
     if (const auto found = operatorPartOf(e)) return withInputsNamed(e, found->match.inputs);
     Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive)) return e;
-    if (s.isPrim(Prim::let) && isClosed(e)) return stage(opened(s));
+    if (s.isPrim(Prim::let) && isClosed(e)) return within(opened(s), [&](Expr body) { return stage(body); });
     if (s.isPrim(Prim::toGlobal)) return stage(s.arguments[0]);
     const bool layout = isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::unzip);
     if (layout || (s.isPrim(Prim::map) && !isComputingMap(e))) {
       s.arguments.back() = stage(s.arguments.back());
       return applyAll(s.head, s.arguments);
     }
+    if (const auto finished = withEpilogue(e)) return *finished;
     visitArguments(s, readerOf(e), false, false);
     return applyAll(s.head, s.arguments);
+  }
+
+  // What is computed element by element of a result that nothing else reads, and that a family derives: a stage of
+  // both.
+  std::optional<Expr> withEpilogue(Expr e) {
+    const auto isOwn = [&](Expr array) {
+      return runsLoops(array) && !spineOf(underLayouts(array)).isPrim(Prim::toGlobal) && isClosed(array) &&
+             !isNamed(array) && usesOf(array, current_) == 1;
+    };
+    const auto result = resultOfEpilogue(e, isOwn);
+    if (!result) return std::nullopt;
+    const Expr hole = Expr::variable("result", result->type());
+    inScope_.insert(hole);
+    const Expr inner = stage(*result);
+    Expr filled = inner;
+    if (runsLoops(inner) && !hasFamily(inner, program_)) filled = bound(*result, inner, "");
+    const Expr rest = replaceTerms(e, {{*result, hole}});
+    if (filled != inner) return stage(substitute(rest, hole, filled));
+    Spine s = spineOf(rest);
+    visitArguments(s, readerOf(rest), false, false);
+    return substitute(applyAll(s.head, s.arguments), hole, inner);
+  }
+
+  bool isNamed(Expr e) const {
+    return std::any_of(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.known.count(e) > 0; });
+  }
+
+  // Whether the value of a let is what an epilogue in its body finishes, and read by nothing else.
+  static bool isFinishedIn(Expr body, Expr name, Expr value) {
+    if (!value.type().isArray() || !runsLoops(value) || spineOf(value).isPrim(Prim::toGlobal)) return false;
+    if (usesOf(name, body) != 1) return false;
+    const std::function<bool(Expr)> finishes = [&](Expr e) {
+      if (!e.is(Expr::Form::apply) || !e.hasFree(name)) return false;
+      if (resultOfEpilogue(e, [&](Expr array) { return underLayouts(array) == name; })) return true;
+      const Spine s = spineOf(e);
+      if (s.isPrim(Prim::let) && finishes(s.arguments[0].body())) return true;
+      return std::any_of(s.arguments.begin(), s.arguments.end(), finishes);
+    };
+    return finishes(body);
+  }
+
+  // How often a part stands in a term.
+  static int usesOf(Expr part, Expr term) {
+    std::unordered_map<Expr, int> counts;
+    constexpr int most = 2;
+    const std::function<int(Expr)> count = [&](Expr e) -> int {
+      if (e == part) return 1;
+      if (const auto found = counts.find(e); found != counts.end()) return found->second;
+      int n = 0;
+      if (e.is(Expr::Form::lambda)) n = count(e.body());
+      if (e.is(Expr::Form::apply)) n = count(e.function()) + count(e.argument());
+      return counts.emplace(e, std::min(n, most)).first->second;
+    };
+    return count(term);
   }
 
   // What an operator computes is one part; arrays that are computed for it are others.
@@ -176,16 +268,25 @@ class Naming {
     for (const Frame& frame : frames_)
       if (const auto found = frame.known.find(e); found != frame.known.end()) return found->second;
     const Spine s = spineOf(e);
-    const Expr value = isIteration(s) ? iterated(s) : stage(e);
-    const std::string name = !wish.empty() ? wish : isIteration(s) ? "state" : fmt::format("part{}", ++count_);
+    return bound(e, isIteration(s) ? iterated(s) : stage(e), wish);
+  }
+
+  // A name for `e`, the value of which is that stage.
+  Expr bound(Expr e, Expr value, std::string name) {
+    const bool iterates = isIteration(spineOf(e));
+    if (const auto wish = wishes_.find(e); name.empty() && wish != wishes_.end()) name = wish->second;
+    if (name.empty()) name = iterates ? "state" : fmt::format("part{}", ++count_);
     const Expr variable = Expr::variable(name, e.type());
     frames_.back().known.emplace(e, variable);
-    frames_.back().lets.emplace_back(variable, isIteration(s) ? value : build::call(Prim::toGlobal, {value}));
+    frames_.back().lets.emplace_back(variable, iterates ? value : build::call(Prim::toGlobal, {value}));
     inScope_.insert(variable);
     return variable;
   }
 
-  std::unordered_set<Expr> inScope_;  // what is there before the stage
+  const Program& program_;
+  Expr current_ = Expr::nat(0);                   // the program or the step that is named
+  std::unordered_map<Expr, std::string> wishes_;  // names that values had in the text
+  std::unordered_set<Expr> inScope_;              // what is there before the stage
   std::vector<Frame> frames_;
   int count_ = 0;
 };

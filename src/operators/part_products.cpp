@@ -171,7 +171,8 @@ PartProducts::Operand operandOf(Value v) {
 }  // namespace
 
 std::optional<PartProducts> productsOf(const Part& part, std::string* why) {
-  const Program& program = part.workload.program;
+  const bool isCore = part.same && part.same->op == part.workload.op;
+  const Program& program = isCore ? part.same->program : part.workload.program;
   const detail::parts::Recognised form = detail::parts::recognise(detail::parts::tidied(program));
   try {
     if (form.operands.empty()) throw Unknown{"it is no sum of products of two operands"};

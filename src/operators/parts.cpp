@@ -20,6 +20,7 @@ namespace lift {
 namespace {
 
 using detail::rowsToJudge;
+using detail::parts::Core;
 using detail::parts::Recognised;
 using rewrite::Path;
 
@@ -141,6 +142,28 @@ std::int64_t stepsOf(const Recognised& form) {
   return steps;
 }
 
+Expr termAt(Expr e, const Path& path) {
+  for (const std::uint8_t child : path)
+    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
+  return e;
+}
+
+// The families of a part's core, as they derive the part: then what is computed of each element of the result is
+// computed where that is.
+std::vector<OperatorFamily> withEpilogues(std::vector<OperatorFamily> families, const Core& core) {
+  using namespace rewrite;
+  if (core.epilogues.empty()) return families;
+  for (OperatorFamily& f : families) {
+    if (!f.derive) continue;
+    f.derive = [core, derive = f.derive](Rewriting& r) {
+      r.within(core.path, [&] { derive(r); });
+      for (auto e = core.epilogues.rbegin(); e != core.epilogues.rend(); ++e)
+        r.within(*e, [&] { r.apply(attempt(use("mapIntoResult"))); });
+    };
+  }
+  return families;
+}
+
 // The operator's families, as they derive the part: restated as the operator's program, which they derive where it
 // stands; then what it reads is inlined.
 std::vector<OperatorFamily> familiesOf(const Workload& same, const OperatorMatch& match) {
@@ -176,15 +199,46 @@ Workload workloadOf(const Program& part, const Recognised& form, std::vector<Ope
 
 std::string firstLine(const UserError& e) { return e.diagnostics().empty() ? e.what() : e.diagnostics()[0].message; }
 
+// The part's families: those of an operator that computes it or its core, or else those of the core's pattern.
+void addFamilies(Part& part, const Program& whole, bool ofOperators) {
+  const Program alone = aloneOf(part.term, whole, Pattern::other);
+  Core core = detail::parts::coreOf(part.term);
+  Recognised form = detail::parts::recognise(detail::parts::tidied(alone));
+  auto [families, reason] = detail::parts::familiesOf(form);
+  part.reason = std::move(reason);
+  part.same = {};
+  std::optional<detail::parts::OperatorPart> found;
+  if (ofOperators && (found = detail::parts::operatorPartOf(part.term))) core = {};
+  const Expr term = termAt(part.term, core.path);
+  if (ofOperators && !found) found = detail::parts::operatorPartOf(term);
+  if (found) {
+    form.pattern = Pattern::convolution;
+    part.same = std::make_shared<const Workload>(found->op->parse(found->match.descriptor));
+    const OperatorFamily byDefault = families.back();
+    families = withEpilogues(familiesOf(*part.same, found->match), core);
+    families.push_back(byDefault);
+  } else if (!core.epilogues.empty()) {
+    const Recognised inner = detail::parts::recognise(detail::parts::tidied(aloneOf(term, whole, Pattern::other)));
+    auto ofCore = detail::parts::familiesOf(inner);
+    if (ofCore.all.size() > 1) {
+      form = inner;
+      part.same = std::make_shared<const Workload>(workloadOf(aloneOf(term, whole, inner.pattern), inner, ofCore.all));
+      families = withEpilogues(std::move(ofCore.all), core);
+      part.reason.clear();
+    }
+  }
+  part.pattern = form.pattern;
+  part.workload = workloadOf(aloneOf(part.term, whole, form.pattern), form, std::move(families));
+}
+
 // Leaves the families that round as the part does: of an operator's, or else of the pattern's.
-void keepOrder(Part& part, const Recognised& form) {
+void keepOrder(Part& part, const Program& whole) {
   Workload ordered = inOrder(part.workload);
   if (part.same && ordered.families.size() == 1) {
-    part.same.reset();
-    part.pattern = form.pattern;
-    part.workload.families = detail::parts::familiesOf(form).all;
+    addFamilies(part, whole, false);
     ordered = inOrder(part.workload);
-  } else if (part.same) {
+  }
+  if (part.same) {
     Workload same = *part.same;
     std::erase_if(same.families, [&](const OperatorFamily& f) { return ordered.refused.contains(f.name); });
     part.same = std::make_shared<const Workload>(std::move(same));
@@ -203,6 +257,13 @@ std::optional<detail::parts::OperatorPart> detail::parts::operatorPartOf(Expr te
   return std::nullopt;
 }
 
+bool detail::parts::hasFamily(Expr term, const Program& whole) {
+  Part part;
+  part.term = term;
+  addFamilies(part, whole, true);
+  return part.workload.families.size() > 1;
+}
+
 PartedProgram partsOf(const Program& given, bool inOrder) {
   PartedProgram parted;
   const Program program = detail::parts::withProductsApart(given, inOrder);
@@ -216,19 +277,8 @@ PartedProgram partsOf(const Program& given, bool inOrder) {
     part.path = path;
     part.term = term;
     part.place = rangeOf(spanOf(term, program, terms));
-    const Recognised form = detail::parts::recognise(detail::parts::tidied(aloneOf(term, program, Pattern::other)));
-    part.pattern = form.pattern;
-    auto [families, reason] = detail::parts::familiesOf(form);
-    part.reason = std::move(reason);
-    if (const auto found = detail::parts::operatorPartOf(term)) {
-      part.same = std::make_shared<const Workload>(found->op->parse(found->match.descriptor));
-      part.pattern = Pattern::convolution;
-      const OperatorFamily byDefault = families.back();
-      families = familiesOf(*part.same, found->match);
-      families.push_back(byDefault);
-    }
-    part.workload = workloadOf(aloneOf(term, program, form.pattern), form, std::move(families));
-    if (inOrder) keepOrder(part, form);
+    addFamilies(part, program, true);
+    if (inOrder) keepOrder(part, program);
     parted.parts.push_back(std::move(part));
   });
   return parted;

@@ -1,6 +1,7 @@
 // Private to operators: how parts are found, and what is known of their form.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,18 @@ std::optional<OperatorPart> operatorPartOf(Expr term);
 bool runsLoop(Expr primitive);
 // What a result is made of by layouts that it is written through.
 Expr underLayouts(Expr e);
+
+// What is computed of a result element by element (epilogue.hpp), again and again, under layouts: where the result is
+// computed, and the maps of each epilogue, from the outermost.
+struct Core {
+  rewrite::Path path;
+  std::vector<rewrite::Path> epilogues;
+};
+Core coreOf(Expr term);
+// The array that an epilogue finishes, which runs loops, of a map that computes; `isResult` may refuse arrays.
+std::optional<Expr> resultOfEpilogue(Expr map, const std::function<bool(Expr)>& isResult);
+// Whether the core of a term has a family besides the default mapping.
+bool hasFamily(Expr term, const Program& whole);
 
 // The maps around what is computed for an element of the result, from the outermost, and that.
 struct Nest {

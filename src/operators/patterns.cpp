@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "lift/epilogue.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "parts.hpp"
@@ -54,6 +55,33 @@ Nest nestOf(Expr term) {
     nest.body = underLayouts(s.arguments[0].body());
   }
   return nest;
+}
+
+std::optional<Expr> resultOfEpilogue(Expr map, const std::function<bool(Expr)>& isResult) {
+  if (!isComputingMap(map) || anyPrimitive(spineOf(map).arguments[0], runsLoop)) return std::nullopt;
+  const auto epilogue = rewrite::epilogueOf(map, isResult);
+  return epilogue ? std::optional(epilogue->result) : std::nullopt;
+}
+
+Core coreOf(Expr term) {
+  Core core;
+  rewrite::Path path;
+  for (Expr e = term;;) {
+    const Spine s = spineOf(e);
+    if (isResultLayout(s, Crops::no)) {
+      path.push_back(1);
+      e = s.arguments.back();
+      continue;
+    }
+    core.path = path;
+    const auto result = resultOfEpilogue(e, [](Expr array) { return anyPrimitive(array, runsLoop); });
+    if (!result) return core;
+    core.epilogues.push_back(path);
+    path.push_back(1);
+    const auto below = rewrite::pathOf(*result, s.arguments[1]);
+    path.insert(path.end(), below->begin(), below->end());
+    e = *result;
+  }
 }
 
 namespace {

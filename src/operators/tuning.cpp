@@ -54,10 +54,11 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
   return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
 }
 
-// A part that an operator computes, by what is taken for the operator: of families that derive the part.
+// A part that an operator computes, or whose core does, by what is taken for that: of families that derive the part.
 std::optional<Choice> chosenAs(const Workload& same, const runtime::DeviceInfo& device, const ChoiceOptions& options) {
   Workload derived = same;
-  std::erase_if(derived.families, [](const OperatorFamily& f) { return !f.derive; });
+  std::erase_if(derived.families,
+                [&](const OperatorFamily& f) { return !f.derive || (f.forProcessors && device.type == "gpu"); });
   return derived.families.empty()
              ? std::nullopt
              : std::optional(choose(derived, &device, {.own = options.own, .tuned = options.tuned}));

@@ -140,6 +140,17 @@ void Rule::build(Built& out) const {
   }
 }
 
+namespace {
+
+// Equal where these facts hold: 32 / k * k is 32 where k divides 32.
+bool isSame(Type a, Type b, const std::vector<Divides>& facts) {
+  if (a == b) return true;
+  if (!a.isArray() || !b.isArray() || !isSame(a.element(), b.element(), facts)) return false;
+  return equalUnder(facts, a.length(), b.length()) == Truth::proved;
+}
+
+}  // namespace
+
 Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const std::vector<Divides>& facts) {
   for (const std::string& tunable : rule.tunables())
     if (!arguments.count(tunable))
@@ -148,7 +159,7 @@ Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const
   if (rule.computation()) {
     if (term.type().is(Type::Kind::function)) return result;  // a primitive that lacks arguments
     if (const auto made = rule.computation()(term, arguments)) result.term = etaLong(*made);
-    ensure(!result.term || result.term->type() == term.type(), "a computed rule keeps the type");
+    ensure(!result.term || isSame(result.term->type(), term.type(), facts), "a computed rule keeps the type");
     return result;
   }
   if (!fits(rule.typed().left, term)) return result;

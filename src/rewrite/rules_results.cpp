@@ -1,5 +1,6 @@
 // Computed rule: what is done with each element of a result, where that element is computed.
 #include "computed.hpp"
+#include "lift/epilogue.hpp"
 #include "terms.hpp"
 
 namespace lift::rewrite::detail {
@@ -7,70 +8,171 @@ namespace {
 
 using namespace build;
 
-// The scalar function of nested maps over the elements of an array of so many dimensions.
-std::optional<Expr> elementFunction(Expr map) {
-  const Spine s = spineOf(map);
-  if (!s.isPrim(Prim::map) || s.arguments.size() != 2 || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
-  const Expr f = s.arguments[0], x = f.parameter();
-  if (x.type().is(Type::Kind::scalar)) return f.body().type() == x.type() ? std::optional(f) : std::nullopt;
-  const Spine inner = spineOf(f.body());
-  if (!inner.isPrim(Prim::map) || inner.arguments.size() != 2 || inner.arguments[1] != x ||
-      inner.arguments[0].hasFree(x))
-    return std::nullopt;
-  return elementFunction(f.body());
+// Literal zeros of the type, which has no tuples.
+Expr zerosOf(Type type) {
+  return type.isArray() ? fill(type.length(), zerosOf(type.element()))
+                        : Expr::literal(ScalarValue::of(scalarOf(type), 0));
 }
 
 class Computed {
  public:
-  explicit Computed(Expr f) : f_(f) {}
+  using Arrays = std::vector<Expr>;  // the epilogue's others, each in the layout of the term that they go with
+
+  explicit Computed(const Epilogue& epilogue) {
+    names_.push_back(epilogue.element);
+    for (const Epilogue::Other& other : epilogue.others) names_.push_back(other.element);
+    f_ = epilogue.value;
+    for (auto n = names_.rbegin(); n != names_.rend(); ++n) f_ = Expr::lambda(*n, f_);
+  }
   // Whether loops were met on the way that work-items or groups run: else a map is as good.
   bool isPlaced() const { return isPlaced_; }
 
-  // The term with f of each of its scalars; nothing where it is made of what is not an array of these alone.
-  std::optional<Expr> in(Expr e) {
+  // The term with the epilogue's value of each of its scalars; nothing where it is made of what is not an array of
+  // these alone.
+  std::optional<Expr> in(Expr e, const Arrays& others) {
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return of(e);
+    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return of(e, others);
     const Prim p = s.head.prim();
     Spine now = s;
     const bool isMap = traits(p).loop == Traits::Loop::map && s.arguments.size() == 2;
-    if ((isMap && (p != Prim::map || !onlyMovesData(s.arguments[0]))) || p == Prim::let) {
-      isPlaced_ = isPlaced_ || isKernelMap(p);
+    if (p == Prim::let) {
       const Expr f = withFreshBinders(s.arguments[0]);
-      const auto body = in(f.body());
+      const auto body = in(f.body(), others);
       if (!body) return std::nullopt;
       now.arguments[0] = Expr::lambda(f.parameter(), *body);
       return applyAll(now.head, now.arguments);
     }
+    if (isMap && (p != Prim::map || !onlyMovesData(s.arguments[0]))) {
+      isPlaced_ = isPlaced_ || isKernelMap(p);
+      return inMap(s, others);
+    }
     const bool passes = isMap || isInvertibleLayout(p) || isCrop(p) || p == Prim::asScalar || p == Prim::toGlobal;
-    if (!passes) return of(isReduce(p) && e.type().isArray() ? call(Prim::toPrivate, {e}) : e);
-    const auto below = in(s.arguments.back());
+    if (!passes) return of(isReduce(p) && e.type().isArray() ? call(Prim::toPrivate, {e}) : e, others);
+    Arrays before;
+    for (const Expr other : others) {
+      const auto undone = beforeLayout(s, other);
+      if (!undone) return std::nullopt;
+      before.push_back(*undone);
+    }
+    const auto below = in(s.arguments.back(), before);
     if (!below) return std::nullopt;
     now.arguments.back() = *below;
     return applyAll(now.head, now.arguments);
   }
 
  private:
-  std::optional<Expr> of(Expr e) const {
-    const Expr f = withFreshBinders(f_);
-    const Type scalar = f.parameter().type(), t = e.type();
-    if (t == scalar) return let(f.parameter(), e, f.body());
-    if (t.is(Type::Kind::vector) && t.element() == scalar) return call(Prim::vectorize, {t.length()}, {f, e});
-    if (!t.isArray()) return std::nullopt;
-    const Expr x = Expr::variable("x", t.element());
-    const auto each = of(x);
-    if (!each) return std::nullopt;
-    return call(Prim::mapSeqUnroll, {Nat(0)}, {Expr::lambda(x, *each), e});
+  std::optional<Expr> inMap(const Spine& s, const Arrays& others) {
+    const Expr f = withFreshBinders(s.arguments[0]), x = f.parameter();
+    Arrays all{s.arguments[1]};
+    all.insert(all.end(), others.begin(), others.end());
+    const Expr zipped = zip(all);
+    const Expr p = others.empty() ? x : Expr::variable(x.name(), zipped.type().element());
+    const auto body = in(others.empty() ? f.body() : substitute(f.body(), x, get(p, 0)), elementsOf(p, others.size()));
+    if (!body) return std::nullopt;
+    return call(s.head.prim(), s.head.nats(), {Expr::lambda(p, *body), zipped});
   }
 
-  Expr f_;
+  // Of a tuple of an element and so many others: these.
+  static Arrays elementsOf(Expr p, std::size_t count) {
+    Arrays elements;
+    for (std::size_t i = 0; i < count; i++) elements.push_back(get(p, i + 1));
+    return elements;
+  }
+
+  // What the layout makes `other` of; where it crops, zeros stand for the rest.
+  static std::optional<Expr> beforeLayout(const Spine& s, Expr other) {
+    const Type in = s.arguments.back().type();
+    switch (s.head.prim()) {
+      case Prim::id:
+      case Prim::toGlobal:
+        return other;
+      case Prim::join:
+        return split(in.element().length(), other);
+      case Prim::split:
+        return call(Prim::join, {other});
+      case Prim::transpose:
+        return call(Prim::transpose, {other});
+      case Prim::asScalar:
+        if (!isLane(other.type().element())) return std::nullopt;
+        return call(Prim::asVector, {in.element().length()}, {other});
+      case Prim::asVector:
+        return call(Prim::asScalar, {other});
+      case Prim::take: {
+        const Type element = other.type().element();
+        if (baseOf(element).is(Type::Kind::vector)) return std::nullopt;
+        return call(Prim::pad, {Nat(0), in.length() - other.type().length()}, {zerosOf(element), other});
+      }
+      case Prim::map: {
+        const Expr row = Expr::variable("row", other.type().element());
+        const auto undone = before(s.arguments[0].body(), s.arguments[0].parameter(), row);
+        if (!undone) return std::nullopt;
+        return *undone == row ? other : map(Expr::lambda(row, *undone), other);
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // What a chain of layouts of the parameter makes `other` of.
+  static std::optional<Expr> before(Expr chain, Expr parameter, Expr other) {
+    if (chain == parameter) return other;
+    const Spine s = spineOf(chain);
+    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return std::nullopt;
+    if (s.isPrim(Prim::map) && s.arguments[0].hasFree(parameter)) return std::nullopt;
+    const auto undone = beforeLayout(s, other);
+    return undone ? before(s.arguments.back(), parameter, *undone) : std::nullopt;
+  }
+
+  std::optional<Expr> of(Expr e, const Arrays& others) const {
+    const Type scalar = names_[0].type(), t = e.type();
+    if (t.isArray()) {
+      Arrays all{e};
+      all.insert(all.end(), others.begin(), others.end());
+      const Expr zipped = zip(all), x = Expr::variable("x", zipped.type().element());
+      const auto each = of(others.empty() ? x : get(x, 0), elementsOf(x, others.size()));
+      if (!each) return std::nullopt;
+      return call(Prim::mapSeqUnroll, {Nat(0)}, {Expr::lambda(x, *each), zipped});
+    }
+    std::vector<Expr> names;
+    Expr value = withFreshBinders(f_);
+    for (std::size_t i = 0; i <= others.size(); i++) {
+      names.push_back(value.parameter());
+      value = value.body();
+    }
+    if (t == scalar) {
+      for (std::size_t i = others.size(); i-- > 0;) value = let(names[i + 1], others[i], value);
+      return let(names[0], e, value);
+    }
+    if (!t.is(Type::Kind::vector) || t.element() != scalar) return std::nullopt;
+    if (others.empty()) return call(Prim::vectorize, {t.length()}, {Expr::lambda(names[0], value), e});
+    Arrays lanes{e};
+    lanes.insert(lanes.end(), others.begin(), others.end());
+    const Expr p = Expr::variable("p", typeOfScalars(names));
+    std::unordered_map<Expr, Expr> elements;
+    for (std::size_t i = 0; i < names.size(); i++) elements.emplace(names[i], get(p, i));
+    return call(Prim::vectorize, {t.length()}, {Expr::lambda(p, substitute(value, elements)), tuple(lanes)});
+  }
+
+  static Type typeOfScalars(const std::vector<Expr>& names) {
+    std::vector<Type> types;
+    for (const Expr n : names) types.push_back(n.type());
+    return Type::tuple(std::move(types));
+  }
+
+  std::vector<Expr> names_;  // of the element and those of the others
+  Expr f_ = Expr::nat(0);    // a function of them, one after the other
   bool isPlaced_ = false;
 };
 
 std::optional<Expr> mapIntoResult(Expr e) {
-  const auto f = elementFunction(e);
-  if (!f) return std::nullopt;
-  Computed computed(*f);
-  const auto made = computed.in(spineOf(e).arguments[1]);
+  // The first array that is computed by loops of work-items.
+  const auto isPlaced = [](Expr array) { return anyPrimitive(array, [](Expr p) { return isKernelMap(p.prim()); }); };
+  const auto epilogue = epilogueOf(e, isPlaced);
+  if (!epilogue) return std::nullopt;
+  Computed computed(*epilogue);
+  Computed::Arrays others;
+  for (const Epilogue::Other& other : epilogue->others) others.push_back(other.array);
+  const auto made = computed.in(epilogue->result, others);
   return made && computed.isPlaced() ? std::optional(etaLong(*made)) : std::nullopt;
 }
 
@@ -78,8 +180,9 @@ std::optional<Expr> mapIntoResult(Expr e) {
 
 std::vector<Rule> resultRules() {
   return {computedRule({"mapIntoResult",
-                        "map(fun x => 0.5 * f(x + 0.5), join(mapWrg(0, fun x => mapLcl(0, g, x), (xs: [n][m]t)))) => "
-                        "join(mapWrg(0, fun x => mapLcl(0, fun y => 0.5 * f(g(y) + 0.5), x), xs))",
+                        "map(fun (x, y) => 0.5 * f((x + 0.5, y)), zip(join(mapWrg(0, fun x => mapLcl(0, g, x), (xs: "
+                        "[n][m]t))), ys)) => join(mapWrg(0, fun (x, y) => mapLcl(0, fun (x, y) => "
+                        "0.5 * f((g(x) + 0.5, y)), zip(x, y)), zip(xs, split(m, ys))))",
                         "functor law: an element is finished where it is computed"},
                        mapIntoResult)};
 }

@@ -30,7 +30,7 @@ const std::map<std::string, Module> modules = {
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
     {"ir", {{"nat", "tensor"}, {"type", "expr", "build", "terms", "primitive", "syntax", "interpreter", "exact"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
-    {"rewrite", {{"ir"}, {"rewrite", "rewrite_check", "cook_toom", "strategies", "accumulation"}}},
+    {"rewrite", {{"ir"}, {"rewrite", "rewrite_check", "cook_toom", "strategies", "accumulation", "epilogue"}}},
     {"constraints", {{"ir"}, {"space"}}},
     {"reduce", {{"text", "constraints"}, {"reduce"}}},
     {"views", {{"ir"}, {"views"}}},

@@ -130,7 +130,7 @@ inline std::map<std::string, Tensor> inputsOf(const Program& program) {
   for (const Expr p : program.parameters) {
     std::vector<std::int64_t> shape;
     for (const Nat n : shapeOf(p.type())) shape.push_back(*n.constant());
-    Tensor t(Scalar::f32, shape);
+    Tensor t(scalarOf(baseOf(p.type())), shape);
     fillRandom(t, 7, p.name());
     inputs.emplace(p.name(), std::move(t));
   }

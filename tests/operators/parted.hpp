@@ -50,7 +50,7 @@ inline const std::vector<Case>& cases() {
            "    |> smooth(w)\n"
            "    |> map2D(fun x => max(x, 0.0) * 0.5)\n",
        {{"n", 12}, {"k", 10}, {"m", 32}},
-       {{P::product, "tiles"}, {P::stencil, "strips"}, {P::elementwise, "default"}}},
+       {{P::product, "tiles"}, {P::stencil, "strips"}}},
       {"few rows, many columns that are read in order",
        "def main(a: [n][k]f32, b: [m][k]f32): [n][m]f32 = matmul(a, transpose(b))\n",
        {{"n", 5}, {"k", 9}, {"m", 40}},
@@ -74,7 +74,7 @@ inline const std::vector<Case>& cases() {
            "def main(a: [n][n]f32, b: [n][n]f32, w: [3][3]f32): [n][n]f32 =\n"
            "  product(a, b) |> iterate(20, fun xs => xs |> smooth(w) |> map2D(fun x => 0.125 * x))\n",
        {{"n", 16}},
-       {{P::product, "tiles"}, {P::stencil, "strips"}, {P::elementwise, "default"}}},
+       {{P::product, "tiles"}, {P::stencil, "strips"}}},
       {"other spellings",
        // The second operand is stored by its columns; sums of products are a map and a sum; the result is transposed.
        "def main(a: [n][k]f32, bt: [m][k]f32): [m][n]f32 =\n"
@@ -156,7 +156,7 @@ inline const std::vector<Case>& cases() {
        "    zip(kernels, bias) |> map(fun (k, b) => relu(b + sum(zip(window, k) |> map(fun (ws, ks) =>\n"
        "      sum(zip(ws, ks) |> map(fun (x, y) => dotProduct(x, y))))))))\n",
        {{"h", 10}, {"w", 12}, {"c", 8}, {"f", 24}},
-       {{P::convolution, "copied"}, {P::elementwise, "default"}}},
+       {{P::convolution, "copied"}}},
       {"batch, second operand by its columns",
        "def main(a: [b][n][k]f32, c: [b][m][k]f32): [b][n][m]f32 =\n"
        "  zip(a, c) |> map(fun (x, y) => matmul(x, transpose(y)))\n",

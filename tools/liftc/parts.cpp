@@ -23,7 +23,7 @@ Json describe(const lift::Part& part) {
            {"place", part.place},
            {"result", part.term.type().str()},
            {"families", families}};
-  if (part.same) row["same"] = part.same->key();
+  if (part.same && part.same->op != part.workload.op) row["same"] = part.same->key();
   return row;
 }
 

@@ -65,14 +65,11 @@ lift::Workload partOf(const lift::Program& program, const ProblemChoice& choice)
                           fmt::format("--part {}: '{}' has {} parts", choice.part, choice.file, parts.size()),
                           "`liftc explain FILE` lists them");
   const lift::Part& part = parts[static_cast<std::size_t>(choice.part) - 1];
-  if (part.same) {  // tuned as the operator that computes it, and known to it, too
-    lift::Workload same = *part.same;
-    same.label = fmt::format("{} at {}", part.workload.label, part.place);
-    return same;
-  }
-  lift::Workload w = part.workload;
+  // Tuned as the operator that computes it, and known to it, too; or without what is computed of each element.
+  lift::Workload w = part.same ? *part.same : part.workload;
+  w.label = fmt::format("{} at {}", part.workload.label, part.place);
+  if (w.op != part.workload.op) return w;
   w.tolerance = choice.rtol;
-  w.label = fmt::format("{} at {}", w.label, part.place);
   checkTunables(w, choice);
   return w;
 }
