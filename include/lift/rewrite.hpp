@@ -60,6 +60,7 @@ using Computation = std::function<std::optional<Expr>(Expr term, const Arguments
 
 // One typed rule. Typing it throws UserError with the place in its text: sides of different types, a metavariable on
 // the right that the left does not bind. Sizes that only the right side has are tunables: the strategy gives them.
+// `float` in its text stands for each floating-point type: the rule has a form for every one of them.
 class Rule {
  public:
   // Typed when it is first used: a program needs few of the rules that there are.
@@ -74,7 +75,8 @@ class Rule {
   const std::string& text() const { return text_; }
   const std::string& origin() const { return origin_; }
   When when() const { return when_; }
-  const TypedRule& typed() const { return built().typed; }
+  const TypedRule& typed() const { return built().typed; }  // of a rule with forms, that of f32
+  const Rule& formFor(Expr term) const;                     // the form of the type that the term's elements have
   const std::vector<std::string>& tunables() const { return built().tunables; }
   const Computation& computation() const { return compute_; }  // empty where the right side is a term
   // Type variables that the rule makes vectors of: they stand for scalars only.
@@ -92,13 +94,16 @@ class Rule {
   };
   const Built& built() const;
   void build(Built& out) const;
+  void addForms();
 
   std::string name_, text_, origin_;
+  Scalar float_ = Scalar::f32;  // what `float` stands for
   When when_ = When::always;
   bool whole_ = false;
   Computation compute_ = {};
   std::vector<std::string> computedTunables_ = {};
   std::shared_ptr<Lazily> lazily_ = std::make_shared<Lazily>();  // of all copies
+  std::vector<Rule> forms_ = {};                                 // of other floating-point types than f32
 };
 
 struct RuleTable {

@@ -46,13 +46,13 @@ std::string printStages(const std::vector<Stage>& stages) {
 }
 
 // Equal for stages whose kernels are equal up to the buffers they are launched with.
-std::string kernelKey(const Stage& stage) {
+std::string kernelKey(const Stage& stage, const detail::Halves& halves) {
   Expr closed = stage.body;
   const auto free = stage.body.freeVariables();
-  std::string key;
+  std::string key = halves.has(stage.output) ? "halves;" : "";
   for (auto v = free.rbegin(); v != free.rend(); ++v) {
     closed = Expr::lambda(*v, closed);
-    key += v->type().str() + ";";
+    key += v->type().str() + (halves.has(*v) ? " halves;" : ";");
   }
   return key + print(closed, Names::canonical);
 }
@@ -88,6 +88,7 @@ class PlanBuilder {
 
   kernel::Plan run() {
     for (const Expr p : program_.parameters) {
+      halves_.add(p);
       addBuffers(p, PlanBuffer::Role::input);
       if (std::count(options_.constants.begin(), options_.constants.end(), p.name())) constant_.insert(p);
     }
@@ -100,11 +101,18 @@ class PlanBuilder {
     const std::vector<Stage>& stages = outline.stages;
     if (options_.dump) options_.dump("outline", printStages(stages));
     clock_.lap("outline");
-    addBuffers(Expr::variable("out", mapped.result()), PlanBuffer::Role::output);
+    const Expr out = Expr::variable("out", mapped.result());
+    halves_.add(out);
+    addBuffers(out, PlanBuffer::Role::output);
     std::vector<std::size_t> firstLaunch;  // by stage
     for (std::size_t i = 0; i < stages.size(); i++) {
       firstLaunch.push_back(plan_.launches.size());
       const bool last = i + 1 == stages.size();
+      const auto isState = [&](const detail::Outline::Loop& l) {
+        return l.state == stages[i].output || l.next == stages[i].output;
+      };
+      const bool changes = std::any_of(outline.loops.begin(), outline.loops.end(), isState);
+      if (stages[i].result || (!changes && halves_.areAllOf(stages[i].body))) halves_.add(stages[i].output);
       if (stages[i].result)
         buffers_[stages[i].output] = results(*stages[i].result);
       else
@@ -130,7 +138,8 @@ class PlanBuilder {
     for (const Leaf& l : leavesOf(variable.type())) {
       std::string base = variable.name();
       if (role == PlanBuffer::Role::temporary) base += std::to_string(++temporaries_);
-      plan_.buffers.push_back({base + l.path, l.scalar, l.shape, role});
+      const Scalar scalar = halves_.has(variable) ? l.scalar : detail::keptAs(l.scalar);
+      plan_.buffers.push_back({base + l.path, scalar, l.shape, role});
       ids.push_back(static_cast<int>(plan_.buffers.size()) - 1);
     }
     buffers_[variable] = std::move(ids);
@@ -151,11 +160,12 @@ class PlanBuilder {
 
   void addStage(const Stage& stage, const std::string& name, const detail::Spans& spans, bool changes) {
     // Kernels that check know their places: each stage has its own.
-    const std::string key = options_.checkBounds ? name : kernelKey(stage);
+    const std::string key = options_.checkBounds ? name : kernelKey(stage, halves_);
     const auto [found, isNew] = kernels_.emplace(key, static_cast<int>(plan_.kernels.size()));
     if (isNew) {
       Built built;
-      detail::LoweredKernel lowered = detail::lower(stage, name, spans, options_.checkBounds ? &plan_.sites : nullptr);
+      detail::LoweredKernel lowered =
+          detail::lower(stage, name, spans, halves_, options_.checkBounds ? &plan_.sites : nullptr);
       detail::chooseRange(lowered.kernel, options_);
       detail::checkSharing(lowered);
       detail::guardSharedStores(lowered.kernel);
@@ -190,8 +200,8 @@ class PlanBuilder {
       }
       if (a.temporary) {
         const Leaf leaf = leavesOf(a.variable.type())[static_cast<std::size_t>(a.leaf)];
-        plan_.buffers.push_back(
-            {fmt::format("tmp{}{}", ++temporaries_, leaf.path), leaf.scalar, leaf.shape, PlanBuffer::Role::temporary});
+        plan_.buffers.push_back({fmt::format("tmp{}{}", ++temporaries_, leaf.path), detail::keptAs(leaf.scalar),
+                                 leaf.shape, PlanBuffer::Role::temporary});
         launch.arguments.push_back(static_cast<int>(plan_.buffers.size()) - 1);
         continue;
       }
@@ -236,6 +246,7 @@ class PlanBuilder {
   CompileReport* report_;
   StageClock clock_;
   kernel::Plan plan_;
+  detail::Halves halves_;
   std::unordered_map<Expr, std::vector<int>> buffers_;
   std::unordered_set<Expr> constant_;
   std::map<std::string, int> kernels_;

@@ -10,7 +10,7 @@ namespace lift::detail {
 ValueType valueTypeOf(Type type) {
   ValueType t;
   const Scalar s = scalarOf(type);
-  t.scalar = s == Scalar::f16 ? Scalar::f32 : s;
+  t.scalar = keptAs(s);
   if (type.is(Type::Kind::vector)) {
     const auto width = type.length().constant();
     if (!width)
@@ -28,6 +28,7 @@ LoweredKernel Lowering::run(const Stage& stage, const std::string& name) {
   for (const Expr v : stage.body.freeVariables()) {
     env = extend(env, v, globalMemory(v, true));
   }
+  keepsHalves_ = halves_.has(stage.output);
   const Destination out{globalMemory(stage.output, false), AddressSpace::global, true};
   block_ = &kernel_.body;
   write(stage.body, env, out);
@@ -115,8 +116,9 @@ ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary, std
   std::vector<Storage> storage;
   int leaf = 0;
   for (const Leaf& l : leavesOf(variable.type())) {
+    const Scalar scalar = halves_.has(variable) ? l.scalar : keptAs(l.scalar);
     const auto b =
-        newBuffer(leafName(variable.name(), l.path), l.scalar, 1, AddressSpace::global, countOf(l.shape), readOnly);
+        newBuffer(leafName(variable.name(), l.path), scalar, 1, AddressSpace::global, countOf(l.shape), readOnly);
     kernel_.arguments.push_back(b);
     arguments_.push_back({variable, leaf++, temporary});
     if (made) made->push_back(b);
@@ -179,7 +181,7 @@ ViewPtr Lowering::arrayMemory(Type type, AddressSpace space, const std::string& 
     }
     const Nat count = countOf(l.shape);
     ensure(count.constant().has_value(), "private and local memory have constant sizes");
-    const auto b = newBuffer(leafName(name, l.path), l.scalar, unit, space, count, false);
+    const auto b = newBuffer(leafName(name, l.path), keptAs(l.scalar), unit, space, count, false);
     if (space == AddressSpace::priv) emit(kernel::Allocate{b});
     if (made) made->push_back(b);
     storage.push_back({b, unit});
@@ -207,8 +209,9 @@ ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, AddressSpace space, con
   return memory;
 }
 
-LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, std::vector<kernel::Site>* sites) {
-  return Lowering(spans, sites).run(stage, name);
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, const Halves& halves,
+                    std::vector<kernel::Site>* sites) {
+  return Lowering(spans, halves, sites).run(stage, name);
 }
 
 }  // namespace lift::detail

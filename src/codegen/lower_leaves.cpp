@@ -266,9 +266,8 @@ void Lowering::clearVectors(Block& block) {
     } else if (const auto* a = std::get_if<kernel::Allocate>(&block[i].node); a && writtenByLane_.count(a->buffer)) {
       const kernel::Buffer& b = kernel_.buffers[a->buffer];
       const NatVar k = NatVar::index("k", b.count);
-      const Scalar scalar = b.scalar == Scalar::f16 ? Scalar::f32 : b.scalar;
       Block body;
-      body.push_back({kernel::Store{a->buffer, Nat(k), kernel::literal(ScalarValue::of(scalar, 0), b.width)}});
+      body.push_back({kernel::Store{a->buffer, Nat(k), kernel::literal(ScalarValue::of(b.scalar, 0), b.width)}});
       kernel::For loop{k, b.count, LoopKind::sequential, 0, kernel::Trip::any, 0, std::move(body)};
       block.insert(block.begin() + static_cast<std::ptrdiff_t>(i) + 1, kernel::Stmt{std::move(loop)});
       i++;

@@ -224,7 +224,7 @@ ViewPtr Lowering::table(Expr e) {
   std::vector<Storage> storage;
   for (std::size_t l = 0; l < leaves.size(); l++) {
     // Half is a storage type, and these are not stored.
-    const Scalar scalar = leaves[l].scalar == Scalar::f16 ? Scalar::f32 : leaves[l].scalar;
+    const Scalar scalar = keptAs(leaves[l].scalar);
     for (ScalarValue& v : values[l]) v = convert(convert(v, leaves[l].scalar), scalar);
     storage.push_back({newBuffer(leafName("table", leaves[l].path), scalar, 1, AddressSpace::constant,
                                  Nat(static_cast<std::int64_t>(values[l].size())), false)});

@@ -229,8 +229,20 @@ void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
   });
 }
 
+// Whether numbers that are written there are rounded to 16 bits.
+bool Lowering::storesHalves(Type type, const Destination& out) const {
+  const auto leaves = leavesOf(type);
+  return out.isResult && keepsHalves_ &&
+         std::any_of(leaves.begin(), leaves.end(), [](const Leaf& l) { return l.scalar == Scalar::f16; });
+}
+
 void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out) {
   const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  if (storesHalves(init.type(), out)) {  // what is accumulated is rounded once
+    const ViewPtr all = allocate(init.type(), AddressSpace::global, "acc");
+    reduceByIndex(s, env, {all, AddressSpace::global});
+    return copy(all, out);
+  }
   const ViewPtr xs = read(in, env);
   const Nat length = init.type().length();
   write(init, env, out);

@@ -73,7 +73,8 @@ struct Env {
 
 class Lowering {
  public:
-  Lowering(const Spans& spans, std::vector<kernel::Site>* sites) : spans_(spans), sites_(sites) {}
+  Lowering(const Spans& spans, const Halves& halves, std::vector<kernel::Site>* sites)
+      : spans_(spans), halves_(halves), sites_(sites) {}
   LoweredKernel run(const Stage& stage, const std::string& name);
 
  private:
@@ -209,7 +210,8 @@ class Lowering {
   // The same for a chain of layouts on `parameter` (isInvertibleIn).
   static ViewPtr undo(Expr body, Expr parameter, const ViewPtr& out);
   void scan(const Spine& s, const EnvPtr& env, const Destination& out);
-  // The destination is updated in place.
+  bool storesHalves(Type type, const Destination& out) const;
+  // The destination is updated in place, unless it would round.
   void reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out);
   // Two memories in turns when the count is small and known, else one with a copy back each time.
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
@@ -229,6 +231,8 @@ class Lowering {
     int dim;
   };
   const Spans& spans_;
+  const Halves& halves_;
+  bool keepsHalves_ = false;                // the kernel's result is kept in halves
   std::vector<kernel::Site>* const sites_;  // null: without checks
   kernel::Kernel kernel_;
   std::vector<KernelArgument> arguments_;

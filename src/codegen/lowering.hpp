@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "lift/codegen.hpp"
@@ -49,6 +50,24 @@ struct Outline {
 };
 Outline outline(const Program& program);
 
+// Which variables of f16 are kept in halves, 16 bits a number: parameters, results, and what is moved from these, as
+// nothing is lost by that. What is computed in f16 is a number of f32, and kept as one until it is a result.
+class Halves {
+ public:
+  void add(Expr variable) { kept_.insert(variable); }
+  bool has(Expr variable) const { return kept_.count(variable) > 0; }
+  // Whether all numbers of f16 in the value of a term of such variables are halves.
+  bool areAllOf(Expr term);
+
+ private:
+  bool inBody(Expr f, bool arguments);
+
+  std::unordered_set<Expr> kept_;
+  std::unordered_map<Expr, bool> bound_;
+};
+// Of numbers in memory that are kept for themselves, not as halves.
+inline Scalar keptAs(Scalar s) { return s == Scalar::f16 ? Scalar::f32 : s; }
+
 // Buffers of the kernel in argument order: a leaf of a variable, or a temporary of the kernel's own.
 struct KernelArgument {
   Expr variable = Expr::nat(0);  // a variable, or the type carrier of a temporary
@@ -61,7 +80,7 @@ struct LoweredKernel {
   std::vector<KernelArgument> arguments;
 };
 // With sites, the kernel checks its indices and divisors, and adds the places where it does.
-LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans,
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, const Halves& halves,
                     std::vector<kernel::Site>* sites = nullptr);
 
 // Chooses the NDRange from the kernel's parallel loops and lets one work-item alone do what is outside of them.

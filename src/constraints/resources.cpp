@@ -3,6 +3,7 @@
 // Follows code generation's two ways through a term (src/codegen/lowerer.hpp): a term that is written goes where its
 // context says, one that is read may need memory of its own. The least that every implementation of the term needs is
 // counted: no spilled registers, no alignment, no sharing of memory between arrays that live one after the other.
+// Numbers of f16 count as those of f32 but in parameters and results, since what is computed in f16 is kept as such.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,8 +20,9 @@ using Memory = Traits::Memory;
 using Level = Traits::Level;
 using Loop = Traits::Loop;
 
-Nat bytesOf(const Leaf& leaf) {
-  Nat bytes = static_cast<std::int64_t>(info(leaf.scalar).bytes);
+Nat bytesOf(const Leaf& leaf, bool inHalves = false) {
+  const Scalar kept = leaf.scalar == Scalar::f16 && !inHalves ? Scalar::f32 : leaf.scalar;
+  Nat bytes = static_cast<std::int64_t>(info(kept).bytes);
   for (const Nat n : leaf.shape) bytes = bytes * n;
   return bytes;
 }
@@ -36,8 +38,8 @@ class ResourceWalk {
   ResourceWalk(const DeviceLimits& limits, Constraints& constraints) : limits_(limits), constraints_(constraints) {}
 
   void run(const Program& program) {
-    for (const Expr p : program.parameters) buffer(p.type(), "parameter " + p.name());
-    buffer(program.result(), "the result");
+    for (const Expr p : program.parameters) buffer(p.type(), "parameter " + p.name(), true);
+    buffer(program.result(), "the result", true);
     write(etaLong(program.body), Memory::global);
     endKernel();
     limit(globalBytes_, limits_.globalBytes, "all buffers of the program");
@@ -64,10 +66,10 @@ class ResourceWalk {
   }
 
   // ----------------------------------------------------------------------------------------------------------- memory
-  void buffer(Type type, const std::string& origin) {
+  void buffer(Type type, const std::string& origin, bool inHalves = false) {
     for (const Leaf& l : leavesOf(type)) {
-      limit(bytesOf(l), limits_.bufferBytes, "bytes of " + origin + l.path);
-      globalBytes_ = globalBytes_ + bytesOf(l);
+      limit(bytesOf(l, inHalves), limits_.bufferBytes, "bytes of " + origin + l.path);
+      globalBytes_ = globalBytes_ + bytesOf(l, inHalves);
     }
   }
 

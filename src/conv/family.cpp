@@ -237,8 +237,10 @@ std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts&
 }
 
 // The family of tiles of m by m outputs, or why there is none.
-void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std::int64_t m, bool fused) {
-  if (const std::string why = detail::whyNotWinograd(spec, fused); !why.empty()) {
+void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::string& name, std::int64_t m,
+                 bool fused) {
+  const std::string why = elements == Scalar::f32 ? detail::whyNotWinograd(spec, fused) : "its rules are of f32";
+  if (!why.empty()) {
     w.refused.emplace(name, why);
     return;
   }
@@ -253,17 +255,6 @@ void addWinograd(Workload& w, const ConvSpec& spec, const std::string& name, std
                         [spec, f](rewrite::Rewriting& r) { detail::deriveWinograd(spec, f, r); },
                         detail::winogradDefaults(spec, f),
                         detail::winogradTolerance(spec, f) / convTolerance(spec, Scalar::f32)});
-}
-
-// The families that do not take elements of half. Strategies that keep sums in arrays round them to f16 at each step;
-// some rules are of f32, and Winograd's transforms amplify what half rounds.
-void refuseHalves(Workload& w, Scalar elements) {
-  std::erase_if(w.families, [&](const OperatorFamily& f) {
-    const bool ofFloat = f.name == "tiled" || f.name == "paper" || f.name.starts_with("winograd");
-    if (f.name == "naive" || (elements == Scalar::h16 && !ofFloat)) return false;
-    w.refused.emplace(f.name, elements == Scalar::f16 ? "it may keep sums as halves" : "its rules are of f32");
-    return true;
-  });
 }
 
 }  // namespace
@@ -328,10 +319,9 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
     w.refused.emplace("im2col", why);
   for (const auto& [name, m, fused] :
        {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
-    addWinograd(w, spec, name, m, fused);
-  std::string preferred = detail::preferredWinograd(spec);
+    addWinograd(w, spec, layouts.elements, name, m, fused);
+  std::string preferred = layouts.elements == Scalar::f32 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
-  if (layouts.elements != Scalar::f32) refuseHalves(w, layouts.elements);
   std::stable_partition(w.families.begin(), w.families.end(), [&](const auto& f) { return f.name == preferred; });
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;

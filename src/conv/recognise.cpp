@@ -376,7 +376,7 @@ Layout layoutOf(const std::string& order, std::int64_t lastBlock, Layout natural
 class Restating {
  public:
   Restating(const Element& e, const Layer& layer, const Extents& extents, Expr sum)
-      : e_(e), layer_(layer), extents_(extents), sum_(sum) {
+      : e_(e), layer_(layer), extents_(extents), sum_(sum), elements_(scalarOf(sum.type())) {
     extents_.set(rowsOfInput, layer.spec.ih);
     extents_.set(columnsOfInput, layer.spec.iw);
     channelsOfOutput_ = layer.groups;
@@ -399,7 +399,7 @@ class Restating {
     result.arrange(e_.result);
     if (bias_) r.sources.push_back(bias_->source);
     const Expr biasValues = bias_ ? arranged(*bias_, {channelsOfOutput_})
-                                  : build::fill(r.spec.oc, Expr::literal(ScalarValue::of(Scalar::f32, 0)));
+                                  : build::fill(r.spec.oc, Expr::literal(ScalarValue::of(elements_, 0)));
     r.restated = etaLong(build::let(
         input, inputArray(), build::let(weights, weightArray(), build::let(biases, biasValues, result.array()))));
     const auto place = rewrite::pathOf(layer, r.restated);
@@ -409,8 +409,8 @@ class Restating {
   }
 
  private:
-  static Type typeOf(const std::vector<std::int64_t>& shape) {
-    Type t = Type::scalar(Scalar::f32);
+  Type typeOf(const std::vector<std::int64_t>& shape) const {
+    Type t = Type::scalar(elements_);
     for (auto n = shape.rbegin(); n != shape.rend(); ++n) t = Type::array(*n, t);
     return t;
   }
@@ -419,9 +419,9 @@ class Restating {
     static std::mutex mutex;
     static std::map<std::string, Program> known;
     const std::lock_guard lock(mutex);
-    const std::string text = layer_.spec.str();
+    const std::string text = fmt::format("{} {}", info(elements_).name, layer_.spec.str());
     auto found = known.find(text);
-    if (found == known.end()) found = known.emplace(text, convProgram(layer_.spec)).first;
+    if (found == known.end()) found = known.emplace(text, convProgram(layer_.spec, elements_)).first;
     std::unordered_map<Expr, Expr> arguments;
     for (const Expr p : found->second.parameters)
       arguments.emplace(p, p.name() == "input" ? input : p.name() == "weights" ? weights : biases);
@@ -578,13 +578,14 @@ class Restating {
     const auto in = digitsOf(*layer_.input);
     return {layoutOf(orderOf(in, letter), lastOf(in), Layout::nhwc, ofImages),
             layoutOf(orderOf(digitsOf(*layer_.weights), letterOfWeight), 1, Layout::ohwi, {Layout::ohwi, Layout::oihw}),
-            layoutOf(orderOf(e_.result, letter), lastOf(e_.result), Layout::nhwc, ofImages)};
+            layoutOf(orderOf(e_.result, letter), lastOf(e_.result), Layout::nhwc, ofImages), elements_};
   }
 
   const Element& e_;
   const Layer& layer_;
   Extents extents_;
   Expr sum_;
+  Scalar elements_;  // of all arrays
   const Access* bias_ = nullptr;
   Digits channelsOfOutput_;
   std::vector<Digits> output_;  // images, rows, columns, channels
@@ -592,8 +593,9 @@ class Restating {
 
 Recognised recognised(Expr term) {
   const Type type = baseOf(term.type());
-  if (!term.type().isArray() || !type.is(Type::Kind::scalar) || scalarOf(type) != Scalar::f32)
-    throw Not{"it is not of f32"};
+  if (!term.type().isArray() || !type.is(Type::Kind::scalar) ||
+      !(scalarOf(type) == Scalar::f32 || isHalf(scalarOf(type))))
+    throw Not{"it is not of f32, f16 or h16"};
   if (!anyPrimitive(term, [](Expr p) { return p.prim() == Prim::reduce; })) throw Not{"it reduces nothing"};
   std::string why;
   const auto element = affine::elementOf(term, &why);
@@ -611,7 +613,7 @@ Recognised recognised(Expr term) {
     const Expr x = product.arguments[i];
     const auto found = x.is(Expr::Form::variable) ? element->accesses.find(x.id()) : element->accesses.end();
     if (found == element->accesses.end()) throw Not{"its operands are computed where they are multiplied"};
-    if (scalarOf(baseOf(found->second.source.type())) != Scalar::f32) throw Not{"it is not of f32"};
+    if (scalarOf(baseOf(found->second.source.type())) != scalarOf(type)) throw Not{"its operands are of other types"};
     return found->second;
   };
   const Access &a = operand(0), &b = operand(1);

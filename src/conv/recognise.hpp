@@ -12,7 +12,7 @@ namespace lift::detail {
 
 // The layer that every element of the term is an output of, however the term is written: operands in any layout of
 // arrays, sums in any order, a bias, and what is computed of each output besides. Nothing where it is none, or no
-// layer of f32 in two dimensions at most: `why` says so.
+// layer of f32, f16 or h16 in two dimensions at most: `why` says so.
 struct Recognised {
   ConvSpec spec;
   ConvLayouts layouts;        // those of the arrays, where they are such; natural ones otherwise

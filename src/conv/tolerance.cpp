@@ -38,7 +38,7 @@ namespace lift {
 
 namespace {
 
-// With half storage the arithmetic is in float, and storing the result rounds once more.
+// With half storage the arithmetic is in float, and storing rounds once more: the result, and the reference.
 constexpr double roundoffHalf = 0x1p-11;
 constexpr double roundoffFloat = 0x1p-24;
 constexpr double roundoffDouble = 0x1p-53;
@@ -49,7 +49,7 @@ double convTolerance(const ConvSpec& spec, Scalar scalar) {
   const double roundings = 2 * (static_cast<double>(spec.reduction()) + 4);
   switch (scalar) {
     case Scalar::f16:
-      return roundings * roundoffFloat + roundoffHalf;
+      return roundings * roundoffFloat + 2 * roundoffHalf;
     case Scalar::h16:
       return 4 * (std::sqrt(static_cast<double>(spec.reduction())) + 4) * roundoffHalf;
     case Scalar::f32:

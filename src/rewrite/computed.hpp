@@ -34,7 +34,7 @@ Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in,
 // The same by lanes of vectors only, which `loop` (reduce, reduceSeq) reduces; nothing where there are none.
 std::optional<Expr> vectorReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes, Prim loop);
 
-// Whether vectors have lanes of that type. Booleans and halves have no vectors in memory.
+// Whether vectors have lanes of that type. Booleans have no vectors in memory.
 bool isLane(Type type);
 
 // map(f, xs)  ->  asScalar(map(g, [vs])) for as many elements as a vector has lanes: vs holds what they hold (scalars,

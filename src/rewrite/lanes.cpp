@@ -12,7 +12,7 @@ namespace lift::rewrite::detail {
 
 using namespace build;
 
-bool isLane(Type type) { return type.isScalar() && scalarOf(type) != Scalar::boolean && scalarOf(type) != Scalar::f16; }
+bool isLane(Type type) { return type.isScalar() && scalarOf(type) != Scalar::boolean; }
 
 namespace {
 
@@ -88,7 +88,6 @@ bool isLanewise(Expr e, std::vector<Expr> lanes) {
       lanes.push_back(s.arguments[0].parameter());
       return isLanewise(s.arguments[0].body(), lanes);
     case Prim::convert:
-      return s.head.target() != Scalar::f16 && all(s.arguments);
     case Prim::op:
     case Prim::tuple:
     case Prim::get:

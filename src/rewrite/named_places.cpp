@@ -55,7 +55,8 @@ Expr unmarked(Expr e, Expr mark, std::vector<Path>& paths, const Path& here) {
 }
 
 // What the rule makes of a term, whatever its condition says: that was asked of the term itself.
-std::optional<Expr> appliedTo(const Rule& rule, const Arguments& arguments, const std::vector<Divides>& facts, Expr e) {
+std::optional<Expr> appliedTo(const Rule& any, const Arguments& arguments, const std::vector<Divides>& facts, Expr e) {
+  const Rule& rule = any.formFor(e);
   if (rule.computation()) return rule.computation()(e, arguments);
   detail::Matcher matcher(rule, arguments, facts);
   if (!matcher.matches(e)) return std::nullopt;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "lift/diagnostic.hpp"
 #include "match.hpp"
@@ -84,12 +85,24 @@ std::string leftOf(const std::string& text) {
   throw InternalError("a rule has two sides: " + text);
 }
 
+constexpr const char* anyFloat = "float";
+
+// The text with another word for `float`.
+std::string withFloat(const std::string& text, std::string_view type) {
+  if (text.find(anyFloat) == std::string::npos) return text;
+  static const std::regex word(fmt::format("\\b{}\\b", anyFloat));
+  return std::regex_replace(text, word, std::string(type));
+}
+
 }  // namespace
 
 Rule::Rule(const RuleRow& row)
-    : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when), whole_(row.whole) {}
+    : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when), whole_(row.whole) {
+  addForms();
+}
 
 Rule::Rule(std::string name, const std::string& text) : name_(std::move(name)), text_(text), origin_("given") {
+  addForms();
   static_cast<void>(built());
 }
 
@@ -101,13 +114,33 @@ Rule::Rule(const RuleRow& row, std::vector<std::string> tunables, Computation co
       compute_(std::move(compute)),
       computedTunables_(std::move(tunables)) {}
 
+void Rule::addForms() {
+  if (withFloat(text_, "") == text_) return;
+  for (const Scalar s : {Scalar::f16, Scalar::h16, Scalar::f64}) {
+    Rule form = *this;
+    form.float_ = s;
+    form.lazily_ = std::make_shared<Lazily>();
+    forms_.push_back(std::move(form));
+  }
+}
+
+const Rule& Rule::formFor(Expr term) const {
+  if (forms_.empty()) return *this;
+  Type type = term.type();
+  while (type.isArray() || type.is(Type::Kind::vector)) type = type.element();
+  if (!type.is(Type::Kind::scalar)) return *this;
+  const auto form =
+      std::find_if(forms_.begin(), forms_.end(), [&](const Rule& f) { return f.float_ == scalarOf(type); });
+  return form == forms_.end() ? *this : *form;
+}
+
 const Rule::Built& Rule::built() const {
   std::call_once(lazily_->once, [this] { build(lazily_->built); });
   return lazily_->built;
 }
 
 void Rule::build(Built& out) const {
-  const std::string text = compute_ ? leftOf(text_) + " => " + leftOf(text_) : text_;
+  const std::string text = withFloat(compute_ ? leftOf(text_) + " => " + leftOf(text_) : text_, info(float_).name);
   const SourceFile* file = addSource("<rule " + name_ + ">", text);
   TypedRule& typed = out.typed;
   typed = inferRule(parseRule(*file));
@@ -151,7 +184,8 @@ bool isSame(Type a, Type b, const std::vector<Divides>& facts) {
 
 }  // namespace
 
-Applied applyRule(const Rule& rule, Expr term, const Arguments& arguments, const std::vector<Divides>& facts) {
+Applied applyRule(const Rule& any, Expr term, const Arguments& arguments, const std::vector<Divides>& facts) {
+  const Rule& rule = any.formFor(term);
   for (const std::string& tunable : rule.tunables())
     if (!arguments.count(tunable))
       throw UserError(ExitStatus::usage, fmt::format("rule '{}' needs a value for '{}'", rule.name(), tunable));

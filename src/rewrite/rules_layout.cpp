@@ -64,7 +64,7 @@ std::vector<RuleRow> vectorRules() {
       {"mapAsScalar", "map(f, asScalar((vs: [n]<w>t))) => asScalar(map(fun v => vectorize(w, f, v), vs))",
        "naturality"},
       {"laneSums",
-       "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => i + dot(splat(w, 1.0), "
+       "reduce((i: float), fun (acc, x) => acc + f(x), xs) => i + dot(splat(w, 1.0), "
        "reduce(splat(w, 0.0), fun (acc, v) => acc + vectorize(w, f, v), asVector(w, xs)))",
        "partial sums in lanes", When::rounds},
   };

@@ -47,11 +47,11 @@ std::vector<RuleRow> partialRules() {
       {"strideZip", "reorder(stride(s), zip(xs, ys)) => zip(reorder(stride(s), xs), reorder(stride(s), ys))",
        "naturality"},
       {"reducePartial",
-       "reduce((i: f32), fun (acc, x) => acc + f(x), xs) => reduce(i, fun (acc, p) => acc + p, "
+       "reduce((i: float), fun (acc, x) => acc + f(x), xs) => reduce(i, fun (acc, p) => acc + p, "
        "map(fun c => reduce(0.0, fun (acc, x) => acc + f(x), c), split(k, xs)))",
        "lift-conv §4.2, partial reduction", When::rounds},
       {"reduceDot",
-       "reduce((i: f32), fun (acc, (x, w)) => acc + x * w, zip(xs, ws)) => "
+       "reduce((i: float), fun (acc, (x, w)) => acc + x * w, zip(xs, ws)) => "
        "reduce(i, fun (acc, (x, w)) => acc + dot(x, w), zip(asVector(v, xs), asVector(v, ws)))",
        "lift-conv §4.2.2, §5.1", When::rounds},
       {"mapMapZipRight",

@@ -66,6 +66,34 @@ TEST_CASE("families of a layer derive the parts that compute it") {
   }
 }
 
+TEST_CASE("convolutions of halves are recognised, and their families round results alone") {
+  recognised::registerConv();
+  const auto device = runtime::makeEmulatorDevice();
+  int derived = 0;
+  for (const std::string elements : {"f16", "h16"}) {
+    Case c = recognised::cases()[0];
+    for (std::size_t at = 0; (at = c.text.find("f32", at)) != std::string::npos;) c.text.replace(at, 3, elements);
+    const Program program = recognised::load(c);
+    const PartedProgram parted = partsOf(program);
+    REQUIRE(parted.parts.size() == 1);
+    REQUIRE(parted.parts[0].same);
+    CHECK(parted.parts[0].same->key() == keyOf(c.layers[0] + " with elements " + elements));
+    if (elements == "h16") continue;  // rounded in another order
+    const auto inputs = programWorkload(program, 0).makeInputs(7);
+    const auto expected = interpret(program, inputs);
+    for (const OperatorFamily& f : parted.parts[0].workload.families) {
+      INFO(f.name);
+      Workload w = programWorkload(program, 0);
+      w.families = {partsFamily(parted, {{f.name, f.defaults, "given"}})};
+      const Variant v = derive(w, partsFamilyName);
+      const auto run = device->load(compileVariant(v, v.defaults))->run(inputs);
+      CHECK(largestError(run.outputs, expected) < 1.02 * 0x1p-10);  // one rounding of either, and what f32 rounds
+      derived++;
+    }
+  }
+  CHECK(derived >= 6);
+}
+
 TEST_CASE("what was measured of a layer is taken for the part of a program that computes it, which says so") {
   recognised::registerConv();
   const Case& c = recognised::cases()[0];
