@@ -6,8 +6,8 @@
 //   the batches outermost, then tiles; then a tile's bands, a batch's groups, a band's rows; a row's windows and a
 //   group's kernels innermost;
 //   the reduction out of these two, so that they are its accumulator; lanes over kernels;
-//   the domain as three loops; a tile's inputs copied, as all its groups and rows read them, unless windows are single
-//   elements; the weights in the order of the loops, by a kernel of their own that runs once;
+//   the domain as three loops; a tile's inputs copied, as all its groups and rows read them, unless windows share
+//   little; the weights in the order of the loops, by a kernel of their own that runs once;
 //   batches and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's are
 //   unrolled.
 #include <algorithm>
@@ -24,14 +24,20 @@ constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
+std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
+
 // A tile copies the rows that its windows read, and only these; gaps within a row are copied, so that rows stay long
 // enough for register tiles.
 Phases phasesOf(const ConvSpec& spec) { return {allPhases(spec).rows, false}; }
 
-// Whether a tile's inputs are copied. Windows of one element share nothing; where all are in the image, each is read
-// where it is.
+// Whether a tile's inputs are copied: a copy costs about as much as `fewestProducts` products of each element with
+// vectors of output channels. Where windows share less, as with strides and few channels, each is read where it is.
 bool copiesInputs(const ConvSpec& spec) {
-  return spec.kh * spec.kw > 1 || spec.padTop + spec.padLeft + spec.padBottom + spec.padRight > 0;
+  const bool isPadded = spec.padTop + spec.padLeft + spec.padBottom + spec.padRight > 0;
+  if (spec.kh * spec.kw == 1 && !isPadded) return false;
+  constexpr std::int64_t fewestProducts = 6;
+  const std::int64_t vectors = ceilDiv(spec.ocPerGroup(), lanesFor(spec.ocPerGroup()));
+  return spec.kh * spec.kw * vectors >= fewestProducts * spec.sh * spec.sw;
 }
 // Odd numbers of channels are copied in vectors of three where they can be: images have three.
 bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && channels % 3 == 0; }
@@ -136,8 +142,6 @@ void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
 }
 
 namespace {
-
-std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
 
 // Pixels of a tile whose inputs a near cache holds at once where they are read in place.
 std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {

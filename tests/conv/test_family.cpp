@@ -245,6 +245,21 @@ TEST_CASE("families read and write tensors in the layouts of their callers") {
   });
 }
 
+TEST_CASE("blocked copies the inputs of windows that share much, and reads others where they are") {
+  const auto copies = [](const char* layer) {
+    const Variant v = derive(convWorkload(parseConv(layer)), "blocked");
+    const kernel::Plan plan = compileVariant(v, v.defaults);
+    return std::any_of(plan.kernels.begin(), plan.kernels.end(),
+                       [](const kernel::Kernel& k) { return kernel::localBytes(k) != Nat(0); });
+  };
+  CHECK(copies("ic3ih16oc64kh3ph1"));
+  CHECK(copies("ic16ih16oc64kh3sh2ph1"));
+  CHECK(copies("g4ic32ih16oc32kh3ph1"));
+  CHECK(!copies("ic3ih16oc16kh3sh2ph1"));
+  CHECK(!copies("g4ic32ih16oc32kh3sh2ph1"));
+  CHECK(!copies("ic16ih16oc64kh1"));
+}
+
 TEST_CASE("families read and write blocks of channels") {
   const auto device = runtime::makeEmulatorDevice();
   int cases = 0;
