@@ -51,9 +51,8 @@ struct Verdict {
 };
 
 Verdict ask(const JudgeInfo& judge, std::string_view fault) {
-  const std::string command =
-      fmt::format("exec 2>&1; export FAULTY='{}' LIFT_DIFF_SHRINK=0; timeout 120 env {}", LIFT_BINARY_DIR,
-                  judge.command);
+  const std::string command = fmt::format("exec 2>&1; export FAULTY='{}' LIFT_DIFF_SHRINK=0; timeout 120 env {}",
+                                          LIFT_BINARY_DIR, judge.command);
   REQUIRE(setenv("LIFT_FAULT", std::string(fault).c_str(), 1) == 0);  // not in the command: names have apostrophes
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), [](FILE*) { return 0; });
   REQUIRE(pipe);
