@@ -6,8 +6,11 @@
 // Numbers of f16 count as those of f32 but in parameters and results, since what is computed in f16 is kept as such.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <unordered_set>
+#include <utility>
 
 #include "collect.hpp"
 #include "lift/diagnostic.hpp"
@@ -38,7 +41,10 @@ class ResourceWalk {
   ResourceWalk(const DeviceLimits& limits, Constraints& constraints) : limits_(limits), constraints_(constraints) {}
 
   void run(const Program& program) {
-    for (const Expr p : program.parameters) buffer(p.type(), "parameter " + p.name(), true);
+    for (const Expr p : program.parameters) {
+      buffer(p.type(), "parameter " + p.name(), true);
+      outside_.insert(p);
+    }
     buffer(program.result(), "the result", true);
     write(etaLong(program.body), Memory::global);
     endKernel();
@@ -177,6 +183,7 @@ class ResourceWalk {
     }
     if (s.isPrim(Prim::let)) {
       read(a[1]);
+      if (kernel_.loops.empty()) outside_.insert(a[0].parameter());
       return write(a[0].body(), out);
     }
     if (t.memory == out || (s.isPrim(Prim::take) && isCroppedResult(e))) return write(a[0], out);
@@ -199,9 +206,19 @@ class ResourceWalk {
     write(s.arguments[1].body(), Memory::priv);
   }
 
+  // What is kept for all work-groups and is the same in all turns of the loops around it is computed once, in front of
+  // them.
   void materialise(Expr e, const Spine& s, Memory memory) {
+    const auto& free = e.freeVariables();
+    const bool isInFront = memory == Memory::global && !kernel_.loops.empty() &&
+                           std::all_of(free.begin(), free.end(), [&](Expr v) { return outside_.count(v) > 0; });
+    std::optional<Kernel> around;
+    if (isInFront) around = std::exchange(kernel_, {});
     allocate(e.type(), memory, nameOf(s.head));
     write(e, memory);
+    if (!isInFront) return;
+    endKernel();
+    kernel_ = std::move(*around);
   }
 
   void read(Expr e) {
@@ -217,6 +234,7 @@ class ResourceWalk {
   const DeviceLimits& limits_;
   Constraints& constraints_;
   Kernel kernel_;
+  std::unordered_set<Expr> outside_;  // variables bound outside of every loop
   Nat globalBytes_ = 0;
 };
 

@@ -182,6 +182,21 @@ TEST_CASE("local and private memory are held to the device") {
   CHECK(has(constraints, hardware, {"k"}, {"k <= 32", "the work-group of mapWrg(0)"}));
 }
 
+TEST_CASE("what is the same in all turns of the loops around it is kept in memory once") {
+  DeviceLimits limits;
+  limits.bufferBytes = 8192;
+  const auto kept = [&](const std::string& element) {
+    return constraintsOf(programOf(R"(
+    tune k in 1..64
+    def main(xs: [1024]f32, ys: [64]f32) = split(k, xs) |> mapWrg(0, fun chunk => mapLcl(0, fun x =>
+      reduceSeq(init = x, f = fun (a, b) => a + b, toGlobal(mapSeq(fun y => )" +
+                                   element + ", ys))), chunk))"),
+                         limits);
+  };
+  CHECK_FALSE(has(kept("-y"), hardware, {"k"}, {"bytes of toGlobal"}));
+  CHECK(has(kept("x * y"), hardware, {"k"}, {"<= 8192", "bytes of toGlobal"}));
+}
+
 TEST_CASE("profiles") {
   const DeviceLimits limits = mali();
   CHECK(limits.name == "Mali-G72 MP12");
