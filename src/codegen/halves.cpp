@@ -32,6 +32,10 @@ bool givesHalves(Op op) {
 
 }  // namespace
 
+void Halves::add(Expr variable) {
+  if (holdsF16(variable.type())) kept_.insert(variable);
+}
+
 bool Halves::inBody(Expr f, bool arguments) {
   if (!f.is(Expr::Form::lambda)) return false;
   bound_[f.parameter()] = arguments;

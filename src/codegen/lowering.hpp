@@ -54,7 +54,7 @@ Outline outline(const Program& program);
 // nothing is lost by that. What is computed in f16 is a number of f32, and kept as one until it is a result.
 class Halves {
  public:
-  void add(Expr variable) { kept_.insert(variable); }
+  void add(Expr variable);
   bool has(Expr variable) const { return kept_.count(variable) > 0; }
   // Whether all numbers of f16 in the value of a term of such variables are halves.
   bool areAllOf(Expr term);

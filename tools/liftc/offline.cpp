@@ -217,6 +217,7 @@ int offline(const Options& o) {
     if (!all) targets.push_back(&lift::offlineTarget(name));
   if (all)
     for (const lift::OfflineTarget& t : lift::offlineTargets()) targets.push_back(&t);
+  if (std::filesystem::is_directory(o.what)) ofFolder(o.what);  // wrong ones are refused whichever compilers are here
   Json report{{"schema", 1}, {"rows", Json::array()}};
   bool ok = true, anyFound = false;
   for (const lift::OfflineTarget* t : targets) {
