@@ -42,7 +42,8 @@ class MappingRules {
     Context inner = context;
     if (s.head.is(Expr::Form::primitive)) check(s.head, context, inner);
     for (const Expr a : s.arguments) {
-      const bool runs = a.is(Expr::Form::lambda) && (!s.isPrim(Prim::let) || !isOutside(e));
+      const bool isInFront = (s.isPrim(Prim::let) || s.isPrim(Prim::iterate)) && isOutside(e);
+      const bool runs = a.is(Expr::Form::lambda) && !isInFront;
       if (runs) bound_.insert(a.parameter());
       visit(a, a.type().is(Type::Kind::function) ? inner : context);
     }
@@ -98,7 +99,7 @@ class MappingRules {
   }
 
   const Program& program_;
-  std::unordered_set<Expr> bound_;  // parameters of functions, but for names given outside of all of them
+  std::unordered_set<Expr> bound_;  // parameters of functions, but for names and states of loops outside of all of them
   std::vector<Diagnostic> errors_;
 };
 

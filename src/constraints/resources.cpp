@@ -176,6 +176,7 @@ class ResourceWalk {
         const std::size_t step = a.size() - 2;
         for (std::size_t i = 0; i < a.size(); i++)
           if (i != step) read(a[i]);
+        if (kernel_.loops.empty()) outside_.insert(a[step].parameter());
         return write(a[step].body(), out);
       }
       case Loop::none:

@@ -212,6 +212,10 @@ TEST_CASE("programs that were derived wrongly are right", "[null]") {
       "def main(x: [2][8][6][9]f32) =\n  map(fun v => join(map(fun w => map3D(fun a => fma(a, a, 0.125), w), map(fun w "
       "=> transpose(w), "
       "transpose(map(fun w => slide(1, 2, w), v))))), x)\n",
+      // Filled tiles of a product in a loop whose steps are kernels.
+      "def main(x: [9][9]f32) =\n  iterate(2, fun v => map(fun row => map(fun column => reduce(0.0, fun (acc, p) => "
+      "acc + "
+      "p.0 * p.1, zip(row, column)), transpose(v)), v), x)\n",
       // What is kept, read once and perhaps never.
       "def main(x: [1]f32) =\n  let v = toGlobal(generate(1, fun i => x[i])) in generate(1, fun k => if k > 0 then "
       "v[k] "
