@@ -10,6 +10,7 @@
 #include "lift/interpreter.hpp"
 #include "lift/terms.hpp"
 #include "lift/text.hpp"
+#include "programs/random_inputs.hpp"
 
 namespace lift::differential {
 namespace {
@@ -25,17 +26,7 @@ Program atSize(const Program& program, std::int64_t size = symbolicSize) {
   return specialise(program, sizes);
 }
 
-Tensors inputsOf(const Program& program) {
-  Tensors inputs;
-  for (const Expr p : program.parameters) {
-    std::vector<std::int64_t> shape;
-    for (const Nat n : shapeOf(p.type())) shape.push_back(n.constant().value());
-    Tensor t(scalarOf(baseOf(p.type())), shape);
-    fillRandom(t, fillSeed, p.name());
-    inputs.emplace(p.name(), std::move(t));
-  }
-  return inputs;
-}
+Tensors inputsOf(const Program& program) { return randomInputs(program, fillSeed); }
 
 kernel::Plan compileVerified(const Program& program, CompileOptions options = {}) {
   options.passes.verifyEach = true;

@@ -7,6 +7,7 @@
 #include "lift/interpreter.hpp"
 #include "lift/strategies.hpp"
 #include "lift/text.hpp"
+#include "programs/random_inputs.hpp"
 
 using namespace lift;
 using namespace lift::rewrite;
@@ -15,17 +16,7 @@ namespace {
 
 Program programOf(const std::string& text) { return parseProgram(*addSource("test.lift", text)); }
 
-std::map<std::string, Tensor> inputsOf(const Program& program) {
-  std::map<std::string, Tensor> inputs;
-  for (const Expr p : program.parameters) {
-    std::vector<std::int64_t> shape;
-    for (const Nat n : shapeOf(p.type())) shape.push_back(*n.constant());
-    Tensor t(scalarOf(baseOf(p.type())), shape);
-    fillRandom(t, 1, p.name());
-    inputs.emplace(p.name(), std::move(t));
-  }
-  return inputs;
-}
+std::map<std::string, Tensor> inputsOf(const Program& program) { return randomInputs(program, 1); }
 
 // The kernel of the program after the strategy, whose value has stayed what it was.
 std::string kernelOf(const Program& program, const Strategy& strategy) {

@@ -3,6 +3,7 @@
 
 #include "lift/explore.hpp"
 #include "lift/text.hpp"
+#include "programs/random_inputs.hpp"
 
 using namespace lift;
 
@@ -15,13 +16,7 @@ struct Problem {
 
 Problem problemOf(const std::string& text) {
   Problem p{parseProgram(*addSource("problem.lift", text)), {}};
-  for (const Expr v : p.program.parameters) {
-    std::vector<std::int64_t> shape;
-    for (const Nat n : shapeOf(v.type())) shape.push_back(*n.constant());
-    Tensor t(scalarOf(baseOf(v.type())), shape);
-    fillRandom(t, 1, v.name());
-    p.inputs.emplace(v.name(), std::move(t));
-  }
+  p.inputs = randomInputs(p.program, 1);
   return p;
 }
 

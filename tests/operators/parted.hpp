@@ -10,6 +10,7 @@
 #include "lift/interpreter.hpp"
 #include "lift/parts.hpp"
 #include "lift/text.hpp"
+#include "programs/random_inputs.hpp"
 
 namespace lift::parted {
 
@@ -229,17 +230,7 @@ inline const std::vector<Case>& cases() {
   return all;
 }
 
-inline std::map<std::string, Tensor> inputsOf(const Program& program) {
-  std::map<std::string, Tensor> inputs;
-  for (const Expr p : program.parameters) {
-    std::vector<std::int64_t> shape;
-    for (const Nat n : shapeOf(p.type())) shape.push_back(*n.constant());
-    Tensor t(scalarOf(baseOf(p.type())), shape);
-    fillRandom(t, 7, p.name());
-    inputs.emplace(p.name(), std::move(t));
-  }
-  return inputs;
-}
+inline std::map<std::string, Tensor> inputsOf(const Program& program) { return randomInputs(program, 7); }
 
 // The largest error of the program derived part by part, run on the device, against the interpreter.
 inline double errorOn(runtime::Device& device, const Case& c) {

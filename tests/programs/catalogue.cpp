@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lift/text.hpp"
+#include "programs/random_inputs.hpp"
 
 namespace lift::programs {
 
@@ -22,15 +23,7 @@ Program load(const CatalogueEntry& entry) {
 }
 
 Tensors inputsOf(const CatalogueEntry& entry, const Program& program) {
-  Tensors inputs;
-  for (const Expr p : program.parameters)
-    for (const Leaf& leaf : leavesOf(p.type())) {
-      std::vector<std::int64_t> shape;
-      for (const Nat n : leaf.shape) shape.push_back(n.constant().value());
-      Tensor tensor(leaf.scalar, std::move(shape));
-      fillRandom(tensor, 1, p.name() + leaf.path);
-      inputs.emplace(p.name() + leaf.path, std::move(tensor));
-    }
+  Tensors inputs = randomInputs(program, 1);
   if (entry.prepare) entry.prepare(inputs);
   return inputs;
 }
