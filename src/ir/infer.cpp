@@ -62,6 +62,10 @@ void Inference::reportEquations(const std::vector<Solver::Equation>& open) {
         }) != said.end())
       continue;
     said.emplace_back(e.left, e.right);
+    if (const std::string why = solver_.whyNot(e.left, e.right); !why.empty()) {
+      report(e.origin, why, "a size that does not follow from lengths is a parameter of its own: k: nat");
+      continue;
+    }
     report(e.origin,
            fmt::format("these lengths must be equal, which cannot be shown: {} and {}", e.left.str(), e.right.str()),
            "use one name for equal sizes");

@@ -21,6 +21,13 @@ std::string signatureOf(const Definition& def) {
   return fmt::format("it is defined as {})", written.substr(0, text.end - text.begin));
 }
 
+// The pattern that takes apart the only parameter of a definition, if one does (syntax_parser.hpp).
+const SynPattern* solePattern(const Definition& def) {
+  if (def.parameters.size() != 1 || def.parameters[0].name.front() != '(') return nullptr;
+  const auto* let = std::get_if<Syn::Let>(&def.body->node);
+  return let ? &let->pattern : nullptr;
+}
+
 bool isSize(const Definition::Parameter& p) { return p.type && std::holds_alternative<SynType::Nat>(p.type->node); }
 
 }  // namespace
@@ -117,7 +124,7 @@ Scope Inference::bindSizes(const Definition& def, const std::vector<const Argume
   for (const auto& p : def.parameters)
     if (p.type && !isSize(p)) freeSizes(*p.type, scope, free);
   if (def.result) freeSizes(*def.result, scope, free);
-  for (const auto& [name, where] : free) scope = scope.with(name, solver_.freshNat(name));
+  for (const auto& [name, where] : free) scope = scope.with(name, Solver::freshSize(name));
   for (std::size_t i = 0; i < slots.size(); i++) {
     const auto& p = def.parameters[i];
     const auto* nat = p.type ? std::get_if<SynType::Nat>(&p.type->node) : nullptr;
@@ -181,6 +188,9 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
     arguments.erase(first, arguments.end());
     arguments.push_back({{}, typedSyntax(all, span), {}});
   }
+  // def f((a, b)) = … takes f(a, b), too.
+  if (const SynPattern* pattern = solePattern(def); pattern && arguments.size() == pattern->components.size())
+    if (!asOneValue(fmt::format("'{}'", def.name), *pattern, arguments, span)) return poison(expected);
   // What the definition's result is applied to, where that is a function.
   std::vector<Argument> rest(arguments.begin() + static_cast<std::ptrdiff_t>(arity), arguments.end());
   arguments.resize(arity);

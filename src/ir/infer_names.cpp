@@ -141,6 +141,9 @@ Inference::Inference(const Module& module, const Module& prelude) {
   for (const Definition& d : prelude.definitions) preludeNames_.names.emplace(d.name, Global{&d, &preludeNames_});
   define(names_, module);
   solver_.place = [this](Span origin) { return place(origin); };
+  solver_.demand = [this](SizeCondition::Kind kind, Nat left, Nat right, const std::string& equation, Span origin) {
+    conditions_.push_back({kind, left, right, origin, place(origin), equation, {}});
+  };
 }
 
 // Own definitions hide imported ones, which hide those of the prelude.
@@ -217,6 +220,7 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
   if (a.isScalar() && e.isScalar() && a != e) hint = fmt::format("convert with {}(…)", e.str());
   if (a.isScalar() && e.is(Type::Kind::vector)) hint = fmt::format("splat({}, …) makes a vector", e.length().str());
   if (a.is(Type::Kind::function) && !e.is(Type::Kind::function)) hint = "an argument is missing";
+  if (hint.empty()) hint = solver_.whyNot(a, e);
   report(span, fmt::format("{}expected {}, found {}", what.empty() ? "" : what + ": ", e.str(), a.str()), hint);
   return false;
 }

@@ -130,6 +130,7 @@ TypedRule Inference::rule(const SynRule& syntax) {
   TypedRule rule;
   Scope scope(&names_);
   solver_.assumePositive();
+  solver_.demand = {};
   std::map<NatVar, Nat> open;  // while types are inferred the rule's own sizes are what they are
   std::vector<NatVar> tunables;
   for (const std::string& name : names.sizes) {

@@ -133,10 +133,8 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
     head = call->function;
   }
   if (const auto* fun = std::get_if<Syn::Fun>(&head->node); fun && !arguments.empty()) {
-    const Argument value = arguments.front();
-    if (arguments.size() == 1) return let(fun->parameter, value, fun->body, scope, expected);
-    report(head->span, "this function takes one argument", "several arguments are a tuple: fun (a, b) => …");
-    return poison(expected);
+    if (!asOneValue("this function", fun->parameter, arguments, span)) return poison(expected);
+    return let(fun->parameter, arguments.front(), fun->body, scope, expected);
   }
   const auto* named = std::get_if<Syn::Name>(&head->node);
   if (!named) {
@@ -158,6 +156,8 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
   }
   if (const Thunk* t = std::get_if<Thunk>(&*binding)) {
     const auto* fun = std::get_if<Syn::Fun>(&t->syntax->node);
+    if (fun && !arguments.empty() && !asOneValue(fmt::format("'{}'", name), fun->parameter, arguments, span))
+      return poison(expected);
     if (!fun || arguments.size() != 1 || isFunction(arguments.front()))
       return inferCall(t->syntax, t->scope, std::move(arguments), expected, span);
     const Expr value = infer(arguments.front().syntax, arguments.front().scope);
@@ -175,6 +175,43 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
     return applyValue(extreme(*end, arguments.empty() ? expected : std::nullopt, span), arguments, expected, head->span,
                       name);
   return call(*binding, scope, std::move(arguments), expected, span);
+}
+
+bool Inference::asOneValue(const std::string& callee, const SynPattern& parameter, std::vector<Argument>& arguments,
+                           Span span) {
+  const auto& components = parameter.components;
+  const std::string takes = fmt::format("it is {} => …", "fun " + written(parameter.span, nameOf(parameter)));
+  std::vector<Definition::Parameter> parameters;
+  if (arguments.size() == 1 && (components.empty() || arguments.front().name.empty())) {
+    parameters.push_back({parameter.span, parameter.name, {}, false});
+  } else if (arguments.size() == components.size()) {
+    for (const SynPattern& c : components) parameters.push_back({c.span, nameOf(c), {}, false});
+  } else {
+    const std::string wanted = components.empty() ? "one argument" : fmt::format("{} arguments", components.size());
+    report(span, fmt::format("{} takes {}, found {}", callee, wanted, arguments.size()),
+           components.empty() ? "several values are one tuple: f((x, y)), taken apart by fun (a, b) => …" : takes);
+    return false;
+  }
+  const auto slots = slotsOf(callee, parameters, arguments, takes);
+  if (!slots) return false;
+  if (arguments.size() == 1) {
+    if (components.empty() || isFunction(arguments.front())) return true;
+    const Expr value = infer(arguments.front().syntax, arguments.front().scope);
+    if (isPoison(value.type())) return false;
+    if (!componentsOf(value, components.size())) {
+      report(arguments.front().syntax->span,
+             fmt::format("{} takes {} arguments, or a tuple of them; found {}", callee, components.size(),
+                         show(value.type())),
+             takes);
+      return false;
+    }
+    arguments = {{{}, typedSyntax(value, arguments.front().syntax->span), {}}};
+    return true;
+  }
+  std::vector<Argument> parts;
+  for (const Argument* a : *slots) parts.push_back(*a);
+  arguments = {{{}, typedSyntax(tuple(parts, {}, span), span), {}}};
+  return true;
 }
 
 // A value, called with arguments if there are any; `name` is empty unless it is written as a name.

@@ -109,7 +109,52 @@ bool Solver::unify(Type a, Type b, Span origin) {
   }
 }
 
-Truth Solver::attempt(Nat a, Nat b) {
+namespace {
+
+bool hasMetas(Nat n) {
+  const auto variables = n.variables();
+  return std::any_of(variables.begin(), variables.end(), [](NatVar v) { return v.role() == NatVar::Role::meta; });
+}
+
+bool isUnit(Nat n) { return n == Nat(1) || n == Nat(-1); }
+
+// "2*n = h", what mentions the variable first.
+std::string equationOf(NatVar v, Nat a, Nat b) {
+  return a.mentions(v) ? a.str() + " = " + b.str() : b.str() + " = " + a.str();
+}
+
+}  // namespace
+
+// From c*v = r with c > 0: v = r / c where c divides r.
+Solver::Solution Solver::solve(NatVar v, Nat a, Nat b) const {
+  const auto linear = (a - b).linearIn(v);
+  if (!linear) return {};
+  Nat factor = linear->coefficient, number = -linear->rest;
+  if (less(factor, 0) == Truth::proved) {
+    factor = -factor;
+    number = -number;
+  }
+  if (less(0, factor) != Truth::proved) return {};
+  Solution solution;
+  solution.exists = divides(factor, number);
+  if (solution.exists == Truth::refuted) return solution;
+  if (solution.exists == Truth::unknown) {
+    if (!demand || hasMetas(factor) || hasMetas(number)) return {};
+    solution.divides.emplace(factor, number);
+    solution.exists = Truth::proved;
+  }
+  solution.value = floorDiv(number, factor);
+  // Lengths are at least 1, and so is v where c*v is one; else that must be shown.
+  const Nat product = linear->coefficient * Nat(v);
+  if (v.lower() >= 1 && a != product && b != product && a != -product && b != -product) {
+    const Truth positive = lessEqual(1, solution.value);
+    solution.isAtLeastOne = positive == Truth::proved;
+    if (positive == Truth::refuted) solution.exists = Truth::refuted;
+  }
+  return solution;
+}
+
+Truth Solver::attempt(Nat a, Nat b, Span origin) {
   a = zonk(a);
   b = zonk(b);
   if (a == b) return Truth::proved;
@@ -120,22 +165,65 @@ Truth Solver::attempt(Nat a, Nat b) {
   if (!poisonNats_.empty() && (poisoned(a) || poisoned(b))) return Truth::proved;
   const Nat difference = a - b;
   if (const auto c = difference.constant()) return *c == 0 ? Truth::proved : Truth::refuted;
-  bool open = false;
-  for (const NatVar v : difference.variables()) {
-    if (v.role() != NatVar::Role::meta) continue;
-    open = true;
-    const auto linear = difference.linearIn(v);
-    if (!linear) continue;
-    const auto coefficient = linear->coefficient.constant();
-    if (!coefficient || (*coefficient != 1 && *coefficient != -1)) continue;
-    nats_.emplace(v, *coefficient == 1 ? -linear->rest : linear->rest);
-    return Truth::proved;
+  if (!hasMetas(difference)) return equal(a, b);
+  // By a variable that needs no division where there is one.
+  for (const bool units : {true, false})
+    for (const NatVar v : difference.variables()) {
+      if (v.role() != NatVar::Role::meta) continue;
+      const auto linear = difference.linearIn(v);
+      if (!linear || isUnit(linear->coefficient) != units) continue;
+      const Solution solution = solve(v, a, b);
+      if (solution.exists == Truth::unknown) continue;
+      if (solution.exists == Truth::refuted) return Truth::refuted;
+      if (demand && solution.divides)
+        demand(SizeCondition::Kind::divides, solution.divides->first, solution.divides->second, equationOf(v, a, b),
+               origin);
+      if (demand && !solution.isAtLeastOne)
+        demand(SizeCondition::Kind::lessEqual, 1, solution.value, equationOf(v, a, b), origin);
+      nats_.emplace(v, solution.value);
+      return Truth::proved;
+    }
+  return Truth::unknown;
+}
+
+std::string Solver::whyNot(Nat a, Nat b) const {
+  a = zonk(a);
+  b = zonk(b);
+  for (const NatVar v : (a - b).variables()) {
+    if (v.role() != NatVar::Role::meta || v.lower() < 1) continue;  // one that has no name of the user's
+    const Solution solution = solve(v, a, b);
+    if (solution.exists == Truth::refuted) return "no size " + v.name() + " has " + equationOf(v, a, b);
+    if (solution.exists == Truth::unknown)
+      return "the size " + v.name() + " does not follow from " + equationOf(v, a, b);
   }
-  return open ? Truth::unknown : equal(a, b);
+  return {};
+}
+
+std::string Solver::whyNot(Type a, Type b) const {
+  a = resolve(a);
+  b = resolve(b);
+  if (a.kind() != b.kind()) return {};
+  switch (a.kind()) {
+    case Type::Kind::vector:
+    case Type::Kind::array: {
+      const std::string length = whyNot(a.length(), b.length());
+      return length.empty() ? whyNot(a.element(), b.element()) : length;
+    }
+    case Type::Kind::function: {
+      const std::string parameter = whyNot(a.parameter(), b.parameter());
+      return parameter.empty() ? whyNot(a.result(), b.result()) : parameter;
+    }
+    case Type::Kind::tuple:
+      for (std::size_t i = 0; i < std::min(a.components().size(), b.components().size()); i++)
+        if (std::string why = whyNot(a.components()[i], b.components()[i]); !why.empty()) return why;
+      return {};
+    default:
+      return {};
+  }
 }
 
 bool Solver::unify(Nat a, Nat b, Span origin) {
-  switch (attempt(a, b)) {
+  switch (attempt(a, b, origin)) {
     case Truth::proved:
       return true;
     case Truth::refuted:
@@ -152,7 +240,7 @@ std::vector<Solver::Equation> Solver::settle(const std::vector<Divides>& facts) 
     progress = false;
     std::vector<Equation> open;
     for (const Equation& e : equations_) {
-      if (attempt(e.left, e.right) == Truth::proved)
+      if (attempt(e.left, e.right, e.origin) == Truth::proved)
         progress = true;
       else
         open.push_back(e);

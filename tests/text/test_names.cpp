@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -174,6 +175,63 @@ TEST_CASE("a definition of several parameters is a function of their tuple") {
   CHECK(valuesOf(defs + "f((3, 4))") == V{10});
   CHECK(valuesOf(defs + "(f(3))(4)") == V{10});
   CHECK(valuesOf(defs + "map(concat, zip(split(1, xs), split(1, xs))) |> join") == V{1, 1, 2, 2, 3, 3});
+}
+
+TEST_CASE("sizes of a definition follow from linear lengths, where there are any") {
+  // By trying all sizes: a*n + b = length.
+  int solved = 0, refused = 0;
+  for (int a = 1; a <= 4; a++)
+    for (int b = -2; b <= 3; b++)
+      for (int length = 1; length <= 14; length++) {
+        const std::string parameter = fmt::format("{} * n {} {}", a, b < 0 ? "-" : "+", std::abs(b));
+        const std::string text = fmt::format(
+            "def f(xs: [{}]f32): [n]f32 = fill(n, xs[0])\ndef main(xs: [{}]f32) = f(xs)", parameter, length);
+        INFO(text);
+        int n = 1;
+        while (n <= 16 && a * n + b != length) n++;
+        if (n <= 16) {
+          solved++;
+          CHECK(parseProgram(*addSource("sizes.lift", text)).result().str() == fmt::format("[{}]f32", n));
+        } else {
+          refused++;
+          const std::vector<Diagnostic> found = errorsOf(text);
+          REQUIRE(found.size() == 1);
+          CHECK(found[0].hint.find("no size n has") == 0);
+        }
+      }
+  CHECK(solved > 100);
+  CHECK(refused > 100);
+  const auto signature = [](const std::string& parameter, const std::string& arguments, const std::string& use) {
+    const Program p = parseProgram(*addSource(
+        "sizes.lift", "def f(" + parameter + "): [n]f32 = fill(n, 0.0)\ndef main(" + arguments + ") = f(" + use + ")"));
+    std::string text = p.result().str();
+    for (const SizeCondition& c : p.conditions)
+      if (c.origin.find(" = ") != std::string::npos) text += "; " + c.str() + " (" + c.origin + ")";
+    return text;
+  };
+  CHECK(signature("xs: [2 * n]f32", "xs: [2 * (h + 1)]f32", "xs") == "[h + 1]f32");
+  CHECK(signature("xs: [2 * n][n + 1]f32", "xs: [4 * h][2 * h + 1]f32", "xs") == "[2*h]f32");
+  CHECK(signature("ys: [m]f32, xs: [n * m]f32", "h: nat, ys: [k]f32, xs: [h * k * 3]f32", "ys, xs") == "[3*h]f32");
+  CHECK(signature("xs: [n * m]f32, ys: [m]f32", "xs: [12]f32, ys: [4]f32", "xs, ys") == "[3]f32");
+  CHECK(signature("xs: [2 * n]f32", "xs: [h]f32", "xs") == "[h/2]f32; 2 | h (2*n = h at sizes.lift:2:26)");
+  CHECK(signature("xs: [n + 3]f32", "xs: [h]f32", "xs") == "[h - 3]f32; 1 <= h - 3 (n + 3 = h at sizes.lift:2:26)");
+  // What is demanded of the sizes suffices for what follows from it.
+  CHECK(parseProgram(*addSource("sizes.lift",
+                                "def twice(xs: [2 * n]f32): [2 * n]f32 = map(square, xs)\n"
+                                "def main(xs: [h]f32): [h]f32 = zipWith(add, xs, twice(twice(xs)))"))
+            .conditions.size() == 1);
+}
+
+TEST_CASE("a function of a tuple, local or a definition, takes the components as arguments") {
+  const std::string defs = "def h((a, (b, c))) = 100 * a + 10 * b + c\ndef main = ";
+  using V = std::vector<double>;
+  CHECK(valuesOf(defs + "let f = fun (a, b) => 10 * a + b in f(1, 2)") == V{12});
+  CHECK(valuesOf(defs + "let f = fun (a, b) => 10 * a + b in f((1, 2)) + f(b = 3, 4)") == V{12 + 43});
+  CHECK(valuesOf(defs + "let f = fun (a, (b, c)) => 10 * a + b - c in let g = f in g(1, (2, 3))") == V{9});
+  CHECK(valuesOf(defs + "let f = fun (xs, k) => map(fun x => x + k, xs) in f(split(1, [1, 2]) |> join, 3)") == V{4, 5});
+  CHECK(valuesOf(defs + "3 |> (fun (a, b) => 10 * a + b)(2)") == V{23});
+  CHECK(valuesOf(defs + "(fun (a, b) => 10 * a + b)(2, 3)") == V{23});
+  CHECK(valuesOf(defs + "h(1, (2, 3)) + h((4, (5, 6)))") == V{123 + 456});
 }
 
 TEST_CASE("what a program uses twice is elaborated once and computed once") {
