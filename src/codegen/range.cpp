@@ -173,6 +173,7 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
       groups = largest(group[d]);
     else if (!global[d].empty())
       groups = ceilDiv(largest(global[d]), size);
+    groups = max(1, groups);  // where the loops are of no elements, the kernel may do more than they
     kernel.range.local[d] = size;
     kernel.range.global[d] = groups * size;
   }
