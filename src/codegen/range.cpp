@@ -33,6 +33,19 @@ void parallelCounts(const Block& block, Counts& group, Counts& local, Counts& gl
   }
 }
 
+// Whether memory is written outside of the loops that the dimension distributes.
+bool storesOutside(const kernel::Kernel& k, const Block& block, int dim) {
+  return std::any_of(block.begin(), block.end(), [&](const kernel::Stmt& s) {
+    if (const auto* st = std::get_if<kernel::Store>(&s.node))
+      return k.buffers[st->buffer].space != kernel::AddressSpace::priv;
+    const auto* f = std::get_if<For>(&s.node);
+    if (f && f->dim == dim && (f->kind == LoopKind::group || f->kind == LoopKind::global)) return false;
+    bool found = false;
+    kernel::forEachBlock(s, [&](const Block& inner) { found = found || storesOutside(k, inner, dim); });
+    return found;
+  });
+}
+
 Nat largest(const std::vector<Nat>& counts) {
   Nat n = counts.at(0);
   for (const Nat c : counts) n = max(n, c);
@@ -173,7 +186,8 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
       groups = largest(group[d]);
     else if (!global[d].empty())
       groups = ceilDiv(largest(global[d]), size);
-    groups = max(1, groups);  // where the loops are of no elements, the kernel may do more than they
+    // Where the loops are of no elements there is still what is done outside of them.
+    if (storesOutside(kernel, kernel.body, static_cast<int>(d))) groups = max(1, groups);
     kernel.range.local[d] = size;
     kernel.range.global[d] = groups * size;
   }

@@ -189,8 +189,16 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
     arguments.push_back({{}, typedSyntax(all, span), {}});
   }
   // def f((a, b)) = … takes f(a, b), too.
-  if (const SynPattern* pattern = solePattern(def); pattern && arguments.size() == pattern->components.size())
-    if (!asOneValue(fmt::format("'{}'", def.name), *pattern, arguments, span)) return poison(expected);
+  const SynPattern* pattern = solePattern(def);
+  if (pattern && arguments.size() == pattern->components.size()) {
+    std::vector<Definition::Parameter> parameters;
+    for (const SynPattern& c : pattern->components) parameters.push_back({c.span, nameOf(c), {}, false});
+    const auto parts = slotsOf(fmt::format("'{}'", def.name), parameters, arguments, signatureOf(def));
+    if (!parts) return poison(expected);
+    std::vector<Argument> inOrder;
+    for (const Argument* a : *parts) inOrder.push_back(*a);
+    arguments = {{{}, typedSyntax(tuple(inOrder, {}, span), span), {}}};
+  }
   // What the definition's result is applied to, where that is a function.
   std::vector<Argument> rest(arguments.begin() + static_cast<std::ptrdiff_t>(arity), arguments.end());
   arguments.resize(arity);

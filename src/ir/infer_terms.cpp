@@ -132,10 +132,8 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
     arguments.insert(arguments.begin(), inner.begin(), inner.end());
     head = call->function;
   }
-  if (const auto* fun = std::get_if<Syn::Fun>(&head->node); fun && !arguments.empty()) {
-    if (!asOneValue("this function", fun->parameter, arguments, span)) return poison(expected);
-    return let(fun->parameter, arguments.front(), fun->body, scope, expected);
-  }
+  if (const auto* fun = std::get_if<Syn::Fun>(&head->node); fun && !arguments.empty())
+    return callFun({head, scope}, *fun, "this function", std::move(arguments), expected, span);
   const auto* named = std::get_if<Syn::Name>(&head->node);
   if (!named) {
     if (arguments.empty()) return infer(head, scope, expected);
@@ -155,18 +153,9 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
     return poison(expected);
   }
   if (const Thunk* t = std::get_if<Thunk>(&*binding)) {
-    const auto* fun = std::get_if<Syn::Fun>(&t->syntax->node);
-    if (fun && !arguments.empty() && !asOneValue(fmt::format("'{}'", name), fun->parameter, arguments, span))
-      return poison(expected);
-    if (!fun || arguments.size() != 1 || isFunction(arguments.front()))
-      return inferCall(t->syntax, t->scope, std::move(arguments), expected, span);
-    const Expr value = infer(arguments.front().syntax, arguments.front().scope);
-    const std::vector<Binding> key{*t, value};
-    if (const auto known = instanceOf(nullptr, key, expected)) return finish(*known, expected, span);
-    const Argument argument{{}, typedSyntax(value, arguments.front().syntax->span), {}};
-    const Expr result = let(fun->parameter, argument, fun->body, t->scope, expected);
-    remember(nullptr, key, result);
-    return result;
+    if (const auto* fun = std::get_if<Syn::Fun>(&t->syntax->node); fun && !arguments.empty())
+      return callFun(*t, *fun, fmt::format("'{}'", name), std::move(arguments), expected, span);
+    return inferCall(t->syntax, t->scope, std::move(arguments), expected, span);
   }
   if (const Expr* e = std::get_if<Expr>(&*binding)) return applyValue(*e, arguments, expected, head->span, name);
   if (const Nat* n = std::get_if<Nat>(&*binding))
@@ -177,41 +166,66 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
   return call(*binding, scope, std::move(arguments), expected, span);
 }
 
-bool Inference::asOneValue(const std::string& callee, const SynPattern& parameter, std::vector<Argument>& arguments,
-                           Span span) {
-  const auto& components = parameter.components;
-  const std::string takes = fmt::format("it is {} => …", "fun " + written(parameter.span, nameOf(parameter)));
-  std::vector<Definition::Parameter> parameters;
-  if (arguments.size() == 1 && (components.empty() || arguments.front().name.empty())) {
-    parameters.push_back({parameter.span, parameter.name, {}, false});
-  } else if (arguments.size() == components.size()) {
-    for (const SynPattern& c : components) parameters.push_back({c.span, nameOf(c), {}, false});
-  } else {
+// f(a, b) of fun (x, y) => … is f((a, b)), and its arguments may be functions, as those of definitions.
+Expr Inference::callFun(const Thunk& thunk, const Syn::Fun& fun, const std::string& callee,
+                        std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
+  const auto& components = fun.parameter.components;
+  const std::string takes = fmt::format("it is fun {} => …", written(fun.parameter.span, nameOf(fun.parameter)));
+  const bool isOne = arguments.size() == 1 && (components.empty() || arguments.front().name.empty());
+  if (!isOne && arguments.size() != components.size()) {
     const std::string wanted = components.empty() ? "one argument" : fmt::format("{} arguments", components.size());
     report(span, fmt::format("{} takes {}, found {}", callee, wanted, arguments.size()),
            components.empty() ? "several values are one tuple: f((x, y)), taken apart by fun (a, b) => …" : takes);
-    return false;
+    return poison(expected);
   }
+  std::vector<Definition::Parameter> parameters;
+  for (const SynPattern& p : isOne ? std::vector{fun.parameter} : components)
+    parameters.push_back({p.span, nameOf(p), {}, false});
   const auto slots = slotsOf(callee, parameters, arguments, takes);
-  if (!slots) return false;
-  if (arguments.size() == 1) {
-    if (components.empty() || isFunction(arguments.front())) return true;
-    const Expr value = infer(arguments.front().syntax, arguments.front().scope);
-    if (isPoison(value.type())) return false;
-    if (!componentsOf(value, components.size())) {
-      report(arguments.front().syntax->span,
-             fmt::format("{} takes {} arguments, or a tuple of them; found {}", callee, components.size(),
-                         show(value.type())),
-             takes);
-      return false;
+  if (!slots) return poison(expected);
+  if (isOne && isFunction(arguments.front()))
+    return let(fun.parameter, arguments.front(), fun.body, thunk.scope, expected);
+
+  std::vector<Binding> key{thunk};
+  for (const Argument* a : *slots) {
+    if (auto f = asFunction(*a)) {
+      key.push_back(std::move(*f));
+      continue;
     }
-    arguments = {{{}, typedSyntax(value, arguments.front().syntax->span), {}}};
-    return true;
+    const Expr value = infer(a->syntax, a->scope);
+    if (isPoison(value.type())) return poison(expected);
+    key.push_back(value);
   }
-  std::vector<Argument> parts;
-  for (const Argument* a : *slots) parts.push_back(*a);
-  arguments = {{{}, typedSyntax(tuple(parts, {}, span), span), {}}};
-  return true;
+  if (isOne && !components.empty() && !componentsOf(std::get<Expr>(key[1]), components.size())) {
+    report(arguments.front().syntax->span,
+           fmt::format("{} takes {} arguments, or a tuple of them; found {}", callee, components.size(),
+                       show(std::get<Expr>(key[1]).type())),
+           takes);
+    return poison(expected);
+  }
+  if (const auto known = instanceOf(nullptr, key, expected)) return finish(*known, expected, span);
+  Scope scope = thunk.scope;
+  std::vector<std::pair<Expr, Expr>> bound;
+  for (std::size_t i = 0; i < slots->size(); i++) {
+    const SynPattern& pattern = isOne ? fun.parameter : components[i];
+    if (const Expr* value = std::get_if<Expr>(&key[i + 1])) {
+      Expr name = *value;
+      if (!value->is(Expr::Form::variable)) {
+        name = Expr::variable(nameOf(pattern), value->type());
+        bound.emplace_back(name, *value);
+      }
+      scope = bindPattern(pattern, name, std::move(scope));
+    } else if (pattern.components.empty()) {
+      scope = scope.with(pattern.name, key[i + 1]);
+    } else {
+      report((*slots)[i]->syntax->span, fmt::format("{} takes a tuple here, found a function", callee), takes);
+      return poison(expected);
+    }
+  }
+  Expr result = infer(fun.body, scope, expected);
+  for (auto b = bound.rbegin(); b != bound.rend(); ++b) result = build::let(b->first, b->second, result);
+  remember(nullptr, std::move(key), result);
+  return result;
 }
 
 // A value, called with arguments if there are any; `name` is empty unless it is written as a name.

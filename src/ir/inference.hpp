@@ -154,9 +154,9 @@ class Inference {
   std::size_t partsOf(Type t);
   Expr inferNode(const SynPtr& syntax, const Scope& scope, std::optional<Type> expected);
   Expr inferCall(SynPtr head, Scope scope, std::vector<Argument> arguments, std::optional<Type> expected, Span span);
-  // Makes the arguments of a function of one value, which a pattern may take apart, that value: f(a, b) of
-  // fun (x, y) => … is f((a, b)). False: they do not fit, which is reported.
-  bool asOneValue(const std::string& callee, const SynPattern& parameter, std::vector<Argument>& arguments, Span span);
+  // A call of a function that is written out, under a name or not.
+  Expr callFun(const Thunk& thunk, const Syn::Fun& fun, const std::string& callee, std::vector<Argument> arguments,
+               std::optional<Type> expected, Span span);
   // A call of what has a name: a definition, a primitive, an operation or a conversion.
   Expr call(const Binding& callee, const Scope& from, std::vector<Argument> arguments, std::optional<Type> expected,
             Span span);

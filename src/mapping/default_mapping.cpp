@@ -90,6 +90,10 @@ Expr DefaultMapping::resultOfMap(Expr e) {
   if (isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()))
     return argument(e, 1, [this](Expr x) { return result(x); });
   if (onlyMovesData(e)) return copy(e);
+  // Computed rows that are read often get a name, and as one memory; those of the outermost map are stored anyway.
+  for (const Nest nest = nestOf(e); const rewrite::Path& level : nest.levels)
+    if (!level.empty() && readsRowsOften(partAt(e, level)))
+      return resultOfMap(at(e, level, [this](Expr map) { return apply("mapFusion", map); }));
   if (const auto divided = spread(e)) return result(*divided);
   if (const auto stored = withNamesStored(e)) return result(*stored);
   return mapNest(e, depthOf(e));

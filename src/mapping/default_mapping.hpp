@@ -87,6 +87,9 @@ class DefaultMapping : Walk {
   bool isClosed(Expr e) const;
   bool isKernelBoundary(Expr e) const;
   bool mayMove(Expr e) const;
+  bool isReadOften(Expr value, double reads);
+  bool readsRowsOften(Expr e);
+  Expr storedWithin(Expr e);
   Expr operand(Expr e, bool shared = false);
   Expr inside(Expr e);
   void note(Expr term, const std::string& text);

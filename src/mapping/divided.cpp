@@ -16,8 +16,6 @@ constexpr std::int64_t enoughChunks = 1024;
 constexpr double itemOperations = 1024;
 // Accumulators of a reduction that take turns: two vectors of eight floats.
 constexpr std::int64_t lanes = 16;
-// Operations on an element that are worth being saved by storing it for all elements of a nest.
-constexpr double storedOperations = 64;
 // Operations on an element up to which the accumulators' loop is worth being unrolled.
 constexpr double laneOperations = 32;
 
@@ -229,16 +227,14 @@ std::optional<Expr> DefaultMapping::withNamesStored(Expr e) {
   for (std::size_t i = names.bound.size(); i-- > 0;) {
     const auto& [name, value] = names.bound[i];
     if (!computesArray(value) || isClosed(value)) continue;
-    double elements = 1;
-    for (const Nat n : shapeOf(value.type())) elements *= std::max(1.0, estimate(n));
     Expr rest = names.body;
     for (std::size_t j = names.bound.size(); --j > i;)
       if (rest.hasFree(names.bound[j].first)) rest = build::let(names.bound[j].first, names.bound[j].second, rest);
-    const double again = readsOfElement(rest, name) - 1;
-    if (again * work_.of(value) / elements <= storedOperations) continue;
+    const double reads = readsOfElement(rest, name);
+    if (!isReadOften(value, reads)) continue;
     Expr own = value;
     e = at(e, nest.body, [&](Expr body) { return withNamesInside(body, i, own); });
-    e = apart(e, nest, own, fmt::format("{} is read {} times", name.name(), again + 1));
+    e = apart(e, nest, own, fmt::format("{} is read {} times", name.name(), reads));
     return at(e, nest.body, [&](Expr body) { return withoutNames(body, names.bound.size(), i); });
   }
   rewriting_.undo(mark);
@@ -297,6 +293,8 @@ std::optional<Expr> DefaultMapping::spread(Expr e) {
   if (!s.isPrim(Prim::let) || !computesElements(underLayouts(letsOf(body).body))) return std::nullopt;
   const Expr value = s.arguments[1];
   if (work_.of(body) < dividedOperations / enoughItems) return std::nullopt;
+  const bool isConstant = value.freeVariables().empty() && value.type().isRegister() && isCheap(value);
+  if (isConstant) return at(e, nest.body, [this](Expr let) { return apply("letUnfold", let); });
   e = apart(e, nest, value, "few rows, each of many elements");
   return at(e, nest.body, [this](Expr let) { return apply("letInline", let); });
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "default_mapping.hpp"
 
@@ -109,6 +110,47 @@ Expr DefaultMapping::operand(Expr e, bool shared) {
   return alone(e, shared);
 }
 
+// Whether an array whose elements are each read so often costs much less where it is stored.
+bool DefaultMapping::isReadOften(Expr value, double reads) {
+  constexpr double storedOperations = 64;  // on an element, that are worth a store
+  double elements = 1;
+  for (const Nat n : shapeOf(value.type())) elements *= std::max(1.0, estimate(n));
+  return (reads - 1) * work_.of(value) / elements > storedOperations;
+}
+
+// Whether a map reads elements of the computed rows that it runs over so often.
+bool DefaultMapping::readsRowsOften(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::map) || !computesElements(e) || !computesElements(s.arguments[1])) return false;
+  const Expr row = s.arguments[0].parameter(), computed = spineOf(s.arguments[1]).arguments[0].body();
+  return row.type().isArray() && computesElements(underLayouts(computed)) &&
+         isReadOften(computed, readsOfElement(s.arguments[0].body(), row));
+}
+
+// A term that one work-item evaluates, in which an array that is named, or the row of a map over computed rows, is read
+// often: the work-item computes it once, in memory of its own.
+Expr DefaultMapping::storedWithin(Expr e) {
+  constexpr std::int64_t storedElements = 4096;  // that a work-item has room for
+  const auto fits = [&](Type type) {
+    Nat count = 1;
+    for (const Nat n : shapeOf(type)) count = count * n;
+    return type.isArray() && leavesOf(type).size() == 1 && count.constant() && *count.constant() <= storedElements;
+  };
+  if (readsRowsOften(e) && fits(spineOf(e).arguments[1].type().element())) return apply("mapFusion", e);
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::let) || s.arguments.size() != 2 || !fits(s.arguments[1].type())) return e;
+  const Expr value = s.arguments[1];
+  if (isClosed(value) || !computesElements(underLayouts(value)) ||
+      !isReadOften(value, readsOfElement(s.arguments[0].body(), s.arguments[0].parameter())))
+    return e;
+  return argument(e, 1, [&](Expr v) {
+    const std::function<Expr(Expr)> below = [&](Expr x) {
+      return spineOf(x).isPrim(Prim::map) ? apply("mapInOrder", x) : argument(x, 0, below);
+    };
+    return below(v);
+  });
+}
+
 // A term inside a lambda: what does not depend on the lambda is computed once, outside.
 Expr DefaultMapping::inside(Expr e) {
   if (e.is(Expr::Form::lambda)) return body(e, [this](Expr b) { return inside(b); });
@@ -120,6 +162,7 @@ Expr DefaultMapping::inside(Expr e) {
     const bool array = computesArray(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty());
     if (array || isWorthNaming(e)) return kept(e, "the same for all elements of a map");
   }
+  e = storedWithin(e);
   if (const Spine s = spineOf(e); s.isPrim(Prim::map)) noteRows(s.arguments[0], s.arguments[1]);
   return inOrder(eachArgument(e, [this](Expr x, bool) { return inside(x); }));
 }

@@ -420,6 +420,13 @@ Program withProductsApart(const Program& program, bool inOrder) {
   Program eta = program;
   eta.body = etaLong(eta.body);
   Rewriting r(eta);
+  // What a name for a constant stands between would not be found beside each other.
+  const auto namesConstant = [](Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].freeVariables().empty() &&
+           s.arguments[1].type().isRegister() && !anyPrimitive(s.arguments[1], runsLoop);
+  };
+  r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
   r.apply(sumsTogether());
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {

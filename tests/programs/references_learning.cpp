@@ -230,6 +230,17 @@ void networks(Table& table) {
                 return sum(n, [&](Int j) { return at(weights, j) * v(j, e); });
               });
             });
+  table.add("attention", "causal", {{{"heads", 3}, {"n", 9}, {"d", 8}}, {{"heads", 1}, {"n", 1}, {"d", 1}}}, 100,
+            [](const Tensors& in) {
+              const Grid q(in, "queries"), k(in, "keys"), v(in, "values");
+              const Int n = q.size(1), d = q.size(2);
+              return out(A3{q.size(0), n, d}, [&](Int h, Int i, Int e) {
+                const Vector weights = softmaxOf(vectorOf(i + 1, [&](Int j) {
+                  return sum(d, [&](Int l) { return q(h, i, l) * k(h, j, l); }) / std::sqrt(static_cast<double>(d));
+                }));
+                return sum(i + 1, [&](Int j) { return at(weights, j) * v(h, j, e); });
+              });
+            });
   table.add(
       "logistic", "main", {{{"n", 50}, {"d", 7}}, {{"n", 1}, {"d", 1}}}, 100,
       [](const Tensors& in) {

@@ -230,6 +230,8 @@ TEST_CASE("a function of a tuple, local or a definition, takes the components as
   CHECK(valuesOf(defs + "let f = fun (a, (b, c)) => 10 * a + b - c in let g = f in g(1, (2, 3))") == V{9});
   CHECK(valuesOf(defs + "let f = fun (xs, k) => map(fun x => x + k, xs) in f(split(1, [1, 2]) |> join, 3)") == V{4, 5});
   CHECK(valuesOf(defs + "3 |> (fun (a, b) => 10 * a + b)(2)") == V{23});
+  CHECK(valuesOf(defs + "let f = fun (g, (a, b)) => g(a) - b in f(fun x => 10 * x, (2, 3)) + f(g = abs, (2, 3))") ==
+        V{17 - 1});
   CHECK(valuesOf(defs + "(fun (a, b) => 10 * a + b)(2, 3)") == V{23});
   CHECK(valuesOf(defs + "h(1, (2, 3)) + h((4, (5, 6)))") == V{123 + 456});
 }
