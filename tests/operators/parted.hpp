@@ -56,6 +56,14 @@ inline const std::vector<Case>& cases() {
        "def main(a: [n][k]f32, b: [m][k]f32): [n][m]f32 = matmul(a, transpose(b))\n",
        {{"n", 5}, {"k", 9}, {"m", 40}},
        {{P::product, "panels"}}},
+      {"the name of a constant between heads and their products",
+       "def main(q: [h][t][d]f32, k: [h][t][d]f32, v: [h][t][d]f32): [h][t][d]f32 =\n"
+       "  zip(q, k, v) |> map(fun (a, b, c) =>\n"
+       "    let scale = rsqrt(f32(d)) in\n"
+       "    let scores = generate2D(t, t, fun (i, j) => if j <= i then dotProduct(a[i], b[j]) * scale else -1e30) in\n"
+       "    matmul(map(softmax, scores), c))\n",
+       {{"h", 2}, {"t", 32}, {"d", 64}},
+       {{P::rows, "default"}, {P::product, "tiles"}}},
       {"layers",
        "def main(xs: [h][w][c]f32, ks: [o][3][3][c]f32): f32 =\n"
        "  slide2D(3, 3, 1, 1, xs)\n"

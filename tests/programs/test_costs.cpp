@@ -33,7 +33,6 @@ const std::vector<Cost> costs{
     {"kmeans", "main", {{"n", 256}, {"d", 4}, {"k", 64}}, "k"},
     {"attention", "main", {{"m", 64}, {"n", 512}, {"d", 16}, {"e", 16}}, "n"},
     {"attention", "main", {{"m", 64}, {"n", 64}, {"d", 16}, {"e", 256}}, "e"},
-    {"attention", "causal", {{"heads", 4}, {"n", 64}, {"d", 256}}, "d"},
     {"rnn", "gated", {{"t", 4}, {"i", 64}, {"h", 128}}, "h", 2},
     {"logistic", "main", {{"n", 1024}, {"d", 16}}, "n"},
     {"logistic", "main", {{"n", 64}, {"d", 256}}, "d"},
