@@ -99,6 +99,81 @@ std::vector<ExprPtr> Lowering::choose(const ExprPtr& condition, const std::strin
   return results;
 }
 
+namespace {
+
+// Where lanes whose indices are clamped from above lie in memory while none is clamped: one after the other.
+struct Unclamped {
+  Nat first;                            // the first lane's offset
+  std::vector<kernel::Comparison> all;  // what holds then
+};
+
+// n without its minima of a variable term and a constant one; `kept` gets what that assumes: term <= constant.
+Nat withoutMinima(Nat n, std::vector<kernel::Comparison>& kept) {
+  switch (n.kind()) {
+    case Nat::Kind::sum:
+    case Nat::Kind::product: {
+      const bool isSum = n.kind() == Nat::Kind::sum;
+      Nat result = isSum ? 0 : 1;
+      for (const Nat part : n.operands()) {
+        const Nat now = withoutMinima(part, kept);
+        result = isSum ? result + now : result * now;
+      }
+      return result;
+    }
+    case Nat::Kind::min: {
+      const Nat a = n.operands()[0], b = n.operands()[1];
+      if (a.constant().has_value() == b.constant().has_value()) return n;
+      const Nat term = a.constant() ? b : a;
+      kept.push_back({term, kernel::Relation::lessEqual, a.constant() ? a : b});
+      return term;
+    }
+    default:
+      return n;
+  }
+}
+
+// The one value of an index where not all of these hold, if only its last one is left then.
+std::optional<std::pair<const NatVar, Nat>> valueUnless(const std::vector<kernel::Comparison>& all) {
+  if (all.size() != 1 || !all[0].rhs.constant()) return std::nullopt;
+  std::optional<NatVar> index;  // but for loops of one iteration
+  for (const NatVar v : all[0].lhs.variables()) {
+    if (Nat(v).upper() == v.lower()) continue;
+    if (index) return std::nullopt;
+    index = v;
+  }
+  const auto linear = index ? all[0].lhs.linearIn(*index) : std::nullopt;
+  const std::int64_t step = linear ? linear->coefficient.constant().value_or(0) : 0;
+  const auto last = step > 0 ? Nat(*index).upper() : std::nullopt, rest = linear ? linear->rest.upper() : std::nullopt;
+  if (!last || !rest || linear->rest.lower() != rest) return std::nullopt;
+  const std::int64_t equal = all[0].relation == kernel::Relation::lessEqual ? 1 : 0;
+  const std::int64_t reach = *all[0].rhs.constant() + equal - *rest;  // they hold where step * index < reach
+  if (step * *last < reach || step * (*last - 1) >= reach) return std::nullopt;
+  return std::pair<const NatVar, Nat>{*index, Nat(*last)};
+}
+
+std::optional<Unclamped> unclamped(const std::vector<ViewPtr>& lanes) {
+  std::optional<Unclamped> result;
+  for (std::size_t l = lanes.size(); l-- > 0;) {
+    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
+    if (m == nullptr || m->unit != 1 || m->buffer != static_cast<const MemoryView*>(lanes.back().get())->buffer)
+      return std::nullopt;
+    std::vector<kernel::Comparison> kept;
+    const Nat first = withoutMinima(m->offset, kept) - Nat(static_cast<std::int64_t>(l));
+    if (!result) result = {first, kept};
+    // What holds of the last lane's terms holds of smaller ones.
+    const auto follows = [&](const kernel::Comparison& c) {
+      return std::any_of(result->all.begin(), result->all.end(), [&](const kernel::Comparison& last) {
+        return last.rhs == c.rhs && (last.lhs - c.lhs).constant().value_or(-1) >= 0;
+      });
+    };
+    if (result->all.empty() || first != result->first || !std::all_of(kept.begin(), kept.end(), follows))
+      return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace
+
 ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
   const auto* first = dynamic_cast<const MemoryView*>(lanes[0].get());
   bool consecutive = first && first->unit == 1, equal = first != nullptr;
@@ -128,10 +203,17 @@ ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
     return value(std::make_shared<GuardedView>(type, guard->guard, vectorOf(true), vectorOf(false)));
   }
   std::vector<ExprPtr> parts;
-  for (const ViewPtr& l : lanes) parts.push_back(value(l));
+  const auto whole = unclamped(lanes);
+  const auto rest = whole ? valueUnless(whole->all) : std::nullopt;
+  for (const ViewPtr& l : lanes) {
+    const auto* m = dynamic_cast<const MemoryView*>(l.get());
+    parts.push_back(rest ? kernel::load(m->buffer, m->offset.substitute({*rest}), valueTypeOf(l->type())) : value(l));
+  }
   if (std::all_of(parts.begin(), parts.end(), [&](const ExprPtr& p) { return p == parts[0]; }))
     return kernel::splat(parts[0], vt.width);
-  return kernel::makeVector(std::move(parts));
+  const ExprPtr vector = kernel::makeVector(std::move(parts));
+  return whole ? kernel::choose(kernel::test(whole->all), kernel::load(first->buffer, whole->first, vt), vector)
+               : vector;
 }
 
 ExprPtr Lowering::laneValue(const LaneView& v) {
@@ -177,7 +259,7 @@ namespace {
 
 // Whether the lanes are one vector in memory.
 bool areConsecutive(const std::vector<ViewPtr>& lanes) {
-  const auto* first = dynamic_cast<const MemoryView*>(lanes[0].get());
+  const auto* first = lanes.empty() ? nullptr : dynamic_cast<const MemoryView*>(lanes[0].get());
   if (first == nullptr || first->unit != 1) return false;
   for (std::size_t l = 1; l < lanes.size(); l++) {
     const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
@@ -187,12 +269,13 @@ bool areConsecutive(const std::vector<ViewPtr>& lanes) {
   return true;
 }
 
-// What holds where all lanes' guards do; nothing where a lane has none or it is no bound.
+// What holds where all lanes' guards do; nothing where none has one, or one that is no bound.
 std::optional<GuardedView::Guard> guardOfAll(const std::vector<ViewPtr>& lanes) {
   GuardedView::Guard all;
   for (const ViewPtr& lane : lanes) {
     const auto* g = dynamic_cast<const GuardedView*>(lane.get());
-    if (g == nullptr || g->guard.condition) return {};
+    if (g == nullptr) continue;
+    if (g->guard.condition) return {};
     for (const GuardedView::Bound& b : g->guard.bounds) {
       const auto follows = [](const GuardedView::Bound& weak, const GuardedView::Bound& strong) {
         return lessEqual(weak.smaller, strong.smaller) == Truth::proved &&
@@ -205,7 +288,7 @@ std::optional<GuardedView::Guard> guardOfAll(const std::vector<ViewPtr>& lanes) 
       bounds.push_back(b);
     }
   }
-  return all;
+  return all.bounds.empty() ? std::nullopt : std::optional(all);
 }
 
 }  // namespace
@@ -222,11 +305,45 @@ void Lowering::storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v) {
   std::vector<ViewPtr> insides;
   bool isOne = true;
   for (const ViewPtr& lane : lanes) {
-    const auto* g = static_cast<const GuardedView*>(lane.get());
-    insides.push_back(g->inside());
-    isOne = isOne && isSame(g->guard, *guard);
+    const auto* g = dynamic_cast<const GuardedView*>(lane.get());
+    insides.push_back(g == nullptr ? lane : g->inside());
+    isOne = isOne && g != nullptr && isSame(g->guard, *guard);
   }
-  emit(kernel::If{testOf(*guard), collect([&] { storeLanes(insides, vector); }), isOne ? Block{} : collect(eachLane)});
+  const ExprPtr whole = testOf(*guard);
+  const auto known = valueUnless(std::get<kernel::Test>(whole->node).all);
+  const auto holds = [&](std::size_t l, Truth truth) {
+    const auto* g = dynamic_cast<const GuardedView*>(lanes[l].get());
+    if (g == nullptr) return truth == Truth::proved;
+    const auto is = [&](const GuardedView::Bound& b) {
+      return less(b.smaller.substitute({*known}), b.larger.substitute({*known})) == truth;
+    };
+    const auto& bounds = g->guard.bounds;
+    return truth == Truth::proved ? std::all_of(bounds.begin(), bounds.end(), is)
+                                  : std::any_of(bounds.begin(), bounds.end(), is);
+  };
+  // At the one index where not all hold: vectors of those that do.
+  const auto someLanes = [&] {
+    for (std::size_t l = 0, width; l < lanes.size(); l += width) {
+      std::vector<ViewPtr> run;
+      for (std::size_t k = l; k < lanes.size() && holds(k, Truth::proved); k++) run.push_back(insides[k]);
+      for (width = 16; width > run.size() && width > 1;) width /= 2;
+      run.resize(std::min(width, run.size()));
+      if (!areConsecutive(run)) width = 1;
+      std::vector<ExprPtr> values;
+      for (std::size_t k = l; k < l + width; k++) values.push_back(kernel::lane(vector, static_cast<int>(k)));
+      if (width > 1)
+        store(run[0], kernel::makeVector(std::move(values)));
+      else if (!run.empty())
+        store(run[0], values[0]);
+      else
+        store(holds(l, Truth::refuted) ? static_cast<const GuardedView*>(lanes[l].get())->outside() : lanes[l],
+              values[0]);
+    }
+  };
+  emit(kernel::If{whole, collect([&] { storeLanes(insides, vector); }),
+                  isOne   ? Block{}
+                  : known ? collect(someLanes)
+                          : collect(eachLane)});
 }
 
 void Lowering::storeLane(const LaneView& out, ExprPtr v) {

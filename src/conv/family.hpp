@@ -23,9 +23,9 @@ Expr bodyOf(Expr map);  // of the mapped function
 std::int64_t largestDivisor(std::int64_t n, std::int64_t most);
 // The size, at most `most`, of tiles that cover n with little left over, where a tile takes `border` elements' work
 // more than its own: of pixels in registers, as much as their weights' loads; of rows, as much as rows that are copied
-// twice.
+// twice. Tiles whose size does not divide n cost `uneven` times as much.
 constexpr double pixelBorder = 2, rowBorder = 0.1;
-std::int64_t evenTile(std::int64_t n, std::int64_t most, double border);
+std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double uneven = 1);
 
 // Vectors of channels, at most of `mostLanes`.
 constexpr std::int64_t mostLanes = 16;

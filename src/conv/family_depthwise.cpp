@@ -25,10 +25,10 @@ constexpr std::int64_t mostAccumulators = 64;  // more than any device has regis
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
-// Whether vectors over groups are no vectors in memory: there are other channels in between, or groups beyond the last.
-// Then a tile's inputs are gathered but once. Else they are read where they are: only the first and the last pixels of
-// a tile are ever outside of the image, and of a row's taps all or none.
-bool gathers(const ConvSpec& spec) { return spec.icPerGroup() > 1 || spec.groups % 4 != 0; }
+// Whether a tile's inputs are gathered into memory of their own, since vectors over groups are none in memory: other
+// channels are in between. Else they are read where they are, but for those of the last block where groups are left
+// over: only the first and the last pixels of a tile are ever outside of the image, and of a row's taps all or none.
+bool gathers(const ConvSpec& spec) { return spec.icPerGroup() > 1; }
 
 void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
   r.apply(topDown(use("groupsPadded", {{"r", missingTo(groups, block)}})));
@@ -99,16 +99,30 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   Config config;
   std::int64_t lanes = 2;
   while (lanes < mostLanes && lanes < spec.groups) lanes *= 2;
-  if (!gathers(spec)) lanes = widestVector(spec.groups);
+  // A last block of fewer groups than lanes is read one by one, which costs less than vectors of a fourth of the lanes.
+  const std::int64_t dividing = widestVector(spec.groups);
+  if (!gathers(spec) && 4 * dividing > lanes) lanes = dividing;
+  for (const Layout layout : {layouts.input, layouts.output})
+    if (blockOf(layout) > 1) lanes = std::min(lanes, blockOf(layout));
   config["lanes"] = lanes;
   const std::int64_t blocks = (spec.groups + lanes - 1) / lanes;
   // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors,
   // unless the lines that a row of the tile reads displace each other: then lines beside each other.
   constexpr std::int64_t registers = 14;
   const auto linesOf = [&](std::int64_t pixels) { return ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH(); };
-  std::int64_t pixels = evenTile(spec.ow, registers, pixelBorder);
+  // A row's taps follow one another, and what several of them read stays in registers: with a stride, those at the same
+  // remainder of columns. Where pixels beyond the output are read in place, each asks for itself whether it is there.
+  constexpr std::int64_t allRegisters = 32;
+  const std::int64_t near =
+      gathers(spec) ? registers : (allRegisters + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
+  const double uneven = gathers(spec) ? 1 : 1.5;
+  const auto pixelsOf = [&](std::int64_t most) {
+    if (spec.ow <= most) return spec.ow;  // of a whole row it is known which taps are outside
+    return evenTile(spec.ow, std::max<std::int64_t>(1, std::min(most, near)), pixelBorder, uneven);
+  };
+  std::int64_t pixels = pixelsOf(registers);
   const bool displaces = !gathers(spec) && linesOf(pixels) > linesHeld(channelsApart(spec, layouts.input));
-  if (displaces) pixels = evenTile(spec.ow, registers / 2, pixelBorder);
+  if (displaces) pixels = pixelsOf(registers / 2);
   config["pixels"] = pixels;
   constexpr std::int64_t fewest = 8;  // accumulators that hide the latency of a product
   const std::int64_t wanted = displaces ? registers / pixels : fewest / pixels;

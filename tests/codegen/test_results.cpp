@@ -109,6 +109,30 @@ TEST_CASE("one load for a vector of neighbours, none for one of strangers") {
   CHECK(contains(source("reorder(reverse, x)"), "(float4)("));
 }
 
+TEST_CASE("vectors of elements that are clamped or cropped in the last of them") {
+  // The last vector has ten elements; with two in a row there is a loop inside, whose vectors are not one of known
+  // place.
+  for (const int count : {58, 48, 49, 10}) {
+    for (const int vectors : {1, 2}) {
+      const int width = 16 * vectors, padded = (count + width - 1) / width * width;
+      const Program p = parse(fmt::format(
+          "def main(x: [{0}]f32): [{0}]f32 = take({0}, join(mapWrg(0, fun block => asScalar(mapSeq(fun v => v * v + v, "
+          "asVector(16, block))), split({1}, padClamp(0, {2}, x)))))",
+          count, width, padded - count));
+      INFO(count << " elements in " << vectors << " vectors");
+      const kernel::Plan plan = compile(p);
+      const Tensors inputs = inputsOf(p);
+      CHECK(differences(emulate(plan, inputs), interpret(p, inputs), 1e-6) == "");
+      const std::string source = sourceOf(plan);
+      CHECK(contains(source, "vload16(") == (count > 10));
+      CHECK(contains(source, "vstore16(") == (count > 10));
+      CHECK(contains(source, "min(") == (vectors == 2 && count > width));
+      if (vectors == 1) CHECK(contains(source, "vstore8(") == (count == 58));
+      if (vectors == 1) CHECK_FALSE(contains(source, "vstore4("));
+    }
+  }
+}
+
 TEST_CASE("private vectors written lane by lane, as values and as accumulators") {
   for (const std::string body :
        {"mapGlb(0, fun row => let y = toPrivate(asVector(4, mapSeq(fun v => v * 2.0, row))) in "
