@@ -22,7 +22,11 @@ TEST_CASE("the networks' shape files are what the papers print") {
                                      {"squeezenet.txt", 22},
                                      {"efficientnet_b0.txt", 33},
                                      {"inception_v3.txt", 24},
-                                     {"resnext50.txt", 19}})
+                                     {"resnext50.txt", 19},
+                                     {"shufflenet_v2.txt", 17},
+                                     {"mobilenet_v3_large.txt", 46},
+                                     {"convnext_tiny.txt", 17},
+                                     {"densenet121.txt", 29}})
     CHECK(shapes(file).size() == static_cast<std::size_t>(layers));
   CHECK(vgg[1].operations() == 3699376128);
   CHECK(alexnet[0].oh == 55);
@@ -34,7 +38,8 @@ TEST_CASE("every layer of the shape files is legal, named once and prints itself
   int layers = 0;
   for (const char* file :
        {"vgg16.txt", "alexnet.txt", "yolov1.txt", "resnet50.txt", "mobilenet_v1.txt", "mobilenet_v2.txt",
-        "squeezenet.txt", "efficientnet_b0.txt", "inception_v3.txt", "resnext50.txt", "odd.txt"})
+        "squeezenet.txt", "efficientnet_b0.txt", "inception_v3.txt", "resnext50.txt", "shufflenet_v2.txt",
+        "mobilenet_v3_large.txt", "convnext_tiny.txt", "densenet121.txt", "odd.txt"})
     for (const ConvSpec& s : shapes(file)) {
       INFO(s.str());
       CHECK(s.problems().empty());
@@ -43,7 +48,7 @@ TEST_CASE("every layer of the shape files is legal, named once and prints itself
       CHECK(names.insert(s.name).second);
       ++layers;
     }
-  CHECK(layers >= 28 + 173 + 24);
+  CHECK(layers >= 28 + 173 + 109 + 24);
 }
 
 TEST_CASE("the odd shapes are small and cover what they should") {
