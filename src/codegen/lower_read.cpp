@@ -223,9 +223,9 @@ ViewPtr Lowering::table(Expr e) {
   flatten(evaluate(e), e.type(), 0, values);
   std::vector<Storage> storage;
   for (std::size_t l = 0; l < leaves.size(); l++) {
-    // Half is a storage type, and these are not stored.
+    // Half is a storage type, and these are not stored: numbers of f32, as all that is computed.
     const Scalar scalar = keptAs(leaves[l].scalar);
-    for (ScalarValue& v : values[l]) v = convert(convert(v, leaves[l].scalar), scalar);
+    for (ScalarValue& v : values[l]) v = convert(v, scalar);
     storage.push_back({newBuffer(leafName("table", leaves[l].path), scalar, 1, AddressSpace::constant,
                                  Nat(static_cast<std::int64_t>(values[l].size())), false)});
     kernel_.buffers.back().values = std::move(values[l]);
