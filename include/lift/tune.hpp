@@ -119,6 +119,7 @@ struct SweepOptions {
   double seconds = std::numeric_limits<double>::infinity();  // budget: time of this call
   std::int64_t patience = 0;                                 // budget: points without a gain of 1 %; 0: any number
   std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes; points with more cannot be the best
+  double maxError = std::numeric_limits<double>::infinity();  // relative; points with more cannot be the best
   std::uint64_t seed = 1;
   std::string explorer = "random";
   std::shared_ptr<const Experience> experience = {};  // of explorers that go by a model

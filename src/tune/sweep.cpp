@@ -177,7 +177,9 @@ class Sweep {
     result_.firstSeconds += m.firstMs * 1e-3;
   }
 
-  bool counts(const Measurement& m) const { return m.valid() && m.workspaceBytes <= options_.maxWorkspace; }
+  bool counts(const Measurement& m) const {
+    return m.valid() && m.workspaceBytes <= options_.maxWorkspace && m.maxError <= options_.maxError;
+  }
 
   void account(const Measurement& m, bool fresh) {
     result_.points++;

@@ -102,6 +102,7 @@ TEST_CASE("points with more memory than allowed are kept, but are not the best")
           tasks, best,
           [&](std::size_t task, Measurement m) {
             m.workspaceBytes = 110 - 10 * tasks[task].point.config.at("a");  // the faster the more
+            m.maxError = 1.0 - 0.1 * static_cast<double>(tasks[task].point.config.at("a"));
             done(task, std::move(m));
           },
           stop, late);
@@ -117,6 +118,14 @@ TEST_CASE("points with more memory than allowed are kept, but are not the best")
     CHECK(result.best->workspaceBytes <= 60);
     CHECK(db.select({.phase = Phase::sweep}).size() == 200);
     for (const Point& p : measurer.retimed) CHECK(p.config.at("a") >= 5);
+
+    Memory again;
+    Database other = Database::inMemory();
+    const SweepResult exact =
+        sweep(problem(), device(), other, again, {.points = 200, .maxError = 0.45, .explorer = explorer});
+    REQUIRE(exact.best);
+    CHECK(exact.best->maxError <= 0.45);
+    for (const Point& p : again.retimed) CHECK(p.config.at("a") >= 6);
   }
 }
 

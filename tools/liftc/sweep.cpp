@@ -164,6 +164,7 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   options.points = s.choice.points;
   options.seconds = seconds;
   options.maxWorkspace = s.choice.maxWorkspace;
+  options.maxError = s.choice.maxError;
   options.patience = s.choice.patience;
   options.seed = s.choice.seed;
   options.explorer = s.choice.explorer.empty() ? "model" : s.choice.explorer;
@@ -268,6 +269,7 @@ void SweepChoice::add(cli::App& app) {
   app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
       ->asSize()
       ->type_name("SIZE");
+  app.add_option("--max-error", maxError, "Largest error that the best may have, relative to the results: 1e-5");
   app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->nonNegative();
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
   app.add_flag("--dry-run", dryRun, "Print the points, measure nothing");

@@ -14,6 +14,7 @@ struct SweepChoice {
   std::string timeLimit;  // "90s", "10m", "2h"; empty: none
   std::int64_t patience = 0;
   std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes
+  double maxError = std::numeric_limits<double>::infinity();             // relative
   int workers = 0;                                                       // 0: one for each core
   lift::tune::Limits limits;
   std::string config;  // one point to measure, in place of a sweep
