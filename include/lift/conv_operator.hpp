@@ -18,7 +18,7 @@ namespace lift {
 Operator convOperator();
 
 // Its tolerance is convTolerance's, its judge oneDNN where the build has it and the elements are f32, else
-// convReference. Winograd's algorithms take no halves: their rules are of f32.
+// convReference.
 Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts = {});
 
 // The layer of a workload of this operator; nothing of others.

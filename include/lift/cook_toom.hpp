@@ -32,9 +32,11 @@ struct CookToom {
 CookToom cookToom(int m, int r, const std::vector<Rational>& points);
 CookToom cookToom(int m, int r);  // at the default points
 
-// Points that round little: 0, then pairs of opposite ones, of which 5/8 and 3/2 are the best pairs for F(4, 3).
-// Throws UserError (program) where none are known: above m + r = 20.
-std::vector<Rational> defaultPoints(int m, int r);
+// Sets of points to choose from, the default first: 0, then pairs of opposite ones. Some round less, some have cheaper
+// coefficients; where one is the best of both, it stands alone. In each the pairs' sizes are in the same order, so that
+// the matrices' signs are the same. Throws UserError (program) where none are known: above m + r = 20.
+std::vector<std::vector<Rational>> goodPoints(int m, int r);
+std::vector<Rational> defaultPoints(int m, int r);  // the first: 5/8 and 3/2 for F(4, 3), which round little
 
 // How much more than a sum of products the algorithm rounds: the growth of the errors of random inputs, an upper
 // estimate from the matrices' norms (cook_toom.cpp). Of algorithms that are nested the factors multiply.
@@ -49,9 +51,14 @@ std::string linearMap(const Matrix& matrix);
 //   cookToom<4,3: 0 5/8 -5/8 3/2 -3/2>
 //   cookToom<2,3: 0 1 -1; 4,5: 0 1 -1 2 -2 1/2 -1/2>
 const Rule& cookToomRule(const std::vector<CookToom>& dimensions);
+// The same with algorithms of the same m and r to choose from in a dimension: which one is taken says the rule's
+// tunable `points`, from 1 on, or the last where there are fewer. Coefficients are lists, of which each takes its
+// element.
+//   cookToom<4,3: 0 5/8 -5/8 3/2 -3/2 | 0 1 -1 2 -2>
+const Rule& cookToomRule(const std::vector<std::vector<CookToom>>& dimensions);
 // ruleNamed's part of the names. Throws UserError (usage) for one that is no such rule's.
 bool isCookToomName(std::string_view name);
 const Rule& cookToomNamed(std::string_view name);
-std::vector<CookToom> cookToomDimensions(std::string_view name);  // its algorithms
+std::vector<std::vector<CookToom>> cookToomDimensions(std::string_view name);  // its algorithms
 
 }  // namespace lift::rewrite

@@ -43,6 +43,8 @@ struct OperatorFamily {
   std::function<void(rewrite::Rewriting&)> derive;  // rewrites the workload's program; empty: as it is
   Config defaults = {};                             // of the tunables that `derive` makes; good on some device
   double toleranceFactor = 1;                       // on Workload::tolerance, for algorithms that round more
+  // The factor at a configuration, where some round less than others: toleranceFactor at most. Empty: of all the same.
+  std::function<double(const Config&)> toleranceFactorAt = {};
   // Of a family that derives the program's parts one by one: these, from whose program `derive` starts, and how each is
   // derived.
   std::shared_ptr<const PartedProgram> parted = {};
@@ -79,6 +81,7 @@ struct Workload {
   // Where the interpreter would take long for all: the elements of the result's outermost dimension that are judged,
   // and that `expected` gives. Empty: all.
   std::vector<std::int64_t> judgedRows = {};
+  bool wideCopies = false;  // CompileOptions::wideCopies, of the device that it is chosen or tuned for
 
   std::string key() const { return op + " " + descriptor; }   // what tuning knows it by
   const OperatorFamily& family(std::string_view name) const;  // throws UserError (usage)
@@ -127,6 +130,8 @@ struct Variant {
   rewrite::Derivation derivation;  // from `source` to `program`
   Config defaults;                 // valid
   double tolerance = 0;            // the family's
+
+  double toleranceAt(const Config& config) const;  // at a configuration: `tolerance` at most
 };
 Variant derive(const Workload& workload, std::string_view family);
 
@@ -135,7 +140,7 @@ Variant derive(const Workload& workload, std::string_view family);
 // values break.
 Program configured(const Variant& variant, const Config& config);
 
-// `options.constants` are the workload's, `options.opencl` the family's.
+// `options.constants` and `options.wideCopies` are the workload's, `options.opencl` the family's.
 CompileOptions optionsOf(const Variant& variant, CompileOptions options = {});
 kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options = {},
                             CompileReport* report = nullptr);
@@ -173,8 +178,9 @@ using FurtherConstraints = std::function<std::vector<Constraint>(const std::stri
 tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
                             const std::vector<std::string>& families = {}, const FurtherConstraints& further = {});
 
-// The kernels of the workload's configurations as they are made now; `families`: only of these, empty: of all.
-tune::Regenerate regenerate(const Workload& workload, std::string buildOptions = {},
+// The kernels of the workload's configurations as they are made now for a device; `families`: only of these, empty: of
+// all.
+tune::Regenerate regenerate(const Workload& workload, const DeviceLimits& limits, std::string buildOptions = {},
                             std::vector<std::string> families = {});
 
 }  // namespace lift

@@ -50,7 +50,8 @@ struct RuleRow {
   std::string_view text;    // left => right
   std::string_view origin;  // where it comes from: a paper's section, or the identity it instantiates
   When when = When::always;
-  bool whole = false;  // functions are moved as they are, with the names in them
+  bool whole = false;            // functions are moved as they are, with the names in them
+  std::string_view halves = {};  // text of the forms of f16 and h16, whose literals hold fewer numbers; empty: the same
 };
 
 using Arguments = std::map<std::string, Nat>;  // of a rule's tunables
@@ -75,8 +76,9 @@ class Rule {
   const std::string& text() const { return text_; }
   const std::string& origin() const { return origin_; }
   When when() const { return when_; }
-  const TypedRule& typed() const { return built().typed; }  // of a rule with forms, that of f32
-  const Rule& formFor(Expr term) const;                     // the form of the type that the term's elements have
+  const TypedRule& typed() const { return built().typed; }   // of a rule with forms, that of f32
+  const Rule& formFor(Expr term) const;                      // the form of the type that the term's elements have
+  const std::vector<Rule>& forms() const { return forms_; }  // of other floating-point types than f32
   const std::vector<std::string>& tunables() const { return built().tunables; }
   const Computation& computation() const { return compute_; }  // empty where the right side is a term
   // Type variables that the rule makes vectors of: they stand for scalars only.
@@ -96,7 +98,7 @@ class Rule {
   void build(Built& out) const;
   void addForms();
 
-  std::string name_, text_, origin_;
+  std::string name_, text_, origin_, halves_;
   Scalar float_ = Scalar::f32;  // what `float` stands for
   When when_ = When::always;
   bool whole_ = false;

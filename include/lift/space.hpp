@@ -44,11 +44,12 @@ struct DeviceLimits {
   std::int64_t localBytes = unlimited;
   std::int64_t bufferBytes = unlimited;  // the largest one
   std::int64_t globalBytes = unlimited;  // all buffers of a program
+  bool wideCopies = false;               // CompileOptions::wideCopies: a processor without arithmetic of halves
 };
 
 // Reads an object as `liftc devices --json` prints it, of which it needs "name" and takes what is there of
-// "max_work_group_size", "max_work_item_sizes", "local_memory_bytes", "global_memory_bytes", "max_allocation_bytes"; a
-// profile may add "max_global_sizes" and "private_memory_bytes". Throws UserError (program).
+// "max_work_group_size", "max_work_item_sizes", "local_memory_bytes", "global_memory_bytes", "max_allocation_bytes",
+// "type", "fp16"; a profile may add "max_global_sizes" and "private_memory_bytes". Throws UserError (program).
 DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file = "device");
 
 // --------------------------------------------------------------------------------------------------------- constraints

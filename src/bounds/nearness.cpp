@@ -15,7 +15,7 @@ int winogradTile(const rewrite::Derivation& derivation) {
   int most = 0;
   for (const rewrite::Step& step : derivation.steps)
     if (rewrite::isCookToomName(step.rule))
-      for (const rewrite::CookToom& f : rewrite::cookToomDimensions(step.rule)) most = std::max(most, f.m);
+      for (const auto& f : rewrite::cookToomDimensions(step.rule)) most = std::max(most, f[0].m);
   return most;
 }
 

@@ -112,7 +112,8 @@ class PlanBuilder {
         return l.state == stages[i].output || l.next == stages[i].output;
       };
       const bool changes = std::any_of(outline.loops.begin(), outline.loops.end(), isState);
-      if (stages[i].result || (!changes && halves_.areAllOf(stages[i].body))) halves_.add(stages[i].output);
+      const bool copies = !changes && !options_.wideCopies && halves_.areAllOf(stages[i].body);
+      if (stages[i].result || copies) halves_.add(stages[i].output);
       if (stages[i].result)
         buffers_[stages[i].output] = results(*stages[i].result);
       else

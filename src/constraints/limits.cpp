@@ -24,6 +24,12 @@ class Profile {
     return *found;
   }
 
+  // Whether the key has that value.
+  bool is(const char* key, const Json& value) const {
+    const auto found = json_.find(key);
+    return found != json_.end() && *found == value;
+  }
+
   // A positive number; unlimited where there is none, or zero.
   std::int64_t limit(const char* key) const {
     const auto found = json_.find(key);
@@ -70,6 +76,7 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
   limits.localBytes = profile.limit("local_memory_bytes");
   limits.bufferBytes = profile.limit("max_allocation_bytes");
   limits.globalBytes = profile.limit("global_memory_bytes");
+  limits.wideCopies = profile.is("type", "cpu") && profile.is("fp16", false);
   return limits;
 }
 

@@ -240,7 +240,7 @@ std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts&
 // The family of tiles of m by m outputs, or why there is none.
 void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::string& name, std::int64_t m,
                  bool fused) {
-  const std::string why = elements == Scalar::f32 ? detail::whyNotWinograd(spec, fused) : "its rules are of f32";
+  const std::string why = detail::whyNotWinograd(spec, fused);
   if (!why.empty()) {
     w.refused.emplace(name, why);
     return;
@@ -250,12 +250,24 @@ void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::
     w.refused.emplace(name, fmt::format("its kernel is too long for tiles of {} outputs", m));
     return;
   }
-  w.families.push_back({name,
+  constexpr double most = 0.5;  // of the results' size; beyond, no result could be told from a wrong one
+  if (elements == Scalar::h16 && detail::winogradTolerance(spec, f, elements) > most) {
+    w.refused.emplace(name, "sums in half would err too much; elements f16 are computed in f32");
+    return;
+  }
+  OperatorFamily family{name,
                         fmt::format("Cook-Toom algorithms F({}, {}) of rows, F({}, {}) of columns{}", f.rows.m,
                                     f.rows.r, f.columns.m, f.columns.r, fused ? ", in one kernel" : ""),
                         [spec, f](rewrite::Rewriting& r) { detail::deriveWinograd(spec, f, r); },
-                        detail::winogradDefaults(spec, f),
-                        detail::winogradTolerance(spec, f) / convTolerance(spec, Scalar::f32)});
+                        detail::winogradDefaults(spec, f)};
+  const auto factor = [=](std::int64_t points) {
+    return detail::winogradTolerance(spec, detail::atPoints(f, points), elements) / convTolerance(spec, elements);
+  };
+  const std::int64_t choices = detail::choicesOfPoints(f);
+  family.toleranceFactor = factor(1);
+  for (std::int64_t p = 2; p <= choices; p++) family.toleranceFactor = std::max(family.toleranceFactor, factor(p));
+  if (choices > 1) family.toleranceFactorAt = [=](const Config& config) { return factor(config.at("points")); };
+  w.families.push_back(std::move(family));
 }
 
 }  // namespace
@@ -321,7 +333,7 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   for (const auto& [name, m, fused] :
        {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
     addWinograd(w, spec, layouts.elements, name, m, fused);
-  std::string preferred = layouts.elements == Scalar::f32 ? detail::preferredWinograd(spec) : "";
+  std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
   std::stable_partition(w.families.begin(), w.families.end(), [&](const auto& f) { return f.name == preferred; });
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };

@@ -122,6 +122,7 @@ bool prefersIm2col(const ConvSpec& spec);
 
 // Cook-Toom algorithms of rows and columns, F(m, taps), with m outputs of a tile in either dimension, or fewer where
 // the kernel is long, and one where it has one tap. `fused`: transforms and products in one kernel, block by block.
+// At the default points; the tunable `points` says which of rewrite::goodPoints are taken, where there are others.
 struct Winograd {
   rewrite::CookToom rows, columns;
   bool fused = false;
@@ -134,7 +135,10 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);
 // The family that is likely the fastest for a 3 by 3 layer of which nothing was measured; empty where none of these is.
 std::string preferredWinograd(const ConvSpec& spec);
+// How many sets of points there are to choose from, and the algorithms at one of them, counted from 1 on.
+std::int64_t choicesOfPoints(const Winograd& w);
+Winograd atPoints(const Winograd& w, std::int64_t points);
 // The largest relative error of a right result, as convTolerance has it.
-double winogradTolerance(const ConvSpec& spec, const Winograd& w);
+double winogradTolerance(const ConvSpec& spec, const Winograd& w, Scalar elements);
 
 }  // namespace lift::detail

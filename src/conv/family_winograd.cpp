@@ -51,9 +51,17 @@ void tile(Rewriting& r, const Winograd& w) {
   }
 }
 
-void transform(Rewriting& r, const Winograd& w) {
+// The algorithm at each of its sets of points.
+std::vector<CookToom> choices(const CookToom& f) {
+  std::vector<CookToom> all;
+  for (const auto& points : goodPoints(f.m, f.r)) all.push_back(cookToom(f.m, f.r, points));
+  return all;
+}
+
+void transform(Rewriting& r, const Winograd& w, std::optional<Nat> points) {
+  const Rule& rule = cookToomRule({choices(w.rows), choices(w.columns)});
   r.apply(topDown(use("sumOfChannels")));
-  r.apply(topDown(use(cookToomRule({w.rows, w.columns}))));
+  r.apply(topDown(use(rule, points ? Arguments{{"points", *points}} : Arguments())));
   r.apply(topDown(use("linearOutOfSum")));
 }
 
@@ -289,6 +297,18 @@ Winograd winogradOf(const ConvSpec& layer, std::int64_t m, bool fused) {
   return {algorithm(spec.kh), algorithm(spec.kw), fused};
 }
 
+std::int64_t choicesOfPoints(const Winograd& w) {
+  return static_cast<std::int64_t>(std::max(choices(w.rows).size(), choices(w.columns).size()));
+}
+
+Winograd atPoints(const Winograd& w, std::int64_t points) {
+  const auto chosen = [&](const CookToom& f) {
+    const std::vector<CookToom> all = choices(f);
+    return all[std::min(static_cast<std::size_t>(points), all.size()) - 1];
+  };
+  return {chosen(w.rows), chosen(w.columns), w.fused};
+}
+
 void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   const Phases phases = allPhases(layer);
   const ConvSpec spec = atStrideOne(layer);
@@ -302,6 +322,8 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   if (hasVectors(out)) lanes = r.tunable("lanes", 2, std::min(out, mostLanes));
   if (hasVectors(in)) load = r.tunable("load", 2, std::min(in, mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
+  std::optional<Nat> points;
+  if (const std::int64_t n = choicesOfPoints(w); n > 1) points = r.tunable("points", 1, n);
   r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, unroll, in, "copies of the loop over channels"});
   for (const auto& width : {lanes, load})
@@ -317,7 +339,7 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
     r.apply(inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
     r.apply(layoutsOut());
   }
-  transform(r, w);
+  transform(r, w, points);
   separate(r, outer);
   multiply(r, outer, tiles, vectors * lanes.value_or(1), lanes);
   arrange(r, grouped);
@@ -328,6 +350,7 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
 Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
   const ConvSpec spec = atStrideOne(layer);
   Config config{{"unroll", largestDivisor(spec.icPerGroup(), 4)}};
+  if (choicesOfPoints(w) > 1) config["points"] = 1;
   std::int64_t kernels = spec.ocPerGroup(), tiles = tilesOf(spec, w);
   if (hasVectors(spec.ocPerGroup())) kernels /= config["lanes"] = widestVector(spec.ocPerGroup());
   if (hasVectors(spec.icPerGroup())) config["load"] = widestVector(spec.icPerGroup());

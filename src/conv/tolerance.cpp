@@ -28,7 +28,8 @@
 // and round a few times in each of their transforms; what comes of that grows by their amplification (cook_toom.hpp).
 // So their families have
 //   tolerance = 2 (C + n + n' + 4) a a' u
-// with n, n' products and a, a' the amplification of rows and columns.
+// with n, n' products and a, a' the amplification of rows and columns; in half
+//   tolerance = 4 (√C + √(n + n') + 4) a a' u.
 #include <cmath>
 
 #include "family.hpp"
@@ -61,10 +62,14 @@ double convTolerance(const ConvSpec& spec, Scalar scalar) {
   }
 }
 
-double detail::winogradTolerance(const ConvSpec& spec, const Winograd& w) {
+double detail::winogradTolerance(const ConvSpec& spec, const Winograd& w, Scalar elements) {
   const auto products = [](const rewrite::CookToom& f) { return static_cast<double>(f.m + f.r - 1); };
-  return 2 * (static_cast<double>(atStrideOne(spec).icPerGroup()) + products(w.rows) + products(w.columns) + 4) *
-         rewrite::amplification(w.rows) * rewrite::amplification(w.columns) * roundoffFloat;
+  const double channels = static_cast<double>(atStrideOne(spec).icPerGroup());
+  const double transforms = products(w.rows) + products(w.columns);
+  const double growth = rewrite::amplification(w.rows) * rewrite::amplification(w.columns);
+  if (elements == Scalar::h16) return 4 * (std::sqrt(channels) + std::sqrt(transforms) + 4) * growth * roundoffHalf;
+  const double sums = 2 * (channels + transforms + 4) * growth * roundoffFloat;
+  return elements == Scalar::f16 ? sums + 2 * roundoffHalf : sums;
 }
 
 ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected) {

@@ -92,6 +92,14 @@ Variant derive(const Workload& workload, std::string_view family) {
   return v;
 }
 
+double Variant::toleranceAt(const Config& config) const {
+  const auto& factor = workload.family(family).toleranceFactorAt;
+  if (!factor) return tolerance;
+  Config all = defaults;
+  for (const auto& [name, value] : config) all[name] = value;
+  return workload.tolerance * factor(all);
+}
+
 Program configured(const Variant& variant, const Config& config) {
   const auto& tunables = variant.program.tunables;
   for (const auto& [name, value] : config)
@@ -116,6 +124,7 @@ Program configured(const Variant& variant, const Config& config) {
 
 CompileOptions optionsOf(const Variant& variant, CompileOptions options) {
   options.constants = variant.workload.constants;
+  options.wideCopies = variant.workload.wideCopies;
   options.opencl.alignedVectors = variant.workload.family(variant.family).forGpus;
   return options;
 }

@@ -25,15 +25,20 @@ bool hasPoint(const Space& space) {
   return found;
 }
 
+DeviceLimits limitsOf(const runtime::DeviceInfo& device) { return parseDeviceLimits(device.toJson()); }
+
+Workload within(const DeviceLimits& limits, Workload workload) {
+  workload.wideCopies = limits.wideCopies;
+  return workload;
+}
+
 std::optional<tune::Best> bestKnown(const Workload& workload, const runtime::DeviceInfo& device,
                                     const ChoiceOptions& options) {
   std::vector<std::string> families;
   if (!options.family.empty()) families.push_back(options.family);
   return tune::bestFor(options.own, tune::shippedDefaults(), workload.key(), tune::deviceRow(device),
-                       regenerate(workload, {}, families));
+                       regenerate(workload, limitsOf(device), {}, families));
 }
-
-DeviceLimits limitsOf(const runtime::DeviceInfo& device) { return parseDeviceLimits(device.toJson()); }
 
 // The best known of the workload, where it is a point on the device; else why not, where something is known.
 struct Known {
@@ -136,7 +141,8 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
 
 }  // namespace
 
-Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
+Choice choose(const Workload& given, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
+  const Workload workload = device != nullptr ? within(limitsOf(*device), given) : given;
   std::vector<std::string> families{options.family};
   if (options.family.empty()) {
     families.clear();
@@ -167,8 +173,9 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
   return {std::move(variant), std::move(config), "the family's default" + notes};
 }
 
-tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
-                            const std::vector<std::string>& families, const FurtherConstraints& further) {
+tune::Problem tuningProblem(const Workload& given, const DeviceLimits& limits, const std::vector<std::string>& families,
+                            const FurtherConstraints& further) {
+  const Workload workload = within(limits, given);
   std::vector<Variant> variants;
   for (const std::string& family : families) variants.push_back(derive(workload, family));
   if (families.empty()) {  // what has nothing to choose is measured only where nothing else is there
@@ -203,8 +210,9 @@ tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits
   return problem;
 }
 
-tune::Regenerate regenerate(const Workload& workload, std::string buildOptions, std::vector<std::string> families) {
-  const auto plan = [workload, families](const std::string& family) {
+tune::Regenerate regenerate(const Workload& given, const DeviceLimits& limits, std::string buildOptions,
+                            std::vector<std::string> families) {
+  const auto plan = [workload = within(limits, given), families](const std::string& family) {
     const bool wanted = families.empty() || std::find(families.begin(), families.end(), family) != families.end();
     const auto& known = workload.families;
     const bool exists =

@@ -279,13 +279,15 @@ CheckResult checkRule(const Rule& rule, const CheckOptions& options) {
   std::uint64_t stream = options.seed;
   for (const char c : rule.name()) stream = stream * 31 + static_cast<unsigned char>(c);
   Random random(stream);
-  const Open open(rule);
+  // The rule itself, of f32, and its forms of other floating-point types take turns.
+  std::vector<std::pair<const Rule*, Open>> forms{{&rule, Open(rule)}};
+  for (const Rule& form : rule.forms()) forms.emplace_back(&form, Open(form));
   CheckResult result;
   const int most = options.samples * options.triesPerSample;
   while (result.samples < options.samples && result.draws < most && !result.disagreement) {
-    result.draws++;
-    Instance instance(rule, open, random);
-    if (instance.draw() && checkInstance(rule, instance, random.below(1000000), result)) result.samples++;
+    const auto& [form, open] = forms[static_cast<std::size_t>(result.draws++) % forms.size()];
+    Instance instance(*form, open, random);
+    if (instance.draw() && checkInstance(*form, instance, random.below(1000000), result)) result.samples++;
   }
   return result;
 }

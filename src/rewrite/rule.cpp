@@ -90,14 +90,14 @@ constexpr const char* anyFloat = "float";
 // The text with another word for `float`.
 std::string withFloat(const std::string& text, std::string_view type) {
   if (text.find(anyFloat) == std::string::npos) return text;
-  static const std::regex word(fmt::format("\\b{}\\b", anyFloat));
+  static const std::regex word(fmt::format("{}\\b", anyFloat));  // also behind the digits of a literal
   return std::regex_replace(text, word, std::string(type));
 }
 
 }  // namespace
 
 Rule::Rule(const RuleRow& row)
-    : name_(row.name), text_(row.text), origin_(row.origin), when_(row.when), whole_(row.whole) {
+    : name_(row.name), text_(row.text), origin_(row.origin), halves_(row.halves), when_(row.when), whole_(row.whole) {
   addForms();
 }
 
@@ -118,7 +118,9 @@ void Rule::addForms() {
   if (withFloat(text_, "") == text_) return;
   for (const Scalar s : {Scalar::f16, Scalar::h16, Scalar::f64}) {
     Rule form = *this;
+    form.forms_.clear();
     form.float_ = s;
+    if (isHalf(s) && !halves_.empty()) form.text_ = halves_;
     form.lazily_ = std::make_shared<Lazily>();
     forms_.push_back(std::move(form));
   }

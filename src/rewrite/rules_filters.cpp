@@ -10,8 +10,9 @@ namespace {
 constexpr const char* sum2D =
     "fun (accs, es) => map(fun (as, bs) => map(fun (a, b) => a + b, zip(as, bs)), zip(accs, es))";
 
-std::string zeros2D(const std::string& n, const std::string& m) {
-  return fmt::format("generate({}, fun i => generate({}, fun j => 0.0))", n, m);
+// `type`: of the numbers, where nothing else says it.
+std::string zeros2D(const std::string& n, const std::string& m, const std::string& type = {}) {
+  return fmt::format("generate({}, fun i => generate({}, fun j => 0.0{}))", n, m, type);
 }
 
 constexpr const char* products = "fun (acc, (x, w)) => acc + x * w";
@@ -47,8 +48,8 @@ std::string phasesAsChannels(const std::string& xs) {
 std::vector<RuleRow> filterRules() {
   static const std::string stridesToChannels = fmt::format(
       "map(fun rows => map(fun w => map(fun (g, b) => reduce(b, {products}, zip(join(join(transpose(w))), "
-      "join(join(g)))), zip((gs: [o][p][q][c]f32), bs)), slide(q, t, transpose(rows))), "
-      "slide(p, s, (d: [h][v][c]f32))) => "
+      "join(join(g)))), zip((gs: [o][p][q][c]float), bs)), slide(q, t, transpose(rows))), "
+      "slide(p, s, (d: [h][v][c]float))) => "
       "map(fun rows => map(fun w => map(fun (g, b) => reduce(b, {products}, zip(join(join(transpose(w))), "
       "join(join(g)))), zip(map(fun g => {taps}, gs), bs)), slide((q + t - 1) / t, 1, transpose(rows))), "
       "slide((p + s - 1) / s, 1, {inputs}))",
@@ -62,22 +63,22 @@ std::vector<RuleRow> filterRules() {
                                 "map(fun row => take(((v - q) / t + (q + t - 1) / t) * t, "
                                 "padClamp(0, (q + t - 1) / t * t - q, row)), d)))")));
   static const std::string sumOfChannels = fmt::format(
-      "map(fun rows => map(fun w => reduce((b: f32), {products}, zip(join(join(transpose(w))), join(join((g: "
-      "[r][s][c]f32))))), "
-      "slide(s, 1, transpose(rows))), slide(r, 1, (d: [h][v][c]f32))) => "
+      "map(fun rows => map(fun w => reduce((b: float), {products}, zip(join(join(transpose(w))), join(join((g: "
+      "[r][s][c]float))))), "
+      "slide(s, 1, transpose(rows))), slide(r, 1, (d: [h][v][c]float))) => "
       "map(fun ys => map(fun y => b + y, ys), reduce({zeros}, {sum}, map(fun (dc, gc) => "
-      "map(fun rows => map(fun w => reduce(0.0, {products}, zip(join(transpose(w)), join((gc: [r][s]f32)))), "
+      "map(fun rows => map(fun w => reduce(0.0, {products}, zip(join(transpose(w)), join((gc: [r][s]float)))), "
       "slide(s, 1, transpose(rows))), slide(r, 1, dc)), zip({d}, {g}))))",
       fmt::arg("products", products), fmt::arg("zeros", zeros2D("h - r + 1", "v - s + 1")), fmt::arg("sum", sum2D),
       fmt::arg("d", channels("d")), fmt::arg("g", channels("g")));
   static const std::string linearOutOfSum = fmt::format(
-      "reduce({before}, {sum}, map(fun x => let(f, (g(x): [k][l]f32)), xs)) => "
+      "reduce({before}, {sum}, map(fun x => let(f, (g(x): [k][l]float)), xs)) => "
       "let(f, reduce({after}, {sum}, map(fun x => g(x), xs)))",
-      fmt::arg("before", zeros2D("n", "m")), fmt::arg("after", zeros2D("k", "l")), fmt::arg("sum", sum2D));
+      fmt::arg("before", zeros2D("n", "m", "float")), fmt::arg("after", zeros2D("k", "l")), fmt::arg("sum", sum2D));
   static const std::string productsByPosition = fmt::format(
       "map(fun v => map(fun u => reduce({zeros}, {sum}, map(fun (x, y) => "
-      "map(fun (as, bs) => map(fun (a, b) => a * b, zip(as, bs)), zip(y, x)), zip(v, u))), (us: [k][c][p][q]f32)), "
-      "(vs: [t][c][p][q]f32)) => {products}",
+      "map(fun (as, bs) => map(fun (a, b) => a * b, zip(as, bs)), zip(y, x)), zip(v, u))), (us: [k][c][p][q]float)), "
+      "(vs: [t][c][p][q]float)) => {products}",
       fmt::arg("zeros", zeros2D("p", "q")), fmt::arg("sum", sum2D),
       fmt::arg("products", fromPositions(fmt::format(
                                "map(fun (ve, ue) => map(fun v => map(fun u => reduce(0.0, fun (acc, (x, y)) => "

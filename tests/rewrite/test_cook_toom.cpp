@@ -42,8 +42,10 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-bool isFoundWrong(const std::string& text) {
-  const CheckResult r = checkRule(Rule(RuleRow{"broken", text, "broken", When::rounds}), {.samples = 20});
+bool isFoundWrong(std::string text, int samples = 20) {
+  // Of f32 alone: forms of halves have texts of their own.
+  for (std::size_t at = 0; (at = text.find("float", at)) != std::string::npos;) text.replace(at, 5, "f32");
+  const CheckResult r = checkRule(Rule(RuleRow{"broken", text, "broken", When::rounds}), {.samples = samples});
   return r.disagreement.has_value();
 }
 
@@ -166,6 +168,44 @@ TEST_CASE("rules are found by their names") {
                            "cookToom<2,3: 0 1 x>", "cookToom<2,3: 0 1 -1; 2,3: 0 1 -1; 2,3: 0 1 -1>"}) {
     INFO(name);
     CHECK_THROWS_AS(ruleNamed(name), UserError);
+  }
+}
+
+// Every literal of f16 and h16 is rounded to 11 bits.
+TEST_CASE("rules of halves are exact, whose literals hold few bits") {
+  for (const auto& [m, r] : {std::pair(2, 3), {4, 3}, {6, 3}, {2, 5}, {4, 5}}) {
+    const Rule& rule = cookToomRule({cookToom(m, r)});
+    INFO(rule.name());
+    REQUIRE(rule.forms().size() == 3);  // f16, h16, f64
+    for (const Rule& form : rule.forms()) {
+      INFO(form.text());
+      const CheckResult result = checkRule(form, {.samples = 8, .seed = seed});
+      CHECK(!result.disagreement);
+      CHECK(result.exact == 8);
+    }
+  }
+  // As it is in f32: 2975 is 2976 in half.
+  const std::string text = cookToomRule({cookToom(4, 3)}).forms()[0].text();
+  CHECK(text.find("2975") == std::string::npos);
+  CHECK(text.find("/ 175.0 / 17.0") != std::string::npos);
+}
+
+TEST_CASE("of algorithms to choose from each is exact, and a wrong entry of one is found") {
+  std::vector<CookToom> all;
+  for (const auto& points : goodPoints(4, 3)) all.push_back(cookToom(4, 3, points));
+  REQUIRE(all.size() >= 3);
+  const Rule& rule = cookToomRule(std::vector<std::vector<CookToom>>{all});
+  CHECK(&ruleNamed(rule.name()) == &rule);
+  CHECK(rule.tunables() == std::vector<std::string>{"points"});
+  CHECK(!checkRule(rule, {.samples = 30, .seed = seed}).disagreement);
+  // The product of the points' squares, in the first row of the inputs' matrix.
+  const std::string list = "[0.87890625, 4.0, 1.0, 1.0][";
+  REQUIRE(rule.text().find(list) != std::string::npos);
+  for (std::size_t i = 0, at = 0; i < all.size(); i++, at = list.find(", ", at) + 2) {
+    std::string wrong = list;
+    wrong.replace(at + (i == 0 ? 1 : 0), list.find_first_of(",]", at) - at - (i == 0 ? 1 : 0), "7.0");
+    INFO(wrong);
+    CHECK(isFoundWrong(replaced(rule.text(), list, wrong), 60));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "lift/diagnostic.hpp"
+#include "lift/space.hpp"
 #include "lift/text.hpp"
 
 namespace liftc {
@@ -319,6 +320,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   options.constants = constants;
   options.checkBounds = checkBounds;
   options.opencl.alignedVectors = alignedVectors;
+  options.wideCopies = device != nullptr && lift::parseDeviceLimits(device->toJson()).wideCopies;
   if (!printAfter.empty() || !stopAfter.empty())
     options.dump = [&](std::string_view stage, const std::string& text) {
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };

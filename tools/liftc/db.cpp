@@ -195,7 +195,8 @@ int show(const Options& o) {
 std::optional<tune::Measurement> currentBestOf(const std::vector<Row>& group, std::string& why) {
   std::optional<tune::Regenerate> regenerate;
   try {
-    regenerate = ProblemChoice::parse(group.front().problem.command).regenerate();
+    regenerate = ProblemChoice::parse(group.front().problem.command)
+                     .regenerate(lift::parseDeviceLimits(group.front().device.properties));
   } catch (const lift::UserError& e) {
     why = fmt::format("its kernels were not compared: {}", e.diagnostics().front().message);
     return bestOf(group);

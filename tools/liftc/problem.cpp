@@ -222,6 +222,8 @@ ProblemChoice ProblemChoice::parse(const std::string& command) {
   return choice;
 }
 
-tune::Regenerate ProblemChoice::regenerate() const { return lift::regenerate(workload(), device.buildOptions); }
+tune::Regenerate ProblemChoice::regenerate(const lift::DeviceLimits& limits) const {
+  return lift::regenerate(workload(), limits, device.buildOptions);
+}
 
 }  // namespace liftc

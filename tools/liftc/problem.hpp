@@ -48,9 +48,9 @@ struct ProblemChoice {
 
   // The problem of a record: its problemWords() on one line. Throws UserError.
   static ProblemChoice parse(const std::string& command);
-  // The kernels of its configurations as they are made now. Families are derived when they are asked for; what a
-  // program's file says now counts. Throws UserError when the problem itself cannot be made.
-  lift::tune::Regenerate regenerate() const;
+  // The kernels of its configurations as they are made now for a device. Families are derived when they are asked for;
+  // what a program's file says now counts. Throws UserError when the problem itself cannot be made.
+  lift::tune::Regenerate regenerate(const lift::DeviceLimits& limits) const;
 };
 
 }  // namespace liftc

@@ -211,7 +211,7 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   compiled.family = variant.family;
   compiled.config = variant.defaults;
   for (const auto& [name, value] : config) compiled.config[name] = value;
-  compiled.tolerance = variant.tolerance;
+  compiled.tolerance = variant.toleranceAt(compiled.config);
   compiled.parts = partChoicesJson(variant.workload.family(variant.family), compiled.config);
   const lift::Program program = lift::configured(variant, compiled.config);
   const double derive = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
