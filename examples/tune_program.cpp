@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
                                                   "  join(mapGlb(0, mapSeq(fun x => x * x), split(k, xs)))\n"));
   const Workload workload = programWorkload(program, /*tolerance=*/1e-6);
   const auto device = runtime::openDevice();
-  const tune::Problem problem = tuningProblem(workload, parseDeviceLimits(device->info().toJson()));
+  const tune::Problem problem = tuningProblem(workload, device->info());
   if (argc > 1) return tune::serveWorker(problem, *device, {});
 
   auto database = tune::Database::inMemory();

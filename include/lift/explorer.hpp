@@ -43,7 +43,7 @@ struct SearchSpace {
   // What a point's kernels promise before anything of them is built; its instructions are comparable between the
   // spaces of one search, and infinite for a point that does not compile. Empty: nothing is known.
   std::function<kernel::Forecast(const Config&)> forecast = {};
-  // Valid points that are known to be good: random and annealing searches ask for them first.
+  // Valid points that are known to be good: every search asks for them first, for those of the first family before all.
   std::vector<Config> start = {};
 };
 
@@ -77,7 +77,8 @@ struct ExplorerOptions {
   std::shared_ptr<const Experience> experience = {};
 };
 
-// "random": the paper's search, points of the families in turn. "exhaustive": all points, in order. "annealing": moves
+// "random": the paper's search, points of the families in turn. "exhaustive": all points, in order
+// after those to begin with. "annealing": moves
 // to neighbouring points that are better, or, the less likely the later in the search, a little worse. "model": of many
 // points and the neighbours of the best, those that a model expects to be fastest, which learns from forecasts and from
 // what was measured. "walk": random walks side by side to points that the same model expects to be faster (Zhang et

@@ -167,15 +167,16 @@ struct ChoiceOptions {
 
 // The configuration that was asked for, else the best known of the workload on the device, else the default of the
 // first family that the device can hold, lowered to its limits; on a GPU of the first for GPUs, where there is one.
-// Without a device, or with a pseudo device, nothing is known.
+// Without a device, or with a pseudo device, nothing is known. What was measured on the device is passed over where the
+// choice without it was not measured beside it and its kernels have less than half the instructions.
 Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options = {});
 
 // ------------------------------------------------------------------------------------------------------------- tuning
 
 using FurtherConstraints = std::function<std::vector<Constraint>(const std::string& family, const Program& program)>;
 // Of the families asked for, else of all that have tunables. `further` are constraints beside those of the program and
-// the device.
-tune::Problem tuningProblem(const Workload& workload, const DeviceLimits& limits,
+// the device. Searches begin with what `choose` takes where nothing was measured, then with the families' defaults.
+tune::Problem tuningProblem(const Workload& workload, const runtime::DeviceInfo& device,
                             const std::vector<std::string>& families = {}, const FurtherConstraints& further = {});
 
 // The kernels of the workload's configurations as they are made now for a device; `families`: only of these, empty: of

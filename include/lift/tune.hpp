@@ -86,18 +86,25 @@ struct Limits {
 struct Task {
   Point point;
   std::string trouble = {};
+  double statements = 0;  // of the kernels, which say how long a driver compiles; 0: unknown
 };
 
 // Asked about ten times a second, and after each point.
 using Stop = std::function<bool()>;
 
+// Further tasks, whenever there is time to build them: none where there are none now, though there may be once others
+// are done. At the end of it all there are none with nothing under way.
+using Feed = std::function<std::vector<Task>()>;
+Feed feedOf(std::vector<Task> tasks);    // all at once
+using BestMs = std::function<double()>;  // milliseconds of the best so far; infinite at first
+
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  // Measures the tasks and reports each as soon as it is known, with family, config and what came of it; not
-  // necessarily in order. `bestMs` is the best time so far, infinite at first. Returns early when `stop` says so;
-  // once `late` does, no build is begun, and what is built is still timed.
-  virtual void measure(const std::vector<Task>& tasks, double bestMs,
+  // Measures what `feed` gives and reports each task, by its number, as soon as it is known, with family, config and
+  // what came of it; not necessarily in order. Returns early when `stop` says so; once `late` does, no build is begun,
+  // and what is built is still timed.
+  virtual void measure(const Feed& feed, const BestMs& bestMs,
                        const std::function<void(std::size_t task, Measurement)>& done, const Stop& stop,
                        const Stop& late) = 0;
   // Runs the points in turns, `rounds` times. A point that fails has no times.
@@ -142,11 +149,10 @@ struct SweepResult {
 
   // Where the time went, in seconds.
   struct Seconds {
-    double choosing = 0;   // the explorer, and what it compiles
-    double compiling = 0;  // points that were chosen, to see whether the database has their kernels
-    double building = 0;   // and first runs, several at a time
-    double timing = 0;     // one at a time
-    double again = 0;      // the best ones
+    double choosing = 0;  // the explorer, and what it compiles; mostly while others build
+    double building = 0;  // waiting for builds and first runs, several at a time
+    double timing = 0;    // one at a time
+    double again = 0;     // the best ones
   } seconds;
   double compilerSeconds = 0, driverSeconds = 0, firstSeconds = 0;  // of `building`, in all processes together
 };

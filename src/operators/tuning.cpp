@@ -40,12 +40,46 @@ std::optional<tune::Best> bestKnown(const Workload& workload, const runtime::Dev
                        regenerate(workload, limitsOf(device), {}, families));
 }
 
-// The best known of the workload, where it is a point on the device; else why not, where something is known.
+// Not lowered to the device's limits. Empty: the family's defaults are what is known.
+Config preferredOn(const runtime::DeviceInfo& device, const OperatorFamily& family) {
+  return family.preferred ? family.preferred(device) : Config();
+}
+
+// All, those for graphics processors first on one.
+std::vector<std::string> familiesInOrder(const Workload& workload, const runtime::DeviceInfo* device) {
+  std::vector<std::string> families;
+  for (const OperatorFamily& f : workload.families) families.push_back(f.name);
+  if (device != nullptr && device->type == "gpu")
+    std::stable_partition(families.begin(), families.end(),
+                          [&](const std::string& name) { return workload.family(name).forGpus; });
+  return families;
+}
+
+// Whether what was measured of a workload is known to be the better choice than what is taken where nothing was: that
+// was measured, too, or the kernels do not promise that it takes clearly less.
+bool isBetterThanUnmeasured(const tune::Measurement& known, const Choice& unmeasured, const tune::Database& own) {
+  if (known.key.family == unmeasured.variant.family && known.key.config == unmeasured.config) return true;
+  const bool measured = !own.select({.problem = known.key.problem,
+                                     .device = known.key.device,
+                                     .family = unmeasured.variant.family,
+                                     .phase = tune::Phase::sweep,
+                                     .config = unmeasured.config})
+                             .empty();
+  if (measured) return true;
+  constexpr double clearly = 2;
+  const Variant variant = derive(unmeasured.variant.workload, known.key.family);
+  return kernel::estimateOf(compileVariant(variant, known.key.config)) <=
+         clearly * kernel::estimateOf(compileVariant(unmeasured.variant, unmeasured.config));
+}
+
+// The best known of the workload, where it is a point on the device and better than what is taken where nothing was
+// measured; else why not, where something is known.
 struct Known {
   std::optional<Choice> choice;
   std::string refused;
 };
-Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const ChoiceOptions& options) {
+Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const ChoiceOptions& options,
+              const std::function<Choice()>& unmeasured) {
   if (device.pseudo() || !options.tuned) return {};
   const auto best = bestKnown(workload, device, options);
   if (!best) return {};
@@ -53,6 +87,9 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
   if (const auto& known = workload.families;
       std::none_of(known.begin(), known.end(), [&](const OperatorFamily& f) { return f.name == key.family; }))
     return {std::nullopt, fmt::format("the best known, {}, is of a family that is not asked for", best->str())};
+  if (!best->shipped && best->match == tune::Match::exact &&
+      !isBetterThanUnmeasured(best->measurement, unmeasured(), *options.own))
+    return {std::nullopt, fmt::format("the best known, {}, is expected to be slower", best->str())};
   Variant variant = derive(workload, key.family);
   if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(device)).contains(key.config))
     return {Choice{std::move(variant), key.config, best->str(), true}, {}};
@@ -89,11 +126,13 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
                                      [](const OperatorFamily& f) { return !f.forProcessors; });
       choices[i] = {next->name, next->defaults, "the family's default"};
     }
-    if (const auto known = knownOf(part, device, {.own = options.own, .tuned = options.tuned}).choice) {
+    const Config preferred = preferredOn(device, part.family(choices[i].family));
+    if (!preferred.empty()) choices[i] = {choices[i].family, preferred, byModel};
+    const auto unmeasured = [&] { return Choice{derive(part, choices[i].family), choices[i].config, {}}; };
+    if (const auto known = knownOf(part, device, {.own = options.own, .tuned = options.tuned}, unmeasured).choice) {
       choices[i] = {known->variant.family, known->config, known->origin};
       measured.push_back(parts[i].name);
-    } else if (const auto& preferred = part.family(choices[i].family).preferred) {
-      choices[i] = {choices[i].family, preferred(device), byModel};
+    } else if (!preferred.empty()) {
       origin = byModel;
     }
   }
@@ -121,7 +160,7 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
   if (!device.pseudo())
     for (OperatorFamily& f : composed.families) {
       if (f.name != family) continue;
-      if (const Config preferred = f.preferred ? f.preferred(device) : Config(); !preferred.empty()) {
+      if (const Config preferred = preferredOn(device, f); !preferred.empty()) {
         origin = byModel;
         f.defaults = preferred;
       }
@@ -143,21 +182,13 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
 
 Choice choose(const Workload& given, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
   const Workload workload = device != nullptr ? within(limitsOf(*device), given) : given;
-  std::vector<std::string> families{options.family};
-  if (options.family.empty()) {
-    families.clear();
-    for (const OperatorFamily& f : workload.families) families.push_back(f.name);
-    const auto first = [&](const auto& isFirst) {
-      std::stable_partition(families.begin(), families.end(),
-                            [&](const std::string& name) { return isFirst(workload.family(name)); });
-    };
-    if (device != nullptr && device->type == "gpu") first([](const OperatorFamily& f) { return f.forGpus; });
-  }
-  const std::string& first = families.at(0);
-  if (options.config) return {derive(workload, first), *options.config, "as given"};
+  const std::vector<std::string> families =
+      options.family.empty() ? familiesInOrder(workload, device) : std::vector{options.family};
+  if (options.config) return {derive(workload, families.front()), *options.config, "as given"};
   std::string notes;
   if (device != nullptr) {
-    Known known = knownOf(workload, *device, options);
+    Known known =
+        knownOf(workload, *device, options, [&] { return choose(workload, device, {.family = options.family}); });
     if (known.choice) return std::move(*known.choice);
     if (!known.refused.empty()) notes = "; " + known.refused;
     for (const std::string& family : families) {
@@ -168,24 +199,30 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
       notes += fmt::format("; no configuration of {} is within this device's limits", family);
     }
   }
-  Variant variant = derive(workload, first);
+  Variant variant = derive(workload, families.front());
   Config config = variant.defaults;
   return {std::move(variant), std::move(config), "the family's default" + notes};
 }
 
-tune::Problem tuningProblem(const Workload& given, const DeviceLimits& limits, const std::vector<std::string>& families,
-                            const FurtherConstraints& further) {
-  const Workload workload = within(limits, given);
+tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& device,
+                            const std::vector<std::string>& families, const FurtherConstraints& further) {
+  const Workload workload = within(limitsOf(device), given);
   std::vector<Variant> variants;
-  for (const std::string& family : families) variants.push_back(derive(workload, family));
+  for (const std::string& family : families.empty() ? familiesInOrder(workload, &device) : families)
+    variants.push_back(derive(workload, family));
   if (families.empty()) {  // what has nothing to choose is measured only where nothing else is there
-    for (const OperatorFamily& family : workload.families) variants.push_back(derive(workload, family.name));
     const auto chooses = [](const Variant& v) { return !v.program.tunables.empty(); };
     if (std::any_of(variants.begin(), variants.end(), chooses)) std::erase_if(variants, std::not_fn(chooses));
   }
+  // What would be taken with nothing measured is the first point of a search: no record makes things worse than none.
+  std::optional<Choice> shipped = knownOf(workload, device, {}, nullptr).choice;
+  if (shipped)
+    std::stable_partition(variants.begin(), variants.end(),
+                          [&](const Variant& v) { return v.family == shipped->variant.family; });
 
   tune::Problem problem;
   problem.row = {workload.key(), workload.label, {}, workload.operations, workload.tensorBytes};
+  const DeviceLimits limits = limitsOf(device);
   bool any = false;
   double tolerance = 0;
   for (const Variant& variant : variants) {
@@ -196,7 +233,14 @@ tune::Problem tuningProblem(const Workload& given, const DeviceLimits& limits, c
     const tune::PlanOf plan = planOf(variant);
     tune::Subspace made{tune::searchSpaceOf(variant.family, space, plan), variant.derivation.record(), plan, space};
     if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
-    if (const auto start = space.lowered(variant.defaults)) made.search.start = {*start};
+    std::vector<Config> good;
+    if (shipped && shipped->variant.family == variant.family) good.push_back(shipped->config);
+    const Config preferred = preferredOn(device, workload.family(variant.family));
+    good.push_back(preferred.empty() ? variant.defaults : preferred);
+    for (const Config& config : good)
+      if (const auto start = space.lowered(config);
+          start && std::find(made.search.start.begin(), made.search.start.end(), *start) == made.search.start.end())
+        made.search.start.push_back(*start);
     problem.subspaces.push_back(std::move(made));
   }
   if (!any)

@@ -82,10 +82,15 @@ class Predictor final : public tune::Measurer {
  public:
   Predictor(const tune::Problem& problem, DeviceInfo device) : problem_(problem), device_(std::move(device)) {}
 
-  void measure(const std::vector<tune::Task>& tasks, double,
+  void measure(const tune::Feed& feed, const tune::BestMs&,
                const std::function<void(std::size_t, tune::Measurement)>& done, const tune::Stop& stop,
                const tune::Stop& late) override {
-    for (std::size_t i = 0; i < tasks.size() && !stop() && !late(); i++) done(i, predicted(tasks[i].point));
+    std::size_t number = 0;
+    for (auto tasks = feed(); !tasks.empty(); tasks = feed())
+      for (const tune::Task& t : tasks) {
+        if (stop() || late()) return;
+        done(number++, predicted(t.point));
+      }
   }
   std::vector<std::vector<double>> retime(const std::vector<tune::Point>& points, int, const tune::Stop&) override {
     return std::vector<std::vector<double>>(points.size());  // it would say the same again

@@ -34,10 +34,16 @@ class ExhaustiveSearch : public Explorer {
  public:
   ExhaustiveSearch(const std::vector<SearchSpace>& families, const ExplorerOptions& options) {
     const auto wanted = static_cast<std::size_t>(options.points);
+    const auto add = [&](const std::string& family, const Config& config) {
+      if (points_.size() < wanted) points_.push_back({family, config});
+      return points_.size() < wanted;
+    };
+    for (const SearchSpace& f : families)
+      for (const Config& config : f.start) add(f.name, config);
     for (const SearchSpace& f : families)
       f.forEach([&](const Config& config) {
-        if (points_.size() < wanted) points_.push_back({f.name, config});
-        return points_.size() < wanted;
+        const bool isStart = std::find(f.start.begin(), f.start.end(), config) != f.start.end();
+        return isStart || add(f.name, config);
       });
   }
 

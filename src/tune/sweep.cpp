@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <numeric>
 
 #include "lift/diagnostic.hpp"
 #include "lift/tune.hpp"
@@ -13,7 +15,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Points that are chosen together. Not a number of cores: a search must not depend on the machine.
-constexpr std::size_t batchSize = 8;
+constexpr std::size_t batchSize = 4;
+// Of these so many are under way: the next is chosen while the last is built, knowing what came of those before it.
+constexpr std::size_t batchesAtOnce = 2;
 constexpr double gain = 0.01;  // what counts as an improvement for the budget of patience
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -42,103 +46,157 @@ class Sweep {
 
   SweepResult run() {
     std::vector<SearchSpace> families;
-    for (const Subspace& s : problem_.subspaces) families.push_back(s.search);
+    for (const Subspace& s : problem_.subspaces) {
+      families.push_back(s.search);
+      if (s.plan && s.search.forecast)
+        families.back().forecast = [this, name = s.search.name](const Config& c) {
+          return compiled({name, c}).forecast;
+        };
+    }
     const auto explorer =
         makeExplorer(options_.explorer, families,
                      {.seed = options_.seed, .points = options_.points, .experience = options_.experience});
-    while (result_.ended.empty()) step(*explorer);
-    const auto begin = Clock::now();
+    const auto done = [&](std::size_t task, Measurement m) { took(underWay_.at(task), std::move(m)); };
+    auto begin = Clock::now();
+    measurer_.measure([&] { return timed(result_.seconds.choosing, [&] { return tasksOf(*explorer); }); },
+                      [&] { return bestMs(); }, done, options_.stop, [&] { return expired(); });
+    result_.seconds.building = since(begin) - result_.seconds.choosing - result_.seconds.timing;
+    if (result_.points < chosen_ || result_.ended.empty()) result_.ended = "time";
+    if (options_.stop()) result_.ended = "stopped";
+    begin = Clock::now();
     if (result_.ended != "stopped") retimeBest();
     result_.seconds.again = since(begin);
     return std::move(result_);
   }
 
  private:
-  void step(Explorer& explorer) {
-    const auto left = static_cast<std::size_t>(options_.points - result_.points);
-    if (left == 0) return end("points");
-    if (options_.patience > 0 && sinceGain_ >= options_.patience) return end("patience");
-    if (expired()) return end("time");
-    const std::vector<Point> batch =
-        timed(result_.seconds.choosing, [&] { return explorer.next(std::min(batchSize, left)); });
-    if (batch.empty()) return end("all points");
-    const auto outcomes = outcomesOf(batch);
-    if (outcomes.size() < batch.size()) return end(options_.stop() ? "stopped" : "time");
-    timed(result_.seconds.choosing, [&] { return explorer.tell(outcomes), true; });
-  }
-
   // What a point is compiled to; no kernels where it is not.
   struct Compiled {
     std::string kernels;
-    kernel::Forecast forecast;
+    kernel::Forecast forecast{std::numeric_limits<double>::infinity(), {}};
   };
 
-  // Fewer than the batch when a budget of time ended in between; what was measured is in the database all the same.
-  std::vector<Outcome> outcomesOf(const std::vector<Point>& batch) {
-    std::vector<std::optional<Measurement>> measured(batch.size());
-    std::vector<Compiled> compiled(batch.size());
-    std::vector<std::string> troubles(batch.size());
-    std::vector<std::size_t> taskOf;                // positions in the batch
-    std::map<std::string, std::size_t> measuredBy;  // kernels, and which of the batch is measured for all of them
-    std::vector<std::pair<std::size_t, std::size_t>> equals;  // positions: of one, and of whose time it has
-    for (std::size_t i = 0; i < batch.size(); i++) {
-      measured[i] = timed(result_.seconds.compiling, [&] { return known(batch[i], compiled[i]); });
-      if (measured[i]) continue;
-      troubles[i] = troubleAt(result_.points + static_cast<std::int64_t>(i) + 1);
-      if (troubles[i].empty() && !compiled[i].kernels.empty()) {
-        if (const auto other = ofEqualKernels(compiled[i].kernels)) {
-          measured[i] = shared(batch[i], *other);
+  // Points that were chosen together.
+  struct Batch {
+    std::vector<Point> points;
+    std::vector<std::optional<Measurement>> measured;
+    bool complete() const {
+      return std::all_of(measured.begin(), measured.end(), [](const auto& m) { return !!m; });
+    }
+  };
+  struct Place {
+    std::shared_ptr<Batch> batch;
+    std::size_t at = 0;
+    const Point& point() const { return batch->points[at]; }
+    std::optional<Measurement>& measured() const { return batch->measured[at]; }
+  };
+
+  // What is to be measured of the next points; none where the search ends, or has to know more to go on. The explorer
+  // is always asked for a batch before it is told of the one before, whatever came when: else a search that was
+  // stopped would not go on as it would have.
+  std::vector<Task> tasksOf(Explorer& explorer) {
+    tell(explorer);
+    while (result_.ended.empty() && batches_.size() < batchesAtOnce) {
+      const auto left = static_cast<std::size_t>(options_.points - chosen_);
+      if (left == 0) return end("points");
+      if (options_.patience > 0 && sinceGain_ >= options_.patience) return end("patience");
+      if (expired()) return end("time");
+      const auto batch = std::make_shared<Batch>();
+      batch->points = explorer.next(std::min(batchSize, left));
+      if (batch->points.empty()) return end("all points");
+      batch->measured.resize(batch->points.size());
+      batches_.push_back(batch);
+      std::vector<Task> tasks = unknownOf(batch);
+      tell(explorer);
+      if (!tasks.empty()) return tasks;
+    }
+    return {};
+  }
+
+  std::vector<Task> end(const char* why) {
+    result_.ended = why;
+    return {};
+  }
+
+  void tell(Explorer& explorer) {
+    while (batches_.size() == batchesAtOnce && batches_.front()->complete()) {
+      const Batch& batch = *batches_.front();
+      std::vector<Outcome> outcomes;
+      for (std::size_t i = 0; i < batch.points.size(); i++)
+        outcomes.push_back(outcomeOf(batch.points[i], *batch.measured[i]));
+      explorer.tell(outcomes);
+      batches_.pop_front();
+    }
+  }
+
+  // What the database does not have, what takes longest to build first; the first point of a search, which others must
+  // beat, before all.
+  std::vector<Task> unknownOf(const std::shared_ptr<Batch>& batch) {
+    std::vector<Place> unknown;
+    std::vector<std::string> troubles;
+    for (std::size_t i = 0; i < batch->points.size(); i++) {
+      const Place place{batch, i};
+      const std::string trouble = troubleAt(++chosen_);
+      if ((place.measured() = known(place.point()))) {
+        account(*place.measured(), false);
+        continue;
+      }
+      const std::string& kernels = compiled(place.point()).kernels;
+      if (trouble.empty() && !kernels.empty()) {
+        if (const auto other = ofEqualKernels(kernels)) {
+          account(*(place.measured() = shared(place.point(), *other)), false);
           continue;
         }
-        const auto [first, isNew] = measuredBy.emplace(compiled[i].kernels, i);
+        const auto [first, isNew] = waitingFor_.emplace(kernels, std::vector<Place>());
         if (!isNew) {
-          equals.emplace_back(i, first->second);
+          first->second.push_back(place);
           continue;
         }
       }
-      taskOf.push_back(i);
+      unknown.push_back(place);
+      troubles.push_back(trouble);
     }
-    // What takes longest to build comes first, so that no builder waits for another at the end.
-    std::stable_sort(taskOf.begin(), taskOf.end(), [&](std::size_t a, std::size_t b) {
-      return statements(compiled[a].forecast) > statements(compiled[b].forecast);
-    });
-    std::vector<Task> tasks;
-    for (const std::size_t i : taskOf) tasks.push_back({batch[i], troubles[i]});
-    for (const auto& m : measured)
-      if (m) account(*m, false);
-    const auto done = [&](std::size_t task, Measurement m) {
-      m.key = keyOf(tasks[task].point, m.key.kernels);
-      m.derivation = derivations_.at(tasks[task].point.family);
-      m.generator = options_.generator;
-      m.provenance = options_.provenance;
-      m.measuredAt = utcNow();
-      database_.add(m);
-      if (const Compiled& c = compiled[taskOf[task]]; !c.kernels.empty() && c.kernels == m.key.kernels)
-        database_.keep(c.kernels, c.forecast);
-      tally(m);
-      account(m, true);
-      measured[taskOf[task]] = std::move(m);
+    const auto order = [&](std::size_t i) {
+      const bool first = chosen_ == static_cast<std::int64_t>(batch->points.size()) && unknown[i].at == 0;
+      return first ? std::numeric_limits<double>::infinity() : statements(unknown[i].point());
     };
-    const auto begin = Clock::now();
-    const double timing = result_.seconds.timing;
-    if (!tasks.empty()) measurer_.measure(tasks, bestMs(), done, options_.stop, [&] { return expired(); });
-    result_.seconds.building += since(begin) - (result_.seconds.timing - timing);
-    for (const auto& [one, other] : equals)
-      if (measured[other]) account(*(measured[one] = shared(batch[one], *measured[other])), false);
-    std::vector<Outcome> outcomes;
-    for (std::size_t i = 0; i < batch.size() && measured[i]; i++) outcomes.push_back(outcomeOf(batch[i], *measured[i]));
-    return outcomes;
+    std::vector<std::size_t> sorted(unknown.size());
+    std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+    std::stable_sort(sorted.begin(), sorted.end(), [&](auto a, auto b) { return order(a) > order(b); });
+    std::vector<Task> tasks;
+    for (const std::size_t i : sorted) {
+      tasks.push_back({unknown[i].point(), troubles[i], statements(unknown[i].point())});
+      underWay_.push_back(unknown[i]);
+    }
+    return tasks;
   }
 
+  void took(const Place& place, Measurement m) {
+    m.key = keyOf(place.point(), m.key.kernels);
+    m.derivation = derivations_.at(place.point().family);
+    m.generator = options_.generator;
+    m.provenance = options_.provenance;
+    m.measuredAt = utcNow();
+    database_.add(m);
+    const Compiled& made = compiled(place.point());
+    if (!made.kernels.empty() && made.kernels == m.key.kernels) database_.keep(made.kernels, made.forecast);
+    tally(m);
+    account(m, true);
+    place.measured() = m;
+    const auto waiting = waitingFor_.extract(made.kernels);
+    if (!waiting.empty())
+      for (const Place& other : waiting.mapped()) account(*(other.measured() = shared(other.point(), m)), false);
+  }
   std::string troubleAt(std::int64_t position) const {
     const auto found = options_.troubles.find(position);
     return found == options_.troubles.end() ? "" : found->second;
   }
 
-  static float statements(const kernel::Forecast& forecast) {
+  double statements(const Point& point) {
+    const std::vector<float>& features = compiled(point).forecast.features;
     const auto& names = kernel::featureNames();
     const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), "statements") - names.begin());
-    return at < forecast.features.size() ? forecast.features[at] : 0;
+    return at < features.size() ? std::exp2(static_cast<double>(features[at])) : 0;
   }
 
   Outcome outcomeOf(const Point& point, const Measurement& m) const {
@@ -243,7 +301,7 @@ class Sweep {
 
   // What the database has of the point's kernels as they are now. Where the compiler hung or died, it is not asked
   // again in this process; another version may be better.
-  std::optional<Measurement> known(const Point& point, Compiled& compiled) const {
+  std::optional<Measurement> known(const Point& point) {
     std::vector<Measurement> found = database_.select({.problem = problem_.row.key,
                                                        .device = device_.id,
                                                        .family = point.family,
@@ -253,31 +311,29 @@ class Sweep {
       return m.key.kernels.empty() && m.status != Status::buildError && m.generator == options_.generator;
     };
     auto match = std::find_if(found.begin(), found.end(), lost);
-    if (match == found.end()) {
-      compiled = compile(point);
+    if (match == found.end() && !found.empty())
       match = std::find_if(found.begin(), found.end(),
-                           [&](const Measurement& m) { return m.key.kernels == compiled.kernels; });
-    }
+                           [&](const Measurement& m) { return m.key.kernels == compiled(point).kernels; });
     return match == found.end() ? std::nullopt : std::optional(std::move(*match));
   }
 
-  Compiled compile(const Point& point) const {
+  // Once, for the explorer and for what is measured.
+  const Compiled& compiled(const Point& point) {
+    const auto [at, isNew] = compiled_.emplace(point, Compiled());
     const PlanOf& planOf = problem_.subspace(point.family).plan;
-    if (!planOf) return {};
-    try {
-      const kernel::Plan plan = planOf(point.config);
-      return {kernelIdentity(plan, options_.buildOptions), kernel::forecastOf(plan)};
-    } catch (const UserError&) {
-      return {};  // beyond today's conditions
-    } catch (const InternalError&) {
-      return {};  // the worker will say it
-    }
+    if (isNew && planOf) try {
+        const kernel::Plan plan = planOf(point.config);
+        at->second = {kernelIdentity(plan, options_.buildOptions), kernel::forecastOf(plan)};
+      } catch (const UserError&) {      // beyond today's conditions
+      } catch (const InternalError&) {  // looks fast, so that it is asked for, and the worker says it
+        at->second.forecast = {1, std::vector<float>(kernel::featureNames().size())};
+      }
+    return at->second;
   }
 
   double bestMs() const { return result_.best ? result_.best->median() : std::numeric_limits<double>::infinity(); }
   double elapsed() const { return since(begin_); }
   bool expired() const { return elapsed() >= options_.seconds; }
-  void end(const char* why) { result_.ended = options_.stop() ? "stopped" : why; }
 
   const Problem& problem_;
   const DeviceRow& device_;
@@ -287,6 +343,11 @@ class Sweep {
   const std::function<void(const Progress&)>& tell_;
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::string> derivations_;  // ids, by family
+  std::map<Point, Compiled> compiled_;
+  std::int64_t chosen_ = 0;                               // points
+  std::deque<std::shared_ptr<Batch>> batches_;            // that the explorer was not told of
+  std::vector<Place> underWay_;                           // by number of task
+  std::map<std::string, std::vector<Place>> waitingFor_;  // kernels that are measured, and what has the same
   std::vector<Measurement> valid_;
   SweepResult result_;
   std::int64_t sinceGain_ = 0;

@@ -18,8 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int tickMs = 100;  // how often `stop` is asked
-// For the last builds of a batch, before those that are built are timed.
-constexpr std::chrono::seconds patience{1};
 // For what is being built when it gets late: its process has built others, too, which would be lost with it.
 constexpr std::chrono::seconds grace{2};
 
@@ -44,45 +42,62 @@ class Workers : public Measurer {
         limits_(limits),
         slots_(static_cast<std::size_t>(std::max(1, workers))) {}
 
-  void measure(const std::vector<Task>& tasks, double bestMs, const std::function<void(std::size_t, Measurement)>& done,
+  void measure(const Feed& feed, const BestMs& bestMs, const std::function<void(std::size_t, Measurement)>& done,
                const Stop& stop, const Stop& late) override {
-    const std::int64_t base = nextId_;
-    nextId_ += static_cast<std::int64_t>(tasks.size());
-    std::vector<Json> requests;
-    for (std::size_t i = 0; i < tasks.size(); i++)
-      requests.push_back(
-          request("build", base + static_cast<std::int64_t>(i), tasks[i].point, bestMs, tasks[i].trouble));
-    std::vector<Answer> built(tasks.size());
-    std::vector<bool> told(tasks.size(), false);
+    std::deque<Job> jobs;
+    std::deque<std::size_t> queue;
+    std::size_t left = 0;  // jobs that were not told
+    // Children that are not paused beside runs that are timed build all that there is, before any of it is timed.
+    bool open = true;
+    const auto refill = [&] {
+      while (open && (queue.empty() || (everReady_ && !pausable_))) {
+        const std::vector<Task> tasks = feed();
+        for (const Task& t : tasks) {
+          queue.push_back(jobs.size());
+          jobs.push_back({t, nextId_++, {}, false});
+        }
+        left += tasks.size();
+        if (tasks.empty()) return void(open = pausable_);
+      }
+    };
     // Times what was built, and reports; false when stopped.
     const auto tell = [&](std::size_t i) {
-      Answer answer = std::move(built[i]);
-      if (!answer.failed()) answer = run(std::move(requests[i]), std::move(answer), bestMs, stop);
+      Job& job = jobs[i];
+      Answer answer = std::move(job.built);
+      const double best = bestMs();
+      if (!answer.failed()) answer = run(request("run", job, best), std::move(answer), best, stop);
       if (answer.kind == Answer::Kind::stopped) return false;
-      Measurement m = measurementOf(tasks[i].point, answer, bestMs);
-      if (m.valid()) bestMs = std::min(bestMs, m.median());
-      told[i] = true;
+      Measurement m = measurementOf(job.task.point, answer, best);
+      job.told = true;
+      left--;
       done(i, std::move(m));
       return true;
     };
+    const auto isReady = [&](std::size_t i) { return !jobs[i].told && jobs[i].built.kind != Answer::Kind::none; };
     const auto tellWhere = [&](const std::function<bool(const Answer&)>& may) {
-      for (std::size_t i = 0; i < tasks.size() && !stop(); i++)
-        if (!told[i] && built[i].kind != Answer::Kind::none && may(built[i]) && !tell(i)) return;
+      for (std::size_t i = 0; i < jobs.size() && !stop(); i++)
+        if (isReady(i) && may(jobs[i].built) && !tell(i)) return;
     };
-    std::deque<std::size_t> queue;
-    for (std::size_t i = 0; i < tasks.size(); i++) queue.push_back(i);
-    auto latest = Clock::now();            // when the last answer came
     std::optional<Clock::time_point> end;  // when it was late, and a little time for what was being built
-    while ((!queue.empty() || isBuilding()) && !stop()) {
-      if (!end && late()) end = Clock::now() + grace, queue.clear();
+    while (!stop()) {
+      if (!end && late()) end = Clock::now() + grace, queue.clear(), open = false;
       if (end && (!isBuilding() || Clock::now() > *end)) break;
-      if (build(requests, queue, bestMs, built)) latest = Clock::now();
+      refill();
+      if (left == 0) break;
+      build(jobs, queue, bestMs());
       tellWhere([](const Answer& a) { return a.failed(); });
-      if (!queue.empty() || !pausable_ || Clock::now() - latest < patience) continue;
-      // What still builds, or hangs in its first run, would delay the others' reports.
-      pauseBuilding();
-      tellWhere([](const Answer& a) { return a.held() && !a.holder->building; });
-      resumeBuilding();
+      if (queue.empty() && !isBuilding()) {
+        tellWhere([](const Answer&) { return true; });
+      } else if (pausable_) {
+        const auto isFree = [](const Answer& a) { return a.held() && !a.holder->building; };
+        for (std::size_t i = 0; i < jobs.size(); i++)
+          if (isReady(i) && isFree(jobs[i].built)) {
+            pauseBuilding();
+            tell(i);
+            resumeBuilding();
+          }
+      }
+      if (left == 0 && !end) open = true;
     }
     for (Slot& slot : slots_)  // only when stopped or late: an answer that nobody waits for would confuse
       if (slot.building) slot.child.reset(), slot.building.reset();
@@ -92,12 +107,12 @@ class Workers : public Measurer {
   std::vector<std::vector<double>> retime(const std::vector<Point>& points, int rounds, const Stop& stop) override {
     std::vector<std::vector<double>> times(points.size());
     std::vector<bool> failed(points.size(), false);
-    const std::int64_t base = nextId_;
-    nextId_ += static_cast<std::int64_t>(points.size());
+    std::vector<Job> jobs;
+    for (const Point& point : points) jobs.push_back({{point}, nextId_++, {}, false});
     for (int round = 0; round < rounds; round++)
       for (std::size_t i = 0; i < points.size(); i++) {
         if (failed[i]) continue;
-        Json r = request("time", base + static_cast<std::int64_t>(i), points[i]);
+        Json r = request("time", jobs[i]);
         r["sample_s"] = limits_.sampleSeconds / rounds;
         const Answer answer = ask(slots_.front(), r, limits_.buildSeconds + limits_.runSeconds, stop);
         if (answer.kind == Answer::Kind::stopped) return std::vector<std::vector<double>>(points.size());
@@ -118,6 +133,7 @@ class Workers : public Measurer {
     std::string kernels;                  // identity of those that it compiled last
     std::optional<std::size_t> building;  // index of a request
     double bestMs = 0;                    // when it was sent
+    double statements = 0;                // of its kernels
     bool running = false;                 // it is built, and runs for the first time
     double limit = 0;                     // seconds of that
     Clock::time_point began, deadline;
@@ -147,13 +163,19 @@ class Workers : public Measurer {
     }
   };
 
-  Json request(const char* op, std::int64_t id, const Point& point,
-               double bestMs = std::numeric_limits<double>::infinity(), const std::string& trouble = {}) const {
+  struct Job {
+    Task task;
+    std::int64_t id = 0;
+    Answer built;
+    bool told = false;
+  };
+
+  Json request(const char* op, const Job& job, double bestMs = std::numeric_limits<double>::infinity()) const {
     return {{"op", op},
-            {"id", id},
-            {"family", point.family},
-            {"config", point.config},
-            {"trouble", trouble},
+            {"id", job.id},
+            {"family", job.task.point.family},
+            {"config", job.task.point.config},
+            {"trouble", job.task.trouble},
             {"best_ms", std::isfinite(bestMs) ? Json(bestMs) : Json(nullptr)},
             {"hopeless", limits_.hopeless}};
   }
@@ -177,7 +199,7 @@ class Workers : public Measurer {
         continue;
       }
       if (message->is_object() && message->value("op", "") == "loaded") {
-        if (slot.building) slot.runs(runLimit(slot.bestMs));
+        if (slot.building) slot.runs(runLimit(slot.bestMs, slot.statements));
         continue;
       }
       if (message->is_object() && message->value("op", "") == "compiled") {
@@ -225,37 +247,34 @@ class Workers : public Measurer {
     return std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.building.has_value(); });
   }
 
-  // Gives the idle something to build, waits a little, and collects what was answered; true if anything was.
-  bool build(const std::vector<Json>& requests, std::deque<std::size_t>& queue, double bestMs,
-             std::vector<Answer>& answers) {
+  // Gives the idle something to build, waits a little, and collects what was answered.
+  void build(std::deque<Job>& jobs, std::deque<std::size_t>& queue, double bestMs) {
     for (Slot& slot : slots_) {
       if (slot.building || queue.empty()) continue;
       slot.building = queue.front();
       queue.pop_front();
       slot.kernels.clear();
       slot.bestMs = bestMs;
+      slot.statements = jobs[*slot.building].task.statements;
       slot.running = false;
-      started(slot).send(requests[*slot.building]);
+      started(slot).send(request("build", jobs[*slot.building], bestMs));
       slot.deadline = after(limits_.buildSeconds);
     }
     wait();
-    bool any = false;
     for (Slot& slot : slots_)
-      if (slot.building) any = collect(slot, answers) || any;
-    return any;
+      if (slot.building) collect(slot, jobs);
   }
 
-  bool collect(Slot& slot, std::vector<Answer>& answers) {
+  void collect(Slot& slot, std::deque<Job>& jobs) {
     auto answer = received(slot);
     if (!answer && Clock::now() > slot.deadline) answer = expired(slot);
-    if (!answer) return false;
+    if (!answer) return;
     if (answer->kind == Answer::Kind::died && !slot.running) answer->detail += " while building";
     if (answer->kind == Answer::Kind::timeout && !slot.running) answer->detail = "while building";
     answer->limit = slot.limit;
-    if (!answer->failed()) took(slot.began);
-    answers[*slot.building] = std::move(*answer);
+    if (!answer->failed()) took(slot.began, slot.statements);
+    jobs[*slot.building].built = std::move(*answer);
     slot.building.reset();
-    return true;
   }
 
   // Time does not pass for those that are paused.
@@ -276,8 +295,6 @@ class Workers : public Measurer {
   }
 
   Answer run(Json request, Answer built, double bestMs, const Stop& stop) {
-    request["op"] = "run";
-    request["best_ms"] = std::isfinite(bestMs) ? Json(bestMs) : Json(nullptr);
     request["sample_s"] = limits_.sampleSeconds;
     // A child that died took with it what it had built: another builds it again.
     const bool held = built.held();
@@ -293,17 +310,20 @@ class Workers : public Measurer {
     return answer;
   }
 
-  void took(Clock::time_point begin) {
-    besides_ = std::max(besides_, std::chrono::duration<double>(Clock::now() - begin).count());
+  void took(Clock::time_point begin, double statements = 0) {
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (seconds > longest_.seconds) longest_ = {seconds, statements};
   }
 
   // A point that is hopeless is not waited for: it may take as long as any that was right, several times, and as long
-  // as a hopeless repetition besides. Before anything is known, it is the limit that the user gave.
-  double runLimit(double bestMs) const {
+  // as a hopeless repetition besides. Drivers that compile at the first launch take longer for more statements, more
+  // than in proportion. Before anything is known, it is the limit that the user gave.
+  double runLimit(double bestMs, double statements = 0) const {
     constexpr double slack = 3;
-    if (!std::isfinite(bestMs) || besides_ == 0) return limits_.runSeconds;
-    return std::min(limits_.runSeconds,
-                    std::max(limits_.leastRunSeconds, slack * besides_ + 2 * limits_.hopeless * bestMs * 1e-3));
+    if (!std::isfinite(bestMs) || longest_.seconds == 0) return limits_.runSeconds;
+    const double longer = longest_.statements > 0 ? std::max(1.0, statements / longest_.statements) : 1;
+    return std::min(limits_.runSeconds, std::max(limits_.leastRunSeconds, slack * longest_.seconds * longer * longer +
+                                                                              2 * limits_.hopeless * bestMs * 1e-3));
   }
 
   Measurement measurementOf(const Point& point, const Answer& answer, double bestMs) const {
@@ -349,10 +369,17 @@ class Workers : public Measurer {
   bool everReady_ = false;
   bool pausable_ = false;  // what children do, they do on this processor: paused, they disturb nothing
   Clock::time_point pausedAt_;
-  double besides_ = 0;  // seconds that a run took at most, with transfers, preparation, checks and repetitions
+  struct {
+    double seconds = 0;     // with transfers, preparation, checks and repetitions
+    double statements = 0;  // 0: unknown
+  } longest_;               // run that was right
 };
 
 }  // namespace
+
+Feed feedOf(std::vector<Task> tasks) {
+  return [tasks = std::move(tasks)]() mutable { return std::exchange(tasks, {}); };
+}
 
 std::unique_ptr<Measurer> makeWorkers(std::vector<std::string> command, const ProblemData& data, const Limits& limits,
                                       int workers) {

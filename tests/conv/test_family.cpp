@@ -342,7 +342,7 @@ TEST_CASE("copies of f16 are numbers of f32 for processors that have no arithmet
       device.name = device.type = type;
       device.fp16 = fp16;
       const Choice choice = choose(w, &device, {.family = family, .tuned = false});
-      const tune::Problem problem = tuningProblem(w, parseDeviceLimits(device.toJson()), {family});
+      const tune::Problem problem = tuningProblem(w, device, {family});
       const kernel::Plan chosen = compileVariant(choice.variant, choice.config);
       for (const kernel::Plan& plan : {chosen, problem.subspaces.at(0).plan(choice.variant.defaults)})
         for (const kernel::PlanBuffer& b : plan.buffers) {

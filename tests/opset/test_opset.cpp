@@ -165,3 +165,61 @@ TEST_CASE("FlexTensor's cases, made small, on the emulator") {
     }
   CHECK(cases == 119);
 }
+
+TEST_CASE("a slow point that was measured is not taken before a choice that was not, until that was measured, too") {
+  const Workload w = Case{"gemm", "m64n64k64"}.workload();
+  const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  const Choice unmeasured = choose(w, &device);
+  auto db = tune::Database::inMemory();
+  REQUIRE(db.add(tune::deviceRow(device)));
+  const auto add = [&](const Config& config, tune::Status status, double ms) {
+    tune::Measurement m;
+    m.key = {w.key(),
+             tune::deviceRow(device).id,
+             tune::kernelIdentity(compileVariant(unmeasured.variant, config)),
+             unmeasured.variant.family,
+             config,
+             tune::Phase::sweep};
+    m.status = status;
+    m.times = {ms};
+    REQUIRE(db.add(m));
+  };
+  const Config slow = {{"p1_rows", 1}, {"p1_columns", 2}, {"p1_lanes", 2}};
+  REQUIRE(slow != unmeasured.config);
+  add(slow, tune::Status::ok, 5);
+  const Choice choice = choose(w, &device, {.own = &db});
+  CHECK(choice.config == unmeasured.config);
+  CHECK_FALSE(choice.measured);
+  CHECK_THAT(choice.origin, Catch::Contains("is expected to be slower"));
+
+  // Of about as many instructions: the time decides.
+  Config near = unmeasured.config;
+  near["p1_rows"] /= 2;
+  add(near, tune::Status::ok, 4);
+  CHECK(choose(w, &device, {.own = &db}).config == near);
+  // Measured beside it, the default is no choice any more, however many instructions the other has.
+  auto both = tune::Database::inMemory();
+  std::swap(db, both);
+  REQUIRE(db.add(tune::deviceRow(device)));
+  add(slow, tune::Status::ok, 5);
+  add(unmeasured.config, tune::Status::crash, 0);
+  CHECK(choose(w, &device, {.own = &db}).config == slow);
+}
+
+TEST_CASE("every search begins with what is taken where nothing was measured") {
+  const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  for (const auto& [op, descriptor] : std::vector<std::pair<std::string, std::string>>{
+           {"gemm", "m256n192k100"}, {"gemv", "m128k640"}, {"bilinear", "i8j12k16l16"}}) {
+    const Workload w = Case{op, descriptor}.workload();
+    const Choice unmeasured = choose(w, &device);
+    std::vector<tune::SearchSpace> families;
+    for (const tune::Subspace& s : tuningProblem(w, device).subspaces) families.push_back(s.search);
+    for (const std::string& explorer : tune::explorerNames()) {
+      INFO(op << " " << descriptor << " by " << explorer);
+      const auto first = tune::makeExplorer(explorer, families, {.points = 4})->next(1);
+      REQUIRE(first.size() == 1);
+      CHECK(first[0].family == unmeasured.variant.family);
+      CHECK(first[0].config == unmeasured.config);
+    }
+  }
+}

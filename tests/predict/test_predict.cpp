@@ -109,8 +109,7 @@ TEST_CASE("what is not known of a device is not predicted") {
 
 TEST_CASE("a search by predictions finds what it predicts to be the fastest") {
   const runtime::DeviceInfo device = runtime::readProfile("mali-g72");
-  const tune::Problem problem =
-      tuningProblem(convWorkload(parseConv("ic16ih14oc32kh3ph1")), parseDeviceLimits(device.toJson()), {"tiled"}, {});
+  const tune::Problem problem = tuningProblem(convWorkload(parseConv("ic16ih14oc32kh3ph1")), device, {"tiled"}, {});
   auto db = tune::Database::inMemory();
   tune::SweepOptions options;
   options.points = 24;

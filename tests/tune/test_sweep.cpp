@@ -30,17 +30,21 @@ Problem problem() {
 // Time is a function of the point, unless it is measured again; some points fail. Counts what it did.
 class Invented : public Measurer {
  public:
-  void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
+  void measure(const Feed& feed, const BestMs& best, const std::function<void(std::size_t, Measurement)>& done,
                const Stop& stop, const Stop& late) override {
-    for (std::size_t i = 0; i < tasks.size() && !stop() && !late(); i++) {
-      const Point& p = tasks[i].point;
+    given.clear();
+    for (std::size_t number = 0; !stop() && !late(); number++) {
+      if (number == given.size())
+        for (Task& t : feed()) given.push_back(std::move(t));
+      if (number == given.size()) return;
+      const Point& p = given[number].point;
       CHECK(measured.insert(p).second);
-      bests.push_back(best);
+      bests.push_back(best());
       Measurement m;
       m.times = {static_cast<double>(p.config.at("a") * 10 + p.config.at("b")) + (p.family == "one" ? 0.5 : 0)};
       if (p.config.at("a") == 7) m.status = Status::crash, m.times.clear();
-      if (!tasks[i].trouble.empty()) m.detail = tasks[i].trouble;
-      done(i, m);
+      if (!given[number].trouble.empty()) m.detail = given[number].trouble;
+      done(number, m);
     }
   }
 
@@ -51,6 +55,7 @@ class Invented : public Measurer {
     return times;
   }
 
+  std::vector<Task> given;
   std::set<Point> measured;
   std::vector<Point> retimed;
   std::vector<double> bests;
@@ -96,13 +101,13 @@ TEST_CASE("a sweep measures as many points as asked for, once, and times the bes
 TEST_CASE("points with more memory than allowed are kept, but are not the best") {
   class Memory : public Invented {
    public:
-    void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
+    void measure(const Feed& feed, const BestMs& best, const std::function<void(std::size_t, Measurement)>& done,
                  const Stop& stop, const Stop& late) override {
       Invented::measure(
-          tasks, best,
+          feed, best,
           [&](std::size_t task, Measurement m) {
-            m.workspaceBytes = 110 - 10 * tasks[task].point.config.at("a");  // the faster the more
-            m.maxError = 1.0 - 0.1 * static_cast<double>(tasks[task].point.config.at("a"));
+            m.workspaceBytes = 110 - 10 * given[task].point.config.at("a");  // the faster the more
+            m.maxError = 1.0 - 0.1 * static_cast<double>(given[task].point.config.at("a"));
             done(task, std::move(m));
           },
           stop, late);
@@ -216,12 +221,12 @@ Problem compiledTo(const std::string& text, bool all = true) {
 class Compiling : public Invented {
  public:
   explicit Compiling(Problem problem) : problem_(std::move(problem)) {}
-  void measure(const std::vector<Task>& tasks, double best, const std::function<void(std::size_t, Measurement)>& done,
+  void measure(const Feed& feed, const BestMs& best, const std::function<void(std::size_t, Measurement)>& done,
                const Stop& stop, const Stop& late) override {
     Invented::measure(
-        tasks, best,
+        feed, best,
         [&](std::size_t task, Measurement m) {
-          const Point& p = tasks[task].point;
+          const Point& p = given[task].point;
           m.key.kernels = kernelIdentity(problem_.subspace(p.family).plan(p.config));
           done(task, std::move(m));
         },

@@ -198,11 +198,11 @@ std::vector<lift::Constraint> ProblemChoice::asked(const std::string& family, co
 tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) const {
   const lift::Workload w = workload();
   std::set<std::string> tunables;
-  tune::Problem p = lift::tuningProblem(w, lift::parseDeviceLimits(info.toJson()), families,
-                                        [&](const std::string& family, const lift::Program& program) {
-                                          for (const lift::NatVar t : program.tunables) tunables.insert(t.name());
-                                          return asked(family, program);
-                                        });
+  tune::Problem p =
+      lift::tuningProblem(w, info, families, [&](const std::string& family, const lift::Program& program) {
+        for (const lift::NatVar t : program.tunables) tunables.insert(t.name());
+        return asked(family, program);
+      });
   checkFixed(*this, tunables);
   p.row.command = commandLine(problemWords());
   if (p.row.label.empty()) p.row.label = w.descriptor;

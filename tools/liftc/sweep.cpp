@@ -129,7 +129,6 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
           {"ended", r.ended},
           {"seconds",
            {{"choosing", r.seconds.choosing},
-            {"compiling", r.seconds.compiling},
             {"building", r.seconds.building},
             {"timing", r.seconds.timing},
             {"again", r.seconds.again}}},
@@ -146,9 +145,9 @@ void printResult(const tune::Problem& problem, const Setting& s, const tune::Swe
   const tune::SweepResult::Seconds& t = r.seconds;
   if (r.fresh > 0)
     out << fmt::format(
-        "  seconds: {:.1f} choosing, {:.1f} compiling, {:.1f} building (of all processes: {:.1f} liftc, {:.1f} the "
+        "  seconds: {:.1f} choosing, {:.1f} building (of all processes: {:.1f} liftc, {:.1f} the "
         "driver, {:.1f} first runs), {:.1f} timing, {:.1f} the best again\n",
-        t.choosing, t.compiling, t.building, r.compilerSeconds, r.driverSeconds, r.firstSeconds, t.timing, t.again);
+        t.choosing, t.building, r.compilerSeconds, r.driverSeconds, r.firstSeconds, t.timing, t.again);
   if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
   if (!r.best) return;
   const std::string config = lift::str(r.best->key.config);
@@ -196,7 +195,7 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
   const tune::Point point{problem.subspaces.front().search.name, parseValues({s.choice.config}, "--config")};
   std::optional<tune::Measurement> result;
   measurer->measure(
-      {{point}}, std::numeric_limits<double>::infinity(),
+      tune::feedOf({{point}}), [] { return std::numeric_limits<double>::infinity(); },
       [&](std::size_t, tune::Measurement m) { result = std::move(m); }, InterruptGuard::isInterrupted,
       [] { return false; });
   if (!result) return interruptedStatus;
@@ -404,7 +403,8 @@ class PointServer {
       if (m.valid()) best_ = std::min(best_, m.median());
       std::cout << tune::exportLine(m) << std::endl;
     };
-    measurer_->measure(tasks, best_, done, InterruptGuard::isInterrupted, [] { return false; });
+    measurer_->measure(
+        tune::feedOf(tasks), [&] { return best_; }, done, InterruptGuard::isInterrupted, [] { return false; });
   }
 
   const lift::runtime::DeviceInfo device_;
