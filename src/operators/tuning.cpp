@@ -235,8 +235,12 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
     std::vector<Config> good;
     if (shipped && shipped->variant.family == variant.family) good.push_back(shipped->config);
-    const Config preferred = preferredOn(device, workload.family(variant.family));
-    good.push_back(preferred.empty() ? variant.defaults : preferred);
+    // Where parts are derived otherwise on the device than without one, their tunables are others, too.
+    const auto usual = defaultOn(device, workload, variant.family, {});
+    const auto sameTunable = [](const auto& a, const auto& b) { return a.first == b.first; };
+    const bool same = usual && std::equal(usual->config.begin(), usual->config.end(), variant.defaults.begin(),
+                                          variant.defaults.end(), sameTunable);
+    good.push_back(same ? usual->config : variant.defaults);
     for (const Config& config : good)
       if (const auto start = space.lowered(config);
           start && std::find(made.search.start.begin(), made.search.start.end(), *start) == made.search.start.end())

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -163,6 +164,58 @@ TEST_CASE("a sweep that was stopped anywhere goes on to the same points, and mea
     CHECK(again.points == 60);
     CHECK(again.best->key ==
           sweep(problem(), device(), whole, once, {.points = 60, .seed = 3, .explorer = explorer}).best->key);
+  }
+}
+
+namespace {
+
+// Has several tasks under way, asks for more whenever there may be some, and ends them in any order.
+class OutOfOrder : public Invented {
+ public:
+  explicit OutOfOrder(std::uint64_t seed) : random_(seed) {}
+  void measure(const Feed& feed, const BestMs& best, const std::function<void(std::size_t, Measurement)>& done,
+               const Stop& stop, const Stop& late) override {
+    std::vector<Task> all;
+    std::vector<std::size_t> underWay;
+    for (;;) {
+      for (Task& t : feed()) {
+        underWay.push_back(all.size());
+        all.push_back(std::move(t));
+      }
+      if (underWay.empty()) return;
+      most = std::max(most, underWay.size());
+      const auto at = static_cast<std::ptrdiff_t>(random_() % underWay.size());
+      const std::size_t one = underWay[static_cast<std::size_t>(at)];
+      underWay.erase(underWay.begin() + at);
+      bool given = false;  // one task, measured as the other measurer does
+      Invented::measure([&] { return std::exchange(given, true) ? std::vector<Task>() : std::vector{all[one]}; }, best,
+                        [&](std::size_t, Measurement m) { done(one, std::move(m)); }, stop, late);
+    }
+  }
+  std::size_t most = 0;  // tasks under way at once
+
+ private:
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+TEST_CASE("where a search goes does not depend on the order in which points are done") {
+  for (const std::string& explorer : explorerNames()) {
+    Database ordered = Database::inMemory();
+    Invented once;
+    sweep(problem(), device(), ordered, once, {.points = 70, .seed = 3, .explorer = explorer});
+    for (std::uint64_t seed = 1; seed <= 5; seed++) {
+      INFO(explorer << ", seed of the order: " << seed);
+      Database db = Database::inMemory();
+      OutOfOrder measurer(seed);
+      const SweepResult result =
+          sweep(problem(), device(), db, measurer, {.points = 70, .seed = 3, .explorer = explorer});
+      CHECK(result.points == 70);
+      CHECK(result.ended == "points");
+      CHECK(pointsIn(db) == pointsIn(ordered));
+      CHECK(measurer.most > 4);  // while the last of a batch are under way, others are
+    }
   }
 }
 
