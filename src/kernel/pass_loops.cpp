@@ -47,13 +47,30 @@ class PrivateIndices {
       for (Nat i : indices) collect(i, variables);
       const bool all =
           std::all_of(variables.begin(), variables.end(), [&](NatVar v) { return unrollable_.contains(v); });
-      if (all) wanted_.insert(variables.begin(), variables.end());
+      if (all) arrays_.push_back(variables);
     }
+    keepWanted();
+  }
+
+  // Arrays that this loop indexes stay in memory: loops that are unrolled for no other's sake are not. Whether there
+  // are such loops.
+  bool refuse(NatVar loop) {
+    const auto stays = [&](const std::vector<NatVar>& variables) {
+      return std::find(variables.begin(), variables.end(), loop) != variables.end();
+    };
+    const std::size_t before = wanted_.size();
+    std::erase_if(arrays_, stays);
+    keepWanted();
+    return wanted_.size() != before;
   }
 
   bool wants(NatVar v) const { return wanted_.contains(v); }
 
  private:
+  void keepWanted() {
+    wanted_.clear();
+    for (const auto& variables : arrays_) wanted_.insert(variables.begin(), variables.end());
+  }
   void access(const Kernel& k, BufferId b, Nat index) {
     if (k.buffers[b].space == AddressSpace::priv && !index.constant()) indices_[b].insert(index);
   }
@@ -70,6 +87,7 @@ class PrivateIndices {
   std::unordered_set<NatVar> unrollable_, wanted_;
   std::unordered_map<NatVar, Nat> definitions_;
   std::map<BufferId, std::unordered_set<Nat>> indices_;
+  std::vector<std::vector<NatVar>> arrays_;  // the loops that index those which may become scalars
 };
 
 std::int64_t exprNodes(const Expr& e) {
@@ -129,11 +147,26 @@ Kernel tripsPass(Kernel kernel, const PassOptions&) {
 }
 
 Kernel unrollPass(Kernel kernel, const PassOptions& options) {
-  const PrivateIndices indices(kernel, options);
+  PrivateIndices indices(kernel, options);
   const auto candidate = [&](const For& f) {
     return f.kind == LoopKind::sequential && (f.unroll == -1 || (f.unroll == 0 && indices.wants(f.index)));
   };
-  Sizes sizes(candidate);
+  // An array becomes scalars where all loops that index it are unrolled; it is in vain for some of them.
+  for (bool more = true; more;) {
+    more = false;
+    Sizes sizes(candidate);
+    forEachStmt(kernel.body, [&](const Stmt& s) {
+      const auto* f = std::get_if<For>(&s.node);
+      if (more || !f || f->unroll == -1 || !candidate(*f)) return;
+      const auto n = f->count.upper();
+      const std::int64_t size = sizes.ofBody(*f);
+      if (n && (*n <= 0 || size <= options.unrollBudget / *n)) return;
+      note(options, "unroll",
+           fmt::format("{} is not unrolled: {} iterations of {} nodes exceed the budget of {}", f->index.name(),
+                       f->count.str(), size, options.unrollBudget));
+      more = indices.refuse(f->index);
+    });
+  }
   const Block body = std::move(kernel.body);
   Expander expander(kernel, options.unrollLimit, [&](const For& original, For& loop) -> std::int64_t {
     if (!candidate(original)) return -1;
@@ -145,14 +178,7 @@ Kernel unrollPass(Kernel kernel, const PassOptions& options) {
       loop.unroll = 0;
       return -1;
     }
-    const std::int64_t iterations = std::max<std::int64_t>(*n, 0);
-    if (loop.unroll == -1) return iterations;
-    const std::int64_t size = sizes.ofBody(original);
-    if (iterations == 0 || size <= options.unrollBudget / iterations) return iterations;
-    note(options, "unroll",
-         fmt::format("{} is not unrolled: {} iterations of {} nodes exceed the budget of {}", loop.index.name(),
-                     iterations, size, options.unrollBudget));
-    return -1;
+    return std::max<std::int64_t>(*n, 0);
   });
   kernel.body = expander.run(body);
   return kernel;
