@@ -67,7 +67,10 @@ bool DefaultMapping::isWorthNaming(Expr e) { return e.type().isRegister() && e.i
 // Whether the array gets memory of its own; `shared` says that its elements are read for several results. Of a map
 // that only moves data, what it moves may get some.
 bool DefaultMapping::isStored(Expr e, bool shared) {
-  if (isKept(e) || !computesArray(e) || !isClosed(e) || !mayMove(e)) return false;
+  // Of a loop whose value is a tuple, components with arrays are read.
+  const bool ofTuple = e.type().is(Type::Kind::tuple) && holdsArrays(e.type()) && e.is(Expr::Form::apply) &&
+                       spineOf(e).head.is(Expr::Form::primitive) && takesSteps(spineOf(e).head);
+  if (isKept(e) || !(computesArray(e) || ofTuple) || !isClosed(e) || !mayMove(e)) return false;
   if (const Spine s = spineOf(e); s.isPrim(Prim::map) && onlyMovesData(s.arguments[0])) return false;
   return isExpensive(e) || (shared && operations(e, shared) > recomputedOperations);
 }

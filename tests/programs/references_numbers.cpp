@@ -139,16 +139,15 @@ void linear(Table& table) {
   table.add("pagerank", "main", {{{"n", 20}, {"m", 70}}, {{"n", 1}, {"m", 1}}}, 70, ranks, links);
   table.add("floyd", "main", {{{"n", 12}}, {{"n", 1}}}, 12, shortestPaths,
             [](Tensors& in) { rescale(in, "distances", 0, 1); });
-  table.add(
-      "triangular", "main", {{{"n", 12}}, {{"n", 1}}}, 500,
-      [](const Tensors& in) {
-        const Grid l(in, "l"), b(in, "b");
-        std::vector<double> x;
-        for (Int i = 0; i < b.size(0); i++)
-          x.push_back((b(i) - sum(i, [&](Int j) { return l(i, j) * x[static_cast<std::size_t>(j)]; })) / l(i, i));
-        return out(A1{b.size(0)}, [&](Int i) { return x[static_cast<std::size_t>(i)]; });
-      },
-      dominant("l"));
+  const Reference substituted = [](const Tensors& in) {
+    const Grid l(in, "l"), b(in, "b");
+    std::vector<double> x;
+    for (Int i = 0; i < b.size(0); i++)
+      x.push_back((b(i) - sum(i, [&](Int j) { return l(i, j) * x[static_cast<std::size_t>(j)]; })) / l(i, i));
+    return out(A1{b.size(0)}, [&](Int i) { return x[static_cast<std::size_t>(i)]; });
+  };
+  for (const char* entry : {"main", "columns"})
+    table.add("triangular", entry, {{{"n", 12}}, {{"n", 1}}}, 500, substituted, dominant("l"));
   table.add("triangular", "lu", {{{"n", 9}}, {{"n", 2}}}, 500, decomposed, dominant("a"));
   table.add("fir", "main", {{{"k", 9}, {"n", 100}}, {{"k", 1}, {"n", 3}}}, 10, [](const Tensors& in) {
     const Grid taps(in, "taps"), x(in, "signal");
