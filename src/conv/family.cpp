@@ -318,7 +318,7 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
        .preferred = [spec](const runtime::DeviceInfo& d) { return detail::stagedPreferred(spec, d); }});
   if (spec.groups > 1) {
     w.families.push_back({"depthwise", "register tiles of pixels by vectors of groups",
-                          [spec](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, r); },
+                          [spec, layouts](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, layouts, r); },
                           detail::depthwiseDefaults(spec, layouts)});
     if (detail::prefersLanesOfGroups(spec)) std::rotate(w.families.begin(), w.families.end() - 1, w.families.end());
   } else {

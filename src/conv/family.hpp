@@ -107,7 +107,7 @@ Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
 
-void deriveDepthwise(const ConvSpec& spec, Rewriting& r);
+void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
 Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
 // Whether `depthwise` makes more of a layer's registers than `blocked`: vectors over a group's kernels are filled by
 // fewer lanes than vectors over groups.

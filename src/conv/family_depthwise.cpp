@@ -25,10 +25,24 @@ constexpr std::int64_t mostAccumulators = 64;  // more than any device has regis
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
+// Lanes of the default: those of vectors that divide the groups, unless they are a fourth of the others or fewer, which
+// is what lanes that are left over cost.
+std::int64_t lanesOf(const ConvSpec& spec) {
+  std::int64_t lanes = 2;
+  while (lanes < mostLanes && lanes < spec.groups) lanes *= 2;
+  const std::int64_t dividing = widestVector(spec.groups);
+  return spec.icPerGroup() == 1 && 4 * dividing > lanes ? dividing : lanes;
+}
+
 // Whether a tile's inputs are gathered into memory of their own, since vectors over groups are none in memory: other
-// channels are in between. Else they are read where they are, but for those of the last block where groups are left
-// over: only the first and the last pixels of a tile are ever outside of the image, and of a row's taps all or none.
-bool gathers(const ConvSpec& spec) { return spec.icPerGroup() > 1; }
+// channels are in between. Else they are read where they are: only the first and the last pixels of a tile are ever
+// outside of the image, and of a row's taps all or none. Groups that are left over are read one by one at each tap,
+// which must be few.
+bool gathers(const ConvSpec& spec, const ConvLayouts& layouts) {
+  constexpr std::int64_t mostTaps = 9;
+  const bool hasRest = spec.groups % lanesOf(spec) != 0;
+  return spec.icPerGroup() > 1 || (hasRest && (spec.kh * spec.kw > mostTaps || layouts.input != Layout::nhwc));
+}
 
 void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
   r.apply(topDown(use("groupsPadded", {{"r", missingTo(groups, block)}})));
@@ -59,7 +73,7 @@ void lower(Rewriting& r, const ConvSpec& spec) {
 
 }  // namespace
 
-void deriveDepthwise(const ConvSpec& spec, Rewriting& r) {
+void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r) {
   const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   const Nat lanes = r.tunable("lanes", 2, mostLanes);
@@ -78,7 +92,7 @@ void deriveDepthwise(const ConvSpec& spec, Rewriting& r) {
   r.apply(inside(isAroundKernels, use("mapInterchange")));
   r.apply(layoutsOut());
   reduceTiles(r, lanes);
-  if (gathers(spec)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
+  if (gathers(spec, layouts)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
   arrangeWeights(r, 2);  // kernels of a group, blocks of groups
   lower(r, spec);
 }
@@ -97,11 +111,7 @@ bool prefersLanesOfGroups(const ConvSpec& spec) {
 
 Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   Config config;
-  std::int64_t lanes = 2;
-  while (lanes < mostLanes && lanes < spec.groups) lanes *= 2;
-  // A last block of fewer groups than lanes is read one by one, which costs less than vectors of a fourth of the lanes.
-  const std::int64_t dividing = widestVector(spec.groups);
-  if (!gathers(spec) && 4 * dividing > lanes) lanes = dividing;
+  std::int64_t lanes = lanesOf(spec);
   for (const Layout layout : {layouts.input, layouts.output})
     if (blockOf(layout) > 1) lanes = std::min(lanes, blockOf(layout));
   config["lanes"] = lanes;
@@ -114,14 +124,14 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   // remainder of columns. Where pixels beyond the output are read in place, each asks for itself whether it is there.
   constexpr std::int64_t allRegisters = 32;
   const std::int64_t near =
-      gathers(spec) ? registers : (allRegisters + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
-  const double uneven = gathers(spec) ? 1 : 1.5;
+      gathers(spec, layouts) ? registers : (allRegisters + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
+  const double uneven = gathers(spec, layouts) ? 1 : 1.5;
   const auto pixelsOf = [&](std::int64_t most) {
     if (spec.ow <= most) return spec.ow;  // of a whole row it is known which taps are outside
     return evenTile(spec.ow, std::max<std::int64_t>(1, std::min(most, near)), pixelBorder, uneven);
   };
   std::int64_t pixels = pixelsOf(registers);
-  const bool displaces = !gathers(spec) && linesOf(pixels) > linesHeld(channelsApart(spec, layouts.input));
+  const bool displaces = !gathers(spec, layouts) && linesOf(pixels) > linesHeld(channelsApart(spec, layouts.input));
   if (displaces) pixels = pixelsOf(registers / 2);
   config["pixels"] = pixels;
   constexpr std::int64_t fewest = 8;  // accumulators that hide the latency of a product
@@ -134,7 +144,7 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   const std::int64_t others = blocks / vectors * spec.batch * ((spec.ow + pixels - 1) / pixels);
   const auto isGood = [&](std::int64_t rows) {
     return others * ((spec.oh + rows - 1) / rows) >= fewestTiles &&
-           (!gathers(spec) || ((rows - 1) * spec.sh + spec.extentH()) * ofRow <= mostCopied);
+           (!gathers(spec, layouts) || ((rows - 1) * spec.sh + spec.extentH()) * ofRow <= mostCopied);
   };
   std::int64_t most = std::min<std::int64_t>(spec.oh, 16);
   while (most > 1 && !isGood(most)) most--;
