@@ -34,14 +34,21 @@ std::int64_t lanesOf(const ConvSpec& spec) {
   return spec.icPerGroup() == 1 && 4 * dividing > lanes ? dividing : lanes;
 }
 
+bool hasRest(const ConvSpec& spec) { return spec.groups % lanesOf(spec) != 0; }
+
 // Whether a tile's inputs are gathered into memory of their own, since vectors over groups are none in memory: other
 // channels are in between. Else they are read where they are: only the first and the last pixels of a tile are ever
 // outside of the image, and of a row's taps all or none. Groups that are left over are read one by one at each tap,
 // which must be few.
 bool gathers(const ConvSpec& spec, const ConvLayouts& layouts) {
   constexpr std::int64_t mostTaps = 9;
-  const bool hasRest = spec.groups % lanesOf(spec) != 0;
-  return spec.icPerGroup() > 1 || (hasRest && (spec.kh * spec.kw > mostTaps || layouts.input != Layout::nhwc));
+  return spec.icPerGroup() > 1 || (hasRest(spec) && (spec.kh * spec.kw > mostTaps || layouts.input != Layout::nhwc));
+}
+
+// Vectors of a block: a single one where groups that are left over are read in place, since of it alone it is known
+// which lanes these are.
+std::int64_t mostVectorsOf(const ConvSpec& spec, const ConvLayouts& layouts) {
+  return hasRest(spec) && !gathers(spec, layouts) ? 1 : std::min(spec.groups, mostVectors);
 }
 
 void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
@@ -77,7 +84,7 @@ void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting
   const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   const Nat lanes = r.tunable("lanes", 2, mostLanes);
-  const Nat vectors = r.tunable("vectors", 1, std::min(spec.groups, mostVectors));
+  const Nat vectors = r.tunable("vectors", 1, mostVectorsOf(spec, layouts));
   r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
 
@@ -137,7 +144,7 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   constexpr std::int64_t fewest = 8;  // accumulators that hide the latency of a product
   const std::int64_t wanted = displaces ? registers / pixels : fewest / pixels;
   const std::int64_t vectors = config["vectors"] =
-      largestDivisor(blocks, std::min(mostVectors, std::max<std::int64_t>(1, wanted)));
+      largestDivisor(blocks, std::min(mostVectorsOf(spec, layouts), std::max<std::int64_t>(1, wanted)));
   // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
   constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8;
   const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();
