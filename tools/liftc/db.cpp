@@ -195,8 +195,8 @@ int show(const Options& o) {
 std::optional<tune::Measurement> currentBestOf(const std::vector<Row>& group, std::string& why) {
   std::optional<tune::Regenerate> regenerate;
   try {
-    regenerate = ProblemChoice::parse(group.front().problem.command)
-                     .regenerate(lift::parseDeviceLimits(group.front().device.properties));
+    const ProblemChoice problem = ProblemChoice::parse(group.front().problem.command);
+    regenerate = problem.regenerate(group.front().device);
   } catch (const lift::UserError& e) {
     why = fmt::format("its kernels were not compared: {}", e.diagnostics().front().message);
     return bestOf(group);

@@ -222,8 +222,9 @@ ProblemChoice ProblemChoice::parse(const std::string& command) {
   return choice;
 }
 
-tune::Regenerate ProblemChoice::regenerate(const lift::DeviceLimits& limits) const {
-  return lift::regenerate(workload(), limits, device.buildOptions);
+tune::Regenerate ProblemChoice::regenerate(const tune::DeviceRow& row) const {
+  const lift::Workload made = workload();
+  return lift::regenerate(made, lift::parseDeviceLimits(row.properties), device.buildOptions);
 }
 
 }  // namespace liftc

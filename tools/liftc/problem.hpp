@@ -50,7 +50,7 @@ struct ProblemChoice {
   static ProblemChoice parse(const std::string& command);
   // The kernels of its configurations as they are made now for a device. Families are derived when they are asked for;
   // what a program's file says now counts. Throws UserError when the problem itself cannot be made.
-  lift::tune::Regenerate regenerate(const lift::DeviceLimits& limits) const;
+  lift::tune::Regenerate regenerate(const lift::tune::DeviceRow& device) const;
 };
 
 }  // namespace liftc
