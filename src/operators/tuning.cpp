@@ -178,6 +178,19 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
   return Choice{std::move(variant), std::move(config), std::move(origin)};
 }
 
+// What `choose` takes of the variant where nothing was measured, not lowered to the device's limits; the variant's own
+// where the device has other families of its parts, with other tunables.
+Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, const Variant& variant) {
+  const OperatorFamily& family = workload.family(variant.family);
+  if (const Config preferred = preferredOn(device, family); !preferred.empty()) return preferred;
+  const auto usual = family.parted ? defaultOn(device, workload, family.name, {}) : std::nullopt;
+  const auto sameTunable = [](const auto& a, const auto& b) { return a.first == b.first; };
+  const Config& own = variant.defaults;
+  return usual && std::equal(usual->config.begin(), usual->config.end(), own.begin(), own.end(), sameTunable)
+             ? usual->config
+             : own;
+}
+
 }  // namespace
 
 Choice choose(const Workload& given, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
@@ -235,12 +248,7 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
     std::vector<Config> good;
     if (shipped && shipped->variant.family == variant.family) good.push_back(shipped->config);
-    // Where parts are derived otherwise on the device than without one, their tunables are others, too.
-    const auto usual = defaultOn(device, workload, variant.family, {});
-    const auto sameTunable = [](const auto& a, const auto& b) { return a.first == b.first; };
-    const bool same = usual && std::equal(usual->config.begin(), usual->config.end(), variant.defaults.begin(),
-                                          variant.defaults.end(), sameTunable);
-    good.push_back(same ? usual->config : variant.defaults);
+    good.push_back(defaultsOn(device, workload, variant));
     for (const Config& config : good)
       if (const auto start = space.lowered(config);
           start && std::find(made.search.start.begin(), made.search.start.end(), *start) == made.search.start.end())

@@ -38,7 +38,7 @@ constexpr JudgeInfo judges[] = {
     {Judge::parts, "parts", "$FAULTY/faulty_operators 'every part has*'"},
     {Judge::searches, "searches",
      "$FAULTY/faulty_tune 'every explorer*,what goes by*,a network*,a ridge*,what failed*,the nearest*,a database*,"
-     "points w*'"},
+     "points w*,where a search*'"},
     {Judge::predictions, "predictions", "$FAULTY/faulty_predict '~a search by*'"},
     {Judge::pocl, "PoCL", "LIFTC_CACHE=off LIFT_DIFF_CL_COUNT=50 $FAULTY/faulty_differential_cl"},
     {Judge::oclgrind, "Oclgrind",
