@@ -181,6 +181,27 @@ TEST_CASE("unroll: not beyond the budget, and the note says so") {
   CHECK(notes[0].text.find("exceed the budget of 200") != std::string::npos);
 }
 
+TEST_CASE("unroll: no loop over a private array where another one over it exceeds the budget") {
+  Maker m;
+  const auto in = m.in("in", 20), p = m.priv("p", 20);
+  const auto stores = [&](const char* name, const std::function<Block(Nat)>& body) { return seq(name, 20, body); };
+  m.k.body = block(Allocate{p},
+                   stores("i",
+                          [&](Nat i) {
+                            return block(Store{p, i, load(in, i, f32)});
+                          }),
+                   stores("j", [&](Nat j) {
+                     Block many;
+                     for (int n = 0; n < 10; n++) many.push_back({Store{p, j, load(in, j, f32)}});
+                     return many;
+                   }));
+  PassOptions options;
+  options.unrollBudget = 200;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 2);
+  options.unrollBudget = 2000;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 0);
+}
+
 TEST_CASE("unroll: a loop asked not to be unrolled keeps its array in memory") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4);
