@@ -70,8 +70,8 @@ const std::vector<Fault>& table() {
        Judge::nats, failed},
       // --------------------------------------------------------------------------------------------- names and terms
       {"functions handed to definitions mean what they say there", "ir/infer_terms.cpp",
-       "const Expr result = let(fun->parameter, argument, fun->body, t->scope, expected);",
-       "const Expr result = let(fun->parameter, argument, fun->body, FAULT ? scope : t->scope, expected);",
+       "return callFun(*t, *fun,",
+       "return callFun(FAULT ? Thunk{t->syntax, scope} : *t, *fun,",
        Judge::differential, failed},
       {"names handed to definitions are looked up in the prelude", "ir/infer_terms.cpp",
        "const auto b = meaningOf(*name, scope);\n    if (!b) return std::nullopt;\n    std::size_t parameters = 0;",
