@@ -196,7 +196,13 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
     const auto parts = slotsOf(fmt::format("'{}'", def.name), parameters, arguments, signatureOf(def));
     if (!parts) return poison(expected);
     std::vector<Argument> inOrder;
-    for (const Argument* a : *parts) inOrder.push_back(*a);
+    for (const Argument* a : *parts) {
+      if (isFunction(*a)) {
+        report(a->syntax->span, fmt::format("'{}' takes a tuple of values, this is a function", def.name));
+        return poison(expected);
+      }
+      inOrder.push_back(*a);
+    }
     arguments = {{{}, typedSyntax(tuple(inOrder, {}, span), span), {}}};
   }
   // What the definition's result is applied to, where that is a function.

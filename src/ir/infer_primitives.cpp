@@ -27,13 +27,7 @@ Expr Inference::tuple(const std::vector<Argument>& parts, std::optional<Type> ex
       for (std::size_t i = 0; i < parts.size(); i++) wanted[i] = t.components()[i];
   }
   std::vector<Expr> values;
-  for (std::size_t i = 0; i < parts.size(); i++) {
-    if (isFunction(parts[i])) {
-      report(parts[i].syntax->span, "a tuple holds values, this is a function");
-      return poison(expected);
-    }
-    values.push_back(infer(parts[i].syntax, parts[i].scope, wanted[i]));
-  }
+  for (std::size_t i = 0; i < parts.size(); i++) values.push_back(infer(parts[i].syntax, parts[i].scope, wanted[i]));
   return finish(build::tuple(values), expected, span);
 }
 
