@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <deque>
 
-#include "interner.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/interning.hpp"
 #include "rebuild.hpp"
 
 namespace lift {
@@ -27,7 +28,6 @@ struct ExprNode {
   Span place;
   std::vector<Expr> free;  // sorted by id
   bool isEtaLong = true;   // etaLong gives the term itself
-  std::size_t hash = 0;
 };
 
 bool same(const ExprNode& a, const ExprNode& b) {
@@ -40,20 +40,21 @@ bool same(const ExprNode& a, const ExprNode& b) {
 
 namespace {
 const ExprNode* intern(ExprNode node) {
-  static auto& interner = *new Interner<ExprNode>;
-  std::size_t h = combine(static_cast<std::size_t>(node.form), std::hash<Type>()(node.type));
-  h = combine(h, node.id);
-  for (const Expr e : node.children) h = combine(h, std::hash<Expr>()(e));
-  h = combine(h, std::bit_cast<std::uint64_t>(node.value.real) ^ static_cast<std::size_t>(node.value.integer));
-  h = combine(h, node.nat.hash());
-  h = combine(h, static_cast<std::size_t>(node.prim) * 256 + node.detail);
-  h = combine(h, node.place.begin);
-  for (const Nat n : node.nats) h = combine(h, n.hash());
-  node.hash = h;
-  return interner.intern(std::move(node));
+  static auto& table = *new InternTable<ExprNode, std::deque<ExprNode>>;
+  std::uint64_t h = mix(static_cast<std::uint64_t>(node.form), std::hash<Type>()(node.type));
+  h = mix(h, node.id);
+  for (const Expr e : node.children) h = mix(h, std::hash<Expr>()(e));
+  h = mix(h, std::bit_cast<std::uint64_t>(node.value.real) ^ static_cast<std::uint64_t>(node.value.integer));
+  h = mix(h, node.nat.hash());
+  h = mix(h, static_cast<std::uint64_t>(node.prim) * 256 + node.detail);
+  h = mix(h, node.place.begin);
+  for (const Nat n : node.nats) h = mix(h, n.hash());
+  return table.intern(
+      h, [&](const ExprNode& other) { return same(node, other); },
+      [&](std::deque<ExprNode>& nodes) { return &nodes.emplace_back(std::move(node)); });
 }
 
-ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, {}, true, 0}; }
+ExprNode node(Expr::Form form, Type type) { return {form, type, {}, 0, {}, {}, {}, Prim::id, {}, 0, {}, {}, true}; }
 
 bool byId(Expr a, Expr b) { return a.id() < b.id(); }
 

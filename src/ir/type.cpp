@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <deque>
 
-#include "interner.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/interning.hpp"
 
 namespace lift {
 namespace detail {
@@ -18,7 +19,6 @@ struct TypeNode {
   std::uint64_t variable = 0;   // variable
   std::string name;             // variable, for printing only
   bool metas = false;
-  std::size_t hash = 0;
 };
 
 bool same(const TypeNode& a, const TypeNode& b) {
@@ -36,17 +36,17 @@ bool hasMetaVariable(Nat n) {
 }
 
 const TypeNode* intern(TypeNode node) {
-  static auto& interner = *new Interner<TypeNode>;
-  std::size_t h = static_cast<std::size_t>(node.kind) * 31 + static_cast<std::size_t>(node.scalar);
-  h = combine(h, node.length.hash());
-  h = combine(h, node.variable);
+  static auto& table = *new InternTable<TypeNode, std::deque<TypeNode>>;
+  std::uint64_t h = mix(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.scalar));
+  h = mix(mix(h, node.length.hash()), node.variable);
   node.metas = node.kind == Type::Kind::variable || hasMetaVariable(node.length);
   for (const Type t : node.parts) {
-    h = combine(h, std::hash<Type>()(t));
+    h = mix(h, std::hash<Type>()(t));
     node.metas = node.metas || t.hasMetas();
   }
-  node.hash = h;
-  return interner.intern(std::move(node));
+  return table.intern(
+      h, [&](const TypeNode& other) { return same(node, other); },
+      [&](std::deque<TypeNode>& nodes) { return &nodes.emplace_back(std::move(node)); });
 }
 
 }  // namespace
@@ -55,27 +55,27 @@ const TypeNode* intern(TypeNode node) {
 using detail::TypeNode;
 
 Type Type::scalar(Scalar s) {
-  TypeNode n{Kind::scalar, s, {}, {}, 0, {}, false, 0};
+  TypeNode n{Kind::scalar, s, {}, {}, 0, {}, false};
   return Type(detail::intern(std::move(n)));
 }
 Type Type::vector(Nat width, Type element) {
-  return Type(detail::intern({Kind::vector, Scalar::f32, width, {element}, 0, {}, false, 0}));
+  return Type(detail::intern({Kind::vector, Scalar::f32, width, {element}, 0, {}, false}));
 }
 Type Type::array(Nat length, Type element) {
-  return Type(detail::intern({Kind::array, Scalar::f32, length, {element}, 0, {}, false, 0}));
+  return Type(detail::intern({Kind::array, Scalar::f32, length, {element}, 0, {}, false}));
 }
 Type Type::tuple(std::vector<Type> components) {
-  return Type(detail::intern({Kind::tuple, Scalar::f32, {}, std::move(components), 0, {}, false, 0}));
+  return Type(detail::intern({Kind::tuple, Scalar::f32, {}, std::move(components), 0, {}, false}));
 }
 Type Type::function(Type parameter, Type result) {
-  return Type(detail::intern({Kind::function, Scalar::f32, {}, {parameter, result}, 0, {}, false, 0}));
+  return Type(detail::intern({Kind::function, Scalar::f32, {}, {parameter, result}, 0, {}, false}));
 }
 Type Type::function(const std::vector<Type>& parameters, Type result) {
   for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) result = function(*p, result);
   return result;
 }
 Type Type::variable(std::uint64_t id, std::string name) {
-  return Type(detail::intern({Kind::variable, Scalar::f32, {}, {}, id, std::move(name), true, 0}));
+  return Type(detail::intern({Kind::variable, Scalar::f32, {}, {}, id, std::move(name), true}));
 }
 Type Type::freshVariable(std::string name) {
   static std::atomic<std::uint64_t> next{1};

@@ -1,9 +1,9 @@
 // The table of nodes, ranges of values and the structural order.
 #include <array>
 #include <memory>
-#include <mutex>
 
 #include "lift/diagnostic.hpp"
+#include "lift/interning.hpp"
 #include "polynomial.hpp"
 
 namespace lift::detail {
@@ -79,13 +79,6 @@ Range rangeOfMod(Range a, Range b) {
 // ------------------------------------------------------------------------------------------------------------- table
 
 namespace {
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) + 0x9e3779b97f4a7c15u + (hash << 6);
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-  return hash ^ (hash >> 31);
-}
 
 // What distinguishes a node.
 struct Key {
@@ -203,99 +196,63 @@ Range rangeOfOperation(const NatNode& node) {
   }
 }
 
-// One of several independently locked parts of the table; the hash chooses the part.
-class Shard {
- public:
-  Node find(const Key& key, std::uint64_t hash) {
-    const std::lock_guard lock(mutex_);
-    if (2 * (count_ + 1) > slots_.size()) grow();
-    std::size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot].node; slot = (slot + 1) & (slots_.size() - 1))
-      if (slots_[slot].hash == hash && key.matches(*slots_[slot].node)) return slots_[slot].node;
-    ++count_;
-    slots_[slot] = {hash, make(key, hash)};
-    return slots_[slot].node;
+Node make(const Key& key, std::uint64_t hash, Arena& arena) {
+  NatNode* node = new (arena.allocate<NatNode>(1)) NatNode;
+  node->kind = key.kind;
+  node->hash = hash;
+  node->termData = &node->ownTerm;
+  node->termCount = 1;
+  node->ownTerm.monomial = node;
+  switch (key.kind) {
+    case NatNode::Kind::constant:
+      node->ownTerm = {key.value, key.value == 1 ? node : one()};
+      node->termCount = key.value == 0 ? 0 : 1;
+      node->range = {key.value, key.value};
+      break;
+    case NatNode::Kind::sum:
+    case NatNode::Kind::product:
+      if (key.factors.empty()) {
+        node->termData = arena.copy(key.terms);
+        node->termCount = static_cast<std::uint32_t>(key.terms.size());
+        describeTerms(*node);
+      } else {
+        node->factorData = arena.copy(key.factors);
+        node->factorCount = static_cast<std::uint32_t>(key.factors.size());
+        describeMonomial(*node, key.factors);
+      }
+      break;
+    case NatNode::Kind::variable:
+      node->variableData = key.variable;
+      node->latest = key.variable->id + 1;
+      node->variableMask = std::uint64_t{1} << (key.variable->id % 64);
+      node->range.lower = key.variable->lower;
+      if (key.variable->upper) node->range.upper = key.variable->upper->node()->range.upper;
+      break;
+    default:
+      node->left = key.left;
+      node->right = key.right;
+      node->hasFloorDiv = key.kind == NatNode::Kind::floorDiv;
+      node->hasMod = key.kind == NatNode::Kind::mod;
+      node->height = 1 + std::max(key.left->height, key.right->height);
+      node->latest = std::max(key.left->latest, key.right->latest);
+      node->variableMask = key.left->variableMask | key.right->variableMask;
+      node->range = rangeOfOperation(*node);
   }
-
- private:
-  struct Slot {
-    std::uint64_t hash = 0;  // here as well, to look at a node only when it is likely the right one
-    Node node = nullptr;
-  };
-
-  void grow() {
-    std::vector<Slot> old(std::max<std::size_t>(1024, 2 * slots_.size()));
-    old.swap(slots_);
-    for (const Slot& moved : old) {
-      if (!moved.node) continue;
-      std::size_t slot = moved.hash & (slots_.size() - 1);
-      while (slots_[slot].node) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = moved;
-    }
+  if (node->kind == NatNode::Kind::variable || node->isOperation()) {
+    node->ownFactor = node;
+    node->factorData = &node->ownFactor;
+    node->factorCount = 1;
   }
-
-  Node make(const Key& key, std::uint64_t hash) {
-    NatNode* node = new (arena_.allocate<NatNode>(1)) NatNode;
-    node->kind = key.kind;
-    node->hash = hash;
-    node->termData = &node->ownTerm;
-    node->termCount = 1;
-    node->ownTerm.monomial = node;
-    switch (key.kind) {
-      case NatNode::Kind::constant:
-        node->ownTerm = {key.value, key.value == 1 ? node : one()};
-        node->termCount = key.value == 0 ? 0 : 1;
-        node->range = {key.value, key.value};
-        break;
-      case NatNode::Kind::sum:
-      case NatNode::Kind::product:
-        if (key.factors.empty()) {
-          node->termData = arena_.copy(key.terms);
-          node->termCount = static_cast<std::uint32_t>(key.terms.size());
-          describeTerms(*node);
-        } else {
-          node->factorData = arena_.copy(key.factors);
-          node->factorCount = static_cast<std::uint32_t>(key.factors.size());
-          describeMonomial(*node, key.factors);
-        }
-        break;
-      case NatNode::Kind::variable:
-        node->variableData = key.variable;
-        node->latest = key.variable->id + 1;
-        node->variableMask = std::uint64_t{1} << (key.variable->id % 64);
-        node->range.lower = key.variable->lower;
-        if (key.variable->upper) node->range.upper = key.variable->upper->node()->range.upper;
-        break;
-      default:
-        node->left = key.left;
-        node->right = key.right;
-        node->hasFloorDiv = key.kind == NatNode::Kind::floorDiv;
-        node->hasMod = key.kind == NatNode::Kind::mod;
-        node->height = 1 + std::max(key.left->height, key.right->height);
-        node->latest = std::max(key.left->latest, key.right->latest);
-        node->variableMask = key.left->variableMask | key.right->variableMask;
-        node->range = rangeOfOperation(*node);
-    }
-    if (node->kind == NatNode::Kind::variable || node->isOperation()) {
-      node->ownFactor = node;
-      node->factorData = &node->ownFactor;
-      node->factorCount = 1;
-    }
-    return node;
-  }
-
-  std::mutex mutex_;
-  std::vector<Slot> slots_;
-  std::size_t count_ = 0;
-  Arena arena_;
-};
+  return node;
+}
 
 Node intern(const Key& key) {
   // Never destroyed: Nats of static storage duration may outlive any other static object.
-  static constexpr std::size_t shardBits = 4;
-  static auto& shards = *new std::array<Shard, std::size_t{1} << shardBits>;
+  static auto& table = *new InternTable<NatNode, Arena>;
   const std::uint64_t hash = key.hash();
-  return shards[hash >> (64 - shardBits)].find(key, hash);
+  return table.intern(
+      hash, [&](const NatNode& node) { return key.matches(node); },
+      [&](Arena& arena) { return make(key, hash, arena); });
 }
 
 }  // namespace
