@@ -3,7 +3,7 @@
 # lift_precompiled(NAME HEADERS headers LINK libraries): headers that targets with the same libraries of options reuse.
 function(lift_precompiled name)
   cmake_parse_arguments(arg "" "" "HEADERS;LINK" ${ARGN})
-  if(NOT LIFT_PCH OR NOT CMAKE_BUILD_TYPE STREQUAL Debug)
+  if(NOT LIFT_PCH)
     return()
   endif()
   set(source ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
@@ -62,15 +62,17 @@ function(lift_test_objects name)
 endfunction()
 
 # lift_tests(NAME LABELS labels LINK libraries [TIMEOUT seconds] [WITH parts]): builds tests/NAME/*.cpp with Catch2; every
-# case is a ctest test. The parts are objects shared with other tests (lift_test_objects).
+# case is a ctest test. The parts are objects shared with other tests (lift_test_objects). Tests with a timeout of their
+# own are long: they start first, so that processors are busy to the end.
 # Labels say what a test needs: `null` nothing but the processor, `cl` an OpenCL device.
 function(lift_tests name)
   cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;LINK;WITH" ${ARGN})
   if(NOT LIFT_DEVICE_TESTS AND "cl" IN_LIST arg_LABELS)
     return()
   endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+  set(limit TIMEOUT 300)
+  if(arg_TIMEOUT)
+    set(limit TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT})
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*.cpp)
   if(NOT sources)
@@ -88,7 +90,7 @@ function(lift_tests name)
   endforeach()
   set_target_properties(test_${name} PROPERTIES LIFT_SHARED "${shared}")
   lift_test_options(test_${name} ${arg_LINK})
-  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${arg_LABELS}" ${limit})
 endfunction()
 
 # lift_cases(NAME): every tests/NAME/*.test is a ctest test, run by run_case (format: tests/diagnostics/README.md).
