@@ -19,12 +19,16 @@ run_tests() { ctest --test-dir "$1" --parallel "$(nproc)" --output-on-failure --
 failed=0
 echo "test: without a device, under sanitizers"
 ulimit -S -s 65536 || true  # KiB; sanitized frames are several times as large, and some tests nest deeply on purpose
-# The digests of all kernels compile what other tests compile, for as long as all of them together; the derivations of
-# all families, interpreted step by step or replayed, all families in all layouts, with all epilogues, as parts and in order,
-# and many points of the tuner's take minutes.
-sweep='kernels are those that are recorded|every step of a derivation keeps types|tensors in the layouts of their callers'
-sweep+='|^tune: many points$|derivations of families replay|computed of a layer.s outputs|that keep the order of sums'
-sweep+='|^conv: *families of a layer derive the parts'
+# Sweeps over many inputs of what other tests run on a few; the release build runs them all. They compile and interpret
+# for minutes, or start hundreds of processes.
+sweeps=(
+  'kernels are those that are recorded' 'every step of a derivation keeps types' 'derivations of families replay'
+  'derivation of a recognised convolution replays' 'random configurations of families'
+  'tensors in the layouts of their callers' 'computed of a layer.s outputs' 'that keep the order of sums'
+  '^conv: *families of a layer derive the parts' 'every program of the catalogue is right when its parts'
+  'C computes what the references of the catalogue' '^tune: many points$' '^cli: print$' '^cli: tune_replay$'
+)
+sweep=$(IFS='|' && echo "${sweeps[*]}")
 run_tests build-asan --label-regex '^null$' --exclude-regex "$sweep" >build-asan/test.log 2>&1 || failed=1
 grep -A1000 -E '^[0-9]+% tests passed' build-asan/test.log | sed 's/^/asan: /' || true
 if ((failed)); then

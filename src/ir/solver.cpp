@@ -189,8 +189,11 @@ Truth Solver::attempt(Nat a, Nat b, Span origin) {
 std::string Solver::whyNot(Nat a, Nat b) const {
   a = zonk(a);
   b = zonk(b);
-  for (const NatVar v : (a - b).variables()) {
+  const auto variables = (a - b).variables();
+  for (const NatVar v : variables) {
     if (v.role() != NatVar::Role::meta || v.lower() < 1) continue;  // one that has no name of the user's
+    const auto hasName = [&](NatVar other) { return other.name() == v.name(); };
+    if (std::count_if(variables.begin(), variables.end(), hasName) > 1) continue;  // one could not tell which is meant
     const Solution solution = solve(v, a, b);
     if (solution.exists == Truth::refuted) return "no size " + v.name() + " has " + equationOf(v, a, b);
     if (solution.exists == Truth::unknown)

@@ -24,7 +24,7 @@ struct Module {
   Names headers;
 };
 const std::map<std::string, Module> modules = {
-    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process"}}},
+    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process", "interning"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
