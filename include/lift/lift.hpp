@@ -20,6 +20,7 @@
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
 #include "lift/syntax.hpp"
+#include "lift/interning.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/exact.hpp"
 // text
