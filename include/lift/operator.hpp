@@ -175,7 +175,8 @@ Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const
 
 using FurtherConstraints = std::function<std::vector<Constraint>(const std::string& family, const Program& program)>;
 // Of the families asked for, else of all that have tunables. `further` are constraints beside those of the program and
-// the device. Searches begin with what `choose` takes where nothing was measured, then with the families' defaults.
+// the device. Searches begin with what `choose` takes where nothing was measured, then with the families' defaults; of
+// families for other kinds of devices with nothing, unless they are asked for.
 tune::Problem tuningProblem(const Workload& workload, const runtime::DeviceInfo& device,
                             const std::vector<std::string>& families = {}, const FurtherConstraints& further = {});
 

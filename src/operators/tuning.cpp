@@ -248,7 +248,9 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
     std::vector<Config> good;
     if (shipped && shipped->variant.family == variant.family) good.push_back(shipped->config);
-    good.push_back(defaultsOn(device, workload, variant));
+    // What families for graphics processors do well with there says little of others, unless they are asked for.
+    const bool elsewhere = families.empty() && device.type != "gpu" && workload.family(variant.family).forGpus;
+    if (!elsewhere) good.push_back(defaultsOn(device, workload, variant));
     for (const Config& config : good)
       if (const auto start = space.lowered(config);
           start && std::find(made.search.start.begin(), made.search.start.end(), *start) == made.search.start.end())

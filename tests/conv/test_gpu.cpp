@@ -80,3 +80,17 @@ TEST_CASE("blocks of a layer that are copied to local memory fit devices where i
   // The first choice is a family without local memory, until a device says otherwise.
   CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "nvidia").variant.family == "tiled");
 }
+
+TEST_CASE("searches on a processor begin with families for GPUs only where these are asked for", "[null]") {
+  const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  const Workload layer = convWorkload(parseConv("ic128ih28oc256kh3ph1"), {});
+  int others = 0;
+  for (const tune::Subspace& all : tuningProblem(layer, device).subspaces) {
+    INFO(all.search.name);
+    const bool forGpus = layer.family(all.search.name).forGpus;
+    others += forGpus ? 0 : 1;
+    CHECK(all.search.start.empty() == forGpus);
+    CHECK_FALSE(tuningProblem(layer, device, {all.search.name}).subspaces[0].search.start.empty());
+  }
+  CHECK(others > 1);
+}
