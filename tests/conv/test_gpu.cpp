@@ -94,3 +94,16 @@ TEST_CASE("searches on a processor begin with families for GPUs only where these
   }
   CHECK(others > 1);
 }
+
+TEST_CASE("searches begin with shipped configurations from before a family had all its tunables", "[null]") {
+  const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  int later = 0;
+  for (const char* layer : {"ic256ih28oc512kh3ph1", "ic64ih224oc64kh3ph1", "ic512ih28oc512kh3ph1"}) {
+    INFO(layer);
+    const tune::SearchSpace first = tuningProblem(convWorkload(parseConv(layer), {}), device).subspaces[0].search;
+    REQUIRE_FALSE(first.start.empty());
+    const auto points = first.start[0].find("points");
+    later += points != first.start[0].end() && points->second == 1 ? 1 : 0;
+  }
+  CHECK(later > 0);
+}
