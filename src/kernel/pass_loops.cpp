@@ -71,6 +71,7 @@ class PrivateIndices {
     wanted_.clear();
     for (const auto& variables : arrays_) wanted_.insert(variables.begin(), variables.end());
   }
+
   void access(const Kernel& k, BufferId b, Nat index) {
     if (k.buffers[b].space == AddressSpace::priv && !index.constant()) indices_[b].insert(index);
   }

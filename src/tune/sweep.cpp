@@ -187,6 +187,7 @@ class Sweep {
     if (!waiting.empty())
       for (const Place& other : waiting.mapped()) account(*(other.measured() = shared(other.point(), m)), false);
   }
+
   std::string troubleAt(std::int64_t position) const {
     const auto found = options_.troubles.find(position);
     return found == options_.troubles.end() ? "" : found->second;
