@@ -80,9 +80,9 @@ struct ExplorerOptions {
 // "random": the paper's search, points of the families in turn. "exhaustive": all points, in order,
 // after those to begin with. "annealing": moves to neighbouring points that are better, or, the less likely the later
 // in the search, a little worse. "model": of many points and the neighbours of the best, those that a model expects to
-// be fastest, which learns from forecasts and from what was measured. "walk": random walks side by side to points that the same model expects to be faster (Zhang et
-// al., PPoPP 2021, section 6). "q": steps from fast points in the direction that a network values most (FlexTensor,
-// ASPLOS 2020, section 5). Throws UserError (usage) for another name.
+// be fastest, which learns from forecasts and from what was measured. "walk": random walks side by side to points that
+// the same model expects to be faster (Zhang et al., PPoPP 2021, section 6). "q": steps from fast points in the
+// direction that a network values most (FlexTensor, ASPLOS 2020, section 5). Throws UserError (usage) for another name.
 std::unique_ptr<Explorer> makeExplorer(std::string_view name, const std::vector<SearchSpace>& families,
                                        const ExplorerOptions& options);
 std::vector<std::string> explorerNames();

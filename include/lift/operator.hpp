@@ -131,6 +131,8 @@ struct Variant {
   Config defaults;                 // valid
   double tolerance = 0;            // the family's
 
+  // With the defaults of the tunables that it does not have, as records have not that are older than a tunable.
+  Config completed(Config config) const;
   double toleranceAt(const Config& config) const;  // at a configuration: `tolerance` at most
 };
 Variant derive(const Workload& workload, std::string_view family);

@@ -191,9 +191,8 @@ Expr Inference::expand(const Global& global, const Scope& from, std::vector<Argu
   // def f((a, b)) = … takes f(a, b), too.
   const SynPattern* pattern = solePattern(def);
   if (pattern && arguments.size() == pattern->components.size()) {
-    std::vector<Definition::Parameter> parameters;
-    for (const SynPattern& c : pattern->components) parameters.push_back({c.span, nameOf(c), {}, false});
-    const auto parts = slotsOf(fmt::format("'{}'", def.name), parameters, arguments, signatureOf(def));
+    const auto parts =
+        slotsOf(fmt::format("'{}'", def.name), parametersOf(pattern->components), arguments, signatureOf(def));
     if (!parts) return poison(expected);
     std::vector<Argument> inOrder;
     for (const Argument* a : *parts) {

@@ -178,9 +178,7 @@ Expr Inference::callFun(const Thunk& thunk, const Syn::Fun& fun, const std::stri
            components.empty() ? "several values are one tuple: f((x, y)), taken apart by fun (a, b) => …" : takes);
     return poison(expected);
   }
-  std::vector<Definition::Parameter> parameters;
-  for (const SynPattern& p : isOne ? std::vector{fun.parameter} : components)
-    parameters.push_back({p.span, nameOf(p), {}, false});
+  const auto parameters = parametersOf(isOne ? std::vector{fun.parameter} : components);
   const auto slots = slotsOf(callee, parameters, arguments, takes);
   if (!slots) return poison(expected);
   if (isOne && isFunction(arguments.front()))

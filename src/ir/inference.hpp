@@ -143,6 +143,12 @@ class Inference {
   void freeSizes(const SynType& type, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
   void freeSizes(const Syn& size, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
   Scope bindPattern(const SynPattern& pattern, Expr value, Scope scope);
+  // What a tuple of values is taken apart into, as parameters that arguments may name.
+  static std::vector<Definition::Parameter> parametersOf(const std::vector<SynPattern>& patterns) {
+    std::vector<Definition::Parameter> parameters;
+    for (const SynPattern& p : patterns) parameters.push_back({p.span, nameOf(p), {}, false});
+    return parameters;
+  }
   static std::string nameOf(const SynPattern& pattern) { return pattern.components.empty() ? pattern.name : "p"; }
 
   // --------------------------------------------------------------------------------------------------------- terms

@@ -92,12 +92,14 @@ Variant derive(const Workload& workload, std::string_view family) {
   return v;
 }
 
+Config Variant::completed(Config config) const {
+  config.insert(defaults.begin(), defaults.end());
+  return config;
+}
+
 double Variant::toleranceAt(const Config& config) const {
   const auto& factor = workload.family(family).toleranceFactorAt;
-  if (!factor) return tolerance;
-  Config all = defaults;
-  for (const auto& [name, value] : config) all[name] = value;
-  return workload.tolerance * factor(all);
+  return factor ? workload.tolerance * factor(completed(config)) : tolerance;
 }
 
 Program configured(const Variant& variant, const Config& config) {

@@ -317,6 +317,17 @@ OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> 
       family.defaults[fmt::format("{}_{}", parted.parts[i].name, tunable)] = value;
   family.parted = std::make_shared<const PartedProgram>(parted);
   family.choices = std::make_shared<const std::vector<PartChoice>>(choices);
+  family.toleranceFactorAt = [parts = family.parted, chosen = family.choices](const Config& config) {
+    double most = 1;
+    for (std::size_t i = 0; i < chosen->size(); i++) {
+      const Part& part = parts->parts[i];
+      const OperatorFamily& by = part.workload.family((*chosen)[i].family);
+      Config own = (*chosen)[i].config;
+      for (auto& [tunable, value] : own) value = config.at(fmt::format("{}_{}", part.name, tunable));
+      most = std::max(most, by.toleranceFactorAt ? by.toleranceFactorAt(own) : by.toleranceFactor);
+    }
+    return most;
+  };
   family.derive = [parts = family.parted, chosen = family.choices](rewrite::Rewriting& r) {
     for (std::size_t i = 0; i < chosen->size(); i++) {
       const Part& part = parts->parts[i];

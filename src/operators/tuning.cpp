@@ -72,12 +72,6 @@ bool isBetterThanUnmeasured(const tune::Measurement& known, const Choice& unmeas
          clearly * kernel::estimateOf(compileVariant(unmeasured.variant, unmeasured.config));
 }
 
-// With the defaults of tunables that a record does not have, since its family got them later.
-Config completed(const Variant& variant, Config config) {
-  config.insert(variant.defaults.begin(), variant.defaults.end());
-  return config;
-}
-
 // The best known of the workload, where it is a point on the device and better than what is taken where nothing was
 // measured; else why not, where something is known.
 struct Known {
@@ -97,7 +91,7 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
       !isBetterThanUnmeasured(best->measurement, unmeasured(), *options.own))
     return {std::nullopt, fmt::format("the best known, {}, is expected to be slower", best->str())};
   Variant variant = derive(workload, key.family);
-  if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(device)).contains(completed(variant, key.config)))
+  if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(device)).contains(variant.completed(key.config)))
     return {Choice{std::move(variant), key.config, best->str(), true}, {}};
   return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
 }
@@ -253,7 +247,7 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     tune::Subspace made{tune::searchSpaceOf(variant.family, space, plan), variant.derivation.record(), plan, space};
     if (made.derivation.empty()) made.derivation = print(variant.program, Names::canonical);
     std::vector<Config> good;
-    if (shipped && shipped->variant.family == variant.family) good.push_back(completed(variant, shipped->config));
+    if (shipped && shipped->variant.family == variant.family) good.push_back(variant.completed(shipped->config));
     // What families for graphics processors do well with there says little of others, unless they are asked for.
     const bool elsewhere = families.empty() && device.type != "gpu" && workload.family(variant.family).forGpus;
     if (!elsewhere) good.push_back(defaultsOn(device, workload, variant));

@@ -278,7 +278,7 @@ TEST_CASE("families read and write blocks of channels") {
       INFO("SEED=" << seed() << ", " << w.descriptor << ", " << family << ", " << str(variant.defaults));
       auto outputs = device->load(compileVariant(variant, {}))->run(tensors.in(layouts)).outputs;
       ConvCheck check = checkConv(spec, convertLayout(outputs.at("out"), layouts.output, Layout::nhwc), expected);
-      check.tolerance = variant.tolerance;
+      check.tolerance = variant.toleranceAt({});
       CHECK(check.ok());
       cases++;
     }
@@ -306,7 +306,7 @@ TEST_CASE("families have elements of half, stored and computed in") {
         const Tensor out = device->load(compileVariant(variant, {}))->run(inputs).outputs.at("out");
         const Difference difference = compare(out, expected, rootMeanSquare(expected));
         CHECK(difference.finite);
-        CHECK(difference.maxRel <= variant.tolerance);
+        CHECK(difference.maxRel <= variant.toleranceAt({}));
         winograds += family.name.starts_with("winograd") ? 1 : 0;
         rounded += elements == Scalar::h16 && difference.maxRel > convTolerance(spec, Scalar::f16) ? 1 : 0;
         cases++;
@@ -351,7 +351,7 @@ TEST_CASE("copies of f16 are numbers of f32 for processors that have no arithmet
           copies += isCopy ? 1 : 0;
         }
       const Tensor out = runtime::makeEmulatorDevice()->load(chosen)->run(inputs).outputs.at("out");
-      CHECK(compare(out, expected, rootMeanSquare(expected)).maxRel <= choice.variant.tolerance);
+      CHECK(compare(out, expected, rootMeanSquare(expected)).maxRel <= choice.variant.toleranceAt(choice.config));
     }
   CHECK(copies == 24);  // windows or padded inputs, and weights
 }

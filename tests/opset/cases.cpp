@@ -102,7 +102,7 @@ Judged judge(const Workload& workload, const std::string& family, runtime::Devic
   const Variant v = derive(workload, family);
   const auto inputs = workload.makeInputs(3);
   const auto executable = device.load(compileVariant(v, v.defaults));
-  return {largestError(executable->run(inputs).outputs, workload.expected(inputs)), v.tolerance};
+  return {largestError(executable->run(inputs).outputs, workload.expected(inputs)), v.toleranceAt(v.defaults)};
 }
 
 }  // namespace lift::opsets

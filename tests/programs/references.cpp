@@ -660,46 +660,6 @@ Tensors acoustics(const Tensors& in) {
   });
 }
 
-Tensors recurrent(const Tensors& in) {
-  const Grid xs(in, "xs"), wx(in, "wx"), wh(in, "wh"), bias(in, "bias");
-  const Int hidden = bias.size(0);
-  std::vector<double> state(static_cast<std::size_t>(hidden)), all;
-  for (Int t = 0; t < xs.size(0); t++) {
-    const std::vector<double> old = state;
-    for (Int k = 0; k < hidden; k++)
-      state[static_cast<std::size_t>(k)] =
-          std::tanh(0.25 * (sum(xs.size(1), [&](Int i) { return wx(k, i) * xs(t, i); }) +
-                            sum(hidden, [&](Int j) { return wh(k, j) * old[static_cast<std::size_t>(j)]; }) + bias(k)));
-    all.insert(all.end(), state.begin(), state.end());
-  }
-  return out(A2{xs.size(0), hidden}, [&](Int t, Int k) { return all[static_cast<std::size_t>(t * hidden + k)]; });
-}
-
-Tensors gatedUnit(const Tensors& in) {
-  const Grid xs(in, "xs");
-  const Int hidden = in.at("uz").shape.at(0), inputs = xs.size(1);
-  std::vector<double> state(static_cast<std::size_t>(hidden));
-  const auto number = [](Int k) { return static_cast<std::size_t>(k); };
-  for (Int t = 0; t < xs.size(0); t++) {
-    const auto sums = [&](const char* w, const char* u, const std::vector<double>& old) {
-      const Grid ofInput(in, w), ofState(in, u);
-      std::vector<double> all;
-      for (Int k = 0; k < hidden; k++)
-        all.push_back(0.25 * (sum(inputs, [&](Int i) { return ofInput(k, i) * xs(t, i); }) +
-                              sum(hidden, [&](Int j) { return ofState(k, j) * old[number(j)]; })));
-      return all;
-    };
-    const auto logistic = [](double x) { return 1 / (1 + std::exp(-x)); };
-    const std::vector<double> z = sums("wz", "uz", state), r = sums("wr", "ur", state);
-    std::vector<double> kept = state;
-    for (Int k = 0; k < hidden; k++) kept[number(k)] *= logistic(r[number(k)]);
-    const std::vector<double> c = sums("wc", "uc", kept);
-    for (Int k = 0; k < hidden; k++)
-      state[number(k)] += logistic(z[number(k)]) * (std::tanh(c[number(k)]) - state[number(k)]);
-  }
-  return out(A1{hidden}, [&](Int k) { return state[number(k)]; });
-}
-
 // In floats, operation by operation: whether a point stays near is a matter of bits.
 Tensors mandelbrot(Int h, Int w, Int steps, float pixel, float top) {
   const auto count = [=](Int y, Int x) {
@@ -724,8 +684,6 @@ void applications() {
   add("spmv", "main", {{{"rows", 6}, {"nnz", 40}, {"n", 9}}, {{"rows", 5}, {"nnz", 3}, {"n", 1}}}, 40,
       compressedProduct, compressedRows);
   add("acoustic", "main", {{{"d", 5}, {"h", 6}, {"w", 7}}, {{"d", 1}, {"h", 1}, {"w", 3}}}, 20, acoustics);
-  add("rnn", "main", {{{"t", 6}, {"i", 4}, {"h", 5}}, {{"t", 1}, {"i", 1}, {"h", 1}}}, 100, recurrent);
-  add("rnn", "gated", {{{"t", 6}, {"i", 4}, {"h", 21}}, {{"t", 1}, {"i", 1}, {"h", 1}}}, 100, gatedUnit);
   for (const auto& [h, w, k] : {A3{13, 17, 20}, A3{1, 1, 1}, A3{4, 5, 100}})
     for (const auto& [entry, pixel, top] :
          {std::tuple("main", 0.1875F, 1.125F), std::tuple("endingEarly", 0.1875F, 1.125F),
