@@ -91,8 +91,9 @@ Config im2colDefaults(const ConvSpec& spec) {
   const std::int64_t kernels = (spec.oc + lanes - 1) / lanes, windows = spec.batch * spec.oh * spec.ow;
   // Registers but for the operands; more vectors than pixels, since each pixel is a stream of its own.
   constexpr std::int64_t registers = 28;
-  const std::int64_t vectors = config["vectors"] = evenTile(kernels, 4, 0);
-  config["pixels"] = evenTile(windows, std::min(mostPixels, registers / vectors), 0);
+  constexpr double vectorBorder = 1;  // a tile's inputs are loaded once for all its vectors
+  const std::int64_t vectors = config["vectors"] = evenTile(kernels, 4, vectorBorder);
+  config["pixels"] = evenTile(windows, std::min(mostPixels, registers / vectors), pixelBorder);
   return config;
 }
 

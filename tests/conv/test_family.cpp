@@ -406,6 +406,16 @@ TEST_CASE("defaults of `blocked` are lowered to a small device") {
 }
 
 // In one case, since deriving all families takes most of its time.
+TEST_CASE("registers are used whatever the number of windows and kernels") {
+  for (const char* layer : {"ic64ih1iw43oc64kh1kw3", "ic64ih13oc80kh3ph1", "ic32ih7oc48kh3", "ic32ih17oc112kh3ph1"})
+    for (const char* family : {"blocked", "im2col"}) {
+      const Workload w = convWorkload(parseConv(layer));
+      const Config& config = w.family(family).defaults;
+      INFO(layer << " by " << family << ": " << str(config));
+      CHECK(config.at("pixels") * config.at("vectors") >= 10);
+    }
+}
+
 TEST_CASE("defaults are points of their spaces, and what is no point is refused, by a condition that is named") {
   int inside = 0, outside = 0;
   forEachCase([&](const Case& c) {
