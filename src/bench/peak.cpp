@@ -1,40 +1,26 @@
-// The device's peak: chains of fused multiply-adds that wait for nothing but themselves.
+// What the device can do at all, by programs of the language, so that every device that runs plans is measured.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "lift/codegen.hpp"
+#include "lift/text.hpp"
 #include "plan.hpp"
 
 namespace lift::bench {
 namespace {
 
-using kernel::PlanBuffer;
+kernel::Plan planOf(const std::string& name, const std::string& text) {
+  return compile(parseProgram(*addSource(fmt::format("<{}>", name), text)));
+}
 
-// Enough chains to hide the latency of two units (4 to 5 cycles each), few enough for 16 registers.
-constexpr std::int64_t chains = 12;
+// A core runs one work-item at a time; other devices hide latencies with many.
+bool isCpu(const runtime::DeviceInfo& info) { return info.type == "cpu"; }
 
-std::string sourceFor(int width) {
-  std::string declare, step, sum;
-  for (int c = 0; c < chains; ++c) {
-    declare += fmt::format("  V a{} = (V)(factors[0] + {}.0f + (float)get_global_id(0));\n", c, c);
-    step += fmt::format("    a{0} = fma(a{0}, m, b);\n", c);
-    sum += fmt::format("{}a{}", c ? " + " : "", c);
-  }
-  const std::string lanes = width == 1 ? "" : std::to_string(width);
-  const std::string store = width == 1 ? "out[get_global_id(0)] = sum;" : "out[get_global_id(0)] = sum.s0;";
-  return fmt::format(R"(typedef float{} V;
-__kernel void peak(__global const float* restrict factors, __global const int* restrict rounds,
-                   __global float* restrict out) {{
-  const V m = (V)(factors[0]), b = (V)(factors[1]);
-{}  const int n = rounds[0];
-#pragma unroll 8
-  for (int i = 0; i < n; i++) {{
-{}  }}
-  const V sum = {};
-  {}
-}}
-)",
-                     lanes, declare, step, sum, store);
+double leastMilliseconds(runtime::Executable& prepared, int runs) {
+  double least = prepared.repeat().milliseconds;
+  for (int i = 0; i < runs; i++) least = std::min(least, prepared.repeat().milliseconds);
+  return least;
 }
 
 }  // namespace
@@ -42,69 +28,57 @@ __kernel void peak(__global const float* restrict factors, __global const int* r
 double peakGflops(runtime::Device& device) {
   const runtime::DeviceInfo& info = device.info();
   if (info.pseudo()) return 0;
-  const int width = std::clamp(info.vectorWidthF32, 1, 16);
-  // A core runs one work-item at a time; other devices hide latencies with many.
-  const std::int64_t local = info.type == "cpu" ? 1 : std::min<std::int64_t>(64, std::int64_t(info.maxWorkGroupSize));
-  const std::int64_t items = std::max(1, info.computeUnits) * (info.type == "cpu" ? 4 : 32) * local;
-  kernel::NDRange range;
-  range.global[0] = Nat(items);
-  range.local[0] = Nat(local);
-  const auto executable = device.load(planOf(sourceFor(width),
-                                             {{"factors", Scalar::f32, {2}, PlanBuffer::Role::input},
-                                              {"rounds", Scalar::i32, {1}, PlanBuffer::Role::input},
-                                              {"out", Scalar::f32, {items}, PlanBuffer::Role::output}},
-                                             {{"peak", range, {"factors", "rounds", "out"}}}));
-  Tensor factors(Scalar::f32, {2}), rounds(Scalar::i32, {1});
+  // Enough chains to hide the latency of two units (4 to 5 cycles each), few enough for 16 registers.
+  constexpr std::int64_t chains = 12;
+  const std::int64_t width = std::clamp(info.vectorWidthF32, 1, 16), units = std::max(1, info.computeUnits);
+  const std::int64_t items = units * (isCpu(info) ? 4 : 2048);
+  const bool isVector = width > 1;
+  const kernel::Plan plan = planOf(
+      "peak", fmt::format(R"(
+def main(n: nat, factors: [2]f32, seeds: [{}][{}]f32) =
+  let (m, b) = (factors[0], factors[1]) in
+  seeds |> {}(0)(fun row =>
+    generate(n, fun i => i)
+    |> reduceSeqUnroll(8, {}, fun (chains, i) => chains |> mapSeqUnroll(0)({}))
+    |> reduceSeqUnroll(0, {}, add))
+)",
+                          items, chains * width, isCpu(info) ? "mapWrg" : "mapGlb",
+                          isVector ? fmt::format("asVector({}, row)", width) : "row",
+                          isVector ? fmt::format("vectorize({}, fun x => x * m + b)", width) : "fun x => x * m + b",
+                          isVector ? fmt::format("splat({}, 0.0)", width) : "0.0"));
+  Tensor factors(Scalar::f32, {2}), seeds(Scalar::f32, {items, chains * width});
   factors.set(0, 0.999);
   factors.set(1, 0.001);
+  fillRandom(seeds, 1, "seeds");
   // Rounds are added until a run is long beside its launch; then the fastest of several.
   double milliseconds = 0;
-  std::int64_t count = 1 << 12;
-  while (milliseconds < 5 && count < (1 << 28)) {
-    count *= 2;
-    rounds.set(0, static_cast<double>(count));
-    executable->prepare({{"factors", factors}, {"rounds", rounds}});
-    executable->repeat();
-    milliseconds = executable->repeat().milliseconds;
+  std::int64_t rounds = 1 << 12;
+  while (milliseconds < 5 && rounds < (1 << 28)) {
+    rounds *= 2;
+    const auto executable = device.load(plan, {{"n", rounds}});
+    executable->prepare({{"factors", factors}, {"seeds", seeds}});
+    milliseconds = leastMilliseconds(*executable, 1);
+    if (milliseconds >= 5) milliseconds = leastMilliseconds(*executable, 100);
   }
-  for (int i = 0; i < 100; ++i) milliseconds = std::min(milliseconds, executable->repeat().milliseconds);
-  return 2e-6 * static_cast<double>(items * count * chains * width) / milliseconds;
+  return 2e-6 * static_cast<double>(items * rounds * chains * width) / milliseconds;
 }
 
 double copyBandwidth(runtime::Device& device) {
   if (device.info().pseudo()) return 0;
   constexpr std::int64_t count = 1 << 26;  // of f32: 256 MB
-  const bool isCpu = device.info().type == "cpu";
   // A core copies a stretch of its own; neighbouring work-items of other devices neighbouring elements.
-  const std::int64_t local = isCpu ? 1 : 64, stretch = isCpu ? 1 << 16 : 16;
-  kernel::NDRange range;
-  range.global[0] = Nat(count / stretch);
-  range.local[0] = Nat(local);
-  const std::string source =
-      fmt::format(R"(
-__kernel void copy(__global const float* restrict from, __global float* restrict to) {{
-  const int first = get_group_id(0) * {} + get_local_id(0) * {};
-  for (int i = 0; i < {}; i++) vstore4(vload4(first + i * {}, from), first + i * {}, to);
-}}
-)",
-                  local * stretch / 4, isCpu ? stretch / 4 : 1, stretch / 4, isCpu ? 1 : local, isCpu ? 1 : local);
-  const auto executable = device.load(planOf(
-      source,
-      {{"from", Scalar::f32, {count}, PlanBuffer::Role::input}, {"to", Scalar::f32, {count}, PlanBuffer::Role::output}},
-      {{"copy", range, {"from", "to"}}}));
+  const auto executable = device.load(
+      planOf("copy", fmt::format("def main(from: [{}]f32) = asVector(4, from) |> {} |> asScalar\n", count,
+                                 isCpu(device.info()) ? "split(16384) |> mapWrg(0)(mapSeq(fun v => v)) |> join"
+                                                      : "mapGlb(0)(fun v => v)")));
   executable->prepare({{"from", Tensor(Scalar::f32, {count})}});
-  double milliseconds = executable->repeat().milliseconds;
-  for (int i = 0; i < 10; i++) milliseconds = std::min(milliseconds, executable->repeat().milliseconds);
-  return 2e-6 * static_cast<double>(count) * 4 / milliseconds;
+  return 2e-6 * static_cast<double>(count) * 4 / leastMilliseconds(*executable, 10);
 }
 
 double emptyRun(runtime::Device& device, const TurnOptions& options) {
   if (device.info().pseudo()) return 0;
-  const auto plan =
-      planOf("__kernel void nothing(__global const float* in, __global float* out) {}\n",
-             {{"in", Scalar::f32, {1}, PlanBuffer::Role::input}, {"out", Scalar::f32, {1}, PlanBuffer::Role::output}},
-             {{"nothing", {}, {"in", "out"}}});
-  const auto contestant = contestPlan(device, plan, {{"in", Tensor(Scalar::f32, {1})}});
+  const kernel::Plan plan = planOf("empty", "def main(x: [1]f32) = x |> mapGlb(0)(fun v => v)\n");
+  const auto contestant = contestPlan(device, plan, {{"x", Tensor(Scalar::f32, {1})}});
   return runtime::median(measureInTurns({contestant.get()}, options)[0]);
 }
 
