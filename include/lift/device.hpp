@@ -7,9 +7,10 @@
 //
 // A plan (kernel.hpp) says what to launch; its symbolic sizes are bound from the shapes of the inputs each time it is
 // run. Every device does the same checks in the same order: the plan is well formed, inputs fit, launches and buffers
-// fit the device. Then an OpenCL device compiles and launches, and the device "null" returns zeros, which is all one
-// needs to test what lies above. What is wrong with the data is a UserError of status `program`, what the device
-// cannot do one of status `device`; an error of OpenCL never leaves as anything else.
+// fit the device. Then an OpenCL device compiles and launches, and so does "native", the processor by way of C; the
+// device "null" returns zeros, which is all one needs to test what lies above. What is wrong with the data is a
+// UserError of status `program`, what the device cannot do one of status `device`; an error of OpenCL never leaves as
+// anything else.
 //
 // Thread safety: the functions here and Device::load may be called from several threads at once (that is how a tuner
 // compiles in parallel); one Executable is used by one thread at a time. An Executable may outlive its Device. Two
@@ -50,7 +51,8 @@ struct Throughput {
   int efficiency = 0;  // hundredths: of what the others promise, what was reached where it was measured
 };
 
-// What is known of a device; sizes in bytes. Pseudo devices (null, emulator) have no platform and index -1.
+// What is known of a device; sizes in bytes. Those that are built in (native; the pseudo devices emulator and null)
+// have index -1.
 struct DeviceInfo {
   int platformIndex = -1;
   int deviceIndex = -1;  // within the platform
@@ -61,7 +63,7 @@ struct DeviceInfo {
   std::string vendor;
   std::string driverVersion;
   std::string deviceVersion;    // "OpenCL 3.0 …"
-  std::string languageVersion;  // "OpenCL C 1.2 …"
+  std::string languageVersion;  // "OpenCL C 1.2 …"; "C11"
   std::string type;             // "cpu", "gpu", "accelerator", "custom" or "pseudo"
   int computeUnits = 0;
   int clockMHz = 0;
@@ -85,7 +87,9 @@ struct DeviceInfo {
   int registers = 0;  // of 32 bits, that a work-item may use and leave the device enough work-items to hide latency
   Throughput throughput;
 
-  bool pseudo() const { return type == "pseudo"; }
+  bool builtIn() const { return platformIndex < 0; }        // takes kernels as trees, not as OpenCL C
+  bool takesC() const { return languageVersion == "C11"; }  // only kernels that are plain C (kernel::whyNotC)
+  bool pseudo() const { return type == "pseudo"; }          // its times say nothing
   bool hasExtension(const std::string& extension) const;
   // An object with fixed keys in fixed order; `indent` as in nlohmann::json::dump.
   std::string toJson(int indent = -1) const;
@@ -98,7 +102,7 @@ std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  //
 // opened. Throws UserError: usage for neither, program for what the file holds.
 DeviceInfo readProfile(const std::string& nameOrFile);
 
-// All OpenCL devices of all platforms in the loader's order, then the pseudo devices. Empty of OpenCL devices when
+// All OpenCL devices of all platforms in the loader's order, then those that are built in. Empty of OpenCL devices when
 // there is no loader, platform or driver; does not throw.
 std::vector<DeviceInfo> listDevices();
 
@@ -112,8 +116,8 @@ struct UnusableDriver {
 std::vector<UnusableDriver> unusableDrivers();
 
 // A platform or device is named by index or by a part of its name or vendor, in any case. A device's index counts
-// among the devices of the platforms that match, so without a platform it counts all OpenCL devices. Pseudo devices
-// are named exactly ("null"), and then the platform does not matter.
+// among the devices of the platforms that match, so without a platform it counts all OpenCL devices. Devices that are
+// built in are named exactly ("native"), and then the platform does not matter.
 struct DeviceChoice {
   std::optional<std::string> platform = {};
   std::optional<std::string> device = {};
@@ -130,14 +134,18 @@ class Device;
 
 // chooseDevice over listDevices() and the environment, and opens it.
 std::unique_ptr<Device> openDevice(const DeviceChoice& choice = {});
+DeviceInfo findDevice(const DeviceChoice& choice = {});  // without opening it
+bool haveOpenClDevice();
 
-// Adds a pseudo device, named by info.name; replaces one of the same name. `open` must be callable from any thread.
+// Adds a device that is built in, named by info.name; replaces one of the same name. `open` must be callable from any
+// thread.
 void registerDevice(DeviceInfo info, std::function<std::unique_ptr<Device>()> open);
 
 // -------------------------------------------------------------------------------------------------- running a plan
 
 struct LoadOptions {
-  // Added to "-cl-std=CL1.2". Nothing that changes results is on by default: ask for "-cl-fast-relaxed-math" here.
+  // For the device's compiler: OpenCL's, where they are added to "-cl-std=CL1.2", or C's. Nothing that changes results
+  // is on by default: ask for "-cl-fast-relaxed-math" here.
   std::string buildOptions = {};
   bool cache = true;  // use the cache of program binaries (below)
 };
@@ -286,6 +294,12 @@ class Device {
 std::unique_ptr<Device> makeNullDevice();
 DeviceInfo nullDeviceInfo();
 
+// The processor itself: kernels are printed as C (kernel::printC) and built by the system's compiler, the words of CC,
+// else cc, gcc or clang. LoadOptions::buildOptions are the compiler's. Opening it throws UserError (device) where there
+// is no compiler, loading where a kernel is no plain C.
+std::unique_ptr<Device> makeNativeDevice();
+DeviceInfo nativeDeviceInfo();
+
 // Interprets the kernels (emulator.hpp). Whatever it finds wrong with them is a UserError of status `wrong`.
 std::unique_ptr<Device> makeEmulatorDevice();
 DeviceInfo emulatorDeviceInfo();
@@ -353,8 +367,8 @@ void checkLimits(const DeviceInfo& device, const kernel::Plan& plan, const Bindi
 // ------------------------------------------------------------------------------------- the cache of program binaries
 
 // Compiled programs are kept in $XDG_CACHE_HOME/liftc/programs (else ~/.cache/liftc/programs), keyed by source,
-// options and the versions of platform, device and driver. LIFTC_CACHE=off (or 0, none) disables it. Nothing goes wrong
-// when it cannot be written, and damaged entries are rebuilt.
+// options and the versions of platform, device and driver, or of the C compiler and the processor. LIFTC_CACHE=off (or
+// 0, none) disables it. Nothing goes wrong when it cannot be written, and damaged entries are rebuilt.
 struct CacheSummary {
   bool enabled = false;
   std::filesystem::path directory;  // empty when no home is known

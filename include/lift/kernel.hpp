@@ -289,13 +289,15 @@ std::string printOpenCL(const Kernel& kernel, const OpenclOptions& options = {})
 
 // The kernels as functions of C11 with the vector extensions of GCC and Clang, static ones of the names given. Each
 // takes the kernel's arguments and runs all its work-items, sharing independent loops among threads where OpenMP is on.
-// Throws UserError (status program) for a kernel whose work-items wait for each other in the middle of their work, or
-// keep values from one parallel loop to the next.
+// Throws UserError (status program) for a kernel that is no plain C.
 struct CKernels {
   std::string text;  // with the includes, types and functions that they need
   std::vector<std::string> names;
 };
 CKernels printC(const std::vector<Kernel>& kernels);
+// Why not: its work-items wait for each other in the middle of their work, or keep values from one parallel loop to the
+// next. Empty for a kernel that is plain C.
+std::string whyNotC(const Kernel& kernel);
 
 // What the kernel asks of a device, besides its work-groups: bytes of local memory of each of these, and arithmetic
 // in a scalar type that not all devices have, f64 or h16.

@@ -1,6 +1,7 @@
 // Programs of others, run to their end.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,11 +16,15 @@ struct Finished {
   bool ok() const { return status == 0; }
 };
 
-// Runs a program, found on PATH, in a folder; its standard input is empty. It and what it started are killed after so
-// many seconds. Throws UserError (device) where no process can be started; a program that cannot be executed has status
-// 127.
+// What a program may take. `wall`: it and what it started, a group of their own, are killed after so many seconds.
+// `processor`: each of them may use so many seconds of a processor; they are of the caller's group, so that who pauses
+// or kills that reaches them, and time in which they are paused does not count.
+enum class Limit : std::uint8_t { wall, processor };
+
+// Runs a program, found on PATH, in a folder; its standard input is empty. Throws UserError (device) where no process
+// can be started; a program that cannot be executed has status 127.
 Finished runProgram(const std::vector<std::string>& command, const std::filesystem::path& folder = ".",
-                    double seconds = 60);
+                    double seconds = 60, Limit limit = Limit::wall);
 
 // Where a name is found on PATH; a name with a slash is a file by itself.
 std::optional<std::filesystem::path> findProgram(const std::string& name);

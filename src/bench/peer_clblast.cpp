@@ -117,7 +117,7 @@ bool padsSymmetrically(const ConvSpec& s) {
 }  // namespace
 
 Setup setUpClBlast(const Layer& layer) {
-  if (layer.device.info().pseudo()) return {nullptr, "needs an OpenCL device"};
+  if (layer.device.info().builtIn()) return {nullptr, "needs an OpenCL device"};
   if (layer.spec.groups != 1) return {nullptr, "no channel groups"};
   if (!padsSymmetrically(layer.spec)) return {nullptr, "no asymmetric padding"};
   return {std::make_unique<ClBlast>(layer.device.info(), layer.spec, layer.tensors)};

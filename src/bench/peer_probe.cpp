@@ -113,7 +113,7 @@ double tryOut(Contestant& contestant) {
 }  // namespace
 
 Setup setUpProbe(const Layer& layer) {
-  if (layer.device.info().pseudo()) return {nullptr, "needs an OpenCL device"};
+  if (layer.device.info().builtIn()) return {nullptr, "needs an OpenCL device"};
   if (std::string reason = unsupported(layer.spec); !reason.empty()) return {nullptr, std::move(reason)};
   Setup best;
   double bestTime = std::numeric_limits<double>::infinity();

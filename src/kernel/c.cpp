@@ -19,23 +19,23 @@ namespace {
 
 bool isParallel(const For& f) { return f.kind != LoopKind::sequential; }
 
-// Refuses kernels that are no loops over their work-items.
+// Whether a kernel is loops over its work-items.
 class Serial {
  public:
   explicit Serial(const Kernel& kernel) : kernel_(kernel) {}
 
-  void check() {
+  std::string whyNot() {
     visit(kernel_.body);
     for (const auto& [buffer, loops] : groupsOf_)
       if (loops.size() > 1)
         refuse(fmt::format("its work-groups keep '{}' in local memory from one parallel loop to the next",
                            kernel_.buffers[buffer].name));
+    return why_;
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw UserError(ExitStatus::program, fmt::format("the kernel '{}' is no plain C: {}", kernel_.name, why),
-                    "compile it for OpenCL, or without mapLcl");
+  void refuse(const std::string& why) {
+    if (why_.empty()) why_ = why;
   }
 
   void visit(const Block& block) {
@@ -81,7 +81,7 @@ class Serial {
   void assign(VarId v) {
     if (variables_[v] != loop_) keeps(kernel_.variables[v].name);
   }
-  [[noreturn]] void keeps(const std::string& what) const {
+  void keeps(const std::string& what) {
     refuse(fmt::format("its work-items keep '{}' in registers from one parallel loop to the next", what));
   }
   void use(BufferId b) {
@@ -89,6 +89,7 @@ class Serial {
   }
 
   const Kernel& kernel_;
+  std::string why_;
   int loops_ = 0, loop_ = 0, group_ = 0;  // parallel loops seen; the one around; the outermost of groups around
   bool inItem_ = false;
   std::map<VarId, int> variables_;
@@ -211,12 +212,16 @@ class CPrinter final : public Printer {
 
 }  // namespace
 
+std::string whyNotC(const Kernel& kernel) { return Serial(kernel).whyNot(); }
+
 CKernels printC(const std::vector<Kernel>& kernels) {
   CDialect dialect;
   CKernels out;
   std::string functions;
   for (const Kernel& k : kernels) {
-    Serial(k).check();
+    if (const std::string why = whyNotC(k); !why.empty())
+      throw UserError(ExitStatus::program, fmt::format("the kernel '{}' is no plain C: {}", k.name, why),
+                      "compile it for OpenCL, or without mapLcl");
     if (k.faults) dialect.recordsFaults();
     out.names.push_back(k.name + "_kernel");
     functions += '\n' + CPrinter(k, dialect).run(out.names.back());

@@ -40,6 +40,14 @@ std::optional<tune::Best> bestKnown(const Workload& workload, const runtime::Dev
                        regenerate(workload, limitsOf(device), {}, families));
 }
 
+// Why the device does not take the kernels of a configuration; empty where it does.
+std::string whyNotOn(const runtime::DeviceInfo& device, const Variant& variant, const Config& config) {
+  if (!device.takesC()) return {};
+  for (const kernel::Kernel& k : compileVariant(variant, config).kernels)
+    if (std::string why = kernel::whyNotC(k); !why.empty()) return why;
+  return {};
+}
+
 // Not lowered to the device's limits. Empty: the family's defaults are what is known.
 Config preferredOn(const runtime::DeviceInfo& device, const OperatorFamily& family) {
   return family.preferred ? family.preferred(device) : Config();
@@ -91,9 +99,11 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
       !isBetterThanUnmeasured(best->measurement, unmeasured(), *options.own))
     return {std::nullopt, fmt::format("the best known, {}, is expected to be slower", best->str())};
   Variant variant = derive(workload, key.family);
-  if (best->match == tune::Match::exact || spaceOf(variant, limitsOf(device)).contains(variant.completed(key.config)))
-    return {Choice{std::move(variant), key.config, best->str(), true}, {}};
-  return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
+  if (best->match != tune::Match::exact && !spaceOf(variant, limitsOf(device)).contains(variant.completed(key.config)))
+    return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
+  if (const std::string why = whyNotOn(device, variant, key.config); !why.empty())
+    return {std::nullopt, fmt::format("the best known, {}, is not for this device: {}", best->str(), why)};
+  return {Choice{std::move(variant), key.config, best->str(), true}, {}};
 }
 
 // A part that an operator computes, or whose core does, by what is taken for that: of families that derive the part.
@@ -152,9 +162,9 @@ Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Co
 namespace {
 
 // The family's default on the device: what a model prefers or the family says, lowered to the device's limits. Nothing
-// where these leave no configuration.
+// where these leave no configuration, and `why`.
 std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workload& workload, const std::string& family,
-                                const ChoiceOptions& options) {
+                                const ChoiceOptions& options, std::string& why) {
   std::string origin = "the family's default";
   Workload composed = workload;
   if (!device.pseudo())
@@ -170,9 +180,16 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
   Variant variant = derive(composed, family);
   if (!variant.program.tunables.empty() && variant.program.sizes.empty()) {
     const auto lowered = spaceOf(variant, limitsOf(device)).lowered(variant.defaults);
-    if (!lowered) return std::nullopt;
+    if (!lowered) {
+      why = fmt::format("no configuration of {} is within this device's limits", family);
+      return std::nullopt;
+    }
     if (*lowered != variant.defaults) origin += ", lowered to this device's limits";
     variant.defaults = *lowered;
+  }
+  if (why = whyNotOn(device, variant, variant.defaults); !why.empty()) {
+    why = fmt::format("{} is not for this device: {}", family, why);
+    return std::nullopt;
   }
   Config config = variant.defaults;
   return Choice{std::move(variant), std::move(config), std::move(origin)};
@@ -183,7 +200,8 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
 Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, const Variant& variant) {
   const OperatorFamily& family = workload.family(variant.family);
   if (const Config preferred = preferredOn(device, family); !preferred.empty()) return preferred;
-  const auto usual = family.parted ? defaultOn(device, workload, family.name, {}) : std::nullopt;
+  std::string why;
+  const auto usual = family.parted ? defaultOn(device, workload, family.name, {}, why) : std::nullopt;
   const auto sameTunable = [](const auto& a, const auto& b) { return a.first == b.first; };
   const Config& own = variant.defaults;
   return usual && std::equal(usual->config.begin(), usual->config.end(), own.begin(), own.end(), sameTunable)
@@ -205,11 +223,12 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
     if (known.choice) return std::move(*known.choice);
     if (!known.refused.empty()) notes = "; " + known.refused;
     for (const std::string& family : families) {
-      if (auto choice = defaultOn(*device, workload, family, options)) {
+      std::string why;
+      if (auto choice = defaultOn(*device, workload, family, options, why)) {
         choice->origin += notes;
         return std::move(*choice);
       }
-      notes += fmt::format("; no configuration of {} is within this device's limits", family);
+      notes += "; " + why;
     }
   }
   Variant variant = derive(workload, families.front());
@@ -236,6 +255,11 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
   tune::Problem problem;
   problem.row = {workload.key(), workload.label, {}, workload.operations, workload.tensorBytes};
   const DeviceLimits limits = limitsOf(device);
+  if (families.empty())
+    std::erase_if(variants, [&](const Variant& v) {
+      const auto point = device.takesC() ? spaceOf(v, limits).lowered(v.defaults) : std::nullopt;
+      return point && !whyNotOn(device, v, *point).empty();
+    });
   bool any = false;
   double tolerance = 0;
   for (const Variant& variant : variants) {

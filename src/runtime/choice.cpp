@@ -54,9 +54,9 @@ constexpr const char* howToChoose =
   for (const DeviceInfo& device : devices) {
     Diagnostic note;
     note.severity = Severity::note;
-    note.message = device.pseudo() ? fmt::format("there is the device {}", device.name)
-                                   : fmt::format("there is device {} of platform {}: {} ({})", device.deviceIndex,
-                                                 device.platformIndex, device.name, device.platform);
+    note.message = device.builtIn() ? fmt::format("there is the device {}", device.name)
+                                    : fmt::format("there is device {} of platform {}: {} ({})", device.deviceIndex,
+                                                  device.platformIndex, device.name, device.platform);
     d.notes.push_back(std::move(note));
   }
   throw UserError(ExitStatus::device, std::vector<Diagnostic>{std::move(d)});
@@ -78,19 +78,21 @@ DeviceChoice DeviceChoice::withEnvironment() const {
 std::size_t chooseDevice(const std::vector<DeviceInfo>& devices, const DeviceChoice& choice) {
   if (choice.device)
     for (std::size_t i = 0; i < devices.size(); i++)
-      if (devices[i].pseudo() && lowered(devices[i].name) == lowered(*choice.device)) return i;
+      if (devices[i].builtIn() && lowered(devices[i].name) == lowered(*choice.device)) return i;
 
   std::vector<std::size_t> candidates;
   bool anyOpenCl = false;
   for (std::size_t i = 0; i < devices.size(); i++) {
-    if (devices[i].pseudo()) continue;
+    if (devices[i].builtIn()) continue;
     anyOpenCl = true;
     if (!choice.platform || platformMatches(devices[i], *choice.platform)) candidates.push_back(i);
   }
   if (!anyOpenCl)
-    fail(devices, "no OpenCL device was found",
-         "install a driver (the package pocl-opencl-icd runs kernels on the processor) and check that OCL_ICD_VENDORS, "
-         "if set, names the folder of its .icd file; `liftc devices` shows what is seen");
+    fail(
+        devices, "no OpenCL device was found",
+        "`--device native` (or LIFTC_DEVICE=native) runs kernels on the processor by way of a C compiler; else install "
+        "a driver (the package pocl-opencl-icd) and check that OCL_ICD_VENDORS, if set, names the folder of its .icd "
+        "file; `liftc devices` shows what is seen");
   if (candidates.empty())
     fail(devices,
          isIndex(*choice.platform) ? fmt::format("there is no OpenCL platform {} with a device", *choice.platform)

@@ -6,22 +6,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "build_failure.hpp"
 #include "cache.hpp"
 
 namespace lift::runtime {
 namespace {
-
-std::string firstLines(const std::string& text, int lines, std::size_t bytes) {
-  std::size_t end = 0;
-  for (int i = 0; i < lines && end < text.size(); i++) {
-    const std::size_t newline = text.find('\n', end);
-    end = newline == std::string::npos ? text.size() : newline + 1;
-  }
-  end = std::min(end, bytes);
-  std::string out = text.substr(0, end);
-  while (!out.empty() && (out.back() == '\n' || out.back() == '\0')) out.pop_back();
-  return end < text.size() ? out + "\n…" : out;
-}
 
 class Builder {
  public:
@@ -144,21 +133,11 @@ class Builder {
       }
       return;
     }
-    Diagnostic d;
-    d.message = fmt::format("cannot build {} for {}: {} failed with {}", describe(group), info_.name, error.what(),
-                            clErrorName(error.err()));
-    d.hint = "options were " + options_;
-    const auto note = [&](const char* title, const std::string& text) {
-      Diagnostic n;
-      n.severity = Severity::note;
-      n.message = fmt::format("{}\n{}", title, text);
-      d.notes.push_back(std::move(n));
-    };
     std::string log;
     for (const auto& [device, text] : error.getBuildLog()) log += text;
-    note("the driver's log:", log.empty() ? "(empty)" : firstLines(log, 40, 8000));
-    note("the source begins:", firstLines(source, 20, 4000));
-    throw UserError(ExitStatus::device, std::vector<Diagnostic>{std::move(d)});
+    throw buildFailure(fmt::format("cannot build {} for {}: {} failed with {}", describe(group), info_.name,
+                                   error.what(), clErrorName(error.err())),
+                       "options were " + options_, log, source);
   }
 
   const cl::Context& context_;

@@ -1,4 +1,4 @@
-// All devices there are: those of OpenCL and the registered pseudo devices.
+// All devices there are: those of OpenCL and those that are built in.
 #include <algorithm>
 #include <cctype>
 #include <mutex>
@@ -11,8 +11,9 @@
 namespace lift::runtime {
 namespace {
 
-struct PseudoDevice {
-  DeviceInfo info;
+struct BuiltIn {
+  std::string name;
+  std::function<DeviceInfo()> info;  // asks a compiler, perhaps
   std::function<std::unique_ptr<Device>()> open;
 };
 
@@ -23,63 +24,77 @@ class Registry {
     return registry;
   }
 
-  void add(PseudoDevice device) {
+  void add(BuiltIn device) {
     const std::scoped_lock lock(mutex_);
-    for (PseudoDevice& d : devices_)
-      if (d.info.name == device.info.name) {
+    for (BuiltIn& d : devices_)
+      if (d.name == device.name) {
         d = std::move(device);
         return;
       }
     devices_.push_back(std::move(device));
   }
 
-  std::vector<PseudoDevice> all() {
+  std::vector<BuiltIn> all() {
     const std::scoped_lock lock(mutex_);
     return devices_;
   }
 
  private:
-  // The built-in ones, in the order in which they are listed.
-  Registry() : devices_{{emulatorDeviceInfo(), makeEmulatorDevice}, {nullDeviceInfo(), makeNullDevice}} {}
+  // In the order in which they are listed.
+  Registry()
+      : devices_{{"native", nativeDeviceInfo, makeNativeDevice},
+                 {"emulator", emulatorDeviceInfo, makeEmulatorDevice},
+                 {"null", nullDeviceInfo, makeNullDevice}} {}
 
   std::mutex mutex_;
-  std::vector<PseudoDevice> devices_;
+  std::vector<BuiltIn> devices_;
 };
-
-std::vector<DeviceInfo> infosOf(const std::vector<PseudoDevice>& devices) {
-  std::vector<DeviceInfo> infos;
-  for (const PseudoDevice& d : devices) infos.push_back(d.info);
-  return infos;
-}
 
 bool sameName(const std::string& a, const std::string& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
+// Before OpenCL is touched: what is built in must work where drivers are missing or broken.
+std::optional<BuiltIn> builtIn(const DeviceChoice& wanted) {
+  if (wanted.device)
+    for (BuiltIn& d : Registry::instance().all())
+      if (sameName(d.name, *wanted.device)) return std::move(d);
+  return std::nullopt;
+}
+
+DeviceInfo chosenOpenCl(const DeviceChoice& wanted) {
+  std::vector<DeviceInfo> devices = listOpenClDevices();
+  for (const BuiltIn& d : Registry::instance().all()) devices.emplace_back().name = d.name;
+  return devices[chooseDevice(devices, wanted)];
+}
+
 }  // namespace
 
 void registerDevice(DeviceInfo info, std::function<std::unique_ptr<Device>()> open) {
-  ensure(info.pseudo() && !info.name.empty() && open, "a registered device needs a name and no platform");
-  Registry::instance().add({std::move(info), std::move(open)});
+  ensure(info.builtIn() && !info.name.empty() && open, "a registered device needs a name and no platform");
+  std::string name = info.name;
+  Registry::instance().add({std::move(name), [info = std::move(info)] { return info; }, std::move(open)});
 }
 
 std::vector<DeviceInfo> listDevices() {
   std::vector<DeviceInfo> devices = listOpenClDevices();
-  for (DeviceInfo& info : infosOf(Registry::instance().all())) devices.push_back(std::move(info));
+  for (const BuiltIn& d : Registry::instance().all()) devices.push_back(d.info());
   return devices;
+}
+
+bool haveOpenClDevice() { return !listOpenClDevices().empty(); }
+
+DeviceInfo findDevice(const DeviceChoice& choice) {
+  const DeviceChoice wanted = choice.withEnvironment();
+  if (const auto d = builtIn(wanted)) return d->info();
+  return chosenOpenCl(wanted);
 }
 
 std::unique_ptr<Device> openDevice(const DeviceChoice& choice) {
   const DeviceChoice wanted = choice.withEnvironment();
-  const std::vector<PseudoDevice> pseudo = Registry::instance().all();
-  // Before OpenCL is touched: a pseudo device must work where drivers are missing or broken.
-  if (wanted.device)
-    for (const PseudoDevice& d : pseudo)
-      if (sameName(d.info.name, *wanted.device)) return d.open();
-  std::vector<DeviceInfo> devices = listOpenClDevices();
-  for (DeviceInfo& info : infosOf(pseudo)) devices.push_back(std::move(info));
-  return openOpenClDevice(devices[chooseDevice(devices, wanted)]);
+  if (const auto d = builtIn(wanted)) return d->open();
+  return openOpenClDevice(chosenOpenCl(wanted));
 }
 
 }  // namespace lift::runtime

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -25,8 +27,13 @@ using Clock = std::chrono::steady_clock;
 }
 
 // Between fork and exec only what is safe in a process that had threads.
-[[noreturn]] void become(char* const* arguments, const char* folder, int output) {
-  setpgid(0, 0);
+[[noreturn]] void become(char* const* arguments, const char* folder, int output, rlim_t processorSeconds) {
+  if (processorSeconds == RLIM_INFINITY) {
+    setpgid(0, 0);
+  } else {
+    const rlimit most{processorSeconds, processorSeconds};
+    setrlimit(RLIMIT_CPU, &most);
+  }
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, 0);
   dup2(output, 1);
@@ -52,22 +59,25 @@ bool readAll(int fd, std::string& text, Clock::time_point deadline) {
 
 }  // namespace
 
-Finished runProgram(const std::vector<std::string>& command, const std::filesystem::path& folder, double seconds) {
+Finished runProgram(const std::vector<std::string>& command, const std::filesystem::path& folder, double seconds,
+                    Limit limit) {
+  const bool byWall = limit == Limit::wall;
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) failed("pipe");
   const pid_t pid = fork();
-  if (pid == 0) become(arguments.data(), folder.c_str(), ends[1]);
+  if (pid == 0)
+    become(arguments.data(), folder.c_str(), ends[1], byWall ? RLIM_INFINITY : static_cast<rlim_t>(std::ceil(seconds)));
   close(ends[1]);
   if (pid < 0) {
     close(ends[0]);
     failed("fork");
   }
   Finished f;
-  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  const bool inTime = readAll(ends[0], f.output, Clock::now() + limit);
+  const auto most = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const bool inTime = readAll(ends[0], f.output, byWall ? Clock::now() + most : Clock::time_point::max());
   close(ends[0]);
   if (!inTime) kill(-pid, SIGKILL);
   int status = 0;

@@ -192,7 +192,8 @@ void DataOptions::add(cli::App& app) {
 void DeviceOptions::addChoice(cli::App& app) {
   app.add_option("--platform", platform, "OpenCL platform: index or part of its name (or LIFTC_PLATFORM)");
   app.add_option("--device", device,
-                 "Device: index or part of its name, or a pseudo device, emulator or null (or LIFTC_DEVICE)");
+                 "Device: index or part of its name; native: the processor, by a C compiler; emulator; null (or "
+                 "LIFTC_DEVICE)");
 }
 
 void DeviceOptions::addProfile(cli::App& app) {
@@ -204,7 +205,7 @@ void DeviceOptions::addProfile(cli::App& app) {
 
 void DeviceOptions::add(cli::App& app) {
   addChoice(app);
-  app.add_option("--build-options", buildOptions, "Options for the OpenCL compiler, e.g. -cl-fast-relaxed-math");
+  app.add_option("--build-options", buildOptions, "Options for the device's compiler, e.g. -cl-fast-relaxed-math");
   app.add_flag("--no-cache", noCache, "Do not use the cache of compiled kernels");
 }
 
@@ -219,10 +220,7 @@ bool DeviceOptions::isEmulator() const {
   return choice().withEnvironment().device == lift::runtime::emulatorDeviceInfo().name;
 }
 
-lift::runtime::DeviceInfo DeviceOptions::info() const {
-  const auto devices = lift::runtime::listDevices();
-  return devices[lift::runtime::chooseDevice(devices, choice().withEnvironment())];
-}
+lift::runtime::DeviceInfo DeviceOptions::info() const { return lift::runtime::findDevice(choice()); }
 
 lift::runtime::DeviceInfo DeviceOptions::compilesFor() const {
   if (!profile.empty()) {
@@ -231,10 +229,8 @@ lift::runtime::DeviceInfo DeviceOptions::compilesFor() const {
     return lift::runtime::readProfile(profile);
   }
   const lift::runtime::DeviceChoice asked = choice().withEnvironment();
-  const auto devices = lift::runtime::listDevices();
-  const bool none = std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.pseudo(); });
-  if (none && !asked.platform && !asked.device) return lift::runtime::readProfile("portable");
-  return devices[lift::runtime::chooseDevice(devices, asked)];
+  const bool any = asked.platform || asked.device || lift::runtime::haveOpenClDevice();
+  return any ? lift::runtime::findDevice(asked) : lift::runtime::readProfile("portable");
 }
 
 void DeviceOptions::checkFits(const lift::kernel::Plan& plan) const {

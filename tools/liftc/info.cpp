@@ -28,8 +28,14 @@ void addDevices(cli::App& app, int& status) {
       }
       bool any = false;
       for (const auto& d : devices) {
-        any = any || !d.pseudo();
-        if (d.pseudo())
+        any = any || !d.builtIn();
+        if (d.name == "native")
+          std::cout << (d.platform.empty()
+                            ? "native needs a C compiler: install gcc or clang, or name one by the variable CC\n"
+                            : fmt::format("native {} {} | {} | {} units | vectors of {} f32{}{}\n", d.platform,
+                                          d.driverVersion, d.deviceVersion, d.computeUnits, d.vectorWidthF32,
+                                          d.fp16 ? " | fp16" : "", d.fp64 ? " | fp64" : ""));
+        else if (d.builtIn())
           std::cout << fmt::format("{:<6} pseudo device\n", d.name);
         else
           std::cout << fmt::format("{}:{:<4} {} | {} | {} | {} units | local {} KiB | group {}{}{}\n", d.platformIndex,
@@ -38,7 +44,8 @@ void addDevices(cli::App& app, int& status) {
                                    d.fp64 ? " | fp64" : "");
       }
       if (!any)
-        std::cerr << "no OpenCL device found; Debian's pocl-opencl-icd provides one for the processor\n"
+        std::cerr << "no OpenCL device found; `--device native` runs kernels on the processor by way of a C compiler,\n"
+                     "and Debian's pocl-opencl-icd provides an OpenCL device for it\n"
                      "(drivers are found through the .icd files in /etc/OpenCL/vendors, or OCL_ICD_VENDORS)\n";
       return 0;
     });
