@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <string>
 
 #include "lift/process.hpp"
 
@@ -24,6 +27,11 @@ TEST_CASE("programs that die or take too long") {
   const Finished slow = runProgram({"sh", "-c", "echo begun; sleep 60 & wait"}, ".", 0.3);  // what it started, too
   CHECK(slow.end == "stopped after 0.3 s");
   CHECK(slow.output == "begun\n");
+  // By processor time, in the caller's group: time asleep does not count.
+  const Finished busy = runProgram({"sh", "-c", "sleep 1.1; while :; do :; done"}, ".", 1, lift::Limit::processor);
+  CHECK(busy.end.rfind("killed by signal", 0) == 0);
+  CHECK(runProgram({"sh", "-c", "ps -o pgid= $$"}, ".", 5, lift::Limit::processor).output ==
+        runProgram({"sh", "-c", "ps -o pgid= " + std::to_string(getpid())}).output);
 }
 
 TEST_CASE("programs are found on PATH, folders vanish") {

@@ -245,8 +245,8 @@ void printRow(const Row& row, std::size_t number, double peak) {
 }
 
 void printHeader(double peak, double emptyRun, const lift::runtime::DeviceInfo& device) {
-  std::cout << fmt::format("{}: fused multiply-adds reach {:.1f} GFLOP/s; a run of an empty kernel takes {:.1f} us\n",
-                           device.name, peak, 1e3 * emptyRun)
+  const std::string reached = peak > 0 ? fmt::format("fused multiply-adds reach {:.1f} GFLOP/s; ", peak) : "";
+  std::cout << fmt::format("{}: {}a run of an empty kernel takes {:.1f} us\n", device.name, reached, 1e3 * emptyRun)
             << fmt::format("  {:<18} {:>10} {:>9} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}  {}\n", "", "ms", "GFLOP/s",
                            "% peak", "to ours", "tensor MB", "work MB", "prep. MB", "rel err", "implementation");
 }
