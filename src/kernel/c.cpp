@@ -11,6 +11,7 @@
 
 #include "c_dialect.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/kernel_passes.hpp"
 #include "lift/kernel_walk.hpp"
 #include "printer.hpp"
 
@@ -99,7 +100,10 @@ class Serial {
 
 class CPrinter final : public Printer {
  public:
-  CPrinter(const Kernel& kernel, CDialect& dialect) : Printer(kernel, dialect), dialect_(dialect) {
+  CPrinter(const Kernel& kernel, CDialect& dialect)
+      : Printer(kernel, dialect),
+        dialect_(dialect),
+        isLong_(!kernel.sizes.empty() || estimateOf(kernel) > shortLaunch) {
     for (BufferId b = 0; b < kernel.buffers.size(); b++)
       if (kernel.buffers[b].space == AddressSpace::local && isUsed(b)) locals_.push_back(b);
   }
@@ -124,6 +128,7 @@ class CPrinter final : public Printer {
  private:
   // Enough independent iterations to occupy the cores of a processor.
   static constexpr std::int64_t plenty = 32;
+  static constexpr double shortLaunch = 1e6;  // instructions: about a tenth of a millisecond
 
   void declareLocals() {
     for (const BufferId b : locals_) {
@@ -161,10 +166,11 @@ class CPrinter final : public Printer {
     std::vector<const For*> loops{&f};
     if (!inParallel_) loops = nest(f);
     if (shares || loops.size() > 1) {
-      // Work-groups are worth handing out one by one; single elements are not.
+      // Work-groups of long launches are handed out one by one; single elements are not. In short launches threads take
+      // the same share each time, whose data their caches have.
       line(fmt::format("#pragma omp parallel for{}{}",
                        loops.size() > 1 ? fmt::format(" collapse({})", loops.size()) : "",
-                       f.kind == LoopKind::group ? " schedule(dynamic)" : ""));
+                       f.kind == LoopKind::group && isLong_ ? " schedule(dynamic)" : ""));
     }
     // Work-items do not depend on each other, so several may be computed in the lanes of a vector; not with a private
     // array, which is one for all of them here.
@@ -207,6 +213,7 @@ class CPrinter final : public Printer {
 
   CDialect& dialect_;
   std::vector<BufferId> locals_;  // not declared yet
+  const bool isLong_;
   bool inParallel_ = false;
 };
 
