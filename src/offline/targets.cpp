@@ -86,7 +86,7 @@ OfflineTarget mesa(const std::string& name, const std::string& meaning, const st
   return {name,
           meaning,
           profile,
-          {{"liftc-mesa", {"liftc-mesa"}, "scripts/mesa_offline.sh, which builds Mesa in about 10 to 25 minutes"}},
+          {{"liftc-mesa", {"liftc-mesa"}, "scripts/mesa_offline.sh, which takes about 4 minutes"}},
           {{"{liftc-mesa}", name, "{source}", "-cl-std=CL1.2"}},
           std::move(parse),
           occupancy};
