@@ -44,6 +44,7 @@ struct Throughput {
   int bundle = 0;                // work-items that run in lockstep: a quad, a warp, a wave; 1 on processors
   int fmaPerCycle = 0;           // multiply-adds of f32 of a unit, by lane
   int accessesPer100Cycles = 0;  // of a unit: loads and stores of a bundle, of one cache line each
+  int texelsPer100Cycles = 0;    // of a unit: reads of images by a bundle, by a pipe of their own; 0: as loads
   int itemsPerUnit = 0;          // work-items that a unit holds at once, with `registers` each
   int cachePerCycle = 0;         // bytes that all units together get of the last cache
   int bandwidth = 0;             // of memory, MB/s
@@ -73,6 +74,8 @@ struct DeviceInfo {
   bool localMemoryIsDedicated = false;  // false: it is ordinary memory, as on most processors
   std::uint64_t globalMemory = 0;
   std::uint64_t maxAllocation = 0;
+  std::uint64_t maxImageWidth = 0;  // texels of images in two dimensions; 0: it has no images
+  std::uint64_t maxImageHeight = 0;
   std::uint64_t cacheBytes = 0;
   int cacheLineBytes = 0;
   int vectorWidthF32 = 1;  // native
@@ -334,6 +337,9 @@ struct DeviceMemory {
 };
 DeviceMemory deviceMemoryOf(const kernel::Plan& plan, const Binding& binding);
 
+// Rows of the image that so many bytes of a buffer are kept in.
+std::int64_t imageRows(const kernel::PlanBuffer& buffer, std::int64_t bytes);
+
 // A launch geometry with numbers. `empty` when a global size is zero: nothing is launched.
 struct Geometry {
   std::array<std::size_t, 3> global{1, 1, 1};
@@ -353,11 +359,12 @@ struct KernelNeeds {
   std::array<std::int64_t, 3> group{1, 1, 1};  // work-items
   std::int64_t localBytes = 0;
   bool f64 = false, h16 = false;  // computes in it
+  bool images = false;            // reads or writes some
   std::int64_t items() const { return group[0] * group[1] * group[2]; }
 };
 KernelNeeds needsOf(const kernel::Kernel& kernel);  // what depends on sizes is left out
 // Throws UserError (device), with the numbers, where the device has less: local memory, work-group size, work-items per
-// dimension, arithmetic in f64 and h16. Limits of 0 are unknown.
+// dimension, arithmetic in f64 and h16, images. Limits of 0 are unknown, but for those of images.
 void checkNeeds(const DeviceInfo& device, const KernelNeeds& needs);
 
 // The same of all kernels of a plan, and one allocation, all memory. Sizes beyond 32 bits: see kernel::checkSizes.

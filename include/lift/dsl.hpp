@@ -308,7 +308,7 @@ inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive
     asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"}, dot{"dot"}, mapGlb{"mapGlb"}, mapWrg{"mapWrg"},
     mapLcl{"mapLcl"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"},
     reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"}, scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"},
-    toLocal{"toLocal"}, toPrivate{"toPrivate"};
+    toImage{"toImage"}, toLocal{"toLocal"}, toPrivate{"toPrivate"};
 
 // Of the type that their place asks for: the least and the greatest value, infinity, a conversion.
 inline constexpr Named lowest{"lowest"}, highest{"highest"}, convert{"convert"};

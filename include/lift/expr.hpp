@@ -90,6 +90,7 @@ struct Spine {
   std::vector<Expr> arguments;
   bool isPrim(Prim p) const { return head.is(Expr::Form::primitive) && head.prim() == p; }
 };
+inline bool endsKernel(const Spine& s) { return s.head.is(Expr::Form::primitive) && endsKernel(s.head.prim()); }
 Spine spineOf(Expr e);
 Expr applyAll(Expr head, const std::vector<Expr>& arguments);
 

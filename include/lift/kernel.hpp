@@ -51,6 +51,14 @@ struct Buffer {
   Nat count;                          // elements
   bool readOnly = false;              // global only: printed const
   std::vector<ScalarValue> values{};  // constant only
+  bool isImage = false;               // global only, see Image; a kernel reads all of it or stores to it
+};
+
+// An array of floats as an OpenCL image in two dimensions of four channels: element i is in texel i / 4, of which a row
+// has `rowTexels`. Kernels access whole texels; the last row may be filled in part.
+struct Image {
+  static constexpr std::int64_t texelElements = 4, rowTexels = 1024;
+  static constexpr std::int64_t rowElements = texelElements * rowTexels;
 };
 
 struct Variable {
@@ -211,7 +219,8 @@ struct PlanBuffer {
   Scalar scalar = Scalar::f32;
   std::vector<Nat> shape;  // vectors are a trailing dimension
   Role role = Role::temporary;
-  Nat count() const;  // product of the shape
+  bool isImage = false;  // temporaries only
+  Nat count() const;     // product of the shape
 };
 
 struct Launch {
@@ -279,7 +288,8 @@ void verify(const Kernel& kernel);
 
 // OpenCL C 1.2. Deterministic; names derive from those in the kernel. Index arithmetic is `int` where no constant
 // bound exceeds it: with symbolic sizes, buffers must have fewer than 2^31 elements (`checkSizes`).
-// Throws UserError for what the language cannot say: a local or private array of symbolic size.
+// Throws UserError for what the language cannot say: a local or private array of symbolic size, an access of an image
+// that is no whole texel.
 struct OpenclOptions {
   // Vectors of 2, 4, 8 and 16 at places of global memory that are proved to be aligned are accessed as such, not by
   // vload, which some compilers of GPUs (Mali's, Adreno's, NVIDIA's) turn into a load of each element.

@@ -30,6 +30,7 @@ struct KernelWork {
   double instructions = 0;  // the same of any width, as a processor with vectors has it
   double accesses = 0;      // of memory, by bundle: loads and stores, of any width
   double lines = 0;         // cache lines that these touch
+  double imageLines = 0;    // of these, by images
   double bundles = 0;
   double items = 0, groups = 0;
   double groupBytes = 0;   // distinct bytes of global memory of a work-group, summed over all groups
@@ -41,9 +42,9 @@ KernelWork workOf(const kernel::Kernel& kernel, const runtime::DeviceInfo& devic
 struct KernelPrediction {
   std::string kernel;
   double milliseconds = 0;
-  std::string limit;  // what takes that long: "arithmetic", "loads and stores", "cache", "memory", "launch"
+  std::string limit;  // what takes that long: "arithmetic", "loads and stores", "images", "cache", "memory", "launch"
   // Milliseconds that each resource would take alone.
-  double arithmetic = 0, accesses = 0, cache = 0, memory = 0, launch = 0;
+  double arithmetic = 0, accesses = 0, images = 0, cache = 0, memory = 0, launch = 0;
   double filled = 1;  // part of the device's threads that the launch fills, at most 1
 };
 

@@ -66,6 +66,7 @@ enum class Prim : std::uint8_t {
   scanSeq,
   scanExclusiveSeq,
   toGlobal,
+  toImage,
   toLocal,
   toPrivate,
 };
@@ -124,6 +125,11 @@ inline bool isCrop(Prim prim) { return traits(prim).writing == Traits::Writing::
 // mapGlb, mapWrg: outside of every other it is a kernel of its own.
 inline bool isKernelMap(Prim prim) {
   return traits(prim).level == Traits::Level::global || traits(prim).level == Traits::Level::group;
+}
+
+// toGlobal, toImage: outside of every map, their values are complete in memory before a kernel reads them.
+inline bool endsKernel(Prim prim) {
+  return traits(prim).memory == Traits::Memory::global && traits(prim).loop == Traits::Loop::none;
 }
 
 // What an evaluation can find wrong with its data: the texts, for the interpreter and for devices.

@@ -42,14 +42,16 @@ struct DeviceLimits {
   std::array<std::int64_t, 3> globalSizes{unlimited, unlimited, unlimited};  // of an NDRange
   std::int64_t privateBytes = unlimited;                                     // arrays of one work-item: a budget
   std::int64_t localBytes = unlimited;
-  std::int64_t bufferBytes = unlimited;  // the largest one
-  std::int64_t globalBytes = unlimited;  // all buffers of a program
-  bool wideCopies = false;               // CompileOptions::wideCopies: a processor without arithmetic of halves
+  std::int64_t bufferBytes = unlimited;    // the largest one
+  std::int64_t globalBytes = unlimited;    // all buffers of a program
+  std::int64_t imageElements = unlimited;  // the largest image, of rows of kernel::Image::rowElements; 0: has none
+  bool wideCopies = false;                 // CompileOptions::wideCopies: a processor without arithmetic of halves
 };
 
 // Reads an object as `liftc devices --json` prints it, of which it needs "name" and takes what is there of
 // "max_work_group_size", "max_work_item_sizes", "local_memory_bytes", "global_memory_bytes", "max_allocation_bytes",
-// "type", "fp16"; a profile may add "max_global_sizes" and "private_memory_bytes". Throws UserError (program).
+// "max_image_width", "max_image_height", "type", "fp16"; a profile may add "max_global_sizes" and
+// "private_memory_bytes". Throws UserError (program).
 DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file = "device");
 
 // --------------------------------------------------------------------------------------------------------- constraints

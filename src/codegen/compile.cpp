@@ -46,13 +46,16 @@ std::string printStages(const std::vector<Stage>& stages) {
 }
 
 // Equal for stages whose kernels are equal up to the buffers they are launched with.
-std::string kernelKey(const Stage& stage, const detail::Halves& halves) {
+std::string kernelKey(const Stage& stage, const detail::Keeping& keeping) {
   Expr closed = stage.body;
   const auto free = stage.body.freeVariables();
-  std::string key = halves.has(stage.output) ? "halves;" : "";
+  const auto kept = [&](Expr v) {
+    return std::string(keeping.halves.has(v) ? " halves" : "") + (keeping.images.contains(v) ? " image;" : ";");
+  };
+  std::string key = kept(stage.output);
   for (auto v = free.rbegin(); v != free.rend(); ++v) {
     closed = Expr::lambda(*v, closed);
-    key += v->type().str() + (halves.has(*v) ? " halves;" : ";");
+    key += v->type().str() + kept(*v);
   }
   return key + print(closed, Names::canonical);
 }
@@ -88,7 +91,7 @@ class PlanBuilder {
 
   kernel::Plan run() {
     for (const Expr p : program_.parameters) {
-      halves_.add(p);
+      keeping_.halves.add(p);
       addBuffers(p, PlanBuffer::Role::input);
       if (std::count(options_.constants.begin(), options_.constants.end(), p.name())) constant_.insert(p);
     }
@@ -102,7 +105,7 @@ class PlanBuilder {
     if (options_.dump) options_.dump("outline", printStages(stages));
     clock_.lap("outline");
     const Expr out = Expr::variable("out", mapped.result());
-    halves_.add(out);
+    keeping_.halves.add(out);
     addBuffers(out, PlanBuffer::Role::output);
     std::vector<std::size_t> firstLaunch;  // by stage
     for (std::size_t i = 0; i < stages.size(); i++) {
@@ -112,8 +115,9 @@ class PlanBuilder {
         return l.state == stages[i].output || l.next == stages[i].output;
       };
       const bool changes = std::any_of(outline.loops.begin(), outline.loops.end(), isState);
-      const bool copies = !changes && !options_.wideCopies && halves_.areAllOf(stages[i].body);
-      if (stages[i].result || copies) halves_.add(stages[i].output);
+      const bool copies = !changes && !options_.wideCopies && keeping_.halves.areAllOf(stages[i].body);
+      if (stages[i].result || copies) keeping_.halves.add(stages[i].output);
+      if (stages[i].inImage && !stages[i].result) keeping_.images.insert(stages[i].output);
       if (stages[i].result)
         buffers_[stages[i].output] = results(*stages[i].result);
       else
@@ -139,8 +143,8 @@ class PlanBuilder {
     for (const Leaf& l : leavesOf(variable.type())) {
       std::string base = variable.name();
       if (role == PlanBuffer::Role::temporary) base += std::to_string(++temporaries_);
-      const Scalar scalar = halves_.has(variable) ? l.scalar : detail::keptAs(l.scalar);
-      plan_.buffers.push_back({base + l.path, scalar, l.shape, role});
+      const Scalar scalar = keeping_.halves.has(variable) ? l.scalar : detail::keptAs(l.scalar);
+      plan_.buffers.push_back({base + l.path, scalar, l.shape, role, keeping_.images.contains(variable)});
       ids.push_back(static_cast<int>(plan_.buffers.size()) - 1);
     }
     buffers_[variable] = std::move(ids);
@@ -161,12 +165,12 @@ class PlanBuilder {
 
   void addStage(const Stage& stage, const std::string& name, const detail::Spans& spans, bool changes) {
     // Kernels that check know their places: each stage has its own.
-    const std::string key = options_.checkBounds ? name : kernelKey(stage, halves_);
+    const std::string key = options_.checkBounds ? name : kernelKey(stage, keeping_);
     const auto [found, isNew] = kernels_.emplace(key, static_cast<int>(plan_.kernels.size()));
     if (isNew) {
       Built built;
       detail::LoweredKernel lowered =
-          detail::lower(stage, name, spans, halves_, options_.checkBounds ? &plan_.sites : nullptr);
+          detail::lower(stage, name, spans, keeping_, options_.checkBounds ? &plan_.sites : nullptr);
       detail::chooseRange(lowered.kernel, options_);
       detail::checkSharing(lowered);
       detail::guardSharedStores(lowered.kernel);
@@ -247,7 +251,7 @@ class PlanBuilder {
   CompileReport* report_;
   StageClock clock_;
   kernel::Plan plan_;
-  detail::Halves halves_;
+  detail::Keeping keeping_;
   std::unordered_map<Expr, std::vector<int>> buffers_;
   std::unordered_set<Expr> constant_;
   std::map<std::string, int> kernels_;

@@ -159,6 +159,24 @@ constexpr const char* checkExtensionText =
 
 )";
 
+// Whether the device has the images that a kernel reads or writes; the log says so if not.
+constexpr const char* checkImagesText =
+    R"(static cl_int check_images($NAME_plan* plan, const char* kernel, size_t width) {
+  cl_bool any = CL_FALSE;
+  size_t most = 0;
+  cl_int status = clGetDeviceInfo(plan->device, CL_DEVICE_IMAGE_SUPPORT, sizeof any, &any, NULL);
+  if (status == CL_SUCCESS && any)
+    status = clGetDeviceInfo(plan->device, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof most, &most, NULL);
+  if (status != CL_SUCCESS || (any && width <= most)) return status;
+  plan->log = (char*)malloc(strlen(kernel) + 120);
+  if (plan->log == NULL) return CL_OUT_OF_HOST_MEMORY;
+  sprintf(plan->log, "kernel %s needs images of %llu texels in a row, the device has %llu\n", kernel,
+          (unsigned long long)width, (unsigned long long)most);
+  return CL_INVALID_DEVICE;
+}
+
+)";
+
 constexpr const char* createText = R"(
 static void keep_log($NAME_plan* plan, cl_program program, const char* kernel, const char* options) {
   static const char* const title[] = {"kernel ", ", options ", ":\n"};
@@ -352,6 +370,33 @@ $STALE  memory = clCreateBuffer(plan->context, CL_MEM_READ_WRITE, (size_t)bytes,
 }
 )";
 
+// The same of an image: $ROW elements are a row of $TEXELS texels.
+constexpr const char* reserveImageText = R"(
+/* Makes an image at least so large. Commands that still use the old one keep it alive. */
+static cl_int reserve_image($NAME_plan* plan, int slot, int64_t bytes, cl_channel_type type) {
+  const int64_t row = $ROW * (type == CL_FLOAT ? 4 : 2);
+  cl_image_format format;
+  cl_image_desc shape;
+  cl_int status;
+  cl_mem memory;
+  if (bytes < 0) return CL_INVALID_VALUE;
+  if (plan->temporaries[slot] != NULL && plan->temporary_bytes[slot] >= bytes) return CL_SUCCESS;
+  if (plan->temporaries[slot] != NULL) clReleaseMemObject(plan->temporaries[slot]);
+  plan->temporaries[slot] = NULL;
+$STALE  format.image_channel_order = CL_RGBA;
+  format.image_channel_data_type = type;
+  memset(&shape, 0, sizeof shape);
+  shape.image_type = CL_MEM_OBJECT_IMAGE2D;
+  shape.image_width = $TEXELS;
+  shape.image_height = bytes == 0 ? 1 : (size_t)((bytes + row - 1) / row);
+  memory = clCreateImage(plan->context, CL_MEM_READ_WRITE, &format, &shape, NULL, &status);
+  if (status != CL_SUCCESS) return status;
+  plan->temporaries[slot] = memory;
+  plan->temporary_bytes[slot] = bytes;
+  return CL_SUCCESS;
+}
+)";
+
 constexpr const char* exchangeText = R"(
 static void exchange($NAME_plan* plan, int a, int b) {
   const cl_mem memory = plan->temporaries[a];
@@ -443,7 +488,7 @@ $PREPARE;
     s += filled(createText,
                 {{"CHECK_DEVICE", checkTexts()}, {"BUILD", builds()}, {"RELEASE", releases()}, {"NAME", name_}});
     s += helpers(true) + filled(runText, {{"NAME", name_}});
-    s += temporaries(reserveText, exchangeText);
+    s += temporaries(reserveTexts().c_str(), exchangeText);
     return s + body + calls;
   }
 
@@ -464,8 +509,22 @@ $PREPARE;
     if (kernel::computesIn(k, Scalar::h16)) all.emplace_back("cl_khr_fp16");
     return all;
   }
+  static bool takesImages(const kernel::Kernel& k) { return std::ranges::any_of(k.buffers, &kernel::Buffer::isImage); }
+  bool isImage(const std::vector<std::size_t>& slot) const {
+    return std::ranges::any_of(slot, [&](std::size_t b) { return plan_.buffers[b].isImage; });
+  }
+  std::string reserveTexts() const {
+    const auto images = std::ranges::count_if(slots_.of, [&](const auto& slot) { return isImage(slot); });
+    std::string s;
+    if (images < std::ssize(slots_.of)) s += reserveText;
+    if (images > 0)
+      s += filled(reserveImageText, {{"ROW", std::to_string(kernel::Image::rowElements)},
+                                     {"TEXELS", std::to_string(kernel::Image::rowTexels)}});
+    return s;
+  }
   std::string checkTexts() const {
     std::string s;
+    if (std::ranges::any_of(plan_.kernels, takesImages)) s += checkImagesText;
     if (std::ranges::any_of(plan_.kernels, [](const auto& k) { return needs(k).any(); })) s += checkDeviceText;
     if (std::ranges::any_of(plan_.kernels, [](const auto& k) { return !extensions(k).empty(); }))
       s += checkExtensionText;
@@ -478,6 +537,9 @@ $PREPARE;
       if (const Needs n = needs(k); n.any())
         s += fmt::format("  if (status == CL_SUCCESS) status = check_device(plan, \"{}\", {}, {});\n", k.name,
                          n.localBytes, n.items);
+      if (takesImages(k))
+        s += fmt::format("  if (status == CL_SUCCESS) status = check_images(plan, \"{}\", {});\n", k.name,
+                         kernel::Image::rowTexels);
       for (const std::string_view extension : extensions(k))
         s += fmt::format("  if (status == CL_SUCCESS) status = check_extension(plan, \"{}\", \"{}\");\n", k.name,
                          extension);
@@ -559,9 +621,12 @@ $PREPARE;
       s += fmt::format("  if (status == CL_SUCCESS) status = check_buffer({}, bytes_{}({}));\n", bufferNames_[b], b,
                        onlySizes(""));
     for (std::size_t i = 0; i < slots_.of.size(); i++)
-      for (const std::size_t b : slots_.of[i])
-        s +=
-            fmt::format("  if (status == CL_SUCCESS) status = reserve(plan, {}, bytes_{}({}));\n", i, b, onlySizes(""));
+      for (const std::size_t b : slots_.of[i]) {
+        const PlanBuffer& buffer = plan_.buffers[b];
+        const std::string type = buffer.scalar == Scalar::f32 ? "CL_FLOAT" : "CL_HALF_FLOAT";
+        s += fmt::format("  if (status == CL_SUCCESS) status = reserve{}(plan, {}, bytes_{}({}){});\n",
+                         buffer.isImage ? "_image" : "", i, b, onlySizes(""), buffer.isImage ? ", " + type : "");
+      }
     return s;
   }
 

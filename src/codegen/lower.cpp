@@ -28,7 +28,7 @@ LoweredKernel Lowering::run(const Stage& stage, const std::string& name) {
   for (const Expr v : stage.body.freeVariables()) {
     env = extend(env, v, globalMemory(v, true));
   }
-  keepsHalves_ = halves_.has(stage.output);
+  keepsHalves_ = keeping_.halves.has(stage.output);
   const Destination out{globalMemory(stage.output, false), AddressSpace::global, true};
   block_ = &kernel_.body;
   write(stage.body, env, out);
@@ -116,9 +116,10 @@ ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary, std
   std::vector<Storage> storage;
   int leaf = 0;
   for (const Leaf& l : leavesOf(variable.type())) {
-    const Scalar scalar = halves_.has(variable) ? l.scalar : keptAs(l.scalar);
+    const Scalar scalar = keeping_.halves.has(variable) ? l.scalar : keptAs(l.scalar);
     const auto b =
         newBuffer(leafName(variable.name(), l.path), scalar, 1, AddressSpace::global, countOf(l.shape), readOnly);
+    kernel_.buffers[b].isImage = keeping_.images.contains(variable);
     kernel_.arguments.push_back(b);
     arguments_.push_back({variable, leaf++, temporary});
     if (made) made->push_back(b);
@@ -209,9 +210,9 @@ ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, AddressSpace space, con
   return memory;
 }
 
-LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, const Halves& halves,
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, const Keeping& keeping,
                     std::vector<kernel::Site>* sites) {
-  return Lowering(spans, halves, sites).run(stage, name);
+  return Lowering(spans, keeping, sites).run(stage, name);
 }
 
 }  // namespace lift::detail

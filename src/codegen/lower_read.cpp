@@ -150,7 +150,8 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
   switch (prim) {
     case Prim::toPrivate:
     case Prim::toLocal:
-    case Prim::toGlobal: {
+    case Prim::toGlobal:
+    case Prim::toImage: {
       const AddressSpace space = spaceOf(prim);
       requireConstantSizes(s.head, e.type(), space);
       return materialise(a[0], env, space, a[0].is(Expr::Form::variable) ? a[0].name() : nameIn(space));

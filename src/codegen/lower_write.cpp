@@ -54,6 +54,7 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
         write(a[i], env, out.with(out.view->at(Nat(static_cast<std::int64_t>(i)))));
       return;
     case Prim::toGlobal:
+    case Prim::toImage:
     case Prim::toLocal:
     case Prim::toPrivate:
       if (spaceOf(s.head.prim()) == out.space) return write(a[0], env, out);

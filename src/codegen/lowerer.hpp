@@ -73,8 +73,8 @@ struct Env {
 
 class Lowering {
  public:
-  Lowering(const Spans& spans, const Halves& halves, std::vector<kernel::Site>* sites)
-      : spans_(spans), halves_(halves), sites_(sites) {}
+  Lowering(const Spans& spans, const Keeping& keeping, std::vector<kernel::Site>* sites)
+      : spans_(spans), keeping_(keeping), sites_(sites) {}
   LoweredKernel run(const Stage& stage, const std::string& name);
 
  private:
@@ -231,7 +231,7 @@ class Lowering {
     int dim;
   };
   const Spans& spans_;
-  const Halves& halves_;
+  const Keeping& keeping_;
   bool keepsHalves_ = false;                // the kernel's result is kept in halves
   std::vector<kernel::Site>* const sites_;  // null: without checks
   kernel::Kernel kernel_;

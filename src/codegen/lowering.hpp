@@ -35,6 +35,7 @@ struct Stage {
   Expr output;  // variable
   Expr body;
   std::optional<std::string> result;  // the part of the program's result that the output is, as leaves name it (".0")
+  bool inImage = false;               // toImage
 };
 // Cuts a mapped program where an intermediate lives in global memory. The last stage's output is the result, or the
 // last component of it that has a kernel of its own.
@@ -80,8 +81,13 @@ struct LoweredKernel {
   kernel::Kernel kernel;
   std::vector<KernelArgument> arguments;
 };
+// How arrays that kernels leave to each other are kept.
+struct Keeping {
+  Halves halves;
+  std::unordered_set<Expr> images;  // variables
+};
 // With sites, the kernel checks its indices and divisors, and adds the places where it does.
-LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, const Halves& halves,
+LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, const Keeping& keeping,
                     std::vector<kernel::Site>* sites = nullptr);
 
 // Chooses the NDRange from the kernel's parallel loops and lets one work-item alone do what is outside of them.

@@ -33,12 +33,23 @@ class MappingRules {
         {Severity::error, detail::spanOf(program_.spans, primitive), std::move(message), std::move(hint), {}});
   }
 
+  void checkImage(Expr primitive, Expr e) {
+    if (!isOutside(e))
+      report(primitive, "toImage inside of a map",
+             "an image is complete before a kernel reads it; keep it outside of every map");
+    for (const Leaf& l : leavesOf(e.type()))
+      if (!isFloat(l.scalar) || l.scalar == Scalar::f64)
+        report(primitive, fmt::format("toImage of {}: images hold f32, f16 or h16", info(l.scalar).name),
+               "toGlobal keeps arrays of any type");
+  }
+
   void visit(Expr e, Context context) {
     if (e.is(Expr::Form::lambda)) return visit(e.body(), context);
     if (!e.is(Expr::Form::apply)) return;
     const Spine s = spineOf(e);
     // What depends on no function's parameter is a kernel of its own, wherever it stands.
-    if (s.isPrim(Prim::toGlobal) && isOutside(e)) context = Context{};
+    if (endsKernel(s) && isOutside(e)) context = Context{};
+    if (s.isPrim(Prim::toImage)) checkImage(s.head, e);
     Context inner = context;
     if (s.head.is(Expr::Form::primitive)) check(s.head, context, inner);
     for (const Expr a : s.arguments) {

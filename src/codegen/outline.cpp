@@ -58,6 +58,13 @@ class Outliner {
     return out;
   }
 
+  // In an image where the program says so.
+  Expr keptAsAsked(Expr value) {
+    const Expr out = temporary(result(value));
+    stages_.back().inImage = spineOf(value).isPrim(Prim::toImage);
+    return out;
+  }
+
   // The body of a stage under the lets outside of every map that it needs.
   Expr named(Expr body) const {
     std::unordered_set<Expr> needed(body.freeVariables().begin(), body.freeVariables().end());
@@ -78,7 +85,7 @@ class Outliner {
   // Whether the let names what registers hold, for what one work-item computes.
   static bool isOfOneStage(const Spine& let) {
     const auto hasStages = [](Expr e) {
-      return anyPrimitive(e, [](Expr p) { return isKernelMap(p.prim()) || p.prim() == Prim::toGlobal; });
+      return anyPrimitive(e, [](Expr p) { return isKernelMap(p.prim()) || endsKernel(p.prim()); });
     };
     return let.arguments[1].type().isRegister() && !hasStages(let.arguments[1]) && !hasStages(let.arguments[0].body());
   }
@@ -88,7 +95,7 @@ class Outliner {
   void results(Expr e, const std::string& path) {
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::let) && !isOfOneStage(s)) return results(etaLong(opened(s.arguments[0], s.arguments[1])), path);
-    const auto isKept = [&](Expr a) { return stageOf(a) != nullptr || spineOf(a).isPrim(Prim::toGlobal); };
+    const auto isKept = [&](Expr a) { return stageOf(a) != nullptr || endsKernel(spineOf(a)); };
     if (s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), isKept)) {
       for (std::size_t i = 0; i < s.arguments.size(); i++) results(s.arguments[i], path + fmt::format(".{}", i));
       return;
@@ -116,11 +123,12 @@ class Outliner {
     auto& a = s.arguments;
     if (isWrittenThrough(s.head.prim())) {
       // A component that is kept is complete before what is beside it.
-      for (Expr& x : a) x = s.isPrim(Prim::tuple) && spineOf(x).isPrim(Prim::toGlobal) ? operand(x) : result(x);
+      for (Expr& x : a) x = s.isPrim(Prim::tuple) && endsKernel(spineOf(x)) ? operand(x) : result(x);
       return applyAll(s.head, a);
     }
     switch (s.head.prim()) {
       case Prim::toGlobal:
+      case Prim::toImage:  // what the program gives is no image
         return result(a[0]);
       case Prim::ifThenElse:
         guards_.eachArgument(s, [&](Expr x, bool branch) { return branch ? result(x) : operand(x); });
@@ -155,7 +163,7 @@ class Outliner {
   // operations, a name that every stage which needs it defines. That is `wish` unless it names another value already.
   Expr bound(Expr value, Expr wish) {
     if (onlyMovesData(value)) return operand(value);
-    if (value.type().isArray() || anyPrimitive(value, takesSteps)) return temporary(result(value));
+    if (value.type().isArray() || anyPrimitive(value, takesSteps)) return keptAsAsked(value);
     if (const Spine s = spineOf(value); s.isPrim(Prim::tuple)) {
       std::vector<Expr> parts;
       for (const Expr x : s.arguments) parts.push_back(bound(x, Expr::variable(wish.name(), x.type())));
@@ -182,10 +190,10 @@ class Outliner {
     if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), operand(e.body()));
     Spine s = spineOf(e);
     if (isAvailable(e)) {
-      if (s.isPrim(Prim::toGlobal)) {
-        const std::string key = keyOf(s.arguments[0]);
+      if (endsKernel(s)) {
+        const std::string key = keyOf(e);
         if (const auto same = kept_.find(key); same != kept_.end()) return same->second;
-        const Expr kept = temporary(result(s.arguments[0]));
+        const Expr kept = keptAsAsked(e);
         kept_.insert_or_assign(key, kept);
         return kept;
       }

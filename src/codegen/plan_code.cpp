@@ -33,9 +33,9 @@ const std::set<std::string, std::less<>> reserved = {
     // host.c and the interface
     "plan", "queue", "nwait", "wait", "done", "out_plan", "context", "device", "build_options", "chain", "status",
     "global", "local", "buffers", "sizes", "shape", "bytes", "launch", "begin", "finish", "reserve", "prepare",
-    "check_buffer", "array_bytes", "floor_div", "floor_mod", "least", "greatest", "product", "plus", "sizes_fit",
-    "build", "exchange", "keep_log", "release_kernels", "too_large", "size_t", "int64_t", "uint64_t", "malloc",
-    "calloc", "free", "strlen", "memcpy", "main"};
+    "check_buffer", "array_bytes", "reserve_image", "check_images", "floor_div", "floor_mod", "least", "greatest",
+    "product", "plus", "sizes_fit", "build", "exchange", "keep_log", "release_kernels", "too_large", "size_t",
+    "int64_t", "uint64_t", "malloc", "calloc", "free", "strlen", "memcpy", "main"};
 
 std::string identifier(std::string_view wish) {
   std::string name;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lift/diagnostic.hpp"
+#include "lift/kernel.hpp"
 #include "lift/space.hpp"
 
 namespace lift {
@@ -28,6 +29,10 @@ class Profile {
   bool is(const char* key, const Json& value) const {
     const auto found = json_.find(key);
     return found != json_.end() && *found == value;
+  }
+
+  bool atLeast(const char* key, std::int64_t least) const {
+    return json_.contains(key) && limit(key) >= least && !is(key, 0);
   }
 
   // A positive number; unlimited where there is none, or zero.
@@ -76,6 +81,10 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
   limits.localBytes = profile.limit("local_memory_bytes");
   limits.bufferBytes = profile.limit("max_allocation_bytes");
   limits.globalBytes = profile.limit("global_memory_bytes");
+  // Rows are of one width: a device that says nothing of images has none.
+  const std::int64_t rows =
+      profile.atLeast("max_image_width", kernel::Image::rowTexels) ? profile.limit("max_image_height") : 0;
+  limits.imageElements = rows == DeviceLimits::unlimited ? rows : rows * kernel::Image::rowElements;
   limits.wideCopies = profile.is("type", "cpu") && profile.is("fp16", false);
   return limits;
 }

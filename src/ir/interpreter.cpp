@@ -427,6 +427,7 @@ constexpr std::array<Row, primCount> meanings{{
     {Prim::scanSeq, scan},
     {Prim::scanExclusiveSeq, scanExclusive},
     {Prim::toGlobal, id},
+    {Prim::toImage, id},
     {Prim::toLocal, id},
     {Prim::toPrivate, id},
 }};

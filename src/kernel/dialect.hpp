@@ -42,9 +42,9 @@ struct Text {
 struct Place {
   const Buffer& buffer;
   std::string array;          // its name
-  std::string index;          // in units of the buffer's elements
+  std::string index;          // in units of the buffer's elements, of images in texels
   std::string offset;         // the same as an operand of +; empty for 0
-  std::int64_t multiple = 1;  // divides the index; a power of two, at most 16
+  std::int64_t multiple = 1;  // divides the index in elements; a power of two, at most 16
   std::string pointer() const { return offset.empty() ? array : array + " + " + offset; }
 };
 
@@ -80,7 +80,9 @@ class Dialect {
   virtual Text conversion(ValueType from, ValueType to, const Text& value) = 0;  // not of vectors of booleans
   virtual std::string resizedMask(ValueType to, const std::string& mask) = 0;
 
-  // Memory. A boolean is a byte, 0 or 1; half is loaded as float, and stored from float.
+  // Memory. A boolean is a byte, 0 or 1; half is loaded as float, and stored from float. A language that has no images
+  // keeps them as arrays.
+  virtual bool hasImages() const { return false; }
   virtual std::string load(ValueType t, const Place& from) = 0;
   virtual std::string store(ValueType t, const Place& to, const std::string& value) = 0;
   virtual std::string storedMask(int width, const std::string& mask) = 0;  // as bytes

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cctype>
 #include <cmath>
 #include <limits>
@@ -33,7 +34,8 @@ const std::unordered_set<std::string_view>& reserved() {
       "ldexp length lgamma log log10 log1p log2 logb mad mad24 mad_hi mad_sat max maxmag min minmag mix modf mul24 "
       "mul_hi nextafter normalize popcount pow pown powr prefetch printf radians remainder remquo rhadd rint rootn "
       "rotate round rsqrt select shuffle shuffle2 sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan "
-      "tanh tanpi tgamma trunc upsample mem_fence read_mem_fence write_mem_fence work_group_barrier vec_step floor_div "
+      "read_imagef read_imageh write_imagef write_imageh tanh tanpi tgamma trunc upsample mem_fence read_mem_fence "
+      "write_mem_fence work_group_barrier vec_step floor_div "
       "floor_mod floor_div_long floor_mod_long record_fault main M_PI M_E ";
   static const std::unordered_set<std::string_view> words = [] {
     std::unordered_set<std::string_view> split;
@@ -179,7 +181,9 @@ class OpenclDialect final : public Dialect {
     return fmt::format("convert_{}({})", type(to), mask);
   }
 
+  bool hasImages() const override { return true; }
   std::string load(ValueType t, const Place& from) override {
+    if (from.buffer.isImage) return fmt::format("read_image{}({}, {})", channels(t), from.array, texel(t, from, true));
     if (from.buffer.scalar == Scalar::f16) {
       const std::string base = halves(from, true);
       if (t.width == 1) return fmt::format("vload_half({}, {})", from.index, base);
@@ -191,6 +195,8 @@ class OpenclDialect final : public Dialect {
     return fmt::format("vload{}(0, {})", t.width, from.pointer());
   }
   std::string store(ValueType t, const Place& to, const std::string& value) override {
+    if (to.buffer.isImage)
+      return fmt::format("write_image{}({}, {}, {});", channels(t), to.array, texel(t, to, false), value);
     if (to.buffer.scalar == Scalar::f16) {
       const std::string base = halves(to, false);
       if (t.width == 1) return fmt::format("vstore_half({}, {}, {});", value, to.index, base);
@@ -210,6 +216,20 @@ class OpenclDialect final : public Dialect {
   }
 
  private:
+  static std::string_view channels(ValueType t) { return t.scalar == Scalar::h16 ? "h" : "f"; }
+  // Its column and row.
+  static std::string texel(ValueType t, const Place& p, bool isRead) {
+    const bool isFloat = t.scalar == Scalar::f32 || t.scalar == Scalar::h16;
+    if (!isFloat || t.width != Image::texelElements || p.multiple % Image::texelElements != 0 ||
+        p.buffer.readOnly != isRead)
+      throw UserError(ExitStatus::program,
+                      fmt::format("the image {} is {} otherwise than in whole vectors of {} floats", p.array,
+                                  isRead ? "read" : "written", Image::texelElements),
+                      "toImage(e) wants vectors that kernels store and load as such: asVector(4, …)");
+    const std::string index = p.offset.empty() ? "0" : p.offset;
+    return fmt::format("(int2)(({0}) & {1}, ({0}) >> {2})", index, Image::rowTexels - 1,
+                       std::countr_zero(std::uint64_t{Image::rowTexels}));
+  }
   // Buffers begin at multiples of 128 bytes at least (CL_DEVICE_MEM_BASE_ADDR_ALIGN), local arrays of localAlignment.
   bool isAligned(ValueType t, const Place& p) const {
     const bool begins =
@@ -297,6 +317,9 @@ class OpenclPrinter final : public Printer {
                                 *l[1].constant(), *l[2].constant());
     return attributes + '\n' + parameters("void " + name, [&](BufferId b) {
              const Buffer& buffer = kernel_.buffers[b];
+             if (buffer.isImage)
+               return fmt::format("{} image2d_t {}", buffer.readOnly ? "__read_only" : "__write_only",
+                                  write_.nameOfBuffer(b));
              return fmt::format("__global {}{}* restrict {}", buffer.readOnly ? "const " : "", dialect_.element(buffer),
                                 write_.nameOfBuffer(b));
            });

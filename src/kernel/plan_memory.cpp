@@ -102,7 +102,12 @@ Slots shareMemory(const std::vector<std::optional<Lifetime>>& lifetimes, const s
 Slots shareTemporaries(const Plan& plan, const std::vector<std::int64_t>& bytes) {
   std::vector<std::pair<int, int>> exchanged;
   for (const LaunchLoop& loop : plan.loops) exchanged.insert(exchanged.end(), loop.swaps.begin(), loop.swaps.end());
-  return shareMemory(temporaryLifetimes(plan), bytes, exchanged);
+  auto lifetimes = temporaryLifetimes(plan);
+  // An image is memory for nothing else: as if it lived all the time.
+  const int end = static_cast<int>(plan.preparation.size() + plan.launches.size());
+  for (std::size_t b = 0; b < lifetimes.size(); b++)
+    if (plan.buffers[b].isImage && lifetimes[b]) lifetimes[b] = {-1, end};
+  return shareMemory(lifetimes, bytes, exchanged);
 }
 
 }  // namespace lift::kernel

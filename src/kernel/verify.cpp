@@ -30,6 +30,8 @@ class Verifier {
       const Buffer& buffer = k_.buffers[b];
       // The caller makes global buffers: a kernel that reads the first element only need not know how many there are.
       if (buffer.space != AddressSpace::global) nat(buffer.count, "size of " + buffer.name);
+      check(!buffer.isImage || (buffer.space == AddressSpace::global && isFloat(buffer.scalar)),
+            "{} is an image, but no global array of floats", buffer.name);
       check(isWidth(buffer.width), "{} has elements of width {}", buffer.name, buffer.width);
       if (buffer.space == AddressSpace::global) {
         check(arguments.contains(b), "global buffer {} is no argument", buffer.name);

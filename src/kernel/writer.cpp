@@ -145,8 +145,9 @@ Text Writer::comparison(const Comparison& c) {
 // ---------------------------------------------------------------------------------------------------------- values
 
 Place Writer::place(BufferId b, Nat index) {
-  return {kernel_.buffers[b], nameOfBuffer(b), nat(index), index == Nat(0) ? "" : nat(index, additive),
-          multipleOf(index)};
+  const std::int64_t multiple = multipleOf(index);
+  if (kernel_.buffers[b].isImage && dialect_.hasImages()) index = floorDiv(index, Image::texelElements);
+  return {kernel_.buffers[b], nameOfBuffer(b), nat(index), index == Nat(0) ? "" : nat(index, additive), multiple};
 }
 
 std::int64_t Writer::multipleOf(Nat n) const {

@@ -175,7 +175,7 @@ double Work::of(Expr e) {
   if (!e.is(Expr::Form::apply)) return 0;
   if (const auto found = known_.find(e); found != known_.end()) return found->second;
   const Spine s = spineOf(e);
-  if (s.isPrim(Prim::toGlobal)) return 0;  // is there
+  if (endsKernel(s)) return 0;  // is there
   double times = 1, work = 0;
   if (s.head.is(Expr::Form::primitive)) {
     work = costOf(s.head);

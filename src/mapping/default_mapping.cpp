@@ -51,7 +51,8 @@ Expr DefaultMapping::result(Expr e) {
     case Prim::let:
       return resultOfLet(e);
     case Prim::toGlobal:
-      return result(apply("keepNot", e));
+    case Prim::toImage:
+      return result(apply(s.isPrim(Prim::toImage) ? "keepInNoImage" : "keepNot", e));
     case Prim::ifThenElse:
       return eachArgument(e, [&](Expr x, bool branch) {
         if (branch) return result(x);
@@ -73,7 +74,7 @@ Expr DefaultMapping::result(Expr e) {
 Expr DefaultMapping::resultOfLet(Expr e) {
   const Spine s = spineOf(e);
   const Expr name = s.arguments[0].parameter();
-  const bool isStored = spineOf(s.arguments[1]).isPrim(Prim::toGlobal);
+  const bool isStored = endsKernel(spineOf(s.arguments[1]));
   if (s.arguments[1].type().isArray() && !isStored && readsOfElement(s.arguments[0].body(), name) <= 1)
     return result(apply("letUnfold", e));
   parameters_.insert(name);

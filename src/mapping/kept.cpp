@@ -18,9 +18,10 @@ void DefaultMapping::note(Expr term, const std::string& text) {
 // A closed term in memory, computed by a kernel of its own; the same one for equal terms.
 Expr DefaultMapping::kept(Expr e, std::string_view why) {
   if (isKept(e)) return e;
-  const bool isMarked = spineOf(e).isPrim(Prim::toGlobal);
+  const bool isMarked = endsKernel(spineOf(e));
   const Expr value = isMarked ? spineOf(e).arguments[0] : e;
-  std::string key = print(value, Names::canonical);
+  const bool inImage = spineOf(e).isPrim(Prim::toImage);
+  std::string key = print(inImage ? e : value, Names::canonical);
   for (const Expr v : value.freeVariables()) key += fmt::format(" {}", v.id());
   Expr k = isMarked ? e : apply("keepAhead", e);
   if (const auto found = known_.find(key); found != known_.end()) {
@@ -101,8 +102,8 @@ bool DefaultMapping::isClosed(Expr e) const {
 // Whether the term may be evaluated in front of the conditions around it.
 bool DefaultMapping::mayMove(Expr e) const { return guards_.allow(e); }
 
-// toGlobal as the program has it.
-bool DefaultMapping::isKernelBoundary(Expr e) const { return spineOf(e).isPrim(Prim::toGlobal) && isClosed(e); }
+// toGlobal or toImage as the program has it.
+bool DefaultMapping::isKernelBoundary(Expr e) const { return endsKernel(spineOf(e)) && isClosed(e); }
 
 // A term that is read outside of every lambda: expensive intermediates get a kernel of their own.
 Expr DefaultMapping::operand(Expr e, bool shared) {
@@ -160,7 +161,8 @@ Expr DefaultMapping::inside(Expr e) {
   if (!e.is(Expr::Form::apply) || isKept(e)) return e;
   if (isKernelBoundary(e)) return kept(e, "the program says so");
   // A kernel cannot end inside of a map: there toGlobal asks for nothing that sharing between work-items could see.
-  if (spineOf(e).isPrim(Prim::toGlobal)) return inside(apply("keepNot", e));
+  if (const Spine s = spineOf(e); endsKernel(s))
+    return inside(apply(s.isPrim(Prim::toImage) ? "keepInNoImage" : "keepNot", e));
   if (isClosed(e) && mayMove(e)) {
     const bool array = computesArray(e) && !onlyMovesData(e) && (isExpensive(e) || !e.freeVariables().empty());
     if (array || isWorthNaming(e)) return kept(e, "the same for all elements of a map");

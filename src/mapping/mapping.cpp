@@ -39,7 +39,7 @@ class RestMapping : detail::Walk {
   Expr kept(Expr e) {
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::iterate)) return result(e);
-    return s.isPrim(Prim::toGlobal) && !saysWhere(e) ? argument(e, 0, map_) : e;
+    return endsKernel(s) && !saysWhere(e) ? argument(e, 0, map_) : e;
   }
 
   Map map_;

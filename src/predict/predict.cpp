@@ -49,14 +49,20 @@ KernelPrediction predictKernel(const kernel::Kernel& k, const DeviceInfo& device
   const double cycles = units * p.filled * device.clockMHz * 1e3 * t.efficiency / 100;  // of a millisecond
   p.arithmetic = t.bundle > 1 ? w.operations * idleLanes / (cycles * t.fmaPerCycle)
                               : std::max(w.instructions / 2, w.operations / t.fmaPerCycle) / cycles;
-  p.accesses = w.lines * spillFactor(k, statistics) / (cycles * t.accessesPer100Cycles / 100);
+  // Images are read by a pipe of their own, where there is one.
+  const double imageLines = t.texelsPer100Cycles > 0 ? w.imageLines : 0;
+  p.accesses = (w.lines - imageLines) * spillFactor(k, statistics) / (cycles * t.accessesPer100Cycles / 100);
+  if (imageLines > 0) p.images = imageLines / (cycles * t.texelsPer100Cycles / 100);
   p.cache = w.groupBytes / (device.clockMHz * 1e3 * t.cachePerCycle);
   // What the last cache does not hold comes again for each group.
   const double held = std::min(1.0, static_cast<double>(device.cacheBytes) / std::max(1.0, w.bufferBytes));
   p.memory = (w.bufferBytes + (1 - held) * std::max(0.0, w.groupBytes - w.bufferBytes) / 8) / (t.bandwidth * 1e3);
   p.launch = t.launchNanoseconds * 1e-6;
-  const std::pair<double, const char*> parts[] = {
-      {p.arithmetic, "arithmetic"}, {p.accesses, "loads and stores"}, {p.cache, "cache"}, {p.memory, "memory"}};
+  const std::pair<double, const char*> parts[] = {{p.arithmetic, "arithmetic"},
+                                                  {p.accesses, "loads and stores"},
+                                                  {p.images, "images"},
+                                                  {p.cache, "cache"},
+                                                  {p.memory, "memory"}};
   const auto slowest = *std::max_element(std::begin(parts), std::end(parts));
   p.milliseconds = slowest.first + p.launch;
   p.limit = slowest.first < p.launch ? "launch" : slowest.second;

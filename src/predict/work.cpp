@@ -66,7 +66,9 @@ class Follower {
     }
     for (const auto& [place, t] : touched_) {
       work_.accesses += t.weight;
-      work_.lines += t.weight * static_cast<double>(t.lines.size());
+      const double lines = t.weight * static_cast<double>(t.lines.size());
+      work_.lines += lines;
+      if (k_.buffers[place.buffer].isImage) work_.imageLines += lines;
     }
   }
 

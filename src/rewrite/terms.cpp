@@ -79,6 +79,7 @@ class Linear {
       case Prim::padMirror:
       case Prim::padWrap:
       case Prim::toGlobal:
+      case Prim::toImage:
       case Prim::toLocal:
       case Prim::toPrivate:
         return std::all_of(a.begin(), a.end(), *this);

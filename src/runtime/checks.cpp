@@ -40,6 +40,8 @@ void verify(const Plan& plan, const Launch& launch, std::set<int>& written) {
             plan.buffers.size());
     const Buffer& parameter = k.buffers[k.arguments[i]];
     const PlanBuffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+    require(parameter.isImage == buffer.isImage, "kernel {}: {} and buffer {} are not both images", k.name,
+            parameter.name, buffer.name);
     require(parameter.scalar == buffer.scalar, "kernel {}: {} has elements {}, buffer {} has {}", k.name,
             parameter.name, info(parameter.scalar).name, buffer.name, info(buffer.scalar).name);
     if (buffer.role == PlanBuffer::Role::input) continue;
@@ -94,6 +96,11 @@ void verify(const Plan& plan) {
   }
 }
 
+std::int64_t imageRows(const PlanBuffer& buffer, std::int64_t bytes) {
+  const std::int64_t row = kernel::Image::rowElements * static_cast<std::int64_t>(info(buffer.scalar).bytes);
+  return (bytes + row - 1) / row;
+}
+
 Geometry geometryOf(const Kernel& k, const Binding& binding) {
   Geometry g;
   for (std::size_t d = 0; d < 3; d++) {
@@ -112,7 +119,8 @@ KernelNeeds needsOf(const Kernel& k) {
                     {1, 1, 1},
                     kernel::localBytes(k).constant().value_or(0),
                     kernel::computesIn(k, Scalar::f64),
-                    kernel::computesIn(k, Scalar::h16)};
+                    kernel::computesIn(k, Scalar::h16),
+                    std::ranges::any_of(k.buffers, &Buffer::isImage)};
   for (std::size_t d = 0; d < 3; d++) needs.group[d] = k.range.local[d].constant().value_or(1);
   return needs;
 }
@@ -124,6 +132,9 @@ void checkNeeds(const DeviceInfo& device, const KernelNeeds& k) {
     tooMuch(device, fmt::format("kernel {} computes in h16, which the device cannot (it does not report cl_khr_fp16); "
                                 "f16 is stored as half and computed in f32, everywhere",
                                 k.kernel));
+  if (k.images && device.maxImageWidth < kernel::Image::rowTexels)
+    tooMuch(device, fmt::format("kernel {} needs images in two dimensions with {} texels in a row, the device has {}",
+                                k.kernel, kernel::Image::rowTexels, device.maxImageWidth));
   if (isAbove(k.localBytes, device.localMemory))
     tooMuch(device, fmt::format("kernel {} needs {} bytes of local memory, the device has {}", k.kernel, k.localBytes,
                                 device.localMemory));
@@ -145,6 +156,11 @@ void checkLimits(const DeviceInfo& device, const Plan& plan, const Binding& bind
   for (std::size_t b = 0; b < plan.buffers.size(); b++)
     if (plan.buffers[b].role != PlanBuffer::Role::temporary || memory.temporaries.slot[b] >= 0)
       allocation(plan.buffers[b].name, binding.bytes[b]);
+  for (std::size_t b = 0; b < plan.buffers.size(); b++)
+    if (const std::int64_t rows = imageRows(plan.buffers[b], binding.bytes[b]);
+        plan.buffers[b].isImage && static_cast<std::uint64_t>(rows) > device.maxImageHeight)
+      tooMuch(device, fmt::format("{} needs an image of {} rows, the device has {}", plan.buffers[b].name, rows,
+                                  device.maxImageHeight));
   // Each is below the largest allocation, so the sum fits 64 bits unless it is far beyond any memory.
   const MemoryUse& m = memory.use;
   if (static_cast<std::uint64_t>(m.total()) > device.globalMemory)

@@ -36,6 +36,8 @@ void forEachProperty(Info& d, const Visit& visit) {
   visit("local_memory_is_dedicated", d.localMemoryIsDedicated);
   visit("global_memory_bytes", d.globalMemory);
   visit("max_allocation_bytes", d.maxAllocation);
+  visit("max_image_width", d.maxImageWidth);
+  visit("max_image_height", d.maxImageHeight);
   visit("cache_bytes", d.cacheBytes);
   visit("cache_line_bytes", d.cacheLineBytes);
   visit("vector_width_f32", d.vectorWidthF32);
@@ -54,6 +56,7 @@ void forEachProfileProperty(Info& d, const Visit& visit) {
   visit("bundle", d.throughput.bundle);
   visit("fma_per_cycle", d.throughput.fmaPerCycle);
   visit("accesses_per_100_cycles", d.throughput.accessesPer100Cycles);
+  visit("texels_per_100_cycles", d.throughput.texelsPer100Cycles);
   visit("items_per_unit", d.throughput.itemsPerUnit);
   visit("cache_bytes_per_cycle", d.throughput.cachePerCycle);
   visit("bandwidth_mb_s", d.throughput.bandwidth);

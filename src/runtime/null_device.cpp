@@ -61,6 +61,7 @@ DeviceInfo nullDeviceInfo() {
   d.localMemory = 64U << 10U;
   d.globalMemory = std::uint64_t{64} << 30U;
   d.maxAllocation = std::uint64_t{16} << 30U;
+  d.maxImageWidth = d.maxImageHeight = 1U << 16U;
   d.cacheBytes = 32U << 20U;
   d.cacheLineBytes = 64;
   d.vectorWidthF32 = 16;

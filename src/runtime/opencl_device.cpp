@@ -65,14 +65,14 @@ class OpenClExecutable : public Executable {
       const auto bytes = static_cast<std::size_t>(binding.bytes[b]);
       if (buffer.role == PlanBuffer::Role::input)
         guarded("write input " + buffer.name, [&] {
-          return queue_.enqueueWriteBuffer(buffers_[b], CL_TRUE, 0, bytes, inputs.at(buffer.name).bytes.data());
+          return queue_.enqueueWriteBuffer(bufferOf(b), CL_TRUE, 0, bytes, inputs.at(buffer.name).bytes.data());
         });
       // Written rather than filled: Oclgrind 21.10 takes what was filled for uninitialised, even where kernels have
       // written it since, and later kernels may read results.
       if (buffer.role == PlanBuffer::Role::output)
         guarded("fill output " + buffer.name, [&] {
           const std::vector<std::byte> ones(bytes, std::byte{0xFF});
-          return queue_.enqueueWriteBuffer(buffers_[b], CL_TRUE, 0, bytes, ones.data());
+          return queue_.enqueueWriteBuffer(bufferOf(b), CL_TRUE, 0, bytes, ones.data());
         });
     }
     guarded("write the inputs", [&] { return queue_.finish(); });
@@ -128,7 +128,7 @@ class OpenClExecutable : public Executable {
       Tensor tensor(buffer.scalar, binding.shapes[b]);
       if (!tensor.bytes.empty())
         guarded("read output " + buffer.name, [&] {
-          return queue_.enqueueReadBuffer(buffers_[b], CL_TRUE, 0, tensor.bytes.size(), tensor.bytes.data());
+          return queue_.enqueueReadBuffer(bufferOf(b), CL_TRUE, 0, tensor.bytes.size(), tensor.bytes.data());
         });
       outputs.emplace(buffer.name, std::move(tensor));
     }
@@ -137,6 +137,9 @@ class OpenClExecutable : public Executable {
 
  private:
   const Kernel& kernelOf(const Launch& launch) const { return plan().kernels[static_cast<std::size_t>(launch.kernel)]; }
+
+  // Of an input or output, which is no image.
+  cl::Buffer bufferOf(std::size_t b) const { return cl::Buffer(buffers_[b](), true); }
 
   void allocate(const Binding& binding, const DeviceMemory& memory) {
     // The old ones first, so that both sets are never there together.
@@ -149,10 +152,14 @@ class OpenClExecutable : public Executable {
                      [&] { return cl::Buffer(opened_->context, CL_MEM_READ_WRITE, size); });
     };
     std::vector<cl::Buffer> slots;
-    for (std::int64_t bytes : memory.temporaries.bytes) slots.push_back(create("temporaries", bytes));
+    for (std::size_t s = 0; s < memory.temporaries.of.size(); s++)
+      slots.push_back(isImage(memory.temporaries.of[s]) ? cl::Buffer()
+                                                        : create("temporaries", memory.temporaries.bytes[s]));
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {
       const int slot = memory.temporaries.slot[b];
-      if (slot >= 0)
+      if (slot >= 0 && plan().buffers[b].isImage)
+        buffers_.push_back(createImage(plan().buffers[b], binding.bytes[b]));
+      else if (slot >= 0)
         buffers_.push_back(slots[static_cast<std::size_t>(slot)]);
       else if (plan().buffers[b].role == PlanBuffer::Role::temporary)
         buffers_.emplace_back();  // no launch uses it
@@ -160,6 +167,17 @@ class OpenClExecutable : public Executable {
         buffers_.push_back(create(plan().buffers[b].name, binding.bytes[b]));
     }
     allocated_ = binding.sizes;
+  }
+
+  bool isImage(const std::vector<std::size_t>& slot) const {
+    return std::ranges::any_of(slot, [&](std::size_t b) { return plan().buffers[b].isImage; });
+  }
+  cl::Image2D createImage(const PlanBuffer& buffer, std::int64_t bytes) const {
+    const cl::ImageFormat format(CL_RGBA, buffer.scalar == Scalar::f32 ? CL_FLOAT : CL_HALF_FLOAT);
+    const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(imageRows(buffer, bytes), 1));
+    return guarded(fmt::format("create an image of {} rows", rows), [&] {
+      return cl::Image2D(opened_->context, CL_MEM_READ_WRITE, format, kernel::Image::rowTexels, rows);
+    });
   }
 
   // Some drivers have no queues with profiling.
@@ -180,7 +198,7 @@ class OpenClExecutable : public Executable {
     set.resize(launch.arguments.size());
     cl_uint argument = 0;
     for (const int b : launch.arguments) {
-      const cl::Buffer& buffer = buffers_[static_cast<std::size_t>(b)];
+      const cl::Memory& buffer = buffers_[static_cast<std::size_t>(b)];
       if (set[argument] != buffer()) compiled.setArg(argument, buffer);
       set[argument++] = buffer();
     }
@@ -240,7 +258,7 @@ class OpenClExecutable : public Executable {
   BuiltKernels built_;
   Timer timer_ = Timer::device;
   cl::CommandQueue queue_;
-  std::vector<cl::Buffer> buffers_;                // one per plan buffer; temporaries of one slot share theirs
+  std::vector<cl::Memory> buffers_;                // one per plan buffer; temporaries of one slot share theirs
   std::vector<std::vector<cl_mem>> setArguments_;  // of each kernel, in these launches
   std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are
 };

@@ -62,6 +62,11 @@ DeviceInfo describe(const cl::Platform& platform, const cl::Device& device) {
   d.localMemoryIsDedicated = localType == CL_LOCAL;
   query<CL_DEVICE_GLOBAL_MEM_SIZE>(device, d.globalMemory);
   query<CL_DEVICE_MAX_MEM_ALLOC_SIZE>(device, d.maxAllocation);
+  query<CL_DEVICE_IMAGE2D_MAX_WIDTH>(device, d.maxImageWidth);
+  query<CL_DEVICE_IMAGE2D_MAX_HEIGHT>(device, d.maxImageHeight);
+  cl_bool images = CL_FALSE;
+  query<CL_DEVICE_IMAGE_SUPPORT>(device, images);
+  if (images == CL_FALSE) d.maxImageWidth = d.maxImageHeight = 0;
   query<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>(device, d.cacheBytes);
   query<CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE>(device, d.cacheLineBytes);
   query<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>(device, d.vectorWidthF32);

@@ -71,6 +71,7 @@ const std::vector<Sample> samples = {
     {Prim::scanSeq, "scanSeq(0.0, fun (a, v) => a + v, {})"},
     {Prim::scanExclusiveSeq, "scanExclusiveSeq(0.0, fun (a, v) => a + v, {})"},
     {Prim::toGlobal, "toGlobal({})"},
+    {Prim::toImage, "toImage({})"},
     {Prim::toLocal, "toLocal({})"},
     {Prim::toPrivate, "toPrivate({})"},
 };
@@ -239,7 +240,8 @@ TEST_CASE("traits: primitives that name a memory or a level are kept and run the
   using Memory = Traits::Memory;
   const std::map<Prim, Memory> memories = {{Prim::toGlobal, Memory::global}, {Prim::mapGlb, Memory::global},
                                            {Prim::mapWrg, Memory::global},   {Prim::toLocal, Memory::local},
-                                           {Prim::mapLcl, Memory::local},    {Prim::toPrivate, Memory::priv}};
+                                           {Prim::mapLcl, Memory::local},    {Prim::toPrivate, Memory::priv},
+                                           {Prim::toImage, Memory::global}};
   for (const auto& [prim, memory] : memories) CHECK(traits(prim).memory == memory);
   const std::tuple<Prim, Level, kernel::LoopKind> levels[] = {
       {Prim::mapGlb, Level::global, kernel::LoopKind::global},

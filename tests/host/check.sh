@@ -47,14 +47,18 @@ case $case in
     ;;
   conv)
     layer=mb1ic3ih8oc4oh8kh3ph1
-    "$liftc" conv $layer compile -o .
     tensor input f32 1 8 8 3
     tensor weights f32 4 3 3 3
     tensor biases f32 4
     "$liftc" conv $layer run --device emulator -i input=input.npy -i weights=weights.npy -i biases=biases.npy \
       -o expected.npy
-    build "$here/conv.c"
-    ./main input.npy weights.npy biases.npy expected.npy
+    for options in "" "--profile mali-g72 --family tiledImages"; do
+      # shellcheck disable=SC2086
+      "$liftc" conv $layer compile $options -o . >files
+      build "$here/conv.c"
+      ./main input.npy weights.npy biases.npy expected.npy
+    done
+    grep -q image2d_t conv.cl
     ;;
   two)
     "$liftc" compile "$source/examples/dot.lift" -o any --prefix any_size

@@ -113,6 +113,14 @@ void movement() {
     const Grid x(in, "x");
     return out(A2{x.size(1), x.size(0)}, [&](Int i, Int j) { return x(j, i); });
   });
+  for (const char* entry : {"reversed", "unplaced"})
+    addExact("images", entry, {{{"n", 1500}}, {{"n", 5}}, {{"n", 1}}}, [](const Tensors& in) {
+      const Grid x(in, "x");
+      return out(A1{x.size(0)}, [&](Int i) {
+        const double v = x(x.size(0) - 4 + i % 4 - i / 4 * 4);
+        return 4 * v * v;
+      });
+    });
   addExact("transpose", "dims021", {abc}, [](const Tensors& in) {
     const Grid x(in, "x");
     return out(A3{x.size(0), x.size(2), x.size(1)}, [&](Int i, Int j, Int k) { return x(i, k, j); });

@@ -130,6 +130,21 @@ TEST_CASE("half arithmetic must be there, half storage is everywhere", "[null]")
   CHECK_NOTHROW(checkNeeds(d, needsOf(p.kernels[0])));
 }
 
+TEST_CASE("images must be there, and be large enough", "[null]") {
+  kernel::Plan p = doubleThenAdd();
+  p.buffers[static_cast<std::size_t>(p.launches[0].arguments[1])].isImage = true;
+  CHECK_THROWS_AS(verify(p), InternalError);  // for the kernels it is none
+  p.kernels[0].buffers[1].isImage = p.kernels[1].buffers[0].isImage = true;
+  CHECK_NOTHROW(verify(p));
+  DeviceInfo d = nullDeviceInfo();
+  d.maxImageHeight = 1;
+  const Binding b = bindingOf(p, 4096);
+  CHECK_NOTHROW(checkLimits(d, p, b, deviceMemoryOf(p, b)));
+  CHECK(has(failure(d, p, 4097), "needs an image of 2 rows, the device has 1"));
+  d.maxImageWidth = 1023;
+  CHECK(has(failure(d, p, 16), "needs images in two dimensions with 1024 texels in a row, the device has 1023"));
+}
+
 TEST_CASE("a kernel that indexes beyond its plan buffer is an internal error", "[null]") {
   kernel::Plan p = vectorAdd();
   p.kernels[0].buffers[2].count = Nat(p.sizes[0]) + 1;

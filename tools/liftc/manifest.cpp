@@ -59,9 +59,10 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
          {"type", lift::info(b.scalar).name},
          {"shape", shape},
          {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
+    if (b.isImage) j["buffers"].back()["image_row_texels"] = lift::kernel::Image::rowTexels;
   }
   std::int64_t localBytes = 0, items = 1;  // of a device, by all kernels
-  bool f64 = false, h16 = false;
+  bool f64 = false, h16 = false, images = false;
   j["kernels"] = Json::array();
   for (std::size_t i = 0; i < plan.kernels.size(); i++) {
     const lift::kernel::Kernel& k = plan.kernels[i];
@@ -80,8 +81,10 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
     items = std::max(items, needs.items());
     f64 = f64 || needs.f64;
     h16 = h16 || needs.h16;
+    images = images || needs.images;
   }
-  j["requires"] = {{"local_memory_bytes", localBytes}, {"work_group_size", items}, {"fp64", f64}, {"fp16", h16}};
+  j["requires"] = {
+      {"local_memory_bytes", localBytes}, {"work_group_size", items}, {"fp64", f64}, {"fp16", h16}, {"images", images}};
   const auto launches = [&](const std::vector<lift::kernel::Launch>& list) {
     Json out = Json::array();
     for (const auto& l : list) {

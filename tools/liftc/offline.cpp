@@ -52,8 +52,9 @@ Subject ofFolder(const std::filesystem::path& folder) {
   try {
     for (const Json& k : j["kernels"]) {
       const Json& needs = j.at("requires");
-      lift::KernelText text{{k.at("name"), {1, 1, 1}, 0, needs.at("fp64"), needs.value("fp16", false)},
-                            readFile(folder / k.at("file"))};
+      lift::KernelText text{
+          {k.at("name"), {1, 1, 1}, 0, needs.at("fp64"), needs.value("fp16", false), needs.value("images", false)},
+          readFile(folder / k.at("file"))};
       for (std::size_t d = 0; d < 3; d++)
         if (k.at("local").at(d).is_number()) text.needs.group[d] = k["local"][d];
       if (k.at("local_memory_bytes").is_number()) text.needs.localBytes = k["local_memory_bytes"];
@@ -151,6 +152,7 @@ void addPrediction(Json& j, const lift::PlanPrediction& p) {
                               {"limit", k.limit},
                               {"arithmetic_ms", k.arithmetic},
                               {"accesses_ms", k.accesses},
+                              {"images_ms", k.images},
                               {"cache_ms", k.cache},
                               {"memory_ms", k.memory},
                               {"launch_ms", k.launch},

@@ -14,8 +14,8 @@ syntax keyword liftFunction mapSeqUnroll mapWrg max min mod mul mulHigh ne neg n
 syntax keyword liftFunction padWrap popcount pow reduce reduceByIndex reduceSeq reduceSeqUnroll reorder reverse
 syntax keyword liftFunction rotateBits
 syntax keyword liftFunction round rsqrt scan scanExclusive scanExclusiveSeq scanSeq select shift shl shr sin
-syntax keyword liftFunction sinh slide slideStrict splat split sqrt stride sub take tan tanh toGlobal toLocal
-syntax keyword liftFunction toPrivate transpose trunc tuple unstride unzip vectorize zip
+syntax keyword liftFunction sinh slide slideStrict splat split sqrt stride sub take tan tanh toGlobal toImage
+syntax keyword liftFunction toLocal toPrivate transpose trunc tuple unstride unzip vectorize zip
 syntax match liftType /\<\%(bool\|nat\|[iu]\%(8\|16\|32\|64\)\%(x\d\+\)\=\|\%(f16\|h16\|f32\|f64\)\%(x\d\+\)\=\)\>/
 syntax match liftNumber /\<\d[0-9a-zA-Z_]*\%(\.\d[0-9a-zA-Z_]*\)\=\%([eE][+-]\d\+\w*\)\=/
 syntax match liftOperator /=>\||>\|->\|||\|&&\|==\|!=\|<=\|>=\|<<\|>>\|\.\.\|[=|&^~+*\/%<>!-]/
