@@ -4,7 +4,9 @@
 # /opt/liftc-intel), rusticl (Mesa 22.3 of Debian 12 on llvmpipe). Installs what is missing. On each: the examples, the
 # programs of tests/programs, the layers of shapes/odd.txt in every family, and 40 points of tuning; prints what was run
 # and what was right. Fails when something is wrong. SHAPES names other layers, POINTS another number of points,
-# PARTS some of: examples programs odd tuning, FAMILIES some of the families.
+# PARTS some of: examples programs odd tuning, FAMILIES some of the families. PARTS=ratios, which wants an idle machine,
+# measures the layers of shapes/vgg16.txt (or SHAPES) beside oneDNN on each runtime instead: a table of the time of
+# oneDNN's fastest by ours, and of each runtime's ratios by those of the first one. REPETITIONS (5), medians.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -100,7 +102,7 @@ odd() {
   # Of simulators only every fourth layer.
   step=1
   [[ $runtime == oclgrind ]] && step=4
-  for family in ${FAMILIES:-naive blocked paper tiled staged depthwise im2col winograd winograd2 winograd6 winogradFused}; do
+  for family in ${FAMILIES:-naive blocked paper tiled tiledImages staged depthwise im2col winograd winograd2 winograd6 winogradFused}; do
     zero=0
     while read -r layer; do
       layer=${layer%%n\"*}
@@ -117,6 +119,38 @@ tuning() {
   echo "$runtime: tuning: $("$liftc" db list --db "$work/$runtime.db" 2>/dev/null | tail -n +2 | awk '{n++} END {print n+0}') rows; $(grep -E 'best|points' "$work/log" | tail -n 2 | tr '\n' ' ')"
 }
 
+ratios() {
+  "$liftc" bench --shapes "${SHAPES:-shapes/vgg16.txt}" --peers onednn --no-tuned \
+    --repetitions "${REPETITIONS:-5}" --json >"$work/ratios.$runtime.json" 2>"$work/log" ||
+    { failed=1 && tail -n 4 "$work/log"; }
+}
+print_ratios() { # RUNTIME…
+  python3 - "$work" "$@" <<'PYTHON'
+import json, math, sys
+
+work, *runtimes = sys.argv[1:]
+table = {}
+for runtime in runtimes:
+    for row in json.load(open(f"{work}/ratios.{runtime}.json"))["rows"]:
+        times = [p["ms"] for p in row["peers"].values() if p.get("ok")]
+        if row["ok"] and times:
+            table.setdefault(row.get("name") or row["conv"], {})[runtime] = min(times) / row["ms"]
+first, *others = runtimes
+print("| Layer |" + "".join(f" {r} |" for r in runtimes) + "".join(f" {r} / {first} |" for r in others))
+print("|---|" + "---|" * (len(runtimes) + len(others)))
+def line(title, ratio):
+    said = lambda x: " – |" if x is None else f" {x:.2f} |"
+    by = [ratio[r] / ratio[first] if r in ratio and first in ratio else None for r in others]
+    print(f"| {title} |" + "".join(said(ratio.get(r)) for r in runtimes) + "".join(map(said, by)))
+for layer, ratio in table.items():
+    line(layer, ratio)
+whole = [ratio for ratio in table.values() if len(ratio) == len(runtimes)]
+if whole:
+    line(f"geometric mean of {len(whole)}",
+         {r: math.exp(sum(math.log(ratio[r]) for ratio in whole) / len(whole)) for r in runtimes})
+PYTHON
+}
+
 failed=0
 for runtime in "${runtimes[@]}"; do
   setup "$runtime" || exit 1
@@ -127,5 +161,7 @@ for runtime in "${runtimes[@]}"; do
   wants programs && programs
   wants odd && odd
   wants tuning && tuning
+  wants ratios && ratios
 done
+! wants ratios || print_ratios "${runtimes[@]}"
 exit "$failed"
