@@ -88,8 +88,9 @@ rewrite::Strategy stagedProduct(const StagedProduct& p);
 rewrite::Strategy stencil(Nat columns, Nat lanes, int outer = 1, std::int64_t unroll = 0);
 
 // A map below `outer` more maps, in functional form, whatever it computes of an element: `lanes` neighbouring elements
-// per work-item, one in each lane of vectors. lanes divides their number.
-rewrite::Strategy mapsInLanes(Nat lanes, int outer = 1);
+// per work-item, one in each lane of vectors. lanes divides their number, but where it is filled: there the last vector
+// computes elements again, and they are cropped.
+rewrite::Strategy mapsInLanes(Nat lanes, int outer = 1, bool fill = false);
 
 // The same, `vectors` of them one after the other; lanes * vectors divides their number.
 rewrite::Strategy stripsInLanes(Nat lanes, Nat vectors, int outer = 1, std::int64_t unroll = 0);

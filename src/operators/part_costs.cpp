@@ -56,14 +56,14 @@ double instructions(const Machine& m, std::int64_t count, std::int64_t lanes) {
 double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, std::int64_t rows,
                      std::int64_t columns, std::int64_t lanes) {
   const Machine m(device);
-  const auto r = static_cast<double>(rows);
-  const double vectors = instructions(m, columns, lanes), accumulators = r * vectors;
+  const double values = static_cast<double>(size.values), r = static_cast<double>(rows) * values;
+  const double vectors = instructions(m, columns, lanes) * values, accumulators = static_cast<double>(rows) * vectors;
   double loads = vectors + r;
   if (m.isGpu)  // neighbours read neighbouring vectors of four
     loads = static_cast<double>(columns) / static_cast<double>(std::min<std::int64_t>(lanes, 4)) *
                 std::max(1.0, static_cast<double>(columns) / 4) +
             r;
-  const double cycles = cyclesOf(m, loads, accumulators, accumulators, accumulators + vectors + 1);
+  const double cycles = cyclesOf(m, loads, accumulators * values, accumulators, accumulators + vectors + 1);
   const double begin = 40 + 2 * accumulators;  // of a tile: indices, zeros, stores
   return inParallel(m, static_cast<double>(size.batch) * tilesOf(size.rows, rows) * tilesOf(size.columns, columns),
                     static_cast<double>(size.depth) * cycles + begin);

@@ -161,7 +161,8 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
   std::int64_t batch = 1;
   for (int i = 0; i < product.batch; i++)
     batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
-  const ProductSize size{batch, rows, columns, form.reduced->constant().value_or(256)};
+  const auto values = static_cast<std::int64_t>(leavesOf(form.nest.body.type()).size());
+  const ProductSize size{batch, rows, columns, form.reduced->constant().value_or(256), values};
 
   const bool windows = form.pattern == Pattern::convolution;
   const auto family = [&](const char* name, const char* meaning, bool panels, bool copied = false) {
@@ -352,12 +353,15 @@ OperatorFamily windowsInLanes(const Recognised& form) {
   const Cut cut = cutOfColumns(columns, 16);
   OperatorFamily family;
   family.name = "vectors";
-  family.meaning = "neighbouring windows, one in each lane, padding in memory";
+  const bool windows = form.pattern == Pattern::stencil;
+  family.meaning =
+      windows ? "neighbouring windows, one in each lane, padding in memory" : "neighbouring rows, one in each lane";
   family.derive = [=](Rewriting& r) {
     const Nat lanes = r.tunable("lanes", 2, cut.longest);
     r.apply(canonical());
-    if (cut.fill) r.apply(strategies::filledWindows(lanes, outer));
-    r.apply(seq({paddedInMemory(), canonical(), strategies::mapsInLanes(lanes, outer)}));
+    if (cut.fill && windows) r.apply(strategies::filledWindows(lanes, outer));
+    if (windows) r.apply(seq({paddedInMemory(), canonical()}));
+    r.apply(strategies::mapsInLanes(lanes, outer, cut.fill && !windows));
   };
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
     const Tile t = cheapest(Cut{false, 1, 1}, cut, 1,
@@ -399,12 +403,23 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
   return family;
 }
 
-// Of a reduction of rows: whether all that neighbouring rows read lies side by side, or is the same.
-bool neighboursLieTogether(const Recognised& form) {
+// Of a reduction of rows: whether all that neighbouring rows read of its elements lies side by side, or is the same.
+bool neighboursLieTogether(const Recognised& form, bool side = true) {
   if (!form.reduces || !form.input) return false;
   const auto strides = stridesOf(form.nest, *form.input);
   const auto is = [&](std::int64_t n) { return std::count(strides.begin(), strides.end(), n); };
-  return is(1) > 0 && is(0) + is(1) == static_cast<std::ptrdiff_t>(strides.size());
+  return (!side || is(1) > 0) && is(0) + is(1) == static_cast<std::ptrdiff_t>(strides.size());
+}
+
+// Whether each row in a lane of its own reads what lies in vectors, or the same as its neighbours, and gives few
+// values.
+bool neighboursAreInLanes(const Recognised& form) {
+  constexpr std::int64_t most = 16;
+  Nat values = 1;
+  for (const Leaf& leaf : leavesOf(form.nest.body.type()))
+    for (const Nat n : leaf.shape) values = values * n;
+  return neighboursLieTogether(form, false) && values.constant() && *values.constant() <= most &&
+         notInLanes(form.nest.loops.back().input.type().length()).empty();
 }
 
 std::string notInVectors(const Recognised& form) {
@@ -445,10 +460,15 @@ Families familiesOf(const Recognised& form) {
       return all;
     });
   }
-  if (form.pattern == Pattern::rows && elementsLieTogether(form))
+  const bool isRows = form.pattern == Pattern::rows;
+  if (isRows && elementsLieTogether(form))
     add(notInRowSums(form), rowSumFamilies);
-  else if (form.pattern == Pattern::rows && neighboursLieTogether(form))
+  else if (isRows && neighboursLieTogether(form))
     add(notInVectors(form), stencilFamilies);
+  if (isRows && neighboursAreInLanes(form)) {
+    families.all.push_back(windowsInLanes(form));
+    families.reason.clear();
+  }
   families.all.push_back({defaultFamily, "the default mapping", {}});
   return families;
 }

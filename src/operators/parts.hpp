@@ -90,6 +90,7 @@ Expr tidied(const Program& program);
 // What a configuration costs, in comparison with others on the same device.
 struct ProductSize {
   std::int64_t batch, rows, columns, depth;
+  std::int64_t values = 1;  // scalars of an element, of tuples
 };
 double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, std::int64_t rows,
                      std::int64_t columns, std::int64_t lanes);

@@ -31,11 +31,18 @@ const Row* rowOf(Op op) {
   return row == std::end(associative) ? nullptr : row;
 }
 
-// The components of a tuple that is written out, or chosen as a whole: each chosen by itself.
+// The components of a tuple that is written out, or chosen as a whole: each chosen by itself; below names, each with
+// those that it mentions.
 std::vector<Expr> componentsOf(Expr e) {
   const Spine s = spineOf(e);
-  if (!isChoice(s)) return components(e);
   std::vector<Expr> parts;
+  if (s.isPrim(Prim::let) && s.arguments[0].is(Expr::Form::lambda)) {
+    const Expr name = s.arguments[0].parameter();
+    for (const Expr part : componentsOf(s.arguments[0].body()))
+      parts.push_back(part.hasFree(name) ? let(name, s.arguments[1], part) : part);
+    return parts;
+  }
+  if (!isChoice(s)) return components(e);
   const std::vector<Expr> then = componentsOf(s.arguments[1]), otherwise = componentsOf(s.arguments[2]);
   for (std::size_t i = 0; i < then.size(); i++)
     parts.push_back(call(Prim::ifThenElse, {s.arguments[0], then[i], otherwise[i]}));

@@ -37,10 +37,11 @@ std::optional<Expr> vectorReduction(const Accumulation& accumulation, Expr init,
 // Whether vectors have lanes of that type. Booleans have no vectors in memory.
 bool isLane(Type type);
 
-// map(f, xs)  ->  asScalar(map(g, [vs])) for as many elements as a vector has lanes: vs holds what they hold (scalars,
-// windows, tuples) as vectors, and g is f on vectors: operations lane by lane, reductions with vectors as accumulators.
-// Nothing where lanes would index with values of their own or branches may fail, or where f is no functional term.
-std::optional<Expr> mapInLanes(Expr map);
+// map(f, xs)  ->  asScalar(map(g, vss)): vss holds as vectors of so many lanes what the elements hold (scalars,
+// windows, tuples), and g is f on vectors: operations lane by lane, reductions with vectors as accumulators. What f
+// gives is put together again component by component. Nothing where lanes would index with values of their own or
+// branches may fail, or where f is no functional term.
+std::optional<Expr> mapInLanes(Expr map, Nat lanes);
 
 // Every element of an array reduced by those of the input that belong to it, written as a comparison of each with every
 // index, becomes one update for each element of the input:

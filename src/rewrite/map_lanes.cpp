@@ -16,13 +16,17 @@ class Lanes {
  public:
   explicit Lanes(Nat width) : width_(width) {}
 
-  // map(f, in)  ->  asScalar(map(f on vectors, in in vectors))
+  // map(f, in)  ->  asScalar(map(f on vectors, in in vectors)), of tuples and arrays of scalars component by component
   std::optional<Expr> map(Expr f, Expr in) {
-    if (!isLane(f.body().type())) return std::nullopt;
+    const Type element = f.body().type();
     const auto vectors = arrayInLanes(in);
-    const auto function = vectors ? onLanes(f, {vectors->type().element()}, typeInLanes(f.body().type())) : vectors;
+    const auto type = vectors ? typeInLanes(element) : std::nullopt;
+    const auto function = type ? onLanes(f, {vectors->type().element()}, *type) : std::nullopt;
     if (!function) return std::nullopt;
-    return call(Prim::asScalar, {build::map(*function, *vectors)});
+    if (isLane(element)) return call(Prim::asScalar, {build::map(*function, *vectors)});
+    const Expr value = Expr::variable("v", *type);
+    const Expr scalars = let(value, function->body(), scalarsOf(value, element));
+    return call(Prim::join, {build::map(Expr::lambda(function->parameter(), scalars), *vectors)});
   }
 
  private:
@@ -48,8 +52,25 @@ class Lanes {
     return zip(parts);
   }
 
+  // One element of the type for each lane of its vectors: <w>f32 -> [w]f32, (<w>f32, [k]<w>f32) -> [w](f32, [k]f32).
+  Expr scalarsOf(Expr vectors, Type type) const {
+    if (isLane(type)) return call(Prim::asScalar, {fill(1, vectors)});
+    if (type.isArray()) {
+      const Expr v = Expr::variable("v", vectors.type().element());
+      return call(Prim::transpose, {build::map(Expr::lambda(v, scalarsOf(v, type.element())), vectors)});
+    }
+    std::vector<Expr> parts;
+    for (std::size_t i = 0; i < type.components().size(); i++)
+      parts.push_back(scalarsOf(component(vectors, i), type.components()[i]));
+    return zip(parts);
+  }
+
   std::optional<Type> typeInLanes(Type type) const {
     if (isLane(type)) return Type::vector(width_, type);
+    if (type.isArray()) {
+      const auto element = typeInLanes(type.element());
+      return element ? std::optional(Type::array(type.length(), *element)) : std::nullopt;
+    }
     if (!type.is(Type::Kind::tuple)) return std::nullopt;
     std::vector<Type> parts;
     for (const Type component : type.components()) {
@@ -64,6 +85,11 @@ class Lanes {
   std::optional<Expr> as(Type type, std::optional<Expr> e) const {
     if (!e || e->type() == type) return e;
     if (isLane(e->type())) return splat(width_, *e);
+    if (type.isArray()) {
+      const Expr x = Expr::variable("x", e->type().element());
+      const auto each = as(type.element(), x);
+      return each ? std::optional(build::map(Expr::lambda(x, *each), *e)) : std::nullopt;
+    }
     if (!type.is(Type::Kind::tuple)) return std::nullopt;
     std::vector<Expr> parts;
     for (std::size_t i = 0; i < type.components().size(); i++) {
@@ -110,12 +136,27 @@ class Lanes {
         const auto f = in ? onLanes(s.arguments[0], {in->type().element()}) : in;
         return f ? std::optional(build::map(*f, *in)) : f;
       }
+      case Prim::generate: {
+        const auto f = onLanes(s.arguments[0], {s.arguments[0].parameter().type()});
+        return f ? std::optional(call(s.head.prim(), s.head.nats(), {*f})) : f;
+      }
+      case Prim::scan:
+      case Prim::scanExclusive:
       case Prim::reduce: {
-        const auto type = typeInLanes(e.type());
+        const auto type = typeInLanes(s.arguments[0].type());
         const auto init = type ? as(*type, argument(0)) : std::nullopt, in = init ? argument(2) : init;
         const auto f = in ? onLanes(s.arguments[1], {*type, in->type().element()}, type) : in;
-        return f ? std::optional(build::reduce(*init, *f, *in)) : f;
+        return f ? std::optional(call(s.head.prim(), {*init, *f, *in})) : f;
       }
+      case Prim::arrayOf:
+      case Prim::concat:
+        for (const Expr a : s.arguments) {
+          const auto type = typeInLanes(a.type());
+          const auto vectors = type ? as(*type, inLanes(a)) : std::nullopt;
+          if (!vectors) return std::nullopt;
+          arguments.push_back(*vectors);
+        }
+        return call(s.head.prim(), arguments);
       case Prim::at:
         if (!isSameInAllLanes(s.arguments[0])) return std::nullopt;
         [[fallthrough]];
@@ -197,18 +238,17 @@ class Lanes {
 
 }  // namespace
 
-std::optional<Expr> mapInLanes(Expr e) {
+std::optional<Expr> mapInLanes(Expr e, Nat lanes) {
   const Spine s = spineOf(e);
   if (!s.isPrim(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
-  const Nat width = s.arguments[1].type().length();
-  if (const auto w = width.constant(); w && (*w < 2 || *w > 16 || (*w & (*w - 1)) != 0)) return std::nullopt;
-  return Lanes(width).map(withFreshBinders(s.arguments[0]), s.arguments[1]);
+  if (const auto w = lanes.constant(); w && (*w < 2 || *w > 16 || (*w & (*w - 1)) != 0)) return std::nullopt;
+  return Lanes(lanes).map(withFreshBinders(s.arguments[0]), s.arguments[1]);
 }
 
 std::vector<Rule> computedVectorRules() {
-  return {computedRule({"mapInLanes", "map(f, (xs: [w]t)) => asScalar(map(fun vs => f on vectors, [vectors of xs]))",
-                        "lift-conv §4.3, lanes over whatever a function takes"},
-                       mapInLanes)};
+  return {Rule(RuleRow{"mapInLanes", "map(f, xs) => asScalar(map(fun vs => f on vectors of w, [vectors of xs]))",
+                       "lift-conv §4.3, lanes over whatever a function takes"},
+               {"w"}, [](Expr e, const Arguments& arguments) { return mapInLanes(e, arguments.at("w")); })};
 }
 
 }  // namespace lift::rewrite::detail

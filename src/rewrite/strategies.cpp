@@ -149,11 +149,18 @@ Strategy matrixProduct(const ProductTile& tile) {
   const Strategy placed = tile.panels
                               ? outermost(seq({function(body(outermost(use("mapToGlobal1")))), use("mapToGlobal0")}))
                               : parallel(std::min(3, 2 + tile.batch));
+  const Strategy row = either("a row of the tile", "mapReduceZipRight", "mapReduceZipLeft");
+  const Strategy ofScalars = seq(
+      {row, either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", tile.lanes}})});
+  // Accumulators that are tuples.
+  const Strategy columns = [=](Expr e, Rewriting& r) {
+    r.assume({SizeCondition::Kind::divides, tile.lanes, tile.columns, "lanes"});
+    return below(tile.batch + 3, outermost(use("mapInLanes", {{"w", tile.lanes}})))(e, r);
+  };
   return seq({below(tile.batch, filledMaps(tile)), tile.prepared ? tile.prepared : identity(),
               below(tile.batch, topDown(use("tileMaps", {{"k", tile.rows}, {"l", tile.columns}}))), tidy(),
               tile.panels ? named("panels", below(1, outermost(argument(inPanels)))) : identity(),
-              either("a row of the tile", "mapReduceZipRight", "mapReduceZipLeft"),
-              either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", tile.lanes}}),
+              orElse(ofScalars, seq({named("its columns in lanes", columns), tidy(), row})),
               either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), sumsOfRows(), reducedInRegisters(), placed,
               sequential()});
 }
@@ -211,16 +218,17 @@ Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
               tidy(), sumsOfRows(), reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
 }
 
-Strategy mapsInLanes(Nat lanes, int outer) {
-  return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
-              named("lanes", below(outer + 1, outermost(use("mapInLanes")))), tidy(), sumsOfRows(),
+Strategy mapsInLanes(Nat lanes, int outer, bool fill) {
+  const Strategy whole = fill ? seq({below(outer, outermost(filled(lanes))), normalise({"mapTakeOut"})}) : identity();
+  return seq({tidy(), whole, below(outer, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
+              named("lanes", below(outer + 1, outermost(use("mapInLanes", {{"w", lanes}})))), tidy(), sumsOfRows(),
               reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential()});
 }
 
 Strategy stripsInLanes(Nat lanes, Nat vectors, int outer, std::int64_t unroll) {
   return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", lanes * vectors}}))), tidy(),
               below(outer + 1, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
-              named("lanes", below(outer + 2, outermost(use("mapInLanes")))), tidy(), sumsOfRows(),
+              named("lanes", below(outer + 2, outermost(use("mapInLanes", {{"w", lanes}})))), tidy(), sumsOfRows(),
               reducedInRegisters(), below(outer + 1, outermost(use("mapToLoop"))), parallel(std::min(3, outer + 1)),
               sequential(64, unroll)});
 }

@@ -99,6 +99,49 @@ std::string drawnSums(std::uint64_t seed) {
   }
 }
 
+// Reductions to tuples: of every element with all others, of columns, of rows and columns; divided, chosen, in order.
+std::string drawnTuples(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto number = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
+  };
+  const int n = number(2, 40), k = number(1, 9), m = number(2, 40), batch = number(1, 3);
+  struct Step {
+    const char *start, *body, *element;  // of accumulators p, q, of x and y; what the element of the result is
+  };
+  static constexpr Step steps[] = {
+      {"(0.0, 0.5)", "let d = x - y in (p + d, q + d * d)", "(p, q)"},
+      {"(0.0, 0.0)", "(p + x * y, if x < 0.25 then q - y else q)", "(q, (p, 0.5 * p))"},
+      {"(-8.0, 0)", "if x > p then (x, i) else (p, q)", "(p, q)"},
+      {"(0.0, 1)", "(p * 0.5 + x, q * 3 + i)", "[p, f32(q % 7)]"},
+      {"(0.0, 0.0)", "let d = x - p in let now = p + d / f32(i + 1) in (now, q + d * (x - now))", "p + q"},
+  };
+  const Step& step = steps[number(0, 4)];
+  const auto reduced = [&](const std::string& xs, const std::string& ys) {
+    return fmt::format(
+        "(let (p, q) = zip({}, {}, generate({}, id)) |> reduce({}, fun ((p, q), (x, y, i)) => {}) in {})", xs, ys, k,
+        step.start, step.body, step.element);
+  };
+  switch (number(0, 3)) {
+    case 0:
+      return fmt::format("def main(a: [{}]f32, b: [{}]f32) = a |> map(fun y =>\n  {})\n", n, k,
+                         reduced("b", fmt::format("fill({}, y)", k)));
+    case 1:
+      return fmt::format("def main(a: [{}][{}]f32, b: [{}]f32) = transpose(a) |> map(fun column =>\n  {})\n", k, n, k,
+                         reduced("column", "b"));
+    case 2:
+      return fmt::format(
+          "def main(a: [{}][{}]f32, b: [{}][{}]f32) = a |> map(fun row => transpose(b) |> map(fun column =>\n  {}))\n",
+          n, k, k, m, reduced("row", "column"));
+    default:
+      return fmt::format(
+          "def main(a: [{0}][{1}][{2}](f32, f32), b: [{2}][{3}](f32, f32)) = a |> map(fun rows => rows |> map(fun row "
+          "=>\n  transpose(b) |> map(fun column => zip(row, column) |> reduce((0.0, 0.0), fun ((re, im), (x, y)) =>\n"
+          "    (re + x.0 * y.0 - x.1 * y.1, im + x.0 * y.1 + x.1 * y.0)))))\n",
+          batch, n, k, m);
+  }
+}
+
 // A family of the part at a point of its space; the default mapping where the family does not derive the part.
 PartChoice drawn(const Part& part, std::uint64_t seed) {
   const auto& families = part.workload.families;
@@ -155,6 +198,12 @@ TEST_CASE("random sums of rows mean the same when they are derived", "[null]") {
   const std::int64_t count = setting("LIFT_DIFF_COUNT", 160 / thinning);
   auto families = deriveDrawn("sums of rows", count, drawnSums);
   for (const char* family : {"rows", "dots"}) CHECK(families[family] * 16 >= count);
+}
+
+TEST_CASE("random reductions to tuples mean the same when they are derived", "[null]") {
+  const std::int64_t count = setting("LIFT_DIFF_COUNT", 120 / thinning);
+  auto families = deriveDrawn("reductions to tuples", count, drawnTuples);
+  for (const char* family : {"vectors", "panels"}) CHECK(families[family] * 16 >= count);
 }
 
 TEST_CASE("random programs mean the same when their parts are derived", "[null]") {
