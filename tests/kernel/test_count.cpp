@@ -12,20 +12,17 @@ TEST_CASE("count: a matrix product") {
   const auto a = m.in("a", Nat(n) * Nat(n)), b = m.in("b", Nat(n) * Nat(n)), c = m.out("c", Nat(n) * Nat(n));
   m.range({Nat(n), Nat(n), 1}, {1, 1, 1});
   const VarId s = m.var("s");
-  m.k.body = block(glb(
-      "y", Nat(n),
-      [&](Nat y) {
-        return block(glb("x", Nat(n), [&](Nat x) {
-          return block(Declare{s, number(0)},
-                       seq("k", Nat(n),
-                           [&](Nat k) {
-                             return block(Assign{s, operation(Op::fma, {load(a, y * Nat(n) + k, f32),
-                                                                        load(b, k * Nat(n) + x, f32), ref(s, f32)})});
-                           }),
-                       Store{c, y * Nat(n) + x, ref(s, f32)});
-        }));
-      },
-      1));
+  m.k.body = block(glb("y", Nat(n), 1, [&](Nat y) {
+    return glb("x", Nat(n), [&](Nat x) {
+      return block(Declare{s, number(0)},
+                   seq("k", Nat(n),
+                       [&](Nat k) {
+                         return Assign{s, operation(Op::fma, {load(a, y * Nat(n) + k, f32),
+                                                              load(b, k * Nat(n) + x, f32), ref(s, f32)})};
+                       }),
+                   Store{c, y * Nat(n) + x, ref(s, f32)});
+    });
+  }));
   const Counts k = count(m.k, {{n, 10}});
   CHECK(k.flops == 2000);
   CHECK(k.global.loads == 2000);
@@ -58,7 +55,7 @@ TEST_CASE("count: work outside of parallel loops is done by every work-item") {
   m.range({64, 1, 1}, {16, 1, 1});
   m.k.body = block(Store{out, 0, number(0)}, wrg("g", 2, [&](Nat g) {
                      return block(Store{out, g, number(0)}, lcl("l", 8, [&](Nat l) {
-                                    return block(Store{out, Nat(8) * g + l, number(0)});
+                                    return Store{out, Nat(8) * g + l, number(0)};
                                   }));
                    }));
   CHECK(count(m.k).global.stores == 64 + 2 * 16 + 2 * 8);
@@ -68,7 +65,7 @@ TEST_CASE("count: trip counts that depend on outer loops") {
   Maker m;
   const auto out = m.out("out", 64);
   m.k.body = block(seq("i", 4, [&](Nat i) {
-    return block(seq("j", i, [&](Nat j) { return block(Store{out, Nat(4) * i + j, number(0)}); }));
+    return seq("j", i, [&](Nat j) { return Store{out, Nat(4) * i + j, number(0)}; });
   }));
   CHECK(count(m.k).global.stores == 6);
 }
@@ -98,14 +95,13 @@ TEST_CASE("count: structure by name") {
   Maker m;
   const auto out = m.out("out", 64), tile = m.local("tile", 64);
   m.range({64, 1, 1}, {64, 1, 1});
-  m.k.body =
-      block(lcl("l", 64,
-                [&](Nat l) {
-                  return block(Store{tile, l, number(0)});
-                }),
-            seq("i", 4, [&](Nat) {
-              return block(lcl("l", 60, [&](Nat l) { return block(Store{out, l, load(tile, l + Nat(4), f32)}); }));
-            }));
+  m.k.body = block(lcl("l", 64,
+                       [&](Nat l) {
+                         return Store{tile, l, number(0)};
+                       }),
+                   seq("i", 4, [&](Nat) {
+                     return lcl("l", 60, [&](Nat l) { return Store{out, l, load(tile, l + Nat(4), f32)}; });
+                   }));
   const auto s = structure(optimise(m.k));
   CHECK(s.at("barrier") == 1);
   CHECK(s.at("loop") == 1);

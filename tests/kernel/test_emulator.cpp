@@ -30,9 +30,9 @@ Kernel staged(bool barrier) {
   const auto in = m.in("in", 16), out = m.out("out", 16), tile = m.local("tile", 8);
   m.range({16, 1, 1}, {8, 1, 1});
   m.k.body = block(wrg("g", 2, [&](Nat g) {
-    Block b = block(lcl("l", 8, [&](Nat l) { return block(Store{tile, l, load(in, Nat(8) * g + l, f32)}); }));
+    Block b = block(lcl("l", 8, [&](Nat l) { return Store{tile, l, load(in, Nat(8) * g + l, f32)}; }));
     if (barrier) b.push_back({Barrier{true, false}});
-    b.push_back({lcl("l", 8, [&](Nat l) { return block(Store{out, Nat(8) * g + l, load(tile, Nat(7) - l, f32)}); })});
+    b.push_back({lcl("l", 8, [&](Nat l) { return Store{out, Nat(8) * g + l, load(tile, Nat(7) - l, f32)}; })});
     return b;
   }));
   return m.k;
@@ -61,7 +61,7 @@ TEST_CASE("emulator: writing what others read is a race") {
   Maker m;
   const auto out = m.out("out", 8);
   m.range({8, 1, 1}, {8, 1, 1});
-  m.k.body = block(lcl("l", 8, [&](Nat l) { return block(Store{out, l, load(out, (l + Nat(1)) % Nat(8), f32)}); }));
+  m.k.body = block(lcl("l", 8, [&](Nat l) { return Store{out, l, load(out, (l + Nat(1)) % Nat(8), f32)}; }));
   reports(m.k, {floats(ramp(8))}, "race: write of out[1] by work-item (1, 0, 0) of group (0, 0, 0), with the reader");
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("emulator: two writers are a race, of one value only if not allowed") 
   options.allowUniformWrites = true;
   Memory memory{floats(ramp(8))};
   CHECK(run(m.k, memory, options).ok());
-  m.k.body = block(lcl("l", 8, [&](Nat l) { return block(Store{out, 0, convertTo(index(l), Scalar::f32)}); }));
+  m.k.body = block(lcl("l", 8, [&](Nat l) { return Store{out, 0, convertTo(index(l), Scalar::f32)}; }));
   reports(m.k, {floats(ramp(8))}, "race: write of out[0]", options);
 }
 
@@ -87,14 +87,14 @@ TEST_CASE("emulator: groups race through global memory, barriers or not") {
     return block(Store{temp, g, number(1)}, Barrier{true, true}, Store{out, g, load(temp, Nat(3) - g, f32)});
   }));
   reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "race: read of temp[1]");
-  m.k.body = block(wrg("g", 4, [&](Nat g) { return block(Store{out, g / Nat(2), number(1)}); }));
+  m.k.body = block(wrg("g", 4, [&](Nat g) { return Store{out, g / Nat(2), number(1)}; }));
   reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "with a write in group number 0");
 }
 
 TEST_CASE("emulator: out of bounds") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 2);
-  m.k.body = block(seq("i", 5, [&](Nat i) { return block(Store{out, i, number(1)}); }));
+  m.k.body = block(seq("i", 5, [&](Nat i) { return Store{out, i, number(1)}; }));
   reports(m.k, {floats(ramp(4)), floats(ramp(4))},
           "out of bounds: write of out[4], which has 4 elements, by work-item");
   m.k.body = block(Store{out, 0, load(in, -1, f32)});
@@ -109,7 +109,7 @@ TEST_CASE("emulator: a guarded read is not made") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4);
   m.k.body = block(seq("i", 4, [&](Nat i) {
-    return block(Store{out, i, choose(test({{i, Relation::less, 3}}), load(in, i + Nat(1), f32), number(-1))});
+    return Store{out, i, choose(test({{i, Relation::less, 3}}), load(in, i + Nat(1), f32), number(-1))};
   }));
   Memory memory{floats(ramp(4)), floats(ramp(4))};
   CHECK(run(m.k, memory).ok());
@@ -124,7 +124,7 @@ TEST_CASE("emulator: && and || read their right side only where the left one lea
                           operation(Op::gt, {load(in, i + Nat(1), f32), number(2.5)})});
   };
   m.k.body = block(seq("i", 4, [&](Nat i) {
-    return block(Store{out, i, choose(either(Op::logicalOr, i, 3), number(1), number(0))});
+    return Store{out, i, choose(either(Op::logicalOr, i, 3), number(1), number(0))};
   }));
   Memory memory{floats(ramp(4)), floats(ramp(4))};
   CHECK(run(m.k, memory).ok());
@@ -179,11 +179,11 @@ TEST_CASE("emulator: wrong claims about trip counts") {
   Maker m;
   const auto out = m.out("out", 8);
   m.range({8, 1, 1}, {8, 1, 1});
-  For f = lcl("l", 5, [&](Nat l) { return block(Store{out, l, number(0)}); });
+  For f = lcl("l", 5, [&](Nat l) { return Store{out, l, number(0)}; });
   f.trip = Trip::exactlyOnce;
   m.k.body = block(f);
   reports(m.k, {floats(ramp(8))}, "claims to run exactly once but runs 0 times for work-item (5, 0, 0)");
-  For g = lcl("l", 8, [&](Nat l) { return block(Store{out, l, number(0)}); });
+  For g = lcl("l", 8, [&](Nat l) { return Store{out, l, number(0)}; });
   g.trip = Trip::atMostOnce;
   m.range({4, 1, 1}, {4, 1, 1});
   m.k.body = block(g);
@@ -200,7 +200,7 @@ TEST_CASE("emulator: division by zero") {
 TEST_CASE("emulator: the step limit ends it") {
   Maker m;
   const auto out = m.out("out", 8);
-  m.k.body = block(seq("i", 1000000000, [&](Nat i) { return block(Store{out, i % Nat(8), number(0)}); }));
+  m.k.body = block(seq("i", 1000000000, [&](Nat i) { return Store{out, i % Nat(8), number(0)}; }));
   EmulatorOptions options;
   options.stepLimit = 1000;
   Memory memory{floats(ramp(8))};
@@ -213,7 +213,7 @@ TEST_CASE("emulator: the step limit ends it") {
 TEST_CASE("emulator: many findings are counted, few are listed") {
   Maker m;
   const auto out = m.out("out", 8);
-  m.k.body = block(seq("i", 1000, [&](Nat i) { return block(Store{out, i + Nat(8), number(0)}); }));
+  m.k.body = block(seq("i", 1000, [&](Nat i) { return Store{out, i + Nat(8), number(0)}; }));
   Memory memory{floats(ramp(8))};
   const auto r = run(m.k, memory);
   CHECK(r.findings.size() == 3);
@@ -306,7 +306,7 @@ TEST_CASE("emulator: the first fault is kept") {
   m.k.faults = faults;
   m.range({4, 1, 1}, {4, 1, 1});
   m.k.body = block(lcl("l", 4, [&](Nat l) {
-    return block(If{test({{l, Relation::less, 2}}), {}, block(Fault{7, index(l), 2})});
+    return If{test({{l, Relation::less, 2}}), {}, block(Fault{7, index(l), 2})};
   }));
   for (const Kernel& k : {m.k, optimise(m.k)}) {
     Memory memory{std::vector<std::byte>(12, std::byte{0xFF})};

@@ -14,60 +14,28 @@ namespace {
 // A direct 3x3 convolution, blocked for registers: the naive form that lowering produces.
 Kernel convolution(int channels, int size, int kernels, int pixels, int vectors, int unroll) {
   Maker m("conv");
-  const int padded = size + 2, h = size;
+  const int padded = size + 2, h = size, blocks = channels / 16;
   const auto in = m.in("in", channels * padded * padded), w = m.in("w", kernels * channels * 9),
              bias = m.in("bias", kernels), out = m.out("out", kernels * h * h);
   const auto acc = m.priv("acc", pixels * vectors, 16), weights = m.priv("weights", vectors, 16);
   m.range({h / pixels, h, kernels / (16 * vectors)}, {1, 1, 1});
-  const int blocks = channels / 16;
-  const auto tile = [&](auto body) {
-    return seq("p", pixels, [&](Nat p) { return block(seq("v", vectors, [&](Nat v) { return body(p, v); })); });
-  };
-  m.k.body = block(wrg(
-      "kb", kernels / (16 * vectors),
-      [&](Nat kb) {
-        return block(wrg(
-            "y", h,
-            [&](Nat y) {
-              return block(wrg("xt", h / pixels, [&](Nat xt) {
-                const Nat x0 = xt * pixels;
-                const auto taps = [&](Nat cb, Nat t) {
-                  return seq(
-                      "c", 16,
-                      [&](Nat c) {
-                        return block(Allocate{weights},
-                                     seq("v", vectors,
-                                         [&](Nat v) {
-                                           const Nat at = (((kb * blocks + cb) * 9 + t) * 16 + c) * 16;
-                                           return block(Store{weights, v, load(w, at * vectors + v * 16, vec(16))});
-                                         }),
-                                     tile([&](Nat p, Nat v) {
-                                       const Nat at = ((cb * padded + y + t / 3) * padded + x0 + p + t % 3) * 16 + c;
-                                       return block(Store{
-                                           acc, p * vectors + v,
-                                           operation(Op::fma, {splat(load(in, at, f32), 16), load(weights, v, vec(16)),
-                                                               load(acc, p * vectors + v, vec(16))})});
-                                     }));
-                      },
-                      unroll);
-                };
-                return block(Allocate{acc}, tile([&](Nat p, Nat v) {
-                               return block(Store{acc, p * vectors + v, load(bias, (kb * vectors + v) * 16, vec(16))});
-                             }),
-                             seq("cb", blocks,
-                                 [&](Nat cb) {
-                                   return block(seq(
-                                       "t", 9, [&](Nat t) { return block(taps(cb, t)); }, 1));
-                                 }),
-                             tile([&](Nat p, Nat v) {
-                               return block(Store{out, (((kb * vectors + v) * h + y) * h + x0 + p) * 16,
-                                                  load(acc, p * vectors + v, vec(16))});
-                             }));
-              }));
-            },
-            1));
-      },
-      2));
+  const Nat kb = counter("kb", kernels / (16 * vectors)), y = counter("y", h), xt = counter("xt", h / pixels),
+            cb = counter("cb", blocks), t = counter("t", 9), c = counter("c", 16), p = counter("p", pixels),
+            v = counter("v", vectors);
+  const Nat x0 = xt * pixels, sum = p * vectors + v, weight = (((kb * blocks + cb) * 9 + t) * 16 + c) * 16,
+            pixel = ((cb * padded + y + t / 3) * padded + x0 + p + t % 3) * 16 + c;
+  const ExprPtr product =
+      operation(Op::fma, {splat(load(in, pixel), 16), load(weights, v, vec(16)), load(acc, sum, vec(16))});
+  For channel = seq(c, Allocate{weights}, seq(v, Store{weights, v, load(w, weight * vectors + v * 16, vec(16))}),
+                    seq(p, seq(v, Store{acc, sum, product})));
+  channel.unroll = unroll;
+  For tap = seq(t, channel);
+  tap.unroll = 1;
+  const Block tile =
+      block(Allocate{acc}, seq(p, seq(v, Store{acc, sum, load(bias, (kb * vectors + v) * 16, vec(16))})), seq(cb, tap),
+            seq(p, seq(v, Store{out, (((kb * vectors + v) * h + y) * h + x0 + p) * 16, load(acc, sum, vec(16))})));
+  const For row = over(LoopKind::group, 1, y, block(over(LoopKind::group, 0, xt, tile)));
+  m.k.body = block(over(LoopKind::group, 2, kb, block(row)));
   return m.k;
 }
 
@@ -101,9 +69,9 @@ TEST_CASE("trips: parallel loops against the launch") {
   const NatVar n = m.size("n");
   const auto out = m.out("out", Nat(n) * Nat(64));
   m.range({ceilDiv(Nat(n), 64) * Nat(64), 8, 1}, {64, 4, 1});
-  const auto body = [&](Nat i) { return block(Store{out, i, number(0)}); };
+  const auto body = [&](Nat i) { return Store{out, i, number(0)}; };
   m.k.body = block(glb("i", Nat(n), body), wrg("g", ceilDiv(Nat(n), 64), body), lcl("l", 64, body), lcl("k", 10, body),
-                   lcl("j", 100, body), wrg("h", 2, body, 1), wrg("q", 1, body, 1), lcl("r", 4, body, 1));
+                   lcl("j", 100, body), wrg("h", 2, 1, body), wrg("q", 1, 1, body), lcl("r", 4, 1, body));
   const Kernel k = pass("trips", m.k);
   const Trip expected[] = {Trip::atMostOnce, Trip::exactlyOnce, Trip::exactlyOnce, Trip::atMostOnce,
                            Trip::any,        Trip::exactlyOnce, Trip::atMostOnce,  Trip::exactlyOnce};
@@ -116,9 +84,9 @@ TEST_CASE("trips: parallel loops against the launch") {
 TEST_CASE("trips: loops that run never or once disappear") {
   Maker m;
   const auto out = m.out("out", 64);
-  const auto body = [&](Nat i) { return block(Store{out, i, number(0)}); };
+  const auto body = [&](Nat i) { return Store{out, i, number(0)}; };
   m.k.body = block(seq("i", 0, body), seq("j", 1, body), wrg("g", 1, body), lcl("l", 0, body),
-                   seq("t", 2, [&](Nat t) { return block(seq("u", Nat(1), [&](Nat u) { return body(t + u); })); }));
+                   seq("t", 2, [&](Nat t) { return seq("u", Nat(1), [&](Nat u) { return body(t + u); }); }));
   CHECK(bodyText(pass("trips", m.k)) == R"(  out[0] = 0.0f;
   out[0] = 0.0f;
   for (int t = 0; t < 2; t++) {
@@ -131,18 +99,11 @@ TEST_CASE("unroll: completely, where asked for") {
   Maker m;
   const auto out = m.out("out", 64);
   const VarId v = m.var("v");
-  m.k.body = block(seq(
-      "i", 2,
-      [&](Nat i) {
-        return block(Declare{v, convertTo(index(i), Scalar::f32)},
-                     seq(
-                         "j", 2,
-                         [&](Nat j) {
-                           return block(Store{out, Nat(2) * i + j, ref(v, f32)});
-                         },
-                         -1));
-      },
-      -1));
+  m.k.body = block(seq("i", 2, -1, [&](Nat i) {
+    return block(Declare{v, convertTo(index(i), Scalar::f32)}, seq("j", 2, -1, [&](Nat j) {
+                   return Store{out, Nat(2) * i + j, ref(v, f32)};
+                 }));
+  }));
   CHECK(bodyText(pass("unroll", m.k)) == R"(  const float v = (float)0;
   out[0] = v;
   out[1] = v;
@@ -158,10 +119,10 @@ TEST_CASE("unroll: loops over private arrays, unasked") {
   m.k.body = block(Allocate{p},
                    seq("i", 4,
                        [&](Nat i) {
-                         return block(Store{p, i, load(in, i, f32)});
+                         return Store{p, i, load(in, i, f32)};
                        }),
                    seq("j", 4, [&](Nat j) {
-                     return block(Store{out, j, load(in, j, f32)});
+                     return Store{out, j, load(in, j, f32)};
                    }));
   const auto s = structure(pass("unroll", m.k));
   CHECK(s.at("loop") == 1);
@@ -171,7 +132,7 @@ TEST_CASE("unroll: loops over private arrays, unasked") {
 TEST_CASE("unroll: not beyond the budget, and the note says so") {
   Maker m;
   const auto in = m.in("in", 200), p = m.priv("p", 200);
-  m.k.body = block(Allocate{p}, seq("i", 200, [&](Nat i) { return block(Store{p, i, load(in, i, f32)}); }));
+  m.k.body = block(Allocate{p}, seq("i", 200, [&](Nat i) { return Store{p, i, load(in, i, f32)}; }));
   PassOptions options;
   Notes notes;
   options.notes = &notes;
@@ -184,17 +145,10 @@ TEST_CASE("unroll: not beyond the budget, and the note says so") {
 TEST_CASE("unroll: no loop over a private array where another one over it exceeds the budget") {
   Maker m;
   const auto in = m.in("in", 20), p = m.priv("p", 20);
-  const auto stores = [&](const char* name, const std::function<Block(Nat)>& body) { return seq(name, 20, body); };
-  m.k.body = block(Allocate{p},
-                   stores("i",
-                          [&](Nat i) {
-                            return block(Store{p, i, load(in, i, f32)});
-                          }),
-                   stores("j", [&](Nat j) {
-                     Block many;
-                     for (int n = 0; n < 10; n++) many.push_back({Store{p, j, load(in, j, f32)}});
-                     return many;
-                   }));
+  const Nat i = counter("i", 20), j = counter("j", 20);
+  Block many;
+  for (int n = 0; n < 10; n++) many.push_back({Store{p, j, load(in, j)}});
+  m.k.body = block(Allocate{p}, seq(i, Store{p, i, load(in, i)}), over(LoopKind::sequential, 0, j, many));
   PassOptions options;
   options.unrollBudget = 200;
   CHECK(structure(pass("unroll", m.k, options)).at("loop") == 2);
@@ -206,12 +160,10 @@ TEST_CASE("unroll: a loop asked not to be unrolled keeps its array in memory") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4);
   m.k.body = block(Allocate{p},
-                   seq(
-                       "i", 4,
+                   seq("i", 4, 1,
                        [&](Nat i) {
-                         return block(Store{p, i, load(in, i, f32)});
-                       },
-                       1),
+                         return Store{p, i, load(in, i, f32)};
+                       }),
                    Store{out, 0, load(p, 3, f32)});
   PassOptions options;
   Notes notes;
@@ -226,12 +178,7 @@ TEST_CASE("unroll: a loop asked not to be unrolled keeps its array in memory") {
 TEST_CASE("unroll: too much of it is the user's error") {
   Maker m;
   const auto out = m.out("out", 100000);
-  m.k.body = block(seq(
-      "i", 100000,
-      [&](Nat i) {
-        return block(Store{out, i, number(0)});
-      },
-      -1));
+  m.k.body = block(seq("i", 100000, -1, [&](Nat i) { return Store{out, i, number(0)}; }));
   PassOptions options;
   options.unrollLimit = 1000;
   CHECK_THROWS_AS(pass("unroll", m.k, options), UserError);
@@ -241,12 +188,7 @@ TEST_CASE("unroll: a symbolic count cannot be unrolled") {
   Maker m;
   const NatVar n = m.size("n");
   const auto out = m.out("out", Nat(n));
-  m.k.body = block(seq(
-      "i", Nat(n),
-      [&](Nat i) {
-        return block(Store{out, i, number(0)});
-      },
-      -1));
+  m.k.body = block(seq("i", Nat(n), -1, [&](Nat i) { return Store{out, i, number(0)}; }));
   PassOptions options;
   Notes notes;
   options.notes = &notes;
@@ -258,17 +200,9 @@ TEST_CASE("unroll: a symbolic count cannot be unrolled") {
 TEST_CASE("unroll: inner loops whose count depends on the outer index") {
   Maker m;
   const auto out = m.out("out", 16);
-  m.k.body = block(seq(
-      "i", 4,
-      [&](Nat i) {
-        return block(seq(
-            "j", i,
-            [&](Nat j) {
-              return block(Store{out, Nat(4) * i + j, number(0)});
-            },
-            -1));
-      },
-      -1));
+  m.k.body = block(seq("i", 4, -1, [&](Nat i) {
+    return seq("j", i, -1, [&](Nat j) { return Store{out, Nat(4) * i + j, number(0)}; });
+  }));
   CHECK(structure(pass("unroll", m.k)).at("statement") == 6);
 }
 
@@ -300,13 +234,13 @@ TEST_CASE("simplify: conditions read well") {
   const auto in = m.in("in", 8), out = m.out("out", 8);
   const auto inside = [&](Nat x) { return test({{-1, Relation::less, x}, {x, Relation::less, 6}}); };
   m.k.body = block(seq("i", 9, [&](Nat i) {
-    return block(seq("j", 9, [&](Nat j) {
+    return seq("j", 9, [&](Nat j) {
       return block(
           // One condition, the constants collected.
           Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1, f32), number(0)), number(0))},
           // Another value outside: two conditions.
           Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1, f32), number(-0.0)), number(0))});
-    }));
+    });
   }));
   CHECK(bodyText(pass("simplify", m.k)) == R"(  for (int i = 0; i < 9; i++) {
     for (int j = 0; j < 9; j++) {
@@ -336,11 +270,11 @@ TEST_CASE("own: what work-items share out of a private array is each one's own p
     const auto in = m.in("in", 32), out = m.out("out", 32), p = m.priv("acc", 64);
     const auto own = [&](Nat l, Nat i) { return stride * l + i; };
     const auto fill = [&](Nat l) {
-      return block(seq("i", 4, [&](Nat i) { return block(Store{p, own(l, i), load(in, 4 * l + i, f32)}); }));
+      return seq("i", 4, [&](Nat i) { return Store{p, own(l, i), load(in, 4 * l + i, f32)}; });
     };
     const auto use = [&](Nat l) {
       const Nat from = reversed ? Nat(7) - l : l;
-      return block(seq("i", 4, [&](Nat i) { return block(Store{out, 4 * l + i, load(p, own(from, i), f32)}); }));
+      return seq("i", 4, [&](Nat i) { return Store{out, 4 * l + i, load(p, own(from, i), f32)}; });
     };
     m.k.body = block(Allocate{p}, lcl("l", items, fill), lcl("l", items, use));
     return pass("own", pass("trips", m.k)).buffers[p].count;
@@ -423,7 +357,7 @@ TEST_CASE("declare: declarations meet their first assignment") {
       block(Declare{a, {}}, Declare{b, {}}, Declare{c, {}}, Store{out, 0, number(0)}, Assign{a, load(in, 0, f32)},
             seq("i", 4,
                 [&](Nat i) {
-                  return block(Assign{b, load(in, i, f32)});
+                  return Assign{b, load(in, i, f32)};
                 }),
             Store{out, 1, add(ref(a, f32), ref(b, f32))});
   CHECK(bodyText(pass("declare", m.k)) == R"(  out[0] = 0.0f;
@@ -441,7 +375,7 @@ TEST_CASE("fuse: loops of one count that read the same memory") {
   const auto in = m.in("in", 8), other = m.in("other", 8), out = m.out("out", 8);
   const VarId a = m.var("a"), b = m.var("b"), c = m.var("c"), d = m.var("d");
   const auto sum = [&](const char* index, VarId into, auto term) {
-    return seq(index, 4, [&](Nat i) { return block(Assign{into, add(ref(into, f32), term(i))}); });
+    return seq(index, 4, [&](Nat i) { return Assign{into, add(ref(into, f32), term(i))}; });
   };
   const auto first = [&](Nat i) { return load(in, i, f32); };
   m.k.body = block(Declare{a, number(0)}, sum("i", a, first), Store{out, 0, ref(a, f32)}, Declare{b, number(1)},
@@ -473,13 +407,13 @@ TEST_CASE("fuse: not loops that store, that are of other counts, or that memory 
   const auto in = m.in("in", 8), out = m.out("out", 8);
   const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
   const auto sum = [&](const char* index, std::int64_t count, VarId into, BufferId from) {
-    return seq(index, count, [&](Nat i) { return block(Assign{into, add(ref(into, f32), load(from, i, f32))}); });
+    return seq(index, count, [&](Nat i) { return Assign{into, add(ref(into, f32), load(from, i, f32))}; });
   };
   m.k.body =
       block(Declare{a, number(0)}, Declare{b, number(0)}, Declare{c, number(0)}, sum("i", 4, a, in), sum("j", 5, b, in),
             seq("k", 4,
                 [&](Nat k) {
-                  return block(Store{out, k, load(in, k, f32)});
+                  return Store{out, k, load(in, k, f32)};
                 }),
             sum("l", 4, a, out), Store{out, 3, number(7)}, sum("m", 4, c, out), Store{out, 4, ref(c, f32)});
   CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
@@ -551,7 +485,7 @@ TEST_CASE("copies: not across a store, an assignment, a barrier or into a loop")
             Assign{x, load(out, 3, f32)}, Declare{b, add(ref(x, f32), ref(x, f32))}, Assign{x, number(3)},
             Store{out, 2, add(ref(b, f32), ref(x, f32))}, Declare{c, load(tile, 0, f32)}, Barrier{true, false},
             Store{tile, 0, ref(c, f32)}, Declare{d, load(tile, 1, f32)}, seq("i", 4, [&](Nat i) {
-              return block(Store{out, i, ref(d, f32)});
+              return Store{out, i, ref(d, f32)};
             }));
   CHECK(bodyText(pass("copies", m.k)) == bodyText(m.k));
 }
@@ -590,7 +524,7 @@ TEST_CASE("dead: what matters stays") {
   const NatVar at = NatVar::fresh("at", 0, Nat(3), NatVar::Role::index);
   m.k.body = block(DeclareIndex{at, load(ints, 0, i32)}, Allocate{p}, Store{p, 0, load(in, Nat(at), f32)},
                    Declare{a, load(p, 0, f32)}, seq("i", 4, [&](Nat i) {
-                     return block(Store{out, i, ref(a, f32)});
+                     return Store{out, i, ref(a, f32)};
                    }));
   CHECK(bodyText(pass("dead", m.k)) == bodyText(m.k));
 }
@@ -600,9 +534,9 @@ TEST_CASE("hoist: sums that a loop would repeat") {
   const NatVar n = m.size("n");
   const auto in = m.in("in", Nat(n) * Nat(n)), out = m.out("out", Nat(n) * Nat(n));
   m.k.body = block(seq("y", Nat(n), [&](Nat y) {
-    return block(seq("x", Nat(n) - Nat(1), [&](Nat x) {
-      return block(Store{out, y * Nat(n) + x, load(in, y * Nat(n) + x + Nat(1), f32)});
-    }));
+    return seq("x", Nat(n) - Nat(1), [&](Nat x) {
+      return Store{out, y * Nat(n) + x, load(in, y * Nat(n) + x + Nat(1), f32)};
+    });
   }));
   CHECK(bodyText(pass("hoist", m.k)) == R"(  for (int y = 0; y < n; y++) {
     for (int x = 0; x < n - 1; x++) {
@@ -617,7 +551,7 @@ TEST_CASE("hoist: quotients that are used twice") {
   Maker m;
   const auto in = m.in("in", 200), out = m.out("out", 20);
   m.k.body = block(seq("i", 18, [&](Nat i) {
-    return block(Store{out, i, add(load(in, Nat(10) * (i / Nat(3)) + i % Nat(3), f32), load(in, i / Nat(3), f32))});
+    return Store{out, i, add(load(in, Nat(10) * (i / Nat(3)) + i % Nat(3), f32), load(in, i / Nat(3), f32))};
   }));
   CHECK(bodyText(pass("hoist", m.k)) == R"(  for (int i = 0; i < 18; i++) {
     const int i_div_3 = i / 3;
@@ -630,7 +564,7 @@ TEST_CASE("hoist: nothing to gain, nothing done") {
   Maker m;
   const auto in = m.in("in", 100), out = m.out("out", 100);
   m.k.body = block(seq("i", 9, [&](Nat i) {
-    return block(seq("j", 10, [&](Nat j) { return block(Store{out, Nat(10) * i + j, load(in, i + j, f32)}); }));
+    return seq("j", 10, [&](Nat j) { return Store{out, Nat(10) * i + j, load(in, i + j, f32)}; });
   }));
   CHECK(bodyText(pass("hoist", m.k)) == bodyText(m.k));
 }

@@ -45,7 +45,7 @@ TEST_CASE("print: a whole kernel with a symbolic size") {
   const NatVar n = m.size("n");
   const auto x = m.in("x", Nat(n)), y = m.out("y", Nat(n));
   m.range({Nat(1024), 1, 1}, {Nat(64), 1, 1});
-  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return block(Store{y, i, mul(number(2), load(x, i, f32))}); }));
+  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return Store{y, i, mul(number(2), load(x, i, f32))}; }));
   CHECK(printOpenCL(m.k) == R"(// scale: global (1024, 1, 1), local (64, 1, 1)
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void scale(__global const float* restrict x, __global float* restrict y, const int n) {
@@ -66,17 +66,11 @@ TEST_CASE("print: no work-group size is required when it is symbolic") {
 TEST_CASE("print: loops by trip count") {
   Maker m;
   const auto out = m.out("out", 64);
-  For once = lcl("l", 64, [&](Nat l) { return block(Store{out, l, number(1)}); });
+  For once = lcl("l", 64, [&](Nat l) { return Store{out, l, number(1)}; });
   once.trip = Trip::exactlyOnce;
-  For most = lcl("l", 10, [&](Nat l) { return block(Store{out, l, number(2)}); });
+  For most = lcl("l", 10, [&](Nat l) { return Store{out, l, number(2)}; });
   most.trip = Trip::atMostOnce;
-  m.k.body = block(once, most,
-                   wrg(
-                       "g", 7,
-                       [&](Nat g) {
-                         return block(Store{out, g, number(3)});
-                       },
-                       1));
+  m.k.body = block(once, most, wrg("g", 7, 1, [&](Nat g) { return Store{out, g, number(3)}; }));
   CHECK(bodyText(m.k) == R"(  {
     const int l = get_local_id(0);
     out[l] = 1.0f;
@@ -96,8 +90,8 @@ TEST_CASE("print: loops by trip count") {
 TEST_CASE("print: unroll hints") {
   Maker m;
   const auto out = m.out("out", 64);
-  const auto body = [&](Nat i) { return block(Store{out, i, number(0)}); };
-  m.k.body = block(seq("i", 4, body, 0), seq("i", 4, body, 1), seq("i", 4, body, 2), seq("i", 4, body, -1));
+  const auto body = [&](Nat i) { return Store{out, i, number(0)}; };
+  m.k.body = block(seq("i", 4, 0, body), seq("i", 4, 1, body), seq("i", 4, 2, body), seq("i", 4, -1, body));
   CHECK(bodyText(m.k) == R"(  for (int i = 0; i < 4; i++) {
     out[i] = 0.0f;
   }
@@ -136,10 +130,10 @@ TEST_CASE("print: nested loops of one name get different ones, loops in a row ke
   m.k.body = block(seq("i", 4, [&](Nat i) {
     return block(seq("i", 4,
                      [&](Nat j) {
-                       return block(Store{out, Nat(4) * i + j, number(0)});
+                       return Store{out, Nat(4) * i + j, number(0)};
                      }),
                  seq("i", 4, [&](Nat j) {
-                   return block(Store{out, i + j, number(0)});
+                   return Store{out, i + j, number(0)};
                  }));
   }));
   CHECK(bodyText(m.k) == R"(  for (int i = 0; i < 4; i++) {
@@ -367,9 +361,9 @@ TEST_CASE("print: h16 is computed in half, and asks for its extension") {
 TEST_CASE("print: ids that nothing reads are not declared") {
   Maker m;
   const auto out = m.out("out", 64);
-  For whole = lcl("l", 64, [&](Nat l) { return block(Store{out, l, number(1)}); });
+  For whole = lcl("l", 64, [&](Nat l) { return Store{out, l, number(1)}; });
   whole.trip = Trip::exactlyOnce;
-  For first = lcl("l", 1, [&](Nat) { return block(Store{out, 0, number(2)}); });
+  For first = lcl("l", 1, [&](Nat) { return Store{out, 0, number(2)}; });
   first.trip = Trip::atMostOnce;
   m.k.body = block(whole, first);
   const std::string text = bodyText(m.k);
@@ -416,9 +410,9 @@ TEST_CASE("print: tests and guarded reads") {
   const NatVar n = m.size("n");
   const auto in = m.in("in", Nat(n)), out = m.out("out", Nat(n));
   m.k.body = block(seq("i", Nat(n), [&](Nat i) {
-    return block(Store{out, i,
-                       choose(test({{0, Relation::lessEqual, i - Nat(1)}, {i - Nat(1), Relation::less, Nat(n)}}),
-                              load(in, i - Nat(1), f32), number(0))});
+    return Store{out, i,
+                 choose(test({{0, Relation::lessEqual, i - Nat(1)}, {i - Nat(1), Relation::less, Nat(n)}}),
+                        load(in, i - Nat(1), f32), number(0))};
   }));
   CHECK(bodyText(m.k) == R"(  for (int i = 0; i < n; i++) {
     out[i] = i - 1 >= 0 && i - 1 < n ? in[i - 1] : 0.0f;
@@ -454,15 +448,14 @@ TEST_CASE("print: 64-bit arithmetic where 32 bits may not do") {
   Maker m;
   const std::int64_t big = 1ll << 33;
   const auto out = m.out("out", Nat(big));
-  m.k.body = block(seq("i", Nat(1 << 20),
-                       [&](Nat i) {
-                         return block(seq("j", Nat(1 << 13), [&](Nat j) {
-                           return block(Store{out, Nat(1 << 13) * i + j, number(0)});
-                         }));
-                       }),
-                   seq("h", Nat(big), [&](Nat k) {
-                     return block(Store{out, k, number(1)});
-                   }));
+  m.k.body =
+      block(seq("i", Nat(1 << 20),
+                [&](Nat i) {
+                  return seq("j", Nat(1 << 13), [&](Nat j) { return Store{out, Nat(1 << 13) * i + j, number(0)}; });
+                }),
+            seq("h", Nat(big), [&](Nat k) {
+              return Store{out, k, number(1)};
+            }));
   CHECK(bodyText(m.k) == R"(  for (int i = 0; i < 1048576; i++) {
     for (int j = 0; j < 8192; j++) {
       out[8192L * i + j] = 0.0f;
@@ -504,7 +497,7 @@ TEST_CASE("print: the same kernel prints the same") {
     Maker m;
     const NatVar n = m.size("n");
     const auto in = m.in("in", Nat(n)), out = m.out("out", Nat(n));
-    m.k.body = block(seq("i", Nat(n), [&](Nat i) { return block(Store{out, i, load(in, Nat(n) - i - Nat(1), f32)}); }));
+    m.k.body = block(seq("i", Nat(n), [&](Nat i) { return Store{out, i, load(in, Nat(n) - i - Nat(1), f32)}; }));
     return printOpenCL(optimise(m.k));
   };
   CHECK(make() == make());

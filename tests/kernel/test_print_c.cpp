@@ -17,7 +17,7 @@ TEST_CASE("C: a kernel is a loop over its work-items") {
   const NatVar n = m.size("n");
   const auto x = m.in("x", Nat(n)), y = m.out("y", Nat(n));
   m.range({Nat(1024), 1, 1}, {Nat(64), 1, 1});
-  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return block(Store{y, i, mul(number(2), load(x, i, f32))}); }));
+  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return Store{y, i, mul(number(2), load(x, i, f32))}; }));
   const CKernels c = printC({m.k});
   CHECK(c.names == std::vector<std::string>{"scale_kernel"});
   CHECK(has(c.text, R"(

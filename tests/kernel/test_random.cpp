@@ -44,14 +44,11 @@ class Generator {
   // Work for one row of work-items only.
   template <class F>
   For line(const char* name, Nat n, F&& body) {
-    return lcl(
-        "o", 1, [&](Nat) { return block(lcl(name, n, body)); }, 1);
+    return lcl("o", 1, 1, [&](Nat) { return lcl(name, n, body); });
   }
 
   For fill(std::size_t to) {
-    return line("f", size, [&](Nat l) {
-      return block(Store{buffers_[to], at(to, l), load(in_, Nat(size) * g_ + l, f32)});
-    });
+    return line("f", size, [&](Nat l) { return Store{buffers_[to], at(to, l), load(in_, Nat(size) * g_ + l, f32)}; });
   }
 
   void append(Block& b, int statements, int depth) {
@@ -155,12 +152,12 @@ class Generator {
         return block(Allocate{p},
                      seq("j", 4,
                          [&](Nat j) {
-                           return block(Store{p, j, value(to, (l + j) % Nat(size))});
+                           return Store{p, j, value(to, (l + j) % Nat(size))};
                          }),
                      Declare{acc, number(0)},
                      seq("j", 4,
                          [&](Nat j) {
-                           return block(Assign{acc, add(ref(acc, f32), load(p, j, f32))});
+                           return Assign{acc, add(ref(acc, f32), load(p, j, f32))};
                          }),
                      Store{buffers_[to], at(to, i), mul(ref(acc, f32), number(0.125))});
       }
@@ -191,38 +188,25 @@ class Generator {
   }
   For phase2D() {
     const std::size_t to = target();
-    return lcl(
-        "y", 4,
-        [&](Nat y) {
-          return block(lcl(
-              "x", 4, [&](Nat x) { return element(to, Nat(4) * y + x, Nat(4) * x + y); }, 0));
-        },
-        1);
+    return lcl("y", 4, 1, [&](Nat y) {
+      return lcl("x", 4, 0, [&](Nat x) { return element(to, Nat(4) * y + x, Nat(4) * x + y); });
+    });
   }
   // Rows by one dimension; the work-items of the other exchange data within a row.
   For rows() {
     const auto to = static_cast<std::size_t>(pick(1, 2));
     const std::size_t then = 3 - to;
     const int n = pick(1, 4);
-    return lcl(
-        "y", n,
-        [&](Nat y) {
-          return block(lcl(
-                           "x", 4,
-                           [&](Nat x) {
-                             return block(Store{buffers_[to], Nat(4) * y + x,
-                                                load(in_, Nat(size) * g_ + anywhere(Nat(4) * y + x), f32)});
-                           },
-                           0),
-                       lcl(
-                           "x", 4,
-                           [&](Nat x) {
-                             return block(Store{buffers_[then], Nat(4) * y + x,
-                                                load(buffers_[to], Nat(4) * y + Nat(3) - x, f32)});
-                           },
-                           0));
-        },
-        1);
+    return lcl("y", n, 1, [&](Nat y) {
+      return block(
+          lcl("x", 4, 0,
+              [&](Nat x) {
+                return Store{buffers_[to], Nat(4) * y + x, load(in_, Nat(size) * g_ + anywhere(Nat(4) * y + x), f32)};
+              }),
+          lcl("x", 4, 0, [&](Nat x) {
+            return Store{buffers_[then], Nat(4) * y + x, load(buffers_[to], Nat(4) * y + Nat(3) - x, f32)};
+          }));
+    });
   }
 
   std::mt19937 random_;

@@ -31,14 +31,14 @@ class Generator {
     }
     width_ = pick(0, 1) ? 4 : 1;
     m_.k.body = block(seq("j", 3, [&](Nat j) {
-      return block(seq("i", n, [&](Nat i) {
+      return seq("i", n, [&](Nat i) {
         const Nat at = width_ * (longest * j + i);
         Block b = block(Store{out_, at, value(i, j)});
         if (pick(0, 1) == 0)
           b = block(
               If{test({comparison(i, j)}), b, block(Store{out_, at, lanes([&](int) { return number(pick(1, 9)); })})});
         return b;
-      }));
+      });
     }));
     return m_.k;
   }
@@ -115,7 +115,7 @@ Kernel copyOf(Nat n, Nat length) {
   Maker m("copy");
   const auto in = m.in("in", n), out = m.out("out", length);
   m.k.body = block(seq("i", length, [&](Nat i) {
-    return block(Store{out, i, load(in, min(max(i - Nat(2), Nat(0)), n - Nat(1)), f32)});
+    return Store{out, i, load(in, min(max(i - Nat(2), Nat(0)), n - Nat(1)), f32)};
   }));
   return m.k;
 }
@@ -166,7 +166,7 @@ TEST_CASE("split: arrays shorter than their padding") {
   const auto in = m.in("in", n), out = m.out("out", n);
   m.k.body = block(seq("i", n, [&](Nat i) {
     const ExprPtr ends = add(load(in, max(i - Nat(6), Nat(0)), f32), load(in, min(i + Nat(6), n - Nat(1)), f32));
-    return block(Store{out, i, add(load(out, i, f32), ends)});  // once each
+    return Store{out, i, add(load(out, i, f32), ends)};  // once each
   }));
   const Kernel k = pass("split", m.k);
   CHECK(structure(k).at("loop") == 3);
@@ -189,7 +189,7 @@ TEST_CASE("split: lanes in the middle are one vector, and so is the border that 
       const Nat at = 16 * i + Nat(l - 1);
       lanes.push_back(choose(test({{Nat(-1), Relation::less, at}}), load(in, at, f32), number(0)));
     }
-    return block(Store{out, 16 * i, makeVector(lanes)});
+    return Store{out, 16 * i, makeVector(lanes)};
   }));
   const std::string text = bodyText(pass("split", m.k));
   CHECK(text.find("for (int i = 0; i < 7; i++) {\n    vstore16(vload16(0, in + 16 * i + 15), 0, out + 16 * i + 16);") !=
@@ -205,11 +205,11 @@ TEST_CASE("split: what does not gain stays as it is") {
   const auto when = [&](Nat a, Nat b, Nat i) {
     return choose(test({{a, Relation::less, b}}), load(in, i, f32), number(0));
   };
-  const auto result = [&](ExprPtr v, Nat i) { return block(Store{out, i, std::move(v)}); };
+  const auto result = [&](ExprPtr v, Nat i) { return Store{out, i, std::move(v)}; };
   // A tile is no result; a condition changes in the middle, or not by the index, or not linearly; a loop is parallel.
   m.k.body = block(seq("i", 130,
                        [&](Nat i) {
-                         return block(Store{tile, i, clamped(i)});
+                         return Store{tile, i, clamped(i)};
                        }),
                    seq("i", 128, [&](Nat i) { return result(when(i, Nat(64), i), i); }),
                    seq("i", 128, [&](Nat i) { return result(when(Nat(n), Nat(64), i), i); }),

@@ -73,7 +73,7 @@ TEST_CASE("builders: a plan's buffers have the product of their shape as size") 
 TEST_CASE("verify: a good kernel passes") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4);
-  m.k.body = block(seq("i", 4, [&](Nat i) { return block(Store{out, i, load(in, i, f32)}); }));
+  m.k.body = block(seq("i", 4, [&](Nat i) { return Store{out, i, load(in, i, f32)}; }));
   CHECK(complaint(m.k).empty());
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("verify: variables and their scopes") {
   const VarId v = m.var("v");
   m.k.body = block(Store{out, 0, ref(v, f32)});
   says(m.k, "v is used outside of its scope");
-  m.k.body = block(seq("i", 2, [&](Nat) { return block(Declare{v, number(0)}); }), Assign{v, number(1)});
+  m.k.body = block(seq("i", 2, [&](Nat) { return Declare{v, number(0)}; }), Assign{v, number(1)});
   says(m.k, "v is used outside of its scope");
   m.k.body = block(Declare{v, number(0)}, Declare{v, number(0)});
   says(m.k, "v is declared twice");
@@ -115,7 +115,7 @@ TEST_CASE("verify: loops that may end early, and faults") {
   Maker m;
   const auto out = m.out("out", 4);
   const VarId running = m.var("running", {Scalar::boolean, 1}), number_ = m.var("v");
-  For f = seq("i", 4, [&](Nat i) { return block(Store{out, i, number(0)}); });
+  For f = seq("i", 4, [&](Nat i) { return Store{out, i, number(0)}; });
   f.running = running;
   m.k.body = block(For(f));
   says(m.k, "running is used outside of its scope");
