@@ -19,15 +19,19 @@ run_tests() { ctest --test-dir "$1" --parallel "$(nproc)" --output-on-failure --
 failed=0
 echo "test: without a device, under sanitizers"
 ulimit -S -s 65536 || true  # KiB; sanitized frames are several times as large, and some tests nest deeply on purpose
-# Sweeps over many inputs of what other tests run on a few; the release build runs them all. They compile and interpret
-# for minutes, or start hundreds of processes.
+# Sweeps over many inputs of what other tests run on a few, and tests about times; the release build runs them all. They
+# compile and interpret for minutes, or start hundreds of processes.
 sweeps=(
   'kernels are those that are recorded' 'every step of a derivation keeps types' 'derivations of families replay'
   'derivation of a recognised convolution replays' 'random configurations of families'
   'tensors in the layouts of their callers' 'computed of a layer.s outputs' 'that keep the order of sums'
   '^conv: *families of a layer derive the parts' 'every program of the catalogue is right when its parts'
-  'C computes what the references of the catalogue' '^tune: many points$' '^cli: print$' '^cli: tune_replay$'
-  'cases, made small, on the emulator' 'no game of pebbles'
+  '^operators: *parts compute what the program does' 'parts of symbolic sizes have families'
+  'random products and stencils mean the same' 'the interpreter computes what the references compute'
+  'kernels launched with other work-group sizes' 'C computes what the references of the catalogue'
+  '^c_target: *every operation means the same in C' '^tune: many points$' '^tune: killed and resumed$'
+  '^cli: (print|tune_replay|compile_programs)$' '^bench: compile$' 'cases, made small, on the emulator'
+  'no game of pebbles'
 )
 sweep=$(IFS='|' && echo "${sweeps[*]}")
 run_tests build-asan --label-regex '^null$' --exclude-regex "$sweep" >build-asan/test.log 2>&1 || failed=1
