@@ -30,9 +30,9 @@ Kernel staged(bool barrier) {
   const auto in = m.in("in", 16), out = m.out("out", 16), tile = m.local("tile", 8);
   m.range({16, 1, 1}, {8, 1, 1});
   m.k.body = block(wrg("g", 2, [&](Nat g) {
-    Block b = block(lcl("l", 8, [&](Nat l) { return Store{tile, l, load(in, Nat(8) * g + l, f32)}; }));
+    Block b = block(lcl("l", 8, [&](Nat l) { return Store{tile, l, load(in, 8 * g + l)}; }));
     if (barrier) b.push_back({Barrier{true, false}});
-    b.push_back({lcl("l", 8, [&](Nat l) { return Store{out, Nat(8) * g + l, load(tile, Nat(7) - l, f32)}; })});
+    b.push_back({lcl("l", 8, [&](Nat l) { return Store{out, 8 * g + l, load(tile, 7 - l)}; })});
     return b;
   }));
   return m.k;
@@ -61,7 +61,7 @@ TEST_CASE("emulator: writing what others read is a race") {
   Maker m;
   const auto out = m.out("out", 8);
   m.range({8, 1, 1}, {8, 1, 1});
-  m.k.body = block(lcl("l", 8, [&](Nat l) { return Store{out, l, load(out, (l + Nat(1)) % Nat(8), f32)}; }));
+  m.k.body = block(lcl("l", 8, [&](Nat l) { return Store{out, l, load(out, (l + 1) % 8)}; }));
   reports(m.k, {floats(ramp(8))}, "race: write of out[1] by work-item (1, 0, 0) of group (0, 0, 0), with the reader");
 }
 
@@ -84,10 +84,10 @@ TEST_CASE("emulator: groups race through global memory, barriers or not") {
   const auto temp = m.out("temp", 4), out = m.out("out", 4);
   m.range({4, 1, 1}, {1, 1, 1});
   m.k.body = block(wrg("g", 4, [&](Nat g) {
-    return block(Store{temp, g, number(1)}, Barrier{true, true}, Store{out, g, load(temp, Nat(3) - g, f32)});
+    return block(Store{temp, g, number(1)}, Barrier{true, true}, Store{out, g, load(temp, 3 - g)});
   }));
   reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "race: read of temp[1]");
-  m.k.body = block(wrg("g", 4, [&](Nat g) { return Store{out, g / Nat(2), number(1)}; }));
+  m.k.body = block(wrg("g", 4, [&](Nat g) { return Store{out, g / 2, number(1)}; }));
   reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "with a write in group number 0");
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("emulator: out of bounds") {
   m.k.body = block(seq("i", 5, [&](Nat i) { return Store{out, i, number(1)}; }));
   reports(m.k, {floats(ramp(4)), floats(ramp(4))},
           "out of bounds: write of out[4], which has 4 elements, by work-item");
-  m.k.body = block(Store{out, 0, load(in, -1, f32)});
+  m.k.body = block(Store{out, 0, load(in, -1)});
   reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "out of bounds: read of in[-1]");
   m.k.body = block(Store{out, 0, load(in, 2, vec(4))});
   reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "out of bounds: read of in[4]");
@@ -108,9 +108,8 @@ TEST_CASE("emulator: out of bounds") {
 TEST_CASE("emulator: a guarded read is not made") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4);
-  m.k.body = block(seq("i", 4, [&](Nat i) {
-    return Store{out, i, choose(test({{i, Relation::less, 3}}), load(in, i + Nat(1), f32), number(-1))};
-  }));
+  const Nat i = counter("i", 4);
+  m.k.body = block(seq(i, Store{out, i, choose(test({{i, Relation::less, 3}}), load(in, i + 1), number(-1))}));
   Memory memory{floats(ramp(4)), floats(ramp(4))};
   CHECK(run(m.k, memory).ok());
   CHECK(floats(memory[1]) == std::vector<float>{1, 2, 3, -1});
@@ -120,12 +119,11 @@ TEST_CASE("emulator: && and || read their right side only where the left one lea
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4);
   const auto either = [&](Op op, Nat i, std::int64_t least) {
-    return operation(op, {test({{Nat(least), Relation::lessEqual, i}}),
-                          operation(Op::gt, {load(in, i + Nat(1), f32), number(2.5)})});
+    return operation(op,
+                     {test({{Nat(least), Relation::lessEqual, i}}), operation(Op::gt, {load(in, i + 1), number(2.5)})});
   };
-  m.k.body = block(seq("i", 4, [&](Nat i) {
-    return Store{out, i, choose(either(Op::logicalOr, i, 3), number(1), number(0))};
-  }));
+  const Nat i = counter("i", 4);
+  m.k.body = block(seq(i, Store{out, i, choose(either(Op::logicalOr, i, 3), number(1), number(0))}));
   Memory memory{floats(ramp(4)), floats(ramp(4))};
   CHECK(run(m.k, memory).ok());
   CHECK(floats(memory[1]) == std::vector<float>{0, 0, 1, 1});
@@ -141,9 +139,9 @@ TEST_CASE("emulator: uninitialised memory and variables") {
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 2), tile = m.local("tile", 2);
   const VarId v = m.var("v"), w = m.var("w", vec(2));
   const Memory memory{floats(ramp(4)), floats(ramp(4))};
-  m.k.body = block(Allocate{p}, Store{out, 0, load(p, 1, f32)});
+  m.k.body = block(Allocate{p}, Store{out, 0, load(p, 1)});
   reports(m.k, memory, "uninitialised read of p[1]");
-  m.k.body = block(Store{tile, 0, number(0)}, Store{out, 0, load(tile, 1, f32)});
+  m.k.body = block(Store{tile, 0, number(0)}, Store{out, 0, load(tile, 1)});
   reports(m.k, memory, "uninitialised read of tile[1]");
   m.k.body = block(Declare{v, {}}, Store{out, 0, ref(v, f32)});
   reports(m.k, memory, "uninitialised read of variable v");
@@ -152,7 +150,7 @@ TEST_CASE("emulator: uninitialised memory and variables") {
   reports(m.k, memory, "uninitialised read of variable w");
   EmulatorOptions options;
   options.uninitialised = {false, true};
-  m.k.body = block(Store{out, 0, load(out, 1, f32)});
+  m.k.body = block(Store{out, 0, load(out, 1)});
   reports(m.k, memory, "uninitialised read of out[1]", options);
   (void)in;
 }
@@ -160,10 +158,9 @@ TEST_CASE("emulator: uninitialised memory and variables") {
 TEST_CASE("emulator: an array is new in every iteration that allocates it") {
   Maker m;
   const auto out = m.out("out", 4), p = m.priv("p", 1);
-  m.k.body = block(seq("i", 2, [&](Nat i) {
-    return block(Allocate{p}, If{test({{i, Relation::less, 1}}), block(Store{p, 0, number(1)}), {}},
-                 Store{out, i, load(p, 0, f32)});
-  }));
+  const Nat i = counter("i", 2);
+  m.k.body = block(seq(i, Allocate{p}, If{test({{i, Relation::less, 1}}), block(Store{p, 0, number(1)}), {}},
+                       Store{out, i, load(p, 0)}));
   reports(m.k, {floats(ramp(4))}, "uninitialised read of p[0]");
 }
 
@@ -200,7 +197,7 @@ TEST_CASE("emulator: division by zero") {
 TEST_CASE("emulator: the step limit ends it") {
   Maker m;
   const auto out = m.out("out", 8);
-  m.k.body = block(seq("i", 1000000000, [&](Nat i) { return Store{out, i % Nat(8), number(0)}; }));
+  m.k.body = block(seq("i", 1000000000, [&](Nat i) { return Store{out, i % 8, number(0)}; }));
   EmulatorOptions options;
   options.stepLimit = 1000;
   Memory memory{floats(ramp(8))};
@@ -213,7 +210,7 @@ TEST_CASE("emulator: the step limit ends it") {
 TEST_CASE("emulator: many findings are counted, few are listed") {
   Maker m;
   const auto out = m.out("out", 8);
-  m.k.body = block(seq("i", 1000, [&](Nat i) { return Store{out, i + Nat(8), number(0)}; }));
+  m.k.body = block(seq("i", 1000, [&](Nat i) { return Store{out, i + 8, number(0)}; }));
   Memory memory{floats(ramp(8))};
   const auto r = run(m.k, memory);
   CHECK(r.findings.size() == 3);
@@ -236,7 +233,7 @@ TEST_CASE("emulator: wrong arguments are the caller's error") {
 TEST_CASE("emulator: half storage rounds, arithmetic is float") {
   Maker m;
   const auto out = m.out("out", 2, Scalar::f16), wide = m.out("wide", 2);
-  m.k.body = block(Store{out, 0, number(2049)}, Store{wide, 0, load(out, 0, f32)});
+  m.k.body = block(Store{out, 0, number(2049)}, Store{wide, 0, load(out, 0)});
   Memory memory{std::vector<std::byte>(4), floats(ramp(2))};
   CHECK(run(m.k, memory).ok());
   CHECK(floats(memory[1])[0] == 2048);
@@ -249,9 +246,9 @@ TEST_CASE("emulator: vectors, lanes, conversions, booleans") {
   const VarId v = m.var("v", vec(4));
   const auto x = load(in, 0, vec(4));
   m.k.body =
-      block(Declare{v, operation(Op::fma, {x, splat(load(in, 1, f32), 4), x})}, AssignLane{v, 3, number(-1.5)},
+      block(Declare{v, operation(Op::fma, {x, splat(load(in, 1), 4), x})}, AssignLane{v, 3, number(-1.5)},
             Store{out, 0, ref(v, vec(4))}, Store{ints, 0, convertTo(ref(v, vec(4)), Scalar::i32)},
-            Store{bools, 0, operation(Op::lt, {x, splat(load(in, 2, f32), 4)})},
+            Store{bools, 0, operation(Op::lt, {x, splat(load(in, 2), 4)})},
             Store{out, 4, operation(Op::select, {load(bools, 0, {Scalar::boolean, 4}), x, operation(Op::neg, {x})})});
   Memory memory{floats(ramp(4, 1)), floats(ramp(8)), std::vector<std::byte>(16), std::vector<std::byte>(4)};
   const auto report = run(m.k, memory);
@@ -268,10 +265,8 @@ TEST_CASE("emulator: floor division of negative integers") {
   Maker m;
   const NatVar n = m.size("n");
   const auto out = m.out("out", 8, Scalar::i32);
-  m.k.body = block(seq("i", 4, [&](Nat i) {
-    return block(Store{out, Nat(2) * i, index((i - Nat(n)) / Nat(4))},
-                 Store{out, Nat(2) * i + Nat(1), index((i - Nat(n)) % Nat(4))});
-  }));
+  const Nat i = counter("i", 4);
+  m.k.body = block(seq(i, Store{out, 2 * i, index((i - Nat(n)) / 4)}, Store{out, 2 * i + 1, index((i - Nat(n)) % 4)}));
   Memory memory{std::vector<std::byte>(32)};
   CHECK(emulate(m.k, memory, {{n, 2}}).ok());
   int got[8];
@@ -284,10 +279,9 @@ TEST_CASE("emulator: a loop ends early for each work-item by itself") {
   const auto out = m.out("out", 4);
   const VarId running = m.var("running", {Scalar::boolean, 1}), n = m.var("n");
   m.range({4, 1, 1}, {4, 1, 1});
+  const Nat i = counter("i", 10);
   m.k.body = block(lcl("l", 4, [&](Nat l) {
-    For f = seq("i", 10, [&](Nat i) {
-      return block(Assign{n, add(ref(n, f32), number(1))}, Assign{running, test({{i, Relation::less, l}})});
-    });
+    For f = seq(i, Assign{n, add(ref(n, f32), number(1))}, Assign{running, test({{i, Relation::less, l}})});
     f.running = running;
     return block(Declare{n, number(0)}, Declare{running, test({{0, Relation::less, l}})}, std::move(f),
                  Store{out, l, ref(n, f32)});
@@ -305,9 +299,8 @@ TEST_CASE("emulator: the first fault is kept") {
   const auto faults = m.out("faults", 3, Scalar::i32);
   m.k.faults = faults;
   m.range({4, 1, 1}, {4, 1, 1});
-  m.k.body = block(lcl("l", 4, [&](Nat l) {
-    return If{test({{l, Relation::less, 2}}), {}, block(Fault{7, index(l), 2})};
-  }));
+  const Nat l = counter("l", 4);
+  m.k.body = block(lcl(l, If{test({{l, Relation::less, 2}}), {}, block(Fault{7, index(l), 2})}));
   for (const Kernel& k : {m.k, optimise(m.k)}) {
     Memory memory{std::vector<std::byte>(12, std::byte{0xFF})};
     CHECK(run(k, memory).ok());

@@ -67,8 +67,8 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
 TEST_CASE("trips: parallel loops against the launch") {
   Maker m;
   const NatVar n = m.size("n");
-  const auto out = m.out("out", Nat(n) * Nat(64));
-  m.range({ceilDiv(Nat(n), 64) * Nat(64), 8, 1}, {64, 4, 1});
+  const auto out = m.out("out", Nat(n) * 64);
+  m.range({ceilDiv(Nat(n), 64) * 64, 8, 1}, {64, 4, 1});
   const auto body = [&](Nat i) { return Store{out, i, number(0)}; };
   m.k.body = block(glb("i", Nat(n), body), wrg("g", ceilDiv(Nat(n), 64), body), lcl("l", 64, body), lcl("k", 10, body),
                    lcl("j", 100, body), wrg("h", 2, 1, body), wrg("q", 1, 1, body), lcl("r", 4, 1, body));
@@ -101,7 +101,7 @@ TEST_CASE("unroll: completely, where asked for") {
   const VarId v = m.var("v");
   m.k.body = block(seq("i", 2, -1, [&](Nat i) {
     return block(Declare{v, convertTo(index(i), Scalar::f32)}, seq("j", 2, -1, [&](Nat j) {
-                   return Store{out, Nat(2) * i + j, ref(v, f32)};
+                   return Store{out, 2 * i + j, ref(v, f32)};
                  }));
   }));
   CHECK(bodyText(pass("unroll", m.k)) == R"(  const float v = (float)0;
@@ -116,14 +116,8 @@ TEST_CASE("unroll: completely, where asked for") {
 TEST_CASE("unroll: loops over private arrays, unasked") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4);
-  m.k.body = block(Allocate{p},
-                   seq("i", 4,
-                       [&](Nat i) {
-                         return Store{p, i, load(in, i, f32)};
-                       }),
-                   seq("j", 4, [&](Nat j) {
-                     return Store{out, j, load(in, j, f32)};
-                   }));
+  const Nat i = counter("i", 4), j = counter("j", 4);
+  m.k.body = block(Allocate{p}, seq(i, Store{p, i, load(in, i)}), seq(j, Store{out, j, load(in, j)}));
   const auto s = structure(pass("unroll", m.k));
   CHECK(s.at("loop") == 1);
   CHECK(s.at("statement") == 1 + 4 + 2);
@@ -132,7 +126,7 @@ TEST_CASE("unroll: loops over private arrays, unasked") {
 TEST_CASE("unroll: not beyond the budget, and the note says so") {
   Maker m;
   const auto in = m.in("in", 200), p = m.priv("p", 200);
-  m.k.body = block(Allocate{p}, seq("i", 200, [&](Nat i) { return Store{p, i, load(in, i, f32)}; }));
+  m.k.body = block(Allocate{p}, seq("i", 200, [&](Nat i) { return Store{p, i, load(in, i)}; }));
   PassOptions options;
   Notes notes;
   options.notes = &notes;
@@ -162,9 +156,9 @@ TEST_CASE("unroll: a loop asked not to be unrolled keeps its array in memory") {
   m.k.body = block(Allocate{p},
                    seq("i", 4, 1,
                        [&](Nat i) {
-                         return Store{p, i, load(in, i, f32)};
+                         return Store{p, i, load(in, i)};
                        }),
-                   Store{out, 0, load(p, 3, f32)});
+                   Store{out, 0, load(p, 3)});
   PassOptions options;
   Notes notes;
   options.notes = &notes;
@@ -201,7 +195,7 @@ TEST_CASE("unroll: inner loops whose count depends on the outer index") {
   Maker m;
   const auto out = m.out("out", 16);
   m.k.body = block(seq("i", 4, -1, [&](Nat i) {
-    return seq("j", i, -1, [&](Nat j) { return Store{out, Nat(4) * i + j, number(0)}; });
+    return seq("j", i, -1, [&](Nat j) { return Store{out, 4 * i + j, number(0)}; });
   }));
   CHECK(structure(pass("unroll", m.k)).at("statement") == 6);
 }
@@ -209,15 +203,14 @@ TEST_CASE("unroll: inner loops whose count depends on the outer index") {
 TEST_CASE("simplify: proved and refuted conditions") {
   Maker m;
   const auto in = m.in("in", 8), out = m.out("out", 8);
-  m.k.body = block(seq("i", 8, [&](Nat i) {
-    return block(
-        Store{out, i, choose(test({{0, Relation::lessEqual, i}, {i, Relation::less, 8}}), load(in, i, f32), number(0))},
-        Store{out, i, choose(test({{8, Relation::lessEqual, i}}), load(in, i, f32), number(0))},
-        If{test({{i, Relation::less, 4}}),
-           block(Store{out, i, choose(test({{i, Relation::less, 4}, {1, Relation::less, i}}), number(1), number(2))}),
-           {}},
-        If{test({{i, Relation::less, 0}}), block(Store{out, i, number(1)}), block(Store{out, i, number(2)})});
-  }));
+  const Nat i = counter("i", 8);
+  m.k.body = block(
+      seq(i, Store{out, i, choose(test({{0, Relation::lessEqual, i}, {i, Relation::less, 8}}), load(in, i), number(0))},
+          Store{out, i, choose(test({{8, Relation::lessEqual, i}}), load(in, i), number(0))},
+          If{test({{i, Relation::less, 4}}),
+             block(Store{out, i, choose(test({{i, Relation::less, 4}, {1, Relation::less, i}}), number(1), number(2))}),
+             {}},
+          If{test({{i, Relation::less, 0}}), block(Store{out, i, number(1)}), block(Store{out, i, number(2)})}));
   CHECK(bodyText(pass("simplify", m.k)) == R"(  for (int i = 0; i < 8; i++) {
     out[i] = in[i];
     out[i] = 0.0f;
@@ -233,15 +226,13 @@ TEST_CASE("simplify: conditions read well") {
   Maker m;
   const auto in = m.in("in", 8), out = m.out("out", 8);
   const auto inside = [&](Nat x) { return test({{-1, Relation::less, x}, {x, Relation::less, 6}}); };
-  m.k.body = block(seq("i", 9, [&](Nat i) {
-    return seq("j", 9, [&](Nat j) {
-      return block(
-          // One condition, the constants collected.
-          Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1, f32), number(0)), number(0))},
-          // Another value outside: two conditions.
-          Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1, f32), number(-0.0)), number(0))});
-    });
-  }));
+  const Nat i = counter("i", 9), j = counter("j", 9);
+  m.k.body = block(seq(
+      i, seq(j,
+             // One condition, the constants collected.
+             Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1), number(0)), number(0))},
+             // Another value outside: two conditions.
+             Store{out, i, choose(inside(i - 1), choose(inside(j - 2), load(in, i - 1), number(-0.0)), number(0))})));
   CHECK(bodyText(pass("simplify", m.k)) == R"(  for (int i = 0; i < 9; i++) {
     for (int j = 0; j < 9; j++) {
       out[i] = i > 0 && i < 7 && j > 1 && j < 8 ? in[i - 1] : 0.0f;
@@ -270,11 +261,11 @@ TEST_CASE("own: what work-items share out of a private array is each one's own p
     const auto in = m.in("in", 32), out = m.out("out", 32), p = m.priv("acc", 64);
     const auto own = [&](Nat l, Nat i) { return stride * l + i; };
     const auto fill = [&](Nat l) {
-      return seq("i", 4, [&](Nat i) { return Store{p, own(l, i), load(in, 4 * l + i, f32)}; });
+      return seq("i", 4, [&](Nat i) { return Store{p, own(l, i), load(in, 4 * l + i)}; });
     };
     const auto use = [&](Nat l) {
-      const Nat from = reversed ? Nat(7) - l : l;
-      return seq("i", 4, [&](Nat i) { return Store{out, 4 * l + i, load(p, own(from, i), f32)}; });
+      const Nat from = reversed ? 7 - l : l;
+      return seq("i", 4, [&](Nat i) { return Store{out, 4 * l + i, load(p, own(from, i))}; });
     };
     m.k.body = block(Allocate{p}, lcl("l", items, fill), lcl("l", items, use));
     return pass("own", pass("trips", m.k)).buffers[p].count;
@@ -290,8 +281,8 @@ TEST_CASE("own: what work-items share out of a private array is each one's own p
 TEST_CASE("scalars: one variable per element") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("acc", 2);
-  m.k.body = block(Allocate{p}, Store{p, 0, load(in, 0, f32)}, Store{p, 1, load(in, 1, f32)},
-                   Store{out, 0, add(load(p, 0, f32), load(p, 1, f32))});
+  m.k.body = block(Allocate{p}, Store{p, 0, load(in, 0)}, Store{p, 1, load(in, 1)},
+                   Store{out, 0, add(load(p, 0), load(p, 1))});
   CHECK(bodyText(pass("scalars", m.k)) == R"(  float acc_0;
   float acc_1;
   acc_0 = in[0];
@@ -306,7 +297,7 @@ TEST_CASE("scalars: vector elements, aligned vector accesses, mixed accesses") {
   const auto a = m.priv("a", 2, 4), b = m.priv("b", 8), c = m.priv("c", 4);
   m.k.body = block(Allocate{a}, Store{a, 1, load(in, 0, vec(4))}, Store{out, 0, load(a, 1, vec(4))}, Allocate{b},
                    Store{b, 4, load(in, 0, vec(4))}, Store{out, 0, load(b, 4, vec(4))}, Allocate{c},
-                   Store{c, 0, load(in, 0, vec(4))}, Store{out, 0, load(c, 2, f32)}, Store{out, 0, load(c, 1, vec(2))});
+                   Store{c, 0, load(in, 0, vec(4))}, Store{out, 0, load(c, 2)}, Store{out, 0, load(c, 1, vec(2))});
   CHECK(bodyText(pass("scalars", m.k)) == R"(  float4 a_1;
   a_1 = vload4(0, in);
   vstore4(a_1, 0, out);
@@ -353,13 +344,9 @@ TEST_CASE("declare: declarations meet their first assignment") {
   Maker m;
   const auto in = m.in("in", 8), out = m.out("out", 8);
   const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
-  m.k.body =
-      block(Declare{a, {}}, Declare{b, {}}, Declare{c, {}}, Store{out, 0, number(0)}, Assign{a, load(in, 0, f32)},
-            seq("i", 4,
-                [&](Nat i) {
-                  return Assign{b, load(in, i, f32)};
-                }),
-            Store{out, 1, add(ref(a, f32), ref(b, f32))});
+  const Nat i = counter("i", 4);
+  m.k.body = block(Declare{a, {}}, Declare{b, {}}, Declare{c, {}}, Store{out, 0, number(0)}, Assign{a, load(in, 0)},
+                   seq(i, Assign{b, load(in, i)}), Store{out, 1, add(ref(a, f32), ref(b, f32))});
   CHECK(bodyText(pass("declare", m.k)) == R"(  out[0] = 0.0f;
   const float a = in[0];
   float b;
@@ -377,13 +364,13 @@ TEST_CASE("fuse: loops of one count that read the same memory") {
   const auto sum = [&](const char* index, VarId into, auto term) {
     return seq(index, 4, [&](Nat i) { return Assign{into, add(ref(into, f32), term(i))}; });
   };
-  const auto first = [&](Nat i) { return load(in, i, f32); };
+  const auto first = [&](Nat i) { return load(in, i); };
   m.k.body = block(Declare{a, number(0)}, sum("i", a, first), Store{out, 0, ref(a, f32)}, Declare{b, number(1)},
-                   sum("j", b, [&](Nat j) { return mul(load(in, j, f32), load(other, j, f32)); }),
+                   sum("j", b, [&](Nat j) { return mul(load(in, j), load(other, j)); }),
                    // needs a
                    Declare{c, ref(a, f32)}, sum("k", c, first),
                    // reads other memory
-                   Declare{d, number(0)}, sum("l", d, [&](Nat l) { return load(other, l, f32); }),
+                   Declare{d, number(0)}, sum("l", d, [&](Nat l) { return load(other, l); }),
                    Store{out, 1, add(ref(b, f32), add(ref(c, f32), ref(d, f32)))});
   CHECK(bodyText(pass("fuse", m.k)) == R"(  float a = 0.0f;
   float b = 1.0f;
@@ -407,15 +394,12 @@ TEST_CASE("fuse: not loops that store, that are of other counts, or that memory 
   const auto in = m.in("in", 8), out = m.out("out", 8);
   const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
   const auto sum = [&](const char* index, std::int64_t count, VarId into, BufferId from) {
-    return seq(index, count, [&](Nat i) { return Assign{into, add(ref(into, f32), load(from, i, f32))}; });
+    return seq(index, count, [&](Nat i) { return Assign{into, add(ref(into, f32), load(from, i))}; });
   };
-  m.k.body =
-      block(Declare{a, number(0)}, Declare{b, number(0)}, Declare{c, number(0)}, sum("i", 4, a, in), sum("j", 5, b, in),
-            seq("k", 4,
-                [&](Nat k) {
-                  return Store{out, k, load(in, k, f32)};
-                }),
-            sum("l", 4, a, out), Store{out, 3, number(7)}, sum("m", 4, c, out), Store{out, 4, ref(c, f32)});
+  const Nat k = counter("k", 4);
+  m.k.body = block(Declare{a, number(0)}, Declare{b, number(0)}, Declare{c, number(0)}, sum("i", 4, a, in),
+                   sum("j", 5, b, in), seq(k, Store{out, k, load(in, k)}), sum("l", 4, a, out),
+                   Store{out, 3, number(7)}, sum("m", 4, c, out), Store{out, 4, ref(c, f32)});
   CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
 }
 
@@ -437,7 +421,7 @@ Kernel guarded(int taps, bool together) {
                          if (!together) all[0] = {t, Relation::less, row + x * 3};
                          if (t == 0) all.push_back({0, Relation::less, x});
                          body.push_back({Assign{
-                             acc, add(ref(acc, f32), choose(test(all), load(in, row * 8 + x + t, f32), number(0)))}});
+                             acc, add(ref(acc, f32), choose(test(all), load(in, row * 8 + x + t), number(0)))}});
                        }
                        return body;
                      }),
@@ -471,7 +455,7 @@ TEST_CASE("copies: used once means used in place") {
   Maker m;
   const auto in = m.in("in", 8), out = m.out("out", 8);
   const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
-  m.k.body = block(Declare{a, load(in, 0, f32)}, Declare{b, ref(a, f32)}, Declare{c, number(2)},
+  m.k.body = block(Declare{a, load(in, 0)}, Declare{b, ref(a, f32)}, Declare{c, number(2)},
                    Store{out, 0, mul(ref(b, f32), ref(c, f32))});
   CHECK(bodyText(pass("copies", m.k)) == "  out[0] = in[0] * 2.0f;\n");
 }
@@ -480,13 +464,12 @@ TEST_CASE("copies: not across a store, an assignment, a barrier or into a loop")
   Maker m;
   const auto out = m.out("out", 8), tile = m.local("tile", 8);
   const VarId a = m.var("a"), b = m.var("b"), c = m.var("c"), d = m.var("d"), x = m.var("x");
+  const Nat i = counter("i", 4);
   m.k.body =
-      block(Declare{a, load(out, 0, f32)}, Store{out, 0, number(1)}, Store{out, 1, ref(a, f32)}, Declare{x, number(0)},
-            Assign{x, load(out, 3, f32)}, Declare{b, add(ref(x, f32), ref(x, f32))}, Assign{x, number(3)},
-            Store{out, 2, add(ref(b, f32), ref(x, f32))}, Declare{c, load(tile, 0, f32)}, Barrier{true, false},
-            Store{tile, 0, ref(c, f32)}, Declare{d, load(tile, 1, f32)}, seq("i", 4, [&](Nat i) {
-              return Store{out, i, ref(d, f32)};
-            }));
+      block(Declare{a, load(out, 0)}, Store{out, 0, number(1)}, Store{out, 1, ref(a, f32)}, Declare{x, number(0)},
+            Assign{x, load(out, 3)}, Declare{b, add(ref(x, f32), ref(x, f32))}, Assign{x, number(3)},
+            Store{out, 2, add(ref(b, f32), ref(x, f32))}, Declare{c, load(tile, 0)}, Barrier{true, false},
+            Store{tile, 0, ref(c, f32)}, Declare{d, load(tile, 1)}, seq(i, Store{out, i, ref(d, f32)}));
   CHECK(bodyText(pass("copies", m.k)) == bodyText(m.k));
 }
 
@@ -506,13 +489,11 @@ TEST_CASE("dead: unused variables, arrays never read, empty loops and conditiona
   const auto in = m.in("in", 8), out = m.out("out", 8), p = m.priv("p", 4), tile = m.local("tile", 4);
   const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
   const NatVar at = NatVar::fresh("at", 0, Nat(3), NatVar::Role::index);
+  const Nat i = counter("i", 4);
   m.k.body =
-      block(Declare{a, load(in, 0, f32)}, Declare{b, ref(a, f32)}, Allocate{p},
-            seq("i", 4,
-                [&](Nat i) {
-                  return block(Store{p, i, ref(b, f32)}, Store{tile, i, ref(b, f32)});
-                }),
-            Declare{c, number(0)}, Assign{c, add(ref(c, f32), number(1))}, DeclareIndex{at, index(2)},
+      block(Declare{a, load(in, 0)}, Declare{b, ref(a, f32)}, Allocate{p},
+            seq(i, Store{p, i, ref(b, f32)}, Store{tile, i, ref(b, f32)}), Declare{c, number(0)},
+            Assign{c, add(ref(c, f32), number(1))}, DeclareIndex{at, index(2)},
             If{operation(Op::lt, {ref(a, f32), number(0)}), block(Assign{c, number(1)}), {}}, Store{out, 0, number(1)});
   CHECK(bodyText(pass("dead", m.k)) == "  out[0] = 1.0f;\n");
 }
@@ -522,10 +503,9 @@ TEST_CASE("dead: what matters stays") {
   const auto in = m.in("in", 8), out = m.out("out", 8), ints = m.in("ints", 4, Scalar::i32), p = m.priv("p", 4);
   const VarId a = m.var("a");
   const NatVar at = NatVar::fresh("at", 0, Nat(3), NatVar::Role::index);
-  m.k.body = block(DeclareIndex{at, load(ints, 0, i32)}, Allocate{p}, Store{p, 0, load(in, Nat(at), f32)},
-                   Declare{a, load(p, 0, f32)}, seq("i", 4, [&](Nat i) {
-                     return Store{out, i, ref(a, f32)};
-                   }));
+  const Nat i = counter("i", 4);
+  m.k.body = block(DeclareIndex{at, load(ints, 0, i32)}, Allocate{p}, Store{p, 0, load(in, Nat(at))},
+                   Declare{a, load(p, 0)}, seq(i, Store{out, i, ref(a, f32)}));
   CHECK(bodyText(pass("dead", m.k)) == bodyText(m.k));
 }
 
@@ -534,9 +514,7 @@ TEST_CASE("hoist: sums that a loop would repeat") {
   const NatVar n = m.size("n");
   const auto in = m.in("in", Nat(n) * Nat(n)), out = m.out("out", Nat(n) * Nat(n));
   m.k.body = block(seq("y", Nat(n), [&](Nat y) {
-    return seq("x", Nat(n) - Nat(1), [&](Nat x) {
-      return Store{out, y * Nat(n) + x, load(in, y * Nat(n) + x + Nat(1), f32)};
-    });
+    return seq("x", Nat(n) - 1, [&](Nat x) { return Store{out, y * Nat(n) + x, load(in, y * Nat(n) + x + 1)}; });
   }));
   CHECK(bodyText(pass("hoist", m.k)) == R"(  for (int y = 0; y < n; y++) {
     for (int x = 0; x < n - 1; x++) {
@@ -550,9 +528,8 @@ TEST_CASE("hoist: sums that a loop would repeat") {
 TEST_CASE("hoist: quotients that are used twice") {
   Maker m;
   const auto in = m.in("in", 200), out = m.out("out", 20);
-  m.k.body = block(seq("i", 18, [&](Nat i) {
-    return Store{out, i, add(load(in, Nat(10) * (i / Nat(3)) + i % Nat(3), f32), load(in, i / Nat(3), f32))};
-  }));
+  const Nat i = counter("i", 18);
+  m.k.body = block(seq(i, Store{out, i, add(load(in, 10 * (i / 3) + i % 3), load(in, i / 3))}));
   CHECK(bodyText(pass("hoist", m.k)) == R"(  for (int i = 0; i < 18; i++) {
     const int i_div_3 = i / 3;
     out[i] = in[10 * i_div_3 + i % 3] + in[i_div_3];
@@ -563,9 +540,8 @@ TEST_CASE("hoist: quotients that are used twice") {
 TEST_CASE("hoist: nothing to gain, nothing done") {
   Maker m;
   const auto in = m.in("in", 100), out = m.out("out", 100);
-  m.k.body = block(seq("i", 9, [&](Nat i) {
-    return seq("j", 10, [&](Nat j) { return Store{out, Nat(10) * i + j, load(in, i + j, f32)}; });
-  }));
+  const Nat i = counter("i", 9), j = counter("j", 10);
+  m.k.body = block(seq(i, seq(j, Store{out, 10 * i + j, load(in, i + j)})));
   CHECK(bodyText(pass("hoist", m.k)) == bodyText(m.k));
 }
 
@@ -576,18 +552,17 @@ TEST_CASE("join: neighbouring scalars become vectors where their place is aligne
   const auto sum = [&](VarId v) { return ref(v, f32); };
   const auto byte = [&](Nat i) { return convertTo(load(bytes, i, {Scalar::u8, 1}), Scalar::f32); };
   m.k.body = block(seq("i", 8, [&](Nat i) {
-    const Nat at = Nat(4) * i;
-    return block(Declare{a, load(in, at, f32)}, Declare{b, load(in, at + Nat(1), f32)},
-                 Declare{c, load(in, at + Nat(2), f32)}, Declare{d, load(in, at + Nat(3), f32)}, Store{out, at, sum(a)},
-                 Store{out, at + Nat(1), sum(b)}, Store{out, at + Nat(2), sum(c)}, Store{out, at + Nat(3), sum(d)},
+    const Nat at = 4 * i;
+    return block(Declare{a, load(in, at)}, Declare{b, load(in, at + 1)}, Declare{c, load(in, at + 2)},
+                 Declare{d, load(in, at + 3)}, Store{out, at, sum(a)}, Store{out, at + 1, sum(b)},
+                 Store{out, at + 2, sum(c)}, Store{out, at + 3, sum(d)},
                  // two of them: four are not aligned
-                 Store{out, at + Nat(38), sum(a)}, Store{out, at + Nat(39), sum(b)}, Store{out, at + Nat(40), sum(c)},
+                 Store{out, at + 38, sum(a)}, Store{out, at + 39, sum(b)}, Store{out, at + 40, sum(c)},
                  // at odd places
-                 Store{out, i, sum(a)}, Store{out, i + Nat(1), sum(b)},
+                 Store{out, i, sum(a)}, Store{out, i + 1, sum(b)},
                  // in another order; of what memory has, which may change
-                 Store{out, at + Nat(61), sum(a)}, Store{out, at + Nat(60), sum(b)},
-                 Store{out, at + Nat(64), load(out, 0, f32)}, Store{out, at + Nat(65), load(out, 1, f32)},
-                 Store{out, at + Nat(68), byte(at)}, Store{out, at + Nat(69), byte(at + Nat(1))});
+                 Store{out, at + 61, sum(a)}, Store{out, at + 60, sum(b)}, Store{out, at + 64, load(out, 0)},
+                 Store{out, at + 65, load(out, 1)}, Store{out, at + 68, byte(at)}, Store{out, at + 69, byte(at + 1)});
   }));
   CHECK(bodyText(pass("join", m.k)) == bodyText(m.k));  // unless asked for
   PassOptions options;
@@ -688,10 +663,10 @@ TEST_CASE("optimise: long chains of single uses do not nest without end") {
   const auto in = m.in("in", 8000), out = m.out("out", 1);
   Block b;
   VarId last = m.var("s");
-  b.push_back({Declare{last, load(in, 0, f32)}});
+  b.push_back({Declare{last, load(in, 0)}});
   for (int i = 1; i < 8000; i++) {
     const VarId next = m.var("s");
-    b.push_back({Declare{next, add(ref(last, f32), load(in, i, f32))}});
+    b.push_back({Declare{next, add(ref(last, f32), load(in, i))}});
     last = next;
   }
   b.push_back({Store{out, 0, ref(last, f32)}});

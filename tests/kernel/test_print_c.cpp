@@ -17,7 +17,7 @@ TEST_CASE("C: a kernel is a loop over its work-items") {
   const NatVar n = m.size("n");
   const auto x = m.in("x", Nat(n)), y = m.out("y", Nat(n));
   m.range({Nat(1024), 1, 1}, {Nat(64), 1, 1});
-  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return Store{y, i, mul(number(2), load(x, i, f32))}; }));
+  m.k.body = block(glb("i", Nat(n), [&](Nat i) { return Store{y, i, mul(number(2), load(x, i))}; }));
   const CKernels c = printC({m.k});
   CHECK(c.names == std::vector<std::string>{"scale_kernel"});
   CHECK(has(c.text, R"(
@@ -34,7 +34,7 @@ TEST_CASE("C: names of the prelude, of <math.h> and of macros are not names of v
   Maker m;
   const auto a = m.in("f32", 16), b = m.in("expf", 16), c = m.in("unix", 16), d = m.in("i32x4_min", 16);
   const auto out = m.out("NDEBUG", 16);
-  m.k.body = block(Store{out, 0, add(add(load(a, 0, f32), load(b, 0, f32)), add(load(c, 0, f32), load(d, 0, f32)))});
+  m.k.body = block(Store{out, 0, add(add(load(a, 0), load(b, 0)), add(load(c, 0), load(d, 0)))});
   const std::string text = printC({m.k}).text;
   for (const char* name : {"f32,", "expf,", "unix,", "i32x4_min,", "NDEBUG)"})
     CHECK_FALSE(has(text, std::string(" restrict ") + name));

@@ -48,7 +48,7 @@ class Generator {
   }
 
   For fill(std::size_t to) {
-    return line("f", size, [&](Nat l) { return Store{buffers_[to], at(to, l), load(in_, Nat(size) * g_ + l, f32)}; });
+    return line("f", size, [&](Nat l) { return Store{buffers_[to], at(to, l), load(in_, Nat(size) * g_ + l)}; });
   }
 
   void append(Block& b, int statements, int depth) {
@@ -91,7 +91,7 @@ class Generator {
       case 0:
         return Nat(size - 1) - l;
       case 1:
-        return l / Nat(4) + l % Nat(4) * Nat(4);
+        return l / 4 + l % 4 * 4;
       default:
         return l;
     }
@@ -105,7 +105,7 @@ class Generator {
       case 2:
         return Nat(pick(0, size - 1));
       case 3:
-        return l / Nat(2);
+        return l / 2;
       default:
         return l;
     }
@@ -115,8 +115,8 @@ class Generator {
   ExprPtr source(std::size_t notFrom, Nat l) {
     const auto from = static_cast<std::size_t>(pick(0, 3));
     const auto get = [&](Nat i) {
-      if (from >= buffers_.size() || from == notFrom) return load(in_, Nat(size) * g_ + i, f32);
-      return load(buffers_[from], at(from, i), f32);
+      if (from >= buffers_.size() || from == notFrom) return load(in_, Nat(size) * g_ + i);
+      return load(buffers_[from], at(from, i));
     };
     if (pick(0, 3)) return get(anywhere(l));
     const Nat i = l + Nat(pick(-3, 3));
@@ -157,7 +157,7 @@ class Generator {
                      Declare{acc, number(0)},
                      seq("j", 4,
                          [&](Nat j) {
-                           return Assign{acc, add(ref(acc, f32), load(p, j, f32))};
+                           return Assign{acc, add(ref(acc, f32), load(p, j))};
                          }),
                      Store{buffers_[to], at(to, i), mul(ref(acc, f32), number(0.125))});
       }
@@ -169,7 +169,7 @@ class Generator {
       }
       case 2: {
         const BufferId p = m_.priv("p", 2, 4);
-        const Nat from = l / Nat(4) * Nat(4);
+        const Nat from = l / 4 * 4;
         return block(Allocate{p}, Store{p, 0, load(in_, Nat(size) * g_ + from, vec(4))},
                      Store{p, 1, operation(Op::neg, {load(p, 0, vec(4))})},
                      Store{buffers_[to], at(to, i), add(lane(load(p, pick(0, 1), vec(4)), pick(0, 3)), value(to, l))});
@@ -188,9 +188,8 @@ class Generator {
   }
   For phase2D() {
     const std::size_t to = target();
-    return lcl("y", 4, 1, [&](Nat y) {
-      return lcl("x", 4, 0, [&](Nat x) { return element(to, Nat(4) * y + x, Nat(4) * x + y); });
-    });
+    return lcl("y", 4, 1,
+               [&](Nat y) { return lcl("x", 4, 0, [&](Nat x) { return element(to, 4 * y + x, 4 * x + y); }); });
   }
   // Rows by one dimension; the work-items of the other exchange data within a row.
   For rows() {
@@ -198,14 +197,13 @@ class Generator {
     const std::size_t then = 3 - to;
     const int n = pick(1, 4);
     return lcl("y", n, 1, [&](Nat y) {
-      return block(
-          lcl("x", 4, 0,
-              [&](Nat x) {
-                return Store{buffers_[to], Nat(4) * y + x, load(in_, Nat(size) * g_ + anywhere(Nat(4) * y + x), f32)};
-              }),
-          lcl("x", 4, 0, [&](Nat x) {
-            return Store{buffers_[then], Nat(4) * y + x, load(buffers_[to], Nat(4) * y + Nat(3) - x, f32)};
-          }));
+      return block(lcl("x", 4, 0,
+                       [&](Nat x) {
+                         return Store{buffers_[to], 4 * y + x, load(in_, Nat(size) * g_ + anywhere(4 * y + x))};
+                       }),
+                   lcl("x", 4, 0, [&](Nat x) {
+                     return Store{buffers_[then], 4 * y + x, load(buffers_[to], 4 * y + 3 - x)};
+                   }));
     });
   }
 

@@ -94,8 +94,8 @@ class Generator {
       const Comparison c = comparison(i, j);
       const ExprPtr term = lanes([&](int l) {
         const Nat at = e + Nat(l);
-        if (how < 5) return load(in_, place(at, how), f32);
-        return choose(test({{Nat(0), Relation::lessEqual, at}, {at, Relation::less, Nat(size)}, c}), load(in_, at, f32),
+        if (how < 5) return load(in_, place(at, how));
+        return choose(test({{Nat(0), Relation::lessEqual, at}, {at, Relation::less, Nat(size)}, c}), load(in_, at),
                       number(0.5));
       });
       sum = sum ? add(sum, term) : term;
@@ -115,7 +115,7 @@ Kernel copyOf(Nat n, Nat length) {
   Maker m("copy");
   const auto in = m.in("in", n), out = m.out("out", length);
   m.k.body = block(seq("i", length, [&](Nat i) {
-    return Store{out, i, load(in, min(max(i - Nat(2), Nat(0)), n - Nat(1)), f32)};
+    return Store{out, i, load(in, min(max(i - 2, Nat(0)), n - 1), f32)};
   }));
   return m.k;
 }
@@ -165,8 +165,8 @@ TEST_CASE("split: arrays shorter than their padding") {
   const NatVar n = m.size("n");
   const auto in = m.in("in", n), out = m.out("out", n);
   m.k.body = block(seq("i", n, [&](Nat i) {
-    const ExprPtr ends = add(load(in, max(i - Nat(6), Nat(0)), f32), load(in, min(i + Nat(6), n - Nat(1)), f32));
-    return Store{out, i, add(load(out, i, f32), ends)};  // once each
+    const ExprPtr ends = add(load(in, max(i - 6, Nat(0))), load(in, min(i + 6, n - 1)));
+    return Store{out, i, add(load(out, i), ends)};  // once each
   }));
   const Kernel k = pass("split", m.k);
   CHECK(structure(k).at("loop") == 3);
@@ -187,7 +187,7 @@ TEST_CASE("split: lanes in the middle are one vector, and so is the border that 
     std::vector<ExprPtr> lanes;
     for (int l = 0; l < 16; l++) {
       const Nat at = 16 * i + Nat(l - 1);
-      lanes.push_back(choose(test({{Nat(-1), Relation::less, at}}), load(in, at, f32), number(0)));
+      lanes.push_back(choose(test({{Nat(-1), Relation::less, at}}), load(in, at), number(0)));
     }
     return Store{out, 16 * i, makeVector(lanes)};
   }));
@@ -201,10 +201,8 @@ TEST_CASE("split: what does not gain stays as it is") {
   const auto in = m.in("in", 128), out = m.out("out", 4096);
   const auto tile = m.local("tile", 130);
   const NatVar n = m.size("n");
-  const auto clamped = [&](Nat i) { return load(in, min(max(i - Nat(1), Nat(0)), Nat(127)), f32); };
-  const auto when = [&](Nat a, Nat b, Nat i) {
-    return choose(test({{a, Relation::less, b}}), load(in, i, f32), number(0));
-  };
+  const auto clamped = [&](Nat i) { return load(in, min(max(i - 1, Nat(0)), Nat(127)), f32); };
+  const auto when = [&](Nat a, Nat b, Nat i) { return choose(test({{a, Relation::less, b}}), load(in, i), number(0)); };
   const auto result = [&](ExprPtr v, Nat i) { return Store{out, i, std::move(v)}; };
   // A tile is no result; a condition changes in the middle, or not by the index, or not linearly; a loop is parallel.
   m.k.body = block(seq("i", 130,

@@ -32,7 +32,7 @@ std::string simplified(const ExprPtr& e, Kernel k, BufferId out, bool finite = f
 TEST_CASE("a table is declared with its values and read by the emulator") {
   Maker m;
   const BufferId out = m.out("out", 3), weights = table(m.k, {1, -0.5, 3});
-  const auto body = loop(LoopKind::sequential, 0, "i", 3, [&](Nat i) { return Store{out, i, load(weights, i, f32)}; });
+  const auto body = loop(LoopKind::sequential, 0, "i", 3, [&](Nat i) { return Store{out, i, load(weights, i)}; });
   m.k.body = block(body);
   verify(m.k);
   CHECK(printOpenCL(m.k).find("__constant float weights[3] = {\n    1.0f, -0.5f, 3.0f,\n};\n") != std::string::npos);
@@ -56,8 +56,8 @@ TEST_CASE("a table that does not hold its values is refused") {
 TEST_CASE("an element at a constant index is the constant, and factors 1, -1 and 0 vanish where they may") {
   Maker m;
   const BufferId out = m.out("out", 1), in = m.in("x", 1), weights = table(m.k, {1, -1, 0, 2});
-  const auto weight = [&](int i) { return load(weights, i, f32); };
-  const ExprPtr x = load(in, 0, f32);
+  const auto weight = [&](int i) { return load(weights, i); };
+  const ExprPtr x = load(in, 0);
   const auto times = [&](int i) { return operation(Op::mul, {x, weight(i)}); };
   CHECK(simplified(weight(3), m.k, out) == "2.0f");
   CHECK(simplified(times(0), m.k, out) == "x[0]");

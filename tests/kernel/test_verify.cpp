@@ -34,13 +34,13 @@ TEST_CASE("builders: types follow from operands") {
   CHECK(operation(Op::select, {operation(Op::lt, {x, x}), integer(1), integer(2)})->type == i32);
   CHECK(index(3)->type == i32);
   CHECK(convertTo(x, Scalar::f16)->type == f32);
-  CHECK(convertTo(splat(load(0, 0, f32), 4), Scalar::i32)->type == ValueType{Scalar::i32, 4});
+  CHECK(convertTo(splat(load(0, 0), 4), Scalar::i32)->type == ValueType{Scalar::i32, 4});
   CHECK(makeVector({x, x, x})->type == vec(3));
   CHECK(load(0, 0, {Scalar::f16, 4})->type == vec(4));
 }
 
 TEST_CASE("builders: ill-typed expressions cannot be built") {
-  const auto x = number(1), v = splat(load(0, 0, f32), 4);
+  const auto x = number(1), v = splat(load(0, 0), 4);
   CHECK_THROWS_AS(add(x, integer(1)), InternalError);
   CHECK_THROWS_AS(add(x, v), InternalError);
   CHECK_THROWS_AS(operation(Op::add, {x}), InternalError);
@@ -55,7 +55,7 @@ TEST_CASE("builders: ill-typed expressions cannot be built") {
 }
 
 TEST_CASE("builders: lanes of what is put together are taken apart") {
-  const auto x = load(0, 0, f32), y = load(0, 1, f32);
+  const auto x = load(0, 0), y = load(0, 1);
   CHECK(lane(splat(x, 4), 2) == x);
   CHECK(lane(makeVector({x, y}), 1) == y);
   CHECK(lane(x, 0) == x);
@@ -73,7 +73,7 @@ TEST_CASE("builders: a plan's buffers have the product of their shape as size") 
 TEST_CASE("verify: a good kernel passes") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4);
-  m.k.body = block(seq("i", 4, [&](Nat i) { return Store{out, i, load(in, i, f32)}; }));
+  m.k.body = block(seq("i", 4, [&](Nat i) { return Store{out, i, load(in, i)}; }));
   CHECK(complaint(m.k).empty());
 }
 
