@@ -38,7 +38,7 @@ class Grid {
 
 // A tensor of f(i, j, …).
 template <std::size_t N, class F>
-Tensor make(const std::array<Int, N>& shape, const F& f, Scalar scalar = Scalar::f32) {
+Tensor make(const std::array<Int, N>& shape, Scalar scalar, const F& f) {
   Tensor out(scalar, {shape.begin(), shape.end()});
   for (Int place = 0; place < out.size(); place++) {
     std::array<Int, N> index{};
@@ -50,14 +50,35 @@ Tensor make(const std::array<Int, N>& shape, const F& f, Scalar scalar = Scalar:
 }
 
 template <std::size_t N, class F>
-Tensors out(const std::array<Int, N>& shape, const F& f, Scalar scalar = Scalar::f32) {
-  return {{"out", make(shape, f, scalar)}};
+Tensor make(const std::array<Int, N>& shape, const F& f) {
+  return make(shape, Scalar::f32, f);
+}
+inline Tensor single(double value, Scalar scalar = Scalar::f32) {
+  return make(std::array<Int, 0>{}, scalar, [&] { return value; });
+}
+inline Tensors out(double value) { return {{"out", single(value)}}; }
+template <class... A>
+Tensors out(const A&... shapeAndElements) {
+  return {{"out", make(shapeAndElements...)}};
 }
 
-inline Tensors out(double value) {
-  Tensor t(Scalar::f32, {});
-  t.set(0, value);
-  return {{"out", t}};
+// Numbers by index.
+struct Vector : std::vector<double> {
+  using std::vector<double>::vector;
+  double& operator[](Int i) { return at(static_cast<std::size_t>(i)); }
+  double operator[](Int i) const { return at(static_cast<std::size_t>(i)); }
+};
+template <class F>
+Vector vectorOf(Int n, const F& f) {
+  Vector v;
+  for (Int i = 0; i < n; i++) v.push_back(f(i));
+  return v;
+}
+inline Vector vectorOf(const Grid& x) {
+  return vectorOf(x.size(0), [&](Int i) { return x(i); });
+}
+inline Tensor make(const Vector& v, Scalar scalar = Scalar::f32) {
+  return make(std::array{std::ssize(v)}, scalar, [&](Int i) { return v[i]; });
 }
 
 using A1 = std::array<Int, 1>;
@@ -119,15 +140,25 @@ inline void rescale(Tensors& inputs, const std::string& name, double low, double
   for (Int i = 0; i < t.size(); i++) t.set(i, low + (high - low) * (t.get(i) + 1) / 2);
 }
 
+// What programs compute, in plain loops over doubles, with no word of the language. The roundings are those of a chain
+// of operations on numbers about one; `prepare` changes the inputs.
 class Table {
  public:
   void add(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes, int roundings,
-           const Reference& reference, const Prepare& prepare = {}) {
+           const Prepare& prepare, const Reference& reference) {
     for (const Sizes& s : sizes) rows_.push_back({file, entry, s, reference, after(roundings), prepare});
   }
+  void add(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes, int roundings,
+           const Reference& reference) {
+    add(file, entry, sizes, roundings, {}, reference);
+  }
   void addExact(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes,
-                const Reference& reference, const Prepare& prepare = {}) {
+                const Prepare& prepare, const Reference& reference) {
     for (const Sizes& s : sizes) rows_.push_back({file, entry, s, reference, 0, prepare});
+  }
+  void addExact(const std::string& file, const std::string& entry, const std::vector<Sizes>& sizes,
+                const Reference& reference) {
+    addExact(file, entry, sizes, {}, reference);
   }
   const std::vector<CatalogueEntry>& rows() const { return rows_; }
 
@@ -135,7 +166,7 @@ class Table {
   std::vector<CatalogueEntry> rows_;
 };
 
-// The files references_*.cpp: what the programs compute, in plain loops over doubles, with no word of the language.
+// The files references_*.cpp.
 void addLearning(Table& table);
 void addImages(Table& table);
 void addNumbers(Table& table);

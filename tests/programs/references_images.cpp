@@ -20,11 +20,9 @@ Tensors harris(const Tensors& in) {
   Tensors products;
   for (const auto& [name, a, b] :
        {std::tuple("xx", true, true), std::tuple("yy", false, false), std::tuple("xy", true, false)})
-    products.emplace(
-        name,
-        make(
-            shape, [&, a = a, b = b](Int y, Int x) { return gradient(image, y, x, a) * gradient(image, y, x, b); },
-            Scalar::f64));
+    products.emplace(name, make(shape, Scalar::f64, [&, a = a, b = b](Int y, Int x) {
+                       return gradient(image, y, x, a) * gradient(image, y, x, b);
+                     }));
   const auto boxed = [&](const char* name, Int y, Int x) {
     const Grid p(products, name);
     return sum(9, [&](Int k) { return p(clamp(y + k / 3 - 1, shape[0]), clamp(x + k % 3 - 1, shape[1])); });
@@ -50,31 +48,25 @@ Tensors diffused(const Tensors& in) {
     const auto difference = [&](Int y, Int x, Int dy, Int dx) {
       return image(clamp(y + dy, shape[0]), clamp(x + dx, shape[1])) - image(y, x);
     };
-    const Tensors coefficients = out(
-        shape,
-        [&](Int y, Int x) {
-          const double c = image(y, x);
-          double squares = 0, total = 0;
-          for (const auto& [dy, dx] : {A2{-1, 0}, A2{1, 0}, A2{0, -1}, A2{0, 1}}) {
-            const double d = difference(y, x, dy, dx);
-            squares += d * d;
-            total += d;
-          }
-          const double g2 = squares / (c * c), l = total / c;
-          const double q = (0.5 * g2 - 0.0625 * l * l) / ((1 + 0.25 * l) * (1 + 0.25 * l));
-          return std::min(std::max(1 / (1 + (q - q0) / (q0 * (1 + q0))), 0.0), 1.0);
-        },
-        Scalar::f64);
+    const Tensors coefficients = out(shape, Scalar::f64, [&](Int y, Int x) {
+      const double c = image(y, x);
+      double squares = 0, total = 0;
+      for (const auto& [dy, dx] : {A2{-1, 0}, A2{1, 0}, A2{0, -1}, A2{0, 1}}) {
+        const double d = difference(y, x, dy, dx);
+        squares += d * d;
+        total += d;
+      }
+      const double g2 = squares / (c * c), l = total / c;
+      const double q = (0.5 * g2 - 0.0625 * l * l) / ((1 + 0.25 * l) * (1 + 0.25 * l));
+      return std::min(std::max(1 / (1 + (q - q0) / (q0 * (1 + q0))), 0.0), 1.0);
+    });
     const Grid k(coefficients, "out");
-    now = {{"image", make(
-                         shape,
-                         [&](Int y, Int x) {
-                           const double divergence = k(y, x) * (difference(y, x, -1, 0) + difference(y, x, 0, -1)) +
-                                                     k(clamp(y + 1, shape[0]), x) * difference(y, x, 1, 0) +
-                                                     k(y, clamp(x + 1, shape[1])) * difference(y, x, 0, 1);
-                           return image(y, x) + 0.25 * lambda * divergence;
-                         },
-                         Scalar::f64)}};
+    now = {{"image", make(shape, Scalar::f64, [&](Int y, Int x) {
+              const double divergence = k(y, x) * (difference(y, x, -1, 0) + difference(y, x, 0, -1)) +
+                                        k(clamp(y + 1, shape[0]), x) * difference(y, x, 1, 0) +
+                                        k(y, clamp(x + 1, shape[1])) * difference(y, x, 0, 1);
+              return image(y, x) + 0.25 * lambda * divergence;
+            })}};
   }
   const Grid result(now, "image");
   return out(shape, [&](Int y, Int x) { return result(y, x); });
@@ -99,8 +91,7 @@ Tensors repeated(Tensor grid, Int steps, const F& f) {
   for (Int step = 0; step < steps; step++) {
     const Tensors old = now;
     const Grid cells(old, "out");
-    now = out(
-        A2{cells.size(0), cells.size(1)}, [&](Int y, Int x) { return f(cells, y, x); }, Scalar::i32);
+    now = out(A2{cells.size(0), cells.size(1)}, Scalar::i32, [&](Int y, Int x) { return f(cells, y, x); });
   }
   return now;
 }
@@ -117,8 +108,8 @@ Tensors life(const Tensors& in, Int generations) {
 Tensors components(const Tensors& in, Int steps) {
   const Grid image(in, "image");
   const Int w = image.size(1);
-  Tensor labels = make(
-      A2{image.size(0), w}, [&](Int y, Int x) { return image(y, x) > 0 ? y * w + x + 1 : 0; }, Scalar::i32);
+  Tensor labels =
+      make(A2{image.size(0), w}, Scalar::i32, [&](Int y, Int x) { return image(y, x) > 0 ? y * w + x + 1 : 0; });
   return repeated(std::move(labels), steps, [](const Grid& cells, Int y, Int x) {
     double least = cells(y, x);
     if (least == 0) return 0.0;
@@ -158,8 +149,8 @@ void images(Table& table) {
   table.add("harris", "main", shapes, 100, harris);
   // Ratios to the pixel: none may be near zero.
   const Prepare bright = [](Tensors& in) { rescale(in, "image", 0.5, 1.5), rescale(in, "lambda", 0.1, 0.5); };
-  table.add("srad", "main", {{{"steps", 3}, {"h", 12}, {"w", 15}}, {{"steps", 3}, {"h", 2}, {"w", 3}}}, 1000, diffused,
-            bright);
+  table.add("srad", "main", {{{"steps", 3}, {"h", 12}, {"w", 15}}, {{"steps", 3}, {"h", 2}, {"w", 3}}}, 1000, bright,
+            diffused);
   table.addExact("median", "main", shapes, [](const Tensors& in) {
     const Grid image(in, "image");
     return out(A2{image.size(0), image.size(1)}, [&](Int y, Int x) {
@@ -201,12 +192,12 @@ void cells(Table& table) {
       for (Int i = 0; i < t.size(); i++) t.set(i, t.get(i) > 0 ? 1 : 0);
   };
   for (const Int steps : {5, 1}) {
-    table.addExact(
-        "life", "main", {{{"generations", steps}, {"h", 9}, {"w", 8}}, {{"generations", steps}, {"h", 3}, {"w", 1}}},
-        [steps](const Tensors& in) { return life(in, steps); }, binary);
-    table.addExact(
-        "components", "main", {{{"steps", steps}, {"h", 7}, {"w", 9}}, {{"steps", steps}, {"h", 1}, {"w", 1}}},
-        [steps](const Tensors& in) { return components(in, steps); }, binary);
+    table.addExact("life", "main",
+                   {{{"generations", steps}, {"h", 9}, {"w", 8}}, {{"generations", steps}, {"h", 3}, {"w", 1}}}, binary,
+                   [steps](const Tensors& in) { return life(in, steps); });
+    table.addExact("components", "main",
+                   {{{"steps", steps}, {"h", 7}, {"w", 9}}, {{"steps", steps}, {"h", 1}, {"w", 1}}}, binary,
+                   [steps](const Tensors& in) { return components(in, steps); });
   }
 }
 

@@ -4,16 +4,6 @@
 namespace lift::programs {
 namespace {
 
-using Vector = std::vector<double>;
-
-template <class F>
-Vector vectorOf(Int n, const F& f) {
-  Vector v;
-  for (Int i = 0; i < n; i++) v.push_back(f(i));
-  return v;
-}
-double at(const Vector& v, Int i) { return v[static_cast<std::size_t>(i)]; }
-
 Vector softmaxOf(const Vector& xs) {
   const double greatest = *std::max_element(xs.begin(), xs.end());
   double total = 0;
@@ -37,20 +27,15 @@ Moments momentsOf(const Vector& xs) {
 Vector rowOf(const Grid& x, Int i) {
   return vectorOf(x.size(1), [&](Int j) { return x(i, j); });
 }
-Vector vectorOf(const Grid& x) {
-  return vectorOf(x.size(0), [&](Int i) { return x(i); });
-}
 
 void normalisation(Table& table) {
   const std::vector<Sizes> lines{{{"n", 1000}}, {{"n", 37}}, {{"n", 1}}};
   const std::vector<Sizes> rows{{{"rows", 5}, {"n", 33}}, {{"rows", 1}, {"n", 1}}};
-  table.add("normalise", "softmax", lines, 1000, [](const Tensors& in) {
-    const Vector s = softmaxOf(vectorOf(Grid(in, "xs")));
-    return out(A1{static_cast<Int>(s.size())}, [&](Int i) { return at(s, i); });
-  });
+  table.add("normalise", "softmax", lines, 1000,
+            [](const Tensors& in) { return out(softmaxOf(vectorOf(Grid(in, "xs")))); });
   table.add("normalise", "softmaxRows", rows, 40, [](const Tensors& in) {
     const Grid x(in, "xs");
-    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) { return at(softmaxOf(rowOf(x, i)), j); });
+    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) { return softmaxOf(rowOf(x, i))[j]; });
   });
   table.add("normalise", "variance", lines, 1000,
             [](const Tensors& in) { return out(momentsOf(vectorOf(Grid(in, "xs"))).variance); });
@@ -70,7 +55,7 @@ void normalisation(Table& table) {
   table.add("normalise", "withMean", lines, 1000, [](const Tensors& in) {
     const Grid x(in, "xs");
     return Tensors{{"out.0", make(A1{x.size(0)}, [&](Int i) { return 2 * x(i); })},
-                   {"out.1", out(momentsOf(vectorOf(x)).mean).at("out")}};
+                   {"out.1", single(momentsOf(vectorOf(x)).mean)}};
   });
 }
 
@@ -91,12 +76,10 @@ Tensors clusters(const Tensors& in) {
     double total = 0;
     int count = 0;
     for (Int i = 0; i < n; i++)
-      if (at(owners, i) == static_cast<double>(c)) total += points(i, l), count++;
+      if (owners[i] == static_cast<double>(c)) total += points(i, l), count++;
     return count > 0 ? total / count : centres(c, l);
   };
-  return {{"out.0", make(
-                        A1{n}, [&](Int i) { return at(owners, i); }, Scalar::i32)},
-          {"out.1", make(A2{k, centres.size(1)}, mean)}};
+  return {{"out.0", make(owners, Scalar::i32)}, {"out.1", make(A2{k, centres.size(1)}, mean)}};
 }
 
 // How far point i is from the one asked for.
@@ -126,61 +109,44 @@ void keyed(Table& table) {
     return sum(k.size(0), [&](Int i) { return k(i) == static_cast<double>(key) ? 1 : 0; });
   };
   const std::vector<Sizes> sizes{{{"n", 20000}}, {{"n", 300}}, {{"n", 1}}};
-  table.add(
-      "histogram", "weighted", sizes, 400,
-      [=](const Tensors& in) { return out(A1{64}, [&](Int b) { return sumOf(in, b); }); }, keys);
-  table.add(
-      "histogram", "moments", sizes, 400,
-      [=](const Tensors& in) {
-        return Tensors{{"out.0", make(
-                                     A1{64}, [&](Int b) { return sizeOf(in, b); }, Scalar::i32)},
-                       {"out.1", make(A1{64}, [&](Int b) { return sumOf(in, b); })}};
-      },
-      keys);
-  table.add(
-      "histogram", "means", sizes, 400,
-      [=](const Tensors& in) {
-        return out(A1{64}, [&](Int b) {
-          const double size = b < 60 ? sizeOf(in, b) : 0;
-          return size > 0 ? sumOf(in, b) / size : sumOf(in, b);
-        });
-      },
-      keys);
-  table.addExact(
-      "histogram", "last", sizes,
-      [](const Tensors& in) {
-        const Grid k(in, "keys"), v(in, "values");
-        return out(A1{64}, [&](Int b) {
-          double last = -1;
-          for (Int i = 0; i < k.size(0); i++)
-            if (k(i) == static_cast<double>(b)) last = v(i);
-          return last;
-        });
-      },
-      keys);
-  table.add(
-      "histogram", "rows", {{{"n", 300}, {"d", 5}}, {{"n", 1}, {"d", 1}}}, 40,
-      [](const Tensors& in) {
-        const Grid k(in, "keys"), v(in, "values");
-        return out(A2{64, v.size(1)}, [&](Int b, Int j) {
-          return sum(k.size(0), [&](Int i) { return k(i) == static_cast<double>(b) ? v(i, j) : 0; });
-        });
-      },
-      keys);
+  table.add("histogram", "weighted", sizes, 400, keys,
+            [=](const Tensors& in) { return out(A1{64}, [&](Int b) { return sumOf(in, b); }); });
+  table.add("histogram", "moments", sizes, 400, keys, [=](const Tensors& in) {
+    return Tensors{{"out.0", make(A1{64}, Scalar::i32, [&](Int b) { return sizeOf(in, b); })},
+                   {"out.1", make(A1{64}, [&](Int b) { return sumOf(in, b); })}};
+  });
+  table.add("histogram", "means", sizes, 400, keys, [=](const Tensors& in) {
+    return out(A1{64}, [&](Int b) {
+      const double size = b < 60 ? sizeOf(in, b) : 0;
+      return size > 0 ? sumOf(in, b) / size : sumOf(in, b);
+    });
+  });
+  table.addExact("histogram", "last", sizes, keys, [](const Tensors& in) {
+    const Grid k(in, "keys"), v(in, "values");
+    return out(A1{64}, [&](Int b) {
+      double last = -1;
+      for (Int i = 0; i < k.size(0); i++)
+        if (k(i) == static_cast<double>(b)) last = v(i);
+      return last;
+    });
+  });
+  table.add("histogram", "rows", {{{"n", 300}, {"d", 5}}, {{"n", 1}, {"d", 1}}}, 40, keys, [](const Tensors& in) {
+    const Grid k(in, "keys"), v(in, "values");
+    return out(A2{64, v.size(1)}, [&](Int b, Int j) {
+      return sum(k.size(0), [&](Int i) { return k(i) == static_cast<double>(b) ? v(i, j) : 0; });
+    });
+  });
   table.addExact(
       "histogram", "ofRows", {{{"m", 5}, {"n", 40}}},
-      [](const Tensors& in) {
-        const Grid x(in, "xs");
-        return out(
-            A2{x.size(0), 16},
-            [&](Int r, Int b) {
-              return sum(x.size(1), [&](Int i) { return x(r, i) == static_cast<double>(b) ? 1 : 0; });
-            },
-            Scalar::i32);
-      },
       [](Tensors& in) {
         Tensor& xs = in.at("xs");
         for (Int i = 0; i < xs.size(); i++) xs.set(i, static_cast<double>((i * 7 + i / 3) % 20 - 2));
+      },
+      [](const Tensors& in) {
+        const Grid x(in, "xs");
+        return out(A2{x.size(0), 16}, Scalar::i32, [&](Int r, Int b) {
+          return sum(x.size(1), [&](Int i) { return x(r, i) == static_cast<double>(b) ? 1 : 0; });
+        });
       });
   table.add("histogram", "total", {{{"n", 200}}, {{"n", 1}}}, 200, [](const Tensors& in) {
     const Grid x(in, "xs");
@@ -192,9 +158,8 @@ void searches(Table& table) {
   table.add("kmeans", "main", {{{"n", 40}, {"d", 3}, {"k", 4}}, {{"n", 1}, {"d", 1}, {"k", 2}}}, 40, clusters);
   table.add("nearest", "main", {{{"n", 1000}}, {{"n", 7}}, {{"n", 1}}}, 5, [](const Tensors& in) {
     const Int best = nearestOf(in);
-    return Tensors{{"out.0", out(distance(in, best) * distance(in, best)).at("out")},
-                   {"out.1", make(
-                                 std::array<Int, 0>{}, [&] { return best; }, Scalar::i32)}};
+    return Tensors{{"out.0", single(distance(in, best) * distance(in, best))},
+                   {"out.1", single(static_cast<double>(best), Scalar::i32)}};
   });
   table.add("nearest", "relative", {{{"n", 1000}}, {{"n", 7}}, {{"n", 1}}}, 5, [](const Tensors& in) {
     const double least = distance(in, nearestOf(in));
@@ -203,59 +168,54 @@ void searches(Table& table) {
 
   const Reference counts = [](const Tensors& in) {
     const Grid x(in, "xs");
-    return out(
-        A1{1024}, [&](Int b) { return sum(x.size(0), [&](Int i) { return x(i) == static_cast<double>(b) ? 1 : 0; }); },
-        Scalar::i32);
+    return out(A1{1024}, Scalar::i32,
+               [&](Int b) { return sum(x.size(0), [&](Int i) { return x(i) == static_cast<double>(b) ? 1 : 0; }); });
   };
   // Negative ones and those too great are in no bin.
   const Prepare spread = [](Tensors& in) {
     Tensor& xs = in.at("xs");
     for (Int i = 0; i < xs.size(); i++) xs.set(i, static_cast<double>((i * i * 7 + 13 * i) % 1100 - 20));
   };
-  table.addExact("histogram", "main", {{{"n", 320}}}, counts, spread);
-  table.addExact("histogram", "chunked", {{{"n", 320}}}, counts, spread);
-  table.addExact("histogram", "folded", {{{"n", 64}}}, counts, spread);
+  table.addExact("histogram", "main", {{{"n", 320}}}, spread, counts);
+  table.addExact("histogram", "chunked", {{{"n", 320}}}, spread, counts);
+  table.addExact("histogram", "folded", {{{"n", 64}}}, spread, counts);
   keyed(table);
 }
 
 Tensors recurrent(const Tensors& in) {
   const Grid xs(in, "xs"), wx(in, "wx"), wh(in, "wh"), bias(in, "bias");
   const Int hidden = bias.size(0);
-  std::vector<double> state(static_cast<std::size_t>(hidden)), all;
+  Vector state(hidden), all;
   for (Int t = 0; t < xs.size(0); t++) {
-    const std::vector<double> old = state;
+    const Vector old = state;
     for (Int k = 0; k < hidden; k++)
-      state[static_cast<std::size_t>(k)] =
-          std::tanh(0.25 * (sum(xs.size(1), [&](Int i) { return wx(k, i) * xs(t, i); }) +
-                            sum(hidden, [&](Int j) { return wh(k, j) * old[static_cast<std::size_t>(j)]; }) + bias(k)));
+      state[k] = std::tanh(0.25 * (sum(xs.size(1), [&](Int i) { return wx(k, i) * xs(t, i); }) +
+                                   sum(hidden, [&](Int j) { return wh(k, j) * old[j]; }) + bias(k)));
     all.insert(all.end(), state.begin(), state.end());
   }
-  return out(A2{xs.size(0), hidden}, [&](Int t, Int k) { return all[static_cast<std::size_t>(t * hidden + k)]; });
+  return out(A2{xs.size(0), hidden}, [&](Int t, Int k) { return all[t * hidden + k]; });
 }
 
 Tensors gatedUnit(const Tensors& in) {
   const Grid xs(in, "xs");
   const Int hidden = in.at("uz").shape.at(0), inputs = xs.size(1);
-  std::vector<double> state(static_cast<std::size_t>(hidden));
-  const auto number = [](Int k) { return static_cast<std::size_t>(k); };
+  Vector state(hidden);
   for (Int t = 0; t < xs.size(0); t++) {
-    const auto sums = [&](const char* w, const char* u, const std::vector<double>& old) {
+    const auto sums = [&](const char* w, const char* u, const Vector& old) {
       const Grid ofInput(in, w), ofState(in, u);
-      std::vector<double> all;
-      for (Int k = 0; k < hidden; k++)
-        all.push_back(0.25 * (sum(inputs, [&](Int i) { return ofInput(k, i) * xs(t, i); }) +
-                              sum(hidden, [&](Int j) { return ofState(k, j) * old[number(j)]; })));
-      return all;
+      return vectorOf(hidden, [&](Int k) {
+        return 0.25 * (sum(inputs, [&](Int i) { return ofInput(k, i) * xs(t, i); }) +
+                       sum(hidden, [&](Int j) { return ofState(k, j) * old[j]; }));
+      });
     };
     const auto logistic = [](double x) { return 1 / (1 + std::exp(-x)); };
-    const std::vector<double> z = sums("wz", "uz", state), r = sums("wr", "ur", state);
-    std::vector<double> kept = state;
-    for (Int k = 0; k < hidden; k++) kept[number(k)] *= logistic(r[number(k)]);
-    const std::vector<double> c = sums("wc", "uc", kept);
-    for (Int k = 0; k < hidden; k++)
-      state[number(k)] += logistic(z[number(k)]) * (std::tanh(c[number(k)]) - state[number(k)]);
+    const Vector z = sums("wz", "uz", state), r = sums("wr", "ur", state);
+    Vector kept = state;
+    for (Int k = 0; k < hidden; k++) kept[k] *= logistic(r[k]);
+    const Vector c = sums("wc", "uc", kept);
+    for (Int k = 0; k < hidden; k++) state[k] += logistic(z[k]) * (std::tanh(c[k]) - state[k]);
   }
-  return out(A1{hidden}, [&](Int k) { return state[number(k)]; });
+  return out(state);
 }
 
 void networks(Table& table) {
@@ -269,7 +229,7 @@ void networks(Table& table) {
                 const Vector weights = softmaxOf(vectorOf(n, [&](Int j) {
                   return sum(d, [&](Int l) { return q(i, l) * k(j, l); }) / std::sqrt(static_cast<double>(d));
                 }));
-                return sum(n, [&](Int j) { return at(weights, j) * v(j, e); });
+                return sum(n, [&](Int j) { return weights[j] * v(j, e); });
               });
             });
   table.add("attention", "causal", {{{"heads", 3}, {"n", 9}, {"d", 8}}, {{"heads", 1}, {"n", 1}, {"d", 1}}}, 100,
@@ -280,26 +240,26 @@ void networks(Table& table) {
                 const Vector weights = softmaxOf(vectorOf(i + 1, [&](Int j) {
                   return sum(d, [&](Int l) { return q(h, i, l) * k(h, j, l); }) / std::sqrt(static_cast<double>(d));
                 }));
-                return sum(i + 1, [&](Int j) { return at(weights, j) * v(h, j, e); });
+                return sum(i + 1, [&](Int j) { return weights[j] * v(h, j, e); });
               });
             });
   table.add(
       "logistic", "main", {{{"n", 50}, {"d", 7}}, {{"n", 1}, {"d", 1}}}, 100,
+      [](Tensors& in) {
+        Tensor& labels = in.at("labels");
+        for (Int i = 0; i < labels.size(); i++) labels.set(i, labels.get(i) > 0 ? 1 : 0);
+      },
       [](const Tensors& in) {
         const Grid w(in, "weights"), x(in, "samples"), y(in, "labels");
         const Int n = x.size(0), d = x.size(1);
         const Vector p =
             vectorOf(n, [&](Int i) { return 1 / (1 + std::exp(-sum(d, [&](Int l) { return w(l) * x(i, l); }))); });
         const auto count = static_cast<double>(n);
-        const auto loss = [&](Int i) { return -std::log(y(i) > 0.5 ? at(p, i) : 1 - at(p, i)); };
+        const auto loss = [&](Int i) { return -std::log(y(i) > 0.5 ? p[i] : 1 - p[i]); };
         return Tensors{
             {"out.0",
-             make(A1{d}, [&](Int l) { return sum(n, [&](Int i) { return x(i, l) * (at(p, i) - y(i)); }) / count; })},
-            {"out.1", out(sum(n, loss) / count).at("out")}};
-      },
-      [](Tensors& in) {
-        Tensor& labels = in.at("labels");
-        for (Int i = 0; i < labels.size(); i++) labels.set(i, labels.get(i) > 0 ? 1 : 0);
+             make(A1{d}, [&](Int l) { return sum(n, [&](Int i) { return x(i, l) * (p[i] - y(i)); }) / count; })},
+            {"out.1", single(sum(n, loss) / count)}};
       });
 }
 

@@ -3,12 +3,6 @@
 namespace lift::programs {
 namespace {
 
-Tensor scalar(double value, Scalar type = Scalar::f32) {
-  Tensor t(type, {});
-  t.set(0, value);
-  return t;
-}
-
 // The bit operations on integers of T by way of 64-bit arithmetic and single bits.
 template <class T>
 Tensors bits(const Tensors& in, Scalar type) {
@@ -16,8 +10,7 @@ Tensors bits(const Tensors& in, Scalar type) {
   constexpr int width = 8 * static_cast<int>(sizeof(T));
   const Grid xs(in, "xs"), ys(in, "ys");
   const auto result = [&](const auto& f) {
-    return make(
-        A1{xs.size(0)}, [&](Int i) { return f(static_cast<T>(xs(i)), static_cast<T>(ys(i))); }, type);
+    return make(A1{xs.size(0)}, type, [&](Int i) { return f(static_cast<T>(xs(i)), static_cast<T>(ys(i))); });
   };
   const auto bit = [](U x, int i) { return static_cast<int>(x >> i & 1); };
   return {{"out.0", result([](T x, T y) { return static_cast<T>((x & y) ^ (x | ~y)); })},
@@ -69,8 +62,7 @@ Tensors lookup(const Tensors& in) {
   const double table[] = {0.5, -1.5, 2.5, 4, 8};
   return {{"out.0", make(n, [&](Int i) { return table[index(i, 5)]; })},
           {"out.1.0", make(n, [&](Int i) { return index(i, 2) == 0 ? 1.5 : -2.5; })},
-          {"out.1.1", make(
-                          n, [&](Int i) { return index(i, 2) == 0 ? 3 : 7; }, Scalar::i32)},
+          {"out.1.1", make(n, Scalar::i32, [&](Int i) { return index(i, 2) == 0 ? 3 : 7; })},
           {"out.2", make(n, [&](Int i) {
              return index(i, 3) == 0 ? xs(i) : index(i, 3) == 1 ? xs(i) + 1 : 2 * xs(i);
            })}};
@@ -87,24 +79,24 @@ Tensors statistics(const Tensors& in) {
   const Grid xs(in, "xs");
   const Int n = xs.size(0);
   const double mean = sum(n, [&](Int i) { return xs(i); }) / static_cast<double>(n);
-  return {{"out.0", scalar(mean)},
-          {"out.1", scalar(sum(n, [&](Int i) { return (xs(i) - mean) * (xs(i) - mean); }) / static_cast<double>(n))},
-          {"out.2", scalar(std::sqrt(sum(n, [&](Int i) { return xs(i) * xs(i); })))},
-          {"out.3", scalar(static_cast<double>(first(xs, 1)), Scalar::i32)},
-          {"out.4", scalar(static_cast<double>(first(xs, -1)), Scalar::i32)},
-          {"out.5", scalar(xs(first(xs, 1)))},
-          {"out.6", scalar(sum(n, [&](Int i) { return xs(i) > 0 ? 1 : 0; }), Scalar::i32)}};
+  return {{"out.0", single(mean)},
+          {"out.1", single(sum(n, [&](Int i) { return (xs(i) - mean) * (xs(i) - mean); }) / static_cast<double>(n))},
+          {"out.2", single(std::sqrt(sum(n, [&](Int i) { return xs(i) * xs(i); })))},
+          {"out.3", single(static_cast<double>(first(xs, 1)), Scalar::i32)},
+          {"out.4", single(static_cast<double>(first(xs, -1)), Scalar::i32)},
+          {"out.5", single(xs(first(xs, 1)))},
+          {"out.6", single(sum(n, [&](Int i) { return xs(i) > 0 ? 1 : 0; }), Scalar::i32)}};
 }
 
 Tensors integers(const Tensors& in) {
   const Grid xs(in, "xs");
   const auto total = static_cast<std::int16_t>(static_cast<Int>(sum(xs.size(0), [&](Int i) { return xs(i); })));
   const auto count = static_cast<std::int16_t>(xs.size(0));
-  return {{"out.0", scalar(xs(first(xs, 1)), Scalar::i16)},
-          {"out.1", scalar(xs(first(xs, -1)), Scalar::i16)},
-          {"out.2", scalar(static_cast<double>(first(xs, 1)), Scalar::i32)},
-          {"out.3", scalar(total, Scalar::i16)},
-          {"out.4", scalar(total / count, Scalar::i16)}};
+  return {{"out.0", single(xs(first(xs, 1)), Scalar::i16)},
+          {"out.1", single(xs(first(xs, -1)), Scalar::i16)},
+          {"out.2", single(static_cast<double>(first(xs, 1)), Scalar::i32)},
+          {"out.3", single(total, Scalar::i16)},
+          {"out.4", single(total / count, Scalar::i16)}};
 }
 
 Tensors parts(const Tensors& in) {
@@ -139,20 +131,18 @@ Tensors zips(const Tensors& in) {
 }  // namespace
 
 void addLibrary(Table& table) {
-  table.addExact(
-      "library", "bits8", {{{"n", 100}}}, [](const Tensors& in) { return bits<std::int8_t>(in, Scalar::i8); },
-      wide(256));
-  table.addExact(
-      "library", "bits16", {{{"n", 100}}}, [](const Tensors& in) { return bits<std::int16_t>(in, Scalar::i16); },
-      wide(65536));
-  table.addExact(
-      "library", "bits32", {{{"n", 100}}}, [](const Tensors& in) { return bits<std::int32_t>(in, Scalar::i32); },
-      wide(4294967296));
+  table.addExact("library", "bits8", {{{"n", 100}}}, wide(256),
+                 [](const Tensors& in) { return bits<std::int8_t>(in, Scalar::i8); });
+  table.addExact("library", "bits16", {{{"n", 100}}}, wide(65536),
+                 [](const Tensors& in) { return bits<std::int16_t>(in, Scalar::i16); });
+  table.addExact("library", "bits32", {{{"n", 100}}}, wide(4294967296),
+                 [](const Tensors& in) { return bits<std::int32_t>(in, Scalar::i32); });
   for (const char* entry : {"sobel", "sobelUnrolled"})
     table.add("library", entry, {{{"h", 7}, {"w", 9}}, {{"h", 1}, {"w", 1}}}, 12, sobel);
-  table.add("library", "lookup", {{{"n", 30}}}, 2, lookup, [](Tensors& in) { absolute(in, "at"); });
+  table.add(
+      "library", "lookup", {{{"n", 30}}}, 2, [](Tensors& in) { absolute(in, "at"); }, lookup);
   table.add("library", "statistics", {{{"n", 100}}, {{"n", 1}}}, 200, statistics);
-  table.addExact("library", "integers", {{{"n", 50}}, {{"n", 1}}}, integers, wide(65536));
+  table.addExact("library", "integers", {{{"n", 50}}, {{"n", 1}}}, wide(65536), integers);
   table.add("library", "parts", {{{"n", 20}}, {{"n", 3}}}, 40, parts);
   table.add("library", "algebra", {{{"n", 5}, {"k", 6}, {"m", 7}}}, 40, algebra);
   table.add("library", "zips", {{{"h", 4}, {"w", 5}}}, 4, zips);

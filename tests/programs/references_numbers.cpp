@@ -47,26 +47,23 @@ void finance(Table& table) {
     rescale(in, "options.0", 1, 3), rescale(in, "options.1", 1, 3), rescale(in, "options.2", 0.5, 2);
   };
   // The approximation of the normal distribution is good to 7.5e-8.
-  table.add("options", "blackScholes", {{{"n", 100}}, {{"n", 1}}}, 40, blackScholes, market);
+  table.add("options", "blackScholes", {{{"n", 100}}, {{"n", 1}}}, 40, market, blackScholes);
   for (const Int steps : {16, 5})
-    table.add(
-        "options", "binomial", {{{"n", 7}, {"steps", steps}}}, 200,
-        [steps](const Tensors& in) { return binomial(in, steps); }, market);
+    table.add("options", "binomial", {{{"n", 7}, {"steps", steps}}}, 200, market,
+              [steps](const Tensors& in) { return binomial(in, steps); });
   table.add(
-      "drawdown", "main", {{{"n", 500}}, {{"n", 1}}}, 4,
+      "drawdown", "main", {{{"n", 500}}, {{"n", 1}}}, 4, [](Tensors& in) { rescale(in, "prices", 1, 2); },
       [](const Tensors& in) {
         const Grid p(in, "prices");
-        std::vector<double> below;
+        Vector below;
         double high = 0, most = 0;
         for (Int i = 0; i < p.size(0); i++) {
           high = std::max(high, p(i));
           below.push_back((high - p(i)) / high);
           most = std::max(most, below.back());
         }
-        return Tensors{{"out.0", make(A1{p.size(0)}, [&](Int i) { return below[static_cast<std::size_t>(i)]; })},
-                       {"out.1", out(most).at("out")}};
-      },
-      [](Tensors& in) { rescale(in, "prices", 1, 2); });
+        return Tensors{{"out.0", make(below)}, {"out.1", single(most)}};
+      });
 }
 
 // ---- graphs, linear systems, signals
@@ -102,9 +99,8 @@ void links(Tensors& in) {
 Tensors shortestPaths(const Tensors& in) {
   const Grid d(in, "distances");
   const Int n = d.size(0);
-  std::vector<double> best;
-  for (Int i = 0; i < n * n; i++) best.push_back(d(i / n, i % n));
-  const auto at = [&](Int i, Int j) -> double& { return best[static_cast<std::size_t>(i * n + j)]; };
+  Vector best = vectorOf(n * n, [&](Int i) { return d(i / n, i % n); });
+  const auto at = [&](Int i, Int j) -> double& { return best[i * n + j]; };
   for (Int k = 0; k < n; k++)
     for (Int i = 0; i < n; i++)
       for (Int j = 0; j < n; j++) at(i, j) = std::min(at(i, j), at(i, k) + at(k, j));
@@ -114,9 +110,8 @@ Tensors shortestPaths(const Tensors& in) {
 Tensors decomposed(const Tensors& in) {
   const Grid a(in, "a");
   const Int n = a.size(0);
-  std::vector<double> m;
-  for (Int i = 0; i < n * n; i++) m.push_back(a(i / n, i % n));
-  const auto at = [&](Int i, Int j) -> double& { return m[static_cast<std::size_t>(i * n + j)]; };
+  Vector m = vectorOf(n * n, [&](Int i) { return a(i / n, i % n); });
+  const auto at = [&](Int i, Int j) -> double& { return m[i * n + j]; };
   for (Int k = 0; k < n; k++)
     for (Int i = k + 1; i < n; i++) {
       at(i, k) /= at(k, k);
@@ -136,19 +131,19 @@ Prepare dominant(const std::string& name) {
 }
 
 void linear(Table& table) {
-  table.add("pagerank", "main", {{{"n", 20}, {"m", 70}}, {{"n", 1}, {"m", 1}}}, 70, ranks, links);
-  table.add("floyd", "main", {{{"n", 12}}, {{"n", 1}}}, 12, shortestPaths,
-            [](Tensors& in) { rescale(in, "distances", 0, 1); });
+  table.add("pagerank", "main", {{{"n", 20}, {"m", 70}}, {{"n", 1}, {"m", 1}}}, 70, links, ranks);
+  table.add(
+      "floyd", "main", {{{"n", 12}}, {{"n", 1}}}, 12, [](Tensors& in) { rescale(in, "distances", 0, 1); },
+      shortestPaths);
   const Reference substituted = [](const Tensors& in) {
     const Grid l(in, "l"), b(in, "b");
-    std::vector<double> x;
-    for (Int i = 0; i < b.size(0); i++)
-      x.push_back((b(i) - sum(i, [&](Int j) { return l(i, j) * x[static_cast<std::size_t>(j)]; })) / l(i, i));
-    return out(A1{b.size(0)}, [&](Int i) { return x[static_cast<std::size_t>(i)]; });
+    Vector x;
+    for (Int i = 0; i < b.size(0); i++) x.push_back((b(i) - sum(i, [&](Int j) { return l(i, j) * x[j]; })) / l(i, i));
+    return out(x);
   };
   for (const char* entry : {"main", "columns"})
-    table.add("triangular", entry, {{{"n", 12}}, {{"n", 1}}}, 500, substituted, dominant("l"));
-  table.add("triangular", "lu", {{{"n", 9}}, {{"n", 2}}}, 500, decomposed, dominant("a"));
+    table.add("triangular", entry, {{{"n", 12}}, {{"n", 1}}}, 500, dominant("l"), substituted);
+  table.add("triangular", "lu", {{{"n", 9}}, {{"n", 2}}}, 500, dominant("a"), decomposed);
   table.add("fir", "main", {{{"k", 9}, {"n", 100}}, {{"k", 1}, {"n", 3}}}, 10, [](const Tensors& in) {
     const Grid taps(in, "taps"), x(in, "signal");
     return out(A1{x.size(0) - taps.size(0) + 1},
@@ -159,8 +154,8 @@ void linear(Table& table) {
 // ---- sorting, integers
 
 // The positive elements of an array.
-std::vector<double> positive(const Grid& x) {
-  std::vector<double> found;
+Vector positive(const Grid& x) {
+  Vector found;
   for (Int i = 0; i < x.size(0); i++)
     if (x(i) > 0) found.push_back(x(i));
   return found;
@@ -169,11 +164,11 @@ std::vector<double> positive(const Grid& x) {
 double alignment(const Tensors& in) {
   const Grid a(in, "a"), b(in, "b");
   const Int m = b.size(0);
-  std::vector<double> row(static_cast<std::size_t>(m + 1)), next = row;
+  Vector row(m + 1), next = row;
   double best = 0;
   for (Int i = 0; i < a.size(0); i++) {
-    for (std::size_t j = 1; j <= static_cast<std::size_t>(m); j++) {
-      const double match = a(i) == b(static_cast<Int>(j) - 1) ? 3 : -3;
+    for (Int j = 1; j <= m; j++) {
+      const double match = a(i) == b(j - 1) ? 3 : -3;
       next[j] = std::max({0.0, row[j - 1] + match, row[j] - 2, next[j - 1] - 2});
       best = std::max(best, next[j]);
     }
@@ -219,11 +214,6 @@ double hashed(const Grid& constants, const Grid& messages, Int message) {
   return static_cast<double>(s[0] ^ s[4]);
 }
 
-Tensor single(Int value) {
-  return make(
-      std::array<Int, 0>{}, [&] { return value; }, Scalar::i32);
-}
-
 void integers(Table& table) {
   const auto network = [](Int distance, Int size) {
     return [=](const Tensors& in) {
@@ -234,60 +224,56 @@ void integers(Table& table) {
       });
     };
   };
-  table.addExact("bitonic", "step", {{{"n", 64}}}, network(4, 8), [](Tensors& in) {
-    in.at("size").set(0, 8);
-    in.at("distance").set(0, 4);
-  });
+  table.addExact(
+      "bitonic", "step", {{{"n", 64}}},
+      [](Tensors& in) {
+        in.at("size").set(0, 8);
+        in.at("distance").set(0, 4);
+      },
+      network(4, 8));
   for (const Int k : {6, 1})
     table.addExact("bitonic", "sort", {{{"k", k}, {"n", Int{1} << k}}}, [](const Tensors& in) {
-      std::vector<double> v;
-      for (Int i = 0; i < in.at("xs").size(); i++) v.push_back(in.at("xs").get(i));
+      Vector v = vectorOf(Grid(in, "xs"));
       std::sort(v.begin(), v.end());
-      return out(A1{static_cast<Int>(v.size())}, [&](Int i) { return v[static_cast<std::size_t>(i)]; });
+      return out(v);
     });
   const std::vector<Sizes> lines{{{"n", 100}}, {{"n", 1}}};
   table.addExact("compact", "main", lines, [](const Tensors& in) {
     const Grid x(in, "xs");
-    const std::vector<double> found = positive(x);
-    const auto count = static_cast<Int>(found.size());
-    return Tensors{
-        {"out.0", make(A1{x.size(0)}, [&](Int i) { return i < count ? found[static_cast<std::size_t>(i)] : 0.0; })},
-        {"out.1", single(count)}};
+    const Vector found = positive(x);
+    const Int count = std::ssize(found);
+    return Tensors{{"out.0", make(A1{x.size(0)}, [&](Int i) { return i < count ? found[i] : 0.0; })},
+                   {"out.1", single(static_cast<double>(count), Scalar::i32)}};
   });
   table.addExact("compact", "places", lines, [](const Tensors& in) {
     const Grid x(in, "xs");
     Int next = 0;
-    return out(
-        A1{x.size(0)}, [&](Int i) { return x(i) > 0 ? next++ : -1; }, Scalar::i32);
+    return out(A1{x.size(0)}, Scalar::i32, [&](Int i) { return x(i) > 0 ? next++ : -1; });
   });
   for (const auto& [walkers, steps] : {A2{20, 30}, A2{1, 1}})
     table.addExact("pi", "main", {{{"walkers", walkers}, {"steps", steps}}},
                    [walkers = walkers, steps = steps](const Tensors&) {
-                     return Tensors{{"out", single(hitsOf(walkers, steps))}};
+                     return Tensors{{"out", single(static_cast<double>(hitsOf(walkers, steps)), Scalar::i32)}};
                    });
   const Prepare letters = [](Tensors& in) {
     for (const char* name : {"a", "b"})
       for (Int i = 0; i < in.at(name).size(); i++) in.at(name).set(i, std::fabs(in.at(name).get(i) / 3));
   };
-  table.addExact(
-      "alignment", "main", {{{"n", 20}, {"m", 13}}, {{"n", 1}, {"m", 1}}},
-      [](const Tensors& in) {
-        return Tensors{{"out", single(static_cast<Int>(alignment(in)))}};
-      },
-      letters);
+  table.addExact("alignment", "main", {{{"n", 20}, {"m", 13}}, {{"n", 1}, {"m", 1}}}, letters, [](const Tensors& in) {
+    return Tensors{{"out", single(alignment(in), Scalar::i32)}};
+  });
   table.addExact(
       "hash", "main", {{{"n", 9}}, {{"n", 1}}},
-      [](const Tensors& in) {
-        const Grid constants(in, "constants"), messages(in, "messages");
-        return out(
-            A1{messages.size(0)}, [&](Int i) { return hashed(constants, messages, i); }, Scalar::u32);
-      },
       [](Tensors& in) {
         for (const char* name : {"constants", "messages"})
           for (Int i = 0; i < in.at(name).size(); i++)
             in.at(name).set(
                 i, static_cast<double>(static_cast<std::uint32_t>(in.at(name).get(i) + static_cast<double>(i)) *
                                        2654435761U));
+      },
+      [](const Tensors& in) {
+        const Grid constants(in, "constants"), messages(in, "messages");
+        return out(A1{messages.size(0)}, Scalar::u32, [&](Int i) { return hashed(constants, messages, i); });
       });
 }
 
@@ -303,18 +289,15 @@ double inner(const Point& a, const Point& b) { return a[0] * b[0] + a[1] * b[1] 
 Tensors intersections(const Tensors& in) {
   const Grid radius(in, "spheres.1");
   const Int n = in.at("rays.0.0").size(), m = radius.size(0);
-  std::vector<double> distance(static_cast<std::size_t>(n), INFINITY), hit(static_cast<std::size_t>(n), -1);
+  Vector distance(n, INFINITY), hit(n, -1);
   for (Int i = 0; i < n; i++)
     for (Int s = 0; s < m; s++) {
       const Point oc = minus(pointOf(in, "rays.0", i), pointOf(in, "spheres.0", s)), d = pointOf(in, "rays.1", i);
       const double b = inner(oc, d), root = b * b - inner(oc, oc) + radius(s) * radius(s);
       const double t = root < 0 ? INFINITY : -b - std::sqrt(root);
-      if (t > 0.001 && t < distance[static_cast<std::size_t>(i)])
-        distance[static_cast<std::size_t>(i)] = t, hit[static_cast<std::size_t>(i)] = static_cast<double>(s);
+      if (t > 0.001 && t < distance[i]) distance[i] = t, hit[i] = static_cast<double>(s);
     }
-  return {{"out.0", make(A1{n}, [&](Int i) { return distance[static_cast<std::size_t>(i)]; })},
-          {"out.1", make(
-                        A1{n}, [&](Int i) { return hit[static_cast<std::size_t>(i)]; }, Scalar::i32)}};
+  return {{"out.0", make(distance)}, {"out.1", make(hit, Scalar::i32)}};
 }
 // Directions of length one; small spheres in front of the origins, and far ones that nothing meets.
 void scene(Tensors& in) {
@@ -335,37 +318,31 @@ double pulled(Int n, Int i, Int axis, const At& at, const Grid& masses) {
 }
 
 void geometry(Table& table) {
-  table.add("rays", "main", {{{"n", 60}, {"m", 9}}, {{"n", 1}, {"m", 1}}}, 200, intersections, scene);
+  table.add("rays", "main", {{{"n", 60}, {"m", 9}}, {{"n", 1}, {"m", 1}}}, 200, scene, intersections);
   table.add("rays", "blended", {{{"n", 7}, {"m", 5}}, {{"n", 1}, {"m", 1}}}, 3, [](const Tensors& in) {
     const Grid w(in, "weights"), x(in, "xs"), y(in, "ys");
     return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) { return w(i) * x(i, j) + (1 - w(i)) * y(i, j); });
   });
   const Prepare heavy = [](Tensors& in) { absolute(in, "masses"); };
-  table.add(
-      "bodies", "main", {{{"n", 40}}, {{"n", 1}}}, 1000,
-      [](const Tensors& in) {
-        const Grid dt(in, "dt"), masses(in, "masses");
-        const Int n = masses.size(0);
-        const auto at = [&](Int i, Int k) { return in.at(fmt::format("bodies.{}", k)).get(i); };
-        Tensors moved;
-        for (Int k = 0; k < 3; k++) {
-          const auto velocity = [&](Int i) {
-            return in.at(fmt::format("velocities.{}", k)).get(i) + dt() * pulled(n, i, k, at, masses);
-          };
-          moved.emplace(fmt::format("out.0.{}", k), make(A1{n}, [&](Int i) { return at(i, k) + dt() * velocity(i); }));
-          moved.emplace(fmt::format("out.1.{}", k), make(A1{n}, velocity));
-        }
-        return moved;
-      },
-      heavy);
-  table.add(
-      "bodies", "forces", {{{"n", 40}}, {{"n", 1}}}, 1000,
-      [](const Tensors& in) {
-        const Grid positions(in, "positions"), masses(in, "masses");
-        return out(A2{positions.size(0), 3},
-                   [&](Int i, Int k) { return pulled(positions.size(0), i, k, positions, masses); });
-      },
-      heavy);
+  table.add("bodies", "main", {{{"n", 40}}, {{"n", 1}}}, 1000, heavy, [](const Tensors& in) {
+    const Grid dt(in, "dt"), masses(in, "masses");
+    const Int n = masses.size(0);
+    const auto at = [&](Int i, Int k) { return in.at(fmt::format("bodies.{}", k)).get(i); };
+    Tensors moved;
+    for (Int k = 0; k < 3; k++) {
+      const auto velocity = [&](Int i) {
+        return in.at(fmt::format("velocities.{}", k)).get(i) + dt() * pulled(n, i, k, at, masses);
+      };
+      moved.emplace(fmt::format("out.0.{}", k), make(A1{n}, [&](Int i) { return at(i, k) + dt() * velocity(i); }));
+      moved.emplace(fmt::format("out.1.{}", k), make(A1{n}, velocity));
+    }
+    return moved;
+  });
+  table.add("bodies", "forces", {{{"n", 40}}, {{"n", 1}}}, 1000, heavy, [](const Tensors& in) {
+    const Grid positions(in, "positions"), masses(in, "masses");
+    return out(A2{positions.size(0), 3},
+               [&](Int i, Int k) { return pulled(positions.size(0), i, k, positions, masses); });
+  });
 }
 
 }  // namespace

@@ -10,13 +10,13 @@ Tensors heads(const Tensors& in) {
   const auto score = [&](Int b, Int i, Int j) {
     return sum(d, [&](Int l) { return q(b, i, l) * k(b, j, l); }) / std::sqrt(static_cast<double>(d));
   };
-  std::vector<double> weights;  // of b, i, j
+  Vector weights;  // of b, i, j
   for (Int row = 0; row < q.size(0) * n; row++) {
     const double total = sum(n, [&](Int j) { return std::exp(score(row / n, row % n, j)); });
     for (Int j = 0; j < n; j++) weights.push_back(std::exp(score(row / n, row % n, j)) / total);
   }
   return out(A3{q.size(0), n, d}, [&](Int b, Int i, Int l) {
-    return sum(n, [&](Int j) { return weights[static_cast<std::size_t>((b * n + i) * n + j)] * v(b, j, l); });
+    return sum(n, [&](Int j) { return weights[(b * n + i) * n + j] * v(b, j, l); });
   });
 }
 
@@ -26,15 +26,12 @@ double squared(const Grid& a, Int i, const Grid& b, Int j) {
 
 Tensors assign(const Tensors& in) {
   const Grid points(in, "points"), centres(in, "centres");
-  return out(
-      A1{points.size(0)},
-      [&](Int i) {
-        Int best = 0;
-        for (Int c = 1; c < centres.size(0); c++)
-          if (squared(points, i, centres, c) < squared(points, i, centres, best)) best = c;
-        return best;
-      },
-      Scalar::i32);
+  return out(A1{points.size(0)}, Scalar::i32, [&](Int i) {
+    Int best = 0;
+    for (Int c = 1; c < centres.size(0); c++)
+      if (squared(points, i, centres, c) < squared(points, i, centres, best)) best = c;
+    return best;
+  });
 }
 
 Tensors channelsLast(const Tensors& in) {
@@ -75,11 +72,11 @@ Tensors volume(const Tensors& in) {
 Tensors layers(const Tensors& in) {
   const Grid x(in, "x"), w1(in, "w1"), b1(in, "b1"), w2(in, "w2"), b2(in, "b2");
   const Int n = x.size(0), h = w1.size(0);
-  std::vector<double> hidden;
+  Vector hidden;
   for (Int i = 0; i < n * h; i++)
     hidden.push_back(std::max(sum(x.size(1), [&](Int l) { return x(i / h, l) * w1(i % h, l); }) + b1(i % h), 0.0));
   return out(A2{n, w2.size(0)}, [&](Int i, Int o) {
-    const auto term = [&](Int j) { return hidden[static_cast<std::size_t>(i * h + j)] * w2(o, j); };
+    const auto term = [&](Int j) { return hidden[i * h + j] * w2(o, j); };
     return std::max(sum(h, term) + b2(o), 0.0);
   });
 }
