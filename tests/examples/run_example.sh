@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run_example.sh LIFTC FILE ENGINE: runs an example at the sizes of its `-- test:` line on an engine (print, emulator,
-# opencl, oclgrind) and compares with the interpreter.
+# native, opencl, oclgrind) and compares with the interpreter.
 set -euo pipefail
 liftc=$1 file=$2 engine=$3
 read -ra sizes < <(sed -n 's/^-- test: *//p' "$file")
@@ -17,7 +17,7 @@ fi
 
 "$liftc" eval "$file" "${sizes[@]}" --fill random:7 -o "$work/expected.npz" --quiet
 case $engine in
-  emulator) "$liftc" run "$file" "${sizes[@]}" --fill random:7 --device emulator --expect "$work/expected.npz" ;;
+  emulator | native) "$liftc" run "$file" "${sizes[@]}" --fill random:7 --device "$engine" --expect "$work/expected.npz" ;;
   opencl) "$liftc" run "$file" "${sizes[@]}" --fill random:7 --expect "$work/expected.npz" ;;
   oclgrind)
     "$(dirname "$0")/../oclgrind.sh" "$liftc" run "$file" "${sizes[@]}" --fill random:7 \
