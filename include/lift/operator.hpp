@@ -57,6 +57,8 @@ struct OperatorFamily {
   // Good on the device, by a model of it: a point of the family's space, but for limits of the device. Empty: the
   // defaults are what is known.
   std::function<Config(const runtime::DeviceInfo&)> preferred = {};
+  // Devices on which it comes before all other families.
+  std::function<bool(const runtime::DeviceInfo&)> firstOn = {};
 };
 
 struct Workload {

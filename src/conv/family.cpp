@@ -57,6 +57,11 @@ std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
   return 1;
 }
 
+bool readsWeights(Expr e) {
+  const auto& free = e.freeVariables();
+  return std::any_of(free.begin(), free.end(), [](Expr v) { return v.name() == "weights"; });
+}
+
 std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double uneven) {
   std::int64_t best = 1;
   double least = static_cast<double>(n) * (1 + border);
@@ -302,13 +307,27 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
        .preferred = [spec](const runtime::DeviceInfo& device) { return detail::paperPreferred(spec, device); }},
       {.name = "tiled",
        .meaning = "register tiles of pixels by output channels, a work-item each, no local memory: for GPUs",
-       .derive = [spec](rewrite::Rewriting& r) { detail::deriveTiled(spec, r); },
+       .derive = [spec](rewrite::Rewriting& r) { detail::deriveTiled(spec, false, r); },
        .defaults = detail::tiledDefaults(spec),
        .forGpus = true,
        .preferred = [spec](const runtime::DeviceInfo& device) { return detail::tiledPreferred(spec, device); }},
   };
   // Among those for GPUs the first is the first choice there.
   if (detail::fillsTiles(spec)) std::swap(w.families[2], w.families[3]);
+  if (const std::int64_t channels = spec.icPerGroup(); channels % 2 == 0 && channels % 4 != 0)
+    w.refused.emplace("tiledImages", "an even number of input channels, but no multiple of four");
+  else
+    w.families.push_back(
+        {.name = "tiledImages",
+         .meaning = "tiled, weights read through images: for GPUs",
+         .derive = [spec](rewrite::Rewriting& r) { detail::deriveTiled(spec, true, r); },
+         .defaults = detail::tiledDefaults(spec),
+         .forGpus = true,
+         .preferred = [spec](const runtime::DeviceInfo& device) { return detail::tiledPreferred(spec, device); },
+         .firstOn =
+             [fills = detail::fillsTiles(spec)](const runtime::DeviceInfo& device) {
+               return fills && device.throughput.texelsPer100Cycles > 0;
+             }});
   w.families.push_back(
       {.name = "staged",
        .meaning = "blocks of pixels by output channels, operands copied to local memory: for GPUs",

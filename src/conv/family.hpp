@@ -58,6 +58,8 @@ ConvSpec atStrideOne(const ConvSpec& layer);
 // exposeWindows of the phases.
 void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r);
 
+bool readsWeights(Expr e);  // the program's parameter
+
 // Layouts of results, moved out of the maps that compute.
 Strategy layoutsOut();
 
@@ -94,7 +96,8 @@ void derivePaper(const ConvSpec& spec, Rewriting& r);
 Config paperDefaults(const ConvSpec& spec);
 Config paperPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 
-void deriveTiled(const ConvSpec& spec, Rewriting& r);
+// `images`: the weights are read through images, in vectors of four.
+void deriveTiled(const ConvSpec& spec, bool images, Rewriting& r);
 Config tiledDefaults(const ConvSpec& spec);
 Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 // Whether groups have outputs enough for it; else most of its lanes compute what is cropped.

@@ -29,6 +29,8 @@ bool isOverGroups(Expr e) {
 }
 bool isAroundGroups(Expr e) { return isMap(e) && isOverGroups(bodyOf(e)); }
 
+bool areArranged(Expr e) { return isApplied(e, Prim::toGlobal) && readsWeights(e); }
+
 // Every vector of a pixel's channels copied by a work-item of its own.
 Strategy copyPixels(bool grouped, std::optional<Nat> vector) {
   const Strategy pixel = vector ? seq({use("copyMap"), use("vectoriseMap", {{"w", *vector}})}) : use("copyMap");
@@ -38,6 +40,12 @@ Strategy copyPixels(bool grouped, std::optional<Nat> vector) {
   if (!grouped) return seq({use("copyMap"), function(body(rows)), use("mapToGlobal2")});
   const Strategy groups = seq({use("copyMap"), function(body(rows))});
   return seq({use("copyMap"), function(body(groups)), use("mapFlatten"), argument(use("mapToGlobal2"))});
+}
+
+// An array's vectors, all dimensions as one, each copied by a work-item of its own.
+std::optional<Expr> copyVectors(Expr e, Rewriting& r) {
+  return e.type().element().isArray() ? seq({use("splitOfJoin"), argument(copyVectors)})(e, r)
+                                      : seq({use("copyMap"), use("mapToGlobal0")})(e, r);
 }
 
 void tile(Rewriting& r, Nat pixels, Nat kernels) {
@@ -53,8 +61,7 @@ void arrange(Rewriting& r, bool grouped) {
   r.apply(topDown(use("keepFirstInside")));
   if (grouped) r.apply(topDown(use("precompute")));
   r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal) && contains(e, Prim::asVector); },
-                 argument(copyInParallel(3))));
+  r.apply(inside(areArranged, argument(copyVectors)));
 }
 
 void lower(Rewriting& r, bool grouped, Nat unroll) {
@@ -82,11 +89,11 @@ void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector) {
                  argument(copyPixels(grouped, vector))));
 }
 
-void deriveTiled(const ConvSpec& spec, Rewriting& r) {
+void deriveTiled(const ConvSpec& spec, bool images, Rewriting& r) {
   const bool grouped = spec.groups > 1, alongInputs = hasVectors(spec.icPerGroup());
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   const Nat kernels = r.tunable("kernels", 1, std::min(spec.ocPerGroup() + mostLanes - 1, mostKernels));
-  const Nat vector = r.tunable("vector", 2, mostLanes);
+  const Nat vector = images ? r.tunable("vector", 4, 4) : r.tunable("vector", 2, mostLanes);
   const Nat unroll = r.tunable("unroll", 1, 16);
   r.assume({SizeCondition::Kind::lessEqual, pixels * kernels, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, vector, Nat(mostLanes), "lanes of registers"});
@@ -109,6 +116,7 @@ void deriveTiled(const ConvSpec& spec, Rewriting& r) {
   windowsIntoReduction(r, alongInputs ? Lanes::ofElements : Lanes::ofResults);
   arrange(r, grouped);
   lower(r, grouped, unroll);
+  if (images) r.apply(inside(areArranged, use("keepInImage")));
 }
 
 namespace {

@@ -102,11 +102,6 @@ void separate(Rewriting& r, int outer) {
   moveOut(r, 2);  // channels, kernels
 }
 
-bool readsWeights(Expr e) {
-  const auto& free = e.freeVariables();
-  return std::any_of(free.begin(), free.end(), [](Expr v) { return v.name() == "weights"; });
-}
-
 // What is kept: the products, which read the others; transformed tiles; transformed kernels, and these once more in the
 // order of the products' loops.
 bool products(Expr e) { return contains(e, Prim::reduce); }

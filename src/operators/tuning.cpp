@@ -60,6 +60,11 @@ std::vector<std::string> familiesInOrder(const Workload& workload, const runtime
   if (device != nullptr && device->type == "gpu")
     std::stable_partition(families.begin(), families.end(),
                           [&](const std::string& name) { return workload.family(name).forGpus; });
+  if (device != nullptr)
+    std::stable_partition(families.begin(), families.end(), [&](const std::string& name) {
+      const OperatorFamily& f = workload.family(name);
+      return f.firstOn && f.firstOn(*device);
+    });
   return families;
 }
 

@@ -103,6 +103,8 @@ std::vector<RuleRow> memoryRules() {
       {"keepAhead", "x => toGlobal(x)", "identity"},
       {"keepNot", "toGlobal(x) => x", "identity"},
       {"keepMoved", "f(toGlobal(x)) => toGlobal(f(x))", "what is kept laid out as it is read", When::moves},
+      {"keepInImage", "toGlobal(x) => toImage(x)", "what one kernel leaves to others in vectors of four"},
+      {"keepInNoImage", "toImage(x) => x", "identity"},
       {"keepNear", "toGlobal(x) => toLocal(x)", "what one group computes and reads"},
       {"keptMap", "toGlobal(map(f, xs)) => map(f, toGlobal(xs))", "what is kept laid out as it is computed",
        When::moves},
@@ -115,6 +117,7 @@ std::vector<RuleRow> memoryRules() {
        "transpose(cs), bs)), as)), toGlobal(map(fun as => map(fun bs => map(fun cs => transpose(cs), transpose(bs)), "
        "transpose(as)), transpose(xs)))))",
        "what neighbouring work-items read, side by side"},
+      {"splitOfJoin", "(xss: [n][m]t) => split(m, join(xss))", "inverse layouts"},
       {"copyMap", "xs => map(fun x => x, xs)", "functor law"},
       {"copyBlocked",
        "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("

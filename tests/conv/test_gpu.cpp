@@ -36,7 +36,7 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
       sums += c.at("pixels") * c.at("kernels");
       layers++;
     }
-  CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "mali-g72").variant.family == "tiled");
+  CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "intel-gpu").variant.family == "tiled");
   CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "portable").variant.family == "tiled");
   CHECK(layers == 48);
   CHECK(vectors >= 32);
@@ -54,6 +54,43 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
   const Variant ofProcessor = chosen(layer, "generic-cpu").variant;
   CHECK_FALSE(ofProcessor.workload.family(ofProcessor.family).forGpus);
   CHECK(text(ofProcessor).find("*(const __global float") == std::string::npos);
+}
+
+TEST_CASE("weights are read through images on GPUs that have a pipe for them", "[null]") {
+  for (const char* layer : {"ic128ih56oc256kh3ph1", "ic3ih19oc64kh3ph1", "g4ic16ih9oc16kh3ph1"})
+    for (const char* profile : {"mali-g72", "mali-g57", "adreno-630"}) {
+      INFO(layer << " for " << profile);
+      const Choice choice = chosen(parseConv(layer), profile);
+      CHECK(choice.variant.family == "tiledImages");
+      const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+      CHECK(std::ranges::count_if(plan.buffers, &kernel::PlanBuffer::isImage) == 1);
+      CHECK(plan.preparation.size() == 1);
+      CHECK(plan.sources[0].find("write_imagef(") != std::string::npos);
+      CHECK(plan.sources.back().find("read_imagef(") != std::string::npos);
+    }
+  const Workload even = convWorkload(parseConv("ic6ih19oc64kh3ph1"), {});
+  CHECK(even.refused.count("tiledImages") == 1);
+  // A device without images has no such configuration.
+  runtime::DeviceInfo device = runtime::readProfile("mali-g72");
+  device.maxImageWidth = 0;
+  const Choice without = choose(convWorkload(parseConv("ic128ih56oc256kh3ph1"), {}), &device, {.tuned = false});
+  CHECK(without.variant.family == "tiled");
+  CHECK(without.origin.find("no configuration of tiledImages") != std::string::npos);
+}
+
+TEST_CASE("preparation copies each vector of the weights by a work-item", "[null]") {
+  for (const char* layer : {"ic128ih14oc64kh3ph1", "ic3ih19oc64kh3ph1", "g4ic16ih9oc16kh3ph1"})
+    for (const char* family : {"tiled", "tiledImages"}) {
+      INFO(layer << ", " << family);
+      const Choice choice = chosen(parseConv(layer), "mali-g72", family);
+      const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+      REQUIRE(plan.preparation.size() == 1);
+      const kernel::Kernel& copy = plan.kernels[static_cast<std::size_t>(plan.preparation[0].kernel)];
+      const kernel::Counts counts = kernel::count(copy);
+      const std::int64_t items = copy.range.global[0].constant().value() * copy.range.global[1].constant().value() *
+                                 copy.range.global[2].constant().value();
+      CHECK(counts.global.stores <= static_cast<double>(items));
+    }
 }
 
 TEST_CASE("blocks of a layer that are copied to local memory fit devices where it is apart", "[null]") {
