@@ -413,20 +413,33 @@ Strategy sumsTogether() {
               strategies::fused()});
 }
 
-Strategy canonical() { return seq({sumsTogether(), productLoops()}); }
+Strategy canonical() {
+  // A state whose elements go on by themselves is one reduction for each element, unless registers hold it.
+  const auto hasLongState = [](Expr e) {
+    constexpr std::int64_t registers = 16;
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].is(Expr::Form::lambda)) return false;
+    const auto length = e.type().length().constant();
+    return (!length || *length > registers) && letsOf(s.arguments[1].body()).bound.empty();
+  };
+  return seq({sumsTogether(), attempt(everywhere(when(hasLongState, seq({use("reduceElements"), sumsTogether()})))),
+              productLoops()});
+}
 
 Program withProductsApart(const Program& program, bool inOrder) {
   constexpr int most = 32;  // products and operands that are lifted
   Program eta = program;
   eta.body = etaLong(eta.body);
   Rewriting r(eta);
-  // What a name for a constant stands between would not be found beside each other.
+  // What a name for a constant, or for other names, stands between would not be found beside each other.
   const auto namesConstant = [](Expr e) {
     const Spine s = spineOf(e);
-    return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].freeVariables().empty() &&
-           s.arguments[1].type().isRegister() && !anyPrimitive(s.arguments[1], runsLoop);
+    if (!s.isPrim(Prim::let) || s.arguments.size() != 2 || !s.arguments[1].type().isRegister()) return false;
+    return onlyMovesData(s.arguments[1]) ||
+           (s.arguments[1].freeVariables().empty() && !anyPrimitive(s.arguments[1], runsLoop));
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
+  const bool indexed = r.tryApply(everywhere(use("elementsOfIndices")));
   r.apply(sumsTogether());
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {
@@ -439,7 +452,7 @@ Program withProductsApart(const Program& program, bool inOrder) {
     more = search.found() && r.tryApply(lift);
     if (more) r.apply(sumsTogether());
   }
-  return lifts == 0 || (inOrder && roundingRule(r.derivation())) ? program : r.program();
+  return (lifts == 0 && !indexed) || (inOrder && roundingRule(r.derivation())) ? program : r.program();
 }
 
 }  // namespace lift::detail::parts

@@ -184,6 +184,20 @@ bool isSame(Type a, Type b, const std::vector<Divides>& facts) {
   return equalUnder(facts, a.length(), b.length()) == Truth::proved;
 }
 
+// What the term's primitives ask to be divided as conditions, and as facts; not where one of them is refuted.
+bool assumeDivisions(Expr term, Applied& applied, std::vector<Divides>& facts) {
+  return !anyPrimitive(term, [&](Expr p) {
+    for (const SizeCondition& c : conditionsOf(p)) {
+      const Truth truth = holds(c);
+      if (truth == Truth::refuted) return applied.reason = "needs " + c.str(), true;
+      if (truth == Truth::proved || c.kind != SizeCondition::Kind::divides) continue;
+      applied.conditions.push_back(c);
+      facts.push_back({c.left, c.right});
+    }
+    return false;
+  });
+}
+
 }  // namespace
 
 Applied applyRule(const Rule& any, Expr term, const Arguments& arguments, const std::vector<Divides>& facts) {
@@ -194,8 +208,12 @@ Applied applyRule(const Rule& any, Expr term, const Arguments& arguments, const 
   Applied result;
   if (rule.computation()) {
     if (term.type().is(Type::Kind::function)) return result;  // a primitive that lacks arguments
-    if (const auto made = rule.computation()(term, arguments)) result.term = etaLong(*made);
-    ensure(!result.term || isSame(result.term->type(), term.type(), facts), "a computed rule keeps the type");
+    const auto made = rule.computation()(term, arguments);
+    if (!made) return result;
+    std::vector<Divides> known = facts;
+    if (!isSame(made->type(), term.type(), facts) && !assumeDivisions(*made, result, known)) return result;
+    ensure(isSame(made->type(), term.type(), known), "a computed rule keeps the type");
+    result.term = etaLong(*made);
     return result;
   }
   if (!fits(rule.typed().left, term)) return result;

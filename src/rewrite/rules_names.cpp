@@ -53,6 +53,61 @@ std::optional<Expr> letAgain(Expr e) {
   return without == body ? std::nullopt : std::optional(let(x, v, etaLong(without)));
 }
 
+// The array with so many of its outer dimensions behind the next one: 1 transposes it.
+Expr broughtToFront(Expr array, std::size_t dimensions) {
+  if (dimensions == 0) return array;
+  if (dimensions == 1) return call(Prim::transpose, {array});
+  const Expr row = Expr::variable("row", array.type().element());
+  return call(Prim::transpose, {map(Expr::lambda(row, broughtToFront(row, dimensions - 1)), array)});
+}
+
+// generate(n, fun i => e[xs[i]])  ->  map(fun (i, x) => e[x], zip(indices(n), xs)) for all arrays of which i itself is
+// an index, behind others perhaps that are bound in e; of which the first n elements are read.
+std::optional<Expr> elementsOfIndices(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::generate)) return std::nullopt;
+  const Nat count = s.head.nats()[0];
+  const Expr i = s.arguments[0].parameter();
+  const Expr index = Expr::variable(i.name(), i.type());
+  std::vector<Expr> arrays{indices(count)}, elements{index};
+  std::unordered_map<Expr, Expr> reads{{i, index}};
+  anySubterm(s.arguments[0].body(), [&](Expr term, const std::vector<Expr>& binders) {
+    Spine read = spineOf(term);
+    if (!read.isPrim(Prim::at) || read.arguments.size() != 2 || read.arguments[0] != i || reads.contains(term))
+      return false;
+    const auto isBound = [&](Expr x) {
+      return x.hasFree(i) || std::any_of(binders.begin(), binders.end(), [&](Expr b) { return x.hasFree(b); });
+    };
+    std::vector<Spine> outer;  // reads of outer dimensions, from the inside
+    Expr array = read.arguments[1];
+    for (read = spineOf(array); isBound(array) && read.isPrim(Prim::at); read = spineOf(array)) {
+      if (read.arguments[0].hasFree(i)) return false;
+      outer.push_back(read);
+      array = read.arguments[1];
+    }
+    if (isBound(array)) return false;
+    array = broughtToFront(array, outer.size());
+    if (lessEqual(count, array.type().length()) != Truth::proved) return false;
+    arrays.push_back(array.type().length() == count ? array : take(count, array));
+    elements.push_back(Expr::variable("x", array.type().element()));
+    Expr now = elements.back();
+    for (auto o = outer.rbegin(); o != outer.rend(); ++o) now = call(Prim::at, {o->arguments[0], now});
+    reads.emplace(term, now);
+    return false;
+  });
+  if (elements.size() == 1) return std::nullopt;
+  const Expr body = replaceTerms(s.arguments[0].body(), reads);
+  if (!body.hasFree(index)) {
+    arrays.erase(arrays.begin());
+    elements.erase(elements.begin());
+  }
+  const Expr in = zip(arrays), p = Expr::variable(i.name(), in.type().element());
+  std::unordered_map<Expr, Expr> parts{{elements[0], p}};
+  for (std::size_t k = 0; elements.size() > 1 && k < elements.size(); k++)
+    parts.insert_or_assign(elements[k], get(p, k));
+  return map(Expr::lambda(p, etaLong(substitute(body, parts))), in);
+}
+
 // x  ->  (x.0, x.1)
 std::optional<Expr> tupleOfParts(Expr e) {
   if (!e.type().is(Type::Kind::tuple)) return std::nullopt;
@@ -129,6 +184,10 @@ Rule computedRule(const RuleRow& row, std::optional<Expr> (*compute)(Expr)) {
 
 std::vector<Rule> namingRules() {
   return {
+      computedRule({"elementsOfIndices",
+                    "generate(n, fun i => f((i, (xs: [n]t)[i]))) => map(f, zip(generate(n, fun i => i), xs))",
+                    "an index that only selects elements"},
+                   elementsOfIndices),
       computedRule(
           {"letTuple", "let(f, (x, y)) => let(fun x => let(fun y => f((x, y)), y), x)", "a name for each component"},
           letTuple),

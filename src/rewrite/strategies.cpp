@@ -153,10 +153,7 @@ Strategy matrixProduct(const ProductTile& tile) {
   const Strategy ofScalars = seq(
       {row, either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", tile.lanes}})});
   // Accumulators that are tuples.
-  const Strategy columns = [=](Expr e, Rewriting& r) {
-    r.assume({SizeCondition::Kind::divides, tile.lanes, tile.columns, "lanes"});
-    return below(tile.batch + 3, outermost(use("mapInLanes", {{"w", tile.lanes}})))(e, r);
-  };
+  const Strategy columns = below(tile.batch + 3, outermost(use("mapInLanes", {{"w", tile.lanes}})));
   return seq({below(tile.batch, filledMaps(tile)), tile.prepared ? tile.prepared : identity(),
               below(tile.batch, topDown(use("tileMaps", {{"k", tile.rows}, {"l", tile.columns}}))), tidy(),
               tile.panels ? named("panels", below(1, outermost(argument(inPanels)))) : identity(),

@@ -63,7 +63,12 @@ inline const std::vector<Case>& cases() {
        "    let scores = generate2D(t, t, fun (i, j) => if j <= i then dotProduct(a[i], b[j]) * scale else -1e30) in\n"
        "    matmul(map(softmax, scores), c))\n",
        {{"h", 2}, {"t", 32}, {"d", 64}},
-       {{P::rows, "default"}, {P::product, "tiles"}}},
+       {{P::product, "copied"}, {P::elementwise, "default"}, {P::rows, "default"}, {P::product, "tiles"}}},
+      {"a product by indices",
+       "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 =\n"
+       "  generate2D(n, m, fun (i, j) => sum(generate(k, fun l => a[i][l] * b[l][j])))\n",
+       {{"n", 12}, {"k", 10}, {"m", 32}},
+       {{P::product, "tiles"}}},
       {"layers",
        "def main(xs: [h][w][c]f32, ks: [o][3][3][c]f32): f32 =\n"
        "  slide2D(3, 3, 1, 1, xs)\n"

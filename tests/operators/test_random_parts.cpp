@@ -122,7 +122,12 @@ std::string drawnTuples(std::uint64_t seed) {
         "(let (p, q) = zip({}, {}, generate({}, id)) |> reduce({}, fun ((p, q), (x, y, i)) => {}) in {})", xs, ys, k,
         step.start, step.body, step.element);
   };
-  switch (number(0, 3)) {
+  switch (number(0, 4)) {
+    case 4:
+      return fmt::format(
+          "def main(a: [{0}][{1}]f32, b: [{1}]f32) =\n  reduce(b, fun (s, x) => zip(s, x) |> map(fun (p, y) => {2}), "
+          "a)\n",
+          k, n, step.body[0] == '(' ? "p * 0.5 + y" : "if y > 0.25 then p - y else max(p, y)");
     case 0:
       return fmt::format("def main(a: [{}]f32, b: [{}]f32) = a |> map(fun y =>\n  {})\n", n, k,
                          reduced("b", fmt::format("fill({}, y)", k)));
