@@ -411,14 +411,44 @@ bool neighboursLieTogether(const Recognised& form, bool side = true) {
   return (!side || is(1) > 0) && is(0) + is(1) == static_cast<std::ptrdiff_t>(strides.size());
 }
 
-// Whether each row in a lane of its own reads what lies in vectors, or the same as its neighbours, and gives few
-// values.
+// Whether loops run in the steps of a loop: much work for what is read.
+bool hasNestedLoops(Expr e) {
+  if (e.is(Expr::Form::lambda)) return hasNestedLoops(e.body());
+  if (!e.is(Expr::Form::apply)) return false;
+  const Spine s = spineOf(e);
+  const bool loop = s.head.is(Expr::Form::primitive) && runsLoop(s.head);
+  return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) {
+    return (loop && a.is(Expr::Form::lambda) && anyPrimitive(a, runsLoop)) || hasNestedLoops(a);
+  });
+}
+
+// Whether private memory holds the arrays that loops leave in each lane.
+bool keepsFewElements(Expr e) {
+  constexpr std::int64_t most = 1024;
+  if (e.is(Expr::Form::lambda)) return keepsFewElements(e.body());
+  if (!e.is(Expr::Form::apply)) return true;
+  const Spine s = spineOf(e);
+  const bool loop = s.head.is(Expr::Form::primitive) && (runsLoop(s.head) || strategies::isComputingMap(e));
+  for (const Leaf& leaf : loop ? leavesOf(e.type()) : std::vector<Leaf>()) {
+    Nat elements = 1;
+    for (const Nat n : leaf.shape) elements = elements * n;
+    if (!elements.constant() || *elements.constant() > most) return false;
+  }
+  return std::all_of(s.arguments.begin(), s.arguments.end(), keepsFewElements);
+}
+
+// Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
+// their neighbours, or read it again and again in steps that wait for each other.
 bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
+  if (form.nest.loops.empty()) return false;
   Nat values = 1;
   for (const Leaf& leaf : leavesOf(form.nest.body.type()))
     for (const Nat n : leaf.shape) values = values * n;
-  return neighboursLieTogether(form, false) && values.constant() && *values.constant() <= most &&
+  const bool pays = form.pattern == Pattern::rows ? neighboursLieTogether(form, false)
+                                                  : form.pattern == Pattern::other && hasNestedLoops(form.nest.body) &&
+                                                        keepsFewElements(form.nest.body);
+  return pays && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();
 }
 
@@ -465,7 +495,7 @@ Families familiesOf(const Recognised& form) {
     add(notInRowSums(form), rowSumFamilies);
   else if (isRows && neighboursLieTogether(form))
     add(notInVectors(form), stencilFamilies);
-  if (isRows && neighboursAreInLanes(form)) {
+  if (neighboursAreInLanes(form)) {
     families.all.push_back(windowsInLanes(form));
     families.reason.clear();
   }

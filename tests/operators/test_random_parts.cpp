@@ -122,7 +122,16 @@ std::string drawnTuples(std::uint64_t seed) {
         "(let (p, q) = zip({}, {}, generate({}, id)) |> reduce({}, fun ((p, q), (x, y, i)) => {}) in {})", xs, ys, k,
         step.start, step.body, step.element);
   };
-  switch (number(0, 4)) {
+  switch (number(0, 5)) {
+    case 5:
+      return fmt::format(
+          "def main(a: [{0}][{1}]f32, b: [{0}][{2}]f32) = zip(a, b) |> map(fun (xs, ys) =>\n"
+          "  (xs |> reduce((fill({2} + 1, 0.5), 0.0), fun ((row, best), x) =>\n"
+          "    let inner = zip(slide(2, 1, row), ys) |> map(fun (w, y) => if x < y then 0.5 * w[0] + x else w[1] - y) "
+          "in\n"
+          "    let now = concat([0.25], scan(x, fun (left, v) => max(left - 0.5, v), inner)) in\n"
+          "    (now, max(best, maximum(now))))).1)\n",
+          n, k, number(1, 9));
     case 4:
       return fmt::format(
           "def main(a: [{0}][{1}]f32, b: [{1}]f32) =\n  reduce(b, fun (s, x) => zip(s, x) |> map(fun (p, y) => {2}), "
@@ -208,7 +217,8 @@ TEST_CASE("random sums of rows mean the same when they are derived", "[null]") {
 TEST_CASE("random reductions to tuples mean the same when they are derived", "[null]") {
   const std::int64_t count = setting("LIFT_DIFF_COUNT", 120 / thinning);
   auto families = deriveDrawn("reductions to tuples", count, drawnTuples);
-  for (const char* family : {"vectors", "panels"}) CHECK(families[family] * 16 >= count);
+  CHECK(families["vectors"] * 8 >= count);
+  CHECK(families["panels"] * 60 >= count);
 }
 
 TEST_CASE("random programs mean the same when their parts are derived", "[null]") {
