@@ -10,6 +10,7 @@
 #include "lift/parallel.hpp"
 #include "lift/rational.hpp"
 #include "lift/process.hpp"
+#include "lift/files.hpp"
 // nat, tensor
 #include "lift/nat.hpp"
 #include "lift/tensor.hpp"
@@ -22,6 +23,7 @@
 #include "lift/syntax.hpp"
 #include "lift/interning.hpp"
 #include "lift/interpreter.hpp"
+#include "lift/inputs.hpp"
 #include "lift/exact.hpp"
 // text
 #include "lift/text.hpp"

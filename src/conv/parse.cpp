@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "fields.hpp"
+#include "lift/files.hpp"
 
 namespace lift {
 
@@ -386,12 +385,9 @@ std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& 
 }
 
 std::vector<ConvSpec> readShapes(const std::filesystem::path& path) {
-  // A directory opens like a file and fails only when read.
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path))
-    throw UserError(ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path.string()));
-  const std::string contents{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  std::vector<ConvSpec> specs = parseShapes(contents, path.string());
+  const auto text = readFile(path);
+  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path.string()));
+  std::vector<ConvSpec> specs = parseShapes(*text, path.string());
   if (specs.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path.string()));
   return specs;
 }

@@ -1,4 +1,5 @@
 #include "lift/offline.hpp"
+#include "lift/files.hpp"
 
 #include <fmt/format.h>
 
@@ -35,16 +36,11 @@ std::vector<std::string> filledIn(const std::vector<std::string>& command,
   return words;
 }
 
-std::string read(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 std::string assemblyIn(const fs::path& folder) {
   std::string text;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string extension = entry.path().extension().string();
-    if (extension == ".s" || extension == ".asm" || extension == ".ptx") text += read(entry.path());
+    if (extension == ".s" || extension == ".asm" || extension == ".ptx") text += readFile(entry.path()).value_or("");
   }
   return text;
 }

@@ -1,4 +1,5 @@
 #include "lift/operator.hpp"
+#include "lift/inputs.hpp"
 
 #include <fmt/format.h>
 
@@ -56,17 +57,7 @@ const OperatorFamily& Workload::family(std::string_view name) const {
 }
 
 std::map<std::string, Tensor> Workload::makeInputs(std::uint64_t seed) const {
-  if (inputs) return inputs(seed);
-  std::map<std::string, Tensor> made;
-  for (const Expr p : program.parameters)
-    for (const Leaf& leaf : leavesOf(p.type())) {
-      std::vector<std::int64_t> shape;
-      for (const Nat n : leaf.shape) shape.push_back(*n.constant());
-      Tensor t(leaf.scalar, std::move(shape));
-      fillRandom(t, seed, p.name() + leaf.path);
-      made.emplace(p.name() + leaf.path, std::move(t));
-    }
-  return made;
+  return inputs ? inputs(seed) : randomInputs(program, seed);
 }
 
 std::map<std::string, Tensor> Workload::expected(const std::map<std::string, Tensor>& in) const {
@@ -237,9 +228,7 @@ Workload programWorkload(const Program& program, double tolerance, std::map<std:
   for (const auto& [name, tensor] : inputs) w.tensorBytes += static_cast<std::int64_t>(tensor.bytes.size());
   if (!inputs.empty()) w.inputs = [inputs](std::uint64_t) { return inputs; };
   // A program's results do not depend on its tunables: any valid point tells what is right.
-  std::map<NatVar, Nat> values;
-  for (const NatVar t : program.tunables) values.emplace(t, Nat(asWritten.defaults.at(t.name())));
-  w.reference = [at = specialise(program, values)](const std::map<std::string, Tensor>& in) {
+  w.reference = [at = atValues(program, asWritten.defaults)](const std::map<std::string, Tensor>& in) {
     return interpret(at, in);
   };
   return w;

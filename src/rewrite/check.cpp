@@ -6,6 +6,7 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/exact.hpp"
+#include "lift/inputs.hpp"
 #include "lift/rewrite_check.hpp"
 #include "random_terms.hpp"
 #include "terms.hpp"
@@ -170,19 +171,6 @@ class Instance {
   std::unordered_map<std::uint64_t, Type> types_;
 };
 
-std::map<std::string, Tensor> inputsOf(const Program& program, std::uint64_t fill) {
-  std::map<std::string, Tensor> inputs;
-  for (const Expr p : program.parameters)
-    for (const Leaf& l : leavesOf(p.type())) {
-      std::vector<std::int64_t> shape;
-      for (const Nat n : l.shape) shape.push_back(*n.constant());
-      Tensor t(l.scalar, shape);
-      fillRandom(t, fill, p.name() + l.path);
-      inputs.emplace(p.name() + l.path, std::move(t));
-    }
-  return inputs;
-}
-
 bool hasFloats(Expr body) {
   return detail::anySubterm(body, [](Expr e, const auto&) {
     if (e.type().is(Type::Kind::function)) return false;
@@ -204,7 +192,7 @@ bool mayRound(const Rule& rule) {
 
 // How the two programs' results differ in their bits; empty when they do not.
 std::string difference(const std::map<std::string, Tensor>& before, const Program& after, std::uint64_t fill) {
-  const auto results = interpret(after, inputsOf(after, fill));
+  const auto results = interpret(after, randomInputs(after, fill));
   for (const auto& [name, expected] : before) {
     const Tensor& actual = results.at(name);
     const Difference d = compare(actual, expected, 1);
@@ -219,7 +207,7 @@ std::string difference(const std::map<std::string, Tensor>& before, const Progra
 std::optional<std::map<std::string, Tensor>> valueOf(const Program& program, std::uint64_t fill) {
   try {
     verify(program);
-    return interpret(program, inputsOf(program, fill));
+    return interpret(program, randomInputs(program, fill));
   } catch (const InternalError&) {
     return std::nullopt;  // a type that an operation is not defined on
   } catch (const UserError&) {
@@ -265,7 +253,7 @@ bool checkInstance(const Rule& rule, const Instance& instance, std::uint64_t fil
 }  // namespace
 
 std::optional<std::string> exactDifference(const Program& before, const Program& after, std::uint64_t fill) {
-  const auto inputs = inputsOf(before, fill);
+  const auto inputs = randomInputs(before, fill);
   return lift::exactDifference(interpretExactly(before, inputs), interpretExactly(after, inputs));
 }
 

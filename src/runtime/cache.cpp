@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <random>
-#include <sstream>
 #include <system_error>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -113,15 +113,11 @@ std::optional<fs::path> ProgramCache::file(const Digest& key) const {
 std::optional<std::string> ProgramCache::load(const Digest& key) const {
   const std::optional<fs::path> path = file(key);
   if (!path) return std::nullopt;
-  std::ifstream in(*path, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::ostringstream buffer;
-  buffer << in.rdbuf();
-  const std::string contents = std::move(buffer).str();
-  if (contents.size() < headerBytes) return std::nullopt;
-  const std::string_view payload = std::string_view(contents).substr(headerBytes);
+  const auto contents = readFile(*path);
+  if (!contents || contents->size() < headerBytes) return std::nullopt;
+  const std::string_view payload = std::string_view(*contents).substr(headerBytes);
   // The header is a function of key and payload: one comparison finds every kind of damage.
-  if (std::string_view(contents).substr(0, headerBytes) != header(key, payload)) return std::nullopt;
+  if (std::string_view(*contents).substr(0, headerBytes) != header(key, payload)) return std::nullopt;
   std::error_code ignored;
   fs::last_write_time(*path, fs::file_time_type::clock::now(), ignored);  // used: prune() removes it last
   return std::string(payload);

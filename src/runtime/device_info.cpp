@@ -3,12 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "profiles.hpp"
 
 namespace lift::runtime {
@@ -143,13 +142,12 @@ DeviceInfo readProfile(const std::string& nameOrFile) {
     if (p.name == nameOrFile) return parseProfile(p.json, nameOrFile);
     names += (names.empty() ? "" : ", ") + std::string(p.name);
   }
-  std::ifstream in(nameOrFile, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in)
+  const auto text = readFile(nameOrFile);
+  if (!text)
     throw UserError(
         ExitStatus::usage, fmt::format("there is no profile '{}', and no such file can be read", nameOrFile),
         fmt::format("profiles are {}; `liftc devices --json` prints what a file of one's own may hold", names));
-  return parseProfile(text, nameOrFile);
+  return parseProfile(*text, nameOrFile);
 }
 
 }  // namespace lift::runtime

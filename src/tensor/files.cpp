@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 
 namespace lift::files {
 
@@ -34,19 +35,9 @@ bool writeStream(const fs::path& path, std::string_view contents) {
 }  // namespace
 
 std::string readFile(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) damaged(path.string(), "cannot read: it is a directory");
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) damaged(path.string(), "cannot read: " + reason(errno));
-  std::string contents;
-  const auto size = fs::is_regular_file(path, ignored) ? fs::file_size(path, ignored) : 0;
-  if (!ignored && size != static_cast<std::uintmax_t>(-1)) contents.reserve(size);
-  // In pieces rather than by size: pipes have none, and a file may grow or shrink meanwhile.
-  char piece[1 << 16];
-  while (in.read(piece, sizeof piece), in.gcount() > 0) contents.append(piece, static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) damaged(path.string(), "cannot read: " + reason(errno));
-  return contents;
+  auto contents = lift::readFile(path);
+  if (!contents) damaged(path.string(), "cannot read: " + (errno == EISDIR ? "it is a directory" : reason(errno)));
+  return std::move(*contents);
 }
 
 void writeFile(const fs::path& path, std::string_view contents) {

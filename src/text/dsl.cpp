@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <mutex>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/text.hpp"
 
 namespace lift::dsl {
@@ -78,9 +78,7 @@ Span spanOf(Where where) {
   const std::lock_guard lock(mutex);
   auto found = files.find(std::string_view(where.file));
   if (found == files.end()) {
-    std::ifstream stream(where.file, std::ios::binary);
-    std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-    found = files.emplace(where.file, linesOf(addSource(where.file, std::move(text)))).first;
+    found = files.emplace(where.file, linesOf(addSource(where.file, readFile(where.file).value_or("")))).first;
   }
   // Without the file, or with another version of it, a text of empty lines still gives the line number.
   const auto line = static_cast<std::size_t>(where.line);

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -12,26 +11,20 @@
 #include <vector>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/text.hpp"
 
 namespace lift {
 namespace {
 
-std::string readAll(std::istream& stream, const std::string& name) {
-  std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (stream.bad()) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", name));
-  return text;
-}
-
-std::string readFile(const std::filesystem::path& path, Span span = {}) {
-  std::ifstream stream(path, std::ios::binary);
-  const int error = errno;
-  if (!stream || std::filesystem::is_directory(path))
+std::string textOf(const std::filesystem::path& path, Span span = {}) {
+  auto text = readFile(path);
+  if (!text)
     throw UserError(ExitStatus::program,
                     fmt::format("cannot read '{}': {}", path.string(),
-                                stream ? "it is a directory" : std::generic_category().message(error)),
+                                errno == EISDIR ? "it is a directory" : std::generic_category().message(errno)),
                     span ? "imports are relative to the file that they stand in" : "", span);
-  return readAll(stream, path.string());
+  return std::move(*text);
 }
 
 // Reads a file and what it imports, every file once.
@@ -53,7 +46,7 @@ class Loader {
       if (open_.size() >= deepest) throw UserError(ExitStatus::program, "imports nest too deeply", {}, span);
       open_.push_back({key, span});
       auto module = std::make_shared<const Module>(
-          parse(*addSource(imported.string(), readFile(imported, span)), imported.parent_path()));
+          parse(*addSource(imported.string(), textOf(imported, span)), imported.parent_path()));
       open_.pop_back();
       return modules_.emplace(key, std::move(module)).first->second;
     });
@@ -87,8 +80,8 @@ Program parseProgram(const SourceFile& file, const std::string& entry) {
 
 Program readProgram(const std::filesystem::path& path, const std::string& entry) {
   const bool isInput = path == "-";
-  const SourceFile& file =
-      isInput ? *addSource("<stdin>", readAll(std::cin, "<stdin>")) : *addSource(path.string(), readFile(path));
+  const SourceFile& file = isInput ? *addSource("<stdin>", {std::istreambuf_iterator<char>(std::cin), {}})
+                                   : *addSource(path.string(), textOf(path));
   return infer(Loader().root(file, isInput ? std::filesystem::path() : path), prelude(), entry);
 }
 

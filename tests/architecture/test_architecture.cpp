@@ -24,11 +24,13 @@ struct Module {
   Names headers;
 };
 const std::map<std::string, Module> modules = {
-    {"support", {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process", "interning"}}},
+    {"support",
+     {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process", "files", "interning"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
-    {"ir", {{"nat", "tensor"}, {"type", "expr", "build", "terms", "primitive", "syntax", "interpreter", "exact"}}},
+    {"ir",
+     {{"nat", "tensor"}, {"type", "expr", "build", "terms", "primitive", "syntax", "interpreter", "inputs", "exact"}}},
     {"text", {{"ir"}, {"text", "dsl"}}},
     {"rewrite", {{"ir"}, {"rewrite", "rewrite_check", "cook_toom", "strategies", "accumulation", "epilogue"}}},
     {"constraints", {{"ir"}, {"space"}}},

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/host_code.hpp"
 
 namespace lift::c_target {
@@ -59,10 +60,7 @@ std::string Library::build(const std::string& flags) {
       "cd {0} && ls *.c | xargs -P 2 -n 16 {1} -std=gnu11 {2} -Wall -Wextra -Werror -fPIC -c >log 2>&1 && "
       "{1} -shared {2} *.o -o all.so -lm >>log 2>&1",
       folder_, compiler != nullptr ? compiler : "cc", flags);
-  if (std::system(command.c_str()) != 0) {
-    std::ifstream log(folder_ + "/log");
-    return {std::istreambuf_iterator<char>(log), {}};
-  }
+  if (std::system(command.c_str()) != 0) return readFile(folder_ + "/log").value();
   handle_ = dlopen((folder_ + "/all.so").c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   return handle_ != nullptr ? "" : dlerror();
 }

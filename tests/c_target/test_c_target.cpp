@@ -10,6 +10,7 @@
 #include "differential/judges.hpp"
 #include "lift/codegen.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/text.hpp"
 #include "programs/catalogue.hpp"
@@ -204,16 +205,8 @@ TEST_CASE("sizes left open are parameters in C, of loops of launches, too") {
     for (const auto& named : cases[i].sizes) {
       INFO(cases[i].text);
       const Program open = parseProgram(*addSource("c.lift", cases[i].text));
-      std::map<NatVar, Nat> constants;
-      for (const NatVar v : open.sizes) constants.emplace(v, Nat(named.at(v.name())));
-      const Program fixed = specialise(open, constants);
-      Tensors inputs;
-      for (const Expr p : fixed.parameters)
-        for (const Leaf& leaf : leavesOf(p.type())) {
-          std::vector<std::int64_t> shape;
-          for (const Nat n : leaf.shape) shape.push_back(n.constant().value());
-          fillRandom(inputs[p.name() + leaf.path] = Tensor(leaf.scalar, shape), 1, p.name());
-        }
+      const Program fixed = atValues(open, named);
+      const Tensors inputs = randomInputs(fixed, 1);
       CHECK(differences(library.run(plans[i], inputs, named), interpret(fixed, inputs), 2e-5) == "");
     }
 }

@@ -11,6 +11,7 @@
 #include "lift/codegen.hpp"
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/kernel_passes.hpp"
 #include "lift/text.hpp"
@@ -27,28 +28,8 @@ inline Program example(const std::string& name) {
   return readProgram(std::string(LIFT_SOURCE_DIR) + "/examples/" + name + ".lift");
 }
 
-// Sizes and tunables by name; those not given stay symbolic.
-inline Program at(const Program& program, const Sizes& sizes) {
-  std::map<NatVar, Nat> values;
-  for (const auto* variables : {&program.sizes, &program.tunables})
-    for (const NatVar v : *variables)
-      if (const auto given = sizes.find(v.name()); given != sizes.end()) values.emplace(v, Nat(given->second));
-  return specialise(program, values);
-}
-
-// Random inputs of a program whose sizes are constants.
-inline Tensors inputsOf(const Program& program) {
-  Tensors inputs;
-  for (const Expr p : program.parameters)
-    for (const Leaf& leaf : leavesOf(p.type())) {
-      std::vector<std::int64_t> shape;
-      for (const Nat n : leaf.shape) shape.push_back(n.constant().value());
-      Tensor tensor(leaf.scalar, std::move(shape));
-      fillRandom(tensor, 1, p.name() + leaf.path);
-      inputs.emplace(p.name() + leaf.path, std::move(tensor));
-    }
-  return inputs;
-}
+inline Program at(const Program& program, const Sizes& sizes) { return atValues(program, sizes); }
+inline Tensors inputsOf(const Program& program) { return randomInputs(program, 1); }
 
 inline Tensors emulate(const kernel::Plan& plan, const Tensors& inputs, const Sizes& sizes = {}) {
   return runtime::makeEmulatorDevice()->load(plan, sizes)->run(inputs).outputs;
@@ -109,7 +90,6 @@ inline std::string rangeOf(const kernel::Kernel& k) {
   };
   return fmt::format("{}; {}", text(k.range.global), text(k.range.local));
 }
-// The default mapping, as text.
 // The program with the default mapping, whose steps replay.
 inline std::string mapped(const std::string& text) {
   const Program program = parse(text);

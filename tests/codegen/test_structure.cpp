@@ -1,9 +1,9 @@
 // The shape of kernels: the paper's listings, the absence of what costs time, launch geometry.
-#include <fstream>
 #include <iterator>
 #include <regex>
 
 #include "codegen/helpers.hpp"
+#include "lift/files.hpp"
 
 namespace lift::codegen_tests {
 namespace {
@@ -23,8 +23,7 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
 
 // Listing 3 without padding.
 Program unpaddedLayer() {
-  std::ifstream file(std::string(LIFT_SOURCE_DIR) + "/examples/conv_layer.lift");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string text = readFile(LIFT_SOURCE_DIR "/examples/conv_layer.lift").value();
   replace(text, "def padSize = 1", "def padSize = 0");
   replace(text, "[numKernels][inputHeight][inputWidth]f32 =", "[numKernels][inputHeight - 2][inputWidth - 2]f32 =");
   return parse(text);

@@ -2,11 +2,11 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
+#include "lift/inputs.hpp"
 #include "lift/space.hpp"
 #include "lift/text.hpp"
 
@@ -15,19 +15,11 @@ using namespace lift;
 namespace {
 
 Program programOf(const std::string& text, const std::map<std::string, std::int64_t>& sizes = {}) {
-  const Program program = parseProgram(*addSource("test.lift", text));
-  std::map<NatVar, Nat> values;
-  for (const NatVar v : program.sizes)
-    if (const auto given = sizes.find(v.name()); given != sizes.end()) values.emplace(v, Nat(given->second));
-  return specialise(program, values);
+  return atValues(parseProgram(*addSource("test.lift", text)), sizes);
 }
 
 std::string example(const std::string& file) {
-  std::ifstream in(std::string(LIFT_SOURCE_DIR) + "/examples/" + file);
-  REQUIRE(in);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+  return readFile(std::string(LIFT_SOURCE_DIR) + "/examples/" + file).value();
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "lift/conv_operator.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/parts.hpp"
 #include "lift/text.hpp"
-#include "programs/random_inputs.hpp"
 
 namespace lift::recognised {
 

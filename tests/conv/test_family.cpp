@@ -10,6 +10,7 @@
 #include "lift/cook_toom.hpp"
 #include "lift/device.hpp"
 #include "lift/exact.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/space.hpp"
 
@@ -51,6 +52,7 @@ struct Case {
   std::map<std::string, Tensor> inputs() const {
     return {{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}};
   }
+  Program atDefaults(const Program& p) const { return atValues(p, variant.defaults); }
   bool right(const std::map<std::string, Tensor>& outputs) const {
     ConvCheck check = checkConv(spec, outputs.at("out"), expected);
     check.tolerance = variant.toleranceAt({});
@@ -139,9 +141,7 @@ TEST_CASE("every step of a derivation keeps types and, without rounding, the lay
   int steps = 0;
   std::int64_t compared = 0;
   forEachCase([&](const Case& c) {
-    std::map<NatVar, Nat> values;
-    for (const NatVar t : c.variant.program.tunables) values.emplace(t, c.variant.defaults.at(t.name()));
-    const auto exactly = [&](const Program& p) { return interpretExactly(specialise(p, values), c.inputs()); };
+    const auto exactly = [&](const Program& p) { return interpretExactly(c.atDefaults(p), c.inputs()); };
     const Value wanted = exactly(c.variant.source);
     replay(c.variant.source, c.variant.derivation, [&](const rewrite::Step& step, const Program& program) {
       INFO("step " << step.str());
@@ -151,8 +151,8 @@ TEST_CASE("every step of a derivation keeps types and, without rounding, the lay
       steps++;
     });
     CHECK(exactDifference(wanted, exactly(c.variant.program), &compared).value_or("") == "");
-    CHECK(c.right(interpret(specialise(c.variant.source, values), c.inputs())));
-    CHECK(c.right(interpret(specialise(c.variant.program, values), c.inputs())));
+    CHECK(c.right(interpret(c.atDefaults(c.variant.source), c.inputs())));
+    CHECK(c.right(interpret(c.atDefaults(c.variant.program), c.inputs())));
   });
   CHECK(steps >= 500);
   CHECK(compared >= 50 * steps);
@@ -163,9 +163,7 @@ TEST_CASE("a derivation with a wrong coefficient is found wrong without rounding
   const Variant v = derive(convWorkload(spec), "winograd");
   const ConvTensors tensors = randomConvTensors(spec, seed());
   const Case c{spec, v, tensors, reference(spec, tensors)};
-  std::map<NatVar, Nat> values;
-  for (const NatVar t : v.program.tunables) values.emplace(t, v.defaults.at(t.name()));
-  const auto exactly = [&](const Program& p) { return interpretExactly(specialise(p, values), c.inputs()); };
+  const auto exactly = [&](const Program& p) { return interpretExactly(c.atDefaults(p), c.inputs()); };
   // The program that comes of the derivation's steps with another text of the algorithm's rule.
   const auto derivedBy = [&](const std::string& from, const std::string& to) {
     rewrite::Rewriting r(v.source);
@@ -184,7 +182,7 @@ TEST_CASE("a derivation with a wrong coefficient is found wrong without rounding
   };
   const auto isWrong = [&](const Program& p) {
     const bool byValue = exactDifference(exactly(v.source), exactly(p)).has_value();
-    const bool byResult = !c.right(interpret(specialise(p, values), c.inputs()));
+    const bool byResult = !c.right(interpret(c.atDefaults(p), c.inputs()));
     CHECK(byValue == byResult);
     return byValue;
   };

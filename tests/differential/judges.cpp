@@ -7,10 +7,10 @@
 #include <set>
 
 #include "lift/diagnostic.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/terms.hpp"
 #include "lift/text.hpp"
-#include "programs/random_inputs.hpp"
 
 namespace lift::differential {
 namespace {

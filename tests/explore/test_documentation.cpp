@@ -1,22 +1,18 @@
 // docs/rewriting.md shows what examples/own_rule.cpp says, and names strategies that there are.
 #include <catch2/catch.hpp>
-#include <fstream>
-#include <sstream>
+
+#include "lift/files.hpp"
 
 namespace {
 
-std::string slurp(const std::string& path) {
-  std::ifstream in(std::string(LIFT_SOURCE_DIR) + "/" + path);
-  REQUIRE(in);
-  std::stringstream out;
-  out << in.rdbuf();
-  return out.str();
+std::string textOf(const std::string& path) {
+  return lift::readFile(std::string(LIFT_SOURCE_DIR) + "/" + path).value();
 }
 
 }  // namespace
 
 TEST_CASE("the C++ of docs/rewriting.md is that of examples/own_rule.cpp") {
-  const std::string document = slurp("docs/rewriting.md"), example = slurp("examples/own_rule.cpp");
+  const std::string document = textOf("docs/rewriting.md"), example = textOf("examples/own_rule.cpp");
   const std::string open = "```cpp\n", close = "```";
   int blocks = 0;
   for (auto at = document.find(open); at != std::string::npos; at = document.find(open, at)) {
@@ -30,7 +26,7 @@ TEST_CASE("the C++ of docs/rewriting.md is that of examples/own_rule.cpp") {
 }
 
 TEST_CASE("the combinators that docs/rewriting.md names are declared") {
-  const std::string document = slurp("docs/rewriting.md"), header = slurp("include/lift/rewrite.hpp");
+  const std::string document = textOf("docs/rewriting.md"), header = textOf("include/lift/rewrite.hpp");
   int names = 0;
   for (const char* name : {"seq", "orElse", "attempt", "repeat", "topDown", "bottomUp", "everywhere", "function",
                            "argument", "body", "at", "inside", "normalise", "named"}) {

@@ -4,10 +4,10 @@
 
 #include "lift/codegen.hpp"
 #include "lift/explore.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/strategies.hpp"
 #include "lift/text.hpp"
-#include "programs/random_inputs.hpp"
 
 using namespace lift;
 using namespace lift::rewrite;

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "lift/explore.hpp"
+#include "lift/inputs.hpp"
 #include "lift/text.hpp"
-#include "programs/random_inputs.hpp"
 
 using namespace lift;
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/parts.hpp"
 #include "lift/text.hpp"
-#include "programs/random_inputs.hpp"
 
 namespace lift::parted {
 
@@ -22,12 +22,7 @@ struct Case {
 
 inline Program symbolic(const Case& c) { return parseProgram(*addSource(c.name + ".lift", c.text)); }
 
-inline Program load(const Case& c) {
-  const Program program = symbolic(c);
-  std::map<NatVar, Nat> sizes;
-  for (const NatVar s : program.sizes) sizes.emplace(s, Nat(c.sizes.at(s.name())));
-  return specialise(program, sizes);
-}
+inline Program load(const Case& c) { return atValues(symbolic(c), c.sizes); }
 
 inline const std::string product =
     "def product(a, b) = a |> map(fun row => transpose(b) |> map(fun column => dotProduct(row, column)))\n";

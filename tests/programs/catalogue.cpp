@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "lift/inputs.hpp"
 #include "lift/text.hpp"
-#include "programs/random_inputs.hpp"
 
 namespace lift::programs {
 
@@ -15,11 +15,8 @@ std::string CatalogueEntry::name() const {
 }
 
 Program load(const CatalogueEntry& entry) {
-  const Program program =
-      readProgram(std::string(LIFT_SOURCE_DIR) + "/tests/programs/" + entry.file + ".lift", entry.entry);
-  std::map<NatVar, Nat> sizes;
-  for (const NatVar v : program.sizes) sizes.emplace(v, Nat(entry.sizes.at(v.name())));
-  return specialise(program, sizes);
+  return atValues(readProgram(std::string(LIFT_SOURCE_DIR) + "/tests/programs/" + entry.file + ".lift", entry.entry),
+                  entry.sizes);
 }
 
 Tensors inputsOf(const CatalogueEntry& entry, const Program& program) {

@@ -13,6 +13,7 @@
 
 #include "lift/codegen.hpp"
 #include "lift/device.hpp"
+#include "lift/inputs.hpp"
 #include "lift/text.hpp"
 
 namespace lift::programs {
@@ -88,11 +89,8 @@ inline const std::vector<HalfProgram>& halfPrograms() {
 inline std::string wrongHalves(runtime::Device& device, const HalfProgram& p, Scalar elements) {
   std::string text = p.text;
   for (std::size_t at = 0; (at = text.find('T', at)) != std::string::npos;) text.replace(at, 1, info(elements).name);
-  Program program = parseProgram(*addSource("halves.lift", text));
-  std::map<NatVar, Nat> sizes;
-  for (const NatVar v : program.sizes)
-    sizes.emplace(v, Nat(static_cast<std::int64_t>(v.name() == "n" ? halfRows : halfColumns)));
-  program = specialise(program, sizes);
+  const Program program =
+      atValues(parseProgram(*addSource("halves.lift", text)), {{"n", halfRows}, {"m", halfColumns}});
   std::map<std::string, Tensor> inputs;
   std::vector<Halves> values;
   for (const char* name : {"x", "y"}) {

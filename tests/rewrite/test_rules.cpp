@@ -1,11 +1,10 @@
 // Rules: what building them refuses, what their left sides match, what they need of sizes.
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/rewrite.hpp"
 #include "lift/text.hpp"
 
@@ -138,8 +137,7 @@ TEST_CASE("liftc uses every rule that is not in the table of further ones, and n
   for (const auto& entry : fs::recursive_directory_iterator(sources)) {
     const std::string file = entry.path().filename().string();
     if (entry.path().extension() != ".cpp" || file.rfind("rules_", 0) == 0) continue;
-    std::ifstream in(entry.path());
-    text.append(std::istreambuf_iterator<char>(in), {});
+    text += readFile(entry.path()).value();
   }
   // As "mapToLoop", as "letOf" of letOf<01>, as "mapToGlobal{}" or "moreWindows{}D" with a number.
   const auto isUsed = [&](const std::string& name) {

@@ -1,10 +1,10 @@
 #include <atomic>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "../../src/runtime/cache.hpp"
 #include "fixtures.hpp"
+#include "lift/files.hpp"
 
 using namespace lift;
 using namespace lift::runtime;
@@ -14,12 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string contentsOf(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
+std::string contentsOf(const fs::path& path) { return lift::readFile(path).value(); }
 
 void write(const fs::path& path, const std::string& contents) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << contents;

@@ -5,22 +5,16 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/tensor.hpp"
 
 // A file written by numpy.
 inline std::filesystem::path fixture(const std::string& name) {
   return std::filesystem::path(LIFT_SOURCE_DIR) / "tests/tensor/data" / name;
-}
-
-inline std::string slurp(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  REQUIRE(in.good());
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 // A folder for one test case, removed at its end.

@@ -215,8 +215,8 @@ TEST_CASE("damaged archives are read or refused") {
 }
 
 TEST_CASE("numpy's archives damaged are read or refused") {
-  checkDamage(slurp(fixture("stored.npz")), parseNpz, 23);
-  checkDamage(slurp(fixture("deflated.npz")), parseNpz, 23);
+  checkDamage(readFile(fixture("stored.npz")).value(), parseNpz, 23);
+  checkDamage(readFile(fixture("deflated.npz")).value(), parseNpz, 23);
 }
 
 TEST_CASE("the data of a damaged archive are never wrong") {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "../../src/ir/lexer.hpp"
+#include "lift/files.hpp"
 #include "lift/primitive.hpp"
 #include "lift/scalar.hpp"
 
@@ -21,10 +21,7 @@ namespace {
 
 const std::filesystem::path root = LIFT_SOURCE_DIR;
 
-std::string textOf(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
+std::string textOf(const std::filesystem::path& path) { return readFile(path).value(); }
 
 std::set<std::string> functions() {
   std::set<std::string> names;

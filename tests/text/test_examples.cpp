@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lift/diagnostic.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/text.hpp"
 
@@ -37,19 +38,10 @@ struct Run {
 // Runs an example at the given sizes and tunables on random inputs.
 Run run(const std::string& name, const std::map<std::string, std::int64_t>& sizes) {
   const Program symbolic = readProgram(std::string(LIFT_SOURCE_DIR "/examples/") + name);
-  std::map<NatVar, Nat> values;
-  for (const std::vector<NatVar>& variables : {symbolic.sizes, symbolic.tunables})
-    for (const NatVar v : variables) values.emplace(v, Nat(sizes.at(v.name())));
-  const Program program = specialise(symbolic, values);
+  const Program program = atValues(symbolic, sizes);
   CHECK(program.conditions.empty());
   Run run;
-  for (const Expr parameter : program.parameters) {
-    std::vector<std::int64_t> shape;
-    for (const Nat n : shapeOf(parameter.type())) shape.push_back(n.constant().value());
-    Tensor tensor(baseOf(parameter.type()).scalar(), shape);
-    fillRandom(tensor, 1, parameter.name());
-    run.inputs.emplace(parameter.name(), std::move(tensor));
-  }
+  run.inputs = randomInputs(program, 1);
   run.out = interpret(program, run.inputs).at("out");
   return run;
 }

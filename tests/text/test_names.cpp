@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <regex>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/text.hpp"
 
@@ -26,11 +26,8 @@ std::vector<const SourceFile*> allPrograms() {
   std::vector<const SourceFile*> files;
   for (const char* folder : {LIFT_SOURCE_DIR "/tests/programs", LIFT_SOURCE_DIR "/examples"})
     for (const auto& entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().extension() == ".lift") {
-        std::ifstream stream(entry.path());
-        const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-        files.push_back(addSource(entry.path().filename().string(), text));
-      }
+      if (entry.path().extension() == ".lift")
+        files.push_back(addSource(entry.path().filename().string(), readFile(entry.path()).value()));
   REQUIRE(files.size() > 30);
   return files;
 }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <random>
 #include <vector>
 
+#include "lift/files.hpp"
 #include "lift/primitive.hpp"
 #include "parser_helpers.hpp"
 
@@ -187,8 +187,7 @@ TEST_CASE("the examples parse") {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(LIFT_SOURCE_DIR "/examples")) {
     if (entry.path().extension() != ".lift") continue;
-    std::ifstream stream(entry.path());
-    const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    const std::string text = readFile(entry.path()).value();
     INFO(entry.path());
     CHECK(text.starts_with("-- "));
     CHECK(errors([&] { parseModule(*addSource(entry.path().filename(), text)); }) == "no error");

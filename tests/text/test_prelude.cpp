@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "lift/files.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/text.hpp"
 
@@ -195,8 +194,7 @@ TEST_CASE("a program's own definition takes precedence") {
 }
 
 TEST_CASE("every definition of the prelude is used above") {
-  std::ifstream stream(__FILE__);
-  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  const std::string text = readFile(__FILE__).value();
   REQUIRE(prelude().definitions.size() > 90);
   for (const Definition& d : prelude().definitions) {
     INFO(d.name << " has no test in this file");

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/text.hpp"
 #include "lift/tune.hpp"
 
@@ -252,11 +253,7 @@ TEST_CASE("files that are no tuning database are told apart") {
     Database db = Database::open(folder / "good.db");
     for (int n = 0; n < 500; n++) db.add(point(n));
   }
-  std::string bytes;
-  {
-    std::ifstream in(folder / "good.db", std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(in), {});
-  }
+  std::string bytes = readFile(folder / "good.db").value();
   REQUIRE(bytes.size() > 40000);
   for (std::size_t i = 8192; i < 32768; i++) bytes[i] = static_cast<char>(i * 7);
   put(folder / "damaged.db", bytes);

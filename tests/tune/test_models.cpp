@@ -8,6 +8,7 @@
 #include "../../src/tune/network.hpp"
 #include "../../src/tune/random.hpp"
 #include "lift/experience.hpp"
+#include "lift/files.hpp"
 
 using namespace lift;
 using namespace lift::tune;
@@ -155,8 +156,7 @@ TEST_CASE("experience is kept in a file that may be gone, damaged or of other le
   CHECK(Experience::kept(lessons(), file)->expected(pointersTo(all)) == expected);
   CHECK(std::filesystem::last_write_time(file) == written);  // it was read
 
-  std::ifstream in(file, std::ios::binary);
-  const std::string whole(std::istreambuf_iterator<char>(in), {});
+  const std::string whole = readFile(file).value();
   REQUIRE(whole.size() > 1000);
   int damages = 0;
   for (std::size_t at = 0; at < whole.size(); at += whole.size() / 50) {

@@ -10,14 +10,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "cli/cli.hpp"
 #include "lift/bench.hpp"
 #include "lift/codegen.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
+#include "lift/inputs.hpp"
 #include "lift/operator.hpp"
 #include "lift/text.hpp"
 
@@ -199,10 +199,10 @@ const std::vector<Written>& table() {
   return rows;
 }
 
-std::string readFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(ExitStatus::program, "cannot read '" + path + "'");
-  return {std::istreambuf_iterator<char>(in), {}};
+std::string textOf(const std::string& path) {
+  auto text = readFile(path);
+  if (!text) throw UserError(ExitStatus::program, "cannot read '" + path + "'");
+  return std::move(*text);
 }
 
 std::map<std::string, Tensor> randomInputs(const Written& row) {
@@ -227,10 +227,7 @@ struct Measured {
 };
 
 Program programOf(const Written& row, const std::string& root) {
-  const Program program = readProgram(root + "/" + row.program, row.entry);
-  std::map<NatVar, Nat> sizes;
-  for (const NatVar v : program.sizes) sizes.emplace(v, Nat(row.sizes.at(v.name())));
-  return specialise(program, sizes);
+  return atValues(readProgram(root + "/" + row.program, row.entry), row.sizes);
 }
 
 // What `liftc run` takes where nothing was tuned: each part by its family, else the default mapping.
@@ -245,7 +242,7 @@ Measured measure(const Written& row, const std::string& root, runtime::Device& d
   const Program program = programOf(row, root);
   const std::map<std::string, Tensor> inputs = randomInputs(row);
   const auto written = bench::contestPlan(
-      device, bench::planOf(readFile(root + "/" + row.folder + row.name + ".cl"), row.buffers, row.kernels), inputs);
+      device, bench::planOf(textOf(root + "/" + row.folder + row.name + ".cl"), row.buffers, row.kernels), inputs);
   const auto generated = bench::contestPlan(device, planOf(program, device.info()), inputs);
   bench::TurnOptions turns;
   turns.repetitions = repetitions;

@@ -410,30 +410,28 @@ void addBench(cli::App& app, int& status) {
   o->layouts.add(*sub);
   o->device.add(*sub);
   o->codegen.add(*sub);
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      const bool lists = !o->shapes.empty();
-      if (int{!o->file.empty()} + int{!o->descriptor.empty()} + int{lists} + int{o->op.size() == 2} != 1 ||
-          (o->op.size() == 1 && !lists))
-        throw lift::UserError(lift::ExitStatus::usage,
-                              "give a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR, or --shapes FILE",
-                              "for example liftc bench --conv ic64ih56oc64kh3ph1");
-      if (!o->file.empty() && (o->keep || !o->tuneTime.empty()))
-        throw lift::UserError(lift::ExitStatus::usage, "--keep and --tune-time are for layers and operators",
-                              "`liftc tune FILE.lift` tunes a program");
-      std::vector<Subject> subjects;
-      if (!o->file.empty()) {
-        subjects.push_back(programSubject(*o));
-      } else if (lists) {
-        for (const std::string& file : o->shapes)
-          for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], o->layouts))
-            subjects.push_back(subjectOf(std::move(w), o->layouts, std::filesystem::path(file).stem().string()));
-      } else {
-        subjects.push_back(o->op.empty() ? subjectOf(o->layouts.workload(lift::parseConv(o->descriptor)), o->layouts)
-                                         : Subject{workloadNamed(o->op[0], o->op[1]), {}, {}});
-      }
-      return run(subjects, *o);
-    });
+  onCall(*sub, status, [o] {
+    const bool lists = !o->shapes.empty();
+    if (int{!o->file.empty()} + int{!o->descriptor.empty()} + int{lists} + int{o->op.size() == 2} != 1 ||
+        (o->op.size() == 1 && !lists))
+      throw lift::UserError(lift::ExitStatus::usage,
+                            "give a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR, or --shapes FILE",
+                            "for example liftc bench --conv ic64ih56oc64kh3ph1");
+    if (!o->file.empty() && (o->keep || !o->tuneTime.empty()))
+      throw lift::UserError(lift::ExitStatus::usage, "--keep and --tune-time are for layers and operators",
+                            "`liftc tune FILE.lift` tunes a program");
+    std::vector<Subject> subjects;
+    if (!o->file.empty()) {
+      subjects.push_back(programSubject(*o));
+    } else if (lists) {
+      for (const std::string& file : o->shapes)
+        for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], o->layouts))
+          subjects.push_back(subjectOf(std::move(w), o->layouts, std::filesystem::path(file).stem().string()));
+    } else {
+      subjects.push_back(o->op.empty() ? subjectOf(o->layouts.workload(lift::parseConv(o->descriptor)), o->layouts)
+                                       : Subject{workloadNamed(o->op[0], o->op[1]), {}, {}});
+    }
+    return run(subjects, *o);
   });
 }
 

@@ -375,7 +375,7 @@ void addBound(cli::App& app, int& status) {
                 "Instead: the sizes of the spaces in Table 2 of the paper, whole and within the optimality condition");
   sub->add_flag("--json", o->json, "Print it as JSON");
   o->device.add(*sub);
-  sub->callback([o, &status] { status = guarded([&] { return bound(*o); }); });
+  onCall(*sub, status, [o] { return bound(*o); });
 }
 
 }  // namespace liftc

@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
+#include "lift/inputs.hpp"
 #include "lift/space.hpp"
 #include "lift/text.hpp"
 
@@ -156,11 +158,7 @@ lift::Program ProgramOptions::readAtValues() const {
   const lift::Program program = read();
   const auto given = values();
   checkValues(program, given);
-  std::map<lift::NatVar, std::int64_t> sizes;
-  for (const auto* list : {&program.sizes, &program.tunables})
-    for (const lift::NatVar v : *list)
-      if (const auto value = given.find(v.name()); value != given.end()) sizes[v] = value->second;
-  return atSizes(program, sizes);
+  return lift::atValues(program, given);
 }
 
 std::map<std::string, std::int64_t> ProgramOptions::values() const {
@@ -521,6 +519,9 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
   return compareOutputs(outputs, data, json, report) ? 0 : static_cast<int>(ExitStatus::wrong);
 }
 
+namespace {
+
+// The body's exit status; diagnostics of a UserError are printed.
 int guarded(const std::function<int()>& body) {
   try {
     return body();
@@ -538,12 +539,16 @@ int guarded(const std::function<int()>& body) {
   return static_cast<int>(ExitStatus::program);
 }
 
+}  // namespace
+
+void onCall(cli::App& sub, int& status, std::function<int()> body) {
+  sub.callback([&status, body = std::move(body)] { status = guarded(body); });
+}
+
 std::string readFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", path));
-  std::stringstream s;
-  s << in.rdbuf();
-  return s.str();
+  auto text = lift::readFile(path);
+  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", path));
+  return std::move(*text);
 }
 
 void writeFile(const std::filesystem::path& path, const std::string& contents) {

@@ -116,8 +116,8 @@ lift::Program atSizes(const lift::Program& program, const std::map<lift::NatVar,
 // Writes outputs as asked, or shows them on standard output; compares with --expect. Returns the exit status.
 int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report);
 
-// Runs a subcommand's body; prints diagnostics of a UserError and turns it into the exit status.
-int guarded(const std::function<int()>& body);
+// What a subcommand does, and its exit status; prints diagnostics of a UserError and turns it into the exit status.
+void onCall(cli::App& sub, int& status, std::function<int()> body);
 
 std::string readFile(const std::string& path);
 void writeFile(const std::filesystem::path& path, const std::string& contents);
@@ -140,7 +140,6 @@ void addRewrite(cli::App& app, int& status);
 void addCache(cli::App& app, int& status);
 void addTune(cli::App& app, int& status);
 void addDb(cli::App& app, int& status);
-void addTune(cli::App& app, int& status);
 void addTuneWorker(cli::App& app, int& status);
 void addTuneChild(cli::App& app, int& status);
 

@@ -324,7 +324,7 @@ void addDb(cli::App& app, int& status) {
     auto o = std::make_shared<Options>();
     cli::App* sub = db->add_subcommand(name, meaning);
     sub->add_option("--db", o->db, "Database (default: LIFTC_DB, else liftc/tune.db in XDG_DATA_HOME)");
-    sub->callback([o, run, &status] { status = guarded([&] { return run(*o); }); });
+    onCall(*sub, status, [o, run] { return run(*o); });
     return std::pair(sub, o);
   };
   const auto filtered = [&](const char* name, const char* meaning, int (*run)(const Options&)) {

@@ -11,6 +11,7 @@
 #include "lift/bounds.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/inputs.hpp"
 #include "lift/kernel_header.hpp"
 #include "lift/parts.hpp"
 #include "lift/rewrite_check.hpp"
@@ -446,14 +447,9 @@ Json checked(const Subject& s) {
     j["rules"] = j["rules"].get<int>() + 1;
   }
   if (!j["followed"].get<bool>()) return j;
-  const auto at = [&](const Program& program) {
-    std::map<lift::NatVar, lift::Nat> values;
-    for (const lift::NatVar t : program.tunables) values.emplace(t, s.config.at(t.name()));
-    return lift::specialise(program, values);
-  };
-  const Program source = at(s.source);
+  const Program source = lift::atValues(s.source, s.config);
   follow(s, [&](std::size_t i, const Step& step, const Program& program) {
-    if (const auto what = lift::rewrite::exactDifference(source, at(program), 1))
+    if (const auto what = lift::rewrite::exactDifference(source, lift::atValues(program, s.config), 1))
       wrong(fmt::format("step {}, {}: {}", i + 1, step.str(), *what));
     j["programs"] = j["programs"].get<int>() + 1;
   });
@@ -571,11 +567,9 @@ void addExplain(cli::App& app, int& status) {
   sub->add_option("--op", o->op, "Operator of descriptors")->capture_default_str();
   o->family.add(*sub);
   o->layouts.add(*sub);
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      const Subject subject = subjectNamed(o->what, *o);
-      return o->diff.empty() ? explain(subject, *o) : difference(subject, subjectNamed(o->diff, *o), o->json);
-    });
+  onCall(*sub, status, [o] {
+    const Subject subject = subjectNamed(o->what, *o);
+    return o->diff.empty() ? explain(subject, *o) : difference(subject, subjectNamed(o->diff, *o), o->json);
   });
 }
 

@@ -265,7 +265,7 @@ void addOffline(cli::App& app, int& status) {
   o->codegen.add(*sub);
   sub->add_option("--profile", o->profile, "Limits and defaults, in place of the target's own")->type_name("NAME|FILE");
   sub->add_flag("--json", o->json, "Print a report as JSON");
-  sub->callback([o, &status] { status = guarded([&] { return offline(*o); }); });
+  onCall(*sub, status, [o] { return offline(*o); });
 }
 
 }  // namespace liftc

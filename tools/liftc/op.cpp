@@ -272,23 +272,21 @@ void addConv(cli::App& app, int& status) {
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   o->layouts.add(*sub);
   addOptions(*sub, *o);
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      const std::string action = o->words.back();
-      checkAction(action, "write liftc conv DESCRIPTOR run|check|compile|explain");
-      if (o->shapes.empty() == (o->words.size() == 1))
-        throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
-                              "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
-      // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
-      std::string descriptor = o->words[0];
-      if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
-      const std::vector<lift::Workload> layers = o->shapes.empty()
-                                                     ? std::vector{o->layouts.workload(lift::parseConv(descriptor))}
-                                                     : readWorkloads(o->shapes, "conv", o->layouts);
-      if (action != "check" && layers.size() != 1)
-        throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
-      return act(action, layers, *o);
-    });
+  onCall(*sub, status, [o] {
+    const std::string action = o->words.back();
+    checkAction(action, "write liftc conv DESCRIPTOR run|check|compile|explain");
+    if (o->shapes.empty() == (o->words.size() == 1))
+      throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
+                            "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
+    // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
+    std::string descriptor = o->words[0];
+    if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
+    const std::vector<lift::Workload> layers = o->shapes.empty()
+                                                   ? std::vector{o->layouts.workload(lift::parseConv(descriptor))}
+                                                   : readWorkloads(o->shapes, "conv", o->layouts);
+    if (action != "check" && layers.size() != 1)
+      throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
+    return act(action, layers, *o);
   });
 }
 
@@ -299,27 +297,25 @@ void addOp(cli::App& app, int& status) {
   sub->add_option("words", o->words, "OPERATOR DESCRIPTOR run|check|compile|explain")->expected(0, 3);
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   addOptions(*sub, *o);
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      if (o->words.empty()) {
-        for (const lift::Operator& op : lift::operators())
-          std::cout << fmt::format("{:<12} {}\n{:<12} descriptors: {}\n", op.name, op.meaning, "", op.syntax);
-        return 0;
-      }
-      constexpr const char* usage = "write liftc op OPERATOR DESCRIPTOR run|check|compile|explain";
-      if (o->words.size() != (o->shapes.empty() ? 3 : 2))
-        throw lift::UserError(lift::ExitStatus::usage, "give an operator, a descriptor or --shapes FILE, and an action",
-                              usage);
-      const std::string action = o->words.back();
-      checkAction(action, usage);
-      if (!o->shapes.empty() && action != "check")
-        throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
-      static_cast<void>(lift::operatorNamed(o->words[0]));
-      return act(action,
-                 o->shapes.empty() ? std::vector{workloadNamed(o->words[0], o->words[1])}
-                                   : readWorkloads(o->shapes, o->words[0], {}),
-                 *o);
-    });
+  onCall(*sub, status, [o] {
+    if (o->words.empty()) {
+      for (const lift::Operator& op : lift::operators())
+        std::cout << fmt::format("{:<12} {}\n{:<12} descriptors: {}\n", op.name, op.meaning, "", op.syntax);
+      return 0;
+    }
+    constexpr const char* usage = "write liftc op OPERATOR DESCRIPTOR run|check|compile|explain";
+    if (o->words.size() != (o->shapes.empty() ? 3 : 2))
+      throw lift::UserError(lift::ExitStatus::usage, "give an operator, a descriptor or --shapes FILE, and an action",
+                            usage);
+    const std::string action = o->words.back();
+    checkAction(action, usage);
+    if (!o->shapes.empty() && action != "check")
+      throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
+    static_cast<void>(lift::operatorNamed(o->words[0]));
+    return act(action,
+               o->shapes.empty() ? std::vector{workloadNamed(o->words[0], o->words[1])}
+                                 : readWorkloads(o->shapes, o->words[0], {}),
+               *o);
   });
 }
 

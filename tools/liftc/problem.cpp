@@ -10,6 +10,7 @@
 #include "lift/codegen.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/inputs.hpp"
 #include "lift/parts.hpp"
 #include "lift/space.hpp"
 #include "lift/text.hpp"
@@ -22,17 +23,13 @@ namespace tune = lift::tune;
 // The program at its sizes, symbolic in its tunables.
 lift::Program programOf(const ProblemChoice& choice) {
   const lift::Program symbolic = lift::readProgram(choice.file, choice.entry);
-  std::map<lift::NatVar, lift::Nat> sizes;
   const auto given = parseValues(choice.sizes, "--size");
   checkValues(symbolic, given);
-  for (const lift::NatVar s : symbolic.sizes) {
-    const auto found = given.find(s.name());
-    if (found == given.end())
+  for (const lift::NatVar s : symbolic.sizes)
+    if (given.count(s.name()) == 0)
       throw lift::UserError(lift::ExitStatus::program, fmt::format("the size {} has no value", s.name()),
                             fmt::format("give one with --size {}=…", s.name()));
-    sizes.emplace(s, lift::Nat(found->second));
-  }
-  return lift::specialise(symbolic, sizes);
+  return lift::atValues(symbolic, given);
 }
 
 void checkGiven(const ProblemChoice& choice) {

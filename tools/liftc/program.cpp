@@ -131,25 +131,23 @@ void addCheck(cli::App& app, int& status) {
   cli::App* sub = app.add_subcommand("check", "Parse and type-check a program, and check where it runs its work");
   o->program.add(*sub);
   sub->add_flag("--json", o->json, "Print the program's signature as JSON");
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      const lift::Program program = o->program.readAtValues();
-      lift::kernel::Notes notes;
-      lift::checkMapping(lift::mapByDefault(program, {}, &notes));
-      if (o->json) {
-        Json j = signatureJson(program);
-        j["mapping"] = Json::array();
-        for (const auto& n : notes) j["mapping"].push_back(n.text);
-        std::cout << j.dump(2) << "\n";
-        return 0;
-      }
-      std::cout << signatureText(program) << "\n";
-      for (const lift::NatVar t : program.tunables)
-        std::cout << fmt::format("  tune {} in {}..{}\n", t.name(), t.lower(), highOf(t));
-      for (const auto& c : program.conditions) std::cout << "  requires " << c.str() << "  (" << c.origin << ")\n";
-      printSummary(notes, o->program.file);
+  onCall(*sub, status, [o] {
+    const lift::Program program = o->program.readAtValues();
+    lift::kernel::Notes notes;
+    lift::checkMapping(lift::mapByDefault(program, {}, &notes));
+    if (o->json) {
+      Json j = signatureJson(program);
+      j["mapping"] = Json::array();
+      for (const auto& n : notes) j["mapping"].push_back(n.text);
+      std::cout << j.dump(2) << "\n";
       return 0;
-    });
+    }
+    std::cout << signatureText(program) << "\n";
+    for (const lift::NatVar t : program.tunables)
+      std::cout << fmt::format("  tune {} in {}..{}\n", t.name(), t.lower(), highOf(t));
+    for (const auto& c : program.conditions) std::cout << "  requires " << c.str() << "  (" << c.origin << ")\n";
+    printSummary(notes, o->program.file);
+    return 0;
   });
 }
 
@@ -166,13 +164,11 @@ void addPrint(cli::App& app, int& status) {
       ->oneOf({"infer", "map"})
       ->capture_default_str();
   sub->add_flag("--canonical", o->canonical, "Number the variables, so that equal programs print equally");
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      lift::Program program = o->program.readAtValues();
-      if (o->stage == "map") program = lift::mapByDefault(program);
-      std::cout << lift::print(program, o->canonical ? lift::Names::canonical : lift::Names::given);
-      return 0;
-    });
+  onCall(*sub, status, [o] {
+    lift::Program program = o->program.readAtValues();
+    if (o->stage == "map") program = lift::mapByDefault(program);
+    std::cout << lift::print(program, o->canonical ? lift::Names::canonical : lift::Names::given);
+    return 0;
   });
 }
 
@@ -187,16 +183,14 @@ void addEval(cli::App& app, int& status) {
   o->program.add(*sub);
   o->data.add(*sub);
   sub->add_flag("--json", o->json, "Print a report as JSON");
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      const lift::Program program = o->program.read();
-      const Inputs inputs = makeInputs(program, o->program.values(), o->data);
-      const Tensors outputs = lift::interpret(atSizes(program, inputs.sizes), inputs.tensors);
-      Json report{{"program", program.name}, {"device", "interpreter"}};
-      const int code = finishOutputs(outputs, o->data, o->json, report);
-      if (o->json) std::cout << report.dump(2) << "\n";
-      return code;
-    });
+  onCall(*sub, status, [o] {
+    const lift::Program program = o->program.read();
+    const Inputs inputs = makeInputs(program, o->program.values(), o->data);
+    const Tensors outputs = lift::interpret(atSizes(program, inputs.sizes), inputs.tensors);
+    Json report{{"program", program.name}, {"device", "interpreter"}};
+    const int code = finishOutputs(outputs, o->data, o->json, report);
+    if (o->json) std::cout << report.dump(2) << "\n";
+    return code;
   });
 }
 
@@ -221,29 +215,27 @@ void addCompile(cli::App& app, int& status) {
   addTarget(*sub, o->target);
   addPrefix(*sub, o->prefix)->needs(output);
   sub->add_flag("--json", o->json, "Print the manifest and the compiler's times as JSON");
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      const auto start = Clock::now();
-      moveConfig(o->program, o->family);
-      const lift::Program program = o->program.readAtValues();
-      const lift::runtime::DeviceInfo device = o->device.compilesFor();
-      auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), &device);
-      if (!compiled) return 0;
-      o->device.checkFits(compiled->plan);
-      if (!o->json && compiled->family == lift::partsFamilyName) printChoice(*compiled);
-      compiled->provenance.addChoice(device, compiled->origin);
-      auto& command = compiled->provenance.command;
-      command = {"compile"};
-      ProgramOptions values = o->program;  // of the program's tunables; --config is the family's
-      if (compiled->family == lift::partsFamilyName) {
-        values.sizes.insert(values.sizes.end(), values.config.begin(), values.config.end());
-        values.config.clear();
-      }
-      for (const auto& words : {values.words(), compiled->words, o->codegen.within(&device).words()})
-        command.insert(command.end(), words.begin(), words.end());
-      deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix, o->target);
-      return 0;
-    });
+  onCall(*sub, status, [o] {
+    const auto start = Clock::now();
+    moveConfig(o->program, o->family);
+    const lift::Program program = o->program.readAtValues();
+    const lift::runtime::DeviceInfo device = o->device.compilesFor();
+    auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), &device);
+    if (!compiled) return 0;
+    o->device.checkFits(compiled->plan);
+    if (!o->json && compiled->family == lift::partsFamilyName) printChoice(*compiled);
+    compiled->provenance.addChoice(device, compiled->origin);
+    auto& command = compiled->provenance.command;
+    command = {"compile"};
+    ProgramOptions values = o->program;  // of the program's tunables; --config is the family's
+    if (compiled->family == lift::partsFamilyName) {
+      values.sizes.insert(values.sizes.end(), values.config.begin(), values.config.end());
+      values.config.clear();
+    }
+    for (const auto& words : {values.words(), compiled->words, o->codegen.within(&device).words()})
+      command.insert(command.end(), words.begin(), words.end());
+    deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix, o->target);
+    return 0;
   });
 }
 
@@ -268,56 +260,54 @@ void addRun(cli::App& app, int& status) {
   sub->add_option("--repeat", o->repetitions, "Time this many repetitions and report the median");
   sub->add_flag("--symbolic", o->symbolic, "Keep sizes as kernel arguments instead of specialising to them");
   sub->add_flag("--json", o->json, "Print a report as JSON");
-  sub->callback([o, sub, &status] {
-    status = guarded([&] {
-      if (sub->count("--repeat") > 0 && o->repetitions < 1)
-        throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
-      const auto start = Clock::now();
-      moveConfig(o->program, o->family);
-      const lift::Program program = o->program.read();
-      const double parse = millisecondsSince(start);
-      const Inputs inputs = makeInputs(program, o->program.values(), o->data);
-      std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
-      std::map<std::string, std::int64_t> named;
-      for (const auto& [v, value] : inputs.sizes) named[v.name()] = value;
-      if (o->symbolic) {
-        static_cast<void>(atSizes(program, inputs.sizes));  // reports sizes that break a condition of the program
-        fixed.clear();
-        for (const lift::NatVar t : program.tunables) fixed[t] = inputs.sizes.at(t);
-        for (const lift::NatVar t : program.tunables) named.erase(t.name());
-      } else {
-        named.clear();
-      }
-      CodegenOptions codegen = o->codegen;  // what an emulator is asked for is what is wrong
-      codegen.checkBounds = codegen.checkBounds || o->device.isEmulator();
-      const auto device = o->device.open();
-      const auto compiled = compileProgram(atSizes(program, fixed), o->family, codegen, parse, &device->info());
-      if (!compiled) return 0;
-      const auto executable = device->load(compiled->plan, named, o->device.load());
-      lift::runtime::Execution e = executable->run(inputs.tensors);
-      Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
-      if (o->repetitions > 0) {
-        lift::runtime::MeasureOptions measure;
-        measure.repetitions = o->repetitions;
-        report["ms"] = executable->measure(inputs.tensors, measure).median();
-      }
-      const bool byHost = executable->timer() == lift::runtime::Timer::host;
-      if (byHost) report["timer"] = "host";
-      report["launches"] = Json::array();
-      for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
-      report["workspace_bytes"] = e.memory.temporaries;
-      report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
-      report.update(choiceJson(*compiled));
-      const int code = finishOutputs(e.outputs, o->data, o->json, report);
-      if (o->json)
-        std::cout << report.dump(2) << "\n";
-      else if (!o->data.quiet) {
-        printChoice(*compiled);
-        std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name,
-                                 report["ms"].get<double>(), byHost ? " by the host's clock" : "");
-      }
-      return code;
-    });
+  onCall(*sub, status, [o, sub] {
+    if (sub->count("--repeat") > 0 && o->repetitions < 1)
+      throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
+    const auto start = Clock::now();
+    moveConfig(o->program, o->family);
+    const lift::Program program = o->program.read();
+    const double parse = millisecondsSince(start);
+    const Inputs inputs = makeInputs(program, o->program.values(), o->data);
+    std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
+    std::map<std::string, std::int64_t> named;
+    for (const auto& [v, value] : inputs.sizes) named[v.name()] = value;
+    if (o->symbolic) {
+      static_cast<void>(atSizes(program, inputs.sizes));  // reports sizes that break a condition of the program
+      fixed.clear();
+      for (const lift::NatVar t : program.tunables) fixed[t] = inputs.sizes.at(t);
+      for (const lift::NatVar t : program.tunables) named.erase(t.name());
+    } else {
+      named.clear();
+    }
+    CodegenOptions codegen = o->codegen;  // what an emulator is asked for is what is wrong
+    codegen.checkBounds = codegen.checkBounds || o->device.isEmulator();
+    const auto device = o->device.open();
+    const auto compiled = compileProgram(atSizes(program, fixed), o->family, codegen, parse, &device->info());
+    if (!compiled) return 0;
+    const auto executable = device->load(compiled->plan, named, o->device.load());
+    lift::runtime::Execution e = executable->run(inputs.tensors);
+    Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
+    if (o->repetitions > 0) {
+      lift::runtime::MeasureOptions measure;
+      measure.repetitions = o->repetitions;
+      report["ms"] = executable->measure(inputs.tensors, measure).median();
+    }
+    const bool byHost = executable->timer() == lift::runtime::Timer::host;
+    if (byHost) report["timer"] = "host";
+    report["launches"] = Json::array();
+    for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
+    report["workspace_bytes"] = e.memory.temporaries;
+    report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
+    report.update(choiceJson(*compiled));
+    const int code = finishOutputs(e.outputs, o->data, o->json, report);
+    if (o->json)
+      std::cout << report.dump(2) << "\n";
+    else if (!o->data.quiet) {
+      printChoice(*compiled);
+      std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name, report["ms"].get<double>(),
+                               byHost ? " by the host's clock" : "");
+    }
+    return code;
   });
 }
 

@@ -155,7 +155,7 @@ void addReduce(cli::App& app, int& status) {
   sub->add_option("--limit", o->limit, "Seconds after which a command is stopped")->capture_default_str();
   sub->add_option("--attempts", o->attempts, "Most candidates to try")->positive()->capture_default_str();
   sub->add_option("-o,--output", o->output, "File for the program (default: print all)")->type_name("FILE");
-  sub->callback([o, &status] { status = guarded([&] { return reduce(*o); }); });
+  onCall(*sub, status, [o] { return reduce(*o); });
 }
 
 }  // namespace liftc

@@ -244,30 +244,28 @@ void addRules(cli::App& app, int& status) {
       ->positive()
       ->capture_default_str();
   sub->add_option("--seed", o->checking.seed, "Of the instances")->capture_default_str();
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      Json all = Json::array();
-      ExitStatus worst = ExitStatus::ok;
-      for (const RuleTable& table : ruleTables()) {
-        if (!o->table.empty() && o->table != table.name) continue;
-        if (!o->json && !o->check) std::cout << fmt::format("{}: {}\n", table.name, table.meaning);
-        for (const Rule& rule : table.rules) {
-          const Json row = o->check ? checked(rule, o->checking, worst) : toJson(table, rule);
-          all.push_back(row);
-          if (o->json) continue;
-          if (o->check)
-            std::cout << fmt::format("{:<28}{:>6} of {:>6} draws{}\n", rule.name(), row["samples"].get<int>(),
-                                     row["draws"].get<int>(), row["ok"].get<bool>() ? "" : "  WRONG")
-                      << std::flush;
-          else
-            show(rule);
-        }
+  onCall(*sub, status, [o] {
+    Json all = Json::array();
+    ExitStatus worst = ExitStatus::ok;
+    for (const RuleTable& table : ruleTables()) {
+      if (!o->table.empty() && o->table != table.name) continue;
+      if (!o->json && !o->check) std::cout << fmt::format("{}: {}\n", table.name, table.meaning);
+      for (const Rule& rule : table.rules) {
+        const Json row = o->check ? checked(rule, o->checking, worst) : toJson(table, rule);
+        all.push_back(row);
+        if (o->json) continue;
+        if (o->check)
+          std::cout << fmt::format("{:<28}{:>6} of {:>6} draws{}\n", rule.name(), row["samples"].get<int>(),
+                                   row["draws"].get<int>(), row["ok"].get<bool>() ? "" : "  WRONG")
+                    << std::flush;
+        else
+          show(rule);
       }
-      if (all.empty())
-        throw UserError(ExitStatus::usage, fmt::format("there is no table '{}'", o->table), "`liftc rules` lists them");
-      if (o->json) std::cout << all.dump(2) << "\n";
-      return static_cast<int>(worst);
-    });
+    }
+    if (all.empty())
+      throw UserError(ExitStatus::usage, fmt::format("there is no table '{}'", o->table), "`liftc rules` lists them");
+    if (o->json) std::cout << all.dump(2) << "\n";
+    return static_cast<int>(worst);
   });
 }
 
@@ -318,7 +316,7 @@ void addRewrite(cli::App& app, int& status) {
   sub->add_flag("-q,--quiet", o->data.quiet, "With --explore: no progress")->needs(exploring);
   sub->add_flag("--json", o->json, "With --explore: the ranking with derivations as JSON")->needs(exploring);
   o->device.add(*sub);
-  sub->callback([o, &status] { status = guarded([&] { return o->run(); }); });
+  onCall(*sub, status, [o] { return o->run(); });
 }
 
 }  // namespace liftc

@@ -424,11 +424,9 @@ void addTuneWorker(cli::App& app, int& status) {
       "tune-worker", "Measure points that arrive as lines on standard input; records go to standard output");
   choice->add(*sub);
   sweep->addMeasuring(*sub);
-  sub->callback([choice, sweep, &status] {
-    status = guarded([&] {
-      const InterruptGuard guard;
-      return PointServer(*choice, *sweep).serve();
-    });
+  onCall(*sub, status, [choice, sweep] {
+    const InterruptGuard guard;
+    return PointServer(*choice, *sweep).serve();
   });
 }
 
@@ -436,11 +434,9 @@ void addTuneChild(cli::App& app, int& status) {
   auto choice = std::make_shared<ProblemChoice>();
   cli::App* sub = app.add_subcommand("tune-child", "Builds and runs points for `liftc tune`")->group("");
   choice->add(*sub);
-  sub->callback([choice, &status] {
-    status = guarded([&] {
-      const auto device = choice->device.open();
-      return tune::serveWorker(choice->problem(device->info()), *device, choice->device.load());
-    });
+  onCall(*sub, status, [choice] {
+    const auto device = choice->device.open();
+    return tune::serveWorker(choice->problem(device->info()), *device, choice->device.load());
   });
 }
 

@@ -27,21 +27,19 @@ void addTune(cli::App& app, int& status) {
   sub->add_flag(
       "--predict", o->predict,
       "Search by what a model predicts for --profile, with no device; with --replay, hold it to what was measured");
-  sub->callback([o, &status] {
-    status = guarded([&] {
-      if (o->predict && o->space.profile.empty())
-        throw lift::UserError(lift::ExitStatus::usage, "--predict: for which device?", "give one with --profile");
-      if (o->predict) o->sweep.predicted = o->space.profile;
-      if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
-      if (!o->replay.empty() && o->predict) return judgePredictions(o->replay, o->space.profile, o->sweep.json);
-      if (!o->replay.empty()) {
-        constexpr double usual = 60;
-        const std::string& limit = o->sweep.timeLimit;
-        const double seconds = limit.empty() ? usual : secondsOf(limit, "--time-limit");
-        return compareExplorers(o->replay, o->seeds, seconds, o->sweep.report, o->sweep.json);
-      }
-      return runSweeps(o->problem, o->sweep);
-    });
+  onCall(*sub, status, [o] {
+    if (o->predict && o->space.profile.empty())
+      throw lift::UserError(lift::ExitStatus::usage, "--predict: for which device?", "give one with --profile");
+    if (o->predict) o->sweep.predicted = o->space.profile;
+    if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
+    if (!o->replay.empty() && o->predict) return judgePredictions(o->replay, o->space.profile, o->sweep.json);
+    if (!o->replay.empty()) {
+      constexpr double usual = 60;
+      const std::string& limit = o->sweep.timeLimit;
+      const double seconds = limit.empty() ? usual : secondsOf(limit, "--time-limit");
+      return compareExplorers(o->replay, o->seeds, seconds, o->sweep.report, o->sweep.json);
+    }
+    return runSweeps(o->problem, o->sweep);
   });
 }
 

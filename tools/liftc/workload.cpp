@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/parts.hpp"
 #include "parts.hpp"
 
@@ -269,10 +268,9 @@ std::vector<Line> linesOf(const lift::SourceFile& file, const std::string& op) {
 
 std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op,
                                           const LayoutOptions& layouts) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path))
-    throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
-  const lift::SourceFile* file = lift::addSource(path, {std::istreambuf_iterator<char>(stream), {}});
+  auto text = lift::readFile(path);
+  if (!text) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
+  const lift::SourceFile* file = lift::addSource(path, std::move(*text));
   const std::vector<Line> lines = linesOf(*file, op);
   if (lines.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", path));
   std::vector<lift::Workload> workloads;

@@ -1,18 +1,19 @@
-// Inputs of programs whose sizes are known.
-#pragma once
+#include "lift/inputs.hpp"
 
-#include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "lift/expr.hpp"
-#include "lift/tensor.hpp"
-
 namespace lift {
 
-// A tensor for each parameter, or each component of one, that depends on its name and the seed alone.
-inline std::map<std::string, Tensor> randomInputs(const Program& program, std::uint64_t seed) {
+Program atValues(const Program& program, const std::map<std::string, std::int64_t>& values) {
+  std::map<NatVar, Nat> known;
+  for (const auto* variables : {&program.sizes, &program.tunables})
+    for (const NatVar v : *variables)
+      if (const auto given = values.find(v.name()); given != values.end()) known.emplace(v, Nat(given->second));
+  return specialise(program, known);
+}
+
+std::map<std::string, Tensor> randomInputs(const Program& program, std::uint64_t seed) {
   std::map<std::string, Tensor> inputs;
   for (const Expr p : program.parameters)
     for (const Leaf& leaf : leavesOf(p.type())) {
