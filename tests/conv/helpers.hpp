@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "brief.hpp"
 #include "lift/conv.hpp"
 
 namespace lift::test {
@@ -85,6 +86,8 @@ inline std::string complaint(const std::string& text) {
   }
   return {};
 }
+
+inline std::string briefly(const std::string& text) { return brief(complaint(text)); }
 
 // A legal layer of random shape.
 inline ConvSpec randomSpec(std::mt19937_64& random) {

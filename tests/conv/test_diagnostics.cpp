@@ -16,186 +16,96 @@ ic3ih9oc4kh3zz5
 }
 
 TEST_CASE("keys of 3D convolutions") {
-  CHECK(complaint("ic3id4ih9oc4kd3kh3") == R"(conv:1:4: error: 'id' belongs to a 3D convolution; this one is 2D
-ic3id4ih9oc4kd3kh3
-   ^~~
-  hint: `liftc op conv3d` computes convolutions in three dimensions
-conv:1:13: error: 'kd' belongs to a 3D convolution; this one is 2D
-ic3id4ih9oc4kd3kh3
-            ^~~
-  hint: `liftc op conv3d` computes convolutions in three dimensions
-)");
+  CHECK(briefly("ic3id4ih9oc4kd3kh3") ==
+        "1:4-6 'id' belongs to a 3D convolution; this one is 2D (`liftc op conv3d` computes convolutions in three "
+        "dimensions)\n"
+        "1:13-15 'kd' belongs to a 3D convolution; this one is 2D (`liftc op conv3d` computes convolutions in three "
+        "dimensions)");
 }
 
 TEST_CASE("missing sizes, all at once, where the text ends") {
-  CHECK(complaint("mb1ih9") ==
-        R"(conv:1:7: error: missing 'ic' (input channels), 'oc' (output channels), 'kh' (kernel rows)
-mb1ih9
-      ^
-)");
-  CHECK(complaint("-n 1 -H 9 -y 3") == R"(conv:1:15: error: missing '-c' (input channels), '-k' (output channels)
--n 1 -H 9 -y 3
-              ^
-)");
+  CHECK(briefly("mb1ih9") == "1:7 missing 'ic' (input channels), 'oc' (output channels), 'kh' (kernel rows)");
+  CHECK(briefly("-n 1 -H 9 -y 3") == "1:15 missing '-c' (input channels), '-k' (output channels)");
 }
 
 TEST_CASE("zero and negative sizes") {
-  CHECK(complaint("mb0ic3ih0oc4kh3sh0ph-1") == R"(conv:1:1: error: 'mb' must be at least 1
-mb0ic3ih0oc4kh3sh0ph-1
-^~~
-conv:1:7: error: 'ih' must be at least 1
-mb0ic3ih0oc4kh3sh0ph-1
-      ^~~
-conv:1:16: error: 'sh' must be at least 1
-mb0ic3ih0oc4kh3sh0ph-1
-               ^~~
-conv:1:19: error: 'ph' must be at least 0
-mb0ic3ih0oc4kh3sh0ph-1
-                  ^~~~
-)");
+  CHECK(briefly("mb0ic3ih0oc4kh3sh0ph-1") ==
+        "1:1-3 'mb' must be at least 1\n"
+        "1:7-9 'ih' must be at least 1\n"
+        "1:16-18 'sh' must be at least 1\n"
+        "1:19-22 'ph' must be at least 0");
 }
 
 TEST_CASE("numbers that overflow") {
-  CHECK(complaint("ic3ih99999999999999999999oc4kh3") == R"(conv:1:4: error: 'ih' must be at most 2147483647
-ic3ih99999999999999999999oc4kh3
-   ^~~~~~~~~~~~~~~~~~~~~~
-)");
-  CHECK(complaint("ic3ih9oc4kh2000000000dh9") ==
-        R"(conv:1:10: error: kernel of 2000000000 rows, 19999999991 with dilation, is larger than 2147483647
-ic3ih9oc4kh2000000000dh9
-         ^~~~~~~~~~~~
-)");
-  CHECK(complaint("ic2147483647ih2147483647oc2147483647kh1") ==
-        R"(conv:1:1: error: layer is too large: elements of the input exceed 2^60
-ic2147483647ih2147483647oc2147483647kh1
-^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-conv:1:1: error: layer is too large: weights exceed 2^60
-ic2147483647ih2147483647oc2147483647kh1
-^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-conv:1:1: error: layer is too large: elements of the output exceed 2^60
-ic2147483647ih2147483647oc2147483647kh1
-^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-conv:1:1: error: layer is too large: multiply-accumulates exceed 2^60
-ic2147483647ih2147483647oc2147483647kh1
-^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-)");
+  CHECK(briefly("ic3ih99999999999999999999oc4kh3") == "1:4-25 'ih' must be at most 2147483647");
+  CHECK(briefly("ic3ih9oc4kh2000000000dh9") ==
+        "1:10-21 kernel of 2000000000 rows, 19999999991 with dilation, is larger than 2147483647");
+  CHECK(briefly("ic2147483647ih2147483647oc2147483647kh1") ==
+        "1:1-39 layer is too large: elements of the input exceed 2^60\n"
+        "1:1-39 layer is too large: weights exceed 2^60\n"
+        "1:1-39 layer is too large: elements of the output exceed 2^60\n"
+        "1:1-39 layer is too large: multiply-accumulates exceed 2^60");
 }
 
 TEST_CASE("channels that the groups do not divide") {
-  CHECK(complaint("g4ic10ih9oc7kh3") == R"(conv:1:3: error: 'ic' is 10, which is not divisible into 4 groups ('g')
-g4ic10ih9oc7kh3
-  ^~~~
-  hint: channels are counted over all groups
-conv:1:10: error: 'oc' is 7, which is not divisible into 4 groups ('g')
-g4ic10ih9oc7kh3
-         ^~~
-  hint: channels are counted over all groups
-)");
+  CHECK(briefly("g4ic10ih9oc7kh3") ==
+        "1:3-6 'ic' is 10, which is not divisible into 4 groups ('g') (channels are counted over all groups)\n"
+        "1:10-12 'oc' is 7, which is not divisible into 4 groups ('g') (channels are counted over all groups)");
 }
 
 TEST_CASE("a kernel larger than the padded input") {
-  CHECK(complaint("ic3ih5iw9oc4kh9ph1") ==
-        R"(conv:1:13: error: kernel of 9 rows is larger than the padded input of 7 rows
-ic3ih5iw9oc4kh9ph1
-            ^~~
-)");
-  CHECK(complaint("ic3ih9iw5oc4kh3dh3ph0") ==
-        R"(conv:1:13: error: kernel of 3 columns, 9 with dilation, is larger than the input of 5 columns
-ic3ih9iw5oc4kh3dh3ph0
-            ^~~
-)");
+  CHECK(briefly("ic3ih5iw9oc4kh9ph1") == "1:13-15 kernel of 9 rows is larger than the padded input of 7 rows");
+  CHECK(briefly("ic3ih9iw5oc4kh3dh3ph0") ==
+        "1:13-15 kernel of 3 columns, 9 with dilation, is larger than the input of 5 columns");
 }
 
 TEST_CASE("an output smaller than stride and padding give") {
-  CHECK(complaint("ic8ih28oc8oh20kh3ph1") ==
-        R"(conv:1:11: error: output of 20 rows leaves out 7 windows that fit into the input
-ic8ih28oc8oh20kh3ph1
-          ^~~~
-  hint: stride 1 and padding 1 on both sides give 28 rows
-)");
+  CHECK(briefly("ic8ih28oc8oh20kh3ph1") ==
+        "1:11-14 output of 20 rows leaves out 7 windows that fit into the input (stride 1 and padding 1 on both sides "
+        "give 28 rows)");
 }
 
 TEST_CASE("an output larger than stride and padding give") {
-  CHECK(complaint("ic8ih28iw20oc8oh28ow28kh3ph1") ==
-        R"(conv:1:19: error: output of 28 columns needs 9 columns of padding at the right, more than the kernel spans
-ic8ih28iw20oc8oh28ow28kh3ph1
-                  ^~~~
-  hint: stride 1 and padding 1 on both sides give 20 columns
-)");
+  CHECK(briefly("ic8ih28iw20oc8oh28ow28kh3ph1") ==
+        "1:19-22 output of 28 columns needs 9 columns of padding at the right, more than the kernel spans (stride 1 "
+        "and padding 1 on both sides give 20 columns)");
 }
 
 TEST_CASE("a key given twice shows both places") {
-  CHECK(complaint("ic8ih28oc8kh3_ic9") == R"(conv:1:15: error: 'ic' is given twice
-ic8ih28oc8kh3_ic9
-              ^~~
-conv:1:1: note: the first time here
-ic8ih28oc8kh3_ic9
-^~~
-)");
+  CHECK(briefly("ic8ih28oc8kh3_ic9") ==
+        "1:15-17 'ic' is given twice\n"
+        "1:1-3 note: the first time here");
 }
 
 TEST_CASE("keys without numbers and numbers without keys") {
-  CHECK(complaint("ic8ih28oc8kh3ph") == R"(conv:1:14: error: expected a number after 'ph'
-ic8ih28oc8kh3ph
-             ^~
-)");
-  CHECK(complaint("ic8ih28oc8kh3 14") == R"(conv:1:14: error: expected a key
-ic8ih28oc8kh3 14
-             ^~~
-  hint: keys are g mb ic ih iw oc oh ow kh kw sh sw ph pw dh dw, and n for the name
-)");
+  CHECK(briefly("ic8ih28oc8kh3ph") == "1:14-15 expected a number after 'ph'");
+  CHECK(briefly("ic8ih28oc8kh3 14") ==
+        "1:14-16 expected a key (keys are g mb ic ih iw oc oh ow kh kw sh sw ph pw dh dw, and n for the name)");
 }
 
 TEST_CASE("names that are not closed or have quotes") {
-  CHECK(complaint("ic8ih28oc8kh3n\"abc") ==
-        "conv:1:14: error: the name's quote is not closed\n"
-        "ic8ih28oc8kh3n\"abc\n"
-        "             ^~~~~\n");
-  CHECK(complaint("ic8ih28oc8kh3nab\"c") ==
-        "conv:1:14: error: a name cannot contain quotes or line breaks\n"
-        "ic8ih28oc8kh3nab\"c\n"
-        "             ^~~~~\n");
+  CHECK(briefly("ic8ih28oc8kh3n\"abc") == "1:14-18 the name's quote is not closed");
+  CHECK(briefly("ic8ih28oc8kh3nab\"c") == "1:14-18 a name cannot contain quotes or line breaks");
 }
 
 TEST_CASE("an empty descriptor") {
-  CHECK(complaint("  ") ==
-        "conv:1:3: error: empty convolution descriptor\n  \n  ^\n"
-        "  hint: for example ic64ih56oc64kh3ph1\n");
+  CHECK(briefly("  ") == "1:3 empty convolution descriptor (for example ic64ih56oc64kh3ph1)");
 }
 
 TEST_CASE("wrong MIOpenDriver flags, all at once") {
-  CHECK(complaint("MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans") ==
-        R"(conv:1:14: error: expected 'conv' after MIOpenDriver
-MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
-             ^~~~~~~~
-  hint: element types are not part of a layer's descriptor
-conv:1:28: error: unknown flag '-Q'
-MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
-                           ^~~~
-  hint: layers are given by -n -c -H -W -k -y -x -p -q -u -v -l -j -g
-conv:1:33: error: '-F 2': only the forward direction is supported
-MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
-                                ^~~~
-conv:1:38: error: expected a number after '-k'
-MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
-                                     ^~~~
-conv:1:53: error: '-l' must be at least 1
-MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
-                                                    ^~~~
-  hint: 1 is no dilation
-conv:1:58: error: '-m trans': only forward convolutions are supported
-MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans
-                                                         ^~~~~~~~
-)");
+  CHECK(briefly("MIOpenDriver convfp16 -c 3 -Q 4 -F 2 -k x -H 9 -y 3 -l 0 -m trans") ==
+        "1:14-21 expected 'conv' after MIOpenDriver (element types are not part of a layer's descriptor)\n"
+        "1:28-31 unknown flag '-Q' (layers are given by -n -c -H -W -k -y -x -p -q -u -v -l -j -g)\n"
+        "1:33-36 '-F 2': only the forward direction is supported\n"
+        "1:38-41 expected a number after '-k'\n"
+        "1:53-56 '-l' must be at least 1 (1 is no dilation)\n"
+        "1:58-65 '-m trans': only forward convolutions are supported");
 }
 
 TEST_CASE("MIOpenDriver errors name the flags as they were written") {
-  CHECK(complaint("--in_channels 6 --in_h 9 --out_channels 4 --fil_h 3 --group_count 4") ==
-        R"(conv:1:1: error: '--in_channels' is 6, which is not divisible into 4 groups ('--group_count')
---in_channels 6 --in_h 9 --out_channels 4 --fil_h 3 --group_count 4
-^~~~~~~~~~~~~~~
-  hint: channels are counted over all groups
-)");
+  CHECK(briefly("--in_channels 6 --in_h 9 --out_channels 4 --fil_h 3 --group_count 4") ==
+        "1:1-15 '--in_channels' is 6, which is not divisible into 4 groups ('--group_count') (channels are counted "
+        "over all groups)");
 }
 
 TEST_CASE("shapes files: comments, both notations, and the file's own line numbers") {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "brief.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/text.hpp"
 #include "show.hpp"
@@ -31,6 +32,7 @@ inline std::string errors(const std::function<void()>& run) {
 inline std::string errorsOf(const std::string& text) {
   return errors([&] { parse(text); });
 }
+inline std::string briefly(const std::string& text) { return brief(errorsOf(text)); }
 
 inline std::string covered(const Span& span) { return span.file->text.substr(span.begin, span.end - span.begin); }
 
