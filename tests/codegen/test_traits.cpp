@@ -206,6 +206,7 @@ TEST_CASE("traits: what is read is kept where its trait says, and resources coun
   CompileOptions plain;
   for (const kernel::Pass& pass : kernel::passes()) plain.passes.skip.emplace_back(pass.name);
   for (const Sample& s : samples) {
+    if (s.prim == Prim::toImage) continue;  // not inside of a map, as the samples are here
     INFO(info(s.prim).name);
     const Program program = reading(s);
     CHECK(wrong(program) == "");
