@@ -193,13 +193,13 @@ TEST_CASE("images are held to the device") {
   const auto of = [](const DeviceLimits& limits) {
     return constraintsOf(programOf(R"(
     tune k in 1..64
-    def main(xs: [1024]<4>f32) = mapGlb(0, fun v => v + v, toImage(mapGlb(0, fun v => v, take(16 * k, xs)))) )"),
+    def main(xs: [2048]<4>f32) = mapGlb(0, fun v => v + v, toImage(mapGlb(0, fun v => v, take(32 * k, xs)))) )"),
                          limits);
   };
-  CHECK(has(of(parseDeviceLimits(R"({"name": "x", "max_image_width": 1024, "max_image_height": 2})")), hardware, {"k"},
-            {"64*k <= 8192", "elements of toImage"}));
+  CHECK(has(of(parseDeviceLimits(R"({"name": "x", "max_image_width": 1024, "max_image_height": 1})")), hardware, {"k"},
+            {"128*k <= 4096", "elements of toImage"}));
   for (const char* none : {R"({"name": "x"})", R"({"name": "x", "max_image_width": 1000, "max_image_height": 2})"})
-    CHECK(has(of(parseDeviceLimits(none)), hardware, {"k"}, {"64*k <= 0", "elements of toImage"}));
+    CHECK(has(of(parseDeviceLimits(none)), hardware, {"k"}, {"128*k <= 0", "elements of toImage"}));
   CHECK_FALSE(has(of({}), hardware, {"k"}, {"elements of toImage"}));
 }
 
