@@ -218,7 +218,7 @@ const std::vector<Fault>& table() {
        Judge::costs, failed},
       {"every work-item computes what a whole array determines", "codegen/outline.cpp",
        "if (value.type().isArray() || anyPrimitive(value, takesSteps)) return keptAsAsked(value);",
-       "if (value.type().isArray() || (!FAULT && anyPrimitive(value, takesSteps))) return temporary(result(value));",
+       "if (value.type().isArray() || (!FAULT && anyPrimitive(value, takesSteps))) return keptAsAsked(value);",
        Judge::costs, failed},
       {"accumulations of different operations are divided", "rewrite/accumulation.cpp",
        "if (!part || !rowOf(op) || (part->op && *part->op != op)) return std::nullopt;",
