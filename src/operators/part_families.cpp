@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
 
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
@@ -422,19 +424,27 @@ bool hasNestedLoops(Expr e) {
   });
 }
 
-// Whether private memory holds the arrays that loops leave in each lane.
-bool keepsFewElements(Expr e) {
-  constexpr std::int64_t most = 1024;
-  if (e.is(Expr::Form::lambda)) return keepsFewElements(e.body());
-  if (!e.is(Expr::Form::apply)) return true;
-  const Spine s = spineOf(e);
-  const bool loop = s.head.is(Expr::Form::primitive) && (runsLoop(s.head) || strategies::isComputingMap(e));
-  for (const Leaf& leaf : loop ? leavesOf(e.type()) : std::vector<Leaf>()) {
-    Nat elements = 1;
-    for (const Nat n : leaf.shape) elements = elements * n;
-    if (!elements.constant() || *elements.constant() > most) return false;
-  }
-  return std::all_of(s.arguments.begin(), s.arguments.end(), keepsFewElements);
+// Whether private memory holds the arrays that loops leave in each lane: on processors a stack of 8 MiB those of 64
+// work-items of 16 lanes, and some copies.
+bool keepsLittle(Expr body) {
+  constexpr std::int64_t mostBytes = 4096;
+  Nat bytes = 0;
+  std::unordered_set<Expr> seen;
+  const std::function<void(Expr)> visit = [&](Expr e) {
+    if (!seen.insert(e).second) return;
+    if (e.is(Expr::Form::lambda)) return visit(e.body());
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    const bool loop = s.head.is(Expr::Form::primitive) && (runsLoop(s.head) || strategies::isComputingMap(e));
+    for (const Leaf& leaf : loop ? leavesOf(e.type()) : std::vector<Leaf>()) {
+      Nat count = leaf.shape.empty() ? 0 : static_cast<std::int64_t>(info(leaf.scalar).bytes);
+      for (const Nat n : leaf.shape) count = count * n;
+      bytes = bytes + count;
+    }
+    for (const Expr x : s.arguments) visit(x);
+  };
+  visit(body);
+  return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 
 // Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
@@ -446,9 +456,8 @@ bool neighboursAreInLanes(const Recognised& form) {
   for (const Leaf& leaf : leavesOf(form.nest.body.type()))
     for (const Nat n : leaf.shape) values = values * n;
   const bool pays = form.pattern == Pattern::rows ? neighboursLieTogether(form, false)
-                                                  : form.pattern == Pattern::other && hasNestedLoops(form.nest.body) &&
-                                                        keepsFewElements(form.nest.body);
-  return pays && values.constant() && *values.constant() <= most &&
+                                                  : form.pattern == Pattern::other && hasNestedLoops(form.nest.body);
+  return pays && keepsLittle(form.nest.body) && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();
 }
 

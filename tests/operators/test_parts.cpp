@@ -72,6 +72,18 @@ TEST_CASE("families that keep the order of sums round as the program does", "[nu
   CHECK(others > 0);
 }
 
+TEST_CASE("rows have a lane each where private memory holds what they keep", "[null]") {
+  parted::Case c;
+  c.name = "recurrences";
+  c.text =
+      "def main(a: [n][k]f32, b: [n][m]f32): [n]f32 = zip(a, b) |> map(fun (xs, ys) =>\n"
+      "  xs |> reduce(ys, fun (row, x) => scan(x, fun (left, v) => max(left - 0.5, v), row)) |> maximum)\n";
+  for (const std::int64_t length : {100, 10000}) {
+    c.sizes = {{"n", 2048}, {"k", 20}, {"m", length}};
+    CHECK(defaultChoice(partsOf(parted::load(c)).parts.at(0)).family == (length == 100 ? "vectors" : "default"));
+  }
+}
+
 TEST_CASE("parts say where they stand", "[null]") {
   const PartedProgram parted = partsOf(parted::load(caseNamed("sequence")));
   std::vector<std::string> lines;
