@@ -46,7 +46,7 @@ endfunction()
 
 # lift_test_options(TARGET libraries): how tests are compiled.
 function(lift_test_options target)
-  target_link_libraries(${target} PRIVATE ${ARGN} fmt::fmt Catch2::Catch2 lift_driver_options)
+  target_link_libraries(${target} PRIVATE ${ARGN} fmt::fmt Catch2::Catch2 lift_test_code_options)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE LIFT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                                LIFT_BINARY_DIR="${PROJECT_BINARY_DIR}")
