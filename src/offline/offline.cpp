@@ -1,5 +1,4 @@
 #include "lift/offline.hpp"
-#include "lift/files.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include <iterator>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/process.hpp"
 
 namespace lift {

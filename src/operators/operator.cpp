@@ -1,5 +1,4 @@
 #include "lift/operator.hpp"
-#include "lift/inputs.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "judging.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
+#include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/parts.hpp"
 #include "lift/rewrite_check.hpp"
