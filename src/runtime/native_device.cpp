@@ -20,6 +20,7 @@
 #include "cache.hpp"
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/process.hpp"
 #include "native_compiler.hpp"
 
@@ -260,6 +261,17 @@ std::string fromCpuInfo(const std::vector<std::string>& keys) {
 
 std::uint64_t systemValue(int name) { return static_cast<std::uint64_t>(std::max(0L, sysconf(name))); }
 
+// Of the last cache. The C library adds up those that cores do not share, on some processors of more than there are.
+std::uint64_t lastCacheBytes() {
+  std::uint64_t most = 0;
+  for (int i = 0;; i++) {
+    const auto size = readFile(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", i));  // "1024K"
+    if (!size) break;
+    most = std::max<std::uint64_t>(most, std::strtoull(size->c_str(), nullptr, 10) << 10);
+  }
+  return most > 0 ? most : std::max(systemValue(_SC_LEVEL2_CACHE_SIZE), systemValue(_SC_LEVEL3_CACHE_SIZE));
+}
+
 DeviceInfo describe(const NativeCompiler* compiler) {
   DeviceInfo d;
   d.name = "native";
@@ -274,7 +286,7 @@ DeviceInfo describe(const NativeCompiler* compiler) {
   d.globalMemory = systemValue(_SC_PHYS_PAGES) * systemValue(_SC_PAGESIZE);
   d.maxAllocation = d.globalMemory;
   d.localMemory = 512U << 10U;  // on the stack of a thread
-  d.cacheBytes = std::max(systemValue(_SC_LEVEL2_CACHE_SIZE), systemValue(_SC_LEVEL3_CACHE_SIZE));
+  d.cacheBytes = lastCacheBytes();
   d.cacheLineBytes = static_cast<int>(systemValue(_SC_LEVEL1_DCACHE_LINESIZE));
   d.fp64 = true;
   d.unifiedMemory = true;
