@@ -179,7 +179,8 @@ bool isPeer(const Measurement& measurement);
 std::string peerName(std::string_view family);
 
 // The fastest valid measurement of ours. Where points were measured again, only those count: the best single time among
-// a thousand is a lucky one.
+// a thousand is a lucky one. Times that differ by 2 % at most cannot be told apart: of such, one that errs less than
+// half as much as the fastest is taken.
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
 
 // The identity of the kernels that a configuration of a family is compiled to now; empty where it does not compile.

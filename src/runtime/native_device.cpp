@@ -288,6 +288,7 @@ DeviceInfo describe(const NativeCompiler* compiler) {
   d.localMemory = 512U << 10U;  // on the stack of a thread
   d.cacheBytes = lastCacheBytes();
   d.cacheLineBytes = static_cast<int>(systemValue(_SC_LEVEL1_DCACHE_LINESIZE));
+  d.maxImageWidth = d.maxImageHeight = 1U << 16U;  // arrays like any other
   d.fp64 = true;
   d.unifiedMemory = true;
   if (compiler == nullptr) return d;

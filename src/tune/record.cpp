@@ -119,7 +119,8 @@ std::string peerName(std::string_view family) { return std::string(family.substr
 
 namespace {
 
-// Valid measurements of ours, the fastest first: those that were made again, where there are any, else all.
+// Valid measurements of ours, the fastest first: those that were made again, where there are any, else all. The first
+// of them errs at most twice as much as any whose time cannot be told from its own.
 std::vector<const Measurement*> ranked(const std::vector<Measurement>& measurements) {
   const auto counts = [](const Measurement& m) { return m.valid() && !isPeer(m); };
   const bool again = std::any_of(measurements.begin(), measurements.end(),
@@ -129,6 +130,13 @@ std::vector<const Measurement*> ranked(const std::vector<Measurement>& measureme
     if (counts(m) && (m.key.phase == Phase::retime || !again)) ranking.push_back(&m);
   std::stable_sort(ranking.begin(), ranking.end(),
                    [](const Measurement* a, const Measurement* b) { return a->median() < b->median(); });
+  constexpr double alike = 1.02, farMore = 2;
+  const auto end = std::find_if(ranking.begin(), ranking.end(),
+                                [&](const Measurement* m) { return m->median() > alike * ranking.front()->median(); });
+  const auto exact = std::min_element(
+      ranking.begin(), end, [](const Measurement* a, const Measurement* b) { return a->maxError < b->maxError; });
+  if (exact != end && ranking.front()->maxError > farMore * (*exact)->maxError)
+    std::rotate(ranking.begin(), exact, exact + 1);
   return ranking;
 }
 

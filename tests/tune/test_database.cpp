@@ -166,6 +166,18 @@ TEST_CASE("where points were measured again, only those count") {
   CHECK_FALSE(fastest({wrong}));
 }
 
+TEST_CASE("of points as fast as each other the best is one that errs far less") {
+  const auto erring = [](std::int64_t n, double ms, double error) {
+    Measurement m = point(n, ms);
+    m.maxError = error;
+    return m;
+  };
+  const Measurement fast = erring(1, 1.0, 9e-5), exact = erring(2, 1.01, 2e-5), little = erring(3, 1.015, 5e-5),
+                    slow = erring(4, 1.03, 1e-6);
+  CHECK(fastest({fast, exact, little, slow})->key == exact.key);
+  CHECK(fastest({fast, little, slow})->key == fast.key);
+}
+
 TEST_CASE("the Pareto front holds what nothing beats in both time and workspace") {
   // Workspace is 1024 bytes times the first number.
   std::vector<Measurement> all = {point(4, 1.0), point(1, 3.0), point(2, 3.5),
