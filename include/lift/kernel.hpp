@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "lift/image_layout.hpp"
 #include "lift/nat.hpp"
 #include "lift/ops.hpp"
 #include "lift/scalar.hpp"
@@ -51,14 +52,7 @@ struct Buffer {
   Nat count;                          // elements
   bool readOnly = false;              // global only: printed const
   std::vector<ScalarValue> values{};  // constant only
-  bool isImage = false;               // global only, see Image; a kernel reads all of it or stores to it
-};
-
-// An array of floats as an OpenCL image in two dimensions of four channels: element i is in texel i / 4, of which a row
-// has `rowTexels`. Kernels access whole texels; the last row may be filled in part.
-struct Image {
-  static constexpr std::int64_t texelElements = 4, rowTexels = 1024;
-  static constexpr std::int64_t rowElements = texelElements * rowTexels;
+  bool isImage = false;               // global only, see ImageLayout; a kernel reads all of it or stores to it
 };
 
 struct Variable {

@@ -11,6 +11,7 @@
 #include "lift/rational.hpp"
 #include "lift/process.hpp"
 #include "lift/files.hpp"
+#include "lift/image_layout.hpp"
 // nat, tensor
 #include "lift/nat.hpp"
 #include "lift/tensor.hpp"

@@ -44,7 +44,7 @@ struct DeviceLimits {
   std::int64_t localBytes = unlimited;
   std::int64_t bufferBytes = unlimited;    // the largest one
   std::int64_t globalBytes = unlimited;    // all buffers of a program
-  std::int64_t imageElements = unlimited;  // the largest image, of rows of kernel::Image::rowElements; 0: has none
+  std::int64_t imageElements = unlimited;  // the largest image, of rows of ImageLayout::rowElements; 0: has none
   bool wideCopies = false;                 // CompileOptions::wideCopies: a processor without arithmetic of halves
 };
 

@@ -518,8 +518,8 @@ $PREPARE;
     std::string s;
     if (images < std::ssize(slots_.of)) s += reserveText;
     if (images > 0)
-      s += filled(reserveImageText, {{"ROW", std::to_string(kernel::Image::rowElements)},
-                                     {"TEXELS", std::to_string(kernel::Image::rowTexels)}});
+      s += filled(reserveImageText, {{"ROW", std::to_string(ImageLayout::rowElements)},
+                                     {"TEXELS", std::to_string(ImageLayout::rowTexels)}});
     return s;
   }
   std::string checkTexts() const {
@@ -539,7 +539,7 @@ $PREPARE;
                          n.localBytes, n.items);
       if (takesImages(k))
         s += fmt::format("  if (status == CL_SUCCESS) status = check_images(plan, \"{}\", {});\n", k.name,
-                         kernel::Image::rowTexels);
+                         ImageLayout::rowTexels);
       for (const std::string_view extension : extensions(k))
         s += fmt::format("  if (status == CL_SUCCESS) status = check_extension(plan, \"{}\", \"{}\");\n", k.name,
                          extension);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lift/diagnostic.hpp"
-#include "lift/kernel.hpp"
+#include "lift/image_layout.hpp"
 #include "lift/space.hpp"
 
 namespace lift {
@@ -83,8 +83,8 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
   limits.globalBytes = profile.limit("global_memory_bytes");
   // Rows are of one width: a device that says nothing of images has none.
   const std::int64_t rows =
-      profile.atLeast("max_image_width", kernel::Image::rowTexels) ? profile.limit("max_image_height") : 0;
-  limits.imageElements = rows == DeviceLimits::unlimited ? rows : rows * kernel::Image::rowElements;
+      profile.atLeast("max_image_width", ImageLayout::rowTexels) ? profile.limit("max_image_height") : 0;
+  limits.imageElements = rows == DeviceLimits::unlimited ? rows : rows * ImageLayout::rowElements;
   limits.wideCopies = profile.is("type", "cpu") && profile.is("fp16", false);
   return limits;
 }

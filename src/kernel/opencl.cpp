@@ -220,15 +220,15 @@ class OpenclDialect final : public Dialect {
   // Its column and row.
   static std::string texel(ValueType t, const Place& p, bool isRead) {
     const bool isFloat = t.scalar == Scalar::f32 || t.scalar == Scalar::h16;
-    if (!isFloat || t.width != Image::texelElements || p.multiple % Image::texelElements != 0 ||
+    if (!isFloat || t.width != ImageLayout::texelElements || p.multiple % ImageLayout::texelElements != 0 ||
         p.buffer.readOnly != isRead)
       throw UserError(ExitStatus::program,
                       fmt::format("the image {} is {} otherwise than in whole vectors of {} floats", p.array,
-                                  isRead ? "read" : "written", Image::texelElements),
+                                  isRead ? "read" : "written", ImageLayout::texelElements),
                       "toImage(e) wants vectors that kernels store and load as such: asVector(4, …)");
     const std::string index = p.offset.empty() ? "0" : p.offset;
-    return fmt::format("(int2)(({0}) & {1}, ({0}) >> {2})", index, Image::rowTexels - 1,
-                       std::countr_zero(std::uint64_t{Image::rowTexels}));
+    return fmt::format("(int2)(({0}) & {1}, ({0}) >> {2})", index, ImageLayout::rowTexels - 1,
+                       std::countr_zero(std::uint64_t{ImageLayout::rowTexels}));
   }
   // Buffers begin at multiples of 128 bytes at least (CL_DEVICE_MEM_BASE_ADDR_ALIGN), local arrays of localAlignment.
   bool isAligned(ValueType t, const Place& p) const {

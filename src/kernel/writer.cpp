@@ -146,7 +146,7 @@ Text Writer::comparison(const Comparison& c) {
 
 Place Writer::place(BufferId b, Nat index) {
   const std::int64_t multiple = multipleOf(index);
-  if (kernel_.buffers[b].isImage && dialect_.hasImages()) index = floorDiv(index, Image::texelElements);
+  if (kernel_.buffers[b].isImage && dialect_.hasImages()) index = floorDiv(index, ImageLayout::texelElements);
   return {kernel_.buffers[b], nameOfBuffer(b), nat(index), index == Nat(0) ? "" : nat(index, additive), multiple};
 }
 

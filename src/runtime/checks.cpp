@@ -97,7 +97,7 @@ void verify(const Plan& plan) {
 }
 
 std::int64_t imageRows(const PlanBuffer& buffer, std::int64_t bytes) {
-  const std::int64_t row = kernel::Image::rowElements * static_cast<std::int64_t>(info(buffer.scalar).bytes);
+  const std::int64_t row = ImageLayout::rowElements * static_cast<std::int64_t>(info(buffer.scalar).bytes);
   return (bytes + row - 1) / row;
 }
 
@@ -132,9 +132,9 @@ void checkNeeds(const DeviceInfo& device, const KernelNeeds& k) {
     tooMuch(device, fmt::format("kernel {} computes in h16, which the device cannot (it does not report cl_khr_fp16); "
                                 "f16 is stored as half and computed in f32, everywhere",
                                 k.kernel));
-  if (k.images && device.maxImageWidth < kernel::Image::rowTexels)
+  if (k.images && device.maxImageWidth < ImageLayout::rowTexels)
     tooMuch(device, fmt::format("kernel {} needs images in two dimensions with {} texels in a row, the device has {}",
-                                k.kernel, kernel::Image::rowTexels, device.maxImageWidth));
+                                k.kernel, ImageLayout::rowTexels, device.maxImageWidth));
   if (isAbove(k.localBytes, device.localMemory))
     tooMuch(device, fmt::format("kernel {} needs {} bytes of local memory, the device has {}", k.kernel, k.localBytes,
                                 device.localMemory));

@@ -176,7 +176,7 @@ class OpenClExecutable : public Executable {
     const cl::ImageFormat format(CL_RGBA, buffer.scalar == Scalar::f32 ? CL_FLOAT : CL_HALF_FLOAT);
     const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(imageRows(buffer, bytes), 1));
     return guarded(fmt::format("create an image of {} rows", rows), [&] {
-      return cl::Image2D(opened_->context, CL_MEM_READ_WRITE, format, kernel::Image::rowTexels, rows);
+      return cl::Image2D(opened_->context, CL_MEM_READ_WRITE, format, ImageLayout::rowTexels, rows);
     });
   }
 

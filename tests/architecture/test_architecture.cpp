@@ -25,7 +25,9 @@ struct Module {
 };
 const std::map<std::string, Module> modules = {
     {"support",
-     {{}, {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process", "files", "interning"}}},
+     {{},
+      {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process", "files", "image_layout",
+       "interning"}}},
     {"nat", {{"support"}, {"nat"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},

@@ -59,7 +59,7 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
          {"type", lift::info(b.scalar).name},
          {"shape", shape},
          {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
-    if (b.isImage) j["buffers"].back()["image_row_texels"] = lift::kernel::Image::rowTexels;
+    if (b.isImage) j["buffers"].back()["image_row_texels"] = lift::ImageLayout::rowTexels;
   }
   std::int64_t localBytes = 0, items = 1;  // of a device, by all kernels
   bool f64 = false, h16 = false, images = false;
