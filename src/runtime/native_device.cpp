@@ -23,6 +23,7 @@
 #include "lift/files.hpp"
 #include "lift/process.hpp"
 #include "native_compiler.hpp"
+#include "outputs.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -210,15 +211,9 @@ class NativeExecutable : public Executable {
   }
 
   std::map<std::string, Tensor> download(const Binding& binding) override {
-    std::map<std::string, Tensor> outputs;
-    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
-      const PlanBuffer& buffer = plan().buffers[b];
-      if (buffer.role != PlanBuffer::Role::output) continue;
-      Tensor tensor(buffer.scalar, binding.shapes[b]);
-      if (!tensor.bytes.empty()) std::memcpy(tensor.bytes.data(), buffers_[b], tensor.bytes.size());
-      outputs.emplace(buffer.name, std::move(tensor));
-    }
-    return outputs;
+    return readOutputs(plan(), binding, [&](std::size_t b, Tensor& tensor) {
+      std::memcpy(tensor.bytes.data(), buffers_[b], tensor.bytes.size());
+    });
   }
 
  private:
@@ -261,7 +256,8 @@ std::string fromCpuInfo(const std::vector<std::string>& keys) {
 
 std::uint64_t systemValue(int name) { return static_cast<std::uint64_t>(std::max(0L, sysconf(name))); }
 
-// Of the last cache. The C library adds up those that cores do not share, on some processors of more than there are.
+// Of the last cache that a core has. The C library adds up those of all cores of some processors, also where a virtual
+// machine has but two of them.
 std::uint64_t lastCacheBytes() {
   std::uint64_t most = 0;
   for (int i = 0;; i++) {

@@ -9,6 +9,7 @@
 #include "cl_bindings.hpp"
 #include "cl_program.hpp"
 #include "opencl_list.hpp"
+#include "outputs.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -121,18 +122,11 @@ class OpenClExecutable : public Executable {
   }
 
   std::map<std::string, Tensor> download(const Binding& binding) override {
-    std::map<std::string, Tensor> outputs;
-    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
-      const PlanBuffer& buffer = plan().buffers[b];
-      if (buffer.role != PlanBuffer::Role::output) continue;
-      Tensor tensor(buffer.scalar, binding.shapes[b]);
-      if (!tensor.bytes.empty())
-        guarded("read output " + buffer.name, [&] {
-          return queue_.enqueueReadBuffer(bufferOf(b), CL_TRUE, 0, tensor.bytes.size(), tensor.bytes.data());
-        });
-      outputs.emplace(buffer.name, std::move(tensor));
-    }
-    return outputs;
+    return readOutputs(plan(), binding, [&](std::size_t b, Tensor& tensor) {
+      guarded("read output " + plan().buffers[b].name, [&] {
+        return queue_.enqueueReadBuffer(bufferOf(b), CL_TRUE, 0, tensor.bytes.size(), tensor.bytes.data());
+      });
+    });
   }
 
  private:
