@@ -175,6 +175,12 @@ struct ChoiceOptions {
 // choice without it was not measured beside it and its kernels have less than half the instructions.
 Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options = {});
 
+// For models of processors: cache lines so many f32 apart that a cache holds at once. Those a multiple of the size of
+// its ways apart are in the same set. Usual are 8 ways of 4 KiB, of which one is left to what else is read, and in the
+// second cache 8 of 128 KiB.
+enum class Cache : std::uint8_t { first, second };
+std::int64_t linesHeld(std::int64_t apart, Cache cache = Cache::first);
+
 // ------------------------------------------------------------------------------------------------------------- tuning
 
 using FurtherConstraints = std::function<std::vector<Constraint>(const std::string& family, const Program& program)>;

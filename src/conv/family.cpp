@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "lift/conv_program.hpp"
 #include "lift/diagnostic.hpp"
@@ -85,11 +84,6 @@ std::int64_t widestVector(std::int64_t channels) {
 
 std::int64_t channelsApart(const ConvSpec& spec, Layout layout) {
   return blockOf(layout) > 1 ? blockOf(layout) : layout == Layout::nhwc ? spec.ic : 1;
-}
-
-std::int64_t linesHeld(std::int64_t apart) {
-  constexpr std::int64_t waySize = 4096, ways = 7;
-  return ways * (waySize / std::gcd(apart * static_cast<std::int64_t>(sizeof(float)), waySize));
 }
 
 Phases allPhases(const ConvSpec& s) { return {s.dh > 0 && s.sh == 1, s.dw > 0 && s.sw == 1}; }

@@ -36,9 +36,6 @@ std::int64_t widestVector(std::int64_t channels);
 std::int64_t lanesFor(std::int64_t n, Layout output = Layout::nhwc);
 // Elements from a pixel to its neighbour in a row.
 std::int64_t channelsApart(const ConvSpec& spec, Layout layout);
-// Cache lines so many elements apart that a near cache holds at once: those a multiple of the size of its ways apart
-// are in the same set. Most processors' have 8 ways of 4 KiB; what else a tile reads has one of them.
-std::int64_t linesHeld(std::int64_t apart);
 
 // Listing 3 with its windows, layouts moved out of the maps: the start of all families.
 void exposeWindows(Rewriting& r);

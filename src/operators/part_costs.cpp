@@ -2,8 +2,18 @@
 // family's configurations matters: times are in cycles, and what all configurations share is left out.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "parts.hpp"
+
+namespace lift {
+
+std::int64_t linesHeld(std::int64_t apart, Cache cache) {
+  const std::int64_t waySize = cache == Cache::first ? 4 << 10 : 128 << 10, ways = cache == Cache::first ? 7 : 8;
+  return ways * (waySize / std::gcd(apart * static_cast<std::int64_t>(sizeof(float)), waySize));
+}
+
+}  // namespace lift
 
 namespace lift::detail::parts {
 namespace {
@@ -53,20 +63,32 @@ double instructions(const Machine& m, std::int64_t count, std::int64_t lanes) {
 
 }  // namespace
 
-double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, std::int64_t rows,
-                     std::int64_t columns, std::int64_t lanes) {
+double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, const Tile& tile) {
   const Machine m(device);
+  const auto [rows, columns, lanes] = tile;
   const double values = static_cast<double>(size.values), r = static_cast<double>(rows) * values;
   const double vectors = instructions(m, columns, lanes) * values, accumulators = static_cast<double>(rows) * vectors;
   double loads = vectors + r;
+  constexpr double fromNextCache = 8;  // a line, in loads
+  if (!m.isGpu && rows > linesHeld(size.rowsApart)) loads += fromNextCache * r;
   if (m.isGpu)  // neighbours read neighbouring vectors of four
     loads = static_cast<double>(columns) / static_cast<double>(std::min<std::int64_t>(lanes, 4)) *
                 std::max(1.0, static_cast<double>(columns) / 4) +
             r;
-  const double cycles = cyclesOf(m, loads, accumulators * values, accumulators, accumulators + vectors + 1);
+  double cycles = cyclesOf(m, loads, accumulators * values, accumulators, accumulators + vectors + 1);
+  // Columns that the first cache does not hold come from the second one for each tile, or from further away.
+  constexpr double firstCache = 16 << 10;  // bytes: half of it
+  const bool isNear = size.panels || size.depth <= linesHeld(size.stepsApart, Cache::second);
+  const double perCycle = isNear ? 16 : 8, ofStep = static_cast<double>(columns) * values * sizeof(float);
+  if (!m.isGpu && ofStep * static_cast<double>(size.depth) > firstCache) cycles = std::max(cycles, ofStep / perCycle);
   const double begin = 40 + 2 * accumulators;  // of a tile: indices, zeros, stores
-  return inParallel(m, static_cast<double>(size.batch) * tilesOf(size.rows, rows) * tilesOf(size.columns, columns),
-                    static_cast<double>(size.depth) * cycles + begin);
+  // A copy's elements are read and written, in the second cache or beyond.
+  constexpr double secondCache = 1 << 20;
+  const double copied = static_cast<double>(size.columns * size.depth) * values;
+  const double ofCopied = copied * sizeof(float) < secondCache ? 1.5 : 6;
+  const double tiles = static_cast<double>(size.batch) * tilesOf(size.rows, rows) * tilesOf(size.columns, columns);
+  return inParallel(m, tiles, static_cast<double>(size.depth) * cycles + begin) +
+         (size.panels ? inParallel(m, copied, ofCopied) : 0);
 }
 
 double costOfStencil(const runtime::DeviceInfo& device, const StencilSize& size, std::int64_t columns,

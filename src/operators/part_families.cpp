@@ -55,13 +55,17 @@ Cut cutOfRows(Nat rows) {
   return {fill, fill ? longest : std::min(length, longest), length};
 }
 
+// Any tile, in whole vectors of 16 at most: the last one is filled up.
+Cut filledCut(Nat n, std::int64_t longest) {
+  constexpr std::int64_t widest = 16;
+  const std::int64_t length = estimated(n);
+  return {true, std::min((length + widest - 1) / widest * widest, longest), length};
+}
+
 // Accumulators of a tile and vectors of a stencil's item.
 constexpr std::int64_t mostVectors = 64, mostVectorsOfItem = 16;
 
 // Of the tiles that the cuts take the one that costs least.
-struct Tile {
-  std::int64_t rows = 1, columns = 0, lanes = 0;
-};
 template <class Cost>
 Tile cheapest(const Cut& rows, const Cut& columns, std::int64_t vectors, const Cost& cost) {
   Tile best;
@@ -120,12 +124,20 @@ struct ProductShape {
     exchanged = n && m && *n > 1 && canCopy() && !columnsLieTogether() && *n < rowsOfCopy() && *m >= rowsOfCopy() &&
                 shapeOf(rowsOf.type()).size() == 2;
     if (exchanged) std::swap(rowsOf, columnsOf);
+    const std::size_t loop = form.nest.loops.size() - (exchanged ? 1 : 2);
+    const std::size_t ofRow = form.dependsOn[0][loop] ? 0 : 1;
+    rowsApart = apart(stridesOf(form.nest, form.operands[ofRow], loop));
+    stepsApart = apart(stridesInside(form.nest, form.operands[1 - ofRow]));
   }
 
   int batch;
   Expr rowsOf, columnsOf;
   bool exchanged = false, together = false;
+  std::int64_t rowsApart = 1, stepsApart = 1;  // ProductSize
 
+  static std::int64_t apart(const std::vector<std::optional<std::int64_t>>& strides) {
+    return strides.size() == 1 && strides[0] ? std::abs(*strides[0]) : 1;
+  }
   Nat rows() const { return rowsOf.type().length(); }
   Nat columns() const { return columnsOf.type().length(); }
   // Whether neighbouring columns have their elements side by side in memory.
@@ -164,27 +176,39 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
   for (int i = 0; i < product.batch; i++)
     batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
   const auto values = static_cast<std::int64_t>(leavesOf(form.nest.body.type()).size());
-  const ProductSize size{batch, rows, columns, form.reduced->constant().value_or(256), values};
+  ProductSize size{
+      batch, rows, columns, form.reduced->constant().value_or(256), values, product.rowsApart, product.stepsApart};
 
   const bool windows = form.pattern == Pattern::convolution;
+  struct Cuts {
+    Cut rows, columns;
+  };
+  const auto cutsOf = [&](bool fill) -> Cuts {
+    if (fill) return {filledCut(product.rows(), 16), filledCut(product.columns(), 64)};
+    return {cutOfRows(product.rows()), cutOfColumns(product.columns(), 64, false)};
+  };
+  const auto tileOn = [](const runtime::DeviceInfo& device, const Cuts& cuts, const ProductSize& product) {
+    return cheapest(cuts.rows, cuts.columns, mostVectors,
+                    [&](const Tile& tile) { return costOfProduct(device, product, tile); });
+  };
   const auto family = [&](const char* name, const char* meaning, bool panels, bool copied = false) {
-    const Cut ofRows = cutOfRows(product.rows()), ofColumns = cutOfColumns(product.columns(), 64, panels || copied);
-    OperatorFamily f{name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
-                       const Nat rowsOfTile = r.tunable("rows", 1, ofRows.longest);
-                       const Nat columnsOfTile = r.tunable("columns", 2, ofColumns.longest);
-                       const Nat lanes = r.tunable("lanes", 2, 16);
-                       r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors),
-                                 "accumulators"});
-                       r.apply(canonical());
-                       if (windows) r.apply(seq({paddedInMemory(), canonical()}));
-                       if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
-                       r.apply(strategies::matrixProduct({rowsOfTile, columnsOfTile, lanes, maps, panels, ofRows.fill,
-                                                          ofColumns.fill, copied ? columnsCopied() : nullptr}));
-                     }};
+    const Cuts cuts = cutsOf(panels || copied);
+    size.panels = panels;
+    OperatorFamily f{
+        name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
+          const Nat rowsOfTile = r.tunable("rows", 1, cuts.rows.longest);
+          const Nat columnsOfTile = r.tunable("columns", 2, cuts.columns.longest);
+          const Nat lanes = r.tunable("lanes", 2, 16);
+          r.assume(
+              {SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors), "accumulators"});
+          r.apply(canonical());
+          if (windows) r.apply(seq({paddedInMemory(), canonical()}));
+          if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
+          r.apply(strategies::matrixProduct({rowsOfTile, columnsOfTile, lanes, maps, panels, cuts.rows.fill,
+                                             cuts.columns.fill, copied ? columnsCopied() : nullptr}));
+        }};
     f.preferred = [=](const runtime::DeviceInfo& device) -> Config {
-      const Tile t = cheapest(ofRows, ofColumns, mostVectors, [&](const Tile& tile) {
-        return costOfProduct(device, size, tile.rows, tile.columns, tile.lanes);
-      });
+      const Tile t = tileOn(device, cuts, size);
       return {{"rows", t.rows}, {"columns", t.columns}, {"lanes", t.lanes}};
     };
     f.defaults = f.preferred(usualProcessor());
@@ -199,10 +223,11 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
                    false, true)};
   if (!product.paysToCopy()) return {tiles()};
   if (cutOfColumns(product.columns(), 64).fill) return {panels()};
-  // Columns that a near cache does not hold are better read in order.
-  constexpr std::int64_t nearCache = 512 << 10, rowsOfLarge = 32;
-  const std::int64_t bytes = columns * size.depth * static_cast<std::int64_t>(sizeof(float));
-  const bool first = rows >= rowsOfLarge && (bytes > nearCache || !product.columnsLieTogether());
+  const auto costs = [&](bool panels) {
+    size.panels = panels;
+    return costOfProduct(usualProcessor(), size, tileOn(usualProcessor(), cutsOf(panels), size));
+  };
+  const bool first = !product.columnsLieTogether() || costs(true) < costs(false);
   return first ? std::vector{panels(), tiles()} : std::vector{tiles(), panels()};
 }
 

@@ -61,8 +61,10 @@ struct Nest {
   Expr body = Expr::nat(0);
 };
 Nest nestOf(Expr term);
-// Of every input that the operand reads: how many scalars lie between what neighbouring elements of the innermost loop
-// read; 0 where they read the same, nothing where that is not known.
+// Of every input that the operand reads: how many scalars lie between what neighbouring elements of a loop, from
+// outside, read; 0 where they read the same, nothing where that is not known.
+std::vector<std::optional<std::int64_t>> stridesOf(const Nest& nest, Expr operand, std::size_t loop);
+// The same of the innermost loop.
 std::vector<std::optional<std::int64_t>> stridesOf(const Nest& nest, Expr operand);
 
 // The same of what neighbouring elements of an array have.
@@ -91,9 +93,15 @@ Expr tidied(const Program& program);
 struct ProductSize {
   std::int64_t batch, rows, columns, depth;
   std::int64_t values = 1;  // scalars of an element, of tuples
+  // In memory, scalars between what neighbouring rows read at a step, and between what a column reads at neighbouring
+  // steps; 1 where it is not known.
+  std::int64_t rowsApart = 1, stepsApart = 1;
+  bool panels = false;  // the columns of a tile are copied first, to be read in order
 };
-double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, std::int64_t rows,
-                     std::int64_t columns, std::int64_t lanes);
+struct Tile {
+  std::int64_t rows = 1, columns = 0, lanes = 0;
+};
+double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, const Tile& tile);
 struct StencilSize {
   std::int64_t rows, columns, window;  // rows of the result, elements of a window
 };

@@ -157,22 +157,26 @@ class Reader {
 
 }  // namespace
 
-std::vector<Stride> stridesOf(const Nest& nest, Expr operand) {
+std::vector<Stride> stridesOf(const Nest& nest, Expr operand, std::size_t loop) {
   try {
     Reader reader;
-    int innermost = -1;
-    for (const Nest::Loop& loop : nest.loops) innermost = reader.bind(loop.variable, loop.input);
+    std::vector<int> numbers;
+    for (const Nest::Loop& l : nest.loops) numbers.push_back(reader.bind(l.variable, l.input));
     Layout layout = reader.read(operand);
     std::vector<Stride> strides;
     layout.forEachLeaf([&](const Leaf& leaf) {
-      const auto found =
-          std::find_if(leaf.loops.begin(), leaf.loops.end(), [&](const auto& l) { return l.first == innermost; });
+      const auto found = std::find_if(leaf.loops.begin(), leaf.loops.end(),
+                                      [&](const auto& l) { return l.first == numbers.at(loop); });
       strides.push_back(found == leaf.loops.end() ? Stride(0) : found->second);
     });
     return strides;
   } catch (const Unknown&) {
     return {std::nullopt};
   }
+}
+
+std::vector<Stride> stridesOf(const Nest& nest, Expr operand) {
+  return stridesOf(nest, operand, nest.loops.size() - 1);
 }
 
 std::vector<Stride> stridesInside(const Nest& nest, Expr array) {

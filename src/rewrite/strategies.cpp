@@ -69,6 +69,14 @@ Strategy copyInParallel(int dimensions) {
 
 namespace {
 
+// The rows of an array of matrices copied by a work-item each, in vectors where their elements are scalars.
+Strategy copyRows(Nat lanes) {
+  const Strategy row =
+      seq({use("copyMap"), use("vectoriseMap", {{"w", lanes}}), argument(use("mapToUnrolled", {{"u", 0}}))});
+  const Strategy matrix = seq({use("copyMap"), function(body(row)), use("mapToGlobal0")});
+  return orElse(seq({use("copyMap"), function(body(matrix)), use("mapToGlobal1")}), copyInParallel(3));
+}
+
 // Whether evaluating the term reduces something, not once for each element of something else.
 bool reducesOnce(Expr e) {
   if (!e.is(Expr::Form::apply)) return false;
@@ -145,7 +153,7 @@ Strategy matrixProduct(const ProductTile& tile) {
   };
   // The chunks of columns: transposed, kept, transposed back.
   const Strategy inPanels = seq({use("copyMap"), function(body(seq({use("columnsFirst"), argument(use("keepAhead"))}))),
-                                 use("precompute"), use("mapOfSecond"), argument(argument(copyInParallel(3)))});
+                                 use("precompute"), use("mapOfSecond"), argument(argument(copyRows(tile.lanes)))});
   const Strategy placed = tile.panels
                               ? outermost(seq({function(body(outermost(use("mapToGlobal1")))), use("mapToGlobal0")}))
                               : parallel(std::min(3, 2 + tile.batch));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lift/interpreter.hpp"
+#include "lift/parts.hpp"
 #include "opset/cases.hpp"
 
 using namespace lift;
@@ -226,4 +227,31 @@ TEST_CASE("every search begins with what is taken where nothing was measured") {
     }
   }
   CHECK(others > 0);
+}
+
+TEST_CASE("products are cut as caches hold them") {
+  const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  const auto chosen = [&](const char* descriptor) {
+    const Workload w = Case{"gemm", descriptor}.workload();
+    const std::string family = w.family(partsFamilyName).choices->at(0).family;
+    return std::pair(family, choose(w, &device).config);
+  };
+  CHECK(chosen("m512n512k512").first == "tiles");
+  CHECK(chosen("m64n3136k64").first == "tiles");
+  // The steps of a column displace each other from the second cache.
+  CHECK(chosen("m1024n1024k1024").first == "panels");
+  CHECK(chosen("m2048n128k4096").first == "panels");
+  CHECK(chosen("m256n196k1000").first == "panels");  // no vector divides 196 columns
+  // Rows of 4 KiB displace each other from the first cache, those of 4000 bytes do not.
+  CHECK(chosen("m256n196k1024").second.at("p1_rows") <= linesHeld(1024));
+  CHECK(chosen("m1024n196k1000").second.at("p1_rows") > linesHeld(1024));
+}
+
+TEST_CASE("panels are copied in vectors") {
+  const Workload w = Case{"gemm", "m256n196k1024"}.workload();
+  const Variant v = derive(w, partsFamilyName);
+  const Config config = {{"p1_rows", 8}, {"p1_columns", 32}, {"p1_lanes", 16}};
+  const kernel::Plan compiled = compileVariant(v, config);
+  REQUIRE(compiled.sources.size() == 2);
+  CHECK_THAT(compiled.sources[1], Catch::Contains("vload16") && Catch::Contains("vstore16"));
 }
