@@ -178,9 +178,13 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
   chooseTile(spec, layouts.input, kernels, config);
   const std::int64_t groups = ceilDiv(kernels, config["vectors"]), tilesOfRow = ceilDiv(spec.ow, config["pixels"]);
-  // Inputs that are read where they are, block by block of their layout: no index needs a division.
-  const bool byBlocks = !copiesInputs(spec) && blockOf(layouts.input) > 1;
-  const std::int64_t most = copiesInputs(spec) ? 32 : byBlocks ? blockOf(layouts.input) : spec.icPerGroup();
+  // Inputs that are read where they are, block by block of their layout: no index needs a division. In planes each
+  // channel of a tile's row is a cache line of its own, of which half of the first cache holds so many.
+  constexpr std::int64_t mostPlanes = 256;
+  const std::int64_t inPlace = blockOf(layouts.input) > 1      ? blockOf(layouts.input)
+                               : layouts.input == Layout::nchw ? mostPlanes
+                                                               : spec.icPerGroup();
+  const std::int64_t most = copiesInputs(spec) ? 32 : inPlace;
   config["channels"] = largestDivisor(spec.icPerGroup(), most);
   if (copiesInputs(spec) && copiesThrees(spec.icPerGroup()) && config["channels"] % 3 != 0) config["channels"] = 3;
   if (copiesInputs(spec) && hasVectors(spec.icPerGroup())) {

@@ -134,6 +134,21 @@ class Sizes {
   std::unordered_map<const For*, std::int64_t> bodies_;
 };
 
+// Whether a short loop stores several scalars of each iteration far apart from each other, and next to those of the
+// next iteration: unrolled, they are stored in the order of memory (pass_order).
+bool storesInTurns(const Kernel& k, const For& f) {
+  constexpr std::int64_t mostTrips = 16;
+  if (f.count.constant().value_or(mostTrips + 1) > mostTrips) return false;
+  std::map<BufferId, std::int64_t> stores;
+  for (const Stmt& s : f.body) {
+    const auto* st = std::get_if<Store>(&s.node);
+    if (st == nullptr || st->value->type.width != 1 || k.buffers[st->buffer].space != AddressSpace::global) continue;
+    const Nat next = st->index.substitute({{f.index, Nat(f.index) + Nat(1)}});
+    stores[st->buffer] += next - st->index == Nat(1) ? 1 : 0;
+  }
+  return std::any_of(stores.begin(), stores.end(), [](const auto& s) { return s.second >= 4; });
+}
+
 }  // namespace
 
 Kernel tripsPass(Kernel kernel, const PassOptions&) {
@@ -150,7 +165,8 @@ Kernel tripsPass(Kernel kernel, const PassOptions&) {
 Kernel unrollPass(Kernel kernel, const PassOptions& options) {
   PrivateIndices indices(kernel, options);
   const auto candidate = [&](const For& f) {
-    return f.kind == LoopKind::sequential && (f.unroll == -1 || (f.unroll == 0 && indices.wants(f.index)));
+    return f.kind == LoopKind::sequential &&
+           (f.unroll == -1 || (f.unroll == 0 && (indices.wants(f.index) || storesInTurns(kernel, f))));
   };
   // An array becomes scalars where all loops that index it are unrolled; it is in vain for some of them.
   for (bool more = true; more;) {

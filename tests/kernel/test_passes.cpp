@@ -42,7 +42,7 @@ Kernel convolution(int channels, int size, int kernels, int pixels, int vectors,
 }  // namespace
 
 TEST_CASE("passes: listed once, found by name") {
-  CHECK(passes().size() == 14);
+  CHECK(passes().size() == 15);
   for (const Pass& p : passes()) {
     CHECK(passNamed(p.name) == &p);
     CHECK(!p.description.empty());
@@ -61,7 +61,7 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
   };
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
   CHECK(seen == std::vector<std::string>{"trips", "own", "unroll", "trips", "simplify", "split", "scalars", "declare",
-                                         "copies", "dead", "fuse", "unswitch", "join"});
+                                         "copies", "dead", "fuse", "unswitch", "order", "join"});
 }
 
 TEST_CASE("trips: parallel loops against the launch") {
@@ -586,6 +586,52 @@ TEST_CASE("join: neighbouring scalars become vectors where their place is aligne
     out[4 * i + 69] = (float)bytes[4 * i + 1];
   }
 )");
+}
+
+TEST_CASE("order: scalars stored far apart in turns are stored in the order of memory") {
+  Maker m;
+  const auto in = m.in("in", 64), out = m.out("out", 256);
+  const VarId v = m.var("v", vec(2)), w = m.var("w", vec(2));
+  const auto first = [&](VarId x) { return lane(ref(x, vec(2)), 0); };
+  const auto second = [&](VarId x) { return lane(ref(x, vec(2)), 1); };
+  m.k.body = block(seq("i", 8, [&](Nat i) {
+    return block(Declare{v, load(in, i * 4, vec(2))}, Store{out, i * 2, first(v)}, Store{out, i * 2 + 100, second(v)},
+                 Declare{w, load(in, i * 4 + 2, vec(2))}, Store{out, i * 2 + 1, first(w)},
+                 Store{out, i * 2 + 101, second(w)},
+                 // in order; not known which is first; what is read may have been written
+                 Store{out, i, first(v)}, Store{out, i + 1, first(w)}, Store{out, i * 3, first(v)},
+                 Store{out, 9, first(v)}, Store{out, 8, load(out, 9)});
+  }));
+  CHECK(bodyText(pass("order", m.k)) == R"(  for (int i = 0; i < 8; i++) {
+    const float2 v = vload2(0, in + 4 * i);
+    const float2 w = vload2(0, in + 4 * i + 2);
+    vstore2((float2)(v.s0, w.s0), 0, out + 2 * i);
+    vstore2((float2)(v.s1, w.s1), 0, out + 2 * i + 100);
+    out[i] = v.s0;
+    out[i + 1] = w.s0;
+    out[3 * i] = v.s0;
+    out[9] = v.s0;
+    out[8] = out[9];
+  }
+)");
+  PassOptions aligned;
+  aligned.joinVectors = true;  // vectors are left to `join`
+  CHECK(bodyText(pass("order", m.k, aligned)).find("vstore") == std::string::npos);
+}
+
+TEST_CASE("unroll: short loops that store in turns what lies side by side") {
+  Maker m;
+  const auto out = m.out("out", 1024);
+  const auto stores = [&](int apart, int step) {
+    return seq("i", 4, [&](Nat i) {
+      return block(Store{out, i * step, number(0)}, Store{out, i * step + apart, number(1)},
+                   Store{out, i * step + 2 * apart, number(2)}, Store{out, i * step + 3 * apart, number(3)});
+    });
+  };
+  m.k.body = block(stores(100, 1), stores(100, 8));
+  const Kernel k = pass("unroll", m.k);
+  CHECK(k.body.size() == 17);
+  CHECK(bodyText(pass("order", k)).find("vstore4((float4)(3.0f), 0, out + 300)") != std::string::npos);
 }
 
 TEST_CASE("optimise: the blocked convolution becomes what one would write by hand") {
