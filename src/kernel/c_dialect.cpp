@@ -32,71 +32,22 @@ std::string shortName(ValueType t) {
 
 bool isMask(ValueType t) { return t.scalar == Scalar::boolean && t.width > 1; }
 
-// Functions of <math.h>, by the name for double.
+// Functions of <math.h>, by the name for double; empty for what is none.
 std::string mathFunction(Op op) {
-  switch (op) {
-    case Op::mod:
-      return "fmod";
-    case Op::abs:
-      return "fabs";
-    case Op::floor:
-    case Op::ceil:
-    case Op::round:
-    case Op::trunc:
-    case Op::sqrt:
-    case Op::cbrt:
-    case Op::exp:
-    case Op::exp2:
-    case Op::log:
-    case Op::log2:
-    case Op::log10:
-    case Op::sin:
-    case Op::cos:
-    case Op::tan:
-    case Op::asin:
-    case Op::acos:
-    case Op::atan:
-    case Op::atan2:
-    case Op::sinh:
-    case Op::cosh:
-    case Op::tanh:
-    case Op::erf:
-    case Op::pow:
-    case Op::fma:
-      return std::string(info(op).name);
-    default:
-      return {};
-  }
+  if (op == Op::mod || op == Op::abs) return std::string(info(op).opencl);
+  return info(op).typing == OpTyping::floating && op != Op::rsqrt ? std::string(info(op).name) : "";
 }
 
 // What GCC and Clang take as an operator, with the language's meaning.
 bool isOperator(Op op, ValueType t) {
-  switch (op) {
-    case Op::add:
-    case Op::sub:
-    case Op::mul:
-    case Op::neg:  // unsigned integers wrap, unless they are computed in int
-      return isFloat(t.scalar) || (!info(t.scalar).isSigned && (t.width > 1 || info(t.scalar).bytes >= 4));
-    case Op::div:
-      return isFloat(t.scalar);
-    case Op::lt:
-    case Op::le:
-    case Op::gt:
-    case Op::ge:
-    case Op::eq:
-    case Op::ne:
-    case Op::logicalAnd:
-    case Op::logicalOr:
-    case Op::logicalNot:
-    case Op::bitAnd:
-    case Op::bitOr:
-    case Op::bitXor:
-      return true;
-    case Op::bitNot:
-      return t.width > 1 || !isSmallInteger(t.scalar);
-    default:
-      return false;
-  }
+  const OpInfo& row = info(op);
+  if (row.typing == OpTyping::comparison || row.typing == OpTyping::logical) return true;
+  if (op == Op::bitNot) return t.width > 1 || !isSmallInteger(t.scalar);
+  if (op == Op::bitAnd || op == Op::bitOr || op == Op::bitXor) return true;
+  if (row.precedence == 0 || row.typing != OpTyping::numeric || op == Op::mod) return false;
+  if (isFloat(t.scalar)) return true;
+  // Unsigned integers wrap, unless they are computed in int.
+  return op != Op::div && !info(t.scalar).isSigned && (t.width > 1 || info(t.scalar).bytes >= 4);
 }
 
 }  // namespace

@@ -148,6 +148,25 @@ double roundTo(Scalar type, double value) {
   }
 }
 
+// The operations that <cmath> has, for F float or double.
+template <class F>
+struct MathFunctions {
+  template <class... Operands>
+  struct Row {
+    Op op;
+    F (*f)(Operands...);
+  };
+  static constexpr Row<F> unary[] = {
+      {Op::abs, std::fabs},    {Op::floor, std::floor}, {Op::ceil, std::ceil}, {Op::round, std::round},
+      {Op::trunc, std::trunc}, {Op::sqrt, std::sqrt},   {Op::cbrt, std::cbrt}, {Op::exp, std::exp},
+      {Op::exp2, std::exp2},   {Op::log, std::log},     {Op::log2, std::log2}, {Op::log10, std::log10},
+      {Op::sin, std::sin},     {Op::cos, std::cos},     {Op::tan, std::tan},   {Op::asin, std::asin},
+      {Op::acos, std::acos},   {Op::atan, std::atan},   {Op::sinh, std::sinh}, {Op::cosh, std::cosh},
+      {Op::tanh, std::tanh},   {Op::erf, std::erf}};
+  static constexpr Row<F, F> binary[] = {
+      {Op::mod, std::fmod}, {Op::min, std::fmin}, {Op::max, std::fmax}, {Op::atan2, std::atan2}, {Op::pow, std::pow}};
+};
+
 template <class F>
 F floatOperation(Op op, std::span<const ScalarValue> v) {
   const F a = static_cast<F>(v[0].real);
@@ -161,69 +180,20 @@ F floatOperation(Op op, std::span<const ScalarValue> v) {
       return a * b;
     case Op::div:
       return a / b;
-    case Op::mod:
-      return std::fmod(a, b);
     case Op::neg:
       return -a;
-    case Op::min:
-      return std::fmin(a, b);
-    case Op::max:
-      return std::fmax(a, b);
-    case Op::abs:
-      return std::fabs(a);
-    case Op::floor:
-      return std::floor(a);
-    case Op::ceil:
-      return std::ceil(a);
-    case Op::round:
-      return std::round(a);
-    case Op::trunc:
-      return std::trunc(a);
-    case Op::sqrt:
-      return std::sqrt(a);
     case Op::rsqrt:
       return F(1) / std::sqrt(a);
-    case Op::cbrt:
-      return std::cbrt(a);
-    case Op::exp:
-      return std::exp(a);
-    case Op::exp2:
-      return std::exp2(a);
-    case Op::log:
-      return std::log(a);
-    case Op::log2:
-      return std::log2(a);
-    case Op::log10:
-      return std::log10(a);
-    case Op::sin:
-      return std::sin(a);
-    case Op::cos:
-      return std::cos(a);
-    case Op::tan:
-      return std::tan(a);
-    case Op::asin:
-      return std::asin(a);
-    case Op::acos:
-      return std::acos(a);
-    case Op::atan:
-      return std::atan(a);
-    case Op::atan2:
-      return std::atan2(a, b);
-    case Op::sinh:
-      return std::sinh(a);
-    case Op::cosh:
-      return std::cosh(a);
-    case Op::tanh:
-      return std::tanh(a);
-    case Op::erf:
-      return std::erf(a);
-    case Op::pow:
-      return std::pow(a, b);
     case Op::fma:
       return std::fma(a, b, static_cast<F>(v[2].real));
     default:
-      throw InternalError("apply: no such operation on floats");
+      break;
   }
+  for (const auto& row : MathFunctions<F>::unary)
+    if (row.op == op) return row.f(a);
+  for (const auto& row : MathFunctions<F>::binary)
+    if (row.op == op) return row.f(a, b);
+  throw InternalError("apply: no such operation on floats");
 }
 
 std::int64_t integerOperation(Op op, Scalar type, std::span<const ScalarValue> v) {
