@@ -14,6 +14,7 @@
 #include "lift/image_layout.hpp"
 // nat, tensor
 #include "lift/nat.hpp"
+#include "lift/nat_code.hpp"
 #include "lift/tensor.hpp"
 // ir
 #include "lift/type.hpp"

@@ -7,6 +7,7 @@
 #include "lift/bounds.hpp"
 #include "lift/kernel_passes.hpp"
 #include "lift/kernel_walk.hpp"
+#include "lift/nat_code.hpp"
 
 namespace lift::bounds {
 namespace {
@@ -15,53 +16,6 @@ using namespace kernel;
 
 // Values of index variables by place; nothing for those that come from data.
 using Values = std::vector<std::optional<std::int64_t>>;
-
-// A Nat as a tree that is fast to evaluate.
-class Formula {
- public:
-  template <class Place>
-  Formula(Nat n, const Place& placeOf) : kind_(n.kind()) {
-    if (const auto c = n.constant()) constant_ = *c;
-    if (const auto v = n.variable()) place_ = placeOf(*v);
-    if (n.kind() != Nat::Kind::constant && n.kind() != Nat::Kind::variable)
-      for (const Nat o : n.operands()) operands_.emplace_back(o, placeOf);
-  }
-
-  std::optional<std::int64_t> at(const Values& values) const {
-    if (kind_ == Nat::Kind::constant) return constant_;
-    if (kind_ == Nat::Kind::variable) return values[place_];
-    auto result = operands_[0].at(values);
-    for (std::size_t i = 1; result && i < operands_.size(); i++) {
-      const auto next = operands_[i].at(values);
-      if (!next) return std::nullopt;
-      result = combined(*result, *next);
-    }
-    return result;
-  }
-
- private:
-  std::int64_t combined(std::int64_t a, std::int64_t b) const {
-    switch (kind_) {
-      case Nat::Kind::sum:
-        return a + b;
-      case Nat::Kind::product:
-        return a * b;
-      case Nat::Kind::floorDiv:
-        return b == 0 ? 0 : (a - ((a % b) + b) % b) / b;
-      case Nat::Kind::mod:
-        return b == 0 ? 0 : ((a % b) + b) % b;
-      case Nat::Kind::min:
-        return std::min(a, b);
-      default:
-        return std::max(a, b);
-    }
-  }
-
-  Nat::Kind kind_;
-  std::int64_t constant_ = 0;
-  std::size_t place_ = 0;
-  std::vector<Formula> operands_;
-};
 
 // Bytes of one buffer that a group has touched.
 struct Touched {
@@ -117,10 +71,12 @@ class Follower {
   }
   std::optional<std::int64_t> evaluate(Nat n) {
     if (const auto c = n.constant()) return c;
-    auto found = formulas_.find(n);
-    if (found == formulas_.end())
-      found = formulas_.emplace(n, Formula(n, [this](NatVar v) { return placeOf(v); })).first;
-    return found->second.at(values_);
+    using Value = std::optional<std::int64_t>;
+    auto code = codes_.find(n);
+    if (code == codes_.end()) code = codes_.emplace(n, NatCode(n, [this](NatVar v) { return placeOf(v); })).first;
+    return code->second.evaluate<Value>(
+        [&](const NatCode::Leaf& l) { return l.isConstant ? Value(l.value) : values_[l.place()]; },
+        [](Nat::Kind kind, const Value& a, const Value& b) { return combine(kind, a, b); });
   }
 
   // The variables that accesses, conditions and counts of a statement mention; whether it accesses global memory.
@@ -243,7 +199,7 @@ class Follower {
   std::uint32_t stamp_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> places_;
   Values values_;
-  std::unordered_map<Nat, Formula> formulas_;
+  std::unordered_map<Nat, NatCode> codes_;
   std::unordered_map<const Stmt*, Needs> needs_;
 };
 

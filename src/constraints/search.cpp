@@ -82,7 +82,7 @@ Search::Search(std::shared_ptr<const SpaceData> space, std::vector<int> order)
   for (std::size_t level = 0; level < order_.size(); level++)
     levels_[level].relevant.assign(relevant[level].begin(), relevant[level].end());
   for (const Tunable& t : space_->tunables)
-    ranges_.push_back(t.values.empty() ? Interval{} : Interval{t.values.front(), t.values.back()});
+    ranges_.push_back(t.values.empty() ? Range{} : Range{t.values.front(), t.values.back()});
 }
 
 std::int64_t Search::width(std::size_t level) const {

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "formula.hpp"
 #include "lift/space.hpp"
+#include "predicate.hpp"
 
 namespace lift::detail {
 
@@ -68,7 +68,7 @@ class Search {
   std::vector<int> order_;
   std::vector<Level> levels_;
   std::vector<std::int64_t> values_;
-  std::vector<Interval> ranges_;
+  std::vector<Range> ranges_;
 };
 
 // Counts points below partial assignments; equal remainders of the search are counted once.

@@ -10,19 +10,10 @@
 
 #include "emulator_memory.hpp"
 #include "lift/kernel_walk.hpp"
+#include "lift/nat_code.hpp"
 
 namespace lift::kernel {
 namespace {
-
-// An integer expression compiled to postfix code over slots.
-struct NatCode {
-  enum class Kind : std::uint8_t { constant, variable, add, mul, floorDiv, mod, min, max };
-  struct Step {
-    Kind kind;
-    std::int64_t value;  // constant, or slot
-  };
-  std::vector<Step> steps;
-};
 
 std::int64_t wrapped(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 
@@ -115,95 +106,36 @@ class Emulator {
   }
   std::int64_t& integer(std::size_t slot, std::size_t lane) { return integers_[slot * lanes_ + lane]; }
 
-  void compile(Nat n, NatCode& code) {
-    using K = NatCode::Kind;
-    if (const auto c = n.constant()) {
-      code.steps.push_back({K::constant, *c});
-      return;
-    }
-    if (const auto v = n.variable()) {
-      code.steps.push_back({K::variable, static_cast<std::int64_t>(slot(*v))});
-      return;
-    }
-    K kind = K::add;
-    switch (n.kind()) {
+  std::int64_t evaluate(Nat n, std::size_t lane) {
+    if (const auto c = n.constant()) return *c;
+    auto code = codes_.find(n);
+    if (code == codes_.end()) code = codes_.emplace(n, NatCode(n, [this](NatVar v) { return slot(v); })).first;
+    return code->second.evaluate<std::int64_t>(
+        [&](const NatCode::Leaf& l) { return l.isConstant ? l.value : integer(l.place(), lane); },
+        [&](Nat::Kind kind, std::int64_t a, std::int64_t b) { return applied(kind, a, b, n, lane); });
+  }
+
+  // As the device computes it, but for division by zero.
+  std::int64_t applied(Nat::Kind kind, std::int64_t a, std::int64_t b, Nat of, std::size_t lane) {
+    switch (kind) {
+      case Nat::Kind::sum:
+        return wrapped(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
       case Nat::Kind::product:
-        kind = K::mul;
-        break;
-      case Nat::Kind::floorDiv:
-        kind = K::floorDiv;
-        break;
-      case Nat::Kind::mod:
-        kind = K::mod;
-        break;
+        return wrapped(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
       case Nat::Kind::min:
-        kind = K::min;
-        break;
+        return std::min(a, b);
       case Nat::Kind::max:
-        kind = K::max;
-        break;
+        return std::max(a, b);
       default:
         break;
     }
-    const auto& ops = n.operands();
-    compile(ops[0], code);
-    for (std::size_t i = 1; i < ops.size(); i++) {
-      compile(ops[i], code);
-      code.steps.push_back({kind, 0});
+    if (b == 0) {
+      findings_.add("division", "", [&] { return fmt::format("{} divides by zero by {}", of.str(), describe(lane)); });
+      return 0;
     }
-  }
-
-  std::int64_t evaluate(Nat n, std::size_t lane) {
-    if (const auto c = n.constant()) return *c;
-    auto& code = codes_[n];
-    if (code == nullptr) {
-      code = std::make_unique<NatCode>();
-      compile(n, *code);
-    }
-    stack_.clear();
-    for (const NatCode::Step& s : code->steps) {
-      using K = NatCode::Kind;
-      if (s.kind == K::constant) {
-        stack_.push_back(s.value);
-        continue;
-      }
-      if (s.kind == K::variable) {
-        stack_.push_back(integer(static_cast<std::size_t>(s.value), lane));
-        continue;
-      }
-      const std::int64_t b = stack_.back();
-      stack_.pop_back();
-      std::int64_t& a = stack_.back();
-      switch (s.kind) {
-        case K::add:
-          a = wrapped(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-          break;
-        case K::mul:
-          a = wrapped(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-          break;
-        case K::min:
-          a = std::min(a, b);
-          break;
-        case K::max:
-          a = std::max(a, b);
-          break;
-        default: {
-          if (b == 0) {
-            findings_.add("division", "",
-                          [&] { return fmt::format("{} divides by zero by {}", n.str(), describe(lane)); });
-            a = 0;
-            break;
-          }
-          std::int64_t q = a / b, r = a % b;
-          if (r != 0 && (r < 0) != (b < 0)) {
-            q--;
-            r += b;
-          }
-          a = s.kind == K::floorDiv ? q : r;
-        }
-      }
-    }
-    return stack_.back();
+    const std::int64_t q = a / b, r = a % b;
+    const bool below = r != 0 && (r < 0) != (b < 0);
+    return kind == Nat::Kind::floorDiv ? q - below : below ? r + b : r;
   }
 
   // --------------------------------------------------------------------------------------------------- values
@@ -494,8 +426,7 @@ class Emulator {
   std::vector<Register> registers_;
   std::unordered_map<NatVar, std::size_t> slots_;
   std::vector<std::int64_t> integers_;
-  std::unordered_map<Nat, std::unique_ptr<NatCode>> codes_;
-  std::vector<std::int64_t> stack_;
+  std::unordered_map<Nat, NatCode> codes_;
   EmulatorClock now_;
 };
 

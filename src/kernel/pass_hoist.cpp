@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "lift/kernel_walk.hpp"
+#include "lift/nat_code.hpp"
 #include "pass_list.hpp"
 
 namespace lift::kernel {
@@ -50,24 +51,11 @@ std::string nameFor(Nat n, const std::string& wish) {
 template <class F>
 Nat mapDivisions(Nat n, F&& f) {
   if (n.constant() || n.variable()) return n;
-  const auto& ops = n.operands();
-  const auto fold = [&](auto combine) {
-    Nat result = mapDivisions(ops[0], f);
-    for (std::size_t i = 1; i < ops.size(); i++) result = combine(result, mapDivisions(ops[i], f));
-    return result;
-  };
-  switch (n.kind()) {
-    case Nat::Kind::sum:
-      return fold([](Nat a, Nat b) { return a + b; });
-    case Nat::Kind::product:
-      return fold([](Nat a, Nat b) { return a * b; });
-    case Nat::Kind::min:
-      return fold([](Nat a, Nat b) { return min(a, b); });
-    case Nat::Kind::max:
-      return fold([](Nat a, Nat b) { return max(a, b); });
-    default:
-      return f(n);
-  }
+  if (isDivision(n)) return f(n);
+  const auto& parts = n.operands();
+  Nat result = mapDivisions(parts[0], f);
+  for (std::size_t i = 1; i < parts.size(); i++) result = combine(n.kind(), result, mapDivisions(parts[i], f));
+  return result;
 }
 
 bool hasDivision(Nat n) {

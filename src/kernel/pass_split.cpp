@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "expand.hpp"
+#include "lift/nat_code.hpp"
 #include "pass_list.hpp"
 
 namespace lift::kernel {
@@ -94,7 +95,7 @@ class Middle {
         const bool isMin = n.kind() == Nat::Kind::min;
         const auto firstIsLess = isPositiveOrZero(parts[1] - parts[0]);
         if (firstIsLess) return *firstIsLess == isMin ? parts[0] : parts[1];
-        return isMin ? min(parts[0], parts[1]) : max(parts[0], parts[1]);
+        return combine(n.kind(), parts[0], parts[1]);
       }
       case Nat::Kind::mod:
       case Nat::Kind::floorDiv: {
@@ -102,7 +103,7 @@ class Middle {
         const Nat a = parts[0], divisor = parts[1];
         for (const std::int64_t quotient : {0, 1, -1})
           if (isQuotient(a, divisor, Nat(quotient))) return isMod ? a - Nat(quotient) * divisor : Nat(quotient);
-        return isMod ? mod(a, divisor) : floorDiv(a, divisor);
+        return combine(n.kind(), a, divisor);
       }
     }
     return n;

@@ -64,7 +64,7 @@ Poly extractBySum(Poly& a, Node divisor, bool onlyIfShorter) {
 std::optional<std::int64_t> quotientByRange(const Poly& a, Node d) {
   const Range range = rangeOf(a);
   if (range.bounded() || range.lower >= 0 || range.upper < 0) {
-    const Range quotient = rangeOfFloorDiv(range, d->range);
+    const Range quotient = combine(Nat::Kind::floorDiv, range, d->range);
     if (quotient.bounded() && quotient.lower == quotient.upper) return quotient.lower;
   }
   // Symbolic: only 0 and -1 are worth trying; other multiples of the divisor are already extracted.

@@ -1,4 +1,4 @@
-// The table of nodes, ranges of values and the structural order.
+// The table of nodes and the structural order.
 #include <array>
 #include <memory>
 
@@ -9,72 +9,6 @@
 namespace lift::detail {
 
 void throwOverflow() { throw UserError(ExitStatus::program, "size exceeds 64 bits"); }
-
-// ------------------------------------------------------------------------------------------------------------ ranges
-
-namespace {
-
-bool infinite(std::int64_t a) { return a == Range::minusInfinity || a == Range::plusInfinity; }
-
-std::int64_t saturate(__int128 value) {
-  if (value <= Range::minusInfinity) return Range::minusInfinity;
-  if (value >= Range::plusInfinity) return Range::plusInfinity;
-  return static_cast<std::int64_t>(value);
-}
-
-std::int64_t multiplyBounds(std::int64_t a, std::int64_t b) {
-  if (a == 0 || b == 0) return 0;
-  if (infinite(a) || infinite(b)) return (a < 0) == (b < 0) ? Range::plusInfinity : Range::minusInfinity;
-  return saturate(static_cast<__int128>(a) * b);
-}
-
-// The bound of a quotient; `b` is positive and may be infinite.
-std::int64_t divideBounds(std::int64_t a, std::int64_t b) {
-  if (infinite(a)) return a;
-  if (b == Range::plusInfinity) return a < 0 ? -1 : 0;
-  return floorQuotient(a, b);
-}
-
-}  // namespace
-
-Range operator+(Range a, Range b) {
-  Range sum;
-  if (a.lower != Range::minusInfinity && b.lower != Range::minusInfinity)
-    sum.lower = saturate(static_cast<__int128>(a.lower) + b.lower);
-  if (a.upper != Range::plusInfinity && b.upper != Range::plusInfinity)
-    sum.upper = saturate(static_cast<__int128>(a.upper) + b.upper);
-  // A bound beyond the type on the wrong side is no bound.
-  if (sum.lower == Range::plusInfinity) sum.lower = Range::plusInfinity - 1;
-  if (sum.upper == Range::minusInfinity) sum.upper = Range::minusInfinity + 1;
-  return sum;
-}
-
-Range operator*(Range a, Range b) {
-  const std::array corners{multiplyBounds(a.lower, b.lower), multiplyBounds(a.lower, b.upper),
-                           multiplyBounds(a.upper, b.lower), multiplyBounds(a.upper, b.upper)};
-  Range product{*std::min_element(corners.begin(), corners.end()), *std::max_element(corners.begin(), corners.end())};
-  if (product.lower == Range::plusInfinity) product.lower = Range::plusInfinity - 1;
-  if (product.upper == Range::minusInfinity) product.upper = Range::minusInfinity + 1;
-  return product;
-}
-
-Range rangeOfFloorDiv(Range a, Range b) {
-  if (b.upper <= -1) {  // a / b == -a / -b
-    a = a * Range{-1, -1};
-    b = b * Range{-1, -1};
-  }
-  if (b.lower < 1 || b.upper < b.lower) return {};
-  return {divideBounds(a.lower, a.lower >= 0 ? b.upper : b.lower),
-          divideBounds(a.upper, a.upper >= 0 ? b.lower : b.upper)};
-}
-
-Range rangeOfMod(Range a, Range b) {
-  Range result;
-  if (b.lower != Range::minusInfinity) result.lower = std::min<std::int64_t>(b.lower + 1, 0);
-  if (b.upper != Range::plusInfinity) result.upper = std::max<std::int64_t>(b.upper - 1, 0);
-  if (b.lower >= 1 && a.lower >= 0) result.upper = std::min(result.upper, a.upper);
-  return result;
-}
 
 // ------------------------------------------------------------------------------------------------------------- table
 
@@ -181,21 +115,6 @@ void describeTerms(NatNode& node) {
   }
 }
 
-Range rangeOfOperation(const NatNode& node) {
-  const Range a = node.left->range;
-  const Range b = node.right->range;
-  switch (node.kind) {
-    case NatNode::Kind::floorDiv:
-      return rangeOfFloorDiv(a, b);
-    case NatNode::Kind::mod:
-      return rangeOfMod(a, b);
-    case NatNode::Kind::min:
-      return {std::min(a.lower, b.lower), std::min(a.upper, b.upper)};
-    default:
-      return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
-  }
-}
-
 Node make(const Key& key, std::uint64_t hash, Arena& arena) {
   NatNode* node = new (arena.allocate<NatNode>(1)) NatNode;
   node->kind = key.kind;
@@ -236,7 +155,7 @@ Node make(const Key& key, std::uint64_t hash, Arena& arena) {
       node->height = 1 + std::max(key.left->height, key.right->height);
       node->latest = std::max(key.left->latest, key.right->latest);
       node->variableMask = key.left->variableMask | key.right->variableMask;
-      node->range = rangeOfOperation(*node);
+      node->range = combine(key.kind, key.left->range, key.right->range);
   }
   if (node->kind == NatNode::Kind::variable || node->isOperation()) {
     node->ownFactor = node;

@@ -263,16 +263,7 @@ class Substitution {
     const Nat left = apply(node->left);
     const Nat right = apply(node->right);
     if (left.node() == node->left && right.node() == node->right) return NatNode::wrap(node);
-    switch (node->kind) {
-      case Nat::Kind::floorDiv:
-        return floorDiv(left, right);
-      case Nat::Kind::mod:
-        return mod(left, right);
-      case Nat::Kind::min:
-        return min(left, right);
-      default:
-        return max(left, right);
-    }
+    return combine(node->kind, left, right);
   }
 
   Nat applyToTerms(Node node) {

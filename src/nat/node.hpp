@@ -20,26 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "lift/nat.hpp"
+#include "lift/nat_code.hpp"
 
 namespace lift::detail {
-
-// An interval of integers; the extreme values of the type stand for "no bound". May be empty (lower > upper) when a
-// loop never runs: then every statement about its index is true.
-struct Range {
-  static constexpr std::int64_t minusInfinity = std::numeric_limits<std::int64_t>::min();
-  static constexpr std::int64_t plusInfinity = std::numeric_limits<std::int64_t>::max();
-
-  std::int64_t lower = minusInfinity;
-  std::int64_t upper = plusInfinity;
-
-  bool bounded() const { return lower != minusInfinity && upper != plusInfinity; }
-};
-
-Range operator+(Range a, Range b);
-Range operator*(Range a, Range b);
-Range rangeOfFloorDiv(Range a, Range b);
-Range rangeOfMod(Range a, Range b);
 
 struct NatVarData {
   std::string name;

@@ -28,7 +28,7 @@ const std::map<std::string, Module> modules = {
      {{},
       {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process", "files", "image_layout",
        "interning"}}},
-    {"nat", {{"support"}, {"nat"}}},
+    {"nat", {{"support"}, {"nat", "nat_code"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
     {"ir",
