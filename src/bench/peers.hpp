@@ -15,7 +15,7 @@ Setup setUpProbe(const Layer& layer);                    // peer_probe.cpp
 
 Setup setUpOneDnnProduct(const MatrixProduct& product, const Inputs& inputs);  // peer_onednn_others.cpp
 Setup setUpOneDnnConvNd(const ConvNdSpec& spec, const Inputs& inputs);
-Setup setUpOpenBlasProduct(const MatrixProduct& product, const Inputs& inputs);  // peer_openblas_products.cpp
+Setup setUpOpenBlasProduct(const MatrixProduct& product, const Inputs& inputs);  // peer_openblas.cpp
 Setup setUpOpenBlasBilinear(const Inputs& inputs);
 
 }  // namespace lift::bench

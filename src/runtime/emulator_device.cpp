@@ -8,6 +8,7 @@
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/emulator.hpp"
+#include "outputs.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -47,15 +48,7 @@ class EmulatorExecutable : public Executable {
     return {0, wall.count() / runs, std::vector<double>(launches.size(), 0.0)};
   }
   std::map<std::string, Tensor> download(const Binding& binding) override {
-    std::map<std::string, Tensor> outputs;
-    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
-      const kernel::PlanBuffer& buffer = plan().buffers[b];
-      if (buffer.role != kernel::PlanBuffer::Role::output) continue;
-      Tensor t(buffer.scalar, binding.shapes[b]);
-      t.bytes = memory_[b];
-      outputs.emplace(buffer.name, std::move(t));
-    }
-    return outputs;
+    return readOutputs(plan(), binding, [&](std::size_t b, Tensor& tensor) { tensor.bytes = memory_[b]; });
   }
 
  private:

@@ -1,4 +1,4 @@
-// Results read back, the same on every device whose memory is not the host's.
+// Results read back, the same on every device.
 #pragma once
 
 #include <map>
