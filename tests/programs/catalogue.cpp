@@ -4,8 +4,21 @@
 
 #include "lift/inputs.hpp"
 #include "lift/text.hpp"
+#include "programs/reference.hpp"
 
 namespace lift::programs {
+
+// The files references_*.cpp.
+const std::vector<CatalogueEntry>& catalogue() {
+  static const Table table = [] {
+    Table all;
+    for (const auto add : {addBasics, addApplications, addStencils, addLayers, addPlans, addGuards, addLearning,
+                           addImages, addNumbers, addLibrary, addProducts})
+      add(all);
+    return all;
+  }();
+  return table.rows();
+}
 
 std::string CatalogueEntry::name() const {
   std::string text = file;

@@ -167,6 +167,12 @@ class Table {
 };
 
 // The files references_*.cpp.
+void addBasics(Table& table);
+void addApplications(Table& table);
+void addStencils(Table& table);
+void addLayers(Table& table);
+void addPlans(Table& table);
+void addGuards(Table& table);
 void addLearning(Table& table);
 void addImages(Table& table);
 void addNumbers(Table& table);
