@@ -431,11 +431,17 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
 }
 
 // Of a reduction of rows: whether all that neighbouring rows read of its elements lies side by side, or is the same.
-bool neighboursLieTogether(const Recognised& form, bool side = true) {
+bool neighboursReadClose(const Recognised& form) {
   if (!form.reduces || !form.input) return false;
   const auto strides = stridesOf(form.nest, *form.input);
-  const auto is = [&](std::int64_t n) { return std::count(strides.begin(), strides.end(), n); };
-  return (!side || is(1) > 0) && is(0) + is(1) == static_cast<std::ptrdiff_t>(strides.size());
+  return std::all_of(strides.begin(), strides.end(), [](const auto& stride) { return stride == 0 || stride == 1; });
+}
+
+// Whether some of that does lie side by side.
+bool neighboursLieTogether(const Recognised& form) {
+  if (!neighboursReadClose(form)) return false;
+  const auto strides = stridesOf(form.nest, *form.input);
+  return std::count(strides.begin(), strides.end(), 1) > 0;
 }
 
 // Whether loops run in the steps of a loop: much work for what is read.
@@ -480,7 +486,7 @@ bool neighboursAreInLanes(const Recognised& form) {
   Nat values = 1;
   for (const Leaf& leaf : leavesOf(form.nest.body.type()))
     for (const Nat n : leaf.shape) values = values * n;
-  const bool pays = form.pattern == Pattern::rows ? neighboursLieTogether(form, false)
+  const bool pays = form.pattern == Pattern::rows ? neighboursReadClose(form)
                                                   : form.pattern == Pattern::other && hasNestedLoops(form.nest.body);
   return pays && keepsLittle(form.nest.body) && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();

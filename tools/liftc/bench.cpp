@@ -329,6 +329,7 @@ std::optional<CompiledWorkload> compileChosen(Subject& subject, const Options& o
 }
 
 int run(std::vector<Subject>& subjects, const Options& o) {
+  for (const Subject& subject : subjects) static_cast<void>(o.family.familyOf(subject.workload));
   if (!o.tuneTime.empty())
     for (const Subject& subject : subjects)
       if (!tuneWorkload(subject.workload, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json)) break;

@@ -228,6 +228,8 @@ int act(const std::string& action, const std::vector<lift::Workload>& workloads,
   if (action != "compile" && (o.target != "opencl" || !o.device.profile.empty()))
     throw lift::UserError(lift::ExitStatus::usage, "--target and --profile go with compile");
   if (o.repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
+  // Before a device is looked for: a wrong name is wrong without one, too.
+  for (const lift::Workload& w : workloads) static_cast<void>(o.family.familyOf(w));
   if (action == "check") return check(workloads, o);
   if (action == "explain") return explain(workloads.at(0), o.family, o.json);
   if (action == "compile") return compile(workloads.at(0), o);
