@@ -60,6 +60,8 @@ Expr DefaultMapping::result(Expr e) {
       });
     case Prim::map:
       return resultOfMap(e);
+    case Prim::reduce:
+      return reduced(e);
     case Prim::reduceByIndex:
       return reducedByIndex(e);
     case Prim::scan:

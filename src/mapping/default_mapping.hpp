@@ -61,6 +61,7 @@ class DefaultMapping : Walk {
   std::optional<Nat> chunkOf(const Spine& reduction);
   std::optional<std::int64_t> chunkFor(Nat length, double each) const;
   bool mayDivide(Expr primitive, Expr init, Expr f);
+  Expr reduced(Expr e);
   Expr scanned(Expr e);
   Expr reducedByIndex(Expr e);
   std::optional<Expr> byLanes(Expr e);

@@ -42,6 +42,19 @@ Nat extentOf(Type type) {
   return extent;
 }
 
+// Kernels that compute the term, about: those of its maps, and of what is done in chunks.
+double launchesOf(Expr e) {
+  if (!e.is(Expr::Form::apply)) return 0;
+  const Spine s = spineOf(e);
+  double launches = computesElements(e) ? 1 : s.head.is(Expr::Form::primitive) && takesSteps(s.head) ? 3 : 0;
+  const bool opens = launches == 0;
+  for (const Expr a : s.arguments) {
+    const bool function = a.is(Expr::Form::lambda);
+    if (!function || opens) launches += launchesOf(function ? a.body() : a);
+  }
+  return launches;
+}
+
 }  // namespace
 
 // Elements of a chunk, `each` operations for each; nothing where one work-item does it all as well.
@@ -83,6 +96,16 @@ rewrite::Path DefaultMapping::partialsOf(Expr e) {
   const Spine s = spineOf(e);
   if (spineOf(s.arguments[2]).isPrim(Prim::map)) return argumentPath(e, 2);
   return joined(argumentPath(e, 0), partialsOf(s.arguments[0]));
+}
+
+// A reduction whose steps wait for each other: where its state has arrays and a step is worth a launch, each step is
+// mapped like a program of its own.
+Expr DefaultMapping::reduced(Expr e) {
+  const Spine s = spineOf(e);
+  const double launches = launchesOf(s.arguments[1].body()) + 2;  // and of what copies the state and counts the steps
+  if (!holdsArrays(e.type()) || work_.of(s.arguments[1]) < launches * dividedOperations || !mayMove(e)) return alone(e);
+  note(s.head, "its steps run one after the other, each over many work-items");
+  return result(apply("reduceToSteps", e));
 }
 
 // A scan in chunks, each from what stands before it, where that is allowed and pays.

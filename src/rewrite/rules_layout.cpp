@@ -119,6 +119,10 @@ std::vector<RuleRow> memoryRules() {
        "what neighbouring work-items read, side by side"},
       {"splitOfJoin", "(xss: [n][m]t) => split(m, join(xss))", "inverse layouts"},
       {"copyMap", "xs => map(fun x => x, xs)", "functor law"},
+      {"reduceToSteps",
+       "reduce(i, f, (xs: [n]t)) => let(fun ys => get(0, iterate(n, fun (s, k) => (f((s, ys[k])), k + 1), (i, 0))), "
+       "xs)",
+       "a fold as a loop, each of whose steps may run over many work-items"},
       {"copyBlocked",
        "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("
        "fun b => f(map(fun col => map(fun row => join(row), transpose(col)), transpose(map(fun p => transpose(p), "

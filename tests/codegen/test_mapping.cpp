@@ -219,6 +219,29 @@ TEST_CASE("more steps than a few, and steps that are not known, are a loop of la
   CHECK(once.loops[0].last - once.loops[0].first == 1);
 }
 
+TEST_CASE("steps of a reduction that are much work run over many work-items") {
+  const auto recurrent = [](const std::string& step) {
+    return "def main(x: [t][n]f32, w: [n][n]f32): ([n]f32, i32) = x |> reduce((fill(n, 0.1), 0), fun ((s, k), x) => "
+           "(zipWith(fun (r, v) => " +
+           step + ", w, x), k + 1))";
+  };
+  // Each step reads the whole state.
+  const std::string product = recurrent("0.01 * (dotProduct(r, s) + v)");
+  CHECK(wrong(at(parse(product), {{"t", 3}, {"n", 192}})) == "");
+  CHECK(wrong(at(parse(product), {{"t", 40}, {"n", 192}})) == "");
+  const kernel::Plan plan = compile(at(parse(product), {{"t", 40}, {"n", 192}}));
+  REQUIRE(plan.loops.size() == 1);
+  CHECK(plan.loops[0].last - plan.loops[0].first <= 4);
+  // Of elements that are computed they are there before the first step.
+  const std::string computed =
+      "def main(x: [t][n]f32, w: [n][n]f32): [n]f32 = map(fun r => map(fun v => exp(v) * "
+      "maximum(r), r), x) |> reduce(fill(n, 0.1), fun (s, x) => "
+      "zipWith(fun (r, v) => 0.01 * (dotProduct(r, s) + v), w, x))";
+  CHECK(wrong(at(parse(computed), {{"t", 40}, {"n", 192}})) == "");
+  // Steps of little work stay in one kernel.
+  CHECK(compile(at(parse(recurrent("0.5 * (v + s[0])")), {{"t", 40}, {"n", 192}})).loops.empty());
+}
+
 TEST_CASE("equal stages share a kernel, whatever they are called") {
   const std::string text = R"(
     def main(x: [n]f32, y: [n]f32): [n]f32 =
