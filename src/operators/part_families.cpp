@@ -371,8 +371,14 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   return {family};
 }
 
-// A window per lane, whatever is computed of it.
-OperatorFamily windowsInLanes(const Recognised& form) {
+// A name for an array that is computed element by element.
+bool namesMap(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::let) && s.arguments.size() == 2 && strategies::isComputingMap(s.arguments[1]);
+}
+
+// A window per lane, whatever is computed of it; of long rows no array but the result is kept.
+OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   const auto& loops = form.nest.loops;
   const int outer = static_cast<int>(loops.size()) - 1;
   const Nat columns = loops.back().input.type().length();
@@ -383,11 +389,15 @@ OperatorFamily windowsInLanes(const Recognised& form) {
   const bool windows = form.pattern == Pattern::stencil;
   family.meaning =
       windows ? "neighbouring windows, one in each lane, padding in memory" : "neighbouring rows, one in each lane";
+  family.forProcessors = !keepsArrays;  // elsewhere neighbouring work-items read what lies side by side
   family.derive = [=](Rewriting& r) {
     const Nat lanes = r.tunable("lanes", 2, cut.longest);
     r.apply(canonical());
     if (cut.fill && windows) r.apply(strategies::filledWindows(lanes, outer));
     if (windows) r.apply(seq({paddedInMemory(), canonical()}));
+    if (!keepsArrays)
+      r.apply(seq({attempt(everywhere(when(namesMap, use("letUnfold")))), normalise({"mapFusion", "reduceMapFusion"}),
+                   canonical()}));
     r.apply(strategies::mapsInLanes(lanes, outer, cut.fill && !windows));
   };
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
@@ -492,6 +502,16 @@ bool neighboursAreInLanes(const Recognised& form) {
          notInLanes(form.nest.loops.back().input.type().length()).empty();
 }
 
+// Whether the rows are columns, of what is read and of the result.
+bool isOfColumns(const Recognised& form) {
+  const auto& loops = form.nest.loops;
+  if (!form.nest.turned || !loops.back().input.type().length().constant()) return false;
+  const Type row = form.nest.body.type();
+  if (!row.isArray() || !row.element().isScalar()) return false;
+  const auto strides = stridesOf(form.nest, loops.back().variable);
+  return std::all_of(strides.begin(), strides.end(), [](const auto& s) { return s == 1; });
+}
+
 std::string notInVectors(const Recognised& form) {
   const Nat rows = form.nest.loops.back().input.type().length();
   if (!rows.constant()) return isNotKnown(rows);
@@ -537,6 +557,9 @@ Families familiesOf(const Recognised& form) {
     add(notInVectors(form), stencilFamilies);
   if (neighboursAreInLanes(form)) {
     families.all.push_back(windowsInLanes(form));
+    families.reason.clear();
+  } else if (isOfColumns(form)) {
+    families.all.push_back(windowsInLanes(form, false));
     families.reason.clear();
   }
   families.all.push_back({defaultFamily, "the default mapping", {}});

@@ -59,6 +59,7 @@ struct Nest {
   };
   std::vector<Loop> loops;
   Expr body = Expr::nat(0);
+  bool turned = false;  // what the innermost loop gives is transposed: neighbours' elements lie side by side
 };
 Nest nestOf(Expr term);
 // Of every input that the operand reads: how many scalars lie between what neighbouring elements of a loop, from

@@ -49,10 +49,12 @@ Expr underLayouts(Expr e) {
 
 Nest nestOf(Expr term) {
   Nest nest;
-  for (nest.body = underLayouts(term); isComputingMap(nest.body);) {
-    const Spine s = spineOf(nest.body);
+  Expr given = term;  // with its layouts
+  for (nest.body = underLayouts(given); isComputingMap(nest.body); nest.body = underLayouts(given)) {
+    const Spine s = spineOf(nest.body), layout = spineOf(given);
+    nest.turned = layout.isPrim(Prim::transpose) && layout.arguments[0] == nest.body;
     nest.loops.push_back({s.arguments[0].parameter(), s.arguments[1]});
-    nest.body = underLayouts(s.arguments[0].body());
+    given = s.arguments[0].body();
   }
   return nest;
 }

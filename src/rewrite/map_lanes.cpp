@@ -25,7 +25,8 @@ class Lanes {
     if (!function) return std::nullopt;
     if (isLane(element)) return call(Prim::asScalar, {build::map(*function, *vectors)});
     const Expr value = Expr::variable("v", *type);
-    const Expr scalars = let(value, function->body(), scalarsOf(value, element));
+    const Expr scalars = isLaneArray(element) ? scalarsOf(function->body(), element)
+                                              : let(value, function->body(), scalarsOf(value, element));
     return call(Prim::join, {build::map(Expr::lambda(function->parameter(), scalars), *vectors)});
   }
 
@@ -52,9 +53,13 @@ class Lanes {
     return zip(parts);
   }
 
+  static bool isLaneArray(Type type) { return type.isArray() && isLane(type.element()); }
+
   // One element of the type for each lane of its vectors: <w>f32 -> [w]f32, (<w>f32, [k]<w>f32) -> [w](f32, [k]f32).
   Expr scalarsOf(Expr vectors, Type type) const {
     if (isLane(type)) return call(Prim::asScalar, {fill(1, vectors)});
+    if (isLaneArray(type))
+      return call(Prim::transpose, {call(Prim::split, {width_}, {call(Prim::asScalar, {vectors})})});
     if (type.isArray()) {
       const Expr v = Expr::variable("v", vectors.type().element());
       return call(Prim::transpose, {build::map(Expr::lambda(v, scalarsOf(v, type.element())), vectors)});

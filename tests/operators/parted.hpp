@@ -47,6 +47,12 @@ inline const std::vector<Case>& cases() {
            "    |> map2D(fun x => max(x, 0.0) * 0.5)\n",
        {{"n", 12}, {"k", 10}, {"m", 32}},
        {{P::product, "tiles"}, {P::stencil, "strips"}}},
+      {"running sums and softmax of columns",
+       "def main(x: [h][w]f32): [h][w]f32 =\n"
+       "  let sums = transpose(map(cumsum, transpose(x))) in\n"
+       "  transpose(map(softmax, transpose(sums)))\n",
+       {{"h", 9}, {"w", 22}},
+       {{P::other, "vectors"}, {P::rows, "vectors"}}},
       {"few rows, many columns that are read in order",
        "def main(a: [n][k]f32, b: [m][k]f32): [n][m]f32 = matmul(a, transpose(b))\n",
        {{"n", 5}, {"k", 9}, {"m", 40}},
