@@ -156,6 +156,36 @@ std::string drawnTuples(std::uint64_t seed) {
   }
 }
 
+// Scans, sums and choices of columns of several types, whose results are columns or rows, longer or shorter than they.
+std::string drawnColumns(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto number = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
+  };
+  static const std::vector<std::pair<const char*, std::vector<const char*>>> ofTypes = {
+      {"f32",
+       {"cumsum(c)", "scan(g, fun (a, v) => 0.5 * a + v, c)", "scanExclusive(lowest, max, c)", "softmax(c)",
+        "concat([g], scan(0.0, fun (a, v) => if v > g then a + v else 0.25, c))",
+        "let d = map(fun v => v - g, c) in let s = maximum(d) in map(fun v => v * s, d)",
+        "zipWith(fun (v, a) => v - a, c, cumsum(c))", "map(sum, slide(2, 1, concat(c, [g])))",
+        "(scan((0.5, 0), fun ((a, k), v) => (a * v, if a > v then k + 1 else k), c) |> map(fun (a, k) => a + "
+        "f32(k)))"}},
+      {"i32",
+       {"cumsum(c)", "scan(g, fun (a, v) => if v > a then v else a - 1, c)", "scanExclusive(1, bitXor, c)",
+        "let n = count(fun v => v > g, c) in map(fun v => v * n, c)",
+        "drop(1, scan(7, fun (a, v) => 3 * a + v, concat([g], c)))"}},
+      {"f16", {"map(fun v => f16(v * sum(c)), c)", "scan(g, fun (a, v) => max(0.5 * a, v), c)"}},
+  };
+  const auto& [type, functions] = ofTypes[static_cast<std::size_t>(number(0, 9)) % 3];
+  const std::string f = functions[static_cast<std::size_t>(number(0, static_cast<int>(functions.size()) - 1))];
+  const int h = number(1, 12), w = number(2, 40), batch = number(1, 3);
+  const std::string given = fmt::format("[{}][{}]{}", h, w, type);
+  std::string columns = fmt::format("zip(transpose(x), gs) |> map(fun (c, g) => {})", f);
+  if (number(0, 4) > 0) columns = "transpose(" + columns + ")";
+  if (number(0, 2) > 0) return fmt::format("def main(x: {}, gs: [{}]{}) = {}\n", given, w, type, columns);
+  return fmt::format("def main(xs: [{}]{}, gs: [{}]{}) = xs |> map(fun x => {})\n", batch, given, w, type, columns);
+}
+
 // A family of the part at a point of its space; the default mapping where the family does not derive the part.
 PartChoice drawn(const Part& part, std::uint64_t seed) {
   const auto& families = part.workload.families;
@@ -219,6 +249,12 @@ TEST_CASE("random reductions to tuples mean the same when they are derived", "[n
   auto families = deriveDrawn("reductions to tuples", count, drawnTuples);
   CHECK(families["vectors"] * 8 >= count);
   CHECK(families["panels"] >= count / 60);
+}
+
+TEST_CASE("random scans and sums of columns mean the same when they are derived", "[null]") {
+  const std::int64_t count = setting("LIFT_DIFF_COUNT", 120 / thinning);
+  auto families = deriveDrawn("scans and sums of columns", count, drawnColumns);
+  CHECK(families["vectors"] * 8 >= count);
 }
 
 TEST_CASE("random programs mean the same when their parts are derived", "[null]") {
