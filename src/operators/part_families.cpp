@@ -466,10 +466,13 @@ bool hasNestedLoops(Expr e) {
 }
 
 // Whether private memory holds the arrays that loops leave in each lane: on processors a stack of 8 MiB those of 64
-// work-items of 16 lanes, and some copies.
-bool keepsLittle(Expr body) {
+// work-items of 16 lanes, and some copies. Of a row that is a part of the result no map is kept, nor what is written
+// there.
+bool keepsLittle(Expr body, bool isWritten = false) {
   constexpr std::int64_t mostBytes = 4096;
   Nat bytes = 0;
+  Expr written = underLayouts(body);
+  while (spineOf(written).isPrim(Prim::let)) written = underLayouts(spineOf(written).arguments[0].body());
   std::unordered_set<Expr> seen;
   const std::function<void(Expr)> visit = [&](Expr e) {
     if (!seen.insert(e).second) return;
@@ -477,7 +480,8 @@ bool keepsLittle(Expr body) {
     if (!e.is(Expr::Form::apply)) return;
     const Spine s = spineOf(e);
     const bool loop = s.head.is(Expr::Form::primitive) && (runsLoop(s.head) || strategies::isComputingMap(e));
-    for (const Leaf& leaf : loop ? leavesOf(e.type()) : std::vector<Leaf>()) {
+    const bool isKept = loop && !(isWritten && (e == written || strategies::isComputingMap(e)));
+    for (const Leaf& leaf : isKept ? leavesOf(e.type()) : std::vector<Leaf>()) {
       Nat count = leaf.shape.empty() ? 0 : static_cast<std::int64_t>(info(leaf.scalar).bytes);
       for (const Nat n : leaf.shape) count = count * n;
       bytes = bytes + count;
@@ -507,7 +511,7 @@ bool isOfColumns(const Recognised& form) {
   const auto& loops = form.nest.loops;
   if (!form.nest.turned || !loops.back().input.type().length().constant()) return false;
   const Type row = form.nest.body.type();
-  if (!row.isArray() || !row.element().isScalar()) return false;
+  if (!row.isArray() || !row.element().isScalar() || !keepsLittle(form.nest.body, true)) return false;
   const auto strides = stridesOf(form.nest, loops.back().variable);
   return std::all_of(strides.begin(), strides.end(), [](const auto& s) { return s == 1; });
 }

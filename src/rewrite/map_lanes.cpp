@@ -172,6 +172,7 @@ class Lanes {
       case Prim::split:
       case Prim::join:
       case Prim::transpose:
+      case Prim::reorder:
       case Prim::slide:
       case Prim::slideStrict:
       case Prim::take:
@@ -181,7 +182,8 @@ class Lanes {
           if (!vectors) return std::nullopt;
           arguments.push_back(*vectors);
         }
-        return call(s.head.prim(), s.head.nats(), arguments);
+        return call(s.head.prim(), s.head.nats(), arguments,
+                    s.isPrim(Prim::reorder) ? static_cast<std::uint8_t>(s.head.indexFn()) : 0);
       default:
         return std::nullopt;
     }

@@ -82,6 +82,15 @@ TEST_CASE("rows have a lane each where private memory holds what they keep", "[n
     c.sizes = {{"n", 2048}, {"k", 20}, {"m", length}};
     CHECK(defaultChoice(partsOf(parted::load(c)).parts.at(0)).family == (length == 100 ? "vectors" : "default"));
   }
+  // Of columns what is written to the result is not kept.
+  const auto ofColumns = [&](const std::string& f) {
+    c.text = "def main(x: [m][n]f32): [m][n]f32 = transpose(map(fun c => " + f + ", transpose(x)))\n";
+    c.sizes = {{"n", 2048}, {"m", 10000}};
+    return defaultChoice(partsOf(parted::load(c)).parts.at(0)).family;
+  };
+  CHECK(ofColumns("cumsum(c)") == "vectors");
+  CHECK(ofColumns("softmax(c)") == "vectors");
+  CHECK(ofColumns("zipWith(sub, c, cumsum(c))") == "default");
 }
 
 TEST_CASE("parts say where they stand", "[null]") {

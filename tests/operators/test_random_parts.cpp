@@ -167,7 +167,8 @@ std::string drawnColumns(std::uint64_t seed) {
        {"cumsum(c)", "scan(g, fun (a, v) => 0.5 * a + v, c)", "scanExclusive(lowest, max, c)", "softmax(c)",
         "concat([g], scan(0.0, fun (a, v) => if v > g then a + v else 0.25, c))",
         "let d = map(fun v => v - g, c) in let s = maximum(d) in map(fun v => v * s, d)",
-        "zipWith(fun (v, a) => v - a, c, cumsum(c))", "map(sum, slide(2, 1, concat(c, [g])))",
+        "zipWith(fun (v, a) => v - a, c, cumsum(c))", "reverse(scan(g, add, reverse(c)))",
+        "map(sum, slide(2, 1, concat(c, [g])))",
         "(scan((0.5, 0), fun ((a, k), v) => (a * v, if a > v then k + 1 else k), c) |> map(fun (a, k) => a + "
         "f32(k)))"}},
       {"i32",
