@@ -122,32 +122,22 @@ Text CDialect::index(std::int64_t c, bool wide) const {
   return {std::to_string(c), c < 0 ? unary : primary};
 }
 
-std::string CDialect::lesser(bool wide, const std::string& a, const std::string& b) {
-  return fmt::format("{}({}, {})", operationOf(Op::min, {wide ? Scalar::i64 : Scalar::i32, 1}), a, b);
-}
-
-std::string CDialect::greater(bool wide, const std::string& a, const std::string& b) {
-  return fmt::format("{}({}, {})", operationOf(Op::max, {wide ? Scalar::i64 : Scalar::i32, 1}), a, b);
-}
-
-std::string CDialect::floorDivision(bool division, bool wide) {
+std::string CDialect::indexOperation(Nat::Kind kind, bool wide, const std::string& a, const std::string& b) {
+  if (kind == Nat::Kind::min || kind == Nat::Kind::max)
+    return fmt::format("{}({}, {})",
+                       operationOf(kind == Nat::Kind::min ? Op::min : Op::max, {wide ? Scalar::i64 : Scalar::i32, 1}),
+                       a, b);
+  const bool division = kind == Nat::Kind::floorDiv;
   const std::string t = wide ? "int64_t" : "int32_t";
-  return function(fmt::format("{}_floor_{}", wide ? "i64" : "i32", division ? "div" : "mod"), t,
-                  fmt::format("{0} a, {0} b", t),
-                  division ? fmt::format("  const {} q = a / b;\n"
-                                         "  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;\n",
-                                         t)
-                           : fmt::format("  const {} r = a % b;\n"
-                                         "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n",
-                                         t));
-}
-
-std::string CDialect::floorDiv(bool wide, const std::string& a, const std::string& b) {
-  return fmt::format("{}({}, {})", floorDivision(true, wide), a, b);
-}
-
-std::string CDialect::floorMod(bool wide, const std::string& a, const std::string& b) {
-  return fmt::format("{}({}, {})", floorDivision(false, wide), a, b);
+  const std::string name = function(fmt::format("{}_floor_{}", wide ? "i64" : "i32", division ? "div" : "mod"), t,
+                                    fmt::format("{0} a, {0} b", t),
+                                    division ? fmt::format("  const {} q = a / b;\n"
+                                                           "  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;\n",
+                                                           t)
+                                             : fmt::format("  const {} r = a % b;\n"
+                                                           "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n",
+                                                           t));
+  return fmt::format("{}({}, {})", name, a, b);
 }
 
 // ---------------------------------------------------------------------------------------------------------- values

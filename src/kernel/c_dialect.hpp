@@ -21,10 +21,7 @@ class CDialect final : public Dialect {
   std::string element(const Buffer& b) override;
   std::string indexType(bool wide) const override;
   Text index(std::int64_t value, bool wide) const override;
-  std::string lesser(bool wide, const std::string& a, const std::string& b) override;
-  std::string greater(bool wide, const std::string& a, const std::string& b) override;
-  std::string floorDiv(bool wide, const std::string& a, const std::string& b) override;
-  std::string floorMod(bool wide, const std::string& a, const std::string& b) override;
+  std::string indexOperation(Nat::Kind kind, bool wide, const std::string& a, const std::string& b) override;
   Text literal(const ScalarValue& v) const override;
   Text splat(ValueType t, const std::string& scalar) override;
   Text vector(ValueType t, const std::vector<std::string>& lanes) override;
@@ -48,7 +45,6 @@ class CDialect final : public Dialect {
   std::string saturating(Scalar from, Scalar to);
   std::string halfToFloat();
   std::string floatToHalf();
-  std::string floorDivision(bool division, bool wide);
 
   std::set<std::string> known_;
   std::string types_, functions_;

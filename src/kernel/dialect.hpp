@@ -62,10 +62,8 @@ class Dialect {
 
   // Integers of indices.
   virtual Text index(std::int64_t value, bool wide) const = 0;
-  virtual std::string lesser(bool wide, const std::string& a, const std::string& b) = 0;
-  virtual std::string greater(bool wide, const std::string& a, const std::string& b) = 0;
-  virtual std::string floorDiv(bool wide, const std::string& a, const std::string& b) = 0;
-  virtual std::string floorMod(bool wide, const std::string& a, const std::string& b) = 0;
+  // floorDiv, mod, min or max.
+  virtual std::string indexOperation(Nat::Kind kind, bool wide, const std::string& a, const std::string& b) = 0;
 
   // Values. Operations on scalars take booleans as conditions; on vectors `logical` operations, comparisons and
   // operations on booleans are the writer's.

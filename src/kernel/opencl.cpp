@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
@@ -66,7 +67,8 @@ class OpenclDialect final : public Dialect {
  public:
   explicit OpenclDialect(const OpenclOptions& options) : options_(options) {}
 
-  bool usesFloorDiv = false, usesFloorMod = false, usesFloorDivLong = false, usesFloorModLong = false;
+  // The functions of floorDiv and mod that were asked for, of int (not wide) and of long.
+  std::set<std::pair<bool, Nat::Kind>> divisions;
 
   bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
 
@@ -85,19 +87,11 @@ class OpenclDialect final : public Dialect {
     if (c == intMin && !wide) return {"INT_MIN"};
     return {fmt::format("{}{}", c, wide ? "L" : ""), c < 0 ? unary : primary};
   }
-  std::string lesser(bool, const std::string& a, const std::string& b) override {
-    return fmt::format("min({}, {})", a, b);
-  }
-  std::string greater(bool, const std::string& a, const std::string& b) override {
-    return fmt::format("max({}, {})", a, b);
-  }
-  std::string floorDiv(bool wide, const std::string& a, const std::string& b) override {
-    (wide ? usesFloorDivLong : usesFloorDiv) = true;
-    return fmt::format("floor_div{}({}, {})", wide ? "_long" : "", a, b);
-  }
-  std::string floorMod(bool wide, const std::string& a, const std::string& b) override {
-    (wide ? usesFloorModLong : usesFloorMod) = true;
-    return fmt::format("floor_mod{}({}, {})", wide ? "_long" : "", a, b);
+  std::string indexOperation(Nat::Kind kind, bool wide, const std::string& a, const std::string& b) override {
+    if (kind == Nat::Kind::min || kind == Nat::Kind::max)
+      return fmt::format("{}({}, {})", kind == Nat::Kind::min ? "min" : "max", a, b);
+    divisions.emplace(wide, kind);
+    return fmt::format("floor_{}{}({}, {})", kind == Nat::Kind::floorDiv ? "div" : "mod", wide ? "_long" : "", a, b);
   }
 
   Text literal(const ScalarValue& v) const override {
@@ -289,23 +283,15 @@ class OpenclPrinter final : public Printer {
            "    faults[1] = value;\n"
            "    faults[2] = bound;\n"
            "  }\n}\n";
-    const auto helper = [&](bool used, std::string_view type, std::string_view suffix, bool division) {
-      if (!used) return;
-      s += division ? fmt::format(
-                          "static inline {0} floor_div{1}({0} a, {0} b) {{\n"
-                          "  const {0} q = a / b;\n"
-                          "  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;\n}}\n",
-                          type, suffix)
-                    : fmt::format(
-                          "static inline {0} floor_mod{1}({0} a, {0} b) {{\n"
-                          "  const {0} r = a % b;\n"
-                          "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}}\n",
-                          type, suffix);
-    };
-    helper(dialect_.usesFloorDiv, "int", "", true);
-    helper(dialect_.usesFloorMod, "int", "", false);
-    helper(dialect_.usesFloorDivLong, "long", "_long", true);
-    helper(dialect_.usesFloorModLong, "long", "_long", false);
+    for (const auto& [wide, kind] : dialect_.divisions)
+      s += fmt::format(
+          fmt::runtime(kind == Nat::Kind::floorDiv ? "static inline {0} floor_div{1}({0} a, {0} b) {{\n"
+                                                     "  const {0} q = a / b;\n"
+                                                     "  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;\n}}\n"
+                                                   : "static inline {0} floor_mod{1}({0} a, {0} b) {{\n"
+                                                     "  const {0} r = a % b;\n"
+                                                     "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}}\n"),
+          wide ? "long" : "int", wide ? "_long" : "");
     return s;
   }
 

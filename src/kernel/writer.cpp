@@ -76,17 +76,15 @@ Text Writer::nat(Nat n, bool wide) {
         return {nat(a, wide).within(multiplicative) + (division ? " / " : " % ") + nat(b, wide).within(unary),
                 multiplicative};
       const std::string dividend = nat(a, wide).text, divisor = nat(b, wide).text;
-      return {division ? dialect_.floorDiv(wide, dividend, divisor) : dialect_.floorMod(wide, dividend, divisor)};
+      return {dialect_.indexOperation(n.kind(), wide, dividend, divisor)};
     }
     case Nat::Kind::min:
     case Nat::Kind::max: {
       // Two operands at a time: the builtins are binary.
       const auto& all = n.operands();
       std::string s = nat(all[0], wide).text;
-      for (std::size_t i = 1; i < all.size(); i++) {
-        const std::string next = nat(all[i], wide).text;
-        s = n.kind() == Nat::Kind::min ? dialect_.lesser(wide, s, next) : dialect_.greater(wide, s, next);
-      }
+      for (std::size_t i = 1; i < all.size(); i++)
+        s = dialect_.indexOperation(n.kind(), wide, s, nat(all[i], wide).text);
       return {s};
     }
   }
