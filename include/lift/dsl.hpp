@@ -88,6 +88,11 @@ class At {
 // A named argument: reduce(arg("init", 0), arg("f", add), xs).
 At arg(std::string name, At value);
 
+namespace detail {
+// Of the language's own, whatever the program defines.
+E operation(const char* name, const At& a, const At& b = {}, const At& c = {});
+}  // namespace detail
+
 // What has a name in the language: a primitive, an operation, a definition of the prelude.
 class Named {
  public:
@@ -135,21 +140,21 @@ class E {
   E as(const T& type, Where where = Where::current()) const;
 
   friend E operator|(At in, At function);  // the pipe: function(in)
-  friend E operator+(At a, At b);
-  friend E operator-(At a, At b);
-  friend E operator*(At a, At b);
-  friend E operator/(At a, At b);
-  friend E operator%(At a, At b);
-  friend E operator<(At a, At b);
-  friend E operator<=(At a, At b);
-  friend E operator>(At a, At b);
-  friend E operator>=(At a, At b);
-  friend E operator==(At a, At b);
-  friend E operator!=(At a, At b);
-  friend E operator&&(At a, At b);
-  friend E operator||(At a, At b);
-  friend E operator-(At a);
-  friend E operator!(At a);
+  friend E operator+(At a, At b) { return detail::operation("add", a, b); }
+  friend E operator-(At a, At b) { return detail::operation("sub", a, b); }
+  friend E operator*(At a, At b) { return detail::operation("mul", a, b); }
+  friend E operator/(At a, At b) { return detail::operation("div", a, b); }
+  friend E operator%(At a, At b) { return detail::operation("mod", a, b); }
+  friend E operator<(At a, At b) { return detail::operation("lt", a, b); }
+  friend E operator<=(At a, At b) { return detail::operation("le", a, b); }
+  friend E operator>(At a, At b) { return detail::operation("gt", a, b); }
+  friend E operator>=(At a, At b) { return detail::operation("ge", a, b); }
+  friend E operator==(At a, At b) { return detail::operation("eq", a, b); }
+  friend E operator!=(At a, At b) { return detail::operation("ne", a, b); }
+  friend E operator&&(At a, At b) { return detail::operation("and", a, b); }
+  friend E operator||(At a, At b) { return detail::operation("or", a, b); }
+  friend E operator-(At a) { return detail::operation("neg", a); }
+  friend E operator!(At a) { return detail::operation("not", a); }
 
  private:
   static E integer(std::int64_t value, Where where);
@@ -347,33 +352,34 @@ inline constexpr Named add{"add"}, sub{"sub"}, mul{"mul"}, mod{"mod"}, neg{"neg"
 
 // Those that C has functions of the same name for are functions, or the two would be ambiguous; as arguments they are
 // written name("sqrt").
-E abs(At x);
-E floor(At x);
-E ceil(At x);
-E round(At x);
-E sqrt(At x);
-E exp(At x);
-E log(At x);
-E sin(At x);
-E cos(At x);
-E tanh(At x);
-E trunc(At x);
-E cbrt(At x);
-E exp2(At x);
-E log2(At x);
-E log10(At x);
-E tan(At x);
-E asin(At x);
-E acos(At x);
-E atan(At x);
-E sinh(At x);
-E cosh(At x);
-E erf(At x);
-E atan2(At y, At x);
-E pow(At x, At y);
-E fma(At a, At b, At c);
-E div(At a, At b);
-E ifThenElse(At condition, At ifTrue, At ifFalse);  // evaluates one of the two
-E select(At condition, At ifTrue, At ifFalse);
+inline E abs(At x) { return detail::operation("abs", x); }
+inline E floor(At x) { return detail::operation("floor", x); }
+inline E ceil(At x) { return detail::operation("ceil", x); }
+inline E round(At x) { return detail::operation("round", x); }
+inline E sqrt(At x) { return detail::operation("sqrt", x); }
+inline E exp(At x) { return detail::operation("exp", x); }
+inline E log(At x) { return detail::operation("log", x); }
+inline E sin(At x) { return detail::operation("sin", x); }
+inline E cos(At x) { return detail::operation("cos", x); }
+inline E tanh(At x) { return detail::operation("tanh", x); }
+inline E trunc(At x) { return detail::operation("trunc", x); }
+inline E cbrt(At x) { return detail::operation("cbrt", x); }
+inline E exp2(At x) { return detail::operation("exp2", x); }
+inline E log2(At x) { return detail::operation("log2", x); }
+inline E log10(At x) { return detail::operation("log10", x); }
+inline E tan(At x) { return detail::operation("tan", x); }
+inline E asin(At x) { return detail::operation("asin", x); }
+inline E acos(At x) { return detail::operation("acos", x); }
+inline E atan(At x) { return detail::operation("atan", x); }
+inline E sinh(At x) { return detail::operation("sinh", x); }
+inline E cosh(At x) { return detail::operation("cosh", x); }
+inline E erf(At x) { return detail::operation("erf", x); }
+inline E atan2(At y, At x) { return detail::operation("atan2", y, x); }
+inline E pow(At x, At y) { return detail::operation("pow", x, y); }
+inline E fma(At a, At b, At c) { return detail::operation("fma", a, b, c); }
+inline E div(At a, At b) { return detail::operation("div", a, b); }
+// Evaluates one of the two.
+inline E ifThenElse(At condition, At ifTrue, At ifFalse) { return detail::operation("if", condition, ifTrue, ifFalse); }
+inline E select(At condition, At ifTrue, At ifFalse) { return detail::operation("select", condition, ifTrue, ifFalse); }
 
 }  // namespace lift::dsl

@@ -41,10 +41,6 @@ E makeCall(Span span, SynPtr function, std::initializer_list<const At*> argument
   return E(make(span, std::move(call)));
 }
 
-E operation(const char* name, const At& a, const At& b = {}, const At& c = {}) {
-  return makeCall(a.span(), makeOperator(a.span(), name), {&a, &b, &c});
-}
-
 // Lambdas under construction on this thread. A parameter is named by its level, so that it differs from those around
 // it and the same program is always built with the same names.
 thread_local int level = 0;
@@ -130,52 +126,12 @@ E E::get(int component, Where where) const { return E(make(spanOf(where), Syn::P
 E E::as(const T& type, Where where) const { return E(make(spanOf(where), Syn::Ascribe{syntax_, type.syntax()})); }
 
 E operator|(At in, At function) { return makeCall(function.span(), function.syntax(), {&in}); }
-E operator+(At a, At b) { return operation("add", a, b); }
-E operator-(At a, At b) { return operation("sub", a, b); }
-E operator*(At a, At b) { return operation("mul", a, b); }
-E operator/(At a, At b) { return operation("div", a, b); }
-E operator%(At a, At b) { return operation("mod", a, b); }
-E operator<(At a, At b) { return operation("lt", a, b); }
-E operator<=(At a, At b) { return operation("le", a, b); }
-E operator>(At a, At b) { return operation("gt", a, b); }
-E operator>=(At a, At b) { return operation("ge", a, b); }
-E operator==(At a, At b) { return operation("eq", a, b); }
-E operator!=(At a, At b) { return operation("ne", a, b); }
-E operator&&(At a, At b) { return operation("and", a, b); }
-E operator||(At a, At b) { return operation("or", a, b); }
-E operator-(At a) { return operation("neg", a); }
-E operator!(At a) { return operation("not", a); }
-
-E abs(At x) { return operation("abs", x); }
-E floor(At x) { return operation("floor", x); }
-E ceil(At x) { return operation("ceil", x); }
-E round(At x) { return operation("round", x); }
-E sqrt(At x) { return operation("sqrt", x); }
-E exp(At x) { return operation("exp", x); }
-E log(At x) { return operation("log", x); }
-E sin(At x) { return operation("sin", x); }
-E cos(At x) { return operation("cos", x); }
-E tanh(At x) { return operation("tanh", x); }
-E trunc(At x) { return operation("trunc", x); }
-E cbrt(At x) { return operation("cbrt", x); }
-E exp2(At x) { return operation("exp2", x); }
-E log2(At x) { return operation("log2", x); }
-E log10(At x) { return operation("log10", x); }
-E tan(At x) { return operation("tan", x); }
-E asin(At x) { return operation("asin", x); }
-E acos(At x) { return operation("acos", x); }
-E atan(At x) { return operation("atan", x); }
-E sinh(At x) { return operation("sinh", x); }
-E cosh(At x) { return operation("cosh", x); }
-E erf(At x) { return operation("erf", x); }
-E atan2(At y, At x) { return operation("atan2", y, x); }
-E pow(At x, At y) { return operation("pow", x, y); }
-E fma(At a, At b, At c) { return operation("fma", a, b, c); }
-E div(At a, At b) { return operation("div", a, b); }
-E ifThenElse(At condition, At ifTrue, At ifFalse) { return operation("if", condition, ifTrue, ifFalse); }
-E select(At condition, At ifTrue, At ifFalse) { return operation("select", condition, ifTrue, ifFalse); }
 
 namespace detail {
+
+E operation(const char* name, const At& a, const At& b, const At& c) {
+  return makeCall(a.span(), makeOperator(a.span(), name), {&a, &b, &c});
+}
 
 E lambda(int parameters, const std::function<E(const std::vector<E>&)>& body, Where where) {
   auto [pattern, result] = underParameters(parameters, body, where);
