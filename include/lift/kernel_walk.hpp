@@ -101,7 +101,22 @@ void forEachRoot(S& s, F&& f) {
   if (auto* fault = std::get_if<Fault>(&s.node)) f(fault->value);
 }
 
-// Replaces them by f(ExprPtr).
+// Calls f(const Expr&) on these and everything below them, operands first.
+template <class F>
+void forEachExpr(const Stmt& s, F&& f) {
+  forEachRoot(s, [&](const ExprPtr& e) { forEachExpr(*e, f); });
+}
+
+// Calls f(buffer, index, width, whether it is a store) on the accesses that a statement itself makes, loads first.
+template <class F>
+void forEachAccess(const Stmt& s, F&& f) {
+  forEachExpr(s, [&](const Expr& e) {
+    if (const auto* l = std::get_if<Load>(&e.node)) f(l->buffer, l->index, e.type.width, false);
+  });
+  if (const auto* st = std::get_if<Store>(&s.node)) f(st->buffer, st->index, st->value->type.width, true);
+}
+
+// Replaces the expressions that a statement itself holds by f(ExprPtr).
 template <class F>
 void mapRoots(Stmt& s, F&& f) {
   forEachRoot(s, [&](ExprPtr& e) { e = f(e); });

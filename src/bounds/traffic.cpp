@@ -92,11 +92,9 @@ class Follower {
     };
     forEachOwnNat(s, mention);
     if (const auto* store = std::get_if<Store>(&s.node)) needs.accesses = isGlobal(store->buffer);
-    forEachRoot(s, [&](const ExprPtr& root) {
-      forEachExpr(*root, [&](const kernel::Expr& e) {
-        forEachNat(e, mention);
-        if (const auto* l = std::get_if<Load>(&e.node)) needs.accesses = needs.accesses || isGlobal(l->buffer);
-      });
+    forEachExpr(s, [&](const kernel::Expr& e) {
+      forEachNat(e, mention);
+      if (const auto* l = std::get_if<Load>(&e.node)) needs.accesses = needs.accesses || isGlobal(l->buffer);
     });
     forEachBlock(s, [&](const Block& block) {
       for (const Stmt& inner : block) {

@@ -44,17 +44,12 @@ class Serial {
   }
 
   void visit(const Stmt& s) {
-    forEachRoot(s, [&](const ExprPtr& root) {
-      forEachExpr(*root, [&](const Expr& e) {
-        if (const auto* l = std::get_if<Load>(&e.node)) use(l->buffer);
-      });
-    });
+    forEachAccess(s, [&](BufferId b, Nat, int, bool) { use(b); });
     match(
         s.node, [&](const Declare& d) { variables_[d.variable] = loop_; },
         [&](const Allocate& a) { arrays_[a.buffer] = loop_; }, [&](const Assign& a) { assign(a.variable); },
         [&](const AssignLane& a) { assign(a.variable); },
         [&](const Store& st) {
-          use(st.buffer);
           if (kernel_.buffers[st.buffer].space == AddressSpace::priv && arrays_[st.buffer] != loop_)
             keeps(kernel_.buffers[st.buffer].name);
         },

@@ -58,10 +58,8 @@ class Counter {
             c_.privateArrayBytes += bytes(k_.buffers[a.buffer]);
           },
           [](const auto&) {});
-      forEachRoot(s, [&](const ExprPtr& root) {
-        forEachExpr(*root, [&](const Expr& e) {
-          c_.vectorOperations += std::holds_alternative<Operation>(e.node) && e.type.width > 1;
-        });
+      forEachExpr(s, [&](const Expr& e) {
+        c_.vectorOperations += std::holds_alternative<Operation>(e.node) && e.type.width > 1;
       });
     });
   }
@@ -70,10 +68,8 @@ class Counter {
   std::set<VarId> usedBy(const Block& body) {
     std::set<VarId> used, declared;
     for (const Stmt& s : body) {
-      forEachRoot(s, [&](const ExprPtr& root) {
-        forEachExpr(*root, [&](const Expr& e) {
-          if (const auto* r = std::get_if<VarRef>(&e.node)) used.insert(r->variable);
-        });
+      forEachExpr(s, [&](const Expr& e) {
+        if (const auto* r = std::get_if<VarRef>(&e.node)) used.insert(r->variable);
       });
       if (const auto v = ownRead(s)) used.insert(*v);
       if (const auto* d = std::get_if<Declare>(&s.node)) declared.insert(d->variable);

@@ -207,10 +207,8 @@ bool computesIn(const Kernel& kernel, Scalar scalar) {
   bool found = std::ranges::any_of(kernel.buffers, [&](const Buffer& b) { return b.scalar == scalar; }) ||
                std::ranges::any_of(kernel.variables, [&](const Variable& v) { return v.type.scalar == scalar; });
   if (found) return true;
-  forEachStmt(kernel.body, [&](const Stmt& s) {
-    forEachRoot(
-        s, [&](const ExprPtr& root) { forEachExpr(*root, [&](const Expr& e) { found |= e.type.scalar == scalar; }); });
-  });
+  forEachStmt(kernel.body,
+              [&](const Stmt& s) { forEachExpr(s, [&](const Expr& e) { found |= e.type.scalar == scalar; }); });
   return found;
 }
 

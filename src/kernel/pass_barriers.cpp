@@ -88,12 +88,11 @@ class Analysis {
   Analysis(const Kernel& k, Dependence& d) : k_(k), dependence_(d), written_(k.buffers.size()) {
     std::vector<bool> read(k.buffers.size());
     forEachStmt(k.body, [&](const Stmt& s) {
-      if (const auto* st = std::get_if<Store>(&s.node))
-        written_[st->buffer] = k.buffers[st->buffer].space != AddressSpace::priv;
-      forEachRoot(s, [&](const ExprPtr& root) {
-        forEachExpr(*root, [&](const Expr& e) {
-          if (const auto* l = std::get_if<Load>(&e.node)) read[l->buffer] = true;
-        });
+      forEachAccess(s, [&](BufferId b, Nat, int, bool isStore) {
+        if (!isStore)
+          read[b] = true;
+        else
+          written_[b] = k.buffers[b].space != AddressSpace::priv;
       });
     });
     for (std::size_t b = 0; b < read.size(); b++) written_[b] = written_[b] && (read[b] || !k.storesOnce);
@@ -125,12 +124,7 @@ class Analysis {
 
   std::vector<Entry> accesses(const Stmt& s) const {
     std::vector<Entry> list;
-    forEachRoot(s, [&](const ExprPtr& root) {
-      forEachExpr(*root, [&](const Expr& e) {
-        if (const auto* l = std::get_if<Load>(&e.node)) access(l->buffer, l->index, e.type.width, false, list);
-      });
-    });
-    if (const auto* st = std::get_if<Store>(&s.node)) access(st->buffer, st->index, st->value->type.width, true, list);
+    forEachAccess(s, [&](BufferId b, Nat index, int width, bool isStore) { access(b, index, width, isStore, list); });
     return list;
   }
 

@@ -25,12 +25,10 @@ struct Effects {
     };
     forEachOwnNat(s, nat);
     if (const auto v = ownRead(s)) read.insert(*v);
-    forEachRoot(s, [&](const ExprPtr& root) {
-      forEachExpr(*root, [&](const Expr& e) {
-        forEachNat(e, nat);
-        if (const auto* v = std::get_if<VarRef>(&e.node)) read.insert(v->variable);
-        if (const auto* l = std::get_if<Load>(&e.node)) loaded.insert(l->buffer);
-      });
+    forEachExpr(s, [&](const Expr& e) {
+      forEachNat(e, nat);
+      if (const auto* v = std::get_if<VarRef>(&e.node)) read.insert(v->variable);
+      if (const auto* l = std::get_if<Load>(&e.node)) loaded.insert(l->buffer);
     });
     match(
         s.node, [&](const Declare& d) { written.insert(d.variable); },

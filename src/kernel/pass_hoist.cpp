@@ -176,12 +176,10 @@ class Hoist {
 
   template <class F>
   void eachNat(const Stmt& s, F&& f) {
-    forEachRoot(s, [&](const ExprPtr& root) {
-      forEachExpr(*root, [&](const Expr& e) {
-        const auto* l = std::get_if<Load>(&e.node);
-        const std::string& wish = l != nullptr ? wishFor(l->buffer) : plain_;
-        forEachNat(e, [&](Nat n) { f(n, wish); });
-      });
+    forEachExpr(s, [&](const Expr& e) {
+      const auto* l = std::get_if<Load>(&e.node);
+      const std::string& wish = l != nullptr ? wishFor(l->buffer) : plain_;
+      forEachNat(e, [&](Nat n) { f(n, wish); });
     });
     if (const auto* st = std::get_if<Store>(&s.node)) f(st->index, wishFor(st->buffer));
     if (const auto* x = std::get_if<Fault>(&s.node)) f(x->bound, plain_);

@@ -31,12 +31,7 @@ class PrivateIndices {
           unrollable_.insert(f->index);
       if (const auto* d = std::get_if<DeclareIndex>(&s.node))
         if (const auto* i = std::get_if<Index>(&d->value->node)) definitions_.emplace(d->variable, i->value);
-      if (const auto* st = std::get_if<Store>(&s.node)) access(k, st->buffer, st->index);
-      forEachRoot(s, [&](const ExprPtr& root) {
-        forEachExpr(*root, [&](const Expr& e) {
-          if (const auto* l = std::get_if<Load>(&e.node)) access(k, l->buffer, l->index);
-        });
-      });
+      forEachAccess(s, [&](BufferId b, Nat index, int, bool) { access(k, b, index); });
     });
     std::vector<NatVar> variables;
     for (auto& [buffer, indices] : indices_) {

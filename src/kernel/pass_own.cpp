@@ -65,12 +65,7 @@ class Owned {
 
   void collect(const Block& block, const Around& around) {
     for (const Stmt& s : block) {
-      forEachRoot(s, [&](const ExprPtr& root) {
-        forEachExpr(*root, [&](const Expr& e) {
-          if (const auto* l = std::get_if<Load>(&e.node)) access(l->buffer, l->index, e.type.width, around);
-        });
-      });
-      if (const auto* st = std::get_if<Store>(&s.node)) access(st->buffer, st->index, st->value->type.width, around);
+      forEachAccess(s, [&](BufferId b, Nat index, int width, bool) { access(b, index, width, around); });
       forEachBlock(s, [&](const Block& nested) { collect(nested, inside(s, around)); });
     }
   }

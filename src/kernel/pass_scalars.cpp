@@ -24,12 +24,7 @@ class Scalars {
   void run() {
     forEachStmt(k_.body, [&](const Stmt& s) {
       if (const auto* a = std::get_if<Allocate>(&s.node)) arrays_[a->buffer].allocated = true;
-      if (const auto* st = std::get_if<Store>(&s.node)) access(st->buffer, st->index, st->value->type.width);
-      forEachRoot(s, [&](const ExprPtr& root) {
-        forEachExpr(*root, [&](const Expr& e) {
-          if (const auto* l = std::get_if<Load>(&e.node)) access(l->buffer, l->index, e.type.width);
-        });
-      });
+      forEachAccess(s, [&](BufferId b, Nat index, int width, bool) { access(b, index, width); });
     });
     for (BufferId b = 0; b < arrays_.size(); b++) decide(b);
     k_.body = block(k_.body);

@@ -255,7 +255,7 @@ class Split {
     std::int64_t nodes = 0;
     forEachStmt(b, [&](const Stmt& s) {
       nodes++;
-      forEachRoot(s, [&](const ExprPtr& root) { forEachExpr(*root, [&](const Expr&) { nodes++; }); });
+      forEachExpr(s, [&](const Expr&) { nodes++; });
     });
     return nodes;
   }

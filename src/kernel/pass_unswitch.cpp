@@ -104,23 +104,21 @@ class Unswitch {
     std::vector<std::pair<Conjunction, int>> uses;
     for (const Stmt& s : statements)
       forEachStmt(s, [&](const Stmt& x) {
-        forEachRoot(x, [&](const ExprPtr& root) {
-          forEachExpr(*root, [&](const Expr& e) {
-            nodes++;
-            const Test* t = testOf(e);
-            if (t == nullptr) return;
-            Conjunction fixed;
-            for (const Comparison& c : t->all)
-              if (isFixed(c.lhs, bound) && isFixed(c.rhs, bound)) fixed.push_back(c);
-            if (fixed.empty()) return;
-            const auto known = std::find_if(uses.begin(), uses.end(), [&](const auto& u) {
-              return includes(u.first, fixed) && includes(fixed, u.first);
-            });
-            if (known == uses.end())
-              uses.emplace_back(fixed, 1);
-            else
-              known->second++;
+        forEachExpr(x, [&](const Expr& e) {
+          nodes++;
+          const Test* t = testOf(e);
+          if (t == nullptr) return;
+          Conjunction fixed;
+          for (const Comparison& c : t->all)
+            if (isFixed(c.lhs, bound) && isFixed(c.rhs, bound)) fixed.push_back(c);
+          if (fixed.empty()) return;
+          const auto known = std::find_if(uses.begin(), uses.end(), [&](const auto& u) {
+            return includes(u.first, fixed) && includes(fixed, u.first);
           });
+          if (known == uses.end())
+            uses.emplace_back(fixed, 1);
+          else
+            known->second++;
         });
       });
     const auto most =
@@ -140,9 +138,7 @@ class Unswitch {
 
   static int countOf(const Stmt& s, const Conjunction& shared) {
     int n = 0;
-    forEachStmt(s, [&](const Stmt& x) {
-      forEachRoot(x, [&](const ExprPtr& root) { forEachExpr(*root, [&](const Expr& e) { n += asks(e, shared); }); });
-    });
+    forEachStmt(s, [&](const Stmt& x) { forEachExpr(x, [&](const Expr& e) { n += asks(e, shared); }); });
     return n;
   }
 

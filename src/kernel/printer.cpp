@@ -46,11 +46,9 @@ void Printer::survey() {
     if (const auto* a = std::get_if<AssignLane>(&s.node)) assigned_[a->variable] = true;
     if (const auto* st = std::get_if<Store>(&s.node)) used_.insert(st->buffer);
     forEachOwnNat(s, reads);
-    forEachRoot(s, [&](const ExprPtr& root) {
-      forEachExpr(*root, [&](const Expr& e) {
-        if (const auto* l = std::get_if<Load>(&e.node)) used_.insert(l->buffer);
-        forEachNat(e, reads);
-      });
+    forEachExpr(s, [&](const Expr& e) {
+      if (const auto* l = std::get_if<Load>(&e.node)) used_.insert(l->buffer);
+      forEachNat(e, reads);
     });
   });
 }
