@@ -3,9 +3,8 @@
 //
 //   std::vector<bench::Entry> entries;
 //   entries.push_back({"ours", {bench::contestPlan(*device, plan, inputs)}});
-//   for (const bench::Peer& peer : bench::peers()) entries.push_back({peer.name, peer.setUp({spec, tensors,
-//   *device})}); for (const bench::Result& r : bench::compare(expected, tolerance, entries)) …   // r.name,
-//   r.milliseconds, r.ok
+//   for (const bench::Peer& p : bench::peers()) entries.push_back({p.name, p.setUp({spec, tensors, *device})});
+//   for (const bench::Result& r : bench::compare(expected, tolerance, entries)) …  // r.name, r.milliseconds, r.ok
 //
 // All times are of the host's clock, from the call until the result is in memory, so that an implementation's own
 // overhead counts. Short runs follow one another, as the layers of a network do, and who has a queue waits for the last

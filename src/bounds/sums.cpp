@@ -4,16 +4,14 @@
 // follow the pebble that is stored last back to what it was computed from: this gives every product one computation
 // that counts. In phase t, let A and B be the elements of both operands that are in fast memory at some time, C the
 // results that a product of the phase counts for.
-//   - By Loomis and Whitney (1949) the products of the phase are at most √(reuse · A · B · C): they are triples (i, j,
-//   k),
-//     and their projections have at most reuse₁ · A, reuse₂ · B and C elements.
+//   - By Loomis and Whitney (1949) the products of the phase are at most √(reuse · A · B · C): they are triples
+//     (i, j, k), and their projections have at most reuse₁ · A, reuse₂ · B and C elements.
 //   - A and B were in fast memory at the beginning, or were loaded. What counts of each of the C results is in fast
-//   memory
-//     at the end, or was stored. So A + B + C ≤ S - c(t-1) + c(t) + x, where c(t) ≤ S are the pebbles on results at the
-//     end of phase t; c(0) = S may be taken, since nothing is in fast memory at the beginning, and c(h) = 0.
-//   - So a phase has at most g(u) = √reuse · (u / 3)^1.5 products, u = A + B + C. g is convex: the sum over all phases
-//   is
-//     greatest where c(t) is 0 and S in turns.
+//     memory at the end, or was stored. So A + B + C ≤ S - c(t-1) + c(t) + x, where c(t) ≤ S are the pebbles on
+//     results at the end of phase t; c(0) = S may be taken, since nothing is in fast memory at the beginning, and
+//     c(h) = 0.
+//   - So a phase has at most g(u) = √reuse · (u / 3)^1.5 products, u = A + B + C. g is convex: the sum over all
+//     phases is greatest where c(t) is 0 and S in turns.
 // Where that sum is less than the products that there are, there must be more phases. Any x gives a bound.
 #include <fmt/format.h>
 

@@ -241,8 +241,7 @@ class NativeExecutable : public Executable {
   std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are
 };
 
-// ----------------------------------------------------------------------------------------------------------- the
-// device
+// -------------------------------------------------------------------------------------------------------- the device
 
 // What Linux says of the processor under one of the names.
 std::string fromCpuInfo(const std::vector<std::string>& keys) {
