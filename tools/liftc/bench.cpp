@@ -58,9 +58,7 @@ struct Row {
   std::vector<bench::Result> results;
 
   const bench::Result& ours() const { return results.front(); }
-  double gflops(const bench::Result& r) const {
-    return r.milliseconds > 0 ? static_cast<double>(subject.workload.operations) * 1e-6 / r.milliseconds : 0;
-  }
+  double gflops(const bench::Result& r) const { return liftc::gflops(subject.workload.operations, r.milliseconds); }
 };
 
 constexpr const char* untuned = "untuned";        // the group and the name of our own defaults
@@ -345,7 +343,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
   const double emptyRun = bench::emptyRun(*device, turnsOf(o));
   if (!o.json) printHeader(peak, emptyRun, device->info());
   std::optional<tune::Database> db;
-  if (o.keep) db = tune::Database::open(o.family.databasePath());
+  if (o.keep) db = tune::Database::open(databasePath(o.family.db));
   std::vector<Row> rows;
   bool ok = true;
   for (std::size_t i = 0; i < subjects.size(); ++i) {

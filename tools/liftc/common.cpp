@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -18,132 +17,7 @@
 namespace liftc {
 
 using lift::ExitStatus;
-using lift::Tensor;
 using lift::UserError;
-
-namespace {
-
-constexpr std::int64_t shownElements = 8;  // of a row, before the dots
-
-std::int64_t parseInteger(const std::string& text, const std::string& option) {
-  try {
-    std::size_t used = 0;
-    const std::int64_t value = std::stoll(text, &used);
-    if (used == text.size()) return value;
-  } catch (const std::out_of_range&) {
-    throw UserError(ExitStatus::usage, fmt::format("{}: {} is out of range", option, text));
-  } catch (const std::invalid_argument&) {
-  }
-  throw UserError(ExitStatus::usage, fmt::format("{}: '{}' is not an integer", option, text));
-}
-
-// A plan that has only the program's inputs: what binding sizes needs.
-lift::kernel::Plan signatureOf(const lift::Program& program) {
-  lift::kernel::Plan plan;
-  plan.name = program.name;
-  plan.sizes = program.sizes;
-  plan.sizes.insert(plan.sizes.end(), program.tunables.begin(), program.tunables.end());
-  for (const lift::Expr p : program.parameters)
-    for (const lift::Leaf& l : lift::leavesOf(p.type()))
-      plan.buffers.push_back({p.name() + l.path, l.scalar, l.shape, lift::kernel::PlanBuffer::Role::input});
-  return plan;
-}
-
-// Sizes and tunables that have no value and do not occur in the shapes of the inputs that are there.
-void checkDetermined(const lift::Program& program, const lift::kernel::Plan& signature, const Tensors& tensors,
-                     bool filled, const std::map<std::string, std::int64_t>& values) {
-  const auto occurs = [&](lift::NatVar v, bool anywhere) {
-    for (const auto& b : signature.buffers)
-      if (anywhere || tensors.count(b.name))
-        for (const lift::Nat n : b.shape)
-          for (const lift::NatVar w : n.variables())
-            if (w == v) return true;
-    return false;
-  };
-  const auto determined = [&](lift::NatVar v) { return values.count(v.name()) || occurs(v, !filled); };
-  for (const lift::NatVar t : program.tunables)
-    if (!determined(t))
-      throw UserError(ExitStatus::program, fmt::format("the tunable {} has no value", t.name()),
-                      fmt::format("give one with --size {}=…", t.name()));
-  for (const lift::NatVar s : program.sizes)
-    if (!determined(s))
-      throw UserError(
-          ExitStatus::program, fmt::format("the size {} has no value", s.name()),
-          fmt::format("give one with --size {}=…{}", s.name(), occurs(s, true) ? ", or an input that has it" : ""));
-}
-
-void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
-  if (fill == "zeros") return;
-  if (fill == "ones") {
-    for (std::int64_t i = 0; i < t.size(); i++) t.set(i, 1);
-    return;
-  }
-  const std::string prefix = "random:";
-  if (fill == "random") return lift::fillRandom(t, 0, name);
-  if (fill.rfind(prefix, 0) == 0)
-    return lift::fillRandom(t, static_cast<std::uint64_t>(parseInteger(fill.substr(prefix.size()), "--fill")), name);
-  throw UserError(ExitStatus::usage, fmt::format("--fill: unknown '{}'", fill), "use zeros, ones or random:SEED");
-}
-
-void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_t& at, std::size_t indent) {
-  if (dimension == t.shape.size()) {
-    const double v = t.get(at++);
-    out << (std::isnan(v) ? "nan" : lift::isInteger(t.scalar) ? fmt::format("{:.0f}", v) : fmt::format("{:g}", v));
-    return;
-  }
-  std::int64_t below = 1;
-  for (std::size_t d = dimension + 1; d < t.shape.size(); d++) below *= t.shape[d];
-  const std::int64_t n = t.shape[dimension];
-  out << "[";
-  for (std::int64_t i = 0; i < n; i++) {
-    if (i) out << (dimension + 1 == t.shape.size() ? ", " : ",\n" + std::string(indent + 1, ' '));
-    if (n > 2 * shownElements && i == shownElements) {
-      out << "…";
-      const std::int64_t skipped = n - 2 * shownElements;
-      at += skipped * below;
-      i += skipped - 1;
-      continue;
-    }
-    show(out, t, dimension + 1, at, indent + 1);
-  }
-  out << "]";
-}
-
-bool isNpz(const std::string& path) { return path.size() > 4 && path.substr(path.size() - 4) == ".npz"; }
-
-// Errors are taken relative to the expected tensor's largest value.
-bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {
-  Tensors expected;
-  if (isNpz(data.expect))
-    expected = lift::readNpz(data.expect);
-  else
-    expected["out"] = lift::readTensorFile(data.expect);
-  bool ok = true;
-  double worst = 0;
-  for (const auto& [name, e] : expected) {
-    const auto found = outputs.find(name);
-    if (found == outputs.end())
-      throw UserError(ExitStatus::usage, fmt::format("--expect: the program has no output '{}'", name),
-                      "several outputs are compared with the tensors of an .npz file");
-    double scale = 0;
-    for (std::int64_t i = 0; i < e.size(); i++) scale = std::max(scale, std::abs(e.get(i)));
-    const lift::Difference d = lift::compare(found->second, e, scale);
-    const bool same = d.sameShape && d.finite && d.maxRel <= data.rtol;
-    ok = ok && same;
-    worst = std::max(worst, d.maxRel);
-    if (json || (same && data.quiet)) continue;
-    if (!d.sameShape)
-      std::cerr << fmt::format("{}: expected {}, got {}: WRONG\n", name, e.describe(), found->second.describe());
-    else
-      std::cerr << fmt::format("{}: largest error {:.3g}, tolerance {:.3g}: {}\n", name, d.maxRel, data.rtol,
-                               same ? "ok" : fmt::format("WRONG at element {}", d.at));
-  }
-  report["max_rel_err"] = worst;
-  report["ok"] = ok;
-  return ok;
-}
-
-}  // namespace
 
 void ProgramOptions::add(cli::App& app) {
   app.add_option("file", file, "Program (.lift); - reads standard input")->required();
@@ -172,19 +46,6 @@ std::vector<std::string> ProgramOptions::words() const {
   if (!entry.empty()) words.insert(words.end(), {"--entry", entry});
   for (const auto& [name, value] : values()) words.insert(words.end(), {"--size", fmt::format("{}={}", name, value)});
   return words;
-}
-
-void DataOptions::add(cli::App& app) {
-  app.add_option("-i,--input", inputs, "Input tensor NAME=FILE (.npy, .pgm, .ppm), or an .npz of several")
-      ->type_name("NAME=FILE");
-  app.add_option("--fill", fill, "Contents of inputs that no file gives: zeros, ones or random:SEED")->type_name("HOW");
-  app.add_option("-o,--output", outputs, "Where the result goes: FILE, or NAME=FILE for a part of a tuple")
-      ->type_name("FILE");
-  app.add_option("--expect", expect, "Compare the result with this tensor; exit status 4 when it differs")
-      ->type_name("FILE");
-  app.add_option("--rtol", rtol, "Largest error for --expect, relative to the tensor's largest value")
-      ->capture_default_str();
-  app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
 }
 
 void DeviceOptions::addChoice(cli::App& app) {
@@ -395,6 +256,18 @@ std::vector<std::string> commandWords(const std::string& command) {
   return words;
 }
 
+std::int64_t parseInteger(const std::string& text, const std::string& option) {
+  try {
+    std::size_t used = 0;
+    const std::int64_t value = std::stoll(text, &used);
+    if (used == text.size()) return value;
+  } catch (const std::out_of_range&) {
+    throw UserError(ExitStatus::usage, fmt::format("{}: {} is out of range", option, text));
+  } catch (const std::invalid_argument&) {
+  }
+  throw UserError(ExitStatus::usage, fmt::format("{}: '{}' is not an integer", option, text));
+}
+
 std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option) {
   std::map<std::string, std::int64_t> values;
   for (const std::string& argument : arguments) {
@@ -434,91 +307,6 @@ void checkValues(const lift::Program& program, const std::map<std::string, std::
   }
 }
 
-Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
-                  const DataOptions& data) {
-  checkValues(program, values);
-  Inputs inputs;
-  for (const std::string& argument : data.inputs) {
-    const auto equals = argument.find('=');
-    if (equals == std::string::npos) {
-      if (!isNpz(argument))
-        throw UserError(ExitStatus::usage, fmt::format("-i: expected NAME=FILE or an .npz file, found '{}'", argument));
-      for (auto& [name, tensor] : lift::readNpz(argument)) inputs.tensors[name] = std::move(tensor);
-    } else {
-      inputs.tensors[argument.substr(0, equals)] = lift::readTensorFile(argument.substr(equals + 1));
-    }
-  }
-
-  const lift::kernel::Plan signature = signatureOf(program);
-  std::string known;
-  for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
-  for (const auto& input : inputs.tensors)
-    if (std::none_of(signature.buffers.begin(), signature.buffers.end(),
-                     [&](const auto& b) { return b.name == input.first; }))
-      throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", input.first),
-                      known.empty() ? "it has none at all" : "its inputs are " + known);
-  checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);
-  if (!data.fill.empty()) {
-    // Sizes come from the inputs that are there; the others get tensors of the shapes that follow.
-    lift::kernel::Plan partial = signature;
-    partial.buffers.clear();
-    for (const auto& b : signature.buffers)
-      if (inputs.tensors.count(b.name)) partial.buffers.push_back(b);
-    const lift::runtime::Binding binding =
-        lift::runtime::bindSizes(partial, lift::runtime::typesOf(inputs.tensors), values);
-    for (const auto& b : signature.buffers) {
-      if (inputs.tensors.count(b.name)) continue;
-      std::vector<std::int64_t> shape;
-      for (const lift::Nat n : b.shape) shape.push_back(binding.evaluate(n));
-      Tensor t(b.scalar, shape);
-      fillTensor(t, data.fill, b.name);
-      inputs.tensors[b.name] = std::move(t);
-    }
-  }
-  inputs.sizes = lift::runtime::bindSizes(signature, lift::runtime::typesOf(inputs.tensors), values).sizes;
-  return inputs;
-}
-
-lift::Program atSizes(const lift::Program& program, const std::map<lift::NatVar, std::int64_t>& sizes) {
-  std::map<lift::NatVar, lift::Nat> values;
-  for (const auto& [v, value] : sizes) values.emplace(v, lift::Nat(value));
-  return lift::specialise(program, values);
-}
-
-int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {
-  for (const std::string& o : data.outputs) {
-    const auto equals = o.find('=');
-    const std::string name = equals == std::string::npos ? "out" : o.substr(0, equals);
-    const std::string path = equals == std::string::npos ? o : o.substr(equals + 1);
-    if (equals == std::string::npos && isNpz(path)) {
-      lift::writeNpz(path, outputs);
-      continue;
-    }
-    const auto found = outputs.find(name);
-    if (found == outputs.end()) {
-      std::string known;
-      for (const auto& [n, t] : outputs) known += (known.empty() ? "" : ", ") + n;
-      throw UserError(ExitStatus::usage, fmt::format("-o: there is no output '{}'", name),
-                      "outputs are " + known + "; several go to one .npz file");
-    }
-    if (std::filesystem::path(path).has_parent_path())
-      std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    lift::writeTensorFile(path, found->second);
-  }
-  Json shapes = Json::object();
-  for (const auto& [name, t] : outputs) shapes[name] = t.describe();
-  report["outputs"] = shapes;
-  if (data.outputs.empty() && data.expect.empty() && !json && !data.quiet)
-    for (const auto& [name, t] : outputs) {
-      std::int64_t at = 0;
-      std::cout << name << ": " << t.describe() << "\n";
-      show(std::cout, t, 0, at, 0);
-      std::cout << "\n";
-    }
-  if (data.expect.empty()) return 0;
-  return compareOutputs(outputs, data, json, report) ? 0 : static_cast<int>(ExitStatus::wrong);
-}
-
 namespace {
 
 // The body's exit status; diagnostics of a UserError are printed.
@@ -543,6 +331,10 @@ int guarded(const std::function<int()>& body) {
 
 void onCall(cli::App& sub, int& status, std::function<int()> body) {
   sub.callback([&status, body = std::move(body)] { status = guarded(body); });
+}
+
+double gflops(std::int64_t operations, double milliseconds) {
+  return milliseconds > 0 ? static_cast<double>(operations) * 1e-6 / milliseconds : 0;
 }
 
 std::string readFile(const std::string& path) {

@@ -96,6 +96,8 @@ std::string commandLine(const std::vector<std::string>& words);
 // The words of such a command. Throws UserError (program) where a quote is not closed.
 std::vector<std::string> commandWords(const std::string& command);
 
+// The integer that a text is. Throws UserError (usage), which names the option.
+std::int64_t parseInteger(const std::string& text, const std::string& option);
 // "name=value" pairs, also several in one argument separated by commas. Throws UserError (usage).
 std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option);
 
@@ -118,6 +120,9 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
 
 // What a subcommand does, and its exit status; prints diagnostics of a UserError and turns it into the exit status.
 void onCall(cli::App& sub, int& status, std::function<int()> body);
+
+// GFLOP/s of so many operations; 0 where there is no time.
+double gflops(std::int64_t operations, double milliseconds);
 
 std::string readFile(const std::string& path);
 void writeFile(const std::filesystem::path& path, const std::string& contents);

@@ -28,8 +28,6 @@ struct Options {
   bool json = false;
 };
 
-std::string pathOf(const Options& o) { return o.db.empty() ? tune::defaultDatabasePath().string() : o.db; }
-
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // A measurement with what its key refers to.
@@ -77,10 +75,6 @@ std::optional<tune::Measurement> bestOf(const std::vector<Row>& group) { return 
 
 std::string labelOf(const tune::ProblemRow& p) { return p.label.empty() ? p.key : p.label; }
 
-double gflops(const tune::ProblemRow& p, double ms) {
-  return ms > 0 ? static_cast<double>(p.operations) * 1e-6 / ms : 0;
-}
-
 // The command that runs this point again.
 std::string reproduce(const tune::ProblemRow& p, const tune::Measurement& m) {
   return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, lift::str(m.key.config));
@@ -95,7 +89,7 @@ Json bestJson(const Row& row, const tune::Measurement& best) {
           {"config", best.key.config},
           {"ms", best.median()},
           {"spread", best.spread()},
-          {"gflops", gflops(row.problem, best.median())},
+          {"gflops", gflops(row.problem.operations, best.median())},
           {"workspace_bytes", best.workspaceBytes},
           {"stage", tune::name(best.key.phase)},
           {"measured_at", best.measuredAt},
@@ -103,7 +97,7 @@ Json bestJson(const Row& row, const tune::Measurement& best) {
 }
 
 int list(const Options& o) {
-  const std::string path = pathOf(o);
+  const std::string path = databasePath(o.db).string();
   const auto db = openExistingDatabase(path);
   Json out{{"schema", 1}, {"db", path}, {"rows", Json::array()}};
   if (!o.json)
@@ -167,7 +161,7 @@ std::string timeOf(const tune::Measurement& m) {
 }
 
 int show(const Options& o) {
-  const auto db = openExistingDatabase(pathOf(o));
+  const auto db = openExistingDatabase(databasePath(o.db));
   std::vector<Row> found = o.pareto ? paretoFronts(db, o) : rows(db, o);
   if (o.top > 0) {
     std::stable_sort(found.begin(), found.end(), [](const Row& a, const Row& b) {
@@ -214,7 +208,7 @@ std::optional<tune::Measurement> currentBestOf(const std::vector<Row>& group, st
 }
 
 int best(const Options& o) {
-  const auto db = openExistingDatabase(pathOf(o));
+  const auto db = openExistingDatabase(databasePath(o.db));
   Json out{{"schema", 1}, {"rows", Json::array()}};
   for (const auto& group : groups(db, o)) {
     std::string why;
@@ -225,7 +219,7 @@ int best(const Options& o) {
     out["rows"].back()["stale"] = why.empty() ? Json(false) : Json(why);
     if (!o.json)
       std::cout << fmt::format("{} on {}: {:.3f} ms, {:.1f} GFLOP/s{}\n  {}\n", labelOf(first.problem),
-                               first.device.name, found->median(), gflops(first.problem, found->median()),
+                               first.device.name, found->median(), gflops(first.problem.operations, found->median()),
                                why.empty() ? "" : fmt::format("  ({})", why), reproduce(first.problem, *found));
   }
   if (o.json) std::cout << out.dump(2) << "\n";
@@ -260,7 +254,7 @@ tune::Database databaseOf(const tune::Database& db, const std::vector<tune::Meas
 }
 
 int exportTo(const Options& o, std::ostream& out) {
-  const auto db = openExistingDatabase(pathOf(o));
+  const auto db = openExistingDatabase(databasePath(o.db));
   const std::vector<tune::Measurement> measurements = chosen(db, o);
   if (o.format == "jsonl")
     tune::exportLines(databaseOf(db, measurements), out);
@@ -288,13 +282,13 @@ int report(const Options& o, const tune::Database::Merged& merged) {
 int import(const Options& o) {
   std::ifstream in(o.file);
   if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", o.file));
-  auto db = tune::Database::open(pathOf(o));
+  auto db = tune::Database::open(databasePath(o.db));
   return report(o, tune::importLines(db, in, o.file));
 }
 
 // Of the problems chosen, on the device that most of their measurements come from.
 int writeReport(const Options& o) {
-  const auto db = openExistingDatabase(pathOf(o));
+  const auto db = openExistingDatabase(databasePath(o.db));
   std::map<std::string, int> devices;
   std::vector<std::string> problems;
   for (const Row& row : rows(db, o)) {
@@ -311,7 +305,7 @@ int writeReport(const Options& o) {
 
 int merge(const Options& o) {
   const auto other = openExistingDatabase(o.file);
-  auto db = tune::Database::open(pathOf(o));
+  auto db = tune::Database::open(databasePath(o.db));
   return report(o, db.merge(other));
 }
 

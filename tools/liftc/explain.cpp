@@ -8,275 +8,26 @@
 #include <set>
 
 #include "common.hpp"
+#include "explained.hpp"
 #include "lift/bounds.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/inputs.hpp"
-#include "lift/kernel_header.hpp"
 #include "lift/parts.hpp"
 #include "lift/rewrite_check.hpp"
-#include "lift/space.hpp"
 #include "parts.hpp"
-#include "workload.hpp"
 
 namespace liftc {
 namespace {
 
 using lift::ExitStatus;
 using lift::Program;
-using lift::UserError;
-using lift::kernel::Plan;
-using lift::rewrite::Derivation;
 using lift::rewrite::Step;
-
-// What is explained: a derivation, and the kernels at its end. A program that is compiled as it is written has no
-// steps.
-struct Subject {
-  std::string title;
-  Json facts;  // of what, by which family, with which configuration
-  std::map<std::string, std::int64_t> config;
-  Program source;   // where the derivation starts
-  Program program;  // what the strategy of today makes of it
-  Derivation derivation;
-  std::function<Plan(const Program& derived)> generate;
-  // Of a program that is compiled as it is written: the default mapping, and what it decided; else nothing.
-  std::optional<Program> mapped;
-  std::vector<std::string> notes;
-  Program unmapped;                            // what it was made of
-  Derivation mapping;                          // by these steps
-  Json parts = Json::array(), memory;          // of a program: its parts, and what its plan keeps between kernels
-  std::int64_t operations = 0;                 // of a layer
-  std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
-  std::string generator = liftc::generator;    // what recorded them
-};
-
-std::map<std::string, std::string> digestsOf(const Plan& plan) {
-  std::map<std::string, std::string> digests;
-  for (std::size_t k = 0; k < plan.kernels.size(); k++)
-    digests[plan.kernels[k].name] = lift::runtime::kernelDigest(plan.sources[k]);
-  return digests;
-}
-
-// The default mapping of a program that does not say where its work runs.
-void addMapping(Subject& s, const Program& program, const lift::MappingOptions& options) {
-  if (lift::isMapped(program)) return;
-  lift::kernel::Notes notes;
-  lift::Mapping mapping = lift::mappingOf(program, options, &notes);
-  s.unmapped = program;
-  s.mapped = std::move(mapping.program);
-  s.mapping = std::move(mapping.derivation);
-  for (const auto& n : notes) s.notes.push_back(n.text);
-}
-
-// `recorded` replaces the steps that the family takes now.
-Subject ofConfig(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen,
-                 const std::string& recorded) {
-  Subject s;
-  s.config = variant.defaults;
-  for (const auto& [name, value] : config) s.config[name] = value;
-  s.title = fmt::format("{}, family {}{}{}", wordsOf(variant.workload).command.back(), variant.family,
-                        s.config.empty() ? "" : ", ", lift::str(s.config));
-  s.operations = variant.workload.operations;
-  s.facts = toJson(variant.workload);
-  s.facts.update({{"family", variant.family}, {"config", s.config}});
-  s.source = variant.source;
-  s.program = variant.program;
-  addMapping(s, lift::configured(variant, s.config), {});  // refuses what is no configuration
-  s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
-  s.generate = [variant = variant, config = s.config, codegen](const Program& derived) mutable {
-    variant.program.body = derived.body;
-    const auto compiled = compileAt(variant, config, codegen, std::chrono::steady_clock::now());
-    return compiled ? compiled->plan : Plan();
-  };
-  return s;
-}
-
-Subject ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
-                   const std::string& recorded = {}) {
-  return ofConfig(lift::derive(workload, family.familyOf(workload)), parseValues(family.config, "--config"), codegen,
-                  recorded);
-}
-
-// The best entry that a tuning database has for the workload, of whatever device, with the steps that it recorded.
-Subject ofEntry(const lift::Workload& workload, const FamilyOptions& options) {
-  namespace tune = lift::tune;
-  const tune::Database db = openExistingDatabase(options.db);
-  const auto best = tune::fastest(db.select({.problem = workload.key(), .family = options.family}));
-  if (!best)
-    throw UserError(ExitStatus::program, fmt::format("'{}' has no result for {}", options.db, workload.descriptor),
-                    "`liftc db list` prints what it has");
-  std::string recorded;
-  for (const tune::DerivationRow& row : db.derivations())
-    if (row.id == best->derivation) recorded = row.text;
-  Subject s = ofConfig(lift::derive(workload, best->key.family), best->key.config, {}, recorded);
-  s.title += fmt::format("\n{:.3f} ms, measured by {}", best->median(), best->provenance);
-  return s;
-}
-
-lift::Workload workloadOf(const Program& program, const CodegenOptions& codegen) {
-  const lift::Workload w = lift::programWorkload(program, 0);
-  return codegen.strictReductions ? lift::inOrder(w) : w;
-}
-
-// A program by its parts, each by a family of its own.
-Subject byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen) {
-  lift::Workload w = workloadOf(options.readAtValues(), codegen);
-  w.constants = codegen.constants;
-  Subject s = ofWorkload(w, family, codegen);
-  const auto sizes = options.values();
-  s.title = fmt::format("{} of {}{}{}, family {}{}{}", s.source.name, options.file, sizes.empty() ? "" : " at ",
-                        lift::str(sizes), family.family, s.config.empty() ? "" : ", ", lift::str(s.config));
-  s.facts = {{"program", s.source.name},
-             {"file", options.file},
-             {"sizes", sizes},
-             {"family", family.family},
-             {"config", s.config}};
-  const Plan plan = s.generate(s.program);
-  s.parts = partsJson(lift::derive(w, family.family), s.config, plan);
-  s.memory = memoryJson(plan);
-  return s;
-}
-
-// By the default mapping, or by the one that it has.
-Subject asWritten(const ProgramOptions& options, const CodegenOptions& codegen) {
-  Subject s;
-  s.source = options.readAtValues();
-  s.config = options.values();
-  s.title = fmt::format("{} of {}{}{}, compiled as it is written", s.source.name, options.file,
-                        s.config.empty() ? "" : " at ", lift::str(s.config));
-  if (!lift::isMapped(s.source)) {
-    lift::MappingOptions mapping;
-    mapping.strictReductions = codegen.strictReductions;
-    addMapping(s, s.source, mapping);
-  }
-  s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
-  s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
-  if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(s.source);
-  return s;
-}
-
-// As `liftc compile` takes it.
-Subject ofProgram(ProgramOptions options, FamilyOptions family, const CodegenOptions& codegen) {
-  if (family.family.empty()) {
-    const Program program = options.readAtValues();
-    if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen);
-    family.family = workloadOf(program, codegen).families[0].name;
-    family.config.clear();  // is the program's
-  } else if (family.family != lift::programFamily) {
-    options.config.clear();  // is the family's
-  }
-  return family.family == lift::programFamily ? asWritten(options, codegen) : byParts(options, family, codegen);
-}
-
-// The subject of a command that a header or a manifest holds. Programs are read from the current folder.
-Subject ofCommand(const std::string& command, const std::string& recorded = {}) {
-  const std::vector<std::string> words = commandWords(command);
-  const bool isLayer = words.size() > 2 && words[1] == "conv", isOp = words.size() > 3 && words[1] == "op";
-  cli::App app;
-  std::vector<std::string> named;
-  FamilyOptions family;
-  LayoutOptions layouts;
-  ProgramOptions program;
-  CodegenOptions codegen;
-  if (isLayer || isOp) {
-    app.add_option("named", named)->expected(isOp ? 3 : 2);
-    family.add(app);
-    layouts.add(app);
-  } else {
-    program.add(app);
-    family.addOfProgram(app);
-  }
-  codegen.add(app);
-  try {
-    app.parse({words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end()});
-  } catch (const cli::ParseError& e) {
-    throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
-  }
-  if (!isLayer && !isOp) {
-    family.config = program.config;
-    return ofProgram(program, family, codegen);
-  }
-  const lift::Workload workload =
-      isOp ? workloadNamed(named[0], named[1]) : layouts.workload(lift::parseConv(named[0]));
-  return ofWorkload(workload, family, codegen, recorded);
-}
-
-Subject ofKernels(const std::string& file, const std::string& text) {
-  const auto kernels = lift::runtime::readHeaders(text);
-  if (kernels.empty())
-    throw UserError(ExitStatus::program, fmt::format("'{}' has no header that says where its kernels come from", file),
-                    "`liftc compile` and `liftc conv … compile` write one above every kernel");
-  Subject s = ofCommand(kernels[0].header.command);
-  s.generator = kernels[0].header.generator;
-  for (const auto& k : kernels) {
-    if (k.header.command != kernels[0].header.command)
-      throw UserError(ExitStatus::program, fmt::format("'{}' has kernels of several commands", file),
-                      "explain them one by one");
-    if (!k.unchanged())
-      std::cerr << fmt::format("warning: kernel '{}' was changed after it was generated\n", k.header.kernel);
-    s.digests[k.header.kernel] = lift::runtime::kernelDigest(k.source);
-  }
-  return s;
-}
-
-Subject ofManifest(const std::string& file, const std::string& text) {
-  try {
-    const Json manifest = Json::parse(text);
-    std::string steps;
-    if (const auto recorded = manifest.find("derivation"); recorded != manifest.end())
-      for (const Json& step : *recorded) steps += step.get<std::string>() + "\n";
-    Subject s = ofCommand(manifest.at("command").get<std::string>(), steps);
-    s.generator = manifest.at("generator").get<std::string>();
-    for (const Json& k : manifest.at("kernels")) s.digests[k.at("name")] = k.at("sha256").get<std::string>();
-    return s;
-  } catch (const Json::exception& e) {
-    throw UserError(ExitStatus::program, fmt::format("'{}' is no manifest of liftc: {}", file, e.what()));
-  }
-}
-
-struct ExplainOptions {
-  std::string what, diff;
-  std::string op = "conv";  // the operator of descriptors
-  FamilyOptions family;
-  LayoutOptions layouts;
-  std::vector<std::string> sizes;
-  std::string entry;
-  bool steps = false, replay = false, check = false, json = false;
-};
-
-bool endsWith(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-// A file where there is one, or where the name is one's; else a descriptor.
-Subject subjectNamed(const std::string& what, const ExplainOptions& o) {
-  if (endsWith(what, ".lift")) {
-    ProgramOptions program;
-    program.file = what;
-    program.entry = o.entry;
-    program.sizes = o.sizes;
-    program.config = o.family.config;
-    Subject s = ofProgram(program, o.family, {});
-    if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
-    return s;
-  }
-  const bool isManifest = endsWith(what, ".json");
-  if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
-    const lift::Workload workload =
-        o.op == "conv" ? o.layouts.workload(lift::parseConv(what)) : workloadNamed(o.op, what);
-    const bool chosen = !o.family.config.empty() || o.family.db.empty();
-    Subject s = chosen ? ofWorkload(workload, o.family, {}) : ofEntry(workload, o.family);
-    s.digests = digestsOf(s.generate(s.program));
-    return s;
-  }
-  const std::string text = readFile(what);
-  return isManifest ? ofManifest(what, text) : ofKernels(what, text);
-}
 
 // ------------------------------------------------------------------------------------------------------------- steps
 
 // The program after the last step; `see` gets the program after each, and the number of steps before it.
-Program follow(const Subject& s, const std::function<void(std::size_t, const Step&, const Program&)>& see = {}) {
+Program follow(const Explained& s, const std::function<void(std::size_t, const Step&, const Program&)>& see = {}) {
   if (s.derivation.steps.empty()) return s.source;
   std::size_t done = 0;
   return lift::rewrite::replay(s.source, s.derivation, [&](const Step& step, const Program& program) {
@@ -299,7 +50,8 @@ Json stepJson(const Step& step) {
 
 // The steps of the default mapping; `see` gets each with what it was applied to, "reduce at dot.lift:3:5", and the
 // program after it.
-void followMapping(const Subject& s, const std::function<void(const Step&, const std::string&, const Program&)>& see) {
+void followMapping(const Explained& s,
+                   const std::function<void(const Step&, const std::string&, const Program&)>& see) {
   Program before = s.unmapped;
   before.body = lift::etaLong(before.body);
   lift::rewrite::replay(s.unmapped, s.mapping, [&](const Step& step, const Program& program) {
@@ -311,7 +63,7 @@ void followMapping(const Subject& s, const std::function<void(const Step&, const
   });
 }
 
-void showMapping(const Subject& s, bool terms) {
+void showMapping(const Explained& s, bool terms) {
   std::cout << "\nBy the default mapping\n";
   std::size_t done = 0;
   followMapping(s, [&](const Step& step, const std::string& place, const Program& program) {
@@ -324,7 +76,7 @@ void showMapping(const Subject& s, bool terms) {
   std::cout << lift::print(*s.mapped);
 }
 
-void showSteps(const Subject& s, bool terms) {
+void showSteps(const Explained& s, bool terms) {
   std::cout << s.title << "\n\nFrom\n" << lift::print(s.source);
   const std::size_t count = s.derivation.steps.size();
   if (count == 0 && !s.mapped) std::cout << "\nno rule was applied\n";
@@ -345,7 +97,7 @@ void showSteps(const Subject& s, bool terms) {
   }
 }
 
-Json stepsJson(const Subject& s, bool terms) {
+Json stepsJson(const Explained& s, bool terms) {
   Json j{{"schema", 1}};
   j.update(s.facts);
   j["source"] = lift::print(s.source);
@@ -374,7 +126,7 @@ Json stepsJson(const Subject& s, bool terms) {
 // ------------------------------------------------------------------------------------------------------------ replay
 
 // The kernels of the derivation, made once more, beside those that are recorded.
-Json replayed(const Subject& s) {
+Json replayed(const Explained& s) {
   const auto made = digestsOf(s.generate(follow(s)));
   Json j{{"ok", true}, {"generator", s.generator}, {"kernels", Json::array()}};
   for (const auto& [name, digest] : s.digests) {
@@ -405,7 +157,7 @@ void showReplay(const Json& replay) {
 constexpr std::int64_t usualFastMemory = 32 * 1024 / 4;  // elements
 
 // Of a layer: what its kernels move against what must be.
-std::optional<lift::bounds::Nearness> nearness(const Subject& s) {
+std::optional<lift::bounds::Nearness> nearness(const Explained& s) {
   if (!s.facts.contains("conv")) return std::nullopt;
   return lift::bounds::nearnessOf(lift::parseConv(s.facts["conv"].get<std::string>()), s.derivation,
                                   s.generate(s.program), usualFastMemory);
@@ -432,7 +184,7 @@ constexpr std::int64_t mostInterpreted = 200'000;
 constexpr int samplesOfRule = 50;
 
 // Every rule that the derivation uses, on random instances, and the program after every step, without rounding.
-Json checked(const Subject& s) {
+Json checked(const Explained& s) {
   Json j{{"ok", true}, {"rules", 0}, {"programs", 0}, {"followed", s.operations <= mostInterpreted}};
   const auto wrong = [&](const std::string& what) {
     if (j["ok"].get<bool>()) j["wrong"] = what;
@@ -465,7 +217,7 @@ void showChecked(const Json& check) {
     std::cout << "the layer is too large to be interpreted after every step: take one of fewer channels and rows\n";
 }
 
-int explain(const Subject& s, const ExplainOptions& o) {
+int explain(const Explained& s, const ExplainOptions& o) {
   Json j;
   if (o.json)
     j = stepsJson(s, o.steps);
@@ -516,7 +268,7 @@ std::vector<Change> changes(const std::vector<Step>& a, const std::vector<Step>&
   return out;
 }
 
-int difference(const Subject& a, const Subject& b, bool json) {
+int difference(const Explained& a, const Explained& b, bool json) {
   const std::vector<Change> all = changes(a.derivation.steps, b.derivation.steps);
   const auto count = [&](char where) {
     return std::count_if(all.begin(), all.end(), [&](const Change& c) { return c.where == where; });
@@ -538,7 +290,7 @@ int difference(const Subject& a, const Subject& b, bool json) {
 }  // namespace
 
 int explain(const lift::Workload& workload, const FamilyOptions& family, bool json) {
-  Subject s = ofWorkload(workload, family, {});
+  Explained s = ofWorkload(workload, family, {});
   s.digests = digestsOf(s.generate(s.program));
   ExplainOptions o;
   o.replay = true;
@@ -568,8 +320,8 @@ void addExplain(cli::App& app, int& status) {
   o->family.add(*sub);
   o->layouts.add(*sub);
   onCall(*sub, status, [o] {
-    const Subject subject = subjectNamed(o->what, *o);
-    return o->diff.empty() ? explain(subject, *o) : difference(subject, subjectNamed(o->diff, *o), o->json);
+    const Explained subject = explainedBy(o->what, *o);
+    return o->diff.empty() ? explain(subject, *o) : difference(subject, explainedBy(o->diff, *o), o->json);
   });
 }
 

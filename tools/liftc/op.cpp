@@ -139,7 +139,7 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
                   {"tolerance", all[i].tolerance},
                   {"reference", workload.judge},
                   {"ms", ms},
-                  {"gflops", ms > 0 ? static_cast<double>(workload.operations) * 1e-6 / ms : 0.0},
+                  {"gflops", gflops(workload.operations, ms)},
                   {"compile_ms", all[i].milliseconds},
                   {"build_ms", buildMilliseconds},
                   {"tensor_bytes", workload.tensorBytes},

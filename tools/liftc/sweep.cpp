@@ -25,12 +25,9 @@ std::string clock(double seconds) {
                   : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
-double gflops(const tune::ProblemRow& row, double ms) {
-  return ms > 0 ? static_cast<double>(row.operations) * 1e-6 / ms : 0;
-}
-
 std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
-  const std::string rate = row.operations > 0 ? fmt::format(", {:.1f} GFLOP/s", gflops(row, m.median())) : "";
+  const std::string rate =
+      row.operations > 0 ? fmt::format(", {:.1f} GFLOP/s", gflops(row.operations, m.median())) : "";
   return fmt::format("{:.3f} ms{}", m.median(), rate);
 }
 
@@ -86,10 +83,6 @@ std::map<std::int64_t, std::string> troublesOf(const std::string& text) {
   return troubles;
 }
 
-std::filesystem::path databasePath(const SweepChoice& choice) {
-  return choice.db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(choice.db);
-}
-
 // What all sweeps of one command share.
 struct Setting {
   const SweepChoice& choice;
@@ -110,7 +103,7 @@ Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best) {
           {"config", best.key.config},
           {"ms", best.median()},
           {"spread", best.spread()},
-          {"gflops", gflops(row, best.median())},
+          {"gflops", gflops(row.operations, best.median())},
           {"workspace_bytes", best.workspaceBytes},
           {"max_rel_err", best.maxError},
           {"stage", tune::name(best.key.phase)}};
@@ -179,7 +172,7 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
              "problem alone\n";
     if (!s.choice.alone)
       options.experience = tune::Experience::kept(tune::lessonsOf(db, s.deviceRow.id, problem.row.key),
-                                                  databasePath(s.choice).string() + ".model");
+                                                  databasePath(s.choice.db).string() + ".model");
   }
   options.stop = InterruptGuard::isInterrupted;
   options.troubles = troublesOf(s.choice.troubles);
@@ -304,7 +297,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
 
   // What is predicted is no measurement: it is kept only where a file is named for it.
   auto db = sweep.db.empty() && !sweep.predicted.empty() ? tune::Database::inMemory()
-                                                         : tune::Database::open(databasePath(sweep));
+                                                         : tune::Database::open(databasePath(sweep.db));
   Json rows = Json::array();
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < choices.size() && !InterruptGuard::isInterrupted(); i++) {
@@ -332,7 +325,7 @@ bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, d
   sweep.db = path;
   Setting s{sweep, device.open()->info(), {}};
   s.deviceRow = tune::deviceRow(s.device);
-  auto db = tune::Database::open(databasePath(sweep));
+  auto db = tune::Database::open(databasePath(sweep.db));
   const InterruptGuard guard;
   const tune::Problem problem = choice.problem(s.device);
   const tune::SweepResult result = sweepProblem(choice, problem, s, seconds, db);

@@ -155,8 +155,8 @@ std::string FamilyOptions::familyOf(const lift::Workload& workload) const {
   return family.empty() ? workload.families.at(0).name : workload.family(family).name;
 }
 
-std::filesystem::path FamilyOptions::databasePath() const {
-  return db.empty() ? tune::defaultDatabasePath() : std::filesystem::path(db);
+std::filesystem::path databasePath(const std::string& asked) {
+  return asked.empty() ? tune::defaultDatabasePath() : std::filesystem::path(asked);
 }
 
 namespace {
@@ -189,7 +189,8 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
   lift::ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
   if (!config.empty()) options.config = parseValues(config, "--config");
   std::optional<tune::Database> own;
-  if (!noTuned && config.empty() && std::filesystem::exists(databasePath())) own = tune::Database::open(databasePath());
+  if (!noTuned && config.empty() && std::filesystem::exists(databasePath(db)))
+    own = tune::Database::open(databasePath(db));
   if (own) options.own = &*own;
   const lift::Choice choice = lift::choose(workload, device, options);
   auto compiled = compileAt(choice.variant, choice.config, codegen, start, device);

@@ -61,9 +61,8 @@ struct FamilyOptions {
   bool noTuned = false;
 
   void add(cli::App& app);
-  void addOfProgram(cli::App& app);        // of a program, which has --config already
-  std::vector<std::string> words() const;  // arguments that say the same
-  std::filesystem::path databasePath() const;
+  void addOfProgram(cli::App& app);                            // of a program, which has --config already
+  std::vector<std::string> words() const;                      // arguments that say the same
   std::string familyOf(const lift::Workload& workload) const;  // the one asked for, else the first
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
   // UserError (usage) for a tunable that the family does not have. Without a device the family's defaults are taken,
@@ -74,6 +73,9 @@ struct FamilyOptions {
  private:
   void addKnown(cli::App& app);
 };
+
+// The tuning database that was asked for, else the default one.
+std::filesystem::path databasePath(const std::string& asked);
 
 // A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
 // began: part of the compiler's time.

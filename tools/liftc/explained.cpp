@@ -1,0 +1,244 @@
+#include "explained.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "lift/conv_operator.hpp"
+#include "lift/diagnostic.hpp"
+#include "lift/inputs.hpp"
+#include "lift/kernel_header.hpp"
+#include "lift/parts.hpp"
+#include "parts.hpp"
+
+namespace liftc {
+
+using lift::ExitStatus;
+using lift::Program;
+using lift::UserError;
+using lift::kernel::Plan;
+using lift::rewrite::Derivation;
+
+std::map<std::string, std::string> digestsOf(const Plan& plan) {
+  std::map<std::string, std::string> digests;
+  for (std::size_t k = 0; k < plan.kernels.size(); k++)
+    digests[plan.kernels[k].name] = lift::runtime::kernelDigest(plan.sources[k]);
+  return digests;
+}
+
+namespace {
+
+// The default mapping of a program that does not say where its work runs.
+void addMapping(Explained& s, const Program& program, const lift::MappingOptions& options) {
+  if (lift::isMapped(program)) return;
+  lift::kernel::Notes notes;
+  lift::Mapping mapping = lift::mappingOf(program, options, &notes);
+  s.unmapped = program;
+  s.mapped = std::move(mapping.program);
+  s.mapping = std::move(mapping.derivation);
+  for (const auto& n : notes) s.notes.push_back(n.text);
+}
+
+// `recorded` replaces the steps that the family takes now.
+Explained ofConfig(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen,
+                   const std::string& recorded) {
+  Explained s;
+  s.config = variant.defaults;
+  for (const auto& [name, value] : config) s.config[name] = value;
+  s.title = fmt::format("{}, family {}{}{}", wordsOf(variant.workload).command.back(), variant.family,
+                        s.config.empty() ? "" : ", ", lift::str(s.config));
+  s.operations = variant.workload.operations;
+  s.facts = toJson(variant.workload);
+  s.facts.update({{"family", variant.family}, {"config", s.config}});
+  s.source = variant.source;
+  s.program = variant.program;
+  addMapping(s, lift::configured(variant, s.config), {});  // refuses what is no configuration
+  s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
+  s.generate = [variant = variant, config = s.config, codegen](const Program& derived) mutable {
+    variant.program.body = derived.body;
+    const auto compiled = compileAt(variant, config, codegen, std::chrono::steady_clock::now());
+    return compiled ? compiled->plan : Plan();
+  };
+  return s;
+}
+
+}  // namespace
+
+Explained ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
+                     const std::string& recorded) {
+  return ofConfig(lift::derive(workload, family.familyOf(workload)), parseValues(family.config, "--config"), codegen,
+                  recorded);
+}
+
+namespace {
+
+// The best entry that a tuning database has for the workload, of whatever device, with the steps that it recorded.
+Explained ofEntry(const lift::Workload& workload, const FamilyOptions& options) {
+  namespace tune = lift::tune;
+  const tune::Database db = openExistingDatabase(options.db);
+  const auto best = tune::fastest(db.select({.problem = workload.key(), .family = options.family}));
+  if (!best)
+    throw UserError(ExitStatus::program, fmt::format("'{}' has no result for {}", options.db, workload.descriptor),
+                    "`liftc db list` prints what it has");
+  std::string recorded;
+  for (const tune::DerivationRow& row : db.derivations())
+    if (row.id == best->derivation) recorded = row.text;
+  Explained s = ofConfig(lift::derive(workload, best->key.family), best->key.config, {}, recorded);
+  s.title += fmt::format("\n{:.3f} ms, measured by {}", best->median(), best->provenance);
+  return s;
+}
+
+lift::Workload workloadOf(const Program& program, const CodegenOptions& codegen) {
+  const lift::Workload w = lift::programWorkload(program, 0);
+  return codegen.strictReductions ? lift::inOrder(w) : w;
+}
+
+// A program by its parts, each by a family of its own.
+Explained byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen) {
+  lift::Workload w = workloadOf(options.readAtValues(), codegen);
+  w.constants = codegen.constants;
+  Explained s = ofWorkload(w, family, codegen);
+  const auto sizes = options.values();
+  s.title = fmt::format("{} of {}{}{}, family {}{}{}", s.source.name, options.file, sizes.empty() ? "" : " at ",
+                        lift::str(sizes), family.family, s.config.empty() ? "" : ", ", lift::str(s.config));
+  s.facts = {{"program", s.source.name},
+             {"file", options.file},
+             {"sizes", sizes},
+             {"family", family.family},
+             {"config", s.config}};
+  const Plan plan = s.generate(s.program);
+  s.parts = partsJson(lift::derive(w, family.family), s.config, plan);
+  s.memory = memoryJson(plan);
+  return s;
+}
+
+// By the default mapping, or by the one that it has.
+Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen) {
+  Explained s;
+  s.source = options.readAtValues();
+  s.config = options.values();
+  s.title = fmt::format("{} of {}{}{}, compiled as it is written", s.source.name, options.file,
+                        s.config.empty() ? "" : " at ", lift::str(s.config));
+  if (!lift::isMapped(s.source)) {
+    lift::MappingOptions mapping;
+    mapping.strictReductions = codegen.strictReductions;
+    addMapping(s, s.source, mapping);
+  }
+  s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
+  s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
+  if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(s.source);
+  return s;
+}
+
+// As `liftc compile` takes it.
+Explained ofProgram(ProgramOptions options, FamilyOptions family, const CodegenOptions& codegen) {
+  if (family.family.empty()) {
+    const Program program = options.readAtValues();
+    if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen);
+    family.family = workloadOf(program, codegen).families[0].name;
+    family.config.clear();  // is the program's
+  } else if (family.family != lift::programFamily) {
+    options.config.clear();  // is the family's
+  }
+  return family.family == lift::programFamily ? asWritten(options, codegen) : byParts(options, family, codegen);
+}
+
+// The subject of a command that a header or a manifest holds. Programs are read from the current folder.
+Explained ofCommand(const std::string& command, const std::string& recorded = {}) {
+  const std::vector<std::string> words = commandWords(command);
+  const bool isLayer = words.size() > 2 && words[1] == "conv", isOp = words.size() > 3 && words[1] == "op";
+  cli::App app;
+  std::vector<std::string> named;
+  FamilyOptions family;
+  LayoutOptions layouts;
+  ProgramOptions program;
+  CodegenOptions codegen;
+  if (isLayer || isOp) {
+    app.add_option("named", named)->expected(isOp ? 3 : 2);
+    family.add(app);
+    layouts.add(app);
+  } else {
+    program.add(app);
+    family.addOfProgram(app);
+  }
+  codegen.add(app);
+  try {
+    app.parse({words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end()});
+  } catch (const cli::ParseError& e) {
+    throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
+  }
+  if (!isLayer && !isOp) {
+    family.config = program.config;
+    return ofProgram(program, family, codegen);
+  }
+  const lift::Workload workload =
+      isOp ? workloadNamed(named[0], named[1]) : layouts.workload(lift::parseConv(named[0]));
+  return ofWorkload(workload, family, codegen, recorded);
+}
+
+Explained ofKernels(const std::string& file, const std::string& text) {
+  const auto kernels = lift::runtime::readHeaders(text);
+  if (kernels.empty())
+    throw UserError(ExitStatus::program, fmt::format("'{}' has no header that says where its kernels come from", file),
+                    "`liftc compile` and `liftc conv … compile` write one above every kernel");
+  Explained s = ofCommand(kernels[0].header.command);
+  s.generator = kernels[0].header.generator;
+  for (const auto& k : kernels) {
+    if (k.header.command != kernels[0].header.command)
+      throw UserError(ExitStatus::program, fmt::format("'{}' has kernels of several commands", file),
+                      "explain them one by one");
+    if (!k.unchanged())
+      std::cerr << fmt::format("warning: kernel '{}' was changed after it was generated\n", k.header.kernel);
+    s.digests[k.header.kernel] = lift::runtime::kernelDigest(k.source);
+  }
+  return s;
+}
+
+Explained ofManifest(const std::string& file, const std::string& text) {
+  try {
+    const Json manifest = Json::parse(text);
+    std::string steps;
+    if (const auto recorded = manifest.find("derivation"); recorded != manifest.end())
+      for (const Json& step : *recorded) steps += step.get<std::string>() + "\n";
+    Explained s = ofCommand(manifest.at("command").get<std::string>(), steps);
+    s.generator = manifest.at("generator").get<std::string>();
+    for (const Json& k : manifest.at("kernels")) s.digests[k.at("name")] = k.at("sha256").get<std::string>();
+    return s;
+  } catch (const Json::exception& e) {
+    throw UserError(ExitStatus::program, fmt::format("'{}' is no manifest of liftc: {}", file, e.what()));
+  }
+}
+
+bool endsWith(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
+Explained explainedBy(const std::string& what, const ExplainOptions& o) {
+  if (endsWith(what, ".lift")) {
+    ProgramOptions program;
+    program.file = what;
+    program.entry = o.entry;
+    program.sizes = o.sizes;
+    program.config = o.family.config;
+    Explained s = ofProgram(program, o.family, {});
+    if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
+    return s;
+  }
+  const bool isManifest = endsWith(what, ".json");
+  if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
+    const lift::Workload workload =
+        o.op == "conv" ? o.layouts.workload(lift::parseConv(what)) : workloadNamed(o.op, what);
+    const bool chosen = !o.family.config.empty() || o.family.db.empty();
+    Explained s = chosen ? ofWorkload(workload, o.family, {}) : ofEntry(workload, o.family);
+    s.digests = digestsOf(s.generate(s.program));
+    return s;
+  }
+  const std::string text = readFile(what);
+  return isManifest ? ofManifest(what, text) : ofKernels(what, text);
+}
+
+}  // namespace liftc

@@ -1,0 +1,54 @@
+// What `liftc explain` tells of: a derivation, and the kernels at its end.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lift/rewrite.hpp"
+#include "manifest.hpp"
+#include "workload.hpp"
+
+namespace liftc {
+
+// A program that is compiled as it is written has no steps.
+struct Explained {
+  std::string title;
+  Json facts;  // of what, by which family, with which configuration
+  std::map<std::string, std::int64_t> config;
+  lift::Program source;   // where the derivation starts
+  lift::Program program;  // what the strategy of today makes of it
+  lift::rewrite::Derivation derivation;
+  std::function<lift::kernel::Plan(const lift::Program& derived)> generate;
+  // Of a program that is compiled as it is written: the default mapping, and what it decided; else nothing.
+  std::optional<lift::Program> mapped;
+  std::vector<std::string> notes;
+  lift::Program unmapped;                      // what it was made of
+  lift::rewrite::Derivation mapping;           // by these steps
+  Json parts = Json::array(), memory;          // of a program: its parts, and what its plan keeps between kernels
+  std::int64_t operations = 0;                 // of a layer
+  std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
+  std::string generator = liftc::generator;    // what recorded them
+};
+
+struct ExplainOptions {
+  std::string what, diff;
+  std::string op = "conv";  // the operator of descriptors
+  FamilyOptions family;
+  LayoutOptions layouts;
+  std::vector<std::string> sizes;
+  std::string entry;
+  bool steps = false, replay = false, check = false, json = false;
+};
+
+// The digests of a plan's kernels, by their names.
+std::map<std::string, std::string> digestsOf(const lift::kernel::Plan& plan);
+// `recorded` replaces the steps that the family takes now.
+Explained ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
+                     const std::string& recorded = {});
+// Of a file where there is one, or where the name is one's; else of a descriptor.
+Explained explainedBy(const std::string& what, const ExplainOptions& o);
+
+}  // namespace liftc
