@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
 # exports.sh [PROFILE…]: what `compile --profile` writes for devices that are not at hand, by default portable, mali-g72,
-# adreno-630, intel-gpu, amd-gfx1030 and nvidia: built by every compiler of `liftc offline` that is found, and its
-# host.c, with the host program of tests/host, run on every runtime that is found (PoCL, Intel's for processors, rusticl
-# of Mesa; scripts/matrix.sh installs them). Prints a row for each profile and layer. Fails when a kernel for portable, a
-# Mali or an Adreno does not build everywhere, one for another device for that; when one spills on the target of its own
-# profile, or is wrong somewhere. TARGETS names the targets, by default all that are found.
+# adreno-630, intel-gpu, amd-gfx1030 and nvidia: layers, some of odd shapes, and programs, built by every compiler of
+# `liftc offline` that is found, and its host.c, with the host program of tests/host, run on every runtime that is found
+# (PoCL, Intel's for processors, rusticl of Mesa; scripts/matrix.sh installs them). Prints a row for each profile and
+# layer. Fails when a kernel for portable, a Mali or an Adreno does not build everywhere, one for another device for that;
+# when one spills on the target of its own profile, or is wrong somewhere. TARGETS names the targets, by default all that
+# are found; "own" is each profile's own. LIFTC, INTEL and RUSTICL name liftc and the libraries of these runtimes, where
+# they lie elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 profiles=("$@")
 (($# > 0)) || profiles=(portable mali-g72 adreno-630 intel-gpu amd-gfx1030 nvidia)
-layers=("64 28 64 3 1 1" "3 64 32 3 2 1")  # input channels, input size, output channels, kernel, stride, padding
+# Layers; programs and their sizes.
+works=(mb1ic64ih28oc64kh3ph1 mb1ic3ih64oc32kh3sh2ph1 mb1ic19ih15oc33kh7ph3 mb2ic48ih14oc80kh1 mb1ic24ih17oc20kh5sh2ph2
+  g4mb1ic32ih14oc48kh3ph1 g40mb1ic40ih14oc40kh3ph1 g7mb1ic7ih29oc7kh5sh2ph2
+  "examples/matmul.lift m=33 n=65 k=40" "examples/dot.lift n=100000")
 declare -A own=([mali-g72]=mali-g72 [adreno-630]=adreno-630 [intel-gpu]=dg2 [amd-gfx1030]=gfx1030 [nvidia]=sm_80)
-liftc=$PWD/build/liftc here=$PWD/tests/host
+liftc=${LIFTC:-$PWD/build/liftc} here=$PWD/tests/host
 [[ -x $liftc ]] || scripts/build.sh release liftc || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +26,8 @@ mkdir -p "$POCL_CACHE_DIR"
 
 # Directories with one .icd file each.
 declare -A vendors=()
-for runtime in pocl=libpocl.so.2 intel=/opt/liftc-intel/lib/libintelocl.so rusticl=libRusticlOpenCL.so.1; do
+for runtime in pocl=libpocl.so.2 "intel=${INTEL:-/opt/liftc-intel/lib/libintelocl.so}" \
+  "rusticl=${RUSTICL:-libRusticlOpenCL.so.1}"; do
   name=${runtime%%=*} library=${runtime#*=}
   [[ -e $library ]] || ldconfig -p | grep -F "$library" >/dev/null || continue
   mkdir "$work/$name.icd"
@@ -29,13 +35,28 @@ for runtime in pocl=libpocl.so.2 intel=/opt/liftc-intel/lib/libintelocl.so rusti
   vendors[$name]=$work/$name.icd
 done
 
-# tensor FILE SIZES…: random elements, by way of a program that returns its input.
-tensor() {
-  local file=$1 dims="" n
-  shift
-  for n in "$@"; do dims+="[$n]"; done
-  echo "def tensor(x: ${dims}f32): ${dims}f32 = map(fun v => v, x)" >"$work/tensor.lift"
-  "$liftc" eval "$work/tensor.lift" --fill random:7 -o "$file" --quiet
+# inputs FOLDER: of the plan that was compiled into it, a file of random elements for each input, as -i takes them, and
+# the options that tests/host/program.c is built with.
+inputs() {
+  python3 - "$1/manifest.json" >"$work/inputs" <<'PYTHON'
+import json, sys
+manifest = json.load(open(sys.argv[1]))
+name, inputs = manifest["name"], [b for b in manifest["buffers"] if b["role"] == "input"]
+print(name)
+print(", ".join(f"{name}_bytes_of_{b['name']}()" for b in inputs))
+print(", ".join(f"in[{i}]" for i in range(len(inputs))))
+for b in inputs:
+    dims = "".join(f"[{n}]" for n in b["shape"])
+    print(b["name"], f"def tensor(x: {dims}{b['type']}): {dims}{b['type']} = map(fun v => v, x)", sep="\t")
+PYTHON
+  { read -r name && read -r bytes && read -r arguments; } <"$work/inputs"
+  files=() given=()
+  local input program
+  while IFS=$'\t' read -r input program; do
+    echo "$program" >"$work/tensor.lift"
+    "$liftc" eval "$work/tensor.lift" --fill random:7 -o "$work/$input.npy" --quiet || exit 1
+    files+=("$work/$input.npy") given+=(-i "$input=$work/$input.npy")
+  done < <(tail -n +4 "$work/inputs")
 }
 
 # What a JSON report of `liftc offline` says: of each target whether all kernels were built, and what they spill.
@@ -50,40 +71,49 @@ for row in json.load(sys.stdin)["rows"]:
     ok = all(k["ok"] or "ocl_image" in k["error"] for k in kernels)
     spills = sum(k.get("spills") or 0 for k in kernels)
     failed |= (not ok and (everywhere or row["target"] == own)) or (row["target"] == own and spills > 0)
+    for k in kernels:
+        if not k["ok"]:
+            print(row["target"], k["kernel"], k["error"], sep=": ", file=sys.stderr)
     seen.append(row["target"] + ("" if ok else " FAILED") + (f" {spills} spills" if spills else ""))
 print(", ".join(seen))
 sys.exit(failed)' "$1" "$2"
 }
 
 failed=0
-for sizes in "${layers[@]}"; do
-  read -r ic ih oc kh sh ph <<<"$sizes"
-  layer=mb1ic${ic}ih${ih}oc${oc}kh${kh}sh${sh}ph${ph}
-  tensor "$work/input.npy" 1 "$ih" "$ih" "$ic" && tensor "$work/weights.npy" "$oc" "$kh" "$kh" "$ic" &&
-    tensor "$work/biases.npy" "$oc" || exit 1
-  OCL_ICD_VENDORS=${vendors[pocl]:?no PoCL} "$liftc" conv "$layer" run --family naive -i input="$work/input.npy" \
-    -i weights="$work/weights.npy" -i biases="$work/biases.npy" -o "$work/expected.npy" >/dev/null 2>&1 || exit 1
+for what in "${works[@]}"; do
+  read -ra words <<<"$what"
+  if [[ $what == *.lift* ]]; then
+    sizes=("${words[@]:1}")
+    compile=(compile "${words[0]}" "${sizes[@]/#/-s}") reference=(eval "${words[0]}" "${sizes[@]/#/-s}")
+  else
+    compile=(conv "$what" compile --no-tuned) reference=(conv "$what" run --no-tuned --family naive)
+  fi
   for profile in "${profiles[@]}"; do
-    folder=$work/$layer.$profile
-    "$liftc" conv "$layer" compile --profile "$profile" --no-tuned -o "$folder" >/dev/null 2>&1 || exit 1
+    folder=$work/${words[0]##*/}.$profile
+    "$liftc" "${compile[@]}" --profile "$profile" -o "$folder" >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+    if [[ $profile == "${profiles[0]}" ]]; then
+      inputs "$folder"
+      OCL_ICD_VENDORS=${vendors[pocl]:?no PoCL} "$liftc" "${reference[@]}" "${given[@]}" -o "$work/expected.npy" \
+        >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
+    fi
     family=$(sed -nE 's/^  "family": "(.*)",$/\1/p' "$folder/manifest.json")
-    built=$("$liftc" offline "$folder" --json ${TARGETS:+--target "$TARGETS"} 2>"$work/log" | said "$profile" "${own[$profile]:-}") || {
+    targets=${TARGETS:-}
+    [[ $targets != own ]] || targets=${own[$profile]:-spirv}
+    built=$("$liftc" offline "$folder" --json ${targets:+--target "$targets"} 2>"$work/log" | said "$profile" "${own[$profile]:-}") ||
       failed=1
-      head -n 3 "$work/log"
-    }
-    cc -std=c99 -DCL_TARGET_OPENCL_VERSION=120 -I"$folder" -I"$here" "$here/conv.c" "$folder/host.c" \
-      -o "$folder/main" -lOpenCL -lm || exit 1
+    cc -std=c99 -DCL_TARGET_OPENCL_VERSION=120 -DNAME="$name" -DSIZES="$bytes" -DINPUTS="$arguments" -I"$folder" -I"$here" \
+      "$here/program.c" "$folder/host.c" -o "$folder/main" -lOpenCL -lm || exit 1
     ran=""
     for runtime in "${!vendors[@]}"; do
       if OCL_ICD_VENDORS=${vendors[$runtime]} RUSTICL_ENABLE=llvmpipe nice timeout 300 "$folder/main" \
-        "$work/"{input,weights,biases,expected}.npy >"$work/log" 2>&1; then
+        "${files[@]}" "$work/expected.npy" >"$work/log" 2>&1; then
         ran+="$runtime right, "
       else
         ran+="$runtime WRONG, " failed=1
         tail -n 2 "$work/log"
       fi
     done
-    echo "| $profile | $layer | $family | ${built} | ${ran%, } |"
+    echo "| $profile | $what | $family | ${built} | ${ran%, } |"
   done
 done
 exit "$failed"

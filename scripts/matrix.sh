@@ -6,7 +6,8 @@
 # and what was right. Fails when something is wrong. SHAPES names other layers, POINTS another number of points,
 # PARTS some of: examples programs odd tuning, FAMILIES some of the families. PARTS=ratios, which wants an idle machine,
 # measures the layers of shapes/vgg16.txt (or SHAPES) beside oneDNN on each runtime instead: a table of the time of
-# oneDNN's fastest by ours, and of each runtime's ratios by those of the first one. REPETITIONS (5), medians.
+# oneDNN's fastest by ours, and of each runtime's ratios by those of the first one. REPETITIONS (5), medians. LIFTC, INTEL
+# and RUSTICL name liftc and the libraries of these runtimes, where they lie elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,12 +15,12 @@ runtimes=("$@")
 (($# > 0)) || runtimes=(pocl oclgrind intel rusticl)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-liftc=$PWD/build/liftc
+liftc=${LIFTC:-$PWD/build/liftc}
 wants() { [[ " ${PARTS:-examples programs odd tuning} " == *" $1 "* ]]; }
 needed=(liftc)
 wants programs && needed+=(test_programs_cl)
 for target in "${needed[@]}"; do
-  [[ -x build/$target ]] || scripts/build.sh release "${needed[@]}" || exit 1
+  [[ -x build/$target || ( $target == liftc && -x $liftc ) ]] || scripts/build.sh release "${needed[@]}" || exit 1
 done
 export LIFTC_CACHE=off POCL_CACHE_DIR=$work/pocl XDG_CACHE_HOME=$work/cache XDG_DATA_HOME=$work/data
 unset LIFTC_DEVICE OCL_ICD_VENDORS
@@ -48,7 +49,7 @@ setup() {
       on=("$work/oclgrind.sh") options=(--build-options=-cl-opt-disable)  # as oclgrind.sh has it for test programs
       ;;
     intel)
-      local library=/opt/liftc-intel/lib/libintelocl.so
+      local library=${INTEL:-/opt/liftc-intel/lib/libintelocl.so}
       if [[ ! -e $library ]]; then
         install python3-venv
         python3 -m venv /opt/liftc-intel && /opt/liftc-intel/bin/pip install --quiet intel-opencl-rt intel-cmplr-lib-rt
@@ -56,8 +57,8 @@ setup() {
       only "$library" && export LIFTC_PLATFORM=Intel
       ;;
     rusticl)
-      install mesa-opencl-icd
-      only libRusticlOpenCL.so.1 && export LIFTC_PLATFORM=rusticl RUSTICL_ENABLE=llvmpipe
+      [[ -n ${RUSTICL:-} ]] || install mesa-opencl-icd
+      only "${RUSTICL:-libRusticlOpenCL.so.1}" && export LIFTC_PLATFORM=rusticl RUSTICL_ENABLE=llvmpipe
       ;;
     *) echo "matrix: no runtime '$1'" >&2 && return 1 ;;
   esac

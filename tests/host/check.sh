@@ -20,8 +20,8 @@ tensor() {
   "$liftc" eval "$name.lift" --fill random:7 -o "$name.npy" --quiet
 }
 
-build() {
-  "$cc" -std=c99 -Wall -Wextra -Werror -pedantic -DCL_TARGET_OPENCL_VERSION=120 -I. -I"$here" "$1" \
+build() { # SOURCE FLAGS…
+  "$cc" -std=c99 -Wall -Wextra -Werror -pedantic -DCL_TARGET_OPENCL_VERSION=120 -I. -I"$here" "$@" \
     "${sources[@]}" -o main "${flags[@]}" -lm
   printf '#include "host.h"\n#include "host.h"\nint main() { return 0; }\n' >header.cpp
   "$cxx" -std=c++11 -Wall -Wextra -Werror -pedantic -I. -fsyntax-only header.cpp
@@ -55,8 +55,9 @@ case $case in
     for options in "" "--profile mali-g72 --family tiledImages"; do
       # shellcheck disable=SC2086
       "$liftc" conv $layer compile $options -o . >files
-      build "$here/conv.c"
-      ./main input.npy weights.npy biases.npy expected.npy
+      build "$here/program.c" -DNAME=conv -DINPUTS='in[0], in[1], in[2]' \
+        -DSIZES='conv_bytes_of_weights(), conv_bytes_of_biases(), conv_bytes_of_input()'
+      ./main weights.npy biases.npy input.npy expected.npy
     done
     grep -q image2d_t conv.cl
     ;;
