@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(clang-15 libclang-common-15-dev llvm-spirv-15 spirv-tools libclc-15 rocm-device-libs intel-opencl-icd libigc-tools)
+packages=(clang-15 libclang-common-15-dev llvm-spirv-15 spirv-tools libclc-15 rocm-device-libs intel-opencl-icd)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")

@@ -115,8 +115,8 @@ class Space {
   std::vector<const Constraint*> why(const Config& config) const;  // what it violates, in the order of constraints()
 
   // The configuration itself if it is a point, else a smaller one: tunables are lowered in the order of tunables(),
-  // each as little as makes a point of it, and to its least where none of its values does. Nothing where that leads to
-  // no point. Throws as contains() does.
+  // each as little as makes a point of it, else to its least; then up again, along neighbours() below the
+  // configuration. Nothing where the first leads to no point. Throws as contains() does.
   std::optional<Config> lowered(Config config) const;
 
   // Exact where at most `effort` values of tunables must be tried, which takes well under a second, else an estimate

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "lift/diagnostic.hpp"
 #include "search.hpp"
@@ -170,17 +171,46 @@ std::vector<const Constraint*> Space::why(const Config& config) const {
   return violated;
 }
 
-std::optional<Config> Space::lowered(Config config) const {
-  if (contains(config)) return config;
-  for (const Tunable& t : tunables()) {
+namespace {
+
+std::optional<Config> loweredInTurn(const Space& space, Config config) {
+  if (space.contains(config)) return config;
+  for (const Tunable& t : space.tunables()) {
     std::int64_t& value = config.at(t.name());
     const auto smaller = std::lower_bound(t.values.begin(), t.values.end(), value);
     for (auto v = smaller; v != t.values.begin();) {
       value = *--v;
-      if (contains(config)) return config;
+      if (space.contains(config)) return config;
     }
   }
   return std::nullopt;
+}
+
+// The sum of logarithms; below 0 where a value is above that of `most`.
+double sizeBelow(const Config& most, const Config& config) {
+  double size = 0;
+  for (const auto& [name, value] : config) {
+    if (value > most.at(name)) return -1;
+    size += std::log1p(static_cast<double>(value));
+  }
+  return size;
+}
+
+}  // namespace
+
+std::optional<Config> Space::lowered(Config config) const {
+  std::optional<Config> point = loweredInTurn(*this, config);
+  // Values that constraints tie to each other go to their least in turn, though less may be enough of them together.
+  for (std::optional<Config> higher = point; higher;) {
+    point = std::exchange(higher, std::nullopt);
+    double most = sizeBelow(config, *point) + 1e-9;
+    for (Config& next : neighbours(*point))
+      if (const double size = sizeBelow(config, next); size > most) {
+        most = size;
+        higher = std::move(next);
+      }
+  }
+  return point;
 }
 
 Count Space::count(std::int64_t effort) const {

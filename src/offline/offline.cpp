@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double mostSeconds = 60;  // of a compiler, for a kernel
+
 std::optional<std::string> find(const OfflineNeed& need) {
   for (const std::string& candidate : need.candidates) {
     if (const auto program = findProgram(candidate)) return program->string();
@@ -93,7 +95,7 @@ KernelReport buildOffline(const OfflineTarget& target, const OfflineTools& tools
   std::string output;
   for (const auto& command : target.commands) {
     const std::vector<std::string> words = filledIn(command, values);
-    const Finished f = runProgram(words, work.path());
+    const Finished f = runProgram(words, work.path(), mostSeconds, Limit::processor);  // on a busy machine, too
     output += f.output;
     if (f.ok()) continue;
     report.error = fmt::format("{}: {}\n{}", fs::path(words[0]).filename().string(), f.end, lastLines(f.output, 20));

@@ -64,13 +64,12 @@ class Builder {
     if (fromCache(group, key)) return;
     try {
       const cl::Program program(context_, source);
-      program.build(device_, options_.c_str());
+      const cl_int status = clBuildProgram(program(), 1, &device_(), options_.c_str(), nullptr, nullptr);
+      if (status != CL_SUCCESS) return explain(group, source, status, logOf(program));
       const std::vector<cl::Kernel> kernels = createKernels(group, program);
       // Not earlier: some drivers compile only when a kernel is created, and their binaries are empty before.
       save(program, key);
       accept(group, program, kernels);
-    } catch (const cl::BuildError& error) {
-      explain(group, source, error);
     } catch (const cl::Error& error) {
       throw clFailure("build " + describe(group), error);
     }
@@ -121,9 +120,18 @@ class Builder {
     return text;
   }
 
+  // Empty where a driver has none.
+  std::string logOf(const cl::Program& program) const {
+    try {
+      return program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_);
+    } catch (const cl::Error&) {
+      return {};
+    }
+  }
+
   // A failure of several sources together is blamed on the first that fails alone. If none does, they only cannot
   // stand in one program, and each has its own now.
-  void explain(const ProgramGroup& group, const std::string& source, const cl::BuildError& error) {
+  void explain(const ProgramGroup& group, const std::string& source, cl_int status, const std::string& log) {
     if (group.sources.size() > 1) {
       for (const std::string& s : group.sources) {
         ProgramGroup single{{s}, {}};
@@ -133,10 +141,8 @@ class Builder {
       }
       return;
     }
-    std::string log;
-    for (const auto& [device, text] : error.getBuildLog()) log += text;
-    throw buildFailure(fmt::format("cannot build {} for {}: {} failed with {}", describe(group), info_.name,
-                                   error.what(), clErrorName(error.err())),
+    throw buildFailure(fmt::format("cannot build {} for {}: clBuildProgram failed with {}", describe(group), info_.name,
+                                   clErrorName(status)),
                        "options were " + options_, log, source);
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "lift/device.hpp"
@@ -119,6 +120,10 @@ DeviceInfo parseProfile(std::string_view text, const std::string& file) {
     if (std::find(known.begin(), known.end(), item.key()) == known.end())
       fail(fmt::format("unknown key \"{}\"", item.key()), fmt::format("keys are {}", fmt::join(known, ", ")));
   if (d.name.empty()) fail("expected a text \"name\"", {});
+  // What kernels are good depends on it more than on anything else.
+  constexpr std::array types{"cpu", "gpu", "accelerator", "custom"};
+  if (std::find(types.begin(), types.end(), d.type) == types.end())
+    fail(fmt::format("expected a \"type\" of {}", fmt::join(types, ", ")), {});
   return d;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include "cl_bindings.hpp"
 #include "cl_program.hpp"
@@ -273,11 +274,23 @@ class OpenClDeviceImpl : public Device {
   std::shared_ptr<const Opened> opened_;
 };
 
+// Compilers of OpenCL 1.1 refuse the options that kernels are built with, some without a word in their log.
+void requireLanguage(const DeviceInfo& d) {
+  int major = 0, minor = 0;
+  if (std::sscanf(d.languageVersion.c_str(), "OpenCL C %d.%d", &major, &minor) != 2) return;  // not said
+  if (std::pair(major, minor) < std::pair(1, 2))
+    throw UserError(ExitStatus::device,
+                    fmt::format("{} of platform {} takes OpenCL C {}.{}, kernels are OpenCL C 1.2", d.name, d.platform,
+                                major, minor),
+                    "`liftc devices` shows which others there are");
+}
+
 }  // namespace
 
 std::unique_ptr<Device> openOpenClDevice(const DeviceInfo& info) {
   for (OpenClDevice& d : findOpenClDevices()) {
     if (d.info.platformIndex != info.platformIndex || d.info.deviceIndex != info.deviceIndex) continue;
+    requireLanguage(d.info);
     return guarded("open " + info.name, [&]() -> std::unique_ptr<Device> {
       cl::Context context(d.device);
       return std::make_unique<OpenClDeviceImpl>(

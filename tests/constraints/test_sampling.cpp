@@ -118,9 +118,14 @@ TEST_CASE("a configuration is lowered to a point, its first tunables first") {
   CHECK(lowered(4, 8) == Config{{"rows", 4}, {"width", 8}});
   CHECK(lowered(16, 8) == Config{{"rows", 4}, {"width", 8}});
   CHECK(lowered(7, 8) == Config{{"rows", 4}, {"width", 8}});
-  CHECK(lowered(16, 99) == Config{{"rows", 1}, {"width", 16}});
+  CHECK(lowered(16, 99) == Config{{"rows", 2}, {"width", 16}});
   CHECK_FALSE(Space({width}, {mustNotExceed(8, width)}).lowered({{"width", 4}}));
   CHECK_THROWS_AS(space.lowered({{"rows", 1}}), UserError);
+
+  // One that another is a multiple of: both together, not each to its least.
+  const NatVar block = tunable("block", 1, 14), tiles = tunable("tiles", 1, 14);
+  const Space tied({block, tiles}, {mustDivide(block, 14), mustDivide(tiles, block), mustNotExceed(block, 6)});
+  CHECK(tied.lowered({{"block", 7}, {"tiles", 7}}) == Config{{"block", 2}, {"tiles", 2}});
 }
 
 TEST_CASE("a point is valid, or is told what it violates") {

@@ -5,12 +5,15 @@
 //   small-groups   the device allows 16 work-items in a group
 //   small-memory   the device has 1,024 bytes of local memory
 //   modest         compiled kernels are said to allow one work-item, and run with more
+//   opencl-1.1     the device's compiler is one of OpenCL 1.1
+//   silent         it refuses everything, and has no log
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 namespace {
@@ -59,7 +62,21 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     *static_cast<size_t*>(value) = 16;
   if (has("small-memory") && what == CL_DEVICE_LOCAL_MEM_SIZE && status == CL_SUCCESS && value != nullptr)
     *static_cast<cl_ulong*>(value) = 1024;
+  if (has("opencl-1.1") && what == CL_DEVICE_OPENCL_C_VERSION && status == CL_SUCCESS && value != nullptr)
+    std::memcpy(static_cast<char*>(value) + std::strlen("OpenCL C "), "1.1", 3);
   return status;
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
+                      void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
+  if (has("silent")) return CL_INVALID_BUILD_OPTIONS;
+  return REAL(clBuildProgram)(program, count, devices, options, notify, data);
+}
+
+cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what, size_t size,
+                             void* value, size_t* written) {
+  if (has("silent") && what == CL_PROGRAM_BUILD_LOG) return CL_INVALID_PROGRAM;
+  return REAL(clGetProgramBuildInfo)(program, device, what, size, value, written);
 }
 
 cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,

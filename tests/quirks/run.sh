@@ -31,6 +31,15 @@ for quirk in none no-profiling no-clock slow-clock small-groups modest; do
   said points.jsonl "host's clock" || { cat points.jsonl; fail "whose clock it was"; }
 done
 
+# A device whose compiler is too old is refused for that; one that has no log, with what is known.
+refused() { # QUIRK REASON
+  quirk=$1
+  if with "$liftc" run "$source/examples/dot.lift" -s n=100 --fill random:1 >run.log 2>&1; then fail "it was taken"; fi
+  grep -q "$2" run.log || { cat run.log; fail "no reason"; }
+}
+refused opencl-1.1 "takes OpenCL C 1.1, kernels are OpenCL C 1.2"
+refused silent "clBuildProgram failed with CL_INVALID_BUILD_OPTIONS"
+
 # A driver that cannot be loaded is named.
 quirk=unusable
 mkdir vendors

@@ -178,9 +178,11 @@ TEST_CASE("profiles: shipped ones, files, and what is wrong in one", "[null]") {
   CHECK(read(printed).toJson() == d.toJson());
   CHECK(read(portable.toJson()).toJson() == portable.toJson());
   for (const char* wrong :
-       {"", "[]", "{}", R"({"name": 3})", R"({"name": "x", "max_work_group_size": -1})",
-        R"({"name": "x", "max_work_item_sizes": [1, 2]})", R"({"name": "x", "local_memory_bytes": "big"})",
-        R"({"name": "x", "fp64": 1})", R"({"name": "x", "extensions": [1]})", R"({"name": "x", "local_memory": 1})"}) {
+       {"", "[]", "{}", R"({"name": 3})", R"({"name": "x"})", R"({"name": "x", "type": "GPU"})",
+        R"({"name": "x", "type": "gpu", "max_work_group_size": -1})",
+        R"({"name": "x", "type": "gpu", "max_work_item_sizes": [1, 2]})",
+        R"({"name": "x", "type": "gpu", "local_memory_bytes": "big"})", R"({"name": "x", "type": "gpu", "fp64": 1})",
+        R"({"name": "x", "type": "gpu", "extensions": [1]})", R"({"name": "x", "type": "gpu", "local_memory": 1})"}) {
     CAPTURE(wrong);
     CHECK_THROWS_AS(read(wrong), UserError);
   }
