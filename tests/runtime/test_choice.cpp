@@ -173,6 +173,7 @@ TEST_CASE("profiles: shipped ones, files, and what is wrong in one", "[null]") {
   };
   DeviceInfo d = fakes()[1];  // what `liftc devices --json` prints of a device is a profile
   d.extensions = {"cl_khr_fp16"};
+  d.type = "gpu";
   const std::string printed = d.toJson();
   d.platformIndex = d.deviceIndex = -1;
   CHECK(read(printed).toJson() == d.toJson());
