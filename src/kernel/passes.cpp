@@ -19,6 +19,7 @@ const std::vector<Pass>& passes() {
       {"dead", "variables, arrays and statements without effect disappear", deadPass},
       {"fuse", "loops of one count that read the same memory into registers become one", fusePass},
       {"unswitch", "a condition that many values share is asked once", unswitchPass},
+      {"absent", "of finite numbers: iterations that only add what was padded with zeros are left out", absentPass},
       {"order", "scalars that are stored far apart in turns are stored in the order of memory", orderPass},
       {"join", "where asked for: neighbouring scalars of global memory are accessed as vectors", joinPass},
       {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
@@ -36,7 +37,7 @@ const Pass* passNamed(std::string_view name) {
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
   for (const char* name : {"trips", "own", "unroll", "trips", "simplify", "split", "scalars", "declare", "copies",
-                           "dead", "fuse", "unswitch", "order", "join", "barriers", "hoist"})
+                           "dead", "fuse", "unswitch", "absent", "order", "join", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -42,7 +42,7 @@ Kernel convolution(int channels, int size, int kernels, int pixels, int vectors,
 }  // namespace
 
 TEST_CASE("passes: listed once, found by name") {
-  CHECK(passes().size() == 15);
+  CHECK(passes().size() == 16);
   for (const Pass& p : passes()) {
     CHECK(passNamed(p.name) == &p);
     CHECK(!p.description.empty());
@@ -61,7 +61,7 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
   };
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
   CHECK(seen == std::vector<std::string>{"trips", "own", "unroll", "trips", "simplify", "split", "scalars", "declare",
-                                         "copies", "dead", "fuse", "unswitch", "order", "join"});
+                                         "copies", "dead", "fuse", "unswitch", "absent", "order", "join"});
 }
 
 TEST_CASE("trips: parallel loops against the launch") {
@@ -543,6 +543,53 @@ TEST_CASE("hoist: nothing to gain, nothing done") {
   const Nat i = counter("i", 9), j = counter("j", 10);
   m.k.body = block(seq(i, seq(j, Store{out, 10 * i + j, load(in, i + j)})));
   CHECK(bodyText(pass("hoist", m.k)) == bodyText(m.k));
+}
+
+TEST_CASE("absent: iterations that only add what was padded with zeros are left out") {
+  // Rows of 4, of which those outside of 1 to 16 are zero; sums of products of three of them.
+  const auto body = [](bool isFinite, double padding, bool isOtherRow, Op op, bool isFilledLater) {
+    Maker m;
+    const auto in = m.in("in", 64), w = m.in("w", 12), out = m.out("out", 16), tile = m.local("tile", 40);
+    const VarId sum = m.var("sum");
+    m.range({2, 1, 1}, {1, 1, 1});
+    m.k.body = block(wrg("g", 2, [&](Nat g) {
+      const For copy = seq("i", 10, [&](Nat i) {
+        return seq("j", 4, [&](Nat j) {
+          const Nat row = i + 8 * g;
+          return Store{tile, 4 * i + j,
+                       choose(test({{0, Relation::less, row}, {row, Relation::less, 17}}), load(in, 4 * row + j - 4),
+                              number(padding))};
+        });
+      });
+      const For rows = seq("y", 8, [&](Nat y) {
+        return block(
+            Declare{sum, number(1)},
+            seq("t", 3,
+                [&](Nat t) {
+                  return seq("c", 4, [&](Nat c) {
+                    const Nat at = 4 * y + 4 * t + c;
+                    const auto added = [&](Nat place) {
+                      return Assign{sum, operation(op, {ref(sum, f32), mul(load(tile, place), load(w, 4 * t + c))})};
+                    };
+                    return isOtherRow ? block(added(at), added(4 * y + c)) : block(added(at));
+                  });
+                }),
+            Store{out, y + 8 * g, ref(sum, f32)});
+      });
+      return isFilledLater ? block(rows, copy) : block(copy, rows);
+    }));
+    PassOptions options;
+    options.finiteMath = isFinite;
+    return bodyText(pass("absent", m.k, options));
+  };
+  const std::string with = body(true, 0, false, Op::add, false);
+  INFO(with);
+  CHECK(with.find(" > 0 && ") != std::string::npos);
+  CHECK(body(false, 0, false, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 1, false, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, true, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, false, Op::max, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, false, Op::add, true).find("if (") == std::string::npos);
 }
 
 TEST_CASE("join: neighbouring scalars become vectors where their place is aligned") {
