@@ -83,6 +83,7 @@ struct Workload {
   // Where the interpreter would take long for all: the elements of the result's outermost dimension that are judged,
   // and that `expected` gives. Empty: all.
   std::vector<std::int64_t> judgedRows = {};
+  bool finiteMath = false;  // PassOptions::finiteMath: results of infinite or NaN inputs are not promised
   bool wideCopies = false;  // CompileOptions::wideCopies, of the device that it is chosen or tuned for
 
   std::string key() const { return op + " " + descriptor; }   // what tuning knows it by

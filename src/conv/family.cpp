@@ -283,6 +283,7 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   w.label = spec.name;
   w.program = convProgram(spec, layouts.elements);
   w.constants = {"weights", "biases"};
+  w.finiteMath = true;  // padding takes no part, of whatever weights
   w.operations = spec.operations();
   w.tensorBytes = spec.tensorBytes(layouts.elements);
   w.tolerance = convTolerance(spec, layouts.elements);

@@ -118,6 +118,7 @@ Program configured(const Variant& variant, const Config& config) {
 CompileOptions optionsOf(const Variant& variant, CompileOptions options) {
   options.constants = variant.workload.constants;
   options.wideCopies = variant.workload.wideCopies;
+  options.passes.finiteMath |= variant.workload.finiteMath;
   options.opencl.alignedVectors = variant.workload.family(variant.family).forGpus;
   return options;
 }

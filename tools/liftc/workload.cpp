@@ -218,6 +218,7 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   CodegenOptions options = codegen;
   options.constants = variant.workload.constants;
   options.alignedVectors = lift::optionsOf(variant).opencl.alignedVectors;
+  options.finiteMath |= variant.workload.finiteMath;
   lift::CompileReport report;
   auto plan = options.compile(program, derive, &report, device);
   if (!plan) return std::nullopt;
