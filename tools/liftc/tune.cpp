@@ -30,6 +30,9 @@ void addTune(cli::App& app, int& status) {
   onCall(*sub, status, [o] {
     if (o->predict && o->space.profile.empty())
       throw lift::UserError(lift::ExitStatus::usage, "--predict: for which device?", "give one with --profile");
+    if (!o->predict && !o->space.profile.empty() && !o->space.isAsked())
+      throw lift::UserError(lift::ExitStatus::usage, "--profile: there is no such device to measure on",
+                            "search by a model of it: --predict; or leave out --profile");
     if (o->predict) o->sweep.predicted = o->space.profile;
     if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
     if (!o->replay.empty() && o->predict) return judgePredictions(o->replay, o->space.profile, o->sweep.json);
