@@ -59,9 +59,11 @@ class Order {
         else
           break;
       const auto before = [](const Place& x, const Place& y) { return x.offset < y.offset; };
-      if (std::is_sorted(places.begin(), places.end(), before) || !mayBeOrdered(*first)) {
-        forEachBlock(b[i], [&](Block& inner) { block(inner); });
-        to.push_back(std::move(b[i++]));
+      if (first == nullptr || std::is_sorted(places.begin(), places.end(), before) || !mayBeOrdered(*first)) {
+        for (end = std::max(end, i + 1); i < end; i++) {
+          forEachBlock(b[i], [&](Block& inner) { block(inner); });
+          to.push_back(std::move(b[i]));
+        }
         continue;
       }
       std::stable_sort(places.begin(), places.end(), before);  // of stores to one place the last one stays the last

@@ -57,7 +57,7 @@ Range operator*(Range a, Range b) {
 
 namespace {
 
-Range quotient(Range a, Range b) {
+Range floorDiv(Range a, Range b) {
   if (b.upper <= -1) {  // a / b == -a / -b
     a = a * Range{-1, -1};
     b = b * Range{-1, -1};
@@ -67,7 +67,7 @@ Range quotient(Range a, Range b) {
           divideBounds(a.upper, a.upper >= 0 ? b.lower : b.upper)};
 }
 
-Range remainder(Range a, Range b) {
+Range mod(Range a, Range b) {
   Range result;
   if (b.lower != Range::minusInfinity) result.lower = std::min<std::int64_t>(b.lower + 1, 0);
   if (b.upper != Range::plusInfinity) result.upper = std::max<std::int64_t>(b.upper - 1, 0);
@@ -75,11 +75,13 @@ Range remainder(Range a, Range b) {
   return result;
 }
 
+Range min(Range a, Range b) { return {std::min(a.lower, b.lower), std::min(a.upper, b.upper)}; }
+Range max(Range a, Range b) { return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)}; }
+
 [[noreturn]] void noOperation() { throw InternalError("a leaf is no operation on integers"); }
 
-}  // namespace
-
-Nat combine(Nat::Kind kind, Nat a, Nat b) {
+template <class T>
+T combined(Nat::Kind kind, T a, T b) {
   switch (kind) {
     case Nat::Kind::sum:
       return a + b;
@@ -98,24 +100,10 @@ Nat combine(Nat::Kind kind, Nat a, Nat b) {
   }
 }
 
-Range combine(Nat::Kind kind, Range a, Range b) {
-  switch (kind) {
-    case Nat::Kind::sum:
-      return a + b;
-    case Nat::Kind::product:
-      return a * b;
-    case Nat::Kind::floorDiv:
-      return quotient(a, b);
-    case Nat::Kind::mod:
-      return remainder(a, b);
-    case Nat::Kind::min:
-      return {std::min(a.lower, b.lower), std::min(a.upper, b.upper)};
-    case Nat::Kind::max:
-      return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
-    default:
-      noOperation();
-  }
-}
+}  // namespace
+
+Nat combine(Nat::Kind kind, Nat a, Nat b) { return combined(kind, a, b); }
+Range combine(Nat::Kind kind, Range a, Range b) { return combined(kind, a, b); }
 
 std::optional<std::int64_t> combine(Nat::Kind kind, std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
   if (!a || !b) return std::nullopt;

@@ -176,7 +176,7 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
   for (int i = 0; i < product.batch; i++)
     batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
   const auto values = static_cast<std::int64_t>(leavesOf(form.nest.body.type()).size());
-  ProductSize size{
+  const ProductSize size{
       batch, rows, columns, form.reduced->constant().value_or(256), values, product.rowsApart, product.stepsApart};
 
   const bool windows = form.pattern == Pattern::convolution;
@@ -187,13 +187,17 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
     if (fill) return {filledCut(product.rows(), 16), filledCut(product.columns(), 64)};
     return {cutOfRows(product.rows()), cutOfColumns(product.columns(), 64, false)};
   };
-  const auto tileOn = [](const runtime::DeviceInfo& device, const Cuts& cuts, const ProductSize& product) {
+  const auto sizeWith = [&](bool panels) {
+    ProductSize s = size;
+    s.panels = panels;
+    return s;
+  };
+  const auto tileOn = [](const runtime::DeviceInfo& device, const Cuts& cuts, const ProductSize& s) {
     return cheapest(cuts.rows, cuts.columns, mostVectors,
-                    [&](const Tile& tile) { return costOfProduct(device, product, tile); });
+                    [&](const Tile& tile) { return costOfProduct(device, s, tile); });
   };
   const auto family = [&](const char* name, const char* meaning, bool panels, bool copied = false) {
     const Cuts cuts = cutsOf(panels || copied);
-    size.panels = panels;
     OperatorFamily f{
         name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
           const Nat rowsOfTile = r.tunable("rows", 1, cuts.rows.longest);
@@ -207,8 +211,8 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
           r.apply(strategies::matrixProduct({rowsOfTile, columnsOfTile, lanes, maps, panels, cuts.rows.fill,
                                              cuts.columns.fill, copied ? columnsCopied() : nullptr}));
         }};
-    f.preferred = [=](const runtime::DeviceInfo& device) -> Config {
-      const Tile t = tileOn(device, cuts, size);
+    f.preferred = [tileOn, cuts, s = sizeWith(panels)](const runtime::DeviceInfo& device) -> Config {
+      const Tile t = tileOn(device, cuts, s);
       return {{"rows", t.rows}, {"columns", t.columns}, {"lanes", t.lanes}};
     };
     f.defaults = f.preferred(usualProcessor());
@@ -224,8 +228,8 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) {
   if (!product.paysToCopy()) return {tiles()};
   if (cutOfColumns(product.columns(), 64).fill) return {panels()};
   const auto costs = [&](bool panels) {
-    size.panels = panels;
-    return costOfProduct(usualProcessor(), size, tileOn(usualProcessor(), cutsOf(panels), size));
+    const ProductSize s = sizeWith(panels);
+    return costOfProduct(usualProcessor(), s, tileOn(usualProcessor(), cutsOf(panels), s));
   };
   const bool first = !product.columnsLieTogether() || costs(true) < costs(false);
   return first ? std::vector{panels(), tiles()} : std::vector{tiles(), panels()};
