@@ -131,12 +131,17 @@ Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& we
 // src/conv/tolerance.cpp.
 double convTolerance(const ConvSpec& spec, Scalar scalar);
 
+// The size that an output of random data has, sqrt(reduction) rms(input) rms(weights) + rms(bias). Where a layer has
+// few outputs that happen to cancel, their own root mean square is far below it and tells nothing of the roundings.
+double convScale(const ConvSpec& spec, const ConvTensors& tensors);
+
 struct ConvCheck {
   Difference difference;
   double tolerance = 0;
   bool ok() const { return difference.sameShape && difference.finite && difference.maxRel <= tolerance; }
 };
-ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected);
+// The floor is at least `scale`.
+ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected, double scale = 0);
 
 // --- oneDNN, as judge and as peer --------------------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ TEST_CASE("the reference agrees with oneDNN on random shapes") {
     const std::optional<Tensor> got = convOneDnn(s, t.input, t.weights, t.bias);
     INFO(s.str());
     REQUIRE(got);
-    CHECK(checkConv(s, *got, reference(s, t)).ok());
+    CHECK(checkConv(s, *got, reference(s, t), convScale(s, t)).ok());
     ++judged;
   }
   CHECK(judged == 60);
