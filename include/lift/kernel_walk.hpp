@@ -170,14 +170,10 @@ void forEachStmt(B& block, F&& f) {
 inline Nat parallelism(const NDRange& range, LoopKind kind, int dim) {
   const auto d = static_cast<std::size_t>(dim);
   switch (kind) {
-    case LoopKind::group:
-      return floorDiv(range.global[d], range.local[d]);
-    case LoopKind::local:
-      return range.local[d];
-    case LoopKind::global:
-      return range.global[d];
-    case LoopKind::sequential:
-      break;
+    case LoopKind::group: return floorDiv(range.global[d], range.local[d]);
+    case LoopKind::local: return range.local[d];
+    case LoopKind::global: return range.global[d];
+    case LoopKind::sequential: break;
   }
   return 1;
 }

@@ -23,10 +23,8 @@ bool givesHalves(Op op) {
     case Op::floor:
     case Op::ceil:
     case Op::round:
-    case Op::trunc:
-      return true;
-    default:
-      return false;
+    case Op::trunc: return true;
+    default: return false;
   }
 }
 
@@ -57,35 +55,24 @@ bool Halves::areAllOf(Expr e) {
   };
   const Prim p = s.head.prim();
   switch (p) {
-    case Prim::convert:
-      return true;
-    case Prim::op:
-      return givesHalves(s.head.op()) && all(0);
+    case Prim::convert: return true;
+    case Prim::op: return givesHalves(s.head.op()) && all(0);
     case Prim::let:
-    case Prim::vectorize:
-      return inBody(a[0], areAllOf(a[1]));
-    case Prim::ifThenElse:
-      return all(1);
-    case Prim::iterateWhile:
-      return areAllOf(a[2]) && inBody(a[1], true);
-    case Prim::splat:
-      return all(0);
-    default:
-      break;
+    case Prim::vectorize: return inBody(a[0], areAllOf(a[1]));
+    case Prim::ifThenElse: return all(1);
+    case Prim::iterateWhile: return areAllOf(a[2]) && inBody(a[1], true);
+    case Prim::splat: return all(0);
+    default: break;
   }
   switch (traits(p).loop) {
-    case Traits::Loop::none:
-      return movesData(p) && all(0);
-    case Traits::Loop::map:
-      return inBody(a[0], areAllOf(a[1]));
-    case Traits::Loop::generate:
-      return inBody(a[0], true);
+    case Traits::Loop::none: return movesData(p) && all(0);
+    case Traits::Loop::map: return inBody(a[0], areAllOf(a[1]));
+    case Traits::Loop::generate: return inBody(a[0], true);
     case Traits::Loop::reduce:
     case Traits::Loop::scan:
     case Traits::Loop::reduceByIndex:  // what is accumulated are halves if they stay such
       return areAllOf(a[0]) && areAllOf(a[2]) && inBody(a[1], true);
-    case Traits::Loop::iterate:
-      return areAllOf(a[1]) && inBody(a[0], true);
+    case Traits::Loop::iterate: return areAllOf(a[1]) && inBody(a[0], true);
   }
   return false;
 }

@@ -127,8 +127,7 @@ Nat withoutMinima(Nat n, std::vector<kernel::Comparison>& kept) {
       kept.push_back({term, kernel::Relation::lessEqual, a.constant() ? a : b});
       return term;
     }
-    default:
-      return n;
+    default: return n;
   }
 }
 

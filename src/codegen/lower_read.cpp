@@ -15,17 +15,14 @@ ViewPtr Lowering::apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument)
 
 ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
   switch (e.form()) {
-    case Expr::Form::variable:
-      return lookUp(env, e);
+    case Expr::Form::variable: return lookUp(env, e);
     case Expr::Form::literal: {
       ScalarValue v = e.value();
       if (v.type == Scalar::f16) v = convert(v, Scalar::f32);
       return valueView(e.type(), kernel::literal(v));
     }
-    case Expr::Form::natLiteral:
-      return valueView(e.type(), kernel::index(e.natValue()));
-    default:
-      break;
+    case Expr::Form::natLiteral: return valueView(e.type(), kernel::index(e.natValue()));
+    default: break;
   }
   const Spine s = spineOf(e);
   ensure(s.head.is(Expr::Form::primitive), "a term is a variable, a literal or an application of a primitive");
@@ -43,47 +40,31 @@ ViewPtr Lowering::layout(const Spine& s, const EnvPtr& env) {
   const auto& nats = s.head.nats();
   const Prim prim = s.head.prim();
   switch (prim) {
-    case Prim::id:
-      return read(a[0], env);
+    case Prim::id: return read(a[0], env);
     case Prim::zip:
     case Prim::tuple: {
       std::vector<ViewPtr> parts;
       for (const Expr x : a) parts.push_back(read(x, env));
       return prim == Prim::zip ? zipView(std::move(parts)) : tupleView(std::move(parts));
     }
-    case Prim::unzip:
-      return unzipView(read(a[0], env));
-    case Prim::get:
-      return read(a[0], env)->component(static_cast<int>(*nats[0].constant()));
-    case Prim::split:
-      return splitView(read(a[0], env), nats[0]);
-    case Prim::join:
-      return joinView(read(a[0], env));
+    case Prim::unzip: return unzipView(read(a[0], env));
+    case Prim::get: return read(a[0], env)->component(static_cast<int>(*nats[0].constant()));
+    case Prim::split: return splitView(read(a[0], env), nats[0]);
+    case Prim::join: return joinView(read(a[0], env));
     case Prim::slide:
-    case Prim::slideStrict:
-      return slideView(read(a[0], env), nats[0], nats[1]);
-    case Prim::pad:
-      return padView(read(a[1], env), nats[0], nats[1], read(a[0], env));
+    case Prim::slideStrict: return slideView(read(a[0], env), nats[0], nats[1]);
+    case Prim::pad: return padView(read(a[1], env), nats[0], nats[1], read(a[0], env));
     case Prim::padClamp:
     case Prim::padMirror:
-    case Prim::padWrap:
-      return padIndexView(read(a[0], env), prim, nats[0], nats[1]);
-    case Prim::transpose:
-      return transposeView(read(a[0], env));
-    case Prim::reorder:
-      return reorderView(read(a[0], env), s.head.indexFn(), nats);
-    case Prim::concat:
-      return concatView(read(a[0], env), read(a[1], env));
-    case Prim::take:
-      return takeView(read(a[0], env), nats[0]);
-    case Prim::drop:
-      return dropView(read(a[0], env), nats[0]);
-    case Prim::asVector:
-      return asVectorView(read(a[0], env), nats[0]);
-    case Prim::asScalar:
-      return asScalarView(read(a[0], env));
-    default:
-      return nullptr;
+    case Prim::padWrap: return padIndexView(read(a[0], env), prim, nats[0], nats[1]);
+    case Prim::transpose: return transposeView(read(a[0], env));
+    case Prim::reorder: return reorderView(read(a[0], env), s.head.indexFn(), nats);
+    case Prim::concat: return concatView(read(a[0], env), read(a[1], env));
+    case Prim::take: return takeView(read(a[0], env), nats[0]);
+    case Prim::drop: return dropView(read(a[0], env), nats[0]);
+    case Prim::asVector: return asVectorView(read(a[0], env), nats[0]);
+    case Prim::asScalar: return asScalarView(read(a[0], env));
+    default: return nullptr;
   }
 }
 
@@ -104,8 +85,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
       if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
       return apply(a[0], env, in);
     }
-    case Prim::ifThenElse:
-      return conditional(e, s, env);
+    case Prim::ifThenElse: return conditional(e, s, env);
     case Prim::vectorize:
       if (anyPrimitive(a[0], [](Expr p) { return p.prim() == Prim::ifThenElse; }) && mayFailWithin(a[0]))
         return vectorizeLanes(s, env);
@@ -113,10 +93,8 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::arrayOf:
       if (isTable(e)) return table(e);
       return elementsView(e.type(), deferred(a, env));
-    case Prim::at:
-      return elementAt(s.head, read(a[0], env), read(a[1], env));
-    case Prim::op:
-      return valueView(e.type(), operation(s.head, a, env));
+    case Prim::at: return elementAt(s.head, read(a[0], env), read(a[1], env));
+    case Prim::op: return valueView(e.type(), operation(s.head, a, env));
     case Prim::convert: {
       const ExprPtr from = value(read(a[0], env));
       if (s.head.target() != Scalar::f16) return valueView(e.type(), kernel::convertTo(from, s.head.target()));
@@ -130,16 +108,12 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
       const int width = valueTypeOf(e.type()).width;
       return valueView(e.type(), kernel::splat(value(read(a[0], env)), width));
     }
-    case Prim::dot:
-      return valueView(e.type(), dot(value(read(a[0], env)), value(read(a[1], env))));
+    case Prim::dot: return valueView(e.type(), dot(value(read(a[0], env)), value(read(a[1], env))));
     case Prim::reduce:
     case Prim::reduceSeq:
-    case Prim::reduceSeqUnroll:
-      return reduce(s, env);
-    case Prim::iterateWhile:
-      return iterateWhile(s, env);
-    default:
-      return nullptr;
+    case Prim::reduceSeqUnroll: return reduce(s, env);
+    case Prim::iterateWhile: return iterateWhile(s, env);
+    default: return nullptr;
   }
 }
 
@@ -166,37 +140,27 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
     case Prim::reduceByIndex:
-    case Prim::iterate:
-      return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
-    default:
-      return nullptr;
+    case Prim::iterate: return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
+    default: return nullptr;
   }
 }
 
 // Closed and made of literals by operations that all devices compute alike.
 bool Lowering::isTable(Expr e) {
   switch (e.form()) {
-    case Expr::Form::literal:
-      return true;
-    case Expr::Form::natLiteral:
-      return e.natValue().constant().has_value();
-    case Expr::Form::apply:
-      return isTable(e.argument()) && isTable(e.function());
+    case Expr::Form::literal: return true;
+    case Expr::Form::natLiteral: return e.natValue().constant().has_value();
+    case Expr::Form::apply: return isTable(e.argument()) && isTable(e.function());
     case Expr::Form::primitive:
       switch (e.prim()) {
         case Prim::arrayOf:
         case Prim::tuple:
-        case Prim::convert:
-          return true;
-        case Prim::splat:
-          return e.nats()[0].constant().has_value();
-        case Prim::op:
-          return info(e.op()).isExact;
-        default:
-          return false;
+        case Prim::convert: return true;
+        case Prim::splat: return e.nats()[0].constant().has_value();
+        case Prim::op: return info(e.op()).isExact;
+        default: return false;
       }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -242,14 +206,10 @@ std::vector<GuardedView::Deferred> Lowering::deferred(const std::vector<Expr>& t
 
 AddressSpace Lowering::spaceOf(Prim prim) {
   switch (traits(prim).memory) {
-    case Traits::Memory::global:
-      return AddressSpace::global;
-    case Traits::Memory::local:
-      return AddressSpace::local;
-    case Traits::Memory::priv:
-      return AddressSpace::priv;
-    case Traits::Memory::none:
-      break;
+    case Traits::Memory::global: return AddressSpace::global;
+    case Traits::Memory::local: return AddressSpace::local;
+    case Traits::Memory::priv: return AddressSpace::priv;
+    case Traits::Memory::none: break;
   }
   throw InternalError("the value of the primitive is not kept in memory");
 }
@@ -406,20 +366,13 @@ std::optional<ExprPtr> Lowering::onIndices(Op op, const std::vector<ExprPtr>& ar
   using kernel::Relation;
   if (const auto result = onNats(op, n)) return kernel::index(*result);
   switch (op) {
-    case Op::lt:
-      return kernel::test({{n[0], Relation::less, n[1]}});
-    case Op::le:
-      return kernel::test({{n[0], Relation::lessEqual, n[1]}});
-    case Op::gt:
-      return kernel::test({{n[1], Relation::less, n[0]}});
-    case Op::ge:
-      return kernel::test({{n[1], Relation::lessEqual, n[0]}});
-    case Op::eq:
-      return kernel::test({{n[0], Relation::equal, n[1]}});
-    case Op::ne:
-      return kernel::test({{n[0], Relation::notEqual, n[1]}});
-    default:
-      return std::nullopt;
+    case Op::lt: return kernel::test({{n[0], Relation::less, n[1]}});
+    case Op::le: return kernel::test({{n[0], Relation::lessEqual, n[1]}});
+    case Op::gt: return kernel::test({{n[1], Relation::less, n[0]}});
+    case Op::ge: return kernel::test({{n[1], Relation::lessEqual, n[0]}});
+    case Op::eq: return kernel::test({{n[0], Relation::equal, n[1]}});
+    case Op::ne: return kernel::test({{n[0], Relation::notEqual, n[1]}});
+    default: return std::nullopt;
   }
 }
 

@@ -30,8 +30,7 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
     case Prim::mapSeqUnroll:
     case Prim::mapGlb:
     case Prim::mapWrg:
-    case Prim::mapLcl:
-      return mapLoop(s, env, out);
+    case Prim::mapLcl: return mapLoop(s, env, out);
     case Prim::generate:
       return loop("i", e.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
         const EnvPtr inner = bindParameter(a[0], env, valueView(a[0].parameter().type(), kernel::index(i)));
@@ -62,26 +61,22 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
     case Prim::scan:
     case Prim::scanSeq:
     case Prim::scanExclusive:
-    case Prim::scanExclusiveSeq:
-      return scan(s, env, out);
+    case Prim::scanExclusiveSeq: return scan(s, env, out);
     case Prim::reduce:
     case Prim::reduceSeq:
     case Prim::reduceSeqUnroll:
       if (const auto buffers = startsFrom(s, env, out))
         return accumulate(s, env, read(a[2], env), {out.view, *buffers});
       break;
-    case Prim::reduceByIndex:
-      return reduceByIndex(s, env, out);
-    case Prim::iterate:
-      return iterate(s, env, out);
+    case Prim::reduceByIndex: return reduceByIndex(s, env, out);
+    case Prim::iterate: return iterate(s, env, out);
     case Prim::ifThenElse: {
       if (e.type().isRegister()) break;
       const ExprPtr condition = conditionOf(a[0], env);
       Block then = collect([&] { write(a[1], env, out); }), otherwise = collect([&] { write(a[2], env, out); });
       return emit(kernel::If{condition, std::move(then), std::move(otherwise)});
     }
-    default:
-      break;
+    default: break;
   }
   copy(read(e, env), out);
 }
@@ -110,9 +105,7 @@ bool Lowering::writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Des
     case Prim::split:
     case Prim::transpose:
     case Prim::reorder:
-    case Prim::asScalar:
-      write(a[0], env, out.with(undoLayout(s, out.view)));
-      return true;
+    case Prim::asScalar: write(a[0], env, out.with(undoLayout(s, out.view))); return true;
     case Prim::asVector:  // lane by lane only where each is computed by itself
       if (onlyMovesData(a[0])) return false;
       write(a[0], env, out.with(undoLayout(s, out.view)));
@@ -127,8 +120,7 @@ bool Lowering::writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Des
       write(a[1], env, out.with(dropView(out.view, n)));
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -137,14 +129,10 @@ namespace {
 std::pair<LoopKind, const char*> kindOf(Prim map) {
   switch (traits(map).level) {
     case Traits::Level::open:
-    case Traits::Level::sequential:
-      return {LoopKind::sequential, "i"};
-    case Traits::Level::local:
-      return {LoopKind::local, "lcl"};
-    case Traits::Level::group:
-      return {LoopKind::group, "wrg"};
-    case Traits::Level::global:
-      return {LoopKind::global, "glb"};
+    case Traits::Level::sequential: return {LoopKind::sequential, "i"};
+    case Traits::Level::local: return {LoopKind::local, "lcl"};
+    case Traits::Level::group: return {LoopKind::group, "wrg"};
+    case Traits::Level::global: return {LoopKind::global, "glb"};
   }
   throw InternalError("unknown level of a map");
 }
@@ -183,24 +171,15 @@ void Lowering::checkNest(Expr primitive, LoopKind kind, int dim, const Destinati
 ViewPtr Lowering::undoLayout(const Spine& s, const ViewPtr& out) {
   const Type in = s.arguments[0].type();
   switch (s.head.prim()) {
-    case Prim::join:
-      return splitView(out, in.element().length());
-    case Prim::split:
-      return joinView(out);
-    case Prim::transpose:
-      return transposeView(out);
-    case Prim::reorder:
-      return reorderView(out, s.head.indexFn(), s.head.nats(), true);
-    case Prim::asVector:
-      return asScalarView(out);
-    case Prim::asScalar:
-      return asVectorView(out, in.element().length());
-    case Prim::take:
-      return croppedView(out, in.length());
-    case Prim::id:
-      return out;
-    default:
-      throw InternalError("not an invertible layout");
+    case Prim::join: return splitView(out, in.element().length());
+    case Prim::split: return joinView(out);
+    case Prim::transpose: return transposeView(out);
+    case Prim::reorder: return reorderView(out, s.head.indexFn(), s.head.nats(), true);
+    case Prim::asVector: return asScalarView(out);
+    case Prim::asScalar: return asVectorView(out, in.element().length());
+    case Prim::take: return croppedView(out, in.length());
+    case Prim::id: return out;
+    default: throw InternalError("not an invertible layout");
   }
 }
 

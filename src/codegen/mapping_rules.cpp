@@ -68,9 +68,7 @@ class MappingRules {
       report(p, fmt::format("{} inside iterateWhile", name),
              "whether it goes on is decided by one work-item: put iterateWhile inside the map, or use iterate");
     switch (p.prim()) {
-      case Prim::iterateWhile:
-        inner.endsEarly = true;
-        break;
+      case Prim::iterateWhile: inner.endsEarly = true; break;
       case Prim::mapGlb:
         if (context.anyGroup() || context.anyLocal())
           report(p, "mapGlb inside a work-group", "use mapLcl inside mapWrg, or mapGlb for all dimensions");
@@ -99,8 +97,7 @@ class MappingRules {
       case Prim::toLocal:
         if (!context.anyGroup()) report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");
         break;
-      default:
-        break;
+      default: break;
     }
   }
 

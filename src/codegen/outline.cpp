@@ -152,8 +152,7 @@ class Outliner {
         if (!isCroppedResult(e)) break;
         a[0] = result(a[0]);
         return applyAll(s.head, a);
-      default:
-        break;
+      default: break;
     }
     for (Expr& x : a) x = operand(x);
     return applyAll(s.head, a);

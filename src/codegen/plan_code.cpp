@@ -130,8 +130,7 @@ SizeWriter::Text SizeWriter::write(Nat n) {
       const std::string digits = size > 2147483647.0 ? fmt::format("INT64_C({})", value) : std::to_string(value);
       return {digits, size, value < 0 ? Form::sum : Form::atom};
     }
-    case Nat::Kind::variable:
-      return {names_.at(*n.variable()), 2147483648.0};
+    case Nat::Kind::variable: return {names_.at(*n.variable()), 2147483648.0};
     case Nat::Kind::sum: {
       Text result = write(n.operands()[0]);
       for (std::size_t i = 1; i < n.operands().size(); i++) result = sum(result, n.operands()[i]);
@@ -150,14 +149,10 @@ SizeWriter::Text SizeWriter::write(Nat n) {
       }
       return result;
     }
-    case Nat::Kind::floorDiv:
-      return call("floor_div", usesDivision, n, true);
-    case Nat::Kind::mod:
-      return call("floor_mod", usesRemainder, n, true);
-    case Nat::Kind::min:
-      return call("least", usesLeast, n);
-    case Nat::Kind::max:
-      return call("greatest", usesGreatest, n);
+    case Nat::Kind::floorDiv: return call("floor_div", usesDivision, n, true);
+    case Nat::Kind::mod: return call("floor_mod", usesRemainder, n, true);
+    case Nat::Kind::min: return call("least", usesLeast, n);
+    case Nat::Kind::max: return call("greatest", usesGreatest, n);
   }
   throw InternalError("host code: no such size");
 }

@@ -21,15 +21,10 @@ class AlgorithmWalk {
   void visit(Expr e) {
     if (!seen_.insert(e).second) return;
     switch (e.form()) {
-      case Expr::Form::primitive:
-        return primitive(e);
-      case Expr::Form::lambda:
-        return visit(e.body());
-      case Expr::Form::apply:
-        visit(e.function());
-        return visit(e.argument());
-      default:
-        return;
+      case Expr::Form::primitive: return primitive(e);
+      case Expr::Form::lambda: return visit(e.body());
+      case Expr::Form::apply: visit(e.function()); return visit(e.argument());
+      default: return;
     }
   }
 
@@ -100,12 +95,9 @@ std::string Constraints::place(Expr primitive) const {
 
 std::string_view name(Constraint::Kind kind) {
   switch (kind) {
-    case Constraint::Kind::algorithm:
-      return "algorithm";
-    case Constraint::Kind::hardware:
-      return "hardware";
-    case Constraint::Kind::user:
-      return "user";
+    case Constraint::Kind::algorithm: return "algorithm";
+    case Constraint::Kind::hardware: return "hardware";
+    case Constraint::Kind::user: return "user";
   }
   return {};
 }

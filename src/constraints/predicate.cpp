@@ -38,12 +38,9 @@ bool Predicate::holdsAt(const std::vector<std::int64_t>& values) const {
   const auto left = at(left_, values), right = at(right_, values);
   if (!left || !right) return false;
   switch (kind_) {
-    case SizeCondition::Kind::divides:
-      return *left > 0 && *right % *left == 0;
-    case SizeCondition::Kind::lessEqual:
-      return *left <= *right;
-    case SizeCondition::Kind::equal:
-      return *left == *right;
+    case SizeCondition::Kind::divides: return *left > 0 && *right % *left == 0;
+    case SizeCondition::Kind::lessEqual: return *left <= *right;
+    case SizeCondition::Kind::equal: return *left == *right;
   }
   return false;
 }
@@ -51,12 +48,9 @@ bool Predicate::holdsAt(const std::vector<std::int64_t>& values) const {
 bool Predicate::isRefutedOver(const std::vector<Range>& ranges) const {
   const Range left = over(left_, ranges), right = over(right_, ranges);
   switch (kind_) {
-    case SizeCondition::Kind::divides:
-      return left.upper < 1 || (right.lower > 0 && left.lower > right.upper);
-    case SizeCondition::Kind::lessEqual:
-      return left.lower > right.upper;
-    case SizeCondition::Kind::equal:
-      return left.lower > right.upper || right.lower > left.upper;
+    case SizeCondition::Kind::divides: return left.upper < 1 || (right.lower > 0 && left.lower > right.upper);
+    case SizeCondition::Kind::lessEqual: return left.lower > right.upper;
+    case SizeCondition::Kind::equal: return left.lower > right.upper || right.lower > left.upper;
   }
   return false;
 }

@@ -166,12 +166,9 @@ class ResourceWalk {
         if (s.isPrim(Prim::map) && (isInvertibleIn(a[0].body(), a[0].parameter()) || isCroppedResult(e)))
           return write(a[1], out);
         return map(s, out);
-      case Loop::generate:
-        return write(a[0].body(), out);
-      case Loop::reduce:
-        return read(e);
-      case Loop::scan:
-        return fold(s);
+      case Loop::generate: return write(a[0].body(), out);
+      case Loop::reduce: return read(e);
+      case Loop::scan: return fold(s);
       case Loop::reduceByIndex:
         read(a[2]);
         write(a[0], out);
@@ -183,8 +180,7 @@ class ResourceWalk {
         if (kernel_.loops.empty()) outside_.insert(a[step].parameter());
         return write(a[step].body(), out);
       }
-      case Loop::none:
-        break;
+      case Loop::none: break;
     }
     if (s.isPrim(Prim::let)) {
       read(a[1]);

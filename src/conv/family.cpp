@@ -18,14 +18,11 @@ namespace {
 
 std::size_t arityOf(Prim prim) {
   switch (prim) {
-    case Prim::reduce:
-      return 3;
+    case Prim::reduce: return 3;
     case Prim::map:
     case Prim::let:
-    case Prim::zip:
-      return 2;
-    default:
-      return 1;
+    case Prim::zip: return 2;
+    default: return 1;
   }
 }
 

@@ -49,16 +49,11 @@ constexpr double roundoffDouble = 0x1p-53;
 double convTolerance(const ConvSpec& spec, Scalar scalar) {
   const double roundings = 2 * (static_cast<double>(spec.reduction()) + 4);
   switch (scalar) {
-    case Scalar::f16:
-      return roundings * roundoffFloat + 2 * roundoffHalf;
-    case Scalar::h16:
-      return 4 * (std::sqrt(static_cast<double>(spec.reduction())) + 4) * roundoffHalf;
-    case Scalar::f32:
-      return roundings * roundoffFloat;
-    case Scalar::f64:
-      return 2 * roundings * roundoffDouble;  // the reference is no better
-    default:
-      return 0;
+    case Scalar::f16: return roundings * roundoffFloat + 2 * roundoffHalf;
+    case Scalar::h16: return 4 * (std::sqrt(static_cast<double>(spec.reduction())) + 4) * roundoffHalf;
+    case Scalar::f32: return roundings * roundoffFloat;
+    case Scalar::f64: return 2 * roundings * roundoffDouble;  // the reference is no better
+    default: return 0;
   }
 }
 

@@ -227,14 +227,10 @@ class Explorer {
 
   static std::string textOf(Outcome outcome, const Candidate& candidate) {
     switch (outcome) {
-      case Outcome::timed:
-        return fmt::format("{:.3f} ms", candidate.milliseconds);
-      case Outcome::slow:
-        return "slow";
-      case Outcome::failed:
-        return "failed";
-      case Outcome::wrong:
-        return "wrong";
+      case Outcome::timed: return fmt::format("{:.3f} ms", candidate.milliseconds);
+      case Outcome::slow: return "slow";
+      case Outcome::failed: return "failed";
+      case Outcome::wrong: return "wrong";
     }
     return {};
   }

@@ -18,13 +18,10 @@ Type resultOf(Op op, const std::vector<Type>& in) {
   switch (info(op).typing) {
     case OpTyping::numeric:
     case OpTyping::floating:
-    case OpTyping::integral:
-      return in.at(0);
+    case OpTyping::integral: return in.at(0);
     case OpTyping::comparison:
-    case OpTyping::logical:
-      return Type::scalar(Scalar::boolean);
-    case OpTyping::selection:
-      return in.at(1);
+    case OpTyping::logical: return Type::scalar(Scalar::boolean);
+    case OpTyping::selection: return in.at(1);
   }
   throw InternalError("unknown typing of an operation");
 }
@@ -41,12 +38,9 @@ Type byScheme(Prim prim, const std::vector<Nat>& nats, const std::vector<Type>& 
 // Of the primitives whose schemes are but typical instances, by their rules; of the others by their schemes.
 Type resultOf(Prim prim, const std::vector<Nat>& nats, const std::vector<Type>& in, std::uint8_t detail) {
   switch (prim) {
-    case Prim::tuple:
-      return Type::tuple(in);
-    case Prim::get:
-      return in.at(0).components().at(static_cast<std::size_t>(nats.at(0).constant().value()));
-    case Prim::arrayOf:
-      return Type::array(static_cast<std::int64_t>(in.size()), in.at(0));
+    case Prim::tuple: return Type::tuple(in);
+    case Prim::get: return in.at(0).components().at(static_cast<std::size_t>(nats.at(0).constant().value()));
+    case Prim::arrayOf: return Type::array(static_cast<std::int64_t>(in.size()), in.at(0));
     case Prim::zip: {
       std::vector<Type> elements;
       for (const Type t : in) elements.push_back(t.element());
@@ -57,16 +51,13 @@ Type resultOf(Prim prim, const std::vector<Nat>& nats, const std::vector<Type>& 
       for (const Type c : in.at(0).element().components()) arrays.push_back(Type::array(in[0].length(), c));
       return Type::tuple(std::move(arrays));
     }
-    case Prim::vectorize:
-      return lanesOf(nats.at(0), in.at(0).result());
-    case Prim::op:
-      return resultOf(static_cast<Op>(detail), in);
+    case Prim::vectorize: return lanesOf(nats.at(0), in.at(0).result());
+    case Prim::op: return resultOf(static_cast<Op>(detail), in);
     case Prim::convert: {
       const Type to = Type::scalar(static_cast<Scalar>(detail));
       return in.at(0).is(Type::Kind::vector) ? Type::vector(in[0].length(), to) : to;
     }
-    default:
-      return byScheme(prim, nats, in);
+    default: return byScheme(prim, nats, in);
   }
 }
 

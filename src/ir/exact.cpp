@@ -99,38 +99,22 @@ class ExactArithmetic final : public Arithmetic {
     const auto number = [&](std::int64_t e) { return element(v[0].type, e); };
     const auto truth = [](bool t) { return ScalarValue::ofInteger(Scalar::boolean, t); };
     switch (op) {
-      case Op::add:
-        return number(field::add(a, b));
-      case Op::sub:
-        return number(field::subtract(a, b));
-      case Op::mul:
-        return number(field::multiply(a, b));
-      case Op::fma:
-        return number(field::add(field::multiply(a, b), v[2].integer));
-      case Op::neg:
-        return number(field::subtract(0, a));
-      case Op::div:
-        return number(b == 0 ? unknown(op, v) : field::multiply(a, field::inverse(b)));
-      case Op::min:
-        return v[nearest(a) <= nearest(b) ? 0 : 1];
-      case Op::max:
-        return v[nearest(a) >= nearest(b) ? 0 : 1];
-      case Op::abs:
-        return number(nearest(a) < 0 ? field::subtract(0, a) : a);
-      case Op::lt:
-        return truth(nearest(a) < nearest(b));
-      case Op::le:
-        return truth(nearest(a) <= nearest(b));
-      case Op::gt:
-        return truth(nearest(a) > nearest(b));
-      case Op::ge:
-        return truth(nearest(a) >= nearest(b));
-      case Op::eq:
-        return truth(a == b);
-      case Op::ne:
-        return truth(a != b);
-      default:
-        return number(unknown(op, v));
+      case Op::add: return number(field::add(a, b));
+      case Op::sub: return number(field::subtract(a, b));
+      case Op::mul: return number(field::multiply(a, b));
+      case Op::fma: return number(field::add(field::multiply(a, b), v[2].integer));
+      case Op::neg: return number(field::subtract(0, a));
+      case Op::div: return number(b == 0 ? unknown(op, v) : field::multiply(a, field::inverse(b)));
+      case Op::min: return v[nearest(a) <= nearest(b) ? 0 : 1];
+      case Op::max: return v[nearest(a) >= nearest(b) ? 0 : 1];
+      case Op::abs: return number(nearest(a) < 0 ? field::subtract(0, a) : a);
+      case Op::lt: return truth(nearest(a) < nearest(b));
+      case Op::le: return truth(nearest(a) <= nearest(b));
+      case Op::gt: return truth(nearest(a) > nearest(b));
+      case Op::ge: return truth(nearest(a) >= nearest(b));
+      case Op::eq: return truth(a == b);
+      case Op::ne: return truth(a != b);
+      default: return number(unknown(op, v));
     }
   }
 

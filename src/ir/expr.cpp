@@ -75,8 +75,7 @@ bool compatible(Type a, Type b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Type::Kind::scalar:
-    case Type::Kind::variable:
-      return false;
+    case Type::Kind::variable: return false;
     case Type::Kind::vector:
     case Type::Kind::array:
       return equal(a.length(), b.length()) != Truth::refuted && compatible(a.element(), b.element());
@@ -86,8 +85,7 @@ bool compatible(Type a, Type b) {
         if (!compatible(a.components()[i], b.components()[i])) return false;
       return true;
     }
-    case Type::Kind::function:
-      return compatible(a.parameter(), b.parameter()) && compatible(a.result(), b.result());
+    case Type::Kind::function: return compatible(a.parameter(), b.parameter()) && compatible(a.result(), b.result());
   }
   return false;
 }
@@ -263,10 +261,8 @@ class TypeMapping : public detail::Rebuilding<TypeMapping> {
         return Expr::lambda(parameter, (*this)(e.body()));
       }
       case Expr::Form::apply:
-      case Expr::Form::literal:
-        return parts(e);
-      case Expr::Form::natLiteral:
-        return Expr::nat(onNat_(e.natValue()));
+      case Expr::Form::literal: return parts(e);
+      case Expr::Form::natLiteral: return Expr::nat(onNat_(e.natValue()));
       case Expr::Form::primitive: {
         std::vector<Nat> nats;
         for (const Nat n : e.nats()) nats.push_back(onNat_(n));
@@ -334,12 +330,9 @@ Expr etaLong(Expr e) { return EtaLong()(e); }
 
 std::string SizeCondition::str() const {
   switch (kind) {
-    case Kind::divides:
-      return fmt::format("{} | {}", left.str(), right.str());
-    case Kind::lessEqual:
-      return fmt::format("{} <= {}", left.str(), right.str());
-    case Kind::equal:
-      return fmt::format("{} = {}", left.str(), right.str());
+    case Kind::divides: return fmt::format("{} | {}", left.str(), right.str());
+    case Kind::lessEqual: return fmt::format("{} <= {}", left.str(), right.str());
+    case Kind::equal: return fmt::format("{} = {}", left.str(), right.str());
   }
   return {};
 }
@@ -353,12 +346,9 @@ std::vector<Divides> Program::facts() const {
 
 Truth holds(const SizeCondition& condition) {
   switch (condition.kind) {
-    case SizeCondition::Kind::divides:
-      return divides(condition.left, condition.right);
-    case SizeCondition::Kind::lessEqual:
-      return lessEqual(condition.left, condition.right);
-    case SizeCondition::Kind::equal:
-      return equal(condition.left, condition.right);
+    case SizeCondition::Kind::divides: return divides(condition.left, condition.right);
+    case SizeCondition::Kind::lessEqual: return lessEqual(condition.left, condition.right);
+    case SizeCondition::Kind::equal: return equal(condition.left, condition.right);
   }
   return Truth::unknown;
 }

@@ -75,16 +75,12 @@ void Inference::reportEquations(const std::vector<Solver::Equation>& open) {
 std::string Inference::describe(TypeClass c) {
   switch (c) {
     case TypeClass::scalar:
-    case TypeClass::comparable:
-      return "a scalar";
+    case TypeClass::comparable: return "a scalar";
     case TypeClass::numeric:
-    case TypeClass::integerLiteral:
-      return "a number";
+    case TypeClass::integerLiteral: return "a number";
     case TypeClass::floating:
-    case TypeClass::realLiteral:
-      return "a floating-point number";
-    case TypeClass::integral:
-      return "an integer";
+    case TypeClass::realLiteral: return "a floating-point number";
+    case TypeClass::integral: return "an integer";
   }
   return {};
 }

@@ -82,15 +82,9 @@ Inference::OperationTypes Inference::typesOf(Op op) {
   const Type boolean = Type::scalar(Scalar::boolean), t = solver_.freshType();
   OperationTypes types{std::vector<Type>(static_cast<std::size_t>(info(op).arity), t), t, t, {}};
   switch (info(op).typing) {
-    case OpTyping::numeric:
-      types.wanted = TypeClass::numeric;
-      break;
-    case OpTyping::floating:
-      types.wanted = TypeClass::floating;
-      break;
-    case OpTyping::integral:
-      types.wanted = TypeClass::integral;
-      break;
+    case OpTyping::numeric: types.wanted = TypeClass::numeric; break;
+    case OpTyping::floating: types.wanted = TypeClass::floating; break;
+    case OpTyping::integral: types.wanted = TypeClass::integral; break;
     case OpTyping::comparison:
       types.wanted = op == Op::eq || op == Op::ne ? TypeClass::comparable : TypeClass::numeric;
       types.result = boolean;

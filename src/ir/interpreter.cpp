@@ -273,8 +273,7 @@ Value reorder(Call& c) {
   const Int n = length(in);
   const auto permuted = [&](const auto& f) { return build(n, [&](Int i) { return element(in, f(i)); }); };
   switch (c.prim().indexFn()) {
-    case IndexFn::reverse:
-      return permuted([&](Int i) { return n - 1 - i; });
+    case IndexFn::reverse: return permuted([&](Int i) { return n - 1 - i; });
     case IndexFn::stride: {
       const Int s = c.nat(0);
       c.require(s > 0 && n % s == 0, "stride {} does not divide {} elements", s, n);
@@ -285,8 +284,7 @@ Value reorder(Call& c) {
       c.require(s > 0 && n % s == 0, "unstride {} does not divide {} elements", s, n);
       return permuted([&](Int i) { return i / s + (n / s) * (i % s); });
     }
-    case IndexFn::shift:
-      return permuted([&](Int i) { return floorMod(i + c.nat(0), n); });
+    case IndexFn::shift: return permuted([&](Int i) { return floorMod(i + c.nat(0), n); });
     case IndexFn::transpose: {
       const Int rows = c.nat(0), columns = c.nat(1);
       c.require(rows * columns == n, "{} elements are not {} rows of {}", n, rows, columns);
@@ -514,18 +512,12 @@ Value applied(Expr e, const Environment& environment) {
 
 Value evaluate(Expr e, const Environment& environment) {
   switch (e.form()) {
-    case Expr::Form::variable:
-      return lookUp(e, environment);
-    case Expr::Form::lambda:
-      return closure(e, environment);
-    case Expr::Form::apply:
-      return applied(e, environment);
-    case Expr::Form::literal:
-      return Value::of(environment.arithmetic->literal(e.value()));
-    case Expr::Form::natLiteral:
-      return index(constantOf(e.natValue()));
-    case Expr::Form::primitive:
-      return partial(e, {}, e.type(), *environment.arithmetic);
+    case Expr::Form::variable: return lookUp(e, environment);
+    case Expr::Form::lambda: return closure(e, environment);
+    case Expr::Form::apply: return applied(e, environment);
+    case Expr::Form::literal: return Value::of(environment.arithmetic->literal(e.value()));
+    case Expr::Form::natLiteral: return index(constantOf(e.natValue()));
+    case Expr::Form::primitive: return partial(e, {}, e.type(), *environment.arithmetic);
   }
   throw InternalError("unknown form of term");
 }

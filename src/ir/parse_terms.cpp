@@ -175,16 +175,12 @@ ParsedExpr Parser::primary() {
     case Tok::kwLet:
       if (atLetFunction()) return word(take());
       return letIn();
-    case Tok::kwFun:
-      return fun();
-    case Tok::kwIf:
-      return ifThenElse();
-    case Tok::leftParen:
-      return parenthesised();
+    case Tok::kwFun: return fun();
+    case Tok::kwIf: return ifThenElse();
+    case Tok::leftParen: return parenthesised();
     case Tok::number:
     case Tok::kwInf:
-    case Tok::kwNan:
-      return number({});
+    case Tok::kwNan: return number({});
     case Tok::kwTrue:
     case Tok::kwFalse: {
       const Token token = take();
@@ -193,16 +189,13 @@ ParsedExpr Parser::primary() {
     case Tok::name:
       if (text(peek()) == "_") fail(spanOf(peek()), "'_' stands only in patterns", "give the value a name");
       return word(take());
-    case Tok::leftBracket:
-      return arrayLiteral();
-    case Tok::string:
-      failHere("expected an expression", "there are no strings in expressions");
+    case Tok::leftBracket: return arrayLiteral();
+    case Tok::string: failHere("expected an expression", "there are no strings in expressions");
     case Tok::dot:
       if (peek(1).kind == Tok::number)
         failHere("expected an expression", fmt::format("a literal has digits on both sides: 0.{}", text(peek(1))));
       break;
-    default:
-      break;
+    default: break;
   }
   failHere("expected an expression");
 }

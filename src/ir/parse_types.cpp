@@ -92,8 +92,7 @@ ParsedType Parser::typePrefix() {
       if (at(Tok::leftBracket)) failArraySuffix(first);
       return named;
     }
-    default:
-      failHere("expected a type");
+    default: failHere("expected a type");
   }
 }
 

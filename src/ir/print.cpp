@@ -19,8 +19,7 @@ constexpr int openPrecedence = 0;    // fun and let reach as far as possible
 std::string literalText(const ScalarValue& v) {
   const std::string suffix(info(v.type).name);
   switch (v.type) {
-    case Scalar::boolean:
-      return v.integer ? "true" : "false";
+    case Scalar::boolean: return v.integer ? "true" : "false";
     case Scalar::f16:
     case Scalar::h16:
     case Scalar::f32:
@@ -35,12 +34,9 @@ std::string literalText(const ScalarValue& v) {
       if (text.find_first_of(".e") == std::string::npos) text += ".0";
       return v.type == Scalar::f32 ? text : text + suffix;
     }
-    case Scalar::i32:
-      return std::to_string(v.integer);
-    case Scalar::u64:
-      return fmt::format("{}u64", static_cast<std::uint64_t>(v.integer));
-    default:
-      return std::to_string(v.integer) + suffix;
+    case Scalar::i32: return std::to_string(v.integer);
+    case Scalar::u64: return fmt::format("{}u64", static_cast<std::uint64_t>(v.integer));
+    default: return std::to_string(v.integer) + suffix;
   }
 }
 
@@ -70,15 +66,11 @@ class Printer {
         const auto found = given_.find(e);
         return found != given_.end() ? found->second : e.name();
       }
-      case Expr::Form::literal:
-        return signedText(literalText(e.value()), precedence);
-      case Expr::Form::natLiteral:
-        return natText(e.natValue(), precedence);
-      case Expr::Form::lambda:
-        return lambda(e, indent, precedence);
+      case Expr::Form::literal: return signedText(literalText(e.value()), precedence);
+      case Expr::Form::natLiteral: return natText(e.natValue(), precedence);
+      case Expr::Form::lambda: return lambda(e, indent, precedence);
       case Expr::Form::primitive:
-      case Expr::Form::apply:
-        return application(e, indent, precedence);
+      case Expr::Form::apply: return application(e, indent, precedence);
     }
     throw InternalError("unknown form of term");
   }

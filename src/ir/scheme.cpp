@@ -33,22 +33,14 @@ Nat natOfSyntax(const Syn& syn, const std::function<Nat(const Syn&)>& leaf) {
   for (const auto& a : call->arguments) operands.push_back(natOfSyntax(*a.value, leaf));
   if (operands.size() == 1 && *op == Op::neg) return -operands[0];
   if (operands.size() == 2) switch (*op) {
-      case Op::add:
-        return operands[0] + operands[1];
-      case Op::sub:
-        return operands[0] - operands[1];
-      case Op::mul:
-        return operands[0] * operands[1];
-      case Op::div:
-        return floorDiv(operands[0], operands[1]);
-      case Op::mod:
-        return mod(operands[0], operands[1]);
-      case Op::min:
-        return min(operands[0], operands[1]);
-      case Op::max:
-        return max(operands[0], operands[1]);
-      default:
-        break;
+      case Op::add: return operands[0] + operands[1];
+      case Op::sub: return operands[0] - operands[1];
+      case Op::mul: return operands[0] * operands[1];
+      case Op::div: return floorDiv(operands[0], operands[1]);
+      case Op::mod: return mod(operands[0], operands[1]);
+      case Op::min: return min(operands[0], operands[1]);
+      case Op::max: return max(operands[0], operands[1]);
+      default: break;
     }
   return leaf(syn);
 }
@@ -118,13 +110,10 @@ std::map<std::string, Nat> sizeArguments(Prim prim, const std::vector<Nat>& nats
 std::vector<Instance::Condition> indexConditions(IndexFn fn, const std::vector<Nat>& nats, Nat n) {
   switch (fn) {
     case IndexFn::stride:
-    case IndexFn::unstride:
-      return {{SizeCondition::Kind::divides, nats[0], n}};
-    case IndexFn::transpose:
-      return {{SizeCondition::Kind::equal, nats[0] * nats[1], n}};
+    case IndexFn::unstride: return {{SizeCondition::Kind::divides, nats[0], n}};
+    case IndexFn::transpose: return {{SizeCondition::Kind::equal, nats[0] * nats[1], n}};
     case IndexFn::reverse:
-    case IndexFn::shift:
-      return {};
+    case IndexFn::shift: return {};
   }
   return {};
 }

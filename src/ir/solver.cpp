@@ -63,16 +63,13 @@ bool Solver::occurs(Type variable, Type in) const {
   if (in == variable) return true;
   switch (in.kind()) {
     case Type::Kind::vector:
-    case Type::Kind::array:
-      return occurs(variable, in.element());
-    case Type::Kind::function:
-      return occurs(variable, in.parameter()) || occurs(variable, in.result());
+    case Type::Kind::array: return occurs(variable, in.element());
+    case Type::Kind::function: return occurs(variable, in.parameter()) || occurs(variable, in.result());
     case Type::Kind::tuple:
       for (const Type c : in.components())
         if (occurs(variable, c)) return true;
       return false;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -104,8 +101,7 @@ bool Solver::unify(Type a, Type b, Span origin) {
         all = unify(a.components()[i], b.components()[i], origin) && all;
       return all;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -220,20 +216,15 @@ std::string Solver::whyNot(Type a, Type b) const {
       for (std::size_t i = 0; i < std::min(a.components().size(), b.components().size()); i++)
         if (std::string why = whyNot(a.components()[i], b.components()[i]); !why.empty()) return why;
       return {};
-    default:
-      return {};
+    default: return {};
   }
 }
 
 bool Solver::unify(Nat a, Nat b, Span origin) {
   switch (attempt(a, b, origin)) {
-    case Truth::proved:
-      return true;
-    case Truth::refuted:
-      return false;
-    case Truth::unknown:
-      equations_.push_back({a, b, place(origin)});
-      return true;
+    case Truth::proved: return true;
+    case Truth::refuted: return false;
+    case Truth::unknown: equations_.push_back({a, b, place(origin)}); return true;
   }
   return false;
 }
@@ -279,16 +270,12 @@ bool Solver::fits(Type t, TypeClass wanted) const {
   const Scalar s = t.scalar();
   switch (wanted) {
     case TypeClass::scalar:
-    case TypeClass::comparable:
-      return true;
+    case TypeClass::comparable: return true;
     case TypeClass::numeric:
-    case TypeClass::integerLiteral:
-      return s != Scalar::boolean;
+    case TypeClass::integerLiteral: return s != Scalar::boolean;
     case TypeClass::floating:
-    case TypeClass::realLiteral:
-      return isFloat(s);
-    case TypeClass::integral:
-      return isInteger(s);
+    case TypeClass::realLiteral: return isFloat(s);
+    case TypeClass::integral: return isInteger(s);
   }
   return false;
 }

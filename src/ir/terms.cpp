@@ -58,12 +58,9 @@ bool isOptional(const Spine& s, std::size_t argument) {
   if (!s.head.is(Expr::Form::primitive)) return false;
   if (s.isPrim(Prim::op)) return argument > 0 && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr);
   switch (traits(s.head.prim()).lazy) {
-    case Traits::Lazy::none:
-      return false;
-    case Traits::Lazy::branches:
-      return argument > 0;
-    case Traits::Lazy::functions:
-      return s.arguments[argument].type().is(Type::Kind::function);
+    case Traits::Lazy::none: return false;
+    case Traits::Lazy::branches: return argument > 0;
+    case Traits::Lazy::functions: return s.arguments[argument].type().is(Type::Kind::function);
   }
   return false;
 }
@@ -73,14 +70,10 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
   const std::function<bool(Expr)> visit = [&](Expr x) -> bool {
     if (!seen.insert(x).second) return false;
     switch (x.form()) {
-      case Expr::Form::primitive:
-        return test(x);
-      case Expr::Form::lambda:
-        return visit(x.body());
-      case Expr::Form::apply:
-        return visit(x.function()) || visit(x.argument());
-      default:
-        return false;
+      case Expr::Form::primitive: return test(x);
+      case Expr::Form::lambda: return visit(x.body());
+      case Expr::Form::apply: return visit(x.function()) || visit(x.argument());
+      default: return false;
     }
   };
   return visit(e);
@@ -122,13 +115,11 @@ bool runsInOrder(Prim p) {
   switch (traits(p).loop) {
     case Loop::scan:
     case Loop::reduceByIndex:
-    case Loop::iterate:
-      return true;
+    case Loop::iterate: return true;
     case Loop::none:
     case Loop::map:
     case Loop::generate:
-    case Loop::reduce:
-      return false;
+    case Loop::reduce: return false;
   }
   return false;
 }
@@ -144,20 +135,13 @@ double estimate(Nat n) {
   };
   switch (n.kind()) {
     case Nat::Kind::constant:
-    case Nat::Kind::variable:
-      return unknownSize;
-    case Nat::Kind::sum:
-      return fold(0, [](double a, double b) { return a + b; });
-    case Nat::Kind::product:
-      return fold(1, [](double a, double b) { return a * b; });
-    case Nat::Kind::floorDiv:
-      return std::max(1.0, estimate(parts[0]) / std::max(1.0, estimate(parts[1])));
-    case Nat::Kind::mod:
-      return estimate(parts[1]) / 2;
-    case Nat::Kind::min:
-      return fold(estimate(parts[0]), [](double a, double b) { return std::min(a, b); });
-    case Nat::Kind::max:
-      return fold(estimate(parts[0]), [](double a, double b) { return std::max(a, b); });
+    case Nat::Kind::variable: return unknownSize;
+    case Nat::Kind::sum: return fold(0, [](double a, double b) { return a + b; });
+    case Nat::Kind::product: return fold(1, [](double a, double b) { return a * b; });
+    case Nat::Kind::floorDiv: return std::max(1.0, estimate(parts[0]) / std::max(1.0, estimate(parts[1])));
+    case Nat::Kind::mod: return estimate(parts[1]) / 2;
+    case Nat::Kind::min: return fold(estimate(parts[0]), [](double a, double b) { return std::min(a, b); });
+    case Nat::Kind::max: return fold(estimate(parts[0]), [](double a, double b) { return std::max(a, b); });
   }
   return unknownSize;
 }
@@ -178,24 +162,15 @@ std::optional<Nat> computed(Op op, const std::vector<Nat>& n) {
     return lessEqual(Nat(0), n[0]) == Truth::proved && less(Nat(0), n[1]) == Truth::proved;
   };
   switch (op) {
-    case Op::add:
-      return n[0] + n[1];
-    case Op::sub:
-      return n[0] - n[1];
-    case Op::mul:
-      return n[0] * n[1];
-    case Op::neg:
-      return -n[0];
-    case Op::min:
-      return min(n[0], n[1]);
-    case Op::max:
-      return max(n[0], n[1]);
-    case Op::div:
-      return divisible() ? std::optional(floorDiv(n[0], n[1])) : std::nullopt;
-    case Op::mod:
-      return divisible() ? std::optional(mod(n[0], n[1])) : std::nullopt;
-    default:
-      return std::nullopt;
+    case Op::add: return n[0] + n[1];
+    case Op::sub: return n[0] - n[1];
+    case Op::mul: return n[0] * n[1];
+    case Op::neg: return -n[0];
+    case Op::min: return min(n[0], n[1]);
+    case Op::max: return max(n[0], n[1]);
+    case Op::div: return divisible() ? std::optional(floorDiv(n[0], n[1])) : std::nullopt;
+    case Op::mod: return divisible() ? std::optional(mod(n[0], n[1])) : std::nullopt;
+    default: return std::nullopt;
   }
 }
 

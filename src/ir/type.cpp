@@ -113,14 +113,12 @@ bool Type::hasMetas() const { return node_->metas; }
 bool Type::isRegister() const {
   switch (kind()) {
     case Kind::scalar:
-    case Kind::vector:
-      return true;
+    case Kind::vector: return true;
     case Kind::tuple:
       for (const Type t : components())
         if (!t.isRegister()) return false;
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -131,14 +129,10 @@ Type Type::substitute(const std::map<NatVar, Nat>& sizes) const {
 
 Type Type::substitute(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable) const {
   switch (kind()) {
-    case Kind::scalar:
-      return *this;
-    case Kind::variable:
-      return onVariable(*this);
-    case Kind::vector:
-      return vector(onNat(length()), element().substitute(onNat, onVariable));
-    case Kind::array:
-      return array(onNat(length()), element().substitute(onNat, onVariable));
+    case Kind::scalar: return *this;
+    case Kind::variable: return onVariable(*this);
+    case Kind::vector: return vector(onNat(length()), element().substitute(onNat, onVariable));
+    case Kind::array: return array(onNat(length()), element().substitute(onNat, onVariable));
     case Kind::tuple: {
       std::vector<Type> parts;
       for (const Type t : components()) parts.push_back(t.substitute(onNat, onVariable));
@@ -157,10 +151,8 @@ void Type::forEachNat(const std::function<void(Nat)>& visit) const {
 
 std::string Type::str() const {
   switch (kind()) {
-    case Kind::scalar:
-      return std::string(info(node_->scalar).name);
-    case Kind::variable:
-      return node_->name;
+    case Kind::scalar: return std::string(info(node_->scalar).name);
+    case Kind::variable: return node_->name;
     case Kind::vector:
       if (element().isScalar() && length().constant())
         return fmt::format("{}x{}", element().str(), *length().constant());

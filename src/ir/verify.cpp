@@ -16,16 +16,11 @@ using detail::Solver;
 
 bool vectorsHoldScalars(Type t) {
   switch (t.kind()) {
-    case Type::Kind::vector:
-      return t.element().isScalar();
-    case Type::Kind::array:
-      return vectorsHoldScalars(t.element());
-    case Type::Kind::tuple:
-      return std::all_of(t.components().begin(), t.components().end(), vectorsHoldScalars);
-    case Type::Kind::function:
-      return vectorsHoldScalars(t.parameter()) && vectorsHoldScalars(t.result());
-    default:
-      return true;
+    case Type::Kind::vector: return t.element().isScalar();
+    case Type::Kind::array: return vectorsHoldScalars(t.element());
+    case Type::Kind::tuple: return std::all_of(t.components().begin(), t.components().end(), vectorsHoldScalars);
+    case Type::Kind::function: return vectorsHoldScalars(t.parameter()) && vectorsHoldScalars(t.result());
+    default: return true;
   }
 }
 
@@ -68,8 +63,7 @@ class Verifier {
         if (f.result() != e.type()) fail(e, "a result of the wrong type");
         return;
       }
-      case Expr::Form::primitive:
-        return primitive(e);
+      case Expr::Form::primitive: return primitive(e);
       case Expr::Form::literal:
         if (e.type() != Type::scalar(e.value().type)) fail(e, "a literal of the wrong type");
         return;
@@ -92,9 +86,7 @@ class Verifier {
       if (!holds) fail(e, what);
     };
     switch (e.prim()) {
-      case Prim::tuple:
-        require(parameters.size() >= 2 && result == Type::tuple(parameters), "a tuple");
-        return;
+      case Prim::tuple: require(parameters.size() >= 2 && result == Type::tuple(parameters), "a tuple"); return;
       case Prim::arrayOf:
         require(!parameters.empty() && result.isArray() &&
                     result.length() == Nat(static_cast<std::int64_t>(parameters.size())),
@@ -127,15 +119,12 @@ class Verifier {
         require(static_cast<int>(parameters.size()) == info(e.op()).arity, "an operation's operand count");
         return;
       }
-      case Prim::convert:
-        require(parameters.size() == 1 && scalarOf(result) == e.target(), "a conversion");
-        return;
+      case Prim::convert: require(parameters.size() == 1 && scalarOf(result) == e.target(), "a conversion"); return;
       case Prim::vectorize: {
         require(e.type().parameter().is(Type::Kind::function), "vectorize");
         return;
       }
-      default:
-        break;
+      default: break;
     }
     Solver solver;
     const Instance instance(e.prim(), solver, detail::sizeArguments(e.prim(), e.nats()), {});

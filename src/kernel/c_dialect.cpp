@@ -156,16 +156,11 @@ Text CDialect::literal(const ScalarValue& v) const {
   }
   const std::int64_t i = v.integer;
   switch (v.type) {
-    case Scalar::i32:
-      return i == intMin ? Text{"INT32_MIN"} : Text{fmt::format("{}", i), i < 0 ? unary : primary};
-    case Scalar::u32:
-      return {fmt::format("{}u", static_cast<std::uint32_t>(i))};
-    case Scalar::i64:
-      return i == longMin ? Text{"INT64_MIN"} : Text{fmt::format("INT64_C({})", i)};
-    case Scalar::u64:
-      return {fmt::format("UINT64_C({})", static_cast<std::uint64_t>(i))};
-    default:
-      return {fmt::format("({}){}", cType(v.type), i), unary};
+    case Scalar::i32: return i == intMin ? Text{"INT32_MIN"} : Text{fmt::format("{}", i), i < 0 ? unary : primary};
+    case Scalar::u32: return {fmt::format("{}u", static_cast<std::uint32_t>(i))};
+    case Scalar::i64: return i == longMin ? Text{"INT64_MIN"} : Text{fmt::format("INT64_C({})", i)};
+    case Scalar::u64: return {fmt::format("UINT64_C({})", static_cast<std::uint64_t>(i))};
+    default: return {fmt::format("({}){}", cType(v.type), i), unary};
   }
 }
 
@@ -205,14 +200,10 @@ std::string CDialect::integerOperation(Op op, Scalar t) {
   };
   const auto infix = [&](char o) { return defined(two, fmt::format("({0})(({1})a {2} ({1})b)", c, wrapping, o)); };
   switch (op) {
-    case Op::add:
-      return infix('+');
-    case Op::sub:
-      return infix('-');
-    case Op::mul:
-      return infix('*');
-    case Op::neg:
-      return defined(one, fmt::format("({})(0 - ({})a)", c, wrapping));
+    case Op::add: return infix('+');
+    case Op::sub: return infix('-');
+    case Op::mul: return infix('*');
+    case Op::neg: return defined(one, fmt::format("({})(0 - ({})a)", c, wrapping));
     case Op::div:
     case Op::mod: {
       const char o = op == Op::div ? '/' : '%';
@@ -221,22 +212,15 @@ std::string CDialect::integerOperation(Op op, Scalar t) {
       const std::string minusOne = op == Op::div ? fmt::format("({})(0 - ({})a)", c, wrapping) : "0";
       return defined(two, fmt::format("b == 0 ? 0 : b == -1 ? {} : {}", minusOne, plain));
     }
-    case Op::min:
-      return defined(two, "a < b ? a : b");
-    case Op::max:
-      return defined(two, "a < b ? b : a");
-    case Op::abs:
-      return defined(one, isSigned ? fmt::format("a < 0 ? ({})(0 - ({})a) : a", c, wrapping) : "a");
-    case Op::bitNot:
-      return defined(one, fmt::format("({})~a", c));
-    case Op::shl:
-      return defined(two, fmt::format("({})(({})a << (b & {}))", c, wrapping, bits - 1));
-    case Op::shr:
-      return defined(two, fmt::format("({})(a >> (b & {}))", c, bits - 1));
+    case Op::min: return defined(two, "a < b ? a : b");
+    case Op::max: return defined(two, "a < b ? b : a");
+    case Op::abs: return defined(one, isSigned ? fmt::format("a < 0 ? ({})(0 - ({})a) : a", c, wrapping) : "a");
+    case Op::bitNot: return defined(one, fmt::format("({})~a", c));
+    case Op::shl: return defined(two, fmt::format("({})(({})a << (b & {}))", c, wrapping, bits - 1));
+    case Op::shr: return defined(two, fmt::format("({})(a >> (b & {}))", c, bits - 1));
     case Op::rotateBits:
       return defined(two, fmt::format("({0})(({1})a << (b & {2}) | ({1})a >> (-({1})b & {2}))", c, u, bits - 1));
-    case Op::popcount:
-      return defined(one, fmt::format("({})__builtin_popcountll(({})a)", c, u));
+    case Op::popcount: return defined(one, fmt::format("({})__builtin_popcountll(({})a)", c, u));
     case Op::clz:
       return defined(one, fmt::format("a == 0 ? {0} : ({1})(__builtin_clzll(({2})a) - {3})", bits, c, u, 64 - bits));
     case Op::mulHigh: {
@@ -245,8 +229,7 @@ std::string CDialect::integerOperation(Op op, Scalar t) {
                                                  : "unsigned __int128";
       return defined(two, fmt::format("({})((({})a * b) >> {})", c, wide, bits));
     }
-    default:
-      throw InternalError("C: no such operation on integers");
+    default: throw InternalError("C: no such operation on integers");
   }
 }
 
@@ -258,10 +241,8 @@ std::string CDialect::scalarOperation(Op op, Scalar t) {
   switch (op) {
     case Op::min:  // a number rather than NaN
       return function(name, c, two, "  return a < b || b != b ? a : b;\n");
-    case Op::max:
-      return function(name, c, two, "  return a > b || b != b ? a : b;\n");
-    case Op::rsqrt:
-      return function(name, c, c + " a", fmt::format("  return 1 / sqrt{}(a);\n", f));
+    case Op::max: return function(name, c, two, "  return a > b || b != b ? a : b;\n");
+    case Op::rsqrt: return function(name, c, c + " a", fmt::format("  return 1 / sqrt{}(a);\n", f));
     default: {
       const std::string known = mathFunction(op);
       if (known.empty()) throw InternalError("C: no such operation on floats");

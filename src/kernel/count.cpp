@@ -127,15 +127,9 @@ class Counter {
   static void scale(const For& f, double n, Triple& groups, Triple& items) {
     const auto d = static_cast<std::size_t>(f.dim);
     switch (f.kind) {
-      case LoopKind::sequential:
-        groups[d] *= n;
-        break;
-      case LoopKind::group:
-        groups[d] = n;
-        break;
-      case LoopKind::local:
-        items[d] = n;
-        break;
+      case LoopKind::sequential: groups[d] *= n; break;
+      case LoopKind::group: groups[d] = n; break;
+      case LoopKind::local: items[d] = n; break;
       case LoopKind::global:
         groups[d] = n;
         items[d] = 1;

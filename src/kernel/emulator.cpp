@@ -118,16 +118,11 @@ class Emulator {
   // As the device computes it, but for division by zero.
   std::int64_t applied(Nat::Kind kind, std::int64_t a, std::int64_t b, Nat of, std::size_t lane) {
     switch (kind) {
-      case Nat::Kind::sum:
-        return wrapped(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-      case Nat::Kind::product:
-        return wrapped(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-      case Nat::Kind::min:
-        return std::min(a, b);
-      case Nat::Kind::max:
-        return std::max(a, b);
-      default:
-        break;
+      case Nat::Kind::sum: return wrapped(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+      case Nat::Kind::product: return wrapped(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+      case Nat::Kind::min: return std::min(a, b);
+      case Nat::Kind::max: return std::max(a, b);
+      default: break;
     }
     if (b == 0) {
       findings_.add("division", "", [&] { return fmt::format("{} divides by zero by {}", of.str(), describe(lane)); });
@@ -171,14 +166,10 @@ class Emulator {
   bool holds(const Comparison& c, std::size_t lane) {
     const std::int64_t a = evaluate(c.lhs, lane), b = evaluate(c.rhs, lane);
     switch (c.relation) {
-      case Relation::less:
-        return a < b;
-      case Relation::lessEqual:
-        return a <= b;
-      case Relation::equal:
-        return a == b;
-      case Relation::notEqual:
-        return a != b;
+      case Relation::less: return a < b;
+      case Relation::lessEqual: return a <= b;
+      case Relation::equal: return a == b;
+      case Relation::notEqual: return a != b;
     }
     return false;
   }

@@ -61,18 +61,10 @@ ExprPtr operation(Op op, std::vector<ExprPtr> args) {
   };
   Scalar result = t;
   switch (row.typing) {
-    case OpTyping::numeric:
-      require(t != Scalar::boolean);
-      break;
-    case OpTyping::floating:
-      require(isFloat(t));
-      break;
-    case OpTyping::integral:
-      require(isInteger(t));
-      break;
-    case OpTyping::logical:
-      require(t == Scalar::boolean);
-      break;
+    case OpTyping::numeric: require(t != Scalar::boolean); break;
+    case OpTyping::floating: require(isFloat(t)); break;
+    case OpTyping::integral: require(isInteger(t)); break;
+    case OpTyping::logical: require(t == Scalar::boolean); break;
     case OpTyping::comparison:
       require(t != Scalar::boolean || op == Op::eq || op == Op::ne);
       result = Scalar::boolean;

@@ -107,16 +107,11 @@ class OpenclDialect final : public Dialect {
     const std::int64_t i = v.integer;
     const int binds = i < 0 ? unary : primary;
     switch (v.type) {
-      case Scalar::i32:
-        return i == intMin ? Text{"INT_MIN"} : Text{fmt::format("{}", i), binds};
-      case Scalar::u32:
-        return {fmt::format("{}u", static_cast<std::uint32_t>(i))};
-      case Scalar::i64:
-        return i == longMin ? Text{"LONG_MIN"} : Text{fmt::format("{}L", i), binds};
-      case Scalar::u64:
-        return {fmt::format("{}ul", static_cast<std::uint64_t>(i))};
-      default:
-        return {fmt::format("({}){}", info(v.type).opencl, i), unary};
+      case Scalar::i32: return i == intMin ? Text{"INT_MIN"} : Text{fmt::format("{}", i), binds};
+      case Scalar::u32: return {fmt::format("{}u", static_cast<std::uint32_t>(i))};
+      case Scalar::i64: return i == longMin ? Text{"LONG_MIN"} : Text{fmt::format("{}L", i), binds};
+      case Scalar::u64: return {fmt::format("{}ul", static_cast<std::uint64_t>(i))};
+      default: return {fmt::format("({}){}", info(v.type).opencl, i), unary};
     }
   }
   Text splat(ValueType t, const std::string& scalar) override {

@@ -23,16 +23,12 @@ int cost(Nat n) {
   for (Nat o : n.operands()) c += cost(o);
   switch (n.kind()) {
     case Nat::Kind::sum:
-    case Nat::Kind::product:
-      return c + static_cast<int>(n.operands().size()) - 1;
+    case Nat::Kind::product: return c + static_cast<int>(n.operands().size()) - 1;
     case Nat::Kind::floorDiv:
-    case Nat::Kind::mod:
-      return c + 4;
+    case Nat::Kind::mod: return c + 4;
     case Nat::Kind::min:
-    case Nat::Kind::max:
-      return c + 1;
-    default:
-      return c;
+    case Nat::Kind::max: return c + 1;
+    default: return c;
   }
 }
 

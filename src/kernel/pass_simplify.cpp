@@ -15,20 +15,14 @@ Key keyOf(const Comparison& c) { return {c.lhs.node(), c.relation, c.rhs.node()}
 
 Truth prove(const Comparison& c) {
   switch (c.relation) {
-    case Relation::less:
-      return less(c.lhs, c.rhs);
-    case Relation::lessEqual:
-      return lessEqual(c.lhs, c.rhs);
-    case Relation::equal:
-      return equal(c.lhs, c.rhs);
+    case Relation::less: return less(c.lhs, c.rhs);
+    case Relation::lessEqual: return lessEqual(c.lhs, c.rhs);
+    case Relation::equal: return equal(c.lhs, c.rhs);
     case Relation::notEqual:
       switch (equal(c.lhs, c.rhs)) {
-        case Truth::proved:
-          return Truth::refuted;
-        case Truth::refuted:
-          return Truth::proved;
-        default:
-          return Truth::unknown;
+        case Truth::proved: return Truth::refuted;
+        case Truth::refuted: return Truth::proved;
+        default: return Truth::unknown;
       }
   }
   return Truth::unknown;
@@ -249,10 +243,8 @@ class Simplifier {
       case Op::add:  // -0.0 + 0.0 is 0.0, but nothing else is changed by 0.0
         if (isReal && !options_.finiteMath) return nullptr;
         return is(a, 0) ? b : is(b, 0) ? a : nullptr;
-      case Op::sub:
-        return is(b, 0) ? a : nullptr;
-      default:
-        return nullptr;
+      case Op::sub: return is(b, 0) ? a : nullptr;
+      default: return nullptr;
     }
   }
 

@@ -84,10 +84,8 @@ class Middle {
     for (const Nat part : n.operands()) parts.push_back(decided(part));
     switch (n.kind()) {
       case Nat::Kind::constant:
-      case Nat::Kind::variable:
-        return n;
-      case Nat::Kind::sum:
-        return sum(parts);
+      case Nat::Kind::variable: return n;
+      case Nat::Kind::sum: return sum(parts);
       case Nat::Kind::product:
         return std::accumulate(parts.begin() + 1, parts.end(), parts[0], [](Nat a, Nat b) { return a * b; });
       case Nat::Kind::min:
@@ -112,10 +110,8 @@ class Middle {
   std::optional<bool> isTrue(const Comparison& c) {
     const Nat difference = c.rhs - c.lhs;
     switch (c.relation) {
-      case Relation::less:
-        return isPositive(difference);
-      case Relation::lessEqual:
-        return isPositive(difference + Nat(1));
+      case Relation::less: return isPositive(difference);
+      case Relation::lessEqual: return isPositive(difference + Nat(1));
       case Relation::equal:
       case Relation::notEqual:
         if (holds([&] { return isPositive(difference) == true; }) ||

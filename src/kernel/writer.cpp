@@ -41,8 +41,7 @@ bool Writer::isWide(Nat n) {
 
 Text Writer::nat(Nat n, bool wide) {
   switch (n.kind()) {
-    case Nat::Kind::constant:
-      return dialect_.index(*n.constant(), wide);
+    case Nat::Kind::constant: return dialect_.index(*n.constant(), wide);
     case Nat::Kind::variable: {
       const NatVar v = *n.variable();
       if (wide && !longs_.contains(v)) return {fmt::format("({}){}", dialect_.indexType(true), nameOf(v)), unary};
@@ -66,8 +65,7 @@ Text Writer::nat(Nat n, bool wide) {
       }
       return {s, additive};
     }
-    case Nat::Kind::product:
-      return product(n, wide, false);
+    case Nat::Kind::product: return product(n, wide, false);
     case Nat::Kind::floorDiv:
     case Nat::Kind::mod: {
       const bool division = n.kind() == Nat::Kind::floorDiv;
@@ -123,18 +121,10 @@ Text Writer::comparison(const Comparison& c) {
   const bool flip = a.constant().has_value();  // i >= 0 reads better than 0 <= i
   if (flip) std::swap(a, b);
   switch (c.relation) {
-    case Relation::less:
-      op = flip ? ">" : "<";
-      break;
-    case Relation::lessEqual:
-      op = flip ? ">=" : "<=";
-      break;
-    case Relation::equal:
-      op = "==";
-      break;
-    case Relation::notEqual:
-      op = "!=";
-      break;
+    case Relation::less: op = flip ? ">" : "<"; break;
+    case Relation::lessEqual: op = flip ? ">=" : "<="; break;
+    case Relation::equal: op = "=="; break;
+    case Relation::notEqual: op = "!="; break;
   }
   const int binds = op == "==" || op == "!=" ? equality : relational;
   return {nat(a, additive) + ' ' + std::string(op) + ' ' + nat(b, additive), binds};
@@ -153,8 +143,7 @@ std::int64_t Writer::multipleOf(Nat n) const {
   const auto ofConstant = [](std::int64_t c) { return std::gcd(c, most); };
   const std::vector<Nat>& parts = n.operands();
   switch (n.kind()) {
-    case Nat::Kind::constant:
-      return ofConstant(*n.constant());
+    case Nat::Kind::constant: return ofConstant(*n.constant());
     case Nat::Kind::variable: {
       const auto known = multiples_.find(*n.variable());
       return known == multiples_.end() ? 1 : known->second;
@@ -270,16 +259,12 @@ std::string Writer::mask(const ExprPtr& e, std::size_t bytes) {
       },
       [&](const Operation& o) {
         switch (o.op) {
-          case Op::logicalAnd:
-            return fmt::format("({} & {})", mask(o.args[0], bytes), mask(o.args[1], bytes));
-          case Op::logicalOr:
-            return fmt::format("({} | {})", mask(o.args[0], bytes), mask(o.args[1], bytes));
-          case Op::logicalNot:
-            return fmt::format("(~{})", mask(o.args[0], bytes));
+          case Op::logicalAnd: return fmt::format("({} & {})", mask(o.args[0], bytes), mask(o.args[1], bytes));
+          case Op::logicalOr: return fmt::format("({} | {})", mask(o.args[0], bytes), mask(o.args[1], bytes));
+          case Op::logicalNot: return fmt::format("(~{})", mask(o.args[0], bytes));
           case Op::select:
             return dialect_.choice(target, mask(o.args[0], bytes), mask(o.args[1], bytes), mask(o.args[2], bytes));
-          default:
-            break;
+          default: break;
         }
         const Scalar operand = o.args[0]->type.scalar;
         if (operand == Scalar::boolean)  // eq, ne

@@ -44,16 +44,13 @@ bool sharesElements(const Spine& s) {
 
 double evaluations(const Spine& s) {
   switch (traits(s.head.prim()).loop) {
-    case Traits::Loop::none:
-      return 1;
+    case Traits::Loop::none: return 1;
     case Traits::Loop::generate:
-    case Traits::Loop::iterate:
-      return estimate(s.head.nats()[0]);
+    case Traits::Loop::iterate: return estimate(s.head.nats()[0]);
     case Traits::Loop::map:
     case Traits::Loop::reduce:
     case Traits::Loop::scan:
-    case Traits::Loop::reduceByIndex:
-      return estimate(s.arguments.back().type().length());
+    case Traits::Loop::reduceByIndex: return estimate(s.arguments.back().type().length());
   }
   return 1;
 }
@@ -150,21 +147,16 @@ namespace {
 // Of a primitive, its functions apart, in additions, about.
 double costOf(Expr primitive) {
   switch (traits(primitive.prim()).work) {
-    case Traits::Work::none:
-      return 0;
-    case Traits::Work::one:
-      return 1;
-    case Traits::Work::operation:
-      break;
+    case Traits::Work::none: return 0;
+    case Traits::Work::one: return 1;
+    case Traits::Work::operation: break;
   }
   switch (primitive.op()) {
     case Op::div:
     case Op::mod:
     case Op::sqrt:
-    case Op::rsqrt:
-      return 4;
-    default:
-      return info(primitive.op()).isExact ? 1 : 8;  // the functions that are approximated
+    case Op::rsqrt: return 4;
+    default: return info(primitive.op()).isExact ? 1 : 8;  // the functions that are approximated
   }
 }
 

@@ -48,25 +48,19 @@ Expr DefaultMapping::result(Expr e) {
   if (s.isPrim(Prim::tuple)) return results(e);
   if (isWrittenThrough(s.head.prim())) return parts(e, [this](Expr x) { return result(x); });
   switch (s.head.prim()) {
-    case Prim::let:
-      return resultOfLet(e);
+    case Prim::let: return resultOfLet(e);
     case Prim::toGlobal:
-    case Prim::toImage:
-      return result(apply(s.isPrim(Prim::toImage) ? "keepInNoImage" : "keepNot", e));
+    case Prim::toImage: return result(apply(s.isPrim(Prim::toImage) ? "keepInNoImage" : "keepNot", e));
     case Prim::ifThenElse:
       return eachArgument(e, [&](Expr x, bool branch) {
         if (branch) return result(x);
         return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
       });
-    case Prim::map:
-      return resultOfMap(e);
-    case Prim::reduce:
-      return reduced(e);
-    case Prim::reduceByIndex:
-      return reducedByIndex(e);
+    case Prim::map: return resultOfMap(e);
+    case Prim::reduce: return reduced(e);
+    case Prim::reduceByIndex: return reducedByIndex(e);
     case Prim::scan:
-    case Prim::scanExclusive:
-      return scanned(e);
+    case Prim::scanExclusive: return scanned(e);
     default:
       if (onlyMovesData(e)) return copy(e);
       return movesData(s.head.prim()) && e.type().isArray() ? copied(alone(e)) : alone(e);

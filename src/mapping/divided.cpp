@@ -169,18 +169,13 @@ bool DefaultMapping::isContiguous(Expr e) const {
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive)) return false;
   switch (s.head.prim()) {
-    case Prim::zip:
-      return std::all_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return isContiguous(a); });
-    case Prim::map:
-      return isContiguous(s.arguments[1]);
-    case Prim::generate:
-      return true;
+    case Prim::zip: return std::all_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return isContiguous(a); });
+    case Prim::map: return isContiguous(s.arguments[1]);
+    case Prim::generate: return true;
     case Prim::get:
     case Prim::take:
-    case Prim::drop:
-      return isContiguous(s.arguments[0]);
-    default:
-      return false;
+    case Prim::drop: return isContiguous(s.arguments[0]);
+    default: return false;
   }
 }
 

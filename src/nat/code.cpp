@@ -83,20 +83,13 @@ Range max(Range a, Range b) { return {std::max(a.lower, b.lower), std::max(a.upp
 template <class T>
 T combined(Nat::Kind kind, T a, T b) {
   switch (kind) {
-    case Nat::Kind::sum:
-      return a + b;
-    case Nat::Kind::product:
-      return a * b;
-    case Nat::Kind::floorDiv:
-      return floorDiv(a, b);
-    case Nat::Kind::mod:
-      return mod(a, b);
-    case Nat::Kind::min:
-      return min(a, b);
-    case Nat::Kind::max:
-      return max(a, b);
-    default:
-      noOperation();
+    case Nat::Kind::sum: return a + b;
+    case Nat::Kind::product: return a * b;
+    case Nat::Kind::floorDiv: return floorDiv(a, b);
+    case Nat::Kind::mod: return mod(a, b);
+    case Nat::Kind::min: return min(a, b);
+    case Nat::Kind::max: return max(a, b);
+    default: noOperation();
   }
 }
 
@@ -109,21 +102,15 @@ std::optional<std::int64_t> combine(Nat::Kind kind, std::optional<std::int64_t> 
   if (!a || !b) return std::nullopt;
   std::int64_t result = 0;
   switch (kind) {
-    case Nat::Kind::sum:
-      return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
-    case Nat::Kind::product:
-      return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+    case Nat::Kind::sum: return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
+    case Nat::Kind::product: return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : std::optional(result);
     case Nat::Kind::floorDiv:
       if (*b == 0 || (*b == -1 && *a == Range::minusInfinity)) return std::nullopt;
       return detail::floorQuotient(*a, *b);
-    case Nat::Kind::mod:
-      return *b == 0 ? std::nullopt : std::optional(detail::floorRemainder(*a, *b));
-    case Nat::Kind::min:
-      return std::min(*a, *b);
-    case Nat::Kind::max:
-      return std::max(*a, *b);
-    default:
-      noOperation();
+    case Nat::Kind::mod: return *b == 0 ? std::nullopt : std::optional(detail::floorRemainder(*a, *b));
+    case Nat::Kind::min: return std::min(*a, *b);
+    case Nat::Kind::max: return std::max(*a, *b);
+    default: noOperation();
   }
 }
 

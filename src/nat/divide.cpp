@@ -226,12 +226,9 @@ std::optional<Poly> divideExactly(std::span<const NatTerm> a, Node b) {
 
 Poly floorDivPoly(Poly a, Node d, Style style) {
   switch (signOf(d)) {
-    case Sign::positive:
-      break;
-    case Sign::negative:
-      return floorDivPoly(negate(a), internTerms(negate(d->terms())), style);
-    case Sign::unknown:
-      return operationPoly(NatNode::Kind::floorDiv, a, d);
+    case Sign::positive: break;
+    case Sign::negative: return floorDivPoly(negate(a), internTerms(negate(d->terms())), style);
+    case Sign::unknown: return operationPoly(NatNode::Kind::floorDiv, a, d);
   }
   if (d == one()) return a;
   Extraction e = extract(a, d, style);
@@ -261,12 +258,9 @@ Poly floorDivPoly(Poly a, Node d, Style style) {
 
 Poly modPoly(Poly a, Node d) {
   switch (signOf(d)) {
-    case Sign::positive:
-      break;
-    case Sign::negative:
-      return negate(modPoly(negate(a), internTerms(negate(d->terms()))));
-    case Sign::unknown:
-      return operationPoly(NatNode::Kind::mod, a, d);
+    case Sign::positive: break;
+    case Sign::negative: return negate(modPoly(negate(a), internTerms(negate(d->terms()))));
+    case Sign::unknown: return operationPoly(NatNode::Kind::mod, a, d);
   }
   if (d == one()) return {};
   Extraction e = extract(a, d, Style::readable);

@@ -204,18 +204,15 @@ class ExactQuotients {
     const Nat left = apply(NatNode::wrap(node->left));
     const Nat right = apply(NatNode::wrap(node->right));
     switch (node->kind) {
-      case Nat::Kind::floorDiv:
-        return floorDiv(left, right);
+      case Nat::Kind::floorDiv: return floorDiv(left, right);
       case Nat::Kind::mod:
         for (const Divides& fact : facts_) {
           const bool multiple = divides(right, fact.divisor) == Truth::proved;
           if (multiple && divides(right, left - fact.number) == Truth::proved) return 0;
         }
         return mod(left, right);
-      case Nat::Kind::min:
-        return min(left, right);
-      default:
-        return max(left, right);
+      case Nat::Kind::min: return min(left, right);
+      default: return max(left, right);
     }
   }
 

@@ -37,18 +37,15 @@ struct Key {
   bool matches(const NatNode& node) const {
     if (node.kind != kind) return false;
     switch (kind) {
-      case NatNode::Kind::constant:
-        return node.constantValue() == value;
-      case NatNode::Kind::variable:
-        return node.variableData == variable;
+      case NatNode::Kind::constant: return node.constantValue() == value;
+      case NatNode::Kind::variable: return node.variableData == variable;
       case NatNode::Kind::sum:
       case NatNode::Kind::product:
         if (!factors.empty()) return std::ranges::equal(node.factors(), factors);
         return node.factorCount == 0 && std::ranges::equal(node.terms(), terms, [](NatTerm a, NatTerm b) {
                  return a.coefficient == b.coefficient && a.monomial == b.monomial;
                });
-      default:
-        return node.left == left && node.right == right;
+      default: return node.left == left && node.right == right;
     }
   }
 };

@@ -310,12 +310,9 @@ class Evaluation {
     const std::int64_t left = of(node->left);
     const std::int64_t right = of(node->right);
     switch (node->kind) {
-      case Nat::Kind::min:
-        return std::min(left, right);
-      case Nat::Kind::max:
-        return std::max(left, right);
-      default:
-        break;
+      case Nat::Kind::min: return std::min(left, right);
+      case Nat::Kind::max: return std::max(left, right);
+      default: break;
     }
     if (right == 0) throw UserError(ExitStatus::program, "division by zero");
     return node->kind == Nat::Kind::floorDiv ? floorQuotient(left, right) : floorRemainder(left, right);

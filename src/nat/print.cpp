@@ -58,15 +58,9 @@ class Printer {
 
   void atom(Node node) {
     switch (node->kind) {
-      case Nat::Kind::variable:
-        text += node->variableData->name;
-        break;
-      case Nat::Kind::floorDiv:
-        binary(node, "/");
-        break;
-      case Nat::Kind::mod:
-        binary(node, " % ");
-        break;
+      case Nat::Kind::variable: text += node->variableData->name; break;
+      case Nat::Kind::floorDiv: binary(node, "/"); break;
+      case Nat::Kind::mod: binary(node, " % "); break;
       default:
         text += node->kind == Nat::Kind::min ? "min(" : "max(";
         sum(node->left->terms());

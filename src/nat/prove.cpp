@@ -24,14 +24,10 @@ class NonNegative {
     if (!atom) return false;
     Parts parts = split(e, atom);
     switch (atom->kind) {
-      case NatNode::Kind::variable:
-        return proveVariable(parts);
-      case NatNode::Kind::floorDiv:
-        return proveFloorDiv(parts);
-      case NatNode::Kind::mod:
-        return proveMod(parts);
-      default:
-        return proveExtremum(parts);
+      case NatNode::Kind::variable: return proveVariable(parts);
+      case NatNode::Kind::floorDiv: return proveFloorDiv(parts);
+      case NatNode::Kind::mod: return proveMod(parts);
+      default: return proveExtremum(parts);
     }
   }
 
@@ -95,13 +91,10 @@ class NonNegative {
     };
     const auto withUpper = [&] { return variable.upper && proveWith(parts, variable.upper->node()->terms()); };
     switch (signOf(parts.factor)) {
-      case Sign::nonNegative:
-        return withLower();
-      case Sign::nonPositive:
-        return withUpper();
+      case Sign::nonNegative: return withLower();
+      case Sign::nonPositive: return withUpper();
       // A linear function is least at an end of the interval.
-      case Sign::unknown:
-        return parts.linear && withUpper() && withLower();
+      case Sign::unknown: return parts.linear && withUpper() && withLower();
     }
     return false;
   }
@@ -118,13 +111,11 @@ class NonNegative {
     const auto withLower = [&] { return scaled(plus(add(x->terms(), d->terms(), -1), 1)); };
     const auto withUpper = [&] { return scaled(polyOf(x)); };
     switch (signOf(parts.factor)) {
-      case Sign::nonNegative:
-        return withLower() || withConstant(parts, parts.atom->range.lower) || withZero(parts, x);
+      case Sign::nonNegative: return withLower() || withConstant(parts, parts.atom->range.lower) || withZero(parts, x);
       case Sign::nonPositive:
         return withUpper() || withConstant(parts, parts.atom->range.upper) ||
                (prove(polyOf(x)) && proveWith(parts, x->terms()));
-      case Sign::unknown:
-        return parts.linear && withUpper() && withLower();
+      case Sign::unknown: return parts.linear && withUpper() && withLower();
     }
     return false;
   }
@@ -137,13 +128,11 @@ class NonNegative {
     if (!isPositive(d)) return proveWithRange(parts);
     const Poly greatest = plus(polyOf(d), -1);
     switch (signOf(parts.factor)) {
-      case Sign::nonNegative:
-        return prove(parts.rest);
+      case Sign::nonNegative: return prove(parts.rest);
       case Sign::nonPositive:
         return proveWith(parts, greatest) || withConstant(parts, parts.atom->range.upper) ||
                (prove(polyOf(x)) && proveWith(parts, x->terms()));
-      case Sign::unknown:
-        return parts.linear && prove(parts.rest) && proveWith(parts, greatest);
+      case Sign::unknown: return parts.linear && prove(parts.rest) && proveWith(parts, greatest);
     }
     return false;
   }
@@ -166,12 +155,9 @@ class NonNegative {
   bool proveWithRange(const Parts& parts) {
     const Range range = parts.atom->range;
     switch (signOf(parts.factor)) {
-      case Sign::nonNegative:
-        return withConstant(parts, range.lower);
-      case Sign::nonPositive:
-        return withConstant(parts, range.upper);
-      case Sign::unknown:
-        return false;
+      case Sign::nonNegative: return withConstant(parts, range.lower);
+      case Sign::nonPositive: return withConstant(parts, range.upper);
+      case Sign::unknown: return false;
     }
     return false;
   }
@@ -229,12 +215,10 @@ class Decisive {
     const Poly left = form(node->left);
     const Node right = internTerms(form(node->right));
     switch (node->kind) {
-      case NatNode::Kind::floorDiv:
-        return floorDivPoly(left, right, Style::decisive);
+      case NatNode::Kind::floorDiv: return floorDivPoly(left, right, Style::decisive);
       case NatNode::Kind::mod:
         return add(left, multiply(right->terms(), floorDivPoly(left, right, Style::decisive)), -1);
-      case NatNode::Kind::min:
-        return polyOf(minNode(internTerms(left), right));
+      case NatNode::Kind::min: return polyOf(minNode(internTerms(left), right));
       default:  // max(a, b) == a + b - min(a, b)
         return add(add(left, right->terms()), minNode(internTerms(left), right)->terms(), -1);
     }

@@ -238,11 +238,8 @@ class Reader {
         takes.push_back(Take{i});
         return below(a[0]);
       }
-      case Prim::tuple:
-        return below(a[pop(takes).component]);
-      case Prim::get:
-        takes.push_back(Take{std::nullopt, static_cast<std::size_t>(size(0))});
-        return below(a[0]);
+      case Prim::tuple: return below(a[pop(takes).component]);
+      case Prim::get: takes.push_back(Take{std::nullopt, static_cast<std::size_t>(size(0))}); return below(a[0]);
       case Prim::transpose: {
         const Form i = popIndex(takes), j = popIndex(takes);
         takes.push_back(Take{i});
@@ -284,12 +281,9 @@ class Reader {
       }
       case Prim::take:
       case Prim::toGlobal:
-      case Prim::id:
-        return below(a[0]);
-      case Prim::reduce:
-        return sum(s, takes, guards, scope);
-      default:
-        return scalar(s, takes, guards, scope, role);
+      case Prim::id: return below(a[0]);
+      case Prim::reduce: return sum(s, takes, guards, scope);
+      default: return scalar(s, takes, guards, scope, role);
     }
   }
 

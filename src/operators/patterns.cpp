@@ -13,20 +13,13 @@ namespace lift {
 
 std::string_view name(Pattern pattern) {
   switch (pattern) {
-    case Pattern::product:
-      return "matrix product";
-    case Pattern::convolution:
-      return "convolution";
-    case Pattern::stencil:
-      return "stencil";
-    case Pattern::rows:
-      return "reduction of rows";
-    case Pattern::reduction:
-      return "reduction";
-    case Pattern::elementwise:
-      return "elementwise map";
-    case Pattern::other:
-      return "other";
+    case Pattern::product: return "matrix product";
+    case Pattern::convolution: return "convolution";
+    case Pattern::stencil: return "stencil";
+    case Pattern::rows: return "reduction of rows";
+    case Pattern::reduction: return "reduction";
+    case Pattern::elementwise: return "elementwise map";
+    case Pattern::other: return "other";
   }
   return "";
 }

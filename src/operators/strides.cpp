@@ -105,9 +105,7 @@ class Reader {
         });
         return out;
       }
-      case Prim::let:
-        bound_[a[0].parameter()] = read(a[1]);
-        return read(a[0].body());
+      case Prim::let: bound_[a[0].parameter()] = read(a[1]); return read(a[0].body());
       case Prim::generate: {  // what is computed lies nowhere
         Layout out = input(Type::array(s.head.nats()[0], a[0].body().type()));
         out.forEachLeaf([](Leaf& leaf) { std::fill(leaf.dimensions.begin(), leaf.dimensions.end(), 0); });
@@ -123,8 +121,7 @@ class Reader {
         Layout in = read(a[0]);
         return in.components.at(static_cast<std::size_t>(*s.head.nats()[0].constant()));
       }
-      case Prim::transpose:
-        return changed(read(a[0]), 2, [](Dimensions& d) { std::swap(d[0], d[1]); });
+      case Prim::transpose: return changed(read(a[0]), 2, [](Dimensions& d) { std::swap(d[0], d[1]); });
       case Prim::split:
         return changed(read(a[0]), 1, [&](Dimensions& d) { d.insert(d.begin(), times(d[0], s.head.nats()[0])); });
       case Prim::join: {
@@ -137,17 +134,14 @@ class Reader {
       case Prim::slide:
       case Prim::slideStrict:
         return changed(read(a[0]), 1, [&](Dimensions& d) { d.insert(d.begin(), times(d[0], s.head.nats()[1])); });
-      case Prim::pad:
-        return read(a[1]);
+      case Prim::pad: return read(a[1]);
       case Prim::take:
       case Prim::drop:
       case Prim::padClamp:
       case Prim::padMirror:
       case Prim::padWrap:
-      case Prim::toGlobal:
-        return read(a.back());
-      default:
-        throw Unknown{};
+      case Prim::toGlobal: return read(a.back());
+      default: throw Unknown{};
     }
   }
 

@@ -87,8 +87,7 @@ std::optional<Part> partOf(Expr body, Expr accumulator) {
       if (a.size() != 2) return std::nullopt;
       if (free(a[1])) return continued(s.head.op(), a[0]);
       return free(a[0]) ? continued(s.head.op(), a[1]) : std::nullopt;
-    case Prim::let:
-      return free(a[1]) ? partOf(a[0].body(), accumulator) : std::nullopt;
+    case Prim::let: return free(a[1]) ? partOf(a[0].body(), accumulator) : std::nullopt;
     case Prim::reduce:
     case Prim::reduceSeq:
     case Prim::reduceSeqUnroll: {
@@ -102,8 +101,7 @@ std::optional<Part> partOf(Expr body, Expr accumulator) {
       if (!part || !part->op || !free(a[1]) || !free(a[2])) return std::nullopt;
       return continued(*part->op, a[0]);
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 

@@ -58,8 +58,7 @@ struct Open {
         add(t.parameter(), scalar);
         add(t.result(), scalar);
         break;
-      case Type::Kind::scalar:
-        break;
+      case Type::Kind::scalar: break;
     }
   }
 

@@ -91,10 +91,8 @@ bool isLanewise(Expr e, std::vector<Expr> lanes) {
     case Prim::op:
     case Prim::tuple:
     case Prim::get:
-    case Prim::ifThenElse:
-      return all(s.arguments);
-    default:
-      return false;
+    case Prim::ifThenElse: return all(s.arguments);
+    default: return false;
   }
 }
 

@@ -184,8 +184,7 @@ class Lanes {
         }
         return call(s.head.prim(), s.head.nats(), arguments,
                     s.isPrim(Prim::reorder) ? static_cast<std::uint8_t>(s.head.indexFn()) : 0);
-      default:
-        return std::nullopt;
+      default: return std::nullopt;
     }
   }
 

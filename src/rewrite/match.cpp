@@ -119,8 +119,7 @@ bool Matcher::match(Type pattern, Type subject) {
         if (!match(p[i], s[i])) return false;
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -136,8 +135,7 @@ bool Matcher::match(Expr pattern, Expr subject) {
     case Expr::Form::variable:
       if (const auto found = bound_.find(pattern); found != bound_.end()) return found->second == subject;
       return bind(pattern, subject);
-    case Expr::Form::literal:
-      return pattern == subject;
+    case Expr::Form::literal: return pattern == subject;
     case Expr::Form::natLiteral:
       return subject.is(Expr::Form::natLiteral) && match(pattern.natValue(), subject.natValue(), true);
     case Expr::Form::lambda: {

@@ -13,17 +13,14 @@ Expr integer(std::int64_t value) { return Expr::literal(ScalarValue::ofInteger(S
 
 Type integerType(Type type) {
   switch (type.kind()) {
-    case Type::Kind::array:
-      return Type::array(type.length(), integerType(type.element()));
-    case Type::Kind::vector:
-      return Type::vector(type.length(), integerType(type.element()));
+    case Type::Kind::array: return Type::array(type.length(), integerType(type.element()));
+    case Type::Kind::vector: return Type::vector(type.length(), integerType(type.element()));
     case Type::Kind::tuple: {
       std::vector<Type> components;
       for (const Type c : type.components()) components.push_back(integerType(c));
       return Type::tuple(components);
     }
-    default:
-      return Type::scalar(Scalar::i32);
+    default: return Type::scalar(Scalar::i32);
   }
 }
 
@@ -79,12 +76,9 @@ std::optional<Expr> RandomTerms::lambda(Expr parameter, const Scope& scope, int 
 
 std::optional<Expr> RandomTerms::draw(Type type, const Scope& scope, int depth) {
   switch (type.kind()) {
-    case Type::Kind::scalar:
-      return scalar(type.scalar(), scope, depth);
-    case Type::Kind::vector:
-      return vector(type, scope, depth);
-    case Type::Kind::array:
-      return array(type, scope, depth);
+    case Type::Kind::scalar: return scalar(type.scalar(), scope, depth);
+    case Type::Kind::vector: return vector(type, scope, depth);
+    case Type::Kind::array: return array(type, scope, depth);
     case Type::Kind::tuple: {
       std::vector<Expr> parts;
       for (const Type c : type.components()) {
@@ -94,8 +88,7 @@ std::optional<Expr> RandomTerms::draw(Type type, const Scope& scope, int depth) 
       }
       return build::tuple(parts);
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 

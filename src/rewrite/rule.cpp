@@ -41,16 +41,12 @@ void collectVectorElements(Type t, std::set<std::uint64_t>& out) {
     case Type::Kind::vector:
       if (t.element().is(Type::Kind::variable)) out.insert(t.element().variableId());
       break;
-    case Type::Kind::array:
-      return collectVectorElements(t.element(), out);
+    case Type::Kind::array: return collectVectorElements(t.element(), out);
     case Type::Kind::tuple:
       for (const Type c : t.components()) collectVectorElements(c, out);
       break;
-    case Type::Kind::function:
-      collectVectorElements(t.parameter(), out);
-      return collectVectorElements(t.result(), out);
-    default:
-      break;
+    case Type::Kind::function: collectVectorElements(t.parameter(), out); return collectVectorElements(t.result(), out);
+    default: break;
   }
 }
 
@@ -58,19 +54,15 @@ void collectVectorElements(Type t, std::set<std::uint64_t>& out) {
 std::string refusal(When when, const detail::Matcher& matcher) {
   switch (when) {
     case When::always:
-    case When::rounds:
-      return {};
+    case When::rounds: return {};
     case When::inlines:
       return detail::inlines(matcher.value("f"), matcher.value("x")) ? ""
                                                                      : "the value would be computed more than once";
-    case When::moves:
-      return onlyMovesData(matcher.value("f")) ? "" : "the function computes";
-    case When::computes:
-      return onlyMovesData(matcher.value("f")) ? "the function only moves data" : "";
+    case When::moves: return onlyMovesData(matcher.value("f")) ? "" : "the function computes";
+    case When::computes: return onlyMovesData(matcher.value("f")) ? "the function only moves data" : "";
     case When::accumulates:
       return detail::accumulates(matcher.value("f")) ? "" : "the function does more than add to its accumulator";
-    case When::linear:
-      return detail::isLinear(matcher.value("f")) ? "" : "the function is not seen to be linear";
+    case When::linear: return detail::isLinear(matcher.value("f")) ? "" : "the function is not seen to be linear";
   }
   return {};
 }
@@ -231,14 +223,9 @@ Applied applyRule(const Rule& any, Expr term, const Arguments& arguments, const 
     }
     const SizeCondition& condition = *instance;
     switch (holds(condition)) {
-      case Truth::proved:
-        break;
-      case Truth::refuted:
-        result.reason = "needs " + condition.str();
-        return result;
-      case Truth::unknown:
-        result.conditions.push_back(condition);
-        break;
+      case Truth::proved: break;
+      case Truth::refuted: result.reason = "needs " + condition.str(); return result;
+      case Truth::unknown: result.conditions.push_back(condition); break;
     }
   }
   result.term = matcher.instance(rule.typed().right);

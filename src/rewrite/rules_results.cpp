@@ -84,19 +84,14 @@ class Computed {
     const Type in = s.arguments.back().type();
     switch (s.head.prim()) {
       case Prim::id:
-      case Prim::toGlobal:
-        return other;
-      case Prim::join:
-        return split(in.element().length(), other);
-      case Prim::split:
-        return call(Prim::join, {other});
-      case Prim::transpose:
-        return call(Prim::transpose, {other});
+      case Prim::toGlobal: return other;
+      case Prim::join: return split(in.element().length(), other);
+      case Prim::split: return call(Prim::join, {other});
+      case Prim::transpose: return call(Prim::transpose, {other});
       case Prim::asScalar:
         if (!isLane(other.type().element())) return std::nullopt;
         return call(Prim::asVector, {in.element().length()}, {other});
-      case Prim::asVector:
-        return call(Prim::asScalar, {other});
+      case Prim::asVector: return call(Prim::asScalar, {other});
       case Prim::take: {
         const Type element = other.type().element();
         if (baseOf(element).is(Type::Kind::vector)) return std::nullopt;
@@ -108,8 +103,7 @@ class Computed {
         if (!undone) return std::nullopt;
         return *undone == row ? other : map(Expr::lambda(row, *undone), other);
       }
-      default:
-        return std::nullopt;
+      default: return std::nullopt;
     }
   }
 

@@ -67,20 +67,13 @@ void registerRules(RuleTable table) { tables().push_back(std::move(table)); }
 
 std::string_view meaning(When when) {
   switch (when) {
-    case When::always:
-      return {};
-    case When::inlines:
-      return "x only moves data or f uses it once";
-    case When::rounds:
-      return "sums may round differently";
-    case When::linear:
-      return "f is linear; sums may round differently";
-    case When::moves:
-      return "f only moves data";
-    case When::computes:
-      return "f does more than move data";
-    case When::accumulates:
-      return "f only adds to its accumulator";
+    case When::always: return {};
+    case When::inlines: return "x only moves data or f uses it once";
+    case When::rounds: return "sums may round differently";
+    case When::linear: return "f is linear; sums may round differently";
+    case When::moves: return "f only moves data";
+    case When::computes: return "f does more than move data";
+    case When::accumulates: return "f only adds to its accumulator";
   }
   return {};
 }

@@ -25,10 +25,8 @@ class AlphaEqual {
         renamed_.erase(p);
         return same;
       }
-      case Expr::Form::apply:
-        return (*this)(a.function(), b.function()) && (*this)(a.argument(), b.argument());
-      default:
-        return a == b;
+      case Expr::Form::apply: return (*this)(a.function(), b.function()) && (*this)(a.argument(), b.argument());
+      default: return a == b;
     }
   }
 
@@ -47,16 +45,13 @@ class Linear {
     const auto& a = s.arguments;
     if (!s.head.is(Expr::Form::primitive) || a.empty()) return false;
     switch (s.head.prim()) {
-      case Prim::op:
-        return operation(s.head.op(), a);
+      case Prim::op: return operation(s.head.op(), a);
       case Prim::map:
       case Prim::mapSeq:
       case Prim::mapSeqUnroll:
       case Prim::let:
-      case Prim::vectorize:
-        return a.size() == 2 && under(a[0], a[1]);
-      case Prim::at:
-        return isFree(a[0]) && (*this)(a[1]);
+      case Prim::vectorize: return a.size() == 2 && under(a[0], a[1]);
+      case Prim::at: return isFree(a[0]) && (*this)(a[1]);
       case Prim::slide:
       case Prim::slideStrict:
       case Prim::take:
@@ -81,10 +76,8 @@ class Linear {
       case Prim::toGlobal:
       case Prim::toImage:
       case Prim::toLocal:
-      case Prim::toPrivate:
-        return std::all_of(a.begin(), a.end(), *this);
-      default:
-        return false;
+      case Prim::toPrivate: return std::all_of(a.begin(), a.end(), *this);
+      default: return false;
     }
   }
 
@@ -95,17 +88,12 @@ class Linear {
 
   bool operation(Op op, const std::vector<Expr>& a) {
     switch (op) {
-      case Op::neg:
-        return isFloat(scalarOf(a[0].type())) && (*this)(a[0]);
+      case Op::neg: return isFloat(scalarOf(a[0].type())) && (*this)(a[0]);
       case Op::add:
-      case Op::sub:
-        return (*this)(a[0]) && (*this)(a[1]);
-      case Op::mul:
-        return (isFree(a[0]) && (*this)(a[1])) || (isFree(a[1]) && (*this)(a[0]));
-      case Op::div:
-        return isFloat(scalarOf(a[0].type())) && isFree(a[1]) && (*this)(a[0]);
-      default:
-        return false;
+      case Op::sub: return (*this)(a[0]) && (*this)(a[1]);
+      case Op::mul: return (isFree(a[0]) && (*this)(a[1])) || (isFree(a[1]) && (*this)(a[0]));
+      case Op::div: return isFloat(scalarOf(a[0].type())) && isFree(a[1]) && (*this)(a[0]);
+      default: return false;
     }
   }
 

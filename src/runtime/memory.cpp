@@ -13,12 +13,8 @@ DeviceMemory deviceMemoryOf(const kernel::Plan& plan, const Binding& binding) {
   memory.use.temporaries =
       std::accumulate(memory.temporaries.bytes.begin(), memory.temporaries.bytes.end(), std::int64_t{0});
   for (std::size_t b = 0; b < plan.buffers.size(); b++) switch (plan.buffers[b].role) {
-      case kernel::PlanBuffer::Role::input:
-        memory.use.inputs += binding.bytes[b];
-        break;
-      case kernel::PlanBuffer::Role::output:
-        memory.use.outputs += binding.bytes[b];
-        break;
+      case kernel::PlanBuffer::Role::input: memory.use.inputs += binding.bytes[b]; break;
+      case kernel::PlanBuffer::Role::output: memory.use.outputs += binding.bytes[b]; break;
       case kernel::PlanBuffer::Role::temporary:
         if (!lifetimes[b]) break;
         memory.use.temporariesUnshared += binding.bytes[b];

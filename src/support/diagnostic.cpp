@@ -13,12 +13,9 @@ namespace {
 
 std::string_view word(Severity severity) {
   switch (severity) {
-    case Severity::error:
-      return "error";
-    case Severity::warning:
-      return "warning";
-    case Severity::note:
-      return "note";
+    case Severity::error: return "error";
+    case Severity::warning: return "warning";
+    case Severity::note: return "note";
   }
   return "error";
 }

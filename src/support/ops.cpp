@@ -99,20 +99,13 @@ static_assert(inOrder());
 // The low bits of `value` as the integer type holds them.
 std::int64_t wrap(Scalar type, std::uint64_t value) {
   switch (type) {
-    case Scalar::i8:
-      return static_cast<std::int8_t>(value);
-    case Scalar::u8:
-      return static_cast<std::uint8_t>(value);
-    case Scalar::i16:
-      return static_cast<std::int16_t>(value);
-    case Scalar::u16:
-      return static_cast<std::uint16_t>(value);
-    case Scalar::i32:
-      return static_cast<std::int32_t>(value);
-    case Scalar::u32:
-      return static_cast<std::uint32_t>(value);
-    default:
-      return static_cast<std::int64_t>(value);
+    case Scalar::i8: return static_cast<std::int8_t>(value);
+    case Scalar::u8: return static_cast<std::uint8_t>(value);
+    case Scalar::i16: return static_cast<std::int16_t>(value);
+    case Scalar::u16: return static_cast<std::uint16_t>(value);
+    case Scalar::i32: return static_cast<std::int32_t>(value);
+    case Scalar::u32: return static_cast<std::uint32_t>(value);
+    default: return static_cast<std::int64_t>(value);
   }
 }
 
@@ -139,12 +132,9 @@ std::int64_t saturate(Scalar type, double value) {
 double roundTo(Scalar type, double value) {
   switch (type) {
     case Scalar::f16:
-    case Scalar::h16:
-      return halfToFloat(doubleToHalf(value));
-    case Scalar::f32:
-      return static_cast<float>(value);
-    default:
-      return value;
+    case Scalar::h16: return halfToFloat(doubleToHalf(value));
+    case Scalar::f32: return static_cast<float>(value);
+    default: return value;
   }
 }
 
@@ -172,22 +162,14 @@ F floatOperation(Op op, std::span<const ScalarValue> v) {
   const F a = static_cast<F>(v[0].real);
   const F b = v.size() > 1 ? static_cast<F>(v[1].real) : F(0);
   switch (op) {
-    case Op::add:
-      return a + b;
-    case Op::sub:
-      return a - b;
-    case Op::mul:
-      return a * b;
-    case Op::div:
-      return a / b;
-    case Op::neg:
-      return -a;
-    case Op::rsqrt:
-      return F(1) / std::sqrt(a);
-    case Op::fma:
-      return std::fma(a, b, static_cast<F>(v[2].real));
-    default:
-      break;
+    case Op::add: return a + b;
+    case Op::sub: return a - b;
+    case Op::mul: return a * b;
+    case Op::div: return a / b;
+    case Op::neg: return -a;
+    case Op::rsqrt: return F(1) / std::sqrt(a);
+    case Op::fma: return std::fma(a, b, static_cast<F>(v[2].real));
+    default: break;
   }
   for (const auto& row : MathFunctions<F>::unary)
     if (row.op == op) return row.f(a);
@@ -208,71 +190,47 @@ std::int64_t integerOperation(Op op, Scalar type, std::span<const ScalarValue> v
   const std::uint64_t pattern = ua & (~std::uint64_t{0} >> (64 - width));  // of a, without the bits of its sign beyond
   const bool less = wideUnsigned ? ua < ub : a < b;
   switch (op) {
-    case Op::add:
-      return wrap(type, ua + ub);
-    case Op::sub:
-      return wrap(type, ua - ub);
-    case Op::mul:
-      return wrap(type, ua * ub);
+    case Op::add: return wrap(type, ua + ub);
+    case Op::sub: return wrap(type, ua - ub);
+    case Op::mul: return wrap(type, ua * ub);
     case Op::div:
     case Op::mod:
       if (b == 0) throw UserError(ExitStatus::program, "integer division by zero");
       if (wideUnsigned) return wrap(type, op == Op::div ? ua / ub : ua % ub);
       if (b == -1) return op == Op::div ? wrap(type, 0 - ua) : 0;  // the smallest integer has no positive counterpart
       return wrap(type, bits(op == Op::div ? a / b : a % b));
-    case Op::neg:
-      return wrap(type, 0 - ua);
-    case Op::min:
-      return less ? a : b;
-    case Op::max:
-      return less ? b : a;
-    case Op::abs:
-      return info(type).isSigned && a < 0 ? wrap(type, 0 - ua) : a;
-    case Op::bitAnd:
-      return wrap(type, ua & ub);
-    case Op::bitOr:
-      return wrap(type, ua | ub);
-    case Op::bitXor:
-      return wrap(type, ua ^ ub);
-    case Op::shl:
-      return wrap(type, ua << amount);
-    case Op::shr:
-      return wideUnsigned ? wrap(type, ua >> amount) : wrap(type, bits(a >> amount));
-    case Op::bitNot:
-      return wrap(type, ~ua);
-    case Op::rotateBits:
-      return wrap(type, amount == 0 ? ua : pattern << amount | pattern >> (width - amount));
-    case Op::popcount:
-      return std::popcount(pattern);
-    case Op::clz:
-      return std::countl_zero(pattern) - (64 - width);
+    case Op::neg: return wrap(type, 0 - ua);
+    case Op::min: return less ? a : b;
+    case Op::max: return less ? b : a;
+    case Op::abs: return info(type).isSigned && a < 0 ? wrap(type, 0 - ua) : a;
+    case Op::bitAnd: return wrap(type, ua & ub);
+    case Op::bitOr: return wrap(type, ua | ub);
+    case Op::bitXor: return wrap(type, ua ^ ub);
+    case Op::shl: return wrap(type, ua << amount);
+    case Op::shr: return wideUnsigned ? wrap(type, ua >> amount) : wrap(type, bits(a >> amount));
+    case Op::bitNot: return wrap(type, ~ua);
+    case Op::rotateBits: return wrap(type, amount == 0 ? ua : pattern << amount | pattern >> (width - amount));
+    case Op::popcount: return std::popcount(pattern);
+    case Op::clz: return std::countl_zero(pattern) - (64 - width);
     case Op::mulHigh: {
       __extension__ using Wide = __int128;
       const Wide product = wideUnsigned ? static_cast<Wide>(static_cast<unsigned __int128>(ua) * ub) : Wide(a) * b;
       return wrap(type, static_cast<std::uint64_t>(product >> width));
     }
-    default:
-      throw InternalError("apply: no such operation on integers");
+    default: throw InternalError("apply: no such operation on integers");
   }
 }
 
 template <class T>
 bool compareAs(Op op, T a, T b) {
   switch (op) {
-    case Op::lt:
-      return a < b;
-    case Op::le:
-      return a <= b;
-    case Op::gt:
-      return a > b;
-    case Op::ge:
-      return a >= b;
-    case Op::eq:
-      return a == b;
-    case Op::ne:
-      return a != b;
-    default:
-      throw InternalError("apply: not a comparison");
+    case Op::lt: return a < b;
+    case Op::le: return a <= b;
+    case Op::gt: return a > b;
+    case Op::ge: return a >= b;
+    case Op::eq: return a == b;
+    case Op::ne: return a != b;
+    default: throw InternalError("apply: not a comparison");
   }
 }
 
@@ -285,18 +243,12 @@ bool comparison(Op op, const ScalarValue& a, const ScalarValue& b) {
 
 bool admits(Op op, OpTyping typing, Scalar t) {
   switch (typing) {
-    case OpTyping::numeric:
-      return t != Scalar::boolean;
-    case OpTyping::floating:
-      return isFloat(t);
-    case OpTyping::integral:
-      return isInteger(t);
-    case OpTyping::comparison:
-      return t != Scalar::boolean || op == Op::eq || op == Op::ne;
-    case OpTyping::logical:
-      return t == Scalar::boolean;
-    case OpTyping::selection:
-      return true;
+    case OpTyping::numeric: return t != Scalar::boolean;
+    case OpTyping::floating: return isFloat(t);
+    case OpTyping::integral: return isInteger(t);
+    case OpTyping::comparison: return t != Scalar::boolean || op == Op::eq || op == Op::ne;
+    case OpTyping::logical: return t == Scalar::boolean;
+    case OpTyping::selection: return true;
   }
   return false;
 }
@@ -429,16 +381,13 @@ ScalarValue apply(Op op, std::span<const ScalarValue> operands) {
 
   ScalarValue result{*type, 0, 0};
   switch (row.typing) {
-    case OpTyping::comparison:
-      result.integer = comparison(op, operands[0], operands[1]);
-      break;
+    case OpTyping::comparison: result.integer = comparison(op, operands[0], operands[1]); break;
     case OpTyping::logical:
       result.integer = op == Op::logicalAnd  ? operands[0].truth() && operands[1].truth()
                        : op == Op::logicalOr ? operands[0].truth() || operands[1].truth()
                                              : !operands[0].truth();
       break;
-    case OpTyping::selection:
-      return operands[0].truth() ? operands[1] : operands[2];
+    case OpTyping::selection: return operands[0].truth() ? operands[1] : operands[2];
     case OpTyping::numeric:
     case OpTyping::floating:
     case OpTyping::integral:

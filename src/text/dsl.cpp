@@ -167,12 +167,10 @@ namespace {
 SynTypePtr syntaxOf(Type type, Span span) {
   const auto size = [&](Nat n) { return make(span, Syn::Size{n}); };
   switch (type.kind()) {
-    case Type::Kind::scalar:
-      return makeType(span, SynType::ScalarName{type.scalar()});
+    case Type::Kind::scalar: return makeType(span, SynType::ScalarName{type.scalar()});
     case Type::Kind::vector:
       return makeType(span, SynType::Vector{size(type.length()), syntaxOf(type.element(), span)});
-    case Type::Kind::array:
-      return makeType(span, SynType::Array{size(type.length()), syntaxOf(type.element(), span)});
+    case Type::Kind::array: return makeType(span, SynType::Array{size(type.length()), syntaxOf(type.element(), span)});
     case Type::Kind::tuple: {
       SynType::Tuple tuple;
       for (const Type component : type.components()) tuple.components.push_back(syntaxOf(component, span));
@@ -180,8 +178,7 @@ SynTypePtr syntaxOf(Type type, Span span) {
     }
     case Type::Kind::function:
       return makeType(span, SynType::Function{syntaxOf(type.parameter(), span), syntaxOf(type.result(), span)});
-    case Type::Kind::variable:
-      break;
+    case Type::Kind::variable: break;
   }
   throw InternalError("a type variable has no syntax");
 }

@@ -19,17 +19,12 @@ std::string dump(const Json& j, int indent = -1) { return j.dump(indent, ' ', fa
 const char* invalidity(Status status) {
   switch (status) {
     case Status::ok:
-    case Status::skipped:
-      return "correct";
-    case Status::wrong:
-      return "correctness";
-    case Status::buildError:
-      return "compile";
+    case Status::skipped: return "correct";
+    case Status::wrong: return "correctness";
+    case Status::buildError: return "compile";
     case Status::buildTimeout:
-    case Status::runTimeout:
-      return "timeout";
-    case Status::crash:
-      return "runtime";
+    case Status::runTimeout: return "timeout";
+    case Status::crash: return "runtime";
   }
   throw InternalError("unknown status");
 }

@@ -31,20 +31,16 @@ void Connection::fail(int code) const {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw error("is locked by another program", "wait for it to end, or name another file with --db");
-    case SQLITE_NOTADB:
-      throw error("is no database", "name another file with --db");
-    case SQLITE_CORRUPT:
-      throw error("is damaged", "move it away; `sqlite3 FILE .recover` saves what can be read");
+    case SQLITE_NOTADB: throw error("is no database", "name another file with --db");
+    case SQLITE_CORRUPT: throw error("is damaged", "move it away; `sqlite3 FILE .recover` saves what can be read");
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
       throw error(fmt::format("cannot be opened for writing: {}", sqlite3_errmsg(handle_)),
                   "name another file with --db");
     case SQLITE_FULL:
-    case SQLITE_IOERR:
-      throw error(fmt::format("cannot be written: {}", sqlite3_errmsg(handle_)), "is the disk full?");
-    default:
-      throw InternalError(fmt::format("SQLite: {}", sqlite3_errmsg(handle_)));
+    case SQLITE_IOERR: throw error(fmt::format("cannot be written: {}", sqlite3_errmsg(handle_)), "is the disk full?");
+    default: throw InternalError(fmt::format("SQLite: {}", sqlite3_errmsg(handle_)));
   }
 }
 

@@ -170,16 +170,14 @@ ViewPtr transposeView(const ViewPtr& rows) {
 
 Nat applyIndexFn(IndexFn fn, const std::vector<Nat>& sizes, Nat n, Nat i, bool inverse) {
   switch (fn) {
-    case IndexFn::reverse:
-      return n - Nat(1) - i;
+    case IndexFn::reverse: return n - Nat(1) - i;
     case IndexFn::stride:
     case IndexFn::unstride: {
       const Nat s = sizes.at(0), chunk = floorDiv(n, s);
       if ((fn == IndexFn::stride) != inverse) return floorDiv(i, chunk) + s * mod(i, chunk);
       return floorDiv(i, s) + chunk * mod(i, s);
     }
-    case IndexFn::shift:
-      return mod(inverse ? i - sizes.at(0) : i + sizes.at(0), n);
+    case IndexFn::shift: return mod(inverse ? i - sizes.at(0) : i + sizes.at(0), n);
     case IndexFn::transpose: {
       const Nat r = sizes.at(inverse ? 1 : 0), c = sizes.at(inverse ? 0 : 1);
       return mod(i, r) * c + floorDiv(i, r);
@@ -204,12 +202,9 @@ ViewPtr croppedView(const ViewPtr& array, Nat count) {
     const GuardedView::Deferred inside = [array, i] { return array->at(i); },
                                 outside = [element] { return std::make_shared<NowhereView>(element); };
     switch (less(i, n)) {
-      case Truth::proved:
-        return inside();
-      case Truth::refuted:
-        return outside();
-      case Truth::unknown:
-        break;
+      case Truth::proved: return inside();
+      case Truth::refuted: return outside();
+      case Truth::unknown: break;
     }
     return std::make_shared<GuardedView>(element, GuardedView::Guard{{{i, n}}}, inside, outside);
   });
@@ -225,12 +220,9 @@ ViewPtr concatView(const ViewPtr& a, const ViewPtr& b) {
   const Type element = elementOf(a);
   return lazyView(Type::array(n + b->type().length(), element), [=](Nat i) -> ViewPtr {
     switch (less(i, n)) {
-      case Truth::proved:
-        return a->at(i);
-      case Truth::refuted:
-        return b->at(i - n);
-      case Truth::unknown:
-        break;
+      case Truth::proved: return a->at(i);
+      case Truth::refuted: return b->at(i - n);
+      case Truth::unknown: break;
     }
     return std::make_shared<GuardedView>(
         element, GuardedView::Guard{{{i, n}}}, [a, i] { return a->at(i); }, [b, i, n] { return b->at(i - n); });
@@ -246,12 +238,9 @@ ViewPtr chosen(Type type, const std::vector<GuardedView::Deferred>& elements, Na
   const std::size_t middle = (first + last) / 2;
   const Nat half(static_cast<std::int64_t>(middle));
   switch (less(i, half)) {
-    case Truth::proved:
-      return chosen(type, elements, i, first, middle);
-    case Truth::refuted:
-      return chosen(type, elements, i, middle, last);
-    case Truth::unknown:
-      break;
+    case Truth::proved: return chosen(type, elements, i, first, middle);
+    case Truth::refuted: return chosen(type, elements, i, middle, last);
+    case Truth::unknown: break;
   }
   return std::make_shared<GuardedView>(
       type, GuardedView::Guard{{{i, half}}}, [=] { return chosen(type, elements, i, first, middle); },
@@ -286,10 +275,8 @@ ViewPtr padIndexView(const ViewPtr& array, Prim kind, Nat left, Nat right) {
   return lazyView(Type::array(left + n + right, elementOf(array)), [=](Nat i) {
     const Nat inner = i - left;
     switch (kind) {
-      case Prim::padClamp:
-        return array->at(min(max(inner, Nat(0)), n - Nat(1)));
-      case Prim::padWrap:
-        return array->at(mod(inner, n));
+      case Prim::padClamp: return array->at(min(max(inner, Nat(0)), n - Nat(1)));
+      case Prim::padWrap: return array->at(mod(inner, n));
       case Prim::padMirror: {
         if (once) {
           const Nat low = max(inner, Nat(-1) - inner);
@@ -298,8 +285,7 @@ ViewPtr padIndexView(const ViewPtr& array, Prim kind, Nat left, Nat right) {
         const Nat period = mod(inner, Nat(2) * n);
         return array->at(min(period, Nat(2) * n - Nat(1) - period));
       }
-      default:
-        throw InternalError("not a padding that maps indices");
+      default: throw InternalError("not a padding that maps indices");
     }
   });
 }

@@ -44,12 +44,9 @@ struct Example {
 inline bool holds(const SizeCondition& c, const std::function<std::int64_t(NatVar)>& value) try {
   const std::int64_t left = c.left.evaluate(value), right = c.right.evaluate(value);
   switch (c.kind) {
-    case SizeCondition::Kind::divides:
-      return left > 0 && right % left == 0;
-    case SizeCondition::Kind::lessEqual:
-      return left <= right;
-    case SizeCondition::Kind::equal:
-      return left == right;
+    case SizeCondition::Kind::divides: return left > 0 && right % left == 0;
+    case SizeCondition::Kind::lessEqual: return left <= right;
+    case SizeCondition::Kind::equal: return left == right;
   }
   return false;
 } catch (const lift::UserError&) {

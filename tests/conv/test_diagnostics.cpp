@@ -157,14 +157,9 @@ TEST_CASE("no descriptor crashes the reader") {
     for (std::uint64_t edits = random() % 6; edits > 0 && !text.empty(); --edits) {
       const std::size_t at = random() % text.size();
       switch (random() % 3) {
-        case 0:
-          text.erase(at, 1);
-          break;
-        case 1:
-          text.insert(at, 1, static_cast<char>(random() % 256));
-          break;
-        default:
-          text[at] = good[random() % good.size()];
+        case 0: text.erase(at, 1); break;
+        case 1: text.insert(at, 1, static_cast<char>(random() % 256)); break;
+        default: text[at] = good[random() % good.size()];
       }
     }
     INFO(text);

@@ -129,10 +129,8 @@ Arrays::Text Arrays::part(const std::string& e, Shape& shape) {
 Arrays::Text Arrays::reorder(const std::string& e, Shape& shape) {
   d_.count("reorder");
   switch (d_.pick(0, 2)) {
-    case 0:
-      return fmt::format("reorder(reverse, {})", e);
-    case 1:
-      return fmt::format("reorder(shift({}), {})", d_.pick(0, shape[0]), e);
+    case 0: return fmt::format("reorder(reverse, {})", e);
+    case 1: return fmt::format("reorder(shift({}), {})", d_.pick(0, shape[0]), e);
     default: {
       std::int64_t s = d_.pick(1, shape[0]);
       while (shape[0] % s != 0) s--;
@@ -284,31 +282,18 @@ Arrays::Text Arrays::reduceByIndex(const std::string& e, Shape& shape) {
                               : fmt::format("(i * {} + 1) % {} - 1", d_.pick(1, 5), elements + 2);
   std::string init = d_.coin() ? "0.25" : "f32(b) * 0.5", body;
   switch (d_.pick(0, 3)) {
-    case 0:
-      body = "a * 0.5 + x";
-      break;
-    case 1:
-      body = "max(x, a)";
-      break;
-    case 2:
-      body = "x";
-      break;
-    default:
-      body = "a + x * 0.0625";
-      d_.rounds();
+    case 0: body = "a * 0.5 + x"; break;
+    case 1: body = "max(x, a)"; break;
+    case 2: body = "x"; break;
+    default: body = "a + x * 0.0625"; d_.rounds();
   }
   if (shape.size() == 2) {
     const std::string width = std::to_string(shape[1]);
     init = fmt::format("generate({}, fun j => {} + f32(j) * 0.25)", width, init);
     switch (d_.pick(0, 2)) {
-      case 0:
-        body = fmt::format("generate({}, fun j => let a = acc[j] in let x = row[j] in {})", width, body);
-        break;
-      case 1:
-        body = fmt::format("zip(reverse(acc), row) |> map(fun (a, x) => {})", body);
-        break;
-      default:
-        body = fmt::format("zip(row, acc) |> map(fun (x, a) => {})", body);
+      case 0: body = fmt::format("generate({}, fun j => let a = acc[j] in let x = row[j] in {})", width, body); break;
+      case 1: body = fmt::format("zip(reverse(acc), row) |> map(fun (a, x) => {})", body); break;
+      default: body = fmt::format("zip(row, acc) |> map(fun (x, a) => {})", body);
     }
   }
   d_.count("reduceByIndex");
@@ -380,8 +365,7 @@ Arrays::Text Arrays::byName(const std::string& e, Shape& shape) {
   if (shape.size() == 3) return fmt::format("map3D({}, {})", d_.named({"a"}, d_.scalar("a")), e);
   if (shape.size() != 2) return std::nullopt;
   switch (d_.pick(0, 3)) {
-    case 0:
-      return fmt::format("map2D({}, {})", d_.named({"a"}, d_.scalar("a")), e);
+    case 0: return fmt::format("map2D({}, {})", d_.named({"a"}, d_.scalar("a")), e);
     case 1:
       return let + fmt::format("zipWith2D({0}, {1}, reorder(reverse, {1}))", d_.named({"a", "b"}, "a - b * 0.25"), v);
     case 2:

@@ -28,16 +28,11 @@ std::string Drawing::scalar(const std::string& v) {
 
 std::string Drawing::step(const std::string& v) {
   switch (pick(0, 4)) {
-    case 0:
-      return fmt::format("{} * 0.5 + 1.0", v);
-    case 1:
-      return fmt::format("max({}, 0.25)", v);
-    case 2:
-      return fmt::format("select({0} > 0.0, {0}, -{0} * 0.5)", v);
-    case 3:
-      return fmt::format("abs({}) - 0.5", v);
-    default:
-      return fmt::format("{} - 0.75", v);
+    case 0: return fmt::format("{} * 0.5 + 1.0", v);
+    case 1: return fmt::format("max({}, 0.25)", v);
+    case 2: return fmt::format("select({0} > 0.0, {0}, -{0} * 0.5)", v);
+    case 3: return fmt::format("abs({}) - 0.5", v);
+    default: return fmt::format("{} - 0.75", v);
   }
 }
 
@@ -67,8 +62,7 @@ std::string Drawing::named(const std::vector<std::string>& parameters, const std
   const std::string all = fmt::format("{}", fmt::join(parameters, ", "));
   const std::string scaled = fmt::format("({}) * 0.75", body);
   switch (pick(0, 2)) {
-    case 0:
-      return mark(define(definedName(), all, body), lambda(parameters, body));
+    case 0: return mark(define(definedName(), all, body), lambda(parameters, body));
     case 1: {
       count("partial application");
       const std::string name = define(definedName(), "k, " + all, fmt::format("({}) * k", body));

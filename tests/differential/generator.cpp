@@ -15,12 +15,9 @@ class Generator {
   Generated run() {
     switch (d_.pick(0, 7)) {
       case 5:
-      case 6:
-        return d_.finish(rows());
-      case 7:
-        return d_.finish(tiledProgram(d_, isSymbolic() ? "n" : std::to_string(d_.pick(1, 5))));
-      default:
-        return d_.finish(chain());
+      case 6: return d_.finish(rows());
+      case 7: return d_.finish(tiledProgram(d_, isSymbolic() ? "n" : std::to_string(d_.pick(1, 5))));
+      default: return d_.finish(chain());
     }
   }
 

@@ -32,8 +32,7 @@ std::string Rows::stage(const std::string& e, const std::string& length) {
 
 std::string Rows::summary(const std::string& v, const std::string& length) {
   switch (d_.pick(0, 7)) {
-    case 0:
-      return fmt::format("{}({})", d_.oneOf({"maximum", "minimum"}), v);
+    case 0: return fmt::format("{}({})", d_.oneOf({"maximum", "minimum"}), v);
     case 1:
       return fmt::format("sum({}) / {}", quantised(v),
                          d_.coin() ? fmt::format("f32(length({}))", v) : fmt::format("f32({})", length));
@@ -43,8 +42,7 @@ std::string Rows::summary(const std::string& v, const std::string& length) {
       d_.rounds();
       return fmt::format("{}({})", d_.oneOf({"average", "variance"}), positive);
     }
-    case 3:
-      return fmt::format("f32(length({})) * 0.125", v);
+    case 3: return fmt::format("f32(length({})) * 0.125", v);
     case 4:
       if (!d_.isExact()) break;
       return fmt::format("f32({}({}) % 8)", d_.oneOf({"argmax", "argmin"}), v);
@@ -66,30 +64,19 @@ std::string Rows::integers(const std::string& v, const std::string& length) {
     return fmt::format("f32(reduce({}, fun (acc, a) => {}, {}) % 8)", init, f, q);
   };
   switch (d_.pick(0, 15)) {
-    case 0:
-      return fmt::format("f32(sum({}) % 8)", q);
-    case 1:
-      return fmt::format("f32(product({}) % 8)", q);
-    case 2:
-      return folded("5", "acc ^ a");
-    case 3:
-      return folded("3", "acc - a");
-    case 4:
-      return folded("3", "if a > 1 then acc + a else acc");
-    case 5:
-      return folded("3", "acc * 3 + a");
+    case 0: return fmt::format("f32(sum({}) % 8)", q);
+    case 1: return fmt::format("f32(product({}) % 8)", q);
+    case 2: return folded("5", "acc ^ a");
+    case 3: return folded("3", "acc - a");
+    case 4: return folded("3", "if a > 1 then acc + a else acc");
+    case 5: return folded("3", "acc * 3 + a");
     case 6:
-    case 14:
-      return folded("3", "(acc + a) * 3");
-    case 7:
-      return folded("3", "max(acc + a, 0)");
+    case 14: return folded("3", "(acc + a) * 3");
+    case 7: return folded("3", "max(acc + a, 0)");
     case 8:
-    case 15:
-      return folded("3", "if a > 0 then acc + a else acc * 3");
-    case 9:
-      return folded("3", "if acc > a then acc - a else acc + 2 * a");
-    case 10:
-      return folded("3", "min(max(acc, a), 2)");
+    case 15: return folded("3", "if a > 0 then acc + a else acc * 3");
+    case 9: return folded("3", "if acc > a then acc - a else acc + 2 * a");
+    case 10: return folded("3", "min(max(acc, a), 2)");
     case 11:
       return fmt::format(
           "let s = reduce((1, (2, 0)), fun ((s, (p, m)), a) => (s + a, (p * a, max(m, a))), {}) in "
@@ -161,8 +148,7 @@ std::string Rows::guardedElement(const std::string& v, const std::string& length
       value = fmt::format("if {0} then {1} else (if {0} then {1} else 0.25)", inside, call);
       break;
     }
-    default:
-      value = fmt::format("if k >= 0 then (if k < {} then {}[k] else 0.5) else 0.25", length, v);
+    default: value = fmt::format("if k >= 0 then (if k < {} then {}[k] else 0.5) else 0.25", length, v);
   }
   return fmt::format("let k = {} in {}", index, value);
 }
@@ -171,17 +157,12 @@ std::string Rows::guardedDivision(const std::string& v, const std::string& lengt
   d_.count("guarded division");
   const std::string q = fmt::format("let q = i32({}[(i * 3 + 1) % {}] * 4.0) in ", v, length);
   switch (d_.pick(0, 3)) {
-    case 0:
-      return q + "if q == 0 then 0.25 else f32(12 / q)";
-    case 1:
-      d_.count("guarding && or ||");
-      return q + "if q != 0 && 12 / q > 2 then f32(12 % q) else 0.25";
+    case 0: return q + "if q == 0 then 0.25 else f32(12 / q)";
+    case 1: d_.count("guarding && or ||"); return q + "if q != 0 && 12 / q > 2 then f32(12 % q) else 0.25";
     case 2:
       d_.count("guarding && or ||");
       return q + fmt::format("if q == 0 || 12 / q < 3 then {}[i] else f32(12 / q) * 0.125", v);
-    default:
-      d_.count("let in a branch");
-      return q + "if q == 0 then 0.25 else let h = 12 / q in f32(h * h + h)";
+    default: d_.count("let in a branch"); return q + "if q == 0 then 0.25 else let h = 12 / q in f32(h * h + h)";
   }
 }
 
@@ -194,8 +175,7 @@ std::string Rows::guardedArray(const std::string& e, const std::string& length) 
   const std::string other = d_.coin() ? v : fmt::format("reorder(reverse, {})", v);
   const std::string head = fmt::format("let {} = {} in ", v, parenthesised(e));
   switch (d_.pick(0, 2)) {
-    case 0:
-      return head + fmt::format("if {} > 0.5 then {} else {}", parenthesised(summary(v, length)), mapped, other);
+    case 0: return head + fmt::format("if {} > 0.5 then {} else {}", parenthesised(summary(v, length)), mapped, other);
     case 1:
       d_.count("let in a branch");
       return head + fmt::format(
@@ -219,22 +199,17 @@ std::string Rows::literals(const std::string& e, const std::string& length) {
   const std::string windows = fmt::format("slide(3, 1, padClamp(1, 1, {}))", v);
   std::string value;
   switch (d_.pick(0, 4)) {
-    case 0:
-      value = fmt::format("generate({}, fun i => {}[i] * [0.5, 1.0, -2.0][i % 3])", length, v);
-      break;
+    case 0: value = fmt::format("generate({}, fun i => {}[i] * [0.5, 1.0, -2.0][i % 3])", length, v); break;
     case 1:
       value = fmt::format("let k = [0.25, 0.5, -0.25] in map(fun w => w[0] * k[0] + w[1] * k[1] + w[2] * k[2], {})",
                           windows);
       break;
-    case 2:
-      value = fmt::format("map(fun a => maximum([a, {}, 0.5]), {})", d_.scalar("a"), v);
-      break;
+    case 2: value = fmt::format("map(fun a => maximum([a, {}, 0.5]), {})", d_.scalar("a"), v); break;
     case 3:
       value = fmt::format(
           "map(fun w => reduce(-8.0, fun (acc, (a, k)) => max(acc, a * k), zip(w, [0.5, 1.0, -1.0])), {})", windows);
       break;
-    default:
-      value = fmt::format("map(fun p => p[0] * 0.5 + p[1], transpose([{0}, reorder(reverse, {0})]))", v);
+    default: value = fmt::format("map(fun p => p[0] * 0.5 + p[1], transpose([{0}, reorder(reverse, {0})]))", v);
   }
   return fmt::format("let {} = {} in {}", v, parenthesised(e), value);
 }
@@ -302,15 +277,12 @@ std::string Rows::iterated(const std::string& e, const std::string&) {
 std::string Rows::byName(const std::string& e, const std::string&) {
   const std::string v = d_.fresh();
   switch (d_.pick(0, 4)) {
-    case 0:
-      return fmt::format("map({}, {})", d_.named({"a"}, d_.scalar("a")), e);
+    case 0: return fmt::format("map({}, {})", d_.named({"a"}, d_.scalar("a")), e);
     case 1:
       return fmt::format("let {0} = {1} in zipWith({2}, {0}, reorder(reverse, {0}))", v, parenthesised(e),
                          d_.named({"a", "b"}, "a * 0.5 - b"));
-    case 2:
-      return fmt::format("scan(0.25, {}, {})", d_.named({"a", "b"}, "a * 0.5 + b"), e);
-    case 3:
-      return fmt::format("map({}, slide(2, 1, padClamp(1, 0, {})))", d_.named({"w"}, "w[0] * 0.5 + w[1]"), e);
+    case 2: return fmt::format("scan(0.25, {}, {})", d_.named({"a", "b"}, "a * 0.5 + b"), e);
+    case 3: return fmt::format("map({}, slide(2, 1, padClamp(1, 0, {})))", d_.named({"w"}, "w[0] * 0.5 + w[1]"), e);
     default:
       return fmt::format("let {0} = {1} in let s = reduce(0.5, {2}, {0}) in map(fun a => a * 0.5 + s, {0})", v,
                          parenthesised(e), d_.named({"a", "b"}, "a * 0.5 + b"));

@@ -32,8 +32,7 @@ Index drawn(Choices& choices, std::int64_t length, bool symbolic) {
       const std::int64_t k = choices.pick(0, 3);
       return {fmt::format("{} + {}", size, k), true};
     }
-    default:
-      return {fmt::format("{} / 2", size), false};
+    default: return {fmt::format("{} / 2", size), false};
   }
 }
 

@@ -14,8 +14,7 @@ struct Tile {
 std::string staged(Drawing& d, const Tile& t) {
   const std::string f = d.scalar("v");
   switch (d.pick(0, 2)) {
-    case 0:
-      return fmt::format("map(fun r => map(fun v => {}, r), {})", f, t.text);
+    case 0: return fmt::format("map(fun r => map(fun v => {}, r), {})", f, t.text);
     case 1:  // by all work-items
       d.count("toLocal");
       return fmt::format("toLocal(mapLcl(0, fun r => mapSeq(fun v => {}, r), {}))", f, t.text);
@@ -27,16 +26,11 @@ std::string staged(Drawing& d, const Tile& t) {
 
 Tile rearranged(Drawing& d, const Tile& t) {
   switch (d.pick(0, 5)) {
-    case 0:
-      return t;
-    case 1:
-      return {fmt::format("reorder(reverse, {})", t.text), t.rows, t.columns};
-    case 2:
-      return {fmt::format("transpose({})", t.text), t.columns, t.rows};
-    case 3:
-      return {fmt::format("map(fun r => reorder(reverse, r), {})", t.text), t.rows, t.columns};
-    case 4:
-      return {fmt::format("padWrap(1, 0, {})", t.text), t.rows + 1, t.columns};
+    case 0: return t;
+    case 1: return {fmt::format("reorder(reverse, {})", t.text), t.rows, t.columns};
+    case 2: return {fmt::format("transpose({})", t.text), t.columns, t.rows};
+    case 3: return {fmt::format("map(fun r => reorder(reverse, r), {})", t.text), t.rows, t.columns};
+    case 4: return {fmt::format("padWrap(1, 0, {})", t.text), t.rows + 1, t.columns};
     default:
       if (t.rows < 2) return t;
       return {fmt::format("map(fun w => join(w), slide(2, 1, {}))", t.text), t.rows - 1, 2 * t.columns};
@@ -49,8 +43,7 @@ std::string reduced(Drawing& d, std::int64_t columns) {
   const std::string f = d.scalar("v");
   switch (d.pick(0, 3)) {
     case 0:
-    case 1:
-      return fmt::format("reduceSeq(0.0, fun (acc, v) => acc + {}, r)", f);
+    case 1: return fmt::format("reduceSeq(0.0, fun (acc, v) => acc + {}, r)", f);
     case 2:
       return fmt::format("let p = toPrivate(mapSeq(fun v => {}, r)) in reduceSeq(0.5, fun (acc, v) => acc - v, p)", f);
     default:  // elements of private memory at indices from data

@@ -63,10 +63,9 @@ const std::vector<Fault>& table() {
        "(kind == NatNode::Kind::min) != FAULT ? add(x->terms()",
        Judge::nats, failed},
       {"a bound is proved at one end of the interval only", "nat/prove.cpp",
-       "// A linear function is least at an end of the interval.\n      case Sign::unknown:\n"
-       "        return parts.linear && withUpper() && withLower();",
-       "case Sign::unknown:\n"
-       "        return parts.linear && withUpper() && (FAULT || withLower());",
+       "// A linear function is least at an end of the interval.\n      case Sign::unknown: "
+       "return parts.linear && withUpper() && withLower();",
+       "case Sign::unknown: return parts.linear && withUpper() && (FAULT || withLower());",
        Judge::nats, failed},
       // --------------------------------------------------------------------------------------------- names and terms
       {"functions handed to definitions mean what they say there", "ir/infer_terms.cpp",

@@ -53,15 +53,9 @@ class Mutator {
       case 1:
         if (at < s.size()) s[at] = interesting[pick(sizeof interesting)];
         return;
-      case 2:
-        s.erase(at, length);
-        return;
-      case 3:
-        s.insert(at, s.substr(at, length));
-        return;
-      case 4:
-        s.insert(s.begin() + static_cast<std::ptrdiff_t>(at), interesting[pick(sizeof interesting)]);
-        return;
+      case 2: s.erase(at, length); return;
+      case 3: s.insert(at, s.substr(at, length)); return;
+      case 4: s.insert(s.begin() + static_cast<std::ptrdiff_t>(at), interesting[pick(sizeof interesting)]); return;
       default: {  // the end of another one
         const std::string& other = any();
         s = s.substr(0, at) + other.substr(pick(other.size() + 1));

@@ -281,14 +281,10 @@ std::string normalise(std::string text, const std::string& name, const fs::path&
 
 std::string mismatch(const Expectation& expected, const std::string& actual) {
   switch (expected.kind) {
-    case Expectation::Kind::any:
-      return {};
-    case Expectation::Kind::exact:
-      return exactMismatch(expected.text, actual);
-    case Expectation::Kind::has:
-      return hasMismatch(expected.text, actual);
-    case Expectation::Kind::json:
-      break;
+    case Expectation::Kind::any: return {};
+    case Expectation::Kind::exact: return exactMismatch(expected.text, actual);
+    case Expectation::Kind::has: return hasMismatch(expected.text, actual);
+    case Expectation::Kind::json: break;
   }
   const json got = json::parse(actual, nullptr, false);
   if (got.is_discarded()) return "is no JSON:\n" + actual;

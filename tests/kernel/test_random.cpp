@@ -54,12 +54,8 @@ class Generator {
   void append(Block& b, int statements, int depth) {
     for (int i = 0; i < statements; i++) {
       switch (pick(0, depth > 0 ? 7 : 4)) {
-        case 0:
-          b.push_back({phase2D()});
-          break;
-        case 1:
-          b.push_back({rows()});
-          break;
+        case 0: b.push_back({phase2D()}); break;
+        case 1: b.push_back({rows()}); break;
         case 5: {
           const Nat times = pick(1, 3);
           b.push_back({seq("t", times, [&](Nat t) {
@@ -79,8 +75,7 @@ class Generator {
           b.push_back({If{test({{g_, Relation::less, Nat(pick(0, 3))}}), then, otherwise}});
           break;
         }
-        default:
-          b.push_back({phase()});
+        default: b.push_back({phase()});
       }
     }
   }
@@ -88,26 +83,18 @@ class Generator {
   // A one-to-one map of 0 … size-1.
   Nat permuted(Nat l) {
     switch (pick(0, 3)) {
-      case 0:
-        return Nat(size - 1) - l;
-      case 1:
-        return l / 4 + l % 4 * 4;
-      default:
-        return l;
+      case 0: return Nat(size - 1) - l;
+      case 1: return l / 4 + l % 4 * 4;
+      default: return l;
     }
   }
   Nat anywhere(Nat l) {
     switch (pick(0, 4)) {
-      case 0:
-        return (l + Nat(pick(0, 9)) + t_) % Nat(size);
-      case 1:
-        return Nat(size - 1) - l;
-      case 2:
-        return Nat(pick(0, size - 1));
-      case 3:
-        return l / 2;
-      default:
-        return l;
+      case 0: return (l + Nat(pick(0, 9)) + t_) % Nat(size);
+      case 1: return Nat(size - 1) - l;
+      case 2: return Nat(pick(0, size - 1));
+      case 3: return l / 2;
+      default: return l;
     }
   }
 
@@ -174,8 +161,7 @@ class Generator {
                      Store{p, 1, operation(Op::neg, {load(p, 0, vec(4))})},
                      Store{buffers_[to], at(to, i), add(lane(load(p, pick(0, 1), vec(4)), pick(0, 3)), value(to, l))});
       }
-      default:
-        return block(Store{buffers_[to], at(to, i), value(to, l)});
+      default: return block(Store{buffers_[to], at(to, i), value(to, l)});
     }
   }
 

@@ -64,18 +64,14 @@ class Generator {
   }
   Nat place(Nat e, int how) {
     switch (how) {
-      case 0:
-        return mod(e, Nat(size));
-      case 1:
-        return min(max(e, Nat(3)), Nat(size - 5));
+      case 0: return mod(e, Nat(size));
+      case 1: return min(max(e, Nat(3)), Nat(size - 5));
       case 2: {
         const Nat m = mod(e, Nat(2 * size));
         return min(m, Nat(2 * size - 1) - m);
       }
-      case 3:
-        return mod(mod(e, Nat(20)) + floorDiv(e, Nat(20)), Nat(size));
-      default:
-        return max(min(e, size_ ? min(Nat(*size_), Nat(size - 1)) : Nat(longest - 2)), Nat(0));
+      case 3: return mod(mod(e, Nat(20)) + floorDiv(e, Nat(20)), Nat(size));
+      default: return max(min(e, size_ ? min(Nat(*size_), Nat(size - 1)) : Nat(longest - 2)), Nat(0));
     }
   }
   Comparison comparison(Nat i, Nat j) {

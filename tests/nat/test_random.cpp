@@ -55,18 +55,12 @@ std::optional<std::int64_t> eval(const Tree& t, const Point& p) {
   const auto b = eval(*t.right, p);
   if (!a || !b) return std::nullopt;
   switch (t.op) {
-    case '+':
-      return *a + *b;
-    case '-':
-      return *a - *b;
-    case '*':
-      return *a * *b;
-    case 'm':
-      return std::min(*a, *b);
-    case 'M':
-      return std::max(*a, *b);
-    default:
-      break;
+    case '+': return *a + *b;
+    case '-': return *a - *b;
+    case '*': return *a * *b;
+    case 'm': return std::min(*a, *b);
+    case 'M': return std::max(*a, *b);
+    default: break;
   }
   if (*b == 0 || std::abs(*a) > 2000) return std::nullopt;
   const std::int64_t q = naiveFloor(*a, *b);
@@ -160,20 +154,13 @@ class Generator {
   Sample combine(char op, const Sample& a, const Sample& b) {
     const auto tree = std::make_shared<Tree>(Tree{op, 0, a.tree, b.tree});
     switch (op) {
-      case '+':
-        return {tree, a.nat + b.nat};
-      case '-':
-        return {tree, a.nat - b.nat};
-      case '*':
-        return {tree, a.nat * b.nat};
-      case '/':
-        return {tree, a.nat / b.nat};
-      case '%':
-        return {tree, a.nat % b.nat};
-      case 'm':
-        return {tree, min(a.nat, b.nat)};
-      default:
-        return {tree, max(a.nat, b.nat)};
+      case '+': return {tree, a.nat + b.nat};
+      case '-': return {tree, a.nat - b.nat};
+      case '*': return {tree, a.nat * b.nat};
+      case '/': return {tree, a.nat / b.nat};
+      case '%': return {tree, a.nat % b.nat};
+      case 'm': return {tree, min(a.nat, b.nat)};
+      default: return {tree, max(a.nat, b.nat)};
     }
   }
 

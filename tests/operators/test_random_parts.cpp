@@ -85,14 +85,12 @@ std::string drawnSums(std::uint64_t seed) {
   if (number(0, 2) == 0) sum = fmt::format("sqrt(abs({}))", sum);
   const std::string rows = fmt::format("map(fun row => {})", sum);
   switch (form) {
-    case 0:
-      return fmt::format("def main(a: [{}][{}]f32, x: [{}]f32) = a |> {}\n", n, k, k, rows);
+    case 0: return fmt::format("def main(a: [{}][{}]f32, x: [{}]f32) = a |> {}\n", n, k, k, rows);
     case 1:
       return fmt::format(
           "def main(a: [{}][{}][{}]f32, xs: [{}][{}]f32) =\n  zip(a, xs) |> map(fun (rows, x) => rows |> {})\n", m, n,
           k, m, k, rows);
-    case 2:
-      return fmt::format("def main(a: [{}][{}]f32, x: [{}]f32) = transpose(a) |> {}\n", k, n, k, rows);
+    case 2: return fmt::format("def main(a: [{}][{}]f32, x: [{}]f32) = transpose(a) |> {}\n", k, n, k, rows);
     default:
       return fmt::format("def main(a: [{}][{}]f32, b: [{}][{}]f32) =\n  a |> map(fun x => b |> {})\n", n, k, m + 1, k,
                          rows);

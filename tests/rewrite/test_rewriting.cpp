@@ -34,12 +34,9 @@ const Strategy loop = use("mapToLoop");
 
 int sizeOf(Expr e) {
   switch (e.form()) {
-    case Expr::Form::lambda:
-      return 1 + sizeOf(e.body());
-    case Expr::Form::apply:
-      return 1 + sizeOf(e.function()) + sizeOf(e.argument());
-    default:
-      return 1;
+    case Expr::Form::lambda: return 1 + sizeOf(e.body());
+    case Expr::Form::apply: return 1 + sizeOf(e.function()) + sizeOf(e.argument());
+    default: return 1;
   }
 }
 

@@ -78,30 +78,24 @@ std::string scopeOf(const std::string& text, Tok kind, const std::set<std::strin
     case Tok::name:
       if (functions.count(text)) return "support.function.lift";
       return scalarNamed(text) || isVector || text == "nat" ? "support.type.lift" : "variable.other.lift";
-    case Tok::number:
-      return "constant.numeric.lift";
-    case Tok::string:
-      return "string.quoted.double.lift";
+    case Tok::number: return "constant.numeric.lift";
+    case Tok::string: return "string.quoted.double.lift";
     case Tok::kwDef:
     case Tok::kwTune:
     case Tok::kwType:
-    case Tok::kwImport:
-      return "keyword.declaration.lift";
+    case Tok::kwImport: return "keyword.declaration.lift";
     case Tok::kwTrue:
     case Tok::kwFalse:
     case Tok::kwInf:
-    case Tok::kwNan:
-      return "constant.language.lift";
+    case Tok::kwNan: return "constant.language.lift";
     case Tok::leftParen:
     case Tok::rightParen:
     case Tok::leftBracket:
     case Tok::rightBracket:
     case Tok::comma:
     case Tok::colon:
-    case Tok::dot:
-      return "punctuation.lift";
-    default:
-      return syntax::isReservedWord(kind) ? "keyword.control.lift" : "keyword.operator.lift";
+    case Tok::dot: return "punctuation.lift";
+    default: return syntax::isReservedWord(kind) ? "keyword.control.lift" : "keyword.operator.lift";
   }
 }
 

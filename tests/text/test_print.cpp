@@ -133,22 +133,14 @@ TEST_CASE("a size reads back as itself") {
     if (depth == 0) return below(2) == 0 ? Nat(below(9) - 4) : Nat(variables[static_cast<std::size_t>(below(4))]);
     const Nat a = any(depth - 1), b = any(depth - 1);
     switch (below(8)) {
-      case 0:
-        return -a;
-      case 1:
-        return b == Nat(0) ? a : floorDiv(a, b);
-      case 2:
-        return b == Nat(0) ? a : mod(a, b);
-      case 3:
-        return min(a, b);
-      case 4:
-        return max(a, b);
-      case 5:
-        return a * b;
-      case 6:
-        return a - b;
-      default:
-        return a + b;
+      case 0: return -a;
+      case 1: return b == Nat(0) ? a : floorDiv(a, b);
+      case 2: return b == Nat(0) ? a : mod(a, b);
+      case 3: return min(a, b);
+      case 4: return max(a, b);
+      case 5: return a * b;
+      case 6: return a - b;
+      default: return a + b;
     }
   };
   int compound = 0;

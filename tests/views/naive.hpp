@@ -125,8 +125,7 @@ inline Data reorder(IndexFn fn, const std::vector<int>& sizes, const Data& xs) {
   const int n = sizeOf(xs);
   Row out;
   switch (fn) {
-    case IndexFn::reverse:
-      return listOf(Row(xs.parts.rbegin(), xs.parts.rend()));
+    case IndexFn::reverse: return listOf(Row(xs.parts.rbegin(), xs.parts.rend()));
     case IndexFn::stride:
       for (int first = 0; first < sizes[0]; first++)
         for (int i = first; i < n; i += sizes[0]) out.push_back(xs.parts[static_cast<std::size_t>(i)]);
@@ -143,8 +142,7 @@ inline Data reorder(IndexFn fn, const std::vector<int>& sizes, const Data& xs) {
       for (int k = 0; k < ((sizes[0] % n) + n) % n; k++) std::rotate(out.begin(), out.begin() + 1, out.end());
       return listOf(out);
     }
-    case IndexFn::transpose:
-      return join(transpose(split(sizes[1], xs)));
+    case IndexFn::transpose: return join(transpose(split(sizes[1], xs)));
   }
   return {};
 }

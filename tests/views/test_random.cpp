@@ -48,12 +48,9 @@ class Composer {
   std::pair<ViewPtr, Data> source() {
     const int n = pick(1, 6), m = pick(1, 4), k = pick(1, 3);
     switch (pick(0, 5)) {
-      case 0:
-        return {memory({size(n)}), counting({n})};
-      case 1:
-        return {memory({size(n), size(m)}), counting({n, m})};
-      case 2:
-        return {memory({size(m), size(n), size(k)}), counting({m, n, k})};
+      case 0: return {memory({size(n)}), counting({n})};
+      case 1: return {memory({size(n), size(m)}), counting({n, m})};
+      case 2: return {memory({size(m), size(n), size(k)}), counting({m, n, k})};
       case 3: {
         const int unit = coin() ? 1 : 4;
         return {memoryView(arrayType({size(n)}, Type::vector(4, f32)), {{0, unit}}), counting({n, 4})};
@@ -63,8 +60,7 @@ class Composer {
         return {memoryView(arrayType({length}, Type::tuple({f32, f32})), {{0}, {1}}),
                 zip({counting({n}, 0), counting({n}, 1)})};
       }
-      default:
-        return {memory({size(2 * n)}), counting({2 * n})};
+      default: return {memory({size(2 * n)}), counting({2 * n})};
     }
   }
 

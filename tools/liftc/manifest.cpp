@@ -18,12 +18,9 @@ Json sizes3(const std::array<lift::Nat, 3>& n) { return Json::array({size(n[0]),
 
 std::string_view roleName(lift::kernel::PlanBuffer::Role role) {
   switch (role) {
-    case lift::kernel::PlanBuffer::Role::input:
-      return "input";
-    case lift::kernel::PlanBuffer::Role::output:
-      return "output";
-    case lift::kernel::PlanBuffer::Role::temporary:
-      return "temporary";
+    case lift::kernel::PlanBuffer::Role::input: return "input";
+    case lift::kernel::PlanBuffer::Role::output: return "output";
+    case lift::kernel::PlanBuffer::Role::temporary: return "temporary";
   }
   return "";
 }
