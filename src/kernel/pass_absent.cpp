@@ -1,6 +1,7 @@
 // Iterations that only add zeros are left out: those of a reduction over what an array holds where it was padded with
 // zeros. Of `t[r, …] = p(r) ? x : 0` and a later `for (i …) sum = sum + t[f(i), …] * w` the loop's body is run where
-// p(f(i)) holds. Only where no value is infinite or NaN: their products with 0 are left out, too.
+// p(f(i)) holds; the branch of a condition that only adds zeros goes. Only where no value is infinite or NaN: their
+// products with 0 are left out, too.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -36,6 +37,8 @@ class Absent {
     for (Stmt& s : b) {
       if (auto* loop = std::get_if<For>(&s.node); loop != nullptr && loop->kind == LoopKind::sequential)
         leaveOut(*loop);
+      if (auto* branch = std::get_if<If>(&s.node); branch != nullptr && addsZeros(branch->otherwise))
+        branch->otherwise.clear();
       forEachBlock(s, [&](Block& inner) { block(inner); });
       fill(s, {});
     }
@@ -122,6 +125,11 @@ class Absent {
       if (o->op == Op::add) return isSum(o->args[0]) && vanishes(o->args[1], body);
       return o->op == Op::fma && isSum(o->args[2]) && (vanishes(o->args[0], body) || vanishes(o->args[1], body));
     });
+  }
+
+  bool addsZeros(const Block& statements) const {
+    Body body;
+    return onlyAdds(statements, body) && !body.array;
   }
 
   void leaveOut(For& loop) {

@@ -592,6 +592,33 @@ TEST_CASE("absent: iterations that only add what was padded with zeros are left 
   CHECK(body(true, 0, false, Op::add, true).find("if (") == std::string::npos);
 }
 
+TEST_CASE("absent: branches that only add zeros are left out") {
+  const auto body = [](bool isFinite, double value, Op op) {
+    Maker m;
+    const auto w = m.in("w", 12), out = m.out("out", 12);
+    const VarId sum = m.var("sum");
+    const auto added = [&](Nat i, ExprPtr e) {
+      const VarId x = m.var("x");
+      return seq("c", 3, [&](Nat c) {
+        return block(Declare{x, e}, Assign{sum, operation(op, {ref(sum, f32), mul(ref(x, f32), load(w, 3 * i + c))})});
+      });
+    };
+    m.k.body = block(seq("i", 4, [&](Nat i) {
+      return block(Declare{sum, number(1)},
+                   If{test({{2, Relation::less, i}}), block(added(i, load(w, i))), block(added(i, number(value)))},
+                   Store{out, i, ref(sum, f32)});
+    }));
+    PassOptions options;
+    options.finiteMath = isFinite;
+    return bodyText(pass("absent", m.k, options));
+  };
+  INFO(body(true, 0, Op::add));
+  CHECK(body(true, 0, Op::add).find("else") == std::string::npos);
+  CHECK(body(false, 0, Op::add).find("else") != std::string::npos);
+  CHECK(body(true, 1, Op::add).find("else") != std::string::npos);
+  CHECK(body(true, 0, Op::max).find("else") != std::string::npos);
+}
+
 TEST_CASE("join: neighbouring scalars become vectors where their place is aligned") {
   Maker m;
   const auto in = m.in("in", 100), bytes = m.in("bytes", 100, Scalar::u8), out = m.out("out", 100);
