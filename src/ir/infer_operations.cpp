@@ -35,6 +35,13 @@ bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, cons
                         textAt(last));
       if (arrays == 2 && values.size() == 2)
         hint = fmt::format("write zipWith({}, {}, {})", row.name, textAt(0), textAt(1));
+      // Inside a definition of another file the user can only map the whole definition.
+      const auto call = std::find_if(expansions_.rbegin(), expansions_.rend(),
+                                     [&](const Expansion& e) { return e.call.file == expansions_.front().call.file; });
+      if (call != expansions_.rend() && span.file != call->call.file)
+        hint = call->arguments.size() == 1
+                   ? fmt::format("write map({}, {})", call->definition->name, written(call->arguments[0], "xs"))
+                   : "";
       report(span, fmt::format("'{}' works on scalars and vectors, found {}", shown, show(t)), hint);
       return false;
     }
