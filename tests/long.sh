@@ -11,14 +11,14 @@ seed=${2:-1}
 echo "long: seed $seed"
 # In ten processes, since terms and sizes are interned for as long as a process lives.
 for part in {0..9}; do
-  LIFT_DIFF_COUNT=2000 LIFT_DIFF_SEED=$seed$part "$build/test_differential" "random programs*"
+  LIFT_DIFF_COUNT=2000 LIFT_TEST_SEED=$seed$part "$build/test_differential" "random programs*"
 done
 "$build/test_differential" "all small programs*"
-for part in {0..9}; do LIFT_DIFF_SEED=$seed$part "$build/test_operators" "random *"; done
-export LIFT_DIFF_SEED=$seed
+for part in {0..9}; do LIFT_TEST_SEED=$seed$part "$build/test_operators" "random *"; done
+export LIFT_TEST_SEED=$seed
 LIFTC_PLATFORM="Portable Computing Language" LIFT_DIFF_CL_COUNT=1000 "$build/test_differential_cl"
 LIFT_DIFF_CL_COUNT=200 tests/oclgrind.sh "$build/test_differential_cl"
 # More than 5,000 points of the tuner's, of which none may fail to build or be wrong.
 "$PWD/tests/tune/many_points.sh" "$build/liftc" "$PWD" "$build/cases/tune/long" 220 "$seed"
 # Which random judge meets a rare fault depends on the sample: the table of faults is for the default one.
-LIFTC_PLATFORM="Portable Computing Language" LIFT_FAULTS=all env -u LIFT_DIFF_SEED "$build/test_faults"
+LIFTC_PLATFORM="Portable Computing Language" LIFT_FAULTS=all env -u LIFT_TEST_SEED "$build/test_faults"

@@ -234,8 +234,8 @@ TEST_CASE("C records the first wrong index") {
 }
 
 TEST_CASE("random programs mean the same in C") {
-  const std::int64_t seed = differential::setting("LIFT_SEED", 1), count = 60 / differential::thinning;
-  INFO("LIFT_SEED=" << seed);
+  const std::int64_t seed = test::seedOr(1), count = 60 / differential::thinning;
+  INFO("LIFT_TEST_SEED=" << seed);
   Library library;
   std::vector<std::pair<differential::Case, std::size_t>> cases;
   for (std::int64_t i = 0; i < count; i++) {

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/setting.hpp"
 #include "helpers.hpp"
 
 using namespace lift;
@@ -145,11 +146,11 @@ TEST_CASE("an empty shapes file holds no layers") {
 }
 
 TEST_CASE("no descriptor crashes the reader") {
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
+  const std::uint64_t seed = newSeed();
+  INFO("LIFT_TEST_SEED=" << seed);
   std::mt19937_64 random(seed);
   const std::string good = R"(g1mb1ic64ih24iw24oc64oh24ow24kh3kw3sh1sw1ph1pw1dh0n"vgg2" -n 1 --in_h=3 -c)";
-  int accepted = 0, refused = 0;
+  int accepted = 0;
   for (int n = 0; n < 20000; ++n) {
     std::string text = n % 2   ? good.substr(random() % good.size(), random() % good.size())
                        : n % 4 ? R"(g2mb1ic64ih24oc64oh24kh3sh1ph1dh0n"vgg2")"
@@ -170,9 +171,7 @@ TEST_CASE("no descriptor crashes the reader") {
       ++accepted;
     } catch (const UserError& error) {
       REQUIRE(!error.diagnostics().empty());
-      ++refused;
     }
   }
-  CHECK(accepted + refused == 20000);
   CHECK(accepted > 1000);
 }

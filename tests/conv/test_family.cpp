@@ -2,10 +2,10 @@
 // right at every configuration of their space. Small layers; emulator and interpreter, no device.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <set>
 
 #include "conv/helpers.hpp"
+#include "harness/setting.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/cook_toom.hpp"
 #include "lift/device.hpp"
@@ -72,11 +72,8 @@ void forEachCase(F&& f) {
     }
 }
 
-// The seed of random configurations; another with SEED=n.
-std::uint64_t seed() {
-  const char* text = std::getenv("SEED");
-  return text ? std::strtoull(text, nullptr, 10) : 1;
-}
+// The seed of random configurations.
+std::uint64_t seed() { return static_cast<std::uint64_t>(seedOr(1)); }
 
 Space spaceOf(const Variant& variant) { return lift::spaceOf(variant, DeviceLimits{}); }
 
@@ -186,7 +183,7 @@ TEST_CASE("a derivation with a wrong coefficient is found wrong without rounding
     CHECK(byValue == byResult);
     return byValue;
   };
-  INFO("SEED=" << seed());
+  INFO("LIFT_TEST_SEED=" << seed());
   CHECK_FALSE(isWrong(derivedBy("x[5]", "x[5]")));
   CHECK(isWrong(derivedBy("[2.25, 4.0,", "[2.5, 4.0,")));         // an entry of a matrix
   CHECK_FALSE(isWrong(derivedBy("[2.25, 4.0,", "[2.25, 5.0,")));  // of points that are not taken
@@ -215,7 +212,7 @@ TEST_CASE("random configurations of families are right on the emulator") {
     while (samples < perCase) {
       const auto config = sampler.next();
       if (!config) break;
-      INFO("SEED=" << seed() << ", configuration " << str(*config));
+      INFO("LIFT_TEST_SEED=" << seed() << ", configuration " << str(*config));
       CHECK(c.right(device->load(compileVariant(c.variant, *config))->run(c.inputs()).outputs));
       samples++;
     }
@@ -273,7 +270,7 @@ TEST_CASE("families read and write blocks of channels") {
     for (const char* family : {"blocked", "depthwise", "winograd", "winogradFused", "naive"}) {
       if (std::none_of(w.families.begin(), w.families.end(), isNamed(family))) continue;
       const Variant variant = derive(w, family);
-      INFO("SEED=" << seed() << ", " << w.descriptor << ", " << family << ", " << str(variant.defaults));
+      INFO("LIFT_TEST_SEED=" << seed() << ", " << w.descriptor << ", " << family << ", " << str(variant.defaults));
       auto outputs = device->load(compileVariant(variant, {}))->run(tensors.in(layouts)).outputs;
       ConvCheck check = checkConv(spec, convertLayout(outputs.at("out"), layouts.output, Layout::nhwc), expected);
       check.tolerance = variant.toleranceAt({});
@@ -300,7 +297,8 @@ TEST_CASE("families have elements of half, stored and computed in") {
       CHECK(expected.scalar == elements);
       for (const OperatorFamily& family : w.families) {
         const Variant variant = derive(w, family.name);
-        INFO("SEED=" << seed() << ", " << w.descriptor << ", " << family.name << ", " << str(variant.defaults));
+        INFO("LIFT_TEST_SEED=" << seed() << ", " << w.descriptor << ", " << family.name << ", "
+                               << str(variant.defaults));
         const Tensor out = device->load(compileVariant(variant, {}))->run(inputs).outputs.at("out");
         const Difference difference = compare(out, expected, rootMeanSquare(expected));
         CHECK(difference.finite);
@@ -366,7 +364,7 @@ TEST_CASE("each set of points has its own tolerance, within which its results ar
     std::set<double> tolerances;
     std::set<std::string> kernels;
     for (std::int64_t points = 1; points <= 4; points++) {
-      INFO("SEED=" << seed() << ", " << family << ", points " << points);
+      INFO("LIFT_TEST_SEED=" << seed() << ", " << family << ", points " << points);
       const double tolerance = v.toleranceAt({{"points", points}});
       CHECK(tolerance <= v.tolerance);
       tolerances.insert(tolerance);
@@ -424,7 +422,7 @@ TEST_CASE("defaults are points of their spaces, and what is no point is refused,
     std::mt19937_64 random(seed());
     for (int i = 0; i < 40; i++) {
       const Config config = anywhere(c.variant, random);
-      INFO("SEED=" << seed() << ", configuration " << str(config));
+      INFO("LIFT_TEST_SEED=" << seed() << ", configuration " << str(config));
       const std::string refused = refusal(c.variant, config, ExitStatus::program);
       CHECK(refused.empty() == space.contains(config));
       if (!refused.empty()) CHECK_THAT(refused, Catch::Contains("does not hold at the given sizes"));

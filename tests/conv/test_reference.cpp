@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "harness/setting.hpp"
 #include "helpers.hpp"
 
 using namespace lift;
@@ -117,10 +118,9 @@ TEST_CASE("the reference agrees with oneDNN on random shapes") {
     WARN("built without oneDNN");
     return;
   }
-  const std::uint64_t seed = std::random_device{}();
-  INFO("seed " << seed);
+  const std::uint64_t seed = newSeed();
+  INFO("LIFT_TEST_SEED=" << seed);
   std::mt19937_64 random(seed);
-  int judged = 0;
   for (int n = 0; n < 60; ++n) {
     const ConvSpec s = randomSpec(random);
     const ConvTensors t = randomConvTensors(s, seed);
@@ -128,9 +128,7 @@ TEST_CASE("the reference agrees with oneDNN on random shapes") {
     INFO(s.str());
     REQUIRE(got);
     CHECK(checkConv(s, *got, reference(s, t), convScale(s, t)).ok());
-    ++judged;
   }
-  CHECK(judged == 60);
 }
 
 TEST_CASE("oneDNN in NCHW and by Winograd gives the same layer") {

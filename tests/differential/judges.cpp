@@ -60,11 +60,6 @@ std::string orError(F&& f) {
 
 }  // namespace
 
-std::int64_t setting(const char* name, std::int64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
-}
-
 Case::Case(const std::string& text)
     : text(text),
       program(parse(text)),

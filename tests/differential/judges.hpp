@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "differential/generator.hpp"
+#include "harness/setting.hpp"
 #include "lift/codegen.hpp"
 #include "lift/device.hpp"
 
@@ -23,8 +24,7 @@ inline constexpr int thinning = 8;
 inline constexpr int thinning = 1;
 #endif
 
-// A number from the environment.
-std::int64_t setting(const char* name, std::int64_t otherwise);
+using test::seedOr, test::setting;
 
 // What symbolic sizes are where a program runs: as one parses it, and where a device runs it in another way.
 inline constexpr std::int64_t symbolicSize = 3, otherSymbolicSize = 7;

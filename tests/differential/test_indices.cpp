@@ -1,6 +1,6 @@
 // Random indices that do not depend on data: refused where they are out of range whatever the size is, else not.
 //
-// LIFT_DIFF_SEED and LIFT_DIFF_COUNT choose another or a longer run.
+// LIFT_TEST_SEED and LIFT_DIFF_COUNT choose another or a longer run.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -57,7 +57,7 @@ bool isRefused(const std::string& text) {
 
 TEST_CASE("random indices are refused where they are out of range whatever the size is") {
   const std::int64_t count = setting("LIFT_DIFF_COUNT", 2000 / thinning);
-  const std::int64_t seed = setting("LIFT_DIFF_SEED", 20);
+  const std::int64_t seed = seedOr(20);
   int wrong = 0, right = 0, guarded = 0;
   for (std::int64_t i = 0; i < count; i++) {
     Choices choices = Choices::random(static_cast<std::uint64_t>(seed * 1000003 + i));
@@ -68,7 +68,7 @@ TEST_CASE("random indices are refused where they are out of range whatever the s
     const std::string body = around(choices, index.text, decided);
     const std::string text = fmt::format("def main(x: [{}]f32) = {}\n", symbolic ? "n" : std::to_string(length), body);
     (!index.wrong ? right : decided ? guarded : wrong)++;
-    INFO("LIFT_DIFF_SEED=" << seed << ", index " << i << "\n" << text);
+    INFO("LIFT_TEST_SEED=" << seed << ", index " << i << "\n" << text);
     CHECK(isRefused(text) == (index.wrong && !decided));
   }
   std::cout << fmt::format("random indices: {} of seed {}; {} out of range, {} of them where they may not be evaluated",

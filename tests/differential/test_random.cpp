@@ -1,7 +1,7 @@
 // Random typed programs: the interpreter against the mapped program, the printer, and the compiler under the emulator.
 // Counts how often each construct was exercised and fails where one got too few.
 //
-// LIFT_DIFF_SEED and LIFT_DIFF_COUNT choose another or a longer run (tests/long.sh), LIFT_DIFF_SHRINK the number of
+// LIFT_TEST_SEED and LIFT_DIFF_COUNT choose another or a longer run (tests/long.sh), LIFT_DIFF_SHRINK the number of
 // attempts to shrink a failure.
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ constexpr const char* constructs[] = {
 
 TEST_CASE("random programs mean the same to the interpreter and to the compiler under the emulator") {
   const std::int64_t count = setting("LIFT_DIFF_COUNT", std::max(400, 2000 / thinning));
-  const std::int64_t seed = setting("LIFT_DIFF_SEED", 20);
+  const std::int64_t seed = seedOr(20);
   const auto attempts = static_cast<int>(setting("LIFT_DIFF_SHRINK", 2000));
   const auto device = runtime::makeEmulatorDevice();
   const auto judge = [&](const Generated& g) { return disagreement(g, *device); };
@@ -51,7 +51,7 @@ TEST_CASE("random programs mean the same to the interpreter and to the compiler 
     if (disagreement(generated, *device, &used).empty()) continue;
     // Not through Catch, which would break its lines.
     std::cout << shrinkProgram(choices.drawn(), attempts, judge).str("emulator");
-    FAIL("LIFT_DIFF_SEED=" << seed << ", program " << i << " disagrees; shrunk above");
+    FAIL("LIFT_TEST_SEED=" << seed << ", program " << i << " disagrees; shrunk above");
   }
   std::string counts = fmt::format("random programs on the emulator: {} of seed {};", count, seed);
   for (const auto& [what, n] : used) counts += fmt::format(" {} {}", what, n);

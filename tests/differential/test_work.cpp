@@ -1,7 +1,7 @@
 // What random programs over n elements cost: no more than twice as much for twice as many. What all elements determine
 // is computed once, not by every work-item that needs it.
 //
-// LIFT_DIFF_SEED and LIFT_DIFF_COUNT choose another or a longer run.
+// LIFT_TEST_SEED and LIFT_DIFF_COUNT choose another or a longer run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ double workAt(const kernel::Plan& plan, const Program& program, std::int64_t n) 
 
 TEST_CASE("the work of random programs grows with their size and no faster") {
   const std::int64_t count = setting("LIFT_DIFF_COUNT", std::max(800, 2000 / thinning));
-  const std::int64_t seed = setting("LIFT_DIFF_SEED", 20);
+  const std::int64_t seed = seedOr(20);
   std::int64_t judged = 0, summaries = 0, faster = 0;
   std::string worst;
   for (std::int64_t i = 0; i < count; i++) {
@@ -38,13 +38,13 @@ TEST_CASE("the work of random programs grows with their size and no faster") {
     const Generated generated = generate(choices);
     if (!generated.used.contains("symbolic size") || generated.used.contains("symbolic count")) continue;
     const Program program = parseProgram(*addSource("program.lift", generated.text));
-    INFO("LIFT_DIFF_SEED=" << seed << ", program " << i << "\n" << generated.text);
+    INFO("LIFT_TEST_SEED=" << seed << ", program " << i << "\n" << generated.text);
     const kernel::Plan plan = compile(program);
     const double once = workAt(plan, program, 4096), twice = workAt(plan, program, 8192);
     CHECK(once > 0);
     if (twice > 2 * once * slack) {
       faster++;
-      worst = fmt::format("LIFT_DIFF_SEED={}, program {}: {} operations and accesses, then {}\n{}", seed, i, once,
+      worst = fmt::format("LIFT_TEST_SEED={}, program {}: {} operations and accesses, then {}\n{}", seed, i, once,
                           twice, generated.text);
     }
     judged++;

@@ -1,6 +1,6 @@
 // Random typed programs on an OpenCL device, many to a build; under Oclgrind too (tests/oclgrind.sh).
 //
-// LIFT_DIFF_SEED and LIFT_DIFF_CL_COUNT choose another or a longer run (tests/long.sh), LIFT_DIFF_SHRINK the number of
+// LIFT_TEST_SEED and LIFT_DIFF_CL_COUNT choose another or a longer run (tests/long.sh), LIFT_DIFF_SHRINK the number of
 // attempts to shrink a failure, LIFT_BUILD_OPTIONS the options of the device's compiler.
 #include <catch2/catch.hpp>
 #include <iostream>
@@ -31,7 +31,7 @@ std::string judgeOne(const Generated& program) { return judge({Case(program.text
 
 TEST_CASE("random programs mean the same to the interpreter and on the OpenCL device") {
   const std::int64_t count = setting("LIFT_DIFF_CL_COUNT", 50);
-  const std::int64_t seed = setting("LIFT_DIFF_SEED", 20);
+  const std::int64_t seed = seedOr(20);
   const auto attempts = static_cast<int>(setting("LIFT_DIFF_SHRINK", 100));
   const runtime::DeviceInfo info = runtime::openDevice()->info();
   REQUIRE_FALSE(info.pseudo());
@@ -50,7 +50,7 @@ TEST_CASE("random programs mean the same to the interpreter and on the OpenCL de
       if (wrong[i].empty()) continue;
       std::cout << "in a build of many: " << wrong[i] << "\n"
                 << shrinkProgram(drawn[i], attempts, judgeOne).str(info.name);
-      FAIL("LIFT_DIFF_SEED=" << seed << ", program " << first + static_cast<std::int64_t>(i)
+      FAIL("LIFT_TEST_SEED=" << seed << ", program " << first + static_cast<std::int64_t>(i)
                              << " disagrees; shrunk above");
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,17 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/setting.hpp"
 #include "lift/nat.hpp"
 
 using namespace lift;
 
 namespace {
-
-// A new seed for every run; LIFT_TEST_SEED repeats one.
-std::uint32_t newSeed() {
-  const char* given = std::getenv("LIFT_TEST_SEED");
-  return given ? static_cast<std::uint32_t>(std::stoul(given)) : std::random_device{}();
-}
 
 // ------------------------------------------------------------------------------------------------- naive expressions
 
@@ -212,7 +206,7 @@ int checkValues(const World& world, const Sample& s) {
 }
 
 void checkSamples(std::uint32_t seed, int worlds, bool symbolic) {
-  INFO("seed " << seed);
+  INFO("LIFT_TEST_SEED=" << seed);
   std::mt19937 random(seed);
   int samples = 0;
   int points = 0;
@@ -255,7 +249,7 @@ bool agrees(Truth truth, const Comparison& c) {
 }
 
 void checkProofs(std::uint32_t seed, bool symbolic) {
-  INFO("seed " << seed);
+  INFO("LIFT_TEST_SEED=" << seed);
   std::mt19937 random(seed);
   int samples = 0;
   int decided = 0;
@@ -295,7 +289,7 @@ TEST_CASE("random expressions over symbolic ranges keep their values") {
 }
 
 TEST_CASE("random expressions from a new seed keep their values") {
-  const std::uint32_t seed = newSeed();
+  const std::uint32_t seed = test::newSeed();
   checkSamples(seed, 30, false);
   checkSamples(seed, 30, true);
 }
@@ -305,7 +299,7 @@ TEST_CASE("proofs over constant ranges are never wrong") { checkProofs(21, false
 TEST_CASE("proofs over symbolic ranges are never wrong") { checkProofs(22, true); }
 
 TEST_CASE("proofs from a new seed are never wrong") {
-  const std::uint32_t seed = newSeed();
+  const std::uint32_t seed = test::newSeed();
   checkProofs(seed, false);
   checkProofs(seed, true);
 }
@@ -365,8 +359,8 @@ TEST_CASE("substituting constants is evaluation") {
 }
 
 TEST_CASE("simplification and equality under facts are never wrong") {
-  const std::uint32_t seed = newSeed();
-  INFO("seed " << seed);
+  const std::uint32_t seed = test::newSeed();
+  INFO("LIFT_TEST_SEED=" << seed);
   std::mt19937 random(seed);
   int samples = 0;
   int simplified = 0;

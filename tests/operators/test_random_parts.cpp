@@ -1,4 +1,4 @@
-// Random programs derived part by part, against the interpreter. LIFT_DIFF_SEED and LIFT_DIFF_COUNT choose another or a
+// Random programs derived part by part, against the interpreter. LIFT_TEST_SEED and LIFT_DIFF_COUNT choose another or a
 // longer run.
 #include <fmt/format.h>
 
@@ -205,12 +205,12 @@ namespace {
 // interpreter; how often each family was drawn.
 std::map<std::string, int> deriveDrawn(const std::string& what, std::int64_t count,
                                        const std::function<std::string(std::uint64_t seed)>& program) {
-  const std::int64_t seed = setting("LIFT_DIFF_SEED", 31);
+  const std::int64_t seed = seedOr(31);
   const auto device = runtime::makeEmulatorDevice();
   std::map<std::string, int> families;
   for (std::int64_t i = 0; i < count; i++) {
     const Case c(program(static_cast<std::uint64_t>(seed * 1000003 + i)));
-    INFO("LIFT_DIFF_SEED=" << seed << ", program " << i << "\n" << c.text);
+    INFO("LIFT_TEST_SEED=" << seed << ", program " << i << "\n" << c.text);
     const Workload w = programWorkload(c.specialised, 0);
     const PartedProgram& parted = *w.family(partsFamilyName).parted;
     std::vector<PartChoice> choices;
@@ -258,7 +258,7 @@ TEST_CASE("random scans and sums of columns mean the same when they are derived"
 
 TEST_CASE("random programs mean the same when their parts are derived", "[null]") {
   const std::int64_t count = setting("LIFT_DIFF_COUNT", 600 / thinning);
-  const std::int64_t seed = setting("LIFT_DIFF_SEED", 31);
+  const std::int64_t seed = seedOr(31);
   const auto device = runtime::makeEmulatorDevice();
   std::int64_t programs = 0, parts = 0, several = 0;
   std::map<std::string, int> families;
@@ -266,7 +266,7 @@ TEST_CASE("random programs mean the same when their parts are derived", "[null]"
     Choices choices = Choices::random(static_cast<std::uint64_t>(seed * 1000003 + i));
     const Case c(generate(choices).text);
     if (isMapped(c.specialised)) continue;
-    INFO("LIFT_DIFF_SEED=" << seed << ", program " << i << "\n" << c.text);
+    INFO("LIFT_TEST_SEED=" << seed << ", program " << i << "\n" << c.text);
     const Workload w = programWorkload(c.specialised, 0);
     const Variant v = derive(w, partsFamilyName);
     verify(v.program);

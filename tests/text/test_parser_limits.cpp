@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "harness/setting.hpp"
 #include "lift/files.hpp"
 #include "lift/primitive.hpp"
 #include "parser_helpers.hpp"
@@ -96,14 +97,14 @@ TEST_CASE("long texts take linear time") {
 }
 
 TEST_CASE("random bytes") {
-  const auto seed = Catch::rngSeed() ? Catch::rngSeed() : 1u;
+  const auto seed = static_cast<std::uint64_t>(test::seedOr(1));
   std::mt19937_64 random(seed);
   int parsed = 0, refused = 0;
   for (int i = 0; i < 5000; ++i) {
     std::string text(random() % 60, ' ');
     for (char& c : text) c = static_cast<char>(random());
     if (random() % 2) text = "def f = " + text;
-    INFO("seed " << seed << ", text " << i);
+    INFO("LIFT_TEST_SEED=" << seed << ", text " << i);
     try {
       parse(text);
       ++parsed;
@@ -117,7 +118,7 @@ TEST_CASE("random bytes") {
 }
 
 TEST_CASE("random token soup") {
-  const auto seed = Catch::rngSeed() ? Catch::rngSeed() : 1u;
+  const auto seed = static_cast<std::uint64_t>(test::seedOr(1));
   std::mt19937_64 random(seed);
   const std::vector<std::string> words = {
       "def", "tune", "let",   "in", "fun", "if",  "then", "else", "true",    "inf",      "x",      "f",           "_",
