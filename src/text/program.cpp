@@ -19,11 +19,18 @@ namespace {
 
 std::string textOf(const std::filesystem::path& path, Span span = {}) {
   auto text = readFile(path);
-  if (!text)
+  if (!text) {
+    const int error = errno;
+    const char* hint = "";
+    if (span) hint = "imports are relative to the file that they stand in";
+    if (!span && error == ENOENT && path.extension().empty())
+      hint =
+          "a program is a file (.lift); layers and operators have `liftc conv DESCRIPTOR`, `liftc op NAME DESCRIPTOR`";
     throw UserError(ExitStatus::program,
                     fmt::format("cannot read '{}': {}", path.string(),
-                                errno == EISDIR ? "it is a directory" : std::generic_category().message(errno)),
-                    span ? "imports are relative to the file that they stand in" : "", span);
+                                error == EISDIR ? "it is a directory" : std::generic_category().message(error)),
+                    hint, span);
+  }
   return std::move(*text);
 }
 

@@ -213,7 +213,7 @@ int offline(const Options& o) {
   if (int{!o.what.empty()} + int{!o.shapes.empty()} + int{!o.op.empty()} != 1)
     throw UserError(ExitStatus::usage, "give a layer's descriptor, a program, a folder, --op or --shapes",
                     "for example liftc offline --target spirv mb1ic64ih56oc64oh56kh3ph1");
-  const bool all = o.targets.empty() || o.targets == std::vector<std::string>{"all"};
+  const bool all = o.targets.empty() || std::ranges::find(o.targets, "all") != o.targets.end();
   std::vector<const lift::OfflineTarget*> targets;
   if (all)
     for (const lift::OfflineTarget& t : lift::offlineTargets()) targets.push_back(&t);
@@ -252,7 +252,7 @@ void addOffline(cli::App& app, int& status) {
   sub->add_option("what", o->what,
                   "A layer's descriptor, a program (.lift), or a folder that `compile -o` wrote; alone, list targets");
   sub->add_option("--target", o->targets,
-                  "mali-g72, mali-g57, adreno-630, gfx900, gfx1030, sm_80, dg2, spirv; default: "
+                  "mali-g72, mali-g57, adreno-630, gfx900, gfx1030, sm_80, dg2, spirv, all; default: "
                   "all that are found")
       ->delimiter(',')
       ->allow_extra_args(false);
