@@ -207,7 +207,8 @@ TEST_CASE("random configurations of families are right on the emulator") {
   const auto device = runtime::makeEmulatorDevice();
   int tuned = 0;
   forEachCase([&](const Case& c) {
-    Sampler sampler(spaceOf(c.variant), seed());
+    const Space space = lift::spaceOf(c.variant, parseDeviceLimits(device->info().toJson()));
+    Sampler sampler(space, seed());
     int samples = 0;
     while (samples < perCase) {
       const auto config = sampler.next();
@@ -216,7 +217,7 @@ TEST_CASE("random configurations of families are right on the emulator") {
       CHECK(c.right(device->load(compileVariant(c.variant, *config))->run(c.inputs()).outputs));
       samples++;
     }
-    const std::int64_t points = static_cast<std::int64_t>(spaceOf(c.variant).count().points);
+    const std::int64_t points = static_cast<std::int64_t>(space.count().points);
     CHECK(samples == std::min<std::int64_t>(perCase, points));
     if (!c.variant.program.tunables.empty()) tuned += samples;
   });
