@@ -89,7 +89,6 @@ Counts count(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes =
 // Instructions of all work-items of all launches: accesses, operations, and what registers do not hold. Comparable
 // between plans of one problem; smaller is better. Says nothing of caches.
 double estimateOf(const Plan& plan);
-double estimateOf(const Kernel& kernel);  // of one launch
 
 // What a learning model is told of a plan: its instructions, and features that mean the same for all plans, as
 // logarithms to the base 2. What grows with a problem is told per floating-point operation, so that plans of problems

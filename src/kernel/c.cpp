@@ -96,9 +96,7 @@ class Serial {
 class CPrinter final : public Printer {
  public:
   CPrinter(const Kernel& kernel, CDialect& dialect)
-      : Printer(kernel, dialect),
-        dialect_(dialect),
-        isLong_(!kernel.sizes.empty() || estimateOf(kernel) > shortLaunch) {
+      : Printer(kernel, dialect), dialect_(dialect), isUneven_(isUneven(kernel)) {
     for (BufferId b = 0; b < kernel.buffers.size(); b++)
       if (kernel.buffers[b].space == AddressSpace::local && isUsed(b)) locals_.push_back(b);
   }
@@ -123,7 +121,6 @@ class CPrinter final : public Printer {
  private:
   // Enough independent iterations to occupy the cores of a processor.
   static constexpr std::int64_t plenty = 32;
-  static constexpr double shortLaunch = 1e6;  // instructions: about a tenth of a millisecond
 
   void declareLocals() {
     for (const BufferId b : locals_) {
@@ -150,6 +147,18 @@ class CPrinter final : public Printer {
     return loops;
   }
 
+  // Whether a loop's iterations depend on more than the sizes, so that some work-groups do more than others.
+  static bool isUneven(const Kernel& kernel) {
+    bool found = false;
+    forEachStmt(kernel.body, [&](const Stmt& s) {
+      const auto* f = std::get_if<For>(&s.node);
+      if (f == nullptr || f->kind != LoopKind::sequential) return;
+      const auto ofSize = [&](NatVar v) { return std::ranges::find(kernel.sizes, v) != kernel.sizes.end(); };
+      found |= f->running.has_value() || !std::ranges::all_of(f->count.variables(), ofSize);
+    });
+    return found;
+  }
+
   static bool allocates(const Block& body) {
     bool found = false;
     forEachStmt(body, [&](const Stmt& s) { found |= std::holds_alternative<Allocate>(s.node); });
@@ -161,11 +170,11 @@ class CPrinter final : public Printer {
     std::vector<const For*> loops{&f};
     if (!inParallel_) loops = nest(f);
     if (shares || loops.size() > 1) {
-      // Work-groups of long launches are handed out one by one; single elements are not. In short launches threads take
-      // the same share each time, whose data their caches have.
+      // Threads take the same share in every launch, whose data their caches have; where work-groups differ they are
+      // handed out one by one.
       line(fmt::format("#pragma omp parallel for{}{}",
                        loops.size() > 1 ? fmt::format(" collapse({})", loops.size()) : "",
-                       f.kind == LoopKind::group && isLong_ ? " schedule(dynamic)" : ""));
+                       f.kind == LoopKind::group && isUneven_ ? " schedule(dynamic)" : ""));
     }
     // Work-items do not depend on each other, so several may be computed in the lanes of a vector; not with a private
     // array, which is one for all of them here.
@@ -208,7 +217,7 @@ class CPrinter final : public Printer {
 
   CDialect& dialect_;
   std::vector<BufferId> locals_;  // not declared yet
-  const bool isLong_;
+  const bool isUneven_;
   bool inParallel_ = false;
 };
 

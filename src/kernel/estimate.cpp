@@ -123,8 +123,6 @@ constexpr std::array<Feature, 24> features = {{
 
 }  // namespace
 
-double estimateOf(const Kernel& kernel) { return instructionsOf(count(kernel)); }
-
 double estimateOf(const Plan& plan) { return totalsOf(plan).instructions; }
 
 Forecast forecastOf(const Plan& plan) {

@@ -30,6 +30,27 @@ static void scale_kernel(const float* restrict x, float* restrict y, const int n
 )"));
 }
 
+TEST_CASE("C: work-groups that differ are handed out one by one") {
+  const auto text = [](bool isUneven) {
+    Maker m;
+    const NatVar n = m.size("n");
+    const auto x = m.in("x", Nat(n) * 64), y = m.out("y", 64);
+    const VarId sum = m.var("sum");
+    m.range({64, 1, 1}, {1, 1, 1});
+    m.k.body = block(wrg("g", 64, [&](Nat g) {
+      return block(Declare{sum, number(0)},
+                   seq("i", isUneven ? g + 1 : Nat(n),
+                       [&](Nat i) {
+                         return Assign{sum, add(ref(sum, f32), load(x, i))};
+                       }),
+                   Store{y, g, ref(sum, f32)});
+    }));
+    return printC({m.k}).text;
+  };
+  CHECK(has(text(true), "#pragma omp parallel for schedule(dynamic)"));
+  CHECK(has(text(false), "#pragma omp parallel for\n"));
+}
+
 TEST_CASE("C: names of the prelude, of <math.h> and of macros are not names of variables") {
   Maker m;
   const auto a = m.in("f32", 16), b = m.in("expf", 16), c = m.in("unix", 16), d = m.in("i32x4_min", 16);
