@@ -215,12 +215,12 @@ int offline(const Options& o) {
                     "for example liftc offline --target spirv mb1ic64ih56oc64oh56kh3ph1");
   const bool all = o.targets.empty() || std::ranges::find(o.targets, "all") != o.targets.end();
   std::vector<const lift::OfflineTarget*> targets;
-  if (all)
-    for (const lift::OfflineTarget& t : lift::offlineTargets()) targets.push_back(&t);
-  else  // each once, however often it is named
-    for (const std::string& name : o.targets)
-      if (const lift::OfflineTarget* t = &lift::offlineTarget(name); std::ranges::find(targets, t) == targets.end())
-        targets.push_back(t);
+  const auto add = [&](const lift::OfflineTarget& t) {  // each once, however often it is named
+    if (std::ranges::find(targets, &t) == targets.end()) targets.push_back(&t);
+  };
+  for (const std::string& name : o.targets)
+    if (name != "all") add(lift::offlineTarget(name));
+  if (all) std::ranges::for_each(lift::offlineTargets(), add);
   if (std::filesystem::is_directory(o.what)) ofFolder(o.what);  // wrong ones are refused whichever compilers are here
   Json report{{"schema", 1}, {"rows", Json::array()}};
   bool ok = true, anyFound = false;
