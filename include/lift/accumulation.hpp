@@ -36,6 +36,9 @@ Grows growing(Expr in, const Rows& rows);
 //   - the choice between the accumulator and a candidate by a comparison of one of their components (argmin).
 std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows = {});
 
+// The operations that put two results together, of each scalar of them; nothing for another way (argmin).
+std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation);
+
 // Whether chunks of that length leave no rest.
 bool dividesEvenly(Nat chunk, Nat length);
 

@@ -311,7 +311,7 @@ inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive
     slideStrict{"slideStrict"}, pad{"pad"}, padClamp{"padClamp"}, padMirror{"padMirror"}, padWrap{"padWrap"},
     transpose{"transpose"}, reorder{"reorder"}, concat{"concat"}, take{"take"}, drop{"drop"}, at{"at"},
     asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"}, dot{"dot"}, mapGlb{"mapGlb"}, mapWrg{"mapWrg"},
-    mapLcl{"mapLcl"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"},
+    mapLcl{"mapLcl"}, reduceLcl{"reduceLcl"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"},
     reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"}, scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"},
     toImage{"toImage"}, toLocal{"toLocal"}, toPrivate{"toPrivate"};
 

@@ -168,6 +168,13 @@ struct Barrier {
   bool local = false;
   bool global = false;
 };
+// The variable's values in all work-items of the group are put together by the operation, which is associative and
+// commutative, and are its value in each. All of them reach it. `parts`: local memory for one value of each.
+struct Combine {
+  VarId variable;
+  Op op;
+  BufferId parts;
+};
 struct Comment {
   std::string text;
 };
@@ -180,7 +187,8 @@ struct Fault {
 };
 
 struct Stmt {
-  std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Allocate, For, If, Barrier, Comment, Fault> node;
+  std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Allocate, For, If, Barrier, Combine, Comment, Fault>
+      node;
 };
 
 // --------------------------------------------------------------------------------------------------------- kernels

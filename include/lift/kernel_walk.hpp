@@ -1,6 +1,7 @@
 // Traversal of kernels: what passes, printer, verifier and emulator share.
 #pragma once
 
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -138,6 +139,7 @@ void mapOwnNats(Stmt& s, F&& f) {
 
 // The variable that a statement itself reads outside of its expressions.
 inline std::optional<VarId> ownRead(const Stmt& s) {
+  if (const auto* combine = std::get_if<Combine>(&s.node)) return combine->variable;
   const auto* loop = std::get_if<For>(&s.node);
   return loop != nullptr ? loop->running : std::nullopt;
 }
@@ -164,6 +166,34 @@ void forEachStmt(B& block, F&& f) {
     f(s);
     forEachBlock(s, [&](auto& inner) { forEachStmt(inner, f); });
   }
+}
+
+// Whether f(statement) of any of them; whether f(expression) of any of those in an expression or in a statement itself.
+template <class F>
+bool anyStmt(const Block& block, F&& f) {
+  bool found = false;
+  forEachStmt(block, [&](const Stmt& s) { found = found || f(s); });
+  return found;
+}
+template <class In, class F>
+bool anyExpr(const In& in, F&& f) {
+  bool found = false;
+  forEachExpr(in, [&](const Expr& e) { found = found || f(e); });
+  return found;
+}
+template <class Loop>
+bool anyLoop(const Block& block, Loop&& f) {
+  return anyStmt(block, [&](const Stmt& s) {
+    const auto* loop = std::get_if<For>(&s.node);
+    return loop != nullptr && f(*loop);
+  });
+}
+
+// The buffers that statements load from and store to.
+inline std::set<BufferId> usedBuffers(const Block& block) {
+  std::set<BufferId> used;
+  forEachStmt(block, [&](const Stmt& s) { forEachAccess(s, [&](BufferId b, Nat, int, bool) { used.insert(b); }); });
+  return used;
 }
 
 // Number of work-items, groups, … that a parallel loop is distributed over.

@@ -26,7 +26,7 @@ struct MappingOptions {
   // Sums and products of floating-point numbers are rounded in the order of the elements: not divided, not
   // reassociated.
   bool strictReductions = false;
-  // Elements of a chunk where a reduction is divided; 0: by what they cost.
+  // Elements of a chunk where a reduction is divided, and steps over arrays are, too; 0: both by what they cost.
   std::int64_t chunk = 0;
 };
 

@@ -77,8 +77,8 @@ struct PartChoice {
   std::string origin;  // of the configuration: "the family's default", "measured …"
   std::string reason = {};
 };
-// The first family of the part that derives it.
-PartChoice defaultChoice(const Part& part);
+// The first family that derives the part, of these in their order, or of all; the last of them is the default mapping.
+PartChoice defaultChoice(const Part& part, std::vector<std::string> families = {});
 
 // The family `parts` of a program: all its parts derived, each by the family chosen for it. Tunables are those of the
 // parts with the part's name before them: "p1_rows".

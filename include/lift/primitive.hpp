@@ -59,6 +59,7 @@ enum class Prim : std::uint8_t {
   mapGlb,
   mapWrg,
   mapLcl,
+  reduceLcl,
   mapSeq,
   mapSeqUnroll,
   reduceSeq,

@@ -40,17 +40,22 @@ rewrite::Strategy copyInParallel(int dimensions);
 rewrite::Strategy filledWindows(Nat columns, int outer);
 
 // A matrix product, map of map of reduce below `batch` more maps, in functional form: tiles of rows by columns, lanes
-// over columns, one tile per work-item in registers. rows, columns and lanes divide what they cut, but for what is
-// filled: there the last tile computes rows or columns again, and they are cropped. With panels, the columns of each
-// tile are copied to where they are read one after the other, by a kernel of its own, and work-items that read the same
-// follow each other; only without a batch. Filled columns are vectors only where they are
-// copied, by panels or by `prepared`.
+// over columns, in registers. rows, columns and lanes divide what they cut, but for what is filled: there the last tile
+// computes rows or columns again, and they are cropped. A work-item has one tile; with tilesOfGroup, a group of one
+// work-item has so many, one below the other, whose columns it copies to local memory first. Filled columns are vectors
+// only where they are copied, there or by `prepared`.
 struct ProductTile {
   Nat rows, columns, lanes;
-  int batch = 0;
+  int batch = 0;  // with tilesOfGroup at most 1
+  // The columns of each tile are copied to where they are read one after the other by a kernel of its own, and
+  // work-items that read the same follow each other; only without a batch.
   bool panels = false;
   bool fillRows = false, fillColumns = false;
   rewrite::Strategy prepared = {};  // what is done once it is filled, before it is cut
+  std::optional<Nat> tilesOfGroup = {};
+  // Of columns whose elements lie one after the other: they are copied to local memory in vectors of so many, which
+  // divide the reduction.
+  std::optional<Nat> copiedInBlocks = {};
 };
 rewrite::Strategy matrixProduct(const ProductTile& tile);
 
@@ -63,6 +68,10 @@ struct RowSums {
   bool fill = false;
 };
 rewrite::Strategy rowSums(const RowSums& tile);
+
+// A work-group for each of them, whose work-items reduce it together, so many neighbouring elements in a step; these
+// divide it.
+rewrite::Strategy rowsOfGroups(Nat elements, int outer);
 
 // The same of a matrix product whose operands both have the elements of a sum in order: tiles of rows by columns, one
 // per work-item. rows and columns divide what they cut.

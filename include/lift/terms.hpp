@@ -30,6 +30,8 @@ bool mayFailWithin(Expr e);
 bool isOptional(const Spine& s, std::size_t argument);
 // An operation on integers as one on sizes and indices; nothing where they have none.
 std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
+// Whether there is such a term in a term, itself included; equal ones are asked about once.
+bool anyTerm(Expr e, const std::function<bool(Expr)>& test);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
 bool isReduce(Prim prim);  // reduce and its OpenCL forms
 bool isIteration(Prim prim);

@@ -37,12 +37,14 @@ class Type {
   bool is(Kind k) const { return kind() == k; }
   bool isScalar() const { return kind() == Kind::scalar; }
   bool isArray() const { return kind() == Kind::array; }
+  bool hasLength() const { return isArray() || kind() == Kind::vector; }
   Scalar scalar() const;                        // scalar
   Nat length() const;                           // array length, vector width
   Type element() const;                         // array, vector
   const std::vector<Type>& components() const;  // tuple
   Type parameter() const;                       // function
   Type result() const;                          // function
+  const std::vector<Type>& parts() const;       // what it is made of: element, components, or parameter and result
   std::uint64_t variableId() const;             // variable
 
   bool hasMetas() const;    // mentions a type variable or a meta NatVar

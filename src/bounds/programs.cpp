@@ -10,17 +10,14 @@ namespace lift::bounds {
 namespace {
 
 std::int64_t elements(Type t) {
-  if (t.is(Type::Kind::tuple)) {
-    std::int64_t sum = 0;
-    for (const Type c : t.components()) sum += elements(c);
-    return sum;
-  }
-  if (!t.isArray() && !t.is(Type::Kind::vector)) return 1;
-  const auto length = t.length().constant();
+  if (t.isScalar()) return 1;
+  const auto length = t.hasLength() ? t.length().constant() : 1;
   if (!length)
     throw UserError(ExitStatus::program, fmt::format("the size {} is not known", t.length().str()),
                     "give it with -s NAME=VALUE");
-  return *length * elements(t.element());
+  std::int64_t sum = 0;
+  for (const Type part : t.parts()) sum += elements(part);
+  return *length * sum;
 }
 
 }  // namespace

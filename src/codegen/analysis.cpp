@@ -72,11 +72,8 @@ bool mayStoreInPlace(const Block& block, const std::vector<kernel::BufferId>& bu
   std::vector<kernel::Load> pending;  // loads whose store has not come yet
   bool safe = true;
   for (const kernel::Stmt& s : block) {
-    kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
-      kernel::forEachExpr(*root, [&](const kernel::Expr& e) {
-        if (const auto* l = std::get_if<kernel::Load>(&e.node); l && isWatched(buffers, l->buffer))
-          pending.push_back(*l);
-      });
+    kernel::forEachExpr(s, [&](const kernel::Expr& e) {
+      if (const auto* l = std::get_if<kernel::Load>(&e.node); l && isWatched(buffers, l->buffer)) pending.push_back(*l);
     });
     kernel::forEachBlock(s, [&](const Block& inner) { safe = safe && mayStoreInPlace(inner, buffers); });
     const auto* store = std::get_if<kernel::Store>(&s.node);
@@ -135,13 +132,10 @@ class Sharing {
   void visit(const Block& block) {
     for (const kernel::Stmt& s : block) {
       if (const auto* a = std::get_if<kernel::Allocate>(&s.node)) depth_[a->buffer] = path_.size();
-      if (const auto* store = std::get_if<kernel::Store>(&s.node); store && depth_.count(store->buffer))
-        accesses_[store->buffer].stores.insert(parallelLoops(store->buffer));
-      kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
-        kernel::forEachExpr(*root, [&](const kernel::Expr& e) {
-          if (const auto* l = std::get_if<kernel::Load>(&e.node); l && depth_.count(l->buffer))
-            accesses_[l->buffer].loads.insert(parallelLoops(l->buffer));
-        });
+      kernel::forEachAccess(s, [&](BufferId b, Nat, int, bool isStore) {
+        if (!depth_.contains(b)) return;
+        Accesses& a = accesses_[b];
+        (isStore ? a.stores : a.loads).insert(parallelLoops(b));
       });
       const auto* loop = std::get_if<kernel::For>(&s.node);
       if (loop) {
@@ -206,9 +200,7 @@ std::vector<NatVar> sizesIn(const Block& block) {
   };
   kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
     kernel::forEachOwnNat(s, note);
-    kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
-      kernel::forEachExpr(*root, [&](const kernel::Expr& e) { kernel::forEachNat(e, note); });
-    });
+    kernel::forEachExpr(s, [&](const kernel::Expr& e) { kernel::forEachNat(e, note); });
   });
   return {sizes.begin(), sizes.end()};
 }

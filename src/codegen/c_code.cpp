@@ -106,24 +106,18 @@ class Printer final : private detail::PlanCode {
     return fmt::format("{}{}* {}", plan_.buffers[b].role == PlanBuffer::Role::input ? "const " : "",
                        info(plan_.buffers[b].scalar).c, bufferNames_[b]);
   }
-  std::string signature(std::string_view function, const std::vector<std::size_t>& buffers) const {
+  std::string signature(std::string_view function, const Buffers& buffers) const {
     std::vector<std::string> parameters{fmt::format("{}_plan* plan", name_)};
     for (const NatVar v : plan_.sizes) parameters.push_back("int " + sizeNames_.at(v));
     for (const std::size_t b : buffers) parameters.push_back(parameter(b));
     return wrapped(fmt::format("int {}_{}({})", name_, function, joined(parameters)));
   }
-  std::vector<std::size_t> all() const {
-    std::vector<std::size_t> buffers = inputs_;
-    buffers.insert(buffers.end(), outputs_.begin(), outputs_.end());
-    return buffers;
-  }
-  std::vector<std::size_t> preparing() const { return {prepared_.begin(), prepared_.end()}; }
 
   std::string header() const {
     std::string bytes, functions;
     std::vector<std::string> example;
     for (const NatVar v : plan_.sizes) example.push_back(sizeNames_.at(v));
-    for (const std::size_t b : all()) {
+    for (const std::size_t b : buffersOfRun()) {
       bytes += bytesSignature(b) + ";\n";
       example.push_back(bufferNames_[b]);
     }
@@ -131,13 +125,13 @@ class Printer final : private detail::PlanCode {
       functions = fmt::format(
           "\n/* Does the work that needs to be done once for a set of weights. {0}_run does it by itself the first "
           "time and\n * when sizes change; call this when the content of these arrays has changed. */\n{1};\n",
-          name_, signature("prepare", preparing()));
+          name_, signature("prepare", buffersOfPreparation()));
     return filled(headerText, {{"BUFFERS", aboutBuffers(describedElement)},
                                {"ABOUT", aboutSizes(name_ + "_INVALID")},
                                {"GUARD", guard("_H")},
                                {"EXAMPLE", joined(example)},
                                {"BYTES", bytes},
-                               {"RUN", signature("run", all())},
+                               {"RUN", signature("run", buffersOfRun())},
                                {"PREPARATION", functions},
                                {"NAME", name_}});
   }
@@ -195,7 +189,7 @@ $RELEASE  free(plan);
     return fmt::format("{0}if ({1})\n{0}  {2}({3});\n", indent, condition, kernels_.names[index], joined(arguments));
   }
 
-  std::string checks(const std::vector<std::size_t>& buffers) const {
+  std::string checks(const Buffers& buffers) const {
     std::string s;
     if (!plan_.sizes.empty()) s += fmt::format("  if (!sizes_fit({})) return {}_INVALID;\n", onlySizes(""), name_);
     for (const std::size_t b : buffers)
@@ -215,13 +209,13 @@ $RELEASE  free(plan);
     if (plan_.preparation.empty()) return "";
     std::string work;
     for (const Launch& l : plan_.preparation) work += launchText(l, "  ");
-    return "\n" + signature("prepare", preparing()) + " {\n" + opening() + checks(preparing()) +
+    return "\n" + signature("prepare", buffersOfPreparation()) + " {\n" + opening() + checks(buffersOfPreparation()) +
            "  plan->prepared = 0;\n" + work + "  plan->prepared = status == 0;\n" + prepared() +
            "  return status;\n}\n";
   }
 
   std::string runFunction() {
-    std::string s = "\n" + signature("run", all()) + " {\n" + opening() + checks(all());
+    std::string s = "\n" + signature("run", buffersOfRun()) + " {\n" + opening() + checks(buffersOfRun());
     if (!plan_.preparation.empty()) {
       std::vector<std::string> arguments{"plan"};
       for (const NatVar v : plan_.sizes) arguments.push_back(sizeNames_.at(v));

@@ -57,21 +57,14 @@ std::string kernelKey(const Stage& stage, const detail::Keeping& keeping) {
     closed = Expr::lambda(*v, closed);
     key += v->type().str() + kept(*v);
   }
+  for (const Expr there : stage.inPlace) key += fmt::format("{} in place;", there.function().nats()[0].str());
   return key + print(closed, Names::canonical);
 }
 
 // Leaves out the arguments of a kernel that no statement of it mentions; what fills them need not be the kernel's.
 void dropUnused(kernel::Kernel& k, std::vector<detail::KernelArgument>& arguments) {
-  std::set<kernel::BufferId> used;
+  std::set<kernel::BufferId> used = kernel::usedBuffers(k.body);
   if (k.faults) used.insert(*k.faults);
-  kernel::forEachStmt(k.body, [&](const kernel::Stmt& s) {
-    if (const auto* store = std::get_if<kernel::Store>(&s.node)) used.insert(store->buffer);
-    kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
-      kernel::forEachExpr(*root, [&](const kernel::Expr& e) {
-        if (const auto* load = std::get_if<kernel::Load>(&e.node)) used.insert(load->buffer);
-      });
-    });
-  });
   for (std::size_t i = arguments.size(); i-- > 0;)
     if (!used.contains(k.arguments[i])) {
       k.arguments.erase(k.arguments.begin() + static_cast<std::ptrdiff_t>(i));
@@ -121,7 +114,7 @@ class PlanBuilder {
       if (stages[i].result)
         buffers_[stages[i].output] = results(*stages[i].result);
       else
-        addBuffers(stages[i].output, PlanBuffer::Role::temporary);
+        addBuffers(stages[i].output, PlanBuffer::Role::temporary, stages[i].inPlace);
       addStage(stages[i], kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1)),
                mapped.spans, std::any_of(outline.loops.begin(), outline.loops.end(), [&](const auto& l) {
                  return (l.first <= i && i < l.last) || l.state == stages[i].output;
@@ -131,16 +124,25 @@ class PlanBuilder {
     for (const detail::Outline::Loop& l : outline.loops) {
       kernel::LaunchLoop loop{firstLaunch[l.first], firstLaunch[l.last], l.count, {}};
       const std::vector<int>&state = buffers_.at(l.state), &next = buffers_.at(l.next);
-      for (std::size_t leaf = 0; leaf < state.size(); leaf++) loop.swaps.emplace_back(state[leaf], next[leaf]);
+      for (std::size_t leaf = 0; leaf < state.size(); leaf++)
+        if (state[leaf] != next[leaf]) loop.swaps.emplace_back(state[leaf], next[leaf]);
       plan_.loops.push_back(std::move(loop));
     }
     return std::move(plan_);
   }
 
  private:
-  void addBuffers(Expr variable, PlanBuffer::Role role) {
+  // `inPlace`: components of the variable get(i, state) whose buffers the variable shares.
+  void addBuffers(Expr variable, PlanBuffer::Role role, const std::vector<Expr>& inPlace = {}) {
     std::vector<int> ids;
     for (const Leaf& l : leavesOf(variable.type())) {
+      const auto there = std::find_if(inPlace.begin(), inPlace.end(), [&](Expr component) {
+        return (l.path + ".").starts_with(fmt::format(".{}.", component.function().nats()[0].str()));
+      });
+      if (there != inPlace.end()) {
+        ids.push_back(buffers_.at(there->argument())[ids.size()]);
+        continue;
+      }
       std::string base = variable.name();
       if (role == PlanBuffer::Role::temporary) base += std::to_string(++temporaries_);
       const Scalar scalar = keeping_.halves.has(variable) ? l.scalar : detail::keptAs(l.scalar);
@@ -166,28 +168,36 @@ class PlanBuilder {
   void addStage(const Stage& stage, const std::string& name, const detail::Spans& spans, bool changes) {
     // Kernels that check know their places: each stage has its own.
     const std::string key = options_.checkBounds ? name : kernelKey(stage, keeping_);
-    const auto [found, isNew] = kernels_.emplace(key, static_cast<int>(plan_.kernels.size()));
+    const auto [found, isNew] = kernels_.emplace(key, KernelRange{plan_.kernels.size(), 0});
     if (isNew) {
-      Built built;
-      detail::LoweredKernel lowered =
-          detail::lower(stage, name, spans, keeping_, options_.checkBounds ? &plan_.sites : nullptr);
-      detail::chooseRange(lowered.kernel, options_);
-      detail::checkSharing(lowered);
-      detail::guardSharedStores(lowered.kernel);
-      if (options_.passes.verifyEach) kernel::verify(lowered.kernel);
+      addKernels(stage, name, spans);
+      found->second.last = plan_.kernels.size();
+    }
+    for (std::size_t k = found->second.first; k < found->second.last; k++) {
+      kernel::Launch launch = launchOf(stage, k);
+      (!changes && isPreparation(stage) ? plan_.preparation : plan_.launches).push_back(std::move(launch));
+    }
+  }
+
+  void addKernels(const Stage& stage, const std::string& name, const detail::Spans& spans) {
+    detail::LoweredKernel lowered =
+        detail::lower(stage, name, spans, keeping_, options_.checkBounds ? &plan_.sites : nullptr);
+    detail::checkSharing(lowered);
+    std::vector<kernel::Kernel> kernels = detail::withRanges(std::move(lowered.kernel), options_);
+    kernel::PassOptions passes = options_.passes;
+    passes.joinVectors |= options_.opencl.alignedVectors;  // compilers that want the one want the other
+    passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
+      clock_.lap(pass.name);
+      if (options_.passes.after) options_.passes.after(pass, k);
+      if (options_.dump) options_.dump(pass.name, kernel::printOpenCL(k));
+    };
+    for (kernel::Kernel& k : kernels) {
+      detail::guardSharedStores(k);
+      if (options_.passes.verifyEach) kernel::verify(k);
       clock_.lap("lower");
-      if (options_.dump) options_.dump("lower", kernel::printOpenCL(lowered.kernel));
-      kernel::PassOptions passes = options_.passes;
-      passes.joinVectors |= options_.opencl.alignedVectors;  // compilers that want the one want the other
-      passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
-        clock_.lap(pass.name);
-        if (options_.passes.after) options_.passes.after(pass, k);
-        if (options_.dump) options_.dump(pass.name, kernel::printOpenCL(k));
-      };
-      built.arguments = std::move(lowered.arguments);
-      built.free = stage.body.freeVariables();
-      built.output = stage.output;
-      plan_.kernels.push_back(kernel::optimise(std::move(lowered.kernel), passes));
+      if (options_.dump) options_.dump("lower", kernel::printOpenCL(k));
+      Built built{lowered.arguments, stage.body.freeVariables(), stage.output};
+      plan_.kernels.push_back(kernel::optimise(std::move(k), passes));
       dropUnused(plan_.kernels.back(), built.arguments);
       clock_.lap("optimise");
       plan_.sources.push_back(kernel::printOpenCL(plan_.kernels.back(), options_.opencl));
@@ -195,9 +205,12 @@ class PlanBuilder {
       if (options_.dump) options_.dump("print", plan_.sources.back());
       built_.push_back(std::move(built));
     }
-    const Built& built = built_[static_cast<std::size_t>(found->second)];
+  }
+
+  kernel::Launch launchOf(const Stage& stage, std::size_t k) {
+    const Built& built = built_[k];
     kernel::Launch launch;
-    launch.kernel = found->second;
+    launch.kernel = static_cast<int>(k);
     for (const detail::KernelArgument& a : built.arguments) {
       if (a.faults) {
         launch.arguments.push_back(faults());
@@ -216,7 +229,7 @@ class PlanBuilder {
         if (built.free[i] == a.variable) variable = stage.body.freeVariables()[i];
       launch.arguments.push_back(buffers_.at(variable)[static_cast<std::size_t>(a.leaf)]);
     }
-    (!changes && isPreparation(stage) ? plan_.preparation : plan_.launches).push_back(std::move(launch));
+    return launch;
   }
 
   int faults() {
@@ -240,6 +253,9 @@ class PlanBuilder {
     return plan_.buffers[static_cast<std::size_t>(buffers_.at(variable)[0])];
   }
 
+  struct KernelRange {
+    std::size_t first, last;
+  };
   struct Built {
     std::vector<detail::KernelArgument> arguments;
     std::vector<Expr> free;
@@ -254,7 +270,7 @@ class PlanBuilder {
   detail::Keeping keeping_;
   std::unordered_map<Expr, std::vector<int>> buffers_;
   std::unordered_set<Expr> constant_;
-  std::map<std::string, int> kernels_;
+  std::map<std::string, KernelRange> kernels_;  // of a stage, by its key
   std::vector<Built> built_;
   int temporaries_ = 0;
 };

@@ -29,6 +29,7 @@ LoweredKernel Lowering::run(const Stage& stage, const std::string& name) {
     env = extend(env, v, globalMemory(v, true));
   }
   keepsHalves_ = keeping_.halves.has(stage.output);
+  inPlace_ = stage.inPlace;
   const Destination out{globalMemory(stage.output, false), AddressSpace::global, true};
   block_ = &kernel_.body;
   write(stage.body, env, out);
@@ -195,7 +196,12 @@ AddressSpace Lowering::spaceForSteps(const Spine& s, Type type) const {
     return anyPrimitive(a, [](Expr p) { return traits(p.prim()).level == Traits::Level::local; });
   });
   if (shared) requireConstantSizes(s.head, type, AddressSpace::local);
-  return shared ? AddressSpace::local : ownSpace(type);
+  if (shared) return AddressSpace::local;
+  // A work-item's own: what is large does not fit a thread's stack, which holds the arrays of a whole work-group.
+  constexpr std::int64_t mostElements = 4096;
+  for (const Leaf& l : leavesOf(type))
+    if (countOf(l.shape).constant().value_or(0) > mostElements) return AddressSpace::global;
+  return ownSpace(type);
 }
 
 ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, AddressSpace space, const std::string& name) {

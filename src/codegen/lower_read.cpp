@@ -13,6 +13,20 @@ ViewPtr Lowering::apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument)
   return read(lambda.body(), bindParameter(lambda, env, argument));
 }
 
+// Whether a function of scalars has no form on vectors: each lane may read another element of an array, or must not
+// compute a branch that it does not take.
+static bool isByLane(Expr f) {
+  const auto& outside = f.freeVariables();
+  const auto isInside = [&](Expr v) { return std::find(outside.begin(), outside.end(), v) == outside.end(); };
+  const auto isRead = [&](Expr e) {  // at(i)
+    if (!e.is(Expr::Form::apply) || !e.function().is(Expr::Form::primitive) || e.function().prim() != Prim::at)
+      return false;
+    return std::ranges::any_of(e.argument().freeVariables(), isInside);
+  };
+  const bool chooses = anyPrimitive(f, [](Expr p) { return p.prim() == Prim::ifThenElse; });
+  return anyTerm(f, isRead) || (chooses && mayFailWithin(f));
+}
+
 ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
   switch (e.form()) {
     case Expr::Form::variable: return lookUp(env, e);
@@ -87,8 +101,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
     }
     case Prim::ifThenElse: return conditional(e, s, env);
     case Prim::vectorize:
-      if (anyPrimitive(a[0], [](Expr p) { return p.prim() == Prim::ifThenElse; }) && mayFailWithin(a[0]))
-        return vectorizeLanes(s, env);
+      if (isByLane(a[0])) return vectorizeLanes(s, env);
       return apply(a[0], env, read(a[1], env));
     case Prim::arrayOf:
       if (isTable(e)) return table(e);
@@ -112,6 +125,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::reduce:
     case Prim::reduceSeq:
     case Prim::reduceSeqUnroll: return reduce(s, env);
+    case Prim::reduceLcl: return reduceInGroup(s, env);
     case Prim::iterateWhile: return iterateWhile(s, env);
     default: return nullptr;
   }
@@ -297,8 +311,7 @@ ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
           condition, "chosen", [&] { return leafValues(read(a[1], env)); },
           [&] { return leafValues(read(a[2], env)); });
     }
-    std::size_t next = 0;
-    return registersOf(e.type(), results, next);
+    return registersOf(e.type(), results);
   }
   // Elements of two arrays that need no memory are read where they are; else the chosen one is put into memory.
   const std::size_t buffers = kernel_.buffers.size(), variables = kernel_.variables.size(),
@@ -320,11 +333,16 @@ ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
   return materialise(e, env, spaceForSteps(s, e.type()), "chosen");
 }
 
-ViewPtr Lowering::registersOf(Type type, const std::vector<ExprPtr>& leaves, std::size_t& next) {
-  if (!type.is(Type::Kind::tuple)) return valueView(type, leaves[next++]);
+ViewPtr Lowering::composed(Type type, const std::function<ViewPtr(Type)>& leaf) {
+  if (!type.is(Type::Kind::tuple)) return leaf(type);
   std::vector<ViewPtr> parts;
-  for (const Type c : type.components()) parts.push_back(registersOf(c, leaves, next));
+  for (const Type c : type.components()) parts.push_back(composed(c, leaf));
   return tupleView(std::move(parts));
+}
+
+ViewPtr Lowering::registersOf(Type type, const std::vector<ExprPtr>& leaves) {
+  std::size_t next = 0;
+  return composed(type, [&](Type t) { return valueView(t, leaves[next++]); });
 }
 
 ViewPtr Lowering::vectorizeLanes(const Spine& s, const EnvPtr& env) {
@@ -336,8 +354,7 @@ ViewPtr Lowering::vectorizeLanes(const Spine& s, const EnvPtr& env) {
   const auto laneOf = [&](int l) {
     std::vector<ExprPtr> scalars;
     for (const ExprPtr& v : vectors) scalars.push_back(kernel::lane(v, l));
-    std::size_t next = 0;
-    return registersOf(f.parameter().type(), scalars, next);
+    return registersOf(f.parameter().type(), scalars);
   };
   for (int l = 0; l < static_cast<int>(*s.head.nats()[0].constant()); l++)
     lanes.push_back(leafValues(apply(f, env, laneOf(l))));
@@ -347,8 +364,7 @@ ViewPtr Lowering::vectorizeLanes(const Spine& s, const EnvPtr& env) {
     for (const auto& lane : lanes) parts.push_back(lane[leaf]);
     results.push_back(kernel::makeVector(std::move(parts)));
   }
-  std::size_t next = 0;
-  return registersOf(s.head.type().result().result(), results, next);
+  return registersOf(s.head.type().result().result(), results);
 }
 
 ExprPtr Lowering::widen(const ExprPtr& e, int width) { return e->type.width == width ? e : kernel::splat(e, width); }
@@ -385,69 +401,6 @@ ExprPtr Lowering::dot(ExprPtr a, ExprPtr b) {
   return sum;
 }
 
-int Lowering::unrollOf(const Spine& s) {
-  const Prim p = s.head.prim();
-  if (p != Prim::mapSeqUnroll && p != Prim::reduceSeqUnroll) return 0;
-  const auto factor = s.head.nats()[0].constant();
-  if (!factor || *factor < 0)
-    throw UserError(ExitStatus::program, fmt::format("{}: the unroll factor must be a constant", info(p).name));
-  return *factor == 0 ? -1 : static_cast<int>(*factor);
-}
-
-ViewPtr Lowering::reduce(const Spine& s, const EnvPtr& env) {
-  const Expr init = s.arguments[0];
-  const ViewPtr xs = read(s.arguments[2], env);
-  Accumulator acc;
-  if (init.type().isRegister() && !init.type().is(Type::Kind::tuple)) {
-    const ExprPtr v = value(read(init, env));
-    const kernel::VarId variable = newVariable("acc", v->type);
-    emit(kernel::Declare{variable, v});
-    acc.view = std::make_shared<RegisterView>(init.type(), variable);
-  } else {
-    const AddressSpace space = ownSpace(init.type());
-    acc.view = allocate(init.type(), space, "acc", &acc.buffers);
-    write(init, env, {acc.view, space});
-  }
-  accumulate(s, env, xs, acc);
-  return acc.view;
-}
-
-void Lowering::accumulate(const Spine& s, const EnvPtr& env, const ViewPtr& xs, const Accumulator& acc) {
-  loop("i", s.arguments[2].type().length(), LoopKind::sequential, 0, unrollOf(s),
-       [&](Nat i) { step(s.arguments[1], env, acc, xs->at(i)); });
-}
-
-void Lowering::step(Expr f, const EnvPtr& env, const Accumulator& acc, const ViewPtr& x) {
-  const Type type = acc.view->type();
-  const EnvPtr inner = bindParameter(f, env, tupleView({acc.view, x}));
-  if (goesOnReducing(f)) {
-    const Spine s = spineOf(f.body());
-    return accumulate(s, inner, read(s.arguments[2], inner), acc);
-  }
-  if (type.isRegister()) {
-    return replace(acc.view, read(f.body(), inner));
-  }
-  const AddressSpace space = ownSpace(type);
-  Block direct = collect([&] { write(f.body(), inner, {acc.view, space}); });
-  if (mayStoreInPlace(direct, acc.buffers.empty() ? storedIn(direct) : acc.buffers)) {
-    for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
-    return;
-  }
-  const ViewPtr next = allocate(type, space, "next");
-  write(f.body(), inner, {next, space});
-  copy(next, {acc.view, space});
-}
-
-void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {
-  std::vector<ViewPtr> to;
-  leaves(registers, to);
-  std::vector<ExprPtr> values = leafValues(next);
-  if (to.size() > 1)
-    for (ExprPtr& v : values)
-      if (!isAtom(v) || std::holds_alternative<kernel::VarRef>(v->node)) v = declare("next", v);
-  for (std::size_t i = 0; i < to.size(); i++) store(to[i], values[i]);
-}
-
 void Lowering::leaves(const ViewPtr& v, std::vector<ViewPtr>& out) {
   if (!v->type().is(Type::Kind::tuple)) return out.push_back(v);
   for (int c = 0; c < static_cast<int>(v->type().components().size()); c++) leaves(v->component(c), out);
@@ -459,99 +412,6 @@ std::vector<ExprPtr> Lowering::leafValues(const ViewPtr& v) {
   std::vector<ExprPtr> values;
   for (const ViewPtr& leaf : all) values.push_back(value(leaf));
   return values;
-}
-
-ViewPtr Lowering::iterateWhile(const Spine& s, const EnvPtr& env) {
-  const Expr condition = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
-  const bool registers = in.type().isRegister();
-  const AddressSpace space = registers ? AddressSpace::priv : spaceForSteps(s, in.type());
-  const ViewPtr state = allocate(in.type(), space, "state");
-  if (registers)
-    replace(state, read(in, env));
-  else
-    write(in, env, {state, space});
-  // Whether there is another step, after `done` of them; the condition is only asked where the count leaves it open.
-  const Nat count = s.head.nats()[0];
-  const bool mayFail = mayFailWithin(condition);
-  const auto goesOn = [&](Nat done) {
-    const auto holds = [&] { return std::vector{value(apply(condition, env, state))}; };
-    const auto no = [&] { return std::vector{kernel::literal(ScalarValue::ofInteger(Scalar::boolean, 0))}; };
-    return mayFail ? choose(kernel::test({{done, kernel::Relation::less, count}}), "holds", holds, no)[0] : holds()[0];
-  };
-  const ExprPtr first = goesOn(0);
-  const kernel::VarId running = newVariable("running", first->type);
-  emit(kernel::Declare{running, first});
-  loop(
-      "step", count, LoopKind::sequential, 0, 1,
-      [&](Nat step) {
-        const EnvPtr inner = bindParameter(f, env, state);
-        if (registers) {
-          replace(state, read(f.body(), inner));
-        } else {
-          const ViewPtr next = allocate(in.type(), space, "next");
-          write(f.body(), inner, {next, space});
-          copy(next, {state, space});
-        }
-        emit(kernel::Assign{running, goesOn(step + Nat(1))});
-      },
-      running);
-  return state;
-}
-
-// ------------------------------------------------------------------------------------------------------------ checks
-
-int Lowering::siteOf(Expr primitive, std::string_view message) {
-  const Span place = primitive.place();
-  const auto same = [&](const kernel::Site& s) {
-    return s.span.file == place.file && s.span.begin == place.begin && s.span.end == place.end && s.message == message;
-  };
-  auto found = std::find_if(sites_->begin(), sites_->end(), same);
-  if (found == sites_->end()) found = sites_->insert(found, {place, std::string(message)});
-  return static_cast<int>(found - sites_->begin()) + 1;
-}
-
-void Lowering::recordUnless(const ExprPtr& holds, int site, const ExprPtr& value, Nat bound) {
-  if (!kernel_.faults) {
-    kernel_.faults = newBuffer("faults", Scalar::i32, 1, AddressSpace::global, Nat(3), false);
-    kernel_.arguments.push_back(*kernel_.faults);
-    KernelArgument argument;
-    argument.faults = true;
-    arguments_.push_back(argument);
-  }
-  Block fault;
-  fault.push_back({kernel::Fault{site, value, bound}});
-  emit(kernel::If{holds, {}, std::move(fault)});
-}
-
-ExprPtr Lowering::isIndex(const ExprPtr& index, Nat length) {
-  if (const auto n = natOf(index))
-    return kernel::test({{Nat(-1), kernel::Relation::less, *n}, {*n, kernel::Relation::less, length}});
-  return kernel::operation(Op::logicalAnd, {kernel::operation(Op::ge, {index, kernel::index(Nat(0))}),
-                                            kernel::operation(Op::lt, {index, kernel::index(length)})});
-}
-
-// The index where it is in range, else 0.
-ExprPtr Lowering::checkedIndex(Expr primitive, const ExprPtr& index, Nat length) {
-  const ExprPtr i = isAtom(index) ? index : declare("index", index), zero = kernel::index(Nat(0));
-  const ExprPtr holds = isIndex(i, length);
-  recordUnless(holds, siteOf(primitive, fault::index), i, length);
-  return kernel::choose(holds, i, zero);
-}
-
-// The divisor where it is not 0, else 1.
-ExprPtr Lowering::checkedDivisor(Expr primitive, const ExprPtr& divisor) {
-  if (const auto* l = std::get_if<kernel::Literal>(&divisor->node); l != nullptr && l->value.integer != 0)
-    return divisor;
-  const ExprPtr d = isAtom(divisor) ? divisor : declare("divisor", divisor);
-  const auto constant = [&](int x) {
-    return kernel::literal(ScalarValue::ofInteger(d->type.scalar, x), d->type.width);
-  };
-  const ExprPtr holds = kernel::operation(Op::ne, {d, constant(0)});
-  const int site = siteOf(primitive, fault::division);
-  for (int l = 0; l < d->type.width; l++)
-    recordUnless(d->type.width == 1 ? holds : kernel::lane(holds, l), site, kernel::index(Nat(0)), Nat(0));
-  return d->type.width == 1 ? kernel::choose(holds, d, constant(1))
-                            : kernel::operation(Op::select, {holds, d, constant(1)});
 }
 
 }  // namespace lift::detail

@@ -160,8 +160,12 @@ void Lowering::mapLoop(const Spine& s, const EnvPtr& env, const Destination& out
 // that nobody places runs in the loops that read its result.
 void Lowering::checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const {
   const auto name = info(primitive.prim()).name;
-  if (std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.kind == kind && l.dim == dim; }))
-    refuse(spans_, primitive, fmt::format("{0}({1}) would run inside {0}({1}), where its result is read", name, dim),
+  const bool together = primitive.prim() == Prim::reduceLcl;  // of all work-items of the group
+  if (std::any_of(loops_.begin(), loops_.end(),
+                  [&](const Loop& l) { return l.kind == kind && (l.dim == dim || together); }))
+    refuse(spans_, primitive,
+           together ? "reduceLcl would run inside mapLcl, where its result is read"
+                    : fmt::format("{0}({1}) would run inside {0}({1}), where its result is read", name, dim),
            "a map around it that is not placed runs where it is read: place it with mapSeq, or use another dimension");
   if (kind != LoopKind::local && !out.isResult)
     refuse(spans_, primitive, fmt::format("the result of {} is read inside its own kernel", name),
@@ -225,7 +229,8 @@ void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destinatio
   }
   const ViewPtr xs = read(in, env);
   const Nat length = init.type().length();
-  write(init, env, out);
+  const bool inPlace = std::find(inPlace_.begin(), inPlace_.end(), init) != inPlace_.end();
+  if (!inPlace) write(init, env, out);
   loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
     const ViewPtr x = xs->at(i);
     ExprPtr key = value(x->component(0));
@@ -233,7 +238,10 @@ void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destinatio
     Block update = collect([&] {
       const NatVar at = NatVar::fresh("at", 0, length - Nat(1), NatVar::Role::index);
       emit(kernel::DeclareIndex{at, key});
-      step(f, env, {out.view->at(Nat(at)), {}}, x->component(1));
+      const ViewPtr element = out.view->at(Nat(at));
+      const bool replaces = Uses(f.parameter(), f.body()).of({0}) == 0;
+      if (!inPlace || !replaces) return step(f, env, {element, {}}, x->component(1));
+      write(f.body(), bindParameter(f, env, tupleView({element, x->component(1)})), out.with(element));
     });
     emit(kernel::If{isIndex(key, length), std::move(update), {}});
   });

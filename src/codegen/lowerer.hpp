@@ -177,14 +177,17 @@ class Lowering {
   ViewPtr conditional(Expr e, const Spine& s, const EnvPtr& env);
   // Lane by lane, each by itself.
   ViewPtr vectorizeLanes(const Spine& s, const EnvPtr& env);
+  // What `leaf` gives for the scalars and vectors of the type, in order, in its tuples.
+  static ViewPtr composed(Type type, const std::function<ViewPtr(Type)>& leaf);
   // The leaves in order, as values of the type.
-  static ViewPtr registersOf(Type type, const std::vector<ExprPtr>& leaves, std::size_t& next);
+  static ViewPtr registersOf(Type type, const std::vector<ExprPtr>& leaves);
   static ExprPtr widen(const ExprPtr& e, int width);
   // Arithmetic on indices stays symbolic, so that what it indexes is understood.
   static std::optional<ExprPtr> onIndices(Op op, const std::vector<ExprPtr>& args);
   ExprPtr dot(ExprPtr a, ExprPtr b);
   static int unrollOf(const Spine& s);
   ViewPtr reduce(const Spine& s, const EnvPtr& env);
+  ViewPtr reduceInGroup(const Spine& s, const EnvPtr& env);
   struct Accumulator {
     ViewPtr view;
     std::vector<kernel::BufferId> buffers;  // of an array; empty where it is a part of memory that is not known here
@@ -232,6 +235,7 @@ class Lowering {
   };
   const Spans& spans_;
   const Keeping& keeping_;
+  std::vector<Expr> inPlace_;               // terms whose value the result's memory holds already
   bool keepsHalves_ = false;                // the kernel's result is kept in halves
   std::vector<kernel::Site>* const sites_;  // null: without checks
   kernel::Kernel kernel_;

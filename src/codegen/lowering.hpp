@@ -36,6 +36,7 @@ struct Stage {
   Expr body;
   std::optional<std::string> result;  // the part of the program's result that the output is, as leaves name it (".0")
   bool inImage = false;               // toImage
+  std::vector<Expr> inPlace = {};     // components of a loop's state whose memory is that of the output's, too
 };
 // Cuts a mapped program where an intermediate lives in global memory. The last stage's output is the result, or the
 // last component of it that has a kernel of its own.
@@ -90,8 +91,10 @@ struct Keeping {
 LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& spans, const Keeping& keeping,
                     std::vector<kernel::Site>* sites = nullptr);
 
-// Chooses the NDRange from the kernel's parallel loops and lets one work-item alone do what is outside of them.
-void chooseRange(kernel::Kernel& kernel, const CompileOptions& options);
+// The kernel with the NDRange that its parallel loops ask for. Nests that ask for different ones, and run loops of
+// their own, become kernels: side by side in one, work-groups would have unlike shares of the work.
+std::vector<kernel::Kernel> withRanges(kernel::Kernel whole, const CompileOptions& options);
+// One work-item alone does what is outside of the parallel loops.
 void guardSharedStores(kernel::Kernel& kernel);
 
 }  // namespace lift::detail

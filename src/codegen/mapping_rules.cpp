@@ -64,7 +64,7 @@ class MappingRules {
   void check(Expr p, const Context& context, Context& inner) {
     const auto dim = [&] { return static_cast<std::size_t>(p.nats()[0].constant().value_or(0)); };
     const std::string name(info(p.prim()).name);
-    if (context.endsEarly && isKernelMap(p.prim()))
+    if (context.endsEarly && (isKernelMap(p.prim()) || p.prim() == Prim::reduceLcl))
       report(p, fmt::format("{} inside iterateWhile", name),
              "whether it goes on is decided by one work-item: put iterateWhile inside the map, or use iterate");
     switch (p.prim()) {
@@ -93,6 +93,12 @@ class MappingRules {
           report(p, fmt::format("mapLcl({0}) inside mapLcl({0})", dim()),
                  "each dimension can be mapped once on the way in");
         inner.local[dim()] = true;
+        break;
+      case Prim::reduceLcl:
+        if (!context.anyGroup() || context.anyLocal())
+          report(p, context.anyLocal() ? "reduceLcl inside mapLcl" : "reduceLcl outside of mapWrg",
+                 "the work-items of a group reduce together: use it directly in mapWrg, reduceSeq in mapLcl");
+        inner.local[0] = true;
         break;
       case Prim::toLocal:
         if (!context.anyGroup()) report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");

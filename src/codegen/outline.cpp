@@ -140,7 +140,10 @@ class Outliner {
         }
         return result(opened(a[0], a[1]));
       case Prim::iterate:
-        if (runsInParallel(a[0])) return result(iterated(s));
+        if (runsInParallel(a[0])) {
+          const Expr value = iterated(s);
+          return onlyMovesData(value) ? copied(value) : result(value);
+        }
         break;
       case Prim::map:
         if (isInvertibleIn(a[0].body(), a[0].parameter()) || isCroppedResult(e)) {
@@ -220,8 +223,9 @@ class Outliner {
     const Nat count = s.head.nats()[0];
     const Expr f = s.arguments[0];
     const auto step = [&](Expr value) { return substitute(f.body(), f.parameter(), value); };
+    const bool updates = updatesInParallel(f);
     if (const auto known = count.constant();
-        known && (*known <= maxUnrolledSteps || f.parameter().type() != f.body().type())) {
+        known && !updates && (*known <= maxUnrolledSteps || f.parameter().type() != f.body().type())) {
       Expr value = s.arguments[1];
       for (std::int64_t i = 0; i < *known; i++) {
         if (i > 0 || !onlyMovesData(value)) value = temporary(result(value));
@@ -231,9 +235,18 @@ class Outliner {
     }
     const Expr in = s.arguments[1];
     const Expr state = temporary(onlyMovesData(in) ? copied(operand(in)) : result(in));
-    const bool happens = lessEqual(Nat(1), count) == Truth::proved;
+    const bool happens = !updates && lessEqual(Nat(1), count) == Truth::proved;
     looped(happens ? count - Nat(1) : count, state, step(state), happens);
-    return happens ? step(state) : copied(state);
+    return happens ? step(state) : state;
+  }
+
+  // Whether work-items share the changes that a step makes by index: no step may copy the array that they change.
+  static bool updatesInParallel(Expr f) {
+    const Spine s = spineOf(letsOf(f.body()).body);
+    return s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), [](Expr e) {
+             const Spine change = spineOf(e);
+             return change.isPrim(Prim::reduceByIndex) && runsInParallel(change.arguments[1]);
+           });
   }
 
   // A loop of the stages of `step`, which computes the next state from `state`. What does not depend on it is computed
@@ -245,6 +258,7 @@ class Outliner {
     const auto keptBefore = kept_;
     const Expr value = result(step);
     const Expr next = temporary(onlyMovesData(value) ? copied(value) : value);
+    stages_.back().inPlace = updatedIn(value, state, first);
     kept_ = keptBefore;
     memo_ = before;  // what was computed in the loop may never be, and changes
 
@@ -276,6 +290,33 @@ class Outliner {
       loops_[l].last = loops_[l].first + length;
     }
     loops_.push_back({first + go.size(), stages_.size(), count, state, next});
+  }
+
+  // Components of the state of which a step changes some elements by index, and that nothing else in the step reads.
+  std::vector<Expr> updatedIn(Expr value, Expr state, std::size_t first) const {
+    std::vector<Expr> updated;
+    const Spine s = spineOf(value);
+    if (!s.isPrim(Prim::tuple)) return updated;
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      const Spine change = spineOf(s.arguments[i]);
+      const Expr component = get(state, i), there = Expr::variable("there", component.type());
+      if (!change.isPrim(Prim::reduceByIndex) || change.arguments[0] != component) continue;
+      // With the other components under names of their own, the state is read where this one is.
+      std::unordered_map<Expr, Expr> others{{component, there}};
+      std::vector<Expr> readers{change.arguments[1], change.arguments[2]};
+      for (std::size_t j = 0; j < s.arguments.size(); j++) {
+        if (j == i) continue;
+        others.emplace(get(state, j), Expr::variable("other", s.arguments[j].type()));
+        readers.push_back(s.arguments[j]);
+      }
+      for (std::size_t k = first; k + 1 < stages_.size(); k++) readers.push_back(stages_[k].body);
+      const bool isRead = std::any_of(readers.begin(), readers.end(), [&](Expr e) {
+        const Expr apart = replaceTerms(e, others);
+        return apart.hasFree(there) || apart.hasFree(state);
+      });
+      if (!isRead) updated.push_back(component);
+    }
+    return updated;
   }
 
   Guards guards_;

@@ -202,6 +202,14 @@ PlanCode::PlanCode(const Plan& plan, const std::string& prefix, const std::vecto
     }
 }
 
+PlanCode::Buffers PlanCode::buffersOfRun() const {
+  Buffers all = inputs_;
+  all.insert(all.end(), outputs_.begin(), outputs_.end());
+  return all;
+}
+
+PlanCode::Buffers PlanCode::buffersOfPreparation() const { return {prepared_.begin(), prepared_.end()}; }
+
 std::string PlanCode::sizes(std::string_view type, std::string_view after) const {
   std::string s;
   for (const NatVar v : plan_.sizes) s += fmt::format("{}{}{}", type, sizeNames_.at(v), after);

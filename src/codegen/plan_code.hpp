@@ -68,6 +68,10 @@ class PlanCode {
   PlanCode(const kernel::Plan& plan, const std::string& prefix, const std::vector<std::string>& taken = {});
   virtual ~PlanCode() = default;
 
+  using Buffers = std::vector<std::size_t>;  // of the plan
+  Buffers buffersOfRun() const;              // inputs, then outputs
+  Buffers buffersOfPreparation() const;
+
   // One launch of a call, at that indentation.
   virtual std::string launchText(const kernel::Launch& l, const std::string& indent) const = 0;
   virtual std::string successful() const = 0;  // the condition under which a call goes on

@@ -1,8 +1,12 @@
 // Launch geometry: work-group and global sizes from the parallel loops, and single-item work outside of them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
+#include "lift/diagnostic.hpp"
 #include "lift/kernel_walk.hpp"
 #include "lowering.hpp"
 
@@ -19,18 +23,14 @@ constexpr std::int64_t preferredSymbolicGroup = 64;  // where the amount of work
 using Counts = std::array<std::vector<Nat>, 3>;
 
 void parallelCounts(const Block& block, Counts& group, Counts& local, Counts& global) {
-  for (const kernel::Stmt& s : block) {
-    if (const auto* f = std::get_if<For>(&s.node)) {
-      const auto d = static_cast<std::size_t>(f->dim);
-      if (f->kind == LoopKind::group) group[d].push_back(f->count);
-      if (f->kind == LoopKind::local) local[d].push_back(f->count);
-      if (f->kind == LoopKind::global) global[d].push_back(f->count);
-      parallelCounts(f->body, group, local, global);
-    } else if (const auto* i = std::get_if<kernel::If>(&s.node)) {
-      parallelCounts(i->then, group, local, global);
-      parallelCounts(i->otherwise, group, local, global);
-    }
-  }
+  kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
+    const auto* f = std::get_if<For>(&s.node);
+    if (f == nullptr) return;
+    const auto d = static_cast<std::size_t>(f->dim);
+    if (f->kind == LoopKind::group) group[d].push_back(f->count);
+    if (f->kind == LoopKind::local) local[d].push_back(f->count);
+    if (f->kind == LoopKind::global) global[d].push_back(f->count);
+  });
 }
 
 // Whether memory is written outside of the loops that the dimension distributes.
@@ -75,26 +75,21 @@ Block alone(kernel::Stmt statement, const std::vector<std::pair<LoopKind, int>>&
 
 // The memory that a statement reads and writes, where nothing that it computes is needed behind it but in memory, and
 // it holds no parallel loops.
-std::optional<kernel::AddressSpace> updatedBy(const kernel::Kernel& k, const kernel::Stmt& s) {
+std::optional<kernel::AddressSpace> updatedBy(const kernel::Kernel& k, const kernel::Stmt& statement) {
   std::set<kernel::BufferId> loaded, stored;
   std::set<kernel::VarId> declared, assigned;
   bool parallel = false;
-  const auto visit = [&](const kernel::Stmt& x, const auto& self) -> void {
-    if (const auto* f = std::get_if<For>(&x.node)) parallel = parallel || f->kind != LoopKind::sequential;
-    if (const auto* d = std::get_if<kernel::Declare>(&x.node)) declared.insert(d->variable);
-    if (const auto* a = std::get_if<kernel::Assign>(&x.node)) assigned.insert(a->variable);
-    if (const auto* a = std::get_if<kernel::AssignLane>(&x.node)) assigned.insert(a->variable);
-    if (const auto* st = std::get_if<kernel::Store>(&x.node)) stored.insert(st->buffer);
-    kernel::forEachRoot(x, [&](const kernel::ExprPtr& root) {
-      kernel::forEachExpr(*root, [&](const kernel::Expr& e) {
-        if (const auto* l = std::get_if<kernel::Load>(&e.node)) loaded.insert(l->buffer);
-      });
-    });
-    kernel::forEachBlock(x, [&](const Block& inner) {
-      for (const kernel::Stmt& y : inner) self(y, self);
-    });
+  const auto visit = [&](const kernel::Stmt& s) {
+    if (const auto* f = std::get_if<For>(&s.node)) parallel = parallel || f->kind != LoopKind::sequential;
+    if (const auto* d = std::get_if<kernel::Declare>(&s.node)) declared.insert(d->variable);
+    if (const auto* a = std::get_if<kernel::Assign>(&s.node)) assigned.insert(a->variable);
+    if (const auto* a = std::get_if<kernel::AssignLane>(&s.node)) assigned.insert(a->variable);
+    parallel = parallel || std::holds_alternative<kernel::Combine>(s.node);
+    kernel::forEachAccess(s,
+                          [&](kernel::BufferId b, Nat, int, bool isStore) { (isStore ? stored : loaded).insert(b); });
   };
-  visit(s, visit);
+  visit(statement);
+  kernel::forEachBlock(statement, [&](const Block& inner) { kernel::forEachStmt(inner, visit); });
   if (parallel || !std::includes(declared.begin(), declared.end(), assigned.begin(), assigned.end())) return {};
   for (const kernel::BufferId b : stored)
     if (loaded.contains(b) && k.buffers[b].space != kernel::AddressSpace::priv) return k.buffers[b].space;
@@ -162,6 +157,23 @@ class StoreGuard {
 
 }  // namespace
 
+namespace {
+
+// Room for what every work-item of a group has where they put it together.
+void chooseParts(kernel::Kernel& kernel) {
+  const auto& [items, rows, planes] = kernel.range.local;
+  kernel::forEachStmt(kernel.body, [&](const kernel::Stmt& s) {
+    const auto* c = std::get_if<kernel::Combine>(&s.node);
+    if (c == nullptr) return;
+    if (rows != Nat(1) || planes != Nat(1))
+      throw UserError(ExitStatus::program, "reduceLcl in a work-group of more than one dimension",
+                      "use mapLcl(0) for all that the group's work-items do");
+    kernel.buffers[c->parts].count = items;
+  });
+}
+
+}  // namespace
+
 void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
   Counts group, local, global;
   parallelCounts(kernel.body, group, local, global);
@@ -191,6 +203,57 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
     kernel.range.local[d] = size;
     kernel.range.global[d] = groups * size;
   }
+  chooseParts(kernel);
+}
+
+namespace {
+
+bool runsLoop(const Block& block) {
+  return kernel::anyLoop(block, [](const For& f) { return f.kind == LoopKind::sequential; });
+}
+
+// Whether one of the nests reads what another one stores.
+bool areDependent(const std::vector<kernel::Kernel>& nests) {
+  std::map<kernel::BufferId, std::set<const kernel::Kernel*>> stores, loads;
+  for (const kernel::Kernel& k : nests)
+    kernel::forEachStmt(k.body, [&](const kernel::Stmt& s) {
+      kernel::forEachAccess(
+          s, [&](kernel::BufferId b, Nat, int, bool isStore) { (isStore ? stores : loads)[b].insert(&k); });
+    });
+  return std::any_of(loads.begin(), loads.end(), [&](const auto& load) {
+    const auto stored = stores.find(load.first);
+    return stored != stores.end() && (stored->second.size() > 1 || stored->second != load.second);
+  });
+}
+
+// Local memory of other nests takes no room.
+void dropLocal(kernel::Kernel& nest) {
+  const std::set<kernel::BufferId> used = kernel::usedBuffers(nest.body);
+  for (kernel::BufferId b = 0; b < nest.buffers.size(); b++)
+    if (nest.buffers[b].space == kernel::AddressSpace::local && !used.contains(b)) nest.buffers[b].count = 0;
+}
+
+}  // namespace
+
+std::vector<kernel::Kernel> withRanges(kernel::Kernel whole, const CompileOptions& options) {
+  chooseRange(whole, options);
+  std::vector<kernel::Kernel> nests;
+  for (const kernel::Stmt& s : whole.body) {
+    const auto* loop = std::get_if<For>(&s.node);
+    const bool isParallel = loop && (loop->kind == LoopKind::group || loop->kind == LoopKind::global);
+    if (!isParallel || !runsLoop(loop->body)) return {whole};
+    nests.push_back(whole);
+    nests.back().name += fmt::format("_{}", static_cast<char>('a' + nests.size() - 1));
+    nests.back().body = {s};
+    dropLocal(nests.back());
+    chooseRange(nests.back(), options);
+  }
+  const bool areAlike = std::all_of(nests.begin(), nests.end(), [&](const kernel::Kernel& k) {
+    return k.range.global == whole.range.global && k.range.local == whole.range.local;
+  });
+  constexpr std::size_t most = 26;  // letters
+  if (areAlike || nests.size() > most || areDependent(nests)) return {whole};
+  return nests;
 }
 
 void guardSharedStores(kernel::Kernel& kernel) { StoreGuard(kernel).run(); }

@@ -102,7 +102,7 @@ class ResourceWalk {
   static bool isParallel(Level level) { return level != Level::open && level != Level::sequential; }
 
   std::string nameOf(Expr primitive) const {
-    const bool hasDimension = isParallel(traits(primitive.prim()).level);
+    const bool hasDimension = isParallel(traits(primitive.prim()).level) && !primitive.nats().empty();
     const std::string sizes = hasDimension ? "(" + primitive.nats()[0].str() + ")" : "";
     return std::string(info(primitive.prim()).name) + sizes + constraints_.place(primitive);
   }
@@ -201,6 +201,11 @@ class ResourceWalk {
   }
 
   void fold(const Spine& s) {
+    if (traits(s.head.prim()).level == Level::local) {  // by as many work-items as there may be, at most
+      const Nat items = min(s.arguments[2].type().length(), Nat(limits_.groupSize));
+      kernel_.items[0] = kernel_.items[0] ? max(*kernel_.items[0], items) : items;
+      kernel_.localBytes = kernel_.localBytes + items * bytesOf(s.arguments[0].type());
+    }
     allocate(ownPart(s.arguments[0]), Memory::priv, {});
     write(s.arguments[0], Memory::priv);
     read(s.arguments[2]);

@@ -83,7 +83,7 @@ std::int64_t channelsApart(const ConvSpec& spec, Layout layout) {
   return blockOf(layout) > 1 ? blockOf(layout) : layout == Layout::nhwc ? spec.ic : 1;
 }
 
-Phases allPhases(const ConvSpec& s) { return {s.dh > 0 && s.sh == 1, s.dw > 0 && s.sw == 1}; }
+Phases allPhases(const ConvSpec& s) { return {s.kh > 1 && s.dh > 0 && s.sh == 1, s.kw > 1 && s.dw > 0 && s.sw == 1}; }
 
 ConvSpec decimated(const ConvSpec& spec, Phases phases) {
   ConvSpec s = spec;
@@ -154,7 +154,7 @@ void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
   r.apply(layoutsOut());
 }
 
-Nat missingTo(std::int64_t n, Nat k) { return floorDiv(Nat(n) + k - Nat(1), k) * k - Nat(n); }
+Nat missingTo(Nat n, Nat k) { return floorDiv(n + k - Nat(1), k) * k - n; }
 
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns) {
   r.apply(inside(isRowsMap, use("padColumns", {{"r", missingTo(spec.ow, columns) * Nat(spec.sw)}})));

@@ -75,7 +75,7 @@ enum class Lanes : std::uint8_t { ofResults, ofElements };
 void windowsIntoReduction(Rewriting& r, Lanes lanes = Lanes::ofResults);
 
 // What n lacks to the next multiple of k.
-Nat missingTo(std::int64_t n, Nat k);
+Nat missingTo(Nat n, Nat k);
 // Windows more, at the bottom and the right, to whole tiles of rows by columns; what they give is cropped.
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns);
 

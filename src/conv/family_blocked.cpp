@@ -184,12 +184,13 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
   const std::int64_t inPlace = blockOf(layouts.input) > 1      ? blockOf(layouts.input)
                                : layouts.input == Layout::nchw ? mostPlanes
                                                                : spec.icPerGroup();
-  const std::int64_t most = copiesInputs(spec) ? 32 : inPlace;
-  config["channels"] = largestDivisor(spec.icPerGroup(), most);
-  if (copiesInputs(spec) && copiesThrees(spec.icPerGroup()) && config["channels"] % 3 != 0) config["channels"] = 3;
-  if (copiesInputs(spec) && hasVectors(spec.icPerGroup())) {
-    if (config["channels"] % 2 != 0) config["channels"] = 2;
-    config["load"] = widestVector(config["channels"]);
+  constexpr std::int64_t mostCopiedTogether = 32;
+  if (copiesInputs(spec)) {  // blocks of as wide vectors as the channels have
+    const std::int64_t load = copiesThrees(spec.icPerGroup()) ? 3 : widestVector(spec.icPerGroup());
+    config["channels"] = load * largestDivisor(spec.icPerGroup() / load, mostCopiedTogether / load);
+    if (hasVectors(spec.icPerGroup())) config["load"] = load;
+  } else {
+    config["channels"] = largestDivisor(spec.icPerGroup(), inPlace);
   }
   config["unroll"] = largestDivisor(config["channels"], 4);
   // Enough groups to pay for the copy of the inputs. The more rows of a tile, the fewer inputs are copied twice. What

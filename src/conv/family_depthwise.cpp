@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t mostRows = 32, mostPixels = 32, mostVectors = 8;
 constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
+constexpr std::int64_t mostTaps = 25;          // that follow one another without a loop
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
@@ -41,8 +42,8 @@ bool hasRest(const ConvSpec& spec) { return spec.groups % lanesOf(spec) != 0; }
 // outside of the image, and of a row's taps all or none. Groups that are left over are read one by one at each tap,
 // which must be few.
 bool gathers(const ConvSpec& spec, const ConvLayouts& layouts) {
-  constexpr std::int64_t mostTaps = 9;
-  return spec.icPerGroup() > 1 || (hasRest(spec) && (spec.kh * spec.kw > mostTaps || layouts.input != Layout::nhwc));
+  constexpr std::int64_t mostInPlace = 9;
+  return spec.icPerGroup() > 1 || (hasRest(spec) && (spec.kh * spec.kw > mostInPlace || layouts.input != Layout::nhwc));
 }
 
 // Vectors of a block: a single one where groups that are left over are read in place, since of it alone it is known
@@ -71,7 +72,6 @@ void lower(Rewriting& r, const ConvSpec& spec) {
     r.apply(inside(isComputingMap, use(rule)));
   // Taps one after the other, that neighbouring pixels share what is loaded and few conditions depend on the tap; long
   // kernels' rows in a loop. With more channels in a group, loops are long enough.
-  constexpr std::int64_t mostTaps = 25;
   const bool isAlone = spec.icPerGroup() == 1;
   for (const bool unrolled : {isAlone && spec.kh * spec.kw <= mostTaps, isAlone && spec.kw <= mostTaps, false})
     r.apply(topDown(use(unrolled ? "reduceToUnrolledFully" : "reduceToLoop")));  // rows, columns, channels
@@ -130,8 +130,9 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   // A row's taps follow one another, and what several of them read stays in registers: with a stride, those at the same
   // remainder of columns. Where pixels beyond the output are read in place, each asks for itself whether it is there.
   constexpr std::int64_t allRegisters = 32;
-  const std::int64_t near =
-      gathers(spec, layouts) ? registers : (allRegisters + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
+  const std::int64_t near = gathers(spec, layouts) || spec.kw > mostTaps
+                                ? registers
+                                : (allRegisters + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
   const double uneven = gathers(spec, layouts) ? 1 : 1.5;
   const auto pixelsOf = [&](std::int64_t most) {
     if (spec.ow <= most) return spec.ow;  // of a whole row it is known which taps are outside

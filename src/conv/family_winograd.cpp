@@ -121,6 +121,9 @@ bool isOverTiles(Expr e) { return isMap(e) && isMap(bodyOf(e)) && isReduction(bo
 void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
   for (int map = 0; map < outer; map++) r.apply(kept(products, topDown(use("mapJoinFlat"))));
   r.apply(topDown(use("productsByPosition")));
+  r.apply(inside(isOverTiles, [&](Expr e, Rewriting& rewriting) {
+    return use("mapPadded", {{"k", missingTo(e.type().length(), tiles)}})(e, rewriting);
+  }));
   r.apply(inside(isOverTiles, use("tileMaps", {{"k", tiles}, {"l", kernels}})));
   r.apply(layoutsOut());
   const Strategy zeros = inside(isReduction, at({0, 0, 1}, use("mapConstant")));
@@ -364,14 +367,20 @@ Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
   // more accumulators were slower on all layers of VGG-16 (docs/winograd.md).
   constexpr std::int64_t registers = 16;
   std::int64_t most = 0;
-  for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
-    if (kernels % vectors != 0) continue;
-    const std::int64_t perItem = largestDivisor(tiles, std::min(mostTiles, registers / vectors));
-    if (perItem * vectors <= most) continue;
-    most = perItem * vectors;
-    config["tiles"] = perItem;
-    config["vectors"] = vectors;
-  }
+  const auto consider = [&](const auto& tilesOfItem) {
+    for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
+      if (kernels % vectors != 0) continue;
+      const std::int64_t perItem = tilesOfItem(std::min(mostTiles, registers / vectors));
+      if (perItem * vectors <= most) continue;
+      most = perItem * vectors;
+      config["tiles"] = perItem;
+      config["vectors"] = vectors;
+    }
+  };
+  consider([&](std::int64_t fit) { return largestDivisor(tiles, fit); });
+  // Tiles that are filled up cost a little at each; less than half of the registers in use costs more.
+  if (2 * most < std::min(registers, tiles))
+    consider([&](std::int64_t fit) { return evenTile(tiles, fit, pixelBorder); });
   return config;
 }
 

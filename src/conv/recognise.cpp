@@ -79,6 +79,30 @@ std::optional<Index> indexOf(const Form& form, const Extents& extents) {
   return indexOf(form, extents, [](Digit) { return true; });
 }
 
+// A form with its digits counted upwards, from the least index on; those that it counts downwards.
+struct Upwards {
+  Form form;
+  Digits reversed;
+};
+Upwards upwards(Form form, const Extents& extents) {
+  Digits reversed;
+  for (auto& [digit, coefficient] : form.terms)
+    if (coefficient < 0) {
+      form.constant += coefficient * (extents.of(digit) - 1);
+      coefficient = -coefficient;
+      reversed.push_back(digit);
+    }
+  return {form, reversed};
+}
+
+Digits outermostFirst(const Form& form) {
+  Digits digits;
+  for (const auto& [digit, coefficient] : form.terms) digits.push_back(digit);
+  std::sort(digits.begin(), digits.end(),
+            [&](Digit a, Digit b) { return std::abs(form.terms.at(a)) > std::abs(form.terms.at(b)); });
+  return digits;
+}
+
 // An array whose dimensions are digits, and layouts of it.
 class Arranged {
  public:
@@ -95,16 +119,40 @@ class Arranged {
   void add(const Digits& digits) {
     for (std::size_t i = digits.size(); i-- > 1;)
       each(dims_, [&](Expr x) { return build::split(extents_.of(digits[i]), x); });
-    append(order_, digits);
-    dims_ += static_cast<int>(digits.size());
-    if (!digits.empty()) return;
-    // Of one element: it becomes part of the next dimension, or of the last one.
-    if (typeAt(dims_).element().isArray())
-      each(dims_, [](Expr x) { return build::call(Prim::join, {x}); });
-    else if (dims_ > 0)
-      each(dims_ - 1, [](Expr x) { return build::call(Prim::join, {x}); });
-    else
-      throw Not{"it reads one element"};
+    added(digits);
+  }
+  // The elements of the next dimension that the form reads are its digits.
+  void add(const Form& form) {
+    const auto [up, reversed] = upwards(form, extents_);
+    const Digits digits = outermostFirst(up);
+    std::int64_t count = 1;
+    for (const auto& [digit, coefficient] : up.terms) count += coefficient * (extents_.of(digit) - 1);
+    part(up.constant, count);
+    for (std::size_t i = 0; i < digits.size(); i++) {
+      const std::int64_t step = up.terms.at(digits[i]);
+      count -= step * (extents_.of(digits[i]) - 1);  // what is left for the further digits
+      if (count > step) throw Not{"its elements are read again"};
+      if (i + 1 == digits.size() && step == 1) break;
+      const int at = dims_ + static_cast<int>(i);
+      each(at, [&](Expr x) {
+        return count == step ? build::split(step, x) : build::call(Prim::slide, {count, step}, {x});
+      });
+      if (i + 1 == digits.size()) each(at, [](Expr x) { return build::call(Prim::join, {x}); });
+    }
+    for (std::size_t i = 0; i < digits.size(); i++)
+      if (has(reversed, digits[i]))
+        each(dims_ + static_cast<int>(i),
+             [](Expr x) { return build::call(Prim::reorder, {}, {x}, static_cast<std::uint8_t>(IndexFn::reverse)); });
+    added(digits);
+  }
+  // The same for every value of the digits that it does not depend on.
+  void repeat(const Digits& digits) {
+    for (const Digit d : digits) {
+      if (has(order_, d)) continue;
+      array_ = build::fill(extents_.of(d), array_);
+      order_.insert(order_.begin(), d);
+      dims_++;
+    }
   }
   // Each dimension joined of its digits; all together those that there are.
   void arrange(const std::vector<Digits>& wanted) {
@@ -136,6 +184,18 @@ class Arranged {
     Type t = array_.type();
     for (int i = 0; i < depth; i++) t = t.element();
     return t;
+  }
+  void added(const Digits& digits) {
+    append(order_, digits);
+    dims_ += static_cast<int>(digits.size());
+    if (!digits.empty()) return;
+    // Of one element: it becomes part of the next dimension, or of the last one.
+    if (typeAt(dims_).element().isArray())
+      each(dims_, [](Expr x) { return build::call(Prim::join, {x}); });
+    else if (dims_ > 0)
+      each(dims_ - 1, [](Expr x) { return build::call(Prim::join, {x}); });
+    else
+      throw Not{"it reads one element"};
   }
   template <class F>
   void each(int depth, const F& f) {
@@ -306,9 +366,7 @@ class Reading {
 
   void readWeights() {
     for (const Form& form : layer_.weights->place) {
-      const auto whole = indexOf(form, extents_);
-      if (!whole || whole->unit != 1) throw Not{"its weights are no array of kernels"};
-      for (const Digit d : whole->digits) {
+      for (const Digit d : outermostFirst(form)) {
         if (countOf(*layer_.weights, d) > 1) throw Not{"an index is of several dimensions"};
         if (has(result_, d) && !isOf(*layer_.input, d)) layer_.kernels.push_back(d);
       }
@@ -428,11 +486,14 @@ class Restating {
     return etaLong(substitute(found->second.body, arguments));
   }
 
+  // Of all of them, or the same for some.
   bool isOfChannels(const Access& access) const {
     Digits all;
     for (const Form& form : access.place)
       for (const auto& [d, coefficient] : form.terms) all.push_back(d);
-    return std::is_permutation(all.begin(), all.end(), channelsOfOutput_.begin(), channelsOfOutput_.end());
+    const std::set<Digit> different(all.begin(), all.end());
+    return all.empty() == channelsOfOutput_.empty() && different.size() == all.size() &&
+           std::all_of(all.begin(), all.end(), [&](Digit d) { return has(channelsOfOutput_, d); });
   }
 
   const Access* accessOf(Expr variable) const {
@@ -498,11 +559,8 @@ class Restating {
   Expr arranged(const Access& access, const std::vector<Digits>& dimensions) const {
     if (!access.guards.empty()) throw Not{"what is computed of its outputs reads padding"};
     Arranged a(access.source, extents_);
-    for (const Form& form : access.place) {
-      const auto whole = indexOf(form, extents_);
-      if (!whole || whole->unit != 1) throw Not{"what is computed of its outputs reads no whole array"};
-      addPart(a, form.constant, whole->digits);
-    }
+    for (const Form& form : access.place) a.add(form);
+    if (isOfChannels(access)) a.repeat(channelsOfOutput_);
     a.arrange(dimensions);
     return a.array();
   }
@@ -563,12 +621,7 @@ class Restating {
     };
     const auto digitsOf = [&](const Access& access) {
       std::vector<Digits> dimensions;
-      for (const Form& form : access.place) {
-        Digits digits;
-        for (const auto& [d, coefficient] : form.terms) digits.push_back(d);
-        std::sort(digits.begin(), digits.end(), [&](Digit a, Digit b) { return form.terms.at(a) > form.terms.at(b); });
-        dimensions.push_back(digits);
-      }
+      for (const Form& form : access.place) dimensions.push_back(outermostFirst(form));
       return dimensions;
     };
     const auto lastOf = [&](const std::vector<Digits>& dimensions) {

@@ -72,22 +72,9 @@ namespace {
 // which are there only while inference runs.
 bool compatible(Type a, Type b) {
   if (a == b || a.is(Type::Kind::variable) || b.is(Type::Kind::variable)) return true;
-  if (a.kind() != b.kind()) return false;
-  switch (a.kind()) {
-    case Type::Kind::scalar:
-    case Type::Kind::variable: return false;
-    case Type::Kind::vector:
-    case Type::Kind::array:
-      return equal(a.length(), b.length()) != Truth::refuted && compatible(a.element(), b.element());
-    case Type::Kind::tuple: {
-      if (a.components().size() != b.components().size()) return false;
-      for (std::size_t i = 0; i < a.components().size(); i++)
-        if (!compatible(a.components()[i], b.components()[i])) return false;
-      return true;
-    }
-    case Type::Kind::function: return compatible(a.parameter(), b.parameter()) && compatible(a.result(), b.result());
-  }
-  return false;
+  if (a.kind() != b.kind() || a.isScalar()) return false;
+  if (a.hasLength() && equal(a.length(), b.length()) == Truth::refuted) return false;
+  return std::ranges::equal(a.parts(), b.parts(), compatible);
 }
 
 }  // namespace

@@ -153,15 +153,18 @@ bool Inference::reportRefuted(const Condition& c) {
 
 // ----------------------------------------------------------------------------------------------------------- program
 
-void Inference::settle(Program& program, const SourceFile* file) {
+std::vector<Solver::Equation> Inference::openEquations() {
   solver_.settle({});
   solver_.applyDefaults();
   std::vector<Divides> facts;
   for (const Condition& c : conditions_)
     if (c.kind == SizeCondition::Kind::divides) facts.push_back({solver_.zonk(c.left), solver_.zonk(c.right)});
+  return solver_.settle(facts);
+}
 
+void Inference::settle(Program& program, const SourceFile* file) {
   std::vector<Solver::Equation> open;
-  for (const Solver::Equation& e : solver_.settle(facts)) {
+  for (const Solver::Equation& e : openEquations()) {
     if (const auto parts = equalParts(e)) {
       program.conditions.push_back({SizeCondition::Kind::divides, parts->divisor, parts->number,
                                     "parts of equal length" + (e.origin.file == file ? at(e.origin) : std::string())});

@@ -6,6 +6,7 @@
 #include "inference.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
+#include "syntax_walk.hpp"
 
 namespace lift::detail {
 namespace {
@@ -141,18 +142,8 @@ Scope Inference::bindSizes(const Definition& def, const std::vector<const Argume
 
 void Inference::freeTypes(const SynTypePtr& type, TypeNames& names) {
   if (!type) return;
-  if (const auto* name = std::get_if<SynType::Name>(&type->node)) {
-    names.types.emplace(name->text, solver_.freshType(name->text));
-  } else if (const auto* array = std::get_if<SynType::Array>(&type->node)) {
-    freeTypes(array->element, names);
-  } else if (const auto* vector = std::get_if<SynType::Vector>(&type->node)) {
-    freeTypes(vector->element, names);
-  } else if (const auto* tuple = std::get_if<SynType::Tuple>(&type->node)) {
-    for (const auto& c : tuple->components) freeTypes(c, names);
-  } else if (const auto* function = std::get_if<SynType::Function>(&type->node)) {
-    freeTypes(function->parameter, names);
-    freeTypes(function->result, names);
-  }
+  forEachName(
+      *type, [](const Syn&) {}, [&](const std::string& name) { names.types.emplace(name, solver_.freshType(name)); });
 }
 
 std::optional<std::vector<Binding>> Inference::given(const Definition& def, const std::vector<const Argument*>& slots,

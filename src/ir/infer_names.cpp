@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "inference.hpp"
+#include "syntax_walk.hpp"
 
 namespace lift::detail {
 namespace {
@@ -301,31 +302,16 @@ Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
   });
 }
 
-void Inference::freeSizes(const Syn& size, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const {
-  if (const auto* name = std::get_if<Syn::Name>(&size.node)) {
-    const auto b = meaningOf(*name, scope);
-    const bool isBuiltin = b && (std::get_if<Prim>(&*b) || std::get_if<Op>(&*b) || std::get_if<Scalar>(&*b));
-    if ((!b || isBuiltin) && std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == name->text; }))
-      out.emplace_back(name->text, size.span);
-  } else if (const auto* call = std::get_if<Syn::Call>(&size.node)) {
-    for (const auto& a : call->arguments) freeSizes(*a.value, scope, out);
-  }
-}
-
 void Inference::freeSizes(const SynType& type, const Scope& scope,
                           std::vector<std::pair<std::string, Span>>& out) const {
-  if (const auto* t = std::get_if<SynType::Array>(&type.node)) {
-    freeSizes(*t->length, scope, out);
-    freeSizes(*t->element, scope, out);
-  } else if (const auto* t = std::get_if<SynType::Vector>(&type.node)) {
-    freeSizes(*t->width, scope, out);
-    freeSizes(*t->element, scope, out);
-  } else if (const auto* t = std::get_if<SynType::Tuple>(&type.node)) {
-    for (const auto& c : t->components) freeSizes(*c, scope, out);
-  } else if (const auto* t = std::get_if<SynType::Function>(&type.node)) {
-    freeSizes(*t->parameter, scope, out);
-    freeSizes(*t->result, scope, out);
-  }
+  const auto add = [&](const Syn& size) {
+    const auto& name = std::get<Syn::Name>(size.node);
+    const auto b = meaningOf(name, scope);
+    const bool isBuiltin = b && (std::get_if<Prim>(&*b) || std::get_if<Op>(&*b) || std::get_if<Scalar>(&*b));
+    if ((!b || isBuiltin) && std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == name.text; }))
+      out.emplace_back(name.text, size.span);
+  };
+  forEachName(type, add, [](const std::string&) {});
 }
 
 Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& names) {

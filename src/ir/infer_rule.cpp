@@ -4,6 +4,7 @@
 #include "inference.hpp"
 #include "lift/build.hpp"
 #include "share.hpp"
+#include "syntax_walk.hpp"
 
 namespace lift::detail {
 
@@ -30,9 +31,7 @@ struct Metavariables {
 namespace {
 
 void sizesOf(const Syn& size, Metavariables& names) {
-  if (const auto* name = std::get_if<Syn::Name>(&size.node)) Metavariables::add(names.sizes, name->text);
-  if (const auto* call = std::get_if<Syn::Call>(&size.node))
-    for (const auto& a : call->arguments) sizesOf(*a.value, names);
+  forEachName(size, [&](const Syn& n) { Metavariables::add(names.sizes, std::get<Syn::Name>(n.node).text); });
 }
 
 // The parameter that an argument is for: by its name, or by its position.
@@ -43,6 +42,23 @@ const SynTypePtr* parameterOf(const SynScheme& scheme, const Syn::Argument& argu
   return nullptr;
 }
 
+// The sides of a rule over its variables. Variables, sides and all sizes change together: one term holds them.
+template <class Change>
+void setSides(TypedRule& rule, Expr left, Expr right, const Change& change) {
+  const auto closed = [&](Expr side) {
+    for (auto v = rule.variables.rbegin(); v != rule.variables.rend(); ++v) side = Expr::lambda(*v, side);
+    return side;
+  };
+  const Spine sides = spineOf(change(build::tuple({closed(left), closed(right)})));
+  rule.left = sides.arguments[0];
+  rule.right = sides.arguments[1];
+  for (Expr& v : rule.variables) {
+    v = rule.left.parameter();
+    rule.left = rule.left.body();
+    rule.right = rule.right.body();
+  }
+}
+
 bool mentionsAny(const Solver::Equation& e, const std::vector<NatVar>& variables) {
   return std::any_of(variables.begin(), variables.end(),
                      [&](NatVar v) { return e.left.mentions(v) || e.right.mentions(v); });
@@ -51,20 +67,9 @@ bool mentionsAny(const Solver::Equation& e, const std::vector<NatVar>& variables
 }  // namespace
 
 void Inference::metavariables(const SynType& type, Metavariables& names) {
-  if (const auto* t = std::get_if<SynType::Array>(&type.node)) {
-    sizesOf(*t->length, names);
-    metavariables(*t->element, names);
-  } else if (const auto* t = std::get_if<SynType::Vector>(&type.node)) {
-    sizesOf(*t->width, names);
-    metavariables(*t->element, names);
-  } else if (const auto* t = std::get_if<SynType::Tuple>(&type.node)) {
-    for (const auto& c : t->components) metavariables(*c, names);
-  } else if (const auto* t = std::get_if<SynType::Function>(&type.node)) {
-    metavariables(*t->parameter, names);
-    metavariables(*t->result, names);
-  } else if (const auto* t = std::get_if<SynType::Name>(&type.node)) {
-    Metavariables::add(names.types, t->text);
-  }
+  forEachName(
+      type, [&](const Syn& size) { Metavariables::add(names.sizes, std::get<Syn::Name>(size.node).text); },
+      [&](const std::string& name) { Metavariables::add(names.types, name); });
 }
 
 void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
@@ -154,36 +159,18 @@ TypedRule Inference::rule(const SynRule& syntax) {
   const std::size_t assumed = conditions_.size();
   const Expr right = infer(syntax.right, scope);  // not towards the left side's type, whose sizes it would solve for
   expect(right.type(), left.type(), syntax.right->span, "the right side of the rule");
-  solver_.settle({});
-  solver_.applyDefaults();
-  std::vector<Divides> facts;
-  for (const Condition& c : conditions_)
-    if (c.kind == SizeCondition::Kind::divides) facts.push_back({solver_.zonk(c.left), solver_.zonk(c.right)});
   // Lengths that only some values of the tunables make equal are a condition of the rule.
   std::vector<Solver::Equation> conditional, unequal;
-  for (const Solver::Equation& e : solver_.settle(facts))
-    (mentionsAny(e, tunables) ? conditional : unequal).push_back(e);
+  for (const Solver::Equation& e : openEquations()) (mentionsAny(e, tunables) ? conditional : unequal).push_back(e);
   reportEquations(unequal);
   reportClasses();
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);
 
-  // Variables, sides and all sizes change together: one term holds them.
-  const auto closed = [&](Expr side) {
-    side = substitute(nameShared(side, shared_, single_), literalValues());
-    for (auto v = rule.variables.rbegin(); v != rule.variables.rend(); ++v) side = Expr::lambda(*v, side);
-    return side;
-  };
-  const Expr l = closed(left), r = closed(right);
-  const Expr both = build::tuple({l, r});
-  const Spine sides = spineOf(
-      mapTypes(both, known, [&](Type v) { return solver_.zonk(v).substitute(known, [](Type t) { return t; }); }));
-  rule.left = sides.arguments[0];
-  rule.right = sides.arguments[1];
-  for (Expr& v : rule.variables) {
-    v = rule.left.parameter();
-    rule.left = rule.left.body();
-    rule.right = rule.right.body();
-  }
+  const auto named = [&](Expr side) { return substitute(nameShared(side, shared_, single_), literalValues()); };
+  const Expr l = named(left), r = named(right);
+  setSides(rule, l, r, [&](Expr both) {
+    return mapTypes(both, known, [&](Type v) { return solver_.zonk(v).substitute(known, [](Type t) { return t; }); });
+  });
   for (const Solver::Equation& e : conditional)
     rule.required.push_back({SizeCondition::Kind::equal, known(e.left), known(e.right), "the lengths of two types"});
   for (std::size_t i = 0; i < conditions_.size(); i++) {

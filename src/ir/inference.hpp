@@ -141,7 +141,6 @@ class Inference {
   Type typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& names);
   // Free names in the lengths of a type that nothing binds yet.
   void freeSizes(const SynType& type, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
-  void freeSizes(const Syn& size, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
   Scope bindPattern(const SynPattern& pattern, Expr value, Scope scope);
   // What a tuple of values is taken apart into, as parameters that arguments may name.
   static std::vector<Definition::Parameter> parametersOf(const std::vector<SynPattern>& patterns) {
@@ -245,6 +244,8 @@ class Inference {
   bool fitsOperation(Op op, const std::vector<Argument>& operands, const std::vector<Expr>& values, Span span);
   Type vectorOf(Nat width, Type t, Span span);
   std::optional<Type> scalarsOf(Type t);
+  // Solves what is left, with defaults for literals and what conditions say of divisors; what stays open.
+  std::vector<Solver::Equation> openEquations();
   void settle(Program& program, const SourceFile* file);  // of the entry
   void reportEquations(const std::vector<Solver::Equation>& open);
   void reportClasses();

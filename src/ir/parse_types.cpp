@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lift/scalar.hpp"
+#include "syntax_walk.hpp"
 
 namespace lift::syntax {
 namespace {
@@ -163,25 +164,15 @@ SynPtr substituted(const SynPtr& size, const AliasArguments& known) {
 }
 
 SynTypePtr substituted(const SynTypePtr& type, const AliasArguments& known) {
-  const auto make = [&](decltype(SynType::node) node) {
-    return std::make_shared<const SynType>(SynType{type->span, std::move(node)});
-  };
-  if (const auto* t = std::get_if<SynType::Name>(&type->node)) {
-    const auto found = known.types.find(t->text);
+  if (const auto* name = std::get_if<SynType::Name>(&type->node)) {
+    const auto found = known.types.find(name->text);
     return found == known.types.end() ? type : found->second;
   }
-  if (const auto* t = std::get_if<SynType::Vector>(&type->node))
-    return make(SynType::Vector{substituted(t->width, known), substituted(t->element, known)});
-  if (const auto* t = std::get_if<SynType::Array>(&type->node))
-    return make(SynType::Array{substituted(t->length, known), substituted(t->element, known)});
-  if (const auto* t = std::get_if<SynType::Function>(&type->node))
-    return make(SynType::Function{substituted(t->parameter, known), substituted(t->result, known)});
-  if (const auto* t = std::get_if<SynType::Tuple>(&type->node)) {
-    SynType::Tuple tuple;
-    for (const SynTypePtr& c : t->components) tuple.components.push_back(substituted(c, known));
-    return make(std::move(tuple));
-  }
-  return type;
+  SynType copy = *type;
+  detail::forEachPart(
+      copy, [&](SynPtr& size) { size = substituted(size, known); },
+      [&](SynTypePtr& part) { part = substituted(part, known); });
+  return std::make_shared<const SynType>(std::move(copy));
 }
 
 // How high and how large the tree of a type is, aliases put in.
@@ -196,34 +187,17 @@ struct Extent {
 
 Extent extentOf(const SynType& type) {
   Extent extent;
-  if (const auto* t = std::get_if<SynType::Vector>(&type.node)) extent.add(extentOf(*t->element));
-  if (const auto* t = std::get_if<SynType::Array>(&type.node)) extent.add(extentOf(*t->element));
-  if (const auto* t = std::get_if<SynType::Function>(&type.node)) {
-    extent.add(extentOf(*t->parameter));
-    extent.add(extentOf(*t->result));
-  }
-  if (const auto* t = std::get_if<SynType::Tuple>(&type.node))
-    for (const SynTypePtr& c : t->components) extent.add(extentOf(*c));
+  detail::forEachPart(
+      type, [](const SynPtr&) {}, [&](const SynTypePtr& part) { extent.add(extentOf(*part)); });
   return extent;
 }
 
-bool mentionsSize(const Syn& size, const std::string& name) {
-  if (const auto* n = std::get_if<Syn::Name>(&size.node)) return n->text == name;
-  const auto* call = std::get_if<Syn::Call>(&size.node);
-  return call && std::any_of(call->arguments.begin(), call->arguments.end(),
-                             [&](const auto& a) { return mentionsSize(*a.value, name); });
-}
-
 bool mentionsSize(const SynType& type, const std::string& name) {
-  if (const auto* t = std::get_if<SynType::Vector>(&type.node))
-    return mentionsSize(*t->width, name) || mentionsSize(*t->element, name);
-  if (const auto* t = std::get_if<SynType::Array>(&type.node))
-    return mentionsSize(*t->length, name) || mentionsSize(*t->element, name);
-  if (const auto* t = std::get_if<SynType::Function>(&type.node))
-    return mentionsSize(*t->parameter, name) || mentionsSize(*t->result, name);
-  const auto* tuple = std::get_if<SynType::Tuple>(&type.node);
-  return tuple && std::any_of(tuple->components.begin(), tuple->components.end(),
-                              [&](const SynTypePtr& c) { return mentionsSize(*c, name); });
+  bool found = false;
+  detail::forEachName(
+      type, [&](const Syn& size) { found = found || std::get<Syn::Name>(size.node).text == name; },
+      [](const std::string&) {});
+  return found;
 }
 
 }  // namespace

@@ -60,17 +60,7 @@ Type Solver::zonk(Type t) const {
 
 bool Solver::occurs(Type variable, Type in) const {
   in = resolve(in);
-  if (in == variable) return true;
-  switch (in.kind()) {
-    case Type::Kind::vector:
-    case Type::Kind::array: return occurs(variable, in.element());
-    case Type::Kind::function: return occurs(variable, in.parameter()) || occurs(variable, in.result());
-    case Type::Kind::tuple:
-      for (const Type c : in.components())
-        if (occurs(variable, c)) return true;
-      return false;
-    default: return false;
-  }
+  return in == variable || std::ranges::any_of(in.parts(), [&](Type part) { return occurs(variable, part); });
 }
 
 bool Solver::unify(Type a, Type b, Span origin) {
@@ -85,24 +75,10 @@ bool Solver::unify(Type a, Type b, Span origin) {
     types_.emplace(a.variableId(), b);
     return true;
   }
-  if (a.kind() != b.kind()) return false;
-  switch (a.kind()) {
-    case Type::Kind::vector:
-    case Type::Kind::array: {
-      const bool elements = unify(a.element(), b.element(), origin);
-      return unify(a.length(), b.length(), origin) && elements;
-    }
-    case Type::Kind::function:
-      return unify(a.parameter(), b.parameter(), origin) && unify(a.result(), b.result(), origin);
-    case Type::Kind::tuple: {
-      if (a.components().size() != b.components().size()) return false;
-      bool all = true;
-      for (std::size_t i = 0; i < a.components().size(); i++)
-        all = unify(a.components()[i], b.components()[i], origin) && all;
-      return all;
-    }
-    default: return false;
-  }
+  if (a.kind() != b.kind() || a.isScalar() || a.parts().size() != b.parts().size()) return false;
+  bool all = true;
+  for (std::size_t i = 0; i < a.parts().size(); i++) all = unify(a.parts()[i], b.parts()[i], origin) && all;
+  return (!a.hasLength() || unify(a.length(), b.length(), origin)) && all;
 }
 
 namespace {
@@ -202,22 +178,10 @@ std::string Solver::whyNot(Type a, Type b) const {
   a = resolve(a);
   b = resolve(b);
   if (a.kind() != b.kind()) return {};
-  switch (a.kind()) {
-    case Type::Kind::vector:
-    case Type::Kind::array: {
-      const std::string length = whyNot(a.length(), b.length());
-      return length.empty() ? whyNot(a.element(), b.element()) : length;
-    }
-    case Type::Kind::function: {
-      const std::string parameter = whyNot(a.parameter(), b.parameter());
-      return parameter.empty() ? whyNot(a.result(), b.result()) : parameter;
-    }
-    case Type::Kind::tuple:
-      for (std::size_t i = 0; i < std::min(a.components().size(), b.components().size()); i++)
-        if (std::string why = whyNot(a.components()[i], b.components()[i]); !why.empty()) return why;
-      return {};
-    default: return {};
-  }
+  std::string why = a.hasLength() ? whyNot(a.length(), b.length()) : std::string();
+  for (std::size_t i = 0; why.empty() && i < std::min(a.parts().size(), b.parts().size()); i++)
+    why = whyNot(a.parts()[i], b.parts()[i]);
+  return why;
 }
 
 bool Solver::unify(Nat a, Nat b, Span origin) {

@@ -38,6 +38,7 @@ bool isCroppedResult(Expr e) {
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
   if (isKernelMap(s.head.prim())) return true;
+  if (s.isPrim(Prim::concat)) return std::all_of(s.arguments.begin(), s.arguments.end(), isCroppedResult);
   if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCroppedResult(s.arguments[0]);
   return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
@@ -65,18 +66,22 @@ bool isOptional(const Spine& s, std::size_t argument) {
   return false;
 }
 
-bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
+bool anyTerm(Expr e, const std::function<bool(Expr)>& test) {
   std::unordered_set<Expr> seen;
   const std::function<bool(Expr)> visit = [&](Expr x) -> bool {
     if (!seen.insert(x).second) return false;
+    if (test(x)) return true;
     switch (x.form()) {
-      case Expr::Form::primitive: return test(x);
       case Expr::Form::lambda: return visit(x.body());
       case Expr::Form::apply: return visit(x.function()) || visit(x.argument());
       default: return false;
     }
   };
   return visit(e);
+}
+
+bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
+  return anyTerm(e, [&](Expr x) { return x.is(Expr::Form::primitive) && test(x); });
 }
 
 namespace {

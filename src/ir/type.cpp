@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 
@@ -88,11 +89,11 @@ Scalar Type::scalar() const {
   return node_->scalar;
 }
 Nat Type::length() const {
-  ensure(is(Kind::array) || is(Kind::vector), "length() of a type that has none");
+  ensure(hasLength(), "length() of a type that has none");
   return node_->length;
 }
 Type Type::element() const {
-  ensure(is(Kind::array) || is(Kind::vector), "element() of a type that has none");
+  ensure(hasLength(), "element() of a type that has none");
   return node_->parts[0];
 }
 const std::vector<Type>& Type::components() const {
@@ -107,6 +108,7 @@ Type Type::result() const {
   ensure(is(Kind::function), "result() of a type that is not a function");
   return node_->parts[1];
 }
+const std::vector<Type>& Type::parts() const { return node_->parts; }
 std::uint64_t Type::variableId() const { return node_->variable; }
 bool Type::hasMetas() const { return node_->metas; }
 
@@ -114,10 +116,7 @@ bool Type::isRegister() const {
   switch (kind()) {
     case Kind::scalar:
     case Kind::vector: return true;
-    case Kind::tuple:
-      for (const Type t : components())
-        if (!t.isRegister()) return false;
-      return true;
+    case Kind::tuple: return std::ranges::all_of(parts(), &Type::isRegister);
     default: return false;
   }
 }
@@ -128,25 +127,16 @@ Type Type::substitute(const std::map<NatVar, Nat>& sizes) const {
 }
 
 Type Type::substitute(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable) const {
-  switch (kind()) {
-    case Kind::scalar: return *this;
-    case Kind::variable: return onVariable(*this);
-    case Kind::vector: return vector(onNat(length()), element().substitute(onNat, onVariable));
-    case Kind::array: return array(onNat(length()), element().substitute(onNat, onVariable));
-    case Kind::tuple: {
-      std::vector<Type> parts;
-      for (const Type t : components()) parts.push_back(t.substitute(onNat, onVariable));
-      return tuple(std::move(parts));
-    }
-    case Kind::function:
-      return function(parameter().substitute(onNat, onVariable), result().substitute(onNat, onVariable));
-  }
-  throw InternalError("unknown kind of type");
+  if (is(Kind::variable)) return onVariable(*this);
+  TypeNode copy = *node_;
+  if (hasLength()) copy.length = onNat(length());
+  for (Type& t : copy.parts) t = t.substitute(onNat, onVariable);
+  return Type(detail::intern(std::move(copy)));
 }
 
 void Type::forEachNat(const std::function<void(Nat)>& visit) const {
-  if (is(Kind::array) || is(Kind::vector)) visit(length());
-  for (const Type t : node_->parts) t.forEachNat(visit);
+  if (hasLength()) visit(length());
+  for (const Type t : parts()) t.forEachNat(visit);
 }
 
 std::string Type::str() const {

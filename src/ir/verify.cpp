@@ -15,13 +15,8 @@ using detail::Instance;
 using detail::Solver;
 
 bool vectorsHoldScalars(Type t) {
-  switch (t.kind()) {
-    case Type::Kind::vector: return t.element().isScalar();
-    case Type::Kind::array: return vectorsHoldScalars(t.element());
-    case Type::Kind::tuple: return std::all_of(t.components().begin(), t.components().end(), vectorsHoldScalars);
-    case Type::Kind::function: return vectorsHoldScalars(t.parameter()) && vectorsHoldScalars(t.result());
-    default: return true;
-  }
+  if (t.is(Type::Kind::vector)) return t.element().isScalar();
+  return std::ranges::all_of(t.parts(), vectorsHoldScalars);
 }
 
 class Verifier {

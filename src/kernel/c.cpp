@@ -71,6 +71,7 @@ class Serial {
           if ((b.local || b.global) && inItem_)
             refuse("its work-items wait for each other (a barrier) in the middle of a parallel loop");
         },
+        [&](const Combine&) { refuse("its work-items put values together in the middle of their work"); },
         [](const DeclareIndex&) {}, [](const Comment&) {}, [](const Fault&) {});
   }
 
@@ -109,11 +110,7 @@ class CPrinter final : public Printer {
                          write_.nameOfBuffer(b));
     });
     enter(1);
-    bool hasGroups = false;
-    forEachStmt(kernel_.body, [&](const Stmt& s) {
-      if (const auto* f = std::get_if<For>(&s.node)) hasGroups |= f->kind == LoopKind::group;
-    });
-    if (!hasGroups) declareLocals();
+    if (!anyLoop(kernel_.body, [](const For& f) { return f.kind == LoopKind::group; })) declareLocals();
     block(kernel_.body);
     return fmt::format("{} {{\n{}{}}}\n", head, constants, text());
   }
@@ -149,20 +146,14 @@ class CPrinter final : public Printer {
 
   // Whether a loop's iterations depend on more than the sizes, so that some work-groups do more than others.
   static bool isUneven(const Kernel& kernel) {
-    bool found = false;
-    forEachStmt(kernel.body, [&](const Stmt& s) {
-      const auto* f = std::get_if<For>(&s.node);
-      if (f == nullptr || f->kind != LoopKind::sequential) return;
-      const auto ofSize = [&](NatVar v) { return std::ranges::find(kernel.sizes, v) != kernel.sizes.end(); };
-      found |= f->running.has_value() || !std::ranges::all_of(f->count.variables(), ofSize);
+    const auto isSize = [&](NatVar v) { return std::ranges::find(kernel.sizes, v) != kernel.sizes.end(); };
+    return anyLoop(kernel.body, [&](const For& f) {
+      return f.kind == LoopKind::sequential && (f.running || !std::ranges::all_of(f.count.variables(), isSize));
     });
-    return found;
   }
 
   static bool allocates(const Block& body) {
-    bool found = false;
-    forEachStmt(body, [&](const Stmt& s) { found |= std::holds_alternative<Allocate>(s.node); });
-    return found;
+    return anyStmt(body, [](const Stmt& s) { return std::holds_alternative<Allocate>(s.node); });
   }
 
   void parallel(const For& f, bool) override {
@@ -207,6 +198,8 @@ class CPrinter final : public Printer {
   void barrier(const Barrier& b) override {
     if (b.local || b.global) line("// here all work-items are done");
   }
+
+  void combine(const Combine&) override { throw InternalError("a combination in plain C"); }
 
   void unrolling(const For& f) override {
     constexpr std::int64_t most = 64;

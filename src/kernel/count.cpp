@@ -102,7 +102,7 @@ class Counter {
       forEachRoot(s, [&](const ExprPtr& e) { expr(*e, times); });
       if (std::holds_alternative<AssignLane>(s.node)) c_.laneMoves += times;
       if (const auto* st = std::get_if<Store>(&s.node)) traffic(st->buffer, st->value->type.width, times, true);
-      if (std::holds_alternative<Barrier>(s.node)) c_.barriers += times;
+      if (std::holds_alternative<Barrier>(s.node) || std::holds_alternative<Combine>(s.node)) c_.barriers += times;
       if (const auto* f = std::get_if<For>(&s.node)) {
         loop(*f, groups, items);
       } else {
@@ -138,11 +138,7 @@ class Counter {
   }
 
   static bool decidesCount(const For& f) {
-    bool found = false;
-    forEachStmt(f.body, [&](const Stmt& s) {
-      if (const auto* inner = std::get_if<For>(&s.node)) found = found || inner->count.mentions(f.index);
-    });
-    return found;
+    return anyLoop(f.body, [&](const For& inner) { return inner.count.mentions(f.index); });
   }
 
   void traffic(BufferId b, int width, double times, bool isStore) {
@@ -187,7 +183,7 @@ std::map<std::string, std::int64_t> structure(const Kernel& kernel) {
   for (const char* key : {"barrier", "loop", "if", "statement", "private_array", "local_bytes"}) result[key] = 0;
   forEachStmt(kernel.body, [&](const Stmt& s) {
     match(
-        s.node, [&](const Barrier&) { result["barrier"]++; },
+        s.node, [&](const Barrier&) { result["barrier"]++; }, [&](const Combine&) { result["barrier"]++; },
         [&](const For& f) {
           result["loop"] += f.trip == Trip::any;
           result["if"] += f.trip == Trip::atMostOnce;

@@ -107,19 +107,11 @@ bool Dependence::collectSplits(const Access& a, Splits& splits) const {
   return atom(a.base, atom);
 }
 
-bool Dependence::analyse(const Access& a, std::size_t common, const Splits& splits, Form& form) {
-  form.lo = a.lo;
-  form.hi = a.hi;
-  struct Role {
-    enum { uniform, local, free } kind;
-    std::tuple<int, int, int> key;
-    Nat count;
-  };
-  std::map<NatVar, Role> roles;
-  Nat base = a.base;
-  std::map<NatVar, Nat> replaced;
-  for (std::size_t d = 0; d < a.path->size(); d++) {
-    const For& f = *(*a.path)[d];
+Dependence::Roles Dependence::rolesOf(const LoopPath& path, std::size_t common, const Splits& splits,
+                                      std::map<NatVar, Nat>& replaced) {
+  Roles roles;
+  for (std::size_t d = 0; d < path.size(); d++) {
+    const For& f = *path[d];
     const int kind = static_cast<int>(f.kind);
     if (!distributes(f)) {
       roles.insert_or_assign(f.index, Role{d < common ? Role::uniform : Role::free, {}, f.count});
@@ -135,56 +127,66 @@ bool Dependence::analyse(const Access& a, std::size_t common, const Splits& spli
       replaced.insert_or_assign(f.index, Nat(split->second) * Nat(q) + Nat(r));
     }
   }
+  return roles;
+}
+
+bool Dependence::analyse(const Access& a, std::size_t common, const Splits& splits, Form& form) {
+  form.lo = a.lo;
+  form.hi = a.hi;
+  std::map<NatVar, Nat> replaced;
+  Roles roles = rolesOf(*a.path, common, splits, replaced);
+  Nat base = a.base;
   if (!replaced.empty()) {
     const auto [stripped, constant] = splitConstant(base.substitute(replaced));
     base = stripped;
     form.lo += constant;
     form.hi += constant;
   }
-  for (Nat term : termsOf(base)) {
-    std::vector<NatVar> varying;
-    for (NatVar v : term.variables()) {
-      auto role = roles.find(v);
-      // Integers that are named by statements may differ between work-items: anything in their range.
-      if (role == roles.end() && v.role() == NatVar::Role::index) {
-        if (v.lower() != 0 || !v.upper()) return false;
-        role = roles.emplace(v, Role{Role::free, {}, *v.upper() + Nat(1)}).first;
-      }
-      if (role != roles.end() && role->second.kind != Role::uniform) varying.push_back(v);
+  const std::vector<Nat> terms = termsOf(base);
+  return std::ranges::all_of(terms, [&](Nat term) { return addTerm(term, roles, form); });
+}
+
+bool Dependence::addTerm(Nat term, Roles& roles, Form& form) {
+  std::vector<NatVar> varying;
+  for (NatVar v : term.variables()) {
+    auto role = roles.find(v);
+    // Integers that are named by statements may differ between work-items: anything in their range.
+    if (role == roles.end() && v.role() == NatVar::Role::index) {
+      if (v.lower() != 0 || !v.upper()) return false;
+      role = roles.emplace(v, Role{Role::free, {}, *v.upper() + Nat(1)}).first;
     }
-    if (varying.empty()) {
-      form.uniform = form.uniform + term;
-      continue;
-    }
-    if (varying.size() == 1) {
-      const Role& role = roles.at(varying[0]);
-      const auto linear = term.linearIn(varying[0]);
-      if (linear && linear->rest == Nat(0)) {
-        if (role.kind == Role::local) {
-          if (!form.local.emplace(role.key, Term{linear->coefficient, role.count}).second) return false;
-        } else {
-          form.free.push_back({linear->coefficient, role.count});
-        }
-        continue;
-      }
-    }
-    for (NatVar v : varying)
-      if (roles.at(v).kind == Role::local) return false;
-    // Something opaque, the same for all work-items but not in both accesses: a digit of its own.
-    Nat coefficient = 1, rest = term;
-    if (term.kind() == Nat::Kind::product)
-      if (const auto c = term.operands()[0].constant()) {
-        coefficient = Nat(*c);
-        rest = 1;
-        for (std::size_t i = 1; i < term.operands().size(); i++) rest = rest * term.operands()[i];
-      }
-    const auto low = rest.lower(), high = rest.upper();
-    if (!low || !high) return false;
-    const auto shift = coefficient * Nat(*low);
-    form.lo += *shift.constant();
-    form.hi += *shift.constant();
-    form.free.push_back({coefficient, Nat(*high - *low + 1)});
+    if (role != roles.end() && role->second.kind != Role::uniform) varying.push_back(v);
   }
+  if (varying.empty()) {
+    form.uniform = form.uniform + term;
+    return true;
+  }
+  const auto linear = varying.size() == 1 ? term.linearIn(varying[0]) : std::nullopt;
+  if (linear && linear->rest == Nat(0)) {
+    const Role& role = roles.at(varying[0]);
+    if (role.kind == Role::local) return form.local.emplace(role.key, Term{linear->coefficient, role.count}).second;
+    form.free.push_back({linear->coefficient, role.count});
+    return true;
+  }
+  const auto isLocal = [&](NatVar v) { return roles.at(v).kind == Role::local; };
+  return std::ranges::none_of(varying, isLocal) && addOpaque(term, form);
+}
+
+// Something that is the same for all work-items but not in both accesses: a digit of its own.
+bool Dependence::addOpaque(Nat term, Form& form) {
+  Nat coefficient = 1, rest = term;
+  if (term.kind() == Nat::Kind::product)
+    if (const auto c = term.operands()[0].constant()) {
+      coefficient = Nat(*c);
+      rest = 1;
+      for (std::size_t i = 1; i < term.operands().size(); i++) rest = rest * term.operands()[i];
+    }
+  const auto low = rest.lower(), high = rest.upper();
+  if (!low || !high) return false;
+  const auto shift = coefficient * Nat(*low);
+  form.lo += *shift.constant();
+  form.hi += *shift.constant();
+  form.free.push_back({coefficient, Nat(*high - *low + 1)});
   return true;
 }
 

@@ -57,6 +57,17 @@ class Dependence {
     bool local;
   };
   using Splits = std::map<std::pair<int, int>, std::int64_t>;
+  // How a variable differs between two accesses: not at all, with the work-item, or in a way of its own.
+  struct Role {
+    enum { uniform, local, free } kind;
+    std::tuple<int, int, int> key;  // of Form::local
+    Nat count;
+  };
+  using Roles = std::map<NatVar, Role>;
+  // Of the loops' indices; those that are split stand as quotient and remainder, as `replaced` says.
+  Roles rolesOf(const LoopPath& path, std::size_t common, const Splits& splits, std::map<NatVar, Nat>& replaced);
+  static bool addTerm(Nat term, Roles& roles, Form& form);
+  static bool addOpaque(Nat term, Form& form);
   bool analyse(const Access& a, std::size_t common, const Splits& splits, Form& form);
   bool collectSplits(const Access& a, Splits& splits) const;
   static bool reflect(Term& t, Form& f);

@@ -266,66 +266,36 @@ class Emulator {
       if (active.empty()) return;
       report_.steps += active.size();
       if (report_.steps > options_.stepLimit) throw StepLimit{};
-      match(
-          s.node,
-          [&](const Declare& d) {
-            for (std::size_t l : active) {
-              registers_[d.variable].known[l] = 0;
-              if (d.value) set(d.variable, **d.value, l);
-            }
-          },
-          [&](const Assign& a) {
-            for (std::size_t l : active) set(a.variable, *a.value, l);
-          },
-          [&](const AssignLane& a) {
-            const auto width = static_cast<std::size_t>(k_.variables[a.variable].type.width);
-            for (std::size_t l : active) {
-              registers_[a.variable].values[l * width + static_cast<std::size_t>(a.lane)] = scalar(*a.value, l);
-              registers_[a.variable].known[l] =
-                  static_cast<std::uint16_t>(registers_[a.variable].known[l] | 1u << a.lane);
-            }
-          },
-          [&](const DeclareIndex& d) {
-            const std::size_t at = slot(d.variable);
-            const auto* i = std::get_if<Index>(&d.value->node);
-            for (std::size_t l : active)
-              integer(at, l) = i != nullptr ? evaluate(i->value, l) : scalar(*d.value, l).integer;
-          },
-          [&](const Store& st) {
-            for (std::size_t l : active) store(st, l);
-          },
-          [&](const Allocate& a) {
-            for (std::size_t l : active) memories_[a.buffer]->forgetLane(l);
-          },
-          [&](const For& f) {
-            if (f.kind == LoopKind::sequential)
-              sequential(f, active);
-            else
-              parallel(f, active);
-          },
-          [&](const If& i) {
-            Lanes then, otherwise;
-            for (std::size_t l : active) (scalar(*i.condition, l).truth() ? then : otherwise).push_back(l);
-            execute(i.then, then);
-            execute(i.otherwise, otherwise);
-          },
-          [&](const Barrier& barrier) {
-            if (active.size() != lanes_)
-              findings_.add("divergent", "", [&] {
-                std::size_t missing = 0;
-                while (missing < active.size() && active[missing] == missing) missing++;
-                return fmt::format("divergent barrier: not reached by {}", describe(missing));
-              });
-            now_.barrier(barrier.local, barrier.global);
-          },
-          [&](const Fault& x) {
-            for (std::size_t l : active) fault(x, l);
-          },
-          [](const Comment&) {});
+      std::visit([&](const auto& statement) { execute(statement, active); }, s.node);
     }
   }
 
-  void fault(const Fault& x, std::size_t lane) {
+  // What each work-item does for itself.
+  template <class S>
+  void execute(const S& statement, const Lanes& active) {
+    for (const std::size_t lane : active) step(statement, lane);
+  }
+
+  void step(const Declare& d, std::size_t lane) {
+    registers_[d.variable].known[lane] = 0;
+    if (d.value) set(d.variable, **d.value, lane);
+  }
+  void step(const Assign& a, std::size_t lane) { set(a.variable, *a.value, lane); }
+  void step(const AssignLane& a, std::size_t lane) {
+    const auto width = static_cast<std::size_t>(k_.variables[a.variable].type.width);
+    Register& r = registers_[a.variable];
+    r.values[lane * width + static_cast<std::size_t>(a.lane)] = scalar(*a.value, lane);
+    r.known[lane] = static_cast<std::uint16_t>(r.known[lane] | 1u << a.lane);
+  }
+  void step(const DeclareIndex& d, std::size_t lane) {
+    const std::size_t at = slot(d.variable);
+    const auto* i = std::get_if<Index>(&d.value->node);
+    integer(at, lane) = i != nullptr ? evaluate(i->value, lane) : scalar(*d.value, lane).integer;
+  }
+  void step(const Allocate& a, std::size_t lane) { memories_[a.buffer]->forgetLane(lane); }
+  void step(const Comment&, std::size_t) {}
+
+  void step(const Fault& x, std::size_t lane) {
     EmulatedMemory& m = *memories_[*k_.faults];
     if (m.peek(0).integer != -1) return;
     const std::array<std::int64_t, 3> record{x.site, scalar(*x.value, lane).integer, evaluate(x.bound, lane)};
@@ -333,7 +303,7 @@ class Emulator {
       m.poke(static_cast<std::int64_t>(i), ScalarValue::ofInteger(Scalar::i32, record[i]));
   }
 
-  void store(const Store& st, std::size_t lane) {
+  void step(const Store& st, std::size_t lane) {
     Wide w;
     wide(*st.value, lane, w.data());
     const std::int64_t at = evaluate(st.index, lane);
@@ -342,6 +312,44 @@ class Emulator {
     for (int i = 0; i < st.value->type.width; i++)
       m.write(first + i, w[static_cast<std::size_t>(i)], {lane, groupNumber()}, now_, findings_,
               options_.allowUniformWrites);
+  }
+
+  void execute(const If& i, const Lanes& active) {
+    Lanes then, otherwise;
+    for (std::size_t l : active) (scalar(*i.condition, l).truth() ? then : otherwise).push_back(l);
+    execute(i.then, then);
+    execute(i.otherwise, otherwise);
+  }
+
+  void requireAll(const Lanes& active, std::string_view what) {
+    if (active.size() == lanes_) return;
+    findings_.add("divergent", "", [&] {
+      std::size_t missing = 0;
+      while (missing < active.size() && active[missing] == missing) missing++;
+      return fmt::format("divergent {}: not reached by {}", what, describe(missing));
+    });
+  }
+
+  void execute(const Barrier& barrier, const Lanes& active) {
+    requireAll(active, "barrier");
+    now_.barrier(barrier.local, barrier.global);
+  }
+  void execute(const Combine& c, const Lanes& active) {
+    requireAll(active, "combination");
+    ScalarValue all = readLane({c.variable}, 0, active[0]);
+    for (std::size_t i = 1; i < active.size(); i++)
+      all = applied(c.op, std::array{all, readLane({c.variable}, 0, active[i])}, all.type, active[i]);
+    for (std::size_t l : active) {
+      registers_[c.variable].values[l] = all;
+      registers_[c.variable].known[l] = 1;
+    }
+  }
+
+  void execute(const For& f, const Lanes& active) {
+    if (f.kind == LoopKind::sequential)
+      sequential(f, active);
+    else
+      parallel(f, active);
   }
 
   void sequential(const For& f, const Lanes& active) {

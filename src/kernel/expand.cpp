@@ -28,69 +28,68 @@ void Expander::append(const Stmt& s, Block& to) {
   if (++nodes_ > limit_)
     throw UserError(ExitStatus::program, fmt::format("kernel {} becomes too large by unrolling", kernel_.name),
                     "unroll fewer loops or smaller ones");
-  match(
-      s.node,
-      [&](const Declare& d) {
-        // The first copy keeps the name; every other one is a variable of its own.
-        std::optional<ExprPtr> value;
-        if (d.value) value = expr(*d.value);
-        VarId v = d.variable;
-        if (seenVariables_[v]) {
-          const Variable copy = kernel_.variables[v];
-          variables_[v] = addVariable(kernel_, copy.name, copy.type);
-          v = variables_[v];
-        } else {
-          seenVariables_[v] = true;
-        }
-        to.push_back({Declare{v, value}});
-      },
-      [&](const Assign& a) {
-        to.push_back({Assign{variable(a.variable), expr(a.value)}});
-      },
-      [&](const AssignLane& a) {
-        to.push_back({AssignLane{variable(a.variable), a.lane, expr(a.value)}});
-      },
-      [&](const DeclareIndex& d) {
-        const ExprPtr value = expr(d.value);
-        const auto* i = std::get_if<Index>(&value->node);
-        if (i != nullptr && i->value.constant()) {
-          nats_.insert_or_assign(d.variable, i->value);
-          return;
-        }
-        NatVar v = d.variable;
-        if (!seenNats_.emplace(v, true).second) {
-          v = NatVar::fresh(v.name(), v.lower(), v.upper(), v.role());
-          nats_.insert_or_assign(d.variable, Nat(v));
-        } else {
-          nats_.erase(v);
-        }
-        to.push_back({DeclareIndex{v, value}});
-      },
-      [&](const Store& st) {
-        to.push_back({Store{buffer(st.buffer), nat(st.index), expr(st.value)}});
-      },
-      [&](const Allocate& a) {
-        BufferId b = a.buffer;
-        if (seenBuffers_[b]) {
-          kernel_.buffers.push_back(Buffer(kernel_.buffers[b]));
-          b = static_cast<BufferId>(kernel_.buffers.size() - 1);
-          buffers_[a.buffer] = b;
-        } else {
-          seenBuffers_[b] = true;
-        }
-        to.push_back({Allocate{b}});
-      },
-      [&](const For& f) { appendLoop(f, to); },
-      [&](const If& i) {
-        to.push_back({If{expr(i.condition), block(i.then), block(i.otherwise)}});
-      },
-      [&](const Fault& x) {
-        to.push_back({Fault{x.site, expr(x.value), nat(x.bound)}});
-      },
-      [&](const Barrier& b) { to.push_back({b}); }, [&](const Comment& c) { to.push_back({c}); });
+  std::visit([&](const auto& statement) { append(statement, to); }, s.node);
 }
 
-void Expander::appendLoop(const For& f, Block& to) {
+// The first copy keeps its names; every other one has variables, indices and arrays of its own.
+
+void Expander::append(const Declare& d, Block& to) {
+  std::optional<ExprPtr> value;
+  if (d.value) value = expr(*d.value);
+  VarId v = d.variable;
+  if (seenVariables_[v]) {
+    const Variable copy = kernel_.variables[v];
+    v = variables_[v] = addVariable(kernel_, copy.name, copy.type);
+  }
+  seenVariables_[d.variable] = true;
+  to.push_back({Declare{v, value}});
+}
+
+void Expander::append(const DeclareIndex& d, Block& to) {
+  const ExprPtr value = expr(d.value);
+  const auto* i = std::get_if<Index>(&value->node);
+  if (i != nullptr && i->value.constant()) {
+    nats_.insert_or_assign(d.variable, i->value);
+    return;
+  }
+  NatVar v = d.variable;
+  if (!seenNats_.emplace(v, true).second) {
+    v = NatVar::fresh(v.name(), v.lower(), v.upper(), v.role());
+    nats_.insert_or_assign(d.variable, Nat(v));
+  } else {
+    nats_.erase(v);
+  }
+  to.push_back({DeclareIndex{v, value}});
+}
+
+void Expander::append(const Allocate& a, Block& to) {
+  BufferId b = a.buffer;
+  if (seenBuffers_[b]) {
+    kernel_.buffers.push_back(Buffer(kernel_.buffers[b]));
+    b = buffers_[a.buffer] = static_cast<BufferId>(kernel_.buffers.size() - 1);
+  }
+  seenBuffers_[a.buffer] = true;
+  to.push_back({Allocate{b}});
+}
+
+void Expander::append(const Assign& a, Block& to) { to.push_back({Assign{variable(a.variable), expr(a.value)}}); }
+void Expander::append(const AssignLane& a, Block& to) {
+  to.push_back({AssignLane{variable(a.variable), a.lane, expr(a.value)}});
+}
+void Expander::append(const Store& st, Block& to) {
+  to.push_back({Store{buffer(st.buffer), nat(st.index), expr(st.value)}});
+}
+void Expander::append(const If& i, Block& to) {
+  to.push_back({If{expr(i.condition), block(i.then), block(i.otherwise)}});
+}
+void Expander::append(const Fault& x, Block& to) { to.push_back({Fault{x.site, expr(x.value), nat(x.bound)}}); }
+void Expander::append(const Barrier& b, Block& to) { to.push_back({b}); }
+void Expander::append(const Combine& c, Block& to) {
+  to.push_back({Combine{variable(c.variable), c.op, buffer(c.parts)}});
+}
+void Expander::append(const Comment& c, Block& to) { to.push_back({c}); }
+
+void Expander::append(const For& f, Block& to) {
   For loop{f.index, nat(f.count), f.kind, f.dim, f.trip, f.unroll, {}, {}};
   if (f.running) loop.running = variable(*f.running);
   // What may end early is no sequence of copies.

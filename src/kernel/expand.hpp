@@ -24,11 +24,7 @@ class Expander {
         seenVariables_(kernel.variables.size()),
         seenBuffers_(kernel.buffers.size()) {}
 
-  Block run(const Block& body) {
-    Block result;
-    append(body, result);
-    return result;
-  }
+  Block run(const Block& body) { return block(body); }
   // A copy with a value for an index.
   Block run(const Block& body, NatVar index, Nat value) {
     nats_.insert_or_assign(index, value);
@@ -40,7 +36,18 @@ class Expander {
  private:
   void append(const Block& from, Block& to);
   void append(const Stmt& s, Block& to);
-  void appendLoop(const For& f, Block& to);
+  void append(const Declare& d, Block& to);
+  void append(const DeclareIndex& d, Block& to);
+  void append(const Allocate& a, Block& to);
+  void append(const Assign& a, Block& to);
+  void append(const AssignLane& a, Block& to);
+  void append(const Store& st, Block& to);
+  void append(const For& f, Block& to);
+  void append(const If& i, Block& to);
+  void append(const Fault& x, Block& to);
+  static void append(const Barrier& b, Block& to);
+  void append(const Combine& c, Block& to);
+  static void append(const Comment& c, Block& to);
   Block block(const Block& from) {
     Block result;
     append(from, result);

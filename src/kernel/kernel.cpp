@@ -196,12 +196,12 @@ Nat localBytes(const Kernel& kernel) {
 }
 
 bool computesIn(const Kernel& kernel, Scalar scalar) {
-  bool found = std::ranges::any_of(kernel.buffers, [&](const Buffer& b) { return b.scalar == scalar; }) ||
-               std::ranges::any_of(kernel.variables, [&](const Variable& v) { return v.type.scalar == scalar; });
-  if (found) return true;
-  forEachStmt(kernel.body,
-              [&](const Stmt& s) { forEachExpr(s, [&](const Expr& e) { found |= e.type.scalar == scalar; }); });
-  return found;
+  const auto computes = [&](const Stmt& s) {
+    return anyExpr(s, [&](const Expr& e) { return e.type.scalar == scalar; });
+  };
+  return std::ranges::any_of(kernel.buffers, [&](const Buffer& b) { return b.scalar == scalar; }) ||
+         std::ranges::any_of(kernel.variables, [&](const Variable& v) { return v.type.scalar == scalar; }) ||
+         anyStmt(kernel.body, computes);
 }
 
 }  // namespace lift::kernel

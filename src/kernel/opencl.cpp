@@ -52,8 +52,9 @@ const std::unordered_set<std::string_view>& reserved() {
 // float4, int16, vload8, convert_int, get_global_id, atomic_add, …
 bool looksReserved(const std::string& s) {
   if (reserved().contains(s)) return true;
-  for (std::string_view prefix : {"get_", "vload", "vstore", "convert_", "as_", "atomic_", "atom_", "native_", "half_",
-                                  "async_", "CLK_", "cl_", "CL_", "FLT_", "DBL_"})
+  for (std::string_view prefix :
+       {"get_", "vload", "vstore", "convert_", "as_", "atomic_", "atom_", "native_", "half_", "async_", "group_",
+        "sub_group_", "work_group_", "CLK_", "cl_", "CL_", "FLT_", "DBL_"})
     if (s.starts_with(prefix)) return true;
   std::size_t end = s.size();
   while (end > 0 && std::isdigit(static_cast<unsigned char>(s[end - 1]))) end--;
@@ -264,7 +265,7 @@ class OpenclPrinter final : public Printer {
   }
 
  private:
-  std::string header() const {
+  std::string header() {
     const auto triple = [](const std::array<Nat, 3>& n) {
       return fmt::format("({}, {}, {})", n[0].str(), n[1].str(), n[2].str());
     };
@@ -272,6 +273,13 @@ class OpenclPrinter final : public Printer {
                                 triple(kernel_.range.local));
     for (const auto& [scalar, extension] : {std::pair(Scalar::f64, "cl_khr_fp64"), {Scalar::h16, "cl_khr_fp16"}})
       if (computesIn(kernel_, scalar)) s += fmt::format("#pragma OPENCL EXTENSION {} : enable\n", extension);
+    if (!combinations_.empty()) {
+      s += "#ifdef LIFT_SUBGROUPS\n";
+      for (const std::string_view extension : {"cl_khr_subgroups", "cl_intel_subgroups"})
+        s += fmt::format("#ifdef {0}\n#pragma OPENCL EXTENSION {0} : enable\n#endif\n", extension);
+      s += "#endif\n";
+    }
+    for (const auto& [op, scalar] : combinations_) s += combination(op, scalar);
     if (kernel_.faults)
       s += "static inline void record_fault(__global int* faults, int site, int value, int bound) {\n"
            "  if (atomic_cmpxchg(faults, -1, site) == -1) {\n"
@@ -354,6 +362,49 @@ class OpenclPrinter final : public Printer {
                      b.global ? "CLK_GLOBAL_MEM_FENCE" : ""));
   }
 
+  void combine(const Combine& c) override {
+    const Variable& v = kernel_.variables[c.variable];
+    combinations_.emplace(c.op, v.type.scalar);
+    line(fmt::format("{0} = group_reduce_{1}_{2}({0}, {3});", write_.nameOf(c.variable), info(c.op).name,
+                     info(v.type.scalar).name, write_.nameOfBuffer(c.parts)));
+  }
+
+  // A function of all work-items of a group. With sub-groups, which who builds the kernel asks for on devices that
+  // report them, these reduce in registers, and one work-item of each leaves what it has to all; else work-items add up
+  // in halves.
+  std::string combination(Op op, Scalar scalar) {
+    const ValueType t{scalar, 1};
+    const auto of = [&](const char* a, const char* b) { return dialect_.operation(op, t, {Text{a}, Text{b}}).text; };
+    const bool hasBuiltin =
+        (op == Op::add || op == Op::min || op == Op::max) && (info(scalar).bytes >= 4 || scalar == Scalar::h16);
+    return fmt::format(
+        "static inline {0} group_reduce_{1}_{2}({0} x, __local {6}* parts) {{\n{3}"
+        "  const uint l = get_local_id(0);\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "  parts[l] = x;\n"
+        "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "  for (uint n = get_local_size(0), first; n > 1; n = first) {{\n"
+        "    first = (n + 1) / 2;\n"
+        "    if (l + first < n) parts[l] = {4};\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "  }}\n"
+        "  return parts[0];\n{5}}}\n",
+        dialect_.type(t), info(op).name, info(scalar).name,
+        hasBuiltin ? fmt::format("#ifdef LIFT_SUBGROUPS\n"
+                                 "  x = sub_group_reduce_{0}(x);\n"
+                                 "  if (get_num_sub_groups() == 1) return x;\n"
+                                 "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+                                 "  if (get_sub_group_local_id() == 0) parts[get_sub_group_id()] = x;\n"
+                                 "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+                                 "  x = parts[0];\n"
+                                 "  for (uint i = 1; i < get_num_sub_groups(); i++) x = {1};\n"
+                                 "  return x;\n"
+                                 "#else\n",
+                                 info(op).name, of("x", "parts[i]"))
+                   : "",
+        of("parts[l]", "parts[l + first]"), hasBuiltin ? "#endif\n" : "", info(scalar).opencl);
+  }
+
   void unrolling(const For& f) override {
     if (f.unroll == 1)
       line("#pragma unroll 1");
@@ -364,6 +415,7 @@ class OpenclPrinter final : public Printer {
   }
 
   OpenclDialect dialect_;
+  std::set<std::pair<Op, Scalar>> combinations_;
 };
 
 }  // namespace

@@ -260,11 +260,7 @@ class Analysis {
 
   // Whether work-items other than those of the loop's own dimension share the work of its body.
   bool distributesInside(const Block& b) const {
-    bool found = false;
-    forEachStmt(b, [&](const Stmt& s) {
-      if (const auto* f = std::get_if<For>(&s.node)) found = found || dependence_.distributes(*f);
-    });
-    return found;
+    return anyLoop(b, [&](const For& f) { return dependence_.distributes(f); });
   }
 
   void loop(const Stmt& s, const For& f) {

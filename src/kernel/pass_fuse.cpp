@@ -40,6 +40,10 @@ struct Effects {
         [&](const DeclareIndex& d) { indicesNamed.insert(d.variable); },
         [&](const Store& st) { stored.insert(st.buffer); }, [&](const Allocate& a) { stored.insert(a.buffer); },
         [&](const For& f) { indicesNamed.insert(f.index); }, [&](const Barrier&) { fixed = true; },
+        [&](const Combine& c) {
+          written.insert(c.variable);
+          fixed = true;
+        },
         [&](const Fault&) { fixed = true; }, [](const auto&) {});
     forEachBlock(s, [&](const Block& inner) {
       for (const Stmt& x : inner) add(x);

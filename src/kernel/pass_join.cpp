@@ -29,9 +29,8 @@ class Join {
       if (const auto* l = std::get_if<Load>(&(*d->value)->node); l != nullptr && k_.buffers[l->buffer].readOnly)
         a = {l->buffer, l->index, (*d->value)->type};
     } else if (const auto* st = std::get_if<Store>(&s.node)) {
-      bool loads = false;
-      forEachExpr(*st->value, [&](const Expr& e) { loads |= std::holds_alternative<Load>(e.node); });
-      if (!loads) a = {st->buffer, st->index, st->value->type};
+      if (!anyExpr(*st->value, [](const Expr& e) { return std::holds_alternative<Load>(e.node); }))
+        a = {st->buffer, st->index, st->value->type};
     }
     if (!a) return std::nullopt;
     const Buffer& b = k_.buffers[a->buffer];

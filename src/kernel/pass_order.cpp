@@ -22,11 +22,10 @@ class Order {
   };
 
   bool readsWhatIsWritten(const Expr& value) const {
-    bool reads = false;
-    forEachExpr(value, [&](const Expr& e) {
-      if (const auto* l = std::get_if<Load>(&e.node)) reads |= !k_.buffers[l->buffer].readOnly;
+    return anyExpr(value, [&](const Expr& e) {
+      const auto* l = std::get_if<Load>(&e.node);
+      return l != nullptr && !k_.buffers[l->buffer].readOnly;
     });
-    return reads;
   }
 
   // Whether the statement only names a value, which may be named before the stores in front of it.

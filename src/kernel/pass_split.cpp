@@ -232,19 +232,15 @@ class Split {
   }
 
   static bool isInnermost(const For& f) {
-    bool found = false;
-    forEachStmt(f.body, [&](const Stmt& s) { found = found || std::holds_alternative<For>(s.node); });
-    return !found;
+    return !anyLoop(f.body, [](const For&) { return true; });
   }
 
   // Tiles in local and private memory are too small to pay for longer kernels.
   bool storesResults(const For& f) const {
-    bool found = false;
-    forEachStmt(f.body, [&](const Stmt& s) {
+    return anyStmt(f.body, [&](const Stmt& s) {
       const auto* st = std::get_if<Store>(&s.node);
-      found = found || (st != nullptr && kernel_.buffers[st->buffer].space == AddressSpace::global);
+      return st != nullptr && kernel_.buffers[st->buffer].space == AddressSpace::global;
     });
-    return found;
   }
 
   static std::int64_t nodesOf(const Block& b) {

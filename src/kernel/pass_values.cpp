@@ -21,6 +21,7 @@ std::optional<VarId> assignedBy(const Stmt& s) {
   if (const auto* d = std::get_if<Declare>(&s.node)) return d->value ? std::optional(d->variable) : std::nullopt;
   if (const auto* a = std::get_if<Assign>(&s.node)) return a->variable;
   if (const auto* a = std::get_if<AssignLane>(&s.node)) return a->variable;
+  if (const auto* c = std::get_if<Combine>(&s.node)) return c->variable;
   return std::nullopt;
 }
 
@@ -281,6 +282,7 @@ class Dead {
         s.node, [&](const Declare& d) { return !variableLive_[d.variable]; },
         [&](const Assign& a) { return !variableLive_[a.variable]; },
         [&](const AssignLane& a) { return !variableLive_[a.variable]; },
+        [&](const Combine& c) { return !variableLive_[c.variable]; },
         [&](const DeclareIndex& d) { return !natsLive_.contains(d.variable); },
         [&](const Store& st) { return !isGlobal(st.buffer) && !bufferLive_[st.buffer]; },
         [&](const Allocate& a) { return !bufferLive_[a.buffer]; }, [&](const For& f) { return withoutEffect(f.body); },

@@ -45,6 +45,10 @@ void Printer::survey() {
     if (const auto* a = std::get_if<Assign>(&s.node)) assigned_[a->variable] = true;
     if (const auto* a = std::get_if<AssignLane>(&s.node)) assigned_[a->variable] = true;
     if (const auto* st = std::get_if<Store>(&s.node)) used_.insert(st->buffer);
+    if (const auto* c = std::get_if<Combine>(&s.node)) {
+      assigned_[c->variable] = true;
+      used_.insert(c->parts);
+    }
     forEachOwnNat(s, reads);
     forEachExpr(s, [&](const Expr& e) {
       if (const auto* l = std::get_if<Load>(&e.node)) used_.insert(l->buffer);
@@ -136,7 +140,7 @@ void Printer::statement(const Stmt& s, bool last) {
         else
           parallel(f, last);
       },
-      [&](const If& i) { branch(i); }, [&](const Barrier& b) { barrier(b); },
+      [&](const If& i) { branch(i); }, [&](const Barrier& b) { barrier(b); }, [&](const Combine& c) { combine(c); },
       [&](const Comment& c) {
         std::string text = c.text;
         std::replace(text.begin(), text.end(), '\n', ' ');

@@ -21,6 +21,7 @@ class Printer {
   // `last`: nothing follows in the enclosing block, so that declarations need no braces of their own.
   virtual void parallel(const For& f, bool last) = 0;
   virtual void barrier(const Barrier& b) = 0;
+  virtual void combine(const Combine& c) = 0;
   virtual void unrolling(const For& f) = 0;  // what is to be said in front of a sequential loop
 
   void line(const std::string& text);

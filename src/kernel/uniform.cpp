@@ -22,7 +22,7 @@ void substitute(Block& b, const std::map<NatVar, Nat>& by) {
 }
 
 bool hasBarrier(const Stmt& s) {
-  if (std::holds_alternative<Barrier>(s.node)) return true;
+  if (std::holds_alternative<Barrier>(s.node) || std::holds_alternative<Combine>(s.node)) return true;
   bool found = false;
   forEachBlock(s, [&](const Block& b) {
     for (const Stmt& inner : b) found = found || hasBarrier(inner);
@@ -162,7 +162,7 @@ class Builder {
         appendGuarded(*i, guard, to);
       } else {
         flush();
-        to.push_back(s);  // the barrier
+        to.push_back(s);  // the barrier or combination
       }
     }
     flush();

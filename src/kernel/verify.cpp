@@ -146,79 +146,87 @@ class Verifier {
     check(k_.variables[v].type == t, "{} is used with another type than its own", k_.variables[v].name);
   }
 
-  void block(const Block& b) {
+  // What the statements of a block define, until its end.
+  struct Defined {
     std::vector<VarId> variables;
     std::vector<BufferId> buffers;
     std::vector<NatVar> nats;
+  };
+
+  void block(const Block& b) {
+    Defined defined;
     for (const Stmt& s : b) {
       forEachRoot(s, [&](const ExprPtr& e) { expr(e); });
-      match(
-          s.node,
-          [&](const Declare& d) {
-            check(d.variable < k_.variables.size(), "declaration of variable {} of {}", d.variable,
-                  k_.variables.size());
-            const Variable& v = k_.variables[d.variable];
-            check(!declared_[d.variable], "{} is declared twice", v.name);
-            check(!d.value || (*d.value)->type == v.type, "{} is initialised with another type", v.name);
-            declared_[d.variable] = visible_[d.variable] = true;
-            variables.push_back(d.variable);
-          },
-          [&](const Assign& a) { variable(a.variable, a.value->type); },
-          [&](const AssignLane& a) {
-            check(a.variable < k_.variables.size(), "assignment to variable {}", a.variable);
-            const ValueType t = k_.variables[a.variable].type;
-            variable(a.variable, t);
-            check(a.lane >= 0 && a.lane < t.width, "assignment to lane {} of {}", a.lane,
-                  k_.variables[a.variable].name);
-            check(a.value->type == ValueType{t.scalar, 1}, "lane of {} gets another type",
-                  k_.variables[a.variable].name);
-          },
-          [&](const DeclareIndex& d) {
-            check(d.value->type == ValueType{Scalar::i32, 1}, "{} is named after a value that is no i32",
-                  d.variable.name());
-            define(d.variable, "index");
-            nats.push_back(d.variable);
-          },
-          [&](const Store& st) {
-            access(st.buffer, st.index, st.value->type, "store");
-            check(!k_.buffers[st.buffer].readOnly, "store to the read-only {}", k_.buffers[st.buffer].name);
-          },
-          [&](const Allocate& a) {
-            check(a.buffer < k_.buffers.size() && k_.buffers[a.buffer].space == AddressSpace::priv,
-                  "allocation of something that is no private array");
-            check(!allocated_[a.buffer], "{} is allocated twice", k_.buffers[a.buffer].name);
-            allocated_[a.buffer] = reachable_[a.buffer] = true;
-            buffers.push_back(a.buffer);
-          },
-          [&](const For& f) {
-            check(f.dim >= 0 && f.dim < 3, "loop {} in dimension {}", f.index.name(), f.dim);
-            check(f.kind != LoopKind::sequential || f.trip == Trip::any, "sequential loop {} claims a trip count",
-                  f.index.name());
-            nat(f.count, "trip count of " + f.index.name());
-            if (f.running) {
-              check(f.kind == LoopKind::sequential, "parallel loop {} may end early", f.index.name());
-              variable(*f.running, {Scalar::boolean, 1});
-            }
-            define(f.index, "loop index");
-            block(f.body);
-            undefine(f.index);
-          },
-          [&](const If& i) {
-            check(i.condition->type == ValueType{Scalar::boolean, 1}, "if on a condition that is no bool");
-            block(i.then);
-            block(i.otherwise);
-          },
-          [&](const Fault& x) {
-            check(k_.faults.has_value(), "a fault without a buffer for it");
-            check(x.value->type == ValueType{Scalar::i32, 1}, "a fault whose value is no i32");
-            nat(x.bound, "fault");
-          },
-          [](const Barrier&) {}, [](const Comment&) {});
+      std::visit([&](const auto& node) { statement(node, defined); }, s.node);
     }
-    for (VarId v : variables) visible_[v] = false;
-    for (BufferId buffer : buffers) reachable_[buffer] = false;
-    for (NatVar v : nats) undefine(v);
+    for (VarId v : defined.variables) visible_[v] = false;
+    for (BufferId buffer : defined.buffers) reachable_[buffer] = false;
+    for (NatVar v : defined.nats) undefine(v);
   }
+
+  void statement(const Declare& d, Defined& defined) {
+    check(d.variable < k_.variables.size(), "declaration of variable {} of {}", d.variable, k_.variables.size());
+    const Variable& v = k_.variables[d.variable];
+    check(!declared_[d.variable], "{} is declared twice", v.name);
+    check(!d.value || (*d.value)->type == v.type, "{} is initialised with another type", v.name);
+    declared_[d.variable] = visible_[d.variable] = true;
+    defined.variables.push_back(d.variable);
+  }
+  void statement(const Assign& a, const Defined&) const { variable(a.variable, a.value->type); }
+  void statement(const AssignLane& a, const Defined&) const {
+    check(a.variable < k_.variables.size(), "assignment to variable {}", a.variable);
+    const auto& [name, t] = k_.variables[a.variable];
+    variable(a.variable, t);
+    check(a.lane >= 0 && a.lane < t.width, "assignment to lane {} of {}", a.lane, name);
+    check(a.value->type == ValueType{t.scalar, 1}, "lane of {} gets another type", name);
+  }
+  void statement(const DeclareIndex& d, Defined& defined) {
+    check(d.value->type == ValueType{Scalar::i32, 1}, "{} is named after a value that is no i32", d.variable.name());
+    define(d.variable, "index");
+    defined.nats.push_back(d.variable);
+  }
+  void statement(const Store& st, const Defined&) {
+    access(st.buffer, st.index, st.value->type, "store");
+    check(!k_.buffers[st.buffer].readOnly, "store to the read-only {}", k_.buffers[st.buffer].name);
+  }
+  void statement(const Allocate& a, Defined& defined) {
+    check(a.buffer < k_.buffers.size() && k_.buffers[a.buffer].space == AddressSpace::priv,
+          "allocation of something that is no private array");
+    check(!allocated_[a.buffer], "{} is allocated twice", k_.buffers[a.buffer].name);
+    allocated_[a.buffer] = reachable_[a.buffer] = true;
+    defined.buffers.push_back(a.buffer);
+  }
+  void statement(const For& f, const Defined&) {
+    const bool isSequential = f.kind == LoopKind::sequential;
+    check(f.dim >= 0 && f.dim < 3, "loop {} in dimension {}", f.index.name(), f.dim);
+    check(!isSequential || f.trip == Trip::any, "sequential loop {} claims a trip count", f.index.name());
+    nat(f.count, "trip count of " + f.index.name());
+    if (f.running) {
+      check(isSequential, "parallel loop {} may end early", f.index.name());
+      variable(*f.running, {Scalar::boolean, 1});
+    }
+    define(f.index, "loop index");
+    block(f.body);
+    undefine(f.index);
+  }
+  void statement(const If& i, const Defined&) {
+    check(i.condition->type == ValueType{Scalar::boolean, 1}, "if on a condition that is no bool");
+    block(i.then);
+    block(i.otherwise);
+  }
+  void statement(const Fault& x, const Defined&) {
+    check(k_.faults.has_value(), "a fault without a buffer for it");
+    check(x.value->type == ValueType{Scalar::i32, 1}, "a fault whose value is no i32");
+    nat(x.bound, "fault");
+  }
+  void statement(const Combine& c, const Defined&) {
+    check(c.variable < k_.variables.size() && c.parts < k_.buffers.size(), "a combination of nothing");
+    const Buffer& parts = k_.buffers[c.parts];
+    variable(c.variable, {parts.scalar, 1});
+    check(parts.space == AddressSpace::local && parts.width == 1, "{} is no local memory of scalars", parts.name);
+  }
+  static void statement(const Barrier&, const Defined&) {}
+  static void statement(const Comment&, const Defined&) {}
 
   const Kernel& k_;
   std::vector<bool> declared_, visible_, allocated_, reachable_;

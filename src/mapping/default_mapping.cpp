@@ -57,7 +57,7 @@ Expr DefaultMapping::result(Expr e) {
         return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
       });
     case Prim::map: return resultOfMap(e);
-    case Prim::reduce: return reduced(e);
+    case Prim::reduce: return inSteps(e);
     case Prim::reduceByIndex: return reducedByIndex(e);
     case Prim::scan:
     case Prim::scanExclusive: return scanned(e);
@@ -70,7 +70,8 @@ Expr DefaultMapping::result(Expr e) {
 Expr DefaultMapping::resultOfLet(Expr e) {
   const Spine s = spineOf(e);
   const Expr name = s.arguments[0].parameter();
-  const bool isStored = endsKernel(spineOf(s.arguments[1]));
+  const Spine value = spineOf(s.arguments[1]);
+  const bool isStored = endsKernel(value) || runsInSteps(value);
   if (s.arguments[1].type().isArray() && !isStored && readsOfElement(s.arguments[0].body(), name) <= 1)
     return result(apply("letUnfold", e));
   parameters_.insert(name);
@@ -117,7 +118,9 @@ Expr DefaultMapping::results(Expr e) {
                                  [&](Expr x) { return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]); });
   return parts(e, [&](Expr x) {
     if (iterations_ == 0 && isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
-    const bool own = !alike && mayMove(x) && x.is(Expr::Form::apply) && !x.type().is(Type::Kind::tuple);
+    if (iterations_ > 0 && isUpdate(x)) return updated(x);
+    const bool computes = x.is(Expr::Form::apply) && (x.type().isArray() || !isCheap(x));
+    const bool own = !alike && mayMove(x) && computes && !x.type().is(Type::Kind::tuple);
     x = own ? kept(x, "it is a result") : result(x);
     return own && iterations_ > 0 ? copied(x) : x;  // the state is in one place
   });

@@ -61,7 +61,10 @@ class DefaultMapping : Walk {
   std::optional<Nat> chunkOf(const Spine& reduction);
   std::optional<std::int64_t> chunkFor(Nat length, double each) const;
   bool mayDivide(Expr primitive, Expr init, Expr f);
-  Expr reduced(Expr e);
+  bool runsInSteps(const Spine& s);
+  Expr inSteps(Expr e);
+  Expr updated(Expr e);
+  bool isUpdate(Expr e) const;
   Expr scanned(Expr e);
   Expr reducedByIndex(Expr e);
   std::optional<Expr> byLanes(Expr e);

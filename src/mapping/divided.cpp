@@ -98,14 +98,23 @@ rewrite::Path DefaultMapping::partialsOf(Expr e) {
   return joined(argumentPath(e, 0), partialsOf(s.arguments[0]));
 }
 
-// A reduction whose steps wait for each other: where its state has arrays and a step is worth a launch, each step is
-// mapped like a program of its own.
-Expr DefaultMapping::reduced(Expr e) {
+// Whether the state of a reduction or a scan has arrays, and a step is worth the launches that compute it: its kernels,
+// and those that copy the state and count the steps.
+bool DefaultMapping::runsInSteps(const Spine& s) {
+  if (!s.isPrim(Prim::reduce) && !s.isPrim(Prim::scan) && !s.isPrim(Prim::scanExclusive)) return false;
+  if (!holdsArrays(s.arguments[0].type())) return false;
+  return options_.chunk > 0 || work_.of(s.arguments[1]) >= (launchesOf(s.arguments[1].body()) + 2) * dividedOperations;
+}
+
+// A reduction or a scan whose steps wait for each other: each step is mapped like a program of its own, where that pays
+// and no condition decides about it, since a step takes its element by an index.
+Expr DefaultMapping::inSteps(Expr e) {
   const Spine s = spineOf(e);
-  const double launches = launchesOf(s.arguments[1].body()) + 2;  // and of what copies the state and counts the steps
-  if (!holdsArrays(e.type()) || work_.of(s.arguments[1]) < launches * dividedOperations || !mayMove(e)) return alone(e);
+  const Expr element = build::call(Prim::at, {Expr::variable("k", Type::scalar(Scalar::i32)), s.arguments[2]});
+  if (!runsInSteps(s) || !mayMove(e) || !guards_.allow(element)) return alone(e);
   note(s.head, "its steps run one after the other, each over many work-items");
-  return result(apply("reduceToSteps", e));
+  const bool scans = s.isPrim(Prim::scan);
+  return result(apply(s.isPrim(Prim::reduce) ? "reduceToSteps" : scans ? "scanToSteps" : "scanExclusiveToSteps", e));
 }
 
 // A scan in chunks, each from what stands before it, where that is allowed and pays.
@@ -115,7 +124,7 @@ Expr DefaultMapping::scanned(Expr e) {
   if (!mayMove(e)) return alone(e);
   const double each = std::max(1.0, (work_.of(e) - work_.of(s.arguments[0])) / std::max(1.0, estimate(length)));
   const auto chunk = chunkFor(length, each);
-  if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return alone(e);
+  if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return inSteps(e);
   e = argument(e, 2, [this](Expr in) { return operand(in); });
   e = apply(s.isPrim(Prim::scan) ? "scanInChunks" : "scanExclusiveInChunks", e, {{"c", Nat(*chunk)}});
   const auto totals = [&](Expr x) { return argument(x, 2, [&](Expr t) { return kept(t, "chunks in parallel"); }); };
@@ -129,6 +138,22 @@ Expr DefaultMapping::scanned(Expr e) {
   if (spineOf(e).isPrim(Prim::join)) return result(ofChunks(e));
   e = argument(e, 0, ofChunks);
   return result(argument(e, 1, [&](Expr rest) { return argument(rest, 0, totals); }));
+}
+
+// Whether some elements of an array that is there are changed.
+bool DefaultMapping::isUpdate(Expr e) const {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduceByIndex) || !onlyMovesData(s.arguments[0]) || !isClosed(s.arguments[0])) return false;
+  const auto changes = s.arguments[2].type().length().constant();
+  return changes && static_cast<double>(*changes) < dividedOperations;
+}
+
+// Changes one after the other; an array that takes the place of another is copied by many work-items.
+Expr DefaultMapping::updated(Expr e) {
+  const Expr f = spineOf(e).arguments[1];
+  e = argument(e, 2, [this](Expr changes) { return operand(changes); });
+  const bool copies = holdsArrays(f.body().type()) && f.body() == build::get(f.parameter(), 1);
+  return functionBody(e, 1, [&](Expr b) { return copies ? copied(b) : inside(b); });
 }
 
 // A reduction by index in chunks, each with elements of its own, where that is allowed and pays.
@@ -174,7 +199,8 @@ bool DefaultMapping::isContiguous(Expr e) const {
     case Prim::generate: return true;
     case Prim::get:
     case Prim::take:
-    case Prim::drop: return isContiguous(s.arguments[0]);
+    case Prim::drop:
+    case Prim::at: return isContiguous(s.arguments.back());
     default: return false;
   }
 }

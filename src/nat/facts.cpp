@@ -217,14 +217,7 @@ class ExactQuotients {
   }
 
   Nat terms(Node node) {
-    Poly sum;
-    for (const NatTerm& term : node->terms()) {
-      Poly product = constantPoly(term.coefficient);
-      for (Node factor : term.monomial->factors())
-        product = multiply(product, apply(NatNode::wrap(factor)).node()->terms());
-      sum.append(product);
-    }
-    normalise(sum);
+    Poly sum = withFactors(node->terms(), [&](Node f) { return apply(NatNode::wrap(f)).node()->terms(); });
     // Facts may refer to each other's quotients, so the number of replacements is bounded.
     for (std::size_t k = 0; k < 4 * equations_.size() && replaceOnce(sum); ++k) {
     }

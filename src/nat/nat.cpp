@@ -267,14 +267,7 @@ class Substitution {
   }
 
   Nat applyToTerms(Node node) {
-    Poly sum;
-    for (const NatTerm& term : node->terms()) {
-      Poly product = constantPoly(term.coefficient);
-      for (Node factor : term.monomial->factors()) product = multiply(product, apply(factor).node()->terms());
-      sum.append(product);
-    }
-    normalise(sum);
-    return NatNode::wrap(finish(std::move(sum)));
+    return NatNode::wrap(finish(withFactors(node->terms(), [&](Node f) { return apply(f).node()->terms(); })));
   }
 
   const std::map<NatVar, Nat>& replacements_;

@@ -102,6 +102,19 @@ inline Poly plus(std::span<const NatTerm> a, std::int64_t b) { return add(a, con
 // Sorts arbitrary terms and combines those of one monomial.
 void normalise(Poly& terms);
 
+// The sum of the terms with the polynomial replace(factor) for each factor.
+template <class F>
+Poly withFactors(std::span<const NatTerm> terms, F&& replace) {
+  Poly sum;
+  for (const NatTerm& term : terms) {
+    Poly product = constantPoly(term.coefficient);
+    for (Node factor : term.monomial->factors()) product = multiply(product, replace(factor));
+    sum.append(product);
+  }
+  normalise(sum);
+  return sum;
+}
+
 std::int64_t constantTerm(std::span<const NatTerm> a);
 std::optional<std::int64_t> asConstant(std::span<const NatTerm> a);
 Range rangeOf(std::span<const NatTerm> a);

@@ -196,17 +196,7 @@ class Decisive {
   Poly form(Node node) {
     if (node->height == 0) return polyOf(node);
     if (const auto found = memo_.find(node); found != memo_.end()) return found->second;
-    Poly sum;
-    if (node->isOperation()) {
-      sum = operation(node);
-    } else {
-      for (const NatTerm& term : node->terms()) {
-        Poly product = constantPoly(term.coefficient);
-        for (Node factor : term.monomial->factors()) product = multiply(product, form(factor));
-        sum.append(product);
-      }
-      normalise(sum);
-    }
+    Poly sum = node->isOperation() ? operation(node) : withFactors(node->terms(), [&](Node f) { return form(f); });
     return memo_.emplace(node, std::move(sum)).first->second;
   }
 

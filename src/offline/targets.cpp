@@ -74,8 +74,8 @@ OfflineTarget intel() {
           "intel-gpu",
           {{"ocloc", {"ocloc"}, "apt-get install intel-opencl-icd"},
            {"iga", {"/usr/lib/x86_64-linux-gnu/libiga64.so.1"}, "apt-get install libigc1"}},
-          {{"{ocloc}", "compile", "-file", "{source}", "-device", "dg2", "-options", "-cl-std=CL1.2", "-out_dir", ".",
-            "-output", "kernel.bin", "-output_no_suffix"},
+          {{"{ocloc}", "compile", "-file", "{source}", "-device", "dg2", "-options", "-cl-std=CL1.2 -DLIFT_SUBGROUPS",
+            "-out_dir", ".", "-output", "kernel.bin", "-output_no_suffix"},
            {"ln", "-sf", "{iga}", "libiga64.so"},  // by this name it is looked for
            {"env", "LD_LIBRARY_PATH=.", "{ocloc}", "disasm", "-file", "kernel.bin", "-device", "dg2", "-dump", "dump"}},
           detail::parseIntel};

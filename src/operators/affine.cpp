@@ -279,6 +279,14 @@ class Reader {
         takes.push_back(Take{i});
         return below(a[0]);
       }
+      case Prim::reorder: {
+        if (s.head.indexFn() != IndexFn::reverse) throw Unknown{"an element is made by reorder"};
+        Form i;
+        i.constant = constantOf(a[0].type().length()) - 1;
+        add(i, popIndex(takes), -1);
+        takes.push_back(Take{i});
+        return below(a[0]);
+      }
       case Prim::take:
       case Prim::toGlobal:
       case Prim::id: return below(a[0]);

@@ -137,6 +137,11 @@ class Naming {
   Expr stage(Expr e) {
     if (!e.is(Expr::Form::apply)) return e;
     if (const auto found = operatorPartOf(e)) return withInputsNamed(e, found->match.inputs);
+    if (isJoinedOfParts(e)) {
+      std::unordered_map<Expr, Expr> staged;
+      for (const Expr x : joinedOf(e)) staged.emplace(x, stage(x));
+      return replaceTerms(e, staged);
+    }
     Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive)) return e;
     if (s.isPrim(Prim::let) && isClosed(e)) return within(opened(s), [&](Expr body) { return stage(body); });
@@ -149,6 +154,22 @@ class Naming {
     if (const auto finished = withEpilogue(e)) return *finished;
     visitArguments(s, readerOf(e), false, false);
     return applyAll(s.head, s.arguments);
+  }
+
+  // The arrays that a concatenation puts together, of concatenations theirs; of other terms themselves.
+  static std::vector<Expr> joinedOf(Expr e) {
+    const auto both = joinedIn(e);
+    if (!both) return {e};
+    std::vector<Expr> all;
+    for (const Joined& x : *both)
+      for (const Expr part : joinedOf(x.term)) all.push_back(part);
+    return all;
+  }
+  // Whether all these are derived by families: then each is a part, written where it belongs.
+  bool isJoinedOfParts(Expr e) const {
+    const std::vector<Expr> all = joinedOf(e);
+    return all.size() > 1 && std::all_of(all.begin(), all.end(),
+                                         [&](Expr x) { return isClosed(x) && !isNamed(x) && hasFamily(x, program_); });
   }
 
   // What is computed element by element of a result that nothing else reads, and that a family derives: a stage of

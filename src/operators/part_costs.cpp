@@ -2,6 +2,7 @@
 // family's configurations matters: times are in cycles, and what all configurations share is left out.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "parts.hpp"
@@ -22,6 +23,7 @@ namespace {
 struct Machine {
   explicit Machine(const runtime::DeviceInfo& device)
       : isGpu(device.type == "gpu"), units(std::max(1, device.computeUnits)) {
+    if (device.localMemory > 0) near = std::min(near, static_cast<std::int64_t>(device.localMemory));
     if (isGpu && device.registers > 0) registers = device.registers;
     if (isGpu) return;
     lanes = std::max(4, device.vectorWidthF32);
@@ -30,8 +32,9 @@ struct Machine {
 
   bool isGpu;
   double units;
-  double lanes = 1;        // of f32 in a register
-  double registers = 128;  // of a work-item; of a graphics processor so that half of all work-items run
+  double lanes = 1;               // of f32 in a register
+  std::int64_t near = 768 << 10;  // bytes of local memory that the second cache of a processor holds
+  double registers = 128;         // of a work-item; of a graphics processor so that half of all work-items run
 };
 
 double tilesOf(std::int64_t length, std::int64_t tile) {
@@ -61,34 +64,86 @@ double instructions(const Machine& m, std::int64_t count, std::int64_t lanes) {
   return static_cast<double>(count) / l * std::ceil(l / m.lanes);
 }
 
+constexpr double elementApart = 2;  // elements that do not lie side by side are collected for vectors
+
+// Of a tile of a product, for one step of its sums.
+double loadsOf(const Machine& m, const ProductSize& size, const Tile& tile) {
+  const auto values = static_cast<double>(size.values), columns = static_cast<double>(tile.columns);
+  const double rows = static_cast<double>(tile.rows) * values;
+  if (m.isGpu)  // neighbours read neighbouring vectors of four
+    return columns / static_cast<double>(std::min<std::int64_t>(tile.lanes, 4)) * std::max(1.0, columns / 4) + rows;
+  constexpr double fromNextCache = 8;  // a line, in loads
+  double loads = instructions(m, tile.columns, tile.lanes) * values + rows;
+  if (tile.rows > linesHeld(size.rowsApart)) loads += fromNextCache * rows;
+  if (size.columnsRead == ColumnsRead::inPlace && !size.together) loads += elementApart * columns * values;
+  return loads;
+}
+
+// At least so long takes a step whose columns the first cache of a processor does not hold: they come from the second
+// one for each tile, or from further away.
+double cyclesOfColumns(const Machine& m, const ProductSize& size, const Tile& tile) {
+  constexpr double firstCache = 16 << 10;  // bytes: half of it
+  const double bytes = static_cast<double>(tile.columns) * static_cast<double>(size.values) * sizeof(float);
+  if (m.isGpu || bytes * static_cast<double>(size.depth) <= firstCache) return 0;
+  if (size.columnsRead != ColumnsRead::inPlace) return bytes / 24;
+  return bytes / (size.depth <= linesHeld(size.stepsApart, Cache::second) ? 16 : 8);
+}
+
+double cyclesOfTile(const Machine& m, const ProductSize& size, const Tile& tile) {
+  const auto values = static_cast<double>(size.values);
+  const double vectors = instructions(m, tile.columns, tile.lanes) * values;
+  const double accumulators = static_cast<double>(tile.rows) * vectors;
+  const double computing =
+      cyclesOf(m, loadsOf(m, size, tile), accumulators * values, accumulators, accumulators + vectors + 1);
+  const double begin = 40 + 2 * accumulators;  // of a tile: indices, zeros, stores
+  return static_cast<double>(size.depth) * std::max(computing, cyclesOfColumns(m, size, tile)) + begin;
+}
+
+// What is read of a tile's columns for the first time: steps are far apart, so that no line is fetched ahead. Elements
+// that do not lie together are transposed in registers.
+double cyclesOfFirst(const Machine& m, const ProductSize& size, const Tile& tile) {
+  constexpr double ofStep = 10, ofLine = 8;
+  const double elements = static_cast<double>(tile.columns * size.values);
+  const double lines = std::ceil(elements * sizeof(float) / 64);
+  return m.isGpu ? 0 : static_cast<double>(size.depth) * (size.together ? ofStep + ofLine * lines : elements);
+}
+
+constexpr std::int64_t secondCache = 1 << 20;  // bytes
+
+// Of groups that copy their columns near; infinite where local memory, or the second cache, does not hold them.
+double costWithGroups(const Machine& m, const ProductSize& size, const Tile& tile, std::int64_t tiles) {
+  const std::int64_t elements = tile.columns * size.depth * size.values;
+  if (elements * static_cast<std::int64_t>(sizeof(float)) > m.near) return std::numeric_limits<double>::infinity();
+  const double stored = static_cast<double>(size.depth * size.values) * instructions(m, tile.columns, tile.lanes);
+  const double groups =
+      static_cast<double>(size.batch) * tilesOf(size.rows, tile.rows * tiles) * tilesOf(size.columns, tile.columns);
+  return inParallel(m, groups,
+                    cyclesOfFirst(m, size, tile) + stored + static_cast<double>(tiles) * cyclesOfTile(m, size, tile));
+}
+
 }  // namespace
+
+std::int64_t tilesOfGroup(const runtime::DeviceInfo& device, const ProductSize& size, const Tile& tile) {
+  const Machine m(device);
+  const auto tiles = static_cast<std::int64_t>(tilesOf(size.rows, tile.rows));
+  std::int64_t best = tiles;
+  for (std::int64_t blocks = 2; blocks <= std::min<std::int64_t>(tiles, 4 * device.computeUnits); blocks++)
+    if (const std::int64_t of = (tiles + blocks - 1) / blocks;
+        costWithGroups(m, size, tile, of) < costWithGroups(m, size, tile, best))
+      best = of;
+  return best;
+}
 
 double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, const Tile& tile) {
   const Machine m(device);
-  const auto [rows, columns, lanes] = tile;
-  const double values = static_cast<double>(size.values), r = static_cast<double>(rows) * values;
-  const double vectors = instructions(m, columns, lanes) * values, accumulators = static_cast<double>(rows) * vectors;
-  double loads = vectors + r;
-  constexpr double fromNextCache = 8;  // a line, in loads
-  if (!m.isGpu && rows > linesHeld(size.rowsApart)) loads += fromNextCache * r;
-  if (m.isGpu)  // neighbours read neighbouring vectors of four
-    loads = static_cast<double>(columns) / static_cast<double>(std::min<std::int64_t>(lanes, 4)) *
-                std::max(1.0, static_cast<double>(columns) / 4) +
-            r;
-  double cycles = cyclesOf(m, loads, accumulators * values, accumulators, accumulators + vectors + 1);
-  // Columns that the first cache does not hold come from the second one for each tile, or from further away.
-  constexpr double firstCache = 16 << 10;  // bytes: half of it
-  const bool isNear = size.panels || size.depth <= linesHeld(size.stepsApart, Cache::second);
-  const double perCycle = isNear ? 16 : 8, ofStep = static_cast<double>(columns) * values * sizeof(float);
-  if (!m.isGpu && ofStep * static_cast<double>(size.depth) > firstCache) cycles = std::max(cycles, ofStep / perCycle);
-  const double begin = 40 + 2 * accumulators;  // of a tile: indices, zeros, stores
+  if (size.columnsRead == ColumnsRead::near) return costWithGroups(m, size, tile, tilesOfGroup(device, size, tile));
   // A copy's elements are read and written, in the second cache or beyond.
-  constexpr double secondCache = 1 << 20;
-  const double copied = static_cast<double>(size.columns * size.depth) * values;
-  const double ofCopied = copied * sizeof(float) < secondCache ? 1.5 : 6;
-  const double tiles = static_cast<double>(size.batch) * tilesOf(size.rows, rows) * tilesOf(size.columns, columns);
-  return inParallel(m, tiles, static_cast<double>(size.depth) * cycles + begin) +
-         (size.panels ? inParallel(m, copied, ofCopied) : 0);
+  const double copied = static_cast<double>(size.columns * size.depth * size.values);
+  const double ofCopied = (copied * sizeof(float) < secondCache ? 1.5 : 6) + (size.together ? 0 : elementApart);
+  const double strips = static_cast<double>(size.batch) * tilesOf(size.columns, tile.columns);
+  return inParallel(m, strips * tilesOf(size.rows, tile.rows), cyclesOfTile(m, size, tile)) +
+         (size.columnsRead == ColumnsRead::panels ? inParallel(m, copied, ofCopied)
+                                                  : inParallel(m, strips, cyclesOfFirst(m, size, tile)));
 }
 
 double costOfStencil(const runtime::DeviceInfo& device, const StencilSize& size, std::int64_t columns,

@@ -5,235 +5,16 @@
 #include <functional>
 #include <unordered_set>
 
+#include "lift/accumulation.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
-#include "parts.hpp"
+#include "part_tiles.hpp"
 
 namespace lift::detail::parts {
-namespace {
 
 using namespace rewrite;
 
-std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
-  for (std::int64_t d = std::min(n, most); d > 1; d--)
-    if (n % d == 0) return d;
-  return 1;
-}
-
-// What a model takes a size for that is given when kernels run; its tiles are filled.
-std::int64_t estimated(Nat n) { return n.constant().value_or(1000); }
-
-std::int64_t widestVector(std::int64_t n) {
-  std::int64_t width = 16;
-  while (n % width != 0) width /= 2;
-  return width;
-}
-
-// How a dimension of `length` is cut into tiles.
-struct Cut {
-  bool fill = false;         // no good size of tiles divides it: the last tile is filled up and cropped
-  std::int64_t longest = 0;  // of a tile
-  std::int64_t length = 0;
-
-  bool takes(std::int64_t tile) const { return tile <= longest && (fill || length % tile == 0); }
-};
-
-// Columns, in vectors: whole vectors of eight or more, or of all columns, need no filling.
-Cut cutOfColumns(Nat columns, std::int64_t longest, bool mayFill = true) {
-  constexpr std::int64_t good = 8, widest = 16;
-  const std::int64_t length = estimated(columns), vector = widestVector(length);
-  Cut cut{mayFill && (!columns.constant() || (vector < good && vector != length)), 0, length};
-  const std::int64_t whole = (length + widest - 1) / widest * widest;
-  cut.longest = std::min(cut.fill ? whole : length, longest);
-  return cut;
-}
-
-Cut cutOfRows(Nat rows) {
-  constexpr std::int64_t good = 4, usual = 8, longest = 16;
-  const std::int64_t length = estimated(rows);
-  const bool fill = !rows.constant() || largestDivisor(length, usual) < std::min(good, length);
-  return {fill, fill ? longest : std::min(length, longest), length};
-}
-
-// Any tile, in whole vectors of 16 at most: the last one is filled up.
-Cut filledCut(Nat n, std::int64_t longest) {
-  constexpr std::int64_t widest = 16;
-  const std::int64_t length = estimated(n);
-  return {true, std::min((length + widest - 1) / widest * widest, longest), length};
-}
-
-// Accumulators of a tile and vectors of a stencil's item.
-constexpr std::int64_t mostVectors = 64, mostVectorsOfItem = 16;
-
-// Of the tiles that the cuts take the one that costs least.
-template <class Cost>
-Tile cheapest(const Cut& rows, const Cut& columns, std::int64_t vectors, const Cost& cost) {
-  Tile best;
-  double least = 0;
-  for (std::int64_t l = 2; l <= 16; l *= 2)
-    for (std::int64_t c = l; c <= columns.longest; c += l)
-      for (std::int64_t r = 1; columns.takes(c) && r <= rows.longest && r * c <= l * vectors; r++) {
-        if (!rows.takes(r)) continue;
-        const double costs = cost(Tile{r, c, l});
-        if (best.lanes != 0 && costs >= least) continue;
-        best = {r, c, l};
-        least = costs;
-      }
-  return best;
-}
-
-std::string isNotKnown(Nat size) { return fmt::format("the size {} is not known", size.str()); }
-
-// Why the loops cannot be cut into tiles whose innermost dimension is in vectors; empty where they can.
-std::string notInLanes(Nat columns) { return estimated(columns) < 2 ? "it has one column" : ""; }
-
-bool isSliding(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
-bool isPadding(Expr p) {
-  return p.prim() == Prim::pad || p.prim() == Prim::padClamp || p.prim() == Prim::padMirror ||
-         p.prim() == Prim::padWrap;
-}
-
-// The input with its padding in memory, so that neighbours are read as vectors.
-Strategy paddedInMemory() {
-  return [](Expr term, Rewriting& r) {
-    const auto& inputs = term.freeVariables();
-    const auto isPadded = [&inputs](Expr e) {
-      const auto& free = e.freeVariables();
-      return e.type().isArray() && e.is(Expr::Form::apply) && onlyMovesData(e) && anyPrimitive(e, isPadding) &&
-             !anyPrimitive(e, isSliding) && std::all_of(free.begin(), free.end(), [&](Expr v) {
-               return std::find(inputs.begin(), inputs.end(), v) != inputs.end();
-             });
-    };
-    const auto copied = [](Expr e, Rewriting& rewriting) {
-      const int rank = std::min<int>(3, static_cast<int>(shapeOf(e.type()).size()));
-      return seq({use("keepAhead"), argument(strategies::copyInParallel(rank))})(e, rewriting);
-    };
-    return attempt(inside(isPadded, copied))(term, r);
-  };
-}
-
-// The two innermost loops of a product.
-struct ProductShape {
-  explicit ProductShape(const Recognised& form)
-      : batch(static_cast<int>(form.nest.loops.size()) - 2),
-        rowsOf(form.nest.loops[form.nest.loops.size() - 2].input),
-        columnsOf(form.nest.loops.back().input),
-        together(detail::parts::columnsLieTogether(form)) {
-    // Few rows do not pay for a copy of many columns, but a copy of the rows is small: the transposed product.
-    const auto n = rows().constant(), m = columns().constant();
-    exchanged = n && m && *n > 1 && canCopy() && !columnsLieTogether() && *n < rowsOfCopy() && *m >= rowsOfCopy() &&
-                shapeOf(rowsOf.type()).size() == 2;
-    if (exchanged) std::swap(rowsOf, columnsOf);
-    const std::size_t loop = form.nest.loops.size() - (exchanged ? 1 : 2);
-    const std::size_t ofRow = form.dependsOn[0][loop] ? 0 : 1;
-    rowsApart = apart(stridesOf(form.nest, form.operands[ofRow], loop));
-    stepsApart = apart(stridesInside(form.nest, form.operands[1 - ofRow]));
-  }
-
-  int batch;
-  Expr rowsOf, columnsOf;
-  bool exchanged = false, together = false;
-  std::int64_t rowsApart = 1, stepsApart = 1;  // ProductSize
-
-  static std::int64_t apart(const std::vector<std::optional<std::int64_t>>& strides) {
-    return strides.size() == 1 && strides[0] ? std::abs(*strides[0]) : 1;
-  }
-  Nat rows() const { return rowsOf.type().length(); }
-  Nat columns() const { return columnsOf.type().length(); }
-  // Whether neighbouring columns have their elements side by side in memory.
-  bool columnsLieTogether() const { return exchanged ? spineOf(columnsOf).isPrim(Prim::transpose) : together; }
-  // Whether a copy of the columns is an array of vectors.
-  bool canCopy() const { return batch == 0 && shapeOf(columnsOf.type()).size() == 2; }
-  // So many rows pay for a copy of the columns: of elements side by side it is fast.
-  std::int64_t rowsOfCopy() const { return columnsLieTogether() ? 8 : 32; }
-  bool paysToCopy() const { return canCopy() && estimated(rows()) >= rowsOfCopy(); }
-  // Whether a copy of all columns pays where there are no panels.
-  bool paysToCopyAll() const {
-    constexpr std::int64_t rowsOfCopy = 8;
-    const bool inVectors = columnsLieTogether() && columns().constant().value_or(1) % 2 == 0;
-    return !exchanged && !canCopy() && !inVectors && estimated(rows()) >= rowsOfCopy;
-  }
-};
-
-std::string notInTiles(const Recognised& form) {
-  if (!form.rowsThenColumns) return "its rows and columns are not the two innermost dimensions";
-  const ProductShape product(form);
-  if (const std::string refused = notInLanes(product.columns()); !refused.empty() || product.paysToCopy())
-    return refused;
-  if (!product.columnsLieTogether() && product.canCopy())
-    return fmt::format("{} rows do not pay for a copy of the columns", product.rows().str());
-  if (product.paysToCopyAll()) return "";
-  const auto columns = product.columns().constant();
-  if (!columns) return isNotKnown(product.columns());
-  return *columns % 2 != 0 ? fmt::format("no vector divides {} columns, which are not copied", *columns) : "";
-}
-
-// The families of a product, the first what is likely to be faster.
-std::vector<OperatorFamily> productFamilies(const Recognised& form) {
-  const ProductShape product(form);
-  const std::int64_t rows = estimated(product.rows()), columns = estimated(product.columns());
-  std::int64_t batch = 1;
-  for (int i = 0; i < product.batch; i++)
-    batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
-  const auto values = static_cast<std::int64_t>(leavesOf(form.nest.body.type()).size());
-  const ProductSize size{
-      batch, rows, columns, form.reduced->constant().value_or(256), values, product.rowsApart, product.stepsApart};
-
-  const bool windows = form.pattern == Pattern::convolution;
-  struct Cuts {
-    Cut rows, columns;
-  };
-  const auto cutsOf = [&](bool fill) -> Cuts {
-    if (fill) return {filledCut(product.rows(), 16), filledCut(product.columns(), 64)};
-    return {cutOfRows(product.rows()), cutOfColumns(product.columns(), 64, false)};
-  };
-  const auto sizeWith = [&](bool panels) {
-    ProductSize s = size;
-    s.panels = panels;
-    return s;
-  };
-  const auto tileOn = [](const runtime::DeviceInfo& device, const Cuts& cuts, const ProductSize& s) {
-    return cheapest(cuts.rows, cuts.columns, mostVectors,
-                    [&](const Tile& tile) { return costOfProduct(device, s, tile); });
-  };
-  const auto family = [&](const char* name, const char* meaning, bool panels, bool copied = false) {
-    const Cuts cuts = cutsOf(panels || copied);
-    OperatorFamily f{
-        name, meaning, [=, maps = product.batch, exchanged = product.exchanged](Rewriting& r) {
-          const Nat rowsOfTile = r.tunable("rows", 1, cuts.rows.longest);
-          const Nat columnsOfTile = r.tunable("columns", 2, cuts.columns.longest);
-          const Nat lanes = r.tunable("lanes", 2, 16);
-          r.assume(
-              {SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, lanes * Nat(mostVectors), "accumulators"});
-          r.apply(canonical());
-          if (windows) r.apply(seq({paddedInMemory(), canonical()}));
-          if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
-          r.apply(strategies::matrixProduct({rowsOfTile, columnsOfTile, lanes, maps, panels, cuts.rows.fill,
-                                             cuts.columns.fill, copied ? columnsCopied() : nullptr}));
-        }};
-    f.preferred = [tileOn, cuts, s = sizeWith(panels)](const runtime::DeviceInfo& device) -> Config {
-      const Tile t = tileOn(device, cuts, s);
-      return {{"rows", t.rows}, {"columns", t.columns}, {"lanes", t.lanes}};
-    };
-    f.defaults = f.preferred(usualProcessor());
-    return f;
-  };
-  const auto tiles = [&] { return family("tiles", "a tile of rows by columns in registers, columns in lanes", false); };
-  const auto panels = [&] {
-    return family("panels", "the same, each tile's columns copied to be read in order", true);
-  };
-  if (product.paysToCopyAll())
-    return {family("copied", "a tile in registers, all columns copied so that those of a tile stand side by side",
-                   false, true)};
-  if (!product.paysToCopy()) return {tiles()};
-  if (cutOfColumns(product.columns(), 64).fill) return {panels()};
-  const auto costs = [&](bool panels) {
-    const ProductSize s = sizeWith(panels);
-    return costOfProduct(usualProcessor(), s, tileOn(usualProcessor(), cutsOf(panels), s));
-  };
-  const bool first = !product.columnsLieTogether() || costs(true) < costs(false);
-  return first ? std::vector{panels(), tiles()} : std::vector{tiles(), panels()};
-}
+namespace {
 
 // Reductions in the term that are not within another loop.
 int reductionsIn(Expr e) {
@@ -244,7 +25,8 @@ int reductionsIn(Expr e) {
   return count;
 }
 
-// Whether every element of the result is one long sum of elements that lie in memory in order.
+}  // namespace
+
 bool elementsLieTogether(const Recognised& form) {
   constexpr std::int64_t shortest = 64;
   if (!form.reduces || !form.input || !form.nest.body.type().isRegister() || reductionsIn(form.nest.body) != 1)
@@ -252,6 +34,20 @@ bool elementsLieTogether(const Recognised& form) {
   if (const auto length = form.reduced->constant(); !length || *length < shortest) return false;
   const auto strides = stridesInside(form.nest, *form.input);
   return std::all_of(strides.begin(), strides.end(), [](const auto& s) { return s == 1; });
+}
+
+namespace {
+
+// Whether the work-items of a group can put together what each has of it.
+bool reducesByOperations(Expr e) {
+  if (!e.is(Expr::Form::apply)) return false;
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduce)) {
+    const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
+    return accumulation && operationsOf(*accumulation);
+  }
+  return std::any_of(s.arguments.begin(), s.arguments.end(),
+                     [](Expr a) { return reducesByOperations(a.is(Expr::Form::lambda) ? a.body() : a); });
 }
 
 std::string notInRowSums(const Recognised& form) {
@@ -298,44 +94,22 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     return {{"rows", rowsOfItem}, {"group", group}};
   };
   family.defaults = family.preferred(usualProcessor());
-  return {family};
-}
-
-bool hasDotProducts(const Recognised& form) {
-  if (form.pattern != Pattern::product || !form.rowsThenColumns || !elementsLieTogether(form)) return false;
-  const auto& loops = form.nest.loops;
-  return loops[loops.size() - 2].input.type().length().constant() && loops.back().input.type().length().constant();
-}
-
-// Whether a side of a product is too short to pay for a copy of the other.
-bool isFewByMany(const Recognised& form) {
-  constexpr std::int64_t few = 32;
-  const ProductShape product(form);
-  return std::min(*product.rows().constant(), *product.columns().constant()) < few;
-}
-
-// A tile of sums per work-item, each in lanes.
-OperatorFamily dotProductFamily(const Recognised& form) {
-  const ProductShape product(form);
-  const std::int64_t rows = *form.nest.loops[form.nest.loops.size() - 2].input.type().length().constant();
-  const std::int64_t columns = *form.nest.loops.back().input.type().length().constant();
-  constexpr std::int64_t most = 24, longest = 16, usual = 8;  // accumulators, of a side
-  OperatorFamily family;
-  family.name = "dots";
-  family.meaning = "a tile of sums in registers, each in lanes";
-  family.derive = [=, batch = product.batch](Rewriting& r) {
-    const Nat rowsOfTile = r.tunable("rows", 1, std::min(rows, longest));
-    const Nat columnsOfTile = r.tunable("columns", 1, std::min(columns, longest));
-    r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, Nat(most), "accumulators"});
+  OperatorFamily together;
+  together.name = "groups";
+  together.meaning = "a row per work-group, whose work-items reduce it together, by sub-groups where there are any";
+  constexpr std::int64_t longest = 16;
+  together.derive = [=](Rewriting& r) {
+    const Nat elements = r.tunable("elements", 1, std::min(depth, longest));
     r.apply(canonical());
-    r.apply(strategies::dotProducts(rowsOfTile, columnsOfTile, batch));
+    r.apply(strategies::rowsOfGroups(elements, outer));
   };
-  // The shorter side as a whole, if it may be: then the longer one is read once.
-  const bool fewRows = rows <= columns;
-  const std::int64_t first = largestDivisor(std::min(rows, columns), usual);
-  const std::int64_t second = largestDivisor(std::max(rows, columns), std::min(longest, most / first));
-  family.defaults = {{"rows", fewRows ? first : second}, {"columns", fewRows ? second : first}};
-  return family;
+  together.defaults = {{"elements", 1}};
+  // Neighbouring work-items of `rows` read from rows of their own; these read what lies side by side.
+  together.firstOn = [](const runtime::DeviceInfo& device) {
+    return device.type == "gpu" && device.localMemoryIsDedicated;
+  };
+  if (!reducesByOperations(form.nest.body)) return {family};
+  return {family, together};
 }
 
 constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
@@ -393,7 +167,9 @@ OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   const bool windows = form.pattern == Pattern::stencil;
   family.meaning =
       windows ? "neighbouring windows, one in each lane, padding in memory" : "neighbouring rows, one in each lane";
-  family.forProcessors = !keepsArrays;  // elsewhere neighbouring work-items read what lies side by side
+  family.forProcessors =
+      !keepsArrays ||
+      form.pattern == Pattern::elementwise;  // elsewhere neighbouring work-items read what lies side by side
   family.derive = [=](Rewriting& r) {
     const Nat lanes = r.tunable("lanes", 2, cut.longest);
     r.apply(canonical());
@@ -496,8 +272,15 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 
+// Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,
+// which compilers do not take for scalars side by side.
+bool approximates(Expr body) {
+  return anyPrimitive(body,
+                      [](Expr p) { return p.prim() == Prim::op && !info(p.op()).isExact && p.op() != Op::rsqrt; });
+}
+
 // Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
-// their neighbours, or read it again and again in steps that wait for each other.
+// their neighbours, or read it again and again in steps that wait for each other, or approximate functions.
 bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
   if (form.nest.loops.empty()) return false;
@@ -505,7 +288,9 @@ bool neighboursAreInLanes(const Recognised& form) {
   for (const Leaf& leaf : leavesOf(form.nest.body.type()))
     for (const Nat n : leaf.shape) values = values * n;
   const bool pays = form.pattern == Pattern::rows ? neighboursReadClose(form)
-                                                  : form.pattern == Pattern::other && hasNestedLoops(form.nest.body);
+                    : form.pattern == Pattern::elementwise
+                        ? approximates(form.nest.body)
+                        : form.pattern == Pattern::other && hasNestedLoops(form.nest.body);
   return pays && keepsLittle(form.nest.body) && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();
 }

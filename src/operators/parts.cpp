@@ -52,6 +52,10 @@ void forEachPart(Expr e, const Path& path, const std::function<void(Expr, const 
     }
     return;
   }
+  if (const auto both = detail::parts::joinedIn(e, path)) {
+    for (const auto& x : *both) forEachPart(x.term, x.path, found);
+    return;
+  }
   found(e, path);
 }
 
@@ -284,9 +288,12 @@ PartedProgram partsOf(const Program& given, bool inOrder) {
   return parted;
 }
 
-PartChoice defaultChoice(const Part& part) {
+PartChoice defaultChoice(const Part& part, std::vector<std::string> families) {
+  if (families.empty())
+    for (const OperatorFamily& f : part.workload.families) families.push_back(f.name);
   std::string reason = part.reason;
-  for (const OperatorFamily& family : part.workload.families) {
+  for (const std::string& name : families) {
+    const OperatorFamily& family = part.workload.family(name);
     if (!family.derive) return {family.name, {}, "the default mapping", reason};
     try {
       const Variant v = derive(part.workload, family.name);

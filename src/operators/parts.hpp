@@ -1,6 +1,7 @@
 // Private to operators: how parts are found, and what is known of their form.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -38,6 +39,13 @@ std::optional<OperatorPart> operatorPartOf(Expr term);
 bool runsLoop(Expr primitive);
 // What a result is made of by layouts that it is written through.
 Expr underLayouts(Expr e);
+
+// The arrays of a concatenation of what is computed, under layouts, and where they stand; nothing for other terms.
+struct Joined {
+  Expr term;
+  rewrite::Path path;
+};
+std::optional<std::array<Joined, 2>> joinedIn(Expr e, rewrite::Path path = {});  // the path of e
 
 // What is computed of a result element by element (epilogue.hpp), again and again, under layouts: where the result is
 // computed, and the maps of each epilogue, from the outermost.
@@ -91,18 +99,24 @@ Recognised recognise(Expr term);
 Expr tidied(const Program& program);
 
 // What a configuration costs, in comparison with others on the same device.
+// Where the columns of a product's tiles are read: where they are, from a copy of all in the order in which they are
+// read, from a copy by each group, in local memory.
+enum class ColumnsRead { inPlace, panels, near };
 struct ProductSize {
   std::int64_t batch, rows, columns, depth;
   std::int64_t values = 1;  // scalars of an element, of tuples
   // In memory, scalars between what neighbouring rows read at a step, and between what a column reads at neighbouring
   // steps; 1 where it is not known.
   std::int64_t rowsApart = 1, stepsApart = 1;
-  bool panels = false;  // the columns of a tile are copied first, to be read in order
+  bool together = true;  // what neighbouring columns read lies side by side
+  ColumnsRead columnsRead = ColumnsRead::inPlace;
 };
 struct Tile {
   std::int64_t rows = 1, columns = 0, lanes = 0;
 };
 double costOfProduct(const runtime::DeviceInfo& device, const ProductSize& size, const Tile& tile);
+// The tiles of a group, one below the other, that copies its columns near; so that it costs least.
+std::int64_t tilesOfGroup(const runtime::DeviceInfo& device, const ProductSize& size, const Tile& tile);
 struct StencilSize {
   std::int64_t rows, columns, window;  // rows of the result, elements of a window
 };

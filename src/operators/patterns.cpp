@@ -40,6 +40,20 @@ Expr underLayouts(Expr e) {
   }
 }
 
+std::optional<std::array<Joined, 2>> joinedIn(Expr e, rewrite::Path path) {
+  Spine s = spineOf(e);
+  for (; isResultLayout(s, Crops::yes); s = spineOf(e)) {
+    path.push_back(1);
+    e = s.arguments.back();
+  }
+  if (!s.isPrim(Prim::concat) || std::any_of(s.arguments.begin(), s.arguments.end(), onlyMovesData))
+    return std::nullopt;
+  rewrite::Path first = path, second = path;
+  first.insert(first.end(), {0, 1});
+  second.push_back(1);
+  return std::array{Joined{s.arguments[0], first}, Joined{s.arguments[1], second}};
+}
+
 Nest nestOf(Expr term) {
   Nest nest;
   Expr given = term;  // with its layouts

@@ -39,7 +39,8 @@ bool isPrefix(const Path& a, const Path& b) {
 }
 
 bool isLoop(const Spine& s) {
-  return (s.isPrim(Prim::map) && s.arguments.size() == 2) || (s.isPrim(Prim::reduce) && s.arguments.size() == 3);
+  const bool folds = s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
+  return (s.isPrim(Prim::map) && s.arguments.size() == 2) || (folds && s.arguments.size() == 3);
 }
 
 // The function of a loop, and what it runs over.
@@ -114,7 +115,7 @@ class Search {
     }
     const bool loop = isLoop(s), binds = loop || (s.isPrim(Prim::let) && s.arguments.size() == 2);
     if (binds && functionOf(s).is(Expr::Form::lambda)) {
-      if (s.isPrim(Prim::reduce)) visit(s.arguments[0], path + toArgument(s, 0));
+      if (!s.isPrim(Prim::map) && loop) visit(s.arguments[0], path + toArgument(s, 0));
       visit(s.arguments.back(), path + Path{1});
       const Binder binder{functionOf(s).parameter(), s.arguments.back(), path, loop};
       scoped(binder, loop || !around_.empty(), [&] { visit(functionOf(s).body(), path + toBody); });
@@ -439,6 +440,7 @@ Program withProductsApart(const Program& program, bool inOrder) {
            (s.arguments[1].freeVariables().empty() && !anyPrimitive(s.arguments[1], runsLoop));
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
+  r.tryApply(everywhere(use("windowsOfIndices")));
   const bool indexed = r.tryApply(everywhere(use("elementsOfIndices")));
   r.apply(sumsTogether());
   int lifts = 0;

@@ -136,10 +136,10 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
       }
       continue;
     }
-    if (device.type == "gpu" && part.family(choices[i].family).forProcessors) {
-      const auto next = std::find_if(part.families.begin(), part.families.end(),
-                                     [](const OperatorFamily& f) { return !f.forProcessors; });
-      choices[i] = {next->name, next->defaults, "the family's default"};
+    if (device.type == "gpu") {
+      auto order = familiesInOrder(part, &device);
+      std::erase_if(order, [&](const std::string& name) { return part.family(name).forProcessors; });
+      if (order.front() != choices[i].family) choices[i] = defaultChoice(parts[i], order);
     }
     const Config preferred = preferredOn(device, part.family(choices[i].family));
     if (!preferred.empty()) choices[i] = {choices[i].family, preferred, byModel};
@@ -214,13 +214,43 @@ Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, c
              : own;
 }
 
+// The family whose parts are derived by what has the tunables that are given: the first may be other on another device.
+OperatorFamily withPartsOf(const Config& config, const OperatorFamily& family) {
+  std::vector<PartChoice> choices = *family.choices;
+  for (std::size_t i = 0; i < choices.size(); i++) {
+    const Part& part = family.parted->parts[i];
+    const std::string prefix = part.name + "_";
+    const auto hasThem = [&](const OperatorFamily& f) {
+      return std::all_of(config.begin(), config.end(), [&](const auto& given) {
+        return !given.first.starts_with(prefix) || f.defaults.count(given.first.substr(prefix.size())) > 0;
+      });
+    };
+    if (hasThem(part.workload.family(choices[i].family))) continue;
+    const auto& all = part.workload.families;
+    const auto other = std::find_if(all.begin(), all.end(), hasThem);
+    if (other != all.end()) choices[i] = {other->name, other->defaults, "as given"};
+  }
+  return partsFamily(*family.parted, std::move(choices));
+}
+
 }  // namespace
 
 Choice choose(const Workload& given, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
   const Workload workload = device != nullptr ? within(limitsOf(*device), given) : given;
   const std::vector<std::string> families =
       options.family.empty() ? familiesInOrder(workload, device) : std::vector{options.family};
-  if (options.config) return {derive(workload, families.front()), *options.config, "as given"};
+  if (options.config) {
+    Workload composed = workload;
+    for (OperatorFamily& f : composed.families)
+      if (f.name == families.front() && f.parted) {
+        const bool isGpu = device != nullptr && device->type == "gpu";  // whose parts have families of their own
+        std::string origin;
+        if (isGpu) f = withPartsFor(*device, f, {.tuned = false}, origin);
+        f = withPartsOf(*options.config, f);
+        f.forGpus = f.forGpus || isGpu;
+      }
+    return {derive(composed, families.front()), *options.config, "as given"};
+  }
   std::string notes;
   if (device != nullptr) {
     Known known =

@@ -17,7 +17,7 @@ std::string typeText(const std::vector<std::int64_t>& shape, std::string_view el
 }
 
 LayoutText::LayoutText(std::string name, std::vector<std::int64_t> shape)
-    : name_(std::move(name)), text_(name_), from_(shape), shape_(std::move(shape)) {}
+    : parameters_(fmt::format("{}: {}", name, typeText(shape))), text_(std::move(name)), shape_(std::move(shape)) {}
 
 void LayoutText::each(int depth, const std::string& function) {
   std::string f = function;
@@ -100,9 +100,15 @@ void LayoutText::repeat(int dimension, std::int64_t times) {
   size(dimension) *= times;
 }
 
+void LayoutText::append(const LayoutText& more) {
+  parameters_ += ", " + more.parameters_;
+  text_ = fmt::format("concat({}, {})", text_, more.text_);
+  size(0) += more.shape_[0];
+}
+
 Program LayoutText::program() const {
-  return parseProgram(*addSource(
-      "<layout>", fmt::format("def layout({}: {}): {} = {}", name_, typeText(from_), typeText(shape_), text_)));
+  return parseProgram(
+      *addSource("<layout>", fmt::format("def layout({}): {} = {}", parameters_, typeText(shape_), text_)));
 }
 
 void readThrough(Program& program, const Program& layout) {

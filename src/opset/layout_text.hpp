@@ -12,7 +12,7 @@ namespace lift::opset {
 // "[2][3]f32"
 std::string typeText(const std::vector<std::int64_t>& shape, std::string_view element = "f32");
 
-// A pipe of layouts behind the name of an array. Dimensions are counted from the outermost, 0.
+// A pipe of layouts behind the name of an array, or of several. Dimensions are counted from the outermost, 0.
 class LayoutText {
  public:
   LayoutText(std::string name, std::vector<std::int64_t> shape);
@@ -35,6 +35,8 @@ class LayoutText {
   void resultPart(int dimension, std::int64_t from, std::int64_t count);
   // Windows of `taps` elements, `step` apart, every `stride` elements: a dimension of them after this one.
   void windows(int dimension, std::int64_t taps, std::int64_t step, std::int64_t stride);
+  // `more` behind it along the outermost dimension.
+  void append(const LayoutText& more);
   // `zeros` zeros after each element but the last.
   void spread(int dimension, std::int64_t zeros);
   // Every element so many times in a row.
@@ -43,8 +45,8 @@ class LayoutText {
  private:
   std::int64_t& size(int dimension) { return shape_[static_cast<std::size_t>(dimension)]; }
 
-  std::string name_, text_;
-  std::vector<std::int64_t> from_, shape_;
+  std::string parameters_, text_;
+  std::vector<std::int64_t> shape_;
 };
 
 // The program with `layout`'s result in place of the parameter that has the layout's name.

@@ -45,9 +45,9 @@ std::int64_t bytesOf(Fields& fields, const std::vector<Array>& arrays) {
   std::int64_t bytes = 0;
   for (const Array& a : arrays) {
     checkElements(fields, a.name, a.shape);
-    std::int64_t elements = 4;
-    for (const std::int64_t n : a.shape) elements *= n;
-    bytes += elements;
+    std::int64_t ofArray = sizeof(float);
+    for (const std::int64_t n : a.shape) ofArray *= n;
+    bytes += ofArray;
   }
   fields.check();
   return bytes;

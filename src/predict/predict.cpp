@@ -17,13 +17,8 @@ using runtime::DeviceInfo;
 // Accesses that the kernel's text has, each once.
 double accessesInText(const kernel::Kernel& k) {
   double n = 0;
-  kernel::forEachStmt(k.body, [&](const kernel::Stmt& s) {
-    n += std::holds_alternative<kernel::Store>(s.node) ? 1 : 0;
-    kernel::forEachRoot(s, [&](const kernel::ExprPtr& root) {
-      kernel::forEachExpr(*root,
-                          [&](const kernel::Expr& e) { n += std::holds_alternative<kernel::Load>(e.node) ? 1 : 0; });
-    });
-  });
+  kernel::forEachStmt(
+      k.body, [&](const kernel::Stmt& s) { kernel::forEachAccess(s, [&](kernel::BufferId, Nat, int, bool) { n++; }); });
   return n;
 }
 

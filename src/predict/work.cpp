@@ -183,16 +183,7 @@ KernelWork workOf(const Kernel& k, const runtime::DeviceInfo& device) {
   work.operations = counts.flops / 2 + counts.integerOps;
   work.groupBytes = bounds::trafficOf(k, accessesFollowed).distinct;
   work.instructions = counts.operations / 2 + counts.laneMoves;
-  std::set<BufferId> used;
-  forEachStmt(k.body, [&](const Stmt& s) {
-    if (const auto* st = std::get_if<Store>(&s.node)) used.insert(st->buffer);
-    forEachRoot(s, [&](const ExprPtr& root) {
-      forEachExpr(*root, [&](const kernel::Expr& e) {
-        if (const auto* l = std::get_if<Load>(&e.node)) used.insert(l->buffer);
-      });
-    });
-  });
-  for (const BufferId b : used)
+  for (const BufferId b : usedBuffers(k.body))
     if (k.buffers[b].space == AddressSpace::global)
       work.bufferBytes += static_cast<double>(k.buffers[b].count.constant().value_or(0)) *
                           static_cast<double>(info(k.buffers[b].scalar).bytes);

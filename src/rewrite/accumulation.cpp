@@ -5,12 +5,15 @@
 
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
+#include "terms.hpp"
 
 namespace lift::rewrite {
 
 using namespace build;
 
 namespace {
+
+using detail::FoldStep;
 
 struct Row {
   Op op;
@@ -49,13 +52,6 @@ std::vector<Expr> componentsOf(Expr e) {
   return parts;
 }
 
-// The body of a reduction's function, as a term of one accumulator and one element.
-struct Step {
-  Expr accumulator;
-  Expr element;
-  Expr body;
-};
-
 // A part of the accumulator that is computed from itself by one operation.
 struct Part {
   std::optional<Op> op;  // nothing: it is left as it is
@@ -91,13 +87,8 @@ std::optional<Part> partOf(Expr body, Expr accumulator) {
     case Prim::reduce:
     case Prim::reduceSeq:
     case Prim::reduceSeqUnroll: {
-      const Expr p = a[1].parameter();
-      const Expr inner = Expr::variable("acc", p.type().components()[0]);
-      const Expr step = replaceTerms(a[1].body(), {{get(p, 0), inner}});
-      // The element may still be reached through the parameter, the accumulator may not.
-      const Expr element = Expr::variable("x", p.type().components()[1]);
-      const Expr plain = replaceTerms(step, {{get(p, 1), element}});
-      const auto part = plain.hasFree(p) ? std::nullopt : partOf(plain, inner);
+      const auto step = detail::foldStepOf(a[1]);
+      const auto part = step ? partOf(step->body, step->accumulator) : std::nullopt;
       if (!part || !part->op || !free(a[1]) || !free(a[2])) return std::nullopt;
       return continued(*part->op, a[0]);
     }
@@ -167,7 +158,7 @@ std::optional<PartAccumulation> accumulationOfPart(Expr body, Expr part) {
 }
 
 // Every component by operations of its own.
-std::optional<Accumulation> byOperations(const Step& step, Expr init, const std::vector<Expr>& bodies, bool whole) {
+std::optional<Accumulation> byOperations(const FoldStep& step, Expr init, const std::vector<Expr>& bodies, bool whole) {
   const Expr q = Expr::variable("q", Type::tuple({init.type(), init.type()}));
   std::vector<Expr> combined, starts;
   bool exact = true;
@@ -197,7 +188,7 @@ struct Comparison {
   bool keepsFirst() const { return choosesCandidate ? op == Op::lt || op == Op::gt : op == Op::le || op == Op::ge; }
 };
 
-std::optional<Comparison> comparisonOf(const Step& step, const std::vector<Expr>& bodies, bool whole) {
+std::optional<Comparison> comparisonOf(const FoldStep& step, const std::vector<Expr>& bodies, bool whole) {
   const auto acc = [&](int i) { return partsOf(step.accumulator, i, whole); };
   const auto isFree = [&](Expr e) { return !e.hasFree(step.accumulator); };
   Comparison found{};
@@ -229,7 +220,7 @@ std::optional<Comparison> comparisonOf(const Step& step, const std::vector<Expr>
 // The accumulator or a candidate, by a comparison of a component of both. Where a component grows from element to
 // element and the first of equals is kept, the least of that component decides among equals, in whatever order they
 // come: an accumulator that no element has replaced equals none that one has.
-std::optional<Accumulation> byChoice(const Step& step, Expr init, const std::vector<Expr>& bodies, bool whole,
+std::optional<Accumulation> byChoice(const FoldStep& step, Expr init, const std::vector<Expr>& bodies, bool whole,
                                      const Grows& grows) {
   const auto found = comparisonOf(step, bodies, whole);
   if (!found) return std::nullopt;
@@ -309,6 +300,18 @@ Grows growing(Expr in, const Rows& rows) {
   };
 }
 
+std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation) {
+  std::vector<Op> operations;
+  const std::function<bool(Expr)> visit = [&](Expr e) {
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::tuple)) return std::all_of(s.arguments.begin(), s.arguments.end(), visit);
+    if (!s.isPrim(Prim::op) || !e.type().isScalar()) return false;
+    operations.push_back(s.head.op());
+    return true;
+  };
+  return visit(accumulation.combine.body()) ? std::optional(operations) : std::nullopt;
+}
+
 bool dividesEvenly(Nat chunk, Nat length) {
   return length / chunk * chunk == length || lift::divides(chunk, length) == Truth::proved;
 }
@@ -326,15 +329,13 @@ std::optional<Expr> neutralOf(Op op, Type type) {
 
 std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows) {
   if (!f.is(Expr::Form::lambda)) return std::nullopt;
-  const Expr p = f.parameter();
-  Step step{Expr::variable("acc", init.type()), Expr::variable("x", p.type().components()[1]), f.body()};
-  step.body = replaceTerms(f.body(), {{get(p, 0), step.accumulator}, {get(p, 1), step.element}});
-  if (step.body.hasFree(p)) return std::nullopt;
+  const auto step = detail::foldStepOf(f);
+  if (!step) return std::nullopt;
   const bool whole = !init.type().is(Type::Kind::tuple);
-  std::vector<Expr> bodies{step.body};
-  if (!whole) bodies = componentsOf(step.body);
-  if (auto found = byOperations(step, init, bodies, whole)) return found;
-  return byChoice(step, init, bodies, whole, grows);
+  std::vector<Expr> bodies{step->body};
+  if (!whole) bodies = componentsOf(step->body);
+  if (auto found = byOperations(*step, init, bodies, whole)) return found;
+  return byChoice(*step, init, bodies, whole, grows);
 }
 
 }  // namespace lift::rewrite

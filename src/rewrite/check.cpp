@@ -39,27 +39,14 @@ struct Open {
   }
 
   void add(Type t, bool scalar) {
-    switch (t.kind()) {
-      case Type::Kind::variable:
-        if (std::find(types.begin(), types.end(), t.variableId()) == types.end()) types.push_back(t.variableId());
-        if (scalar) scalars.insert(t.variableId());
-        break;
-      case Type::Kind::vector:
-        if (const auto width = t.length().variable()) widths.insert(*width);
-        [[fallthrough]];
-      case Type::Kind::array:
-        add(t.length());
-        add(t.element(), scalar || t.is(Type::Kind::vector));
-        break;
-      case Type::Kind::tuple:
-        for (const Type c : t.components()) add(c, scalar);
-        break;
-      case Type::Kind::function:
-        add(t.parameter(), scalar);
-        add(t.result(), scalar);
-        break;
-      case Type::Kind::scalar: break;
+    const bool isVector = t.is(Type::Kind::vector);
+    if (t.is(Type::Kind::variable)) {
+      if (std::find(types.begin(), types.end(), t.variableId()) == types.end()) types.push_back(t.variableId());
+      if (scalar) scalars.insert(t.variableId());
     }
+    if (isVector && t.length().variable()) widths.insert(*t.length().variable());
+    if (t.hasLength()) add(t.length());
+    for (const Type part : t.parts()) add(part, scalar || isVector);
   }
 
   void add(Expr e) {

@@ -63,6 +63,10 @@ std::optional<Expr> reduceElements(Expr reduction);
 //     ->  reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)
 std::optional<Expr> reduceRows(Expr map);
 
+// generate(n, fun i => generate(k, fun j => e[xs[i + j]]))  ->  the same of slide(k, 1, xs)[i][j], with any factors,
+// constants and dimensions; nothing where a place may be outside.
+std::optional<Expr> windowsOfIndices(Expr generate);
+
 // reduceByIndex(zs, f, xs)  ->  map(fun (z, column) => reduce(z, combine, column),
 //   zip(zs, transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs')))))
 // where xs = xs' ++ rest, the rest being shorter than a chunk; it is reduced by index too, and combined last.

@@ -4,6 +4,7 @@
 #include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
+#include "terms.hpp"
 
 namespace lift::rewrite::detail {
 
@@ -44,13 +45,9 @@ class Lanes {
     }
     if (!element.is(Type::Kind::tuple)) return std::nullopt;
     const Spine s = spineOf(in);
-    std::vector<Expr> parts;
-    for (const Expr part : s.isPrim(Prim::zip) ? s.arguments : components(call(Prim::unzip, {in}))) {
-      const auto vectors = arrayInLanes(part);
-      if (!vectors) return std::nullopt;
-      parts.push_back(*vectors);
-    }
-    return zip(parts);
+    const auto parts = ofAll(s.isPrim(Prim::zip) ? s.arguments : components(call(Prim::unzip, {in})),
+                             [this](Expr part) { return arrayInLanes(part); });
+    return parts ? std::optional(zip(*parts)) : std::nullopt;
   }
 
   static bool isLaneArray(Type type) { return type.isArray() && isLane(type.element()); }
@@ -77,13 +74,8 @@ class Lanes {
       return element ? std::optional(Type::array(type.length(), *element)) : std::nullopt;
     }
     if (!type.is(Type::Kind::tuple)) return std::nullopt;
-    std::vector<Type> parts;
-    for (const Type component : type.components()) {
-      const auto part = typeInLanes(component);
-      if (!part) return std::nullopt;
-      parts.push_back(*part);
-    }
-    return Type::tuple(std::move(parts));
+    const auto parts = ofAll(type.components(), [this](Type component) { return typeInLanes(component); });
+    return parts ? std::optional(Type::tuple(*parts)) : std::nullopt;
   }
 
   // What is the same in all lanes as a value of that type.
@@ -128,8 +120,12 @@ class Lanes {
     const Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
     if (isOfScalars(s)) return e.type().isScalar() ? ofScalars(e) : chosenTuple(s);
-    std::vector<Expr> arguments;
     const auto argument = [&](std::size_t i) { return inLanes(s.arguments[i]); };
+    const auto withArguments = [&](const auto& f) -> std::optional<Expr> {
+      const auto vectors = ofAll(s.arguments, f);
+      const auto detail = s.isPrim(Prim::reorder) ? static_cast<std::uint8_t>(s.head.indexFn()) : std::uint8_t{0};
+      return vectors ? std::optional(call(s.head.prim(), s.head.nats(), *vectors, detail)) : std::nullopt;
+    };
     switch (s.head.prim()) {
       case Prim::let: {
         const auto value = argument(1);
@@ -155,13 +151,10 @@ class Lanes {
       }
       case Prim::arrayOf:
       case Prim::concat:
-        for (const Expr a : s.arguments) {
+        return withArguments([this](Expr a) {
           const auto type = typeInLanes(a.type());
-          const auto vectors = type ? as(*type, inLanes(a)) : std::nullopt;
-          if (!vectors) return std::nullopt;
-          arguments.push_back(*vectors);
-        }
-        return call(s.head.prim(), arguments);
+          return type ? as(*type, inLanes(a)) : std::nullopt;
+        });
       case Prim::at:
         if (!isSameInAllLanes(s.arguments[0])) return std::nullopt;
         [[fallthrough]];
@@ -176,14 +169,7 @@ class Lanes {
       case Prim::slide:
       case Prim::slideStrict:
       case Prim::take:
-      case Prim::drop:
-        for (const Expr a : s.arguments) {
-          const auto vectors = inLanes(a);
-          if (!vectors) return std::nullopt;
-          arguments.push_back(*vectors);
-        }
-        return call(s.head.prim(), s.head.nats(), arguments,
-                    s.isPrim(Prim::reorder) ? static_cast<std::uint8_t>(s.head.indexFn()) : 0);
+      case Prim::drop: return withArguments([this](Expr a) { return inLanes(a); });
       default: return std::nullopt;
     }
   }

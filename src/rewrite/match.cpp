@@ -101,26 +101,14 @@ bool Matcher::match(Type pattern, Type subject) {
     const auto [entry, isNew] = types_.emplace(pattern.variableId(), subject);
     return isNew || entry->second == subject || match(entry->second, subject);
   }
-  if (pattern.kind() != subject.kind()) return false;
-  switch (pattern.kind()) {
-    case Type::Kind::vector:
-    case Type::Kind::array: {
-      // A length that is a size argument, too, follows from nothing: split(k, join((xs: [n][k]t))).
-      const auto length = pattern.length().variable();
-      const bool mustHold = pattern.is(Type::Kind::vector) || (length && arguments_.count(*length) > 0);
-      return match(pattern.length(), subject.length(), mustHold) && match(pattern.element(), subject.element());
-    }
-    case Type::Kind::function:
-      return match(pattern.parameter(), subject.parameter()) && match(pattern.result(), subject.result());
-    case Type::Kind::tuple: {
-      const auto &p = pattern.components(), &s = subject.components();
-      if (p.size() != s.size()) return false;
-      for (std::size_t i = 0; i < p.size(); i++)
-        if (!match(p[i], s[i])) return false;
-      return true;
-    }
-    default: return false;
+  if (pattern.kind() != subject.kind() || pattern.isScalar()) return false;
+  if (pattern.hasLength()) {
+    // A length that is a size argument, too, follows from nothing: split(k, join((xs: [n][k]t))).
+    const auto length = pattern.length().variable();
+    const bool mustHold = pattern.is(Type::Kind::vector) || (length && arguments_.count(*length) > 0);
+    if (!match(pattern.length(), subject.length(), mustHold)) return false;
   }
+  return std::ranges::equal(pattern.parts(), subject.parts(), [this](Type p, Type s) { return match(p, s); });
 }
 
 // ------------------------------------------------------------------------------------------------------------- terms
@@ -210,13 +198,8 @@ bool Matcher::replaceWhole(Expr& body, const std::unordered_map<Expr, Expr>& pla
   const std::function<std::optional<Expr>(Expr)> whole = [&](Expr e) -> std::optional<Expr> {
     if (const auto found = places.find(e); found != places.end()) return found->second;
     if (!e.type().is(Type::Kind::tuple)) return std::nullopt;
-    std::vector<Expr> all;
-    for (std::size_t i = 0; i < e.type().components().size(); i++) {
-      const auto c = whole(component(e, i));
-      if (!c) return std::nullopt;
-      all.push_back(*c);
-    }
-    return build::tuple(all);
+    const auto all = ofAll(build::components(e), whole);
+    return all ? std::optional(build::tuple(*all)) : std::nullopt;
   };
   for (const auto& [pattern, subject] : bound_) {
     if (!body.hasFree(subject)) continue;

@@ -80,13 +80,8 @@ std::optional<Expr> RandomTerms::draw(Type type, const Scope& scope, int depth) 
     case Type::Kind::vector: return vector(type, scope, depth);
     case Type::Kind::array: return array(type, scope, depth);
     case Type::Kind::tuple: {
-      std::vector<Expr> parts;
-      for (const Type c : type.components()) {
-        const auto part = draw(c, scope, depth);
-        if (!part) return std::nullopt;
-        parts.push_back(*part);
-      }
-      return build::tuple(parts);
+      const auto parts = ofAll(type.components(), [&](Type c) { return draw(c, scope, depth); });
+      return parts ? std::optional(build::tuple(*parts)) : std::nullopt;
     }
     default: return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
+#include "terms.hpp"
 
 namespace lift::rewrite::detail {
 
@@ -21,11 +22,10 @@ std::optional<Expr> reduceElements(Expr reduction) {
   if (!s.isPrim(Prim::reduce)) return std::nullopt;
   const Expr zs = s.arguments[0], f = s.arguments[1], xs = s.arguments[2];
   if (!zs.type().isArray()) return std::nullopt;
-  const Expr p = f.parameter();
-  const Expr accumulator = Expr::variable("acc", zs.type()), x = Expr::variable("x", xs.type().element());
-  const Expr step = replaceTerms(f.body(), {{get(p, 0), accumulator}, {get(p, 1), x}});
-  if (step.hasFree(p)) return std::nullopt;
-  const LetChain names = letsOf(step);
+  const auto step = foldStepOf(f);
+  if (!step) return std::nullopt;
+  const Expr accumulator = step->accumulator, x = step->element;
+  const LetChain names = letsOf(step->body);
   for (const auto& [name, value] : names.bound)
     if (value.hasFree(accumulator)) return std::nullopt;
   const Spine map = spineOf(names.body);

@@ -2,6 +2,7 @@
 #include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
+#include "terms.hpp"
 
 namespace lift::rewrite::detail {
 
@@ -69,30 +70,17 @@ Expr byIndex(Expr init, const Update& update, Expr accumulator, Expr x, Expr xs)
   return call(Prim::reduceByIndex, {init, f, pairs});
 }
 
-// The function of a reduction with names for accumulator and element.
-struct Step {
-  Expr accumulator, x, body;
-};
-std::optional<Step> stepOf(Expr f) {
-  const Expr p = f.parameter();
-  const auto& types = p.type().components();
-  const Expr accumulator = Expr::variable("acc", types[0]), x = Expr::variable("x", types[1]);
-  const Expr body = replaceTerms(f.body(), {{get(p, 0), accumulator}, {get(p, 1), x}});
-  if (body.hasFree(p)) return std::nullopt;
-  return Step{accumulator, x, body};
-}
-
 // map(fun index => reduction, indices(n)) by index.
 std::optional<Expr> fromReductions(Expr index, Expr reduction, Nat n) {
   const Spine s = spineOf(reduction);
   if (!s.isPrim(Prim::reduce)) return std::nullopt;
-  auto step = stepOf(s.arguments[1]);
+  auto step = foldStepOf(s.arguments[1]);
   if (!step) return std::nullopt;
   Expr xs = s.arguments[2];
   for (Spine map = spineOf(xs); map.isPrim(Prim::map) && xs.hasFree(index); map = spineOf(xs)) {
     const Expr f = withFreshBinders(map.arguments[0]);
-    step->body = etaLong(substitute(step->body, step->x, f.body()));
-    step->x = f.parameter();
+    step->body = etaLong(substitute(step->body, step->element, f.body()));
+    step->element = f.parameter();
     xs = map.arguments[1];
   }
   if (xs.hasFree(index)) return std::nullopt;
@@ -100,7 +88,7 @@ std::optional<Expr> fromReductions(Expr index, Expr reduction, Nat n) {
   if (!update) return std::nullopt;
   const Expr init = s.arguments[0];
   const Expr zs = init.hasFree(index) ? map(withFreshBinders(Expr::lambda(index, init)), indices(n)) : fill(n, init);
-  return byIndex(zs, *update, step->accumulator, step->x, xs);
+  return byIndex(zs, *update, step->accumulator, step->element, xs);
 }
 
 // Terms of a map's body that are evaluated once for each element, whatever the data.
@@ -157,7 +145,7 @@ std::optional<Expr> reduceByKey(Expr e) {
   if (!s.isPrim(Prim::reduce)) return std::nullopt;
   const Expr zs = s.arguments[0];
   if (!zs.type().isArray()) return std::nullopt;
-  const auto step = stepOf(s.arguments[1]);
+  const auto step = foldStepOf(s.arguments[1]);
   const Spine map = step ? spineOf(step->body) : Spine{zs, {}};
   if (!map.isPrim(Prim::map)) return std::nullopt;
   const Expr p = map.arguments[0].parameter();
@@ -182,7 +170,7 @@ std::optional<Expr> reduceByKey(Expr e) {
   if (element.hasFree(p) || element.hasFree(step->accumulator)) return std::nullopt;
   const auto update = updateOf(element, b, a);
   if (!update) return std::nullopt;
-  return byIndex(zs, *update, a, step->x, s.arguments[2]);
+  return byIndex(zs, *update, a, step->element, s.arguments[2]);
 }
 
 }  // namespace lift::rewrite::detail

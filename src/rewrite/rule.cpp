@@ -37,17 +37,8 @@ bool fits(Expr pattern, Expr term) {
 }
 
 void collectVectorElements(Type t, std::set<std::uint64_t>& out) {
-  switch (t.kind()) {
-    case Type::Kind::vector:
-      if (t.element().is(Type::Kind::variable)) out.insert(t.element().variableId());
-      break;
-    case Type::Kind::array: return collectVectorElements(t.element(), out);
-    case Type::Kind::tuple:
-      for (const Type c : t.components()) collectVectorElements(c, out);
-      break;
-    case Type::Kind::function: collectVectorElements(t.parameter(), out); return collectVectorElements(t.result(), out);
-    default: break;
-  }
+  if (t.is(Type::Kind::vector) && t.element().is(Type::Kind::variable)) out.insert(t.element().variableId());
+  for (const Type part : t.parts()) collectVectorElements(part, out);
 }
 
 // Why the rule's condition does not hold of what its metavariables stand for; empty when it does.
@@ -121,7 +112,7 @@ void Rule::addForms() {
 const Rule& Rule::formFor(Expr term) const {
   if (forms_.empty()) return *this;
   Type type = term.type();
-  while (type.isArray() || type.is(Type::Kind::vector)) type = type.element();
+  while (type.hasLength()) type = type.element();
   if (!type.is(Type::Kind::scalar)) return *this;
   const auto form =
       std::find_if(forms_.begin(), forms_.end(), [&](const Rule& f) { return f.float_ == scalarOf(type); });

@@ -36,6 +36,9 @@ std::vector<RuleRow> movementRules() {
       {"splitZip", "split(k, zip(xs, ys)) => map(fun (a, b) => zip(a, b), zip(split(k, xs), split(k, ys)))",
        "naturality"},
       {"asVectorJoin", "asVector(w, join((xss: [n][m]t))) => join(map(fun xs => asVector(w, xs), xss))", "naturality"},
+      {"transposeInBlocks",
+       "transpose((xss: [n][m]t)) => join(map(fun b => transpose(b), transpose(map(fun xs => split(k, xs), xss))))",
+       "transposition block by block"},
       {"columnsFirst", "(xss: [n][m]t) => transpose(transpose(xss))", "row-major to column-major"},
   };
 }
@@ -123,6 +126,14 @@ std::vector<RuleRow> memoryRules() {
        "reduce(i, f, (xs: [n]t)) => let(fun ys => get(0, iterate(n, fun (s, k) => (f((s, ys[k])), k + 1), (i, 0))), "
        "xs)",
        "a fold as a loop, each of whose steps may run over many work-items"},
+      {"scanToSteps",
+       "scan(i, f, (xs: [n]t)) => let(fun ys => get(1, iterate(n, fun (s, out, k) => let(fun r => (r, "
+       "reduceByIndex(out, fun (o, v) => v, [(k, r)]), k + 1), f((s, ys[k]))), (i, map(fun y => i, ys), 0))), xs)",
+       "a scan as a loop, each of whose steps writes one result"},
+      {"scanExclusiveToSteps",
+       "scanExclusive(i, f, (xs: [n]t)) => let(fun ys => get(1, iterate(n, fun (s, out, k) => (f((s, ys[k])), "
+       "reduceByIndex(out, fun (o, v) => v, [(k, s)]), k + 1), (i, map(fun y => i, ys), 0))), xs)",
+       "a scan as a loop, each of whose steps writes one result"},
       {"copyBlocked",
        "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("
        "fun b => f(map(fun col => map(fun row => join(row), transpose(col)), transpose(map(fun p => transpose(p), "
@@ -137,6 +148,8 @@ std::vector<RuleRow> memoryRules() {
        "toLocal(transpose(map(fun row => transpose(row), "
        "id(map(fun row => map(fun p => split(k, asVector(v, p)), row), transpose(x))))))), xs)",
        "layout of direct convolutions: blocks of channels outermost"},
+      {"copyNear", "map(f, (xs: [p][n][m]t)) => map(fun x => let(f, transpose(toLocal(transpose(x)))), xs)",
+       "what a group reads again and again, in local memory"},
       {"stage", stage, "tiles in local memory, copied by all work-items of a group"},
       {"stageInVectors", stageInVectors, "tiles in local memory, copied by all work-items of a group"},
       {"letToPrivate", "let(f, x) => let(f, toPrivate(x))", "lift-conv §4.2"},
@@ -162,6 +175,8 @@ std::vector<RuleRow> loweringRules() {
       {"mapToGroups2", "map(f, xs) => mapWrg(2, f, xs)", "lift-conv §3.2"},
       {"mapToItems0", "map(f, xs) => mapLcl(0, f, xs)", "lift-conv §3.2"},
       {"mapToItems1", "map(f, xs) => mapLcl(1, f, xs)", "lift-conv §3.2"},
+      {"reduceToItems", "reduce(i, f, xs) => reduceLcl(i, f, xs)", "a group's work-items put together what each has",
+       When::accumulates},
       {"mapToLoop", "map(f, xs) => mapSeq(f, xs)", "lift-conv §3.2"},
       {"mapToUnrolled", "map(f, xs) => mapSeqUnroll(u, f, xs)", "lift-conv §3.2"},
       {"reduceToLoop", "reduce(i, f, xs) => reduceSeq(i, f, xs)", "lift-conv §3.2"},

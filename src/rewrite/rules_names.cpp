@@ -173,7 +173,8 @@ std::optional<Expr> fissionOfReduction(Expr reduction, Expr value) {
   const Expr acc = get(q, 0), element = get(get(q, 1), 0);
   const Expr now = replaceTerms(s.arguments[1].body(), {{value, get(get(q, 1), 1)}});
   const Expr body = replaceTerms(now, {{get(p, 0), acc}, {get(p, 1), element}});
-  return reduce(s.arguments[0], Expr::lambda(q, etaLong(substitute(body, p, tuple({acc, element})))), elements);
+  const Expr f = Expr::lambda(q, etaLong(substitute(body, p, tuple({acc, element}))));
+  return call(s.head.prim(), {s.arguments[0], f, elements});
 }
 
 }  // namespace
@@ -188,6 +189,11 @@ std::vector<Rule> namingRules() {
                     "generate(n, fun i => f((i, (xs: [n]t)[i]))) => map(f, zip(generate(n, fun i => i), xs))",
                     "an index that only selects elements"},
                    elementsOfIndices),
+      computedRule({"windowsOfIndices",
+                    "generate(n, fun i => generate(k, fun j => f((xs: [n + k]t)[i + j]))) => map(fun w => map(f, w), "
+                    "take(n, slide(k, 1, xs)))",
+                    "sums of indices select elements of windows"},
+                   windowsOfIndices),
       computedRule(
           {"letTuple", "let(f, (x, y)) => let(fun x => let(fun y => f((x, y)), y), x)", "a name for each component"},
           letTuple),
@@ -278,7 +284,7 @@ std::optional<Expr> letInto(Expr e, const Path& path, const Arguments&) {
   return replacedAt(e, path, withFreshBinders(own));
 }
 
-// The part there, of the function of a map or a reduction, where no name that it needs is bound inside of that
+// The part there, of the function of a map or a fold, where no name that it needs is bound inside of that
 // function.
 std::optional<Expr> partOfFunction(Expr e, const Path& path) {
   const auto place = placeAt(e, path);
@@ -295,7 +301,9 @@ std::optional<Expr> mapFission(Expr e, const Path& path, const Arguments&) {
 }
 
 std::optional<Expr> reduceFission(Expr e, const Path& path, const Arguments&) {
-  const auto part = spineOf(e).isPrim(Prim::reduce) ? partOfFunction(e, path) : std::nullopt;
+  const Spine s = spineOf(e);
+  const bool folds = s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
+  const auto part = folds ? partOfFunction(e, path) : std::nullopt;
   return part ? fissionOfReduction(e, *part) : std::nullopt;
 }
 

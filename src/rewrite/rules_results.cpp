@@ -48,13 +48,9 @@ class Computed {
     }
     const bool passes = isMap || isInvertibleLayout(p) || isCrop(p) || p == Prim::asScalar || p == Prim::toGlobal;
     if (!passes) return of(isReduce(p) && e.type().isArray() ? call(Prim::toPrivate, {e}) : e, others);
-    Arrays before;
-    for (const Expr other : others) {
-      const auto undone = beforeLayout(s, other);
-      if (!undone) return std::nullopt;
-      before.push_back(*undone);
-    }
-    const auto below = in(s.arguments.back(), before);
+    const auto before = ofAll(others, [&](Expr other) { return beforeLayout(s, other); });
+    if (!before) return std::nullopt;
+    const auto below = in(s.arguments.back(), *before);
     if (!below) return std::nullopt;
     now.arguments.back() = *below;
     return applyAll(now.head, now.arguments);

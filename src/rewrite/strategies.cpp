@@ -39,11 +39,18 @@ Strategy outermost(Strategy s) {
   };
 }
 
-Strategy parallel(int dimensions) {
-  const Strategy here = use(fmt::format("mapToGlobal{}", dimensions - 1));
+namespace {
+
+// The outermost maps, each by the rule of its dimension.
+Strategy placedBy(std::string_view rule, int dimensions) {
+  const Strategy here = use(fmt::format("{}{}", rule, dimensions - 1));
   if (dimensions == 1) return outermost(here);
-  return outermost(seq({function(body(parallel(dimensions - 1))), here}));
+  return outermost(seq({function(body(placedBy(rule, dimensions - 1))), here}));
 }
+
+}  // namespace
+
+Strategy parallel(int dimensions) { return placedBy("mapToGlobal", dimensions); }
 
 Strategy sequential(std::int64_t unrolled, std::int64_t unroll) {
   const auto isShort = [unrolled](Expr e) {
@@ -69,12 +76,29 @@ Strategy copyInParallel(int dimensions) {
 
 namespace {
 
-// The rows of an array of matrices copied by a work-item each, in vectors where their elements are scalars.
+// A row copied in vectors, where its elements are scalars.
+Strategy copyRow(Nat lanes) {
+  return seq({use("copyMap"), use("vectoriseMap", {{"w", lanes}}), argument(use("mapToUnrolled", {{"u", 0}}))});
+}
+
+// The rows of an array of matrices copied by a work-item each.
 Strategy copyRows(Nat lanes) {
-  const Strategy row =
-      seq({use("copyMap"), use("vectoriseMap", {{"w", lanes}}), argument(use("mapToUnrolled", {{"u", 0}}))});
-  const Strategy matrix = seq({use("copyMap"), function(body(row)), use("mapToGlobal0")});
+  const Strategy matrix = seq({use("copyMap"), function(body(copyRow(lanes))), use("mapToGlobal0")});
   return orElse(seq({use("copyMap"), function(body(matrix)), use("mapToGlobal1")}), copyInParallel(3));
+}
+
+// A transposed matrix copied: row by row of the transpose, or, with `inBlocks`, so many elements of each row of the
+// matrix at a time, in vectors.
+Strategy copyTransposed(Nat lanes, const std::optional<Nat>& inBlocks) {
+  const auto rows = [](Nat width, const Strategy& placed) {
+    const Strategy row = orElse(copyRow(width), seq({use("copyMap"), use("mapToLoop")}));
+    return seq({use("copyMap"), function(body(row)), placed});
+  };
+  if (!inBlocks) return rows(lanes, use("mapToLoop"));
+  constexpr std::int64_t together = 8;  // rows whose vectors are transposed in registers
+  const Strategy block = rows(*inBlocks, use("mapToUnrolled", {{"u", together}}));
+  return seq({use("transposeInBlocks", {{"k", *inBlocks}}),
+              argument(seq({function(body(argument(block))), use("mapToLoop")}))});
 }
 
 // Whether evaluating the term reduces something, not once for each element of something else.
@@ -123,12 +147,19 @@ Strategy filled(Nat divisor) {
   };
 }
 
+// Groups over the outermost maps, s at the body of the last.
+Strategy inGroups(int dimensions, const Strategy& s) {
+  const Strategy below = dimensions == 1 ? s : inGroups(dimensions - 1, s);
+  return outermost(seq({function(body(below)), use(fmt::format("mapToGroups{}", dimensions - 1))}));
+}
+
 // The maps of a product filled, and the crops outside of both.
 Strategy filledMaps(const ProductTile& tile) {
+  const Nat rows = tile.rows * tile.tilesOfGroup.value_or(1);
   const Strategy columns = function(body(seq({outermost(filled(tile.columns)), tidy()})));
   std::vector<Strategy> steps;
   if (tile.fillColumns) steps.push_back(outermost(columns));
-  if (tile.fillRows) steps.push_back(outermost(filled(tile.rows)));
+  if (tile.fillRows) steps.push_back(outermost(filled(rows)));
   steps.push_back(normalise({"mapTakeOut"}));
   return steps.size() == 1 ? identity() : seq(std::move(steps));
 }
@@ -154,20 +185,31 @@ Strategy matrixProduct(const ProductTile& tile) {
   // The chunks of columns: transposed, kept, transposed back.
   const Strategy inPanels = seq({use("copyMap"), function(body(seq({use("columnsFirst"), argument(use("keepAhead"))}))),
                                  use("precompute"), use("mapOfSecond"), argument(argument(copyRows(tile.lanes)))});
+  const int dimensions = std::min(3, 2 + tile.batch);
+  const bool near = tile.tilesOfGroup.has_value();
+  // A group's tiles, one after the other, and the columns that they share.
+  const Strategy tilesApart = seq({below(tile.batch + 2, outermost(use("mapSplit", {{"k", tile.rows}}))), tidy()});
+  const Strategy copied = argument(argument(argument(copyTransposed(tile.lanes, tile.copiedInBlocks))));
+  const Strategy tilesOfGroup =
+      seq({below(tile.batch + 2, outermost(use("mapToLoop"))),
+           below(tile.batch + 1, outermost(seq({use("copyNear"), function(body(copied))}))), tidy()});
   const Strategy placed = tile.panels
                               ? outermost(seq({function(body(outermost(use("mapToGlobal1")))), use("mapToGlobal0")}))
-                              : parallel(std::min(3, 2 + tile.batch));
+                          : near ? inGroups(dimensions, identity())
+                                 : parallel(dimensions);
   const Strategy row = either("a row of the tile", "mapReduceZipRight", "mapReduceZipLeft");
   const Strategy ofScalars = seq(
       {row, either("its columns in lanes", "vectoriseAccumulators", "vectoriseAccumulatorsLeft", {{"w", tile.lanes}})});
   // Accumulators that are tuples.
-  const Strategy columns = below(tile.batch + 3, outermost(use("mapInLanes", {{"w", tile.lanes}})));
+  const Strategy columns = below(tile.batch + (near ? 4 : 3), outermost(use("mapInLanes", {{"w", tile.lanes}})));
+  const Nat rows = tile.rows * tile.tilesOfGroup.value_or(1);
   return seq({below(tile.batch, filledMaps(tile)), tile.prepared ? tile.prepared : identity(),
-              below(tile.batch, topDown(use("tileMaps", {{"k", tile.rows}, {"l", tile.columns}}))), tidy(),
+              below(tile.batch, topDown(use("tileMaps", {{"k", rows}, {"l", tile.columns}}))), tidy(),
+              near ? tilesApart : identity(),
               tile.panels ? named("panels", below(1, outermost(argument(inPanels)))) : identity(),
               orElse(ofScalars, seq({named("its columns in lanes", columns), tidy(), row})),
-              either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), sumsOfRows(), reducedInRegisters(), placed,
-              sequential()});
+              either("its rows", "mapReduceZipLeft", "mapReduceZipRight"), sumsOfRows(), reducedInRegisters(),
+              near ? named("columns of a group", tilesOfGroup) : identity(), placed, sequential()});
 }
 
 namespace {
@@ -185,13 +227,6 @@ Strategy sumsTogether(std::string what) {
               tidy()});
 }
 
-// Groups over the outermost maps, work-items over the one below.
-Strategy groupsOfItems(int dimensions) {
-  const Strategy here = use(fmt::format("mapToGroups{}", dimensions - 1));
-  const Strategy below = dimensions == 1 ? outermost(use("mapToItems0")) : groupsOfItems(dimensions - 1);
-  return outermost(seq({function(body(below)), here}));
-}
-
 }  // namespace
 
 Strategy rowSums(const RowSums& tile) {
@@ -200,8 +235,13 @@ Strategy rowSums(const RowSums& tile) {
   const Strategy whole =
       tile.fill ? seq({below(tile.outer, outermost(filled(together))), normalise({"mapTakeOut"})}) : identity();
   return seq({tidy(), whole, cut(tile.outer, together), cut(tile.outer + 1, tile.rows), reductionsApart(),
-              sumsInLanes(), sumsTogether("the rows of an item"), reducedInRegisters(), groupsOfItems(tile.outer + 1),
-              sequential()});
+              sumsInLanes(), sumsTogether("the rows of an item"), reducedInRegisters(),
+              inGroups(tile.outer + 1, outermost(use("mapToItems0"))), sequential()});
+}
+
+Strategy rowsOfGroups(Nat elements, int outer) {
+  return seq({fused(), topDown(seq({use("reduceSplit", {{"k", elements}}), use("reduceToItems")})),
+              placedBy("mapToGroups", outer + 1), sequential(64, 0)});
 }
 
 Strategy dotProducts(Nat rows, Nat columns, int batch) {

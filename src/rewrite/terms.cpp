@@ -44,41 +44,14 @@ class Linear {
     const Spine s = spineOf(e);
     const auto& a = s.arguments;
     if (!s.head.is(Expr::Form::primitive) || a.empty()) return false;
-    switch (s.head.prim()) {
-      case Prim::op: return operation(s.head.op(), a);
-      case Prim::map:
-      case Prim::mapSeq:
-      case Prim::mapSeqUnroll:
-      case Prim::let:
-      case Prim::vectorize: return a.size() == 2 && under(a[0], a[1]);
-      case Prim::at: return isFree(a[0]) && (*this)(a[1]);
-      case Prim::slide:
-      case Prim::slideStrict:
-      case Prim::take:
-      case Prim::drop:
-      case Prim::split:
-      case Prim::join:
-      case Prim::transpose:
-      case Prim::reorder:
-      case Prim::asVector:
-      case Prim::asScalar:
-      case Prim::splat:
-      case Prim::id:
-      case Prim::get:
-      case Prim::zip:
-      case Prim::unzip:
-      case Prim::tuple:
-      case Prim::arrayOf:
-      case Prim::concat:
-      case Prim::padClamp:
-      case Prim::padMirror:
-      case Prim::padWrap:
-      case Prim::toGlobal:
-      case Prim::toImage:
-      case Prim::toLocal:
-      case Prim::toPrivate: return std::all_of(a.begin(), a.end(), *this);
-      default: return false;
-    }
+    const Prim prim = s.head.prim();
+    if (prim == Prim::op) return operation(s.head.op(), a);
+    if (prim == Prim::at) return isFree(a[0]) && (*this)(a[1]);
+    if (traits(prim).loop == Traits::Loop::map || prim == Prim::let || prim == Prim::vectorize)
+      return a.size() == 2 && under(a[0], a[1]);
+    const Traits& t = traits(prim);
+    const bool keepsValues = movesData(prim) || t.memory != Traits::Memory::none || prim == Prim::splat;
+    return t.loop == Traits::Loop::none && keepsValues && std::ranges::all_of(a, [&](Expr x) { return (*this)(x); });
   }
 
  private:
@@ -141,6 +114,14 @@ bool inlines(Expr f, Expr x) {
     return uses > 1;
   });
   return uses <= 1;
+}
+
+std::optional<FoldStep> foldStepOf(Expr f) {
+  const Expr p = f.parameter();
+  const auto& types = p.type().components();
+  const Expr accumulator = Expr::variable("acc", types[0]), element = Expr::variable("x", types[1]);
+  const Expr body = replaceTerms(f.body(), {{component(p, 0), accumulator}, {component(p, 1), element}});
+  return body.hasFree(p) ? std::nullopt : std::optional(FoldStep{accumulator, element, body});
 }
 
 bool accumulates(Expr f) {

@@ -12,6 +12,17 @@
 namespace lift::runtime {
 namespace {
 
+// OpenCL C 1.2; for kernels that use sub-groups on a device that has them a version with these, but for Intel's.
+std::string standardFor(const DeviceInfo& device, const std::vector<SourceUnit>& units) {
+  const bool isIntels = device.hasExtension("cl_intel_subgroups");
+  if ((!isIntels && !device.hasExtension("cl_khr_subgroups")) ||
+      std::none_of(units.begin(), units.end(),
+                   [](const SourceUnit& u) { return u.source.find("LIFT_SUBGROUPS") != std::string::npos; }))
+    return "-cl-std=CL1.2";
+  const bool isVersion2 = device.deviceVersion.starts_with("OpenCL 2");
+  return fmt::format("-cl-std=CL{} -DLIFT_SUBGROUPS", isIntels ? "1.2" : isVersion2 ? "2.0" : "3.0");
+}
+
 class Builder {
  public:
   Builder(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
@@ -21,7 +32,7 @@ class Builder {
         info_(info),
         units_(units),
         kept_(kept),
-        options_("-cl-std=CL1.2" + (options.buildOptions.empty() ? "" : " " + options.buildOptions)),
+        options_(standardFor(info, units) + (options.buildOptions.empty() ? "" : " " + options.buildOptions)),
         cache_(options.cache ? ProgramCache::fromEnvironment() : ProgramCache(std::nullopt)) {}
 
   BuiltKernels run() {

@@ -18,6 +18,7 @@
 
 #include "build_failure.hpp"
 #include "cache.hpp"
+#include "host_memory.hpp"
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
@@ -132,18 +133,6 @@ class Builder {
 
 // ------------------------------------------------------------------------------------------------------------ running
 
-struct Free {
-  void operator()(void* p) const { std::free(p); }
-};
-using Memory = std::unique_ptr<void, Free>;
-
-Memory allocate(std::int64_t bytes) {
-  constexpr std::size_t alignment = 64;
-  Memory memory(std::aligned_alloc(alignment, (static_cast<std::size_t>(bytes) / alignment + 1) * alignment));
-  if (!memory) throw UserError(ExitStatus::device, fmt::format("cannot allocate {} bytes", bytes));
-  return memory;
-}
-
 class NativeExecutable : public Executable {
  public:
   NativeExecutable(const DeviceInfo& info, Builder& builder, const kernel::Plan& plan,
@@ -222,7 +211,7 @@ class NativeExecutable : public Executable {
     allocated_.reset();
     memory_.clear();
     buffers_.assign(plan().buffers.size(), nullptr);
-    const auto create = [&](std::int64_t bytes) { return memory_.emplace_back(allocate(bytes)).get(); };
+    const auto create = [&](std::int64_t bytes) { return memory_.emplace_back(allocateHostMemory(bytes)).get(); };
     std::vector<void*> slots;
     for (const std::int64_t bytes : memory.temporaries.bytes) slots.push_back(create(bytes));
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {
@@ -236,7 +225,7 @@ class NativeExecutable : public Executable {
   }
 
   std::vector<NativeLibrary::Function> functions_;  // of each kernel
-  std::vector<Memory> memory_;
+  std::vector<HostMemory> memory_;
   std::vector<void*> buffers_;  // one per plan buffer; temporaries of one slot share theirs
   std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are
 };

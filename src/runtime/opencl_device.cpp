@@ -9,6 +9,7 @@
 
 #include "cl_bindings.hpp"
 #include "cl_program.hpp"
+#include "host_memory.hpp"
 #include "opencl_list.hpp"
 #include "outputs.hpp"
 
@@ -140,16 +141,11 @@ class OpenClExecutable : public Executable {
     // The old ones first, so that both sets are never there together.
     allocated_.reset();
     buffers_.clear();
-    const auto create = [&](const std::string& what, std::int64_t bytes) {
-      // OpenCL has no empty buffers, and a kernel's argument must be one.
-      const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 4));
-      return guarded(fmt::format("allocate {} bytes for {}", size, what),
-                     [&] { return cl::Buffer(opened_->context, CL_MEM_READ_WRITE, size); });
-    };
+    memory_.clear();
     std::vector<cl::Buffer> slots;
     for (std::size_t s = 0; s < memory.temporaries.of.size(); s++)
       slots.push_back(isImage(memory.temporaries.of[s]) ? cl::Buffer()
-                                                        : create("temporaries", memory.temporaries.bytes[s]));
+                                                        : createBuffer("temporaries", memory.temporaries.bytes[s]));
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {
       const int slot = memory.temporaries.slot[b];
       if (slot >= 0 && plan().buffers[b].isImage)
@@ -159,9 +155,21 @@ class OpenClExecutable : public Executable {
       else if (plan().buffers[b].role == PlanBuffer::Role::temporary)
         buffers_.emplace_back();  // no launch uses it
       else
-        buffers_.push_back(create(plan().buffers[b].name, binding.bytes[b]));
+        buffers_.push_back(createBuffer(plan().buffers[b].name, binding.bytes[b]));
     }
     allocated_ = binding.sizes;
+  }
+
+  // What is large on a processor is ours, in large pages.
+  cl::Buffer createBuffer(const std::string& what, std::int64_t bytes) {
+    // OpenCL has no empty buffers, and a kernel's argument must be one.
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 4));
+    return guarded(fmt::format("allocate {} bytes for {}", size, what), [&] {
+      if (opened_->info.type != "cpu" || bytes < largePageBytes)
+        return cl::Buffer(opened_->context, CL_MEM_READ_WRITE, size);
+      void* const memory = memory_.emplace_back(allocateHostMemory(bytes)).get();
+      return cl::Buffer(opened_->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, memory);
+    });
   }
 
   bool isImage(const std::vector<std::size_t>& slot) const {
@@ -253,6 +261,7 @@ class OpenClExecutable : public Executable {
   BuiltKernels built_;
   Timer timer_ = Timer::device;
   cl::CommandQueue queue_;
+  std::vector<HostMemory> memory_;                 // what large buffers are, on a processor
   std::vector<cl::Memory> buffers_;                // one per plan buffer; temporaries of one slot share theirs
   std::vector<std::vector<cl_mem>> setArguments_;  // of each kernel, in these launches
   std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are

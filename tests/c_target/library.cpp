@@ -19,23 +19,11 @@ void write(const std::string& path, const std::string& text) { std::ofstream(pat
 
 }  // namespace
 
-Library::Library() {
-  std::string name = (std::filesystem::temp_directory_path() / "lift_c_XXXXXX").string();
-  ensure(mkdtemp(name.data()) != nullptr, "no temporary folder");
-  folder_ = name;
-}
-
-Library::~Library() {
-  // The library stays: threads of OpenMP live on in it.
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 std::size_t Library::add(const kernel::Plan& plan) {
   const std::string name = fmt::format("p{}", plans_.size());
   const CCode code = printCCode(plan, name);
-  write(folder_ + "/" + name + ".c", code.source);
-  write(folder_ + "/" + name + ".h", code.header);
+  write(file(name + ".c"), code.source);
+  write(file(name + ".h"), code.header);
   // Sizes, then inputs and outputs, as the header declares them. Called twice: the second time memory is there already.
   std::string arguments = "plan";
   for (std::size_t i = 0; i < plan.sizes.size(); i++) arguments += fmt::format(", sizes[{}]", i);
@@ -54,14 +42,14 @@ std::size_t Library::add(const kernel::Plan& plan) {
 }
 
 std::string Library::build(const std::string& flags) {
-  write(folder_ + "/calls.c", calls_);
+  write(file("calls.c"), calls_);
   const char* compiler = std::getenv("CC");
   const std::string command = fmt::format(
       "cd {0} && ls *.c | xargs -P 2 -n 16 {1} -std=gnu11 {2} -Wall -Wextra -Werror -fPIC -c >log 2>&1 && "
       "{1} -shared {2} *.o -o all.so -lm >>log 2>&1",
-      folder_, compiler != nullptr ? compiler : "cc", flags);
-  if (std::system(command.c_str()) != 0) return readFile(folder_ + "/log").value();
-  handle_ = dlopen((folder_ + "/all.so").c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+      folder_.path().string(), compiler != nullptr ? compiler : "cc", flags);
+  if (std::system(command.c_str()) != 0) return readFile(file("log")).value();
+  handle_ = dlopen(file("all.so").c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   return handle_ != nullptr ? "" : dlerror();
 }
 

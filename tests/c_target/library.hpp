@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "lift/kernel.hpp"
+#include "lift/process.hpp"
 #include "lift/tensor.hpp"
 
 namespace lift::c_target {
 
 class Library {
  public:
-  Library();
-  Library(const Library&) = delete;
-  ~Library();
-
   // The plan's number. Throws UserError where it is no plain C.
   std::size_t add(const kernel::Plan& plan);
   // Builds all that was added; what the compiler complains of, or nothing.
@@ -24,7 +21,9 @@ class Library {
                                     const std::map<std::string, std::int64_t>& sizes = {});
 
  private:
-  std::string folder_;
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  TemporaryFolder folder_;  // the library stays loaded: threads of OpenMP live on in it
   std::vector<kernel::Plan> plans_;
   std::string calls_;
   void* handle_ = nullptr;

@@ -25,9 +25,10 @@ using Tensors = std::map<std::string, Tensor>;
 std::string refusal(const UserError& e) {
   const std::string& message = e.diagnostics().at(0).message;
   CHECK(e.status() == ExitStatus::program);
-  const bool known = message.find("is no plain C: ") != std::string::npos &&
-                     (message.find("(a barrier)") != std::string::npos ||
-                      message.find("from one parallel loop to the next") != std::string::npos);
+  const bool known =
+      message.find("is no plain C: ") != std::string::npos &&
+      (message.find("(a barrier)") != std::string::npos || message.find("put values together") != std::string::npos ||
+       message.find("from one parallel loop to the next") != std::string::npos);
   return known ? "" : render(e.diagnostics());
 }
 

@@ -15,6 +15,7 @@
 #include "lift/interpreter.hpp"
 #include "lift/kernel_passes.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 
 namespace lift::codegen_tests {
 
@@ -101,13 +102,7 @@ inline std::string mapped(const std::string& text) {
 
 // What a compilation complains of; empty when it does not.
 inline std::vector<Diagnostic> complaints(const Program& program, const CompileOptions& options = {}) {
-  try {
-    compile(program, options);
-    return {};
-  } catch (const UserError& e) {
-    CHECK(e.status() == ExitStatus::program);
-    return e.diagnostics();
-  }
+  return test::diagnosticsOf([&] { compile(program, options); });
 }
 
 // Chunks so small that every reduction of these tests is divided.

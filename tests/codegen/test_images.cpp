@@ -8,12 +8,7 @@ namespace lift::codegen_tests {
 namespace {
 
 std::string refusal(const std::string& text) {
-  try {
-    compile(parse(text));
-  } catch (const UserError& e) {
-    return render(e.diagnostics());
-  }
-  return {};
+  return test::refusalOf([&] { compile(parse(text)); });
 }
 
 bool has(const std::string& text, const std::string& part) {

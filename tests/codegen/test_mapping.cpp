@@ -242,6 +242,70 @@ TEST_CASE("steps of a reduction that are much work run over many work-items") {
   CHECK(compile(at(parse(recurrent("0.5 * (v + s[0])")), {{"t", 40}, {"n", 192}})).loops.empty());
 }
 
+TEST_CASE("large states of a work-item are in global memory, not on a stack") {
+  const std::string text =
+      "def main(x: [n][n]f32): [n][n]f32 = iterateWhile(3, fun v => v[0][0] < 8.0, fun v => map2D(fun w => w[0][0] + "
+      "w[1][1], slide2D(2, 2, 1, 1, padClamp2D(1, 0, 0, 1, v))), x)";
+  const auto privateArrays = [&](std::int64_t n) {
+    const Program program = at(parse(text), {{"n", n}});
+    if (n < 100) CHECK(wrong(program) == "");
+    std::int64_t arrays = 0;
+    for (const kernel::Kernel& k : compile(program).kernels)
+      for (const kernel::Buffer& b : k.buffers) arrays += b.space == kernel::AddressSpace::priv;
+    return arrays;
+  };
+  CHECK(privateArrays(20) > 0);
+  CHECK(privateArrays(70) == 0);
+  CHECK(privateArrays(2048) == 0);
+}
+
+TEST_CASE("steps of a reduction whose result is read behind a condition") {
+  const std::string state =
+      "(x |> reduce(fill(n, 0.1), fun (s, x) => zipWith(fun (r, v) => 0.01 * (dotProduct(r, s) + v), w, x)))";
+  const std::string head = "def main(x: [t][n]f32, w: [n][n]f32, k: [1]i32): f32 = ";
+  const std::string read = "if k[0] >= 0 && k[0] < n then v[k[0]] else 0.25";
+  const auto loops = [&](const std::string& text) {
+    const Program program = at(parse(text), {{"t", 20}, {"n", 192}});
+    CHECK(wrong(program) == "");
+    return compile(program).loops.size();
+  };
+  // Before the condition where the program names it there, else by one work-item: steps read the input by indices.
+  CHECK(loops(head + "let v = " + state + " in " + read) == 1);
+  CHECK(loops(head + "if k[0] >= 0 && k[0] < n then let v = " + state + " in v[k[0]] else 0.25") == 0);
+}
+
+TEST_CASE("steps of a scan that are much work run over many work-items, and write their results in place") {
+  const std::string product = "zipWith(fun (r, v) => 0.01 * (dotProduct(r, s) + v), w, x)";
+  const std::vector<std::string> programs{
+      "def main(x: [t][n]f32, w: [n][n]f32): [t][n]f32 = x |> scan(fill(n, 0.1), fun (s, x) => " + product + ")",
+      "def main(x: [t][n]f32, w: [n][n]f32): [t][n]f32 = x |> scanExclusive(fill(n, 0.1), fun (s, x) => " + product +
+          ")",
+      "def main(x: [t][n]f32, w: [n][n]f32): [t][n]f32 = x |> scan((fill(n, 0.1), fill(n, 0.2)), fun ((s, c), x) => "
+      "let d = " +
+          product + " in (zipWith(add, c, d), d)) |> map(fun (s, c) => s)"};
+  for (const std::string& text : programs) {
+    INFO(text);
+    for (const std::int64_t steps : {1, 3, 20}) CHECK(wrong(at(parse(text), {{"t", steps}, {"n", 192}})) == "");
+    const kernel::Plan plan = compile(at(parse(text), {{"t", 20}, {"n", 192}}));
+    REQUIRE(plan.loops.size() == 1);
+    CHECK(plan.loops[0].last - plan.loops[0].first <= 4);
+    // The results, of all steps, are no state that steps exchange.
+    for (const auto& [a, b] : plan.loops[0].swaps)
+      CHECK(plan.buffers[static_cast<std::size_t>(a)].shape != std::vector<Nat>{20, 192});
+  }
+}
+
+TEST_CASE("a table of constants that cost more than reading them is computed once") {
+  const std::string text = R"(
+    def table = generate2D(8, 8, fun (u, x) => 0.5 * cos(f32((2 * x + 1) * u) / 16.0) + sqrt(f32(u)))
+    def main(x: [n][8]f32): [n][8]f32 = map(fun row => map(fun t => dotProduct(row, t), table), x))";
+  CHECK(wrong(at(parse(text), {{"n", 70}})) == "");
+  const kernel::Plan plan = compile(at(parse(text), {{"n", 70}}));
+  const auto computes = [](const std::string& source) { return source.find("cos(") != std::string::npos; };
+  CHECK(std::count_if(plan.sources.begin(), plan.sources.end(), computes) == 1);
+  CHECK(plan.sources.size() == 2);
+}
+
 TEST_CASE("equal stages share a kernel, whatever they are called") {
   const std::string text = R"(
     def main(x: [n]f32, y: [n]f32): [n]f32 =

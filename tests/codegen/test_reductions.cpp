@@ -45,6 +45,29 @@ TEST_CASE("values of whole arrays are computed once: operations are linear in th
   }
 }
 
+TEST_CASE("a work-group reduces its row together, by sub-groups where the compiler has them") {
+  const std::string text = "def main(x: [5][n]f32): [5]f32 = x |> mapWrg(0)(fun row => reduceLcl(1.0, F, row))";
+  const auto with = [&](const std::string& f) { return std::string(text).replace(text.find('F'), 1, f); };
+  for (const char* f : {"add", "max", "mul", "fun (acc, v) => acc + v * v", "fun (acc, v) => min(v, acc)"})
+    for (const std::int64_t n : {1, 7, 64, 1000}) {
+      INFO(f << " of " << n);
+      CHECK(wrong(with(f), {{"n", n}}) == "");
+    }
+  CHECK(wrong("def main(x: [3][n]f32): [3](f32, bool) = x |> mapWrg(0)(fun row => reduceLcl((0.0, true), "
+              "fun (acc, v) => (acc.0 + v * v, acc.1 && v < 2.0), row))",
+              {{"n", 100}}) == "");
+  const kernel::Plan plan = planOf(with("add"));
+  CHECK(contains(plan.sources[0], "sub_group_reduce_add(x)"));
+  CHECK(!contains(planOf(with("mul")).sources[0], "sub_group"));
+  // As many parts as work-items: of a row of unknown length 64, of a short one as many as it has.
+  const auto parts = [](const kernel::Plan& p) { return kernel::localBytes(p.kernels[0]).constant(); };
+  CHECK(parts(plan) == 64 * 4);
+  CHECK(parts(compile(at(parse(with("add")), {{"n", 12}}))) == 12 * 4);
+  CHECK(contains(render(complaints(parse("def main(x: [5][8][8]f32): [5][8]f32 = x |> mapWrg(0)(fun m => let s = "
+                                         "reduceLcl(0.0, add, join(m)) in m |> mapLcl(1)(fun r => s * r[0]))"))),
+                 "reduceLcl in a work-group of more than one dimension"));
+}
+
 TEST_CASE("a scalar result beside an array, and an array that is named and a result, are stored once") {
   const std::string text = R"(
     def main(x: [n]f32): ([n]f32, f32, (f32, [n]f32)) =

@@ -413,6 +413,30 @@ TEST_CASE("registers are used whatever the number of windows and kernels") {
     }
 }
 
+TEST_CASE("defaults fit layers of awkward sizes") {
+  const auto defaultsOf = [](const char* layer, const char* family) {
+    return convWorkload(parseConv(layer)).family(family).defaults;
+  };
+  for (const std::int64_t channels : {80, 136, 176}) {  // whose largest divisors are odd, or twice an odd number
+    const Config config = defaultsOf(fmt::format("ic{}ih14oc32kh3ph1", channels).c_str(), "blocked");
+    CHECK(config.at("load") >= 8);
+    CHECK(config.at("channels") % config.at("load") == 0);
+  }
+  // 17² tiles: no number divides them that leaves few registers unused.
+  const Config products = defaultsOf("ic64ih66oc64kh3ph1", "winograd");
+  CHECK(products.at("tiles") * products.at("vectors") >= 12);
+  // Kernels in a row that is longer than what registers hold.
+  CHECK(defaultsOf("g64ic64ih1iw400oc64kh1kw31pw15ph0", "depthwise").at("pixels") >= 8);
+}
+
+TEST_CASE("a dimension of one tap has no phases of dilation") {
+  const auto sources = [](const char* layer) {
+    const Variant v = derive(convWorkload(parseConv(layer)), "blocked");
+    return compileVariant(v, v.defaults).sources;
+  };
+  CHECK(sources("ic4ih1iw64oc16kh1kw2dh7dw7ph0") == sources("ic4ih1iw64oc16kh1kw2dh0dw7ph0"));
+}
+
 TEST_CASE("defaults are points of their spaces, and what is no point is refused, by a condition that is named") {
   int inside = 0, outside = 0;
   forEachCase([&](const Case& c) {

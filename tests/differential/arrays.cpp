@@ -34,13 +34,24 @@ std::string Arrays::stage(const std::string& e, Shape& shape) {
   }
   using Stage = Text (Arrays::*)(const std::string&, Shape&);
   static constexpr Stage stages[] = {
-      &Arrays::map,           &Arrays::split,      &Arrays::join,     &Arrays::transpose, &Arrays::slide,
-      &Arrays::pad,           &Arrays::padIndices, &Arrays::part,     &Arrays::reorder,   &Arrays::concat,
-      &Arrays::reduce,        &Arrays::scan,       &Arrays::zip,      &Arrays::at,        &Arrays::vectorize,
-      &Arrays::iterate,       &Arrays::tuple,      &Arrays::guard,    &Arrays::keep,      &Arrays::conditional,
-      &Arrays::generate,      &Arrays::byName,     &Arrays::reduce,   &Arrays::row,       &Arrays::iterateWhile,
-      &Arrays::row,           &Arrays::padIndices, &Arrays::generate, &Arrays::row,       &Arrays::reduceAll,
-      &Arrays::reduceByIndex,
+      &Arrays::map,           &Arrays::split,
+      &Arrays::join,          &Arrays::transpose,
+      &Arrays::slide,         &Arrays::pad,
+      &Arrays::padIndices,    &Arrays::part,
+      &Arrays::reorder,       &Arrays::concat,
+      &Arrays::reduce,        &Arrays::scan,
+      &Arrays::zip,           &Arrays::at,
+      &Arrays::vectorize,     &Arrays::iterate,
+      &Arrays::tuple,         &Arrays::guard,
+      &Arrays::keep,          &Arrays::conditional,
+      &Arrays::generate,      &Arrays::byName,
+      &Arrays::reduce,        &Arrays::row,
+      &Arrays::iterateWhile,  &Arrays::row,
+      &Arrays::padIndices,    &Arrays::generate,
+      &Arrays::row,           &Arrays::reduceAll,
+      &Arrays::reduceByIndex, &Arrays::loopOrNothing,
+      &Arrays::loopOrNothing, &Arrays::loopOrNothing,
+      &Arrays::loopOrNothing,
   };
   while (true) {
     const auto which = static_cast<std::size_t>(d_.pick(0, std::size(stages) - 1));
@@ -255,6 +266,13 @@ Arrays::Text Arrays::reduce(const std::string& e, Shape& shape) {
       "reduce({0}, fun (acc, {1}) => map(fun (p, q) => map(fun (a, b) => a + b * 0.5, zip(p, q)), zip({2}, {1})), {3})",
       zero, v, d_.coin() ? "reorder(reverse, acc)" : "acc", e);
 }
+
+std::string Arrays::loop(const std::string& e, Shape& shape) {
+  while (true)
+    if (Text text = loops_.stage(e, shape)) return *text;
+}
+
+Arrays::Text Arrays::loopOrNothing(const std::string& e, Shape& shape) { return loops_.stage(e, shape); }
 
 // A scalar of every row.
 Arrays::Text Arrays::reduceAll(const std::string& e, Shape& shape) {

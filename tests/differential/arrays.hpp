@@ -4,21 +4,22 @@
 #include <functional>
 #include <optional>
 
+#include "differential/loops.hpp"
 #include "differential/rows.hpp"
 
 namespace lift::differential {
-
-using Shape = std::vector<std::int64_t>;
 
 std::string typeOf(const Shape& shape);
 std::int64_t sizeOf(const Shape& shape);
 
 class Arrays {
  public:
-  explicit Arrays(Drawing& drawing) : d_(drawing), rows_(drawing) {}
+  explicit Arrays(Drawing& drawing) : d_(drawing), rows_(drawing), loops_(drawing) {}
 
   // Applies one construct to an array of the shape and updates the shape; sometimes below some maps.
   std::string stage(const std::string& e, Shape& shape);
+  // The same of constructs of Loops, of which some fit every array of one or two dimensions.
+  std::string loop(const std::string& e, Shape& shape);
 
  private:
   // Of each, nothing where it does not fit the shape.
@@ -48,6 +49,7 @@ class Arrays {
   Text row(const std::string& e, Shape& shape);
   Text generate(const std::string& e, Shape& shape);
   Text byName(const std::string& e, Shape& shape);
+  Text loopOrNothing(const std::string& e, Shape& shape);
   Text reduceAll(const std::string& e, Shape& shape);
 
   std::string mapOver(const std::string& e, std::size_t depth, const std::function<std::string(std::string)>& f);
@@ -56,6 +58,7 @@ class Arrays {
 
   Drawing& d_;
   Rows rows_;
+  Loops loops_;
 };
 
 }  // namespace lift::differential

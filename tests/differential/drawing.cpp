@@ -22,7 +22,13 @@ std::string Drawing::oneOf(std::initializer_list<const char*> alternatives) {
 std::string Drawing::fresh() { return fmt::format("v{}", variables_++); }
 
 std::string Drawing::scalar(const std::string& v) {
-  if (pick(0, 5) == 5) return fmt::format("fma({0}, {0}, 0.125)", v);
+  const std::int64_t kind = pick(0, 6);
+  if (kind == 5) return fmt::format("fma({0}, {0}, 0.125)", v);
+  if (kind == 6) {
+    count("approximated function");
+    rounds();
+    return fmt::format(fmt::runtime(oneOf({"exp(min({}, 0.5))", "tanh({})", "log(abs({}) + 1.0)"})), v);
+  }
   return step(v);
 }
 

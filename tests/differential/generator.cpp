@@ -13,22 +13,24 @@ class Generator {
   explicit Generator(Choices& choices) : d_(choices) {}
 
   Generated run() {
-    switch (d_.pick(0, 7)) {
+    switch (d_.pick(0, 8)) {
       case 5:
       case 6: return d_.finish(rows());
-      case 7: return d_.finish(tiledProgram(d_, isSymbolic() ? "n" : std::to_string(d_.pick(1, 5))));
-      default: return d_.finish(chain());
+      case 7: return d_.finish(chain(true));
+      case 8: return d_.finish(tiledProgram(d_, isSymbolic() ? "n" : std::to_string(d_.pick(1, 5))));
+      default: return d_.finish(chain(false));
     }
   }
 
  private:
-  std::string chain() {
-    Shape shape = randomShape();
+  // Stages of any kind; the first may be a loop.
+  std::string chain(bool loops) {
+    Shape shape = randomShape(loops ? 2 : 3);
     const std::string input = typeOf(shape);
     const bool below = isSymbolic();
     const std::string start = below ? d_.fresh() : "x";
     Arrays arrays(d_);
-    std::string body = arrays.stage(start, shape);
+    std::string body = loops ? arrays.loop(start, shape) : arrays.stage(start, shape);
     // One choice for each further stage, so that a stage and its choice are neighbours and vanish together.
     for (int s = 1; s < 6 && d_.pick(0, 5) > 0; s++) body = arrays.stage(body, shape);
     body = results(body, shape.size(), std::to_string(sizeOf(shape)));
@@ -78,9 +80,9 @@ class Generator {
     return true;
   }
 
-  Shape randomShape() {
+  Shape randomShape(std::int64_t most) {
     Shape shape;
-    const std::int64_t rank = d_.pick(1, 3);
+    const std::int64_t rank = d_.pick(1, most);
     for (std::int64_t i = 0; i < rank; i++) shape.push_back(d_.pick(1, 9));
     return shape;
   }

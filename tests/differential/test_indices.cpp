@@ -9,6 +9,7 @@
 #include "differential/judges.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 
 namespace lift::differential {
 namespace {
@@ -45,12 +46,8 @@ std::string around(Choices& choices, const std::string& index, bool& decided) {
 }
 
 bool isRefused(const std::string& text) {
-  try {
-    parseProgram(*addSource("index.lift", text));
-    return false;
-  } catch (const UserError& e) {
-    return render(e.diagnostics()).find("is out of range of") != std::string::npos;
-  }
+  const std::string refusal = test::refusalOf([&] { parseProgram(*addSource("index.lift", text)); });
+  return refusal.find("is out of range of") != std::string::npos;
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ constexpr const char* constructs[] = {
     // reductions and loops
     "reduce", "scan", "scanExclusive", "reduceByIndex", "reduction of integers", "rounded sum", "scalar of an array",
     "divided reduction", "iterate", "iterate of two arrays", "iterateWhile", "many repetitions", "symbolic count",
-    "launch loop",
+    "launch loop", "scan of rows", "scan of tuples", "reduce of rows", "state of products", "window of indices",
+    // numbers of other types
+    "integers", "f16", "approximated function",
     // what may fail
     "guard", "guarded index", "guarded division", "guarding && or ||", "let in a branch", "if of tuples",
     "if of arrays", "conditional",

@@ -57,6 +57,30 @@ TEST_CASE("matrix product: a tile of rows by vectors in registers") {
   CHECK(count(kernel, "vstore8") == 8);
 }
 
+TEST_CASE("matrix product: tiles of a group, whose columns it copies") {
+  strategies::ProductTile tile{4, 16, 8};
+  tile.tilesOfGroup = 2;
+  const std::string kernel = kernelOf(programOf(product), strategies::matrixProduct(tile));
+  CHECK(count(kernel, "__local float") == 1);
+  CHECK(count(kernel, "float8 acc") == 8);
+  CHECK(count(kernel, "for (") == 3);     // what is copied, tiles, the reduction
+  CHECK(count(kernel, "vstore8") == 10);  // two of them to local memory
+  CHECK(count(kernel, "barrier") == 0);
+}
+
+TEST_CASE("matrix product: columns whose elements lie one after the other are copied in blocks") {
+  const std::string transposed =
+      "def product(a: [8][16]f32, b: [32][16]f32): [8][32]f32 = map(fun row => map(fun column => "
+      "reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip(row, column)), b), a)";
+  strategies::ProductTile tile{4, 16, 8};
+  tile.tilesOfGroup = 2;
+  const std::string apart = kernelOf(programOf(transposed), strategies::matrixProduct(tile));
+  tile.copiedInBlocks = 4;
+  const std::string inBlocks = kernelOf(programOf(transposed), strategies::matrixProduct(tile));
+  CHECK(count(apart, "vload4") == 0);
+  CHECK(count(inBlocks, "vload4") == 1);
+}
+
 TEST_CASE("gaussian blur: neighbouring pixels in lanes") {
   const std::string kernel = kernelOf(programOf(stencilOf("padClamp2D(1, 1, 1, 1, xs)")), strategies::stencil(8, 4));
   CHECK(count(kernel, "vstore4") == 2);

@@ -10,6 +10,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 
 namespace lift {
 
@@ -61,15 +62,14 @@ inline Tensors runAll(const std::string& text, const Tensors& inputs = {}) {
 inline Tensor run(const std::string& text, const Tensors& inputs = {}) { return runAll(text, inputs).at("out"); }
 inline Values values(const std::string& text, const Tensors& inputs = {}) { return valuesOf(run(text, inputs)); }
 
-// The message with which it refuses the program.
+// The message with which it refuses the program, or the term.
+template <class Run>
+std::string refusalOf(const Run& run) {
+  const auto errors = test::diagnosticsOf(run);
+  return errors.empty() ? "accepted" : errors[0].message;
+}
 inline std::string refusal(const std::string& text, const Tensors& inputs = {}) {
-  try {
-    runAll(text, inputs);
-  } catch (const UserError& e) {
-    CHECK(e.status() == ExitStatus::program);
-    return e.diagnostics().at(0).message;
-  }
-  return "accepted";
+  return refusalOf([&] { runAll(text, inputs); });
 }
 
 // The application of a primitive, built without the checks of inference.
@@ -88,13 +88,7 @@ inline Expr iota(std::int64_t n) {
 }
 
 inline std::string refusal(Expr term) {
-  try {
-    evaluate(term);
-  } catch (const UserError& e) {
-    CHECK(e.status() == ExitStatus::program);
-    return e.diagnostics().at(0).message;
-  }
-  return "accepted";
+  return refusalOf([&] { evaluate(term); });
 }
 
 }  // namespace lift

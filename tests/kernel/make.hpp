@@ -53,65 +53,39 @@ Block block(S... statements) {
   return b;
 }
 
-// A loop whose body, a block or one statement, is made from its index.
-template <class F>
-For loop(LoopKind kind, int dim, const char* name, Nat count, F&& body, int unroll = 0) {
-  const NatVar i = NatVar::index(name, count);
-  if constexpr (std::is_same_v<decltype(body(Nat(i))), Block>)
-    return For{i, count, kind, dim, Trip::any, unroll, body(Nat(i))};
-  else
-    return For{i, count, kind, dim, Trip::any, unroll, block(body(Nat(i)))};
-}
-template <class F>
-For seq(const char* name, Nat count, int unroll, F&& body) {
-  return loop(LoopKind::sequential, 0, name, count, body, unroll);
-}
-template <class F>
-For seq(const char* name, Nat count, F&& body) {
-  return seq(name, count, 0, body);
-}
-template <class F>
-For lcl(const char* name, Nat count, int dim, F&& body) {
-  return loop(LoopKind::local, dim, name, count, body);
-}
-template <class F>
-For lcl(const char* name, Nat count, F&& body) {
-  return lcl(name, count, 0, body);
-}
-template <class F>
-For wrg(const char* name, Nat count, int dim, F&& body) {
-  return loop(LoopKind::group, dim, name, count, body);
-}
-template <class F>
-For wrg(const char* name, Nat count, F&& body) {
-  return wrg(name, count, 0, body);
-}
-template <class F>
-For glb(const char* name, Nat count, int dim, F&& body) {
-  return loop(LoopKind::global, dim, name, count, body);
-}
-template <class F>
-For glb(const char* name, Nat count, F&& body) {
-  return glb(name, count, 0, body);
-}
-
-// The same over all values of an index that is there already.
+// A loop over all values of an index that is there already.
 inline For over(LoopKind kind, int dim, Nat index, Block body) {
   const NatVar i = *index.variable();
   return For{i, *i.upper() + 1, kind, dim, Trip::any, 0, std::move(body)};
 }
-template <class... S>
-For seq(Nat index, S... body) {
-  return over(LoopKind::sequential, 0, index, block(std::move(body)...));
-}
-template <class... S>
-For lcl(Nat index, S... body) {
-  return over(LoopKind::local, 0, index, block(std::move(body)...));
-}
-template <class... S>
-For wrg(Nat index, S... body) {
-  return over(LoopKind::group, 0, index, block(std::move(body)...));
-}
+
+struct LoopMaker {
+  LoopKind kind;
+
+  // The body, a block or one statement, is made from the index. `number`: the loop's dimension; of a sequential loop
+  // how far it is unrolled.
+  template <class F>
+  For operator()(const char* name, Nat count, int number, F&& body) const {
+    const bool isSequential = kind == LoopKind::sequential;
+    const NatVar i = NatVar::index(name, count);
+    For loop{i, count, kind, isSequential ? 0 : number, Trip::any, isSequential ? number : 0, {}};
+    if constexpr (std::is_same_v<decltype(body(Nat(i))), Block>)
+      loop.body = body(Nat(i));
+    else
+      loop.body = block(body(Nat(i)));
+    return loop;
+  }
+  template <class F>
+  For operator()(const char* name, Nat count, F&& body) const {
+    return (*this)(name, count, 0, body);
+  }
+  template <class... S>
+  For operator()(Nat index, S... body) const {
+    return over(kind, 0, index, block(std::move(body)...));
+  }
+};
+inline constexpr LoopMaker seq{LoopKind::sequential}, lcl{LoopKind::local}, wrg{LoopKind::group}, glb{LoopKind::global};
+
 inline Nat counter(const char* name, Nat count) { return NatVar::index(name, count); }
 
 inline ExprPtr load(BufferId buffer, Nat at) { return load(buffer, at, f32); }

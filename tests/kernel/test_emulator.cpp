@@ -172,6 +172,26 @@ TEST_CASE("emulator: divergent barriers") {
   reports(m.k, {floats(ramp(8))}, "divergent barrier: not reached by work-item (5, 0, 0) of group (0, 0, 0)");
 }
 
+TEST_CASE("emulator: work-items put together what each has, and all of them must") {
+  Maker m;
+  const auto out = m.out("out", 8), parts = addBuffer(m.k, {"parts", Scalar::f32, 1, AddressSpace::local, 8});
+  m.range({8, 1, 1}, {8, 1, 1});
+  const ValueType f32{Scalar::f32, 1};
+  const auto together = [&](int items) {
+    const VarId v = addVariable(m.k, "v", f32);
+    m.k.body = block(lcl("l", items, [&](Nat l) {
+      return block(Declare{v, convertTo(index(l), Scalar::f32)}, Combine{v, Op::add, parts},
+                   Store{out, l, ref(v, f32)});
+    }));
+  };
+  together(8);
+  Memory memory{floats(ramp(8))};
+  CHECK(run(m.k, memory).ok());
+  CHECK(floats(memory[0]) == std::vector<float>(8, 28));
+  together(5);
+  reports(m.k, {floats(ramp(8))}, "divergent combination: not reached by work-item (5, 0, 0) of group (0, 0, 0)");
+}
+
 TEST_CASE("emulator: wrong claims about trip counts") {
   Maker m;
   const auto out = m.out("out", 8);

@@ -32,7 +32,7 @@ std::string simplified(const ExprPtr& e, Kernel k, BufferId out, bool finite = f
 TEST_CASE("a table is declared with its values and read by the emulator") {
   Maker m;
   const BufferId out = m.out("out", 3), weights = table(m.k, {1, -0.5, 3});
-  const auto body = loop(LoopKind::sequential, 0, "i", 3, [&](Nat i) { return Store{out, i, load(weights, i)}; });
+  const auto body = seq("i", 3, [&](Nat i) { return Store{out, i, load(weights, i)}; });
   m.k.body = block(body);
   verify(m.k);
   CHECK(printOpenCL(m.k).find("__constant float weights[3] = {\n    1.0f, -0.5f, 3.0f,\n};\n") != std::string::npos);

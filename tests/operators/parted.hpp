@@ -53,10 +53,26 @@ inline const std::vector<Case>& cases() {
        "  transpose(map(softmax, transpose(sums)))\n",
        {{"h", 9}, {"w", 22}},
        {{P::other, "vectors"}, {P::rows, "vectors"}}},
+      {"windows that sums of indices select",
+       "def main(x: [n]f32, w: [5]f32): [n-9]f32 =\n"
+       "  generate(n-9, fun i => sum(generate(5, fun c => w[c] * x[i + 2 * c + 1])))\n",
+       {{"n", 80}},
+       {{P::stencil, "strips"}}},
+      {"two taps of many channels, by sums of indices",
+       "def main(x: [c][n]f32, w: [c][c][2]f32): [c][n-8]f32 =\n"
+       "  generate2D(c, n-8, fun (o, i) => sum(generate(c, fun k => w[o][k][0] * x[k][i] + w[o][k][1] * x[k][i + "
+       "8])))\n",
+       {{"c", 5}, {"n", 40}},
+       {{P::rows, "vectors"}}},
+      {"approximated functions of elements",
+       "def main(x: [n]f32, y: [n]f32): ([n]f32, [n]f32) =\n"
+       "  unzip(map(fun (a, b) => if a > b then (cos(a), erf(b)) else (exp(a - b), b), zip(x, y)))\n",
+       {{"n", 83}},
+       {{P::elementwise, "vectors"}}},
       {"few rows, many columns that are read in order",
        "def main(a: [n][k]f32, b: [m][k]f32): [n][m]f32 = matmul(a, transpose(b))\n",
        {{"n", 5}, {"k", 9}, {"m", 40}},
-       {{P::product, "panels"}}},
+       {{P::product, "near"}}},
       {"the name of a constant between heads and their products",
        "def main(q: [h][t][d]f32, k: [h][t][d]f32, v: [h][t][d]f32): [h][t][d]f32 =\n"
        "  zip(q, k, v) |> map(fun (a, b, c) =>\n"
@@ -64,7 +80,7 @@ inline const std::vector<Case>& cases() {
        "    let scores = generate2D(t, t, fun (i, j) => if j <= i then dotProduct(a[i], b[j]) * scale else -1e30) in\n"
        "    matmul(map(softmax, scores), c))\n",
        {{"h", 2}, {"t", 32}, {"d", 64}},
-       {{P::product, "copied"}, {P::elementwise, "default"}, {P::rows, "default"}, {P::product, "tiles"}}},
+       {{P::product, "near"}, {P::elementwise, "default"}, {P::rows, "default"}, {P::product, "tiles"}}},
       {"a product by indices",
        "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 =\n"
        "  generate2D(n, m, fun (i, j) => sum(generate(k, fun l => a[i][l] * b[l][j])))\n",
@@ -96,7 +112,7 @@ inline const std::vector<Case>& cases() {
        "  bt |> map(fun column => a |> map(fun row =>\n"
        "    zip(row, column) |> map(fun (x, y) => x * y) |> sum))\n",
        {{"n", 16}, {"k", 5}, {"m", 40}},
-       {{P::product, "panels"}}},
+       {{P::product, "near"}}},
       {"batch",
        product + "def main(as: [b][n][k]f32, bs: [b][k][m]f32): [b][n][m]f32 =\n"
                  "  zip(as, bs) |> map(fun (x, y) => product(x, y))\n",
@@ -116,12 +132,12 @@ inline const std::vector<Case>& cases() {
       {"uneven product",
        product + "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 = product(a, b)\n",
        {{"n", 13}, {"k", 5}, {"m", 37}},
-       {{P::product, "panels"}}},
+       {{P::product, "near"}}},
       {"uneven rest",
        "def main(alpha: f32, a: [n][k]f32, bt: [m][k]f32): [m][n]f32 =\n"
        "  transpose(a |> map(fun row => bt |> map(fun column => max(alpha * dotProduct(row, column), 0.0))))\n",
        {{"n", 37}, {"k", 3}, {"m", 19}},
-       {{P::product, "panels"}}},
+       {{P::product, "near"}}},
       {"uneven stencil",
        smooth + "def main(w: [3][3]f32, xs: [n][m]f32): [n][m]f32 = smooth(w, xs)\n",
        {{"n", 7}, {"m", 45}},
@@ -147,12 +163,12 @@ inline const std::vector<Case>& cases() {
        "def main(q: [b][n][d]f32, k: [b][n][d]f32, v: [b][n][d]f32): [b][n][d]f32 =\n"
        "  zip(q, k, v) |> map(fun (x, y, z) => head(x, y, z))\n",
        {{"b", 3}, {"n", 48}, {"d", 24}},
-       {{P::product, "copied"}, {P::rows, "default"}, {P::product, "tiles"}}},
+       {{P::product, "near"}, {P::rows, "default"}, {P::product, "near"}}},
       {"nearest of centres",
        "def main(points: [n][d]f32, centres: [k][d]f32): [n]i32 = points |> map(fun p =>\n"
        "  argmin(centres |> map(fun c => zip(p, c) |> map(fun (a, b) => square(a - b)) |> sum)))\n",
        {{"n", 512}, {"d", 16}, {"k", 24}},
-       {{P::product, "panels"}, {P::rows, "default"}}},
+       {{P::product, "near"}, {P::rows, "default"}}},
       {"channels first",
        "def main(image: [c][h + 2][w + 2]f32, kernels: [f][c][3][3]f32): [f][h][w]f32 =\n"
        "  let windows = image |> slide3D(c, 3, 3, 1, 1, 1) |> join in\n"
@@ -200,13 +216,13 @@ inline const std::vector<Case>& cases() {
        "def main(points: [n][d]f32, centres: [k][d]f32): [n]f32 = points |> map(fun p =>\n"
        "  centres |> map(fun c => zipWith(fun (a, b) => square(a - b), p, c) |> sum) |> reduce(inf, min))\n",
        {{"n", 512}, {"d", 16}, {"k", 24}},
-       {{P::product, "panels"}, {P::rows, "default"}}},
+       {{P::product, "near"}, {P::rows, "default"}}},
       {"what a step needs of the last one and what it does not",
        "def main(xs: [t][d]f32, a: [h][d]f32, b: [h][h]f32): [h]f32 =\n"
        "  xs |> reduce(fill(h, 0.0), fun (state, x) => zip(a, b) |> map(fun (r, s) =>\n"
        "    tanh(dotProduct(r, x) + 0.1 * dotProduct(s, state))))\n",
        {{"t", 64}, {"d", 48}, {"h", 48}},
-       {{P::product, "panels"}, {P::reduction, "default"}}},
+       {{P::product, "near"}, {P::reduction, "default"}}},
       {"windows and weights in two dimensions",
        "def main(image: [h + 4][w + 4]f32, t: [5][5]f32): [h][w]f32 = image |> slide2D(5, 5, 1, 1) |> map2D(fun v =>\n"
        "  zip2D(v, t) |> map2D(fun (a, b) => square(a - b)) |> join |> sum)\n",

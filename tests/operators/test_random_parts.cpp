@@ -238,9 +238,9 @@ TEST_CASE("random products and stencils mean the same when they are derived", "[
 }
 
 TEST_CASE("random sums of rows mean the same when they are derived", "[null]") {
-  const std::int64_t count = setting("LIFT_DIFF_COUNT", 160 / thinning);
+  const std::int64_t count = setting("LIFT_DIFF_COUNT", thinning > 1 ? 40 : 160);  // each family has its share
   auto families = deriveDrawn("sums of rows", count, drawnSums);
-  for (const char* family : {"rows", "dots"}) CHECK(families[family] * 16 >= count);
+  for (const char* family : {"rows", "dots", "groups"}) CHECK(families[family] * 24 >= count);
 }
 
 TEST_CASE("random reductions to tuples mean the same when they are derived", "[null]") {

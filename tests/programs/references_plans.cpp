@@ -61,6 +61,13 @@ void addPlans(Table& table) {
     const Grid x(in, "x");
     return out(A1{x.size(0)}, [&](Int i) { return 2 * x(i) - 1; });
   });
+  const std::vector<Sizes> rows{{{"n", 3}, {"m", 600}}, {{"n", 2}, {"m", 37}}, {{"n", 1}, {"m", 1}}};
+  table.add("barriers", "together", rows, 40, [](const Tensors& in) {
+    const Grid x(in, "x");
+    return out(A2{x.size(0), x.size(1)}, [&](Int i, Int j) {
+      return std::exp(x(i, j)) / sum(x.size(1), [&](Int k) { return std::exp(x(i, k)); });
+    });
+  });
 }
 
 }  // namespace lift::programs

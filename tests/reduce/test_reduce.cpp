@@ -6,6 +6,7 @@
 #include "lift/reduce.hpp"
 #include "lift/source.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 
 using namespace lift;
 
@@ -14,12 +15,7 @@ namespace {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 bool isProgram(const std::string& text) {
-  try {
-    parseProgram(*addSource("test", text));
-    return true;
-  } catch (const UserError&) {
-    return false;
-  }
+  return test::refusalOf([&] { parseProgram(*addSource("test", text)); }) == "";
 }
 
 constexpr const char* blur = R"(

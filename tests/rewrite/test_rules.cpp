@@ -7,6 +7,7 @@
 #include "lift/files.hpp"
 #include "lift/rewrite.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 
 using namespace lift;
 using namespace lift::rewrite;
@@ -27,12 +28,7 @@ std::string refusal(const std::string& rule, const std::string& program, const A
 }
 
 std::string errorOf(const std::string& rule) {
-  try {
-    const Rule built("r", rule);
-    return {};
-  } catch (const UserError& e) {
-    return render(e.diagnostics());
-  }
+  return test::refusalOf([&] { const Rule built("r", rule); });
 }
 
 }  // namespace

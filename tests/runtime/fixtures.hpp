@@ -9,6 +9,7 @@
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/process.hpp"
+#include "refusals.hpp"
 
 namespace lift::runtime::testing {
 
@@ -30,14 +31,9 @@ std::vector<double> valuesOf(const Tensor& tensor);
 // The diagnostics of the UserError that `body` throws, as users read them; the status must be the given one.
 template <class F>
 std::string messageOf(ExitStatus status, F&& body) {
-  try {
-    std::forward<F>(body)();
-  } catch (const UserError& e) {
-    CHECK(e.status() == status);
-    return render(e.diagnostics());
-  }
-  FAIL("no error");
-  return {};
+  std::string message = test::refusalOf(body, status);
+  REQUIRE(message != "");
+  return message;
 }
 
 inline bool has(const std::string& text, const std::string& part) {

@@ -166,7 +166,8 @@ TEST_CASE("profiles: shipped ones, files, and what is wrong in one", "[null]") {
   CHECK_FALSE(portable.pseudo());
   CHECK(readProfile("mali-g72").maxWorkGroupSize == 384);
 
-  const std::string file = (std::filesystem::temp_directory_path() / "lift_profile.json").string();
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "profile.json").string();
   const auto read = [&](const std::string& text) {
     std::ofstream(file) << text;
     return readProfile(file);
@@ -187,7 +188,6 @@ TEST_CASE("profiles: shipped ones, files, and what is wrong in one", "[null]") {
     CAPTURE(wrong);
     CHECK_THROWS_AS(read(wrong), UserError);
   }
-  std::filesystem::remove(file);
   CHECK_THROWS_AS(readProfile(file), UserError);
 }
 

@@ -26,7 +26,9 @@ std::map<std::string, Tensor> addends(std::int64_t n) {
 void checkSum(const Execution& e, std::int64_t n) {
   const Tensor& sum = e.outputs.at("sum");
   REQUIRE(sum.shape == std::vector<std::int64_t>{n});
-  for (std::int64_t i = 0; i < n; i++) REQUIRE(sum.get(i) == static_cast<double>(i) + 0.5);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < n; i++) wrong += sum.get(i) == static_cast<double>(i) + 0.5 ? 0 : 1;
+  CHECK(wrong == 0);
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ TEST_CASE("a plan of symbolic size runs for every size", "[cl]") {
   const auto program = openDevice()->load(vectorAdd());
   CHECK(program->build().programs == 1);
   CHECK(program->build().milliseconds > 0);
-  for (std::int64_t n : {1, 16, 1000, 17, 17}) {
+  for (std::int64_t n : {1, 16, 600'001, 1000, 17, 17}) {  // one of them in large pages
     const Execution e = program->run(addends(n));
     checkSum(e, n);
     REQUIRE(e.launches.size() == 1);

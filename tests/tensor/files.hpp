@@ -1,8 +1,6 @@
 // What the file tests share.
 #pragma once
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <iterator>
@@ -10,7 +8,9 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
+#include "lift/process.hpp"
 #include "lift/tensor.hpp"
+#include "refusals.hpp"
 
 // A file written by numpy.
 inline std::filesystem::path fixture(const std::string& name) {
@@ -18,37 +18,18 @@ inline std::filesystem::path fixture(const std::string& name) {
 }
 
 // A folder for one test case, removed at its end.
-struct Folder {
-  std::filesystem::path path;
-  Folder() {
-    static int counter = 0;
-    path = std::filesystem::temp_directory_path() /
-           ("lift-tensor-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
-    std::filesystem::create_directories(path);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  Folder(const Folder&) = delete;
-  std::size_t files() const {
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path)) ++count;
-    return count;
+struct Folder : lift::TemporaryFolder {
+  std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(path()), std::filesystem::directory_iterator());
   }
 };
 
 // The text of the UserError that f throws; its status must be the one given.
 template <class F>
 std::string messageOf(F f, lift::ExitStatus status = lift::ExitStatus::program) {
-  try {
-    f();
-  } catch (const lift::UserError& error) {
-    CHECK(error.status() == status);
-    return error.what();
-  }
-  FAIL("no UserError");
-  return {};
+  std::string message = lift::test::refusalOf(f, status);
+  REQUIRE(message != "");
+  return message;
 }
 
 // Every truncation and every change of a single byte (to every value, or to every `step`th for larger files) is either

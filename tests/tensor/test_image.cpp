@@ -25,11 +25,11 @@ TEST_CASE("an image survives writing and reading") {
   Tensor colour(Scalar::u8, {4, 5, 3});
   for (int i = 0; i < 20; ++i) gray.set(i, i * 12);
   for (int i = 0; i < 60; ++i) colour.set(i, i * 4);
-  writeTensorFile(folder.path / "g.pgm", gray);
-  writeTensorFile(folder.path / "c.PPM", colour);
-  CHECK(same(readTensorFile(folder.path / "g.pgm"), gray));
-  CHECK(same(readTensorFile(folder.path / "c.PPM"), colour));
-  CHECK(readFile(folder.path / "g.pgm").value().substr(0, 11) == "P5\n5 4\n255\n");
+  writeTensorFile(folder.path() / "g.pgm", gray);
+  writeTensorFile(folder.path() / "c.PPM", colour);
+  CHECK(same(readTensorFile(folder.path() / "g.pgm"), gray));
+  CHECK(same(readTensorFile(folder.path() / "c.PPM"), colour));
+  CHECK(readFile(folder.path() / "g.pgm").value().substr(0, 11) == "P5\n5 4\n255\n");
   Tensor flat = gray;
   flat.shape.push_back(1);
   CHECK(formatImage(flat) == formatImage(gray));
@@ -55,8 +55,11 @@ TEST_CASE("tensors that are no images are refused") {
   CHECK_THAT(messageOf([] { formatImage(Tensor(Scalar::u8, {5, 5, 2})); }), Contains("not an image"));
   CHECK_THAT(messageOf([] { formatImage(Tensor(Scalar::u8, {0, 5})); }), Contains("not an image"));
   const Tensor colour(Scalar::u8, {2, 2, 3});
-  CHECK_THAT(messageOf([&] { writeTensorFile(folder.path / "x.pgm", colour); }), Contains(".ppm"));
-  CHECK_THAT(messageOf([&] { writeTensorFile(folder.path / "x.ppm", Tensor(Scalar::u8, {2, 2})); }), Contains(".pgm"));
+  CHECK_THAT(messageOf([&] { writeTensorFile(folder.path() / "x.pgm", colour); }), Contains(".ppm"));
+  CHECK_THAT(messageOf([&] {
+               writeTensorFile(folder.path() / "x.ppm", Tensor(Scalar::u8, {2, 2}));
+             }),
+             Contains(".pgm"));
   CHECK(folder.files() == 0);
 }
 
@@ -86,10 +89,10 @@ TEST_CASE("the extension chooses the format") {
   const Folder folder;
   Tensor tensor(Scalar::f32, {2, 2});
   tensor.set(1, 3.7);
-  writeTensorFile(folder.path / "x.npy", tensor);
-  CHECK(same(readTensorFile(folder.path / "x.npy"), tensor));
-  writeTensorFile(folder.path / "x.pgm", tensor);
-  CHECK(readTensorFile(folder.path / "x.pgm").get(1) == 4);
+  writeTensorFile(folder.path() / "x.npy", tensor);
+  CHECK(same(readTensorFile(folder.path() / "x.npy"), tensor));
+  writeTensorFile(folder.path() / "x.pgm", tensor);
+  CHECK(readTensorFile(folder.path() / "x.pgm").get(1) == 4);
 }
 
 TEST_CASE("an unknown extension is a usage error that lists the known ones") {

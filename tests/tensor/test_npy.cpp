@@ -173,7 +173,7 @@ TEST_CASE("a header too long for version 1 is written as version 2") {
 
 TEST_CASE("writing replaces a file and leaves nothing else") {
   const Folder folder;
-  const auto path = folder.path / "x.npy";
+  const auto path = folder.path() / "x.npy";
   writeNpy(path, Tensor(Scalar::f32, {100}));
   Tensor second(Scalar::i8, {3});
   second.set(0, 9);
@@ -185,17 +185,17 @@ TEST_CASE("writing replaces a file and leaves nothing else") {
 TEST_CASE("writing through a link keeps the link") {
   const Folder folder;
   const Tensor tensor(Scalar::f32, {2});
-  writeNpy(folder.path / "target.npy", Tensor(Scalar::i8, {1}));
-  std::filesystem::create_symlink(folder.path / "target.npy", folder.path / "link.npy");
-  writeNpy(folder.path / "link.npy", tensor);
-  CHECK(std::filesystem::is_symlink(folder.path / "link.npy"));
-  CHECK(same(readNpy(folder.path / "target.npy"), tensor));
+  writeNpy(folder.path() / "target.npy", Tensor(Scalar::i8, {1}));
+  std::filesystem::create_symlink(folder.path() / "target.npy", folder.path() / "link.npy");
+  writeNpy(folder.path() / "link.npy", tensor);
+  CHECK(std::filesystem::is_symlink(folder.path() / "link.npy"));
+  CHECK(same(readNpy(folder.path() / "target.npy"), tensor));
 }
 
 TEST_CASE("a folder that does not exist is a user error that names the file") {
   const Folder folder;
-  const auto path = folder.path / "no" / "x.npy";
+  const auto path = folder.path() / "no" / "x.npy";
   CHECK_THAT(messageOf([&] { writeNpy(path, Tensor(Scalar::f32, {1})); }), Contains(path.string()));
-  CHECK_THAT(messageOf([&] { writeNpy(folder.path, Tensor(Scalar::f32, {1})); }), Contains("directory"));
+  CHECK_THAT(messageOf([&] { writeNpy(folder.path(), Tensor(Scalar::f32, {1})); }), Contains("directory"));
   CHECK(folder.files() == 0);
 }

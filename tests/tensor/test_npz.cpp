@@ -120,7 +120,7 @@ TEST_CASE("numpy's deflated archive is read") {
 
 TEST_CASE("an archive survives writing and reading") {
   const Folder folder;
-  const auto path = folder.path / "x.npz";
+  const auto path = folder.path() / "x.npz";
   writeNpz(path, some());
   const Tensors back = readNpz(path);
   REQUIRE(back.size() == 2);

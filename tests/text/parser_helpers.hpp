@@ -8,6 +8,7 @@
 #include "brief.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 #include "show.hpp"
 
 namespace lift::test {
@@ -20,17 +21,8 @@ inline std::string expr(const std::string& text) { return show(*parseExpr(text))
 inline std::string type(const std::string& text) { return show(*parseType(*addSource("type", text))); }
 
 // What a user would read.
-inline std::string errors(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const UserError& error) {
-    CHECK(error.status() == ExitStatus::program);
-    return error.what();
-  }
-  return "no error";
-}
 inline std::string errorsOf(const std::string& text) {
-  return errors([&] { parse(text); });
+  return refusalOf([&] { parse(text); });
 }
 inline std::string briefly(const std::string& text) { return brief(errorsOf(text)); }
 

@@ -8,9 +8,11 @@
 #include "lift/diagnostic.hpp"
 #include "lift/dsl.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 #include "show.hpp"
 
 using namespace lift::dsl;
+using lift::test::refusalOf;
 using lift::test::show;
 
 namespace {
@@ -21,15 +23,6 @@ std::string fromText(const std::string& text) { return print(lift::parseProgram(
 
 const std::string thisFile = __FILE__;
 constexpr Named nameless{"nameless"};
-
-std::string errors(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const lift::UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 }  // namespace
 
@@ -152,7 +145,7 @@ TEST_CASE("dsl: typed terms and sizes") {
 
 TEST_CASE("dsl: diagnostics name the C++ line") {
   int line = 0;
-  const std::string text = errors([&] {
+  const std::string text = refusalOf([&] {
     program("bad", {{"x", array(size("n"), f32)}}, [&](E x) {
       line = __LINE__ + 1;
       return x | nameless;
@@ -172,7 +165,7 @@ TEST_CASE("dsl: lines of files that are not there") {
 }
 
 TEST_CASE("dsl: a body of another number of parameters") {
-  const std::string text = errors([] { program("bad", {{"x", f32}}, [](E x, E y) { return x + y; }); });
+  const std::string text = refusalOf([] { program("bad", {{"x", f32}}, [](E x, E y) { return x + y; }); });
   CHECK(text.find("'bad' has 1 parameter, its body takes 2") != std::string::npos);
 }
 
@@ -185,8 +178,8 @@ TEST_CASE("chains that nest too deeply for everybody to recurse over are refused
       });
     };
   };
-  CHECK(errors(chain(300)) == "no error");
-  CHECK(errors(chain(5000)).find("nests deeper than 1000 levels") != std::string::npos);
+  CHECK(refusalOf(chain(300)) == "");
+  CHECK(refusalOf(chain(5000)).find("nests deeper than 1000 levels") != std::string::npos);
 }
 
 TEST_CASE("definitions that nest too deeply when they are expanded are refused") {
@@ -197,5 +190,5 @@ TEST_CASE("definitions that nest too deeply when they are expanded are refused")
     text += fmt::format("def d{}(x) = {}\n", i, body);
   }
   text += "def main(x: [3]f32) = d10(x)";
-  CHECK(errors([&] { fromText(text); }).find("nests deeper than 1000 levels") != std::string::npos);
+  CHECK(refusalOf([&] { fromText(text); }).find("nests deeper than 1000 levels") != std::string::npos);
 }

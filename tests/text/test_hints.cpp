@@ -5,6 +5,7 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 
 using namespace lift;
 
@@ -16,12 +17,7 @@ struct Typed {
 };
 
 std::vector<Diagnostic> diagnosticsOf(const std::string& text) {
-  try {
-    parseProgram(*addSource("typed.lift", text));
-  } catch (const UserError& error) {
-    return error.diagnostics();
-  }
-  return {};
+  return test::diagnosticsOf([&] { parseProgram(*addSource("typed.lift", text)); });
 }
 
 void checkAll(const std::vector<Typed>& rows, const std::string& before, const std::string& behind = {}) {

@@ -17,6 +17,7 @@
 #include "lift/files.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/text.hpp"
+#include "refusals.hpp"
 
 using namespace lift;
 
@@ -94,12 +95,7 @@ std::vector<double> valuesOf(const std::string& text) {
 }
 
 std::vector<Diagnostic> errorsOf(const std::string& text) {
-  try {
-    parseProgram(*addSource("mistake.lift", text));
-  } catch (const UserError& e) {
-    return e.diagnostics();
-  }
-  return {};
+  return test::diagnosticsOf([&] { parseProgram(*addSource("mistake.lift", text)); });
 }
 
 }  // namespace

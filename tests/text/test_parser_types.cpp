@@ -47,16 +47,17 @@ TEST_CASE("kinds") {
   CHECK(type("nat") == "#nat");
   CHECK(type("index") == "#index");
   CHECK(
-      brief(errors([] { type("[n]nat"); })) ==
+      brief(refusalOf([] { type("[n]nat"); })) ==
       "1:4-6 'nat' is no type of values (it stands alone, as in def f(k: nat, …); sizes in scalar arithmetic are i32)");
 }
 
 TEST_CASE("a type alone, and no more") {
-  CHECK(brief(errors([] { type("f32 f32"); })) == "1:5-7 unexpected 'f32' behind the type (functions are called f(x))");
+  CHECK(brief(refusalOf([] { type("f32 f32"); })) ==
+        "1:5-7 unexpected 'f32' behind the type (functions are called f(x))");
 }
 
 TEST_CASE("types of other languages") {
-  CHECK(brief(errors([] { type("[n]float"); })) == "1:4-8 there is no type 'float' (write f32)");
+  CHECK(brief(refusalOf([] { type("[n]float"); })) == "1:4-8 there is no type 'float' (write f32)");
 }
 
 // --- Schemes --------------------------------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ TEST_CASE("every row of the primitives table") {
 }
 
 TEST_CASE("a scheme needs its types") {
-  CHECK(brief(errors([] { parseScheme(*addSource("row", "map(f, in: [n]t): [n]u")); })) ==
+  CHECK(brief(refusalOf([] { parseScheme(*addSource("row", "map(f, in: [n]t): [n]u")); })) ==
         "1:6 expected ':' and the parameter's type, found ','");
 }
 

@@ -15,8 +15,10 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
+#include "lift/process.hpp"
 #include "lift/text.hpp"
 #include "lift/tune.hpp"
+#include "refusals.hpp"
 
 using namespace lift;
 using namespace lift::tune;
@@ -26,15 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of the test's own, removed at its end.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / fmt::format("lift-tune-{}", getpid());
-  Folder() {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path operator/(const char* name) const { return path / name; }
+struct Folder : TemporaryFolder {
+  fs::path operator/(const std::string& name) const { return path() / name; }
 };
 
 Measurement point(std::int64_t n, double ms = 1.5) {
@@ -88,16 +83,6 @@ struct Raw {
   void run(const char* sql) const { REQUIRE(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) == SQLITE_OK); }
   sqlite3* handle = nullptr;
 };
-
-std::string errorOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const UserError& e) {
-    CHECK(e.status() == ExitStatus::program);
-    return render(e.diagnostics());
-  }
-  return "no error";
-}
 
 }  // namespace
 
@@ -233,7 +218,7 @@ TEST_CASE("a damaged import is refused whole, with its line") {
     INFO(bad);
     Database empty = Database::inMemory();
     std::istringstream in(whole + bad + "\n");
-    CHECK_THAT(errorOf([&] { importLines(empty, in, "file.jsonl"); }), Contains("file.jsonl:31: "));
+    CHECK_THAT(test::refusalOf([&] { importLines(empty, in, "file.jsonl"); }), Contains("file.jsonl:31: "));
     CHECK(empty.select({}).empty());
   }
 }
@@ -252,14 +237,15 @@ TEST_CASE("databases are merged") {
 TEST_CASE("files that are no tuning database are told apart") {
   const Folder folder;
   put(folder / "text.db", std::string(5000, 'x'));
-  CHECK_THAT(errorOf([&] { Database::open(folder / "text.db"); }), Contains("is no database") && Contains("text.db"));
+  CHECK_THAT(test::refusalOf([&] { Database::open(folder / "text.db"); }),
+             Contains("is no database") && Contains("text.db"));
 
   Raw(folder / "foreign.db").run("CREATE TABLE t(x)");
-  CHECK_THAT(errorOf([&] { Database::open(folder / "foreign.db"); }), Contains("another program"));
+  CHECK_THAT(test::refusalOf([&] { Database::open(folder / "foreign.db"); }), Contains("another program"));
 
   { Database::open(folder / "newer.db"); }
   Raw(folder / "newer.db").run("PRAGMA user_version=99");
-  CHECK_THAT(errorOf([&] { Database::open(folder / "newer.db"); }), Contains("format 99"));
+  CHECK_THAT(test::refusalOf([&] { Database::open(folder / "newer.db"); }), Contains("format 99"));
 
   {
     Database db = Database::open(folder / "good.db");
@@ -269,11 +255,11 @@ TEST_CASE("files that are no tuning database are told apart") {
   REQUIRE(bytes.size() > 40000);
   for (std::size_t i = 8192; i < 32768; i++) bytes[i] = static_cast<char>(i * 7);
   put(folder / "damaged.db", bytes);
-  CHECK_THAT(errorOf([&] { Database::open(folder / "damaged.db").select({}); }), Contains("is damaged"));
+  CHECK_THAT(test::refusalOf([&] { Database::open(folder / "damaged.db").select({}); }), Contains("is damaged"));
   put(folder / "short.db", bytes.substr(0, 6000));
-  CHECK_THAT(errorOf([&] { Database::open(folder / "short.db").select({}); }), Contains("is damaged"));
+  CHECK_THAT(test::refusalOf([&] { Database::open(folder / "short.db").select({}); }), Contains("is damaged"));
 
-  CHECK_THAT(errorOf([&] { Database::open("/proc/no/such.db"); }), Contains("cannot be opened"));
+  CHECK_THAT(test::refusalOf([&] { Database::open("/proc/no/such.db"); }), Contains("cannot be opened"));
 }
 
 TEST_CASE("a lock that does not go away is told") {
@@ -283,7 +269,7 @@ TEST_CASE("a lock that does not go away is told") {
   Database other = Database::open(folder / "a.db", 50);
   const Raw holder(folder / "a.db");
   holder.run("BEGIN IMMEDIATE");
-  CHECK_THAT(errorOf([&] { db.add(point(2)); }), Contains("is locked by another program"));
+  CHECK_THAT(test::refusalOf([&] { db.add(point(2)); }), Contains("is locked by another program"));
   CHECK(other.select({}).size() == 1);  // readers are not disturbed
   holder.run("ROLLBACK");
   CHECK(db.add(point(2)));
@@ -302,7 +288,7 @@ TEST_CASE("processes that write at once, and are killed while they write, lose n
         Database db = Database::open(path);
         for (int n = 0; n < points; n++) {
           db.add(point(1000 * w + n));
-          std::ofstream(folder.path / fmt::format("done-{}", w)) << n + 1;  // only then does the writer claim it
+          std::ofstream(folder / fmt::format("done-{}", w)) << n + 1;  // only then does the writer claim it
           if (w == writers - 1 && n == points / 2) raise(SIGKILL);
         }
       } catch (const std::exception& e) {
@@ -319,7 +305,7 @@ TEST_CASE("processes that write at once, and are killed while they write, lose n
   const Database db = Database::open(path);
   for (int w = 0; w < writers; w++) {
     int done = 0;
-    std::ifstream(folder.path / fmt::format("done-{}", w)) >> done;
+    std::ifstream(folder / fmt::format("done-{}", w)) >> done;
     CHECK(done == (w == writers - 1 ? points / 2 + 1 : points));
     for (int n = 0; n < done; n++) CHECK(db.find(point(1000 * w + n).key));
   }

@@ -9,6 +9,7 @@
 #include "../../src/tune/random.hpp"
 #include "lift/experience.hpp"
 #include "lift/files.hpp"
+#include "lift/process.hpp"
 
 using namespace lift;
 using namespace lift::tune;
@@ -49,13 +50,6 @@ std::vector<Lesson> lessons() {
 
 const Draft& fastest(const std::vector<Draft>& drafts, const std::vector<double>& expected) {
   return drafts[static_cast<std::size_t>(std::min_element(expected.begin(), expected.end()) - expected.begin())];
-}
-
-std::filesystem::path scratch(const std::string& name) {
-  const auto folder = std::filesystem::temp_directory_path() / "lift_test_models";
-  std::filesystem::create_directories(folder);
-  std::filesystem::remove(folder / name);
-  return folder / name;
 }
 
 }  // namespace
@@ -149,7 +143,8 @@ TEST_CASE("experience is kept in a file that may be gone, damaged or of other le
   if (!hasTrees()) return;
   const std::vector<Draft> all = drafts();
   const auto expected = Experience::of(lessons())->expected(pointersTo(all));
-  const auto file = scratch("kept");
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "kept";
   CHECK(Experience::kept(lessons(), file)->expected(pointersTo(all)) == expected);
   REQUIRE(std::filesystem::exists(file));
   const auto written = std::filesystem::last_write_time(file);

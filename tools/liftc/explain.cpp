@@ -127,6 +127,9 @@ Json stepsJson(const Explained& s, bool terms) {
 
 // The kernels of the derivation, made once more, beside those that are recorded.
 Json replayed(const Explained& s) {
+  if (s.digests.empty())
+    throw lift::UserError(lift::ExitStatus::program, "there are no digests to compare the kernels with",
+                          "OpenCL kernels have them; C functions have none");
   const auto made = digestsOf(s.generate(follow(s)));
   Json j{{"ok", true}, {"generator", s.generator}, {"kernels", Json::array()}};
   for (const auto& [name, digest] : s.digests) {

@@ -20,6 +20,7 @@ using lift::Program;
 using lift::UserError;
 using lift::kernel::Plan;
 using lift::rewrite::Derivation;
+using Profile = std::optional<lift::runtime::DeviceInfo>;  // that kernels were compiled for
 
 std::map<std::string, std::string> digestsOf(const Plan& plan) {
   std::map<std::string, std::string> digests;
@@ -29,6 +30,8 @@ std::map<std::string, std::string> digestsOf(const Plan& plan) {
 }
 
 namespace {
+
+const lift::runtime::DeviceInfo* pointer(const Profile& device) { return device ? &*device : nullptr; }
 
 // The default mapping of a program that does not say where its work runs.
 void addMapping(Explained& s, const Program& program, const lift::MappingOptions& options) {
@@ -43,7 +46,7 @@ void addMapping(Explained& s, const Program& program, const lift::MappingOptions
 
 // `recorded` replaces the steps that the family takes now.
 Explained ofConfig(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen,
-                   const std::string& recorded) {
+                   const std::string& recorded, const Profile& device = {}) {
   Explained s;
   s.config = variant.defaults;
   for (const auto& [name, value] : config) s.config[name] = value;
@@ -56,9 +59,9 @@ Explained ofConfig(const lift::Variant& variant, const lift::Config& config, con
   s.program = variant.program;
   addMapping(s, lift::configured(variant, s.config), {});  // refuses what is no configuration
   s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
-  s.generate = [variant = variant, config = s.config, codegen](const Program& derived) mutable {
+  s.generate = [variant = variant, config = s.config, codegen, device](const Program& derived) mutable {
     variant.program.body = derived.body;
-    const auto compiled = compileAt(variant, config, codegen, std::chrono::steady_clock::now());
+    const auto compiled = compileAt(variant, config, codegen, std::chrono::steady_clock::now(), pointer(device));
     return compiled ? compiled->plan : Plan();
   };
   return s;
@@ -68,8 +71,9 @@ Explained ofConfig(const lift::Variant& variant, const lift::Config& config, con
 
 Explained ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
                      const std::string& recorded) {
-  return ofConfig(lift::derive(workload, family.familyOf(workload)), parseValues(family.config, "--config"), codegen,
-                  recorded);
+  const lift::Config config = parseValues(family.config, "--config");
+  const lift::Choice choice = lift::choose(workload, nullptr, {.family = family.familyOf(workload), .config = config});
+  return ofConfig(choice.variant, config, codegen, recorded);
 }
 
 namespace {
@@ -96,10 +100,13 @@ lift::Workload workloadOf(const Program& program, const CodegenOptions& codegen)
 }
 
 // A program by its parts, each by a family of its own.
-Explained byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen) {
+Explained byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen,
+                  const Profile& device) {
   lift::Workload w = workloadOf(options.readAtValues(), codegen);
   w.constants = codegen.constants;
-  Explained s = ofWorkload(w, family, codegen);
+  const lift::Config config = parseValues(family.config, "--config");
+  const lift::Variant variant = lift::choose(w, pointer(device), {.family = family.family, .config = config}).variant;
+  Explained s = ofConfig(variant, config, codegen, {}, device);
   const auto sizes = options.values();
   s.title = fmt::format("{} of {}{}{}, family {}{}{}", s.source.name, options.file, sizes.empty() ? "" : " at ",
                         lift::str(sizes), family.family, s.config.empty() ? "" : ", ", lift::str(s.config));
@@ -109,13 +116,13 @@ Explained byParts(const ProgramOptions& options, const FamilyOptions& family, co
              {"family", family.family},
              {"config", s.config}};
   const Plan plan = s.generate(s.program);
-  s.parts = partsJson(lift::derive(w, family.family), s.config, plan);
+  s.parts = partsJson(variant, s.config, plan);
   s.memory = memoryJson(plan);
   return s;
 }
 
 // By the default mapping, or by the one that it has.
-Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen) {
+Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen, const Profile& device) {
   Explained s;
   s.source = options.readAtValues();
   s.config = options.values();
@@ -127,22 +134,29 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
     addMapping(s, s.source, mapping);
   }
   s.facts = {{"program", s.source.name}, {"file", options.file}, {"sizes", s.config}};
-  s.generate = [codegen](const Program& program) { return codegen.compile(program, 0).value_or(Plan()); };
+  s.generate = [=](const Program& program) {
+    return codegen.compile(program, 0, nullptr, pointer(device)).value_or(Plan());
+  };
   if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(s.source);
   return s;
 }
 
 // As `liftc compile` takes it.
-Explained ofProgram(ProgramOptions options, FamilyOptions family, const CodegenOptions& codegen) {
+Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions codegen,
+                    const std::string& profile = {}) {
+  Profile device;
+  if (!profile.empty()) device = lift::runtime::readProfile(profile);
   if (family.family.empty()) {
     const Program program = options.readAtValues();
-    if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen);
+    if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen, device);
     family.family = workloadOf(program, codegen).families[0].name;
     family.config.clear();  // is the program's
+    codegen.alignedVectors = device && device->type == "gpu";
   } else if (family.family != lift::programFamily) {
     options.config.clear();  // is the family's
   }
-  return family.family == lift::programFamily ? asWritten(options, codegen) : byParts(options, family, codegen);
+  return family.family == lift::programFamily ? asWritten(options, codegen, device)
+                                              : byParts(options, family, codegen, device);
 }
 
 // The subject of a command that a header or a manifest holds. Programs are read from the current folder.
@@ -155,6 +169,8 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
   LayoutOptions layouts;
   ProgramOptions program;
   CodegenOptions codegen;
+  DeviceOptions device;
+  std::string target;
   if (isLayer || isOp) {
     app.add_option("named", named)->expected(isOp ? 3 : 2);
     family.add(app);
@@ -163,6 +179,8 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
     program.add(app);
     family.addOfProgram(app);
   }
+  device.addProfile(app);
+  addTarget(app, target);
   codegen.add(app);
   try {
     app.parse({words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end()});
@@ -171,7 +189,10 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
   }
   if (!isLayer && !isOp) {
     family.config = program.config;
-    return ofProgram(program, family, codegen);
+    if (!std::filesystem::exists(program.file))
+      throw UserError(ExitStatus::program, fmt::format("cannot read the kernels' program, '{}'", program.file),
+                      "kernels do not name its folder: run this there");
+    return ofProgram(program, family, codegen, device.profile);
   }
   const lift::Workload workload =
       isOp ? workloadNamed(named[0], named[1]) : layouts.workload(lift::parseConv(named[0]));
@@ -204,7 +225,9 @@ Explained ofManifest(const std::string& file, const std::string& text) {
       for (const Json& step : *recorded) steps += step.get<std::string>() + "\n";
     Explained s = ofCommand(manifest.at("command").get<std::string>(), steps);
     s.generator = manifest.at("generator").get<std::string>();
-    for (const Json& k : manifest.at("kernels")) s.digests[k.at("name")] = k.at("sha256").get<std::string>();
+    const bool isC = manifest.value("target", "") == "c";  // functions of one file have no digests
+    if (!isC)
+      for (const Json& k : manifest.at("kernels")) s.digests[k.at("name")] = k.at("sha256").get<std::string>();
     return s;
   } catch (const Json::exception& e) {
     throw UserError(ExitStatus::program, fmt::format("'{}' is no manifest of liftc: {}", file, e.what()));

@@ -28,6 +28,7 @@ void addDevices(cli::App& app, int& status) {
     bool any = false;
     for (const auto& d : devices) {
       any = any || !d.builtIn();
+      const bool hasSubgroups = d.hasExtension("cl_khr_subgroups") || d.hasExtension("cl_intel_subgroups");
       if (d.name == "native")
         std::cout << (d.platform.empty()
                           ? "native needs a C compiler: install gcc or clang, or name one by the variable CC\n"
@@ -37,10 +38,10 @@ void addDevices(cli::App& app, int& status) {
       else if (d.builtIn())
         std::cout << fmt::format("{:<6} pseudo device\n", d.name);
       else
-        std::cout << fmt::format("{}:{:<4} {} | {} | {} | {} units | local {} KiB | group {}{}{}\n", d.platformIndex,
+        std::cout << fmt::format("{}:{:<4} {} | {} | {} | {} units | local {} KiB | group {}{}{}{}\n", d.platformIndex,
                                  d.deviceIndex, d.platform, d.name, d.deviceVersion, d.computeUnits,
                                  d.localMemory / 1024, d.maxWorkGroupSize, d.fp16 ? " | fp16" : "",
-                                 d.fp64 ? " | fp64" : "");
+                                 d.fp64 ? " | fp64" : "", hasSubgroups ? " | sub-groups" : "");
     }
     if (!any)
       std::cerr << "no OpenCL device found; `--device native` runs kernels on the processor by way of a C compiler,\n"

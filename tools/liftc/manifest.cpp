@@ -9,6 +9,8 @@
 namespace liftc {
 namespace {
 
+using lift::kernel::Plan;
+
 Json size(lift::Nat n) {
   if (const auto c = n.constant()) return *c;
   return n.str();
@@ -31,13 +33,74 @@ std::string commandOf(const Provenance& provenance) {
   return commandLine(words);
 }
 
+std::string bufferName(const Plan& plan, int buffer) { return plan.buffers[static_cast<std::size_t>(buffer)].name; }
+
+Json buffersOf(const Plan& plan) {
+  Json buffers = Json::array();
+  for (const auto& b : plan.buffers) {
+    Json shape = Json::array();
+    for (const lift::Nat n : b.shape) shape.push_back(size(n));
+    buffers.push_back({{"name", b.name},
+                       {"role", roleName(b.role)},
+                       {"type", lift::info(b.scalar).name},
+                       {"shape", shape},
+                       {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
+    if (b.isImage) buffers.back()["image_row_texels"] = lift::ImageLayout::rowTexels;
+  }
+  return buffers;
+}
+
+Json kernelsOf(const Plan& plan) {
+  Json kernels = Json::array();
+  for (std::size_t i = 0; i < plan.kernels.size(); i++) {
+    const lift::kernel::Kernel& k = plan.kernels[i];
+    Json arguments = Json::array();
+    for (const auto a : k.arguments) arguments.push_back(k.buffers[a].name);
+    for (const lift::NatVar v : k.sizes) arguments.push_back("int " + v.name());
+    kernels.push_back({{"name", k.name},
+                       {"file", k.name + ".cl"},
+                       {"sha256", lift::runtime::kernelDigest(plan.sources[i])},
+                       {"arguments", arguments},
+                       {"global", sizes3(k.range.global)},
+                       {"local", sizes3(k.range.local)},
+                       {"local_memory_bytes", size(lift::kernel::localBytes(k))}});
+  }
+  return kernels;
+}
+
+// Of a device, by all kernels.
+Json requirementsOf(const Plan& plan) {
+  std::int64_t localBytes = 0, items = 1;
+  bool f64 = false, h16 = false, images = false;
+  for (const lift::kernel::Kernel& k : plan.kernels) {
+    const lift::runtime::KernelNeeds needs = lift::runtime::needsOf(k);
+    localBytes = std::max(localBytes, needs.localBytes);
+    items = std::max(items, needs.items());
+    f64 = f64 || needs.f64;
+    h16 = h16 || needs.h16;
+    images = images || needs.images;
+  }
+  return {
+      {"local_memory_bytes", localBytes}, {"work_group_size", items}, {"fp64", f64}, {"fp16", h16}, {"images", images}};
+}
+
+Json launchesOf(const Plan& plan, const std::vector<lift::kernel::Launch>& list) {
+  Json launches = Json::array();
+  for (const auto& l : list) {
+    Json arguments = Json::array();
+    for (const int a : l.arguments) arguments.push_back(bufferName(plan, a));
+    launches.push_back({{"kernel", plan.kernels[static_cast<std::size_t>(l.kernel)].name}, {"arguments", arguments}});
+  }
+  return launches;
+}
+
 }  // namespace
 
 void Provenance::addChoice(const lift::runtime::DeviceInfo& device, const std::string& origin) {
   details.update({{"compiled_for", device.name}, {"config_origin", origin}});
 }
 
-Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
+Json manifest(const Plan& plan, const Provenance& provenance) {
   Json j{{"schema", 1},
          {"name", plan.name},
          {"generator", generator},
@@ -46,68 +109,25 @@ Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance) {
   j.update(provenance.details);
   j["sizes"] = Json::array();
   for (const lift::NatVar v : plan.sizes) j["sizes"].push_back(v.name());
-  j["buffers"] = Json::array();
-  for (const auto& b : plan.buffers) {
-    Json shape = Json::array();
-    for (const lift::Nat n : b.shape) shape.push_back(size(n));
-    j["buffers"].push_back(
-        {{"name", b.name},
-         {"role", roleName(b.role)},
-         {"type", lift::info(b.scalar).name},
-         {"shape", shape},
-         {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
-    if (b.isImage) j["buffers"].back()["image_row_texels"] = lift::ImageLayout::rowTexels;
-  }
-  std::int64_t localBytes = 0, items = 1;  // of a device, by all kernels
-  bool f64 = false, h16 = false, images = false;
-  j["kernels"] = Json::array();
-  for (std::size_t i = 0; i < plan.kernels.size(); i++) {
-    const lift::kernel::Kernel& k = plan.kernels[i];
-    Json arguments = Json::array();
-    for (const auto a : k.arguments) arguments.push_back(k.buffers[a].name);
-    for (const lift::NatVar v : k.sizes) arguments.push_back("int " + v.name());
-    j["kernels"].push_back({{"name", k.name},
-                            {"file", k.name + ".cl"},
-                            {"sha256", lift::runtime::kernelDigest(plan.sources[i])},
-                            {"arguments", arguments},
-                            {"global", sizes3(k.range.global)},
-                            {"local", sizes3(k.range.local)},
-                            {"local_memory_bytes", size(lift::kernel::localBytes(k))}});
-    const lift::runtime::KernelNeeds needs = lift::runtime::needsOf(k);
-    localBytes = std::max(localBytes, needs.localBytes);
-    items = std::max(items, needs.items());
-    f64 = f64 || needs.f64;
-    h16 = h16 || needs.h16;
-    images = images || needs.images;
-  }
-  j["requires"] = {
-      {"local_memory_bytes", localBytes}, {"work_group_size", items}, {"fp64", f64}, {"fp16", h16}, {"images", images}};
-  const auto launches = [&](const std::vector<lift::kernel::Launch>& list) {
-    Json out = Json::array();
-    for (const auto& l : list) {
-      Json arguments = Json::array();
-      for (const int a : l.arguments) arguments.push_back(plan.buffers[static_cast<std::size_t>(a)].name);
-      out.push_back({{"kernel", plan.kernels[static_cast<std::size_t>(l.kernel)].name}, {"arguments", arguments}});
-    }
-    return out;
-  };
+  j["buffers"] = buffersOf(plan);
+  j["kernels"] = kernelsOf(plan);
+  j["requires"] = requirementsOf(plan);
   if (plan.faults) {
-    j["faults"] = {{"buffer", plan.buffers[static_cast<std::size_t>(*plan.faults)].name}, {"sites", Json::array()}};
+    j["faults"] = {{"buffer", bufferName(plan, *plan.faults)}, {"sites", Json::array()}};
     for (const auto& s : plan.sites)
       j["faults"]["sites"].push_back({{"place", lift::placeOf(s.span)}, {"message", s.message}});
   }
-  j["preparation"] = launches(plan.preparation);
-  j["launches"] = launches(plan.launches);
+  j["preparation"] = launchesOf(plan, plan.preparation);
+  j["launches"] = launchesOf(plan, plan.launches);
   for (const auto& l : plan.loops) {
     Json swaps = Json::array();
-    for (const auto& [a, b] : l.swaps)
-      swaps.push_back({plan.buffers[static_cast<std::size_t>(a)].name, plan.buffers[static_cast<std::size_t>(b)].name});
+    for (const auto& [a, b] : l.swaps) swaps.push_back({bufferName(plan, a), bufferName(plan, b)});
     j["loops"].push_back({{"first", l.first}, {"last", l.last}, {"count", size(l.count)}, {"swaps", swaps}});
   }
   return j;
 }
 
-Json manifestOfC(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& name) {
+Json manifestOfC(const Plan& plan, const Provenance& provenance, const std::string& name) {
   Json j = manifest(plan, provenance);
   j["target"] = "c";
   j["build_options"] = "-O3 -march=native -fopenmp -lm";
@@ -118,8 +138,8 @@ Json manifestOfC(const lift::kernel::Plan& plan, const Provenance& provenance, c
   return j;
 }
 
-void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan,
-                    const Provenance& provenance, const std::string& prefix) {
+void writeArtefacts(const std::filesystem::path& directory, const Plan& plan, const Provenance& provenance,
+                    const std::string& prefix) {
   const lift::kernel::Plan headed = lift::runtime::withHeaders(plan, commandOf(provenance), generator);
   for (std::size_t k = 0; k < headed.kernels.size(); k++)
     writeFile(directory / (headed.kernels[k].name + ".cl"), headed.sources[k]);
@@ -141,7 +161,7 @@ void addTarget(cli::App& app, std::string& target) {
       ->capture_default_str();
 }
 
-void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
+void deliver(const Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
              double compileMilliseconds, const std::string& prefix, const std::string& target) {
   const bool isC = target == "c";
   std::vector<std::string> files;

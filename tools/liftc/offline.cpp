@@ -211,8 +211,9 @@ bool judge(const lift::OfflineTarget& target, const Options& o, Json& report) {
 int offline(const Options& o) {
   if (o.targets.empty() && o.what.empty() && o.shapes.empty() && o.op.empty()) return list();
   if (int{!o.what.empty()} + int{!o.shapes.empty()} + int{!o.op.empty()} != 1)
-    throw UserError(ExitStatus::usage, "give a layer's descriptor, a program, a folder, --op or --shapes",
-                    "for example liftc offline --target spirv mb1ic64ih56oc64oh56kh3ph1");
+    throw UserError(
+        ExitStatus::usage, "give a layer's descriptor, a program, a folder, --op or --shapes",
+        "for example liftc offline mb1ic64ih56oc64oh56kh3ph1 --target spirv,sm_80, the names without spaces");
   const bool all = o.targets.empty() || std::ranges::find(o.targets, "all") != o.targets.end();
   std::vector<const lift::OfflineTarget*> targets;
   const auto add = [&](const lift::OfflineTarget& t) {  // each once, however often it is named

@@ -91,11 +91,11 @@ struct Row {
   bool ok = true;
 };
 
-std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& o, lift::runtime::Device& device) {
-  const std::vector<CompiledWorkload> all = candidates(workload, o, device.info());
-  if (all.empty()) return std::nullopt;
-  // Drivers take their time to build: all cores do.
-  std::vector<std::unique_ptr<lift::runtime::Executable>> built(all.size());
+using Executables = std::vector<std::unique_ptr<lift::runtime::Executable>>;
+
+// Drivers take their time to build: all cores do.
+Executables loadAll(const std::vector<CompiledWorkload>& all, const Options& o, lift::runtime::Device& device) {
+  Executables built(all.size());
   std::vector<std::exception_ptr> failed(all.size());
   lift::parallelFor(static_cast<std::int64_t>(all.size()), [&](std::int64_t index) {
     const auto i = static_cast<std::size_t>(index);
@@ -107,7 +107,13 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
   });
   for (const std::exception_ptr& e : failed)
     if (e) std::rethrow_exception(e);
+  return built;
+}
 
+std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& o, lift::runtime::Device& device) {
+  const std::vector<CompiledWorkload> all = candidates(workload, o, device.info());
+  if (all.empty()) return std::nullopt;
+  Executables built = loadAll(all, o, device);
   const auto inputs = workload.makeInputs(o.seed);
   const auto expected = workload.expected(inputs);
   lift::runtime::MeasureOptions measure;
@@ -121,12 +127,11 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
     const auto timing = built[i]->measure(inputs, measure);
     const double buildMilliseconds = built[i]->build().milliseconds;
     built[i].reset();  // its memory
-    const double error = lift::largestError(timing.outputs, expected);
+    const double error = lift::largestError(timing.outputs, expected), ms = timing.median();
     const bool ok = error <= all[i].tolerance;
-    const double ms = timing.median();
     row.ok = row.ok && ok;
-    worst = std::max(worst, error);
     const double norm = normError(timing.outputs, expected);
+    worst = std::max(worst, error);
     worstNorm = std::max(worstNorm, norm);
     Json found = toJson(workload);
     found.update({{"family", all[i].family},
@@ -187,11 +192,32 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
   return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
 }
 
+// Families whose kernels a profile allows, as they are chosen for it.
+std::vector<std::string> fittingFamilies(const lift::Workload& workload, const lift::runtime::DeviceInfo& device,
+                                         const Options& o) {
+  std::vector<std::string> fitting;
+  for (const lift::OperatorFamily& f : workload.families) try {
+      FamilyOptions family = o.family;
+      family.family = f.name;
+      family.config.clear();
+      o.device.checkFits(family.compile(workload, o.codegen, &device)->plan);
+      fitting.push_back(f.name);
+    } catch (const lift::UserError&) {
+    }
+  return fitting;
+}
+
 int compile(const lift::Workload& workload, const Options& o) {
   const lift::runtime::DeviceInfo device = o.device.compilesFor();
   auto compiled = o.family.compile(workload, o.codegen, &device);
   if (!compiled) return 0;
-  o.device.checkFits(compiled->plan);
+  try {
+    o.device.checkFits(compiled->plan);
+  } catch (const lift::UserError& refusal) {
+    std::vector<lift::Diagnostic> told = refusal.diagnostics();
+    told.front().hint = fmt::format("families that fit: {}", fmt::join(fittingFamilies(workload, device, o), ", "));
+    throw lift::UserError(refusal.status(), std::move(told));
+  }
   compiled->provenance.addChoice(device, compiled->origin);
   if (!o.json && o.family.config.empty())
     std::cerr << fmt::format("{} for {}\n  {}: {}\n", workload.key(), device.name, compiled->family, compiled->origin);

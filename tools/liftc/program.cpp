@@ -232,25 +232,78 @@ void addCompile(cli::App& app, int& status) {
       values.sizes.insert(values.sizes.end(), values.config.begin(), values.config.end());
       values.config.clear();
     }
-    for (const auto& words : {values.words(), compiled->words, o->codegen.within(&device).words()})
+    std::vector<std::string> profile;  // decides families and mapping, too
+    if (!o->device.profile.empty())
+      profile = {"--profile", std::filesystem::path(o->device.profile).filename().string()};
+    for (const auto& words : {values.words(), compiled->words, o->codegen.within(&device).words(), profile})
       command.insert(command.end(), words.begin(), words.end());
     deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix, o->target);
     return 0;
   });
 }
 
+namespace {
+
+struct RunOptions {
+  ProgramOptions program;
+  FamilyOptions family;
+  CodegenOptions codegen;
+  DataOptions data;
+  DeviceOptions device;
+  int repetitions = 0;
+  bool symbolic = false;
+  bool json = false;
+};
+
+int run(RunOptions& o) {
+  const auto start = Clock::now();
+  moveConfig(o.program, o.family);
+  const lift::Program program = o.program.read();
+  const double parse = millisecondsSince(start);
+  const Inputs inputs = makeInputs(program, o.program.values(), o.data);
+  std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
+  std::map<std::string, std::int64_t> given;  // when the kernels run
+  if (o.symbolic) {
+    static_cast<void>(atSizes(program, inputs.sizes));  // reports sizes that break a condition of the program
+    std::erase_if(fixed, [&](const auto& size) { return !std::ranges::count(program.tunables, size.first); });
+    for (const auto& [v, value] : inputs.sizes)
+      if (!fixed.contains(v)) given[v.name()] = value;
+  }
+  // What an emulator is asked for is what is wrong.
+  o.codegen.checkBounds = o.codegen.checkBounds || o.device.isEmulator();
+  const auto device = o.device.open();
+  const auto compiled = compileProgram(atSizes(program, fixed), o.family, o.codegen, parse, &device->info());
+  if (!compiled) return 0;
+  const auto executable = device->load(compiled->plan, given, o.device.load());
+  const lift::runtime::Execution e = executable->run(inputs.tensors);
+  Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
+  if (o.repetitions > 0) {
+    lift::runtime::MeasureOptions measure;
+    measure.repetitions = o.repetitions;
+    report["ms"] = executable->measure(inputs.tensors, measure).median();
+  }
+  const bool byHost = executable->timer() == lift::runtime::Timer::host;
+  if (byHost) report["timer"] = "host";
+  report["launches"] = Json::array();
+  for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
+  report["workspace_bytes"] = e.memory.temporaries;
+  report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
+  report.update(choiceJson(*compiled));
+  const int code = finishOutputs(e.outputs, o.data, o.json, report);
+  if (o.json)
+    std::cout << report.dump(2) << "\n";
+  else if (!o.data.quiet) {
+    printChoice(*compiled);
+    std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name, report["ms"].get<double>(),
+                             byHost ? " by the host's clock" : "");
+  }
+  return code;
+}
+
+}  // namespace
+
 void addRun(cli::App& app, int& status) {
-  struct Options {
-    ProgramOptions program;
-    FamilyOptions family;
-    CodegenOptions codegen;
-    DataOptions data;
-    DeviceOptions device;
-    int repetitions = 0;
-    bool symbolic = false;
-    bool json = false;
-  };
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RunOptions>();
   cli::App* sub = app.add_subcommand("run", "Compile a program and run it on a device");
   o->program.add(*sub);
   o->family.addOfProgram(*sub);
@@ -263,51 +316,7 @@ void addRun(cli::App& app, int& status) {
   onCall(*sub, status, [o, sub] {
     if (sub->count("--repeat") > 0 && o->repetitions < 1)
       throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
-    const auto start = Clock::now();
-    moveConfig(o->program, o->family);
-    const lift::Program program = o->program.read();
-    const double parse = millisecondsSince(start);
-    const Inputs inputs = makeInputs(program, o->program.values(), o->data);
-    std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
-    std::map<std::string, std::int64_t> named;
-    for (const auto& [v, value] : inputs.sizes) named[v.name()] = value;
-    if (o->symbolic) {
-      static_cast<void>(atSizes(program, inputs.sizes));  // reports sizes that break a condition of the program
-      fixed.clear();
-      for (const lift::NatVar t : program.tunables) fixed[t] = inputs.sizes.at(t);
-      for (const lift::NatVar t : program.tunables) named.erase(t.name());
-    } else {
-      named.clear();
-    }
-    CodegenOptions codegen = o->codegen;  // what an emulator is asked for is what is wrong
-    codegen.checkBounds = codegen.checkBounds || o->device.isEmulator();
-    const auto device = o->device.open();
-    const auto compiled = compileProgram(atSizes(program, fixed), o->family, codegen, parse, &device->info());
-    if (!compiled) return 0;
-    const auto executable = device->load(compiled->plan, named, o->device.load());
-    lift::runtime::Execution e = executable->run(inputs.tensors);
-    Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
-    if (o->repetitions > 0) {
-      lift::runtime::MeasureOptions measure;
-      measure.repetitions = o->repetitions;
-      report["ms"] = executable->measure(inputs.tensors, measure).median();
-    }
-    const bool byHost = executable->timer() == lift::runtime::Timer::host;
-    if (byHost) report["timer"] = "host";
-    report["launches"] = Json::array();
-    for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
-    report["workspace_bytes"] = e.memory.temporaries;
-    report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
-    report.update(choiceJson(*compiled));
-    const int code = finishOutputs(e.outputs, o->data, o->json, report);
-    if (o->json)
-      std::cout << report.dump(2) << "\n";
-    else if (!o->data.quiet) {
-      printChoice(*compiled);
-      std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name, report["ms"].get<double>(),
-                               byHost ? " by the host's clock" : "");
-    }
-    return code;
+    return run(*o);
   });
 }
 

@@ -1,0 +1,143 @@
+// Lowering: values computed in steps, each from what the one before left: reductions and iterations.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/accumulation.hpp"
+#include "lowerer.hpp"
+
+namespace lift::detail {
+
+int Lowering::unrollOf(const Spine& s) {
+  const Prim p = s.head.prim();
+  if (p != Prim::mapSeqUnroll && p != Prim::reduceSeqUnroll) return 0;
+  const auto factor = s.head.nats()[0].constant();
+  if (!factor || *factor < 0)
+    throw UserError(ExitStatus::program, fmt::format("{}: the unroll factor must be a constant", info(p).name));
+  return *factor == 0 ? -1 : static_cast<int>(*factor);
+}
+
+ViewPtr Lowering::reduce(const Spine& s, const EnvPtr& env) {
+  const Expr init = s.arguments[0];
+  const ViewPtr xs = read(s.arguments[2], env);
+  Accumulator acc;
+  if (init.type().isRegister() && !init.type().is(Type::Kind::tuple)) {
+    const ExprPtr v = value(read(init, env));
+    const kernel::VarId variable = newVariable("acc", v->type);
+    emit(kernel::Declare{variable, v});
+    acc.view = std::make_shared<RegisterView>(init.type(), variable);
+  } else {
+    const AddressSpace space = ownSpace(init.type());
+    acc.view = allocate(init.type(), space, "acc", &acc.buffers);
+    write(init, env, {acc.view, space});
+  }
+  accumulate(s, env, xs, acc);
+  return acc.view;
+}
+
+// Each work-item reduces its elements from where a part may start; then all have the whole.
+ViewPtr Lowering::reduceInGroup(const Spine& s, const EnvPtr& env) {
+  const Expr init = s.arguments[0], f = s.arguments[1];
+  const auto accumulation = init.type().isRegister() ? rewrite::accumulationOf(init, f) : std::nullopt;
+  const auto operations = accumulation ? rewrite::operationsOf(*accumulation) : std::nullopt;
+  if (!operations)
+    refuse(spans_, s.head, "the function of reduceLcl does not add to its accumulator by one operation on scalars",
+           "work-items put together what each has: by +, *, min, max, and, or, bitAnd, bitOr or bitXor");
+  checkNest(s.head, LoopKind::local, 0, {});
+  const ViewPtr xs = read(s.arguments[2], env);
+  std::vector<kernel::VarId> variables;
+  std::vector<ViewPtr> starts;
+  leaves(read(accumulation->start, env), starts);
+  const auto declared = [&](Type type) {
+    const ExprPtr start = value(starts[variables.size()]);
+    variables.push_back(newVariable("acc", start->type));
+    emit(kernel::Declare{variables.back(), start});
+    return std::make_shared<RegisterView>(type, variables.back());
+  };
+  const Accumulator acc{composed(init.type(), declared), {}};
+  loop("lcl0", s.arguments[2].type().length(), LoopKind::local, 0, 0, [&](Nat i) { step(f, env, acc, xs->at(i)); });
+  std::vector<ExprPtr> results = leafValues(read(init, env));
+  for (std::size_t i = 0; i < variables.size(); i++) {
+    // As many as the group has work-items, which chooseRange knows.
+    const Scalar scalar = results[i]->type.scalar;
+    const kernel::BufferId parts = newBuffer("parts", scalar, 1, AddressSpace::local, Nat(1), false);
+    emit(kernel::Combine{variables[i], (*operations)[i], parts});
+    results[i] = lanewise((*operations)[i], {results[i], kernel::ref(variables[i], results[i]->type)});
+  }
+  return registersOf(init.type(), results);
+}
+
+void Lowering::accumulate(const Spine& s, const EnvPtr& env, const ViewPtr& xs, const Accumulator& acc) {
+  loop("i", s.arguments[2].type().length(), LoopKind::sequential, 0, unrollOf(s),
+       [&](Nat i) { step(s.arguments[1], env, acc, xs->at(i)); });
+}
+
+void Lowering::step(Expr f, const EnvPtr& env, const Accumulator& acc, const ViewPtr& x) {
+  const Type type = acc.view->type();
+  const EnvPtr inner = bindParameter(f, env, tupleView({acc.view, x}));
+  if (goesOnReducing(f)) {
+    const Spine s = spineOf(f.body());
+    return accumulate(s, inner, read(s.arguments[2], inner), acc);
+  }
+  if (type.isRegister()) {
+    return replace(acc.view, read(f.body(), inner));
+  }
+  const AddressSpace space = ownSpace(type);
+  Block direct = collect([&] { write(f.body(), inner, {acc.view, space}); });
+  if (mayStoreInPlace(direct, acc.buffers.empty() ? storedIn(direct) : acc.buffers)) {
+    for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
+    return;
+  }
+  const ViewPtr next = allocate(type, space, "next");
+  write(f.body(), inner, {next, space});
+  copy(next, {acc.view, space});
+}
+
+void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {
+  std::vector<ViewPtr> to;
+  leaves(registers, to);
+  std::vector<ExprPtr> values = leafValues(next);
+  if (to.size() > 1)
+    for (ExprPtr& v : values)
+      if (!isAtom(v) || std::holds_alternative<kernel::VarRef>(v->node)) v = declare("next", v);
+  for (std::size_t i = 0; i < to.size(); i++) store(to[i], values[i]);
+}
+
+ViewPtr Lowering::iterateWhile(const Spine& s, const EnvPtr& env) {
+  const Expr condition = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
+  const bool registers = in.type().isRegister();
+  const AddressSpace space = registers ? AddressSpace::priv : spaceForSteps(s, in.type());
+  const ViewPtr state = allocate(in.type(), space, "state");
+  if (registers)
+    replace(state, read(in, env));
+  else
+    write(in, env, {state, space});
+  // Whether there is another step, after `done` of them; the condition is only asked where the count leaves it open.
+  const Nat count = s.head.nats()[0];
+  const bool mayFail = mayFailWithin(condition);
+  const auto goesOn = [&](Nat done) {
+    const auto holds = [&] { return std::vector{value(apply(condition, env, state))}; };
+    const auto no = [&] { return std::vector{kernel::literal(ScalarValue::ofInteger(Scalar::boolean, 0))}; };
+    return mayFail ? choose(kernel::test({{done, kernel::Relation::less, count}}), "holds", holds, no)[0] : holds()[0];
+  };
+  const ExprPtr first = goesOn(0);
+  const kernel::VarId running = newVariable("running", first->type);
+  emit(kernel::Declare{running, first});
+  loop(
+      "step", count, LoopKind::sequential, 0, 1,
+      [&](Nat step) {
+        const EnvPtr inner = bindParameter(f, env, state);
+        if (registers) {
+          replace(state, read(f.body(), inner));
+        } else {
+          const ViewPtr next = allocate(in.type(), space, "next");
+          write(f.body(), inner, {next, space});
+          copy(next, {state, space});
+        }
+        emit(kernel::Assign{running, goesOn(step + Nat(1))});
+      },
+      running);
+  return state;
+}
+
+}  // namespace lift::detail

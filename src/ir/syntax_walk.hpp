@@ -1,0 +1,43 @@
+// Walks over types as they are written. The bounds of `nat` are left out: they are no part of a type of values.
+#pragma once
+
+#include "lift/syntax.hpp"
+
+namespace lift::detail {
+
+// Calls onSize(SynPtr&) and onType(SynTypePtr&) on what a type is made of; of one that is not const they may be
+// replaced.
+template <class T, class OnSize, class OnType>
+void forEachPart(T& type, OnSize&& onSize, OnType&& onType) {
+  const auto elements = [&](auto& size, auto& element) {
+    onSize(size);
+    onType(element);
+  };
+  if (auto* vector = std::get_if<SynType::Vector>(&type.node)) elements(vector->width, vector->element);
+  if (auto* array = std::get_if<SynType::Array>(&type.node)) elements(array->length, array->element);
+  if (auto* function = std::get_if<SynType::Function>(&type.node)) {
+    onType(function->parameter);
+    onType(function->result);
+  }
+  if (auto* tuple = std::get_if<SynType::Tuple>(&type.node))
+    for (auto& component : tuple->components) onType(component);
+}
+
+// Calls onName(const Syn&) on the names in a size.
+template <class OnName>
+void forEachName(const Syn& size, OnName&& onName) {
+  if (std::holds_alternative<Syn::Name>(size.node)) onName(size);
+  if (const auto* call = std::get_if<Syn::Call>(&size.node))
+    for (const auto& a : call->arguments) forEachName(*a.value, onName);
+}
+
+// The same for the sizes in a type, and onType(text) on the names of types.
+template <class OnName, class OnType>
+void forEachName(const SynType& type, OnName&& onName, OnType&& onType) {
+  if (const auto* name = std::get_if<SynType::Name>(&type.node)) onType(name->text);
+  forEachPart(
+      type, [&](const SynPtr& size) { forEachName(*size, onName); },
+      [&](const SynTypePtr& part) { forEachName(*part, onName, onType); });
+}
+
+}  // namespace lift::detail

@@ -1,0 +1,83 @@
+#include "part_tiles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/strategies.hpp"
+#include "lift/terms.hpp"
+
+namespace lift::detail::parts {
+
+using namespace rewrite;
+
+std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
+  for (std::int64_t d = std::min(n, most); d > 1; d--)
+    if (n % d == 0) return d;
+  return 1;
+}
+
+std::int64_t estimated(Nat n) { return n.constant().value_or(1000); }
+
+std::int64_t widestVector(std::int64_t n) {
+  std::int64_t width = 16;
+  while (n % width != 0) width /= 2;
+  return width;
+}
+
+Cut cutOfColumns(Nat columns, std::int64_t longest, bool mayFill) {
+  constexpr std::int64_t good = 8, widest = 16;
+  const std::int64_t length = estimated(columns), vector = widestVector(length);
+  Cut cut{mayFill && (!columns.constant() || (vector < good && vector != length)), 0, length};
+  const std::int64_t whole = (length + widest - 1) / widest * widest;
+  cut.longest = std::min(cut.fill ? whole : length, longest);
+  return cut;
+}
+
+Cut cutOfRows(Nat rows) {
+  constexpr std::int64_t good = 4, usual = 8, longest = 16;
+  const std::int64_t length = estimated(rows);
+  const bool fill = !rows.constant() || largestDivisor(length, usual) < std::min(good, length);
+  return {fill, fill ? longest : std::min(length, longest), length};
+}
+
+Cut filledCut(Nat n, std::int64_t longest) {
+  constexpr std::int64_t widest = 16;
+  const std::int64_t length = estimated(n);
+  return {true, std::min((length + widest - 1) / widest * widest, longest), length};
+}
+
+std::string isNotKnown(Nat size) { return fmt::format("the size {} is not known", size.str()); }
+
+std::string notInLanes(Nat columns) { return estimated(columns) < 2 ? "it has one column" : ""; }
+
+namespace {
+
+bool isSliding(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
+
+}  // namespace
+
+bool isPadding(Expr p) {
+  return p.prim() == Prim::pad || p.prim() == Prim::padClamp || p.prim() == Prim::padMirror ||
+         p.prim() == Prim::padWrap;
+}
+
+Strategy paddedInMemory() {
+  return [](Expr term, Rewriting& r) {
+    const auto& inputs = term.freeVariables();
+    const auto isPadded = [&inputs](Expr e) {
+      const auto& free = e.freeVariables();
+      return e.type().isArray() && e.is(Expr::Form::apply) && onlyMovesData(e) && anyPrimitive(e, isPadding) &&
+             !anyPrimitive(e, isSliding) && std::all_of(free.begin(), free.end(), [&](Expr v) {
+               return std::find(inputs.begin(), inputs.end(), v) != inputs.end();
+             });
+    };
+    const auto copied = [](Expr e, Rewriting& rewriting) {
+      const int rank = std::min<int>(3, static_cast<int>(shapeOf(e.type()).size()));
+      return seq({use("keepAhead"), argument(strategies::copyInParallel(rank))})(e, rewriting);
+    };
+    return attempt(inside(isPadded, copied))(term, r);
+  };
+}
+
+}  // namespace lift::detail::parts

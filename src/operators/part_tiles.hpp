@@ -1,0 +1,76 @@
+// Private to operators: how the families of parts cut loops into tiles.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "parts.hpp"
+
+namespace lift::detail::parts {
+
+std::int64_t largestDivisor(std::int64_t n, std::int64_t most);
+
+// What a model takes a size for that is given when kernels run; its tiles are filled.
+std::int64_t estimated(Nat n);
+
+// The widest vector, of 16 elements at most, that divides so many.
+std::int64_t widestVector(std::int64_t n);
+
+// How a dimension of `length` is cut into tiles.
+struct Cut {
+  bool fill = false;         // no good size of tiles divides it: the last tile is filled up and cropped
+  std::int64_t longest = 0;  // of a tile
+  std::int64_t length = 0;
+
+  bool takes(std::int64_t tile) const { return tile <= longest && (fill || length % tile == 0); }
+};
+
+// Columns, in vectors: whole vectors of eight or more, or of all columns, need no filling.
+Cut cutOfColumns(Nat columns, std::int64_t longest, bool mayFill = true);
+
+Cut cutOfRows(Nat rows);
+
+// Any tile, in whole vectors of 16 at most: the last one is filled up.
+Cut filledCut(Nat n, std::int64_t longest);
+
+// Accumulators of a tile and vectors of a stencil's item.
+constexpr std::int64_t mostVectors = 64, mostVectorsOfItem = 16;
+
+// Of the tiles that the cuts take the one that costs least; none, without lanes, where all costs are infinite.
+template <class Cost>
+Tile cheapest(const Cut& rows, const Cut& columns, std::int64_t vectors, const Cost& cost) {
+  Tile best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t l = 2; l <= 16; l *= 2)
+    for (std::int64_t c = l; c <= columns.longest; c += l)
+      for (std::int64_t r = 1; columns.takes(c) && r <= rows.longest && r * c <= l * vectors; r++) {
+        if (!rows.takes(r)) continue;
+        const double costs = cost(Tile{r, c, l});
+        if (costs >= least) continue;
+        best = {r, c, l};
+        least = costs;
+      }
+  return best;
+}
+
+std::string isNotKnown(Nat size);
+// Why the loops cannot be cut into tiles whose innermost dimension is in vectors; empty where they can.
+std::string notInLanes(Nat columns);
+
+bool isPadding(Expr primitive);
+// The input with its padding in memory, so that neighbours are read as vectors.
+rewrite::Strategy paddedInMemory();
+
+// Of a product: the families of tiles, the cheapest first, or why there are none; the family of tiles of sums in lanes,
+// where elements lie in memory in order.
+std::string notInTiles(const Recognised& form);
+std::vector<OperatorFamily> productFamilies(const Recognised& form);
+bool hasDotProducts(const Recognised& form);
+// Whether a side of a product is too short to pay for a copy of the other.
+bool isFewByMany(const Recognised& form);
+OperatorFamily dotProductFamily(const Recognised& form);
+// Whether every element of the result is one long sum of elements that lie in memory in order.
+bool elementsLieTogether(const Recognised& form);
+
+}  // namespace lift::detail::parts

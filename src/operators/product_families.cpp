@@ -1,0 +1,229 @@
+// Families of matrix products.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lift/strategies.hpp"
+#include "lift/terms.hpp"
+#include "part_tiles.hpp"
+
+namespace lift::detail::parts {
+
+using namespace rewrite;
+
+namespace {
+
+// The two innermost loops of a product.
+struct ProductShape {
+  explicit ProductShape(const Recognised& form)
+      : batch(static_cast<int>(form.nest.loops.size()) - 2),
+        rowsOf(form.nest.loops[form.nest.loops.size() - 2].input),
+        columnsOf(form.nest.loops.back().input),
+        together(detail::parts::columnsLieTogether(form)) {
+    // Few rows do not pay for a copy of many columns, but a copy of the rows is small: the transposed product.
+    const auto n = rows().constant(), m = columns().constant();
+    exchanged = n && m && *n > 1 && canCopy() && !columnsLieTogether() && *n < rowsOfCopy() && *m >= rowsOfCopy() &&
+                shapeOf(rowsOf.type()).size() == 2;
+    if (exchanged) std::swap(rowsOf, columnsOf);
+    const std::size_t loop = form.nest.loops.size() - (exchanged ? 1 : 2);
+    const std::size_t ofRow = form.dependsOn[0][loop] ? 0 : 1;
+    rowsApart = apart(stridesOf(form.nest, form.operands[ofRow], loop));
+    stepsApart = apart(stridesInside(form.nest, form.operands[1 - ofRow]));
+  }
+
+  int batch;
+  Expr rowsOf, columnsOf;
+  bool exchanged = false, together = false;
+  std::int64_t rowsApart = 1, stepsApart = 1;  // ProductSize
+
+  static std::int64_t apart(const std::vector<std::optional<std::int64_t>>& strides) {
+    return strides.size() == 1 && strides[0] ? std::abs(*strides[0]) : 1;
+  }
+  Nat rows() const { return rowsOf.type().length(); }
+  Nat columns() const { return columnsOf.type().length(); }
+  // Whether neighbouring columns have their elements side by side in memory.
+  bool columnsLieTogether() const { return exchanged ? spineOf(columnsOf).isPrim(Prim::transpose) : together; }
+  // Whether a copy of the columns is an array of vectors.
+  bool canCopy() const { return batch == 0 && shapeOf(columnsOf.type()).size() == 2; }
+  // So many rows pay for a copy of the columns: of elements side by side it is fast.
+  std::int64_t rowsOfCopy() const { return columnsLieTogether() ? 8 : 32; }
+  bool paysToCopy() const { return canCopy() && estimated(rows()) >= rowsOfCopy(); }
+  // Whether a group's copy of columns pays, and is of a known size.
+  bool canCopyNear() const {
+    constexpr std::int64_t fewest = 8;
+    const auto shape = shapeOf(columnsOf.type());
+    return shape.size() == 2 && shape[1].constant() && estimated(rows()) >= fewest;
+  }
+  // Whether a copy of all columns pays where there are no panels.
+  bool paysToCopyAll() const {
+    constexpr std::int64_t rowsOfCopy = 8;
+    const bool inVectors = columnsLieTogether() && columns().constant().value_or(1) % 2 == 0;
+    return !exchanged && !canCopy() && !inVectors && estimated(rows()) >= rowsOfCopy;
+  }
+};
+
+// The families of a product.
+class ProductFamilies {
+ public:
+  explicit ProductFamilies(const Recognised& form)
+      : product_(form), windows_(form.pattern == Pattern::convolution), size_(sizeOf(form)) {}
+
+  // The cheapest first.
+  std::vector<OperatorFamily> all() {
+    const bool fills = cutOfColumns(product_.columns(), mostColumns).fill;
+    if (product_.paysToCopyAll())
+      add("copied", "a tile in registers, all columns copied so that those of a tile stand side by side",
+          {ColumnsRead::inPlace, filled(), columnsCopied()});
+    else if (!product_.paysToCopy() || !fills)
+      add("tiles", "a tile of rows by columns in registers, columns in lanes",
+          {ColumnsRead::inPlace, {cutOfRows(product_.rows()), cutOfColumns(product_.columns(), mostColumns, false)}});
+    if (product_.paysToCopy())
+      add("panels", "the same, each tile's columns copied to be read in order", {ColumnsRead::panels, filled()});
+    constexpr std::int64_t mostRowsNear = 12;  // filled rows have addresses of their own: registers hold no more
+    if (product_.canCopyNear())
+      add("near", "tiles one below the other, whose columns a group of one work-item copies near",
+          {ColumnsRead::near, filled(mostRowsNear, 2 * mostColumns)});
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<OperatorFamily> sorted;
+    for (auto& [cost, family] : found_) sorted.push_back(std::move(family));
+    return sorted;
+  }
+
+ private:
+  static constexpr std::int64_t mostRows = 16, mostColumns = 64;
+
+  struct Cuts {
+    Cut rows, columns;
+  };
+  // What tells the families apart.
+  struct Way {
+    ColumnsRead columnsRead;
+    Cuts cuts;
+    Strategy prepared = nullptr;
+  };
+
+  Cuts filled(std::int64_t rows = mostRows, std::int64_t columns = mostColumns) const {
+    return {filledCut(product_.rows(), rows), filledCut(product_.columns(), columns)};
+  }
+
+  ProductSize sizeOf(const Recognised& form) const {
+    ProductSize size{1, estimated(product_.rows()), estimated(product_.columns()),
+                     form.reduced->constant().value_or(256)};
+    for (int i = 0; i < product_.batch; i++)
+      size.batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
+    size.values = static_cast<std::int64_t>(leavesOf(form.nest.body.type()).size());
+    size.rowsApart = product_.rowsApart;
+    size.stepsApart = product_.stepsApart;
+    size.together = product_.columnsLieTogether();
+    return size;
+  }
+
+  static Tile tileOn(const runtime::DeviceInfo& device, const Cuts& cuts, const ProductSize& size) {
+    return cheapest(cuts.rows, cuts.columns, mostVectors,
+                    [&](const Tile& tile) { return costOfProduct(device, size, tile); });
+  }
+
+  void add(const char* name, const char* meaning, const Way& way) {
+    ProductSize size = size_;
+    size.columnsRead = way.columnsRead;
+    const Tile tile = tileOn(usualProcessor(), way.cuts, size);
+    if (tile.lanes == 0) return;
+    OperatorFamily f{name, meaning, derivation(way)};
+    f.forProcessors = way.columnsRead == ColumnsRead::near;
+    f.preferred = [cuts = way.cuts, size](const runtime::DeviceInfo& device) -> Config {
+      const Tile t = tileOn(device, cuts, size);
+      if (t.lanes == 0) return {};
+      Config config{{"rows", t.rows}, {"columns", t.columns}, {"lanes", t.lanes}};
+      if (size.columnsRead == ColumnsRead::near) config["group"] = tilesOfGroup(device, size, t);
+      return config;
+    };
+    f.defaults = f.preferred(usualProcessor());
+    if (way.prepared) size.columnsRead = ColumnsRead::panels;  // all columns are copied, too
+    found_.emplace_back(costOfProduct(usualProcessor(), size, tile), std::move(f));
+  }
+
+  std::function<void(Rewriting&)> derivation(const Way& way) const {
+    const bool near = way.columnsRead == ColumnsRead::near;
+    const std::int64_t block = size_.together ? 1 : widestVector(size_.depth);
+    return [=, maps = product_.batch, exchanged = product_.exchanged, windows = windows_,
+            rows = size_.rows](Rewriting& r) {
+      strategies::ProductTile tile;
+      tile.rows = r.tunable("rows", 1, way.cuts.rows.longest);
+      tile.columns = r.tunable("columns", 2, way.cuts.columns.longest);
+      tile.lanes = r.tunable("lanes", 2, 16);
+      tile.batch = maps;
+      tile.panels = way.columnsRead == ColumnsRead::panels;
+      tile.fillRows = way.cuts.rows.fill;
+      tile.fillColumns = way.cuts.columns.fill;
+      tile.prepared = way.prepared;
+      if (near) tile.tilesOfGroup = r.tunable("group", 1, rows);
+      if (near && block > 1) tile.copiedInBlocks = block;
+      r.assume(
+          {SizeCondition::Kind::lessEqual, tile.rows * tile.columns, tile.lanes * Nat(mostVectors), "accumulators"});
+      r.apply(canonical());
+      if (windows) r.apply(seq({paddedInMemory(), canonical()}));
+      if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
+      r.apply(strategies::matrixProduct(tile));
+    };
+  }
+
+  ProductShape product_;
+  bool windows_;
+  ProductSize size_;
+  std::vector<std::pair<double, OperatorFamily>> found_;  // with what they cost
+};
+
+}  // namespace
+
+std::string notInTiles(const Recognised& form) {
+  if (!form.rowsThenColumns) return "its rows and columns are not the two innermost dimensions";
+  const ProductShape product(form);
+  if (const std::string refused = notInLanes(product.columns()); !refused.empty() || product.paysToCopy())
+    return refused;
+  if (!product.columnsLieTogether() && product.canCopy())
+    return fmt::format("{} rows do not pay for a copy of the columns", product.rows().str());
+  if (product.paysToCopyAll()) return "";
+  const auto columns = product.columns().constant();
+  if (!columns) return isNotKnown(product.columns());
+  return *columns % 2 != 0 ? fmt::format("no vector divides {} columns, which are not copied", *columns) : "";
+}
+
+std::vector<OperatorFamily> productFamilies(const Recognised& form) { return ProductFamilies(form).all(); }
+
+bool hasDotProducts(const Recognised& form) {
+  if (form.pattern != Pattern::product || !form.rowsThenColumns || !elementsLieTogether(form)) return false;
+  const auto& loops = form.nest.loops;
+  return loops[loops.size() - 2].input.type().length().constant() && loops.back().input.type().length().constant();
+}
+
+bool isFewByMany(const Recognised& form) {
+  constexpr std::int64_t few = 32;
+  const ProductShape product(form);
+  return std::min(*product.rows().constant(), *product.columns().constant()) < few;
+}
+
+// A tile of sums per work-item, each in lanes.
+OperatorFamily dotProductFamily(const Recognised& form) {
+  const ProductShape product(form);
+  const std::int64_t rows = *form.nest.loops[form.nest.loops.size() - 2].input.type().length().constant();
+  const std::int64_t columns = *form.nest.loops.back().input.type().length().constant();
+  constexpr std::int64_t most = 24, longest = 16, usual = 8;  // accumulators, of a side
+  OperatorFamily family;
+  family.name = "dots";
+  family.meaning = "a tile of sums in registers, each in lanes";
+  family.derive = [=, batch = product.batch](Rewriting& r) {
+    const Nat rowsOfTile = r.tunable("rows", 1, std::min(rows, longest));
+    const Nat columnsOfTile = r.tunable("columns", 1, std::min(columns, longest));
+    r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, Nat(most), "accumulators"});
+    r.apply(canonical());
+    r.apply(strategies::dotProducts(rowsOfTile, columnsOfTile, batch));
+  };
+  // The shorter side as a whole, if it may be: then the longer one is read once.
+  const bool fewRows = rows <= columns;
+  const std::int64_t first = largestDivisor(std::min(rows, columns), usual);
+  const std::int64_t second = largestDivisor(std::max(rows, columns), std::min(longest, most / first));
+  family.defaults = {{"rows", fewRows ? first : second}, {"columns", fewRows ? second : first}};
+  return family;
+}
+
+}  // namespace lift::detail::parts

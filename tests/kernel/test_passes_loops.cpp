@@ -1,0 +1,329 @@
+// Passes that change loops: trips, unroll, fuse, unswitch, absent.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "make.hpp"
+
+using namespace lift;
+using namespace lift::kernel;
+using namespace lift::kernel::make;
+
+TEST_CASE("trips: parallel loops against the launch") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", Nat(n) * 64);
+  m.range({ceilDiv(Nat(n), 64) * 64, 8, 1}, {64, 4, 1});
+  const auto body = [&](Nat i) { return Store{out, i, number(0)}; };
+  m.k.body = block(glb("i", Nat(n), body), wrg("g", ceilDiv(Nat(n), 64), body), lcl("l", 64, body), lcl("k", 10, body),
+                   lcl("j", 100, body), wrg("h", 2, 1, body), wrg("q", 1, 1, body), lcl("r", 4, 1, body));
+  const Kernel k = pass("trips", m.k);
+  const Trip expected[] = {Trip::atMostOnce, Trip::exactlyOnce, Trip::exactlyOnce, Trip::atMostOnce,
+                           Trip::any,        Trip::exactlyOnce, Trip::atMostOnce,  Trip::exactlyOnce};
+  for (std::size_t i = 0; i < 8; i++) {
+    CAPTURE(i);
+    CHECK(std::get<For>(k.body[i].node).trip == expected[i]);
+  }
+}
+
+TEST_CASE("trips: loops that run never or once disappear") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  const auto body = [&](Nat i) { return Store{out, i, number(0)}; };
+  m.k.body = block(seq("i", 0, body), seq("j", 1, body), wrg("g", 1, body), lcl("l", 0, body),
+                   seq("t", 2, [&](Nat t) { return seq("u", Nat(1), [&](Nat u) { return body(t + u); }); }));
+  CHECK(bodyText(pass("trips", m.k)) == R"(  out[0] = 0.0f;
+  out[0] = 0.0f;
+  for (int t = 0; t < 2; t++) {
+    out[t] = 0.0f;
+  }
+)");
+}
+
+TEST_CASE("unroll: completely, where asked for") {
+  Maker m;
+  const auto out = m.out("out", 64);
+  const VarId v = m.var("v");
+  m.k.body = block(seq("i", 2, -1, [&](Nat i) {
+    return block(Declare{v, convertTo(index(i), Scalar::f32)}, seq("j", 2, -1, [&](Nat j) {
+                   return Store{out, 2 * i + j, ref(v, f32)};
+                 }));
+  }));
+  CHECK(bodyText(pass("unroll", m.k)) == R"(  const float v = (float)0;
+  out[0] = v;
+  out[1] = v;
+  const float v_1 = (float)1;
+  out[2] = v_1;
+  out[3] = v_1;
+)");
+}
+
+TEST_CASE("unroll: loops over private arrays, unasked") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4);
+  const Nat i = counter("i", 4), j = counter("j", 4);
+  m.k.body = block(Allocate{p}, seq(i, Store{p, i, load(in, i)}), seq(j, Store{out, j, load(in, j)}));
+  const auto s = structure(pass("unroll", m.k));
+  CHECK(s.at("loop") == 1);
+  CHECK(s.at("statement") == 1 + 4 + 2);
+}
+
+TEST_CASE("unroll: not beyond the budget, and the note says so") {
+  Maker m;
+  const auto in = m.in("in", 200), p = m.priv("p", 200);
+  m.k.body = block(Allocate{p}, seq("i", 200, [&](Nat i) { return Store{p, i, load(in, i)}; }));
+  PassOptions options;
+  Notes notes;
+  options.notes = &notes;
+  options.unrollBudget = 200;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 1);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].text.find("exceed the budget of 200") != std::string::npos);
+}
+
+TEST_CASE("unroll: no loop over a private array where another one over it exceeds the budget") {
+  Maker m;
+  const auto in = m.in("in", 20), p = m.priv("p", 20);
+  const Nat i = counter("i", 20), j = counter("j", 20);
+  Block many;
+  for (int n = 0; n < 10; n++) many.push_back({Store{p, j, load(in, j)}});
+  m.k.body = block(Allocate{p}, seq(i, Store{p, i, load(in, i)}), over(LoopKind::sequential, 0, j, many));
+  PassOptions options;
+  options.unrollBudget = 200;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 2);
+  options.unrollBudget = 2000;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 0);
+}
+
+TEST_CASE("unroll: a loop asked not to be unrolled keeps its array in memory") {
+  Maker m;
+  const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 4);
+  m.k.body = block(Allocate{p},
+                   seq("i", 4, 1,
+                       [&](Nat i) {
+                         return Store{p, i, load(in, i)};
+                       }),
+                   Store{out, 0, load(p, 3)});
+  PassOptions options;
+  Notes notes;
+  options.notes = &notes;
+  const Kernel k = optimise(m.k, options);
+  CHECK(structure(k).at("private_array") == 1);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].pass == "scalars");
+  CHECK(notes[0].text == "p stays in memory: index i is not constant");
+}
+
+TEST_CASE("unroll: too much of it is the user's error") {
+  Maker m;
+  const auto out = m.out("out", 100000);
+  m.k.body = block(seq("i", 100000, -1, [&](Nat i) { return Store{out, i, number(0)}; }));
+  PassOptions options;
+  options.unrollLimit = 1000;
+  CHECK_THROWS_AS(pass("unroll", m.k, options), UserError);
+}
+
+TEST_CASE("unroll: a symbolic count cannot be unrolled") {
+  Maker m;
+  const NatVar n = m.size("n");
+  const auto out = m.out("out", Nat(n));
+  m.k.body = block(seq("i", Nat(n), -1, [&](Nat i) { return Store{out, i, number(0)}; }));
+  PassOptions options;
+  Notes notes;
+  options.notes = &notes;
+  CHECK(structure(pass("unroll", m.k, options)).at("loop") == 1);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].text == "i is not unrolled: its count n is not constant");
+}
+
+TEST_CASE("unroll: inner loops whose count depends on the outer index") {
+  Maker m;
+  const auto out = m.out("out", 16);
+  m.k.body = block(seq("i", 4, -1, [&](Nat i) {
+    return seq("j", i, -1, [&](Nat j) { return Store{out, 4 * i + j, number(0)}; });
+  }));
+  CHECK(structure(pass("unroll", m.k)).at("statement") == 6);
+}
+
+TEST_CASE("fuse: loops of one count that read the same memory") {
+  Maker m;
+  const auto in = m.in("in", 8), other = m.in("other", 8), out = m.out("out", 8);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c"), d = m.var("d");
+  const auto sum = [&](const char* index, VarId into, auto term) {
+    return seq(index, 4, [&](Nat i) { return Assign{into, add(ref(into, f32), term(i))}; });
+  };
+  const auto first = [&](Nat i) { return load(in, i); };
+  m.k.body = block(Declare{a, number(0)}, sum("i", a, first), Store{out, 0, ref(a, f32)}, Declare{b, number(1)},
+                   sum("j", b, [&](Nat j) { return mul(load(in, j), load(other, j)); }),
+                   // needs a
+                   Declare{c, ref(a, f32)}, sum("k", c, first),
+                   // reads other memory
+                   Declare{d, number(0)}, sum("l", d, [&](Nat l) { return load(other, l); }),
+                   Store{out, 1, add(ref(b, f32), add(ref(c, f32), ref(d, f32)))});
+  CHECK(bodyText(pass("fuse", m.k)) == R"(  float a = 0.0f;
+  float b = 1.0f;
+  float d = 0.0f;
+  for (int i = 0; i < 4; i++) {
+    a = a + in[i];
+    b = b + in[i] * other[i];
+    d = d + other[i];
+  }
+  out[0] = a;
+  float c = a;
+  for (int k_1 = 0; k_1 < 4; k_1++) {
+    c = c + in[k_1];
+  }
+  out[1] = b + (c + d);
+)");
+}
+
+TEST_CASE("fuse: not loops that store, that are of other counts, or that memory stands between") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const VarId a = m.var("a"), b = m.var("b"), c = m.var("c");
+  const auto sum = [&](const char* index, std::int64_t count, VarId into, BufferId from) {
+    return seq(index, count, [&](Nat i) { return Assign{into, add(ref(into, f32), load(from, i))}; });
+  };
+  const Nat k = counter("k", 4);
+  m.k.body = block(Declare{a, number(0)}, Declare{b, number(0)}, Declare{c, number(0)}, sum("i", 4, a, in),
+                   sum("j", 5, b, in), seq(k, Store{out, k, load(in, k)}), sum("l", 4, a, out),
+                   Store{out, 3, number(7)}, sum("m", 4, c, out), Store{out, 4, ref(c, f32)});
+  CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
+}
+
+namespace {
+
+// Sums of 3 rows; of each, `taps` values inside of rows 1 to 2, the first one not in column 0; `together` or each under
+// a condition of its own.
+Kernel guarded(int taps, bool together) {
+  Maker m;
+  const auto in = m.in("in", 64), out = m.out("out", 6);
+  const VarId acc = m.var("acc");
+  const auto column = [&](Nat x) {
+    return block(Declare{acc, number(0)},
+                 seq("row", 3,
+                     [&](Nat row) {
+                       Block body;
+                       for (int t = 0; t < taps; t++) {
+                         std::vector<Comparison> all = {{0, Relation::less, row}};
+                         if (!together) all[0] = {t, Relation::less, row + x * 3};
+                         if (t == 0) all.push_back({0, Relation::less, x});
+                         body.push_back({Assign{
+                             acc, add(ref(acc, f32), choose(test(all), load(in, row * 8 + x + t), number(0)))}});
+                       }
+                       return body;
+                     }),
+                 Store{out, x, ref(acc, f32)});
+  };
+  m.k.body = block(seq("x", 6, column));
+  return m.k;
+}
+
+}  // namespace
+
+TEST_CASE("unswitch: what many values share is asked once") {
+  const Kernel before = guarded(9, true), after = pass("unswitch", before);
+  const std::string text = bodyText(after);
+  INFO(text);
+  CHECK(structure(before)["if"] == 0);
+  CHECK(structure(after)["if"] == 1);
+  CHECK(std::count(text.begin(), text.end(), '?') == 1);  // of the value that asks for its column, too
+  Memory a = {floats(ramp(64, 1)), floats(std::vector<float>(6))}, b = a;
+  CHECK(emulate(before, a).ok());
+  CHECK(emulate(after, b).ok());
+  CHECK(a == b);
+  CHECK(floats(a[1])[0] != 0);
+}
+
+TEST_CASE("unswitch: not for few values, nor where they share nothing") {
+  for (const Kernel& k : {guarded(7, true), guarded(12, false)}) CHECK(bodyText(pass("unswitch", k)) == bodyText(k));
+}
+
+TEST_CASE("absent: iterations that only add what was padded with zeros are left out") {
+  // Rows of 4, of which those outside of 1 to 16 are zero; sums of products of three of them.
+  const auto body = [](bool isFinite, double padding, bool isOtherRow, Op op, bool isFilledLater) {
+    Maker m;
+    const auto in = m.in("in", 64), w = m.in("w", 12), out = m.out("out", 16), tile = m.local("tile", 40);
+    const VarId sum = m.var("sum");
+    m.range({2, 1, 1}, {1, 1, 1});
+    m.k.body = block(wrg("g", 2, [&](Nat g) {
+      const For copy = seq("i", 10, [&](Nat i) {
+        return seq("j", 4, [&](Nat j) {
+          const Nat row = i + 8 * g;
+          return Store{tile, 4 * i + j,
+                       choose(test({{0, Relation::less, row}, {row, Relation::less, 17}}), load(in, 4 * row + j - 4),
+                              number(padding))};
+        });
+      });
+      const For rows = seq("y", 8, [&](Nat y) {
+        return block(
+            Declare{sum, number(1)},
+            seq("t", 3,
+                [&](Nat t) {
+                  return seq("c", 4, [&](Nat c) {
+                    const Nat at = 4 * y + 4 * t + c;
+                    const auto added = [&](Nat place) {
+                      return Assign{sum, operation(op, {ref(sum, f32), mul(load(tile, place), load(w, 4 * t + c))})};
+                    };
+                    return isOtherRow ? block(added(at), added(4 * y + c)) : block(added(at));
+                  });
+                }),
+            Store{out, y + 8 * g, ref(sum, f32)});
+      });
+      return isFilledLater ? block(rows, copy) : block(copy, rows);
+    }));
+    PassOptions options;
+    options.finiteMath = isFinite;
+    return bodyText(pass("absent", m.k, options));
+  };
+  const std::string with = body(true, 0, false, Op::add, false);
+  INFO(with);
+  CHECK(with.find("if (8 * g + t + y > 0 && 8 * g + t + y < 17) {") != std::string::npos);
+  CHECK(body(false, 0, false, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 1, false, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, true, Op::add, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, false, Op::max, false).find("if (") == std::string::npos);
+  CHECK(body(true, 0, false, Op::add, true).find("if (") == std::string::npos);
+}
+
+TEST_CASE("absent: branches that only add zeros are left out") {
+  const auto body = [](bool isFinite, double value, Op op) {
+    Maker m;
+    const auto w = m.in("w", 12), out = m.out("out", 12);
+    const VarId sum = m.var("sum");
+    const auto added = [&](Nat i, ExprPtr e) {
+      const VarId x = m.var("x");
+      return seq("c", 3, [&](Nat c) {
+        return block(Declare{x, e}, Assign{sum, operation(op, {ref(sum, f32), mul(ref(x, f32), load(w, 3 * i + c))})});
+      });
+    };
+    m.k.body = block(seq("i", 4, [&](Nat i) {
+      return block(Declare{sum, number(1)},
+                   If{test({{2, Relation::less, i}}), block(added(i, load(w, i))), block(added(i, number(value)))},
+                   Store{out, i, ref(sum, f32)});
+    }));
+    PassOptions options;
+    options.finiteMath = isFinite;
+    return bodyText(pass("absent", m.k, options));
+  };
+  INFO(body(true, 0, Op::add));
+  CHECK(body(true, 0, Op::add).find("else") == std::string::npos);
+  CHECK(body(false, 0, Op::add).find("else") != std::string::npos);
+  CHECK(body(true, 1, Op::add).find("else") != std::string::npos);
+  CHECK(body(true, 0, Op::max).find("else") != std::string::npos);
+}
+
+TEST_CASE("unroll: short loops that store in turns what lies side by side") {
+  Maker m;
+  const auto out = m.out("out", 1024);
+  const auto stores = [&](int apart, int step) {
+    return seq("i", 4, [&](Nat i) {
+      return block(Store{out, i * step, number(0)}, Store{out, i * step + apart, number(1)},
+                   Store{out, i * step + 2 * apart, number(2)}, Store{out, i * step + 3 * apart, number(3)});
+    });
+  };
+  m.k.body = block(stores(100, 1), stores(100, 8));
+  const Kernel k = pass("unroll", m.k);
+  CHECK(k.body.size() == 17);
+  CHECK(bodyText(pass("order", k)).find("vstore4((float4)(3.0f), 0, out + 300)") != std::string::npos);
+}
