@@ -35,8 +35,8 @@ rewrite::Strategy below(int maps, rewrite::Strategy s);
 // Every element of an array of that rank copied by a work-item of its own.
 rewrite::Strategy copyInParallel(int dimensions);
 
-// The innermost of three dimensions at most, of which windows are slid over, has so many windows more that `columns`
-// divides them; what they give is cropped. In functional form.
+// The innermost dimension below `outer` others has so many windows more that `columns` divides them; what they give is
+// cropped. In functional form.
 rewrite::Strategy filledWindows(Nat columns, int outer);
 
 // A matrix product, map of map of reduce below `batch` more maps, in functional form: tiles of rows by columns, lanes

@@ -169,10 +169,14 @@ Strategy filledMaps(const ProductTile& tile) {
 Strategy filledWindows(Nat columns, int outer) {
   return [=](Expr e, Rewriting& r) -> std::optional<Expr> {
     const auto shape = shapeOf(e.type());
-    if (outer > 2 || outer >= std::ssize(shape)) return std::nullopt;  // what rules there are
-    const Nat windows = shape[static_cast<std::size_t>(outer)];
-    const std::string rule = outer == 0 ? "moreWindows" : fmt::format("moreWindows{}D", outer + 1);
-    return named("windows to fill tiles", outermost(use(rule, {{"k", missing(windows, columns)}})))(e, r);
+    if (outer >= std::ssize(shape)) return std::nullopt;
+    const Arguments k{{"k", missing(shape[static_cast<std::size_t>(outer)], columns)}};
+    // Of rows one by one; where the rows are no plain windows, the last of them again.
+    Strategy more =
+        seq({below(outer, outermost(orElse(use("moreWindows", k), use("mapPadded", k)))), normalise({"mapTakeOut"})});
+    if (outer == 1 || outer == 2)
+      more = orElse(outermost(use(fmt::format("moreWindows{}D", outer + 1), k)), std::move(more));
+    return named("windows to fill tiles", more)(e, r);
   };
 }
 

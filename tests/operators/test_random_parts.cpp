@@ -33,17 +33,33 @@ class Drawing {
                            ? fmt::format("{} |> map(fun column => a |> map(fun row => {}))", columns, rest(term))
                            : fmt::format("a |> map(fun row => {} |> map(fun column => {}))", columns, rest(term));
     if (number(0, 1) == 0) body += " |> map2D(fun x => max(x, -0.5))";
-    const int h = number(1, 3), w = number(1, 3);
+    int h = number(1, 3), w = number(1, 3);
     body = one({fmt::format("padClamp2D(1, 1, 1, 1, {})", body), fmt::format("padWrap2D(1, 1, 1, 1, {})", body),
                 fmt::format("pad2D(1, 1, 1, 1, 0.25, {})", body), fmt::format("transpose({})", body),
                 fmt::format("padMirror2D(2, 2, 1, 1, {})", body)});
-    body = fmt::format("{} |> slide2D({}, {}, {}, {}) |> map2D(fun window => {})", body, h, w, number(1, 2),
-                       number(1, 2) / 2 + 1,
-                       rest(one({"dotProduct(join(window), join(w))", "sum(join(window))", "maximum(join(window))",
-                                 "(sum(map(maximum, window)) - window[0][0])",
-                                 "(zip2D(window, w) |> map2D(fun (x, y) => square(x - y)) |> join |> sum)",
-                                 "(let (s, k) = join(window) |> reduce((0.0, 0), fun (acc, x) => (acc.0 + x, if x > "
-                                 "window[0][0] then acc.1 + 1 else acc.1)) in s + f32(k))"})));
+    const int down = number(1, 2), right = number(1, 2) / 2 + 1;
+    const auto ofLine = [&] {
+      return rest(one({"dotProduct(window, join(w))", "maximum(window)", "(sum(window) - window[0])"}));
+    };
+    switch (number(0, 4)) {
+      case 0:  // of each row
+        h = 1;
+        body = fmt::format("{} |> map(fun r => r |> slide({}, {}) |> map(fun window => {}))", body, w, right, ofLine());
+        break;
+      case 1:  // of each column
+        w = 1;
+        body = fmt::format("{} |> slide({}, {}) |> map(fun rows => transpose(rows) |> map(fun window => {}))", body, h,
+                           down, ofLine());
+        break;
+      default:
+        body =
+            fmt::format("{} |> slide2D({}, {}, {}, {}) |> map2D(fun window => {})", body, h, w, down, right,
+                        rest(one({"dotProduct(join(window), join(w))", "sum(join(window))", "maximum(join(window))",
+                                  "(sum(map(maximum, window)) - window[0][0])",
+                                  "(zip2D(window, w) |> map2D(fun (x, y) => square(x - y)) |> join |> sum)",
+                                  "(let (s, k) = join(window) |> reduce((0.0, 0), fun (acc, x) => (acc.0 + x, if x > "
+                                  "window[0][0] then acc.1 + 1 else acc.1)) in s + f32(k))"})));
+    }
     if (number(0, 1) == 0) body += " |> map2D(fun x => 0.5 * x)";
     return fmt::format("def main(a: [{}][{}]f32, b: {}f32, w: [{}][{}]f32) =\n  {}\n", n, k,
                        stored ? fmt::format("[{}][{}]", m, k) : fmt::format("[{}][{}]", k, m), h, w, body);
