@@ -48,6 +48,8 @@ struct ConvSpec {
   std::int64_t reduction() const { return icPerGroup() * kh * kw; }  // products per output element
   std::int64_t extentH() const { return (kh - 1) * (dh + 1) + 1; }   // input rows a window spans
   std::int64_t extentW() const { return (kw - 1) * (dw + 1) + 1; }
+  bool dilatesRows() const { return kh > 1 && dh > 0; }  // one tap has no neighbours
+  bool dilatesColumns() const { return kw > 1 && dw > 0; }
 
   // Shapes of the natural layouts: channels innermost, as in the language's programs.
   std::vector<std::int64_t> inputShape() const { return {batch, ih, iw, ic}; }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -163,17 +164,21 @@ struct Choice {
   bool measured = false;
 };
 
+constexpr std::int64_t anyWorkspace = std::numeric_limits<std::int64_t>::max();
+
 struct ChoiceOptions {
-  std::string family = {};              // empty: any, or the first where nothing is known
-  std::optional<Config> config = {};    // in place of the best known
-  const tune::Database* own = nullptr;  // what the user has measured
-  bool tuned = true;                    // false: the family's default, whatever is known
+  std::string family = {};                   // empty: any, or the first where nothing is known
+  std::optional<Config> config = {};         // in place of the best known
+  const tune::Database* own = nullptr;       // what the user has measured
+  bool tuned = true;                         // false: the family's default, whatever is known
+  std::int64_t maxWorkspace = anyWorkspace;  // bytes that the plan may use beside the tensors
 };
 
 // The configuration that was asked for, else the best known of the workload on the device, else the default of the
 // first family that the device can hold, lowered to its limits; on a GPU of the first for GPUs, where there is one.
 // Without a device, or with a pseudo device, nothing is known. What was measured on the device is passed over where the
-// choice without it was not measured beside it and its kernels have less than half the instructions.
+// choice without it was not measured beside it and its kernels have less than half the instructions. Families that need
+// more workspace than `maxWorkspace` are passed over; throws UserError (program) where all do.
 Choice choose(const Workload& workload, const runtime::DeviceInfo* device, const ChoiceOptions& options = {});
 
 // For models of processors: cache lines so many f32 apart that a cache holds at once. Those a multiple of the size of

@@ -36,5 +36,7 @@ struct Slots {
 Slots shareMemory(const std::vector<std::optional<Lifetime>>& lifetimes, const std::vector<std::int64_t>& bytes,
                   const std::vector<std::pair<int, int>>& exchanged = {});
 Slots shareTemporaries(const Plan& plan, const std::vector<std::int64_t>& bytes);
+// Bytes of the slots of a plan without symbolic sizes.
+std::int64_t workspaceOf(const Plan& plan);
 
 }  // namespace lift::kernel

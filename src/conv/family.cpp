@@ -83,7 +83,7 @@ std::int64_t channelsApart(const ConvSpec& spec, Layout layout) {
   return blockOf(layout) > 1 ? blockOf(layout) : layout == Layout::nhwc ? spec.ic : 1;
 }
 
-Phases allPhases(const ConvSpec& s) { return {s.kh > 1 && s.dh > 0 && s.sh == 1, s.kw > 1 && s.dw > 0 && s.sw == 1}; }
+Phases allPhases(const ConvSpec& s) { return {s.dilatesRows() && s.sh == 1, s.dilatesColumns() && s.sw == 1}; }
 
 ConvSpec decimated(const ConvSpec& spec, Phases phases) {
   ConvSpec s = spec;

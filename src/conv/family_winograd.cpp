@@ -249,7 +249,8 @@ std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
 
 std::string whyNotWinograd(const ConvSpec& s, bool fused) {
   if (s.groups > 1 && !fused) return "it has groups of channels, which winogradFused takes";
-  if ((s.sh > 1 && s.dh > 0) || (s.sw > 1 && s.dw > 0)) return "it has a stride, and gaps between its taps";
+  if ((s.sh > 1 && s.dilatesRows()) || (s.sw > 1 && s.dilatesColumns()))
+    return "it has a stride, and gaps between its taps";
   const ConvSpec spec = atStrideOne(s);
   if (spec.kh == 1 && spec.kw == 1)
     return s.kh * s.kw == 1 ? "its kernels have one tap" : "its kernels have one tap of each phase of the stride";

@@ -15,9 +15,9 @@ std::string layerDefinition(const ConvSpec& s) {
   if (s.padTop || s.padLeft || s.padBottom || s.padRight)
     padded = fmt::format("pad2D({}, {}, {}, {}, value = 0.0, inputData)", s.padLeft, s.padRight, s.padTop, s.padBottom);
   std::string windows = fmt::format("slide2D({}, {}, {}, {}, paddedInput)", s.extentH(), s.extentW(), s.sh, s.sw);
-  if (s.dh > 0 || s.dw > 0) {
-    const std::string row = s.dw > 0 ? fmt::format("join(slide(1, {}, row))", s.dw + 1) : "row";
-    const std::string rows = s.dh > 0 ? fmt::format("join(slide(1, {}, window))", s.dh + 1) : "window";
+  if (s.dilatesRows() || s.dilatesColumns()) {
+    const std::string row = s.dilatesColumns() ? fmt::format("join(slide(1, {}, row))", s.dw + 1) : "row";
+    const std::string rows = s.dilatesRows() ? fmt::format("join(slide(1, {}, window))", s.dh + 1) : "window";
     windows = fmt::format("map2D(fun window => map(fun row => {}, {}), {})", row, rows, windows);
   }
   return fmt::format(R"(def convLayer(kernelsWeights, kernelsBiases, inputData) =

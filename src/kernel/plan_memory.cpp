@@ -110,4 +110,12 @@ Slots shareTemporaries(const Plan& plan, const std::vector<std::int64_t>& bytes)
   return shareMemory(lifetimes, bytes, exchanged);
 }
 
+std::int64_t workspaceOf(const Plan& plan) {
+  std::vector<std::int64_t> bytes;
+  for (const PlanBuffer& b : plan.buffers)
+    bytes.push_back(b.count().constant().value_or(0) * static_cast<std::int64_t>(info(b.scalar).bytes));
+  const auto slots = shareTemporaries(plan, bytes).bytes;
+  return std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+}
+
 }  // namespace lift::kernel

@@ -6,6 +6,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/operator.hpp"
 #include "lift/parts.hpp"
+#include "lift/plan_memory.hpp"
 
 namespace lift {
 namespace {
@@ -46,6 +47,13 @@ std::string whyNotOn(const runtime::DeviceInfo& device, const Variant& variant, 
   for (const kernel::Kernel& k : compileVariant(variant, config).kernels)
     if (std::string why = kernel::whyNotC(k); !why.empty()) return why;
   return {};
+}
+
+// Why the configuration takes too much memory; empty where it does not.
+std::string whyNotWithin(std::int64_t maxWorkspace, const Variant& variant, const Config& config) {
+  if (maxWorkspace == anyWorkspace) return {};
+  const std::int64_t workspace = kernel::workspaceOf(compileVariant(variant, config));
+  return workspace <= maxWorkspace ? std::string() : fmt::format("needs {} bytes of workspace", workspace);
 }
 
 // Not lowered to the device's limits. Empty: the family's defaults are what is known.
@@ -108,6 +116,8 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
     return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
   if (const std::string why = whyNotOn(device, variant, key.config); !why.empty())
     return {std::nullopt, fmt::format("the best known, {}, is not for this device: {}", best->str(), why)};
+  if (const std::string why = whyNotWithin(options.maxWorkspace, variant, key.config); !why.empty())
+    return {std::nullopt, fmt::format("the best known, {}, {}", best->str(), why)};
   return {Choice{std::move(variant), key.config, best->str(), true}, {}};
 }
 
@@ -196,6 +206,10 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
     why = fmt::format("{} is not for this device: {}", family, why);
     return std::nullopt;
   }
+  if (why = whyNotWithin(options.maxWorkspace, variant, variant.defaults); !why.empty()) {
+    why = fmt::format("{} {}", family, why);
+    return std::nullopt;
+  }
   Config config = variant.defaults;
   return Choice{std::move(variant), std::move(config), std::move(origin)};
 }
@@ -266,9 +280,17 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
       notes += "; " + why;
     }
   }
-  Variant variant = derive(workload, families.front());
-  Config config = variant.defaults;
-  return {std::move(variant), std::move(config), "the family's default" + notes};
+  for (const std::string& family : families) {
+    Variant variant = derive(workload, family);
+    const std::string why = whyNotWithin(options.maxWorkspace, variant, variant.defaults);
+    Config config = variant.defaults;
+    if (why.empty()) return {std::move(variant), std::move(config), "the family's default" + notes};
+    if (device == nullptr) notes += fmt::format("; {} {}", family, why);
+  }
+  throw UserError(ExitStatus::program,
+                  fmt::format("no plan of {} uses at most {} bytes of workspace",
+                              workload.label.empty() ? workload.descriptor : workload.label, options.maxWorkspace),
+                  notes.substr(std::min<std::size_t>(notes.size(), 2)));
 }
 
 tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& device,

@@ -64,15 +64,6 @@ KernelPrediction predictKernel(const kernel::Kernel& k, const DeviceInfo& device
   return p;
 }
 
-// Of a plan without symbolic sizes: temporaries, those whose lifetimes are disjoint in the same memory.
-std::int64_t workspaceOf(const kernel::Plan& plan) {
-  std::vector<std::int64_t> bytes;
-  for (const kernel::PlanBuffer& b : plan.buffers)
-    bytes.push_back(b.count().constant().value_or(0) * static_cast<std::int64_t>(info(b.scalar).bytes));
-  const auto slots = kernel::shareTemporaries(plan, bytes).bytes;
-  return std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
-}
-
 void checkThroughput(const DeviceInfo& device) {
   if (!canPredict(device))
     throw UserError(ExitStatus::usage, fmt::format("the profile of {} does not say how fast it is", device.name),
@@ -105,7 +96,7 @@ class Predictor final : public tune::Measurer {
     try {
       const kernel::Plan plan = problem_.subspace(point.family).plan(point.config);
       m.key.kernels = tune::kernelIdentity(plan);
-      m.workspaceBytes = workspaceOf(plan);
+      m.workspaceBytes = kernel::workspaceOf(plan);
       m.times = {predict(plan, device_).milliseconds};
       m.detail = "predicted, not measured";
     } catch (const UserError& e) {

@@ -226,7 +226,7 @@ const std::vector<Fault>& table() {
       {"branches of different operations are divided", "rewrite/accumulation.cpp",
        "(then->op && otherwise->op && *then->op != *otherwise->op))",
        "(!FAULT && then->op && otherwise->op && *then->op != *otherwise->op))",
-       Judge::differential, differs},
+       Judge::mapping, failed},
       {"chunks start where the whole reduction does", "rewrite/accumulation.cpp",
        "return row && !row->idempotent ? neutralOf(*row, init.type()) : init;",
        "return !FAULT && row && !row->idempotent ? neutralOf(*row, init.type()) : init;",

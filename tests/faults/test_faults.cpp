@@ -32,7 +32,8 @@ constexpr JudgeInfo judges[] = {
      "$FAULTY/faulty_programs 'the emulator computes*,so do kernels launched*,kernels that check*,a wrong index*'"},
     {Judge::costs, "costs", "$FAULTY/faulty_programs 'the work of programs*'"},
     {Judge::mapping, "mapping",
-     "$FAULTY/faulty_codegen 'the three outermost*,nested generate*,values of whole*,of equal elements*'"},
+     "$FAULTY/faulty_codegen 'the three outermost*,nested generate*,values of whole*,of equal elements*,reductions "
+     "that*'"},
     {Judge::differential, "differential",
      "LIFT_DIFF_COUNT=600 $FAULTY/faulty_differential 'random programs*,random indices*'"},
     {Judge::parts, "parts", "$FAULTY/faulty_operators 'every part has*'"},

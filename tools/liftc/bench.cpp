@@ -405,6 +405,7 @@ void addBench(cli::App& app, int& status) {
   sub->add_flag("--keep", o->keep, "Keep the peers' results in the database, for reports");
   sub->add_flag("--json", o->json, "Print a report as JSON");
   o->family.add(*sub);
+  o->family.addMaxWorkspace(*sub);
   o->layouts.input = o->layouts.output = "any";  // as oneDNN's are, beside which layers are measured
   o->layouts.add(*sub);
   o->device.add(*sub);

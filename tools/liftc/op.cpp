@@ -262,13 +262,17 @@ int act(const std::string& action, const std::vector<lift::Workload>& workloads,
   return run(workloads.at(0), o);
 }
 
-void checkAction(const std::string& action, const char* usage) {
+void checkWords(const std::vector<std::string>& words, std::size_t most, const char* usage) {
+  if (words.size() > most)
+    throw lift::UserError(lift::ExitStatus::usage, fmt::format("'{}' is not expected", words[most]), usage);
+  const std::string& action = words.back();
   if (action != "run" && action != "check" && action != "compile" && action != "explain")
     throw lift::UserError(lift::ExitStatus::usage, fmt::format("unknown action '{}'", action), usage);
 }
 
 void addOptions(cli::App& sub, Options& o) {
   o.family.add(sub);
+  o.family.addMaxWorkspace(sub);
   sub.add_option("-i,--input", o.data.inputs, "run: tensors NAME=FILE, of a layer input, weights, biases")
       ->type_name("NAME=FILE");
   sub.add_option("--fill", o.data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
@@ -296,13 +300,13 @@ void addConv(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand(
       "conv", "Compile, run or check a convolution layer given by its descriptor (benchdnn's or MIOpenDriver's)");
-  sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile|explain")->expected(1, 2)->required();
+  sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile|explain")->expected(1, -1)->required();
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   o->layouts.add(*sub);
   addOptions(*sub, *o);
   onCall(*sub, status, [o] {
+    checkWords(o->words, 2, "write liftc conv DESCRIPTOR run|check|compile|explain");
     const std::string action = o->words.back();
-    checkAction(action, "write liftc conv DESCRIPTOR run|check|compile|explain");
     if (o->shapes.empty() == (o->words.size() == 1))
       throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
                             "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
@@ -322,7 +326,7 @@ void addOp(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub =
       app.add_subcommand("op", "Compile, run or check a workload of an operator; alone, list the operators");
-  sub->add_option("words", o->words, "OPERATOR DESCRIPTOR run|check|compile|explain")->expected(0, 3);
+  sub->add_option("words", o->words, "OPERATOR DESCRIPTOR run|check|compile|explain")->expected(0, -1);
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   addOptions(*sub, *o);
   onCall(*sub, status, [o] {
@@ -332,11 +336,11 @@ void addOp(cli::App& app, int& status) {
       return 0;
     }
     constexpr const char* usage = "write liftc op OPERATOR DESCRIPTOR run|check|compile|explain";
-    if (o->words.size() != (o->shapes.empty() ? 3 : 2))
+    if (o->words.size() < (o->shapes.empty() ? 3 : 2))
       throw lift::UserError(lift::ExitStatus::usage, "give an operator, a descriptor or --shapes FILE, and an action",
                             usage);
+    checkWords(o->words, o->shapes.empty() ? 3 : 2, usage);
     const std::string action = o->words.back();
-    checkAction(action, usage);
     if (!o->shapes.empty() && action != "check")
       throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
     static_cast<void>(lift::operatorNamed(o->words[0]));

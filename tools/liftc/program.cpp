@@ -101,6 +101,7 @@ std::optional<CompiledProgram> compileProgram(const lift::Program& program, cons
     lift::CompileReport report;
     auto plan = codegen.compile(program, parseMilliseconds, &report, device);
     if (!plan) return std::nullopt;
+    family.checkWorkspace(*plan);
     return CompiledProgram{std::move(*plan), report.total(), lift::programFamily, "as it is written", {},
                            family.words()};
   }
@@ -207,6 +208,7 @@ void addCompile(cli::App& app, int& status) {
   cli::App* sub = app.add_subcommand("compile", "Generate OpenCL kernels, or C, and a manifest of how to launch them");
   o->program.add(*sub);
   o->family.addOfProgram(*sub);
+  o->family.addMaxWorkspace(*sub);
   o->codegen.add(*sub);
   o->device.addChoice(*sub);
   o->device.addProfile(*sub);
@@ -307,6 +309,7 @@ void addRun(cli::App& app, int& status) {
   cli::App* sub = app.add_subcommand("run", "Compile a program and run it on a device");
   o->program.add(*sub);
   o->family.addOfProgram(*sub);
+  o->family.addMaxWorkspace(*sub);
   o->data.add(*sub);
   o->device.add(*sub);
   o->codegen.add(*sub);

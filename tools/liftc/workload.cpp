@@ -9,6 +9,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
 #include "lift/parts.hpp"
+#include "lift/plan_memory.hpp"
 #include "parts.hpp"
 
 namespace liftc {
@@ -144,6 +145,24 @@ void FamilyOptions::add(cli::App& app) {
   addKnown(app);
 }
 
+void FamilyOptions::addMaxWorkspace(cli::App& app) {
+  app.add_option("--max-workspace", maxWorkspace, "Most bytes that the kernels use beside the tensors: 4MB")
+      ->asSize()
+      ->type_name("SIZE");
+}
+
+void FamilyOptions::checkWorkspace(const lift::kernel::Plan& plan) const {
+  if (maxWorkspace == lift::anyWorkspace) return;
+  for (const lift::kernel::PlanBuffer& b : plan.buffers)
+    if (b.role == lift::kernel::PlanBuffer::Role::temporary && !b.count().constant())
+      throw lift::UserError(lift::ExitStatus::usage, "--max-workspace: the sizes of the program are not known",
+                            "give --size NAME=VALUE");
+  if (const std::int64_t bytes = lift::kernel::workspaceOf(plan); bytes > maxWorkspace)
+    throw lift::UserError(
+        lift::ExitStatus::program,
+        fmt::format("the kernels need {} bytes of workspace, --max-workspace allows {}", bytes, maxWorkspace));
+}
+
 std::vector<std::string> FamilyOptions::words() const {
   std::vector<std::string> words;
   if (!family.empty()) words = {"--family", family};
@@ -187,6 +206,7 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
   const lift::Workload workload = codegen.strictReductions ? lift::inOrder(given) : given;
   const auto start = std::chrono::steady_clock::now();
   lift::ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
+  options.maxWorkspace = maxWorkspace;
   if (!config.empty()) options.config = parseValues(config, "--config");
   std::optional<tune::Database> own;
   if (!noTuned && config.empty() && std::filesystem::exists(databasePath(db)))
@@ -195,6 +215,7 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
   const lift::Choice choice = lift::choose(workload, device, options);
   auto compiled = compileAt(choice.variant, choice.config, codegen, start, device);
   if (compiled) {
+    checkWorkspace(compiled->plan);
     compiled->origin = choice.origin;
     compiled->measured = choice.measured;
     if (own && device != nullptr && !choice.measured)

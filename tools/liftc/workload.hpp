@@ -59,9 +59,12 @@ struct FamilyOptions {
   std::vector<std::string> config;  // name=value,name=value
   std::string db;                   // where tuning's results are; empty: the default
   bool noTuned = false;
+  std::int64_t maxWorkspace = lift::anyWorkspace;  // bytes
 
   void add(cli::App& app);
-  void addOfProgram(cli::App& app);                            // of a program, which has --config already
+  void addOfProgram(cli::App& app);  // of a program, which has --config already
+  void addMaxWorkspace(cli::App& app);
+  void checkWorkspace(const lift::kernel::Plan& plan) const;   // throws UserError where it needs more
   std::vector<std::string> words() const;                      // arguments that say the same
   std::string familyOf(const lift::Workload& workload) const;  // the one asked for, else the first
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
