@@ -8,6 +8,7 @@
 
 #include "files.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/tensor.hpp"
 
 namespace lift {
@@ -111,7 +112,7 @@ void writeTensorFile(const std::filesystem::path& path, const Tensor& tensor) {
   if (image.starts_with("P6") != (format == Format::ppm))
     throw UserError(ExitStatus::program, fmt::format("'{}': a tensor {} needs a {} file", path.string(),
                                                      tensor.describe(), format == Format::ppm ? ".pgm" : ".ppm"));
-  files::writeFile(path, image);
+  lift::writeFile(path, image);
 }
 
 }  // namespace lift

@@ -7,6 +7,7 @@
 
 #include "files.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/tensor.hpp"
 
 namespace lift {
@@ -278,6 +279,6 @@ std::string formatNpy(const Tensor& tensor) {
 
 Tensor readNpy(const std::filesystem::path& path) { return parseNpy(files::readFile(path), path.string()); }
 
-void writeNpy(const std::filesystem::path& path, const Tensor& tensor) { files::writeFile(path, formatNpy(tensor)); }
+void writeNpy(const std::filesystem::path& path, const Tensor& tensor) { lift::writeFile(path, formatNpy(tensor)); }
 
 }  // namespace lift

@@ -9,6 +9,7 @@
 
 #include "files.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/tensor.hpp"
 
 namespace lift {
@@ -304,7 +305,7 @@ std::map<std::string, Tensor> readNpz(const std::filesystem::path& path) {
 }
 
 void writeNpz(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors) {
-  files::writeFile(path, formatNpz(tensors));
+  lift::writeFile(path, formatNpz(tensors));
 }
 
 }  // namespace lift

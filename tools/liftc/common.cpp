@@ -4,7 +4,6 @@
 
 #include <cctype>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -345,10 +344,7 @@ std::string readFile(const std::string& path) {
 
 void writeFile(const std::filesystem::path& path, const std::string& contents) {
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
-  std::ofstream out(path, std::ios::binary);
-  out << contents;
-  out.close();
-  if (!out) throw UserError(ExitStatus::program, fmt::format("cannot write '{}'", path.string()));
+  lift::writeFile(path, contents);
 }
 
 }  // namespace liftc
