@@ -39,6 +39,7 @@ struct Part {
   Pattern pattern = Pattern::other;
   std::string place;         // in the source, "f.lift:3:5" or "f.lift:3:5 to 4:9"; empty where nothing is known
   Expr term = Expr::nat(0);  // in PartedProgram::program
+  int epilogues = 0;         // elementwise maps of its result that are computed with it (epilogue.hpp)
   rewrite::Path path;        // where
   std::string reason;        // why the pattern's families do not take it; empty where one does, or there are none
   Workload workload;  // what it reads are the parameters; the families are the pattern's, the last is `defaultFamily`

@@ -207,6 +207,7 @@ std::string firstLine(const UserError& e) { return e.diagnostics().empty() ? e.w
 void addFamilies(Part& part, const Program& whole, bool ofOperators) {
   const Program alone = aloneOf(part.term, whole, Pattern::other);
   Core core = detail::parts::coreOf(part.term);
+  part.epilogues = static_cast<int>(core.epilogues.size());
   Recognised form = detail::parts::recognise(detail::parts::tidied(alone));
   auto [families, reason] = detail::parts::familiesOf(form);
   part.reason = std::move(reason);

@@ -171,9 +171,21 @@ Strategy filledWindows(Nat columns, int outer) {
     const auto shape = shapeOf(e.type());
     if (outer >= std::ssize(shape)) return std::nullopt;
     const Arguments k{{"k", missing(shape[static_cast<std::size_t>(outer)], columns)}};
-    // Of rows one by one; where the rows are no plain windows, the last of them again.
-    Strategy more =
-        seq({below(outer, outermost(orElse(use("moreWindows", k), use("mapPadded", k)))), normalise({"mapTakeOut"})});
+    // Of rows one by one, with what is computed of their elements; where the rows are no plain windows, the last of
+    // them again.
+    const auto isRow = [n = shape[static_cast<std::size_t>(outer)]](Expr row) {
+      return row.type().isArray() && row.type().length() == n;
+    };
+    Strategy ofRows = topDown(when(isRow, use("moreWindows", k)));
+    for (int i = 0; i < outer; i++) ofRows = topDown(function(body(std::move(ofRows))));
+    const auto namesMap = [](Expr x) {
+      const Spine let = spineOf(x);
+      return let.isPrim(Prim::let) && let.arguments.size() == 2 && isComputingMap(let.arguments[1]);
+    };
+    const Strategy fused =
+        seq({normalise({"mapFusion"}), repeat(topDown(when(namesMap, use("letUnfold")))), normalise({"mapFusion"})});
+    Strategy more = seq({orElse(seq({fused, std::move(ofRows)}), below(outer, outermost(use("mapPadded", k)))),
+                         normalise({"mapTakeOut"})});
     if (outer == 1 || outer == 2)
       more = orElse(outermost(use(fmt::format("moreWindows{}D", outer + 1), k)), std::move(more));
     return named("windows to fill tiles", more)(e, r);

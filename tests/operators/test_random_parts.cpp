@@ -39,7 +39,8 @@ class Drawing {
                 fmt::format("padMirror2D(2, 2, 1, 1, {})", body)});
     const int down = number(1, 2), right = number(1, 2) / 2 + 1;
     const auto ofLine = [&] {
-      return rest(one({"dotProduct(window, join(w))", "maximum(window)", "(sum(window) - window[0])"}));
+      return rest(one(
+          {"dotProduct(window, join(w))", "maximum(window)", "(sum(window) - window[0])", "(0.5 * window[0] + 1.0)"}));
     };
     switch (number(0, 4)) {
       case 0:  // of each row

@@ -21,6 +21,7 @@ Json describe(const lift::Part& part) {
   Json row{{"part", part.name},
            {"pattern", lift::name(part.pattern)},
            {"place", part.place},
+           {"elementwise_maps_of_result", part.epilogues},
            {"result", part.term.type().str()},
            {"families", families}};
   if (part.same && part.same->op != part.workload.op) row["same"] = part.same->key();
@@ -130,7 +131,11 @@ Json partsJson(const lift::Variant& variant, const lift::Config& config, const P
 
 void printParts(const Json& parts) {
   for (const Json& p : parts) {
-    std::cout << fmt::format("  {}  {} at {}: {}\n", p["part"].get<std::string>(), p["pattern"].get<std::string>(),
+    const int epilogues = p["elementwise_maps_of_result"].get<int>();
+    std::cout << fmt::format("  {}  {}{} at {}: {}\n", p["part"].get<std::string>(), p["pattern"].get<std::string>(),
+                             epilogues == 0   ? std::string()
+                             : epilogues == 1 ? " and an elementwise map of its result"
+                                              : fmt::format(" and {} elementwise maps of its result", epilogues),
                              p["place"].get<std::string>(), p["result"].get<std::string>());
     if (p.contains("same")) std::cout << fmt::format("      computes {}\n", p["same"].get<std::string>());
     if (!p.contains("family")) {

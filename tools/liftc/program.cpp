@@ -112,6 +112,9 @@ std::optional<CompiledProgram> compileProgram(const lift::Program& program, cons
   const bool byParts = compiled->family == lift::partsFamilyName;
   std::vector<std::string> words = family.words();
   if (family.family.empty() && byParts) words = {"--family", compiled->family, "--config", lift::str(compiled->config)};
+  // Elsewhere its parts may have families.
+  if (family.family.empty() && !byParts && w.families[0].name == lift::partsFamilyName)
+    words = {"--family", compiled->family};
   Json parts = std::move(compiled->parts);
   if (!byParts && family.family.empty()) parts = partChoicesJson(w.family(lift::partsFamilyName), {});
   return CompiledProgram{std::move(compiled->plan),
