@@ -159,7 +159,11 @@ Nat missingTo(Nat n, Nat k) { return floorDiv(n + k - Nat(1), k) * k - n; }
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns) {
   r.apply(inside(isRowsMap, use("padColumns", {{"r", missingTo(spec.ow, columns) * Nat(spec.sw)}})));
   r.apply(normalise({"mapWindows"}));
-  r.apply(inside(isRowsMap, use("padWindows", {{"r", missingTo(spec.oh, rows) * Nat(spec.sh)}})));
+  padRowsTo(r, Nat(spec.oh), Nat(spec.sh), rows);
+}
+
+void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows) {
+  r.apply(inside(isRowsMap, use("padWindows", {{"r", missingTo(height, rows) * stride}})));
   r.apply(layoutsOut());
 }
 
@@ -173,6 +177,10 @@ void arrangeWeights(Rewriting& r, int maps) {
 void windowsIntoReduction(Rewriting& r, Lanes lanes) {
   if (lanes == Lanes::ofResults) r.apply(topDown(use("mapAsScalarOut")));
   r.apply(topDown(use("mapReduceZipLeft")));
+  reductionInLoops(r);
+}
+
+void reductionInLoops(Rewriting& r) {
   r.apply(layoutsOut());
   r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
                      "reduceMap", "mapFusionMoves"}));
@@ -320,6 +328,9 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
              [fills = detail::fillsTiles(spec)](const runtime::DeviceInfo& device) {
                return fills && device.throughput.texelsPer100Cycles > 0;
              }});
+  w.families.push_back({"planes", "register tiles of output channels by vectors of pixels",
+                        [spec](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
+                        detail::planesDefaults(spec)});
   w.families.push_back(
       {.name = "staged",
        .meaning = "blocks of pixels by output channels, operands copied to local memory: for GPUs",
@@ -346,6 +357,7 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
     addWinograd(w, spec, layouts.elements, name, m, fused);
   std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
+  if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";
   std::stable_partition(w.families.begin(), w.families.end(), [&](const auto& f) { return f.name == preferred; });
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;
