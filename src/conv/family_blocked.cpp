@@ -282,16 +282,16 @@ bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts) {
   const ConvSpec s = decimated(layer, phasesOf(layer));
   const bool isStrided = s.sh > 1 || s.sw > 1;
   const std::int64_t width = isPointwise(s) ? s.oh * s.ow : s.ow, lanes = lanesFor(width);
-  constexpr std::int64_t leastFilled = 84;  // per cent of the lanes of a row's vectors
-  if (100 * width < leastFilled * ceilDiv(width, lanes) * lanes) return false;
-  // Vectors of so few kernels are half empty.
-  constexpr std::int64_t fewKernels = 9;
-  if (s.groups == 1 && s.kh * s.kw > 1 && !isStrided && s.oc <= fewKernels) return true;
+  const auto fills = [&](std::int64_t perCent) { return 100 * width >= perCent * ceilDiv(width, lanes) * lanes; };
+  // What must be in use of the lanes: most where products take the time, less where loads and stores do.
+  constexpr std::int64_t most = 90, less = 84, fewKernels = 9, fewChannels = 4, shortRow = 28;
+  const bool hasFewKernels = s.groups == 1 && s.oc <= fewKernels;  // vectors of these are half empty
+  if (hasFewKernels && s.kh * s.kw > 1 && !isStrided) return fills(less);
   if (layouts.input != Layout::nchw || layouts.output != Layout::nchw) return false;
-  if (isPointwise(s)) return s.ocPerGroup() >= 2 * s.icPerGroup();  // most of the time goes into storing them
-  constexpr std::int64_t shortRow = 28, fewChannels = 4;
-  if (s.groups > 1) return !isStrided && s.ow >= shortRow;
-  return !isStrided || (s.sw == 2 && s.ic <= fewChannels);
+  if (isPointwise(s)) return s.ocPerGroup() >= 2 * s.icPerGroup() && fills(less);
+  if (s.groups > 1) return !isStrided && s.ow >= shortRow && fills(less);
+  if (s.ic <= fewChannels) return (!isStrided || s.sw == 2) && fills(less);
+  return !isStrided && fills(most);
 }
 
 // Kernels and vectors of a register tile, chosen as blocked's pixels and vectors are: with one vector of pixels a
