@@ -358,6 +358,7 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
   if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";
+  if (preferred.empty() && detail::prefersDots(spec, layouts)) preferred = "tiled";
   std::stable_partition(w.families.begin(), w.families.end(), [&](const auto& f) { return f.name == preferred; });
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
   return w;

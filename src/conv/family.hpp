@@ -103,6 +103,8 @@ Config tiledDefaults(const ConvSpec& spec);
 Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 // Whether groups have outputs enough for it; else most of its lanes compute what is cropped.
 bool fillsTiles(const ConvSpec& spec);
+// Whether it is likely the fastest on processors, too: 1x1 layers of one or two outputs, sums of channels in vectors.
+bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveStaged(const ConvSpec& spec, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
