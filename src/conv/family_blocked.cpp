@@ -24,8 +24,6 @@ constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
-std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
-
 // A tile copies the rows that its windows read, and only these; gaps within a row are copied, so that rows stay long
 // enough for register tiles.
 Phases phasesOf(const ConvSpec& spec) { return {allPhases(spec).rows, false}; }
@@ -43,9 +41,6 @@ bool copiesInputs(const ConvSpec& spec) {
 bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && channels % 3 == 0; }
 
 // Maps over groups of kernels, and over batches of such groups.
-bool isOverGroups(Expr e) {
-  return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::padClamp);
-}
 bool isOverBatches(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
@@ -59,12 +54,10 @@ bool isAroundOneBatch(Expr e) {
   return isMap(inner) && argumentOf(inner, 1).is(Expr::Form::variable);
 }
 
-bool isOverKernels(Expr e) { return isMap(e) && isApplied(bodyOf(e), Prim::reduce); }
-
 // From rows, windows, kernels to batches, tiles of rows, tiles of windows, bands, groups, rows, windows, kernels.
 void tile(Rewriting& r, Nat bands, Nat rows, Nat pixels, Nat kernels, Nat groups) {
-  r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
-  r.apply(inside(isOverGroups, use("mapSplit", {{"k", groups}})));
+  r.apply(inside(isOverReduction, use("mapSplit", {{"k", kernels}})));
+  r.apply(inside(isOverFilledBlocks, use("mapSplit", {{"k", groups}})));
   splitWindows(r, isWindowsMap, pixels);
   for (const Nat k : {rows, bands}) {
     splitWindows(r, isRowsMap, k);
@@ -131,7 +124,7 @@ void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
 
   exposePhases(layer, phases, r);
   r.apply(topDown(use("reduceInnerFirst", {{"k", channels}})));
-  r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), vectors * lanes * groups)}})));
+  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), vectors * lanes * groups)}})));
   r.apply(layoutsOut());
   padWindowsTo(r, spec, bands * rows, pixels);
   tile(r, bands, rows, pixels, vectors * lanes, groups);
