@@ -2,8 +2,8 @@
 //
 //   out[y][x][k] = relu(bias[k] + sum over i, j, c of in[y + i - 1][x + j - 1][c] * weights[k][i][j][c])
 //
-// A place in an array is, for each dimension, a sum of multiples of digits: indices of the result and of sums, and
-// where an index is divided on the way (as `join` does) the parts of it.
+// Its indices are affine expressions of digits: the indices of the result and of the sums. An index that a layout
+// divides (`join` reads row i / n, column i % n) is several digits, the quotient and the remainder.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@
 
 namespace lift::affine {
 
-using Digit = int;  // a number in Element::extents
+using Digit = int;  // its number: a position in Element::extents
 
+// constant + the sum of coefficient * digit.
 struct Form {
   std::int64_t constant = 0;
   std::map<Digit, std::int64_t> terms;  // coefficients, none of them 0
@@ -25,15 +26,16 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-// Outside of 0 <= index < length the element is zero: it was padded.
+// Outside of 0 <= index < length the element is zero: padding.
 struct Guard {
   Form index;
   std::int64_t length = 0;
 };
 
+// An element of an array, or zero where a guard's index is out of bounds.
 struct Access {
-  Expr source;  // an array: a free variable of the term, or what is computed of such
-  std::vector<Form> place;
+  Expr source;              // an array: a free variable of the term, or what is computed of such
+  std::vector<Form> place;  // the index in each dimension, outermost first
   std::vector<Guard> guards;
 };
 
@@ -45,15 +47,15 @@ struct Sum {
 
 struct Element {
   std::vector<std::int64_t> extents;  // of the digits
-  std::vector<std::vector<Digit>>
-      result;                 // of each dimension of the result; the last varies fastest; of one element none
-  Expr value = Expr::nat(0);  // a scalar of the variables below
+  // The digits of each dimension of the result, the fastest last; none of a dimension of one element.
+  std::vector<std::vector<Digit>> result;
+  Expr value = Expr::nat(0);                 // a scalar of the variables below
   std::map<std::uint64_t, Access> accesses;  // what variables stand for, by their ids
   std::map<std::uint64_t, Sum> sums;
   bool slides = false;  // whether windows slide on the way to what is read
 };
 
-// Nothing where the term's elements are no such expressions: `why` says so. Sizes must be constant.
+// Nothing where the elements are no such expressions, or a size is not constant: `why` says so.
 std::optional<Element> elementOf(Expr term, std::string* why = nullptr);
 
 }  // namespace lift::affine

@@ -88,6 +88,7 @@ ConvSpec parseConv(std::string_view text, const std::string& name = "<descriptor
 // UserError with the errors of all lines; so does a file without any.
 std::vector<ConvSpec> readShapes(const std::filesystem::path& path);
 std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& name);
+std::vector<Span> descriptorLines(const SourceFile& file);  // the lines of such a file, without comments and blanks
 
 // Orders of the dimensions in memory, outermost first: of activations (n image, c channel, h row, w column) and of
 // weights (o output channel, i input channel of the group). nChw16c and nChw8c are oneDNN's: blocks of so many

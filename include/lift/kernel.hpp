@@ -96,6 +96,7 @@ struct MakeVector {
   std::vector<ExprPtr> lanes;
 };
 enum class Relation : std::uint8_t { less, lessEqual, equal, notEqual };
+bool holds(std::int64_t lhs, Relation relation, std::int64_t rhs);
 struct Comparison {
   Nat lhs;
   Relation relation;

@@ -62,6 +62,8 @@ Kernel optimise(Kernel kernel, const PassOptions& options = {});
 struct Traffic {
   double loads = 0, stores = 0;  // accesses of any width
   double bytesLoaded = 0, bytesStored = 0;
+
+  Traffic& operator+=(const Traffic& other);
 };
 
 // What one launch does, summed over all work-items, and what the source contains. Conditionals count as taken on both

@@ -9,6 +9,8 @@
 #include "lift/ops.hpp"
 #include "lift/parallel.hpp"
 #include "lift/rational.hpp"
+#include "lift/integers.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/process.hpp"
 #include "lift/files.hpp"
 #include "lift/image_layout.hpp"

@@ -25,6 +25,7 @@
 
 #include "lift/expr.hpp"
 #include "lift/syntax.hpp"
+#include "lift/terms.hpp"
 
 namespace lift::rewrite {
 
@@ -133,6 +134,11 @@ using Path = std::vector<std::uint8_t>;
 
 // Where the part first stands in the term, where there is such a place not below a condition.
 std::optional<Path> pathOf(Expr part, Expr term);
+Expr partAt(Expr term, const Path& path);
+
+Path operator+(Path path, const Path& below);
+Path argumentPath(const Spine& application, std::size_t i);  // from an application to its i-th argument
+bool isAbove(const Path& path, const Path& below);           // or the same place
 
 struct Step {
   std::string rule;

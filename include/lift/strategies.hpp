@@ -16,6 +16,9 @@ rewrite::Strategy tidy();
 // Tidied, and what is mapped in front of a reduction done by the reduction.
 rewrite::Strategy fused();
 
+// Layouts of results, moved out of the maps that compute them.
+rewrite::Strategy layoutsOut();
+
 // A map, applied to a function that does more than move data and to an array.
 bool isComputingMap(Expr e);
 

@@ -74,6 +74,9 @@ Scalar scalarOf(Type type);
 std::vector<Nat> shapeOf(Type type);
 Type baseOf(Type type);
 
+// An array, or a tuple with arrays in it.
+bool holdsArrays(Type type);
+
 // The leaves of a type: one per scalar or vector component of its tuples, each with the array lengths around it.
 // `path` names the component: "" or ".0", ".1.0". A vector of width w is a trailing dimension w of its leaf.
 struct Leaf {

@@ -80,7 +80,7 @@ std::vector<Result> compare(const std::map<std::string, Tensor>& expected, doubl
     if (Contestant* c = e.setup.contestant.get()) {
       r.implementation = c->implementation();
       r.times = std::move(*next++);
-      r.fastest = *std::min_element(r.times.begin(), r.times.end());
+      r.fastest = *std::ranges::min_element(r.times);
       r.milliseconds = runtime::median(r.times);
       r.memory = c->memory();
       r.error = largestError(c->outputs(), expected);

@@ -7,10 +7,10 @@
 #include <clblast_c.h>  // brings OpenCL's C interface
 #include <fmt/format.h>
 
-#include <chrono>
 #include <type_traits>
 
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 #endif
 
 namespace lift::bench {
@@ -60,7 +60,7 @@ class ClBlast final : public Contestant {
     const ConvSpec& s = spec_;
     const auto n = [](std::int64_t value) { return static_cast<std::size_t>(value); };
     cl_command_queue queue = queue_.get();
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     for (int i = 0; i < runs; i++) {
       const CLBlastStatusCode status =
           CLBlastSconvgemm(CLBlastKernelModeCrossCorrelation, n(s.ic), n(s.ih), n(s.iw), n(s.kh), n(s.kw), n(s.padTop),
@@ -69,7 +69,7 @@ class ClBlast final : public Contestant {
       check(static_cast<cl_int>(status), "run convgemm");
     }
     check(clFinish(queue), "finish");
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / runs;
+    return watch.milliseconds() / runs;
   }
 
   std::map<std::string, Tensor> outputs() override {

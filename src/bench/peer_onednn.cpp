@@ -1,5 +1,4 @@
 // oneDNN: direct with the layouts it likes, direct on NCHW, Winograd.
-#include "lift/diagnostic.hpp"
 #include "peers.hpp"
 
 namespace lift::bench {

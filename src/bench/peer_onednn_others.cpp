@@ -2,11 +2,11 @@
 #include "peers.hpp"
 
 #ifdef LIFT_HAVE_ONEDNN
-#include <chrono>
 #include <dnnl.hpp>
 #include <unordered_map>
 
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 #endif
 
 namespace lift::bench {
@@ -79,10 +79,10 @@ class OneDnnPrimitive final : public Contestant {
   }
 
   double run(int runs) override {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     for (int i = 0; i < runs; i++) primitive_.execute(stream_, arguments_);
     stream_.wait();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / runs;
+    return watch.milliseconds() / runs;
   }
   std::map<std::string, Tensor> outputs() override {
     Tensor out(Scalar::f32, shape_);

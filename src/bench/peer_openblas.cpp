@@ -6,10 +6,10 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 #include "lift/parallel.hpp"
+#include "lift/stopwatch.hpp"
 #endif
 
 namespace lift::bench {
@@ -31,9 +31,9 @@ class OpenBlas final : public Contestant {
   }
 
   double run(int runs) override {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     for (int i = 0; i < runs; i++) compute_(output_.data<float>(), workspace_.data());
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / runs;
+    return watch.milliseconds() / runs;
   }
   std::map<std::string, Tensor> outputs() override { return {{"out", output_}}; }
   Memory memory() const override {

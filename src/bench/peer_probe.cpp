@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "lift/diagnostic.hpp"
 #include "peers.hpp"
 #include "plan.hpp"
 #include "probe_source.hpp"

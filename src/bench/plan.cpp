@@ -67,8 +67,7 @@ kernel::Plan planOf(const std::string& source, std::vector<PlanBuffer> buffers,
     kernel::Launch launch;
     launch.kernel = static_cast<int>(plan.kernels.size());
     for (const std::string& name : written.arguments) {
-      const auto b =
-          std::find_if(buffers.begin(), buffers.end(), [&](const PlanBuffer& buffer) { return buffer.name == name; });
+      const auto b = std::ranges::find_if(buffers, [&](const PlanBuffer& buffer) { return buffer.name == name; });
       ensure(b != buffers.end(), "an argument is no buffer of the plan");
       launch.arguments.push_back(static_cast<int>(b - buffers.begin()));
       kernel::addBuffer(

@@ -1,4 +1,5 @@
 #include "axis.hpp"
+#include "lift/integers.hpp"
 
 #include <algorithm>
 #include <set>
@@ -27,7 +28,7 @@ std::int64_t Axis::mostReuse() const {
   for (std::int64_t w = 0; w < out; w++)
     for (std::int64_t t = 0; t < taps; t++)
       if (isInside(place(w, t))) reads[static_cast<std::size_t>(place(w, t))]++;
-  return reads.empty() ? 0 : *std::max_element(reads.begin(), reads.end());
+  return reads.empty() ? 0 : *std::ranges::max_element(reads);
 }
 
 std::int64_t Axis::read(std::int64_t first, std::int64_t count) const {
@@ -51,9 +52,9 @@ Axis::Tiled Axis::tiled(std::int64_t windows) const {
 }
 
 std::vector<std::int64_t> tileSizes(std::int64_t n, std::int64_t unit) {
-  const std::int64_t units = (n + unit - 1) / unit;
+  const std::int64_t units = ceilDiv(n, unit);
   std::set<std::int64_t> sizes;
-  for (std::int64_t tiles = 1; tiles <= units; tiles++) sizes.insert((units + tiles - 1) / tiles * unit);
+  for (std::int64_t tiles = 1; tiles <= units; tiles++) sizes.insert(ceilDiv(units, tiles) * unit);
   return {sizes.begin(), sizes.end()};
 }
 

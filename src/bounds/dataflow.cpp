@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "axis.hpp"
+#include "lift/integers.hpp"
 
 namespace lift::bounds {
 namespace {
@@ -45,8 +46,8 @@ std::optional<Dataflow> bestTile(const ConvSpec& layer, const TileModel& model, 
               single ? 0 : std::min(images * r.reads.mostInputs * c.reads.mostInputs, taps * channels);
           const std::int64_t memory = static_cast<std::int64_t>(sums) + (model.streams ? stay + inFlight : 0);
           if (memory > fast) continue;
-          const std::int64_t channelTiles = (layer.ocPerGroup() + channels - 1) / channels;
-          const std::int64_t imageTiles = (layer.batch + images - 1) / images;
+          const std::int64_t channelTiles = ceilDiv(layer.ocPerGroup(), channels);
+          const std::int64_t imageTiles = ceilDiv(layer.batch, images);
           const std::int64_t inputs = layer.batch * layer.ic * r.reads.inputs * c.reads.inputs * channelTiles;
           const std::int64_t weights = layer.oc * layer.icPerGroup() * imageTiles * r.reads.taps * c.reads.taps;
           const std::int64_t biases = layer.oc * imageTiles * r.reads.tiles * c.reads.tiles;

@@ -1,6 +1,5 @@
 // What work-groups touch: the kernel's tree is run for a group with nothing but its indices.
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <unordered_map>
 
@@ -123,11 +122,7 @@ class Follower {
     for (const Comparison& c : t->all) {
       const auto a = evaluate(c.lhs), b = evaluate(c.rhs);
       if (!a || !b) return std::nullopt;
-      const bool holds = c.relation == Relation::less        ? *a < *b
-                         : c.relation == Relation::lessEqual ? *a <= *b
-                         : c.relation == Relation::equal     ? *a == *b
-                                                             : *a != *b;
-      if (!holds) return false;
+      if (!holds(*a, c.relation, *b)) return false;
     }
     return true;
   }
@@ -201,13 +196,6 @@ class Follower {
   std::unordered_map<const Stmt*, Needs> needs_;
 };
 
-void add(Traffic& sum, const Traffic& t) {
-  sum.loads += t.loads;
-  sum.stores += t.stores;
-  sum.bytesLoaded += t.bytesLoaded;
-  sum.bytesStored += t.bytesStored;
-}
-
 }  // namespace
 
 PlanTraffic trafficOf(const Kernel& k, double accessesToFollow) {
@@ -239,8 +227,8 @@ PlanTraffic trafficOf(const Plan& plan) {
         const int kernel = plan.launches[i].kernel;
         if (!kernels.count(kernel)) kernels[kernel] = trafficOf(plan.kernels[static_cast<std::size_t>(kernel)]);
         const PlanTraffic& t = kernels[kernel];
-        add(all.global, t.global);
-        add(all.local, t.local);
+        all.global += t.global;
+        all.local += t.local;
         all.distinct += t.distinct;
         all.workingSet = std::max(all.workingSet, t.workingSet);
         all.groups += t.groups;

@@ -17,7 +17,7 @@ void pour(const Elements& elements, std::vector<double>& share, std::vector<doub
   for (std::size_t i = 0; i < elements.size(); i++) load[elements[i]] -= share[i];
   std::vector<double> levels;
   for (const std::size_t e : elements) levels.push_back(load[e]);
-  std::sort(levels.begin(), levels.end());
+  std::ranges::sort(levels);
   double sum = 1, level = 0;
   for (std::size_t i = 0; i < levels.size(); i++) {
     sum += levels[i];
@@ -39,7 +39,7 @@ double mostLoad(const std::vector<Elements>& values, std::size_t elements) {
   }
   for (int round = 0; round < 200; round++)
     for (std::size_t i = 0; i < values.size(); i++) pour(values[i], shares[i], load);
-  return load.empty() ? 0 : *std::max_element(load.begin(), load.end());
+  return load.empty() ? 0 : *std::ranges::max_element(load);
 }
 
 bool isNeeded(const rewrite::CookToom& f, std::size_t value, std::int64_t windows) {

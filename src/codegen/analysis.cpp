@@ -55,7 +55,7 @@ namespace {
 using kernel::Block;
 
 bool isWatched(const std::vector<kernel::BufferId>& buffers, kernel::BufferId b) {
-  return std::find(buffers.begin(), buffers.end(), b) != buffers.end();
+  return std::ranges::find(buffers, b) != buffers.end();
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ class Sharing {
   static bool readsOwn(const Accesses& a) {
     Loops filled;
     for (const Loops& loops : a.stores) filled.insert(loops.begin(), loops.end());
-    return std::all_of(a.loads.begin(), a.loads.end(), [&](const Loops& around) {
+    return std::ranges::all_of(a.loads, [&](const Loops& around) {
       return std::includes(around.begin(), around.end(), filled.begin(), filled.end());
     });
   }

@@ -1,9 +1,6 @@
 // A plan as a library of C11 that needs no OpenCL.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "lift/diagnostic.hpp"
 #include "lift/host_code.hpp"
 #include "plan_code.hpp"
 
@@ -77,17 +74,6 @@ $STALE  plan->temporaries[slot] = aligned_alloc(64, ((size_t)bytes + 64) / 64 * 
 }
 )";
 
-constexpr const char* exchangeText = R"(
-static void exchange($NAME_plan* plan, int a, int b) {
-  void* const memory = plan->temporaries[a];
-  const int64_t bytes = plan->temporary_bytes[a];
-  plan->temporaries[a] = plan->temporaries[b];
-  plan->temporary_bytes[a] = plan->temporary_bytes[b];
-  plan->temporaries[b] = memory;
-  plan->temporary_bytes[b] = bytes;
-}
-)";
-
 std::string describedElement(Scalar s) {
   if (s == Scalar::boolean) return "uint8_t each, 0 or 1";
   if (s == Scalar::f16) return "the bits in a uint16_t each";
@@ -146,7 +132,7 @@ class Printer final : private detail::PlanCode {
     s += fmt::format("\nstruct {}_plan {{\n", name_);
     s += keptMembers("void* ") + "  int ready;\n};\n";
     s += helpers(false);
-    s += temporaries(reserveText, exchangeText);
+    s += temporaries(reserveText, "void* const");
     s += filled(R"(
 $NAME_plan* $NAME_create(void) {
   $NAME_plan* plan = ($NAME_plan*)calloc(1, sizeof *plan);

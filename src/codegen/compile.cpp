@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "analysis.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/kernel_walk.hpp"
+#include "lift/stopwatch.hpp"
 #include "lowering.hpp"
 
 namespace lift {
@@ -21,9 +21,7 @@ class StageClock {
 
   // Adds the time since the last call to the stage.
   void lap(std::string_view stage) {
-    const auto now = std::chrono::steady_clock::now();
-    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
-    last_ = std::chrono::steady_clock::now();
+    const double ms = std::exchange(sinceLast_, {}).milliseconds();
     if (!report_) return;
     for (StageTime& t : report_->times)
       if (t.stage == stage) {
@@ -35,7 +33,7 @@ class StageClock {
 
  private:
   CompileReport* report_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Stopwatch sinceLast_;
 };
 
 std::string printStages(const std::vector<Stage>& stages) {
@@ -86,7 +84,7 @@ class PlanBuilder {
     for (const Expr p : program_.parameters) {
       keeping_.halves.add(p);
       addBuffers(p, PlanBuffer::Role::input);
-      if (std::count(options_.constants.begin(), options_.constants.end(), p.name())) constant_.insert(p);
+      if (std::ranges::count(options_.constants, p.name())) constant_.insert(p);
     }
     const Program mapped = mapByDefault(program_, options_.mapping, options_.passes.notes);
     if (options_.passes.verifyEach) verify(mapped);
@@ -107,7 +105,7 @@ class PlanBuilder {
       const auto isState = [&](const detail::Outline::Loop& l) {
         return l.state == stages[i].output || l.next == stages[i].output;
       };
-      const bool changes = std::any_of(outline.loops.begin(), outline.loops.end(), isState);
+      const bool changes = std::ranges::any_of(outline.loops, isState);
       const bool copies = !changes && !options_.wideCopies && keeping_.halves.areAllOf(stages[i].body);
       if (stages[i].result || copies) keeping_.halves.add(stages[i].output);
       if (stages[i].inImage && !stages[i].result) keeping_.images.insert(stages[i].output);
@@ -116,7 +114,7 @@ class PlanBuilder {
       else
         addBuffers(stages[i].output, PlanBuffer::Role::temporary, stages[i].inPlace);
       addStage(stages[i], kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1)),
-               mapped.spans, std::any_of(outline.loops.begin(), outline.loops.end(), [&](const auto& l) {
+               mapped.spans, std::ranges::any_of(outline.loops, [&](const auto& l) {
                  return (l.first <= i && i < l.last) || l.state == stages[i].output;
                }));
     }
@@ -136,7 +134,7 @@ class PlanBuilder {
   void addBuffers(Expr variable, PlanBuffer::Role role, const std::vector<Expr>& inPlace = {}) {
     std::vector<int> ids;
     for (const Leaf& l : leavesOf(variable.type())) {
-      const auto there = std::find_if(inPlace.begin(), inPlace.end(), [&](Expr component) {
+      const auto there = std::ranges::find_if(inPlace, [&](Expr component) {
         return (l.path + ".").starts_with(fmt::format(".{}.", component.function().nats()[0].str()));
       });
       if (there != inPlace.end()) {
@@ -245,7 +243,7 @@ class PlanBuilder {
     if (options_.checkBounds) return false;  // faults are those of a run
     const auto& read = stage.body.freeVariables();
     const bool prepares = buffersOf(stage.output).role == PlanBuffer::Role::temporary &&
-                          std::all_of(read.begin(), read.end(), [&](Expr v) { return constant_.count(v) > 0; });
+                          std::ranges::all_of(read, [&](Expr v) { return constant_.count(v) > 0; });
     if (prepares) constant_.insert(stage.output);
     return prepares;
   }

@@ -9,7 +9,7 @@ namespace {
 bool holdsF16(Type type) {
   if (type.is(Type::Kind::function)) return false;
   const std::vector<Leaf> leaves = leavesOf(type);
-  return std::any_of(leaves.begin(), leaves.end(), [](const Leaf& l) { return l.scalar == Scalar::f16; });
+  return std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
 }
 
 // Whether the operation chooses among its operands, or gives integral values or another sign.

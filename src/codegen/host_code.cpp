@@ -144,7 +144,7 @@ $PREPARE;
                              {"RELEASE", releases()},
                              {"NAME", name_}});
     s += helpers(true) + filled(runText, {{"NAME", name_}});
-    s += temporaries(reserveTexts().c_str(), exchangeText);
+    s += temporaries(reserveTexts(), "const cl_mem");
     return s + body + calls;
   }
 
@@ -172,10 +172,23 @@ $PREPARE;
   std::string reserveTexts() const {
     const auto images = std::ranges::count_if(slots_.of, [&](const auto& slot) { return isImage(slot); });
     std::string s;
-    if (images < std::ssize(slots_.of)) s += reserveText;
+    if (images < std::ssize(slots_.of))
+      s += filled(reserveText, {{"WHAT", "a temporary"},
+                                {"ONE", "memory"},
+                                {"FUNCTION", "reserve($NAME_plan* plan, int slot, int64_t bytes)"},
+                                {"VARIABLES", ""},
+                                {"EMPTY", "  if (bytes == 0) bytes = 1;\n"},
+                                {"CREATE", createBufferText}});
     if (images > 0)
-      s += filled(reserveImageText, {{"ROW", std::to_string(ImageLayout::rowElements)},
-                                     {"TEXELS", std::to_string(ImageLayout::rowTexels)}});
+      s += filled(reserveText,
+                  {{"WHAT", "an image"},
+                   {"ONE", "one"},
+                   {"FUNCTION", "reserve_image($NAME_plan* plan, int slot, int64_t bytes, cl_channel_type type)"},
+                   {"VARIABLES", imageVariablesText},
+                   {"EMPTY", ""},
+                   {"CREATE", createImageText},
+                   {"ROW", std::to_string(ImageLayout::rowElements)},
+                   {"TEXELS", std::to_string(ImageLayout::rowTexels)}});
     return s;
   }
   // Whether kernels have another form where there are sub-groups.

@@ -305,60 +305,39 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint nbuffers,
 }
 )";
 
+// Of buffers and of images: $CREATE says how the memory is made.
 inline constexpr const char* reserveText = R"(
-/* Makes a temporary at least so large. Commands that still use the old memory keep it alive. */
-static cl_int reserve($NAME_plan* plan, int slot, int64_t bytes) {
-  cl_int status;
+/* Makes $WHAT at least so large. Commands that still use the old $ONE keep it alive. */
+static cl_int $FUNCTION {
+$VARIABLES  cl_int status;
   cl_mem memory;
   if (bytes < 0) return CL_INVALID_VALUE;
-  if (bytes == 0) bytes = 1;
-  if (plan->temporaries[slot] != NULL && plan->temporary_bytes[slot] >= bytes) return CL_SUCCESS;
+$EMPTY  if (plan->temporaries[slot] != NULL && plan->temporary_bytes[slot] >= bytes) return CL_SUCCESS;
   if (plan->temporaries[slot] != NULL) clReleaseMemObject(plan->temporaries[slot]);
   plan->temporaries[slot] = NULL;
-$STALE  memory = clCreateBuffer(plan->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);
-  if (status != CL_SUCCESS) return status;
+$STALE$CREATE  if (status != CL_SUCCESS) return status;
   plan->temporaries[slot] = memory;
   plan->temporary_bytes[slot] = bytes;
   return CL_SUCCESS;
 }
 )";
 
-// The same of an image: $ROW elements are a row of $TEXELS texels.
-inline constexpr const char* reserveImageText = R"(
-/* Makes an image at least so large. Commands that still use the old one keep it alive. */
-static cl_int reserve_image($NAME_plan* plan, int slot, int64_t bytes, cl_channel_type type) {
-  const int64_t row = $ROW * (type == CL_FLOAT ? 4 : 2);
+inline constexpr const char* createBufferText =
+    "  memory = clCreateBuffer(plan->context, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &status);\n";
+
+inline constexpr const char* imageVariablesText = R"(  const int64_t row = $ROW * (type == CL_FLOAT ? 4 : 2);
   cl_image_format format;
   cl_image_desc shape;
-  cl_int status;
-  cl_mem memory;
-  if (bytes < 0) return CL_INVALID_VALUE;
-  if (plan->temporaries[slot] != NULL && plan->temporary_bytes[slot] >= bytes) return CL_SUCCESS;
-  if (plan->temporaries[slot] != NULL) clReleaseMemObject(plan->temporaries[slot]);
-  plan->temporaries[slot] = NULL;
-$STALE  format.image_channel_order = CL_RGBA;
+)";
+
+// $ROW elements are a row of $TEXELS texels.
+inline constexpr const char* createImageText = R"(  format.image_channel_order = CL_RGBA;
   format.image_channel_data_type = type;
   memset(&shape, 0, sizeof shape);
   shape.image_type = CL_MEM_OBJECT_IMAGE2D;
   shape.image_width = $TEXELS;
   shape.image_height = bytes == 0 ? 1 : (size_t)((bytes + row - 1) / row);
   memory = clCreateImage(plan->context, CL_MEM_READ_WRITE, &format, &shape, NULL, &status);
-  if (status != CL_SUCCESS) return status;
-  plan->temporaries[slot] = memory;
-  plan->temporary_bytes[slot] = bytes;
-  return CL_SUCCESS;
-}
-)";
-
-inline constexpr const char* exchangeText = R"(
-static void exchange($NAME_plan* plan, int a, int b) {
-  const cl_mem memory = plan->temporaries[a];
-  const int64_t bytes = plan->temporary_bytes[a];
-  plan->temporaries[a] = plan->temporaries[b];
-  plan->temporary_bytes[a] = plan->temporary_bytes[b];
-  plan->temporaries[b] = memory;
-  plan->temporary_bytes[b] = bytes;
-}
 )";
 
 }  // namespace lift::detail::host

@@ -131,7 +131,7 @@ ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary, std
 
 bool Lowering::hasConstantSizes(Type type) {
   const std::vector<Leaf> leaves = leavesOf(type);
-  return std::all_of(leaves.begin(), leaves.end(), [](const Leaf& l) { return countOf(l.shape).constant(); });
+  return std::ranges::all_of(leaves, [](const Leaf& l) { return countOf(l.shape).constant().has_value(); });
 }
 
 void Lowering::requireConstantSizes(Expr primitive, Type type, AddressSpace space) const {
@@ -192,7 +192,7 @@ ViewPtr Lowering::arrayMemory(Type type, AddressSpace space, const std::string& 
 }
 
 AddressSpace Lowering::spaceForSteps(const Spine& s, Type type) const {
-  const bool shared = std::any_of(s.arguments.begin(), s.arguments.end(), [](Expr a) {
+  const bool shared = std::ranges::any_of(s.arguments, [](Expr a) {
     return anyPrimitive(a, [](Expr p) { return traits(p.prim()).level == Traits::Level::local; });
   });
   if (shared) requireConstantSizes(s.head, type, AddressSpace::local);

@@ -37,9 +37,9 @@ void append(Block from, Block& to) {
 }
 
 bool isSame(const GuardedView::Guard& a, const GuardedView::Guard& b) {
-  return a.condition == b.condition &&
-         std::equal(a.bounds.begin(), a.bounds.end(), b.bounds.begin(), b.bounds.end(),
-                    [](const auto& x, const auto& y) { return x.smaller == y.smaller && x.larger == y.larger; });
+  return a.condition == b.condition && std::ranges::equal(a.bounds, b.bounds, [](const auto& x, const auto& y) {
+           return x.smaller == y.smaller && x.larger == y.larger;
+         });
 }
 
 }  // namespace
@@ -161,12 +161,11 @@ std::optional<Unclamped> unclamped(const std::vector<ViewPtr>& lanes) {
     if (!result) result = {first, kept};
     // What holds of the last lane's terms holds of smaller ones.
     const auto follows = [&](const kernel::Comparison& c) {
-      return std::any_of(result->all.begin(), result->all.end(), [&](const kernel::Comparison& last) {
+      return std::ranges::any_of(result->all, [&](const kernel::Comparison& last) {
         return last.rhs == c.rhs && (last.lhs - c.lhs).constant().value_or(-1) >= 0;
       });
     };
-    if (result->all.empty() || first != result->first || !std::all_of(kept.begin(), kept.end(), follows))
-      return std::nullopt;
+    if (result->all.empty() || first != result->first || !std::ranges::all_of(kept, follows)) return std::nullopt;
   }
   return result;
 }
@@ -208,7 +207,7 @@ ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
     const auto* m = dynamic_cast<const MemoryView*>(l.get());
     parts.push_back(rest ? kernel::load(m->buffer, m->offset.substitute({*rest}), valueTypeOf(l->type())) : value(l));
   }
-  if (std::all_of(parts.begin(), parts.end(), [&](const ExprPtr& p) { return p == parts[0]; }))
+  if (std::ranges::all_of(parts, [&](const ExprPtr& p) { return p == parts[0]; }))
     return kernel::splat(parts[0], vt.width);
   const ExprPtr vector = kernel::makeVector(std::move(parts));
   return whole ? kernel::choose(kernel::test(whole->all), kernel::load(first->buffer, whole->first, vt), vector)
@@ -281,7 +280,7 @@ std::optional<GuardedView::Guard> guardOfAll(const std::vector<ViewPtr>& lanes) 
                lessEqual(strong.larger, weak.larger) == Truth::proved;
       };
       auto& bounds = all.bounds;
-      if (std::any_of(bounds.begin(), bounds.end(), [&](const auto& other) { return follows(b, other); })) continue;
+      if (std::ranges::any_of(bounds, [&](const auto& other) { return follows(b, other); })) continue;
       bounds.erase(std::remove_if(bounds.begin(), bounds.end(), [&](const auto& other) { return follows(other, b); }),
                    bounds.end());
       bounds.push_back(b);
@@ -317,8 +316,7 @@ void Lowering::storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v) {
       return less(b.smaller.substitute({*known}), b.larger.substitute({*known})) == truth;
     };
     const auto& bounds = g->guard.bounds;
-    return truth == Truth::proved ? std::all_of(bounds.begin(), bounds.end(), is)
-                                  : std::any_of(bounds.begin(), bounds.end(), is);
+    return truth == Truth::proved ? std::ranges::all_of(bounds, is) : std::ranges::any_of(bounds, is);
   };
   // At the one index where not all hold: vectors of those that do.
   const auto someLanes = [&] {

@@ -17,7 +17,7 @@ ViewPtr Lowering::apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument)
 // compute a branch that it does not take.
 static bool isByLane(Expr f) {
   const auto& outside = f.freeVariables();
-  const auto isInside = [&](Expr v) { return std::find(outside.begin(), outside.end(), v) == outside.end(); };
+  const auto isInside = [&](Expr v) { return std::ranges::find(outside, v) == outside.end(); };
   const auto isRead = [&](Expr e) {  // at(i)
     if (!e.is(Expr::Form::apply) || !e.function().is(Expr::Form::primitive) || e.function().prim() != Prim::at)
       return false;

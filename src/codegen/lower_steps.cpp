@@ -1,8 +1,6 @@
 // Lowering: values computed in steps, each from what the one before left: reductions and iterations.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "lift/accumulation.hpp"
 #include "lowerer.hpp"
 

@@ -16,75 +16,80 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
   if (e.is(Expr::Form::variable)) return copy(lookUp(env, e), out);
   if (!e.is(Expr::Form::apply)) return store(out.view, value(read(e, env)));
   const Spine s = spineOf(e);
-  if (writeThrough(e, s, env, out)) return;
+  if (!writeThrough(e, s, env, out) && !writeComputed(e, s, env, out)) copy(read(e, env), out);
+}
+
+// Of what computes an array: the loops or conditions that store its elements. Whether it is such a term.
+bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const Destination& out) {
   const auto& a = s.arguments;
   switch (s.head.prim()) {
     case Prim::map:
-      if (isInvertibleIn(a[0].body(), a[0].parameter()) || isCroppedResult(e)) {
-        const ViewPtr inner = lazyView(
-            a[1].type(), [f = a[0], to = out.view](Nat i) { return undo(f.body(), f.parameter(), to->at(i)); });
-        return write(a[1], env, out.with(inner));
-      }
-      [[fallthrough]];
     case Prim::mapSeq:
     case Prim::mapSeqUnroll:
     case Prim::mapGlb:
     case Prim::mapWrg:
-    case Prim::mapLcl: return mapLoop(s, env, out);
-    case Prim::generate:
-      return loop("i", e.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
-        const EnvPtr inner = bindParameter(a[0], env, valueView(a[0].parameter().type(), kernel::index(i)));
-        write(a[0].body(), inner, out.with(out.view->at(i)));
-      });
+    case Prim::mapLcl: mapLoop(s, env, out); return true;
+    case Prim::generate: generateLoop(s, env, out); return true;
     case Prim::let: {
       ViewPtr in = read(a[1], env);
       if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
-      return write(a[0].body(), bindParameter(a[0], env, in), out);
+      write(a[0].body(), bindParameter(a[0], env, in), out);
+      return true;
     }
     case Prim::vectorize:  // what it gives of an array is written element by element
-      if (!e.type().isArray()) break;
-      return write(a[0].body(), bindParameter(a[0], env, read(a[1], env)), out);
-    case Prim::tuple:
-      for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(out.view->component(static_cast<int>(c))));
-      return;
-    case Prim::arrayOf:
-      if (isTable(e)) break;
-      for (std::size_t i = 0; i < a.size(); i++)
-        write(a[i], env, out.with(out.view->at(Nat(static_cast<std::int64_t>(i)))));
-      return;
+      if (!e.type().isArray()) return false;
+      write(a[0].body(), bindParameter(a[0], env, read(a[1], env)), out);
+      return true;
+    case Prim::scan:
+    case Prim::scanSeq:
+    case Prim::scanExclusive:
+    case Prim::scanExclusiveSeq: scan(s, env, out); return true;
+    case Prim::reduce:
+    case Prim::reduceSeq:
+    case Prim::reduceSeqUnroll: {
+      const auto buffers = startsFrom(s, env, out);
+      if (buffers) accumulate(s, env, read(a[2], env), {out.view, *buffers});
+      return buffers.has_value();
+    }
+    case Prim::reduceByIndex: reduceByIndex(s, env, out); return true;
+    case Prim::iterate: iterate(s, env, out); return true;
+    case Prim::ifThenElse: {
+      if (e.type().isRegister()) return false;
+      const ExprPtr condition = conditionOf(a[0], env);
+      Block then = collect([&] { write(a[1], env, out); }), otherwise = collect([&] { write(a[2], env, out); });
+      emit(kernel::If{condition, std::move(then), std::move(otherwise)});
+      return true;
+    }
+    default: return false;
+  }
+}
+
+// Of what moves data: its arguments, into the destination as the inverse of the layout shows it. Whether it has one.
+bool Lowering::writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Destination& out) {
+  const auto& a = s.arguments;
+  switch (s.head.prim()) {
+    case Prim::map: {
+      if (!isInvertibleIn(a[0].body(), a[0].parameter()) && !isCroppedResult(e)) return false;
+      const ViewPtr inner =
+          lazyView(a[1].type(), [f = a[0], to = out.view](Nat i) { return undo(f.body(), f.parameter(), to->at(i)); });
+      write(a[1], env, out.with(inner));
+      return true;
+    }
     case Prim::toGlobal:
     case Prim::toImage:
     case Prim::toLocal:
     case Prim::toPrivate:
-      if (spaceOf(s.head.prim()) == out.space) return write(a[0], env, out);
-      break;
-    case Prim::scan:
-    case Prim::scanSeq:
-    case Prim::scanExclusive:
-    case Prim::scanExclusiveSeq: return scan(s, env, out);
-    case Prim::reduce:
-    case Prim::reduceSeq:
-    case Prim::reduceSeqUnroll:
-      if (const auto buffers = startsFrom(s, env, out))
-        return accumulate(s, env, read(a[2], env), {out.view, *buffers});
-      break;
-    case Prim::reduceByIndex: return reduceByIndex(s, env, out);
-    case Prim::iterate: return iterate(s, env, out);
-    case Prim::ifThenElse: {
-      if (e.type().isRegister()) break;
-      const ExprPtr condition = conditionOf(a[0], env);
-      Block then = collect([&] { write(a[1], env, out); }), otherwise = collect([&] { write(a[2], env, out); });
-      return emit(kernel::If{condition, std::move(then), std::move(otherwise)});
-    }
-    default: break;
-  }
-  copy(read(e, env), out);
-}
-
-// Of what moves data: its argument, into the destination seen backwards. Whether it was one that can be.
-bool Lowering::writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Destination& out) {
-  const auto& a = s.arguments;
-  switch (s.head.prim()) {
+      if (spaceOf(s.head.prim()) != out.space) return false;
+      write(a[0], env, out);
+      return true;
+    case Prim::tuple:
+      for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(out.view->component(static_cast<int>(c))));
+      return true;
+    case Prim::arrayOf:
+      if (isTable(e)) return false;
+      for (std::size_t i = 0; i < a.size(); i++)
+        write(a[i], env, out.with(out.view->at(Nat(static_cast<std::int64_t>(i)))));
+      return true;
     case Prim::zip: {
       const ViewPtr parts = unzipView(out.view);
       for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(parts->component(static_cast<int>(c))));
@@ -156,13 +161,20 @@ void Lowering::mapLoop(const Spine& s, const EnvPtr& env, const Destination& out
   });
 }
 
+void Lowering::generateLoop(const Spine& s, const EnvPtr& env, const Destination& out) {
+  const Expr f = s.arguments[0];
+  loop("i", s.head.nats()[0], LoopKind::sequential, 0, 0, [&](Nat i) {
+    const EnvPtr inner = bindParameter(f, env, valueView(f.parameter().type(), kernel::index(i)));
+    write(f.body(), inner, out.with(out.view->at(i)));
+  });
+}
+
 // The rules of mappings hold for the program as written (mapping.cpp); here they are asked of the kernel, where a map
 // that nobody places runs in the loops that read its result.
 void Lowering::checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const {
   const auto name = info(primitive.prim()).name;
   const bool together = primitive.prim() == Prim::reduceLcl;  // of all work-items of the group
-  if (std::any_of(loops_.begin(), loops_.end(),
-                  [&](const Loop& l) { return l.kind == kind && (l.dim == dim || together); }))
+  if (std::ranges::any_of(loops_, [&](const Loop& l) { return l.kind == kind && (l.dim == dim || together); }))
     refuse(spans_, primitive,
            together ? "reduceLcl would run inside mapLcl, where its result is read"
                     : fmt::format("{0}({1}) would run inside {0}({1}), where its result is read", name, dim),
@@ -217,7 +229,7 @@ void Lowering::scan(const Spine& s, const EnvPtr& env, const Destination& out) {
 bool Lowering::storesHalves(Type type, const Destination& out) const {
   const auto leaves = leavesOf(type);
   return out.isResult && keepsHalves_ &&
-         std::any_of(leaves.begin(), leaves.end(), [](const Leaf& l) { return l.scalar == Scalar::f16; });
+         std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
 }
 
 void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out) {
@@ -229,7 +241,7 @@ void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destinatio
   }
   const ViewPtr xs = read(in, env);
   const Nat length = init.type().length();
-  const bool inPlace = std::find(inPlace_.begin(), inPlace_.end(), init) != inPlace_.end();
+  const bool inPlace = std::ranges::find(inPlace_, init) != inPlace_.end();
   if (!inPlace) write(init, env, out);
   loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
     const ViewPtr x = xs->at(i);

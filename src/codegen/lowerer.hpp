@@ -204,10 +204,12 @@ class Lowering {
   // ----------------------------------------------------------------------------------------------------------- write
   void write(Expr e, const EnvPtr& env, const Destination& out);
   bool writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Destination& out);
+  bool writeComputed(Expr e, const Spine& s, const EnvPtr& env, const Destination& out);
   // Whether a parallel loop may stand here, given the loops that are around it in the kernel.
   void checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const;
   std::optional<std::vector<kernel::BufferId>> startsFrom(const Spine& s, const EnvPtr& env, const Destination& out);
   void mapLoop(const Spine& s, const EnvPtr& env, const Destination& out);
+  void generateLoop(const Spine& s, const EnvPtr& env, const Destination& out);
   // The destination of x when the destination of layout(x) is given.
   static ViewPtr undoLayout(const Spine& s, const ViewPtr& out);
   // The same for a chain of layouts on `parameter` (isInvertibleIn).

@@ -109,7 +109,7 @@ class MappingRules {
 
   bool isOutside(Expr e) const {
     const auto& free = e.freeVariables();
-    return std::none_of(free.begin(), free.end(), [&](Expr v) { return bound_.count(v) > 0; });
+    return std::ranges::none_of(free, [&](Expr v) { return bound_.count(v) > 0; });
   }
 
   const Program& program_;

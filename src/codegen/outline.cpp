@@ -28,8 +28,8 @@ class Outliner {
 
   Outline run(Expr body) {
     results(etaLong(body), "");
-    std::sort(loops_.begin(), loops_.end(),
-              [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.last > b.last; });
+    std::ranges::sort(
+        loops_, [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.last > b.last; });
     return {std::move(stages_), std::move(loops_)};
   }
 
@@ -96,7 +96,7 @@ class Outliner {
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::let) && !isOfOneStage(s)) return results(etaLong(opened(s.arguments[0], s.arguments[1])), path);
     const auto isKept = [&](Expr a) { return stageOf(a) != nullptr || endsKernel(spineOf(a)); };
-    if (s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), isKept)) {
+    if (s.isPrim(Prim::tuple) && std::ranges::any_of(s.arguments, isKept)) {
       for (std::size_t i = 0; i < s.arguments.size(); i++) results(s.arguments[i], path + fmt::format(".{}", i));
       return;
     }
@@ -112,7 +112,7 @@ class Outliner {
     stages_.push_back({Expr::variable("out", e.type()), named(body), path});
   }
   Stage* stageOf(Expr e) {
-    const auto stage = std::find_if(stages_.begin(), stages_.end(), [&](const Stage& s) { return s.output == e; });
+    const auto stage = std::ranges::find_if(stages_, [&](const Stage& s) { return s.output == e; });
     return stage == stages_.end() ? nullptr : &*stage;
   }
 
@@ -243,7 +243,7 @@ class Outliner {
   // Whether work-items share the changes that a step makes by index: no step may copy the array that they change.
   static bool updatesInParallel(Expr f) {
     const Spine s = spineOf(letsOf(f.body()).body);
-    return s.isPrim(Prim::tuple) && std::any_of(s.arguments.begin(), s.arguments.end(), [](Expr e) {
+    return s.isPrim(Prim::tuple) && std::ranges::any_of(s.arguments, [](Expr e) {
              const Spine change = spineOf(e);
              return change.isPrim(Prim::reduceByIndex) && runsInParallel(change.arguments[1]);
            });
@@ -269,7 +269,7 @@ class Outliner {
       const bool inLoop = std::any_of(loops_.begin() + static_cast<std::ptrdiff_t>(inner), loops_.end(),
                                       [&](const auto& l) { return l.first <= i && i < l.last; });
       const bool perhaps = !happens && mayFailWithin(stages_[i].body);  // must not fail where there is no step
-      if (inLoop || perhaps || std::any_of(read.begin(), read.end(), [&](Expr v) { return changing.count(v) > 0; })) {
+      if (inLoop || perhaps || std::ranges::any_of(read, [&](Expr v) { return changing.count(v) > 0; })) {
         changing.insert(stages_[i].output);
         stay.push_back(i);
       } else {
@@ -282,7 +282,7 @@ class Outliner {
     for (const std::size_t i : order) moved.push_back(stages_[i]);
     std::copy(moved.begin(), moved.end(), stages_.begin() + static_cast<std::ptrdiff_t>(first));
     const auto now = [&](std::size_t i) {
-      return first + static_cast<std::size_t>(std::find(order.begin(), order.end(), i) - order.begin());
+      return first + static_cast<std::size_t>(std::ranges::find(order, i) - order.begin());
     };
     for (std::size_t l = inner; l < loops_.size(); l++) {
       const std::size_t length = loops_[l].last - loops_[l].first;
@@ -310,7 +310,7 @@ class Outliner {
         readers.push_back(s.arguments[j]);
       }
       for (std::size_t k = first; k + 1 < stages_.size(); k++) readers.push_back(stages_[k].body);
-      const bool isRead = std::any_of(readers.begin(), readers.end(), [&](Expr e) {
+      const bool isRead = std::ranges::any_of(readers, [&](Expr e) {
         const Expr apart = replaceTerms(e, others);
         return apart.hasFree(there) || apart.hasFree(state);
       });

@@ -42,7 +42,7 @@ std::string identifier(std::string_view wish) {
   for (char c : wish) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (name.empty() || name[0] == '_' || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "x" + name;
   const auto starts = [&](std::string_view prefix) { return name.rfind(prefix, 0) == 0; };
-  const bool capitals = name.size() > 2 && std::none_of(name.begin(), name.end(), [](char c) {
+  const bool capitals = name.size() > 2 && std::ranges::none_of(name, [](char c) {
                           return std::islower(static_cast<unsigned char>(c)) != 0;
                         });
   if (reserved.count(name) != 0 || capitals || name == "I" || name == "IN" || starts("cl_") || starts("launch_") ||
@@ -223,7 +223,7 @@ std::string PlanCode::onlySizes(std::string_view type) const {
 std::string PlanCode::ignored(const std::vector<Nat>& used) const {
   std::string s;
   for (const NatVar v : plan_.sizes)
-    if (std::none_of(used.begin(), used.end(), [&](Nat n) { return n.mentions(v); }))
+    if (std::ranges::none_of(used, [&](Nat n) { return n.mentions(v); }))
       s += fmt::format("  (void){};\n", sizeNames_.at(v));
   return s;
 }
@@ -338,12 +338,27 @@ std::string PlanCode::keptMembers(std::string_view memory) const {
   return s;
 }
 
-std::string PlanCode::temporaries(const char* reserve, const char* exchange) const {
+namespace {
+
+constexpr const char* exchangeText = R"(
+static void exchange($NAME_plan* plan, int a, int b) {
+  $MEMORY memory = plan->temporaries[a];
+  const int64_t bytes = plan->temporary_bytes[a];
+  plan->temporaries[a] = plan->temporaries[b];
+  plan->temporary_bytes[a] = plan->temporary_bytes[b];
+  plan->temporaries[b] = memory;
+  plan->temporary_bytes[b] = bytes;
+}
+)";
+
+}  // namespace
+
+std::string PlanCode::temporaries(const std::string& reserve, const std::string& memory) const {
   std::string s;
   if (!slots_.of.empty())
     s += filled(reserve, {{"STALE", plan_.preparation.empty() ? "" : "  plan->prepared = 0;\n"}, {"NAME", name_}});
-  if (std::any_of(plan_.loops.begin(), plan_.loops.end(), [](const auto& l) { return !l.swaps.empty(); }))
-    s += filled(exchange, {{"NAME", name_}});
+  if (std::ranges::any_of(plan_.loops, [](const auto& l) { return !l.swaps.empty(); }))
+    s += filled(exchangeText, {{"NAME", name_}, {"MEMORY", memory}});
   return s;
 }
 
@@ -356,7 +371,7 @@ std::string PlanCode::sizesFit() {
     if (v.lower() > -2147483648) tests.push_back(fmt::format("{} >= {}", n, size_(Nat(v.lower()))));
     if (const auto upper = v.upper()) {
       const auto known = upper->variables();
-      if (std::all_of(known.begin(), known.end(), [&](NatVar u) { return sizeNames_.count(u) != 0; }))
+      if (std::ranges::all_of(known, [&](NatVar u) { return sizeNames_.count(u) != 0; }))
         tests.push_back(fmt::format("{} <= {}", n, size_(*upper)));
     }
   }

@@ -93,8 +93,9 @@ class PlanCode {
   std::string helpers(bool bounds) const;  // with the bound of sizes, even where no helper uses it
   // Members of the plan for what is kept between calls; `memory` is the type of an intermediate result's.
   std::string keptMembers(std::string_view memory) const;
-  // Functions that make temporaries large enough and exchange two, of these texts, where there are any.
-  std::string temporaries(const char* reserve, const char* exchange) const;
+  // Functions that make temporaries large enough, of this text, and exchange two, where there are any; `memory` is the
+  // type of a constant that holds one.
+  std::string temporaries(const std::string& reserve, const std::string& memory) const;
   std::string sizesFit();
   std::string counts();  // a function per loop of launches
   std::string bytes();   // a function per buffer that is checked or allocated

@@ -35,7 +35,7 @@ void parallelCounts(const Block& block, Counts& group, Counts& local, Counts& gl
 
 // Whether memory is written outside of the loops that the dimension distributes.
 bool storesOutside(const kernel::Kernel& k, const Block& block, int dim) {
-  return std::any_of(block.begin(), block.end(), [&](const kernel::Stmt& s) {
+  return std::ranges::any_of(block, [&](const kernel::Stmt& s) {
     if (const auto* st = std::get_if<kernel::Store>(&s.node))
       return k.buffers[st->buffer].space != kernel::AddressSpace::priv;
     const auto* f = std::get_if<For>(&s.node);
@@ -220,7 +220,7 @@ bool areDependent(const std::vector<kernel::Kernel>& nests) {
       kernel::forEachAccess(
           s, [&](kernel::BufferId b, Nat, int, bool isStore) { (isStore ? stores : loads)[b].insert(&k); });
     });
-  return std::any_of(loads.begin(), loads.end(), [&](const auto& load) {
+  return std::ranges::any_of(loads, [&](const auto& load) {
     const auto stored = stores.find(load.first);
     return stored != stores.end() && (stored->second.size() > 1 || stored->second != load.second);
   });
@@ -248,7 +248,7 @@ std::vector<kernel::Kernel> withRanges(kernel::Kernel whole, const CompileOption
     dropLocal(nests.back());
     chooseRange(nests.back(), options);
   }
-  const bool areAlike = std::all_of(nests.begin(), nests.end(), [&](const kernel::Kernel& k) {
+  const bool areAlike = std::ranges::all_of(nests, [&](const kernel::Kernel& k) {
     return k.range.global == whole.range.global && k.range.local == whole.range.local;
   });
   constexpr std::size_t most = 26;  // letters

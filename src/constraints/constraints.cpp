@@ -74,7 +74,7 @@ std::vector<NatVar> variablesOf(const SizeCondition& condition) {
 void Constraints::add(Constraint::Kind kind, const SizeCondition& condition) {
   // What a range says is true of every value of the variable, but not of every value that a user may ask about.
   if (kind != Kind::user && holds(condition) == Truth::proved) return;
-  if (std::any_of(found_.begin(), found_.end(), [&](const Constraint& c) {
+  if (std::ranges::any_of(found_, [&](const Constraint& c) {
         return c.condition.kind == condition.kind && c.condition.left == condition.left &&
                c.condition.right == condition.right;
       }))

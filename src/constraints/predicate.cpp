@@ -55,6 +55,6 @@ bool Predicate::isRefutedOver(const std::vector<Range>& ranges) const {
   return false;
 }
 
-bool Predicate::mentions(int slot) const { return std::binary_search(variables_.begin(), variables_.end(), slot); }
+bool Predicate::mentions(int slot) const { return std::ranges::binary_search(variables_, slot); }
 
 }  // namespace lift::detail

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "collect.hpp"
-#include "lift/diagnostic.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::detail {
@@ -217,7 +216,7 @@ class ResourceWalk {
   void materialise(Expr e, const Spine& s, Memory memory) {
     const auto& free = e.freeVariables();
     const bool isInFront = memory == Memory::global && !kernel_.loops.empty() &&
-                           std::all_of(free.begin(), free.end(), [&](Expr v) { return outside_.count(v) > 0; });
+                           std::ranges::all_of(free, [&](Expr v) { return outside_.count(v) > 0; });
     std::optional<Kernel> around;
     if (isInFront) around = std::exchange(kernel_, {});
     allocate(e.type(), memory, nameOf(s.head));

@@ -42,7 +42,7 @@ std::vector<int> searchOrder(const SpaceData& space, Random* random) {
   std::iota(open.begin(), open.end(), 0);
   const auto waitsFor = [&](int t) {
     const auto& needs = before[static_cast<std::size_t>(t)];
-    return std::count_if(open.begin(), open.end(), [&](int o) { return needs.count(o) != 0; });
+    return std::ranges::count_if(open, [&](int o) { return needs.count(o) != 0; });
   };
   while (!open.empty()) {
     // Those that wait for nothing; in a cycle, those that wait for least.
@@ -56,7 +56,7 @@ std::vector<int> searchOrder(const SpaceData& space, Random* random) {
     }
     const int chosen = ready[random ? random->below(ready.size()) : 0];
     order.push_back(chosen);
-    open.erase(std::find(open.begin(), open.end(), chosen));
+    open.erase(std::ranges::find(open, chosen));
   }
   return order;
 }
@@ -72,7 +72,7 @@ Search::Search(std::shared_ptr<const SpaceData> space, std::vector<int> order)
     std::vector<std::size_t> at;
     for (const int v : predicate.variables()) at.push_back(levelOf[static_cast<std::size_t>(v)]);
     if (at.size() < 2) continue;  // has narrowed the domain already
-    std::sort(at.begin(), at.end());
+    std::ranges::sort(at);
     levels_[at.back()].complete.push_back(&predicate);
     for (std::size_t i = 0; i + 1 < at.size(); i++) levels_[at[i]].partial.push_back(&predicate);
     for (std::size_t level = 0; level <= at.back(); level++)
@@ -102,10 +102,8 @@ void Search::release(std::size_t level) {
 }
 
 bool Search::admits(const Level& level) const {
-  return std::all_of(level.complete.begin(), level.complete.end(),
-                     [&](const Predicate* p) { return p->holdsAt(values_); }) &&
-         std::none_of(level.partial.begin(), level.partial.end(),
-                      [&](const Predicate* p) { return p->isRefutedOver(ranges_); });
+  return std::ranges::all_of(level.complete, [&](const Predicate* p) { return p->holdsAt(values_); }) &&
+         std::ranges::none_of(level.partial, [&](const Predicate* p) { return p->isRefutedOver(ranges_); });
 }
 
 std::vector<std::int64_t> Search::narrowed(std::size_t level) {

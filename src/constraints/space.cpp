@@ -116,7 +116,7 @@ std::string str(const Config& config) {
 }
 
 bool detail::SpaceData::holds(const std::vector<std::int64_t>& values) const {
-  return std::all_of(predicates.begin(), predicates.end(), [&](const Predicate& p) { return p.holdsAt(values); });
+  return std::ranges::all_of(predicates, [&](const Predicate& p) { return p.holdsAt(values); });
 }
 
 Config detail::SpaceData::config(const std::vector<std::int64_t>& values) const {
@@ -133,7 +133,7 @@ std::vector<std::int64_t> detail::SpaceData::values(const Config& config) const 
     values.push_back(found->second);
   }
   for (const auto& [name, value] : config)
-    if (std::none_of(tunables.begin(), tunables.end(), [&, n = name](const Tunable& t) { return t.name() == n; }))
+    if (std::ranges::none_of(tunables, [&, n = name](const Tunable& t) { return t.name() == n; }))
       throw UserError(ExitStatus::usage, fmt::format("there is no tunable {}", name));
   return values;
 }
@@ -177,7 +177,7 @@ std::optional<Config> loweredInTurn(const Space& space, Config config) {
   if (space.contains(config)) return config;
   for (const Tunable& t : space.tunables()) {
     std::int64_t& value = config.at(t.name());
-    const auto smaller = std::lower_bound(t.values.begin(), t.values.end(), value);
+    const auto smaller = std::ranges::lower_bound(t.values, value);
     for (auto v = smaller; v != t.values.begin();) {
       value = *--v;
       if (space.contains(config)) return config;
@@ -241,11 +241,11 @@ std::vector<Config> Space::neighbours(const Config& config) const {
   // The values of a tunable's domain on one side of a value, nearest first.
   const auto beside = [&](std::size_t t, std::int64_t value, bool above) {
     const auto& all = data_->tunables[t].values;
-    if (above) return std::vector(std::upper_bound(all.begin(), all.end(), value), all.end());
-    return std::vector(std::make_reverse_iterator(std::lower_bound(all.begin(), all.end(), value)), all.rend());
+    if (above) return std::vector(std::ranges::upper_bound(all, value), all.end());
+    return std::vector(std::make_reverse_iterator(std::ranges::lower_bound(all, value)), all.rend());
   };
   const auto tied = [&](std::size_t a, std::size_t b) {
-    return std::any_of(data_->predicates.begin(), data_->predicates.end(), [&](const Predicate& r) {
+    return std::ranges::any_of(data_->predicates, [&](const Predicate& r) {
       return r.mentions(static_cast<int>(a)) && r.mentions(static_cast<int>(b));
     });
   };
@@ -263,9 +263,8 @@ std::vector<Config> Space::neighbours(const Config& config) const {
         moved = start;
         moved[a] = steps.front();
         std::vector<std::int64_t> others = data_->tunables[b].values;
-        std::stable_sort(others.begin(), others.end(), [&](std::int64_t x, std::int64_t y) {
-          return std::abs(x - start[b]) < std::abs(y - start[b]);
-        });
+        std::ranges::stable_sort(
+            others, [&](std::int64_t x, std::int64_t y) { return std::abs(x - start[b]) < std::abs(y - start[b]); });
         for (const std::int64_t value : others) {
           moved[b] = value;
           if (value != start[b] && add(moved)) break;

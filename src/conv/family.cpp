@@ -37,6 +37,13 @@ bool isMap(Expr e) { return isApplied(e, Prim::map); }
 
 bool isMapOver(Expr e, Prim prim) { return isMap(e) && isApplied(argumentOf(e, 1), prim); }
 
+bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }
+bool isOverReduction(Expr e) { return isMap(e) && isReduction(bodyOf(e)); }
+bool isOverReductions(Expr e) { return isMap(e) && isOverReduction(bodyOf(e)); }
+bool isOverFilledBlocks(Expr e) {
+  return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::padClamp);
+}
+
 bool contains(Expr e, Prim prim) {
   if (e.is(Expr::Form::primitive)) return e.prim() == prim;
   if (e.is(Expr::Form::lambda)) return contains(e.body(), prim);
@@ -47,15 +54,9 @@ Expr argumentOf(Expr application, std::size_t i) { return spineOf(application).a
 
 Expr bodyOf(Expr map) { return argumentOf(map, 0).body(); }
 
-std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
-  for (std::int64_t d = std::min(n, most); d > 1; d--)
-    if (n % d == 0) return d;
-  return 1;
-}
-
 bool readsWeights(Expr e) {
   const auto& free = e.freeVariables();
-  return std::any_of(free.begin(), free.end(), [](Expr v) { return v.name() == "weights"; });
+  return std::ranges::any_of(free, [](Expr v) { return v.name() == "weights"; });
 }
 
 std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double uneven) {
@@ -63,7 +64,7 @@ std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double u
   double least = static_cast<double>(n) * (1 + border);
   for (std::int64_t k = 2; k <= std::min(n, most); k++) {
     const double work =
-        static_cast<double>((n + k - 1) / k) * (static_cast<double>(k) + border) * (n % k == 0 ? 1 : uneven);
+        static_cast<double>(ceilDiv(n, k)) * (static_cast<double>(k) + border) * (n % k == 0 ? 1 : uneven);
     if (work > least) continue;
     least = work;
     best = k;
@@ -72,12 +73,6 @@ std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double u
 }
 
 bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
-
-std::int64_t widestVector(std::int64_t channels) {
-  std::int64_t width = mostLanes;
-  while (channels % width != 0) width /= 2;
-  return width;
-}
 
 std::int64_t channelsApart(const ConvSpec& spec, Layout layout) {
   return blockOf(layout) > 1 ? blockOf(layout) : layout == Layout::nhwc ? spec.ic : 1;
@@ -102,7 +97,7 @@ ConvSpec atStrideOne(const ConvSpec& layer) {
   ConvSpec s = decimated(layer, allPhases(layer));
   if (s.sh == 1 && s.sw == 1) return s;
   const auto cut = [](std::int64_t& in, std::int64_t out, std::int64_t& taps, std::int64_t& stride) {
-    taps = (taps + stride - 1) / stride;
+    taps = ceilDiv(taps, stride);
     in = out - 1 + taps;
     stride = 1;
   };
@@ -117,7 +112,6 @@ std::int64_t lanesFor(std::int64_t n, Layout output) {
   constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
   const std::int64_t most = blockOf(output) > 1 ? blockOf(output) : mostLanes;
   std::int64_t best = most;
-  const auto ceilDiv = [](std::int64_t m, std::int64_t k) { return (m + k - 1) / k; };
   for (std::int64_t lanes = most / 2; lanes >= 2; lanes /= 2)
     if (ceilDiv(n, lanes) * (lanes + perVector) < ceilDiv(n, best) * (best + perVector)) best = lanes;
   return best;
@@ -185,8 +179,6 @@ void reductionInLoops(Rewriting& r) {
   r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
                      "reduceMap", "mapFusionMoves"}));
 }
-
-Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapSplitOut", "mapTakeOut", "mapMapOut"}); }
 
 }  // namespace detail
 
@@ -274,6 +266,85 @@ void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::
   w.families.push_back(std::move(family));
 }
 
+// Families for GPUs; among them the first is the first choice there.
+void addForGpus(Workload& w, const ConvSpec& spec) {
+  using Info = runtime::DeviceInfo;
+  const auto family = [&](std::string name, std::string_view meaning, std::function<void(rewrite::Rewriting&)> derive,
+                          Config defaults, Config (*preferred)(const ConvSpec&, const Info&)) {
+    return OperatorFamily{.name = std::move(name),
+                          .meaning = fmt::format("{}: for GPUs", meaning),
+                          .derive = std::move(derive),
+                          .defaults = std::move(defaults),
+                          .forGpus = true,
+                          .preferred = [=](const Info& device) { return preferred(spec, device); }};
+  };
+  const auto tiled = [&](std::string name, std::string_view meaning, bool images) {
+    return family(
+        std::move(name), meaning, [=](rewrite::Rewriting& r) { detail::deriveTiled(spec, images, r); },
+        detail::tiledDefaults(spec), detail::tiledPreferred);
+  };
+  const bool fillsTiles = detail::fillsTiles(spec);
+  w.families.push_back(family(
+      "paper", "pad, partial convolution of tiles, sum, crop",
+      [=](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec),
+      detail::paperPreferred));
+  const auto buffers =
+      tiled("tiled", "register tiles of pixels by output channels, a work-item each, no local memory", false);
+  w.families.insert(w.families.end() - (fillsTiles ? 1 : 0), buffers);
+  if (const std::int64_t channels = spec.icPerGroup(); channels % 2 == 0 && channels % 4 != 0) {
+    w.refused.emplace("tiledImages", "an even number of input channels, but no multiple of four");
+  } else {
+    w.families.push_back(tiled("tiledImages", "tiled, weights read through images", true));
+    w.families.back().firstOn = [=](const Info& device) {
+      return fillsTiles && device.throughput.texelsPer100Cycles > 0;
+    };
+  }
+  w.families.push_back(family(
+      "staged", "blocks of pixels by output channels, operands copied to local memory",
+      [=](rewrite::Rewriting& r) { detail::deriveStaged(spec, r); }, detail::stagedDefaults(spec),
+      detail::stagedPreferred));
+}
+
+void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
+  if (spec.groups == 1) {
+    w.refused.emplace("depthwise", "it has one group of channels");
+    return;
+  }
+  const OperatorFamily family{"depthwise", "register tiles of pixels by vectors of groups",
+                              [=](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, layouts, r); },
+                              detail::depthwiseDefaults(spec, layouts)};
+  w.families.insert(detail::prefersLanesOfGroups(spec) ? w.families.begin() : w.families.end(), family);
+}
+
+void addIm2col(Workload& w, const ConvSpec& spec) {
+  if (const std::string why = detail::whyNotIm2col(spec); why.empty())
+    w.families.push_back({"im2col", "a matrix of all windows times the matrix of kernels",
+                          [=](rewrite::Rewriting& r) { detail::deriveIm2col(spec, r); }, detail::im2colDefaults(spec)});
+  else
+    w.refused.emplace("im2col", why);
+}
+
+// All families of the layer, the default first.
+void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
+  w.families = {
+      {"blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
+       [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec, layouts)},
+      {"planes", "register tiles of output channels by vectors of pixels",
+       [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); }, detail::planesDefaults(spec)},
+      {"naive", "one output element per work-item: Listing 3 as it is", {}}};
+  addForGpus(w, spec);
+  addDepthwise(w, spec, layouts);
+  addIm2col(w, spec);
+  for (const auto& [name, m, fused] :
+       {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
+    addWinograd(w, spec, layouts.elements, name, m, fused);
+  std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
+  if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
+  if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";
+  if (preferred.empty() && detail::prefersDots(spec, layouts)) preferred = "tiled";
+  std::ranges::stable_partition(w.families, [&](const auto& f) { return f.name == preferred; });
+}
+
 }  // namespace
 
 Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
@@ -295,72 +366,8 @@ Workload convWorkload(const ConvSpec& spec, const ConvLayouts& layouts) {
   w.inputs = [=](std::uint64_t seed) { return randomConvTensors(spec, seed, layouts.elements).in(layouts); };
   w.reference = [=](const std::map<std::string, Tensor>& in) { return reference(spec, layouts, in); };
   w.judge = haveOneDnn() && layouts.elements == Scalar::f32 ? "oneDNN " + oneDnnVersion() : "naive reference";
-  w.families = {
-      {"blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
-       [spec](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec, layouts)},
-      {"naive", "one output element per work-item: Listing 3 as it is", {}},
-      {.name = "paper",
-       .meaning = "pad, partial convolution of tiles, sum, crop: for GPUs",
-       .derive = [spec](rewrite::Rewriting& r) { detail::derivePaper(spec, r); },
-       .defaults = detail::paperDefaults(spec),
-       .forGpus = true,
-       .preferred = [spec](const runtime::DeviceInfo& device) { return detail::paperPreferred(spec, device); }},
-      {.name = "tiled",
-       .meaning = "register tiles of pixels by output channels, a work-item each, no local memory: for GPUs",
-       .derive = [spec](rewrite::Rewriting& r) { detail::deriveTiled(spec, false, r); },
-       .defaults = detail::tiledDefaults(spec),
-       .forGpus = true,
-       .preferred = [spec](const runtime::DeviceInfo& device) { return detail::tiledPreferred(spec, device); }},
-  };
-  // Among those for GPUs the first is the first choice there.
-  if (detail::fillsTiles(spec)) std::swap(w.families[2], w.families[3]);
-  if (const std::int64_t channels = spec.icPerGroup(); channels % 2 == 0 && channels % 4 != 0)
-    w.refused.emplace("tiledImages", "an even number of input channels, but no multiple of four");
-  else
-    w.families.push_back(
-        {.name = "tiledImages",
-         .meaning = "tiled, weights read through images: for GPUs",
-         .derive = [spec](rewrite::Rewriting& r) { detail::deriveTiled(spec, true, r); },
-         .defaults = detail::tiledDefaults(spec),
-         .forGpus = true,
-         .preferred = [spec](const runtime::DeviceInfo& device) { return detail::tiledPreferred(spec, device); },
-         .firstOn =
-             [fills = detail::fillsTiles(spec)](const runtime::DeviceInfo& device) {
-               return fills && device.throughput.texelsPer100Cycles > 0;
-             }});
-  w.families.push_back({"planes", "register tiles of output channels by vectors of pixels",
-                        [spec](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
-                        detail::planesDefaults(spec)});
-  w.families.push_back(
-      {.name = "staged",
-       .meaning = "blocks of pixels by output channels, operands copied to local memory: for GPUs",
-       .derive = [spec](rewrite::Rewriting& r) { detail::deriveStaged(spec, r); },
-       .defaults = detail::stagedDefaults(spec),
-       .forGpus = true,
-       .preferred = [spec](const runtime::DeviceInfo& d) { return detail::stagedPreferred(spec, d); }});
-  if (spec.groups > 1) {
-    w.families.push_back({"depthwise", "register tiles of pixels by vectors of groups",
-                          [spec, layouts](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, layouts, r); },
-                          detail::depthwiseDefaults(spec, layouts)});
-    if (detail::prefersLanesOfGroups(spec)) std::rotate(w.families.begin(), w.families.end() - 1, w.families.end());
-  } else {
-    w.refused.emplace("depthwise", "it has one group of channels");
-  }
-  if (const std::string why = detail::whyNotIm2col(spec); why.empty())
-    w.families.push_back({"im2col", "a matrix of all windows times the matrix of kernels",
-                          [spec](rewrite::Rewriting& r) { detail::deriveIm2col(spec, r); },
-                          detail::im2colDefaults(spec)});
-  else
-    w.refused.emplace("im2col", why);
-  for (const auto& [name, m, fused] :
-       {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
-    addWinograd(w, spec, layouts.elements, name, m, fused);
-  std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
-  if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
-  if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";
-  if (preferred.empty() && detail::prefersDots(spec, layouts)) preferred = "tiled";
-  std::stable_partition(w.families.begin(), w.families.end(), [&](const auto& f) { return f.name == preferred; });
   w.outer = [=](const Program& program) { return withLayouts(program, layouts); };
+  addFamilies(w, spec, layouts);
   return w;
 }
 

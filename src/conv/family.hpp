@@ -3,6 +3,7 @@
 
 #include "lift/conv_operator.hpp"
 #include "lift/cook_toom.hpp"
+#include "lift/integers.hpp"
 #include "lift/strategies.hpp"
 
 namespace lift::detail {
@@ -16,11 +17,14 @@ bool isApplied(Expr e, Prim prim);  // prim applied to all its arguments
 bool isMap(Expr e);                 // map applied to a function and an array
 bool isMapOver(Expr e, Prim prim);  // map over an array that the primitive gives
 bool contains(Expr e, Prim prim);   // anywhere
+bool isReduction(Expr e);
+bool isOverReduction(Expr e);   // a map around one: over kernels
+bool isOverReductions(Expr e);  // a map around such maps: over windows
+bool isOverFilledBlocks(
+    Expr e);  // a map over what is split after it was filled to whole blocks: over blocks of kernels
 Expr argumentOf(Expr application, std::size_t i);
 Expr bodyOf(Expr map);  // of the mapped function
 
-// Of n, at most `most`: for default configurations.
-std::int64_t largestDivisor(std::int64_t n, std::int64_t most);
 // The size, at most `most`, of tiles that cover n with little left over, where a tile takes `border` elements' work
 // more than its own: of pixels in registers, as much as their weights' loads; of rows, as much as rows that are copied
 // twice. Tiles whose size does not divide n cost `uneven` times as much.
@@ -30,7 +34,6 @@ std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double u
 // Vectors of channels, at most of `mostLanes`.
 constexpr std::int64_t mostLanes = 16;
 bool hasVectors(std::int64_t channels);
-std::int64_t widestVector(std::int64_t channels);
 // Lanes of the vectors that cover n channels: wide ones, unless narrow ones leave fewer lanes over. A block of the
 // output's layout, if it has blocks, is whole vectors.
 std::int64_t lanesFor(std::int64_t n, Layout output = Layout::nhwc);
@@ -57,8 +60,7 @@ void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r);
 
 bool readsWeights(Expr e);  // the program's parameter
 
-// Layouts of results, moved out of the maps that compute.
-Strategy layoutsOut();
+using strategies::layoutsOut;
 
 using strategies::copyInParallel;
 

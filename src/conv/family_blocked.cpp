@@ -24,8 +24,6 @@ constexpr std::int64_t mostRows = 16, mostSingles = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
-std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
-
 // A tile copies the rows that its windows read, and only these; gaps within a row are copied, so that rows stay long
 // enough for register tiles.
 Phases phasesOf(const ConvSpec& spec) { return {allPhases(spec).rows, false}; }
@@ -43,9 +41,6 @@ bool copiesInputs(const ConvSpec& spec) {
 bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && channels % 3 == 0; }
 
 // Maps over groups of kernels, and over batches of such groups.
-bool isOverGroups(Expr e) {
-  return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::padClamp);
-}
 bool isOverBatches(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
@@ -59,8 +54,7 @@ bool isAroundOneBatch(Expr e) {
   return isMap(inner) && argumentOf(inner, 1).is(Expr::Form::variable);
 }
 
-bool isOverKernels(Expr e) { return isMap(e) && isApplied(bodyOf(e), Prim::reduce); }
-bool isAroundKernels(Expr e) { return isMapOver(e, Prim::slide) && isOverKernels(bodyOf(e)); }
+bool isAroundKernels(Expr e) { return isMapOver(e, Prim::slide) && isOverReduction(bodyOf(e)); }
 
 // Layers whose windows are single elements, all of the image: rows may as well be of any length.
 bool isPointwise(const ConvSpec& s) {
@@ -97,15 +91,15 @@ Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const
 // The reduction in blocks of channels, and kernels more, to whole batches of groups; what they give is cropped.
 void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, Nat kernels) {
   r.apply(topDown(use("reduceInnerFirst", {{"k", t.channels}})));
-  r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels * t.groups)}})));
+  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels * t.groups)}})));
   r.apply(layoutsOut());
 }
 
 // From rows, windows, kernels to batches, tiles of rows, tiles of windows, bands, groups, rows, windows, kernels: the
 // last two are the register tile.
 void tile(Rewriting& r, const Tile& t, Nat pixels, Nat kernels) {
-  r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
-  r.apply(inside(isOverGroups, use("mapSplit", {{"k", t.groups}})));
+  r.apply(inside(isOverReduction, use("mapSplit", {{"k", kernels}})));
+  r.apply(inside(isOverFilledBlocks, use("mapSplit", {{"k", t.groups}})));
   splitWindows(r, isWindowsMap, pixels);
   for (const Nat k : {t.rows, t.bands}) {
     splitWindows(r, isRowsMap, k);

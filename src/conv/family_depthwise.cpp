@@ -122,7 +122,7 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   for (const Layout layout : {layouts.input, layouts.output})
     if (blockOf(layout) > 1) lanes = std::min(lanes, blockOf(layout));
   config["lanes"] = lanes;
-  const std::int64_t blocks = (spec.groups + lanes - 1) / lanes;
+  const std::int64_t blocks = ceilDiv(spec.groups, lanes);
   // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors,
   // unless the lines that a row of the tile reads displace each other: then lines beside each other.
   constexpr std::int64_t registers = 14;
@@ -149,9 +149,9 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
   // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
   constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8;
   const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();
-  const std::int64_t others = blocks / vectors * spec.batch * ((spec.ow + pixels - 1) / pixels);
+  const std::int64_t others = blocks / vectors * spec.batch * ceilDiv(spec.ow, pixels);
   const auto isGood = [&](std::int64_t rows) {
-    return others * ((spec.oh + rows - 1) / rows) >= fewestTiles &&
+    return others * ceilDiv(spec.oh, rows) >= fewestTiles &&
            (!gathers(spec, layouts) || ((rows - 1) * spec.sh + spec.extentH()) * ofRow <= mostCopied);
   };
   std::int64_t most = std::min<std::int64_t>(spec.oh, 16);

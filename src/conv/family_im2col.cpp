@@ -21,10 +21,6 @@ namespace {
 constexpr std::int64_t mostPixels = 32, mostVectors = 8;
 constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
 
-bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }
-bool isOverKernels(Expr e) { return isMap(e) && isReduction(bodyOf(e)); }
-bool isOverWindows(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
-
 // All windows of all images, as rows of a matrix that is kept.
 void keepWindows(Rewriting& r) {
   r.apply(inside(isReduction, argument(function(use("keepAhead")))));
@@ -71,10 +67,10 @@ void deriveIm2col(const ConvSpec& spec, Rewriting& r) {
 
   exposeWindows(r);
   keepWindows(r);
-  r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.oc, lanes * vectors)}})));
+  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.oc, lanes * vectors)}})));
   r.apply(layoutsOut());
-  r.apply(inside(isOverWindows, use("mapPadded", {{"k", missingTo(windows, pixels)}})));
-  r.apply(inside(isOverWindows, use("tileMaps", {{"k", pixels}, {"l", lanes * vectors}})));
+  r.apply(inside(isOverReductions, use("mapPadded", {{"k", missingTo(windows, pixels)}})));
+  r.apply(inside(isOverReductions, use("tileMaps", {{"k", pixels}, {"l", lanes * vectors}})));
   r.apply(layoutsOut());
   r.apply(topDown(use("mapReduceZipRight")));
   r.apply(topDown(use("vectoriseAccumulators", {{"w", lanes}})));
@@ -88,7 +84,7 @@ void deriveIm2col(const ConvSpec& spec, Rewriting& r) {
 Config im2colDefaults(const ConvSpec& spec) {
   Config config{{"unroll", largestDivisor(spec.reduction(), 4)}};
   const std::int64_t lanes = config["lanes"] = lanesFor(spec.oc);
-  const std::int64_t kernels = (spec.oc + lanes - 1) / lanes, windows = spec.batch * spec.oh * spec.ow;
+  const std::int64_t kernels = ceilDiv(spec.oc, lanes), windows = spec.batch * spec.oh * spec.ow;
   // Registers but for the operands; more vectors than pixels, since each pixel is a stream of its own.
   constexpr std::int64_t registers = 28;
   constexpr double vectorBorder = 1;  // a tile's inputs are loaded once for all its vectors

@@ -59,8 +59,6 @@ Tunables declare(const ConvSpec& s, Rewriting& r) {
   return t;
 }
 
-bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }
-
 // The map over the windows of one row, and the map over rows around it.
 bool isOverWindows(Expr e) {
   return isMapOver(e, Prim::slide) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::transpose);
@@ -73,9 +71,7 @@ bool isOverPairs(Expr e) {
          !isMapOver(bodyOf(bodyOf(e)), Prim::slideStrict);
 }
 
-bool isOverChunks(Expr e) { return isMap(e) && isReduction(bodyOf(e)); }
-bool isOverKernels(Expr e) { return isMap(e) && isOverChunks(bodyOf(e)); }
-bool isOverTileWindows(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
+bool isOverTileWindows(Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }
 // Kernels are split as they are, windows after they have been flattened.
 bool isOverKernelGroups(Expr e) {
   return isMapOver(e, Prim::split) && !isApplied(argumentOf(argumentOf(e, 1), 0), Prim::join);
@@ -122,7 +118,8 @@ void moveOut(Rewriting& r, bool grouped, int inner, const std::function<Strategy
 }
 
 void separate(Rewriting& r, bool grouped) {
-  r.apply(inside([](Expr e) { return isReduction(e) && isOverChunks(argumentOf(e, 2)); }, argument(use("keepAhead"))));
+  r.apply(
+      inside([](Expr e) { return isReduction(e) && isOverReduction(argumentOf(e, 2)); }, argument(use("keepAhead"))));
   r.apply(layoutsOut());
   moveOut(r, grouped, 3, [](Strategy s) { return s; });
   r.apply(partial(inside([](Expr e) { return isMapOver(e, Prim::slide); }, argument(argument(use("keepAhead"))))));
@@ -143,7 +140,7 @@ void tile(Rewriting& r, const Tunables& t) {
     r.apply(partial(layoutsOut()));
   }
   r.apply(partial(inside(isOverTileWindows, use("mapSplit", {{"k", t.sigma}}))));
-  r.apply(partial(inside(isOverKernels, use("mapSplit", {{"k", t.kappa}}))));
+  r.apply(partial(inside(isOverReductions, use("mapSplit", {{"k", t.kappa}}))));
   r.apply(partial(layoutsOut()));
   for (int outer = 0; outer < 2; outer++) {  // windows, window groups
     r.apply(partial(inside(isAroundKernelGroups, use("mapInterchange"))));
@@ -193,7 +190,7 @@ struct Tiling {
 
 // Tiles of t windows.
 Tiling tilingBy(std::int64_t t, std::int64_t windows, std::int64_t padded, std::int64_t extent, std::int64_t stride) {
-  std::int64_t covered = (windows + t - 1) / t * t;
+  std::int64_t covered = roundedUp(windows, t);
   if ((covered - 1) * stride + extent < padded) covered += t;  // rows that no window reads
   return {t, (t - 1) * stride + extent, (covered - 1) * stride + extent - padded};
 }

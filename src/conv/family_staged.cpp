@@ -20,9 +20,6 @@ namespace {
 constexpr std::int64_t mostOfItem = 16, mostItems = 64, mostDepth = 64;
 constexpr std::int64_t mostAccumulators = 128;  // more than any device has registers for
 
-bool isOverKernels(Expr e) { return isMap(e) && isApplied(bodyOf(e), Prim::reduce); }
-bool isOverWindows(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
-
 }  // namespace
 
 void deriveStaged(const ConvSpec& spec, Rewriting& r) {
@@ -50,7 +47,7 @@ void deriveStaged(const ConvSpec& spec, Rewriting& r) {
   exposeWindows(r);
   if (copiesInput(spec)) padAhead(r, grouped, p.vector);
   for (int level = 0; level < (grouped ? 1 : 2); level++) {  // rows, images
-    r.apply(inside([&](Expr e) { return isMap(e) && isOverWindows(bodyOf(e)); }, use("mapFlattenInner")));
+    r.apply(inside([&](Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }, use("mapFlattenInner")));
     r.apply(layoutsOut());
     r.apply(normalise({"splitTwice"}));
   }
@@ -58,9 +55,9 @@ void deriveStaged(const ConvSpec& spec, Rewriting& r) {
     r.apply(inside(isComputingMap, use("mapFlatten")));
     r.apply(layoutsOut());
   }
-  r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), p.columns * p.columnItems)}})));
+  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), p.columns * p.columnItems)}})));
   r.apply(layoutsOut());
-  r.apply(inside(isOverWindows, use("mapPadded", {{"k", missingTo(windows, p.rows * p.rowItems)}})));
+  r.apply(inside(isOverReductions, use("mapPadded", {{"k", missingTo(windows, p.rows * p.rowItems)}})));
   r.apply(layoutsOut());
   p.batch = grouped;
   r.apply(inside(isComputingMap, strategies::stagedProduct(p)));

@@ -23,11 +23,7 @@ namespace {
 constexpr std::int64_t mostPixels = 16, mostKernels = 32;
 constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
 
-bool isOverKernels(Expr e) { return isMap(e) && isApplied(bodyOf(e), Prim::reduce); }
-bool isOverGroups(Expr e) {
-  return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::padClamp);
-}
-bool isAroundGroups(Expr e) { return isMap(e) && isOverGroups(bodyOf(e)); }
+bool isAroundGroups(Expr e) { return isMap(e) && isOverFilledBlocks(bodyOf(e)); }
 
 bool areArranged(Expr e) { return isApplied(e, Prim::toGlobal) && readsWeights(e); }
 
@@ -49,7 +45,7 @@ std::optional<Expr> copyVectors(Expr e, Rewriting& r) {
 }
 
 void tile(Rewriting& r, Nat pixels, Nat kernels) {
-  r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
+  r.apply(inside(isOverReduction, use("mapSplit", {{"k", kernels}})));
   splitWindows(r, isWindowsMap, pixels);
   r.apply(inside(isAroundGroups, use("mapInterchange")));
   r.apply(layoutsOut());
@@ -106,7 +102,7 @@ void deriveTiled(const ConvSpec& spec, bool images, Rewriting& r) {
     r.apply(topDown(use("reduceDot", {{"v", vector}})));
     r.apply(normalise({"asVectorJoin", "mapJoin"}));
   }
-  r.apply(inside(isOverKernels, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels)}})));
+  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels)}})));
   r.apply(layoutsOut());
   padWindowsTo(r, spec, 1, pixels);
   if (copiesInput(spec)) padAhead(r, grouped, alongInputs ? std::optional(vector) : std::nullopt);
@@ -120,8 +116,6 @@ void deriveTiled(const ConvSpec& spec, bool images, Rewriting& r) {
 }
 
 namespace {
-
-std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
 
 // Of float4 where channels allow it: GPUs load so many at once.
 std::int64_t vectorOf(const ConvSpec& s) {

@@ -22,7 +22,6 @@ namespace {
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
-bool isReduction(Expr e) { return isApplied(e, Prim::reduce); }
 
 // The pair of a transformed kernel and a transformed tile.
 bool isTransformedPair(Expr e) {

@@ -113,7 +113,7 @@ Tensor convertLayout(const Tensor& tensor, Layout from, Layout to) {
     const bool whole = name == 'c' && blockOf(to) == 1 && block > 1;  // blocks, and their channels
     shape.push_back(1);
     for (const char part : whole ? std::string("Cc") : std::string(1, name)) {
-      axes.push_back(*std::find_if(source.begin(), source.end(), [&](const Axis& a) { return a.name == part; }));
+      axes.push_back(*std::ranges::find_if(source, [&](const Axis& a) { return a.name == part; }));
       shape.back() *= axes.back().size;
     }
   }

@@ -1,9 +1,9 @@
 #include "lift/conv.hpp"
+#include "lift/stopwatch.hpp"
 
 #ifdef LIFT_HAVE_ONEDNN
 #include <fmt/format.h>
 
-#include <chrono>
 #include <dnnl.hpp>
 #include <unordered_map>
 #endif
@@ -60,10 +60,10 @@ class Layer final : public OneDnnConv {
   }
 
   double run(int runs) override {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     for (int i = 0; i < runs; i++) primitive_.execute(stream_, arguments_);
     stream_.wait();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / runs;
+    return watch.milliseconds() / runs;
   }
 
   Tensor output() override {

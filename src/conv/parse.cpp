@@ -128,8 +128,7 @@ class Reader {
         const std::string_view key = text_.substr(start, at_ - start);
         const auto [value, length] = number(text_.substr(at_, end_ - at_));
         at_ += length;
-        const auto field =
-            std::find_if(fields().begin(), fields().end(), [&](const FieldInfo& f) { return f.key == key; });
+        const auto field = std::ranges::find_if(fields(), [&](const FieldInfo& f) { return f.key == key; });
         if (field == fields().end()) {
           if (key.size() == 2 && key[1] == 'd' && std::string_view("iokspd").find(key[0]) != std::string_view::npos)
             error(span(start, at_), fmt::format("'{}' belongs to a 3D convolution; this one is 2D", key), other);
@@ -232,7 +231,7 @@ class Reader {
     const auto isIt = [&](const auto& row) {
       return !row.shortFlag.empty() && (row.shortFlag == flag || row.longFlag == flag);
     };
-    const auto field = std::find_if(fields().begin(), fields().end(), isIt);
+    const auto field = std::ranges::find_if(fields(), isIt);
     const auto constant = std::find_if(std::begin(fixed), std::end(fixed), isIt);
     if (field != fields().end()) {
       const auto [number_, length] = number(value);
@@ -255,60 +254,82 @@ class Reader {
   // --- defaults and checks, for both ---
 
   void finish(bool failed) {
-    const Spelling spelling = [this](Field field) {
-      if (!given(field).spelling.empty()) return given(field).spelling;
-      return std::string(driver_ ? info(field).shortFlag : info(field).key);
-    };
+    std::vector<Problem> problems = outOfRange();
+    copyAxes();
+    const bool complete = hasRequired();
+    for (const FieldInfo& field : fields())
+      if (given(field.field).present) spec_.*field.member = given(field.field).value;
+    const bool sound = !failed && complete && problems.empty();
+    if (settleAll(problems) && sound) checkVolume(spec_, problems);
+    report(problems);
+  }
+
+  // A field as the descriptor writes it.
+  std::string spelled(Field field) {
+    if (!given(field).spelling.empty()) return given(field).spelling;
+    return std::string(driver_ ? info(field).shortFlag : info(field).key);
+  }
+  Spelling spelling() {
+    return [this](Field field) { return spelled(field); };
+  }
+
+  std::vector<Problem> outOfRange() {
     std::vector<Problem> problems;
     for (const FieldInfo& field : fields()) {
       Given& slot = given(field.field);
       if (!slot.present) continue;
       const std::size_t before = problems.size();
-      if (slot.usable) checkRange(field, slot.value, spelling, problems);
+      if (slot.usable) checkRange(field, slot.value, spelling(), problems);
       slot.usable = slot.usable && problems.size() == before;
     }
-    // One axis stands for the other; output size and padding are settled below.
+    return problems;
+  }
+
+  // One axis stands for the other; output size and padding are settled later.
+  void copyAxes() {
     for (const FieldInfo& field : fields()) {
       if (field.field == Field::oh || field.field == Field::ow) continue;
       Given& slot = given(field.field);
       if (!slot.present && given(field.other).present) slot = given(field.other);
     }
+  }
+
+  bool hasRequired() {
     std::string missing;
     for (const Field field : {Field::ic, Field::ih, Field::oc, Field::kh})
-      if (!given(field).present) {
-        missing += fmt::format("{}'{}' ({})", missing.empty() ? "" : ", ", spelling(field), info(field).meaning);
-      }
+      if (!given(field).present)
+        missing += fmt::format("{}'{}' ({})", missing.empty() ? "" : ", ", spelled(field), info(field).meaning);
     if (!missing.empty()) error(span(end_, end_), "missing " + missing);
+    return missing.empty();
+  }
 
-    for (const FieldInfo& field : fields())
-      if (given(field.field).present) spec_.*field.member = given(field.field).value;
+  // Groups, output sizes and padding, as far as the fields that they follow from are known. Whether all agree.
+  bool settleAll(std::vector<Problem>& problems) {
     const auto usable = [this](std::initializer_list<Field> list) {
-      return std::all_of(list.begin(), list.end(),
-                         [this](Field field) { return !given(field).present || given(field).usable; });
+      return std::ranges::all_of(list, [this](Field field) { return !given(field).present || given(field).usable; });
     };
     const auto present = [this](std::initializer_list<Field> list) {
-      return std::all_of(list.begin(), list.end(), [this](Field field) { return given(field).present; });
+      return std::ranges::all_of(list, [this](Field field) { return given(field).present; });
     };
-    bool sound = !failed && missing.empty() && problems.empty();
-    if (usable({Field::g, Field::ic, Field::oc})) {
-      const std::size_t before = problems.size();
-      checkGroups(spec_, spelling, problems);
-      sound = sound && problems.size() == before;
-    }
+    const std::size_t before = problems.size();
+    if (usable({Field::g, Field::ic, Field::oc})) checkGroups(spec_, spelling(), problems);
+    bool agree = problems.size() == before;
     copyOutputs();
     for (const Axis& axis : axes())
       if (present({axis.i, axis.k}) && usable({axis.i, axis.k, axis.s, axis.p, axis.d, axis.o}))
-        sound = settle(axis, problems) && sound;
-    if (sound) checkVolume(spec_, problems);
-    // A mistake in a value that stands for both axes is reported once.
-    const std::size_t reported = errors_.size();
+        agree = settle(axis, problems) && agree;
+    return agree;
+  }
+
+  // A mistake in a value that stands for both axes is reported once.
+  void report(const std::vector<Problem>& problems) {
+    const auto reported = static_cast<std::ptrdiff_t>(errors_.size());
     for (const Problem& problem : problems) {
       const Span at = given(problem.field).span;
       const Span where = problem.whole || !at ? span(begin_, end_) : at;
-      const bool repeated =
-          std::any_of(errors_.begin() + static_cast<std::ptrdiff_t>(reported), errors_.end(), [&](const Diagnostic& d) {
-            return !problem.whole && at && d.span.begin == at.begin && d.span.end == at.end;
-          });
+      const bool repeated = std::any_of(errors_.begin() + reported, errors_.end(), [&](const Diagnostic& d) {
+        return !problem.whole && at && d.span.begin == at.begin && d.span.end == at.end;
+      });
       if (!repeated) error(where, problem.message, problem.hint);
     }
   }
@@ -362,24 +383,31 @@ ConvSpec parseConv(std::string_view text, const std::string& name) {
   return *std::move(spec);
 }
 
-std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& name) {
-  const SourceFile* file = addSource(name, std::string(contents));
-  const std::string_view text = file->text;
-  std::vector<ConvSpec> specs;
-  std::vector<Diagnostic> errors;
-  for (std::size_t begin = 0; begin < text.size();) {
+std::vector<Span> descriptorLines(const SourceFile& file) {
+  const std::string_view text = file.text;
+  std::vector<Span> lines;
+  for (std::size_t begin = 0, next = 0; begin < text.size(); begin = next) {
     const std::size_t lineEnd = std::min(text.find('\n', begin), text.size());
+    next = lineEnd + 1;
     std::size_t end = begin;
-    bool quoted = false, content = false;
-    for (; end < lineEnd; ++end) {
+    for (bool quoted = false; end < lineEnd; ++end) {
       if (text[end] == '"') quoted = !quoted;
       if (text[end] == '#' && !quoted && (end == begin || blank(text[end - 1]))) break;
-      content = content || !blank(text[end]);
     }
-    if (content)
-      if (std::optional<ConvSpec> spec = Reader(*file, begin, end, errors).read()) specs.push_back(*std::move(spec));
-    begin = lineEnd + 1;
+    while (begin < end && blank(text[begin])) ++begin;
+    while (end > begin && blank(text[end - 1])) --end;
+    if (begin < end) lines.push_back({&file, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
   }
+  return lines;
+}
+
+std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& name) {
+  const SourceFile* file = addSource(name, std::string(contents));
+  std::vector<ConvSpec> specs;
+  std::vector<Diagnostic> errors;
+  for (const Span line : descriptorLines(*file))
+    if (std::optional<ConvSpec> spec = Reader(*file, line.begin, line.end, errors).read())
+      specs.push_back(*std::move(spec));
   throwErrors(std::move(errors));
   return specs;
 }

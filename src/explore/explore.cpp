@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <set>
 
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/strategies.hpp"
 
 namespace lift::explore {
@@ -127,13 +127,11 @@ class Budget {
     if (options_.stop()) return "stopped";
     return seconds() > options_.seconds ? "time" : "";
   }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double seconds() const { return watch_.seconds(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   const Options& options_;
-  Clock::time_point begin_ = Clock::now();
+  Stopwatch watch_;
 };
 
 bool isRight(const std::map<std::string, Tensor>& actual, const std::map<std::string, Tensor>& expected,
@@ -160,10 +158,10 @@ class Explorer {
     result_.derived = static_cast<int>(derived.size());
     tell(fmt::format("{} programs derived in {:.1f} s", result_.derived, budget_.seconds()));
     measureDefault(derived[0].program());
-    std::stable_sort(derived.begin(), derived.end(), promisesMore);
+    std::ranges::stable_sort(derived, promisesMore);
     result_.ended = runAll(derived);
-    std::stable_sort(result_.ranking.begin(), result_.ranking.end(),
-                     [](const auto& a, const auto& b) { return a.milliseconds < b.milliseconds; });
+    std::ranges::stable_sort(result_.ranking,
+                             [](const auto& a, const auto& b) { return a.milliseconds < b.milliseconds; });
     return std::move(result_);
   }
 
@@ -193,7 +191,7 @@ class Explorer {
         if (std::string why = ended(); !why.empty()) return why;
         if (const auto milliseconds = run(firstLowering(*next))) timed.emplace_back(*milliseconds, &*next);
       }
-      std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::ranges::stable_sort(timed, [](const auto& a, const auto& b) { return a.first < b.first; });
       for (const auto& [milliseconds, d] : timed)
         for (Derived& lowered : lowerings(*d)) {
           if (std::string why = ended(); !why.empty()) return why;
@@ -268,7 +266,7 @@ class Explorer {
 
 // `width` of each phase, with lanes and without: what a move makes better may be bad before it.
 std::vector<Derived> mostPromising(std::vector<Derived> derived, int width) {
-  std::stable_sort(derived.begin(), derived.end(), promisesMore);
+  std::ranges::stable_sort(derived, promisesMore);
   std::map<std::pair<int, bool>, int> kept;
   std::erase_if(derived, [&](const Derived& d) { return kept[{d.phase, d.lanes}]++ >= width; });
   return derived;

@@ -188,9 +188,7 @@ Op Expr::op() const { return static_cast<Op>(node_->detail); }
 Scalar Expr::target() const { return static_cast<Scalar>(node_->detail); }
 IndexFn Expr::indexFn() const { return static_cast<IndexFn>(node_->detail); }
 const std::vector<Expr>& Expr::freeVariables() const { return node_->free; }
-bool Expr::hasFree(Expr variable) const {
-  return std::binary_search(node_->free.begin(), node_->free.end(), variable, detail::byId);
-}
+bool Expr::hasFree(Expr variable) const { return std::ranges::binary_search(node_->free, variable, detail::byId); }
 
 Spine spineOf(Expr e) {
   std::vector<Expr> arguments;
@@ -198,7 +196,7 @@ Spine spineOf(Expr e) {
     arguments.push_back(e.argument());
     e = e.function();
   }
-  std::reverse(arguments.begin(), arguments.end());
+  std::ranges::reverse(arguments);
   return {e, std::move(arguments)};
 }
 
@@ -215,7 +213,7 @@ class Substitution : public detail::Rebuilding<Substitution> {
 
   Expr rebuilt(Expr e) {
     const auto& free = e.freeVariables();
-    if (std::none_of(free.begin(), free.end(), [&](Expr v) { return replacements_.count(v) > 0; })) return e;
+    if (std::ranges::none_of(free, [&](Expr v) { return replacements_.count(v) > 0; })) return e;
     if (e.is(Expr::Form::variable)) return replacements_.at(e);
     if (!e.is(Expr::Form::lambda) || !captures(e.parameter())) return parts(e);
     const Expr renamed = Expr::variable(e.parameter().name(), e.parameter().type());
@@ -224,8 +222,7 @@ class Substitution : public detail::Rebuilding<Substitution> {
 
  private:
   bool captures(Expr parameter) const {
-    return std::any_of(replacements_.begin(), replacements_.end(),
-                       [&](const auto& r) { return r.second.hasFree(parameter); });
+    return std::ranges::any_of(replacements_, [&](const auto& r) { return r.second.hasFree(parameter); });
   }
 
   const std::unordered_map<Expr, Expr>& replacements_;

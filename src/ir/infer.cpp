@@ -57,7 +57,7 @@ void Inference::reportEquations(const std::vector<Solver::Equation>& open) {
   std::vector<std::pair<Nat, Nat>> said;
   for (const Solver::Equation& e : open) {
     if (mentions(e, NatVar::Role::meta) && !errors_.empty()) continue;  // what an error left open
-    if (std::find_if(said.begin(), said.end(), [&](const auto& s) {
+    if (std::ranges::find_if(said, [&](const auto& s) {
           return (s.first == e.left && s.second == e.right) || (s.first == e.right && s.second == e.left);
         }) != said.end())
       continue;
@@ -91,7 +91,7 @@ void Inference::reportClasses() {
   std::vector<Type> said;
   for (const auto& e : solver_.checkClasses()) {
     const Type type = solver_.zonk(e.type);
-    if (std::find(said.begin(), said.end(), type) != said.end()) continue;
+    if (std::ranges::find(said, type) != said.end()) continue;
     said.push_back(type);
     if (e.wanted == TypeClass::integerLiteral)
       report(e.origin, fmt::format("expected {}, found {}", type.str(), describe(e.wanted)));
@@ -183,8 +183,7 @@ void Inference::settle(Program& program, const SourceFile* file) {
   for (const Condition& c : conditions_) {
     if (reportRefuted(c)) continue;
     const SizeCondition condition{c.kind, solver_.zonk(c.left), solver_.zonk(c.right), subjectOf(c) + at(c.place)};
-    if (holds(condition) == Truth::unknown &&
-        std::none_of(program.conditions.begin(), program.conditions.end(), [&](const SizeCondition& o) {
+    if (holds(condition) == Truth::unknown && std::ranges::none_of(program.conditions, [&](const SizeCondition& o) {
           return o.kind == condition.kind && o.left == condition.left && o.right == condition.right;
         }))
       program.conditions.push_back(condition);

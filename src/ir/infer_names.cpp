@@ -106,7 +106,7 @@ void Scope::forEachName(const std::function<void(const std::string&)>& visit) co
   for (const Globals* g = globals_; g; g = g->around) {
     std::vector<std::string> names;  // in an order that does not depend on hashing
     for (const auto& [name, what] : g->names) names.push_back(name);
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     for (const std::string& name : names) visit(name);
   }
 }
@@ -173,7 +173,7 @@ void Inference::report(Span span, std::string message, std::string hint, std::ve
     std::string what;
     for (auto e = expansions_.rbegin(); e != expansions_.rend() && users && d.span.file != users; ++e) {
       const auto& parameters = e->definition->parameters;
-      const auto p = std::find_if(parameters.begin(), parameters.end(), [&](const auto& q) {
+      const auto p = std::ranges::find_if(parameters, [&](const auto& q) {
         return d.span && q.name == std::string_view(d.span.file->text).substr(d.span.begin, d.span.end - d.span.begin);
       });
       const bool blamed = p != parameters.end() && e->arguments[static_cast<std::size_t>(p - parameters.begin())];
@@ -232,7 +232,7 @@ Scope Inference::enter(const Global& global, const Scope& from, Span use) {
   const Definition* def = global.definition;
   if (from.within()) {
     auto& used = uses_[from.within()];
-    if (std::find(used.begin(), used.end(), def) == used.end()) {
+    if (std::ranges::find(used, def) == used.end()) {
       used.push_back(def);
       // From the definition back to the one whose text uses it?
       std::unordered_set<const Definition*> seen{def};
@@ -308,7 +308,7 @@ void Inference::freeSizes(const SynType& type, const Scope& scope,
     const auto& name = std::get<Syn::Name>(size.node);
     const auto b = meaningOf(name, scope);
     const bool isBuiltin = b && (std::get_if<Prim>(&*b) || std::get_if<Op>(&*b) || std::get_if<Scalar>(&*b));
-    if ((!b || isBuiltin) && std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == name.text; }))
+    if ((!b || isBuiltin) && std::ranges::none_of(out, [&](const auto& o) { return o.first == name.text; }))
       out.emplace_back(name.text, size.span);
   };
   forEachName(type, add, [](const std::string&) {});

@@ -97,7 +97,7 @@ Inference::OperationTypes Inference::typesOf(Op op) {
       types.result = boolean;
       break;
     case OpTyping::logical:
-      std::fill(types.operands.begin(), types.operands.end(), boolean);
+      std::ranges::fill(types.operands, boolean);
       types.result = boolean;
       break;
     case OpTyping::selection:

@@ -17,7 +17,7 @@ struct Metavariables {
   std::vector<std::string> bound;  // by the functions and lets around the syntax that is looked at
 
   static bool contains(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return std::ranges::find(names, name) != names.end();
   }
   static void add(std::vector<std::string>& names, const std::string& name) {
     if (!contains(names, name)) names.push_back(name);
@@ -60,8 +60,7 @@ void setSides(TypedRule& rule, Expr left, Expr right, const Change& change) {
 }
 
 bool mentionsAny(const Solver::Equation& e, const std::vector<NatVar>& variables) {
-  return std::any_of(variables.begin(), variables.end(),
-                     [&](NatVar v) { return e.left.mentions(v) || e.right.mentions(v); });
+  return std::ranges::any_of(variables, [&](NatVar v) { return e.left.mentions(v) || e.right.mentions(v); });
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ bool Inference::areLegal(const SchemeCall& call) {
 }
 
 bool Inference::expectResult(const SchemeCall& call, const Instance& instance, std::optional<Type> expected) {
-  const auto missing = static_cast<std::size_t>(std::count(call.data.begin(), call.data.end(), nullptr));
+  const auto missing = static_cast<std::size_t>(std::ranges::count(call.data, nullptr));
   const std::size_t given = call.data.size() - missing;
   for (std::size_t i = 0; i < given; i++)
     if (!call.data[i]) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
 
 #include "lift/diagnostic.hpp"
@@ -313,7 +312,7 @@ Value lanewise(const std::vector<Value>& arguments, const F& f) {
       scalars[k] = isVector(arguments[k]) ? element(arguments[k].sequence(), lane).scalar() : arguments[k].scalar();
     return Value::of(f(std::span(scalars.data(), arguments.size())));
   };
-  const auto vector = std::find_if(arguments.begin(), arguments.end(), isVector);
+  const auto vector = std::ranges::find_if(arguments, isVector);
   return vector == arguments.end() ? result(0) : build(length(vector->sequence()), result);
 }
 

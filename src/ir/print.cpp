@@ -223,7 +223,7 @@ Program renamed(const Program& program, NatVar variable, const std::string& name
 }
 
 bool isTunable(const Program& program, const std::string& name) {
-  return std::any_of(program.tunables.begin(), program.tunables.end(), [&](NatVar t) { return t.name() == name; });
+  return std::ranges::any_of(program.tunables, [&](NatVar t) { return t.name() == name; });
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ class Naming : public Rebuilding<Naming> {
       open.insert(open.end(), graph_.parents(n).begin(), graph_.parents(n).end());
     }
     std::vector<int> order(between.begin(), between.end());
-    std::sort(order.begin(), order.end());
+    std::ranges::sort(order);
     const auto needed = [&](Expr e) {
       const auto known = needs.find(graph_.find(e));
       return known != needs.end() && known->second;
@@ -143,7 +143,7 @@ class Naming : public Rebuilding<Naming> {
       if (optional) return always || (s.isPrim(Prim::ifThenElse) && s.arguments.size() == 3 && eachBranch);
     }
     const auto children = childrenOf(e);
-    return std::any_of(children.begin(), children.end(), needed);
+    return std::ranges::any_of(children, needed);
   }
 
   Graph graph_;

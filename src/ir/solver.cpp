@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lift/diagnostic.hpp"
-
 namespace lift::detail {
 
 Nat Solver::freshNat(const std::string& name) { return NatVar::fresh(name, least_, std::nullopt, NatVar::Role::meta); }
@@ -85,7 +83,7 @@ namespace {
 
 bool hasMetas(Nat n) {
   const auto variables = n.variables();
-  return std::any_of(variables.begin(), variables.end(), [](NatVar v) { return v.role() == NatVar::Role::meta; });
+  return std::ranges::any_of(variables, [](NatVar v) { return v.role() == NatVar::Role::meta; });
 }
 
 bool isUnit(Nat n) { return n == Nat(1) || n == Nat(-1); }
@@ -132,7 +130,7 @@ Truth Solver::attempt(Nat a, Nat b, Span origin) {
   if (a == b) return Truth::proved;
   const auto poisoned = [&](Nat n) {
     const auto variables = n.variables();
-    return std::any_of(variables.begin(), variables.end(), [&](NatVar v) { return poisonNats_.count(v) > 0; });
+    return std::ranges::any_of(variables, [&](NatVar v) { return poisonNats_.count(v) > 0; });
   };
   if (!poisonNats_.empty() && (poisoned(a) || poisoned(b))) return Truth::proved;
   const Nat difference = a - b;
@@ -165,7 +163,7 @@ std::string Solver::whyNot(Nat a, Nat b) const {
   for (const NatVar v : variables) {
     if (v.role() != NatVar::Role::meta || v.lower() < 1) continue;  // one that has no name of the user's
     const auto hasName = [&](NatVar other) { return other.name() == v.name(); };
-    if (std::count_if(variables.begin(), variables.end(), hasName) > 1) continue;  // one could not tell which is meant
+    if (std::ranges::count_if(variables, hasName) > 1) continue;  // one could not tell which is meant
     const Solution solution = solve(v, a, b);
     if (solution.exists == Truth::refuted) return "no size " + v.name() + " has " + equationOf(v, a, b);
     if (solution.exists == Truth::unknown)

@@ -38,7 +38,7 @@ bool isCroppedResult(Expr e) {
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
   if (isKernelMap(s.head.prim())) return true;
-  if (s.isPrim(Prim::concat)) return std::all_of(s.arguments.begin(), s.arguments.end(), isCroppedResult);
+  if (s.isPrim(Prim::concat)) return std::ranges::all_of(s.arguments, isCroppedResult);
   if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCroppedResult(s.arguments[0]);
   return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
@@ -106,7 +106,7 @@ bool mayFailWithin(Expr e) {
     if (!x.is(Expr::Form::apply)) return mayFail(x);
     const Spine s = spineOf(x);
     if (!isSafeByLiteral(s) && visit(s.head)) return true;
-    return std::any_of(s.arguments.begin(), s.arguments.end(), visit);
+    return std::ranges::any_of(s.arguments, visit);
   };
   return visit(e);
 }
@@ -159,7 +159,7 @@ bool isLarge(Nat n) {
   const bool isSum = n.kind() == Nat::Kind::sum;
   if (isSum && n.operands().size() > mostTerms) return true;
   const auto hasManyFactors = [](Nat t) { return t.kind() == Nat::Kind::product && t.operands().size() > mostFactors; };
-  return isSum ? std::any_of(n.operands().begin(), n.operands().end(), hasManyFactors) : hasManyFactors(n);
+  return isSum ? std::ranges::any_of(n.operands(), hasManyFactors) : hasManyFactors(n);
 }
 
 std::optional<Nat> computed(Op op, const std::vector<Nat>& n) {

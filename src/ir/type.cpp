@@ -177,6 +177,10 @@ Type baseOf(Type type) {
   return type;
 }
 
+bool holdsArrays(Type type) {
+  return type.is(Type::Kind::tuple) ? std::ranges::any_of(type.components(), holdsArrays) : type.isArray();
+}
+
 namespace {
 void collectLeaves(Type type, const std::string& path, std::vector<Nat> shape, std::vector<Leaf>& out) {
   for (; type.isArray(); type = type.element()) shape.push_back(type.length());

@@ -136,7 +136,7 @@ class CPrinter final : public Printer {
       if (body.size() != 1) break;
       const auto* inner = std::get_if<For>(&body[0].node);
       if (inner == nullptr || !isParallel(*inner)) break;
-      if (std::any_of(loops.begin(), loops.end(), [&](const For* l) { return inner->count.mentions(l->index); })) break;
+      if (std::ranges::any_of(loops, [&](const For* l) { return inner->count.mentions(l->index); })) break;
       if ((inner->kind == LoopKind::local) != (f.kind == LoopKind::local)) break;
       loops.push_back(inner);
       iterations *= std::max<std::int64_t>(inner->count.constant().value_or(plenty), 1);

@@ -62,7 +62,7 @@ bool CDialect::isReserved(const std::string& name) const {
   // Functions of <math.h> for float, and macros.
   if (name.ends_with('f') && isReservedInOpencl(name.substr(0, name.size() - 1))) return true;
   if (name.size() > 2 && name.back() != '_' &&
-      std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) != 0; }))
+      std::ranges::none_of(name, [](unsigned char c) { return std::islower(c) != 0; }))
     return true;
   // Types and functions of the prelude: i32, f32x8, f32x8_max.
   for (int s = 0; s < scalarCount; s++) {

@@ -212,8 +212,7 @@ bool Dependence::addUp(Form& f) {
   std::vector<Term> sums;
   for (Term t : f.free) {
     if (!reflect(t, f)) return false;
-    const auto same =
-        std::find_if(sums.begin(), sums.end(), [&](const Term& o) { return o.coefficient == t.coefficient; });
+    const auto same = std::ranges::find_if(sums, [&](const Term& o) { return o.coefficient == t.coefficient; });
     if (same == sums.end())
       sums.push_back(t);
     else
@@ -250,7 +249,7 @@ bool Dependence::identifiesItem(const Access& a, const Access& b, const Form& f,
     const auto split = splits.find({k, d});
     // Loops of one iteration have one work-item do it.
     const auto once = [&](const LoopPath& path) {
-      return std::any_of(path.begin(), path.end(), [&](const For* loop) {
+      return std::ranges::any_of(path, [&](const For* loop) {
         return loop->kind == kind && loop->dim == d && proved(lessEqual(loop->count, Nat(1)));
       });
     };
@@ -265,8 +264,8 @@ std::vector<Dependence::Digit> Dependence::digitsOf(const Form& a, const Form& b
   for (const auto& [key, term] : a.local) digits.push_back({term.coefficient, term.count, term.count, true});
   for (const Term& t : a.free) digits.push_back({t.coefficient, t.count, Nat(1), false});
   for (const Term& t : b.free) {
-    const auto same = std::find_if(digits.begin(), digits.end(),
-                                   [&](const Digit& d) { return !d.local && d.coefficient == t.coefficient; });
+    const auto same =
+        std::ranges::find_if(digits, [&](const Digit& d) { return !d.local && d.coefficient == t.coefficient; });
     if (same == digits.end())
       digits.push_back({t.coefficient, Nat(1), t.count, false});
     else
@@ -285,7 +284,7 @@ std::optional<bool> Dependence::searched(const std::vector<Digit>& digits, std::
     // A local digit differs by up to count - 1 either way; free ones of both accesses are subtracted.
     steps.push_back({*coefficient, -(*countB - 1), *countA - 1, d.local});
   }
-  std::sort(steps.begin(), steps.end(), [](const Step& x, const Step& y) { return x.coefficient > y.coefficient; });
+  std::ranges::sort(steps, [](const Step& x, const Step& y) { return x.coefficient > y.coefficient; });
   int budget = searchBudget;
   return meet(steps, 0, from, to, false, budget);
 }

@@ -164,14 +164,7 @@ class Emulator {
   }
 
   bool holds(const Comparison& c, std::size_t lane) {
-    const std::int64_t a = evaluate(c.lhs, lane), b = evaluate(c.rhs, lane);
-    switch (c.relation) {
-      case Relation::less: return a < b;
-      case Relation::lessEqual: return a <= b;
-      case Relation::equal: return a == b;
-      case Relation::notEqual: return a != b;
-    }
-    return false;
+    return kernel::holds(evaluate(c.lhs, lane), c.relation, evaluate(c.rhs, lane));
   }
 
   ScalarValue applied(Op op, std::span<const ScalarValue> args, Scalar result, std::size_t lane) {
@@ -213,7 +206,7 @@ class Emulator {
         },
         [&](const MakeVector& m) { return scalar(*m.lanes[0], lane); },
         [&](const Test& t) {
-          const bool all = std::all_of(t.all.begin(), t.all.end(), [&](const Comparison& c) { return holds(c, lane); });
+          const bool all = std::ranges::all_of(t.all, [&](const Comparison& c) { return holds(c, lane); });
           return ScalarValue::ofInteger(Scalar::boolean, all ? 1 : 0);
         },
         [&](const Choose& c) { return scalar(scalar(*c.condition, lane).truth() ? *c.then : *c.otherwise, lane); });

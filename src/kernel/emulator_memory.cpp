@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lift/diagnostic.hpp"
-
 namespace lift::kernel {
 namespace {
 
@@ -31,8 +29,8 @@ EmulatedMemory::EmulatedMemory(const Buffer& b, std::int64_t count, std::size_t 
 }
 
 void EmulatedMemory::forget() {
-  std::fill(known_.begin(), known_.end(), std::uint8_t{0});
-  std::fill(shadows_.begin(), shadows_.end(), Shadow{});
+  std::ranges::fill(known_, std::uint8_t{0});
+  std::ranges::fill(shadows_, Shadow{});
 }
 
 void EmulatedMemory::forgetLane(std::size_t lane) {

@@ -42,14 +42,9 @@ struct Totals {
     sum.laneMoves += c.laneMoves;
     sum.barriers += c.barriers;
     sum.statements += c.statements;
-    const std::array<std::pair<Traffic*, const Traffic*>, 3> traffics = {
-        {{&sum.global, &c.global}, {&sum.local, &c.local}, {&sum.priv, &c.priv}}};
-    for (const auto& [to, from] : traffics) {
-      to->loads += from->loads;
-      to->stores += from->stores;
-      to->bytesLoaded += from->bytesLoaded;
-      to->bytesStored += from->bytesStored;
-    }
+    sum.global += c.global;
+    sum.local += c.local;
+    sum.priv += c.priv;
     const double own = instructionsOf(c);
     instructions += own;
     launches++;
@@ -122,6 +117,14 @@ constexpr std::array<Feature, 24> features = {{
 // clang-format on
 
 }  // namespace
+
+Traffic& Traffic::operator+=(const Traffic& other) {
+  loads += other.loads;
+  stores += other.stores;
+  bytesLoaded += other.bytesLoaded;
+  bytesStored += other.bytesStored;
+  return *this;
+}
 
 double estimateOf(const Plan& plan) { return totalsOf(plan).instructions; }
 

@@ -24,6 +24,16 @@ Scalar registerType(Scalar s) { return s == Scalar::f16 ? Scalar::f32 : s; }
 
 }  // namespace
 
+bool holds(std::int64_t lhs, Relation relation, std::int64_t rhs) {
+  switch (relation) {
+    case Relation::less: return lhs < rhs;
+    case Relation::lessEqual: return lhs <= rhs;
+    case Relation::equal: return lhs == rhs;
+    case Relation::notEqual: return lhs != rhs;
+  }
+  throw InternalError("unknown relation");
+}
+
 Nat PlanBuffer::count() const {
   Nat product = 1;
   for (const Nat& n : shape) product = product * n;
@@ -109,7 +119,7 @@ ExprPtr makeVector(std::vector<ExprPtr> lanes) {
   const ValueType type{lanes[0]->type.scalar, static_cast<int>(lanes.size())};
   for (const ExprPtr& l : lanes)
     if (l->type != ValueType{type.scalar, 1}) throw InternalError("vector of lanes of different types");
-  if (std::all_of(lanes.begin(), lanes.end(), [&](const ExprPtr& l) { return isSameLiteral(l, lanes[0]); }))
+  if (std::ranges::all_of(lanes, [&](const ExprPtr& l) { return isSameLiteral(l, lanes[0]); }))
     return splat(lanes[0], type.width);
   return make(type, MakeVector{std::move(lanes)});
 }

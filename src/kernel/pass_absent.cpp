@@ -106,7 +106,7 @@ class Absent {
   }
 
   bool onlyAdds(const Block& statements, Body& body) const {
-    return std::all_of(statements.begin(), statements.end(), [&](const Stmt& s) {
+    return std::ranges::all_of(statements, [&](const Stmt& s) {
       if (const auto* f = std::get_if<For>(&s.node)) {
         body.bound.insert(f->index);
         return f->kind == LoopKind::sequential && !f->running && onlyAdds(f->body, body);
@@ -155,8 +155,8 @@ class Absent {
       if (all && (at.lhs != all->lhs || at.rhs != all->rhs)) return std::nullopt;
       all = at;
     }
-    const bool isInside = std::any_of(body.bound.begin(), body.bound.end(),
-                                      [&](NatVar v) { return all->lhs.mentions(v) || all->rhs.mentions(v); });
+    const bool isInside =
+        std::ranges::any_of(body.bound, [&](NatVar v) { return all->lhs.mentions(v) || all->rhs.mentions(v); });
     return isInside ? std::nullopt : all;
   }
 

@@ -98,7 +98,7 @@ class Analysis {
     for (std::size_t b = 0; b < read.size(); b++) written_[b] = written_[b] && (read[b] || !k.storesOnce);
   }
 
-  bool needed() const { return std::find(written_.begin(), written_.end(), true) != written_.end(); }
+  bool needed() const { return std::ranges::find(written_, true) != written_.end(); }
 
   Placement run() {
     paths_.push_back(std::make_unique<LoopPath>());

@@ -59,7 +59,7 @@ Effects effectsOf(const Stmt& s) {
 
 template <class T>
 bool disjoint(const std::set<T>& a, const std::set<T>& b) {
-  return std::none_of(a.begin(), a.end(), [&](const T& x) { return b.contains(x); });
+  return std::ranges::none_of(a, [&](const T& x) { return b.contains(x); });
 }
 
 // Whether two statements may change places.
@@ -105,7 +105,7 @@ bool fuseInto(Block& block, std::size_t first, std::size_t second) {
   std::vector<Effects> moving{eb}, staying;
   for (std::size_t i = second; i-- > first + 1;) {
     const Effects e = effectsOf(block[i]);
-    const bool needed = std::any_of(moving.begin(), moving.end(), [&](const Effects& m) { return !commute(e, m); });
+    const bool needed = std::ranges::any_of(moving, [&](const Effects& m) { return !commute(e, m); });
     if (!needed) {
       staying.push_back(e);
       continue;
@@ -127,11 +127,11 @@ bool fuseInto(Block& block, std::size_t first, std::size_t second) {
   }
   For loop = withBody(*a, fused(std::move(body)));
   Block result(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(first));
-  std::sort(moved.begin(), moved.end());
+  std::ranges::sort(moved);
   for (const std::size_t i : moved) result.push_back(block[i]);
   result.push_back(Stmt{std::move(loop)});
   for (std::size_t i = first + 1; i < block.size(); i++)
-    if (i != second && !std::binary_search(moved.begin(), moved.end(), i)) result.push_back(std::move(block[i]));
+    if (i != second && !std::ranges::binary_search(moved, i)) result.push_back(std::move(block[i]));
   block = std::move(result);
   return true;
 }

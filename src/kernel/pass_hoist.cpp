@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <unordered_map>
 
 #include "lift/kernel_walk.hpp"
@@ -56,7 +55,7 @@ Nat mapDivisions(Nat n, F&& f) {
 
 bool hasDivision(Nat n) {
   if (isDivision(n)) return true;
-  return std::any_of(n.operands().begin(), n.operands().end(), hasDivision);
+  return std::ranges::any_of(n.operands(), hasDivision);
 }
 
 // One walk in execution order that first counts, then rewrites; blocks are numbered in the order of entering them.

@@ -1,6 +1,5 @@
 // Scalars that are loaded from, or stored to, neighbouring places of global memory one after the other become a
 // vector's lanes, where the place is proved to be aligned.
-#include <algorithm>
 
 #include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"

@@ -40,8 +40,7 @@ class PrivateIndices {
       if (!n || *n > options.scalarLimit || b.scalar == Scalar::f16) continue;
       variables.clear();
       for (Nat i : indices) collect(i, variables);
-      const bool all =
-          std::all_of(variables.begin(), variables.end(), [&](NatVar v) { return unrollable_.contains(v); });
+      const bool all = std::ranges::all_of(variables, [&](NatVar v) { return unrollable_.contains(v); });
       if (all) arrays_.push_back(variables);
     }
     keepWanted();
@@ -51,7 +50,7 @@ class PrivateIndices {
   // are such loops.
   bool refuse(NatVar loop) {
     const auto stays = [&](const std::vector<NatVar>& variables) {
-      return std::find(variables.begin(), variables.end(), loop) != variables.end();
+      return std::ranges::find(variables, loop) != variables.end();
     };
     const std::size_t before = wanted_.size();
     std::erase_if(arrays_, stays);
@@ -141,7 +140,7 @@ bool storesInTurns(const Kernel& k, const For& f) {
     const Nat next = st->index.substitute({{f.index, Nat(f.index) + Nat(1)}});
     stores[st->buffer] += next - st->index == Nat(1) ? 1 : 0;
   }
-  return std::any_of(stores.begin(), stores.end(), [](const auto& s) { return s.second >= 4; });
+  return std::ranges::any_of(stores, [](const auto& s) { return s.second >= 4; });
 }
 
 }  // namespace

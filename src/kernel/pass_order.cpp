@@ -58,14 +58,14 @@ class Order {
         else
           break;
       const auto before = [](const Place& x, const Place& y) { return x.offset < y.offset; };
-      if (first == nullptr || std::is_sorted(places.begin(), places.end(), before) || !mayBeOrdered(*first)) {
+      if (first == nullptr || std::ranges::is_sorted(places, before) || !mayBeOrdered(*first)) {
         for (end = std::max(end, i + 1); i < end; i++) {
           forEachBlock(b[i], [&](Block& inner) { block(inner); });
           to.push_back(std::move(b[i]));
         }
         continue;
       }
-      std::stable_sort(places.begin(), places.end(), before);  // of stores to one place the last one stays the last
+      std::ranges::stable_sort(places, before);  // of stores to one place the last one stays the last
       for (Stmt& s : names) to.push_back(std::move(s));
       store(places, to);
       i = end;

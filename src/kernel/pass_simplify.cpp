@@ -160,8 +160,8 @@ class Simplifier {
     if (a == b) return true;
     const auto *x = std::get_if<Test>(&a->node), *y = std::get_if<Test>(&b->node);
     return x != nullptr && y != nullptr &&
-           std::equal(x->all.begin(), x->all.end(), y->all.begin(), y->all.end(),
-                      [](const Comparison& c, const Comparison& d) { return keyOf(c) == keyOf(d); });
+           std::ranges::equal(x->all, y->all,
+                              [](const Comparison& c, const Comparison& d) { return keyOf(c) == keyOf(d); });
   }
 
   // Lanes that are neighbours in memory, or chosen by one condition, as one vector.

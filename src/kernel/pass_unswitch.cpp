@@ -19,10 +19,10 @@ bool same(const Comparison& a, const Comparison& b) {
   return a.lhs == b.lhs && a.relation == b.relation && a.rhs == b.rhs;
 }
 bool contains(const Conjunction& all, const Comparison& c) {
-  return std::any_of(all.begin(), all.end(), [&](const Comparison& x) { return same(x, c); });
+  return std::ranges::any_of(all, [&](const Comparison& x) { return same(x, c); });
 }
 bool includes(const Conjunction& all, const Conjunction& some) {
-  return std::all_of(some.begin(), some.end(), [&](const Comparison& c) { return contains(all, c); });
+  return std::ranges::all_of(some, [&](const Comparison& c) { return contains(all, c); });
 }
 
 const Test* testOf(const Expr& e) {
@@ -33,9 +33,9 @@ const Test* testOf(const Expr& e) {
 // Computes only, in sequence, and declares nothing that later statements see.
 bool isCopied(const Stmt& s) {
   if (const auto* f = std::get_if<For>(&s.node))
-    return f->kind == LoopKind::sequential && !f->running &&
-           std::all_of(f->body.begin(), f->body.end(),
-                       [](const Stmt& x) { return isCopied(x) || std::holds_alternative<Declare>(x.node); });
+    return f->kind == LoopKind::sequential && !f->running && std::ranges::all_of(f->body, [](const Stmt& x) {
+             return isCopied(x) || std::holds_alternative<Declare>(x.node);
+           });
   return std::holds_alternative<Assign>(s.node) || std::holds_alternative<AssignLane>(s.node) ||
          std::holds_alternative<Store>(s.node);
 }
@@ -79,7 +79,7 @@ class Unswitch {
   void run(const Block& from, Block& to) {
     const Conjunction shared = mostShared(from);
     const auto uses = [&](const Stmt& s) { return countOf(s, shared) > 0; };
-    const auto first = std::find_if(from.begin(), from.end(), uses);
+    const auto first = std::ranges::find_if(from, uses);
     const auto last = std::find_if(from.rbegin(), from.rend(), uses).base();
     if (shared.empty() || first >= last || !decidesMost(Block(first, last), shared)) {
       for (const Stmt& s : from) to.push_back(inside(s));
@@ -112,23 +112,21 @@ class Unswitch {
           for (const Comparison& c : t->all)
             if (isFixed(c.lhs, bound) && isFixed(c.rhs, bound)) fixed.push_back(c);
           if (fixed.empty()) return;
-          const auto known = std::find_if(uses.begin(), uses.end(), [&](const auto& u) {
-            return includes(u.first, fixed) && includes(fixed, u.first);
-          });
+          const auto known = std::ranges::find_if(
+              uses, [&](const auto& u) { return includes(u.first, fixed) && includes(fixed, u.first); });
           if (known == uses.end())
             uses.emplace_back(fixed, 1);
           else
             known->second++;
         });
       });
-    const auto most =
-        std::max_element(uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::ranges::max_element(uses, [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == uses.end() || most->second < fewestUses || nodes > mostNodes ? Conjunction() : most->first;
   }
 
   static bool isFixed(Nat n, const std::set<NatVar>& bound) {
     const auto& variables = n.variables();
-    return std::none_of(variables.begin(), variables.end(), [&](NatVar v) { return bound.contains(v); });
+    return std::ranges::none_of(variables, [&](NatVar v) { return bound.contains(v); });
   }
 
   static bool asks(const Expr& e, const Conjunction& shared) {

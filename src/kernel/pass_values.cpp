@@ -154,7 +154,7 @@ class Copies {
 
   template <class T>
   static bool contains(const std::vector<T>& list, T x) {
-    return std::find(list.begin(), list.end(), x) != list.end();
+    return std::ranges::find(list, x) != list.end();
   }
 
   // A value that costs nothing and never changes.
@@ -290,7 +290,7 @@ class Dead {
         [](const auto&) { return false; });
   }
   static bool withoutEffect(const Block& b) {
-    return std::all_of(b.begin(), b.end(), [](const Stmt& s) { return std::holds_alternative<Comment>(s.node); });
+    return std::ranges::all_of(b, [](const Stmt& s) { return std::holds_alternative<Comment>(s.node); });
   }
 
   bool sweep(Block& b) const {

@@ -30,7 +30,7 @@ const std::vector<Pass>& passes() {
 
 const Pass* passNamed(std::string_view name) {
   const auto& all = passes();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Pass& p) { return p.name == name; });
+  const auto found = std::ranges::find_if(all, [&](const Pass& p) { return p.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -45,7 +45,7 @@ std::vector<const Pass*> pipeline() {
 Kernel optimise(Kernel kernel, const PassOptions& options) {
   if (options.verifyEach) verify(kernel);
   for (const Pass* pass : pipeline()) {
-    if (std::find(options.skip.begin(), options.skip.end(), pass->name) != options.skip.end()) continue;
+    if (std::ranges::find(options.skip, pass->name) != options.skip.end()) continue;
     kernel = pass->run(std::move(kernel), options);
     if (options.verifyEach) {
       try {

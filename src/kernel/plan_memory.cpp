@@ -70,7 +70,7 @@ Slots shareMemory(const std::vector<std::optional<Lifetime>>& lifetimes, const s
   std::vector<std::size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // The first buffer in a slot is its largest, so slots never grow.
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
 
   Slots slots;
   slots.slot.assign(lifetimes.size(), -1);
@@ -79,8 +79,8 @@ Slots shareMemory(const std::vector<std::optional<Lifetime>>& lifetimes, const s
     if (!lifetimes[b]) continue;
     // Later slots are smaller: searching from the back keeps the large ones free.
     std::size_t s = occupants.size();
-    while (s > 0 && std::any_of(occupants[s - 1].begin(), occupants[s - 1].end(),
-                                [&](const Lifetime& other) { return overlap(other, *lifetimes[b]); }))
+    while (s > 0 &&
+           std::ranges::any_of(occupants[s - 1], [&](const Lifetime& other) { return overlap(other, *lifetimes[b]); }))
       s--;
     if (s == 0) {
       occupants.emplace_back();

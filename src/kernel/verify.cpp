@@ -41,8 +41,7 @@ class Verifier {
       }
       if (buffer.space == AddressSpace::constant) {
         check(buffer.width == 1 && buffer.count == Nat(static_cast<std::int64_t>(buffer.values.size())) &&
-                  std::all_of(buffer.values.begin(), buffer.values.end(),
-                              [&](const ScalarValue& v) { return v.type == buffer.scalar; }),
+                  std::ranges::all_of(buffer.values, [&](const ScalarValue& v) { return v.type == buffer.scalar; }),
               "table {} does not hold its values", buffer.name);
       } else {
         check(buffer.values.empty(), "{} has values but is no table", buffer.name);

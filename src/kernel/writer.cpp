@@ -54,7 +54,7 @@ Text Writer::nat(Nat n, bool wide) {
         if (t.constant()) return *t.constant() < 0;
         return t.kind() == Nat::Kind::product && t.operands()[0].constant().value_or(1) < 0;
       };
-      const auto first = std::find_if(terms.begin(), terms.end(), [&](Nat t) { return !negative(t); });
+      const auto first = std::ranges::find_if(terms, [&](Nat t) { return !negative(t); });
       if (first != terms.end()) std::rotate(terms.begin(), first, first + 1);
       std::string s;
       for (const Nat& t : terms) {

@@ -10,12 +10,6 @@ namespace lift::detail {
 
 using namespace build;
 
-bool holdsArrays(Type type) {
-  if (!type.is(Type::Kind::tuple)) return type.isArray();
-  const auto& parts = type.components();
-  return std::any_of(parts.begin(), parts.end(), holdsArrays);
-}
-
 bool computesElements(Expr e) {
   const Spine s = spineOf(e);
   return s.isPrim(Prim::map) && s.arguments.size() == 2 &&
@@ -127,8 +121,7 @@ class Reads {
       if (names.empty()) return 1;
       const Expr body = replaceTerms(f.body(), names);
       for (const auto& [part, name] : names) most = std::max(most, readsOfElement(body, name));
-      if (body.hasFree(p) &&
-          std::any_of(names.begin(), names.end(), [&](const auto& n) { return body.hasFree(n.first); }))
+      if (body.hasFree(p) && std::ranges::any_of(names, [&](const auto& n) { return body.hasFree(n.first); }))
         return unknownSize;
     }
     return most;

@@ -11,8 +11,6 @@ namespace lift::detail {
 // again for every window. A load and a store, and a launch, are worth some dozen operations; without a bound, a chain
 // of stencils would cost operations exponential in its length.
 constexpr double recomputedOperations = 16;
-// An array, or a tuple with arrays in it.
-bool holdsArrays(Type type);
 // A map whose function computes; layouts alone are written through.
 bool computesElements(Expr e);
 bool computesArray(Expr e);

@@ -22,7 +22,7 @@ bool computesFirst(Expr e) {
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::at) || (s.head.is(Expr::Form::primitive) && takesSteps(s.head))) return true;
   if (s.isPrim(Prim::let) && (s.arguments[1].type().isRegister() || computesFirst(s.arguments[0].body()))) return true;
-  return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return computesFirst(a); });
+  return std::ranges::any_of(s.arguments, [&](Expr a) { return computesFirst(a); });
 }
 
 bool readsOnce(Expr map) {
@@ -114,8 +114,8 @@ Expr DefaultMapping::iterated(Expr e) {
 Expr DefaultMapping::results(Expr e) {
   const Spine s = spineOf(e);
   const auto lengthOf = [](Expr x) { return x.type().isArray() ? x.type().length() : Nat(1); };
-  const bool alike = std::all_of(s.arguments.begin(), s.arguments.end(),
-                                 [&](Expr x) { return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]); });
+  const bool alike = std::ranges::all_of(
+      s.arguments, [&](Expr x) { return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]); });
   return parts(e, [&](Expr x) {
     if (iterations_ == 0 && isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
     if (iterations_ > 0 && isUpdate(x)) return updated(x);
@@ -167,7 +167,7 @@ bool DefaultMapping::runsLoops(Expr e) const {
   if (isChosen(s, e.type())) return true;
   // What a row shares.
   if (s.isPrim(Prim::let) && !isClosed(s.arguments[1]) && anyPrimitive(s.arguments[1], takesSteps)) return true;
-  return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return runsLoops(a); });
+  return std::ranges::any_of(s.arguments, [&](Expr a) { return runsLoops(a); });
 }
 
 // Whether the elements of a map below another may go to work-items of their own.
@@ -194,10 +194,10 @@ DefaultMapping::Nest DefaultMapping::nestOf(Expr e) const {
     nest.innermost = at;
     const Spine s = spineOf(at);
     nest.items = nest.items * s.arguments[1].type().length();
-    path = joined(joined(path, argumentPath(at, 0)), {0});
+    path = path + argumentPath(spineOf(at), 0) + rewrite::Path{0};
     Expr below = s.arguments[0].body();
     for (const Expr under = underLayouts(below); below != under; below = spineOf(below).arguments[0])
-      path = joined(path, argumentPath(below, 0));
+      path = path + argumentPath(spineOf(below), 0);
     at = below;
     nest.body = path;
   }

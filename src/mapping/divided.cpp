@@ -94,8 +94,8 @@ bool DefaultMapping::mayDivide(Expr primitive, Expr init, Expr f) {
 // Of a reduction in chunks, where the chunks' results stand: there may be a reduction of the rest around them.
 rewrite::Path DefaultMapping::partialsOf(Expr e) {
   const Spine s = spineOf(e);
-  if (spineOf(s.arguments[2]).isPrim(Prim::map)) return argumentPath(e, 2);
-  return joined(argumentPath(e, 0), partialsOf(s.arguments[0]));
+  if (spineOf(s.arguments[2]).isPrim(Prim::map)) return argumentPath(s, 2);
+  return argumentPath(s, 0) + partialsOf(s.arguments[0]);
 }
 
 // Whether the state of a reduction or a scan has arrays, and a step is worth the launches that compute it: its kernels,
@@ -165,7 +165,7 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
   if (!mayMove(e)) return alone(e);
   // Memory for all chunks is a fraction of the input; so is the work of putting them together.
   const Nat own = elements * extentOf(init.type().element()), each = extentOf(in.type().element().components()[1]);
-  Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : (own * Nat(8) + each - 1) / each;
+  Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : ceilDiv(own * Nat(8), each);
   if (const auto count = chunk.constant(); count && options_.chunk == 0) {
     if (known && static_cast<double>(*known) < dividedOperations) return alone(e);
     std::int64_t size = std::max<std::int64_t>(*count, static_cast<std::int64_t>(itemOperations));
@@ -194,7 +194,7 @@ bool DefaultMapping::isContiguous(Expr e) const {
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive)) return false;
   switch (s.head.prim()) {
-    case Prim::zip: return std::all_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) { return isContiguous(a); });
+    case Prim::zip: return std::ranges::all_of(s.arguments, [&](Expr a) { return isContiguous(a); });
     case Prim::map: return isContiguous(s.arguments[1]);
     case Prim::generate: return true;
     case Prim::get:
@@ -210,8 +210,8 @@ bool DefaultMapping::hasContiguousRows(Expr e) const {
   if (s.isPrim(Prim::split) || s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict))
     return isContiguous(s.arguments[0]);
   if (s.isPrim(Prim::zip))
-    return std::all_of(s.arguments.begin(), s.arguments.end(),
-                       [&](Expr a) { return !a.type().element().isArray() || hasContiguousRows(a); });
+    return std::ranges::all_of(s.arguments,
+                               [&](Expr a) { return !a.type().element().isArray() || hasContiguousRows(a); });
   return !s.isPrim(Prim::map) && isContiguous(e);
 }
 
@@ -253,7 +253,7 @@ Expr DefaultMapping::apart(Expr nest, const Nest& levels, Expr value, const std:
     nest = at(nest, levels.levels[level], [&](Expr map) {
       const auto place = rewrite::pathOf(value, spineOf(map).arguments[0].body());
       ensure(place.has_value(), "the value is in the nest");
-      return applyTo("mapFission", joined(joined(argumentPath(map, 0), {0}), *place), map);
+      return applyTo("mapFission", argumentPath(spineOf(map), 0) + rewrite::Path{0} + *place, map);
     });
     value = spineOf(spineOf(partAt(nest, levels.levels[level])).arguments[1]).arguments[1];
   }
@@ -290,7 +290,7 @@ namespace {
 // Below so many names that a term begins with.
 rewrite::Path bodyOf(std::size_t lets) {
   rewrite::Path path;
-  for (; lets > 0; lets--) path = joined(path, {0, 1, 0});
+  for (; lets > 0; lets--) path = path + rewrite::Path{0, 1, 0};
   return path;
 }
 
@@ -300,10 +300,10 @@ rewrite::Path bodyOf(std::size_t lets) {
 Expr DefaultMapping::withNamesInside(Expr e, std::size_t i, Expr& own) {
   for (std::size_t j = i; j-- > 0;)
     e = at(e, bodyOf(j), [&](Expr let) {
-      const rewrite::Path value = joined(bodyOf(i - j), {1});
+      const rewrite::Path value = bodyOf(i - j) + rewrite::Path{1};
       return partAt(let, value).hasFree(spineOf(let).arguments[0].parameter()) ? applyTo("letInto", value, let) : let;
     });
-  own = partAt(e, joined(bodyOf(i), {1}));
+  own = partAt(e, bodyOf(i) + rewrite::Path{1});
   return e;
 }
 
@@ -326,7 +326,7 @@ std::optional<Expr> DefaultMapping::spread(Expr e) {
   if (const auto reduction = longReduction(body)) {
     const Nat chunk = *chunkOf(spineOf(*reduction));
     Expr partials = *reduction;
-    e = at(e, joined(nest.body, *rewrite::pathOf(*reduction, body)), [&](Expr r) {
+    e = at(e, nest.body + *rewrite::pathOf(*reduction, body), [&](Expr r) {
       r = apply("reduceInChunks", r, {{"c", chunk}});
       partials = partAt(r, partialsOf(r));
       return r;

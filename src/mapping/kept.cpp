@@ -96,7 +96,7 @@ double DefaultMapping::operations(Expr e, bool shared) {
 
 bool DefaultMapping::isClosed(Expr e) const {
   const auto& free = e.freeVariables();
-  return std::all_of(free.begin(), free.end(), [&](Expr v) { return parameters_.count(v) > 0; });
+  return std::ranges::all_of(free, [&](Expr v) { return parameters_.count(v) > 0; });
 }
 
 // Whether the term may be evaluated in front of the conditions around it.

@@ -39,7 +39,7 @@ bool isNamedAgain(Expr term, Expr name, Expr value) {
     if (!e.is(Expr::Form::apply)) return false;
     const Spine s = spineOf(e);
     if (isLet(s) && s.arguments[0].parameter() == name && s.arguments[1] == value) return true;
-    return std::any_of(s.arguments.begin(), s.arguments.end(), visit);
+    return std::ranges::any_of(s.arguments, visit);
   };
   return visit(term);
 }
@@ -66,7 +66,7 @@ class Invariants {
     }
     if (!e.is(Expr::Form::apply)) return;
     if (inLoop && isFree(e) && pays_(e) && !(guarded && mayFailWithin(e))) {
-      if (std::find(found_.begin(), found_.end(), e) == found_.end()) found_.push_back(e);
+      if (std::ranges::find(found_, e) == found_.end()) found_.push_back(e);
       return;
     }
     const Spine s = spineOf(e);
@@ -79,7 +79,7 @@ class Invariants {
 
   bool isFree(Expr e) const {
     const auto& free = e.freeVariables();
-    return std::none_of(free.begin(), free.end(), [&](Expr v) { return bound_.count(v) > 0; });
+    return std::ranges::none_of(free, [&](Expr v) { return bound_.count(v) > 0; });
   }
 
   const std::function<bool(Expr)>& pays_;
@@ -193,7 +193,7 @@ Expr Preparation::flatArguments(Expr e, std::size_t from, bool isFlat, const Cha
       isFlat = true;
     }
     if (!isInside()) continue;
-    e = applyTo("letOut", argumentPath(e, i), e);
+    e = applyTo("letOut", argumentPath(spineOf(e), i), e);
     return flatArguments(e, 1, isFlat, [&](Expr inner) { return flatArguments(inner, i, isFlat, below); });
   }
   const Spine s = spineOf(e);

@@ -4,23 +4,6 @@ namespace lift::detail {
 
 using rewrite::Path;
 
-Path argumentPath(Expr e, std::size_t i) {
-  Path path(spineOf(e).arguments.size() - 1 - i, 0);
-  path.push_back(1);
-  return path;
-}
-
-Path joined(Path path, const Path& below) {
-  path.insert(path.end(), below.begin(), below.end());
-  return path;
-}
-
-Expr partAt(Expr e, const Path& path) {
-  for (const std::uint8_t child : path)
-    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
-  return e;
-}
-
 std::optional<Expr> Walk::attemptAt(const std::string& rule, const Path& part, Expr e,
                                     const rewrite::Arguments& arguments) {
   if (part.empty()) return attempt(rule, e, arguments);

@@ -13,10 +13,9 @@
 
 namespace lift::detail {
 
-// The path from an application to its i-th argument.
-rewrite::Path argumentPath(Expr e, std::size_t i);
-rewrite::Path joined(rewrite::Path path, const rewrite::Path& below);
-Expr partAt(Expr e, const rewrite::Path& path);
+using rewrite::argumentPath;
+using rewrite::partAt;
+using rewrite::operator+;
 
 // Of all functions, the term that they are given is the one at the rewriting's place, and what they give takes its
 // place.
@@ -40,7 +39,7 @@ class Walk {
   }
   template <class F>
   Expr argument(Expr e, std::size_t i, F&& f) {
-    return at(e, argumentPath(e, i), f);
+    return at(e, argumentPath(spineOf(e), i), f);
   }
   template <class F>
   Expr at(Expr e, const rewrite::Path& path, F&& f) {

@@ -49,7 +49,7 @@ Range operator+(Range a, Range b) {
 Range operator*(Range a, Range b) {
   const std::array corners{multiplyBounds(a.lower, b.lower), multiplyBounds(a.lower, b.upper),
                            multiplyBounds(a.upper, b.lower), multiplyBounds(a.upper, b.upper)};
-  Range product{*std::min_element(corners.begin(), corners.end()), *std::max_element(corners.begin(), corners.end())};
+  Range product{*std::ranges::min_element(corners), *std::ranges::max_element(corners)};
   if (product.lower == Range::plusInfinity) product.lower = Range::plusInfinity - 1;
   if (product.upper == Range::minusInfinity) product.upper = Range::minusInfinity + 1;
   return product;

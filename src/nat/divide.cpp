@@ -145,7 +145,7 @@ std::optional<Split> splitByCommonFactor(const Poly& a, Node d) {
     const auto same = [&](const NatTerm& t) {
       return t.coefficient == factor.coefficient && t.monomial == factor.monomial;
     };
-    if (std::any_of(tried.begin(), tried.end(), same) || !isPositiveTerm(factor)) continue;
+    if (std::ranges::any_of(tried, same) || !isPositiveTerm(factor)) continue;
     tried.push_back(factor);
 
     Split split{.factor = factor, .high = {}, .low = {}, .divisor = nullptr};
@@ -294,9 +294,8 @@ bool contains(const Poly& whole, const Poly& part) {
   for (const NatTerm& term : part) {
     if (term.monomial == one()) continue;
     any = true;
-    const NatTerm* found = std::lower_bound(whole.begin(), whole.end(), term, [](const NatTerm& s, const NatTerm& t) {
-      return compareMonomials(s.monomial, t.monomial) < 0;
-    });
+    const NatTerm* found = std::ranges::lower_bound(
+        whole, term, [](const NatTerm& s, const NatTerm& t) { return compareMonomials(s.monomial, t.monomial) < 0; });
     if (found == whole.end() || found->monomial != term.monomial || found->coefficient != term.coefficient)
       return false;
   }
@@ -372,7 +371,7 @@ bool recombineOnce(Poly& sum) {
 }  // namespace
 
 Node finish(Poly poly) {
-  if (poly.size() > 1 && std::any_of(poly.begin(), poly.end(), [](auto& t) { return t.monomial->hasFloorDiv; })) {
+  if (poly.size() > 1 && std::ranges::any_of(poly, [](auto& t) { return t.monomial->hasFloorDiv; })) {
     // Every step removes a division from the sum; the count is there for safety.
     for (std::size_t k = 2 * poly.size(); k > 0 && recombineOnce(poly); --k) {
     }
@@ -395,7 +394,7 @@ Node extremum(NatNode::Kind kind, Node a, Node b) {
   Factors operands;
   flatten(a, kind, operands);
   flatten(b, kind, operands);
-  std::sort(operands.begin(), operands.end(), [](Node s, Node t) { return compareNodes(s, t) < 0; });
+  std::ranges::sort(operands, [](Node s, Node t) { return compareNodes(s, t) < 0; });
   const auto redundant = [&](Node x, Node y) {  // x is never needed beside y
     const Poly difference =
         kind == NatNode::Kind::min ? add(x->terms(), y->terms(), -1) : add(y->terms(), x->terms(), -1);

@@ -175,8 +175,7 @@ std::vector<Equation> equations(const std::vector<Divides>& facts, Style style) 
       const Poly others = add(quotient, monomialPoly(1, term.monomial), -1);
       Poly value = add(p, multiply(k->terms(), others), -1);
       const Node atom = term.monomial;
-      const bool solved =
-          std::none_of(value.begin(), value.end(), [&](const NatTerm& t) { return hasFactor(t.monomial, atom); });
+      const bool solved = std::ranges::none_of(value, [&](const NatTerm& t) { return hasFactor(t.monomial, atom); });
       if (solved) result.push_back({k, atom, std::move(value)});
       break;
     }

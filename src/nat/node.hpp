@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>

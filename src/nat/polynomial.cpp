@@ -56,8 +56,8 @@ Poly multiply(std::span<const NatTerm> a, std::span<const NatTerm> b) {
 }
 
 void normalise(Poly& terms) {
-  std::sort(terms.begin(), terms.end(),
-            [](const NatTerm& s, const NatTerm& t) { return compareMonomials(s.monomial, t.monomial) < 0; });
+  std::ranges::sort(terms,
+                    [](const NatTerm& s, const NatTerm& t) { return compareMonomials(s.monomial, t.monomial) < 0; });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < terms.size();) {
     NatTerm combined = terms[i];
@@ -140,7 +140,7 @@ Node commonMonomial(Node a, Node b) {
 }
 
 bool hasFactor(Node monomial, Node atom) {
-  return std::find(monomial->factors().begin(), monomial->factors().end(), atom) != monomial->factors().end();
+  return std::ranges::find(monomial->factors(), atom) != monomial->factors().end();
 }
 
 }  // namespace lift::detail

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"

@@ -151,7 +151,7 @@ class Reader {
 
   static bool isClosed(Expr e, const ScopePtr& scope) {
     const auto& free = e.freeVariables();
-    return std::none_of(free.begin(), free.end(), [&](Expr v) { return find(v, scope) != nullptr; });
+    return std::ranges::none_of(free, [&](Expr v) { return find(v, scope) != nullptr; });
   }
 
   static ScopePtr bound(Expr variable, Expr value, Takes takes, const ScopePtr& scope) {
@@ -177,7 +177,7 @@ class Reader {
 
   Expr at(Expr e, Takes takes, Guards guards, const ScopePtr& scope, Role role) {
     if (e.is(Expr::Form::variable)) {
-      if (std::find(accumulators_.begin(), accumulators_.end(), e) != accumulators_.end()) {
+      if (std::ranges::find(accumulators_, e) != accumulators_.end()) {
         if (!guards.empty()) throw Unknown{"it pads what it computes"};
         return e;
       }
@@ -207,8 +207,7 @@ class Reader {
 
   Expr ofPrimitive(const Spine& s, Takes takes, Guards guards, const ScopePtr& scope, Role role) {
     const auto& a = s.arguments;
-    const auto below = [&](Expr e) { return at(e, std::move(takes), std::move(guards), scope, role); };
-    const auto size = [&](std::size_t i) { return constantOf(s.head.nats()[i]); };
+    if (const auto in = throughLayout(s, takes)) return at(*in, std::move(takes), std::move(guards), scope, role);
     switch (s.head.prim()) {
       case Prim::map: {
         const ScopePtr inner = bound(a[0].parameter(), a[1], {Take{popIndex(takes)}}, scope);
@@ -224,27 +223,48 @@ class Reader {
         unknown->isUnknown = true;
         return at(a[0].body(), std::move(takes), std::move(guards), unknown, role);
       }
+      case Prim::pad: {
+        Form i = popIndex(takes);
+        i.constant -= constantOf(s.head.nats()[0]);
+        const std::int64_t length = constantOf(a[1].type().length());
+        if (!isWithin(i, length)) {
+          if (!isZero(at(a[0], takes, {}, scope, Role::value))) throw Unknown{"it pads with no zeros"};
+          guards.push_back({i, length});
+        }
+        takes.push_back(Take{i});
+        return at(a[1], std::move(takes), std::move(guards), scope, role);
+      }
+      case Prim::reduce: return sum(s, takes, guards, scope);
+      default: return scalar(s, takes, guards, scope, role);
+    }
+  }
+
+  // Of a layout: its argument that the element is of, with `takes` become what is taken of that. Nothing of others.
+  std::optional<Expr> throughLayout(const Spine& s, Takes& takes) {
+    const auto& a = s.arguments;
+    const auto size = [&](std::size_t i) { return constantOf(s.head.nats()[i]); };
+    switch (s.head.prim()) {
       case Prim::zip: {
         const Form i = popIndex(takes);
         const Take component = pop(takes);
         if (component.index) throw Unknown{"it reads tuples as they are"};
         takes.push_back(Take{i});
-        return below(a[component.component]);
+        return a[component.component];
       }
       case Prim::unzip: {
         const Take component = pop(takes);
         const Form i = popIndex(takes);
         takes.push_back(component);
         takes.push_back(Take{i});
-        return below(a[0]);
+        return a[0];
       }
-      case Prim::tuple: return below(a[pop(takes).component]);
-      case Prim::get: takes.push_back(Take{std::nullopt, static_cast<std::size_t>(size(0))}); return below(a[0]);
+      case Prim::tuple: return a[pop(takes).component];
+      case Prim::get: takes.push_back(Take{std::nullopt, static_cast<std::size_t>(size(0))}); return a[0];
       case Prim::transpose: {
         const Form i = popIndex(takes), j = popIndex(takes);
         takes.push_back(Take{i});
         takes.push_back(Take{j});
-        return below(a[0]);
+        return a[0];
       }
       case Prim::split:
       case Prim::slide:
@@ -253,31 +273,19 @@ class Reader {
         element_.slides = element_.slides || !s.isPrim(Prim::split);
         add(all, i, size(s.isPrim(Prim::split) ? 0 : 1));
         takes.push_back(Take{all});
-        return below(a[0]);
+        return a[0];
       }
       case Prim::join: {
         const auto [outer, inner] = divided(popIndex(takes), constantOf(a[0].type().element().length()));
         takes.push_back(Take{inner});
         takes.push_back(Take{outer});
-        return below(a[0]);
-      }
-      case Prim::pad: {
-        Form i = popIndex(takes);
-        i.constant -= size(0);
-        const std::int64_t length = constantOf(a[1].type().length());
-        if (!isWithin(i, length)) {
-          const Expr value = at(a[0], takes, {}, scope, Role::value);
-          if (!value.is(Expr::Form::literal) || value.value().asDouble() != 0) throw Unknown{"it pads with no zeros"};
-          guards.push_back({i, length});
-        }
-        takes.push_back(Take{i});
-        return below(a[1]);
+        return a[0];
       }
       case Prim::drop: {
         Form i = popIndex(takes);
         i.constant += size(0);
         takes.push_back(Take{i});
-        return below(a[0]);
+        return a[0];
       }
       case Prim::reorder: {
         if (s.head.indexFn() != IndexFn::reverse) throw Unknown{"an element is made by reorder"};
@@ -285,13 +293,12 @@ class Reader {
         i.constant = constantOf(a[0].type().length()) - 1;
         add(i, popIndex(takes), -1);
         takes.push_back(Take{i});
-        return below(a[0]);
+        return a[0];
       }
       case Prim::take:
       case Prim::toGlobal:
-      case Prim::id: return below(a[0]);
-      case Prim::reduce: return sum(s, takes, guards, scope);
-      default: return scalar(s, takes, guards, scope, role);
+      case Prim::id: return a[0];
+      default: return std::nullopt;
     }
   }
 

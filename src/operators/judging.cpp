@@ -25,9 +25,9 @@ std::vector<std::int64_t> rowsToJudge(const Program& program, double operations)
   std::mt19937_64 random(1);
   while (std::ssize(rows) < count) {
     const auto row = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(*length));
-    if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+    if (std::ranges::find(rows, row) == rows.end()) rows.push_back(row);
   }
-  std::sort(rows.begin(), rows.end());
+  std::ranges::sort(rows);
   return rows;
 }
 

@@ -13,12 +13,6 @@
 namespace lift::detail::parts {
 namespace {
 
-bool holdsArrays(Type type) {
-  if (!type.is(Type::Kind::tuple)) return type.isArray();
-  const auto& parts = type.components();
-  return std::any_of(parts.begin(), parts.end(), holdsArrays);
-}
-
 bool runsLoops(Expr e) { return anyPrimitive(e, runsLoop); }
 
 // Whether the map reads elements of its input again and again: one stands in the function of a map below, not as what
@@ -168,8 +162,8 @@ class Naming {
   // Whether all these are derived by families: then each is a part, written where it belongs.
   bool isJoinedOfParts(Expr e) const {
     const std::vector<Expr> all = joinedOf(e);
-    return all.size() > 1 && std::all_of(all.begin(), all.end(),
-                                         [&](Expr x) { return isClosed(x) && !isNamed(x) && hasFamily(x, program_); });
+    return all.size() > 1 &&
+           std::ranges::all_of(all, [&](Expr x) { return isClosed(x) && !isNamed(x) && hasFamily(x, program_); });
   }
 
   // What is computed element by element of a result that nothing else reads, and that a family derives: a stage of
@@ -194,7 +188,7 @@ class Naming {
   }
 
   bool isNamed(Expr e) const {
-    return std::any_of(frames_.begin(), frames_.end(), [&](const Frame& f) { return f.known.count(e) > 0; });
+    return std::ranges::any_of(frames_, [&](const Frame& f) { return f.known.count(e) > 0; });
   }
 
   // Whether the value of a let is what an epilogue in its body finishes, and read by nothing else.
@@ -206,7 +200,7 @@ class Naming {
       if (resultOfEpilogue(e, [&](Expr array) { return underLayouts(array) == name; })) return true;
       const Spine s = spineOf(e);
       if (s.isPrim(Prim::let) && finishes(s.arguments[0].body())) return true;
-      return std::any_of(s.arguments.begin(), s.arguments.end(), finishes);
+      return std::ranges::any_of(s.arguments, finishes);
     };
     return finishes(body);
   }
@@ -282,7 +276,7 @@ class Naming {
 
   bool isClosed(Expr e) const {
     const auto& free = e.freeVariables();
-    return std::all_of(free.begin(), free.end(), [&](Expr v) { return inScope_.count(v) > 0; });
+    return std::ranges::all_of(free, [&](Expr v) { return inScope_.count(v) > 0; });
   }
 
   Expr named(Expr e, const std::string& wish = "") {

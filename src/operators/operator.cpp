@@ -96,7 +96,7 @@ double Variant::toleranceAt(const Config& config) const {
 Program configured(const Variant& variant, const Config& config) {
   const auto& tunables = variant.program.tunables;
   for (const auto& [name, value] : config)
-    if (std::none_of(tunables.begin(), tunables.end(), [&wanted = name](NatVar t) { return t.name() == wanted; })) {
+    if (std::ranges::none_of(tunables, [&wanted = name](NatVar t) { return t.name() == wanted; })) {
       std::string known;
       for (const NatVar t : tunables) known += (known.empty() ? "" : ", ") + t.name();
       throw UserError(ExitStatus::usage, fmt::format("family '{}' has no tunable '{}'", variant.family, name),
@@ -179,9 +179,8 @@ Config firstPoint(const Program& program) {
   if (program.tunables.empty()) return {};
   // What sizes without values decide is asked when they have them.
   const auto isOpen = [&](const Constraint& c) {
-    return std::any_of(c.variables.begin(), c.variables.end(), [&](NatVar v) {
-      return std::find(program.sizes.begin(), program.sizes.end(), v) != program.sizes.end();
-    });
+    return std::ranges::any_of(c.variables,
+                               [&](NatVar v) { return std::ranges::find(program.sizes, v) != program.sizes.end(); });
   };
   std::vector<Constraint> constraints = constraintsOf(program, {});
   std::erase_if(constraints, isOpen);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "lift/integers.hpp"
 #include "parts.hpp"
 
 namespace lift {
@@ -128,7 +129,7 @@ std::int64_t tilesOfGroup(const runtime::DeviceInfo& device, const ProductSize& 
   const auto tiles = static_cast<std::int64_t>(tilesOf(size.rows, tile.rows));
   std::int64_t best = tiles;
   for (std::int64_t blocks = 2; blocks <= std::min<std::int64_t>(tiles, 4 * device.computeUnits); blocks++)
-    if (const std::int64_t of = (tiles + blocks - 1) / blocks;
+    if (const std::int64_t of = ceilDiv(tiles, blocks);
         costWithGroups(m, size, tile, of) < costWithGroups(m, size, tile, best))
       best = of;
   return best;

@@ -33,7 +33,7 @@ bool elementsLieTogether(const Recognised& form) {
     return false;
   if (const auto length = form.reduced->constant(); !length || *length < shortest) return false;
   const auto strides = stridesInside(form.nest, *form.input);
-  return std::all_of(strides.begin(), strides.end(), [](const auto& s) { return s == 1; });
+  return std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
 
 namespace {
@@ -46,8 +46,8 @@ bool reducesByOperations(Expr e) {
     const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
     return accumulation && operationsOf(*accumulation);
   }
-  return std::any_of(s.arguments.begin(), s.arguments.end(),
-                     [](Expr a) { return reducesByOperations(a.is(Expr::Form::lambda) ? a.body() : a); });
+  return std::ranges::any_of(s.arguments,
+                             [](Expr a) { return reducesByOperations(a.is(Expr::Form::lambda) ? a.body() : a); });
 }
 
 std::string notInRowSums(const Recognised& form) {
@@ -87,7 +87,7 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     std::int64_t group =
         isGpu ? largestGroup : std::clamp<std::int64_t>(elementsOfGroup / (rowsOfItem * depth), 1, largestGroup);
     const auto isGood = [&](std::int64_t g) {
-      const std::int64_t k = rowsOfItem * g, missing = (rows + k - 1) / k * k - rows;
+      const std::int64_t k = rowsOfItem * g, missing = roundedUp(rows, k) - rows;
       return missing == 0 || (cut.fill && 8 * missing <= rows);
     };
     while (group > 1 && !isGood(group)) group--;
@@ -212,9 +212,8 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
     const Tile t = cheapest(Cut{false, 1, 1}, cut, 1,
                             [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
-    const std::int64_t vectors = (columns + t.lanes - 1) / t.lanes, strips = (vectors + longest - 1) / longest;
-    return {{"lanes", t.lanes},
-            {"vectors", cut.fill ? (vectors + strips - 1) / strips : largestDivisor(vectors, longest)}};
+    const std::int64_t vectors = ceilDiv(columns, t.lanes), strips = ceilDiv(vectors, longest);
+    return {{"lanes", t.lanes}, {"vectors", cut.fill ? ceilDiv(vectors, strips) : largestDivisor(vectors, longest)}};
   };
   family.defaults = family.preferred(usualProcessor());
   return family;
@@ -224,14 +223,14 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
 bool neighboursReadClose(const Recognised& form) {
   if (!form.reduces || !form.input) return false;
   const auto strides = stridesOf(form.nest, *form.input);
-  return std::all_of(strides.begin(), strides.end(), [](const auto& stride) { return stride == 0 || stride == 1; });
+  return std::ranges::all_of(strides, [](const auto& stride) { return stride == 0 || stride == 1; });
 }
 
 // Whether some of that does lie side by side.
 bool neighboursLieTogether(const Recognised& form) {
   if (!neighboursReadClose(form)) return false;
   const auto strides = stridesOf(form.nest, *form.input);
-  return std::count(strides.begin(), strides.end(), 1) > 0;
+  return std::ranges::count(strides, 1) > 0;
 }
 
 // Whether loops run in the steps of a loop: much work for what is read.
@@ -240,7 +239,7 @@ bool hasNestedLoops(Expr e) {
   if (!e.is(Expr::Form::apply)) return false;
   const Spine s = spineOf(e);
   const bool loop = s.head.is(Expr::Form::primitive) && runsLoop(s.head);
-  return std::any_of(s.arguments.begin(), s.arguments.end(), [&](Expr a) {
+  return std::ranges::any_of(s.arguments, [&](Expr a) {
     return (loop && a.is(Expr::Form::lambda) && anyPrimitive(a, runsLoop)) || hasNestedLoops(a);
   });
 }
@@ -302,7 +301,7 @@ bool isOfColumns(const Recognised& form) {
   const Type row = form.nest.body.type();
   if (!row.isArray() || !row.element().isScalar() || !keepsLittle(form.nest.body, true)) return false;
   const auto strides = stridesOf(form.nest, loops.back().variable);
-  return std::all_of(strides.begin(), strides.end(), [](const auto& s) { return s == 1; });
+  return std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
 
 std::string notInVectors(const Recognised& form) {
@@ -331,7 +330,7 @@ Families familiesOf(const Recognised& form) {
   if (form.pattern == Pattern::stencil) {
     const auto& loops = form.nest.loops;
     const bool padded =
-        std::any_of(loops.begin(), loops.end(), [](const auto& loop) { return anyPrimitive(loop.input, isPadding); });
+        std::ranges::any_of(loops, [](const auto& loop) { return anyPrimitive(loop.input, isPadding); });
     const bool isShort =
         !form.reduces || (form.reduced && form.reduced->constant().value_or(unrolledWindow + 1) <= unrolledWindow);
     add(notInLanes(form.nest.loops.back().input.type().length()), [&](const Recognised& stencil) {

@@ -29,17 +29,7 @@ struct Leaf {
     constant += other.constant * times;
   }
 };
-// Tuples, and arrays of tuples, component by component.
-struct Value {
-  std::vector<Value> components;
-  Leaf leaf;
-
-  template <class F>
-  void forEachLeaf(F&& f) {
-    if (components.empty()) f(leaf);
-    for (Value& c : components) c.forEachLeaf(f);
-  }
-};
+using Value = detail::parts::ByComponent<Leaf>;
 
 struct Unknown {
   std::string why;

@@ -11,25 +11,13 @@ namespace lift::detail::parts {
 
 using namespace rewrite;
 
-std::int64_t largestDivisor(std::int64_t n, std::int64_t most) {
-  for (std::int64_t d = std::min(n, most); d > 1; d--)
-    if (n % d == 0) return d;
-  return 1;
-}
-
 std::int64_t estimated(Nat n) { return n.constant().value_or(1000); }
-
-std::int64_t widestVector(std::int64_t n) {
-  std::int64_t width = 16;
-  while (n % width != 0) width /= 2;
-  return width;
-}
 
 Cut cutOfColumns(Nat columns, std::int64_t longest, bool mayFill) {
   constexpr std::int64_t good = 8, widest = 16;
   const std::int64_t length = estimated(columns), vector = widestVector(length);
   Cut cut{mayFill && (!columns.constant() || (vector < good && vector != length)), 0, length};
-  const std::int64_t whole = (length + widest - 1) / widest * widest;
+  const std::int64_t whole = roundedUp(length, widest);
   cut.longest = std::min(cut.fill ? whole : length, longest);
   return cut;
 }
@@ -44,7 +32,7 @@ Cut cutOfRows(Nat rows) {
 Cut filledCut(Nat n, std::int64_t longest) {
   constexpr std::int64_t widest = 16;
   const std::int64_t length = estimated(n);
-  return {true, std::min((length + widest - 1) / widest * widest, longest), length};
+  return {true, std::min(roundedUp(length, widest), longest), length};
 }
 
 std::string isNotKnown(Nat size) { return fmt::format("the size {} is not known", size.str()); }
@@ -68,9 +56,8 @@ Strategy paddedInMemory() {
     const auto isPadded = [&inputs](Expr e) {
       const auto& free = e.freeVariables();
       return e.type().isArray() && e.is(Expr::Form::apply) && onlyMovesData(e) && anyPrimitive(e, isPadding) &&
-             !anyPrimitive(e, isSliding) && std::all_of(free.begin(), free.end(), [&](Expr v) {
-               return std::find(inputs.begin(), inputs.end(), v) != inputs.end();
-             });
+             !anyPrimitive(e, isSliding) &&
+             std::ranges::all_of(free, [&](Expr v) { return std::ranges::find(inputs, v) != inputs.end(); });
     };
     const auto copied = [](Expr e, Rewriting& rewriting) {
       const int rank = std::min<int>(3, static_cast<int>(shapeOf(e.type()).size()));

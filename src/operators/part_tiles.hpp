@@ -5,17 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "lift/integers.hpp"
 #include "parts.hpp"
 
 namespace lift::detail::parts {
 
-std::int64_t largestDivisor(std::int64_t n, std::int64_t most);
-
 // What a model takes a size for that is given when kernels run; its tiles are filled.
 std::int64_t estimated(Nat n);
-
-// The widest vector, of 16 elements at most, that divides so many.
-std::int64_t widestVector(std::int64_t n);
 
 // How a dimension of `length` is cut into tiles.
 struct Cut {

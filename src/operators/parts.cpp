@@ -23,33 +23,23 @@ using detail::rowsToJudge;
 using detail::parts::Core;
 using detail::parts::Recognised;
 using rewrite::Path;
+using rewrite::operator+;
 
 // Calls `found` with the terms of the parts, in the order in which they run, and their paths.
 void forEachPart(Expr e, const Path& path, const std::function<void(Expr, const Path&)>& found) {
-  const auto below = [&](std::initializer_list<std::uint8_t> more) {
-    Path p = path;
-    p.insert(p.end(), more);
-    return p;
-  };
   if (!e.is(Expr::Form::apply)) return;
   const Spine s = spineOf(e);
   const auto& a = s.arguments;
   if (s.isPrim(Prim::let)) {
     if (const Spine value = spineOf(a[1]); value.isPrim(Prim::toGlobal))
-      found(value.arguments[0], below({1, 1}));
+      found(value.arguments[0], path + Path{1, 1});
     else if (value.isPrim(Prim::iterate))
-      forEachPart(a[1], below({1}), found);
-    return forEachPart(a[0].body(), below({0, 1, 0}), found);
+      forEachPart(a[1], path + Path{1}, found);
+    return forEachPart(a[0].body(), path + Path{0, 1, 0}, found);
   }
-  if (s.isPrim(Prim::iterate) && a[1].type().isArray()) return forEachPart(a[0].body(), below({0, 1, 0}), found);
+  if (s.isPrim(Prim::iterate) && a[1].type().isArray()) return forEachPart(a[0].body(), path + Path{0, 1, 0}, found);
   if (s.isPrim(Prim::tuple)) {
-    Path p = path;
-    p.insert(p.end(), a.size() - 1, 0);
-    p.push_back(1);
-    for (const Expr x : a) {
-      forEachPart(x, p, found);
-      p.erase(p.begin() + static_cast<std::ptrdiff_t>(path.size()));
-    }
+    for (std::size_t i = 0; i < a.size(); i++) forEachPart(a[i], path + rewrite::argumentPath(s, i), found);
     return;
   }
   if (const auto both = detail::parts::joinedIn(e, path)) {
@@ -66,7 +56,7 @@ std::vector<Expr> inputsOf(Expr term) {
   const auto& free = term.freeVariables();
   const std::function<void(Expr)> visit = [&](Expr e) {
     if (!seen.insert(e).second) return;
-    if (e.is(Expr::Form::variable) && std::find(free.begin(), free.end(), e) != free.end()) inputs.push_back(e);
+    if (e.is(Expr::Form::variable) && std::ranges::find(free, e) != free.end()) inputs.push_back(e);
     if (e.is(Expr::Form::lambda)) visit(e.body());
     if (e.is(Expr::Form::apply)) {
       const Spine s = spineOf(e);
@@ -98,17 +88,15 @@ Program aloneOf(Expr term, const Program& whole, Pattern pattern) {
   part.body = substitute(term, renamed);
   part.spans = whole.spans;
   for (const NatVar v : whole.sizes) {
-    const bool used =
-        std::any_of(part.parameters.begin(), part.parameters.end(), [&](Expr p) { return mentions(p.type(), v); }) ||
-        anyPrimitive(part.body, [&](Expr p) { return mentions(p.type(), v); });
+    const bool used = std::ranges::any_of(part.parameters, [&](Expr p) { return mentions(p.type(), v); }) ||
+                      anyPrimitive(part.body, [&](Expr p) { return mentions(p.type(), v); });
     if (used) part.sizes.push_back(v);
   }
   for (const SizeCondition& c : whole.conditions) {
     const auto known = [&](NatVar v) {
-      return std::find(part.sizes.begin(), part.sizes.end(), v) != part.sizes.end() ||
-             (!c.left.mentions(v) && !c.right.mentions(v));
+      return std::ranges::find(part.sizes, v) != part.sizes.end() || (!c.left.mentions(v) && !c.right.mentions(v));
     };
-    if (std::all_of(whole.sizes.begin(), whole.sizes.end(), known)) part.conditions.push_back(c);
+    if (std::ranges::all_of(whole.sizes, known)) part.conditions.push_back(c);
   }
   return part;
 }
@@ -122,9 +110,8 @@ Span spanOf(Expr term, const Program& whole, const std::vector<Expr>& parts) {
     const auto found = whole.spans.find(p);
     if (found == whole.spans.end() || !found->second) return false;
     const Span span = found->second;
-    const bool isShared = std::any_of(parts.begin(), parts.end(), [&](Expr other) {
-      return other != term && anyPrimitive(other, [&](Expr q) { return q == p; });
-    });
+    const bool isShared = std::ranges::any_of(
+        parts, [&](Expr other) { return other != term && anyPrimitive(other, [&](Expr q) { return q == p; }); });
     if (smaller(span, any)) any = span;
     if (!isShared && smaller(span, own)) own = span;
     return false;
@@ -144,12 +131,6 @@ std::int64_t stepsOf(const Recognised& form) {
   std::int64_t steps = form.reduced ? form.reduced->constant().value_or(0) : 0;
   for (const auto& loop : form.nest.loops) steps *= loop.input.type().length().constant().value_or(0);
   return steps;
-}
-
-Expr termAt(Expr e, const Path& path) {
-  for (const std::uint8_t child : path)
-    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
-  return e;
 }
 
 // The families of a part's core, as they derive the part: then what is computed of each element of the result is
@@ -214,7 +195,7 @@ void addFamilies(Part& part, const Program& whole, bool ofOperators) {
   part.same = {};
   std::optional<detail::parts::OperatorPart> found;
   if (ofOperators && (found = detail::parts::operatorPartOf(part.term))) core = {};
-  const Expr term = termAt(part.term, core.path);
+  const Expr term = rewrite::partAt(part.term, core.path);
   if (ofOperators && !found) found = detail::parts::operatorPartOf(term);
   if (found) {
     form.pattern = Pattern::convolution;
@@ -351,7 +332,7 @@ OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> 
 
 bool derivesAny(const OperatorFamily& partsFamily) {
   const auto& choices = *partsFamily.choices;
-  return std::any_of(choices.begin(), choices.end(), [](const PartChoice& c) { return c.family != defaultFamily; });
+  return std::ranges::any_of(choices, [](const PartChoice& c) { return c.family != defaultFamily; });
 }
 
 }  // namespace lift

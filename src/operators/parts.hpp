@@ -12,6 +12,19 @@
 
 namespace lift::detail::parts {
 
+// What is known of an array, or of arrays of tuples component by component.
+template <class Leaf>
+struct ByComponent {
+  std::vector<ByComponent> components;  // none: `leaf` says it
+  Leaf leaf;
+
+  template <class F>
+  void forEachLeaf(F&& f) {
+    if (components.empty()) f(leaf);
+    for (ByComponent& c : components) c.forEachLeaf(f);
+  }
+};
+
 using strategies::isComputingMap;
 
 // The program with its parts named: let p1 = toGlobal(…) in …, the last one as its result.

@@ -26,6 +26,8 @@ std::string_view name(Pattern pattern) {
 
 namespace detail::parts {
 
+using rewrite::operator+;
+
 bool runsLoop(Expr primitive) {
   const Prim p = primitive.prim();
   const bool computes = info(p).dialect == Dialect::functional && !movesData(p);
@@ -46,12 +48,9 @@ std::optional<std::array<Joined, 2>> joinedIn(Expr e, rewrite::Path path) {
     path.push_back(1);
     e = s.arguments.back();
   }
-  if (!s.isPrim(Prim::concat) || std::any_of(s.arguments.begin(), s.arguments.end(), onlyMovesData))
-    return std::nullopt;
-  rewrite::Path first = path, second = path;
-  first.insert(first.end(), {0, 1});
-  second.push_back(1);
-  return std::array{Joined{s.arguments[0], first}, Joined{s.arguments[1], second}};
+  if (!s.isPrim(Prim::concat) || std::ranges::any_of(s.arguments, onlyMovesData)) return std::nullopt;
+  return std::array{Joined{s.arguments[0], path + rewrite::argumentPath(s, 0)},
+                    Joined{s.arguments[1], path + rewrite::argumentPath(s, 1)}};
 }
 
 Nest nestOf(Expr term) {
@@ -86,9 +85,7 @@ Core coreOf(Expr term) {
     const auto result = resultOfEpilogue(e, [](Expr array) { return anyPrimitive(array, runsLoop); });
     if (!result) return core;
     core.epilogues.push_back(path);
-    path.push_back(1);
-    const auto below = rewrite::pathOf(*result, s.arguments[1]);
-    path.insert(path.end(), below->begin(), below->end());
+    path = path + rewrite::Path{1} + *rewrite::pathOf(*result, s.arguments[1]);
     e = *result;
   }
 }
@@ -185,8 +182,7 @@ Recognised recognise(Expr term) {
     if (reduces) form.pattern = ofReductions(form, *loop);
   } else if (!form.nest.loops.empty()) {
     const auto& loops = form.nest.loops;
-    const bool windows =
-        std::any_of(loops.begin(), loops.end(), [](const Nest::Loop& l) { return hasWindows(l.input); });
+    const bool windows = std::ranges::any_of(loops, [](const Nest::Loop& l) { return hasWindows(l.input); });
     form.pattern = windows ? Pattern::stencil : Pattern::elementwise;
   }
   return form;

@@ -83,7 +83,7 @@ class ProductFamilies {
     if (product_.canCopyNear())
       add("near", "tiles one below the other, whose columns a group of one work-item copies near",
           {ColumnsRead::near, filled(mostRowsNear, 2 * mostColumns)});
-    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::stable_sort(found_, [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<OperatorFamily> sorted;
     for (auto& [cost, family] : found_) sorted.push_back(std::move(family));
     return sorted;

@@ -2,7 +2,6 @@
 // that a program computes within other loops by maps of their own.
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
 
 #include "lift/build.hpp"
 #include "lift/rewrite_check.hpp"
@@ -15,28 +14,7 @@ namespace {
 
 using namespace rewrite;
 
-Path operator+(Path path, const Path& below) {
-  path.insert(path.end(), below.begin(), below.end());
-  return path;
-}
-
-// From an application to its i-th argument.
-Path toArgument(const Spine& s, std::size_t i) {
-  Path path(s.arguments.size() - 1 - i, 0);
-  path.push_back(1);
-  return path;
-}
 const Path toBody = {0, 1, 0};  // of a map or a reduction: the body of its function
-
-Expr termAt(Expr e, const Path& path) {
-  for (const std::uint8_t child : path)
-    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
-  return e;
-}
-
-bool isPrefix(const Path& a, const Path& b) {
-  return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
-}
 
 bool isLoop(const Spine& s) {
   const bool folds = s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
@@ -51,7 +29,7 @@ std::vector<Path> loopsAround(Expr e, const Path& place) {
   std::vector<Path> loops;
   for (std::size_t n = 0; n + toBody.size() <= place.size(); n++) {
     const Path here(place.begin(), place.begin() + static_cast<std::ptrdiff_t>(n));
-    if (isLoop(spineOf(termAt(e, here))) && isPrefix(here + toBody, place)) loops.push_back(here);
+    if (isLoop(spineOf(partAt(e, here))) && isAbove(here + toBody, place)) loops.push_back(here);
   }
   return loops;
 }
@@ -61,8 +39,8 @@ std::vector<Path> loopsAround(Expr e, const Path& place) {
 std::optional<Expr> lifted(Expr e, Rewriting& r, Path& place) {
   const std::vector<Path> loops = loopsAround(e, place);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    const Spine s = spineOf(termAt(e, *loop));
-    if (!termAt(e, place).hasFree(functionOf(s).parameter())) continue;
+    const Spine s = spineOf(partAt(e, *loop));
+    if (!partAt(e, place).hasFree(functionOf(s).parameter())) continue;
     std::string rule = s.isPrim(Prim::map) ? "mapFission" : "reduceFission";
     rule += '<';
     for (auto child = place.begin() + static_cast<std::ptrdiff_t>(loop->size()); child != place.end(); ++child)
@@ -108,21 +86,21 @@ class Search {
       std::vector<Binder> around;
       std::swap(around, around_);
       if (around.empty() && s.arguments[0].is(Expr::Form::lambda))
-        visit(s.arguments[0].body(), path + toArgument(s, 0) + Path{0});
+        visit(s.arguments[0].body(), path + argumentPath(s, 0) + Path{0});
       std::swap(around, around_);
-      if (s.arguments.size() > 1) visit(s.arguments[1], path + toArgument(s, 1));
+      if (s.arguments.size() > 1) visit(s.arguments[1], path + argumentPath(s, 1));
       return;
     }
     const bool loop = isLoop(s), binds = loop || (s.isPrim(Prim::let) && s.arguments.size() == 2);
     if (binds && functionOf(s).is(Expr::Form::lambda)) {
-      if (!s.isPrim(Prim::map) && loop) visit(s.arguments[0], path + toArgument(s, 0));
+      if (!s.isPrim(Prim::map) && loop) visit(s.arguments[0], path + argumentPath(s, 0));
       visit(s.arguments.back(), path + Path{1});
       const Binder binder{functionOf(s).parameter(), s.arguments.back(), path, loop};
       scoped(binder, loop || !around_.empty(), [&] { visit(functionOf(s).body(), path + toBody); });
       if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
       return;
     }
-    for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + toArgument(s, i));
+    for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + argumentPath(s, i));
     if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
   }
 
@@ -176,7 +154,7 @@ class Search {
       if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
       const bool layout = isInvertibleLayout(s.head.prim()) || (s.isPrim(Prim::map) && !isComputingMap(e));
       if (!layout) return e.type().isArray() && anyPrimitive(e, runsLoop) ? std::optional(path) : std::nullopt;
-      path = path + toArgument(s, s.arguments.size() - 1);
+      path.push_back(1);
       e = s.arguments.back();
     }
   }
@@ -192,7 +170,7 @@ class Search {
     bool isOutermost = true;
     for (const Binder& b : around_) {
       if (!b.isLoop) continue;
-      if (const auto part = operatorPartOf(termAt(program_, b.place)))
+      if (const auto part = operatorPartOf(partAt(program_, b.place)))
         return isOutermost ? void() : lift(largestPart(b.place, part->match.inputs));
       isOutermost = false;
     }
@@ -206,15 +184,15 @@ class Search {
     }
     for (std::size_t i = 0; i < 2; i++)
       if (const auto below = computedIn(operands.arguments[i]); below && dependsOnLoop(operands.arguments[i]))
-        return lift(path + toArgument(reduction, 2) + toArgument(operands, i) + *below);
+        return lift(path + argumentPath(reduction, 2) + argumentPath(operands, i) + *below);
     // The largest nest of maps whose element is the sum.
     std::vector<const Binder*> loops;
     for (std::size_t i = 0; i < around_.size(); i++)
       if (isOn(i) && around_[i].isLoop) loops.push_back(&around_[i]);
     for (std::size_t from = 0; from < loops.size(); from++) {
-      const Nest nest = nestOf(termAt(program_, loops[from]->place));
+      const Nest nest = nestOf(partAt(program_, loops[from]->place));
       if (nest.loops.size() < loops.size() - from) continue;
-      const Expr sum = termAt(program_, path);
+      const Expr sum = partAt(program_, path);
       bool whole = nest.loops.size() == loops.size() - from && nest.body != sum ? isExpressionOf(nest.body, sum) : true;
       for (std::size_t i = 0; i < nest.loops.size() && from + i < loops.size(); i++)
         whole = whole && nest.loops[i].variable == loops[from + i]->variable;
@@ -231,12 +209,12 @@ class Search {
     Path largest = place;
     while (!place.empty() && place.back() == 1) {
       place.pop_back();
-      const Expr around = termAt(program_, place);
+      const Expr around = partAt(program_, place);
       if (!around.is(Expr::Form::apply) || !isComputingMap(around)) continue;
       const auto part = operatorPartOf(around);
-      const bool readsSame = part && std::all_of(inputs.begin(), inputs.end(), [&](Expr input) {
+      const bool readsSame = part && std::ranges::all_of(inputs, [&](Expr input) {
                                const auto& all = part->match.inputs;
-                               return std::find(all.begin(), all.end(), input) != all.end();
+                               return std::ranges::find(all, input) != all.end();
                              });
       if (readsSame) largest = place;
     }
@@ -252,13 +230,13 @@ class Search {
   // Whether rows or columns are pairs, of which the sum reads one component and the rest another.
   static bool readsPairs(const std::vector<const Binder*>& loops, Expr body, Expr sum) {
     const Expr rest = replaceTerms(body, {{sum, Expr::variable("r", sum.type())}});
-    return std::any_of(loops.begin(), loops.end(), [&](const Binder* loop) {
+    return std::ranges::any_of(loops, [&](const Binder* loop) {
       return loop->variable.type().is(Type::Kind::tuple) && sum.hasFree(loop->variable) && rest.hasFree(loop->variable);
     });
   }
 
   bool dependsOnLoop(Expr e) const {
-    return std::any_of(around_.begin(), around_.end(), [&](const Binder& b) { return e.hasFree(b.variable); });
+    return std::ranges::any_of(around_, [&](const Binder& b) { return e.hasFree(b.variable); });
   }
 
   void lift(const Path& path) { found_ = path; }
@@ -317,7 +295,7 @@ std::vector<Path> nestPaths(Expr e) {
       path = path + toBody;
       e = s.arguments[0].body();
     } else if (movesData(s.head.prim())) {
-      path = path + toArgument(s, s.arguments.size() - 1);
+      path.push_back(1);
       e = s.arguments.back();
     } else {
       return maps;
@@ -349,7 +327,7 @@ Strategy columnsCopied() {
     const std::vector<Path> maps = nestPaths(e);
     if (maps.size() < 2) return std::nullopt;
     const Path columns = maps.back();
-    const Expr map = termAt(e, columns), column = spineOf(map).arguments[0].parameter();
+    const Expr map = partAt(e, columns), column = spineOf(map).arguments[0].parameter();
     std::optional<Expr> operand;
     const std::function<void(Expr)> find = [&](Expr x) {
       const Spine s = spineOf(x);
@@ -370,7 +348,7 @@ Strategy columnsCopied() {
     Path copied = columns + Path{1, 1};
     const auto outside = lifted(*now, r, copied);
     if (!outside) return std::nullopt;
-    const int rank = std::min<int>(3, static_cast<int>(shapeOf(termAt(*outside, copied).type()).size()));
+    const int rank = std::min<int>(3, static_cast<int>(shapeOf(partAt(*outside, copied).type()).size()));
     return at(copied, seq({use("keepAhead"), argument(strategies::copyInParallel(rank))}))(*outside, r);
   };
 }
@@ -389,7 +367,7 @@ Strategy keptOutsideLoops() {
       if (inLoop && s.isPrim(Prim::toGlobal)) return void(place = path);
       const bool runsOnce = s.isPrim(Prim::let) || s.isPrim(Prim::iterate) || !s.head.is(Expr::Form::primitive);
       for (std::size_t i = 0; i < s.arguments.size(); i++)
-        find(s.arguments[i], path + toArgument(s, i), inLoop || (!runsOnce && s.arguments[i].is(Expr::Form::lambda)));
+        find(s.arguments[i], path + argumentPath(s, i), inLoop || (!runsOnce && s.arguments[i].is(Expr::Form::lambda)));
     };
     for (find(e, {}, false); place; find(e, {}, false)) {
       const auto now = at(*place, use("keepNot"))(e, r);

@@ -1,7 +1,6 @@
 // How far apart in memory neighbouring elements of an operand stand: layouts read off as strides. Inputs are row-major,
 // arrays of tuples one array for each component.
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -18,17 +17,7 @@ struct Leaf {
   std::vector<Stride> dimensions;
   std::vector<std::pair<int, Stride>> loops;
 };
-// Of arrays of tuples, component by component.
-struct Layout {
-  std::vector<Layout> components;
-  Leaf leaf;
-
-  template <class F>
-  void forEachLeaf(F&& f) {
-    if (components.empty()) f(leaf);
-    for (Layout& c : components) c.forEachLeaf(f);
-  }
-};
+using Layout = ByComponent<Leaf>;
 
 struct Unknown {};
 
@@ -108,7 +97,7 @@ class Reader {
       case Prim::let: bound_[a[0].parameter()] = read(a[1]); return read(a[0].body());
       case Prim::generate: {  // what is computed lies nowhere
         Layout out = input(Type::array(s.head.nats()[0], a[0].body().type()));
-        out.forEachLeaf([](Leaf& leaf) { std::fill(leaf.dimensions.begin(), leaf.dimensions.end(), 0); });
+        out.forEachLeaf([](Leaf& leaf) { std::ranges::fill(leaf.dimensions, 0); });
         return out;
       }
       case Prim::zip:
@@ -159,8 +148,7 @@ std::vector<Stride> stridesOf(const Nest& nest, Expr operand, std::size_t loop) 
     Layout layout = reader.read(operand);
     std::vector<Stride> strides;
     layout.forEachLeaf([&](const Leaf& leaf) {
-      const auto found = std::find_if(leaf.loops.begin(), leaf.loops.end(),
-                                      [&](const auto& l) { return l.first == numbers.at(loop); });
+      const auto found = std::ranges::find_if(leaf.loops, [&](const auto& l) { return l.first == numbers.at(loop); });
       strides.push_back(found == leaf.loops.end() ? Stride(0) : found->second);
     });
     return strides;

@@ -106,7 +106,7 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
   if (!best) return {};
   const auto& key = best->measurement.key;
   if (const auto& known = workload.families;
-      std::none_of(known.begin(), known.end(), [&](const OperatorFamily& f) { return f.name == key.family; }))
+      std::ranges::none_of(known, [&](const OperatorFamily& f) { return f.name == key.family; }))
     return {std::nullopt, fmt::format("the best known, {}, is of a family that is not asked for", best->str())};
   if (!best->shipped && best->match == tune::Match::exact &&
       !isBetterThanUnmeasured(best->measurement, unmeasured(), *options.own))
@@ -223,9 +223,7 @@ Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, c
   const auto usual = family.parted ? defaultOn(device, workload, family.name, {}, why) : std::nullopt;
   const auto sameTunable = [](const auto& a, const auto& b) { return a.first == b.first; };
   const Config& own = variant.defaults;
-  return usual && std::equal(usual->config.begin(), usual->config.end(), own.begin(), own.end(), sameTunable)
-             ? usual->config
-             : own;
+  return usual && std::ranges::equal(usual->config, own, sameTunable) ? usual->config : own;
 }
 
 // The family whose parts are derived by what has the tunables that are given: the first may be other on another device.
@@ -235,13 +233,13 @@ OperatorFamily withPartsOf(const Config& config, const OperatorFamily& family) {
     const Part& part = family.parted->parts[i];
     const std::string prefix = part.name + "_";
     const auto hasThem = [&](const OperatorFamily& f) {
-      return std::all_of(config.begin(), config.end(), [&](const auto& given) {
+      return std::ranges::all_of(config, [&](const auto& given) {
         return !given.first.starts_with(prefix) || f.defaults.count(given.first.substr(prefix.size())) > 0;
       });
     };
     if (hasThem(part.workload.family(choices[i].family))) continue;
     const auto& all = part.workload.families;
-    const auto other = std::find_if(all.begin(), all.end(), hasThem);
+    const auto other = std::ranges::find_if(all, hasThem);
     if (other != all.end()) choices[i] = {other->name, other->defaults, "as given"};
   }
   return partsFamily(*family.parted, std::move(choices));
@@ -301,7 +299,7 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     variants.push_back(derive(workload, family));
   if (families.empty()) {  // what has nothing to choose is measured only where nothing else is there
     const auto chooses = [](const Variant& v) { return !v.program.tunables.empty(); };
-    if (std::any_of(variants.begin(), variants.end(), chooses)) std::erase_if(variants, std::not_fn(chooses));
+    if (std::ranges::any_of(variants, chooses)) std::erase_if(variants, std::not_fn(chooses));
   }
   // What would be taken with nothing measured is the first point of a search: no record makes things worse than none.
   std::optional<Choice> shipped = knownOf(workload, device, {}, nullptr).choice;
@@ -334,7 +332,7 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     if (!elsewhere) good.push_back(defaultsOn(device, workload, variant));
     for (const Config& config : good)
       if (const auto start = space.lowered(config);
-          start && std::find(made.search.start.begin(), made.search.start.end(), *start) == made.search.start.end())
+          start && std::ranges::find(made.search.start, *start) == made.search.start.end())
         made.search.start.push_back(*start);
     problem.subspaces.push_back(std::move(made));
   }
@@ -352,10 +350,9 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
 tune::Regenerate regenerate(const Workload& given, const DeviceLimits& limits, std::string buildOptions,
                             std::vector<std::string> families) {
   const auto plan = [workload = within(limits, given), families](const std::string& family) {
-    const bool wanted = families.empty() || std::find(families.begin(), families.end(), family) != families.end();
+    const bool wanted = families.empty() || std::ranges::find(families, family) != families.end();
     const auto& known = workload.families;
-    const bool exists =
-        std::any_of(known.begin(), known.end(), [&](const OperatorFamily& f) { return f.name == family; });
+    const bool exists = std::ranges::any_of(known, [&](const OperatorFamily& f) { return f.name == family; });
     return wanted && exists ? planOf(derive(workload, family)) : tune::PlanOf();
   };
   return tune::regenerateBy(plan, std::move(buildOptions));

@@ -226,8 +226,8 @@ std::map<std::string, Tensor> inputsOf(const ConvNdSpec& spec, std::uint64_t see
 // the operator is registered.
 bool paysApart(const ConvNdSpec& spec, const Workload& together) {
   constexpr std::int64_t fewest = 32;
-  const bool isRecognised = spec.rank < 3 && std::any_of(operators().begin(), operators().end(),
-                                                         [&](const Operator& op) { return op.name == together.op; });
+  const bool isRecognised =
+      spec.rank < 3 && std::ranges::any_of(operators(), [&](const Operator& op) { return op.name == together.op; });
   return spec.transposed && isRecognised && spec.ocPerGroup() >= fewest &&
          !together.families.front().name.starts_with("winograd");
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "lift/diagnostic.hpp"
 #include "lift/opset.hpp"

@@ -72,7 +72,7 @@ std::size_t Fields::readKey(std::size_t begin, std::string_view op, const std::v
   while (at < all.size() && isDigit(all[at])) value = std::min(value * 10 + (all[at++] - '0'), 4 * largest);
   const std::string hint = fmt::format("keys of {} are {}", op, namesOf(keys));
   if (word.empty()) return fail(std::max(at, begin + 1), "expected a key", hint);
-  const auto key = std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.key == word; });
+  const auto key = std::ranges::find_if(keys, [&](const Key& k) { return k.key == word; });
   if (key == keys.end()) return fail(at, fmt::format("unknown key '{}'", word), hint);
   if (at == digits + (negative ? 1 : 0)) {
     given_[key->key] = {key->least, span(begin, at)};  // not missing as well

@@ -1,11 +1,11 @@
 // A kernel's work, counted on its tree: bundles of neighbouring work-items are followed through a few iterations of
 // each loop, with nothing but their indices.
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include "lift/bounds.hpp"
+#include "lift/integers.hpp"
 #include "lift/kernel_passes.hpp"
 #include "lift/kernel_walk.hpp"
 #include "lift/predict.hpp"
@@ -32,7 +32,7 @@ class Follower {
 
   KernelWork run() {
     const std::int64_t items = local_[0] * local_[1] * local_[2], groups = groups_[0] * groups_[1] * groups_[2];
-    const std::int64_t perGroup = (items + bundle_ - 1) / bundle_;
+    const std::int64_t perGroup = ceilDiv(items, bundle_);
     const std::int64_t followedGroups = std::min(groups, groupsFollowed);
     const std::int64_t followedBundles = std::min(perGroup, bundlesFollowed);
     const double share = static_cast<double>(groups) / static_cast<double>(followedGroups) *
@@ -82,13 +82,8 @@ class Follower {
   bool holds(const kernel::Expr& condition) const {
     const auto* t = std::get_if<Test>(&condition.node);
     if (t == nullptr) return true;  // of data: as if always
-    return std::all_of(t->all.begin(), t->all.end(), [&](const Comparison& c) {
-      const std::int64_t a = evaluate(c.lhs), b = evaluate(c.rhs);
-      return c.relation == Relation::less        ? a < b
-             : c.relation == Relation::lessEqual ? a <= b
-             : c.relation == Relation::equal     ? a == b
-                                                 : a != b;
-    });
+    return std::ranges::all_of(
+        t->all, [&](const Comparison& c) { return kernel::holds(evaluate(c.lhs), c.relation, evaluate(c.rhs)); });
   }
 
   // What is loaded twice from one place is loaded once: compilers see to that.
@@ -141,7 +136,7 @@ class Follower {
     if (f.kind == LoopKind::global) first = group_[d] * local_[d] + item_[d], step = groups_[d] * local_[d];
     const std::int64_t count = evaluate(f.count);
     if (first >= count) return;
-    const std::int64_t trips = (count - first + step - 1) / step, followed = std::min(trips, iterationsFollowed);
+    const std::int64_t trips = ceilDiv(count - first, step), followed = std::min(trips, iterationsFollowed);
     const std::size_t outer = path_;
     for (std::int64_t k = 0; k < followed; k++) {
       values_[f.index] = first + spread(k, followed, trips) * step;

@@ -109,8 +109,8 @@ Expr replaced(Expr e, Expr from, Expr to, std::unordered_map<Expr, Expr>& done) 
 }
 
 bool isIn(const std::vector<Expr>& scope, Expr term) {
-  return std::all_of(term.freeVariables().begin(), term.freeVariables().end(),
-                     [&](Expr variable) { return std::find(scope.begin(), scope.end(), variable) != scope.end(); });
+  return std::ranges::all_of(term.freeVariables(),
+                             [&](Expr variable) { return std::ranges::find(scope, variable) != scope.end(); });
 }
 
 // The terms within one, itself not, that mean something where it stands.

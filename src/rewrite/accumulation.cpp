@@ -304,7 +304,7 @@ std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation) {
   std::vector<Op> operations;
   const std::function<bool(Expr)> visit = [&](Expr e) {
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::tuple)) return std::all_of(s.arguments.begin(), s.arguments.end(), visit);
+    if (s.isPrim(Prim::tuple)) return std::ranges::all_of(s.arguments, visit);
     if (!s.isPrim(Prim::op) || !e.type().isScalar()) return false;
     operations.push_back(s.head.op());
     return true;

@@ -35,13 +35,13 @@ struct Open {
  private:
   void add(Nat n) {
     for (const NatVar v : n.variables())
-      if (v.role() == NatVar::Role::meta && std::find(sizes.begin(), sizes.end(), v) == sizes.end()) sizes.push_back(v);
+      if (v.role() == NatVar::Role::meta && std::ranges::find(sizes, v) == sizes.end()) sizes.push_back(v);
   }
 
   void add(Type t, bool scalar) {
     const bool isVector = t.is(Type::Kind::vector);
     if (t.is(Type::Kind::variable)) {
-      if (std::find(types.begin(), types.end(), t.variableId()) == types.end()) types.push_back(t.variableId());
+      if (std::ranges::find(types, t.variableId()) == types.end()) types.push_back(t.variableId());
       if (scalar) scalars.insert(t.variableId());
     }
     if (isVector && t.length().variable()) widths.insert(*t.length().variable());
@@ -91,8 +91,8 @@ class Instance {
         return false;  // a divisor is zero
       }
     };
-    if (!std::all_of(typed.assumed.begin(), typed.assumed.end(), fits)) return false;
-    if (!std::all_of(typed.required.begin(), typed.required.end(), fits)) return false;
+    if (!std::ranges::all_of(typed.assumed, fits)) return false;
+    if (!std::ranges::all_of(typed.required, fits)) return false;
     for (const std::string& tunable : rule_.tunables()) arguments.emplace(tunable, size(typed.sizes.at(tunable)));
     return true;
   }
@@ -161,7 +161,7 @@ bool hasFloats(Expr body) {
   return detail::anySubterm(body, [](Expr e, const auto&) {
     if (e.type().is(Type::Kind::function)) return false;
     const auto leaves = leavesOf(e.type());
-    return std::any_of(leaves.begin(), leaves.end(), [](const Leaf& l) { return isFloat(l.scalar); });
+    return std::ranges::any_of(leaves, [](const Leaf& l) { return isFloat(l.scalar); });
   });
 }
 

@@ -175,7 +175,7 @@ using Coefficient = std::vector<Rational>;
 using Matrices = std::vector<std::vector<Coefficient>>;
 
 bool isAll(const Coefficient& c, Rational value) {
-  return std::all_of(c.begin(), c.end(), [&](const Rational& x) { return x == value; });
+  return std::ranges::all_of(c, [&](const Rational& x) { return x == value; });
 }
 
 Coefficient operator-(Coefficient c) {
@@ -211,7 +211,7 @@ struct Term {
 // "a - 2.0 * b", of one term or more; begun with one that is added, if there is one.
 std::string sumOf(std::vector<Term> terms, const Literals& literals) {
   const auto isAdded = [](const Term& t) { return t.factor[0].numerator() > 0; };
-  if (const auto first = std::find_if(terms.begin(), terms.end(), isAdded); first != terms.end())
+  if (const auto first = std::ranges::find_if(terms, isAdded); first != terms.end())
     std::rotate(terms.begin(), first, first + 1);
   std::string out;
   for (const Term& t : terms) {
@@ -235,8 +235,7 @@ class Sharing {
     while (!open.empty()) {
       const std::size_t c = open.front();
       open.erase(open.begin());
-      const auto partner =
-          std::find_if(open.begin(), open.end(), [&](std::size_t other) { return areOpposite(matrix, c, other); });
+      const auto partner = std::ranges::find_if(open, [&](std::size_t other) { return areOpposite(matrix, c, other); });
       if (partner == open.end()) {
         column(matrix, c);
         continue;

@@ -38,7 +38,7 @@ class Reading {
     }
     std::vector<Leaf> leaves;
     addLeaves(in, parameter, leaves);
-    const auto result = std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& l) { return isResult(l.array); });
+    const auto result = std::ranges::find_if(leaves, [&](const Leaf& l) { return isResult(l.array); });
     if (result == leaves.end()) return false;
     const Leaf own = *result;
     leaves.erase(result);

@@ -18,7 +18,7 @@ struct AffineIndex {
 
   void add(const AffineIndex& other, std::int64_t factor) {
     for (const auto& [index, f] : other.terms) {
-      const auto same = std::find_if(terms.begin(), terms.end(), [&i = index](const auto& t) { return t.first == i; });
+      const auto same = std::ranges::find_if(terms, [&i = index](const auto& t) { return t.first == i; });
       if (same == terms.end())
         terms.emplace_back(index, factor * f);
       else
@@ -125,7 +125,7 @@ std::optional<Expr> windowsOfIndices(Expr e) {
       inner.insert(array);
     }
     if (indices.empty() || inner.contains(term)) return false;
-    if (std::any_of(binders.begin(), binders.end(), [&](Expr b) { return array.hasFree(b); })) return false;
+    if (std::ranges::any_of(binders, [&](Expr b) { return array.hasFree(b); })) return false;
     const auto windows = windowsOfAll(array, indices, 0, counts);
     if (!windows || windows->array == array) return false;
     Expr now = windows->array;

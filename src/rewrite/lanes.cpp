@@ -75,12 +75,12 @@ std::optional<Columns> columnsOf(Expr in) {
 // Whether a term of scalars, of which `lanes` differ from lane to lane, is computed lane by lane on vectors.
 bool isLanewise(Expr e, std::vector<Expr> lanes) {
   if (!e.type().is(Type::Kind::tuple) && !e.type().isScalar()) return false;
-  if (std::none_of(lanes.begin(), lanes.end(), [&](Expr v) { return e.hasFree(v); })) return isLane(e.type());
+  if (std::ranges::none_of(lanes, [&](Expr v) { return e.hasFree(v); })) return isLane(e.type());
   if (e.is(Expr::Form::variable)) return true;
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive)) return false;
   const auto all = [&](const std::vector<Expr>& terms) {
-    return std::all_of(terms.begin(), terms.end(), [&](Expr t) { return isLanewise(t, lanes); });
+    return std::ranges::all_of(terms, [&](Expr t) { return isLanewise(t, lanes); });
   };
   switch (s.head.prim()) {
     case Prim::let:

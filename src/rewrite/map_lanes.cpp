@@ -110,7 +110,7 @@ class Lanes {
 
   bool isSameInAllLanes(Expr e) const {
     const auto& free = e.freeVariables();
-    return std::none_of(free.begin(), free.end(), [&](Expr v) { return names_.count(v) != 0; });
+    return std::ranges::none_of(free, [&](Expr v) { return names_.count(v) != 0; });
   }
 
   // Nothing where it cannot be computed on vectors. What is the same in all lanes keeps its type.

@@ -10,7 +10,7 @@ namespace {
 
 bool hasMeta(Nat n) {
   const auto variables = n.variables();
-  return std::any_of(variables.begin(), variables.end(), [](NatVar v) { return v.role() == NatVar::Role::meta; });
+  return std::ranges::any_of(variables, [](NatVar v) { return v.role() == NatVar::Role::meta; });
 }
 
 // The parts of a call's argument: of f((x, y)) two, of f(x) one.
@@ -115,7 +115,7 @@ bool Matcher::match(Type pattern, Type subject) {
 
 bool Matcher::isMetavariable(Expr e) const {
   const auto& all = rule_->typed().variables;
-  return e.is(Expr::Form::variable) && std::find(all.begin(), all.end(), e) != all.end();
+  return e.is(Expr::Form::variable) && std::ranges::find(all, e) != all.end();
 }
 
 bool Matcher::match(Expr pattern, Expr subject) {
@@ -157,7 +157,7 @@ bool Matcher::match(Expr pattern, Expr subject) {
 }
 
 bool Matcher::mentionsBound(Expr e) const {
-  return std::any_of(bound_.begin(), bound_.end(), [&](const auto& b) { return e.hasFree(b.second); });
+  return std::ranges::any_of(bound_, [&](const auto& b) { return e.hasFree(b.second); });
 }
 
 bool Matcher::bind(Expr metavariable, Expr value) {
@@ -183,7 +183,7 @@ Expr Matcher::inSubject(Expr place) const {
 std::optional<Expr> Matcher::find(Expr pattern, Expr body) {
   std::optional<Expr> found;
   anySubterm(body, [&](Expr e, const std::vector<Expr>& binders) {
-    if (std::any_of(binders.begin(), binders.end(), [&](Expr b) { return e.hasFree(b); })) return false;
+    if (std::ranges::any_of(binders, [&](Expr b) { return e.hasFree(b); })) return false;
     Matcher trial = *this;
     if (!trial.match(pattern, e)) return false;
     *this = std::move(trial);

@@ -14,44 +14,28 @@
 namespace lift::rewrite {
 namespace {
 
-bool isAbove(const Path& path, const Path& below) {
-  return path.size() <= below.size() && std::equal(path.begin(), path.end(), below.begin());
-}
-
-Path under(const Path& path, const Path& below) {
-  Path all = path;
-  all.insert(all.end(), below.begin(), below.end());
-  return all;
-}
-
-Expr partAt(Expr e, const Path& path) {
-  for (const std::uint8_t child : path)
-    e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
-  return e;
-}
-
 // The term with `mark` applied to the parts at the paths.
 Expr marked(Expr e, Expr mark, const std::vector<Path>& paths, const Path& here = {}) {
-  const bool any = std::any_of(paths.begin(), paths.end(), [&](const Path& p) { return isAbove(here, p); });
+  const bool any = std::ranges::any_of(paths, [&](const Path& p) { return isAbove(here, p); });
   if (!any) return e;
-  const auto child = [&](std::uint8_t c, Expr of) { return marked(of, mark, paths, under(here, {c})); };
+  const auto child = [&](std::uint8_t c, Expr of) { return marked(of, mark, paths, here + Path{c}); };
   Expr now = e;
   if (e.is(Expr::Form::lambda)) now = Expr::lambda(e.parameter(), child(0, e.body()));
   if (e.is(Expr::Form::apply)) now = Expr::apply(child(0, e.function()), child(1, e.argument()));
-  return std::find(paths.begin(), paths.end(), here) == paths.end() ? now : Expr::apply(mark, now);
+  return std::ranges::find(paths, here) == paths.end() ? now : Expr::apply(mark, now);
 }
 
 // The term without marks; the paths of what they were applied to are added.
 Expr unmarked(Expr e, Expr mark, std::vector<Path>& paths, const Path& here) {
   if (!e.hasFree(mark)) return e;
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), unmarked(e.body(), mark, paths, under(here, {0})));
+  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), unmarked(e.body(), mark, paths, here + Path{0}));
   if (!e.is(Expr::Form::apply)) return e;
   if (e.function() == mark) {
     paths.push_back(here);
     return unmarked(e.argument(), mark, paths, here);
   }
-  const Expr f = unmarked(e.function(), mark, paths, under(here, {0}));
-  return Expr::apply(f, unmarked(e.argument(), mark, paths, under(here, {1})));
+  const Expr f = unmarked(e.function(), mark, paths, here + Path{0});
+  return Expr::apply(f, unmarked(e.argument(), mark, paths, here + Path{1}));
 }
 
 // What the rule makes of a term, whatever its condition says: that was asked of the term itself.
@@ -95,8 +79,7 @@ void Rewriting::forwardNames(const Rule& rule, const Arguments& arguments, Expr 
       const auto made = appliedTo(rule, arguments, facts_, marked(before, mark, paths));
       if (!made || !detail::alphaEqual(unmarked(*made, mark, to, {}), after)) return false;
       for (const Path& p : to)
-        if (const Path place = under(path_, p); std::find(now.begin(), now.end(), place) == now.end())
-          now.push_back(place);
+        if (const Path place = path_ + p; std::ranges::find(now, place) == now.end()) now.push_back(place);
       return true;
     };
     // Copies are marked together: a rule may treat equal terms alike. What differs in type, or what the rule looks into
@@ -104,7 +87,7 @@ void Rewriting::forwardNames(const Rule& rule, const Arguments& arguments, Expr 
     const auto sameType = [&](const Path& path) {
       return partAt(before, path).type() == partAt(before, below[0]).type();
     };
-    if (below.size() == 1 || !std::all_of(below.begin(), below.end(), sameType) || !carried(below))
+    if (below.size() == 1 || !std::ranges::all_of(below, sameType) || !carried(below))
       for (const Path& path : below) carried({path});
     named.places = std::move(now);
     if (named.places.empty())

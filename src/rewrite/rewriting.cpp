@@ -57,7 +57,7 @@ void Rewriting::assume(SizeCondition condition) {
   const auto same = [&](const SizeCondition& c) {
     return c.kind == condition.kind && c.left == condition.left && c.right == condition.right;
   };
-  if (std::any_of(program_.conditions.begin(), program_.conditions.end(), same)) return;
+  if (std::ranges::any_of(program_.conditions, same)) return;
   if (condition.kind == SizeCondition::Kind::divides) facts_.push_back({condition.left, condition.right});
   program_.conditions.push_back(std::move(condition));
 }
@@ -158,7 +158,7 @@ std::string Derivation::str() const {
 std::string Derivation::record() const {
   std::string out = str();
   const auto isUsed = [&](const std::string& rule) {
-    return std::any_of(steps.begin(), steps.end(), [&](const Step& s) { return s.rule == rule; });
+    return std::ranges::any_of(steps, [&](const Step& s) { return s.rule == rule; });
   };
   for (const auto& [name, text] : rules)
     if (isUsed(name)) out += fmt::format("{} {}: {}\n", comment, name, text);  // others were undone

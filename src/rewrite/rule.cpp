@@ -114,8 +114,7 @@ const Rule& Rule::formFor(Expr term) const {
   Type type = term.type();
   while (type.hasLength()) type = type.element();
   if (!type.is(Type::Kind::scalar)) return *this;
-  const auto form =
-      std::find_if(forms_.begin(), forms_.end(), [&](const Rule& f) { return f.float_ == scalarOf(type); });
+  const auto form = std::ranges::find_if(forms_, [&](const Rule& f) { return f.float_ == scalarOf(type); });
   return form == forms_.end() ? *this : *form;
 }
 
@@ -147,9 +146,7 @@ void Rule::build(Built& out) const {
   std::vector<NatVar> left, right;
   collectSizes(typed.left, left);
   collectSizes(typed.right, right);
-  const auto has = [](const std::vector<NatVar>& all, NatVar v) {
-    return std::find(all.begin(), all.end(), v) != all.end();
-  };
+  const auto has = [](const std::vector<NatVar>& all, NatVar v) { return std::ranges::find(all, v) != all.end(); };
   for (const auto& [name, size] : typed.sizes)
     if (!has(left, size) && has(right, size)) out.tunables.push_back(name);
   for (const std::string& tunable : computedTunables_) {

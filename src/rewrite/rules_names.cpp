@@ -76,7 +76,7 @@ std::optional<Expr> elementsOfIndices(Expr e) {
     if (!read.isPrim(Prim::at) || read.arguments.size() != 2 || read.arguments[0] != i || reads.contains(term))
       return false;
     const auto isBound = [&](Expr x) {
-      return x.hasFree(i) || std::any_of(binders.begin(), binders.end(), [&](Expr b) { return x.hasFree(b); });
+      return x.hasFree(i) || std::ranges::any_of(binders, [&](Expr b) { return x.hasFree(b); });
     };
     std::vector<Spine> outer;  // reads of outer dimensions, from the inside
     Expr array = read.arguments[1];
@@ -220,7 +220,7 @@ struct Place {
   bool optional = false;  // evaluations of the term may leave it out
 
   bool isFree(Expr e) const {
-    return std::none_of(binders.begin(), binders.end(), [&](Expr b) { return e.hasFree(b); });
+    return std::ranges::none_of(binders, [&](Expr b) { return e.hasFree(b); });
   }
   // Whether it may be evaluated in front of the term.
   bool mayMove(Expr e) const { return isFree(e) && !(optional && mayFailWithin(e)); }
@@ -424,32 +424,5 @@ const Rule& placeRuleNamed(std::string_view name) {
 }
 
 }  // namespace detail
-
-std::optional<Path> pathOf(Expr part, Expr term) {
-  std::optional<Path> optional;  // where a condition decides
-  const std::function<std::optional<Path>(Expr, bool, const Path&)> find =
-      [&](Expr e, bool guarded, const Path& path) -> std::optional<Path> {
-    if (e == part) {
-      if (!guarded) return path;
-      if (!optional) optional = path;
-      return std::nullopt;
-    }
-    Path below = path;
-    if (e.is(Expr::Form::lambda)) {
-      below.push_back(0);
-      return find(e.body(), guarded, below);
-    }
-    const Spine s = spineOf(e);
-    for (std::size_t i = 0; i < s.arguments.size(); i++) {
-      below = path;
-      below.insert(below.end(), s.arguments.size() - 1 - i, 0);
-      below.push_back(1);
-      if (const auto found = find(s.arguments[i], guarded || isOptional(s, i), below)) return found;
-    }
-    return std::nullopt;
-  };
-  const auto found = find(term, false, {});
-  return found ? found : optional;
-}
 
 }  // namespace lift::rewrite

@@ -16,8 +16,6 @@ bool isReduction(Expr e) {
 bool isOverColumns(Expr e) { return isComputingMap(e) && isReduction(spineOf(e).arguments[0].body()); }
 bool isOverRows(Expr e) { return isComputingMap(e) && isOverColumns(spineOf(e).arguments[0].body()); }
 
-Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapSplitOut", "mapTakeOut", "mapMapOut"}); }
-
 // s at the function of the outermost reduction.
 Strategy inStep(Strategy s) { return inside(isReduction, function(std::move(s))); }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lift/diagnostic.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::strategies {
@@ -19,6 +18,8 @@ Strategy tidy() {
                          "mapFusionMoves", "reduceMap"}),
               normalise({"mapTransposeOut", "mapJoinOut", "mapAsScalarOut"})});
 }
+
+Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapSplitOut", "mapTakeOut", "mapMapOut"}); }
 
 Strategy fused() { return seq({tidy(), normalise({"reduceMapFusion", "letInline"}), tidy()}); }
 
@@ -106,7 +107,7 @@ bool reducesOnce(Expr e) {
   if (!e.is(Expr::Form::apply)) return false;
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduce)) return true;
-  return std::any_of(s.arguments.begin(), s.arguments.end(), reducesOnce);
+  return std::ranges::any_of(s.arguments, reducesOnce);
 }
 
 // A map whose function does more with a reduction than give it: the reductions first, then the rest.

@@ -3,8 +3,6 @@
 
 #include <unordered_set>
 
-#include "lift/diagnostic.hpp"
-
 namespace lift::rewrite {
 namespace {
 

@@ -56,7 +56,7 @@ class Linear {
 
  private:
   bool isFree(Expr e) const {
-    return std::none_of(variables_.begin(), variables_.end(), [&](Expr v) { return e.hasFree(v); });
+    return std::ranges::none_of(variables_, [&](Expr v) { return e.hasFree(v); });
   }
 
   bool operation(Op op, const std::vector<Expr>& a) {

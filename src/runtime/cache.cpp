@@ -169,7 +169,7 @@ void ProgramCache::prune() const {
     total += static_cast<std::int64_t>(bytes);
   }
   if (total <= limitBytes_) return;
-  std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  std::ranges::sort(all, [](const Entry& a, const Entry& b) { return a.used < b.used; });
   for (const Entry& e : all) {
     if (total <= limitBytes_ / 2) break;
     std::error_code ignored;

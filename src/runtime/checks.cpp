@@ -6,6 +6,7 @@
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/integers.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -24,8 +25,7 @@ void require(bool holds, fmt::format_string<Args...> message, Args&&... args) {
 
 void requireSizesOf(const Plan& plan, const Nat& n, const std::string& where) {
   for (NatVar v : n.variables())
-    require(std::find(plan.sizes.begin(), plan.sizes.end(), v) != plan.sizes.end(), "{} mentions {}, which is no size",
-            where, v.name());
+    require(std::ranges::find(plan.sizes, v) != plan.sizes.end(), "{} mentions {}, which is no size", where, v.name());
 }
 
 void verify(const Plan& plan, const Launch& launch, std::set<int>& written) {
@@ -98,7 +98,7 @@ void verify(const Plan& plan) {
 
 std::int64_t imageRows(const PlanBuffer& buffer, std::int64_t bytes) {
   const std::int64_t row = ImageLayout::rowElements * static_cast<std::int64_t>(info(buffer.scalar).bytes);
-  return (bytes + row - 1) / row;
+  return ceilDiv(bytes, row);
 }
 
 Geometry geometryOf(const Kernel& k, const Binding& binding) {

@@ -24,7 +24,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 bool isIndex(const std::string& s) {
-  return !s.empty() && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !s.empty() && std::ranges::all_of(s, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 // Only for strings of digits; too many of them is an index that no list has.

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "build_failure.hpp"
 #include "cache.hpp"
+#include "lift/stopwatch.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -15,9 +15,9 @@ namespace {
 // OpenCL C 1.2; for kernels that use sub-groups on a device that has them a version with these, but for Intel's.
 std::string standardFor(const DeviceInfo& device, const std::vector<SourceUnit>& units) {
   const bool isIntels = device.hasExtension("cl_intel_subgroups");
-  if ((!isIntels && !device.hasExtension("cl_khr_subgroups")) ||
-      std::none_of(units.begin(), units.end(),
-                   [](const SourceUnit& u) { return u.source.find("LIFT_SUBGROUPS") != std::string::npos; }))
+  if ((!isIntels && !device.hasExtension("cl_khr_subgroups")) || std::ranges::none_of(units, [](const SourceUnit& u) {
+        return u.source.find("LIFT_SUBGROUPS") != std::string::npos;
+      }))
     return "-cl-std=CL1.2";
   const bool isVersion2 = device.deviceVersion.starts_with("OpenCL 2");
   return fmt::format("-cl-std=CL{} -DLIFT_SUBGROUPS", isIntels ? "1.2" : isVersion2 ? "2.0" : "3.0");
@@ -37,7 +37,7 @@ class Builder {
 
   BuiltKernels run() {
     built_.kernels.resize(units_.size());
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     takeKept();
     std::vector<SourceUnit> missing;
     std::vector<std::size_t> places;
@@ -50,8 +50,7 @@ class Builder {
       for (std::size_t& u : group.units) u = places[u];
       build(group);
     }
-    built_.report.milliseconds =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    built_.report.milliseconds = watch.milliseconds();
     return std::move(built_);
   }
 

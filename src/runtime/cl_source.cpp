@@ -36,7 +36,7 @@ std::vector<std::string> functionsOf(const std::string& source) {
 
 std::string kernelNameIn(const std::string& source, const std::string& wanted) {
   const std::vector<std::string> functions = functionsOf(source);
-  if (functions.empty() || std::find(functions.begin(), functions.end(), wanted) != functions.end()) return wanted;
+  if (functions.empty() || std::ranges::find(functions, wanted) != functions.end()) return wanted;
   return functions.front();
 }
 
@@ -54,7 +54,7 @@ std::vector<ProgramGroup> groupSources(const std::vector<SourceUnit>& units) {
       names.emplace_back();
     }
     std::vector<std::string>& sources = groups[g].sources;
-    if (std::find(sources.begin(), sources.end(), units[u].source) == sources.end()) sources.push_back(units[u].source);
+    if (std::ranges::find(sources, units[u].source) == sources.end()) sources.push_back(units[u].source);
     names[g].emplace(units[u].name, units[u].source);
     groups[g].units.push_back(u);
   }

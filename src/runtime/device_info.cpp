@@ -86,7 +86,7 @@ bool fits(const Json& j, const int*) { return j.is_number_unsigned() && j.get<st
 bool fits(const Json& j, const std::uint64_t*) { return j.is_number_unsigned(); }
 template <typename T>
 bool areFit(const Json& j, const T* element) {
-  return j.is_array() && std::all_of(j.begin(), j.end(), [&](const Json& e) { return fits(e, element); });
+  return j.is_array() && std::ranges::all_of(j, [&](const Json& e) { return fits(e, element); });
 }
 bool fits(const Json& j, const std::array<std::uint64_t, 3>* a) {
   return areFit(j, a->data()) && j.size() == a->size();
@@ -117,12 +117,12 @@ DeviceInfo parseProfile(std::string_view text, const std::string& file) {
   forEachProperty(d, read);
   forEachProfileProperty(d, read);
   for (const auto& item : j.items())
-    if (std::find(known.begin(), known.end(), item.key()) == known.end())
+    if (std::ranges::find(known, item.key()) == known.end())
       fail(fmt::format("unknown key \"{}\"", item.key()), fmt::format("keys are {}", fmt::join(known, ", ")));
   if (d.name.empty()) fail("expected a text \"name\"", {});
   // What kernels are good depends on it more than on anything else.
   constexpr std::array types{"cpu", "gpu", "accelerator", "custom"};
-  if (std::find(types.begin(), types.end(), d.type) == types.end())
+  if (std::ranges::find(types, d.type) == types.end())
     fail(fmt::format("expected a \"type\" of {}", fmt::join(types, ", ")), {});
   return d;
 }
@@ -130,7 +130,7 @@ DeviceInfo parseProfile(std::string_view text, const std::string& file) {
 }  // namespace
 
 bool DeviceInfo::hasExtension(const std::string& extension) const {
-  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+  return std::ranges::find(extensions, extension) != extensions.end();
 }
 
 std::string DeviceInfo::toJson(int indent) const { return dump(json(*this), indent); }

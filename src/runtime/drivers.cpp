@@ -22,7 +22,7 @@ std::vector<fs::path> vendorFiles() {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(place, ignored))
     if (entry.path().extension() == ".icd") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

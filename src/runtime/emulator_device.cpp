@@ -2,12 +2,13 @@
 // diverges at a barrier is an error here, whatever its results.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstring>
 
+#include "host_device.hpp"
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/emulator.hpp"
+#include "lift/stopwatch.hpp"
 #include "outputs.hpp"
 
 namespace lift::runtime {
@@ -35,7 +36,7 @@ class EmulatorExecutable : public Executable {
 
   Repetition launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
                     const std::vector<kernel::LaunchLoop>& loops, int runs) override {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     for (int r = 0; r < runs; r++)
       kernel::forEachLaunch(
           launches.size(), loops, [&](Nat n) { return binding.evaluate(n); },
@@ -44,8 +45,7 @@ class EmulatorExecutable : public Executable {
             std::swap(memory_[static_cast<std::size_t>(a)], memory_[static_cast<std::size_t>(b)]);
             std::vector<bool>::swap(written_[static_cast<std::size_t>(a)], written_[static_cast<std::size_t>(b)]);
           });
-    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
-    return {0, wall.count() / runs, std::vector<double>(launches.size(), 0.0)};
+    return {0, watch.milliseconds() / runs, std::vector<double>(launches.size(), 0.0)};
   }
   std::map<std::string, Tensor> download(const Binding& binding) override {
     return readOutputs(plan(), binding, [&](std::size_t b, Tensor& tensor) { tensor.bytes = memory_[b]; });
@@ -84,20 +84,6 @@ class EmulatorExecutable : public Executable {
   std::vector<bool> written_;
 };
 
-class EmulatorDevice : public Device {
- public:
-  const DeviceInfo& info() const override { return info_; }
-
- protected:
-  std::unique_ptr<Executable> loadChecked(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes,
-                                          const LoadOptions&) override {
-    return std::make_unique<EmulatorExecutable>(info_, plan, sizes);
-  }
-
- private:
-  const DeviceInfo info_ = emulatorDeviceInfo();
-};
-
 }  // namespace
 
 DeviceInfo emulatorDeviceInfo() {
@@ -108,6 +94,8 @@ DeviceInfo emulatorDeviceInfo() {
   return d;
 }
 
-std::unique_ptr<Device> makeEmulatorDevice() { return std::make_unique<EmulatorDevice>(); }
+std::unique_ptr<Device> makeEmulatorDevice() {
+  return std::make_unique<HostDevice<EmulatorExecutable>>(emulatorDeviceInfo());
+}
 
 }  // namespace lift::runtime

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
-#include <iterator>
 #include <regex>
 #include <sstream>
 

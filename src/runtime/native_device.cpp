@@ -23,6 +23,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
 #include "lift/process.hpp"
+#include "lift/stopwatch.hpp"
 #include "native_compiler.hpp"
 #include "outputs.hpp"
 
@@ -65,11 +66,11 @@ class Builder {
   explicit Builder(NativeCompiler compiler) : compiler_(std::move(compiler)) {}
 
   NativeLibrary build(const kernel::Plan& plan, const LoadOptions& options, BuildReport& report) {
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     const std::string source = sourceOf(plan);
     const Digest key = cacheKey({source, fmt::format("{}", fmt::join(commandWith(options), " ")), compiler_.macros});
     NativeLibrary library = find(key, source, options, report);
-    report.milliseconds = milliseconds(Clock::now() - begin);
+    report.milliseconds = watch.milliseconds();
     return library;
   }
 

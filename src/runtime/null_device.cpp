@@ -1,4 +1,5 @@
 // The device that does nothing: for what lies above the runtime, where there is no driver.
+#include "host_device.hpp"
 #include "lift/device.hpp"
 #include "outputs.hpp"
 
@@ -21,20 +22,6 @@ class NullExecutable : public Executable {
   std::map<std::string, Tensor> download(const Binding& binding) override {
     return readOutputs(plan(), binding, [](std::size_t, const Tensor&) {});
   }
-};
-
-class NullDevice : public Device {
- public:
-  const DeviceInfo& info() const override { return info_; }
-
- protected:
-  std::unique_ptr<Executable> loadChecked(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes,
-                                          const LoadOptions&) override {
-    return std::make_unique<NullExecutable>(info_, plan, sizes);
-  }
-
- private:
-  const DeviceInfo info_ = nullDeviceInfo();
 };
 
 }  // namespace
@@ -66,6 +53,6 @@ DeviceInfo nullDeviceInfo() {
   return d;
 }
 
-std::unique_ptr<Device> makeNullDevice() { return std::make_unique<NullDevice>(); }
+std::unique_ptr<Device> makeNullDevice() { return std::make_unique<HostDevice<NullExecutable>>(nullDeviceInfo()); }
 
 }  // namespace lift::runtime

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 
 #include "cl_bindings.hpp"
 #include "cl_program.hpp"
 #include "host_memory.hpp"
+#include "lift/stopwatch.hpp"
 #include "opencl_list.hpp"
 #include "outputs.hpp"
 
@@ -19,12 +18,6 @@ namespace {
 using kernel::Kernel;
 using kernel::Launch;
 using kernel::PlanBuffer;
-
-using Clock = std::chrono::steady_clock;
-
-double millisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 // Shared by the device and what it loaded, so that either may go first.
 struct Opened {
@@ -89,16 +82,16 @@ class OpenClExecutable : public Executable {
     std::vector<Geometry> geometries;
     for (const Launch& l : launches) geometries.push_back(geometryOf(kernelOf(l), binding));
     setArguments_.assign(built_.kernels.size(), {});
-    const auto begin = Clock::now();
+    const Stopwatch whole;
     const auto one = [&](std::size_t i) {
-      const auto start = Clock::now();
+      const Stopwatch own;
       cl::Event event;
       enqueue(binding, launches[i], geometries[i], event);
       if (event() == nullptr) return;  // no work-items
       events.emplace_back(i, std::move(event));
       if (timer_ == Timer::device) return;
       guarded("run kernel " + kernelOf(launches[i]).name, [&] { return queue_.finish(); });
-      milliseconds[i] += millisecondsSince(start);
+      milliseconds[i] += own.milliseconds();
     };
     for (int r = 0; r < runs; r++)
       kernel::forEachLaunch(
@@ -107,7 +100,7 @@ class OpenClExecutable : public Executable {
             std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]);
           });
     guarded("run the kernels", [&] { return queue_.finish(); });
-    const double all = millisecondsSince(begin);
+    const double all = whole.milliseconds();
     for (const auto& [i, event] : events) {
       checkStatus(launches[i], event);
       if (timer_ == Timer::device) milliseconds[i] += deviceTime(event);
@@ -115,7 +108,7 @@ class OpenClExecutable : public Executable {
     // A clock that stands still, or nearly so, is none: no launch takes less than 100 ns. This run's time is shared
     // out, later ones are timed launch by launch.
     constexpr double least = 1e-4;
-    if (!events.empty() && std::all_of(milliseconds.begin(), milliseconds.end(), [](double t) { return t < least; })) {
+    if (!events.empty() && std::ranges::all_of(milliseconds, [](double t) { return t < least; })) {
       timer_ = Timer::host;
       for (const auto& [i, event] : events) milliseconds[i] += all / static_cast<double>(events.size());
     }

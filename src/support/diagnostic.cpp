@@ -113,8 +113,8 @@ UserError::UserError(ExitStatus status, std::string message, std::string hint, S
 
 void throwErrors(std::vector<Diagnostic> errors) {
   if (errors.empty()) return;
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  std::ranges::stable_sort(errors,
+                           [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   if (errors.size() > mostErrors) {
     const std::size_t more = errors.size() - mostErrors;
     errors.resize(mostErrors);

@@ -187,7 +187,7 @@ void fillFromFortran(Tensor& tensor, std::string_view data) {
     axes.push_back({stride, static_cast<std::size_t>(extent), 0});
     stride *= static_cast<std::size_t>(extent);
   }
-  std::reverse(axes.begin(), axes.end());
+  std::ranges::reverse(axes);
   std::size_t from = 0;
   for (std::size_t to = 0; to < tensor.bytes.size(); to += width) {
     std::memcpy(tensor.bytes.data() + to, data.data() + from, width);

@@ -163,7 +163,7 @@ std::vector<Member> readDirectory(const Bytes& file, const std::string& name) {
   // Members that share bytes are how small archives unpack to huge ones.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const Member& member : members) ranges.emplace_back(member.header, member.data + member.packed);
-  std::sort(ranges.begin(), ranges.end());
+  std::ranges::sort(ranges);
   for (std::size_t i = 1; i < ranges.size(); ++i)
     if (ranges[i].first < ranges[i - 1].second) damaged(name, "damaged zip archive: members overlap");
   return members;
@@ -257,8 +257,7 @@ std::string formatNpz(const std::map<std::string, Tensor>& tensors) {
     if (contents.size() >= full32 || out.size() + contents.size() >= full32)
       throw UserError(ExitStatus::program, fmt::format("array '{}' does not fit into a .npz file of 4 GiB", key),
                       "write it to a .npy file of its own");
-    const bool ascii =
-        std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
+    const bool ascii = std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) < 128; });
     const std::size_t at = out.size();
     // The fields that both records share.
     std::string common;

@@ -69,7 +69,7 @@ std::optional<Best> bestFor(const Database* own, const Database& shipped, const 
     if (a.shipped != b.shipped) return !a.shipped;
     return a.measurement.median() < b.measurement.median();
   };
-  const auto best = std::min_element(candidates.begin(), candidates.end(), nearer);
+  const auto best = std::ranges::min_element(candidates, nearer);
   return best == candidates.end() ? std::nullopt : std::optional(std::move(*best));
 }
 

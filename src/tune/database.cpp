@@ -254,26 +254,35 @@ std::vector<Measurement> Database::select(const Filter& filter) const {
   return found;
 }
 
+namespace {
+
+template <class Read>
+auto rowsOf(Connection& connection, const char* query, const Read& read) {
+  Statement s(connection, query);
+  std::vector<decltype(read(s))> rows;
+  while (s.next()) rows.push_back(read(s));
+  return rows;
+}
+
+}  // namespace
+
 // Columns are read one by one, in order: the evaluation order of braces is left to right.
 std::vector<ProblemRow> Database::problems() const {
-  Statement s(impl_->connection, "SELECT * FROM problem ORDER BY key");
-  std::vector<ProblemRow> rows;
-  while (s.next()) rows.push_back(ProblemRow{s.text(), s.text(), s.text(), s.integer(), s.integer()});
-  return rows;
+  return rowsOf(impl_->connection, "SELECT * FROM problem ORDER BY key", [](Statement& s) {
+    return ProblemRow{s.text(), s.text(), s.text(), s.integer(), s.integer()};
+  });
 }
 
 std::vector<DeviceRow> Database::devices() const {
-  Statement s(impl_->connection, "SELECT * FROM device ORDER BY id");
-  std::vector<DeviceRow> rows;
-  while (s.next()) rows.push_back(DeviceRow{s.text(), s.text(), s.text(), s.text(), s.text(), s.text(), s.text()});
-  return rows;
+  return rowsOf(impl_->connection, "SELECT * FROM device ORDER BY id", [](Statement& s) {
+    return DeviceRow{s.text(), s.text(), s.text(), s.text(), s.text(), s.text(), s.text()};
+  });
 }
 
 std::vector<DerivationRow> Database::derivations() const {
-  Statement s(impl_->connection, "SELECT * FROM derivation ORDER BY id");
-  std::vector<DerivationRow> rows;
-  while (s.next()) rows.push_back(DerivationRow{s.text(), s.text()});
-  return rows;
+  return rowsOf(impl_->connection, "SELECT * FROM derivation ORDER BY id", [](Statement& s) {
+    return DerivationRow{s.text(), s.text()};
+  });
 }
 
 void Database::keep(const std::string& kernels, const kernel::Forecast& forecast) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ inline std::function<std::optional<Config>()> fromStart(const SearchSpace& famil
   return [start = family.start, draw = family.draw(seed), asked = std::size_t{0}]() mutable -> std::optional<Config> {
     if (asked < start.size()) return start[asked++];
     while (auto config = draw())
-      if (std::find(start.begin(), start.end(), *config) == start.end()) return config;
+      if (std::ranges::find(start, *config) == start.end()) return config;
     return std::nullopt;
   };
 }
@@ -52,6 +53,13 @@ class Draws {
       }
       streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(turn_));
     }
+    return std::nullopt;
+  }
+
+  // The next that is not in the set yet, where it then is.
+  std::optional<Point> fresh(std::set<Point>& asked) {
+    while (auto point = next())
+      if (asked.insert(*point).second) return point;
     return std::nullopt;
   }
 

@@ -42,7 +42,7 @@ class ExhaustiveSearch : public Explorer {
       for (const Config& config : f.start) add(f.name, config);
     for (const SearchSpace& f : families)
       f.forEach([&](const Config& config) {
-        const bool isStart = std::find(f.start.begin(), f.start.end(), config) != f.start.end();
+        const bool isStart = std::ranges::find(f.start, config) != f.start.end();
         return isStart || add(f.name, config);
       });
   }
@@ -117,21 +117,14 @@ class Annealing : public Explorer {
   std::optional<Point> choose() {
     const bool starting = static_cast<std::int64_t>(asked_.size()) < start_;
     if (starting || !current_ || random_.unit() < jump)
-      if (auto point = draw()) return point;
+      if (auto point = draws_.fresh(asked_)) return point;
     if (current_)
       if (auto point = unknownNeighbour(current_->point)) return point;
     return elsewhere();
   }
 
-  std::optional<Point> draw() {
-    while (auto point = draws_.next())
-      if (asked_.insert(*point).second) return point;
-    return std::nullopt;
-  }
-
   std::optional<Point> unknownNeighbour(const Point& point) {
-    const auto family =
-        std::find_if(families_.begin(), families_.end(), [&](const SearchSpace& f) { return f.name == point.family; });
+    const auto family = std::ranges::find_if(families_, [&](const SearchSpace& f) { return f.name == point.family; });
     std::vector<Config> unknown;
     for (Config& config : family->neighbours(point.config))
       if (!asked_.count({point.family, config})) unknown.push_back(std::move(config));
@@ -150,7 +143,7 @@ class Annealing : public Explorer {
       }
       exhausted_.insert(state.point);
     }
-    return draw();
+    return draws_.fresh(asked_);
   }
 
   std::vector<SearchSpace> families_;

@@ -73,7 +73,7 @@ void exportLines(const Database& db, std::ostream& out) {
   for (const DerivationRow& row : db.derivations()) out << dump(toJson(row)) << "\n";
   std::vector<std::string> lines;  // a line begins with its key
   for (const Measurement& m : db.select({})) lines.push_back(dump(toJson(m)));
-  std::sort(lines.begin(), lines.end());
+  std::ranges::sort(lines);
   for (const std::string& line : lines) out << line << "\n";
 }
 

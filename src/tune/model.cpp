@@ -68,7 +68,7 @@ class ModelGuided : public Explorer {
     std::vector<const Draft*> drafts;
     for (const Point& point : pool_) drafts.push_back(drafts_.of(point));
     const std::vector<double> expected = model_.expected(drafts, turn_++);
-    const auto best = std::min_element(expected.begin(), expected.end()) - expected.begin();
+    const auto best = std::ranges::min_element(expected) - expected.begin();
     return drafts[static_cast<std::size_t>(best)]->point;
   }
 

@@ -171,19 +171,13 @@ class QSearch : public Explorer {
   std::optional<Point> choose() {
     const bool starting = asked_.size() < starts_;
     if (starting || known_.empty() || random_.unit() < jump)
-      if (auto point = draw()) return point;
+      if (auto point = draws_.fresh(asked_)) return point;
     while (!known_.empty()) {
       const std::size_t at = start();
       if (auto point = step(known_[at])) return point;
       known_.erase(known_.begin() + static_cast<std::ptrdiff_t>(at));  // all around it is known
     }
-    return draw();
-  }
-
-  std::optional<Point> draw() {
-    while (auto point = draws_.next())
-      if (asked_.insert(*point).second) return point;
-    return std::nullopt;
+    return draws_.fresh(asked_);
   }
 
   std::size_t start() {
@@ -191,7 +185,7 @@ class QSearch : public Explorer {
     double sum = 0;
     for (const Known& k : known_) upTo.push_back(sum += std::exp(-gamma * (best_ - k.speed) / best_));
     const double drawn = random_.unit() * sum;
-    const auto at = std::upper_bound(upTo.begin(), upTo.end(), drawn) - upTo.begin();
+    const auto at = std::ranges::upper_bound(upTo, drawn) - upTo.begin();
     return std::min(static_cast<std::size_t>(at), known_.size() - 1);
   }
 
@@ -206,10 +200,9 @@ class QSearch : public Explorer {
       const Values& values = valuesOf(from.point);
       const std::vector<double> worth = values(from.point.config);
       const auto of = [&](const Config& to) { return worth[values.directions().of(from.point.config, to)]; };
-      chosen =
-          static_cast<std::size_t>(std::max_element(unknown.begin(), unknown.end(),
-                                                    [&](const Config& a, const Config& b) { return of(a) < of(b); }) -
-                                   unknown.begin());
+      chosen = static_cast<std::size_t>(
+          std::ranges::max_element(unknown, [&](const Config& a, const Config& b) { return of(a) < of(b); }) -
+          unknown.begin());
     }
     Point point{from.point.family, std::move(unknown[chosen])};
     asked_.insert(point);

@@ -21,7 +21,7 @@ std::string identity(const std::string& text) { return runtime::hex(runtime::sha
 
 template <class Enum, std::size_t n>
 std::optional<Enum> lookup(const std::array<std::string_view, n>& names, std::string_view name) {
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   if (found == names.end()) return std::nullopt;
   return static_cast<Enum>(found - names.begin());
 }
@@ -39,7 +39,7 @@ double quantile(const std::vector<double>& sorted, double q) {
 }
 
 std::vector<double> sorted(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return values;
 }
 
@@ -123,16 +123,16 @@ namespace {
 // of them errs at most twice as much as any whose time cannot be told from its own.
 std::vector<const Measurement*> ranked(const std::vector<Measurement>& measurements) {
   const auto counts = [](const Measurement& m) { return m.valid() && !isPeer(m); };
-  const bool again = std::any_of(measurements.begin(), measurements.end(),
-                                 [&](const Measurement& m) { return counts(m) && m.key.phase == Phase::retime; });
+  const bool again = std::ranges::any_of(
+      measurements, [&](const Measurement& m) { return counts(m) && m.key.phase == Phase::retime; });
   std::vector<const Measurement*> ranking;
   for (const Measurement& m : measurements)
     if (counts(m) && (m.key.phase == Phase::retime || !again)) ranking.push_back(&m);
-  std::stable_sort(ranking.begin(), ranking.end(),
-                   [](const Measurement* a, const Measurement* b) { return a->median() < b->median(); });
+  std::ranges::stable_sort(ranking,
+                           [](const Measurement* a, const Measurement* b) { return a->median() < b->median(); });
   constexpr double alike = 1.02, farMore = 2;
-  const auto end = std::find_if(ranking.begin(), ranking.end(),
-                                [&](const Measurement* m) { return m->median() > alike * ranking.front()->median(); });
+  const auto end = std::ranges::find_if(
+      ranking, [&](const Measurement* m) { return m->median() > alike * ranking.front()->median(); });
   const auto exact = std::min_element(
       ranking.begin(), end, [](const Measurement* a, const Measurement* b) { return a->maxError < b->maxError; });
   if (exact != end && ranking.front()->maxError > farMore * (*exact)->maxError)
@@ -167,7 +167,7 @@ std::vector<std::size_t> paretoFront(const std::vector<Measurement>& measurement
   for (std::size_t i = 0; i < measurements.size(); i++)
     if (measurements[i].valid() && !isPeer(measurements[i])) points.push_back(i);
   const auto cost = [&](std::size_t i) { return std::pair(measurements[i].workspaceBytes, measurements[i].median()); };
-  std::sort(points.begin(), points.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
+  std::ranges::sort(points, [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
   std::vector<std::size_t> front;
   for (const std::size_t i : points)
     if (front.empty() || measurements[i].median() < measurements[front.back()].median()) front.push_back(i);

@@ -156,8 +156,7 @@ Searches::Searches(std::string_view explorer, const Recording& recording, int se
 double Searches::measurementsTo(double margin) const {
   std::vector<double> counts;
   for (const std::vector<Standing>& curve : curves_) {
-    const auto reached =
-        std::find_if(curve.begin(), curve.end(), [&](const Standing& s) { return s.best <= best_ * (1 + margin); });
+    const auto reached = std::ranges::find_if(curve, [&](const Standing& s) { return s.best <= best_ * (1 + margin); });
     counts.push_back(static_cast<double>(reached == curve.end() ? points_ : reached - curve.begin() + 1));
   }
   return runtime::median(std::move(counts));
@@ -172,7 +171,7 @@ double Searches::regretAt(std::size_t trials) const {
 double Searches::regretAfter(double seconds) const {
   std::vector<double> regrets;
   for (const std::vector<Standing>& curve : curves_) {
-    const auto end = std::find_if(curve.begin(), curve.end(), [&](const Standing& s) { return s.seconds > seconds; });
+    const auto end = std::ranges::find_if(curve, [&](const Standing& s) { return s.seconds > seconds; });
     regrets.push_back(regretOf(curve, static_cast<std::size_t>(end - curve.begin())));
   }
   return runtime::median(std::move(regrets));

@@ -58,7 +58,7 @@ struct Subject {
   std::optional<Measurement> best;
 
   std::size_t series(const Measurement& m) const {
-    return static_cast<std::size_t>(std::find(families.begin(), families.end(), m.key.family) - families.begin());
+    return static_cast<std::size_t>(std::ranges::find(families, m.key.family) - families.begin());
   }
   std::string title() const { return problem.label.empty() ? problem.key : problem.label; }
   double gflops(double ms) const { return ms > 0 ? static_cast<double>(problem.operations) * 1e-6 / ms : 0; }
@@ -72,7 +72,7 @@ struct Subject {
 std::vector<Subject> subjects(const Database& db, const std::string& device, const std::vector<std::string>& wanted) {
   std::vector<Subject> found;
   for (const ProblemRow& problem : db.problems()) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), problem.key) == wanted.end()) continue;
+    if (!wanted.empty() && std::ranges::find(wanted, problem.key) == wanted.end()) continue;
     Subject s{problem, {}, {}, {}, {}, {}};
     std::set<std::string> families;
     for (Measurement& m : db.select({.problem = problem.key, .device = device})) {
@@ -90,8 +90,8 @@ std::vector<Subject> subjects(const Database& db, const std::string& device, con
   }
   // In the order that was asked for, which is a network's.
   if (!wanted.empty())
-    std::stable_sort(found.begin(), found.end(), [&](const Subject& a, const Subject& b) {
-      const auto place = [&](const Subject& s) { return std::find(wanted.begin(), wanted.end(), s.problem.key); };
+    std::ranges::stable_sort(found, [&](const Subject& a, const Subject& b) {
+      const auto place = [&](const Subject& s) { return std::ranges::find(wanted, s.problem.key); };
       return place(a) < place(b);
     });
   return found;
@@ -151,7 +151,7 @@ std::string plane(const Subject& s) {
   for (std::size_t i = 0; i < s.sweep.size(); i++) {
     const Measurement& m = s.sweep[i];
     if (!m.valid()) continue;
-    const bool inFront = std::find(front.begin(), front.end(), i) != front.end();
+    const bool inFront = std::ranges::find(front, i) != front.end();
     chart.marks.push_back({s.memory(m), m.median(), s.series(m), tip(s, m), inFront});
     memory.push_back(s.memory(m));
     times.push_back(m.median());
@@ -231,9 +231,8 @@ Sensitivity sensitivityTo(const std::string& tunable, const std::vector<const Me
     chart.marks.push_back({static_cast<double>(value), m->median(), s.series(*m), tip(s, *m), m == best[value]});
   }
   chart.lines = {line};
-  const bool wide = values.empty() ? false
-                                   : *std::min_element(values.begin(), values.end()) > 0 &&
-                                         logs.rbegin()->first / logs.begin()->first > 8;
+  const bool wide =
+      values.empty() ? false : *std::ranges::min_element(values) > 0 && logs.rbegin()->first / logs.begin()->first > 8;
   chart.x = Axis::over(tunable, values, wide);
   chart.y = Axis::over("ms", times, true);
   const double share = explained(logs);
@@ -252,8 +251,7 @@ std::string sensitivity(const Subject& s) {
     for (const auto& [tunable, value] : points.front()->key.config)
       found.push_back(sensitivityTo(tunable, points, s, s.families.size() > 1));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Sensitivity& a, const Sensitivity& b) { return a.share > b.share; });
+  std::ranges::stable_sort(found, [](const Sensitivity& a, const Sensitivity& b) { return a.share > b.share; });
   std::string html;
   for (const Sensitivity& f : found) html += f.html;
   return html.empty() ? "" : "<h3>Sensitivity</h3>\n<div class=strip>\n" + html + "</div>\n";

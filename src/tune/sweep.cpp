@@ -1,18 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <numeric>
 
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/tune.hpp"
 
 namespace lift::tune {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Points that are chosen together. Not a number of cores: a search must not depend on the machine.
 constexpr std::size_t batchSize = 4;
@@ -20,13 +18,11 @@ constexpr std::size_t batchSize = 4;
 constexpr std::size_t batchesAtOnce = 2;
 constexpr double gain = 0.01;  // what counts as an improvement for the budget of patience
 
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
 template <class F>
 auto timed(double& seconds, const F& f) {
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   auto result = f();
-  seconds += since(begin);
+  seconds += watch.seconds();
   return result;
 }
 
@@ -57,15 +53,15 @@ class Sweep {
         makeExplorer(options_.explorer, families,
                      {.seed = options_.seed, .points = options_.points, .experience = options_.experience});
     const auto done = [&](std::size_t task, Measurement m) { took(underWay_.at(task), std::move(m)); };
-    auto begin = Clock::now();
+    const Stopwatch building;
     measurer_.measure([&] { return timed(result_.seconds.choosing, [&] { return tasksOf(*explorer); }); },
                       [&] { return bestMs(); }, done, options_.stop, [&] { return expired(); });
-    result_.seconds.building = since(begin) - result_.seconds.choosing - result_.seconds.timing;
+    result_.seconds.building = building.seconds() - result_.seconds.choosing - result_.seconds.timing;
     if (result_.points < chosen_ || result_.ended.empty()) result_.ended = "time";
     if (options_.stop()) result_.ended = "stopped";
-    begin = Clock::now();
+    const Stopwatch again;
     if (result_.ended != "stopped") retimeBest();
-    result_.seconds.again = since(begin);
+    result_.seconds.again = again.seconds();
     return std::move(result_);
   }
 
@@ -81,7 +77,7 @@ class Sweep {
     std::vector<Point> points;
     std::vector<std::optional<Measurement>> measured;
     bool complete() const {
-      return std::all_of(measured.begin(), measured.end(), [](const auto& m) { return !!m; });
+      return std::ranges::all_of(measured, [](const auto& m) { return !!m; });
     }
   };
   struct Place {
@@ -162,7 +158,7 @@ class Sweep {
     };
     std::vector<std::size_t> sorted(unknown.size());
     std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-    std::stable_sort(sorted.begin(), sorted.end(), [&](auto a, auto b) { return order(a) > order(b); });
+    std::ranges::stable_sort(sorted, [&](auto a, auto b) { return order(a) > order(b); });
     std::vector<Task> tasks;
     for (const std::size_t i : sorted) {
       tasks.push_back({unknown[i].point(), troubles[i], statements(unknown[i].point())});
@@ -196,7 +192,7 @@ class Sweep {
   double statements(const Point& point) {
     const std::vector<float>& features = compiled(point).forecast.features;
     const auto& names = kernel::featureNames();
-    const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), "statements") - names.begin());
+    const auto at = static_cast<std::size_t>(std::ranges::find(names, "statements") - names.begin());
     return at < features.size() ? std::exp2(static_cast<double>(features[at])) : 0;
   }
 
@@ -266,8 +262,7 @@ class Sweep {
 
   // The best few, measured again in turns: a single time may have been lucky.
   void retimeBest() {
-    std::sort(valid_.begin(), valid_.end(),
-              [](const Measurement& a, const Measurement& b) { return a.median() < b.median(); });
+    std::ranges::sort(valid_, [](const Measurement& a, const Measurement& b) { return a.median() < b.median(); });
     if (valid_.size() > static_cast<std::size_t>(options_.retimed))
       valid_.resize(static_cast<std::size_t>(options_.retimed));
     std::vector<Measurement> again;
@@ -311,10 +306,10 @@ class Sweep {
     const auto lost = [&](const Measurement& m) {
       return m.key.kernels.empty() && m.status != Status::buildError && m.generator == options_.generator;
     };
-    auto match = std::find_if(found.begin(), found.end(), lost);
+    auto match = std::ranges::find_if(found, lost);
     if (match == found.end() && !found.empty())
-      match = std::find_if(found.begin(), found.end(),
-                           [&](const Measurement& m) { return m.key.kernels == compiled(point).kernels; });
+      match =
+          std::ranges::find_if(found, [&](const Measurement& m) { return m.key.kernels == compiled(point).kernels; });
     return match == found.end() ? std::nullopt : std::optional(std::move(*match));
   }
 
@@ -333,7 +328,7 @@ class Sweep {
   }
 
   double bestMs() const { return result_.best ? result_.best->median() : std::numeric_limits<double>::infinity(); }
-  double elapsed() const { return since(begin_); }
+  double elapsed() const { return watch_.seconds(); }
   bool expired() const { return elapsed() >= options_.seconds; }
 
   const Problem& problem_;
@@ -342,7 +337,7 @@ class Sweep {
   Measurer& measurer_;
   const SweepOptions& options_;
   const std::function<void(const Progress&)>& tell_;
-  const Clock::time_point begin_ = Clock::now();
+  const Stopwatch watch_;
   std::map<std::string, std::string> derivations_;  // ids, by family
   std::map<Point, Compiled> compiled_;
   std::int64_t chosen_ = 0;                               // points

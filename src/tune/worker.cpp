@@ -12,18 +12,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/tune.hpp"
 #include "process.hpp"
 
 namespace lift::tune {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int fewestRepetitions = 3, mostRepetitions = 20;
@@ -88,18 +86,18 @@ class Server {
     if (found != built_.end()) return found->second;
     Built& built = built_[id];
     built.report = {{"op", "built"}, {"status", name(Status::ok)}, {"detail", ""}};
-    const auto begin = Clock::now();
+    const Stopwatch compiling;
     try {
       kernel::Plan plan = problem_.subspace(request.at("family")).plan(request.at("config").get<Config>());
-      built.report["compile_ms"] = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+      built.report["compile_ms"] = compiling.milliseconds();
       channel_.send({{"op", "compiled"}, {"kernels", kernelIdentity(plan, options_.buildOptions)}});
       putTrouble(plan, request.value("trouble", ""));
       built.executable = device_.load(plan, {}, options_);
       built.report["build_ms"] = built.executable->build().milliseconds;
       channel_.send({{"op", "loaded"}});
-      const auto loaded = Clock::now();
+      const Stopwatch judging;
       judge(built, stopAbove(request));
-      built.report["first_ms"] = std::chrono::duration<double, std::milli>(Clock::now() - loaded).count();
+      built.report["first_ms"] = judging.milliseconds();
     } catch (const UserError& e) {
       const bool wrong = built.executable && e.status() == ExitStatus::wrong;
       const bool died = built.executable && e.status() != ExitStatus::device;

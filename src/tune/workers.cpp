@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/tune.hpp"
 #include "process.hpp"
 
@@ -244,7 +245,7 @@ class Workers : public Measurer {
   }
 
   bool isBuilding() const {
-    return std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.building.has_value(); });
+    return std::ranges::any_of(slots_, [](const Slot& s) { return s.building.has_value(); });
   }
 
   // Gives the idle something to build, waits a little, and collects what was answered.
@@ -272,7 +273,7 @@ class Workers : public Measurer {
     if (answer->kind == Answer::Kind::died && !slot.running) answer->detail += " while building";
     if (answer->kind == Answer::Kind::timeout && !slot.running) answer->detail = "while building";
     answer->limit = slot.limit;
-    if (!answer->failed()) took(slot.began, slot.statements);
+    if (!answer->failed()) took(std::chrono::duration<double>(Clock::now() - slot.began).count(), slot.statements);
     jobs[*slot.building].built = std::move(*answer);
     slot.building.reset();
   }
@@ -300,18 +301,17 @@ class Workers : public Measurer {
     const bool held = built.held();
     Slot& slot = held ? *built.holder : slots_.front();
     const double limit = runLimit(bestMs);
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     Answer answer = ask(slot, request, limit + (held ? 0 : limits_.buildSeconds), stop);
     if (answer.kind == Answer::Kind::timeout) answer.limit = limit;
-    if (held && answer.kind == Answer::Kind::report && !answer.failed()) took(begin);
+    if (held && answer.kind == Answer::Kind::report && !answer.failed()) took(watch.seconds());
     if (answer.kind != Answer::Kind::report) answer.report = built.report;  // what building told still holds
-    answer.timingMs = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    answer.timingMs = watch.milliseconds();
     answer.kernels = std::move(built.kernels);
     return answer;
   }
 
-  void took(Clock::time_point begin, double statements = 0) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  void took(double seconds, double statements = 0) {
     if (seconds > longest_.seconds) longest_ = {seconds, statements};
   }
 

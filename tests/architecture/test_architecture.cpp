@@ -26,8 +26,8 @@ struct Module {
 const std::map<std::string, Module> modules = {
     {"support",
      {{},
-      {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "process", "files", "image_layout",
-       "interning"}}},
+      {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "integers", "stopwatch", "process", "files",
+       "image_layout", "interning"}}},
     {"nat", {{"support"}, {"nat", "nat_code"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},

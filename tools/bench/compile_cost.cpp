@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "cli/cli.hpp"
 #include "lift/codegen.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/text.hpp"
 
 namespace {
@@ -79,15 +79,15 @@ struct Cost {
 
 Cost attempt(const std::string& text) {
   const double begin = processorMilliseconds();
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const Program program = parseProgram(*addSource("cost.lift", text));
-  const double parse = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const double parse = watch.milliseconds();
   CompileReport report;
   compile(program, {}, &report);
   report.times.push_back({"parse", parse});
-  return {processorMilliseconds() - begin,
-          *std::max_element(report.times.begin(), report.times.end(),
-                            [](const auto& a, const auto& b) { return a.milliseconds < b.milliseconds; })};
+  return {processorMilliseconds() - begin, *std::ranges::max_element(report.times, [](const auto& a, const auto& b) {
+            return a.milliseconds < b.milliseconds;
+          })};
 }
 
 // The best of a few attempts: what else runs on the machine only adds.

@@ -256,7 +256,7 @@ Measured measure(const Written& row, const std::string& root, runtime::Device& d
   if (!d.sameShape || !d.finite || d.maxRel > tolerance)
     throw UserError(ExitStatus::wrong, fmt::format("{}: the results differ by {:.1e} at {}", row.name, d.maxRel, d.at));
   return {{runtime::median(times[0]), runtime::median(times[1])},
-          {*std::min_element(times[0].begin(), times[0].end()), *std::min_element(times[1].begin(), times[1].end())}};
+          {*std::ranges::min_element(times[0]), *std::ranges::min_element(times[1])}};
 }
 
 // Geometric means of ratios.

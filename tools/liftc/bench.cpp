@@ -75,7 +75,7 @@ std::vector<std::string> groups() {
 }
 
 bool chosen(const Options& o, const std::string& group) {
-  return o.peers.empty() || std::find(o.peers.begin(), o.peers.end(), group) != o.peers.end();
+  return o.peers.empty() || std::ranges::find(o.peers, group) != o.peers.end();
 }
 
 // One of whose results some rows are judged.
@@ -276,7 +276,7 @@ void printMeans(const std::vector<Row>& rows, const std::string& list = {}) {
       const bench::Result& r = row.results[i];
       if (!r.absent.empty() || !r.ok) continue;
       const double ratio = r.milliseconds / row.ours().milliseconds;
-      auto peer = std::find_if(peers.begin(), peers.end(), [&](const auto& p) { return p.first == r.name; });
+      auto peer = std::ranges::find_if(peers, [&](const auto& p) { return p.first == r.name; });
       if (peer == peers.end()) peer = peers.insert(peers.end(), {r.name, {}});
       peer->second.add(ratio);
       if (r.name != untuned && r.name != byDefault && (fastest == 0 || ratio < fastest)) fastest = ratio;
@@ -285,8 +285,8 @@ void printMeans(const std::vector<Row>& rows, const std::string& list = {}) {
   }
   const std::string where = list.empty() ? "" : " of " + list;
   for (const auto& [name, mean] : peers) mean.print(name, where);
-  const auto others = std::count_if(peers.begin(), peers.end(),
-                                    [](const auto& p) { return p.first != untuned && p.first != byDefault; });
+  const auto others =
+      std::ranges::count_if(peers, [](const auto& p) { return p.first != untuned && p.first != byDefault; });
   if (others > 1) best.print("the best peer", where);
 }
 
@@ -294,7 +294,7 @@ void printMeans(const std::vector<Row>& rows, const std::string& list = {}) {
 void printAllMeans(const std::vector<Row>& rows) {
   std::vector<std::string> lists;
   for (const Row& row : rows)
-    if (std::find(lists.begin(), lists.end(), row.subject.list) == lists.end()) lists.push_back(row.subject.list);
+    if (std::ranges::find(lists, row.subject.list) == lists.end()) lists.push_back(row.subject.list);
   if (lists.size() > 1)
     for (const std::string& list : lists) printMeans(rows, list);
   printMeans(rows);

@@ -8,7 +8,6 @@
 #include "common.hpp"
 #include "lift/bench.hpp"
 #include "lift/bounds.hpp"
-#include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "workload.hpp"
 

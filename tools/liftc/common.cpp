@@ -168,8 +168,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   options.mapping.strictReductions = strictReductions;
   options.passes.finiteMath = finiteMath;
   for (const std::string& name : constants)
-    if (std::none_of(program.parameters.begin(), program.parameters.end(),
-                     [&](lift::Expr p) { return p.name() == name; }))
+    if (std::ranges::none_of(program.parameters, [&](lift::Expr p) { return p.name() == name; }))
       throw UserError(ExitStatus::usage, fmt::format("--constant: '{}' has no parameter '{}'", program.name, name));
   options.constants = constants;
   options.checkBounds = checkBounds;
@@ -178,8 +177,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   if (!printAfter.empty() || !stopAfter.empty())
     options.dump = [&](std::string_view stage, const std::string& text) {
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };
-      if (std::any_of(printAfter.begin(), printAfter.end(), wanted))
-        std::cerr << fmt::format("-- after {}\n{}\n", stage, text);
+      if (std::ranges::any_of(printAfter, wanted)) std::cerr << fmt::format("-- after {}\n{}\n", stage, text);
       if (stopAfter != stage) return;
       std::cout << text;
       if (stage == "map" || stage == "outline") throw Stop{};  // the others come once for each kernel
@@ -222,7 +220,7 @@ std::vector<std::string> CodegenOptions::words() const {
 std::string commandLine(const std::vector<std::string>& words) {
   const auto quoted = [](const std::string& word) {
     const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("-_.,=/:+", c); };
-    if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+    if (!word.empty() && std::ranges::all_of(word, plain)) return word;
     std::string out = "'";
     for (const char c : word) {
       if (c == '\'') out += "'\\'";

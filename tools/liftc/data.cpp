@@ -7,7 +7,6 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
-#include "lift/inputs.hpp"
 
 namespace liftc {
 
@@ -159,8 +158,7 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
   std::string known;
   for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
   for (const auto& input : inputs.tensors)
-    if (std::none_of(signature.buffers.begin(), signature.buffers.end(),
-                     [&](const auto& b) { return b.name == input.first; }))
+    if (std::ranges::none_of(signature.buffers, [&](const auto& b) { return b.name == input.first; }))
       throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", input.first),
                       known.empty() ? "it has none at all" : "its inputs are " + known);
   checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);

@@ -164,7 +164,7 @@ int show(const Options& o) {
   const auto db = openExistingDatabase(databasePath(o.db));
   std::vector<Row> found = o.pareto ? paretoFronts(db, o) : rows(db, o);
   if (o.top > 0) {
-    std::stable_sort(found.begin(), found.end(), [](const Row& a, const Row& b) {
+    std::ranges::stable_sort(found, [](const Row& a, const Row& b) {
       return std::pair(!a.measurement.valid(), a.measurement.median()) <
              std::pair(!b.measurement.valid(), b.measurement.median());
     });
@@ -293,12 +293,10 @@ int writeReport(const Options& o) {
   std::vector<std::string> problems;
   for (const Row& row : rows(db, o)) {
     devices[row.device.id]++;
-    if (std::find(problems.begin(), problems.end(), row.problem.key) == problems.end())
-      problems.push_back(row.problem.key);
+    if (std::ranges::find(problems, row.problem.key) == problems.end()) problems.push_back(row.problem.key);
   }
   if (devices.empty()) throw lift::UserError(lift::ExitStatus::program, "the database has no such measurements");
-  const auto most = std::max_element(devices.begin(), devices.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::ranges::max_element(devices, [](const auto& a, const auto& b) { return a.second < b.second; });
   writeFile(o.file, tune::report(db, most->first, problems));
   return 0;
 }

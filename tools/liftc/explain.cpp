@@ -10,7 +10,6 @@
 #include "common.hpp"
 #include "explained.hpp"
 #include "lift/bounds.hpp"
-#include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/inputs.hpp"
 #include "lift/parts.hpp"
@@ -274,7 +273,7 @@ std::vector<Change> changes(const std::vector<Step>& a, const std::vector<Step>&
 int difference(const Explained& a, const Explained& b, bool json) {
   const std::vector<Change> all = changes(a.derivation.steps, b.derivation.steps);
   const auto count = [&](char where) {
-    return std::count_if(all.begin(), all.end(), [&](const Change& c) { return c.where == where; });
+    return std::ranges::count_if(all, [&](const Change& c) { return c.where == where; });
   };
   if (json) {
     Json j{{"schema", 1}, {"a", a.facts}, {"b", b.facts}, {"common", count(' ')}, {"steps", Json::array()}};

@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
-#include "lift/inputs.hpp"
 #include "lift/kernel_header.hpp"
 #include "lift/parts.hpp"
 #include "parts.hpp"
@@ -61,7 +59,7 @@ Explained ofConfig(const lift::Variant& variant, const lift::Config& config, con
   s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
   s.generate = [variant = variant, config = s.config, codegen, device](const Program& derived) mutable {
     variant.program.body = derived.body;
-    const auto compiled = compileAt(variant, config, codegen, std::chrono::steady_clock::now(), pointer(device));
+    const auto compiled = compileAt(variant, config, codegen, {}, pointer(device));
     return compiled ? compiled->plan : Plan();
   };
   return s;

@@ -2,7 +2,6 @@
 
 #include <iostream>
 
-#include "lift/diagnostic.hpp"
 #include "lift/host_code.hpp"
 #include "lift/kernel_header.hpp"
 

@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "common.hpp"
-#include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/offline.hpp"
 #include "lift/predict.hpp"

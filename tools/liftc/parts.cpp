@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "lift/diagnostic.hpp"
 #include "lift/parts.hpp"
 #include "lift/plan_memory.hpp"
 

@@ -47,7 +47,7 @@ void checkGiven(const ProblemChoice& choice) {
 
 void checkTunables(const lift::Workload& w, const ProblemChoice& choice) {
   const auto has = [](const lift::OperatorFamily& f) { return !f.defaults.empty(); };
-  if (std::none_of(w.families.begin(), w.families.end(), has))
+  if (std::ranges::none_of(w.families, has))
     throw lift::UserError(lift::ExitStatus::program,
                           fmt::format("{}'{}' has no tunables",
                                       choice.part > 0 ? fmt::format("part {} of ", choice.part) : "", choice.file),
@@ -153,7 +153,7 @@ std::vector<FamilyProgram> ProblemChoice::programs() const {
   } else {
     const lift::Workload w = workload();
     for (const lift::OperatorFamily& family : w.families) {
-      if (!families.empty() && std::find(families.begin(), families.end(), family.name) == families.end()) continue;
+      if (!families.empty() && std::ranges::find(families, family.name) == families.end()) continue;
       lift::Program program = lift::mapByDefault(lift::derive(w, family.name).program);
       if (!families.empty() || !program.tunables.empty()) programs.push_back({family.name, std::move(program)});
     }

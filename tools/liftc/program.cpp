@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/interpreter.hpp"
 #include "lift/parts.hpp"
+#include "lift/stopwatch.hpp"
 #include "manifest.hpp"
 #include "parts.hpp"
 #include "program.hpp"
@@ -18,12 +18,6 @@
 
 namespace liftc {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double millisecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 std::string highOf(lift::NatVar v) { return v.upper() ? v.upper()->str() : ""; }
 
@@ -221,11 +215,11 @@ void addCompile(cli::App& app, int& status) {
   addPrefix(*sub, o->prefix)->needs(output);
   sub->add_flag("--json", o->json, "Print the manifest and the compiler's times as JSON");
   onCall(*sub, status, [o] {
-    const auto start = Clock::now();
+    const lift::Stopwatch watch;
     moveConfig(o->program, o->family);
     const lift::Program program = o->program.readAtValues();
     const lift::runtime::DeviceInfo device = o->device.compilesFor();
-    auto compiled = compileProgram(program, o->family, o->codegen, millisecondsSince(start), &device);
+    auto compiled = compileProgram(program, o->family, o->codegen, watch.milliseconds(), &device);
     if (!compiled) return 0;
     o->device.checkFits(compiled->plan);
     if (!o->json && compiled->family == lift::partsFamilyName) printChoice(*compiled);
@@ -261,10 +255,10 @@ struct RunOptions {
 };
 
 int run(RunOptions& o) {
-  const auto start = Clock::now();
+  const lift::Stopwatch watch;
   moveConfig(o.program, o.family);
   const lift::Program program = o.program.read();
-  const double parse = millisecondsSince(start);
+  const double parse = watch.milliseconds();
   const Inputs inputs = makeInputs(program, o.program.values(), o.data);
   std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
   std::map<std::string, std::int64_t> given;  // when the kernels run

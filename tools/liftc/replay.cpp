@@ -199,9 +199,8 @@ int judgePredictions(const std::vector<std::string>& files, const std::string& p
     if (measured.size() < 2) return;
     const double rank = lift::rankCorrelation(measured, predicted), ratio = lift::runtime::median(ratios);
     // How much slower than the fastest is what would have been chosen.
-    const auto chosen = std::min_element(predicted.begin(), predicted.end()) - predicted.begin();
-    const double loss =
-        measured[static_cast<std::size_t>(chosen)] / *std::min_element(measured.begin(), measured.end());
+    const auto chosen = std::ranges::min_element(predicted) - predicted.begin();
+    const double loss = measured[static_cast<std::size_t>(chosen)] / *std::ranges::min_element(measured);
     rows.push_back({{"problem", problem.key},
                     {"label", problem.label},
                     {"points", measured.size()},

@@ -69,7 +69,7 @@ Json checked(const Rule& rule, const CheckOptions& options, ExitStatus& worst) {
 
 // One of the rules that the user gave, else of the tables.
 const Rule& ruleNamed(const std::string& name, const std::vector<Rule>& given) {
-  const auto own = std::find_if(given.begin(), given.end(), [&](const Rule& r) { return r.name() == name; });
+  const auto own = std::ranges::find_if(given, [&](const Rule& r) { return r.name() == name; });
   return own == given.end() ? lift::rewrite::ruleNamed(name) : *own;
 }
 

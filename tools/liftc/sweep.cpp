@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/experience.hpp"
 #include "lift/predict.hpp"
+#include "lift/stopwatch.hpp"
 #include "lift/tune_report.hpp"
 #include "workload.hpp"
 
@@ -301,14 +301,14 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   Json rows = Json::array();
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < choices.size() && !InterruptGuard::isInterrupted(); i++) {
-    const auto begin = std::chrono::steady_clock::now();
+    const lift::Stopwatch watch;
     const tune::Problem problem = choices[i].problem(s.device);
     const double share = secondsLeft / static_cast<double>(choices.size() - i);
     const tune::SweepResult result = sweepProblem(choices[i], problem, s, share, db);
     keys.push_back(problem.row.key);
     rows.push_back(resultJson(problem, s, result));
     if (!sweep.json) printResult(problem, s, result, std::cout);
-    secondsLeft -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    secondsLeft -= watch.seconds();
   }
   if (sweep.json) std::cout << Json{{"schema", 1}, {"rows", rows}}.dump(2) << "\n";
   if (!sweep.report.empty()) writeFile(sweep.report, tune::report(db, s.deviceRow.id, keys));
@@ -379,8 +379,8 @@ class PointServer {
       fail(e.what());
     }
     for (const tune::Task& t : tasks)
-      if (std::none_of(problem_.subspaces.begin(), problem_.subspaces.end(),
-                       [&](const tune::Subspace& s) { return s.search.name == t.point.family; }))
+      if (std::ranges::none_of(problem_.subspaces,
+                               [&](const tune::Subspace& s) { return s.search.name == t.point.family; }))
         fail("the problem has no family '" + t.point.family + "'");
     return tasks;
   }

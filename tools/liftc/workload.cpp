@@ -204,7 +204,7 @@ std::string tunedElsewhere(const lift::Workload& workload, const lift::runtime::
 std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& given, const CodegenOptions& codegen,
                                                        const lift::runtime::DeviceInfo* device) const {
   const lift::Workload workload = codegen.strictReductions ? lift::inOrder(given) : given;
-  const auto start = std::chrono::steady_clock::now();
+  const lift::Stopwatch derivation;
   lift::ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
   options.maxWorkspace = maxWorkspace;
   if (!config.empty()) options.config = parseValues(config, "--config");
@@ -213,7 +213,7 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
     own = tune::Database::open(databasePath(db));
   if (own) options.own = &*own;
   const lift::Choice choice = lift::choose(workload, device, options);
-  auto compiled = compileAt(choice.variant, choice.config, codegen, start, device);
+  auto compiled = compileAt(choice.variant, choice.config, codegen, derivation, device);
   if (compiled) {
     checkWorkspace(compiled->plan);
     compiled->origin = choice.origin;
@@ -226,7 +226,7 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
 }
 
 std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
-                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start,
+                                          const CodegenOptions& codegen, const lift::Stopwatch& derivation,
                                           const lift::runtime::DeviceInfo* device) {
   CompiledWorkload compiled;
   compiled.family = variant.family;
@@ -235,7 +235,7 @@ std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const li
   compiled.tolerance = variant.toleranceAt(compiled.config);
   compiled.parts = partChoicesJson(variant.workload.family(variant.family), compiled.config);
   const lift::Program program = lift::configured(variant, compiled.config);
-  const double derive = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const double derive = derivation.milliseconds();
   CodegenOptions options = codegen;
   options.constants = variant.workload.constants;
   options.alignedVectors = lift::optionsOf(variant).opencl.alignedVectors;
@@ -258,33 +258,12 @@ struct Line {
   lift::Span span;
 };
 
-Line lineOf(std::string_view text, const std::string& op, lift::Span span) {
+Line lineOf(lift::Span span, const std::string& op) {
+  const std::string_view text = std::string_view(span.file->text).substr(span.begin, span.end - span.begin);
   const std::string_view word = text.substr(0, text.find_first_of(" \t"));
   for (const lift::Operator& o : lift::operators())
     if (o.name == word) return {o.name, std::string(text.substr(word.size())), true, span};
   return {op, std::string(text), false, span};
-}
-
-std::vector<Line> linesOf(const lift::SourceFile& file, const std::string& op) {
-  const std::string_view text = file.text;
-  constexpr std::string_view blanks = " \t\r";
-  std::vector<Line> lines;
-  for (std::size_t begin = 0, next = 0; begin < text.size(); begin = next) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    next = end + 1;
-    std::size_t last = begin;
-    for (bool quoted = false; last < end; last++) {
-      if (text[last] == '"') quoted = !quoted;
-      const bool starts = last == begin || blanks.find(text[last - 1]) != std::string_view::npos;
-      if (text[last] == '#' && !quoted && starts) break;
-    }
-    const std::size_t first = std::min(text.find_first_not_of(blanks, begin), last);
-    if (first == last) continue;
-    last = text.find_last_not_of(blanks, last - 1) + 1;
-    lines.push_back(lineOf(text.substr(first, last - first), op,
-                           {&file, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)}));
-  }
-  return lines;
 }
 
 }  // namespace
@@ -294,11 +273,12 @@ std::vector<lift::Workload> readWorkloads(const std::string& path, const std::st
   auto text = lift::readFile(path);
   if (!text) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
   const lift::SourceFile* file = lift::addSource(path, std::move(*text));
-  const std::vector<Line> lines = linesOf(*file, op);
+  std::vector<Line> lines;
+  for (const lift::Span line : lift::descriptorLines(*file)) lines.push_back(lineOf(line, op));
   if (lines.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", path));
   std::vector<lift::Workload> workloads;
   // Of layers alone every error has its place in the file.
-  if (std::all_of(lines.begin(), lines.end(), [](const Line& l) { return l.op == "conv" && !l.namesOp; })) {
+  if (std::ranges::all_of(lines, [](const Line& l) { return l.op == "conv" && !l.namesOp; })) {
     for (const lift::ConvSpec& spec : lift::parseShapes(file->text, path)) workloads.push_back(layouts.workload(spec));
     return workloads;
   }

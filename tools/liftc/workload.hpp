@@ -1,7 +1,6 @@
 // Workloads on the command line: from an operator's descriptor and a family's name to a plan, for every subcommand.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "common.hpp"
 #include "lift/conv.hpp"
 #include "lift/operator.hpp"
+#include "lift/stopwatch.hpp"
 #include "manifest.hpp"
 
 namespace liftc {
@@ -83,7 +83,7 @@ std::filesystem::path databasePath(const std::string& asked);
 // A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
 // began: part of the compiler's time.
 std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
-                                          const CodegenOptions& codegen, std::chrono::steady_clock::time_point start,
+                                          const CodegenOptions& codegen, const lift::Stopwatch& derivation,
                                           const lift::runtime::DeviceInfo* device = nullptr);
 
 // `liftc explain` of a workload, with the kernels generated again.
