@@ -111,9 +111,10 @@ struct ConvLayouts {
   std::string str() const;  // of what is not natural: "input nchw, weights oihw, elements f16"
 };
 
-// Where layouts are ours to choose: of layers of several groups the widest blocks that divide the channels, else the
-// natural ones. Such layers do little with each element, and pixels of nhwc that are a power of two of bytes apart
-// share few sets of a near cache; those of a block follow each other.
+// Where layouts are ours to choose: planes (nchw) of layers with few output channels or one input channel; of layers of
+// several groups the widest blocks that divide the channels; else the natural ones. Layers of groups do little with
+// each element, and pixels of nhwc that are a power of two of bytes apart share few sets of a near cache; those of a
+// block follow each other.
 ConvLayouts freeLayouts(const ConvSpec& layer);
 
 // Deterministic inputs of a layer in the natural layouts, each from its own stream.

@@ -153,7 +153,11 @@ Nat missingTo(Nat n, Nat k) { return floorDiv(n + k - Nat(1), k) * k - n; }
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns) {
   r.apply(inside(isRowsMap, use("padColumns", {{"r", missingTo(spec.ow, columns) * Nat(spec.sw)}})));
   r.apply(normalise({"mapWindows"}));
-  r.apply(inside(isRowsMap, use("padWindows", {{"r", missingTo(spec.oh, rows) * Nat(spec.sh)}})));
+  padRowsTo(r, Nat(spec.oh), Nat(spec.sh), rows);
+}
+
+void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows) {
+  r.apply(inside(isRowsMap, use("padWindows", {{"r", missingTo(height, rows) * stride}})));
   r.apply(layoutsOut());
 }
 
@@ -167,6 +171,10 @@ void arrangeWeights(Rewriting& r, int maps) {
 void windowsIntoReduction(Rewriting& r, Lanes lanes) {
   if (lanes == Lanes::ofResults) r.apply(topDown(use("mapAsScalarOut")));
   r.apply(topDown(use("mapReduceZipLeft")));
+  reductionInLoops(r);
+}
+
+void reductionInLoops(Rewriting& r) {
   r.apply(layoutsOut());
   r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
                      "reduceMap", "mapFusionMoves"}));
@@ -323,6 +331,9 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
        [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec, layouts)},
       {"naive", "one output element per work-item: Listing 3 as it is", {}}};
   addForGpus(w, spec);
+  w.families.insert(w.families.end() - 1,
+                    {"planes", "register tiles of output channels by vectors of pixels",
+                     [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); }, detail::planesDefaults(spec)});
   addDepthwise(w, spec, layouts);
   addIm2col(w, spec);
   for (const auto& [name, m, fused] :
@@ -330,6 +341,8 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
     addWinograd(w, spec, layouts.elements, name, m, fused);
   std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
+  if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";
+  if (preferred.empty() && detail::prefersDots(spec, layouts)) preferred = "tiled";
   std::ranges::stable_partition(w.families, [&](const auto& f) { return f.name == preferred; });
 }
 

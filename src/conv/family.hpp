@@ -75,11 +75,15 @@ void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k);
 // results, or of what is summed.
 enum class Lanes : std::uint8_t { ofResults, ofElements };
 void windowsIntoReduction(Rewriting& r, Lanes lanes = Lanes::ofResults);
+// A reduction over the channels and taps of windows, written as one, as loops: blocks of channels, taps, channels.
+void reductionInLoops(Rewriting& r);
 
 // What n lacks to the next multiple of k.
 Nat missingTo(Nat n, Nat k);
 // Windows more, at the bottom and the right, to whole tiles of rows by columns; what they give is cropped.
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns);
+// The same at the bottom alone.
+void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows);
 
 // The weights in the order that the innermost reductions read them, by a kernel of their own that runs once: they
 // depend on the elements of so many maps.
@@ -101,6 +105,8 @@ Config tiledDefaults(const ConvSpec& spec);
 Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 // Whether groups have outputs enough for it; else most of its lanes compute what is cropped.
 bool fillsTiles(const ConvSpec& spec);
+// Whether it is likely the fastest on processors, too: 1x1 layers of one or two outputs, sums of channels in vectors.
+bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveStaged(const ConvSpec& spec, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
@@ -108,6 +114,11 @@ Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
+void derivePlanes(const ConvSpec& spec, Rewriting& r);
+Config planesDefaults(const ConvSpec& spec);
+// Whether `planes` is likely the fastest of the direct families: rows that fill its vectors, and tensors in planes,
+// which it reads and writes in vectors, or too few kernels for vectors of these.
+bool prefersPlanes(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
 Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts);

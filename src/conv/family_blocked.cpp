@@ -20,7 +20,7 @@ using namespace rewrite;
 
 namespace {
 
-constexpr std::int64_t mostRows = 16, mostPixels = 32, mostVectors = 8;
+constexpr std::int64_t mostRows = 16, mostSingles = 32, mostVectors = 8;
 // Accumulators that are worth having: more than any device has registers for.
 constexpr std::int64_t mostAccumulators = 64;
 
@@ -40,7 +40,7 @@ bool copiesInputs(const ConvSpec& spec) {
 // Odd numbers of channels are copied in vectors of three where they can be: images have three.
 bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && channels % 3 == 0; }
 
-// Maps over groups of kernels, and over batches of such groups.
+// A map over batches of groups of kernels.
 bool isOverBatches(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
@@ -54,12 +54,54 @@ bool isAroundOneBatch(Expr e) {
   return isMap(inner) && argumentOf(inner, 1).is(Expr::Form::variable);
 }
 
-// From rows, windows, kernels to batches, tiles of rows, tiles of windows, bands, groups, rows, windows, kernels.
-void tile(Rewriting& r, Nat bands, Nat rows, Nat pixels, Nat kernels, Nat groups) {
+bool isAroundKernels(Expr e) { return isMapOver(e, Prim::slide) && isOverReduction(bodyOf(e)); }
+
+// Layers whose windows are single elements, all of the image: rows may as well be of any length.
+bool isPointwise(const ConvSpec& s) {
+  return s.kh * s.kw == 1 && s.sh == 1 && s.sw == 1 && s.padTop + s.padLeft + s.padBottom + s.padRight == 0;
+}
+ConvSpec inRowsOf(std::int64_t length, const ConvSpec& layer) {
+  ConvSpec s = layer;
+  s.ih = s.oh = ceilDiv(s.oh * s.ow, length);
+  s.iw = s.ow = length;
+  return s;
+}
+
+// A register tile, `vectors` vectors of lanes by so many single ones, and the loops around it.
+struct Tile {
+  Nat bands, rows, singles, lanes, vectors, groups, channels, unroll;
+};
+
+Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const char* singles,
+                  std::int64_t mostOfThese, std::int64_t acrossVectors) {
+  const Tile t{r.tunable("bands", 1, std::min(height, mostRows)),
+               r.tunable("rows", 1, std::min(height, mostRows)),
+               r.tunable(singles, 1, std::min(mostOfThese, mostSingles)),
+               r.tunable("lanes", 2, mostLanes),
+               r.tunable("vectors", 1, std::min(acrossVectors, mostVectors)),
+               r.tunable("groups", 1, spec.ocPerGroup()),
+               r.tunable("channels", 1, spec.icPerGroup()),
+               r.tunable("unroll", 1, 16)};
+  r.assume({SizeCondition::Kind::lessEqual, t.singles * t.vectors, mostAccumulators, "accumulators of a work-item"});
+  r.assume({SizeCondition::Kind::divides, t.lanes, Nat(mostLanes), "lanes of registers"});
+  r.assume({SizeCondition::Kind::divides, t.unroll, t.channels, "copies of the loop over a block's channels"});
+  return t;
+}
+
+// The reduction in blocks of channels, and kernels more, to whole batches of groups; what they give is cropped.
+void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, Nat kernels) {
+  r.apply(topDown(use("reduceInnerFirst", {{"k", t.channels}})));
+  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels * t.groups)}})));
+  r.apply(layoutsOut());
+}
+
+// From rows, windows, kernels to batches, tiles of rows, tiles of windows, bands, groups, rows, windows, kernels: the
+// last two are the register tile.
+void tile(Rewriting& r, const Tile& t, Nat pixels, Nat kernels) {
   r.apply(inside(isOverReduction, use("mapSplit", {{"k", kernels}})));
-  r.apply(inside(isOverFilledBlocks, use("mapSplit", {{"k", groups}})));
+  r.apply(inside(isOverFilledBlocks, use("mapSplit", {{"k", t.groups}})));
   splitWindows(r, isWindowsMap, pixels);
-  for (const Nat k : {rows, bands}) {
+  for (const Nat k : {t.rows, t.bands}) {
     splitWindows(r, isRowsMap, k);
     r.apply(topDown(use("slideInterchange")));
     r.apply(normalise({"transposeTwice"}));
@@ -73,12 +115,6 @@ void tile(Rewriting& r, Nat bands, Nat rows, Nat pixels, Nat kernels, Nat groups
     r.apply(inside(isAroundOneBatch, use("mapInterchange")));
     r.apply(layoutsOut());
   }
-}
-
-void reduceTiles(Rewriting& r, Nat lanes) {
-  r.apply(topDown(use("mapReduceZipRight")));
-  r.apply(topDown(use("vectoriseAccumulators", {{"w", lanes}})));
-  windowsIntoReduction(r);
 }
 
 // The tile's inputs, padding included, in memory of their own: blocks of channels, rows, columns, channels of a block.
@@ -104,41 +140,59 @@ void lower(Rewriting& r, int outer, Nat unroll) {
 void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
   const Phases phases = phasesOf(layer);
   const ConvSpec spec = decimated(layer, phases);
-  const bool grouped = spec.groups > 1;
-  const Nat bands = r.tunable("bands", 1, std::min(spec.oh, mostRows));
-  const Nat rows = r.tunable("rows", 1, std::min(spec.oh, mostRows));
-  const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
-  const Nat lanes = r.tunable("lanes", 2, mostLanes);
-  const Nat vectors = r.tunable("vectors", 1, std::min(spec.ocPerGroup(), mostVectors));
-  const Nat groups = r.tunable("groups", 1, spec.ocPerGroup());
-  const Nat channels = r.tunable("channels", 1, spec.icPerGroup());
+  const Tile t = tileTunables(r, spec, spec.oh, "pixels", spec.ow, spec.ocPerGroup());
   std::optional<Nat> load;
   if (copiesInputs(spec) && hasVectors(spec.icPerGroup()))
     load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
   if (copiesInputs(spec) && copiesThrees(spec.icPerGroup())) load = Nat(3);
-  const Nat unroll = r.tunable("unroll", 1, 16);
-  r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
-  r.assume({SizeCondition::Kind::divides, unroll, channels, "copies of the loop over a block's channels"});
-  if (load) r.assume({SizeCondition::Kind::divides, *load, channels, "vectors of the copy of the inputs"});
+  if (load) r.assume({SizeCondition::Kind::divides, *load, t.channels, "vectors of the copy of the inputs"});
 
   exposePhases(layer, phases, r);
-  r.apply(topDown(use("reduceInnerFirst", {{"k", channels}})));
-  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), vectors * lanes * groups)}})));
+  padKernels(r, spec, t, t.vectors * t.lanes);
+  padWindowsTo(r, spec, t.bands * t.rows, t.singles);
+  tile(r, t, t.singles, t.vectors * t.lanes);
+  r.apply(topDown(use("mapReduceZipRight")));
+  r.apply(topDown(use("vectoriseAccumulators", {{"w", t.lanes}})));
+  windowsIntoReduction(r);
+  if (copiesInputs(spec)) copyInputs(r, t.channels, load);
+  arrangeWeights(r, spec.groups > 1 ? 3 : 2);
+  lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
+}
+
+void derivePlanes(const ConvSpec& layer, Rewriting& r) {
+  const Phases phases = phasesOf(layer);
+  const ConvSpec spec = decimated(layer, phases);
+  const bool joins = isPointwise(spec);
+  const std::int64_t all = spec.oh * spec.ow;
+  const Tile t =
+      tileTunables(r, spec, joins ? ceilDiv(all, 2) : spec.oh, "kernels", spec.ocPerGroup(), joins ? all : spec.ow);
+  const Nat pixels = t.vectors * t.lanes, rows = t.bands * t.rows;
+
+  exposePhases(layer, phases, r);
+  if (joins) r.apply(topDown(use("joinRows", {{"k", pixels}})));
+  padKernels(r, spec, t, t.singles);
+  if (joins)
+    padRowsTo(r, floorDiv(Nat(all) + pixels - Nat(1), pixels), Nat(1), rows);
+  else
+    padWindowsTo(r, spec, rows, pixels);
+  tile(r, t, pixels, t.singles);
+  r.apply(inside(isAroundKernels, use("mapInterchange")));
   r.apply(layoutsOut());
-  padWindowsTo(r, spec, bands * rows, pixels);
-  tile(r, bands, rows, pixels, vectors * lanes, groups);
-  reduceTiles(r, lanes);
-  if (copiesInputs(spec)) copyInputs(r, channels, load);
-  arrangeWeights(r, grouped ? 3 : 2);
-  lower(r, 1 + int{grouped} + phases.count(), unroll);
+  r.apply(topDown(use("mapReduceZipLeft")));
+  r.apply(topDown(use("vectoriseAccumulatorsLeft", {{"w", t.lanes}})));
+  r.apply(topDown(use("mapAsScalarOut")));
+  r.apply(topDown(use("mapReduceZipRight")));
+  reductionInLoops(r);
+  r.apply(inside(isWindowsMap, use("copyPlanes")));
+  arrangeWeights(r, spec.groups > 1 ? 3 : 2);
+  lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
 }
 
 namespace {
 
 // Pixels of a tile whose inputs a near cache holds at once where they are read in place.
 std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
-  if (copiesInputs(spec)) return mostPixels;
+  if (copiesInputs(spec)) return mostSingles;
   return linesHeld(channelsApart(spec, input) * spec.sw);
 }
 
@@ -148,7 +202,7 @@ std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
 void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, Config& config) {
   constexpr std::int64_t registers = 28;
   constexpr double latency = 8, ofVector = 1, ofPixel = 0.25, ofLoop = 1;
-  const std::int64_t most = std::min(mostPixels, mostPixelsInPlace(spec, input));
+  const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
     const std::int64_t pixels = evenTile(spec.ow, std::min(most, registers / vectors), pixelBorder);
@@ -162,6 +216,35 @@ void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, Config
   }
 }
 
+// The loops around a register tile of pixels by kernels: enough groups, at most `mostGroups`, to pay for the copy of
+// the inputs. The more rows of a tile, the fewer inputs are copied twice. What is copied takes its part of a near
+// cache; several cores want their part of the tiles.
+void chooseLoops(const ConvSpec& spec, bool copies, std::int64_t pixels, std::int64_t kernels, std::int64_t mostGroups,
+                 Config& config) {
+  constexpr std::int64_t mostCopied = (512 << 10) / sizeof(float), fewestTiles = 8;
+  const std::int64_t groups = ceilDiv(spec.ocPerGroup(), kernels), columns = (pixels - 1) * spec.sw + spec.extentW();
+  const auto tiles = [&](std::int64_t perBatch, std::int64_t rows) {
+    return ceilDiv(spec.ow, pixels) * ceilDiv(spec.oh, rows) * ceilDiv(groups, perBatch) * spec.groups * spec.batch;
+  };
+  std::int64_t perBatch = largestDivisor(groups, mostGroups);
+  while (perBatch > 1 && tiles(perBatch, 1) < fewestTiles) perBatch = largestDivisor(groups, perBatch - 1);
+  config["groups"] = perBatch;
+  const auto isGood = [&](std::int64_t rows) {
+    return tiles(perBatch, rows) >= fewestTiles &&
+           ((rows - 1) * spec.sh + spec.extentH()) * columns * spec.icPerGroup() <= mostCopied;
+  };
+  std::int64_t rows = std::min<std::int64_t>(8, spec.oh);
+  while (rows > 1 && !isGood(rows)) rows--;
+  // Neighbouring tiles of rows copy the same rows of the input, unless no row is in two windows.
+  rows = evenTile(spec.oh, rows, copies && spec.extentH() > spec.sh ? rowBorder : 0);
+  // Where a near cache holds the weights of all groups, a row's groups follow each other, that its outputs are written
+  // together; else a group's rows, that its weights are read from afar but once.
+  constexpr std::int64_t mostWeights = (256 << 10) / sizeof(float);
+  const bool areNear = perBatch * kernels * spec.reduction() <= mostWeights;
+  config["bands"] = areNear ? rows : 1;
+  config["rows"] = areNear ? 1 : rows;
+}
+
 }  // namespace
 
 Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
@@ -170,7 +253,6 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
   const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup(), layouts.output);
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
   chooseTile(spec, layouts.input, kernels, config);
-  const std::int64_t groups = ceilDiv(kernels, config["vectors"]), tilesOfRow = ceilDiv(spec.ow, config["pixels"]);
   // Inputs that are read where they are, block by block of their layout: no index needs a division. In planes each
   // channel of a tile's row is a cache line of its own, of which half of the first cache holds so many.
   constexpr std::int64_t mostPlanes = 256;
@@ -186,31 +268,55 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
     config["channels"] = largestDivisor(spec.icPerGroup(), inPlace);
   }
   config["unroll"] = largestDivisor(config["channels"], 4);
-  // Enough groups to pay for the copy of the inputs. The more rows of a tile, the fewer inputs are copied twice. What
-  // is copied takes its part of a near cache; several cores want their part of the tiles.
-  constexpr std::int64_t mostCopied = (512 << 10) / sizeof(float), fewestTiles = 8;
-  const std::int64_t columns = (config["pixels"] - 1) * spec.sw + spec.extentW();
-  const auto tiles = [&](std::int64_t perBatch, std::int64_t rows) {
-    return tilesOfRow * ceilDiv(spec.oh, rows) * ceilDiv(groups, perBatch) * spec.groups * spec.batch;
-  };
-  std::int64_t perBatch = largestDivisor(groups, 4);
-  while (perBatch > 1 && tiles(perBatch, 1) < fewestTiles) perBatch = largestDivisor(groups, perBatch - 1);
-  config["groups"] = perBatch;
-  const auto isGood = [&](std::int64_t rows) {
-    return tiles(perBatch, rows) >= fewestTiles &&
-           ((rows - 1) * spec.sh + spec.extentH()) * columns * spec.icPerGroup() <= mostCopied;
-  };
-  std::int64_t rows = std::min<std::int64_t>(8, spec.oh);
-  while (rows > 1 && !isGood(rows)) rows--;
-  // Neighbouring tiles of rows copy the same rows of the input, unless no row is in two windows.
-  const bool isCopiedTwice = copiesInputs(spec) && spec.extentH() > spec.sh;
-  rows = evenTile(spec.oh, rows, isCopiedTwice ? rowBorder : 0);
-  // Where a near cache holds the weights of all groups, a row's groups follow each other, that its outputs are written
-  // together; else a group's rows, that its weights are read from afar but once.
-  constexpr std::int64_t mostWeights = (256 << 10) / sizeof(float);
-  const bool areNear = perBatch * config["vectors"] * lanes * spec.reduction() <= mostWeights;
-  config["bands"] = areNear ? rows : 1;
-  config["rows"] = areNear ? 1 : rows;
+  chooseLoops(spec, copiesInputs(spec), config["pixels"], lanes * config["vectors"], 4, config);
+  return config;
+}
+
+bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts) {
+  const ConvSpec s = decimated(layer, phasesOf(layer));
+  const bool isStrided = s.sh > 1 || s.sw > 1;
+  const std::int64_t width = isPointwise(s) ? s.oh * s.ow : s.ow, lanes = lanesFor(width);
+  const auto fills = [&](std::int64_t perCent) { return 100 * width >= perCent * ceilDiv(width, lanes) * lanes; };
+  // What must be in use of the lanes: most where products take the time, less where loads and stores do.
+  constexpr std::int64_t most = 90, less = 84, fewKernels = 9, fewChannels = 4, shortRow = 28;
+  const bool hasFewKernels = s.groups == 1 && s.oc <= fewKernels;  // vectors of these are half empty
+  if (hasFewKernels && s.kh * s.kw > 1 && !isStrided) return fills(less);
+  if (layouts.input != Layout::nchw || layouts.output != Layout::nchw) return false;
+  if (isPointwise(s)) return s.ocPerGroup() >= 2 * s.icPerGroup() && fills(less);
+  if (s.groups > 1) return !isStrided && s.ow >= shortRow && fills(less);
+  if (s.ic <= fewChannels) return (!isStrided || s.sw == 2) && fills(less);
+  return !isStrided && fills(most);
+}
+
+// Kernels and vectors of a register tile, chosen as blocked's pixels and vectors are: with one vector of pixels a
+// weight comes with its multiplication; of several, each takes a load of its own. Vectors of windows are no whole
+// lines.
+Config planesDefaults(const ConvSpec& layer) {
+  const ConvSpec spec = decimated(layer, phasesOf(layer));
+  const bool joins = isPointwise(spec);
+  Config config;
+  const std::int64_t width = joins ? spec.oh * spec.ow : spec.ow;
+  const std::int64_t lanes = config["lanes"] = lanesFor(width);
+  constexpr std::int64_t registers = 24, mostKernels = 16;
+  constexpr double latency = 12, ofVector = 1, ofKernel = 0.5;
+  const std::int64_t ofRow = ceilDiv(width, lanes);
+  double least = 0;
+  for (std::int64_t vectors = 1; vectors <= std::min(mostVectors, ofRow); vectors++)
+    for (std::int64_t kernels = 1; kernels <= std::min({spec.ocPerGroup(), mostKernels, registers / vectors});
+         kernels++) {
+      const double products = std::max(latency, static_cast<double>(kernels * vectors));
+      const double step = products + ofVector * static_cast<double>(vectors) +
+                          (vectors > 1 ? ofKernel * static_cast<double>(kernels) : 0);
+      const double all = static_cast<double>(ceilDiv(spec.ocPerGroup(), kernels) * ceilDiv(ofRow, vectors)) * step;
+      if (least > 0 && all >= least) continue;
+      least = all;
+      config["kernels"] = kernels;
+      config["vectors"] = vectors;
+    }
+  config["channels"] = largestDivisor(spec.icPerGroup(), 32);
+  config["unroll"] = 1;
+  const std::int64_t pixels = lanes * config["vectors"];
+  chooseLoops(joins ? inRowsOf(pixels, spec) : spec, true, pixels, config["kernels"], 16, config);
   return config;
 }
 

@@ -136,6 +136,11 @@ double loadsOf(const ConvSpec& s, std::int64_t pixels, std::int64_t kernels) {
 
 }  // namespace
 
+bool prefersDots(const ConvSpec& s, const ConvLayouts& layouts) {
+  constexpr std::int64_t fewOutputs = 2;
+  return s.groups == 1 && s.kh * s.kw == 1 && s.oc <= fewOutputs && hasVectors(s.ic) && layouts.input == Layout::nhwc;
+}
+
 bool fillsTiles(const ConvSpec& s) { return 2 * s.ocPerGroup() > vectorOf(s); }
 
 Config tiledDefaults(const ConvSpec& s) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "family.hpp"
 #include "lift/conv.hpp"
 
 namespace lift {
@@ -75,7 +76,10 @@ ConvLayouts freeLayouts(const ConvSpec& layer) {
       if (channels % blockOf(blocked) == 0) return blocked;
     return Layout::nhwc;
   };
-  if (layer.groups == 1) return {};
+  constexpr ConvLayouts planes{Layout::nchw, Layout::ohwi, Layout::nchw};
+  if (layer.groups == 1)
+    return detail::prefersPlanes(layer, {}) || (layer.ic == 1 && detail::prefersPlanes(layer, planes)) ? planes
+                                                                                                       : ConvLayouts{};
   return {widest(layer.ic), Layout::ohwi, widest(layer.oc)};
 }
 

@@ -82,7 +82,7 @@ class Absent {
   // Collects what a loop's iteration reads, and whether it only adds products of elements of one padded array.
   struct Body {
     std::optional<BufferId> array = {};
-    std::vector<Nat> places = {};  // of the elements
+    std::vector<Nat> places = {};  // of the elements, of all lanes
     std::set<VarId> zeros = {};    // variables that are zero where these are
     std::set<NatVar> bound = {};   // by loops inside
     std::set<VarId> declared = {};
@@ -95,7 +95,8 @@ class Absent {
         [&](const Load& l) {
           if (!padded_.contains(l.buffer) || (body.array && body.array != l.buffer)) return false;
           body.array = l.buffer;
-          body.places.push_back(l.index);
+          for (int lane = 0; lane < e->type.width / std::max(1, kernel_.buffers[l.buffer].width); lane++)
+            body.places.push_back(l.index + Nat(lane));
           return true;
         },
         [&](const Splat& s) { return vanishes(s.value, body); },

@@ -39,6 +39,11 @@ std::vector<RuleRow> movementRules() {
       {"transposeInBlocks",
        "transpose((xss: [n][m]t)) => join(map(fun b => transpose(b), transpose(map(fun xs => split(k, xs), xss))))",
        "transposition block by block"},
+      {"joinRows",
+       "map(fun rows => map(f, slide(1, 1, transpose(rows))), slide(1, 1, (xs: [h][w]t))) => "
+       "split(w, take(h * w, join(map(fun rows => map(f, slide(1, 1, transpose(rows))), slide(1, 1, "
+       "split(k, padClamp(0, (h * w + k - 1) / k * k - h * w, join(xs))))))))",
+       "windows of single elements: of an image, or of rows of k elements"},
       {"columnsFirst", "(xss: [n][m]t) => transpose(transpose(xss))", "row-major to column-major"},
   };
 }
@@ -148,6 +153,11 @@ std::vector<RuleRow> memoryRules() {
        "toLocal(transpose(map(fun row => transpose(row), "
        "id(map(fun row => map(fun p => split(k, asVector(v, p)), row), transpose(x))))))), xs)",
        "layout of direct convolutions: blocks of channels outermost"},
+      {"copyPlanes",
+       "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("
+       "fun b => f(transpose(map(fun row => transpose(row), transpose(b)))), "
+       "toLocal(id(transpose(map(fun row => transpose(row), transpose(x)))))), xs)",
+       "layout of direct convolutions: channels outermost, for vectors of pixels"},
       {"copyNear", "map(f, (xs: [p][n][m]t)) => map(fun x => let(f, transpose(toLocal(transpose(x)))), xs)",
        "what a group reads again and again, in local memory"},
       {"stage", stage, "tiles in local memory, copied by all work-items of a group"},
