@@ -40,7 +40,7 @@ bool copiesInputs(const ConvSpec& spec) {
 // Odd numbers of channels are copied in vectors of three where they can be: images have three.
 bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && channels % 3 == 0; }
 
-// Maps over groups of kernels, and over batches of such groups.
+// A map over batches of groups of kernels.
 bool isOverBatches(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
