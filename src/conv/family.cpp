@@ -333,9 +333,6 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
        [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); }, detail::planesDefaults(spec)},
       {"naive", "one output element per work-item: Listing 3 as it is", {}}};
   addForGpus(w, spec);
-  w.families.insert(w.families.end() - 1,
-                    {"planes", "register tiles of output channels by vectors of pixels",
-                     [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); }, detail::planesDefaults(spec)});
   addDepthwise(w, spec, layouts);
   addIm2col(w, spec);
   for (const auto& [name, m, fused] :
