@@ -214,6 +214,7 @@ double median(std::vector<double> values);
 struct Timing {
   std::vector<Repetition> repetitions;  // at least one
   std::vector<LaunchTime> preparation;
+  std::vector<LaunchTime> launches;       // of each the median of the repetitions
   std::map<std::string, Tensor> outputs;  // when asked for
   MemoryUse memory;
   Timer timer = Timer::device;

@@ -144,10 +144,15 @@ struct Winograd {
 Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused);
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
+// With blocks as large as a core's own cache allows; empty where these are the defaults.
+Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);
 // The family that is likely the fastest for a 3 by 3 layer of which nothing was measured; empty where none of these is.
 std::string preferredWinograd(const ConvSpec& spec);
+// Whether it is `winograd` on this device, where preferredWinograd names `winogradFused`: the latter reads all kernels
+// for each block, from a last cache that is too far.
+bool prefersWinogradApart(const ConvSpec& spec, const runtime::DeviceInfo& device);
 // How many sets of points there are to choose from, and the algorithms at one of them, counted from 1 on.
 std::int64_t choicesOfPoints(const Winograd& w);
 Winograd atPoints(const Winograd& w, std::int64_t points);

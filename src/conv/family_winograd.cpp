@@ -244,6 +244,11 @@ std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
   return s.batch * tilesOfRow(s, w) * ((s.oh + missing(s.oh, w.rows.m)) / w.rows.m);
 }
 
+// Bytes of the transformed kernels.
+std::int64_t kernelBytes(const ConvSpec& s, const Winograd& w) {
+  return w.products() * s.ic * s.oc * static_cast<std::int64_t>(sizeof(float));
+}
+
 }  // namespace
 
 std::string whyNotWinograd(const ConvSpec& s, bool fused) {
@@ -273,7 +278,7 @@ std::string preferredWinograd(const ConvSpec& layer) {
       std::min(s.ic, s.oc) < fewestChannels)
     return {};
   const Winograd w = winogradOf(s, 4, true);
-  const std::int64_t kernels = w.products() * s.ic * s.oc * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t kernels = kernelBytes(s, w);
   if (kernels <= own || (kernels <= near && tilesOfRow(s, w) >= fewestOfBlock)) return "winogradFused";
   if (kernels <= beyond || tilesOf(s, w) >= fewTiles) return "winograd";
   // Operations in the time in which a byte comes from memory; all kernels do, and the transformed ones are more.
@@ -345,7 +350,12 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   lower(r, w.fused, images, rows > 0 || columns > 0, unroll);
 }
 
-Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
+namespace {
+
+constexpr std::int64_t usuallyKept = 384 << 10;  // bytes of a block
+
+// A block's transformed tiles and products take `keptBytes` at most, where there are as few tiles.
+Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t keptBytes) {
   const ConvSpec spec = atStrideOne(layer);
   Config config{{"unroll", largestDivisor(spec.icPerGroup(), 4)}};
   if (choicesOfPoints(w) > 1) config["points"] = 1;
@@ -353,10 +363,9 @@ Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
   if (hasVectors(spec.ocPerGroup())) kernels /= config["lanes"] = widestVector(spec.ocPerGroup());
   if (hasVectors(spec.icPerGroup())) config["load"] = widestVector(spec.icPerGroup());
   if (w.fused) {
-    // A block's transformed tiles and products leave room for kernels in a near cache.
-    constexpr std::int64_t mostKept = (384 << 10) / sizeof(float);
     const std::int64_t each = w.products() * (spec.icPerGroup() + spec.ocPerGroup());
-    const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, mostKept / each);
+    const std::int64_t kept = keptBytes / static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, kept / each);
     std::int64_t block = largestDivisor(row, most);
     // Twice as much is better than less than half: each block reads all kernels.
     for (std::int64_t more = most + 1; 2 * block < most && more <= 2 * most; more++)
@@ -382,6 +391,26 @@ Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
   if (2 * most < std::min(registers, tiles))
     consider([&](std::int64_t fit) { return evenTile(tiles, fit, pixelBorder); });
   return config;
+}
+
+}  // namespace
+
+Config winogradDefaults(const ConvSpec& layer, const Winograd& w) { return defaultsFor(layer, w, usuallyKept); }
+
+Config winogradPreferred(const ConvSpec& layer, const Winograd& w, const runtime::DeviceInfo& device) {
+  if (!w.fused || device.type != "cpu") return {};
+  // Drivers of processors give as much local memory as a core's own cache has, which holds kernels, too.
+  const std::int64_t part = static_cast<std::int64_t>(device.localMemory) / 8 * 3;
+  const Config config = defaultsFor(layer, w, std::max(usuallyKept, part));
+  return config == winogradDefaults(layer, w) ? Config() : config;
+}
+
+bool prefersWinogradApart(const ConvSpec& layer, const runtime::DeviceInfo& device) {
+  // A larger last cache is one of many cores, and far: what each reads of it comes not much faster than from memory.
+  constexpr std::uint64_t largestNear = 64 << 20;
+  constexpr std::int64_t ownKernels = 3 << 20;  // that a core's own cache keeps in good part
+  return device.type == "cpu" && device.cacheBytes > largestNear && preferredWinograd(layer) == "winogradFused" &&
+         kernelBytes(layer, winogradOf(layer, 4, true)) > ownKernels;
 }
 
 }  // namespace lift::detail

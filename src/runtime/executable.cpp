@@ -124,6 +124,13 @@ Timing Executable::measure(const std::map<std::string, Tensor>& inputs, const Me
     t.stopped = r.milliseconds > options.stopAboveMilliseconds;
     if (i >= 0 || t.stopped) t.repetitions.push_back(std::move(r));
   }
+  std::vector<double> medians;
+  for (std::size_t l = 0; l < plan_.launches.size(); l++) {
+    std::vector<double> times;
+    for (const Repetition& r : t.repetitions) times.push_back(r.launches[l]);
+    medians.push_back(runtime::median(std::move(times)));
+  }
+  t.launches = named(plan_, plan_.launches, medians);
   if (options.outputs) t.outputs = outputs();
   t.timer = timer();
   return t;

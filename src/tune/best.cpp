@@ -63,10 +63,12 @@ std::optional<Best> bestFor(const Database* own, const Database& shipped, const 
   std::vector<Best> candidates;
   if (own != nullptr) collect(candidates, *own, false, problem, device, regenerate);
   collect(candidates, shipped, true, problem, device, regenerate);
-  const auto nearer = [](const Best& a, const Best& b) {
+  const auto sameVendor = [&](const Best& b) { return b.device.vendor == device.vendor; };
+  const auto nearer = [&](const Best& a, const Best& b) {
     if (a.match != b.match) return a.match < b.match;
     if (a.stale != b.stale) return !a.stale;
     if (a.shipped != b.shipped) return !a.shipped;
+    if (sameVendor(a) != sameVendor(b)) return sameVendor(a);
     return a.measurement.median() < b.measurement.median();
   };
   const auto best = std::ranges::min_element(candidates, nearer);

@@ -144,3 +144,22 @@ TEST_CASE("searches begin with shipped configurations from before a family had a
   }
   CHECK(later > 0);
 }
+
+TEST_CASE("how a processor computes by Winograd follows from its caches", "[null]") {
+  runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  const auto on = [&](const char* layer, std::uint64_t own, std::uint64_t last) {
+    device.localMemory = own;
+    device.cacheBytes = last;
+    const Choice choice = choose(convWorkload(parseConv(layer), {}), &device, {.tuned = false});
+    CHECK(spaceOf(choice.variant, parseDeviceLimits(device.toJson())).contains(choice.config));
+    return choice;
+  };
+  constexpr std::uint64_t near = 32 << 20, far = 480 << 20, small = 1 << 20, large = 2 << 20;
+  // 4.7 MB of transformed kernels, and 2.4 MB.
+  CHECK(on("ic128ih56oc256kh3ph1", small, near).variant.family == "winogradFused");
+  CHECK(on("ic128ih56oc256kh3ph1", small, far).variant.family == "winograd");
+  CHECK(on("ic128ih112oc128kh3ph1", small, far).variant.family == "winogradFused");
+  CHECK(on("ic128ih112oc128kh3ph1", small, near).config.at("block") == 7);
+  CHECK(on("ic128ih112oc128kh3ph1", large, near).config.at("block") == 14);
+  CHECK(on("ic64ih28oc64kh1", large, far).variant.family == "blocked");
+}

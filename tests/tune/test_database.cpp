@@ -382,6 +382,27 @@ TEST_CASE("the nearest device's configuration is taken, and it is said whose it 
   CHECK_FALSE(bestFor(&own, shipped, "conv y", here, asMeasured));
 }
 
+TEST_CASE("of several devices of one architecture, one of the same vendor is nearer") {
+  const DeviceRow amd{"id1", "EPYC", "AuthenticAMD", "PoCL", "cpu", "3.1", R"({"vector_width_f32":16})"};
+  DeviceRow intel = amd, here = amd;
+  intel.id = "id2", intel.name = "Xeon", intel.vendor = "GenuineIntel";
+  Database shipped = Database::inMemory();
+  for (const auto& [device, ms] : {std::pair(amd, 2.0), {intel, 1.0}}) {
+    shipped.add(device);
+    Measurement m = point(1, ms);
+    m.key.device = device.id;
+    shipped.add(m);
+  }
+  const Regenerate asMeasured = [](const std::string&, const Config&) { return "kernels"; };
+  for (const DeviceRow& device : {amd, intel}) {
+    here.id = "id3", here.vendor = device.vendor;
+    const auto best = bestFor(nullptr, shipped, "conv x", here, asMeasured);
+    REQUIRE(best);
+    CHECK(best->match == Match::architecture);
+    CHECK(best->device.id == device.id);
+  }
+}
+
 TEST_CASE("what is known counts for the kernels that were measured") {
   const DeviceRow here{"id0", "Mali-G72", "ARM", "ARM Platform", "gpu", "r12", "{}"};
   Database own = Database::inMemory(), shipped = Database::inMemory();

@@ -143,6 +143,7 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
                   {"tolerance", all[i].tolerance},
                   {"reference", workload.judge},
                   {"ms", ms},
+                  {"launches", toJson(timing.launches)},
                   {"gflops", gflops(workload.operations, ms)},
                   {"compile_ms", all[i].milliseconds},
                   {"build_ms", buildMilliseconds},

@@ -276,15 +276,15 @@ int run(RunOptions& o) {
   const auto executable = device->load(compiled->plan, given, o.device.load());
   const lift::runtime::Execution e = executable->run(inputs.tensors);
   Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
+  report["launches"] = toJson(e.launches);
   if (o.repetitions > 0) {
     lift::runtime::MeasureOptions measure;
     measure.repetitions = o.repetitions;
-    report["ms"] = executable->measure(inputs.tensors, measure).median();
+    const auto timing = executable->measure(inputs.tensors, measure);
+    report.update({{"ms", timing.median()}, {"launches", toJson(timing.launches)}});
   }
   const bool byHost = executable->timer() == lift::runtime::Timer::host;
   if (byHost) report["timer"] = "host";
-  report["launches"] = Json::array();
-  for (const auto& l : e.launches) report["launches"].push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
   report["workspace_bytes"] = e.memory.temporaries;
   report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
   report.update(choiceJson(*compiled));

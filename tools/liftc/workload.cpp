@@ -85,6 +85,12 @@ Json toJson(const lift::Workload& w) {
   return {{"conv", words.command[1]}, {"layouts", layouts}};
 }
 
+Json toJson(const std::vector<lift::runtime::LaunchTime>& launches) {
+  Json all = Json::array();
+  for (const auto& l : launches) all.push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
+  return all;
+}
+
 lift::Workload workloadNamed(const std::string& op, const std::string& descriptor) {
   return lift::operatorNamed(op).parse(descriptor);
 }

@@ -34,6 +34,8 @@ WorkloadWords wordsOf(const lift::Workload& workload);
 std::vector<std::string> problemWords(const lift::Workload& workload);
 // What it is, for reports: {"conv": …} or {"op": …, "descriptor": …}.
 Json toJson(const lift::Workload& workload);
+// How long each launch took: [{"kernel": …, "ms": …}].
+Json toJson(const std::vector<lift::runtime::LaunchTime>& launches);
 // The operators that come with liftc, and those that a program registered before.
 lift::Workload workloadNamed(const std::string& op, const std::string& descriptor);
 
