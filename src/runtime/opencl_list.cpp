@@ -1,4 +1,7 @@
 // Which OpenCL devices exist, and what they are.
+#include <pthread.h>
+
+#include <algorithm>
 #include <sstream>
 #include <type_traits>
 
@@ -29,6 +32,39 @@ void query(const Object& object, T& value) {
   } catch (const cl::Error&) {
   }
 }
+
+// While it lives, threads are created with large stacks where the C library lets one ask for that. PoCL's, which it
+// creates when its devices are first asked for, keep the variables of all work-items of a group on their stacks, more
+// than the usual 8 MiB where large groups have many. Of a stack, only what is used takes memory.
+class LargeStacks {
+ public:
+#ifdef __GLIBC__
+  LargeStacks() {
+    constexpr std::size_t large = 128U << 20U;
+    std::size_t usual = 0;
+    pthread_attr_t attributes;
+    if (pthread_getattr_default_np(&attributes) != 0) return;
+    if (pthread_attr_getstacksize(&attributes, &usual) == 0 && usual < large && set(attributes, large)) before_ = usual;
+    pthread_attr_destroy(&attributes);
+  }
+  ~LargeStacks() {
+    pthread_attr_t attributes;
+    if (before_ == 0 || pthread_getattr_default_np(&attributes) != 0) return;
+    set(attributes, before_);
+    pthread_attr_destroy(&attributes);
+  }
+  LargeStacks(const LargeStacks&) = delete;
+  LargeStacks& operator=(const LargeStacks&) = delete;
+
+ private:
+  static bool set(pthread_attr_t& attributes, std::size_t size) {
+    return pthread_attr_setstacksize(&attributes, size) == 0 && pthread_setattr_default_np(&attributes) == 0;
+  }
+  std::size_t before_ = 0;  // bytes; 0: nothing was changed
+#else
+  LargeStacks() {}
+#endif
+};
 
 const char* typeName(cl_device_type type) {
   if ((type & CL_DEVICE_TYPE_GPU) != 0) return "gpu";
@@ -83,6 +119,7 @@ DeviceInfo describe(const cl::Platform& platform, const cl::Device& device) {
 }  // namespace
 
 std::vector<OpenClDevice> findOpenClDevices() {
+  const LargeStacks stacks;
   std::vector<OpenClDevice> all;
   std::vector<cl::Platform> platforms;
   try {
