@@ -148,7 +148,8 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);
-// The family that is likely the fastest for a 3 by 3 layer of which nothing was measured; empty where none of these is.
+// The family that is likely the fastest for a 3 by 3 or 5 by 5 layer of which nothing was measured; empty where none of
+// these is.
 std::string preferredWinograd(const ConvSpec& spec);
 // Whether it is `winograd` on this device, where preferredWinograd names `winogradFused`: the latter reads all kernels
 // for each block, from a last cache that is too far.

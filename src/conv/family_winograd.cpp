@@ -273,12 +273,13 @@ std::string preferredWinograd(const ConvSpec& layer) {
   // Tiles of a block for which more kernels than a core's own cache holds are worth being read.
   constexpr std::int64_t own = 4 << 20, fewestOfBlock = 4;
   // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
-  constexpr std::int64_t fewTiles = 8;
-  if (!whyNotWinograd(s, true).empty() || s.kh != 3 || s.kw != 3 || s.operations() < fewestOperations ||
-      std::min(s.ic, s.oc) < fewestChannels)
+  constexpr std::int64_t fewTiles = 24;
+  if (!whyNotWinograd(s, true).empty() || s.kh != s.kw || (s.kh != 3 && s.kh != 5) ||
+      s.operations() < fewestOperations || std::min(s.ic, s.oc) < fewestChannels)
     return {};
   const Winograd w = winogradOf(s, 4, true);
   const std::int64_t kernels = kernelBytes(s, w);
+  if (s.kh == 5) return kernels <= beyond ? "winograd" : "";
   if (kernels <= own || (kernels <= near && tilesOfRow(s, w) >= fewestOfBlock)) return "winogradFused";
   if (kernels <= beyond || tilesOf(s, w) >= fewTiles) return "winograd";
   // Operations in the time in which a byte comes from memory; all kernels do, and the transformed ones are more.
