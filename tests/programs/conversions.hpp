@@ -35,9 +35,9 @@ inline std::vector<double> conversionValues(Scalar from, bool withNan) {
   return values;
 }
 
-// h16 is of devices with half arithmetic.
+// h16 is of devices with half arithmetic, f64 of those with doubles.
 inline bool computes(const runtime::Device& device, Scalar scalar) {
-  return scalar != Scalar::h16 || device.info().fp16;
+  return (scalar != Scalar::h16 || device.info().fp16) && (scalar != Scalar::f64 || device.info().fp64);
 }
 
 // What differs, or nothing.
