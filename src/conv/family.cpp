@@ -262,6 +262,8 @@ void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::
   const std::int64_t choices = detail::choicesOfPoints(f);
   family.toleranceFactor = factor(1);
   for (std::int64_t p = 2; p <= choices; p++) family.toleranceFactor = std::max(family.toleranceFactor, factor(p));
+  if (name == "winograd" && elements != Scalar::h16)
+    family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, device); };
   if (choices > 1) family.toleranceFactorAt = [=](const Config& config) { return factor(config.at("points")); };
   w.families.push_back(std::move(family));
 }

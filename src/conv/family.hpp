@@ -148,6 +148,8 @@ Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);
 // The family that is likely the fastest for a 3 by 3 layer of which nothing was measured; empty where none of these is.
 std::string preferredWinograd(const ConvSpec& spec);
+// Whether `winograd` is, on a processor whose caches or local memory do not suit the `winogradFused` that is preferred.
+bool prefersUnfused(const ConvSpec& spec, const runtime::DeviceInfo& device);
 // How many sets of points there are to choose from, and the algorithms at one of them, counted from 1 on.
 std::int64_t choicesOfPoints(const Winograd& w);
 Winograd atPoints(const Winograd& w, std::int64_t points);
