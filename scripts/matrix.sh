@@ -6,8 +6,8 @@
 # sweep with fewer results than layers. SHAPES names other layers, POINTS another number of points, PARTS some of:
 # examples programs odd tuning, FAMILIES some of the families, STEP another step through the layers (5 on simulators).
 # PARTS=ratios, which wants an idle machine, measures the layers of shapes/vgg16.txt (or SHAPES) beside oneDNN on each
-# runtime instead: a table of the time of oneDNN's fastest by ours, and of each runtime's ratios by those of the first
-# one. REPETITIONS (5), medians. LIFTC names liftc where it lies elsewhere.
+# runtime instead, in ROUNDS (3) turns: a table of the time of oneDNN's fastest by ours, of each the least of its medians
+# of REPETITIONS (5), and of each runtime's ratios by those of the first one. LIFTC names liftc where it lies elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -108,22 +108,33 @@ PYTHON
   row "points of tuning" "$points" "$right" "$remark"
 }
 
-ratios() {
-  scripts/runtime.sh "$runtime" "$liftc" bench --shapes "${SHAPES:-shapes/vgg16.txt}" --peers onednn --no-tuned \
-    --repetitions "${REPETITIONS:-5}" --json >"$work/ratios.$runtime.json" 2>"$work/log" ||
-    { failed=1 && tail -n 4 "$work/log"; }
+ratios() { # in turns
+  for ((round = 0; round < ${ROUNDS:-3}; round++)); do
+    for runtime in "${runtimes[@]}"; do
+      export POCL_CACHE_DIR=$work/$runtime.cache
+      mkdir -p "$POCL_CACHE_DIR"
+      scripts/runtime.sh "$runtime" "$liftc" bench --shapes "${SHAPES:-shapes/vgg16.txt}" --peers onednn --no-tuned \
+        --repetitions "${REPETITIONS:-5}" --json >"$work/ratios.$runtime.$round.json" 2>"$work/log" ||
+        { failed=1 && tail -n 4 "$work/log"; }
+    done
+  done
 }
 print_ratios() { # RUNTIME…
-  python3 - "$work" "$@" <<'PYTHON'
+  python3 - "$work" "${ROUNDS:-3}" "$@" <<'PYTHON'
 import json, math, sys
 
-work, *runtimes = sys.argv[1:]
-table = {}
+work, rounds, *runtimes = sys.argv[1:]
+ours, peers, table = {}, {}, {}
 for runtime in runtimes:
-    for row in json.load(open(f"{work}/ratios.{runtime}.json"))["rows"]:
-        times = [p["ms"] for p in row["peers"].values() if p.get("ok")]
-        if row["ok"] and times:
-            table.setdefault(row.get("name") or row["conv"], {})[runtime] = min(times) / row["ms"]
+    for r in range(int(rounds)):
+        for row in json.load(open(f"{work}/ratios.{runtime}.{r}.json"))["rows"]:
+            key = (row.get("name") or row["conv"], runtime)
+            for times, ms in [(peers, [p["ms"] for p in row["peers"].values() if p.get("ok")]),
+                              (ours, [row["ms"]] if row["ok"] else [])]:
+                times[key] = sorted(ms + times.get(key, []))[:1]
+for (layer, runtime), ms in ours.items():
+    if ms and peers.get((layer, runtime)):
+        table.setdefault(layer, {})[runtime] = peers[layer, runtime][0] / ms[0]
 first, *others = runtimes
 print("| Layer |" + "".join(f" {r} |" for r in runtimes) + "".join(f" {r} / {first} |" for r in others))
 print("|---|" + "---|" * (len(runtimes) + len(others)))
@@ -157,8 +168,7 @@ for runtime in "${runtimes[@]}"; do
   wants programs && programs
   wants odd && odd
   wants tuning && tuning
-  wants ratios && ratios
   wants ratios || cat "$work/table"
 done
-! wants ratios || print_ratios "${runtimes[@]}"
+! wants ratios || { ratios && print_ratios "${runtimes[@]}"; }
 exit "$failed"
