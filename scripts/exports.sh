@@ -2,9 +2,10 @@
 # exports.sh [PROFILE…]: what `compile --profile` writes for devices that are not at hand, by default portable, mali-g72,
 # adreno-630, intel-gpu, amd-gfx1030 and nvidia: layers, some of odd shapes, and programs, built by every compiler of
 # `liftc offline` that is found, and its host.c, with the host program of tests/host, run on the runtimes of RUNTIMES (pocl
-# intel rusticl; see scripts/runtime.sh). Prints a row for each profile and layer. Fails when a kernel for portable, a Mali or an Adreno does not build everywhere, one for another device for that;
-# when one spills on the target of its own profile, or is wrong somewhere. TARGETS names the targets, by default all that
-# are found; "own" is each profile's own. LIFTC names liftc, where it lies elsewhere.
+# intel rusticl; see scripts/runtime.sh). Prints a row for each profile and layer. Fails when a kernel for portable, a Mali
+# or an Adreno does not build everywhere, one for another device for that; when one spills on the target of its own
+# profile, or is wrong somewhere. TARGETS names the targets, by default all that are found; "own" is each profile's own.
+# LIFTC names liftc, where it lies elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

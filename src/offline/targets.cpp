@@ -72,7 +72,7 @@ OfflineTarget intel() {
   return {"dg2",
           "Intel Xe HPG, by Intel's compiler",
           "intel-gpu",
-          {{"ocloc", {"ocloc", "/opt/liftc-ocloc/ocloc"}, "scripts/offline.sh, or apt-get install intel-opencl-icd"},
+          {{"ocloc", {"ocloc", "liftc-ocloc"}, "scripts/offline.sh, or apt-get install intel-opencl-icd"},
            {"iga",
             {"/usr/lib/x86_64-linux-gnu/libiga64.so.1", "/opt/liftc-ocloc/usr/lib/x86_64-linux-gnu/libiga64.so.1"},
             "scripts/offline.sh, or apt-get install libigc1"}},
