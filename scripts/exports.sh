@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # exports.sh [PROFILE…]: what `compile --profile` writes for devices that are not at hand, by default portable, mali-g72,
 # adreno-630, intel-gpu, amd-gfx1030 and nvidia: layers, some of odd shapes, and programs, built by every compiler of
-# `liftc offline` that is found, and its host.c, with the host program of tests/host, run on every runtime that is found
-# (PoCL, Intel's for processors, rusticl of Mesa; scripts/matrix.sh installs them). Prints a row for each profile and
-# layer. Fails when a kernel for portable, a Mali or an Adreno does not build everywhere, one for another device for that;
-# when one spills on the target of its own profile, or is wrong somewhere. TARGETS names the targets, by default all that
-# are found; "own" is each profile's own. LIFTC, INTEL and RUSTICL name liftc and the libraries of these runtimes, where
-# they lie elsewhere.
+# `liftc offline` that is found, and its host.c, with the host program of tests/host, run on the runtimes of RUNTIMES (pocl
+# intel rusticl; see scripts/runtime.sh). Prints a row for each profile and layer. Fails when a kernel for portable, a Mali
+# or an Adreno does not build everywhere, one for another device for that; when one spills on the target of its own
+# profile, or is wrong somewhere. TARGETS names the targets, by default all that are found; "own" is each profile's own.
+# LIFTC names liftc, where it lies elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,16 +23,8 @@ trap 'rm -rf "$work"' EXIT
 export LIFTC_CACHE=off POCL_CACHE_DIR=$work/pocl XDG_CACHE_HOME=$work/cache XDG_DATA_HOME=$work/data
 mkdir -p "$POCL_CACHE_DIR"
 
-# Directories with one .icd file each.
-declare -A vendors=()
-for runtime in pocl=libpocl.so.2 "intel=${INTEL:-/opt/liftc-intel/lib/libintelocl.so}" \
-  "rusticl=${RUSTICL:-libRusticlOpenCL.so.1}"; do
-  name=${runtime%%=*} library=${runtime#*=}
-  [[ -e $library ]] || ldconfig -p | grep -F "$library" >/dev/null || continue
-  mkdir "$work/$name.icd"
-  echo "$library" >"$work/$name.icd/only.icd"
-  vendors[$name]=$work/$name.icd
-done
+read -ra runtimes <<<"${RUNTIMES:-pocl intel rusticl}"
+for runtime in "${runtimes[@]}"; do scripts/runtime.sh "$runtime" || exit 1; done
 
 # inputs FOLDER: of the plan that was compiled into it, a file of random elements for each input, as -i takes them, and
 # the options that tests/host/program.c is built with.
@@ -93,7 +84,7 @@ for what in "${works[@]}"; do
     "$liftc" "${compile[@]}" --profile "$profile" -o "$folder" >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
     if [[ $profile == "${profiles[0]}" ]]; then
       inputs "$folder"
-      OCL_ICD_VENDORS=${vendors[pocl]:?no PoCL} "$liftc" "${reference[@]}" "${given[@]}" -o "$work/expected.npy" \
+      scripts/runtime.sh pocl "$liftc" "${reference[@]}" "${given[@]}" -o "$work/expected.npy" \
         >"$work/log" 2>&1 || { cat "$work/log" && exit 1; }
     fi
     family=$(sed -nE 's/^  "family": "(.*)",$/\1/p' "$folder/manifest.json")
@@ -104,9 +95,9 @@ for what in "${works[@]}"; do
     cc -std=c99 -DCL_TARGET_OPENCL_VERSION=120 -DNAME="$name" -DSIZES="$bytes" -DINPUTS="$arguments" -I"$folder" -I"$here" \
       "$here/program.c" "$folder/host.c" -o "$folder/main" -lOpenCL -lm || exit 1
     ran=""
-    for runtime in "${!vendors[@]}"; do
-      if OCL_ICD_VENDORS=${vendors[$runtime]} RUSTICL_ENABLE=llvmpipe nice timeout 300 "$folder/main" \
-        "${files[@]}" "$work/expected.npy" >"$work/log" 2>&1; then
+    for runtime in "${runtimes[@]}"; do
+      if nice timeout 300 scripts/runtime.sh "$runtime" "$folder/main" "${files[@]}" "$work/expected.npy" \
+        >"$work/log" 2>&1; then
         ran+="$runtime right, "
       else
         ran+="$runtime WRONG, " failed=1

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# matrix.sh [RUNTIME…]: runs liftc on OpenCL implementations beside each other, by default on all: pocl, oclgrind (a
-# simulator, with 32 KiB of local memory and groups of 64), intel (Intel's runtime for processors, of PyPI, into
-# /opt/liftc-intel), rusticl (Mesa 22.3 of Debian 12 on llvmpipe). Installs what is missing. On each: the examples, the
-# programs of tests/programs, the layers of shapes/odd.txt in every family, and 40 points of tuning; prints what was run
-# and what was right. Fails when something is wrong. SHAPES names other layers, POINTS another number of points,
-# PARTS some of: examples programs odd tuning, FAMILIES some of the families. PARTS=ratios, which wants an idle machine,
-# measures the layers of shapes/vgg16.txt (or SHAPES) beside oneDNN on each runtime instead: a table of the time of
-# oneDNN's fastest by ours, and of each runtime's ratios by those of the first one. REPETITIONS (5), medians. LIFTC, INTEL
-# and RUSTICL name liftc and the libraries of these runtimes, where they lie elsewhere.
+# matrix.sh [RUNTIME…]: runs liftc on OpenCL implementations beside each other (those of scripts/runtime.sh, which gets
+# them without installing anything; by default pocl oclgrind intel rusticl pocl6 rusticl25) and prints a table for each:
+# the examples, the programs of tests/programs, the layers of shapes/odd.txt in every family, each family in one sweep,
+# and 40 points of tuning. What is wrong is said above the table. Fails when something is: a result, a time of zero, or a
+# sweep with fewer results than layers. SHAPES names other layers, POINTS another number of points, PARTS some of:
+# examples programs odd tuning, FAMILIES some of the families, STEP another step through the layers (5 on simulators).
+# PARTS=ratios, which wants an idle machine, measures the layers of shapes/vgg16.txt (or SHAPES) beside oneDNN on each
+# runtime instead, in ROUNDS (3) turns: a table of the time of oneDNN's fastest by ours, of each the least of its medians
+# of REPETITIONS (5), and of each runtime's ratios by those of the first one. LIFTC names liftc where it lies elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 runtimes=("$@")
-(($# > 0)) || runtimes=(pocl oclgrind intel rusticl)
+(($# > 0)) || runtimes=(pocl oclgrind intel rusticl pocl6 rusticl25)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 liftc=${LIFTC:-$PWD/build/liftc}
@@ -22,120 +22,119 @@ wants programs && needed+=(test_programs_cl)
 for target in "${needed[@]}"; do
   [[ -x build/$target || ( $target == liftc && -x $liftc ) ]] || scripts/build.sh release "${needed[@]}" || exit 1
 done
-export LIFTC_CACHE=off POCL_CACHE_DIR=$work/pocl XDG_CACHE_HOME=$work/cache XDG_DATA_HOME=$work/data
-unset LIFTC_DEVICE OCL_ICD_VENDORS
-mkdir -p "$POCL_CACHE_DIR"
-cp tests/oclgrind.sh "$work/oclgrind.sh"
+export LIFTC_CACHE=off XDG_CACHE_HOME=$work/cache XDG_DATA_HOME=$work/data
 
-install() { # PACKAGE
-  dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed ||
-    env DEBIAN_FRONTEND=noninteractive apt-get --quiet=2 install --yes --no-install-recommends "$1" >/dev/null
+# on SECONDS COMMAND…: runs a command on the runtime; what it prints goes into files.
+on() { nice -n "${NICE:-5}" timeout "$1" scripts/runtime.sh "$runtime" "${@:2}" >"$work/out" 2>"$work/log"; }
+# row PART RUN RIGHT REMARK: of the table.
+row() {
+  (($2 == $3)) || failed=1
+  echo "| $1 | $2 | $3 | $((SECONDS - began)) | $4 |" >>"$work/table"
+  echo "$runtime: $1: $3 of $2 ${4:+($4)}" >&2
+  began=$SECONDS
 }
-only() { # LIBRARY: the only driver that the loader is told of
-  mkdir -p "$work/vendors"
-  echo "$1" >"$work/vendors/only.icd"
-  export OCL_ICD_VENDORS=$work/vendors
-}
-
-# Of each runtime: how a command runs on it.
-setup() {
-  unset OCL_ICD_VENDORS RUSTICL_ENABLE
-  on=() options=()
-  case $1 in
-    pocl) install pocl-opencl-icd && export LIFTC_PLATFORM='Portable Computing Language' ;;
-    oclgrind)
-      install oclgrind && export LIFTC_PLATFORM=Oclgrind
-      export OCLGRIND_OPTIONS="--local-mem-size 32768 --max-wgsize 64"
-      on=("$work/oclgrind.sh") options=(--build-options=-cl-opt-disable)  # as oclgrind.sh has it for test programs
-      ;;
-    intel)
-      local library=${INTEL:-/opt/liftc-intel/lib/libintelocl.so}
-      if [[ ! -e $library ]]; then
-        install python3-venv
-        python3 -m venv /opt/liftc-intel && /opt/liftc-intel/bin/pip install --quiet intel-opencl-rt intel-cmplr-lib-rt
-      fi
-      only "$library" && export LIFTC_PLATFORM=Intel
-      ;;
-    rusticl)
-      [[ -n ${RUSTICL:-} ]] || install mesa-opencl-icd
-      only "${RUSTICL:-libRusticlOpenCL.so.1}" && export LIFTC_PLATFORM=rusticl RUSTICL_ENABLE=llvmpipe
-      ;;
-    *) echo "matrix: no runtime '$1'" >&2 && return 1 ;;
-  esac
-}
-
-# run TITLE COMMAND…: counts a command, and shows the end of what it said when it fails. A layer that a family has no
-# program for is not counted.
-run() {
-  local status=0
-  nice timeout 600 "${on[@]}" "${@:2}" >"$work/log" 2>&1 || status=$?
-  ! grep -q "has no program for" "$work/log" || return 1
-  ((++all))
-  if ((status == 0)); then
-    ((++right))
-    return 0
-  fi
-  echo "  $1: exit status $status"
-  grep -vE '^ *$' "$work/log" | tail -n 4 | cut -c1-200 | sed 's/^/    /'
-  return 1
-}
-counted() { # TITLE
-  echo "$runtime: $1: $right of $all right"
-  ((right == all)) || failed=1
-  right=0 all=0
-}
+shown() { grep -vE '^ *$' "$work/log" "$work/out" -h | tail -n "$1" | cut -c1-200 | sed 's/^/    /' >&2; }
 
 examples() {
+  local all=0 right=0 example sizes
   for example in examples/*.lift; do
     read -ra sizes < <(sed -n 's/^-- test: *//p' "$example")
     "$liftc" eval "$example" "${sizes[@]}" --fill random:7 -o "$work/expected.npz" --quiet
-    run "$example" "$liftc" run "$example" "${sizes[@]}" --fill random:7 --expect "$work/expected.npz" \
-      "${options[@]}"
+    ((++all))
+    if on 600 "$liftc" run "$example" "${sizes[@]}" --fill random:7 --expect "$work/expected.npz" "${options[@]}"; then
+      ((++right))
+    else
+      echo "  $example: exit status $?" >&2 && shown 4
+    fi
   done
-  counted examples
+  row examples "$all" "$right" ""
 }
 programs() {
-  nice timeout 1800 "${on[@]}" build/test_programs_cl >"$work/programs" 2>&1 || failed=1
-  echo "$runtime: programs: $(grep -E '^(test cases:|All tests passed)' "$work/programs" || tail -n 2 "$work/programs")"
-  grep -E '^( *[a-zA-Z_]+\.cpp|.*(FAILED|unexpected exception)|  )' "$work/programs" | cut -c1-200 | head -n "${SHOWN:-12}"
+  on 3000 build/test_programs_cl "${programs[@]}"
+  local status=$?
+  # Catch2's last lines: "All tests passed (N assertions in …", or "assertions: N | M passed | …".
+  read -r checks passed < <(sed -nE 's/^All tests passed \(([0-9]+) assertions? in .*/\1 \1/p
+    s/^assertions: *([0-9]+) \| *([0-9]+) passed.*/\1 \2/p' "$work/out") || true
+  ((status == 0)) || grep -E '^( *[a-zA-Z_]+\.cpp|.*(FAILED|unexpected exception)|  )' "$work/out" | cut -c1-200 |
+    head -n "${SHOWN:-12}" >&2
+  local refused=$(grep -c '^without' "$work/out")
+  ((refused > 0)) && refused="$refused of doubles refused" || refused=""
+  row "tests/programs, checks" "${checks:-1}" "${passed:-0}" "$refused"
 }
 odd() {
-  # Of simulators only every fourth layer.
-  step=1
-  [[ $runtime == oclgrind ]] && step=4
-  for family in ${FAMILIES:-naive blocked paper tiled tiledImages staged depthwise im2col winograd winograd2 winograd6 winogradFused}; do
-    zero=0
-    while read -r layer; do
-      layer=${layer%%n\"*}
-      run "$family $layer" "$liftc" conv "$layer" check --family "$family" --no-tuned --repeat 1 --json "${options[@]}"
-      if grep -qE '"ms": 0(\.0)?,' "$work/log"; then ((zero++)); fi
-    done < <(grep -vE '^ *(#|$)' "${SHAPES:-shapes/odd.txt}" | awk -v s="$step" 'NR % s == 0')
-    ((zero == 0)) || { echo "$runtime: $zero times of zero" && failed=1; }
-    counted "odd layers, $family"
+  local families=${FAMILIES:-$("$liftc" conv ic8ih8oc8kh3ph1 check --family none 2>&1 | sed -n 's/^ *hint: its families are //p' | tr -d ,) tiled depthwise}
+  local family layers
+  for family in $(tr ' ' '\n' <<<"$families" | sort -u); do
+    grep -vE '^ *(#|$)' "${SHAPES:-shapes/odd.txt}" | awk -v s="$step" 'NR % s == 0' >"$work/layers"
+    layers=$(wc -l <"$work/layers")
+    on 3000 "$liftc" conv --shapes "$work/layers" check --family "$family" --no-tuned --repeat 1 --json "${options[@]}"
+    read -r all right remark < <(python3 - "$work/out" "$layers" <<'PYTHON'
+import json, sys
+layers = int(sys.argv[2])
+try:
+    rows = json.load(open(sys.argv[1]))["rows"]
+except Exception:
+    rows = []
+others = [r for r in rows if "has no program for" in r.get("error", "")]  # layers that the family is not for
+wrong = [r for r in rows if not r["ok"] and r not in others]
+zero = [r for r in rows if r["ok"] and not r.get("ms")]
+for r in wrong:
+    print("  ", r["conv"], str(r.get("error") or r.get("max_rel_err"))[:180], file=sys.stderr)
+missing = layers - len(rows)
+remark = [f"{missing} layers not reached"] * (missing > 0) + [f"{len(zero)} times of zero"] * (len(zero) > 0)
+print(layers - len(others), len(rows) - len(others) - len(wrong) - len(zero), ", ".join(remark))
+PYTHON
+    )
+    [[ $remark != *reached* ]] || shown 3
+    row "odd layers, $family" "$all" "$right" "$remark"
   done
 }
 tuning() {
-  run tune "$liftc" tune --conv ic16ih14oc32kh3ph1 --points "${POINTS:-40}" --db "$work/$runtime.db" --quiet "${options[@]}"
-  right=0 all=0
-  echo "$runtime: tuning: $("$liftc" db list --db "$work/$runtime.db" 2>/dev/null | tail -n +2 | awk '{n++} END {print n+0}') rows; $(grep -E 'best|points' "$work/log" | tail -n 2 | tr '\n' ' ')"
+  local points=${POINTS:-40}
+  on 3000 "$liftc" tune --conv ic16ih14oc32kh3ph1 --points "$points" --db "$work/$runtime.db" --json "${options[@]}" || shown 3
+  # Right: measured, in a time that is not zero, or said to be beyond the device's limits, or slower than tuning waits.
+  read -r right remark < <(python3 - "$work/out" <<'PYTHON'
+import json, sys
+try:
+    row = json.load(open(sys.argv[1]))["rows"][0]
+    status = row["by_status"]
+    best = row.get("best", {}).get("ms", 0)
+    right = sum(n for s, n in status.items() if s in ("ok", "skipped", "build_timeout", "run_timeout")) if best > 0 else 0
+    print(right, ", ".join(f"{n} {s}" for s, n in status.items()) + f"; best {best:.3g} ms")
+except Exception as error:
+    print(0, repr(error))
+PYTHON
+  )
+  row "points of tuning" "$points" "$right" "$remark"
 }
 
-ratios() {
-  "$liftc" bench --shapes "${SHAPES:-shapes/vgg16.txt}" --peers onednn --no-tuned \
-    --repetitions "${REPETITIONS:-5}" --json >"$work/ratios.$runtime.json" 2>"$work/log" ||
-    { failed=1 && tail -n 4 "$work/log"; }
+ratios() { # in turns
+  for ((round = 0; round < ${ROUNDS:-3}; round++)); do
+    for runtime in "${runtimes[@]}"; do
+      export POCL_CACHE_DIR=$work/$runtime.cache
+      mkdir -p "$POCL_CACHE_DIR"
+      scripts/runtime.sh "$runtime" "$liftc" bench --shapes "${SHAPES:-shapes/vgg16.txt}" --peers onednn --no-tuned \
+        --repetitions "${REPETITIONS:-5}" --json >"$work/ratios.$runtime.$round.json" 2>"$work/log" ||
+        { failed=1 && tail -n 4 "$work/log"; }
+    done
+  done
 }
 print_ratios() { # RUNTIME…
-  python3 - "$work" "$@" <<'PYTHON'
+  python3 - "$work" "${ROUNDS:-3}" "$@" <<'PYTHON'
 import json, math, sys
 
-work, *runtimes = sys.argv[1:]
-table = {}
+work, rounds, *runtimes = sys.argv[1:]
+ours, peers, table = {}, {}, {}
 for runtime in runtimes:
-    for row in json.load(open(f"{work}/ratios.{runtime}.json"))["rows"]:
-        times = [p["ms"] for p in row["peers"].values() if p.get("ok")]
-        if row["ok"] and times:
-            table.setdefault(row.get("name") or row["conv"], {})[runtime] = min(times) / row["ms"]
+    for r in range(int(rounds)):
+        for row in json.load(open(f"{work}/ratios.{runtime}.{r}.json"))["rows"]:
+            key = (row.get("name") or row["conv"], runtime)
+            for times, ms in [(peers, [p["ms"] for p in row["peers"].values() if p.get("ok")]),
+                              (ours, [row["ms"]] if row["ok"] else [])]:
+                times[key] = sorted(ms + times.get(key, []))[:1]
+for (layer, runtime), ms in ours.items():
+    if ms and peers.get((layer, runtime)):
+        table.setdefault(layer, {})[runtime] = peers[layer, runtime][0] / ms[0]
 first, *others = runtimes
 print("| Layer |" + "".join(f" {r} |" for r in runtimes) + "".join(f" {r} / {first} |" for r in others))
 print("|---|" + "---|" * (len(runtimes) + len(others)))
@@ -154,15 +153,22 @@ PYTHON
 
 failed=0
 for runtime in "${runtimes[@]}"; do
-  setup "$runtime" || exit 1
-  right=0 all=0
-  run "device" "$liftc" devices --json && grep -m1 '"name"' "$work/log" | sed "s/^/$runtime:/"
-  right=0 all=0
+  scripts/runtime.sh "$runtime" || exit 1
+  options=() programs=() step=${STEP:-1}
+  if [[ $runtime == oclgrind ]]; then
+    options=(--build-options=-cl-opt-disable) step=${STEP:-5}  # as tests/oclgrind.sh has it for test programs
+  fi
+  on 60 "$liftc" devices --json || { shown 4; exit 1; }
+  device=$(sed -nE 's/^ *"(name|driver_version)": "(.*)",?$/\2/p' "$work/out" | head -n 2 | paste -sd ' ')
+  printf '%s\n' "" "**$runtime**: $device" "" "| Part | Run | Right | Seconds | |" "|---|---|---|---|---|" >"$work/table"
+  began=$SECONDS
+  export POCL_CACHE_DIR=$work/$runtime.cache
+  mkdir -p "$POCL_CACHE_DIR"
   wants examples && examples
   wants programs && programs
   wants odd && odd
   wants tuning && tuning
-  wants ratios && ratios
+  wants ratios || cat "$work/table"
 done
-! wants ratios || print_ratios "${runtimes[@]}"
+! wants ratios || { ratios && print_ratios "${runtimes[@]}"; }
 exit "$failed"

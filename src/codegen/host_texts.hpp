@@ -102,13 +102,17 @@ inline constexpr const char* checkExtensionText =
 
 )";
 
-// Sub-groups, where there are any, are of OpenCL C 2.0; Intel's kernels of 1.2 may use them, too.
+// Sub-groups, where there are any, are of OpenCL C 2.0; Intel's kernels of 1.2 may use them, too. Not on processors, as
+// standardFor in runtime/cl_program.cpp.
 inline constexpr const char* standardText =
     R"(static const char* standard_of(cl_device_id device) {
   const char* standard = "-cl-std=CL1.2 ";
   char version[128] = "";
   size_t bytes = 0;
   char* all;
+  cl_device_type type = CL_DEVICE_TYPE_CPU;
+  if (clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL) != CL_SUCCESS || (type & CL_DEVICE_TYPE_CPU))
+    return standard;
   if (clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes) != CL_SUCCESS) return standard;
   all = (char*)calloc(bytes + 1, 1);
   if (all == NULL) return standard;

@@ -263,8 +263,8 @@ void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::
   family.toleranceFactor = factor(1);
   for (std::int64_t p = 2; p <= choices; p++) family.toleranceFactor = std::max(family.toleranceFactor, factor(p));
   family.preferred = [=](const runtime::DeviceInfo& device) { return detail::winogradPreferred(spec, f, device); };
-  if (name == "winograd")
-    family.firstOn = [=](const runtime::DeviceInfo& device) { return detail::prefersWinogradApart(spec, device); };
+  if (name == "winograd" && elements != Scalar::h16)
+    family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, device); };
   if (choices > 1) family.toleranceFactorAt = [=](const Config& config) { return factor(config.at("points")); };
   w.families.push_back(std::move(family));
 }

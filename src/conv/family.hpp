@@ -151,9 +151,8 @@ std::string whyNotWinograd(const ConvSpec& spec, bool fused);
 // The family that is likely the fastest for a 3 by 3 or 5 by 5 layer of which nothing was measured; empty where none of
 // these is.
 std::string preferredWinograd(const ConvSpec& spec);
-// Whether it is `winograd` on this device, where preferredWinograd names `winogradFused`: the latter reads all kernels
-// for each block, from a last cache that is too far.
-bool prefersWinogradApart(const ConvSpec& spec, const runtime::DeviceInfo& device);
+// Whether `winograd` is, on a processor whose caches or local memory do not suit the `winogradFused` that is preferred.
+bool prefersUnfused(const ConvSpec& spec, const runtime::DeviceInfo& device);
 // How many sets of points there are to choose from, and the algorithms at one of them, counted from 1 on.
 std::int64_t choicesOfPoints(const Winograd& w);
 Winograd atPoints(const Winograd& w, std::int64_t points);

@@ -244,10 +244,18 @@ std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
   return s.batch * tilesOfRow(s, w) * ((s.oh + missing(s.oh, w.rows.m)) / w.rows.m);
 }
 
-// Bytes of the transformed kernels.
+// Transformed kernels.
 std::int64_t kernelBytes(const ConvSpec& s, const Winograd& w) {
   return w.products() * s.ic * s.oc * static_cast<std::int64_t>(sizeof(float));
 }
+// What a fused kernel keeps of a tile: it, transformed, and its products.
+std::int64_t keptBytes(const ConvSpec& s, const Winograd& w) {
+  return w.products() * (s.icPerGroup() + s.ocPerGroup()) * static_cast<std::int64_t>(sizeof(float));
+}
+
+// Bytes of transformed kernels that a core's own cache holds in good part; tiles of a block for which more are worth
+// being read.
+constexpr std::int64_t own = 4 << 20, fewestOfBlock = 4;
 
 }  // namespace
 
@@ -270,8 +278,6 @@ std::string preferredWinograd(const ConvSpec& layer) {
   // Bytes of transformed kernels: what near caches hold in good part, so that each block may read them anew; what no
   // cache holds.
   constexpr std::int64_t near = 10 << 20, beyond = 32 << 20;
-  // Tiles of a block for which more kernels than a core's own cache holds are worth being read.
-  constexpr std::int64_t own = 4 << 20, fewestOfBlock = 4;
   // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
   constexpr std::int64_t fewTiles = 24;
   if (!whyNotWinograd(s, true).empty() || s.kh != s.kw || (s.kh != 3 && s.kh != 5) ||
@@ -290,6 +296,22 @@ std::string preferredWinograd(const ConvSpec& layer) {
   const bool isDirect =
       prefersIm2col(layer) && direct < (2 * tilesOf(s, small) + ofElement) * small.products() * elements;
   return isDirect ? "" : "winograd2";
+}
+
+bool prefersUnfused(const ConvSpec& layer, const runtime::DeviceInfo& device) {
+  if (device.type != "cpu" || preferredWinograd(layer) != "winogradFused") return false;
+  const ConvSpec s = decimated(layer, allPhases(layer));
+  const Winograd w = winogradOf(s, 4, true);
+  // A cache that is larger than this for each core belongs to many more cores, and is far from each.
+  constexpr std::uint64_t mostOfUnit = 64 << 20;
+  const std::int64_t kernels = kernelBytes(s, w);
+  const std::uint64_t cache = device.cacheBytes, units = static_cast<std::uint64_t>(std::max(1, device.computeUnits));
+  if (kernels > own && cache > 0 && (cache < static_cast<std::uint64_t>(kernels) || cache > mostOfUnit * units))
+    return true;
+  // Local memory for too few tiles: each block reads all kernels.
+  const auto fit = static_cast<std::int64_t>(device.localMemory) / keptBytes(s, w);
+  return device.localMemory > 0 && largestDivisor(tilesOfRow(s, w), std::max<std::int64_t>(1, fit)) <
+                                       std::min(fewestOfBlock, winogradDefaults(layer, w).at("block"));
 }
 
 Winograd winogradOf(const ConvSpec& layer, std::int64_t m, bool fused) {
@@ -355,8 +377,8 @@ namespace {
 
 constexpr std::int64_t usuallyKept = 384 << 10;  // bytes of a block
 
-// A block's transformed tiles and products take `keptBytes` at most, where there are as few tiles.
-Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t keptBytes) {
+// A block's transformed tiles and products take about `mostKept` bytes at most.
+Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKept) {
   const ConvSpec spec = atStrideOne(layer);
   Config config{{"unroll", largestDivisor(spec.icPerGroup(), 4)}};
   if (choicesOfPoints(w) > 1) config["points"] = 1;
@@ -364,9 +386,7 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t keptBy
   if (hasVectors(spec.ocPerGroup())) kernels /= config["lanes"] = widestVector(spec.ocPerGroup());
   if (hasVectors(spec.icPerGroup())) config["load"] = widestVector(spec.icPerGroup());
   if (w.fused) {
-    const std::int64_t each = w.products() * (spec.icPerGroup() + spec.ocPerGroup());
-    const std::int64_t kept = keptBytes / static_cast<std::int64_t>(sizeof(float));
-    const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, kept / each);
+    const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, mostKept / keptBytes(spec, w));
     std::int64_t block = largestDivisor(row, most);
     // Twice as much is better than less than half: each block reads all kernels.
     for (std::int64_t more = most + 1; 2 * block < most && more <= 2 * most; more++)
@@ -404,14 +424,6 @@ Config winogradPreferred(const ConvSpec& layer, const Winograd& w, const runtime
   const std::int64_t part = static_cast<std::int64_t>(device.localMemory) / 8 * 3;
   const Config config = defaultsFor(layer, w, std::max(usuallyKept, part));
   return config == winogradDefaults(layer, w) ? Config() : config;
-}
-
-bool prefersWinogradApart(const ConvSpec& layer, const runtime::DeviceInfo& device) {
-  // A larger last cache is one of many cores, and far: what each reads of it comes not much faster than from memory.
-  constexpr std::uint64_t largestNear = 64 << 20;
-  constexpr std::int64_t ownKernels = 3 << 20;  // that a core's own cache keeps in good part
-  return device.type == "cpu" && device.cacheBytes > largestNear && preferredWinograd(layer) == "winogradFused" &&
-         kernelBytes(layer, winogradOf(layer, 4, true)) > ownKernels;
 }
 
 }  // namespace lift::detail

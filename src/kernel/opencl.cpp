@@ -54,7 +54,7 @@ bool looksReserved(const std::string& s) {
   if (reserved().contains(s)) return true;
   for (std::string_view prefix :
        {"get_", "vload", "vstore", "convert_", "as_", "atomic_", "atom_", "native_", "half_", "async_", "group_",
-        "sub_group_", "work_group_", "CLK_", "cl_", "CL_", "FLT_", "DBL_"})
+        "sub_group_", "work_group_", "CLK_", "cl_", "CL_", "FLT_", "DBL_", "truncate_"})
     if (s.starts_with(prefix)) return true;
   std::size_t end = s.size();
   while (end > 0 && std::isdigit(static_cast<unsigned char>(s[end - 1]))) end--;
@@ -70,6 +70,8 @@ class OpenclDialect final : public Dialect {
 
   // The functions of floorDiv and mod that were asked for, of int (not wide) and of long.
   std::set<std::pair<bool, Nat::Kind>> divisions;
+  // The functions that make int and long of floating-point numbers, by their types.
+  std::set<std::pair<std::string, std::string>> truncations;
 
   bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
 
@@ -160,9 +162,15 @@ class OpenclDialect final : public Dialect {
   }
   Text conversion(ValueType from, ValueType to, const Text& value) override {
     const bool saturates = isFloat(from.scalar) && !isFloat(to.scalar);
-    // NaN gives 0, which Intel's runtime for processors does not know of uint.
-    if (saturates && to.scalar == Scalar::u32)
+    // NaN gives 0, which drivers need not know: Intel's for processors does not of uint, Mesa's of int, long and ulong.
+    // (Mesa's breaks off at functions of char.)
+    if (saturates && (to.scalar == Scalar::u32 || to.scalar == Scalar::u64))
       return {fmt::format("convert_{}_sat(fmax({}, 0.0{}))", type(to), value.text, suffix(from.scalar))};
+    if (saturates && (to.scalar == Scalar::i32 || to.scalar == Scalar::i64)) {
+      const std::string real = type({from.scalar == Scalar::f16 ? Scalar::f32 : from.scalar, from.width});
+      truncations.emplace(real, type(to));
+      return {fmt::format("truncate_{}_{}({})", real, type(to), value.text)};
+    }
     if (to.width > 1 || saturates)
       return {fmt::format("convert_{}{}({})", type(to), saturates ? "_sat" : "", value.text)};
     return {fmt::format("({}){}", type(to), value.within(unary)), unary};
@@ -286,6 +294,14 @@ class OpenclPrinter final : public Printer {
            "    faults[1] = value;\n"
            "    faults[2] = bound;\n"
            "  }\n}\n";
+    for (const auto& [from, to] : dialect_.truncations)
+      s += fmt::format(
+          "static inline {1} truncate_{0}_{1}({0} x) {{\n"
+          "  return {2};\n}}\n",
+          from, to,
+          std::isdigit(static_cast<unsigned char>(to.back()))
+              ? fmt::format("convert_{0}_sat(x) & convert_{0}(x == x)", to)
+              : fmt::format("x == x ? convert_{}_sat(x) : 0", to));
     for (const auto& [wide, kind] : dialect_.divisions)
       s += fmt::format(
           fmt::runtime(kind == Nat::Kind::floorDiv ? "static inline {0} floor_div{1}({0} a, {0} b) {{\n"

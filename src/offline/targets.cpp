@@ -72,8 +72,10 @@ OfflineTarget intel() {
   return {"dg2",
           "Intel Xe HPG, by Intel's compiler",
           "intel-gpu",
-          {{"ocloc", {"ocloc"}, "apt-get install intel-opencl-icd"},
-           {"iga", {"/usr/lib/x86_64-linux-gnu/libiga64.so.1"}, "apt-get install libigc1"}},
+          {{"ocloc", {"ocloc", "liftc-ocloc"}, "scripts/offline.sh, or apt-get install intel-opencl-icd"},
+           {"iga",
+            {"/usr/lib/x86_64-linux-gnu/libiga64.so.1", "/opt/liftc-ocloc/usr/lib/x86_64-linux-gnu/libiga64.so.1"},
+            "scripts/offline.sh, or apt-get install libigc1"}},
           {{"{ocloc}", "compile", "-file", "{source}", "-device", "dg2", "-options", "-cl-std=CL1.2 -DLIFT_SUBGROUPS",
             "-out_dir", ".", "-output", "kernel.bin", "-output_no_suffix"},
            {"ln", "-sf", "{iga}", "libiga64.so"},  // by this name it is looked for

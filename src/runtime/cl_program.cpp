@@ -12,12 +12,13 @@
 namespace lift::runtime {
 namespace {
 
-// OpenCL C 1.2; for kernels that use sub-groups on a device that has them a version with these, but for Intel's.
+// OpenCL C 1.2; for kernels that use sub-groups on a device that has them a version with these, but for Intel's. On
+// processors, whose sub-groups are loops, nothing is gained, and PoCL 6.0 adds them up wrongly.
 std::string standardFor(const DeviceInfo& device, const std::vector<SourceUnit>& units) {
   const bool isIntels = device.hasExtension("cl_intel_subgroups");
-  if ((!isIntels && !device.hasExtension("cl_khr_subgroups")) || std::ranges::none_of(units, [](const SourceUnit& u) {
-        return u.source.find("LIFT_SUBGROUPS") != std::string::npos;
-      }))
+  if (device.type == "cpu" || (!isIntels && !device.hasExtension("cl_khr_subgroups")) ||
+      std::ranges::none_of(units,
+                           [](const SourceUnit& u) { return u.source.find("LIFT_SUBGROUPS") != std::string::npos; }))
     return "-cl-std=CL1.2";
   const bool isVersion2 = device.deviceVersion.starts_with("OpenCL 2");
   return fmt::format("-cl-std=CL{} -DLIFT_SUBGROUPS", isIntels ? "1.2" : isVersion2 ? "2.0" : "3.0");

@@ -166,7 +166,7 @@ TEST_CASE("C converts between all types as the interpreter does, and reads table
   std::vector<Judged> all;
   for (int s = 0; s < scalarCount; s++) {
     const auto from = static_cast<Scalar>(s);
-    std::vector<double> numbers = programs::conversionValues(from, true);
+    std::vector<double> numbers = programs::conversionValues(from);
     numbers.resize(length, 1);
     Tensor xs(from, {length});
     for (std::size_t i = 0; i < numbers.size(); i++) xs.set(static_cast<std::int64_t>(i), numbers[i]);

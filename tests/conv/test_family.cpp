@@ -402,6 +402,33 @@ TEST_CASE("defaults of `blocked` are lowered to a small device") {
   }
 }
 
+TEST_CASE("Winograd in one kernel is chosen where caches and local memory suit it", "[null]") {
+  const auto chosenOn = [](const char* layer, std::uint64_t local, std::uint64_t cache) {
+    runtime::DeviceInfo device;
+    device.name = "a processor";
+    device.type = "cpu";
+    device.computeUnits = 2;
+    device.maxWorkGroupSize = 4096;
+    device.maxWorkItemSizes = {4096, 4096, 4096};
+    device.localMemory = local;
+    device.cacheBytes = cache;
+    device.maxAllocation = std::uint64_t{1} << 32;
+    return choose(convWorkload(parseConv(layer)), &device, {.tuned = false}).variant.family;
+  };
+  constexpr std::uint64_t kib = 1 << 10, mib = 1 << 20;
+  const char *few = "ic64ih112oc128kh3ph1", *many = "ic128ih56oc256kh3ph1";  // channels
+  for (const char* layer : {few, many}) CHECK(chosenOn(layer, 2 * mib, 32 * mib) == "winogradFused");
+  // A cache that the kernels are not in, and one that belongs to many more cores.
+  for (const std::uint64_t cache : {2 * mib, 480 * mib}) {
+    CHECK(chosenOn(few, 2 * mib, cache) == "winogradFused");
+    CHECK(chosenOn(many, 2 * mib, cache) == "winograd");
+  }
+  // Local memory for blocks of half as many tiles, and of very few.
+  CHECK(chosenOn(few, 256 * kib, 32 * mib) == "winogradFused");
+  CHECK(chosenOn(many, 256 * kib, 32 * mib) == "winograd");
+  CHECK(chosenOn(few, 32 * kib, 32 * mib) == "winograd");
+}
+
 // In one case, since deriving all families takes most of its time.
 TEST_CASE("registers are used whatever the number of windows and kernels") {
   for (const char* layer : {"ic64ih1iw43oc64kh1kw3", "ic64ih13oc80kh3ph1", "ic32ih7oc48kh3", "ic32ih17oc112kh3ph1"})

@@ -222,12 +222,12 @@ TEST_CASE("print: small integers wrap to their type") {
 
 TEST_CASE("print: conversions") {
   Expression x;
-  CHECK(Expression().of(convertTo(x.x(0), Scalar::i32)) == "convert_int_sat(in[0])");
+  CHECK(Expression().of(convertTo(x.x(0), Scalar::i32)) == "truncate_float_int(in[0])");
   CHECK(Expression().of(convertTo(x.n(0), Scalar::f32)) == "(float)iv[0]");
   CHECK(Expression().of(convertTo(x.n(0), Scalar::u8)) == "(uchar)iv[0]");
   CHECK(Expression().of(convertTo(add(x.x(0), x.x(1)), Scalar::f64)) == "(double)(in[0] + in[1])");
   CHECK(Expression().of(convertTo(load(x.in, 0, vec(4)), Scalar::i32)) ==
-        "vstore4(convert_int4_sat(vload4(0, in)), 0, out)");
+        "vstore4(truncate_float4_int4(vload4(0, in)), 0, out)");
 }
 
 TEST_CASE("print: double precision asks for its extension, and only then") {

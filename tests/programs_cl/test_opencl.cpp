@@ -1,6 +1,7 @@
 // Every program of the catalogue on the OpenCL device; under Oclgrind too (tests/oclgrind.sh).
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <iostream>
 
 #include "programs/on_device.hpp"
 
@@ -12,7 +13,12 @@ TEST_CASE("the OpenCL device computes what the references compute") {
   runtime::LoadOptions loading;
   if (const char* options = std::getenv("LIFT_BUILD_OPTIONS")) loading.buildOptions = options;
   for (const CatalogueEntry& entry : catalogue()) DYNAMIC_SECTION(entry.name()) {
-      CHECK(runOn(*device, entry, {}, loading) == "");
+      const std::string wrong = runOn(*device, entry, {}, loading);
+      // Without doubles a program of doubles is refused for that, and for nothing else.
+      if (!device->info().fp64 && wrong.find("computes in f64, which the device cannot") != std::string::npos)
+        std::cout << "without f64: " << entry.name() << "\n";
+      else
+        CHECK(wrong == "");
     }
 }
 

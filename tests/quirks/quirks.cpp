@@ -5,6 +5,7 @@
 //   small-groups   the device allows 16 work-items in a group
 //   small-memory   the device has 1,024 bytes of local memory
 //   modest         compiled kernels are said to allow one work-item, and run with more
+//   sub-groups     the device reports sub-groups, whose functions are wrong, or not there
 //   opencl-1.1     the device's compiler is one of OpenCL 1.1
 //   silent         it refuses everything, and has no log
 #define CL_TARGET_OPENCL_VERSION 300
@@ -62,6 +63,12 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     *static_cast<size_t*>(value) = 16;
   if (has("small-memory") && what == CL_DEVICE_LOCAL_MEM_SIZE && status == CL_SUCCESS && value != nullptr)
     *static_cast<cl_ulong*>(value) = 1024;
+  if (has("sub-groups") && what == CL_DEVICE_EXTENSIONS && status == CL_SUCCESS && value != nullptr) {
+    constexpr std::string_view other = "cl_khr_byte_addressable_store", subgroups = "cl_khr_subgroups             ";
+    static_assert(other.size() == subgroups.size());
+    if (char* at = std::strstr(static_cast<char*>(value), other.data()))
+      std::memcpy(at, subgroups.data(), other.size());
+  }
   if (has("opencl-1.1") && what == CL_DEVICE_OPENCL_C_VERSION && status == CL_SUCCESS && value != nullptr)
     std::memcpy(static_cast<char*>(value) + std::strlen("OpenCL C "), "1.1", 3);
   return status;

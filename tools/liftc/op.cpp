@@ -164,20 +164,32 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
 int check(const std::vector<lift::Workload>& workloads, const Options& o) {
   const auto device = o.device.open();
   Json rows = Json::array();
-  bool ok = true;
+  auto status = lift::ExitStatus::ok;  // of the first layer that is not right
   for (const lift::Workload& w : workloads) {
-    const auto row = checkWorkload(w, o, *device);
-    if (!row) return 0;
+    std::optional<Row> row;
+    std::string refused;
+    try {
+      row = checkWorkload(w, o, *device);
+      if (!row) return 0;
+      if (!row->ok && status == lift::ExitStatus::ok) status = lift::ExitStatus::wrong;
+    } catch (const lift::UserError& e) {
+      if (o.shapes.empty()) throw;  // of a sweep, the other layers are still checked
+      refused = e.diagnostics().front().message;
+      row = Row{toJson(w), false};
+      row->json.update({{"ok", false}, {"error", refused}});
+      if (status == lift::ExitStatus::ok) status = e.status();
+    }
     if (!o.json && rows.empty())
       std::cout << fmt::format("{:<40} {:>10} {:>9} {:>10} {:>9} {:>9} {:>11} {:>10}  {}\n", workloads[0].op, "ms",
                                "GFLOP/s", "memory MB", "work MB", "norm err", "max rel err", "tolerance", "result");
-    ok = ok && row->ok;
     rows.push_back(row->json);
-    if (!o.json) {
+    const std::string label = w.label.empty() ? w.descriptor : w.label;
+    if (!o.json && !refused.empty()) {
+      std::cout << fmt::format("{:<40} {}\n", label, "error: " + refused) << std::flush;
+    } else if (!o.json) {
       const Json& r = row->json;
-      std::cout << fmt::format("{:<40} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9.2e} {:>11.2e} {:>10.2e}  {}\n",
-                               w.label.empty() ? w.descriptor : w.label, r["ms"].get<double>(),
-                               r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
+      std::cout << fmt::format("{:<40} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9.2e} {:>11.2e} {:>10.2e}  {}\n", label,
+                               r["ms"].get<double>(), r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
                                r["workspace_bytes"].get<double>() * 1e-6, r["norm_rel_err"].get<double>(),
                                r["max_rel_err"].get<double>(), r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
                 << std::flush;
@@ -189,7 +201,7 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
     std::cout << fmt::format(
         "on {}; errors against {}, relative to the norm, and to max(|expected|, root mean square)\n",
         device->info().name, workloads.empty() ? "" : workloads[0].judge);
-  return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
+  return static_cast<int>(status);
 }
 
 // Families whose kernels a profile allows, as they are chosen for it.
@@ -254,8 +266,15 @@ int act(const std::string& action, const std::vector<lift::Workload>& workloads,
   if (action != "compile" && (o.target != "opencl" || !o.device.profile.empty()))
     throw lift::UserError(lift::ExitStatus::usage, "--target and --profile go with compile");
   if (o.repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
-  // Before a device is looked for: a wrong name is wrong without one, too.
-  for (const lift::Workload& w : workloads) static_cast<void>(o.family.familyOf(w));
+  // Before a device is looked for: a wrong name is wrong without one, too. A family that only some layers of a sweep
+  // lack is said beside these.
+  std::vector<lift::UserError> lacking;
+  for (const lift::Workload& w : workloads) try {
+      static_cast<void>(o.family.familyOf(w));
+    } catch (const lift::UserError& e) {
+      lacking.push_back(e);
+    }
+  if (!lacking.empty() && lacking.size() == workloads.size()) throw lift::UserError(lacking.front());
   if (action == "check") return check(workloads, o);
   if (action == "explain") return explain(workloads.at(0), o.family, o.json);
   if (action == "compile") return compile(workloads.at(0), o);
