@@ -8,12 +8,6 @@ namespace {
 
 using namespace build;
 
-// Literal zeros of the type, which has no tuples.
-Expr zerosOf(Type type) {
-  return type.isArray() ? fill(type.length(), zerosOf(type.element()))
-                        : Expr::literal(ScalarValue::of(scalarOf(type), 0));
-}
-
 class Computed {
  public:
   using Arrays = std::vector<Expr>;  // the epilogue's others, each in the layout of the term that they go with
@@ -91,7 +85,7 @@ class Computed {
       case Prim::take: {
         const Type element = other.type().element();
         if (baseOf(element).is(Type::Kind::vector)) return std::nullopt;
-        return call(Prim::pad, {Nat(0), in.length() - other.type().length()}, {zerosOf(element), other});
+        return call(Prim::pad, {Nat(0), in.length() - other.type().length()}, {zeros(element), other});
       }
       case Prim::map: {
         const Expr row = Expr::variable("row", other.type().element());

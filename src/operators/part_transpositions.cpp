@@ -1,0 +1,57 @@
+// Families of data that is moved into another order.
+#include <algorithm>
+
+#include "lift/strategies.hpp"
+#include "lift/transposition.hpp"
+#include "part_tiles.hpp"
+
+namespace lift::detail::parts {
+
+using namespace rewrite;
+
+namespace {
+
+// The tile in registers: whole lines of caches, or whole rows where these are shorter.
+strategies::TransposedTiles tilesOf(const Transposition& t) {
+  constexpr std::int64_t line = 64, most = 16;
+  const std::int64_t lanes = std::min(most, line / static_cast<std::int64_t>(info(scalarOf(t.element)).bytes));
+  strategies::TransposedTiles tiles{std::min(lanes, t.rows), std::min(lanes, t.columns)};
+  tiles.rowsTogether = t.rowsFollow && tiles.columns == t.columns;
+  tiles.columnsTogether = t.columnsFollow && tiles.rows == t.rows;
+  tiles.batch = t.batch > 1;
+  tiles.batchInside = t.batchInside;
+  return tiles;
+}
+
+}  // namespace
+
+std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
+  const strategies::TransposedTiles tiles = tilesOf(t);
+  if (!haveVectors(tiles)) return {};
+  const std::int64_t rowTiles = ceilDiv(t.rows, tiles.rows), columnTiles = ceilDiv(t.columns, tiles.columns);
+  OperatorFamily family;
+  family.name = "tiles";
+  family.meaning = "tiles transposed in registers";
+  family.derive = [=](Rewriting& r) {
+    strategies::TransposedTiles chosen = tiles;
+    chosen.rowTiles = r.tunable("rowTiles", 1, rowTiles);
+    chosen.columnTiles = r.tunable("columnTiles", 1, columnTiles);
+    if (tiles.batch) chosen.matrices = r.tunable("matrices", 1, t.batch);
+    r.apply(use("asTransposition"));
+    r.within(t.moved, [&] { r.apply(strategies::transposedTiles(chosen)); });
+    r.apply(attempt(strategies::outermost(use("mapIntoResult"))));
+  };
+  // As many neighbouring tiles for a work-item as take longer than giving it to one; few are left over.
+  constexpr std::int64_t elementsOfItem = 1 << 12;
+  const auto even = [](std::int64_t n, std::int64_t most) {
+    return ceilDiv(n, ceilDiv(n, std::max<std::int64_t>(1, most)));
+  };
+  const std::int64_t wanted = elementsOfItem / (tiles.rows * tiles.columns);
+  const std::int64_t down = even(rowTiles, wanted), across = even(columnTiles, wanted / down);
+  family.defaults = {{"rowTiles", down}, {"columnTiles", across}};
+  if (tiles.batch)
+    family.defaults["matrices"] = largestDivisor(t.batch, std::max<std::int64_t>(1, wanted / (down * across)));
+  return {family};
+}
+
+}  // namespace lift::detail::parts
