@@ -13,9 +13,12 @@ namespace {
 
 // The tile in registers: whole lines of caches, or whole rows where these are shorter.
 strategies::TransposedTiles tilesOf(const Transposition& t) {
-  constexpr std::int64_t line = 64, most = 16;
-  const std::int64_t lanes = std::min(most, line / static_cast<std::int64_t>(info(scalarOf(t.element)).bytes));
-  strategies::TransposedTiles tiles{std::min(lanes, t.rows), std::min(lanes, t.columns)};
+  constexpr std::int64_t line = 64, widest = 16;
+  const std::int64_t ofLine = line / static_cast<std::int64_t>(info(scalarOf(t.element)).bytes);
+  const auto cut = [](std::int64_t n, std::int64_t most) {
+    return n <= widest ? std::min(n, most) : std::min(most, roundedUp(n, widest));
+  };
+  strategies::TransposedTiles tiles{cut(t.rows, std::min(widest, ofLine)), cut(t.columns, ofLine)};
   tiles.rowsTogether = t.rowsFollow && tiles.columns == t.columns;
   tiles.columnsTogether = t.columnsFollow && tiles.rows == t.rows;
   tiles.batch = t.batch > 1;
@@ -41,16 +44,15 @@ std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
     r.within(t.moved, [&] { r.apply(strategies::transposedTiles(chosen)); });
     r.apply(attempt(strategies::outermost(use("mapIntoResult"))));
   };
-  // As many neighbouring tiles for a work-item as take longer than giving it to one; few are left over.
-  constexpr std::int64_t elementsOfItem = 1 << 12;
-  const auto even = [](std::int64_t n, std::int64_t most) {
-    return ceilDiv(n, ceilDiv(n, std::max<std::int64_t>(1, most)));
-  };
-  const std::int64_t wanted = elementsOfItem / (tiles.rows * tiles.columns);
-  const std::int64_t down = even(rowTiles, wanted), across = even(columnTiles, wanted / down);
-  family.defaults = {{"rowTiles", down}, {"columnTiles", across}};
+  // So much for a work-item as takes longer than giving it to one, along the longer side.
+  constexpr std::int64_t elementsOfItem = 1 << 10;
+  const std::int64_t wanted = std::max<std::int64_t>(1, elementsOfItem / (tiles.rows * tiles.columns));
+  const auto even = [&](std::int64_t n) { return ceilDiv(n, ceilDiv(n, wanted)); };
+  const bool down = rowTiles > columnTiles;
+  family.defaults = {{"rowTiles", down ? even(rowTiles) : 1}, {"columnTiles", down ? 1 : even(columnTiles)}};
   if (tiles.batch)
-    family.defaults["matrices"] = largestDivisor(t.batch, std::max<std::int64_t>(1, wanted / (down * across)));
+    family.defaults["matrices"] =
+        largestDivisor(t.batch, std::max<std::int64_t>(1, wanted / even(std::max(rowTiles, columnTiles))));
   return {family};
 }
 

@@ -27,14 +27,12 @@ class Computed {
     const Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return of(e, others);
     const Prim p = s.head.prim();
-    Spine now = s;
     const bool isMap = traits(p).loop == Traits::Loop::map && s.arguments.size() == 2;
     if (p == Prim::let) {
       const Expr f = withFreshBinders(s.arguments[0]);
       const auto body = in(f.body(), others);
       if (!body) return std::nullopt;
-      now.arguments[0] = Expr::lambda(f.parameter(), *body);
-      return applyAll(now.head, now.arguments);
+      return let(f.parameter(), s.arguments[1], *body);
     }
     if (isMap && (p != Prim::map || !onlyMovesData(s.arguments[0]))) {
       isPlaced_ = isPlaced_ || isKernelMap(p);
@@ -46,8 +44,7 @@ class Computed {
     if (!before) return std::nullopt;
     const auto below = in(s.arguments.back(), *before);
     if (!below) return std::nullopt;
-    now.arguments.back() = *below;
-    return applyAll(now.head, now.arguments);
+    return laidOut(s, *below);
   }
 
  private:
@@ -67,6 +64,24 @@ class Computed {
     Arrays elements;
     for (std::size_t i = 0; i < count; i++) elements.push_back(get(p, i + 1));
     return elements;
+  }
+
+  // The layout of an array whose elements may be of another type.
+  static Expr laidOut(const Spine& s, Expr in) {
+    if (s.arguments.back().type() == in.type()) {
+      std::vector<Expr> arguments = s.arguments;
+      arguments.back() = in;
+      return applyAll(s.head, arguments);
+    }
+    if (!s.isPrim(Prim::map)) {
+      const auto detail = s.isPrim(Prim::reorder) ? static_cast<std::uint8_t>(s.head.indexFn()) : std::uint8_t{0};
+      return call(s.head.prim(), s.head.nats(), {in}, detail);
+    }
+    const Expr f = s.arguments[0], x = Expr::variable(f.parameter().name(), in.type().element());
+    const std::function<Expr(Expr)> below = [&](Expr e) {
+      return e == f.parameter() ? x : laidOut(spineOf(e), below(spineOf(e).arguments.back()));
+    };
+    return map(Expr::lambda(x, below(f.body())), in);
   }
 
   // What the layout makes `other` of; where it crops, zeros stand for the rest.
