@@ -23,6 +23,7 @@ struct Transposition {
   bool rowsFollow = false;                        // ms: a row begins where the one before ends
   bool columnsFollow = false;                     // the same of the result, of rows of one element of each row of ms
   bool batchInside = false;                       // in the result matrices lie between their own rows
+  bool computes = false;                          // of each element that is moved more than that
 };
 
 // Of a term that is computed element by element, of known sizes. Nothing where elements that lie side by side in memory

@@ -11,14 +11,12 @@ using namespace rewrite;
 
 namespace {
 
-// The tile in registers: whole lines of caches, or whole rows where these are shorter.
+// The tile in registers: whole lines of caches where 16 lanes fill one, or whole rows where these are shorter. Of wider
+// tiles of bytes compilers take seconds.
 strategies::TransposedTiles tilesOf(const Transposition& t) {
   constexpr std::int64_t line = 64, widest = 16;
-  const std::int64_t ofLine = line / static_cast<std::int64_t>(info(scalarOf(t.element)).bytes);
-  const auto cut = [](std::int64_t n, std::int64_t most) {
-    return n <= widest ? std::min(n, most) : std::min(most, roundedUp(n, widest));
-  };
-  strategies::TransposedTiles tiles{cut(t.rows, std::min(widest, ofLine)), cut(t.columns, ofLine)};
+  const std::int64_t lanes = std::min(widest, line / static_cast<std::int64_t>(info(scalarOf(t.element)).bytes));
+  strategies::TransposedTiles tiles{std::min(lanes, t.rows), std::min(lanes, t.columns)};
   tiles.rowsTogether = t.rowsFollow && tiles.columns == t.columns;
   tiles.columnsTogether = t.columnsFollow && tiles.rows == t.rows;
   tiles.batch = t.batch > 1;
@@ -35,6 +33,7 @@ std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
   OperatorFamily family;
   family.name = "tiles";
   family.meaning = "tiles transposed in registers";
+  family.forProcessors = true;  // neighbouring work-items read and write what lies far apart
   family.derive = [=](Rewriting& r) {
     strategies::TransposedTiles chosen = tiles;
     chosen.rowTiles = r.tunable("rowTiles", 1, rowTiles);
@@ -42,7 +41,7 @@ std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
     if (tiles.batch) chosen.matrices = r.tunable("matrices", 1, t.batch);
     r.apply(use("asTransposition"));
     r.within(t.moved, [&] { r.apply(strategies::transposedTiles(chosen)); });
-    r.apply(attempt(strategies::outermost(use("mapIntoResult"))));
+    if (t.computes) r.apply(strategies::outermost(use("mapIntoResult")));
   };
   // So much for a work-item as takes longer than giving it to one, along the longer side.
   constexpr std::int64_t elementsOfItem = 1 << 10;

@@ -51,9 +51,7 @@ std::int64_t Arranged::padded(std::int64_t from, std::int64_t count) {
   const std::int64_t before = std::max<std::int64_t>(0, -from);
   const std::int64_t after = std::max<std::int64_t>(0, from + count - *typeAt(dims_).length().constant());
   if (before > 0 || after > 0)
-    each(dims_, [&](Expr x) {
-      return build::call(Prim::pad, {before, after}, {build::zeros(x.type().element()), x});
-    });
+    each(dims_, [&](Expr x) { return build::call(Prim::pad, {before, after}, {build::zeros(x.type().element()), x}); });
   return from + before;
 }
 

@@ -53,6 +53,7 @@ class Restating {
     const auto at = [&](Digit d) { return std::ranges::find(order_, d) - order_.begin(); };
     t.columnsFollow = at(columns_.back()) + 1 == at(rows_.front());
     t.batchInside = !batch_.empty() && at(batch_.back()) > at(columns_.back());
+    t.computes = e_.value != variable;
     const Expr matrices = arranged(access, {batch_, rows_, columns_});
     const Expr transposed = etaLong(eachMatrix(matrices, [](Expr m) { return build::call(Prim::transpose, {m}); }));
     Arranged result(computed(variable, transposed), extents_);
