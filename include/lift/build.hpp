@@ -32,5 +32,6 @@ Expr drop(Nat count, Expr in);
 Expr indices(Nat count);  // 0, 1, … count - 1
 bool isIndices(Expr e);
 Expr fill(Nat count, Expr value);  // the value so many times
+Expr zeros(Type type);             // literals, of a type without tuples
 
 }  // namespace lift::build

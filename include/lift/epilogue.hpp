@@ -22,7 +22,7 @@ struct Epilogue {
   std::vector<Other> others;
 };
 // Which of the arrays that the outermost map runs over is the result, the first one that `isResult` accepts, says the
-// caller. Nothing where the term is no such map, or its elements are no scalars of the result's type.
+// caller. Nothing where the term is no such map, or its elements are no scalars.
 std::optional<Epilogue> epilogueOf(Expr map, const std::function<bool(Expr)>& isResult);
 
 }  // namespace lift::rewrite

@@ -38,6 +38,9 @@
 #include "lift/strategies.hpp"
 #include "lift/accumulation.hpp"
 #include "lift/epilogue.hpp"
+#include "lift/affine.hpp"
+#include "lift/arranged.hpp"
+#include "lift/transposition.hpp"
 #include "lift/cook_toom.hpp"
 // mapping
 #include "lift/mapping.hpp"
@@ -65,7 +68,6 @@
 #include "lift/experience.hpp"
 #include "lift/tune.hpp"
 #include "lift/tune_report.hpp"
-#include "lift/affine.hpp"
 #include "lift/operator.hpp"
 #include "lift/parts.hpp"
 // conv, bounds, predict, opset, bench, command line

@@ -24,12 +24,13 @@ namespace lift {
 
 // Read off a part's term, however it is written.
 enum class Pattern : std::uint8_t {
-  product,      // for every pair of a row and a column a reduction of both, in a batch perhaps
-  convolution,  // the same of windows and kernels
-  stencil,      // for every window of neighbours a reduction or an expression of them
-  rows,         // for every row a reduction of it
-  reduction,    // of a whole array
-  elementwise,  // for every element an expression of it
+  product,        // for every pair of a row and a column a reduction of both, in a batch perhaps
+  convolution,    // the same of windows and kernels
+  stencil,        // for every window of neighbours a reduction or an expression of them
+  rows,           // for every row a reduction of it
+  reduction,      // of a whole array
+  elementwise,    // for every element an expression of it
+  transposition,  // the same of data that is moved so that other elements lie side by side
   other,
 };
 std::string_view name(Pattern pattern);  // "matrix product"

@@ -107,4 +107,19 @@ rewrite::Strategy mapsInLanes(Nat lanes, int outer = 1, bool fill = false);
 // The same, `vectors` of them one after the other; lanes * vectors divides their number.
 rewrite::Strategy stripsInLanes(Nat lanes, Nat vectors, int outer = 1, std::int64_t unroll = 0);
 
+// transpose(xss), or map(fun m => transpose(m), xsss) of `batch` matrices, in tiles: in registers rows by columns, of
+// which a work-item has rowTiles by columnTiles. Where tiles do not divide a matrix the last rows and columns are read
+// again and cropped. `matrices` of a batch per work-item, one after the other, divide the batch.
+struct TransposedTiles {
+  std::int64_t rows, columns;  // vectors have up to 16 lanes of them
+  Nat rowTiles = 1, columnTiles = 1, matrices = 1;
+  // Rows of the tile follow each other in memory, and so do those of its transpose: then as one they are vectors.
+  bool rowsTogether = false, columnsTogether = false;
+  bool batch = false;
+  bool batchInside = false;  // matrices are written between the rows of others
+};
+rewrite::Strategy transposedTiles(const TransposedTiles& tiles);
+// Whether there are vectors of them.
+bool haveVectors(const TransposedTiles& tiles);
+
 }  // namespace lift::strategies

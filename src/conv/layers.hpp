@@ -10,43 +10,24 @@
 #include <vector>
 
 #include "lift/affine.hpp"
+#include "lift/arranged.hpp"
 #include "recognise.hpp"
 
 namespace lift::detail::layers {
 
 using affine::Access;
+using affine::append;
 using affine::Digit;
+using affine::Digits;
 using affine::Element;
+using affine::Extents;
 using affine::Form;
-using Digits = std::vector<Digit>;
-
-// Thrown where a term is no layer: why.
-struct Not {
-  std::string why;
-};
-
-inline bool has(const Digits& digits, Digit d) { return std::ranges::find(digits, d) != digits.end(); }
-inline void append(Digits& digits, const Digits& more) { digits.insert(digits.end(), more.begin(), more.end()); }
+using affine::has;
+using affine::Not;  // thrown where a term is no layer
+using affine::outermostFirst;
 
 // Rows and columns of the input, which are no digits of the element.
 constexpr Digit rowsOfInput = -1, columnsOfInput = -2;
-
-// Digits and their extents.
-class Extents {
- public:
-  explicit Extents(const Element& e) : element_(e) {}
-  void set(Digit virtualDigit, std::int64_t extent) { virtual_[virtualDigit] = extent; }
-  std::int64_t of(Digit d) const { return d < 0 ? virtual_.at(d) : element_.extents[static_cast<std::size_t>(d)]; }
-  std::int64_t of(const Digits& digits) const {
-    std::int64_t n = 1;
-    for (const Digit d : digits) n *= of(d);
-    return n;
-  }
-
- private:
-  const Element& element_;
-  std::map<Digit, std::int64_t> virtual_;
-};
 
 // The digits of a form that are wanted, as an index of their own times `unit`.
 struct Index {
@@ -56,8 +37,6 @@ struct Index {
 // Nothing where they are not one index.
 std::optional<Index> indexOf(
     const Form& form, const Extents& extents, const std::function<bool(Digit)>& wanted = [](Digit) { return true; });
-
-Digits outermostFirst(const Form& form);  // the digits by the sizes of their coefficients
 
 // Rows or columns: outputs o and taps k read elements stride * o + dilation * k + offset of [first, end).
 struct Axis {

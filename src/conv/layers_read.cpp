@@ -22,13 +22,6 @@ std::optional<Index> indexOf(const Form& form, const Extents& extents, const std
   return index;
 }
 
-Digits outermostFirst(const Form& form) {
-  Digits digits;
-  for (const auto& [digit, coefficient] : form.terms) digits.push_back(digit);
-  std::ranges::sort(digits, [&](Digit a, Digit b) { return std::abs(form.terms.at(a)) > std::abs(form.terms.at(b)); });
-  return digits;
-}
-
 namespace {
 
 class Reading {

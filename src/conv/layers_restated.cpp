@@ -4,12 +4,15 @@
 #include <mutex>
 #include <set>
 
-#include "arranged.hpp"
+#include "layers.hpp"
 #include "lift/build.hpp"
 #include "lift/conv_program.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::detail::layers {
+
+using affine::Arranged;
+
 namespace {
 
 // The order of a tensor's dimensions, a letter for each, outermost first: those of one element left out.

@@ -120,4 +120,9 @@ Expr fill(Nat count, Expr value) {
   return call(Prim::generate, {count}, {Expr::lambda(Expr::variable("i", Type::scalar(Scalar::i32)), value)});
 }
 
+Expr zeros(Type type) {
+  return type.isArray() ? fill(type.length(), zeros(type.element()))
+                        : Expr::literal(ScalarValue::of(scalarOf(type), 0));
+}
+
 }  // namespace lift::build

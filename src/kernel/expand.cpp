@@ -37,6 +37,7 @@ void Expander::append(const Declare& d, Block& to) {
   std::optional<ExprPtr> value;
   if (d.value) value = expr(*d.value);
   VarId v = d.variable;
+  seenVariables_.resize(kernel_.variables.size());  // copies of copies
   if (seenVariables_[v]) {
     const Variable copy = kernel_.variables[v];
     v = variables_[v] = addVariable(kernel_, copy.name, copy.type);
@@ -64,6 +65,7 @@ void Expander::append(const DeclareIndex& d, Block& to) {
 
 void Expander::append(const Allocate& a, Block& to) {
   BufferId b = a.buffer;
+  seenBuffers_.resize(kernel_.buffers.size());
   if (seenBuffers_[b]) {
     kernel_.buffers.push_back(Buffer(kernel_.buffers[b]));
     b = buffers_[a.buffer] = static_cast<BufferId>(kernel_.buffers.size() - 1);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lift/integers.hpp"
+#include "lift/transposition.hpp"
 #include "parts.hpp"
 
 namespace lift::detail::parts {
@@ -68,5 +69,8 @@ bool isFewByMany(const Recognised& form);
 OperatorFamily dotProductFamily(const Recognised& form);
 // Whether every element of the result is one long sum of elements that lie in memory in order.
 bool elementsLieTogether(const Recognised& form);
+
+// Of data that is moved into another order; none where there are no vectors of it.
+std::vector<OperatorFamily> transpositionFamilies(const rewrite::Transposition& t);
 
 }  // namespace lift::detail::parts

@@ -14,7 +14,8 @@
 #include "lift/digest.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
-#include "parts.hpp"
+#include "lift/transposition.hpp"
+#include "part_tiles.hpp"
 
 namespace lift {
 namespace {
@@ -212,6 +213,11 @@ void addFamilies(Part& part, const Program& whole, bool ofOperators) {
       families = withEpilogues(std::move(ofCore.all), core);
       part.reason.clear();
     }
+  }
+  if (const auto moved = found ? std::nullopt : rewrite::transpositionOf(part.term)) {
+    auto ofMoved = detail::parts::transpositionFamilies(*moved);
+    if (!ofMoved.empty()) form.pattern = Pattern::transposition;
+    families.insert(families.begin(), ofMoved.begin(), ofMoved.end());
   }
   part.pattern = form.pattern;
   part.workload = workloadOf(aloneOf(part.term, whole, form.pattern), form, std::move(families));

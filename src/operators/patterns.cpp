@@ -19,6 +19,7 @@ std::string_view name(Pattern pattern) {
     case Pattern::rows: return "reduction of rows";
     case Pattern::reduction: return "reduction";
     case Pattern::elementwise: return "elementwise map";
+    case Pattern::transposition: return "transposition";
     case Pattern::other: return "other";
   }
   return "";
@@ -68,7 +69,8 @@ Nest nestOf(Expr term) {
 std::optional<Expr> resultOfEpilogue(Expr map, const std::function<bool(Expr)>& isResult) {
   if (!isComputingMap(map) || anyPrimitive(spineOf(map).arguments[0], runsLoop)) return std::nullopt;
   const auto epilogue = rewrite::epilogueOf(map, isResult);
-  return epilogue ? std::optional(epilogue->result) : std::nullopt;
+  const bool keepsType = epilogue && epilogue->value.type() == epilogue->element.type();
+  return keepsType ? std::optional(epilogue->result) : std::nullopt;
 }
 
 Core coreOf(Expr term) {

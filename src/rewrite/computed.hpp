@@ -14,6 +14,7 @@ std::vector<Rule> namingRules();    // of names and tuples
 std::vector<Rule> chunkingRules();  // reductions and scans in parts
 std::vector<Rule> computedVectorRules();
 std::vector<Rule> resultRules();  // what is done with the elements of a result
+Rule transpositionRule();
 // Rules made for a place below the term, written name<0110>; those of a few places.
 std::vector<Rule> placeRules();
 bool isPlaceRuleName(std::string_view name);

@@ -118,8 +118,7 @@ class Reading {
 std::optional<Epilogue> epilogueOf(Expr map, const std::function<bool(Expr)>& isResult) {
   Reading reading;
   if (!reading.read(map, isResult)) return std::nullopt;
-  const Epilogue& e = reading.found;
-  if (e.value.type() != e.element.type()) return std::nullopt;
+  if (!reading.found.value.type().isScalar()) return std::nullopt;
   return reading.found;
 }
 

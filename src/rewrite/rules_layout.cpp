@@ -39,6 +39,18 @@ std::vector<RuleRow> movementRules() {
       {"transposeInBlocks",
        "transpose((xss: [n][m]t)) => join(map(fun b => transpose(b), transpose(map(fun xs => split(k, xs), xss))))",
        "transposition block by block"},
+      {"transposeFilled",
+       "transpose((xss: [n][m]t)) => take(m, map(fun r => take(n, r), transpose(padClamp(0, k, map(fun xs => "
+       "padClamp(0, l, xs), xss)))))",
+       "rows and columns more, which are cropped"},
+      {"transposeInTiles",
+       "transpose((xss: [n][m]t)) => join(map(fun c => map(fun r => join(r), transpose(map(fun b => transpose(b), "
+       "split(k, transpose(c))))), split(l, transpose(xss))))",
+       "transposition of tiles of k rows by l columns"},
+      {"transposeByHalves",
+       "transpose((xss: [n][m]t)) => split(n, join(transpose(split(2 * m, asScalar(toPrivate(mapSeqUnroll(0, "
+       "fun v => v, asVector(w, join(transpose(split(n / 2 * m, join(xss))))))))))))",
+       "the halves interleaved in vectors in registers, and what is left to transpose of them"},
       {"joinRows",
        "map(fun rows => map(f, slide(1, 1, transpose(rows))), slide(1, 1, (xs: [h][w]t))) => "
        "split(w, take(h * w, join(map(fun rows => map(f, slide(1, 1, transpose(rows))), slide(1, 1, "
@@ -127,6 +139,18 @@ std::vector<RuleRow> memoryRules() {
        "what neighbouring work-items read, side by side"},
       {"splitOfJoin", "(xss: [n][m]t) => split(m, join(xss))", "inverse layouts"},
       {"copyMap", "xs => map(fun x => x, xs)", "functor law"},
+      {"rowsInRegisters",
+       "(xss: [n][m]t) => map(fun vs => asScalar(vs), toPrivate(mapSeqUnroll(0, fun xs => mapSeqUnroll(0, fun v => v, "
+       "asVector(w, xs)), xss)))",
+       "functor law: rows loaded in vectors"},
+      {"rowsTogetherInRegisters",
+       "(xss: [n][m]t) => split(m, asScalar(toPrivate(mapSeqUnroll(0, fun v => v, asVector(w, join(xss))))))",
+       "functor law: rows that follow each other loaded in vectors"},
+      {"copyRows",
+       "(xss: [n][m]t) => mapSeqUnroll(0, fun xs => asScalar(mapSeqUnroll(0, fun v => v, asVector(w, xs))), xss)",
+       "functor law: rows stored in vectors"},
+      {"copyRowsTogether", "(xss: [n][m]t) => split(m, asScalar(mapSeqUnroll(0, fun v => v, asVector(w, join(xss)))))",
+       "functor law: rows that follow each other stored in vectors"},
       {"reduceToSteps",
        "reduce(i, f, (xs: [n]t)) => let(fun ys => get(0, iterate(n, fun (s, k) => (f((s, ys[k])), k + 1), (i, 0))), "
        "xs)",

@@ -8,12 +8,6 @@ namespace {
 
 using namespace build;
 
-// Literal zeros of the type, which has no tuples.
-Expr zerosOf(Type type) {
-  return type.isArray() ? fill(type.length(), zerosOf(type.element()))
-                        : Expr::literal(ScalarValue::of(scalarOf(type), 0));
-}
-
 class Computed {
  public:
   using Arrays = std::vector<Expr>;  // the epilogue's others, each in the layout of the term that they go with
@@ -33,14 +27,12 @@ class Computed {
     const Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return of(e, others);
     const Prim p = s.head.prim();
-    Spine now = s;
     const bool isMap = traits(p).loop == Traits::Loop::map && s.arguments.size() == 2;
     if (p == Prim::let) {
       const Expr f = withFreshBinders(s.arguments[0]);
       const auto body = in(f.body(), others);
       if (!body) return std::nullopt;
-      now.arguments[0] = Expr::lambda(f.parameter(), *body);
-      return applyAll(now.head, now.arguments);
+      return let(f.parameter(), s.arguments[1], *body);
     }
     if (isMap && (p != Prim::map || !onlyMovesData(s.arguments[0]))) {
       isPlaced_ = isPlaced_ || isKernelMap(p);
@@ -52,8 +44,7 @@ class Computed {
     if (!before) return std::nullopt;
     const auto below = in(s.arguments.back(), *before);
     if (!below) return std::nullopt;
-    now.arguments.back() = *below;
-    return applyAll(now.head, now.arguments);
+    return laidOut(s, *below);
   }
 
  private:
@@ -75,6 +66,24 @@ class Computed {
     return elements;
   }
 
+  // The layout of an array whose elements may be of another type.
+  static Expr laidOut(const Spine& s, Expr in) {
+    if (s.arguments.back().type() == in.type()) {
+      std::vector<Expr> arguments = s.arguments;
+      arguments.back() = in;
+      return applyAll(s.head, arguments);
+    }
+    if (!s.isPrim(Prim::map)) {
+      const auto detail = s.isPrim(Prim::reorder) ? static_cast<std::uint8_t>(s.head.indexFn()) : std::uint8_t{0};
+      return call(s.head.prim(), s.head.nats(), {in}, detail);
+    }
+    const Expr f = s.arguments[0], x = Expr::variable(f.parameter().name(), in.type().element());
+    const std::function<Expr(Expr)> below = [&](Expr e) {
+      return e == f.parameter() ? x : laidOut(spineOf(e), below(spineOf(e).arguments.back()));
+    };
+    return map(Expr::lambda(x, below(f.body())), in);
+  }
+
   // What the layout makes `other` of; where it crops, zeros stand for the rest.
   static std::optional<Expr> beforeLayout(const Spine& s, Expr other) {
     const Type in = s.arguments.back().type();
@@ -91,7 +100,7 @@ class Computed {
       case Prim::take: {
         const Type element = other.type().element();
         if (baseOf(element).is(Type::Kind::vector)) return std::nullopt;
-        return call(Prim::pad, {Nat(0), in.length() - other.type().length()}, {zerosOf(element), other});
+        return call(Prim::pad, {Nat(0), in.length() - other.type().length()}, {zeros(element), other});
       }
       case Prim::map: {
         const Expr row = Expr::variable("row", other.type().element());

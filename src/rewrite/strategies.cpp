@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lift/integers.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::strategies {
@@ -293,6 +294,59 @@ Strategy stripsInLanes(Nat lanes, Nat vectors, int outer, std::int64_t unroll) {
               named("lanes", below(outer + 2, outermost(use("mapInLanes", {{"w", lanes}})))), tidy(), sumsOfRows(),
               reducedInRegisters(), below(outer + 1, outermost(use("mapToLoop"))), parallel(std::min(3, outer + 1)),
               sequential(64, unroll)});
+}
+
+namespace {
+
+std::int64_t lanesFor(std::int64_t elements, std::int64_t ofRow, bool together) {
+  return widestVector(together ? elements : ofRow);
+}
+
+// A tile transposed in registers, half by half; what an odd number of rows leaves is taken element by element.
+Strategy transposedByHalves(std::int64_t rows, Nat lanes) {
+  if (rows % 2 != 0) return identity();
+  return seq({use("transposeByHalves", {{"w", lanes}}), argument(argument(transposedByHalves(rows / 2, lanes)))});
+}
+
+Strategy transposedInRegisters(const TransposedTiles& t) {
+  const std::int64_t elements = t.rows * t.columns;
+  const Nat in = lanesFor(elements, t.columns, t.rowsTogether), out = lanesFor(elements, t.rows, t.columnsTogether);
+  const Strategy loaded = use(t.rowsTogether ? "rowsTogetherInRegisters" : "rowsInRegisters", {{"w", in}});
+  const Strategy inside = seq({argument(loaded), transposedByHalves(t.rows, widestVector(elements))});
+  if (!t.columnsTogether) return seq({use("copyRows", {{"w", out}}), argument(inside)});
+  return seq({use("copyRowsTogether", {{"w", out}}), argument(argument(argument(argument(argument(inside)))))});
+}
+
+// The matrix in tiles of rows by columns, s at each of them.
+Strategy inTiles(Nat rows, Nat columns, const Strategy& overColumns, const Strategy& overRows, const Strategy& s) {
+  const Strategy strip = argument(argument(seq({function(body(s)), overRows})));
+  return seq(
+      {use("transposeInTiles", {{"k", rows}, {"l", columns}}), argument(seq({function(body(strip)), overColumns}))});
+}
+
+}  // namespace
+
+bool haveVectors(const TransposedTiles& t) {
+  const std::int64_t elements = t.rows * t.columns;
+  return lanesFor(elements, t.columns, t.rowsTogether) > 1 && lanesFor(elements, t.rows, t.columnsTogether) > 1;
+}
+
+Strategy transposedTiles(const TransposedTiles& t) {
+  return [t](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto shape = shapeOf(t.batch ? spineOf(e).arguments.back().type().element() : spineOf(e).arguments[0].type());
+    const Nat rows = t.rowTiles * Nat(t.rows), columns = t.columnTiles * Nat(t.columns);
+    const bool inside = t.batch && t.batchInside;
+    const Strategy tile = inTiles(t.rows, t.columns, use("mapToLoop"), use("mapToLoop"), transposedInRegisters(t));
+    const Strategy blocks = inTiles(rows, columns, use(inside ? "mapToGlobal2" : "mapToGlobal1"),
+                                    use(inside ? "mapToGlobal1" : "mapToGlobal0"), tile);
+    const Strategy matrix =
+        seq({use("transposeFilled", {{"k", missing(shape[0], rows)}, {"l", missing(shape[1], columns)}}),
+             argument(argument(blocks))});
+    if (!t.batch) return matrix(e, r);
+    const Strategy matrices = seq({function(body(matrix)), use("mapToLoop")});
+    return seq({use("mapSplit", {{"k", t.matrices}}),
+                argument(seq({function(body(matrices)), use(inside ? "mapToGlobal0" : "mapToGlobal2")}))})(e, r);
+  };
 }
 
 }  // namespace lift::strategies

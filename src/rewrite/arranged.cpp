@@ -1,10 +1,10 @@
-#include "arranged.hpp"
+#include "lift/arranged.hpp"
 
 #include <set>
 
 #include "lift/build.hpp"
 
-namespace lift::detail::layers {
+namespace lift::affine {
 namespace {
 
 // A form with its digits counted upwards, from the least index on; those that it counts downwards.
@@ -33,10 +33,26 @@ Expr below(Expr x, int depth, const std::function<Expr(Expr)>& f) {
 
 }  // namespace
 
+Digits outermostFirst(const Form& form) {
+  Digits digits;
+  for (const auto& [digit, coefficient] : form.terms) digits.push_back(digit);
+  std::ranges::sort(digits, [&](Digit a, Digit b) { return std::abs(form.terms.at(a)) > std::abs(form.terms.at(b)); });
+  return digits;
+}
+
 void Arranged::part(std::int64_t from, std::int64_t count) {
   const auto length = *typeAt(dims_).length().constant();
   if (from > 0) each(dims_, [&](Expr x) { return build::drop(from, x); });
   if (from + count < length) each(dims_, [&](Expr x) { return build::take(count, x); });
+}
+
+// Zeros where the elements from `from` on are outside of the next dimension; where they are then.
+std::int64_t Arranged::padded(std::int64_t from, std::int64_t count) {
+  const std::int64_t before = std::max<std::int64_t>(0, -from);
+  const std::int64_t after = std::max<std::int64_t>(0, from + count - *typeAt(dims_).length().constant());
+  if (before > 0 || after > 0)
+    each(dims_, [&](Expr x) { return build::call(Prim::pad, {before, after}, {build::zeros(x.type().element()), x}); });
+  return from + before;
 }
 
 void Arranged::add(const Digits& digits) {
@@ -50,7 +66,8 @@ void Arranged::add(const Form& form) {
   const Digits digits = outermostFirst(up);
   std::int64_t count = 1;
   for (const auto& [digit, coefficient] : up.terms) count += coefficient * (extents_.of(digit) - 1);
-  part(up.constant, count);
+  const std::int64_t from = padded(up.constant, count);
+  part(from, count);
   for (std::size_t i = 0; i < digits.size(); i++) {
     const std::int64_t step = up.terms.at(digits[i]);
     count -= step * (extents_.of(digits[i]) - 1);  // what is left for the further digits
@@ -123,4 +140,4 @@ void Arranged::added(const Digits& digits) {
 
 void Arranged::each(int depth, const std::function<Expr(Expr)>& f) { array_ = below(array_, depth, f); }
 
-}  // namespace lift::detail::layers
+}  // namespace lift::affine

@@ -9,7 +9,6 @@
 
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
-#include "parts.hpp"
 
 namespace lift::affine {
 namespace {
@@ -172,7 +171,7 @@ class Reader {
 
   static bool isComputed(const Spine& s) {
     if (s.isPrim(Prim::map)) return !onlyMovesData(s.arguments[0]);
-    return detail::parts::runsLoop(s.head) && !s.isPrim(Prim::generate) && !s.isPrim(Prim::let);
+    return takesSteps(s.head);
   }
 
   Expr at(Expr e, Takes takes, Guards guards, const ScopePtr& scope, Role role) {

@@ -1,0 +1,58 @@
+// Families of data that is moved into another order.
+#include <algorithm>
+
+#include "lift/strategies.hpp"
+#include "lift/transposition.hpp"
+#include "part_tiles.hpp"
+
+namespace lift::detail::parts {
+
+using namespace rewrite;
+
+namespace {
+
+// The tile in registers: whole lines of caches where 16 lanes fill one, or whole rows where these are shorter. Of wider
+// tiles of bytes compilers take seconds.
+strategies::TransposedTiles tilesOf(const Transposition& t) {
+  constexpr std::int64_t line = 64, widest = 16;
+  const std::int64_t lanes = std::min(widest, line / static_cast<std::int64_t>(info(scalarOf(t.element)).bytes));
+  strategies::TransposedTiles tiles{std::min(lanes, t.rows), std::min(lanes, t.columns)};
+  tiles.rowsTogether = t.rowsFollow && tiles.columns == t.columns;
+  tiles.columnsTogether = t.columnsFollow && tiles.rows == t.rows;
+  tiles.batch = t.batch > 1;
+  tiles.batchInside = t.batchInside;
+  return tiles;
+}
+
+}  // namespace
+
+std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
+  const strategies::TransposedTiles tiles = tilesOf(t);
+  if (!haveVectors(tiles)) return {};
+  const std::int64_t rowTiles = ceilDiv(t.rows, tiles.rows), columnTiles = ceilDiv(t.columns, tiles.columns);
+  OperatorFamily family;
+  family.name = "tiles";
+  family.meaning = "tiles transposed in registers";
+  family.forProcessors = true;  // neighbouring work-items read and write what lies far apart
+  family.derive = [=](Rewriting& r) {
+    strategies::TransposedTiles chosen = tiles;
+    chosen.rowTiles = r.tunable("rowTiles", 1, rowTiles);
+    chosen.columnTiles = r.tunable("columnTiles", 1, columnTiles);
+    if (tiles.batch) chosen.matrices = r.tunable("matrices", 1, t.batch);
+    r.apply(use("asTransposition"));
+    r.within(t.moved, [&] { r.apply(strategies::transposedTiles(chosen)); });
+    if (t.computes) r.apply(strategies::outermost(use("mapIntoResult")));
+  };
+  // So much for a work-item as takes longer than giving it to one, along the longer side.
+  constexpr std::int64_t elementsOfItem = 1 << 10;
+  const std::int64_t wanted = std::max<std::int64_t>(1, elementsOfItem / (tiles.rows * tiles.columns));
+  const auto even = [&](std::int64_t n) { return ceilDiv(n, ceilDiv(n, wanted)); };
+  const bool down = rowTiles > columnTiles;
+  family.defaults = {{"rowTiles", down ? even(rowTiles) : 1}, {"columnTiles", down ? 1 : even(columnTiles)}};
+  if (tiles.batch)
+    family.defaults["matrices"] =
+        largestDivisor(t.batch, std::max<std::int64_t>(1, wanted / even(std::max(rowTiles, columnTiles))));
+  return {family};
+}
+
+}  // namespace lift::detail::parts
