@@ -298,7 +298,10 @@ bool takesLaunches(Expr e) {
   if (s.isPrim(Prim::iterateWhile) ? isSymbolic(state) : holdsArrays(state)) return true;
   detail::Work work;
   double operations = 0;
-  for (std::size_t i = 0; i + 1 < s.arguments.size(); i++) operations += work.of(s.arguments[i]);
+  for (std::size_t i = 0; i + 1 < s.arguments.size(); i++) {
+    if (anyPrimitive(s.arguments[i], [](Expr p) { return endsKernel(p.prim()); })) return true;
+    operations += work.of(s.arguments[i]);
+  }
   return operations >= detail::dividedOperations;
 }
 

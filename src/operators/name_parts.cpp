@@ -73,7 +73,7 @@ class Naming {
       for (Expr& x : s.arguments) x = isComputed(x) ? named(x) : visit(x, Reader::once, false, false);
       return applyAll(s.head, s.arguments);
     }
-    return takesLaunches(e) ? iterated(s) : stage(e);
+    return hasStepsOfParts(e) ? iterated(s) : stage(e);
   }
 
   // f of a term in which it is counted how often parts stand.
@@ -285,12 +285,12 @@ class Naming {
     for (const Frame& frame : frames_)
       if (const auto found = frame.known.find(e); found != frame.known.end()) return found->second;
     const Spine s = spineOf(e);
-    return bound(e, takesLaunches(e) ? iterated(s) : stage(e), wish);
+    return bound(e, hasStepsOfParts(e) ? iterated(s) : stage(e), wish);
   }
 
   // A name for `e`, the value of which is that stage.
   Expr bound(Expr e, Expr value, std::string name) {
-    const bool iterates = takesLaunches(e);
+    const bool iterates = hasStepsOfParts(e);
     if (const auto wish = wishes_.find(e); name.empty() && wish != wishes_.end()) name = wish->second;
     if (name.empty()) name = iterates ? "state" : fmt::format("part{}", ++count_);
     const Expr variable = Expr::variable(name, e.type());

@@ -12,7 +12,6 @@
 #include "judging.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/digest.hpp"
-#include "lift/mapping.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "parts.hpp"
@@ -34,11 +33,11 @@ void forEachPart(Expr e, const Path& path, const std::function<void(Expr, const 
   if (s.isPrim(Prim::let)) {
     if (const Spine value = spineOf(a[1]); value.isPrim(Prim::toGlobal))
       found(value.arguments[0], path + Path{1, 1});
-    else if (takesLaunches(a[1]))
+    else if (detail::parts::hasStepsOfParts(a[1]))
       forEachPart(a[1], path + Path{1}, found);
     return forEachPart(a[0].body(), path + Path{0, 1, 0}, found);
   }
-  if (takesLaunches(e)) {
+  if (detail::parts::hasStepsOfParts(e)) {
     for (std::size_t i = 0; i + 1 < a.size(); i++)
       if (holdsArrays(a[i].type().result()) || anyPrimitive(a[i], detail::parts::runsLoop))
         forEachPart(a[i].body(), path + rewrite::argumentPath(s, i) + Path{0}, found);

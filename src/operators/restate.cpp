@@ -411,7 +411,10 @@ Program withProductsApart(const Program& program, bool inOrder) {
   constexpr int most = 32;  // products and operands that are lifted
   Program eta = program;
   eta.body = etaLong(eta.body);
-  Rewriting r(eta);
+  Rewriting columns(eta);
+  const bool turned = columns.tryApply(everywhere(use("windowsOfColumns")));
+  const Program start = turned ? columns.program() : program;
+  Rewriting r(turned ? start : eta);
   // What a name for a constant, or for other names, stands between would not be found beside each other.
   const auto namesConstant = [](Expr e) {
     const Spine s = spineOf(e);
@@ -423,8 +426,6 @@ Program withProductsApart(const Program& program, bool inOrder) {
   r.tryApply(everywhere(use("windowsOfIndices")));
   const bool indexed = r.tryApply(everywhere(use("elementsOfIndices")));
   r.apply(sumsTogether());
-  const bool turned = r.tryApply(everywhere(use("windowsOfColumns")));
-  if (turned) r.apply(sumsTogether());
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {
     const Search search(r.program().body);
@@ -436,7 +437,7 @@ Program withProductsApart(const Program& program, bool inOrder) {
     more = search.found() && r.tryApply(lift);
     if (more) r.apply(sumsTogether());
   }
-  return (lifts == 0 && !indexed && !turned) || (inOrder && roundingRule(r.derivation())) ? program : r.program();
+  return (lifts == 0 && !indexed) || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 
 }  // namespace lift::detail::parts
