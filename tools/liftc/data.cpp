@@ -33,13 +33,36 @@ lift::kernel::Plan signatureOf(const lift::Program& program) {
   return plan;
 }
 
+// Whether the sizes make an array of the shape; what else they break is reported elsewhere.
+bool isArray(const PlanBuffer& b, const std::map<std::string, std::int64_t>& values) {
+  const auto size = [&](lift::NatVar v) {
+    const auto found = values.find(v.name());
+    return found == values.end() ? 0 : found->second;
+  };
+  try {
+    return std::ranges::all_of(b.shape, [&](lift::Nat n) { return n.evaluate(size) >= 1; });
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 // Refuses a program whose inputs and outputs the device, or this machine, has no memory for.
 void checkMemory(lift::kernel::Plan plan, const lift::Program& program, const Tensors& read,
                  const std::map<std::string, std::int64_t>& values, const lift::runtime::DeviceInfo* device) {
-  for (PlanBuffer& b : plan.buffers)
-    if (!read.count(b.name)) b.role = PlanBuffer::Role::output;
-  for (const lift::Leaf& l : lift::leavesOf(program.result()))
-    plan.buffers.push_back({"out" + l.path, l.scalar, l.shape, PlanBuffer::Role::output});
+  std::vector<PlanBuffer> made;  // inputs without a file, and outputs
+  std::erase_if(plan.buffers, [&](const PlanBuffer& b) {
+    if (!read.count(b.name)) made.push_back(b);
+    return !read.count(b.name);
+  });
+  for (const lift::Leaf& l : lift::leavesOf(program.result())) made.push_back({"out" + l.path, l.scalar, l.shape});
+  std::map<std::string, std::int64_t> sizes;
+  for (const auto& [v, value] : lift::runtime::bindSizes(plan, lift::runtime::typesOf(read), values).sizes)
+    sizes.emplace(v.name(), value);
+  for (PlanBuffer& b : made) {
+    b.role = PlanBuffer::Role::output;
+    if (isArray(b, sizes)) plan.buffers.push_back(std::move(b));
+  }
+  if (plan.buffers.empty()) return;
   const auto binding = lift::runtime::bindSizes(plan, lift::runtime::typesOf(read), values);
   if (device) lift::runtime::checkLimits(*device, plan, binding, lift::runtime::deviceMemoryOf(plan, binding));
   // A processor has buffers of its own in the same memory.

@@ -192,27 +192,6 @@ void addEval(cli::App& app, int& status) {
   });
 }
 
-namespace {
-
-// Names an input or output whose elements 64 bits do not count; without values of all sizes nothing is known of them.
-void checkExtents(const lift::Program& program, const std::map<std::string, std::int64_t>& values) {
-  using lift::kernel::PlanBuffer;
-  lift::kernel::Plan plan;
-  plan.sizes = program.sizes;
-  plan.sizes.insert(plan.sizes.end(), program.tunables.begin(), program.tunables.end());
-  const auto isGiven = [&](lift::NatVar v) { return values.contains(v.name()); };
-  if (values.size() != plan.sizes.size() || !std::ranges::all_of(plan.sizes, isGiven)) return;
-  const auto add = [&](const std::string& name, lift::Type type) {
-    for (const lift::Leaf& l : lift::leavesOf(type))
-      plan.buffers.push_back({name + l.path, l.scalar, l.shape, PlanBuffer::Role::output});
-  };
-  for (const lift::Expr p : program.parameters) add(p.name(), p.type());
-  add("out", program.result());
-  static_cast<void>(lift::runtime::bindSizes(plan, {}, values));
-}
-
-}  // namespace
-
 void addCompile(cli::App& app, int& status) {
   struct Options {
     ProgramOptions program;
@@ -238,7 +217,6 @@ void addCompile(cli::App& app, int& status) {
   onCall(*sub, status, [o] {
     const lift::Stopwatch watch;
     moveConfig(o->program, o->family);
-    checkExtents(o->program.read(), o->program.values());
     const lift::Program program = o->program.readAtValues();
     const lift::runtime::DeviceInfo device = o->device.compilesFor();
     auto compiled = compileProgram(program, o->family, o->codegen, watch.milliseconds(), &device);
