@@ -240,10 +240,16 @@ struct Site {
 // Launches [first, last), run `count` times. After each time the two buffers of a pair change places: what was written
 // as the second is read as the first. Both are temporaries of one shape.
 struct LaunchLoop {
+  // What the launches in front of number `at` leave in a temporary of one bool; where it is false, the loop ends there.
+  struct Condition {
+    std::size_t at = 0;  // first < at <= last
+    int buffer = 0;
+  };
   std::size_t first = 0;
   std::size_t last = 0;
-  Nat count;
+  Nat count;  // with a condition, at most so many times
   std::vector<std::pair<int, int>> swaps;
+  std::optional<Condition> condition = {};
 };
 
 struct Plan {
@@ -259,10 +265,13 @@ struct Plan {
   std::optional<int> faults = {};    // the buffer that they are recorded in, an output whose every byte starts as 0xFF
 };
 
-// Calls `launch` with the position of each launch in the order in which they run, and `swap` for what loops exchange.
+// Calls `launch` with the position of each launch in the order in which they run, `swap` for what loops exchange, and
+// `holds` for what the buffer of a condition holds then.
 void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
                    const std::function<std::int64_t(Nat)>& evaluate, const std::function<void(std::size_t)>& launch,
-                   const std::function<void(int, int)>& swap);
+                   const std::function<void(int, int)>& swap, const std::function<bool(int)>& holds);
+// How often each launch of a call runs, where conditions hold to the end.
+std::vector<double> timesOfLaunches(const Plan& plan, const std::function<std::int64_t(Nat)>& evaluate);
 
 // ------------------------------------------------------------------------------------------------- building blocks
 

@@ -64,6 +64,7 @@ struct Traffic {
   double bytesLoaded = 0, bytesStored = 0;
 
   Traffic& operator+=(const Traffic& other);
+  Traffic operator*(double times) const;
 };
 
 // What one launch does, summed over all work-items, and what the source contains. Conditionals count as taken on both

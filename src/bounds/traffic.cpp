@@ -221,20 +221,19 @@ PlanTraffic trafficOf(const Kernel& k, double accessesToFollow) {
 PlanTraffic trafficOf(const Plan& plan) {
   PlanTraffic all;
   std::map<int, PlanTraffic> kernels;
-  forEachLaunch(
-      plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
-      [&](std::size_t i) {
-        const int kernel = plan.launches[i].kernel;
-        if (!kernels.count(kernel)) kernels[kernel] = trafficOf(plan.kernels[static_cast<std::size_t>(kernel)]);
-        const PlanTraffic& t = kernels[kernel];
-        all.global += t.global;
-        all.local += t.local;
-        all.distinct += t.distinct;
-        all.workingSet = std::max(all.workingSet, t.workingSet);
-        all.groups += t.groups;
-        all.counted += t.counted;
-      },
-      [](int, int) {});
+  const std::vector<double> times = timesOfLaunches(plan, [](Nat n) { return n.constant().value_or(1); });
+  for (std::size_t i = 0; i < times.size(); i++) {
+    if (times[i] == 0) continue;
+    const int kernel = plan.launches[i].kernel;
+    if (!kernels.count(kernel)) kernels[kernel] = trafficOf(plan.kernels[static_cast<std::size_t>(kernel)]);
+    const PlanTraffic& t = kernels[kernel];
+    all.global += t.global * times[i];
+    all.local += t.local * times[i];
+    all.distinct += t.distinct * times[i];
+    all.workingSet = std::max(all.workingSet, t.workingSet);
+    all.groups += t.groups * static_cast<std::int64_t>(times[i]);
+    all.counted += t.counted * static_cast<std::int64_t>(times[i]);
+  }
   return all;
 }
 

@@ -175,6 +175,11 @@ $RELEASE  free(plan);
     return fmt::format("{0}if ({1})\n{0}  {2}({3});\n", indent, condition, kernels_.names[index], joined(arguments));
   }
 
+  std::string conditionText(std::size_t b, const std::string& indent) const override {
+    return fmt::format("{}if ({} && !*(const unsigned char*)plan->temporaries[{}]) break;\n", indent, successful(),
+                       slots_.slot[b]);
+  }
+
   std::string checks(const Buffers& buffers) const {
     std::string s;
     if (!plan_.sizes.empty()) s += fmt::format("  if (!sizes_fit({})) return {}_INVALID;\n", onlySizes(""), name_);

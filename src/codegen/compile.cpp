@@ -124,6 +124,7 @@ class PlanBuilder {
       const std::vector<int>&state = buffers_.at(l.state), &next = buffers_.at(l.next);
       for (std::size_t leaf = 0; leaf < state.size(); leaf++)
         if (state[leaf] != next[leaf]) loop.swaps.emplace_back(state[leaf], next[leaf]);
+      if (l.condition) loop.condition = {firstLaunch[l.condition->at], buffers_.at(l.condition->holds).front()};
       plan_.loops.push_back(std::move(loop));
     }
     return std::move(plan_);

@@ -115,6 +115,8 @@ $PREPARE;
          {"GUARD", guard("_HOST_H")},
          {"BYTES", bytes},
          {"RUN", runSignature()},
+         {"WAITS", asks() ? waitsText : ""},
+         {"FLUSHES", asks() ? "only the condition of a loop flushes and waits" : "nothing here flushes or waits"},
          {"PREPARATION", functions},
          {"NAME", name_}});
   }
@@ -143,7 +145,7 @@ $PREPARE;
                              {"BUILD", builds()},
                              {"RELEASE", releases()},
                              {"NAME", name_}});
-    s += helpers(true) + filled(runText, {{"NAME", name_}});
+    s += helpers(true) + filled(runText, {{"NAME", name_}}) + (asks() ? holdsText : "");
     s += temporaries(reserveTexts(), "const cl_mem");
     return s + body + calls;
   }
@@ -279,6 +281,13 @@ $PREPARE;
     return fmt::format("{0}if (status == CL_SUCCESS)\n{0}  status = launch_{1}(plan, queue, {2}{3}, &chain);\n", indent,
                        l.kernel, sizes("", ", "),
                        arguments.empty() ? "NULL" : "(const cl_mem[]){" + joined(arguments) + "}");
+  }
+
+  std::string conditionText(std::size_t b, const std::string& indent) const override {
+    return fmt::format("{}if (!holds(queue, {}, &chain, &status)) break;\n", indent, buffer(b));
+  }
+  bool asks() const {
+    return std::ranges::any_of(plan_.loops, [](const auto& l) { return l.condition.has_value(); });
   }
 
   std::string launches(const std::vector<Launch>& list) const {

@@ -10,7 +10,7 @@ inline constexpr const char* headerText =
 $BUFFERS$ABOUT *
  * Every function returns CL_SUCCESS or OpenCL's error. A plan is used by one thread at a time; different threads take
  * a plan each. Calls with one plan may follow each other without waiting, also on different queues of its context (then
- * flush the first queue: nothing here flushes or waits). They run one after the other.
+ * flush the first queue: $FLUSHES). They run one after the other.
  */
 #ifndef $GUARD
 #define $GUARD
@@ -45,7 +45,7 @@ const char* $NAME_build_log(const $NAME_plan* plan);
 $BYTES
 /* Enqueues the work, which begins when the `nwait` events have happened; `done`, if not NULL, becomes an event of its
  * end that the caller releases (NULL after an error). The queue is in order or not. Inputs are not written and may be
- * larger than needed; outputs must not overlap anything else. Temporaries belong to the plan and grow as sizes do. */
+ * larger than needed; outputs must not overlap anything else. Temporaries belong to the plan and grow as sizes do.$WAITS */
 $RUN;
 $PREPARATION
 /* Releases everything; what is enqueued still completes. NULL is allowed. */
@@ -57,6 +57,9 @@ void $NAME_destroy($NAME_plan* plan);
 
 #endif
 )";
+
+inline constexpr const char* waitsText =
+    "\n * How often kernels run depends on what they compute: this waits until that is known.";
 
 // Whether the device has what a kernel needs; the log says what it lacks.
 inline constexpr const char* checkDeviceText =
@@ -306,6 +309,17 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint nbuffers,
   if (chain->last != NULL) clReleaseEvent(chain->last);
   chain->last = event;
   return CL_SUCCESS;
+}
+)";
+
+// What a launch left in a buffer of one bool, read when the chain has come so far.
+inline constexpr const char* holdsText = R"(
+static int holds(cl_command_queue queue, cl_mem buffer, const struct chain* chain, cl_int* status) {
+  cl_uchar value = 0;
+  if (*status == CL_SUCCESS)
+    *status = clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof value, &value, chain->last != NULL ? 1 : chain->nwait,
+                                  chain->last != NULL ? &chain->last : chain->wait, NULL);
+  return *status == CL_SUCCESS && value != 0;
 }
 )";
 

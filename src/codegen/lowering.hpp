@@ -42,10 +42,16 @@ struct Stage {
 // last component of it that has a kernel of its own.
 struct Outline {
   // Stages [first, last), run `count` times; each time what was computed as `next` becomes `state`. Both are outputs.
+  // With a condition, at most so many times: while what the stages in front of number `at` compute as `holds` is true.
+  struct Condition {
+    std::size_t at;
+    Expr holds;
+  };
   struct Loop {
     std::size_t first, last;
     Nat count;
     Expr state, next;
+    std::optional<Condition> condition = {};
   };
   std::vector<Stage> stages;
   std::vector<Loop> loops;  // outer ones before inner ones

@@ -52,8 +52,10 @@ class MappingRules {
     if (s.isPrim(Prim::toImage)) checkImage(s.head, e);
     Context inner = context;
     if (s.head.is(Expr::Form::primitive)) check(s.head, context, inner);
+    const bool isSteps = s.head.is(Expr::Form::primitive) && isIteration(s.head.prim());
+    if (isSteps && isOutside(e)) inner.endsEarly = false;  // of kernels
     for (const Expr a : s.arguments) {
-      const bool isInFront = (s.isPrim(Prim::let) || s.isPrim(Prim::iterate)) && isOutside(e);
+      const bool isInFront = (s.isPrim(Prim::let) || isSteps) && isOutside(e);
       const bool runs = a.is(Expr::Form::lambda) && !isInFront;
       if (runs) bound_.insert(a.parameter());
       visit(a, a.type().is(Type::Kind::function) ? inner : context);
@@ -66,7 +68,7 @@ class MappingRules {
     const std::string name(info(p.prim()).name);
     if (context.endsEarly && (isKernelMap(p.prim()) || p.prim() == Prim::reduceLcl))
       report(p, fmt::format("{} inside iterateWhile", name),
-             "whether it goes on is decided by one work-item: put iterateWhile inside the map, or use iterate");
+             "whether it goes on is decided by one work-item: put iterateWhile outside of every map, or use iterate");
     switch (p.prim()) {
       case Prim::iterateWhile: inner.endsEarly = true; break;
       case Prim::mapGlb:

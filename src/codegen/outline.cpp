@@ -20,6 +20,12 @@ bool runsInParallel(Expr e) {
   return anyPrimitive(e, [](Expr p) { return isKernelMap(p.prim()); });
 }
 
+// Whether it is an iteration over kernels.
+bool stepsInParallel(const Spine& s) {
+  return s.head.is(Expr::Form::primitive) && isIteration(s.head.prim()) &&
+         std::any_of(s.arguments.begin(), s.arguments.end() - 1, runsInParallel);
+}
+
 class Outliner {
  public:
   explicit Outliner(const Program& program) {
@@ -140,7 +146,8 @@ class Outliner {
         }
         return result(opened(a[0], a[1]));
       case Prim::iterate:
-        if (runsInParallel(a[0])) {
+      case Prim::iterateWhile:
+        if (stepsInParallel(s)) {
           const Expr value = iterated(s);
           return onlyMovesData(value) ? copied(value) : result(value);
         }
@@ -200,7 +207,7 @@ class Outliner {
         return kept;
       }
       if (s.head.is(Expr::Form::primitive) && isKernelMap(s.head.prim())) return temporary(result(e));
-      if (s.isPrim(Prim::iterate) && runsInParallel(s.arguments[0])) return operand(iterated(s));
+      if (stepsInParallel(s)) return operand(iterated(s));
       if (s.isPrim(Prim::let) && runsInParallel(e) && !waits(s.arguments[1]))
         return operand(opened(s.arguments[0], s.arguments[1]));
     }
@@ -221,20 +228,25 @@ class Outliner {
   // iterate over kernels: its value as a term whose last step is not computed yet, where there is a last step.
   Expr iterated(const Spine& s) {
     const Nat count = s.head.nats()[0];
-    const Expr f = s.arguments[0];
+    const Expr f = s.arguments[s.arguments.size() - 2], in = s.arguments.back();
     const auto step = [&](Expr value) { return substitute(f.body(), f.parameter(), value); };
+    const auto started = [&] { return temporary(onlyMovesData(in) ? copied(operand(in)) : result(in)); };
+    if (s.isPrim(Prim::iterateWhile)) {
+      const Expr state = started(), holds = s.arguments[0];
+      looped(count, state, step(state), false, substitute(holds.body(), holds.parameter(), state));
+      return state;
+    }
     const bool updates = updatesInParallel(f);
     if (const auto known = count.constant();
         known && !updates && (*known <= maxUnrolledSteps || f.parameter().type() != f.body().type())) {
-      Expr value = s.arguments[1];
+      Expr value = in;
       for (std::int64_t i = 0; i < *known; i++) {
         if (i > 0 || !onlyMovesData(value)) value = temporary(result(value));
         value = step(value);
       }
       return value;
     }
-    const Expr in = s.arguments[1];
-    const Expr state = temporary(onlyMovesData(in) ? copied(operand(in)) : result(in));
+    const Expr state = started();
     const bool happens = !updates && lessEqual(Nat(1), count) == Truth::proved;
     looped(happens ? count - Nat(1) : count, state, step(state), happens);
     return happens ? step(state) : state;
@@ -249,16 +261,19 @@ class Outliner {
            });
   }
 
-  // A loop of the stages of `step`, which computes the next state from `state`. What does not depend on it is computed
-  // before the loop.
-  void looped(Nat count, Expr state, Expr step, bool happens) {
+  // A loop of the stages of `step`, which computes the next state from `state`, behind those of the condition, if any.
+  // What does not depend on it is computed before the loop.
+  void looped(Nat count, Expr state, Expr step, bool happens, std::optional<Expr> condition = {}) {
     if (count == Nat(0)) return;
     const std::size_t first = stages_.size(), inner = loops_.size();
     const auto before = memo_;
     const auto keptBefore = kept_;
+    std::optional<Expr> holds;
+    if (condition) holds = temporary(result(*condition));
+    const std::size_t firstOfStep = stages_.size();
     const Expr value = result(step);
     const Expr next = temporary(onlyMovesData(value) ? copied(value) : value);
-    stages_.back().inPlace = updatedIn(value, state, first);
+    stages_.back().inPlace = updatedIn(value, state, firstOfStep);
     kept_ = keptBefore;
     memo_ = before;  // what was computed in the loop may never be, and changes
 
@@ -269,7 +284,8 @@ class Outliner {
       const bool inLoop = std::any_of(loops_.begin() + static_cast<std::ptrdiff_t>(inner), loops_.end(),
                                       [&](const auto& l) { return l.first <= i && i < l.last; });
       const bool perhaps = !happens && mayFailWithin(stages_[i].body);  // must not fail where there is no step
-      if (inLoop || perhaps || std::ranges::any_of(read, [&](Expr v) { return changing.count(v) > 0; })) {
+      const bool decides = holds && stages_[i].output == *holds;
+      if (inLoop || perhaps || decides || std::ranges::any_of(read, [&](Expr v) { return changing.count(v) > 0; })) {
         changing.insert(stages_[i].output);
         stay.push_back(i);
       } else {
@@ -286,10 +302,13 @@ class Outliner {
     };
     for (std::size_t l = inner; l < loops_.size(); l++) {
       const std::size_t length = loops_[l].last - loops_[l].first;
-      loops_[l].first = now(loops_[l].first);
+      const std::size_t beginning = now(loops_[l].first);
+      if (loops_[l].condition) loops_[l].condition->at += beginning - loops_[l].first;
+      loops_[l].first = beginning;
       loops_[l].last = loops_[l].first + length;
     }
     loops_.push_back({first + go.size(), stages_.size(), count, state, next});
+    if (holds) loops_.back().condition = {now(firstOfStep - 1) + 1, *holds};
   }
 
   // Components of the state of which a step changes some elements by index, and that nothing else in the step reads.

@@ -34,7 +34,7 @@ const std::set<std::string, std::less<>> reserved = {
     "plan", "queue", "nwait", "wait", "done", "out_plan", "context", "device", "build_options", "chain", "status",
     "global", "local", "buffers", "sizes", "shape", "bytes", "launch", "begin", "finish", "reserve", "prepare",
     "check_buffer", "array_bytes", "reserve_image", "check_images", "floor_div", "floor_mod", "least", "greatest",
-    "product", "plus", "sizes_fit", "build", "exchange", "keep_log", "release_kernels", "too_large", "size_t",
+    "product", "plus", "sizes_fit", "build", "exchange", "keep_log", "release_kernels", "holds", "too_large", "size_t",
     "int64_t", "uint64_t", "malloc", "calloc", "free", "strlen", "memcpy", "main"};
 
 std::string identifier(std::string_view wish) {
@@ -413,7 +413,7 @@ std::string PlanCode::bytes() {
   return s;
 }
 
-// Every loop is printed when it is entered and left.
+// Every loop is printed when it is entered, asks its condition, and is left.
 std::string PlanCode::loopedLaunches() const {
   std::string s, indent = "  ";
   std::vector<std::size_t> open;  // loops around the launch
@@ -436,6 +436,9 @@ std::string PlanCode::loopedLaunches() const {
       indent += "  ";
       open.push_back(next);
     }
+    for (const std::size_t loop : open)
+      if (const auto& c = loops[loop].condition; c && c->at == at)
+        s += conditionText(static_cast<std::size_t>(c->buffer), indent);
     if (at < plan_.launches.size()) s += launchText(plan_.launches[at], indent);
   }
   return s;

@@ -75,6 +75,8 @@ class PlanCode {
   // One launch of a call, at that indentation.
   virtual std::string launchText(const kernel::Launch& l, const std::string& indent) const = 0;
   virtual std::string successful() const = 0;  // the condition under which a call goes on
+  // Leaves the loop where the bool in the buffer is false.
+  virtual std::string conditionText(std::size_t buffer, const std::string& indent) const = 0;
 
   // "int n, int m, " or its like; `after` is what follows each.
   std::string sizes(std::string_view type, std::string_view after) const;

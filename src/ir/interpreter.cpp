@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <optional>
 
 #include "lift/diagnostic.hpp"
+#include "lift/free_memory.hpp"
 #include "meanings.hpp"
 
 namespace lift {
@@ -37,10 +39,43 @@ const Value& lookUp(Expr variable, const Environment& environment) {
   throw InternalError("the interpreter met the free variable " + variable.name());
 }
 
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+std::int64_t plus(std::int64_t a, std::int64_t b) { return __builtin_add_overflow(a, b, &a) ? most : a; }
+
+// Numbers in a value of the type, as far as 64 bits count.
+std::int64_t numbersIn(Type type) {
+  std::int64_t all = 1;
+  switch (type.kind()) {
+    case Type::Kind::array:
+      return __builtin_mul_overflow(constantOf(type.length()), numbersIn(type.element()), &all) ? most : all;
+    case Type::Kind::tuple:
+      all = 0;
+      for (const Type t : type.components()) all = plus(all, numbersIn(t));
+      return all;
+    default: return all;
+  }
+}
+
+// Refuses so many numbers where they would exhaust the memory, before any of it is taken.
+void requireRoom(std::int64_t numbers, Type type, Span place, std::string_view what) {
+  constexpr std::int64_t large = std::int64_t{1} << 22U;
+  if (numbers < large) return;
+  const std::int64_t left = freeMemory();
+  if (numbers > left / static_cast<std::int64_t>(sizeof(Value)))
+    throw UserError(
+        ExitStatus::program,
+        fmt::format("{}: {} does not fit into the interpreter's memory: a number takes {} bytes, {} are free", what,
+                    type.str(), sizeof(Value), left),
+        "`liftc run` keeps numbers as they are", place);
+}
+
 // A primitive and the arguments it has so far. `rest` is the type of that application: no primitive returns a
 // function, so when `rest` is none the primitive has all its arguments and means a value, else it waits for the next.
 Value partial(Expr prim, std::vector<Value> known, Type rest, const Arithmetic& arithmetic) {
-  if (!rest.is(Type::Kind::function)) return meaningOf(prim, std::move(known), arithmetic);
+  if (!rest.is(Type::Kind::function)) {
+    requireRoom(numbersIn(rest), rest, prim.place(), info(prim.prim()).name);
+    return meaningOf(prim, std::move(known), arithmetic);
+  }
   return Value::of(Value::Function([prim, known = std::move(known), rest, &arithmetic](const Value& next) {
     std::vector<Value> more = known;
     more.push_back(next);
@@ -118,6 +153,14 @@ Value evaluate(const Program& program, const std::map<std::string, Tensor>& inpu
   requireConstant(program, program.sizes);
   requireConstant(program, program.tunables);
   Environment environment{&arithmetic};
+  // Inputs are there twice: as they are, and as the arithmetic has them.
+  std::int64_t numbers = 0;
+  for (const Expr p : program.parameters) {
+    for (int copy = 0; copy < 2; copy++) numbers = plus(numbers, numbersIn(p.type()));
+    requireRoom(numbers, p.type(), {}, p.name());
+  }
+  numbers = plus(numbers, numbersIn(program.result()));
+  requireRoom(numbers, program.result(), {}, "the result");
   for (const Expr p : program.parameters)
     environment = bind(p, taken(fromTensors(inputs, p.type(), p.name()), arithmetic), std::move(environment));
   return evaluate(program.body, environment);

@@ -31,23 +31,23 @@ double valueOf(Nat n) { return static_cast<double>(n.constant().value_or(1)); }
 // describes one kernel.
 struct Totals {
   Counts sum, heaviest;
-  double instructions = 0, most = -1, launches = 0;
+  double instructions = 0, most = -1, launches = 0, statements = 0;
   double groups = 1, groupSize = 1;  // of the heaviest
 
-  void add(const Kernel& kernel) {
+  void add(const Kernel& kernel, double times) {
     const Counts c = count(kernel);
-    sum.flops += c.flops;
-    sum.integerOps += c.integerOps;
-    sum.operations += c.operations;
-    sum.laneMoves += c.laneMoves;
-    sum.barriers += c.barriers;
-    sum.statements += c.statements;
-    sum.global += c.global;
-    sum.local += c.local;
-    sum.priv += c.priv;
+    sum.flops += c.flops * times;
+    sum.integerOps += c.integerOps * times;
+    sum.operations += c.operations * times;
+    sum.laneMoves += c.laneMoves * times;
+    sum.barriers += c.barriers * times;
+    statements += c.statements * times;
+    sum.global += c.global * times;
+    sum.local += c.local * times;
+    sum.priv += c.priv * times;
     const double own = instructionsOf(c);
-    instructions += own;
-    launches++;
+    instructions += own * times;
+    launches += times;
     if (own <= most) return;
     most = own;
     heaviest = c;
@@ -61,10 +61,9 @@ struct Totals {
 
 Totals totalsOf(const Plan& plan) {
   Totals totals;
-  forEachLaunch(
-      plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
-      [&](std::size_t i) { totals.add(plan.kernels[static_cast<std::size_t>(plan.launches[i].kernel)]); },
-      [](int, int) {});
+  const std::vector<double> times = timesOfLaunches(plan, [](Nat n) { return n.constant().value_or(1); });
+  for (std::size_t i = 0; i < times.size(); i++)
+    if (times[i] > 0) totals.add(plan.kernels[static_cast<std::size_t>(plan.launches[i].kernel)], times[i]);
   return totals;
 }
 
@@ -104,7 +103,7 @@ constexpr std::array<Feature, 24> features = {{
     {"temporaries_over_tensors", [](const Totals&, const PlanBytes& b) { return b.temporaries / std::max(1.0, b.tensors); }},
     {"tensor_bytes", [](const Totals&, const PlanBytes& b) { return b.tensors; }},
     {"launches", [](const Totals& t, const PlanBytes&) { return t.launches; }},
-    {"statements", [](const Totals& t, const PlanBytes&) { return static_cast<double>(t.sum.statements); }},
+    {"statements", [](const Totals& t, const PlanBytes&) { return t.statements; }},
     {"heaviest_share", [](const Totals& t, const PlanBytes&) { return t.most / std::max(1.0, t.instructions); }},
     {"groups", [](const Totals& t, const PlanBytes&) { return t.groups; }},
     {"group_size", [](const Totals& t, const PlanBytes&) { return t.groupSize; }},
@@ -117,6 +116,10 @@ constexpr std::array<Feature, 24> features = {{
 // clang-format on
 
 }  // namespace
+
+Traffic Traffic::operator*(double times) const {
+  return {loads * times, stores * times, bytesLoaded * times, bytesStored * times};
+}
 
 Traffic& Traffic::operator+=(const Traffic& other) {
   loads += other.loads;

@@ -174,7 +174,7 @@ void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& size
 
 void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
                    const std::function<std::int64_t(Nat)>& evaluate, const std::function<void(std::size_t)>& launch,
-                   const std::function<void(int, int)>& swap) {
+                   const std::function<void(int, int)>& swap, const std::function<bool(int)>& holds) {
   // The launches from `at` to `end`; of the loops that begin there, the first is number `loop`.
   const std::function<void(std::size_t, std::size_t, std::size_t)> run = [&](std::size_t at, std::size_t end,
                                                                              std::size_t loop) {
@@ -187,7 +187,11 @@ void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
       const LaunchLoop& l = loops[loop];
       const std::int64_t count = evaluate(l.count);
       for (std::int64_t i = 0; i < count; i++) {
-        run(l.first, l.last, loop + 1);
+        if (l.condition) {
+          run(l.first, l.condition->at, loop + 1);
+          if (!holds(l.condition->buffer)) break;
+        }
+        run(l.condition ? l.condition->at : l.first, l.last, loop + 1);
         for (const auto& [a, b] : l.swaps) swap(a, b);
       }
       at = l.last;
@@ -195,6 +199,14 @@ void forEachLaunch(std::size_t launches, const std::vector<LaunchLoop>& loops,
     }
   };
   run(0, launches, 0);
+}
+
+std::vector<double> timesOfLaunches(const Plan& plan, const std::function<std::int64_t(Nat)>& evaluate) {
+  std::vector<double> times(plan.launches.size(), 1);
+  for (const LaunchLoop& l : plan.loops)
+    for (std::size_t i = l.first; i < l.last; i++)
+      times[i] *= static_cast<double>(std::max<std::int64_t>(0, evaluate(l.count)));
+  return times;
 }
 
 Nat localBytes(const Kernel& kernel) {

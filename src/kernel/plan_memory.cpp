@@ -53,6 +53,8 @@ std::vector<std::optional<Lifetime>> temporaryLifetimes(const Plan& plan) {
     // What comes from before the loop, or is read after it, is there all the time.
     for (std::optional<Lifetime>& l : lifetimes)
       if (l && overlap(*l, whole) && (l->first < whole.first || l->last > whole.last)) covers(*l, whole);
+    // The host reads what no launch does.
+    if (loop->condition) covers(*lifetimes[static_cast<std::size_t>(loop->condition->buffer)], whole);
     for (const auto& [a, b] : loop->swaps) {
       std::optional<Lifetime>&x = lifetimes[static_cast<std::size_t>(a)], &y = lifetimes[static_cast<std::size_t>(b)];
       if (!x || !y) continue;

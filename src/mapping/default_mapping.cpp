@@ -43,7 +43,7 @@ Expr DefaultMapping::result(Expr e) {
   if (isKept(e)) return e;
   if (!e.is(Expr::Form::apply)) return copy(e);
   const Spine s = spineOf(e);
-  if (s.isPrim(Prim::iterate)) return iterated(e);
+  if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) return iterated(e);
   if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
   if (s.isPrim(Prim::tuple)) return results(e);
   if (isWrittenThrough(s.head.prim())) return parts(e, [this](Expr x) { return result(x); });
@@ -97,15 +97,16 @@ Expr DefaultMapping::resultOfMap(Expr e) {
   return mapNest(e, depthOf(e));
 }
 
-// Steps over kernels, where the state is an array or a step is much work; else one work-item takes them all.
 Expr DefaultMapping::iterated(Expr e) {
+  if (!takesLaunches(e)) return alone(e);
   const Spine s = spineOf(e);
-  const Expr f = s.arguments[0], in = s.arguments[1];
-  if (!holdsArrays(in.type()) && work_.of(f.body()) < dividedOperations) return alone(e);
-  parameters_.insert(f.parameter());
-  e = argument(e, 1, [this](Expr x) { return onlyMovesData(x) ? operand(x) : result(x); });
+  const std::size_t functions = s.arguments.size() - 1;
+  e = argument(e, functions, [this](Expr x) { return onlyMovesData(x) ? operand(x) : result(x); });
   iterations_++;
-  e = functionBody(e, 0, [this](Expr b) { return result(b); });
+  for (std::size_t i = 0; i < functions; i++) {
+    parameters_.insert(s.arguments[i].parameter());
+    e = functionBody(e, i, [this](Expr b) { return result(b); });
+  }
   iterations_--;
   return e;
 }
@@ -269,7 +270,39 @@ Expr DefaultMapping::reduceInOrder(Expr e) {
   const bool joined = spineOf(spineOf(e).arguments[2]).isPrim(Prim::join);
   const auto rows = attempt(joined ? "reduceJoin" : "reduceZipJoin", e);
   if (!rows) return apply("reduceInOrder", e);
-  return reduceInOrder(functionBody(*rows, 1, [this](Expr row) { return reduceInOrder(row); }));
+  const Spine outer = spineOf(*rows);
+  if (hasContiguousRows(outer.arguments[2])) contiguous_.insert(build::get(outer.arguments[1].parameter(), 1));
+  return reduceInOrder(functionBody(*rows, 1, [this](Expr row) { return inOrder(row); }));
 }
 
 }  // namespace lift::detail
+
+namespace lift {
+
+namespace {
+
+// Whether the type has sizes that are not known.
+bool isSymbolic(Type type) {
+  bool is = false;
+  type.forEachNat([&](Nat n) { is = is || !n.constant(); });
+  return is;
+}
+
+}  // namespace
+
+// Where a host asks before each step, it takes longer than what is little work for one work-item.
+bool takesLaunches(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.head.is(Expr::Form::primitive) || !isIteration(s.head.prim())) return false;
+  const Type state = s.arguments.back().type();
+  if (s.isPrim(Prim::iterateWhile) ? isSymbolic(state) : holdsArrays(state)) return true;
+  detail::Work work;
+  double operations = 0;
+  for (std::size_t i = 0; i + 1 < s.arguments.size(); i++) {
+    if (anyPrimitive(s.arguments[i], [](Expr p) { return endsKernel(p.prim()); })) return true;
+    operations += work.of(s.arguments[i]);
+  }
+  return operations >= detail::dividedOperations;
+}
+
+}  // namespace lift

@@ -68,7 +68,9 @@ class DefaultMapping : Walk {
   Expr scanned(Expr e);
   Expr reducedByIndex(Expr e);
   std::optional<Expr> byLanes(Expr e);
+  bool isDense(Expr e) const;
   bool isContiguous(Expr e) const;
+  bool namesLanes(Expr e) const;
   bool hasContiguousRows(Expr e) const;
   void noteRows(Expr f, Expr in);
   static rewrite::Path partialsOf(Expr e);
@@ -123,6 +125,7 @@ class DefaultMapping : Walk {
   int iterations_ = 0;                           // over kernels, that are being mapped
   std::unordered_set<Expr> keptNames_, given_;   // names of such; those that are results
   rewrite::Rows rows_;                           // parameters that are rows with elements side by side; of which array
+  std::unordered_set<Expr> contiguous_;          // rows of reductions over rows, with elements side by side
   std::unordered_map<Expr, bool> expensive_;
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "default_mapping.hpp"
 #include "lift/build.hpp"
@@ -188,14 +189,33 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
 // ---------------------------------------------------------------------------------------------- accumulators in turns
 
 // Neighbours in memory: an element after the other.
+// Whether all elements of an array of rows come from memory in order, row after row.
+bool DefaultMapping::isDense(Expr e) const {
+  if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0;
+  if (isKept(e)) return true;
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::zip) || s.isPrim(Prim::get))
+    return std::ranges::all_of(s.arguments, [&](Expr a) { return isDense(a); });
+  if (!s.isPrim(Prim::map) || s.arguments.size() != 2 || !isDense(s.arguments[1])) return false;
+  const Expr row = s.arguments[0].parameter();
+  const std::function<bool(Expr)> isRow = [&](Expr x) -> bool {
+    if (x == row) return true;
+    const Spine t = spineOf(x);
+    if (t.isPrim(Prim::map)) return isRow(t.arguments.back());
+    return (t.isPrim(Prim::zip) || t.isPrim(Prim::get)) && std::ranges::all_of(t.arguments, isRow);
+  };
+  return isRow(s.arguments[0].body());
+}
+
 bool DefaultMapping::isContiguous(Expr e) const {
   if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0 || rows_.count(e) > 0;
-  if (isKept(e)) return true;
+  if (isKept(e) || contiguous_.count(e) > 0) return true;
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive)) return false;
   switch (s.head.prim()) {
     case Prim::zip: return std::ranges::all_of(s.arguments, [&](Expr a) { return isContiguous(a); });
     case Prim::map: return isContiguous(s.arguments[1]);
+    case Prim::join: return isDense(s.arguments[0]);
     case Prim::generate: return true;
     case Prim::get:
     case Prim::take:
@@ -212,11 +232,26 @@ bool DefaultMapping::hasContiguousRows(Expr e) const {
   if (s.isPrim(Prim::zip))
     return std::ranges::all_of(s.arguments,
                                [&](Expr a) { return !a.type().element().isArray() || hasContiguousRows(a); });
+  if (s.isPrim(Prim::transpose)) return e.type().element().element().isArray() && isContiguous(s.arguments[0]);
   return !s.isPrim(Prim::map) && isContiguous(e);
 }
 
 void DefaultMapping::noteRows(Expr f, Expr in) {
   if (hasContiguousRows(in)) rows_.emplace(f.parameter(), in);
+}
+
+// Whether the term names an array that is not stored, and reduces what it would know to come from memory in order if
+// the name did not hide it.
+bool DefaultMapping::namesLanes(Expr e) const {
+  const Spine let = spineOf(e);
+  if (!let.isPrim(Prim::let) || let.arguments.size() != 2 || !computesElements(let.arguments[1])) return false;
+  const Expr name = let.arguments[0].parameter(), value = let.arguments[1];
+  if (!isContiguous(value)) return false;
+  return anyTerm(let.arguments[0].body(), [&](Expr term) {
+    const Spine s = spineOf(term);
+    return s.isPrim(Prim::reduce) && s.arguments.size() == 3 && s.arguments[2].hasFree(name) &&
+           isContiguous(substitute(s.arguments[2], name, value));
+  });
 }
 
 // Several accumulators in turns where the elements come from memory in order and may come in any: then the additions do

@@ -175,6 +175,7 @@ Expr DefaultMapping::inside(Expr e) {
     if (array || isWorthNaming(e)) return kept(e, "the same for all elements of a map");
   }
   e = storedWithin(e);
+  if (namesLanes(e)) return inside(apply("letUnfold", e));
   if (const Spine s = spineOf(e); s.isPrim(Prim::map)) noteRows(s.arguments[0], s.arguments[1]);
   return inOrder(eachArgument(e, [this](Expr x, bool) { return inside(x); }));
 }

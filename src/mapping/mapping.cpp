@@ -1,6 +1,7 @@
 // The default mapping of a program, and of what a program with a mapping leaves open.
 #include "lift/mapping.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -27,18 +28,25 @@ class RestMapping : detail::Walk {
   Expr result(Expr e) {
     if (!e.is(Expr::Form::apply)) return e;
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::let) || s.isPrim(Prim::iterate)) {
-      e = functionBody(e, 0, [this](Expr b) { return result(b); });
-      return argument(e, 1, [this](Expr x) { return kept(x); });
+    if (s.isPrim(Prim::let) || isSteps(s)) {
+      for (std::size_t i = 0; i + 1 < s.arguments.size(); i++)
+        e = functionBody(e, i, [this](Expr b) { return result(b); });
+      return argument(e, s.arguments.size() - 1, [this](Expr x) { return kept(x); });
     }
     if (s.isPrim(Prim::tuple)) return parts(e, [this](Expr x) { return result(x); });
     return saysWhere(e) ? e : map_(e);
   }
 
  private:
+  // Of kernels: where a condition decides, one work-item may take them all.
+  static bool isSteps(const Spine& s) {
+    return s.isPrim(Prim::iterate) ||
+           (s.isPrim(Prim::iterateWhile) && std::any_of(s.arguments.begin(), s.arguments.end() - 1, saysWhere));
+  }
+
   Expr kept(Expr e) {
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::iterate)) return result(e);
+    if (isSteps(s)) return result(e);
     return endsKernel(s) && !saysWhere(e) ? argument(e, 0, map_) : e;
   }
 

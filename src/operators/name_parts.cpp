@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "lift/build.hpp"
+#include "lift/mapping.hpp"
 #include "lift/terms.hpp"
 #include "parts.hpp"
 
@@ -72,7 +73,7 @@ class Naming {
       for (Expr& x : s.arguments) x = isComputed(x) ? named(x) : visit(x, Reader::once, false, false);
       return applyAll(s.head, s.arguments);
     }
-    return isIteration(s) ? iterated(s) : stage(e);
+    return hasStepsOfParts(e) ? iterated(s) : stage(e);
   }
 
   // f of a term in which it is counted how often parts stand.
@@ -117,13 +118,14 @@ class Naming {
     return body;
   }
 
-  static bool isIteration(const Spine& s) { return s.isPrim(Prim::iterate) && holdsArrays(s.arguments[1].type()); }
-
+  // The functions of an iteration are programs of their own.
   Expr iterated(Spine s) {
-    const Expr f = s.arguments[0];
-    if (isComputed(s.arguments[1])) s.arguments[1] = named(s.arguments[1]);
-    inScope_.insert(f.parameter());
-    s.arguments[0] = Expr::lambda(f.parameter(), framed([&] { return result(f.body()); }));
+    if (isComputed(s.arguments.back())) s.arguments.back() = named(s.arguments.back());
+    for (std::size_t i = 0; i + 1 < s.arguments.size(); i++) {
+      const Expr f = s.arguments[i];
+      inScope_.insert(f.parameter());
+      s.arguments[i] = Expr::lambda(f.parameter(), framed([&] { return result(f.body()); }));
+    }
     return applyAll(s.head, s.arguments);
   }
 
@@ -261,7 +263,7 @@ class Naming {
   bool isStage(Expr e, Reader reader, bool inLoop) const {
     const Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive)) return false;
-    if (s.isPrim(Prim::toGlobal) || isIteration(s)) return true;
+    if (s.isPrim(Prim::toGlobal) || takesLaunches(e)) return true;
     if (!holdsArrays(e.type())) return inLoop && runsLoops(e);
     if (runsLoop(s.head) || s.isPrim(Prim::ifThenElse) || s.isPrim(Prim::let)) return runsLoops(e);
     if (s.isPrim(Prim::generate)) return runsLoops(s.arguments[0]);
@@ -283,12 +285,12 @@ class Naming {
     for (const Frame& frame : frames_)
       if (const auto found = frame.known.find(e); found != frame.known.end()) return found->second;
     const Spine s = spineOf(e);
-    return bound(e, isIteration(s) ? iterated(s) : stage(e), wish);
+    return bound(e, hasStepsOfParts(e) ? iterated(s) : stage(e), wish);
   }
 
   // A name for `e`, the value of which is that stage.
   Expr bound(Expr e, Expr value, std::string name) {
-    const bool iterates = isIteration(spineOf(e));
+    const bool iterates = hasStepsOfParts(e);
     if (const auto wish = wishes_.find(e); name.empty() && wish != wishes_.end()) name = wish->second;
     if (name.empty()) name = iterates ? "state" : fmt::format("part{}", ++count_);
     const Expr variable = Expr::variable(name, e.type());

@@ -34,11 +34,16 @@ void forEachPart(Expr e, const Path& path, const std::function<void(Expr, const 
   if (s.isPrim(Prim::let)) {
     if (const Spine value = spineOf(a[1]); value.isPrim(Prim::toGlobal))
       found(value.arguments[0], path + Path{1, 1});
-    else if (value.isPrim(Prim::iterate))
+    else if (detail::parts::hasStepsOfParts(a[1]))
       forEachPart(a[1], path + Path{1}, found);
     return forEachPart(a[0].body(), path + Path{0, 1, 0}, found);
   }
-  if (s.isPrim(Prim::iterate) && a[1].type().isArray()) return forEachPart(a[0].body(), path + Path{0, 1, 0}, found);
+  if (detail::parts::hasStepsOfParts(e)) {
+    for (std::size_t i = 0; i + 1 < a.size(); i++)
+      if (holdsArrays(a[i].type().result()) || anyPrimitive(a[i], detail::parts::runsLoop))
+        forEachPart(a[i].body(), path + rewrite::argumentPath(s, i) + Path{0}, found);
+    return;
+  }
   if (s.isPrim(Prim::tuple)) {
     for (std::size_t i = 0; i < a.size(); i++) forEachPart(a[i], path + rewrite::argumentPath(s, i), found);
     return;
@@ -277,8 +282,10 @@ PartedProgram partsOf(const Program& given, bool inOrder) {
 }
 
 PartChoice defaultChoice(const Part& part, std::vector<std::string> families) {
+  // What is the first choice on some devices is none on others, where the default mapping is better.
   if (families.empty())
-    for (const OperatorFamily& f : part.workload.families) families.push_back(f.name);
+    for (const OperatorFamily& f : part.workload.families)
+      if (!f.firstOn) families.push_back(f.name);
   std::string reason = part.reason;
   for (const std::string& name : families) {
     const OperatorFamily& family = part.workload.family(name);

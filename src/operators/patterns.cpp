@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "lift/epilogue.hpp"
+#include "lift/mapping.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "parts.hpp"
@@ -33,6 +34,13 @@ bool runsLoop(Expr primitive) {
   const Prim p = primitive.prim();
   const bool computes = info(p).dialect == Dialect::functional && !movesData(p);
   return computes && p != Prim::ifThenElse && p != Prim::vectorize && p != Prim::at;
+}
+
+bool hasStepsOfParts(Expr term) {
+  if (!takesLaunches(term)) return false;
+  const auto& a = spineOf(term).arguments;
+  return a.back().type().isArray() ||
+         std::any_of(a.begin(), a.end() - 1, [](Expr f) { return anyPrimitive(f, runsLoop); });
 }
 
 Expr underLayouts(Expr e) {

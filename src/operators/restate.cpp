@@ -82,13 +82,15 @@ class Search {
     }
     if (!e.is(Expr::Form::apply)) return;
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::iterate)) {  // a step is a program of its own
+    if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) {  // a step is a program of its own
       std::vector<Binder> around;
       std::swap(around, around_);
-      if (around.empty() && s.arguments[0].is(Expr::Form::lambda))
-        visit(s.arguments[0].body(), path + argumentPath(s, 0) + Path{0});
+      for (std::size_t i = 0; i < s.arguments.size(); i++)
+        if (around.empty() && s.arguments[i].is(Expr::Form::lambda))
+          visit(s.arguments[i].body(), path + argumentPath(s, i) + Path{0});
       std::swap(around, around_);
-      if (s.arguments.size() > 1) visit(s.arguments[1], path + argumentPath(s, 1));
+      if (!s.arguments.back().is(Expr::Form::lambda))
+        visit(s.arguments.back(), path + argumentPath(s, s.arguments.size() - 1));
       return;
     }
     const bool loop = isLoop(s), binds = loop || (s.isPrim(Prim::let) && s.arguments.size() == 2);
@@ -365,7 +367,7 @@ Strategy keptOutsideLoops() {
       if (!term.is(Expr::Form::apply)) return;
       const Spine s = spineOf(term);
       if (inLoop && s.isPrim(Prim::toGlobal)) return void(place = path);
-      const bool runsOnce = s.isPrim(Prim::let) || s.isPrim(Prim::iterate) || !s.head.is(Expr::Form::primitive);
+      const bool runsOnce = s.isPrim(Prim::let) || !s.head.is(Expr::Form::primitive) || isIteration(s.head.prim());
       for (std::size_t i = 0; i < s.arguments.size(); i++)
         find(s.arguments[i], path + argumentPath(s, i), inLoop || (!runsOnce && s.arguments[i].is(Expr::Form::lambda)));
     };
@@ -409,7 +411,10 @@ Program withProductsApart(const Program& program, bool inOrder) {
   constexpr int most = 32;  // products and operands that are lifted
   Program eta = program;
   eta.body = etaLong(eta.body);
-  Rewriting r(eta);
+  Rewriting columns(eta);
+  const bool turned = columns.tryApply(everywhere(use("windowsOfColumns")));
+  const Program start = turned ? columns.program() : program;
+  Rewriting r(turned ? start : eta);
   // What a name for a constant, or for other names, stands between would not be found beside each other.
   const auto namesConstant = [](Expr e) {
     const Spine s = spineOf(e);
@@ -432,7 +437,7 @@ Program withProductsApart(const Program& program, bool inOrder) {
     more = search.found() && r.tryApply(lift);
     if (more) r.apply(sumsTogether());
   }
-  return (lifts == 0 && !indexed) || (inOrder && roundingRule(r.derivation())) ? program : r.program();
+  return (lifts == 0 && !indexed) || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 
 }  // namespace lift::detail::parts

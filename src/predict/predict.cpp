@@ -138,19 +138,18 @@ PlanPrediction predict(const kernel::Plan& plan, const DeviceInfo& device, const
   checkThroughput(device);
   PlanPrediction all;
   std::map<int, KernelPrediction> known;
-  kernel::forEachLaunch(
-      plan.launches.size(), plan.loops, [](Nat n) { return n.constant().value_or(1); },
-      [&](std::size_t i) {
-        const int index = plan.launches[i].kernel;
-        const kernel::Kernel& k = plan.kernels[static_cast<std::size_t>(index)];
-        if (known.count(index) == 0) {
-          const auto s = statistics.find(k.name);
-          known[index] = predictKernel(k, device, s == statistics.end() ? nullptr : &s->second);
-          all.kernels.push_back(known[index]);
-        }
-        all.milliseconds += known[index].milliseconds;
-      },
-      [](int, int) {});
+  const std::vector<double> times = kernel::timesOfLaunches(plan, [](Nat n) { return n.constant().value_or(1); });
+  for (std::size_t i = 0; i < times.size(); i++) {
+    if (times[i] == 0) continue;
+    const int index = plan.launches[i].kernel;
+    const kernel::Kernel& k = plan.kernels[static_cast<std::size_t>(index)];
+    if (known.count(index) == 0) {
+      const auto s = statistics.find(k.name);
+      known[index] = predictKernel(k, device, s == statistics.end() ? nullptr : &s->second);
+      all.kernels.push_back(known[index]);
+    }
+    all.milliseconds += known[index].milliseconds * times[i];
+  }
   return all;
 }
 

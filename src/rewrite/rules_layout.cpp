@@ -25,6 +25,10 @@ std::vector<RuleRow> movementRules() {
       {"transposeMapSlide",
        "transpose(map(fun r => slide(n, s, r), xss)) => map(fun w => transpose(w), slide(n, s, transpose(xss)))",
        "naturality"},
+      {"windowsOfColumns",
+       "transpose(map(fun x => map(f, slide(n, s, g(x))), transpose((xss: [h][w]t)))) => "
+       "map(fun rows => map(f, transpose(rows)), slide(n, s, transpose(map(fun x => g(x), transpose(xss)))))",
+       "naturality: windows of columns, those of neighbouring columns side by side", When::computes},
       {"zipJoin",
        "zip(join((xss: [n][m]t)), join((yss: [n][m]u))) => join(map(fun (xs, ys) => zip(xs, ys), zip(xss, yss)))",
        "naturality"},

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <unordered_set>
 
 #include "computed.hpp"
 #include "lift/diagnostic.hpp"
@@ -61,6 +63,21 @@ Expr broughtToFront(Expr array, std::size_t dimensions) {
   return call(Prim::transpose, {map(Expr::lambda(row, broughtToFront(row, dimensions - 1)), array)});
 }
 
+// The terms in a term that no condition leaves out.
+std::unordered_set<Expr> evaluatedAlways(Expr e) {
+  std::unordered_set<Expr> all;
+  const std::function<void(Expr)> visit = [&](Expr x) {
+    if (!all.insert(x).second) return;
+    if (x.is(Expr::Form::lambda)) return visit(x.body());
+    if (!x.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(x);
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      if (!isOptional(s, i)) visit(s.arguments[i]);
+  };
+  visit(e);
+  return all;
+}
+
 // generate(n, fun i => e[xs[i]])  ->  map(fun (i, x) => e[x], zip(indices(n), xs)) for all arrays of which i itself is
 // an index, behind others perhaps that are bound in e; of which the first n elements are read.
 std::optional<Expr> elementsOfIndices(Expr e) {
@@ -71,6 +88,7 @@ std::optional<Expr> elementsOfIndices(Expr e) {
   const Expr index = Expr::variable(i.name(), i.type());
   std::vector<Expr> arrays{indices(count)}, elements{index};
   std::unordered_map<Expr, Expr> reads{{i, index}};
+  const auto always = evaluatedAlways(s.arguments[0].body());
   anySubterm(s.arguments[0].body(), [&](Expr term, const std::vector<Expr>& binders) {
     Spine read = spineOf(term);
     if (!read.isPrim(Prim::at) || read.arguments.size() != 2 || read.arguments[0] != i || reads.contains(term))
@@ -85,7 +103,7 @@ std::optional<Expr> elementsOfIndices(Expr e) {
       outer.push_back(read);
       array = read.arguments[1];
     }
-    if (isBound(array)) return false;
+    if (isBound(array) || (mayFailWithin(array) && !always.contains(term))) return false;
     array = broughtToFront(array, outer.size());
     if (lessEqual(count, array.type().length()) != Truth::proved) return false;
     arrays.push_back(array.type().length() == count ? array : take(count, array));

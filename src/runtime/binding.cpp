@@ -108,7 +108,7 @@ class Solver {
     for (const PlanBuffer& b : plan_.buffers) {
       std::vector<std::int64_t> shape;
       auto bytes = static_cast<std::int64_t>(info(b.scalar).bytes);
-      for (const Nat& n : b.shape) shape.push_back(binding.evaluate(n));
+      for (const Nat& n : b.shape) shape.push_back(extent(b, n, binding));
       const ArrayType type{b.scalar, shape};
       for (std::int64_t n : shape) {
         if (n < (b.role == PlanBuffer::Role::input ? 1 : 0))
@@ -129,6 +129,14 @@ class Solver {
     for (const PlanBuffer& b : plan_.buffers)
       if (b.role == PlanBuffer::Role::input)
         for (std::size_t d = 0; d < b.shape.size(); d++) visit(b, inputs_.at(b.name), d);
+  }
+
+  std::int64_t extent(const PlanBuffer& b, Nat n, const Binding& binding) const {
+    try {
+      return binding.evaluate(n);
+    } catch (const UserError&) {
+      fail(fmt::format("{} : {}: {} does not fit 64 bits", b.name, describe(b), n.str()));
+    }
   }
 
   std::int64_t value(NatVar v) const { return *known_.at(v).constant(); }

@@ -86,6 +86,20 @@ void verify(const Plan& plan) {
     require(loop.first < loop.last && loop.last <= plan.launches.size(), "a loop of launches {} to {} of {}",
             loop.first, loop.last, plan.launches.size());
     requireSizesOf(plan, loop.count, "the count of a loop");
+    if (const auto& c = loop.condition) {
+      require(loop.first < c->at && c->at <= loop.last && c->buffer >= 0 &&
+                  static_cast<std::size_t>(c->buffer) < plan.buffers.size(),
+              "a loop of launches {} to {} with a condition at {} in buffer {}", loop.first, loop.last, c->at,
+              c->buffer);
+      const PlanBuffer& flag = plan.buffers[static_cast<std::size_t>(c->buffer)];
+      require(flag.role == PlanBuffer::Role::temporary && flag.scalar == Scalar::boolean && flag.shape.empty(),
+              "the condition of a loop is {}, which is no temporary of one bool", flag.name);
+      require(
+          std::any_of(plan.launches.begin() + static_cast<std::ptrdiff_t>(loop.first),
+                      plan.launches.begin() + static_cast<std::ptrdiff_t>(c->at),
+                      [&](const Launch& l) { return std::ranges::find(l.arguments, c->buffer) != l.arguments.end(); }),
+          "no launch leaves the condition {} of a loop", flag.name);
+    }
     for (const auto& [a, b] : loop.swaps) {
       require(a >= 0 && b >= 0 && static_cast<std::size_t>(std::max(a, b)) < plan.buffers.size(),
               "a loop exchanges buffers {} and {}", a, b);

@@ -63,12 +63,16 @@ std::vector<ProgramGroup> groupSources(const std::vector<SourceUnit>& units) {
 
 std::string concatenate(const std::vector<std::string>& sources) {
   std::string out;
-  std::set<std::string> defined;
+  std::set<std::string> defined, taken;  // names that are taken somewhere
+  for (const std::string& source : sources)
+    for (std::string& helper : helpersOf(source)) taken.insert(std::move(helper));
   for (std::size_t i = 0; i < sources.size(); i++) {
     std::string undo;
     for (const std::string& helper : helpersOf(sources[i])) {
       if (defined.insert(helper).second) continue;
-      out += fmt::format("#define {0} {0}_{1}\n", helper, i);
+      std::string own = fmt::format("{}_{}", helper, i);
+      while (!taken.insert(own).second) own += '_';
+      out += fmt::format("#define {} {}\n", helper, own);
       undo += fmt::format("#undef {}\n", helper);
     }
     out += sources[i];

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "host_device.hpp"
+#include "host_memory.hpp"
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/emulator.hpp"
@@ -20,7 +21,10 @@ class EmulatorExecutable : public Executable {
       : Executable(info, plan, sizes) {}
 
  protected:
-  void upload(const Binding& binding, const DeviceMemory&, const std::map<std::string, Tensor>& inputs) override {
+  void upload(const Binding& binding, const DeviceMemory& memory,
+              const std::map<std::string, Tensor>& inputs) override {
+    memory_.clear();
+    requireHostMemory(plan(), binding, memory.use);
     memory_.assign(plan().buffers.size(), {});
     written_.assign(plan().buffers.size(), false);
     for (std::size_t b = 0; b < plan().buffers.size(); b++) {
@@ -44,7 +48,8 @@ class EmulatorExecutable : public Executable {
           [&](int a, int b) {
             std::swap(memory_[static_cast<std::size_t>(a)], memory_[static_cast<std::size_t>(b)]);
             std::vector<bool>::swap(written_[static_cast<std::size_t>(a)], written_[static_cast<std::size_t>(b)]);
-          });
+          },
+          [&](int b) { return memory_[static_cast<std::size_t>(b)][0] != std::byte{0}; });
     return {0, watch.milliseconds() / runs, std::vector<double>(launches.size(), 0.0)};
   }
   std::map<std::string, Tensor> download(const Binding& binding) override {

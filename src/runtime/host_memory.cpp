@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "lift/diagnostic.hpp"
+#include "lift/free_memory.hpp"
 
 namespace lift::runtime {
 
@@ -17,6 +20,17 @@ HostMemory allocateHostMemory(std::int64_t bytes) {
   if (bytes >= largePageBytes) madvise(memory.get(), size, MADV_HUGEPAGE);  // a wish: its failure changes nothing
 #endif
   return memory;
+}
+
+void requireHostMemory(const kernel::Plan& plan, const Binding& binding, const MemoryUse& use) {
+  constexpr std::int64_t large = std::int64_t{64} << 20U;  // what is smaller is as well tried
+  if (use.total() < large) return;
+  const std::int64_t left = freeMemory();
+  if (use.total() <= left) return;
+  const auto largest = static_cast<std::size_t>(std::ranges::max_element(binding.bytes) - binding.bytes.begin());
+  throw UserError(ExitStatus::device,
+                  fmt::format("the program needs {} bytes on this machine ({} for {}, the largest array), {} are free",
+                              use.total(), binding.bytes[largest], plan.buffers[largest].name, left));
 }
 
 }  // namespace lift::runtime

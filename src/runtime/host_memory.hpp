@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "lift/device.hpp"
+
 namespace lift::runtime {
 
 struct FreeHostMemory {
@@ -19,5 +21,8 @@ constexpr std::int64_t largePageBytes = std::int64_t{2} << 20U;
 // read once a run, from more pages than the processor keeps addresses of, come 10 to 20 % faster.
 // Throws UserError (device) where there is no more memory.
 HostMemory allocateHostMemory(std::int64_t bytes);
+
+// Throws UserError (device) where this machine has less memory left than a plan's buffers take of it.
+void requireHostMemory(const kernel::Plan& plan, const Binding& binding, const MemoryUse& use);
 
 }  // namespace lift::runtime

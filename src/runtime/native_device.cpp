@@ -194,7 +194,8 @@ class NativeExecutable : public Executable {
           launches.size(), loops, [&](Nat n) { return binding.evaluate(n); }, one,
           [&](int a, int b) {
             std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]);
-          });
+          },
+          [&](int b) { return *static_cast<const unsigned char*>(buffers_[static_cast<std::size_t>(b)]) != 0; });
     Repetition mean{0, milliseconds(last - begin) / runs, {}};
     for (const Clock::duration t : times) mean.launches.push_back(milliseconds(t) / runs);
     return mean;
@@ -212,6 +213,7 @@ class NativeExecutable : public Executable {
     allocated_.reset();
     memory_.clear();
     buffers_.assign(plan().buffers.size(), nullptr);
+    requireHostMemory(plan(), binding, memory.use);
     const auto create = [&](std::int64_t bytes) { return memory_.emplace_back(allocateHostMemory(bytes)).get(); };
     std::vector<void*> slots;
     for (const std::int64_t bytes : memory.temporaries.bytes) slots.push_back(create(bytes));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "cl_bindings.hpp"
 #include "cl_program.hpp"
@@ -76,9 +77,9 @@ class OpenClExecutable : public Executable {
 
   Repetition launch(const Binding& binding, const std::vector<Launch>& launches,
                     const std::vector<kernel::LaunchLoop>& loops, int runs) override {
-    std::vector<std::pair<std::size_t, cl::Event>> events;
+    std::vector<std::pair<std::size_t, cl::Event>> events;  // of what may not be complete
     events.reserve(launches.size() * static_cast<std::size_t>(runs));
-    std::vector<double> milliseconds(launches.size(), 0.0);
+    std::vector<double> milliseconds(launches.size(), 0.0), times(launches.size(), 0.0);
     std::vector<Geometry> geometries;
     for (const Launch& l : launches) geometries.push_back(geometryOf(kernelOf(l), binding));
     setArguments_.assign(built_.kernels.size(), {});
@@ -93,24 +94,39 @@ class OpenClExecutable : public Executable {
       guarded("run kernel " + kernelOf(launches[i]).name, [&] { return queue_.finish(); });
       milliseconds[i] += own.milliseconds();
     };
+    const auto completed = [&] {
+      for (const auto& [i, event] : events) {
+        checkStatus(launches[i], event);
+        if (timer_ == Timer::device) milliseconds[i] += deviceTime(event);
+        times[i]++;
+      }
+      events.clear();
+    };
+    const auto holds = [&](int b) {
+      unsigned char flag = 0;
+      guarded("read a condition", [&] {
+        return queue_.enqueueReadBuffer(bufferOf(static_cast<std::size_t>(b)), CL_TRUE, 0, sizeof flag, &flag);
+      });
+      completed();
+      return flag != 0;
+    };
     for (int r = 0; r < runs; r++)
       kernel::forEachLaunch(
           launches.size(), loops, [&](Nat n) { return binding.evaluate(n); }, one,
           [&](int a, int b) {
             std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]);
-          });
+          },
+          holds);
     guarded("run the kernels", [&] { return queue_.finish(); });
     const double all = whole.milliseconds();
-    for (const auto& [i, event] : events) {
-      checkStatus(launches[i], event);
-      if (timer_ == Timer::device) milliseconds[i] += deviceTime(event);
-    }
+    completed();
     // A clock that stands still, or nearly so, is none: no launch takes less than 100 ns. This run's time is shared
     // out, later ones are timed launch by launch.
     constexpr double least = 1e-4;
-    if (!events.empty() && std::ranges::all_of(milliseconds, [](double t) { return t < least; })) {
+    const double sum = std::accumulate(times.begin(), times.end(), 0.0);
+    if (sum > 0 && std::ranges::all_of(milliseconds, [](double t) { return t < least; })) {
       timer_ = Timer::host;
-      for (const auto& [i, event] : events) milliseconds[i] += all / static_cast<double>(events.size());
+      for (std::size_t i = 0; i < times.size(); i++) milliseconds[i] += all * times[i] / sum;
     }
     for (double& ms : milliseconds) ms /= runs;
     return {0, all / runs, std::move(milliseconds)};
@@ -127,7 +143,7 @@ class OpenClExecutable : public Executable {
  private:
   const Kernel& kernelOf(const Launch& launch) const { return plan().kernels[static_cast<std::size_t>(launch.kernel)]; }
 
-  // Of an input or output, which is no image.
+  // Of what is no image.
   cl::Buffer bufferOf(std::size_t b) const { return cl::Buffer(buffers_[b](), true); }
 
   void allocate(const Binding& binding, const DeviceMemory& memory) {
@@ -135,6 +151,7 @@ class OpenClExecutable : public Executable {
     allocated_.reset();
     buffers_.clear();
     memory_.clear();
+    if (opened_->info.type == "cpu") requireHostMemory(plan(), binding, memory.use);
     std::vector<cl::Buffer> slots;
     for (std::size_t s = 0; s < memory.temporaries.of.size(); s++)
       slots.push_back(isImage(memory.temporaries.of[s]) ? cl::Buffer()

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lift/diagnostic.hpp"
+#include "lift/free_memory.hpp"
 
 namespace lift {
 
@@ -62,6 +63,12 @@ double distance(const ScalarValue& a, const ScalarValue& b) {
 
 Tensor::Tensor(Scalar type, std::vector<std::int64_t> extents) : scalar(type), shape(std::move(extents)) {
   const std::size_t count = byteCount(scalar, shape);
+  // What is smaller is as well tried.
+  constexpr std::size_t large = std::size_t{64} << 20U;
+  if (const std::int64_t left = count < large ? 0 : freeMemory(); count >= large && std::cmp_greater(count, left))
+    throw UserError(
+        ExitStatus::program,
+        fmt::format("a tensor {} does not fit into memory: it needs {} bytes, {} are free", describe(), count, left));
   try {
     bytes.resize(count);
   } catch (const std::exception&) {  // bad_alloc or length_error

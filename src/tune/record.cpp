@@ -92,6 +92,7 @@ std::string kernelIdentity(const kernel::Plan& plan, std::string_view buildOptio
   for (const kernel::LaunchLoop& loop : plan.loops) {
     add(fmt::format("loop {} to {}, {} times", loop.first, loop.last, loop.count.str()));
     for (const auto& [a, b] : loop.swaps) add(fmt::format("{} and {}", a, b));
+    if (loop.condition) add(fmt::format("while {} at {}", loop.condition->buffer, loop.condition->at));
   }
   for (const kernel::PlanBuffer& b : plan.buffers) add(b.count().str());
   return identity(text);

@@ -219,6 +219,74 @@ TEST_CASE("more steps than a few, and steps that are not known, are a loop of la
   CHECK(once.loops[0].last - once.loops[0].first == 1);
 }
 
+TEST_CASE("steps that go on while a condition holds are a loop of launches that ends early") {
+  const std::string until = R"(
+    def main(x: [n]f32): [n]f32 =
+      let (r, d) = iterateWhile(60, fun (u, d) => d > 0.125, fun (u, d) =>
+        let v = map(fun w => (w[0] + w[2]) * 0.5, slide(3, 1, padClamp(1, 1, u))) in
+        (v, maximum(map(fun (a, b) => abs(a - b), zip(u, v)))), (x, 1.0)) in r)";
+  const std::string asArrays = R"(
+    def main(x: [n]f32): [n]f32 = iterateWhile(40, fun v => sum(map(fun a => a * a, v)) > 0.5 && v[0] > -2.0,
+      fun v => map(fun a => a * 0.75, reorder(reverse, v)), x))";
+  const std::string counted = R"(
+    def main(steps: nat, x: [n]f32): ([n]f32, i32) = iterateWhile(steps - 1, fun (v, k) => k < 7,
+      fun (v, k) => (map(fun a => a * 0.5 + 1.0, v), k + 1), (x, 0)))";
+  // Loops in the condition, around and inside; nothing of one is asked in the others' turns.
+  const std::string nested = R"(
+    def main(steps: nat, x: [n]f32): [n]f32 =
+      iterate(steps, fun y => iterateWhile(30, fun v =>
+          sum(iterate(20, fun w => map(fun a => a * 0.9, reorder(reverse, w)), v)) < 0.2,
+        fun v => iterateWhile(3, fun u => u[0] < 4.0, fun u => map(fun a => a + 0.25, u), map(fun a => a * 1.5, v)), y), x))";
+  // The step indexes where the condition says that it may; what it indexes does not change.
+  const std::string guarded = R"(
+    def main(x: [n]f32, k: [n]i32): ([n]f32, i32) = iterateWhile(50, fun (v, i) => i < n && k[i] >= 0 && k[i] < n,
+      fun (v, i) => (map(fun a => a * 0.5 + x[k[i]] + maximum(map(fun (b, j) => b + x[k[i]], zip(x, k))), v), i + 1), (x, 0)))";
+  const std::string inPlace = R"(
+    def main(x: [n]f32): ([n]f32, i32) = iterateWhile(20, fun (v, i) => i < n - 1 && v[i] < 3.0,
+      fun (v, i) => (reduceByIndex(v, fun (a, b) => a + b, map(fun j => (j, x[j] * 0.5), indices(n))), i + 1), (x, 0)))";
+  const auto loopsOf = [](const std::string& text) { return compile(parse(text)).loops; };
+  for (const std::string& text : {until, asArrays, counted, nested, guarded, inPlace}) {
+    INFO(text);
+    const kernel::Plan symbolic = compile(parse(text));
+    runtime::verify(symbolic);
+    CHECK(std::ranges::any_of(symbolic.loops, [](const auto& l) { return l.condition.has_value(); }));
+    const bool hasSteps = symbolic.sizes.size() > 1;
+    for (const std::int64_t n : {1, 5, 33})
+      for (const std::int64_t steps : hasSteps ? std::vector<std::int64_t>{1, 2, 12} : std::vector<std::int64_t>{1}) {
+        INFO("n = " << n << ", steps = " << steps);
+        std::map<std::string, std::int64_t> sizes{{"n", n}};
+        if (hasSteps) sizes["steps"] = steps;
+        const Program known = at(parse(text), sizes);
+        const Tensors inputs = inputsOf(known), expected = interpret(known, inputs);
+        const auto loaded = runtime::makeEmulatorDevice()->load(symbolic, sizes);
+        CHECK(differences(loaded->run(inputs).outputs, expected, sumTolerance) == "");
+        CHECK(differences(loaded->run(inputs).outputs, expected, sumTolerance) == "");  // once more, buffers exchanged
+        CHECK(wrong(known) == "");
+      }
+  }
+  // Both ends: the condition never holds, or always.
+  for (const char* condition : {"false", "true"})
+    CHECK(wrong(fmt::format("def main(x: [n]f32): [n]f32 = iterateWhile(5, fun v => {}, fun v => map(fun a => a * 0.5, "
+                            "v), x)",
+                            condition),
+                {{"n", 7}}) == "");
+  // The condition is asked in front of the step, in the same turn.
+  const auto loops = loopsOf(until);
+  REQUIRE(loops.size() == 1);
+  REQUIRE(loops[0].condition.has_value());
+  CHECK(loops[0].condition->at == loops[0].first + 1);
+  CHECK(loops[0].condition->at < loops[0].last);
+  // Little work stays with one work-item, which asks in no time.
+  CHECK(compile(at(parse(until), {{"n", 64}})).loops.empty());
+  CHECK(compile(at(parse(until), {{"n", 100000}})).loops.size() == 1);
+  CHECK(loopsOf("def main(x: [n][3]f32): [n][3]f32 = map(fun r => iterateWhile(9, fun v => v[0] < 1.0, fun v => "
+                "map(fun a => a + 0.5, v), r), x)")
+            .empty());
+  // A program may say itself where the steps run.
+  CHECK(loopsOf("def main(x: [n]f32): [n]f32 = iterateWhile(9, fun v => v[0] < 1.0, mapGlb(0)(fun a => a + 0.5), x)")
+            .size() == 1);
+}
+
 TEST_CASE("steps of a reduction that are much work run over many work-items") {
   const auto recurrent = [](const std::string& step) {
     return "def main(x: [t][n]f32, w: [n][n]f32): ([n]f32, i32) = x |> reduce((fill(n, 0.1), 0), fun ((s, k), x) => "

@@ -36,6 +36,8 @@ kernel::Plan compileVerified(const Program& program, CompileOptions options = {}
 void countStructure(const kernel::Plan& plan, const kernel::Notes& notes, std::map<std::string, int>& counts) {
   std::set<std::string> present;
   if (!plan.loops.empty()) present.insert("launch loop");
+  if (std::ranges::any_of(plan.loops, [](const auto& l) { return l.condition.has_value(); }))
+    present.insert("launch loop with a condition");
   for (const kernel::Note& n : notes)
     if (n.text.find("chunks in parallel") != std::string::npos) present.insert("divided reduction");
   for (const kernel::Kernel& k : plan.kernels)
@@ -174,6 +176,7 @@ void Batch::append(const kernel::Plan& plan, const std::string& prefix) {
     l.first += plan_.launches.size();
     l.last += plan_.launches.size();
     for (auto& [a, b] : l.swaps) a += firstBuffer, b += firstBuffer;
+    if (l.condition) l.condition->at += plan_.launches.size(), l.condition->buffer += firstBuffer;
     plan_.loops.push_back(std::move(l));
   }
   const auto appendLaunches = [&](const std::vector<kernel::Launch>& from, std::vector<kernel::Launch>& to) {

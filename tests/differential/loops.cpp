@@ -123,15 +123,19 @@ Loops::Text Loops::repeatedWhile(const std::string& e, Shape& shape) {
   d_.count("iterateWhile");
   const std::string v = d_.fresh(), s = d_.fresh();
   const std::int64_t times = d_.pick(0, 12);
+  // Steps of kernels, outside of every map, else of one work-item.
+  const std::string kept = d_.coin() ? "toGlobal" : "id";
   if (d_.coin())
     return fmt::format(
-        "iterateWhile({0}, fun {1} => maximum(join({1})) > {2}, fun {1} => map(fun r => map(fun a => a * 0.5 - 0.125, "
-        "{3}), {1}), {4})",
-        times, v, d_.oneOf({"0.25", "1.0"}), d_.coin() ? "r" : "reorder(reverse, r)", e);
+        "iterateWhile({0}, fun {1} => maximum(join({1})) > {2}, fun {1} => {5}(map(fun r => map(fun a => a * 0.5 - "
+        "0.125, "
+        "{3}), {1})), {4})",
+        times, v, d_.oneOf({"0.25", "1.0"}), d_.coin() ? "r" : "reorder(reverse, r)", e, kept);
   return fmt::format(
-      "iterateWhile({0}, fun ({1}, {2}) => {2} < 3.0, fun ({1}, {2}) => (transpose(transpose(map2D(fun a => a * 0.5 + "
-      "{2} * 0.25, {1}))), {2} + abs({1}[0][0])), ({3}, 0.5)).0",
-      times, v, s, e);
+      "iterateWhile({0}, fun ({1}, {2}) => {2} < 3.0, fun ({1}, {2}) => ({4}(transpose(transpose(map2D(fun a => a * "
+      "0.5 + "
+      "{2} * 0.25, {1})))), {2} + abs({1}[0][0])), ({3}, 0.5)).0",
+      times, v, s, e, kept);
 }
 
 // ---------------------------------------------------------------------------------------------- windows of indices

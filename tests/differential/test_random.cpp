@@ -24,7 +24,8 @@ constexpr const char* constructs[] = {
     // reductions and loops
     "reduce", "scan", "scanExclusive", "reduceByIndex", "reduction of integers", "rounded sum", "scalar of an array",
     "divided reduction", "iterate", "iterate of two arrays", "iterateWhile", "many repetitions", "symbolic count",
-    "launch loop", "scan of rows", "scan of tuples", "reduce of rows", "state of products", "window of indices",
+    "launch loop", "launch loop with a condition", "scan of rows", "scan of tuples", "reduce of rows",
+    "state of products", "window of indices",
     // numbers of other types
     "integers", "f16", "approximated function",
     // what may fail

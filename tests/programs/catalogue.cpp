@@ -13,7 +13,7 @@ const std::vector<CatalogueEntry>& catalogue() {
   static const Table table = [] {
     Table all;
     for (const auto add : {addBasics, addApplications, addStencils, addLayers, addPlans, addGuards, addLearning,
-                           addImages, addNumbers, addLibrary, addProducts})
+                           addImages, addNumbers, addLibrary, addProducts, addScience})
       add(all);
     return all;
   }();

@@ -178,5 +178,6 @@ void addImages(Table& table);
 void addNumbers(Table& table);
 void addLibrary(Table& table);
 void addProducts(Table& table);
+void addScience(Table& table);
 
 }  // namespace lift::programs

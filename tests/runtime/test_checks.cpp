@@ -50,6 +50,42 @@ TEST_CASE("plans that are not well formed are internal errors", "[null]") {
   broken([](kernel::Plan& p) { std::swap(p.launches[0], p.launches[1]); });  // reads before it is written
 }
 
+TEST_CASE("a loop of launches has launches, and a condition that one of them leaves", "[null]") {
+  using Condition = kernel::LaunchLoop::Condition;
+  const auto looped = [](std::size_t first, std::size_t last, std::optional<Condition> condition = {}) {
+    kernel::Plan p = doubleThenAdd();
+    p.buffers.push_back({"holds", Scalar::boolean, {}, Role::temporary});
+    kernel::Kernel ask;
+    ask.name = "ask";
+    ask.arguments = {
+        kernel::addBuffer(ask, {"holds", Scalar::boolean, 1, kernel::AddressSpace::global, Nat(1), false})};
+    p.kernels.push_back(ask);
+    p.sources.emplace_back();
+    p.launches.insert(p.launches.begin(),
+                      {static_cast<int>(p.kernels.size()) - 1, {static_cast<int>(p.buffers.size()) - 1}});
+    p.loops = {{first, last, Nat(2), {}, condition}};
+    return p;
+  };
+  const int holds = static_cast<int>(looped(0, 3).buffers.size()) - 1;
+  CHECK_NOTHROW(verify(looped(0, 3)));
+  CHECK_NOTHROW(verify(looped(0, 3, Condition{1, holds})));
+  CHECK_NOTHROW(verify(looped(0, 3, Condition{3, holds})));
+  for (const auto& [first, last, at, buffer] : {std::tuple(1, 1, 1, holds),
+                                                {0, 4, 1, holds},
+                                                {0, 3, 0, holds},
+                                                {0, 3, 4, holds},
+                                                {1, 3, 2, holds},
+                                                {0, 3, 1, 0},
+                                                {0, 3, 1, 1},
+                                                {0, 3, 1, holds + 1},
+                                                {0, 3, 1, -1}}) {
+    INFO(first << " " << last << " " << at << " " << buffer);
+    CHECK_THROWS_AS(verify(looped(static_cast<std::size_t>(first), static_cast<std::size_t>(last),
+                                  Condition{static_cast<std::size_t>(at), buffer})),
+                    InternalError);
+  }
+}
+
 TEST_CASE("geometry is evaluated under the binding", "[null]") {
   const kernel::Plan p = vectorAdd();
   const Geometry g = geometryOf(p.kernels[0], bindingOf(p, 17));

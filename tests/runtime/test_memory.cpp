@@ -77,6 +77,17 @@ TEST_CASE("what goes into a loop or comes out of it lives through it, and what i
   CHECK(slots.slot[2] != slots.slot[3]);
 }
 
+TEST_CASE("a condition that the host reads is kept while its loop runs", "[null]") {
+  kernel::Plan p = chain(5);
+  p.buffers[3].scalar = Scalar::boolean;
+  p.loops = {{2, 4, Nat(3), {}, kernel::LaunchLoop::Condition{3, 3}}};
+  CHECK(temporaryLifetimes(p)[3] == Lifetime{2, 3});
+  p.launches[3].arguments = {2, 4};  // nothing but the host
+  CHECK(temporaryLifetimes(p)[3] == Lifetime{2, 3});
+  p.loops.clear();
+  CHECK(temporaryLifetimes(p)[3] == Lifetime{2, 2});
+}
+
 TEST_CASE("buffers with disjoint lifetimes share", "[null]") {
   const Slots s = shareMemory({Lifetime{0, 1}, Lifetime{1, 2}, Lifetime{2, 3}}, {100, 50, 80});
   CHECK(s.slot == std::vector<int>{0, 1, 0});

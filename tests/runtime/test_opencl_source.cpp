@@ -26,6 +26,8 @@ TEST_CASE("helper functions of several sources are kept apart", "[null]") {
 
 TEST_CASE("so are their tables of constants", "[null]") {
   const std::string table = "__constant float table[2] = {0.5f, 1.0f};\n__kernel void f(__constant float* x) {}\n";
+  const std::string second = "__constant int table_1[2] = {1, 2};\n";  // the name that the other's would get
+  CHECK(concatenate({table, table + second}) == table + "#define table table_1_\n" + table + second + "#undef table\n");
   CHECK(concatenate({table, table}) == table + "#define table table_1\n" + table + "#undef table\n");
 }
 

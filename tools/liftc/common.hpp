@@ -109,8 +109,9 @@ struct Inputs {
   Tensors tensors;
   std::map<lift::NatVar, std::int64_t> sizes;
 };
+// Throws UserError, naming the array, before anything is made that the device, or this machine, has no memory for.
 Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
-                  const DataOptions& data);
+                  const DataOptions& data, const lift::runtime::DeviceInfo* device = nullptr);
 
 // The same with every size and tunable replaced by its value.
 lift::Program atSizes(const lift::Program& program, const std::map<lift::NatVar, std::int64_t>& sizes);

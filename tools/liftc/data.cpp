@@ -7,6 +7,7 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/free_memory.hpp"
 
 namespace liftc {
 
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::int64_t shownElements = 8;  // of a row, before the dots
 
+using lift::kernel::PlanBuffer;
+
 // A plan that has only the program's inputs: what binding sizes needs.
 lift::kernel::Plan signatureOf(const lift::Program& program) {
   lift::kernel::Plan plan;
@@ -26,8 +29,59 @@ lift::kernel::Plan signatureOf(const lift::Program& program) {
   plan.sizes.insert(plan.sizes.end(), program.tunables.begin(), program.tunables.end());
   for (const lift::Expr p : program.parameters)
     for (const lift::Leaf& l : lift::leavesOf(p.type()))
-      plan.buffers.push_back({p.name() + l.path, l.scalar, l.shape, lift::kernel::PlanBuffer::Role::input});
+      plan.buffers.push_back({p.name() + l.path, l.scalar, l.shape, PlanBuffer::Role::input});
   return plan;
+}
+
+// Whether the sizes make an array of the shape; what else they break is reported elsewhere.
+bool isArray(const PlanBuffer& b, const std::map<std::string, std::int64_t>& values) {
+  const auto size = [&](lift::NatVar v) {
+    const auto found = values.find(v.name());
+    return found == values.end() ? 0 : found->second;
+  };
+  try {
+    return std::ranges::all_of(b.shape, [&](lift::Nat n) { return n.evaluate(size) >= 1; });
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// Refuses a program whose inputs and outputs the device, or this machine, has no memory for.
+void checkMemory(lift::kernel::Plan plan, const lift::Program& program, const Tensors& read,
+                 const std::map<std::string, std::int64_t>& values, const lift::runtime::DeviceInfo* device) {
+  std::vector<PlanBuffer> made;  // inputs without a file, and outputs
+  std::erase_if(plan.buffers, [&](const PlanBuffer& b) {
+    if (!read.count(b.name)) made.push_back(b);
+    return !read.count(b.name);
+  });
+  for (const lift::Leaf& l : lift::leavesOf(program.result())) made.push_back({"out" + l.path, l.scalar, l.shape});
+  std::map<std::string, std::int64_t> sizes;
+  for (const auto& [v, value] : lift::runtime::bindSizes(plan, lift::runtime::typesOf(read), values).sizes)
+    sizes.emplace(v.name(), value);
+  for (PlanBuffer& b : made) {
+    b.role = PlanBuffer::Role::output;
+    if (isArray(b, sizes)) plan.buffers.push_back(std::move(b));
+  }
+  if (plan.buffers.empty()) return;
+  const auto binding = lift::runtime::bindSizes(plan, lift::runtime::typesOf(read), values);
+  if (device) lift::runtime::checkLimits(*device, plan, binding, lift::runtime::deviceMemoryOf(plan, binding));
+  // A processor has buffers of its own in the same memory.
+  const bool isHere = device && (device->type == "cpu" || device->name == "emulator");
+  constexpr std::int64_t large = std::int64_t{64} << 20U;
+  double needed = 0;
+  std::size_t largest = 0;
+  for (std::size_t b = 0; b < plan.buffers.size(); b++) {
+    const auto bytes = static_cast<double>(binding.bytes[b]);
+    needed += (plan.buffers[b].role == PlanBuffer::Role::output ? bytes : 0) + (isHere ? bytes : 0);
+    if (binding.bytes[b] > binding.bytes[largest]) largest = b;
+  }
+  if (needed < large) return;
+  if (const std::int64_t left = lift::freeMemory(); needed > static_cast<double>(left))
+    throw UserError(
+        ExitStatus::program,
+        fmt::format("inputs and outputs need {:.0f} bytes of memory{} ({} for {}, the largest array), {} are free",
+                    needed, isHere ? ", the device's copies included" : "", binding.bytes[largest],
+                    plan.buffers[largest].name, left));
 }
 
 // Sizes and tunables that have no value and do not occur in the shapes of the inputs that are there.
@@ -140,7 +194,7 @@ void DataOptions::add(cli::App& app) {
 }
 
 Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
-                  const DataOptions& data) {
+                  const DataOptions& data, const lift::runtime::DeviceInfo* device) {
   checkValues(program, values);
   Inputs inputs;
   for (const std::string& argument : data.inputs) {
@@ -163,6 +217,7 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
                       known.empty() ? "it has none at all" : "its inputs are " + known);
   checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);
   if (!data.fill.empty()) {
+    checkMemory(signature, program, inputs.tensors, values, device);
     // Sizes come from the inputs that are there; the others get tensors of the shapes that follow.
     lift::kernel::Plan partial = signature;
     partial.buffers.clear();

@@ -121,7 +121,9 @@ Json manifest(const Plan& plan, const Provenance& provenance) {
   for (const auto& l : plan.loops) {
     Json swaps = Json::array();
     for (const auto& [a, b] : l.swaps) swaps.push_back({bufferName(plan, a), bufferName(plan, b)});
-    j["loops"].push_back({{"first", l.first}, {"last", l.last}, {"count", size(l.count)}, {"swaps", swaps}});
+    Json loop{{"first", l.first}, {"last", l.last}, {"count", size(l.count)}, {"swaps", swaps}};
+    if (l.condition) loop["while"] = {{"at", l.condition->at}, {"buffer", bufferName(plan, l.condition->buffer)}};
+    j["loops"].push_back(std::move(loop));
   }
   return j;
 }

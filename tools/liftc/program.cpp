@@ -259,7 +259,8 @@ int run(RunOptions& o) {
   moveConfig(o.program, o.family);
   const lift::Program program = o.program.read();
   const double parse = watch.milliseconds();
-  const Inputs inputs = makeInputs(program, o.program.values(), o.data);
+  const auto device = o.device.open();
+  const Inputs inputs = makeInputs(program, o.program.values(), o.data, &device->info());
   std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
   std::map<std::string, std::int64_t> given;  // when the kernels run
   if (o.symbolic) {
@@ -270,7 +271,6 @@ int run(RunOptions& o) {
   }
   // What an emulator is asked for is what is wrong.
   o.codegen.checkBounds = o.codegen.checkBounds || o.device.isEmulator();
-  const auto device = o.device.open();
   const auto compiled = compileProgram(atSizes(program, fixed), o.family, o.codegen, parse, &device->info());
   if (!compiled) return 0;
   const auto executable = device->load(compiled->plan, given, o.device.load());
