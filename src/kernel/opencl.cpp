@@ -162,14 +162,17 @@ class OpenclDialect final : public Dialect {
   }
   Text conversion(ValueType from, ValueType to, const Text& value) override {
     const bool saturates = isFloat(from.scalar) && !isFloat(to.scalar);
-    // NaN gives 0, which drivers need not know: Intel's for processors does not of uint, Mesa's of int, long and ulong.
-    // (Mesa's breaks off at functions of char.)
+    // NaN gives 0, which drivers need not know: Intel's for processors does not of uint, Mesa's of int, long and ulong,
+    // Oclgrind of char and short.
     if (saturates && (to.scalar == Scalar::u32 || to.scalar == Scalar::u64))
       return {fmt::format("convert_{}_sat(fmax({}, 0.0{}))", type(to), value.text, suffix(from.scalar))};
-    if (saturates && (to.scalar == Scalar::i32 || to.scalar == Scalar::i64)) {
+    if (saturates && info(to.scalar).isSigned) {
+      const bool isNarrow = to.scalar == Scalar::i8 || to.scalar == Scalar::i16;
       const std::string real = type({from.scalar == Scalar::f16 ? Scalar::f32 : from.scalar, from.width});
-      truncations.emplace(real, type(to));
-      return {fmt::format("truncate_{}_{}({})", real, type(to), value.text)};
+      const std::string whole = type({isNarrow ? Scalar::i32 : to.scalar, to.width});
+      truncations.emplace(real, whole);
+      const std::string truncated = fmt::format("truncate_{}_{}({})", real, whole, value.text);
+      return {isNarrow ? fmt::format("convert_{}_sat({})", type(to), truncated) : truncated};
     }
     if (to.width > 1 || saturates)
       return {fmt::format("convert_{}{}({})", type(to), saturates ? "_sat" : "", value.text)};

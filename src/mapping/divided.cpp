@@ -188,7 +188,6 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
 
 // ---------------------------------------------------------------------------------------------- accumulators in turns
 
-// Neighbours in memory: an element after the other.
 // Whether all elements of an array of rows come from memory in order, row after row.
 bool DefaultMapping::isDense(Expr e) const {
   if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0;
@@ -207,6 +206,7 @@ bool DefaultMapping::isDense(Expr e) const {
   return isRow(s.arguments[0].body());
 }
 
+// Whether neighbours are neighbours in memory.
 bool DefaultMapping::isContiguous(Expr e) const {
   if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0 || rows_.count(e) > 0;
   if (isKept(e) || contiguous_.count(e) > 0) return true;

@@ -124,7 +124,7 @@ Loops::Text Loops::repeatedWhile(const std::string& e, Shape& shape) {
   const std::string v = d_.fresh(), s = d_.fresh();
   const std::int64_t times = d_.pick(0, 12);
   // Steps of kernels, outside of every map, else of one work-item.
-  const std::string kept = d_.coin() ? "toGlobal" : "id";
+  const std::string kept = d_.pick(0, 3) > 0 ? "toGlobal" : "id";
   if (d_.coin())
     return fmt::format(
         "iterateWhile({0}, fun {1} => maximum(join({1})) > {2}, fun {1} => {5}(map(fun r => map(fun a => a * 0.5 - "

@@ -223,6 +223,7 @@ TEST_CASE("print: small integers wrap to their type") {
 TEST_CASE("print: conversions") {
   Expression x;
   CHECK(Expression().of(convertTo(x.x(0), Scalar::i32)) == "truncate_float_int(in[0])");
+  CHECK(Expression().of(convertTo(x.x(0), Scalar::i8)) == "convert_char_sat(truncate_float_int(in[0]))");
   CHECK(Expression().of(convertTo(x.n(0), Scalar::f32)) == "(float)iv[0]");
   CHECK(Expression().of(convertTo(x.n(0), Scalar::u8)) == "(uchar)iv[0]");
   CHECK(Expression().of(convertTo(add(x.x(0), x.x(1)), Scalar::f64)) == "(double)(in[0] + in[1])");
