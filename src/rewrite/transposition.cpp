@@ -12,16 +12,7 @@
 namespace lift::rewrite {
 namespace {
 
-using affine::Access;
-using affine::append;
-using affine::Arranged;
-using affine::Digit;
-using affine::Digits;
-using affine::Element;
-using affine::Extents;
-using affine::Form;
-using affine::has;
-using affine::Not;
+using namespace affine;
 
 // How many scalars of the access's array lie between what neighbouring values of each digit read.
 std::map<Digit, std::int64_t> stridesOf(const Access& access) {
