@@ -109,8 +109,6 @@ double cyclesOfFirst(const Machine& m, const ProductSize& size, const Tile& tile
   return m.isGpu ? 0 : static_cast<double>(size.depth) * (size.together ? ofStep + ofLine * lines : elements);
 }
 
-constexpr std::int64_t secondCache = 1 << 20;  // bytes
-
 // Of groups that copy their columns near; infinite where local memory, or the second cache, does not hold them.
 double costWithGroups(const Machine& m, const ProductSize& size, const Tile& tile, std::int64_t tiles) {
   const std::int64_t elements = tile.columns * size.depth * size.values;

@@ -72,5 +72,7 @@ bool elementsLieTogether(const Recognised& form);
 
 // Of data that is moved into another order; none where there are no vectors of it.
 std::vector<OperatorFamily> transpositionFamilies(const rewrite::Transposition& t);
+// The tiles of that family's defaults.
+strategies::TransposedTiles usualTiles(const rewrite::Transposition& t);
 
 }  // namespace lift::detail::parts

@@ -24,34 +24,51 @@ strategies::TransposedTiles tilesOf(const Transposition& t) {
   return tiles;
 }
 
+// How many tiles a work-item has: so much as takes longer than giving it to one, along the longer side.
+struct TilesOfItem {
+  TilesOfItem(const Transposition& t, const strategies::TransposedTiles& tiles)
+      : mostRows(ceilDiv(t.rows, tiles.rows)), mostColumns(ceilDiv(t.columns, tiles.columns)) {
+    constexpr std::int64_t elementsOfItem = 1 << 10;
+    const std::int64_t wanted = std::max<std::int64_t>(1, elementsOfItem / (tiles.rows * tiles.columns));
+    const auto even = [&](std::int64_t n) { return ceilDiv(n, ceilDiv(n, wanted)); };
+    (mostRows > mostColumns ? rows : columns) = even(std::max(mostRows, mostColumns));
+    if (tiles.batch) matrices = largestDivisor(t.batch, std::max<std::int64_t>(1, wanted / (rows * columns)));
+  }
+
+  std::int64_t mostRows, mostColumns;
+  std::int64_t rows = 1, columns = 1, matrices = 1;
+};
+
 }  // namespace
+
+strategies::TransposedTiles usualTiles(const Transposition& t) {
+  strategies::TransposedTiles tiles = tilesOf(t);
+  const TilesOfItem usual(t, tiles);
+  tiles.rowTiles = usual.rows;
+  tiles.columnTiles = usual.columns;
+  tiles.matrices = usual.matrices;
+  return tiles;
+}
 
 std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
   const strategies::TransposedTiles tiles = tilesOf(t);
   if (!haveVectors(tiles)) return {};
-  const std::int64_t rowTiles = ceilDiv(t.rows, tiles.rows), columnTiles = ceilDiv(t.columns, tiles.columns);
+  const TilesOfItem usual(t, tiles);
   OperatorFamily family;
   family.name = "tiles";
   family.meaning = "tiles transposed in registers";
   family.forProcessors = true;  // neighbouring work-items read and write what lies far apart
   family.derive = [=](Rewriting& r) {
     strategies::TransposedTiles chosen = tiles;
-    chosen.rowTiles = r.tunable("rowTiles", 1, rowTiles);
-    chosen.columnTiles = r.tunable("columnTiles", 1, columnTiles);
+    chosen.rowTiles = r.tunable("rowTiles", 1, usual.mostRows);
+    chosen.columnTiles = r.tunable("columnTiles", 1, usual.mostColumns);
     if (tiles.batch) chosen.matrices = r.tunable("matrices", 1, t.batch);
     r.apply(use("asTransposition"));
     r.within(t.moved, [&] { r.apply(strategies::transposedTiles(chosen)); });
     if (t.computes) r.apply(strategies::outermost(use("mapIntoResult")));
   };
-  // So much for a work-item as takes longer than giving it to one, along the longer side.
-  constexpr std::int64_t elementsOfItem = 1 << 10;
-  const std::int64_t wanted = std::max<std::int64_t>(1, elementsOfItem / (tiles.rows * tiles.columns));
-  const auto even = [&](std::int64_t n) { return ceilDiv(n, ceilDiv(n, wanted)); };
-  const bool down = rowTiles > columnTiles;
-  family.defaults = {{"rowTiles", down ? even(rowTiles) : 1}, {"columnTiles", down ? 1 : even(columnTiles)}};
-  if (tiles.batch)
-    family.defaults["matrices"] =
-        largestDivisor(t.batch, std::max<std::int64_t>(1, wanted / even(std::max(rowTiles, columnTiles))));
+  family.defaults = {{"rowTiles", usual.rows}, {"columnTiles", usual.columns}};
+  if (tiles.batch) family.defaults["matrices"] = usual.matrices;
   return {family};
 }
 

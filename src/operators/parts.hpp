@@ -126,6 +126,7 @@ struct ProductSize {
   bool together = true;  // what neighbouring columns read lies side by side
   ColumnsRead columnsRead = ColumnsRead::inPlace;
 };
+constexpr std::int64_t secondCache = 1 << 20;  // bytes of a processor's
 struct Tile {
   std::int64_t rows = 1, columns = 0, lanes = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
+#include "lift/transposition.hpp"
 #include "part_tiles.hpp"
 
 namespace lift::detail::parts {
@@ -53,6 +54,20 @@ struct ProductShape {
     constexpr std::int64_t fewest = 8;
     const auto shape = shapeOf(columnsOf.type());
     return shape.size() == 2 && shape[1].constant() && estimated(rows()) >= fewest;
+  }
+  // The transposition that is the array of rows, where it pays to have its result in memory: a step's elements of rows
+  // lie side by side, those of the next step far away, so that each tile reads as many lines of caches as there are
+  // steps. That costs where the second cache does not hold the array, and many tiles read it.
+  std::optional<Transposition> transposedRows() const {
+    constexpr std::int64_t fewest = 64;
+    const auto shape = shapeOf(rowsOf.type());
+    if (!canCopy() || !spineOf(rowsOf).isPrim(Prim::transpose) || shape.size() != 2) return std::nullopt;
+    const auto n = shape[0].constant(), steps = shape[1].constant();
+    const Type element = rowsOf.type().element().element();
+    if (!n || !steps || !element.is(Type::Kind::scalar) || estimated(columns()) < fewest) return std::nullopt;
+    const auto bytes = static_cast<std::int64_t>(info(scalarOf(element)).bytes);
+    if (*n * *steps * bytes <= secondCache) return std::nullopt;
+    return Transposition{.restated = rowsOf, .moved = {}, .element = element, .rows = *steps, .columns = *n};
   }
   // Whether a copy of all columns pays where there are no panels.
   bool paysToCopyAll() const {
@@ -145,6 +160,7 @@ class ProductFamilies {
   std::function<void(Rewriting&)> derivation(const Way& way) const {
     const bool near = way.columnsRead == ColumnsRead::near;
     const std::int64_t block = size_.together ? 1 : widestVector(size_.depth);
+    const auto rowsCopied = near && !windows_ ? product_.transposedRows() : std::nullopt;
     return [=, maps = product_.batch, exchanged = product_.exchanged, windows = windows_,
             rows = size_.rows](Rewriting& r) {
       strategies::ProductTile tile;
@@ -163,6 +179,9 @@ class ProductFamilies {
       r.apply(canonical());
       if (windows) r.apply(seq({paddedInMemory(), canonical()}));
       if (exchanged) r.apply(strategies::outermost(use("mapInterchange")));
+      if (rowsCopied)
+        r.apply(strategies::outermost(
+            argument(seq({use("keepAhead"), argument(strategies::transposedTiles(usualTiles(*rowsCopied)))}))));
       r.apply(strategies::matrixProduct(tile));
     };
   }

@@ -253,3 +253,28 @@ TEST_CASE("filled tiles need no barriers between their rows", "[null]") {
   for (const std::string& source : compileVariant(v, v.defaults).sources)
     CHECK(source.find("barrier(") == std::string::npos);
 }
+
+TEST_CASE("rows whose steps are far apart are transposed in memory where many tiles read a large array", "[null]") {
+  const auto device = runtime::makeEmulatorDevice();
+  parted::Case c;
+  c.name = "gradient of weights";
+  c.text = parted::product + "def main(a: [k][n]f32, b: [k][m]f32): [n][m]f32 = product(transpose(a), b)\n";
+  const auto kernels = [&](std::int64_t k, std::int64_t n, std::int64_t m) {
+    c.sizes = {{"k", k}, {"n", n}, {"m", m}};
+    Workload w = partsOf(parted::load(c)).parts.at(0).workload;
+    const Variant v = derive(w, "near");
+    Config config = v.defaults;
+    config["columns"] = config["lanes"] = 16;  // the emulator has little local memory
+    const kernel::Plan plan = compileVariant(v, config);
+    if (k < 1000) {
+      w.judgedRows = {0, n / 2, n - 1};
+      const auto inputs = w.makeInputs(5);
+      const auto outputs = device->load(plan)->run(inputs).outputs;
+      CHECK(largestError(tune::rowsOf(outputs, w.judgedRows), w.expected(inputs)) < parted::tolerance);
+    }
+    return plan.kernels.size();
+  };
+  CHECK(kernels(907, 301, 65) == 2);
+  CHECK(kernels(907, 37, 65) == 1);    // the second cache holds the array
+  CHECK(kernels(4001, 301, 33) == 1);  // few tiles read it
+}
