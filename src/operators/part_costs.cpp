@@ -84,10 +84,13 @@ double loadsOf(const Machine& m, const ProductSize& size, const Tile& tile) {
 // one for each tile, or from further away.
 double cyclesOfColumns(const Machine& m, const ProductSize& size, const Tile& tile) {
   constexpr double firstCache = 16 << 10;  // bytes: half of it
+  constexpr double pairOfLines = 128;      // bytes: a line is fetched with its neighbour
   const double bytes = static_cast<double>(tile.columns) * static_cast<double>(size.values) * sizeof(float);
   if (m.isGpu || bytes * static_cast<double>(size.depth) <= firstCache) return 0;
   if (size.columnsRead != ColumnsRead::inPlace) return bytes / 24;
-  return bytes / (size.depth <= linesHeld(size.stepsApart, Cache::second) ? 16 : 8);
+  const bool apart = static_cast<double>(size.stepsApart) * sizeof(float) >= pairOfLines;
+  const double fetched = apart ? std::max(bytes, pairOfLines) : bytes;
+  return fetched / (size.depth <= linesHeld(size.stepsApart, Cache::second) ? 16 : 8);
 }
 
 double cyclesOfTile(const Machine& m, const ProductSize& size, const Tile& tile) {
