@@ -113,6 +113,8 @@ Recognised recognise(Expr term);
 // Of a part's program: its term as `recognise` takes it.
 Expr tidied(const Program& program);
 
+constexpr std::int64_t secondCache = 1 << 20;  // bytes of a processor's
+
 // What a configuration costs, in comparison with others on the same device.
 // Where the columns of a product's tiles are read: where they are, from a copy of all in the order in which they are
 // read, from a copy by each group, in local memory.
@@ -126,7 +128,6 @@ struct ProductSize {
   bool together = true;  // what neighbouring columns read lies side by side
   ColumnsRead columnsRead = ColumnsRead::inPlace;
 };
-constexpr std::int64_t secondCache = 1 << 20;  // bytes of a processor's
 struct Tile {
   std::int64_t rows = 1, columns = 0, lanes = 0;
 };

@@ -254,6 +254,19 @@ TEST_CASE("filled tiles need no barriers between their rows", "[null]") {
     CHECK(source.find("barrier(") == std::string::npos);
 }
 
+TEST_CASE("columns whose steps are far apart and that no cache holds are read in pairs of lines", "[null]") {
+  parted::Case c;
+  c.name = "deep sums";
+  c.text = parted::product + "def main(a: [k][n]f32, b: [k][m]f32): [n][m]f32 = product(transpose(a), b)\n";
+  c.sizes = {{"k", 50000}, {"n", 256}, {"m", 256}};
+  const Workload w = partsOf(parted::load(c)).parts.at(0).workload;
+  runtime::DeviceInfo device;
+  device.type = "cpu";
+  device.computeUnits = 2;
+  device.vectorWidthF32 = 16;
+  CHECK(w.family("tiles").preferred(device).at("columns") % 32 == 0);
+}
+
 TEST_CASE("rows whose steps are far apart are transposed in memory where many tiles read a large array", "[null]") {
   const auto device = runtime::makeEmulatorDevice();
   parted::Case c;
