@@ -50,6 +50,8 @@ Mapping mappingOf(const Program& program, const MappingOptions& options = {}, ke
 // Whether the term is an iteration whose steps the default mapping makes launches: the state is an array, or a step is
 // much work. Else one work-item takes all of them.
 bool takesLaunches(Expr term);
+// Whether the term is a reduction or a scan over arrays each of whose steps is enough work for launches of its own.
+bool foldsByLaunches(Expr term);
 
 // The primitive that the term applies, and where it stands in the program's text: "reduce at dot.lift:3:5".
 std::string placeIn(const std::unordered_map<Expr, Span>& spans, Expr term);

@@ -43,7 +43,8 @@ Nat extentOf(Type type) {
   return extent;
 }
 
-// Kernels that compute the term, about: those of its maps, and of what is done in chunks.
+}  // namespace
+
 double launchesOf(Expr e) {
   if (!e.is(Expr::Form::apply)) return 0;
   const Spine s = spineOf(e);
@@ -55,8 +56,6 @@ double launchesOf(Expr e) {
   }
   return launches;
 }
-
-}  // namespace
 
 // Elements of a chunk, `each` operations for each; nothing where one work-item does it all as well.
 std::optional<std::int64_t> DefaultMapping::chunkFor(Nat length, double each) const {
@@ -103,8 +102,7 @@ rewrite::Path DefaultMapping::partialsOf(Expr e) {
 // and those that copy the state and count the steps.
 bool DefaultMapping::runsInSteps(const Spine& s) {
   if (!s.isPrim(Prim::reduce) && !s.isPrim(Prim::scan) && !s.isPrim(Prim::scanExclusive)) return false;
-  if (!holdsArrays(s.arguments[0].type())) return false;
-  return options_.chunk > 0 || work_.of(s.arguments[1]) >= (launchesOf(s.arguments[1].body()) + 2) * dividedOperations;
+  return options_.chunk > 0 ? holdsArrays(s.arguments[0].type()) : foldsByLaunches(applyAll(s.head, s.arguments));
 }
 
 // A reduction or a scan whose steps wait for each other: each step is mapped like a program of its own, where that pays

@@ -91,6 +91,8 @@ class Naming {
     const Expr f = let.arguments[0], value = let.arguments[1];
     if (onlyMovesData(value)) return etaLong(substitute(f.body(), f.parameter(), value));
     if (const auto apart = ofComponents(f, value)) return *apart;
+    if (spineOf(value).isPrim(Prim::zip))
+      return etaLong(substitute(f.body(), f.parameter(), zippedOfNamed(value, f.parameter().name())));
     if (isFinishedIn(f.body(), f.parameter(), value)) {
       wishes_.emplace(value, f.parameter().name());
       return etaLong(substitute(f.body(), f.parameter(), value));
@@ -100,6 +102,14 @@ class Naming {
     frames_.back().lets.emplace_back(f.parameter(), visit(value, Reader::once, false, false));
     inScope_.insert(f.parameter());
     return f.body();
+  }
+
+  // A zip of arrays that have names of their own: nothing is moved.
+  Expr zippedOfNamed(Expr e, const std::string& name) {
+    Spine s = spineOf(e);
+    if (!s.isPrim(Prim::zip)) return isComputed(e) ? named(e, name) : e;
+    for (Expr& a : s.arguments) a = zippedOfNamed(a, name);
+    return applyAll(s.head, s.arguments);
   }
 
   // The components of a tuple that is written out have names of their own.
@@ -172,7 +182,7 @@ class Naming {
   // both.
   std::optional<Expr> withEpilogue(Expr e) {
     const auto isOwn = [&](Expr array) {
-      return runsLoops(array) && !spineOf(underLayouts(array)).isPrim(Prim::toGlobal) && isClosed(array) &&
+      return mayBeCore(array) && !spineOf(underLayouts(array)).isPrim(Prim::toGlobal) && isClosed(array) &&
              !isNamed(array) && usesOf(array, current_) == 1;
     };
     const auto result = resultOfEpilogue(e, isOwn);
@@ -181,7 +191,7 @@ class Naming {
     inScope_.insert(hole);
     const Expr inner = stage(*result);
     Expr filled = inner;
-    if (runsLoops(inner) && !hasFamily(inner, program_)) filled = bound(*result, inner, "");
+    if (mayBeCore(inner) && !hasFamily(inner, program_)) filled = bound(*result, inner, "");
     const Expr rest = replaceTerms(e, {{*result, hole}});
     if (filled != inner) return stage(substitute(rest, hole, filled));
     Spine s = spineOf(rest);
@@ -195,7 +205,7 @@ class Naming {
 
   // Whether the value of a let is what an epilogue in its body finishes, and read by nothing else.
   static bool isFinishedIn(Expr body, Expr name, Expr value) {
-    if (!value.type().isArray() || !runsLoops(value) || spineOf(value).isPrim(Prim::toGlobal)) return false;
+    if (!value.type().isArray() || !mayBeCore(value) || spineOf(value).isPrim(Prim::toGlobal)) return false;
     if (usesOf(name, body) != 1) return false;
     const std::function<bool(Expr)> finishes = [&](Expr e) {
       if (!e.is(Expr::Form::apply) || !e.hasFree(name)) return false;

@@ -50,6 +50,8 @@ std::optional<OperatorPart> operatorPartOf(Expr term);
 
 // Reductions, scans and iterations.
 bool runsLoop(Expr primitive);
+// Whether families may derive what the term computes: loops run in it, or it computes of windows.
+bool mayBeCore(Expr term);
 // Whether the term is an iteration over kernels of whose steps parts are made: of an array, or with loops in its steps.
 bool hasStepsOfParts(Expr term);
 // What a result is made of by layouts that it is written through.

@@ -36,6 +36,16 @@ bool runsLoop(Expr primitive) {
   return computes && p != Prim::ifThenElse && p != Prim::vectorize && p != Prim::at;
 }
 
+namespace {
+
+bool hasWindows(Expr e) {
+  return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; });
+}
+
+}  // namespace
+
+bool mayBeCore(Expr term) { return anyPrimitive(term, runsLoop) || (hasWindows(term) && !onlyMovesData(term)); }
+
 bool hasStepsOfParts(Expr term) {
   if (!takesLaunches(term)) return false;
   const auto& a = spineOf(term).arguments;
@@ -92,7 +102,7 @@ Core coreOf(Expr term) {
       continue;
     }
     core.path = path;
-    const auto result = resultOfEpilogue(e, [](Expr array) { return anyPrimitive(array, runsLoop); });
+    const auto result = resultOfEpilogue(e, mayBeCore);
     if (!result) return core;
     core.epilogues.push_back(path);
     path = path + rewrite::Path{1} + *rewrite::pathOf(*result, s.arguments[1]);
@@ -101,10 +111,6 @@ Core coreOf(Expr term) {
 }
 
 namespace {
-
-bool hasWindows(Expr e) {
-  return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; });
-}
 
 // The first loop in the order of the text; nothing where there is none.
 std::optional<Spine> firstLoop(Expr e) {

@@ -147,7 +147,7 @@ class Search {
     return rows >= 4 && columns >= 4 && work >= enough && elements <= most;
   }
 
-  // The first array below layouts that is computed.
+  // The first array below layouts that is computed: a product would compute it again for each of its rows or columns.
   static std::optional<Path> computedIn(Expr e) {
     Path path;
     for (;;) {
@@ -155,7 +155,9 @@ class Search {
       const Spine s = spineOf(e);
       if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
       const bool layout = isInvertibleLayout(s.head.prim()) || (s.isPrim(Prim::map) && !isComputingMap(e));
-      if (!layout) return e.type().isArray() && anyPrimitive(e, runsLoop) ? std::optional(path) : std::nullopt;
+      if (!layout)
+        return isComputingMap(e) || (e.type().isArray() && anyPrimitive(e, runsLoop)) ? std::optional(path)
+                                                                                      : std::nullopt;
       path.push_back(1);
       e = s.arguments.back();
     }
@@ -357,25 +359,31 @@ Strategy columnsCopied() {
 
 namespace {
 
+// The first place that `accepts`, which is also told whether a loop runs it.
+std::optional<Path> placeWhere(Expr e, const std::function<bool(Expr, bool inLoop)>& accepts) {
+  std::optional<Path> place;
+  const std::function<void(Expr, const Path&, bool)> find = [&](Expr term, const Path& path, bool inLoop) {
+    if (place) return;
+    if (term.is(Expr::Form::lambda)) return find(term.body(), path + Path{0}, inLoop);
+    if (!term.is(Expr::Form::apply)) return;
+    if (accepts(term, inLoop)) return void(place = path);
+    const Spine s = spineOf(term);
+    const bool runsOnce = s.isPrim(Prim::let) || !s.head.is(Expr::Form::primitive) || isIteration(s.head.prim());
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      find(s.arguments[i], path + argumentPath(s, i), inLoop || (!runsOnce && s.arguments[i].is(Expr::Form::lambda)));
+  };
+  find(e, {}, false);
+  return place;
+}
+
 // A kernel cannot end inside of a loop: there toGlobal asks for nothing.
 Strategy keptOutsideLoops() {
   return [](Expr e, Rewriting& r) -> std::optional<Expr> {
-    std::optional<Path> place;
-    const std::function<void(Expr, const Path&, bool)> find = [&](Expr term, const Path& path, bool inLoop) {
-      if (place) return;
-      if (term.is(Expr::Form::lambda)) return find(term.body(), path + Path{0}, inLoop);
-      if (!term.is(Expr::Form::apply)) return;
-      const Spine s = spineOf(term);
-      if (inLoop && s.isPrim(Prim::toGlobal)) return void(place = path);
-      const bool runsOnce = s.isPrim(Prim::let) || !s.head.is(Expr::Form::primitive) || isIteration(s.head.prim());
-      for (std::size_t i = 0; i < s.arguments.size(); i++)
-        find(s.arguments[i], path + argumentPath(s, i), inLoop || (!runsOnce && s.arguments[i].is(Expr::Form::lambda)));
-    };
-    for (find(e, {}, false); place; find(e, {}, false)) {
+    const auto isInLoop = [](Expr term, bool inLoop) { return inLoop && spineOf(term).isPrim(Prim::toGlobal); };
+    while (const auto place = placeWhere(e, isInLoop)) {
       const auto now = at(*place, use("keepNot"))(e, r);
       if (!now) return std::nullopt;
       e = *now;
-      place.reset();
     }
     return e;
   };
@@ -407,14 +415,61 @@ Strategy canonical() {
               productLoops()});
 }
 
+namespace {
+
+// zip2D(xs, ys) and its like name the tuple of their arrays: each array gets a name of its own, and none where it is
+// read once outside of loops.
+Strategy tuplesOfArraysApart() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::let) || s.arguments.size() != 2 || !holdsArrays(s.arguments[1].type())) return std::nullopt;
+    const Spine arrays = spineOf(s.arguments[1]);
+    if (!arrays.isPrim(Prim::tuple)) return std::nullopt;
+    std::optional<Expr> apart = use("letTuple")(e, r);
+    for (std::size_t i = arrays.arguments.size(); apart && i-- > 0;) {
+      Path name;
+      for (std::size_t k = 0; k < i; k++) name = name + Path{0, 1, 0};
+      apart = attempt(at(name, use("letInline")))(*apart, r);
+    }
+    return apart;
+  };
+}
+
+// Loops over indices that select elements, in their own or in inner loops, as loops over those elements.
+Strategy arraysOfIndices() {
+  const Strategy elements = orElse(use("elementsOfIndices"), seq({use("mapOfIndices"), use("elementsOfIndices")}));
+  return seq({attempt(normalise({"idAway", "columnOfRows"})), everywhere(elements)});
+}
+
+// Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
+Strategy stepsApart() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto hasParts = [](Expr term, bool inLoop) {
+      const Spine s = spineOf(term);
+      return !inLoop && s.isPrim(Prim::reduce) && foldsByLaunches(term) && anyPrimitive(s.arguments[1], runsLoop);
+    };
+    bool any = false;
+    while (const auto place = placeWhere(e, hasParts)) {
+      const auto now = at(*place, use("reduceToSteps"))(e, r);
+      if (!now) return std::nullopt;
+      e = *now;
+      any = true;
+    }
+    return any ? strategies::fused()(e, r) : std::nullopt;
+  };
+}
+
+}  // namespace
+
 Program withProductsApart(const Program& program, bool inOrder) {
   constexpr int most = 32;  // products and operands that are lifted
   Program eta = program;
   eta.body = etaLong(eta.body);
   Rewriting columns(eta);
+  const bool apart = columns.tryApply(everywhere(tuplesOfArraysApart()));
   const bool turned = columns.tryApply(everywhere(use("windowsOfColumns")));
-  const Program start = turned ? columns.program() : program;
-  Rewriting r(turned ? start : eta);
+  const Program start = apart || turned ? columns.program() : program;
+  Rewriting r(apart || turned ? start : eta);
   // What a name for a constant, or for other names, stands between would not be found beside each other.
   const auto namesConstant = [](Expr e) {
     const Spine s = spineOf(e);
@@ -424,8 +479,12 @@ Program withProductsApart(const Program& program, bool inOrder) {
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
   r.tryApply(everywhere(use("windowsOfIndices")));
-  const bool indexed = r.tryApply(everywhere(use("elementsOfIndices")));
+  bool indexed = r.tryApply(arraysOfIndices());
   r.apply(sumsTogether());
+  if (r.tryApply(arraysOfIndices())) {
+    indexed = true;
+    r.apply(sumsTogether());
+  }
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {
     const Search search(r.program().body);
@@ -437,7 +496,8 @@ Program withProductsApart(const Program& program, bool inOrder) {
     more = search.found() && r.tryApply(lift);
     if (more) r.apply(sumsTogether());
   }
-  return (lifts == 0 && !indexed) || (inOrder && roundingRule(r.derivation())) ? start : r.program();
+  const bool stepped = r.tryApply(stepsApart());
+  return (lifts == 0 && !indexed && !stepped) || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 
 }  // namespace lift::detail::parts

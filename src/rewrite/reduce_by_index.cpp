@@ -158,8 +158,11 @@ std::optional<Expr> reduceByKey(Expr e) {
       return std::nullopt;
     names = {{get(p, own), a}, {get(p, 1 - own), b}};
   } else if (isIndices(map.arguments[1])) {
-    anyPrimitive(map.arguments[0], [&](Expr at) {
-      if (at.prim() == Prim::at) names.emplace(applyAll(at, {p, step->accumulator}), a);
+    anyTerm(map.arguments[0], [&](Expr term) {
+      const Spine read = spineOf(term);
+      const bool isOwn = read.isPrim(Prim::at) && read.arguments.size() == 2 && read.arguments[0] == p &&
+                         read.arguments[1] == step->accumulator;
+      if (isOwn) names.emplace(term, a);
       return false;
     });
     names.emplace(p, b);

@@ -32,6 +32,7 @@ std::vector<RuleRow> algorithmicRules() {
   return {
       {"mapFusion", "map(g, map(f, xs)) => map(fun x => let(g, f(x)), xs)", "functor law"},
       {"mapFusionMoves", "map(g, map(f, xs)) => map(fun x => g(f(x)), xs)", "functor law", When::moves},
+      {"mapOfIndices", "map(f, generate(n, fun i => i)) => generate(n, f)", "functor law"},
       {"mapSplit", "map(f, xs) => join(map(fun ys => map(f, ys), split(k, xs)))", "lift-conv §3.4"},
       {"mapInterchange",
        "map(fun x => map(fun y => f((x, y)), ys), xs) => transpose(map(fun y => map(fun x => f((x, y)), xs), ys))",

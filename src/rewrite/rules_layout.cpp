@@ -60,6 +60,8 @@ std::vector<RuleRow> movementRules() {
        "split(w, take(h * w, join(map(fun rows => map(f, slide(1, 1, transpose(rows))), slide(1, 1, "
        "split(k, padClamp(0, (h * w + k - 1) / k * k - h * w, join(xs))))))))",
        "windows of single elements: of an image, or of rows of k elements"},
+      {"columnOfRows", "map(fun x => f(x)[i], (xs: [n]t)) => transpose(map(fun x => f(x), xs))[i]",
+       "the elements at one index of all rows are a column", When::moves},
       {"columnsFirst", "(xss: [n][m]t) => transpose(transpose(xss))", "row-major to column-major"},
   };
 }

@@ -64,6 +64,36 @@ inline const std::vector<Case>& cases() {
        "8])))\n",
        {{"c", 5}, {"n", 40}},
        {{P::rows, "vectors"}}},
+      {"a stencil that is written out, beside another array",
+       "def main(x: [h][w]f32, y: [h][w]f32): [h][w]f32 =\n"
+       "  let smooth = slide2D(3, 3, 1, 1, pad2D(1, 1, 1, 1, 0.0, x))\n"
+       "    |> map2D(fun s => 0.25 * (s[0][1] + s[1][0] + s[1][2] + s[2][1])) in\n"
+       "  map2D(fun (a, b) => a + b, zip2D(smooth, y))\n",
+       {{"h", 9}, {"w", 32}},
+       {{P::stencil, "strips"}}},
+      {"arrays that a name zips",
+       product + "def main(a: [n][k]f32, b: [k][m]f32, c: [k][m]f32): [n][m]f32 =\n"
+                 "  let both = zip(product(a, b), product(a, c)) in\n"
+                 "  map(fun (x, y) => zipWith(add, reorder(reverse, x), y), both)\n",
+       {{"n", 12}, {"k", 10}, {"m", 32}},
+       {{P::product, "tiles"}, {P::product, "tiles"}, {P::elementwise, "default"}}},
+      {"kernels of a signal, whose elements an index selects",
+       "def main(w: [3][c][c]f32, x: [t][c]f32): [t][c]f32 =\n"
+       "  slide(3, 1, pad(1, 1, fill(c, 0.0), x)) |> map(fun window => generate(c, id) |> map(fun o =>\n"
+       "    sum(map(fun (row, kernel) => dotProduct(row, map(fun e => e[o], kernel)), zip(window, w)))))\n",
+       {{"t", 12}, {"c", 16}},
+       {{P::convolution, "tiles"}}},
+      {"columns that are computed of elements",
+       "def main(w: [k][m]f32, x: [n][k]f32): [n][m]f32 =\n"
+       "  x |> map(fun row => generate(m, id) |> map(fun o => dotProduct(row, map(fun e => exp(e[o]), w))))\n",
+       {{"n", 64}, {"k", 64}, {"m", 64}},
+       {{P::elementwise, "vectors"}, {P::product, "near"}}},
+      {"steps of a recurrence",
+       "def main(x: [t][k]f32, w: [k][d]f32, u: [d][k]f32): [k]f32 =\n"
+       "  reduce(fill(k, 0.0), fun (state, e) =>\n"
+       "    zipWith(fun (a, b) => tanh(a + b), matvec(transpose(u), matvec(transpose(w), state)), e), x)\n",
+       {{"t", 3}, {"k", 192}, {"d", 256}},
+       {{P::rows, "lanes"}, {P::rows, "lanes"}, {P::other, "default"}, {P::other, "default"}}},
       {"approximated functions of elements",
        "def main(x: [n]f32, y: [n]f32): ([n]f32, [n]f32) =\n"
        "  unzip(map(fun (a, b) => if a > b then (cos(a), erf(b)) else (exp(a - b), b), zip(x, y)))\n",

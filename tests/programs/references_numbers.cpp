@@ -132,9 +132,10 @@ Prepare dominant(const std::string& name) {
 
 void linear(Table& table) {
   table.add("pagerank", "main", {{{"n", 20}, {"m", 70}}, {{"n", 1}, {"m", 1}}}, 70, links, ranks);
-  table.add(
-      "floyd", "main", {{{"n", 12}}, {{"n", 1}}}, 12, [](Tensors& in) { rescale(in, "distances", 0, 1); },
-      shortestPaths);
+  for (const char* entry : {"main", "folded"})
+    table.add(
+        "floyd", entry, {{{"n", 12}}, {{"n", 1}}}, 12, [](Tensors& in) { rescale(in, "distances", 0, 1); },
+        shortestPaths);
   const Reference substituted = [](const Tensors& in) {
     const Grid l(in, "l"), b(in, "b");
     Vector x;

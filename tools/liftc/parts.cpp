@@ -149,7 +149,7 @@ void printParts(const Json& parts) {
     if (p.contains("kernels"))
       std::cout << fmt::format("      kernels {}\n", fmt::join(p["kernels"].get<std::vector<std::string>>(), ", "));
     else
-      std::cout << fmt::format("      launches {} in each step\n", p["launches"].get<std::size_t>());
+      std::cout << fmt::format("      launches {} (of an iteration: in each step)\n", p["launches"].get<std::size_t>());
   }
 }
 
