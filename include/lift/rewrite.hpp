@@ -36,6 +36,7 @@ enum class When : std::uint8_t {
   always,
   inlines,      // let: its value only moves data, or is used once, outside of every function
   moves,        // the function f only moves data
+  selects,      // it only moves data and takes elements of it
   computes,     // it does more
   rounds,       // nothing; equal without rounding (exact.hpp), while floating-point results may round differently
   accumulates,  // the reduction only adds (multiplies, …) to its accumulator, so its elements may come in any order

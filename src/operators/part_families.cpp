@@ -113,6 +113,7 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
 }
 
 constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
+constexpr std::int64_t unrolledRow = 32;      // rows gain nothing from indices that are known
 
 // Neighbouring windows of a row per work-item, in lanes.
 std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
@@ -124,7 +125,7 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
     size.rows *= loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
   const bool windows = form.pattern == Pattern::stencil;
   const Cut cut = cutOfColumns(columns, 128, windows);
-  const std::int64_t unroll = size.window <= unrolledWindow ? 0 : 1;
+  const std::int64_t unroll = size.window <= (windows ? unrolledWindow : unrolledRow) ? 0 : windows ? 1 : 4;
   OperatorFamily family;
   family.name = "lanes";
   family.meaning = windows ? "neighbouring windows of a row in lanes, padding in memory" : "neighbouring rows in lanes";

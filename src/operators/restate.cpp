@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "lift/build.hpp"
+#include "lift/integers.hpp"
 #include "lift/rewrite_check.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
@@ -438,7 +439,7 @@ Strategy tuplesOfArraysApart() {
 // Loops over indices that select elements, in their own or in inner loops, as loops over those elements.
 Strategy arraysOfIndices() {
   const Strategy elements = orElse(use("elementsOfIndices"), seq({use("mapOfIndices"), use("elementsOfIndices")}));
-  return seq({attempt(normalise({"idAway", "columnOfRows"})), everywhere(elements)});
+  return seq({attempt(normalise({"idAway", "letInline", "columnOfRows"})), everywhere(elements)});
 }
 
 // Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
@@ -456,6 +457,46 @@ Strategy stepsApart() {
       any = true;
     }
     return any ? strategies::fused()(e, r) : std::nullopt;
+  };
+}
+
+// Steps of a chunk where a product of few rows and columns sums so many that its tiles would read the operands again
+// and again from far memory: what a near cache holds of both. Nothing where the sums are short, or where the partial
+// results would be more than the operands.
+std::optional<std::int64_t> chunkOf(Expr e) {
+  constexpr std::int64_t fewestChunks = 8;
+  const Recognised form = recognise(e);
+  if (form.pattern != Pattern::product || !form.reduces || !form.reduced || form.nest.loops.size() < 2)
+    return std::nullopt;
+  const auto steps = form.reduced->constant();
+  std::int64_t rows = 1, columns = 1;
+  for (std::size_t i = 0; i < form.nest.loops.size(); i++) {
+    const auto length = form.nest.loops[i].input.type().length().constant();
+    if (!length || form.dependsOn[0][i] == form.dependsOn[1][i]) return std::nullopt;
+    (form.dependsOn[0][i] ? rows : columns) *= *length;
+  }
+  if (!steps) return std::nullopt;
+  constexpr auto element = static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t longest = secondCache / 2 / (element * (rows + columns));  // beside what tiles need
+  if (*steps < fewestChunks * longest || rows * columns > longest * (rows + columns)) return std::nullopt;
+  const std::int64_t even = largestDivisor(*steps, longest);
+  return 2 * even >= longest ? even : longest;
+}
+
+// Products of long sums as products of chunks, whose results are added.
+Strategy deepProductsInChunks() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto isDeep = [](Expr term, bool inLoop) { return !inLoop && isComputingMap(term) && chunkOf(term); };
+    bool any = false;
+    while (const auto place = placeWhere(e, isDeep)) {
+      const Arguments chunk{{"c", Nat(*chunkOf(partAt(e, *place)))}};
+      const Strategy inChunks = orElse(use("productInChunks", chunk), use("productInChunksSwapped", chunk));
+      const auto now = at(*place, seq({productLoops(), topDown(inChunks), strategies::tidy()}))(e, r);
+      if (!now) return std::nullopt;
+      e = *now;
+      any = true;
+    }
+    return any ? std::optional(e) : std::nullopt;
   };
 }
 
@@ -497,7 +538,9 @@ Program withProductsApart(const Program& program, bool inOrder) {
     if (more) r.apply(sumsTogether());
   }
   const bool stepped = r.tryApply(stepsApart());
-  return (lifts == 0 && !indexed && !stepped) || (inOrder && roundingRule(r.derivation())) ? start : r.program();
+  const bool chunked = !inOrder && r.tryApply(deepProductsInChunks());
+  return (lifts == 0 && !indexed && !stepped && !chunked) || (inOrder && roundingRule(r.derivation())) ? start
+                                                                                                       : r.program();
 }
 
 }  // namespace lift::detail::parts

@@ -132,6 +132,7 @@ class Instance {
     const Type type = metavariable.type();
     const Flavour flavour = metavariable.name() != "f"          ? Flavour::any
                             : rule_.when() == When::moves       ? Flavour::moves
+                            : rule_.when() == When::selects     ? Flavour::moves
                             : rule_.when() == When::accumulates ? Flavour::accumulates
                             : rule_.when() == When::linear      ? Flavour::linear
                                                                 : Flavour::any;

@@ -50,6 +50,10 @@ std::string refusal(When when, const detail::Matcher& matcher) {
       return detail::inlines(matcher.value("f"), matcher.value("x")) ? ""
                                                                      : "the value would be computed more than once";
     case When::moves: return onlyMovesData(matcher.value("f")) ? "" : "the function computes";
+    case When::selects:
+      return anyPrimitive(matcher.value("f"), [](Expr p) { return !movesData(p.prim()) && p.prim() != Prim::at; })
+                 ? "the function computes"
+                 : "";
     case When::computes: return onlyMovesData(matcher.value("f")) ? "the function only moves data" : "";
     case When::accumulates:
       return detail::accumulates(matcher.value("f")) ? "" : "the function does more than add to its accumulator";

@@ -61,7 +61,7 @@ std::vector<RuleRow> movementRules() {
        "split(k, padClamp(0, (h * w + k - 1) / k * k - h * w, join(xs))))))))",
        "windows of single elements: of an image, or of rows of k elements"},
       {"columnOfRows", "map(fun x => f(x)[i], (xs: [n]t)) => transpose(map(fun x => f(x), xs))[i]",
-       "the elements at one index of all rows are a column", When::moves},
+       "the elements at one index of all rows are a column", When::selects},
       {"columnsFirst", "(xss: [n][m]t) => transpose(transpose(xss))", "row-major to column-major"},
   };
 }

@@ -3,8 +3,29 @@
 
 namespace lift::rewrite::detail {
 
+namespace {
+
+// A matrix product of long sums: of chunks of c steps each is a product of its own, and their results are added.
+// `operands` are what the sum zips, a of its rows and b of its columns.
+std::string productInChunks(const std::string& operands, const std::string& ofChunk) {
+  const auto chunks = [](const std::string& row, const std::string& rows) {
+    return "transpose(map(fun r => split(c, pad(0, (k + c - 1) / c * c - k, 0.0, " + row + ")), " + rows + "))";
+  };
+  return "map(fun a => map(fun b => reduce((i: float), fun (acc, (x, y)) => acc + x * y, zip(" + operands +
+         ")), bs), as) => map(fun parts => map(fun p => reduce(i, fun (acc, x) => acc + x, p), transpose(parts)), "
+         "transpose(map(fun (ac, bc) => map(fun a => map(fun b => reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip(" +
+         ofChunk + ")), bc), ac), zip(" + chunks("f(r)", "as") + ", " + chunks("g(r)", "bs") + "))))";
+}
+
+}  // namespace
+
 std::vector<RuleRow> partialRules() {
+  static const std::string inChunks = productInChunks("(f(a): [k]float), (g(b): [k]float)", "a, b"),
+                           swapped = productInChunks("(g(b): [k]float), (f(a): [k]float)", "b, a");
+  static const char* const origin = "partial sums, the chunks outside of the tiles";
   return {
+      {"productInChunks", inChunks, origin, When::rounds},
+      {"productInChunksSwapped", swapped, origin, When::rounds},
       {"mapTakeOut", "map(fun x => take(n, f(x)), xs) => map(fun y => take(n, y), map(f, xs))", "functor law",
        When::computes},
       {"mapSplitOut", "map(fun x => split(n, f(x)), xs) => map(fun y => split(n, y), map(f, xs))", "functor law",

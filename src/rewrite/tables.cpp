@@ -73,6 +73,7 @@ std::string_view meaning(When when) {
     case When::rounds: return "sums may round differently";
     case When::linear: return "f is linear; sums may round differently";
     case When::moves: return "f only moves data";
+    case When::selects: return "f only moves data or takes elements of it";
     case When::computes: return "f does more than move data";
     case When::accumulates: return "f only adds to its accumulator";
   }

@@ -88,10 +88,21 @@ inline const std::vector<Case>& cases() {
        "  x |> map(fun row => generate(m, id) |> map(fun o => dotProduct(row, map(fun e => exp(e[o]), w))))\n",
        {{"n", 64}, {"k", 64}, {"m", 64}},
        {{P::elementwise, "vectors"}, {P::product, "near"}}},
+      {"a product of long sums",
+       "def main(x: [n][k]f32, g: [n][m]f32): [m][k]f32 = matmul(transpose(g), x)\n",
+       {{"n", 2039}, {"k", 512}, {"m", 4}},
+       {{P::product, "tiles"}, {P::rows, "lanes"}}},
+      {"the gradient of a layer's kernels",
+       "def main(x: [n][h + 2][w + 2][c]f32, g: [n][h][w][k]f32): [k][3][3][c]f32 =\n"
+       "  let windows = x |> map(slide2D(3, 3, 1, 1)) |> map(join) |> join in\n"
+       "  transpose(join(map(join, g))) |> map(fun column => generate2D(3, 3, fun (i, j) =>\n"
+       "    generate(c, id) |> map(fun l => dotProduct(column, map(fun window => window[i][j][l], windows)))))\n",
+       {{"n", 2}, {"h", 5}, {"w", 6}, {"c", 16}, {"k", 8}},
+       {{P::convolution, "tiles"}}},
       {"steps of a recurrence",
        "def main(x: [t][k]f32, w: [k][d]f32, u: [d][k]f32): [k]f32 =\n"
        "  reduce(fill(k, 0.0), fun (state, e) =>\n"
-       "    zipWith(fun (a, b) => tanh(a + b), matvec(transpose(u), matvec(transpose(w), state)), e), x)\n",
+       "    zipWith(fun (a, b) => 0.01 * a + b, matvec(transpose(u), matvec(transpose(w), state)), e), x)\n",
        {{"t", 3}, {"k", 192}, {"d", 256}},
        {{P::rows, "lanes"}, {P::rows, "lanes"}, {P::other, "default"}, {P::other, "default"}}},
       {"approximated functions of elements",
