@@ -500,6 +500,39 @@ Strategy deepProductsInChunks() {
   };
 }
 
+// The same of columns that are reduced and lie side by side in rows far apart: chunks of rows are read from the first
+// element to the last. Nothing for arrays that near caches hold.
+std::optional<std::int64_t> chunkOfColumns(Expr e) {
+  constexpr std::int64_t fewestChunks = 8, fewestRows = 32;
+  const Recognised form = recognise(e);
+  if (form.pattern != Pattern::rows || !form.reduced || !form.input || form.nest.loops.size() != 1) return std::nullopt;
+  const auto rows = form.reduced->constant(), columns = e.type().length().constant();
+  const auto strides = stridesOf(form.nest, *form.input);
+  const bool areColumns = std::ranges::count(strides, 1) > 0 &&
+                          std::ranges::all_of(strides, [](const auto& s) { return s == 0 || s == 1; });
+  constexpr auto element = static_cast<std::int64_t>(sizeof(float));
+  if (!rows || !columns || !areColumns || *rows * *columns * element < secondCache) return std::nullopt;
+  const std::int64_t chunk = std::max(fewestRows, secondCache / 8 / (element * *columns));
+  if (*rows < fewestChunks * chunk) return std::nullopt;
+  const std::int64_t even = largestDivisor(*rows, chunk);
+  return 2 * even >= chunk ? even : chunk;
+}
+
+Strategy columnsInChunks() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto isLong = [](Expr term, bool inLoop) { return !inLoop && isComputingMap(term) && chunkOfColumns(term); };
+    bool any = false;
+    while (const auto place = placeWhere(e, isLong)) {
+      const Strategy inChunks = use("reduceRowsInChunks", {{"c", Nat(*chunkOfColumns(partAt(e, *place)))}});
+      const auto now = at(*place, seq({strategies::tidy(), topDown(inChunks), strategies::tidy()}))(e, r);
+      if (!now) break;
+      e = *now;
+      any = true;
+    }
+    return any ? std::optional(e) : std::nullopt;
+  };
+}
+
 }  // namespace
 
 Program withProductsApart(const Program& program, bool inOrder) {
@@ -538,7 +571,8 @@ Program withProductsApart(const Program& program, bool inOrder) {
     if (more) r.apply(sumsTogether());
   }
   const bool stepped = r.tryApply(stepsApart());
-  const bool chunked = !inOrder && r.tryApply(deepProductsInChunks());
+  bool chunked = !inOrder && r.tryApply(deepProductsInChunks());
+  chunked = (!inOrder && r.tryApply(columnsInChunks())) || chunked;
   return (lifts == 0 && !indexed && !stepped && !chunked) || (inOrder && roundingRule(r.derivation())) ? start
                                                                                                        : r.program();
 }

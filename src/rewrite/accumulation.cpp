@@ -125,11 +125,7 @@ std::optional<PartAccumulation> accumulationOfArray(const Spine& map, Expr part)
       names.emplace(get(p, static_cast<int>(i)), own);
     else if (arrays.arguments[i].hasFree(part))
       return std::nullopt;
-  if (isIndices(in))
-    anyPrimitive(map.arguments[0], [&](Expr at) {
-      if (at.prim() == Prim::at) names.emplace(applyAll(at, {p, part}), own);
-      return false;
-    });
+  if (isIndices(in)) detail::nameReads(map.arguments[0], p, part, own, names);
   const Expr element = replaceTerms(map.arguments[0].body(), names);
   const auto inner = element.hasFree(part) ? std::nullopt : accumulationOfPart(element, own);
   if (!inner) return std::nullopt;

@@ -158,13 +158,7 @@ std::optional<Expr> reduceByKey(Expr e) {
       return std::nullopt;
     names = {{get(p, own), a}, {get(p, 1 - own), b}};
   } else if (isIndices(map.arguments[1])) {
-    anyTerm(map.arguments[0], [&](Expr term) {
-      const Spine read = spineOf(term);
-      const bool isOwn = read.isPrim(Prim::at) && read.arguments.size() == 2 && read.arguments[0] == p &&
-                         read.arguments[1] == step->accumulator;
-      if (isOwn) names.emplace(term, a);
-      return false;
-    });
+    nameReads(map.arguments[0], p, step->accumulator, a, names);
     names.emplace(p, b);
   } else {
     return std::nullopt;

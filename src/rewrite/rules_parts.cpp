@@ -42,6 +42,34 @@ std::optional<Expr> reduceInChunks(Expr e, Nat chunk) {
   return parts.rest ? reduceSeq(done, f, *parts.rest) : done;
 }
 
+// map(fun a => reduce(i, f, in(a)), as)  ->  the same of chunks of all rows, the first chunks of all before the second,
+// and what the chunks of a row leave put together.
+std::optional<Expr> reduceRowsInChunks(Expr e, Nat chunk) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::map) || s.arguments.size() != 2 || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
+  const Expr a = s.arguments[0].parameter(), rows = s.arguments[1];
+  const Spine reduction = spineOf(s.arguments[0].body());
+  if (!reduction.isPrim(Prim::reduce) || !hasChunk(reduction.arguments[2], chunk)) return std::nullopt;
+  const Expr init = reduction.arguments[0], f = reduction.arguments[1], in = reduction.arguments[2];
+  if (init.hasFree(a) || f.hasFree(a) || !in.hasFree(a)) return std::nullopt;
+  const auto accumulation = init.type().isRegister() ? accumulationOf(init, f) : std::nullopt;
+  if (!accumulation) return std::nullopt;
+  const Chunks parts = chunksOf(in, in, chunk);
+  const Expr ofRows = call(Prim::transpose, {map(withFreshBinders(Expr::lambda(a, parts.chunks)), rows)});
+  const Expr one = Expr::variable("chunk", parts.chunks.type().element());
+  const Expr all = Expr::variable("chunks", ofRows.type().element());
+  const Expr ofAll = map(Expr::lambda(one, reduce(accumulation->start, withFreshBinders(f), one)), all);
+  const Expr partials = call(Prim::transpose, {map(Expr::lambda(all, ofAll), ofRows)});
+  const auto combined = [&](Expr results) { return reduce(init, withFreshBinders(accumulation->combine), results); };
+  if (!parts.rest) {
+    const Expr p = Expr::variable("p", partials.type().element());
+    return map(Expr::lambda(p, combined(p)), partials);
+  }
+  const Expr both = zip({rows, partials}), p = Expr::variable("p", both.type().element());
+  const Expr rest = etaLong(substitute(withFreshBinders(*parts.rest), a, get(p, 0)));
+  return map(Expr::lambda(p, reduce(combined(get(p, 1)), withFreshBinders(f), rest)), both);
+}
+
 std::optional<Expr> reduceInVectors(Expr e, Nat lanes) {
   const Spine s = spineOf(e);
   if (!s.isPrim(Prim::reduce) || lanes == Nat(1) || !hasChunk(s.arguments[2], lanes)) return std::nullopt;
@@ -139,6 +167,12 @@ std::vector<Rule> chunkingRules() {
                 "split(c, xs)))",
                 "a function that only adds to its accumulator, from the start of its operation", When::accumulates},
                reduceInChunks),
+      inChunks(
+          {"reduceRowsInChunks",
+           "map(fun x => reduce(i, f, g(x)), xs) => map(fun p => reduce(i, combine, p), transpose(map(fun chunks => "
+           "map(fun chunk => reduce(start, f, chunk), chunks), transpose(map(fun x => split(c, g(x)), xs)))))",
+           "the first chunks of all rows before the second", When::accumulates},
+          reduceRowsInChunks),
       inChunks({"scanInChunks",
                 "scan(i, f, xs) => join(map(fun (offset, chunk) => scan(offset, f, chunk), "
                 "zip(offsets, split(c, xs))))",

@@ -106,6 +106,16 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>&)
   return walk(e);
 }
 
+void nameReads(Expr term, Expr index, Expr array, Expr name, std::unordered_map<Expr, Expr>& replacements) {
+  anyTerm(term, [&](Expr e) {
+    const Spine read = spineOf(e);
+    const bool is =
+        read.isPrim(Prim::at) && read.arguments.size() == 2 && read.arguments[0] == index && read.arguments[1] == array;
+    if (is) replacements.emplace(e, name);
+    return false;
+  });
+}
+
 bool inlines(Expr f, Expr x) {
   if (onlyMovesData(x)) return true;
   int uses = 0;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>& 
 
 // Whether let(f, x) may be f(x): computing x at each use costs no more than computing it once.
 bool inlines(Expr f, Expr x);
+
+// Adds array[index] -> name to the replacements where the term has that.
+void nameReads(Expr term, Expr index, Expr array, Expr name, std::unordered_map<Expr, Expr>& replacements);
 
 // The body of a reduction's function, as a term of one accumulator and one element; nothing where it takes them
 // together.

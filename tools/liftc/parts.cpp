@@ -131,11 +131,12 @@ Json partsJson(const lift::Variant& variant, const lift::Config& config, const P
 void printParts(const Json& parts) {
   for (const Json& p : parts) {
     const int epilogues = p["elementwise_maps_of_result"].get<int>();
-    std::cout << fmt::format("  {}  {}{} at {}: {}\n", p["part"].get<std::string>(), p["pattern"].get<std::string>(),
+    std::cout << fmt::format("  {}  {}{}{}: {}\n", p["part"].get<std::string>(), p["pattern"].get<std::string>(),
                              epilogues == 0   ? std::string()
                              : epilogues == 1 ? " and an elementwise map of its result"
                                               : fmt::format(" and {} elementwise maps of its result", epilogues),
-                             p["place"].get<std::string>(), p["result"].get<std::string>());
+                             p["place"] == "" ? "" : " at " + p["place"].get<std::string>(),
+                             p["result"].get<std::string>());
     if (p.contains("same")) std::cout << fmt::format("      computes {}\n", p["same"].get<std::string>());
     if (!p.contains("family")) {
       std::cout << fmt::format("      families {}\n", fmt::join(p["families"].get<std::vector<std::string>>(), ", "));
