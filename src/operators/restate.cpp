@@ -464,7 +464,7 @@ Strategy stepsApart() {
 // and again from far memory: what a near cache holds of both. Nothing where the sums are short, or where the partial
 // results would be more than the operands.
 std::optional<std::int64_t> chunkOf(Expr e) {
-  constexpr std::int64_t fewestChunks = 8;
+  constexpr std::int64_t fewestChunks = 16;
   const Recognised form = recognise(e);
   if (form.pattern != Pattern::product || !form.reduces || !form.reduced || form.nest.loops.size() < 2)
     return std::nullopt;

@@ -90,7 +90,7 @@ inline const std::vector<Case>& cases() {
        {{P::elementwise, "vectors"}, {P::product, "near"}}},
       {"a product of long sums",
        "def main(x: [n][k]f32, g: [n][m]f32): [m][k]f32 = matmul(transpose(g), x)\n",
-       {{"n", 2039}, {"k", 512}, {"m", 4}},
+       {{"n", 4073}, {"k", 512}, {"m", 4}},
        {{P::product, "tiles"}, {P::rows, "lanes"}}},
       {"the gradient of a layer's kernels",
        "def main(x: [n][h + 2][w + 2][c]f32, g: [n][h][w][k]f32): [k][3][3][c]f32 =\n"
