@@ -117,13 +117,14 @@ Expr DefaultMapping::results(Expr e) {
   const auto lengthOf = [](Expr x) { return x.type().isArray() ? x.type().length() : Nat(1); };
   const bool alike = std::ranges::all_of(
       s.arguments, [&](Expr x) { return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]); });
+  const bool updates = iterations_ > 0 && std::ranges::any_of(s.arguments, [&](Expr x) { return isUpdate(x); });
   return parts(e, [&](Expr x) {
     if (iterations_ == 0 && isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
     if (iterations_ > 0 && isUpdate(x)) return updated(x);
     const bool computes = x.is(Expr::Form::apply) && (x.type().isArray() || !isCheap(x));
     const bool own = !alike && mayMove(x) && computes && !x.type().is(Type::Kind::tuple);
     x = own ? kept(x, "it is a result") : result(x);
-    return own && iterations_ > 0 ? copied(x) : x;  // the state is in one place
+    return own && updates ? copied(x) : x;  // a state that is changed is in one place
   });
 }
 
