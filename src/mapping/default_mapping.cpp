@@ -308,8 +308,7 @@ bool takesLaunches(Expr e) {
 
 bool foldsByLaunches(Expr e) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::reduce) && !s.isPrim(Prim::scan) && !s.isPrim(Prim::scanExclusive)) return false;
-  if (!holdsArrays(s.arguments[0].type())) return false;
+  if (!detail::foldsArrays(s)) return false;
   detail::Work work;
   return work.of(s.arguments[1]) >= (detail::launchesOf(s.arguments[1].body()) + 2) * detail::dividedOperations;
 }

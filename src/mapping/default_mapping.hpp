@@ -135,6 +135,8 @@ bool isChosen(const Spine& s, Type type);
 
 // A launch is worth so many operations: less work is not divided.
 constexpr double dividedOperations = 16384;
+// Whether it is a reduction or a scan whose state holds arrays.
+bool foldsArrays(const Spine& s);
 // Kernels that compute the term, about: those of its maps, and of what is done in chunks.
 double launchesOf(Expr e);
 // Work-items that keep all cores of a processor busy.

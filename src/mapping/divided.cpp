@@ -45,6 +45,11 @@ Nat extentOf(Type type) {
 
 }  // namespace
 
+bool foldsArrays(const Spine& s) {
+  return (s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive)) &&
+         holdsArrays(s.arguments[0].type());
+}
+
 double launchesOf(Expr e) {
   if (!e.is(Expr::Form::apply)) return 0;
   const Spine s = spineOf(e);
@@ -101,8 +106,7 @@ rewrite::Path DefaultMapping::partialsOf(Expr e) {
 // Whether the state of a reduction or a scan has arrays, and a step is worth the launches that compute it: its kernels,
 // and those that copy the state and count the steps.
 bool DefaultMapping::runsInSteps(const Spine& s) {
-  if (!s.isPrim(Prim::reduce) && !s.isPrim(Prim::scan) && !s.isPrim(Prim::scanExclusive)) return false;
-  return options_.chunk > 0 ? holdsArrays(s.arguments[0].type()) : foldsByLaunches(applyAll(s.head, s.arguments));
+  return options_.chunk > 0 ? foldsArrays(s) : foldsByLaunches(applyAll(s.head, s.arguments));
 }
 
 // A reduction or a scan whose steps wait for each other: each step is mapped like a program of its own, where that pays

@@ -113,7 +113,7 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
 }
 
 constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
-constexpr std::int64_t unrolledRow = 32;      // rows gain nothing from indices that are known
+constexpr std::int64_t unrolledRow = 32;      // of more elements drivers take long to build them
 
 // Neighbouring windows of a row per work-item, in lanes.
 std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {

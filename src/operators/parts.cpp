@@ -263,7 +263,7 @@ bool detail::parts::hasFamily(Expr term, const Program& whole) {
 
 PartedProgram partsOf(const Program& given, bool inOrder) {
   PartedProgram parted;
-  const Program program = detail::parts::withProductsApart(given, inOrder);
+  const Program program = detail::parts::restated(given, inOrder);
   parted.program = program;
   parted.program.body = etaLong(detail::parts::withPartsNamed(program));
   std::vector<Expr> terms;

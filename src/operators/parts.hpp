@@ -30,9 +30,10 @@ using strategies::isComputingMap;
 // The program with its parts named: let p1 = toGlobal(…) in …, the last one as its result.
 Expr withPartsNamed(const Program& program);
 
-// The program with what is multiplied within other loops by loops of its own, so that it becomes a part; the program as
-// it is where there is nothing of the kind, or, inOrder, where that may round sums otherwise.
-Program withProductsApart(const Program& program, bool inOrder);
+// The program restated so that more of it becomes parts with families: what is multiplied within other loops by loops
+// of its own, folds over arrays as iterations, long sums in chunks. As it is where there is nothing of the kind, or,
+// inOrder, where that may round sums otherwise.
+Program restated(const Program& program, bool inOrder);
 // Fused, and sums of sums as one sum.
 rewrite::Strategy sumsTogether();
 // The same, and the loops of a product in the order batch, rows, columns, where they may be interchanged: one of rows,

@@ -1,7 +1,9 @@
-// Programs restated so that products stand alone: sums of sums as one sum, loops in the order of products, and products
-// that a program computes within other loops by maps of their own.
+// Programs restated so that parts stand alone: sums of sums as one sum, loops in the order of products, products that a
+// program computes within other loops by maps of their own, arrays that indices select as those, folds over arrays as
+// iterations, and long sums in chunks.
 #include <algorithm>
 #include <functional>
+#include <unordered_set>
 
 #include "lift/build.hpp"
 #include "lift/integers.hpp"
@@ -377,6 +379,27 @@ std::optional<Path> placeWhere(Expr e, const std::function<bool(Expr, bool inLoo
   return place;
 }
 
+// At every place that no loop runs, the strategy that `chosen` has for the term, where it applies.
+Strategy outsideLoops(const std::function<std::optional<Strategy>(Expr)>& chosen) {
+  return [chosen](Expr e, Rewriting& r) -> std::optional<Expr> {
+    std::unordered_set<Expr> refused;
+    bool any = false;
+    const auto accepts = [&](Expr term, bool inLoop) {
+      return !inLoop && refused.count(term) == 0 && chosen(term).has_value();
+    };
+    while (const auto place = placeWhere(e, accepts)) {
+      const Expr term = partAt(e, *place);
+      if (const auto now = at(*place, *chosen(term))(e, r)) {
+        e = *now;
+        any = true;
+      } else {
+        refused.insert(term);
+      }
+    }
+    return any ? std::optional(e) : std::nullopt;
+  };
+}
+
 // A kernel cannot end inside of a loop: there toGlobal asks for nothing.
 Strategy keptOutsideLoops() {
   return [](Expr e, Rewriting& r) -> std::optional<Expr> {
@@ -444,20 +467,18 @@ Strategy arraysOfIndices() {
 
 // Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
-  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const auto hasParts = [](Expr term, bool inLoop) {
-      const Spine s = spineOf(term);
-      return !inLoop && s.isPrim(Prim::reduce) && foldsByLaunches(term) && anyPrimitive(s.arguments[1], runsLoop);
-    };
-    bool any = false;
-    while (const auto place = placeWhere(e, hasParts)) {
-      const auto now = at(*place, use("reduceToSteps"))(e, r);
-      if (!now) return std::nullopt;
-      e = *now;
-      any = true;
-    }
-    return any ? strategies::fused()(e, r) : std::nullopt;
+  const auto toSteps = [](Expr e) -> std::optional<Strategy> {
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::reduce) || !foldsByLaunches(e) || !anyPrimitive(s.arguments[1], runsLoop)) return std::nullopt;
+    return use("reduceToSteps");
   };
+  return seq({outsideLoops(toSteps), strategies::fused()});
+}
+
+// About `most` steps for a chunk: all chunks are of one length where some divisor is not far below.
+std::int64_t chunkLength(std::int64_t steps, std::int64_t most) {
+  const std::int64_t even = largestDivisor(steps, most);
+  return 2 * even >= most ? even : most;
 }
 
 // Steps of a chunk where a product of few rows and columns sums so many that its tiles would read the operands again
@@ -479,25 +500,18 @@ std::optional<std::int64_t> chunkOf(Expr e) {
   constexpr auto element = static_cast<std::int64_t>(sizeof(float));
   const std::int64_t longest = secondCache / 2 / (element * (rows + columns));  // beside what tiles need
   if (*steps < fewestChunks * longest || rows * columns > longest * (rows + columns)) return std::nullopt;
-  const std::int64_t even = largestDivisor(*steps, longest);
-  return 2 * even >= longest ? even : longest;
+  return chunkLength(*steps, longest);
 }
 
 // Products of long sums as products of chunks, whose results are added.
 Strategy deepProductsInChunks() {
-  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const auto isDeep = [](Expr term, bool inLoop) { return !inLoop && isComputingMap(term) && chunkOf(term); };
-    bool any = false;
-    while (const auto place = placeWhere(e, isDeep)) {
-      const Arguments chunk{{"c", Nat(*chunkOf(partAt(e, *place)))}};
-      const Strategy inChunks = orElse(use("productInChunks", chunk), use("productInChunksSwapped", chunk));
-      const auto now = at(*place, seq({productLoops(), topDown(inChunks), strategies::tidy()}))(e, r);
-      if (!now) return std::nullopt;
-      e = *now;
-      any = true;
-    }
-    return any ? std::optional(e) : std::nullopt;
-  };
+  return outsideLoops([](Expr e) -> std::optional<Strategy> {
+    const auto steps = isComputingMap(e) ? chunkOf(e) : std::nullopt;
+    if (!steps) return std::nullopt;
+    const Arguments chunk{{"c", Nat(*steps)}};
+    const Strategy inChunks = orElse(use("productInChunks", chunk), use("productInChunksSwapped", chunk));
+    return seq({productLoops(), topDown(inChunks), strategies::tidy()});
+  });
 }
 
 // The same of columns that are reduced and lie side by side in rows far apart: chunks of rows are read from the first
@@ -514,36 +528,30 @@ std::optional<std::int64_t> chunkOfColumns(Expr e) {
   if (!rows || !columns || !areColumns || *rows * *columns * element < secondCache) return std::nullopt;
   const std::int64_t chunk = std::max(fewestRows, secondCache / 8 / (element * *columns));
   if (*rows < fewestChunks * chunk) return std::nullopt;
-  const std::int64_t even = largestDivisor(*rows, chunk);
-  return 2 * even >= chunk ? even : chunk;
+  return chunkLength(*rows, chunk);
 }
 
 Strategy columnsInChunks() {
-  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const auto isLong = [](Expr term, bool inLoop) { return !inLoop && isComputingMap(term) && chunkOfColumns(term); };
-    bool any = false;
-    while (const auto place = placeWhere(e, isLong)) {
-      const Strategy inChunks = use("reduceRowsInChunks", {{"c", Nat(*chunkOfColumns(partAt(e, *place)))}});
-      const auto now = at(*place, seq({strategies::tidy(), topDown(inChunks), strategies::tidy()}))(e, r);
-      if (!now) break;
-      e = *now;
-      any = true;
-    }
-    return any ? std::optional(e) : std::nullopt;
-  };
+  return outsideLoops([](Expr e) -> std::optional<Strategy> {
+    const auto rows = isComputingMap(e) ? chunkOfColumns(e) : std::nullopt;
+    if (!rows) return std::nullopt;
+    const Strategy inChunks = topDown(use("reduceRowsInChunks", {{"c", Nat(*rows)}}));
+    const Strategy sumsFirst = seq({topDown(use("mapReduceFission")), strategies::tidy(), inChunks});
+    return seq({strategies::tidy(), orElse(inChunks, sumsFirst), strategies::tidy()});
+  });
 }
 
 }  // namespace
 
-Program withProductsApart(const Program& program, bool inOrder) {
+Program restated(const Program& program, bool inOrder) {
   constexpr int most = 32;  // products and operands that are lifted
   Program eta = program;
   eta.body = etaLong(eta.body);
   Rewriting columns(eta);
-  const bool apart = columns.tryApply(everywhere(tuplesOfArraysApart()));
-  const bool turned = columns.tryApply(everywhere(use("windowsOfColumns")));
-  const Program start = apart || turned ? columns.program() : program;
-  Rewriting r(apart || turned ? start : eta);
+  bool changed = columns.tryApply(everywhere(tuplesOfArraysApart()));
+  changed |= columns.tryApply(everywhere(use("windowsOfColumns")));
+  const Program start = changed ? columns.program() : program;
+  Rewriting r(changed ? start : eta);
   // What a name for a constant, or for other names, stands between would not be found beside each other.
   const auto namesConstant = [](Expr e) {
     const Spine s = spineOf(e);
@@ -571,10 +579,11 @@ Program withProductsApart(const Program& program, bool inOrder) {
     if (more) r.apply(sumsTogether());
   }
   const bool stepped = r.tryApply(stepsApart());
-  bool chunked = !inOrder && r.tryApply(deepProductsInChunks());
-  chunked = (!inOrder && r.tryApply(columnsInChunks())) || chunked;
-  return (lifts == 0 && !indexed && !stepped && !chunked) || (inOrder && roundingRule(r.derivation())) ? start
-                                                                                                       : r.program();
+  bool chunked = false;
+  if (!inOrder)
+    for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
+  const bool isRestated = lifts > 0 || indexed || stepped || chunked;
+  return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 
 }  // namespace lift::detail::parts

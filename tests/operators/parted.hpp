@@ -88,10 +88,10 @@ inline const std::vector<Case>& cases() {
        "  x |> map(fun row => generate(m, id) |> map(fun o => dotProduct(row, map(fun e => exp(e[o]), w))))\n",
        {{"n", 64}, {"k", 64}, {"m", 64}},
        {{P::elementwise, "vectors"}, {P::product, "near"}}},
-      {"a product of long sums",
-       "def main(x: [n][k]f32, g: [n][m]f32): [m][k]f32 = matmul(transpose(g), x)\n",
-       {{"n", 4073}, {"k", 512}, {"m", 4}},
-       {{P::product, "tiles"}, {P::rows, "lanes"}}},
+      {"long columns, which no chunk divides",
+       "def main(x: [n][m]f32): [m]f32 = map(fun column => average(column), transpose(x))\n",
+       {{"n", 1031}, {"m", 257}},
+       {{P::rows, "vectors"}, {P::rows, "vectors"}}},
       {"the gradient of a layer's kernels",
        "def main(x: [n][h + 2][w + 2][c]f32, g: [n][h][w][k]f32): [k][3][3][c]f32 =\n"
        "  let windows = x |> map(slide2D(3, 3, 1, 1)) |> map(join) |> join in\n"

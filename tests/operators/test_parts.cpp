@@ -291,3 +291,25 @@ TEST_CASE("rows whose steps are far apart are transposed in memory where many ti
   CHECK(kernels(907, 37, 65) == 1);    // the second cache holds the array
   CHECK(kernels(4001, 301, 33) == 1);  // few tiles read it
 }
+
+TEST_CASE("long sums of few results are divided into chunks, unless sums keep their order", "[null]") {
+  parted::Case c;
+  c.name = "long";
+  const auto patterns = [&](bool inOrder) {
+    std::vector<Pattern> found;
+    for (const Part& p : partsOf(parted::load(c), inOrder).parts) found.push_back(p.pattern);
+    return found;
+  };
+  c.text = "def main(x: [n][k]f32, g: [n][m]f32): [m][k]f32 = matmul(transpose(g), x)\n";
+  c.sizes = {{"n", 50000}, {"k", 576}, {"m", 64}};
+  CHECK(patterns(false) == std::vector{Pattern::product, Pattern::rows});
+  CHECK(patterns(true) == std::vector{Pattern::product});
+  c.sizes["n"] = 1000;
+  CHECK(patterns(false) == std::vector{Pattern::product});
+  c.text = "def main(x: [n][m]f32): [m]f32 = map(sum, transpose(x))\n";
+  c.sizes = {{"n", 4099}, {"m", 700}};  // no chunk divides the rows
+  CHECK(patterns(false) == std::vector{Pattern::rows, Pattern::rows});
+  CHECK(patterns(true) == std::vector{Pattern::rows});
+  c.sizes["n"] = 100;
+  CHECK(patterns(false) == std::vector{Pattern::rows});
+}
