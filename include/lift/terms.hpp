@@ -33,7 +33,8 @@ std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
 // Whether there is such a term in a term, itself included; equal ones are asked about once.
 bool anyTerm(Expr e, const std::function<bool(Expr)>& test);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
-bool isReduce(Prim prim);  // reduce and its OpenCL forms
+bool runsInParallel(Expr e);  // whether a map over work-items or groups is in it
+bool isReduce(Prim prim);     // reduce and its OpenCL forms
 bool isIteration(Prim prim);
 // Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
 bool runsInOrder(Prim prim);

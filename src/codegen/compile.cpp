@@ -103,7 +103,7 @@ class PlanBuilder {
       firstLaunch.push_back(plan_.launches.size());
       const bool last = i + 1 == stages.size();
       const auto isState = [&](const detail::Outline::Loop& l) {
-        return l.state == stages[i].output || l.next == stages[i].output;
+        return l.state == stages[i].output || l.next.hasFree(stages[i].output);
       };
       const bool changes = std::ranges::any_of(outline.loops, isState);
       const bool copies = !changes && !options_.wideCopies && keeping_.halves.areAllOf(stages[i].body);
@@ -121,7 +121,7 @@ class PlanBuilder {
     firstLaunch.push_back(plan_.launches.size());
     for (const detail::Outline::Loop& l : outline.loops) {
       kernel::LaunchLoop loop{firstLaunch[l.first], firstLaunch[l.last], l.count, {}};
-      const std::vector<int>&state = buffers_.at(l.state), &next = buffers_.at(l.next);
+      const std::vector<int> state = buffersOfAll(l.state), next = buffersOfAll(l.next);
       for (std::size_t leaf = 0; leaf < state.size(); leaf++)
         if (state[leaf] != next[leaf]) loop.swaps.emplace_back(state[leaf], next[leaf]);
       if (l.condition) loop.condition = {firstLaunch[l.condition->at], buffers_.at(l.condition->holds).front()};
@@ -149,6 +149,26 @@ class PlanBuilder {
       ids.push_back(static_cast<int>(plan_.buffers.size()) - 1);
     }
     buffers_[variable] = std::move(ids);
+  }
+
+  // The buffers of a variable, of a component of one, or of a tuple of those.
+  std::vector<int> buffersOfAll(Expr e) const {
+    const Spine s = spineOf(e);
+    std::vector<int> ids;
+    if (s.isPrim(Prim::tuple)) {
+      for (const Expr x : s.arguments) {
+        const std::vector<int> own = buffersOfAll(x);
+        ids.insert(ids.end(), own.begin(), own.end());
+      }
+      return ids;
+    }
+    if (!s.isPrim(Prim::get)) return buffers_.at(e);
+    const std::vector<int> all = buffersOfAll(s.arguments[0]);
+    const auto component = static_cast<std::size_t>(*s.head.nats()[0].constant());
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < component; i++) first += leavesOf(s.arguments[0].type().components()[i]).size();
+    for (std::size_t i = 0; i < leavesOf(e.type()).size(); i++) ids.push_back(all[first + i]);
+    return ids;
   }
 
   // The buffers of a part of the result.

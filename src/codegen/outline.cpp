@@ -16,10 +16,6 @@ namespace {
 // Up to so many steps of an iteration over kernels are launches of their own; more are a loop of launches.
 constexpr std::int64_t maxUnrolledSteps = 16;
 
-bool runsInParallel(Expr e) {
-  return anyPrimitive(e, [](Expr p) { return isKernelMap(p.prim()); });
-}
-
 // Whether it is an iteration over kernels.
 bool stepsInParallel(const Spine& s) {
   return s.head.is(Expr::Form::primitive) && isIteration(s.head.prim()) &&
@@ -229,7 +225,13 @@ class Outliner {
   Expr iterated(const Spine& s) {
     const Nat count = s.head.nats()[0];
     const Expr f = s.arguments[s.arguments.size() - 2], in = s.arguments.back();
-    const auto step = [&](Expr value) { return substitute(f.body(), f.parameter(), value); };
+    const auto step = [&](Expr value) {
+      std::unordered_map<Expr, Expr> parts;
+      const Spine tuple = spineOf(value);
+      for (std::size_t i = 0; tuple.isPrim(Prim::tuple) && i < tuple.arguments.size(); i++)
+        parts.emplace(get(f.parameter(), i), tuple.arguments[i]);
+      return substitute(replaceTerms(f.body(), parts), f.parameter(), value);
+    };
     const auto started = [&] { return temporary(onlyMovesData(in) ? copied(operand(in)) : result(in)); };
     if (s.isPrim(Prim::iterateWhile)) {
       const Expr state = started(), holds = s.arguments[0];
@@ -241,7 +243,7 @@ class Outliner {
         known && !updates && (*known <= maxUnrolledSteps || f.parameter().type() != f.body().type())) {
       Expr value = in;
       for (std::int64_t i = 0; i < *known; i++) {
-        if (i > 0 || !onlyMovesData(value)) value = temporary(result(value));
+        if (i > 0 || !onlyMovesData(value)) value = stored(result(value), [&](Expr x) { return isInMemory(x); });
         value = step(value);
       }
       return value;
@@ -272,7 +274,10 @@ class Outliner {
     if (condition) holds = temporary(result(*condition));
     const std::size_t firstOfStep = stages_.size();
     const Expr value = result(step);
-    const Expr next = temporary(onlyMovesData(value) ? copied(value) : value);
+    std::vector<Expr> own = ownOf(state, firstOfStep, inner);
+    const bool updates =
+        std::ranges::any_of(spineOf(value).arguments, [](Expr x) { return spineOf(x).isPrim(Prim::reduceByIndex); });
+    const Expr next = stored(value, [&](Expr x) { return !updates && std::erase(own, x) > 0; });
     stages_.back().inPlace = updatedIn(value, state, firstOfStep);
     kept_ = keptBefore;
     memo_ = before;  // what was computed in the loop may never be, and changes
@@ -285,7 +290,9 @@ class Outliner {
                                       [&](const auto& l) { return l.first <= i && i < l.last; });
       const bool perhaps = !happens && mayFailWithin(stages_[i].body);  // must not fail where there is no step
       const bool decides = holds && stages_[i].output == *holds;
-      if (inLoop || perhaps || decides || std::ranges::any_of(read, [&](Expr v) { return changing.count(v) > 0; })) {
+      const bool isNext = next.hasFree(stages_[i].output);
+      if (inLoop || perhaps || decides || isNext ||
+          std::ranges::any_of(read, [&](Expr v) { return changing.count(v) > 0; })) {
         changing.insert(stages_[i].output);
         stay.push_back(i);
       } else {
@@ -309,6 +316,49 @@ class Outliner {
     }
     loops_.push_back({first + go.size(), stages_.size(), count, state, next});
     if (holds) loops_.back().condition = {now(firstOfStep - 1) + 1, *holds};
+  }
+
+  // The value of a step in memory: a variable, or a tuple of them and of their components, where some components are
+  // there already and `stays` says that they need not move.
+  Expr stored(Expr value, const std::function<bool(Expr)>& stays) {
+    const Spine s = spineOf(value);
+    std::vector<Expr> parts, others;
+    for (std::size_t i = 0; s.isPrim(Prim::tuple) && i < s.arguments.size(); i++) {
+      parts.push_back(s.arguments[i]);
+      if (!stays(s.arguments[i])) others.push_back(s.arguments[i]);
+    }
+    if (others.size() == parts.size()) return temporary(onlyMovesData(value) ? copied(value) : value);
+    if (others.empty()) return value;
+    const Expr rest = others.size() == 1 ? others[0] : tuple(others);
+    const Expr there = temporary(onlyMovesData(rest) ? copied(rest) : rest);
+    for (std::size_t i = 0, k = 0; i < parts.size() && k < others.size(); i++)
+      if (parts[i] == others[k]) {
+        parts[i] = others.size() == 1 ? there : get(there, k);
+        k++;
+      }
+    return tuple(parts);
+  }
+
+  // Whether the term is an array or a number that is stored: a variable, or a component of one.
+  bool isInMemory(Expr e) const {
+    while (spineOf(e).isPrim(Prim::get) && spineOf(e).arguments.size() == 1) e = spineOf(e).arguments[0];
+    return available_.count(e) > 0;
+  }
+
+  // What the stages from `first` on compute from the state, each once in a step: not in loops of their own.
+  std::vector<Expr> ownOf(Expr state, std::size_t first, std::size_t inner) const {
+    std::unordered_set<Expr> changing{state};
+    std::vector<Expr> own;
+    for (std::size_t i = first; i < stages_.size(); i++) {
+      const Expr output = stages_[i].output;
+      const bool inLoop = std::any_of(loops_.begin() + static_cast<std::ptrdiff_t>(inner), loops_.end(),
+                                      [&](const auto& l) { return (l.first <= i && i < l.last) || l.state == output; });
+      if (!std::ranges::any_of(stages_[i].body.freeVariables(), [&](Expr v) { return changing.count(v) > 0; }))
+        continue;
+      changing.insert(output);
+      if (!inLoop) own.push_back(output);
+    }
+    return own;
   }
 
   // Components of the state of which a step changes some elements by index, and that nothing else in the step reads.

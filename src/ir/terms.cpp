@@ -84,6 +84,10 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
   return anyTerm(e, [&](Expr x) { return x.is(Expr::Form::primitive) && test(x); });
 }
 
+bool runsInParallel(Expr e) {
+  return anyPrimitive(e, [](Expr p) { return isKernelMap(p.prim()); });
+}
+
 namespace {
 
 // Divides by a literal that is not zero, or takes an element at a literal within the array.

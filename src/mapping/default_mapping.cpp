@@ -79,7 +79,10 @@ Expr DefaultMapping::resultOfLet(Expr e) {
     const bool keeps = mayMove(v) && (v.type().isArray() || !isCheap(v));
     return keeps ? kept(v, "it is named") : inside(v);
   });
-  if (isKept(spineOf(e).arguments[1])) keptNames_.insert(name);
+  if (const Expr v = spineOf(e).arguments[1]; isKept(v)) {
+    keptNames_.insert(name);
+    if (runsInParallel(v)) computedInStep_[name] = iterations_;
+  }
   return functionBody(e, 0, [this](Expr b) { return result(b); });
 }
 
@@ -117,13 +120,20 @@ Expr DefaultMapping::results(Expr e) {
   const auto lengthOf = [](Expr x) { return x.type().isArray() ? x.type().length() : Nat(1); };
   const bool alike = std::ranges::all_of(
       s.arguments, [&](Expr x) { return !isKeptName(x) && lengthOf(x) == lengthOf(s.arguments[0]); });
+  const bool inStep = iterations_ > 0;
+  // A state is in one place if a step changes some of it by index. Else what a step's kernels store is the next state.
+  const bool updates = inStep && std::ranges::any_of(s.arguments, [&](Expr x) { return isUpdate(x); });
+  const auto isComputed = [&](Expr name) {
+    const auto found = computedInStep_.find(name);
+    return found != computedInStep_.end() && found->second == iterations_;
+  };
   return parts(e, [&](Expr x) {
-    if (iterations_ == 0 && isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
-    if (iterations_ > 0 && isUpdate(x)) return updated(x);
+    if (inStep ? !updates && isComputed(x) : isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
+    if (inStep && isUpdate(x)) return updated(x);
     const bool computes = x.is(Expr::Form::apply) && (x.type().isArray() || !isCheap(x));
     const bool own = !alike && mayMove(x) && computes && !x.type().is(Type::Kind::tuple);
     x = own ? kept(x, "it is a result") : result(x);
-    return own && iterations_ > 0 ? copied(x) : x;  // the state is in one place
+    return own && inStep && (updates || !runsInParallel(x)) ? copied(x) : x;
   });
 }
 

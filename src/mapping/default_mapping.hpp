@@ -120,12 +120,13 @@ class DefaultMapping : Walk {
   const MappingOptions& options_;
   kernel::Notes* notes_;
   Work work_;
-  std::unordered_set<Expr> kept_;                // terms toGlobal(…) that are mapped
-  std::unordered_map<std::string, Kept> known_;  // the same by the term they keep
-  int iterations_ = 0;                           // over kernels, that are being mapped
-  std::unordered_set<Expr> keptNames_, given_;   // names of such; those that are results
-  rewrite::Rows rows_;                           // parameters that are rows with elements side by side; of which array
-  std::unordered_set<Expr> contiguous_;          // rows of reductions over rows, with elements side by side
+  std::unordered_set<Expr> kept_;                 // terms toGlobal(…) that are mapped
+  std::unordered_map<std::string, Kept> known_;   // the same by the term they keep
+  int iterations_ = 0;                            // over kernels, that are being mapped
+  std::unordered_set<Expr> keptNames_, given_;    // names of such; those that are results
+  std::unordered_map<Expr, int> computedInStep_;  // those whose kernels run in parallel, and in how many iterations
+  rewrite::Rows rows_;                            // parameters that are rows with elements side by side; of which array
+  std::unordered_set<Expr> contiguous_;           // rows of reductions over rows, with elements side by side
   std::unordered_map<Expr, bool> expensive_;
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };
