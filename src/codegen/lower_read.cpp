@@ -153,8 +153,13 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::scanSeq:
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
-    case Prim::reduceByIndex:
-    case Prim::iterate: return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
+    case Prim::reduceByIndex: return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
+    case Prim::iterate: {
+      const AddressSpace space = ownSpace(e.type());
+      const ViewPtr result = allocate(e.type(), space, nameIn(AddressSpace::priv));
+      write(e, env, {result, space});
+      return result;
+    }
     default: return nullptr;
   }
 }

@@ -230,21 +230,21 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
 
 Scope Inference::enter(const Global& global, const Scope& from, Span use) {
   const Definition* def = global.definition;
-  if (from.within()) {
-    auto& used = uses_[from.within()];
+  if (const Definition* user = global.namedIn.value_or(from.within())) {
+    auto& used = uses_[user];
     if (std::ranges::find(used, def) == used.end()) {
       used.push_back(def);
       // From the definition back to the one whose text uses it?
       std::unordered_set<const Definition*> seen{def};
       std::vector<const Definition*> open{def};
-      while (!open.empty() && !seen.count(from.within())) {
+      while (!open.empty() && !seen.count(user)) {
         const Definition* d = open.back();
         open.pop_back();
         if (const auto next = uses_.find(d); next != uses_.end())
           for (const Definition* n : next->second)
             if (seen.insert(n).second) open.push_back(n);
       }
-      if (seen.count(from.within())) {
+      if (seen.count(user)) {
         report(use, fmt::format("'{}' uses itself", def->name),
                "a definition cannot use itself; repetition is written with iterate, map or reduce");
         throw UserError(ExitStatus::program, errors_);

@@ -341,7 +341,9 @@ std::optional<Binding> Inference::asFunction(const Argument& argument) {
       parameters = solver_.resolve(e->type()).is(Type::Kind::function) ? 1 : 0;
     }
     if (arguments >= parameters) return std::nullopt;
-    return arguments == 0 ? *b : Binding(whole);
+    if (arguments > 0) return whole;
+    const Global* g = std::get_if<Global>(&*b);
+    return g ? Binding(Global{g->definition, g->home, g->namedIn.value_or(scope.within())}) : *b;
   }
   return std::nullopt;
 }

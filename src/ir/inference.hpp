@@ -34,6 +34,8 @@ constexpr int maxAliases = 1000;  // definitions that only name others
 struct Global {
   const Definition* definition;
   const Globals* home;
+  // Of one that is passed as an argument: the definition in whose text it is named, null outside of definitions.
+  std::optional<const Definition*> namedIn = {};
 };
 
 struct Thunk;
