@@ -27,8 +27,8 @@ struct PassOptions {
   // Loops that index private arrays are unrolled unasked while the result has at most this many expression nodes; a
   // driver takes a minute for 30,000 of one chain.
   std::int64_t unrollBudget = 12000;
-  // A loop that must be unrolled completely into more nodes than this is a UserError.
-  std::int64_t unrollLimit = 2'000'000;
+  // A loop that is to be unrolled completely stays one if that makes more nodes than this: drivers would not end.
+  std::int64_t unrollLimit = 100'000;
   // Private arrays of more elements stay in memory.
   std::int64_t scalarLimit = 256;
 #ifdef NDEBUG

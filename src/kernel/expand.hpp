@@ -17,9 +17,8 @@ class Expander {
   // kept may be changed.
   using Decide = std::function<std::int64_t(const For& original, For& loop)>;
 
-  Expander(Kernel& kernel, std::int64_t limit, Decide decide)
+  Expander(Kernel& kernel, Decide decide)
       : kernel_(kernel),
-        limit_(limit),
         decide_(std::move(decide)),
         seenVariables_(kernel.variables.size()),
         seenBuffers_(kernel.buffers.size()) {}
@@ -65,9 +64,7 @@ class Expander {
   }
 
   Kernel& kernel_;
-  std::int64_t limit_;
   Decide decide_;
-  std::int64_t nodes_ = 0;
   std::map<NatVar, Nat> nats_;
   std::unordered_map<VarId, VarId> variables_;
   std::unordered_map<BufferId, BufferId> buffers_;

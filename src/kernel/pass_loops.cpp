@@ -91,7 +91,7 @@ std::int64_t exprNodes(const Expr& e) {
   return n;
 }
 
-// Nodes of a block after the unrolling that is decided so far; saturates.
+// Nodes of a block, about, after the unrolling that is decided so far; saturates.
 class Sizes {
  public:
   explicit Sizes(std::function<bool(const For&)> unrolls) : unrolls_(std::move(unrolls)) {}
@@ -120,8 +120,10 @@ class Sizes {
  private:
   static constexpr std::int64_t most = std::int64_t{1} << 40;
   std::int64_t ofLoop(const For& f) {
+    constexpr std::int64_t loopNodes = 256;  // what a loop takes a driver, besides its body
     const std::int64_t body = ofBody(f);
-    const std::int64_t times = unrolls_(f) ? std::clamp<std::int64_t>(f.count.upper().value_or(1), 1, most) : 1;
+    if (!unrolls_(f)) return loopNodes + body;
+    const std::int64_t times = std::clamp<std::int64_t>(f.count.upper().value_or(1), 1, most);
     return body > most / times ? most : body * times;
   }
   std::function<bool(const For&)> unrolls_;
@@ -146,7 +148,7 @@ bool storesInTurns(const Kernel& k, const For& f) {
 }  // namespace
 
 Kernel tripsPass(Kernel kernel, const PassOptions&) {
-  Expander expander(kernel, std::numeric_limits<std::int64_t>::max(), [&](const For&, For& loop) -> std::int64_t {
+  Expander expander(kernel, [&](const For&, For& loop) -> std::int64_t {
     if (loop.count.constant().value_or(1) <= 0 || loop.count.upper().value_or(1) <= 0) return 0;
     if (loop.kind == LoopKind::sequential) return loop.count == Nat(1) ? 1 : -1;
     loop.trip = tripOf(kernel.range, loop);
@@ -158,9 +160,10 @@ Kernel tripsPass(Kernel kernel, const PassOptions&) {
 
 Kernel unrollPass(Kernel kernel, const PassOptions& options) {
   PrivateIndices indices(kernel, options);
+  std::unordered_set<NatVar> large;  // loops that are not unrolled, though the program asks
   const auto candidate = [&](const For& f) {
-    return f.kind == LoopKind::sequential &&
-           (f.unroll == -1 || (f.unroll == 0 && (indices.wants(f.index) || storesInTurns(kernel, f))));
+    return f.kind == LoopKind::sequential && ((f.unroll == -1 && !large.contains(f.index)) ||
+                                              (f.unroll == 0 && (indices.wants(f.index) || storesInTurns(kernel, f))));
   };
   // An array becomes scalars where all loops that index it are unrolled; it is in vain for some of them.
   for (bool more = true; more;) {
@@ -168,19 +171,23 @@ Kernel unrollPass(Kernel kernel, const PassOptions& options) {
     Sizes sizes(candidate);
     forEachStmt(kernel.body, [&](const Stmt& s) {
       const auto* f = std::get_if<For>(&s.node);
-      if (more || !f || f->unroll == -1 || !candidate(*f)) return;
+      if (more || !f || !candidate(*f)) return;
       const auto n = f->count.upper();
-      const std::int64_t size = sizes.ofBody(*f);
-      if (n && (*n <= 0 || size <= options.unrollBudget / *n)) return;
+      const std::int64_t size = sizes.ofBody(*f), budget = f->unroll == -1 ? options.unrollLimit : options.unrollBudget;
+      if (n && (*n <= 0 || size <= budget / *n)) return;
+      if (!n && f->unroll == -1) return;  // said below
       note(options, "unroll",
            fmt::format("{} is not unrolled: {} iterations of {} nodes exceed the budget of {}", f->index.name(),
-                       f->count.str(), size, options.unrollBudget));
-      more = indices.refuse(f->index);
+                       f->count.str(), size, budget));
+      more = f->unroll == -1 ? large.insert(f->index).second : indices.refuse(f->index);
     });
   }
   const Block body = std::move(kernel.body);
-  Expander expander(kernel, options.unrollLimit, [&](const For& original, For& loop) -> std::int64_t {
-    if (!candidate(original)) return -1;
+  Expander expander(kernel, [&](const For& original, For& loop) -> std::int64_t {
+    if (!candidate(original)) {
+      if (large.contains(original.index)) loop.unroll = 0;
+      return -1;
+    }
     const auto n = loop.count.constant();
     if (!n) {
       if (loop.unroll == -1)

@@ -179,7 +179,7 @@ class Middle {
 
 class Split {
  public:
-  explicit Split(Kernel& kernel) : kernel_(kernel), copies_(kernel, INT64_MAX, [](const For&, For&) { return -1; }) {}
+  explicit Split(Kernel& kernel) : kernel_(kernel), copies_(kernel, [](const For&, For&) { return -1; }) {}
 
   bool run() {
     kernel_.body = block(kernel_.body);

@@ -87,7 +87,7 @@ class Unswitch {
     }
     run({from.begin(), first}, to);
     const Block some(first, last);
-    Expander copies(kernel_, INT64_MAX, [](const For&, For&) { return -1; });
+    Expander copies(kernel_, [](const For&, For&) { return -1; });
     Block then = copies.run(decided(some, shared, true));
     to.push_back({If{test(shared), block(then), copies.run(decided(some, shared, false))}});
     run({last, from.end()}, to);
