@@ -53,6 +53,12 @@ bool takesLaunches(Expr term);
 // Whether the term is a reduction or a scan over arrays each of whose steps is enough work for launches of its own.
 bool foldsByLaunches(Expr term);
 
+// Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,
+// which compilers do not take for scalars side by side.
+bool approximates(Expr term);
+// Whether a number is computed so that each of the work-items for such a result takes longer to compute than to read it.
+bool isCostlyNumber(Expr term, Type result);
+
 // The primitive that the term applies, and where it stands in the program's text: "reduce at dot.lift:3:5".
 std::string placeIn(const std::unordered_map<Expr, Span>& spans, Expr term);
 

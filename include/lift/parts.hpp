@@ -54,6 +54,7 @@ inline constexpr const char* defaultFamily = "default";  // of a part: the defau
 struct PartedProgram {
   Program program;  // with the parts named
   std::vector<Part> parts;
+  bool isRestated = false;  // by loops of their own
 };
 // inOrder: only families that round as the program does.
 PartedProgram partsOf(const Program& program, bool inOrder = false);
@@ -86,7 +87,7 @@ PartChoice defaultChoice(const Part& part, std::vector<std::string> families = {
 // parts with the part's name before them: "p1_rows".
 inline constexpr const char* partsFamilyName = "parts";
 OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> choices = {});
-// Whether a part has another choice than the default mapping.
+// Whether a part has another choice than the default mapping, or was only made a part by a restatement.
 bool derivesAny(const OperatorFamily& partsFamily);
 
 // The workload with those of its families, and of its parts', that round floating-point numbers as its program does:

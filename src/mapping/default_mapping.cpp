@@ -41,6 +41,7 @@ bool isChosen(const Spine& s, Type type) {
 // The term that a kernel computes: parallel over its outermost dimensions.
 Expr DefaultMapping::result(Expr e) {
   if (isKept(e)) return e;
+  ofKernel_ = e.type();
   if (!e.is(Expr::Form::apply)) return copy(e);
   const Spine s = spineOf(e);
   if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) return iterated(e);
@@ -76,7 +77,7 @@ Expr DefaultMapping::resultOfLet(Expr e) {
     return result(apply("letUnfold", e));
   parameters_.insert(name);
   e = argument(e, 1, [&](Expr v) {
-    const bool keeps = mayMove(v) && (v.type().isArray() || !isCheap(v));
+    const bool keeps = mayMove(v) && (v.type().isArray() || !isCheap(v) || isCostlyNumber(v, ofKernel_));
     return keeps ? kept(v, "it is named") : inside(v);
   });
   if (const Expr v = spineOf(e).arguments[1]; isKept(v)) {
@@ -299,6 +300,20 @@ bool isSymbolic(Type type) {
 }
 
 }  // namespace
+
+bool approximates(Expr e) {
+  return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::op && !info(p.op()).isExact && p.op() != Op::rsqrt; });
+}
+
+bool isCostlyNumber(Expr e, Type result) {
+  constexpr double many = 1 << 14;  // work-items
+  if (!e.type().isRegister() || e.freeVariables().empty() || !approximates(e)) return false;
+  return std::ranges::any_of(leavesOf(result), [](const Leaf& leaf) {
+    double elements = 1;
+    for (const Nat n : leaf.shape) elements *= estimate(n);
+    return elements >= many;
+  });
+}
 
 // Where a host asks before each step, it takes longer than what is little work for one work-item.
 bool takesLaunches(Expr e) {

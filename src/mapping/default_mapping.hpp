@@ -122,6 +122,7 @@ class DefaultMapping : Walk {
   Work work_;
   std::unordered_set<Expr> kept_;                 // terms toGlobal(…) that are mapped
   std::unordered_map<std::string, Kept> known_;   // the same by the term they keep
+  Type ofKernel_ = Type::scalar(Scalar::i32);     // of what the kernel that is being mapped computes
   int iterations_ = 0;                            // over kernels, that are being mapped
   std::unordered_set<Expr> keptNames_, given_;    // names of such; those that are results
   std::unordered_map<Expr, int> computedInStep_;  // those whose kernels run in parallel, and in how many iterations

@@ -33,7 +33,9 @@ Expr DefaultMapping::kept(Expr e, std::string_view why) {
     return found->second.term;
   }
   const std::size_t first = rewriting_.derivation().steps.size(), above = rewriting_.path().size();
+  const Type around = ofKernel_;
   k = argument(k, 0, [this](Expr x) { return result(x); });
+  ofKernel_ = around;
   Kept kept{k, {}};
   const auto& steps = rewriting_.derivation().steps;
   for (std::size_t i = first; i < steps.size(); i++) {
@@ -63,7 +65,9 @@ bool DefaultMapping::isExpensive(Expr e) {
 bool DefaultMapping::isCheap(Expr e) { return !isExpensive(e) || work_.of(e) <= recomputedOperations; }
 
 // A value, no array, that costs a loop.
-bool DefaultMapping::isWorthNaming(Expr e) { return e.type().isRegister() && e.is(Expr::Form::apply) && !isCheap(e); }
+bool DefaultMapping::isWorthNaming(Expr e) {
+  return e.type().isRegister() && e.is(Expr::Form::apply) && (!isCheap(e) || isCostlyNumber(e, ofKernel_));
+}
 
 // Whether the array gets memory of its own; `shared` says that its elements are read for several results. Of a map
 // that only moves data, what it moves may get some.

@@ -97,7 +97,7 @@ class Naming {
       wishes_.emplace(value, f.parameter().name());
       return etaLong(substitute(f.body(), f.parameter(), value));
     }
-    if (holdsArrays(value.type()) || runsLoops(value))
+    if (holdsArrays(value.type()) || runsLoops(value) || (isCostly(value) && isClosed(value)))
       return etaLong(substitute(f.body(), f.parameter(), named(value, f.parameter().name())));
     frames_.back().lets.emplace_back(f.parameter(), visit(value, Reader::once, false, false));
     inScope_.insert(f.parameter());
@@ -274,7 +274,7 @@ class Naming {
     const Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive)) return false;
     if (s.isPrim(Prim::toGlobal) || takesLaunches(e)) return true;
-    if (!holdsArrays(e.type())) return inLoop && runsLoops(e);
+    if (!holdsArrays(e.type())) return inLoop && (runsLoops(e) || (s.isPrim(Prim::op) && isCostly(e)));
     if (runsLoop(s.head) || s.isPrim(Prim::ifThenElse) || s.isPrim(Prim::let)) return runsLoops(e);
     if (s.isPrim(Prim::generate)) return runsLoops(s.arguments[0]);
     if (!isComputingMap(e)) return false;
@@ -283,6 +283,8 @@ class Naming {
     return reader == Reader::many || (inLoop && !e.freeVariables().empty()) ||
            (reader == Reader::several && runsLoops(s.arguments[1]));
   }
+
+  bool isCostly(Expr e) const { return isCostlyNumber(e, current_.type()); }
 
   bool isComputed(Expr e) const { return e.is(Expr::Form::apply) && holdsArrays(e.type()) && !onlyMovesData(e); }
 

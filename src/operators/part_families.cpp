@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "lift/accumulation.hpp"
+#include "lift/mapping.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "part_tiles.hpp"
@@ -205,7 +206,8 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
   family.forProcessors = true;
   family.derive = [=](Rewriting& r) {
     const Nat lanes = r.tunable("lanes", 2, cut.longest);
-    const Nat vectors = r.tunable("vectors", 1, (columns + 1) / 2);
+    constexpr std::int64_t most = 1 << 16;  // vectors of a strip
+    const Nat vectors = r.tunable("vectors", 1, std::min((columns + 1) / 2, most));
     r.apply(canonical());
     if (cut.fill) r.apply(strategies::filledWindows(lanes * vectors, outer));
     r.apply(seq({canonical(), strategies::stripsInLanes(lanes, vectors, outer)}));
@@ -270,13 +272,6 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   };
   visit(body);
   return bytes.constant() && *bytes.constant() <= mostBytes;
-}
-
-// Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,
-// which compilers do not take for scalars side by side.
-bool approximates(Expr body) {
-  return anyPrimitive(body,
-                      [](Expr p) { return p.prim() == Prim::op && !info(p.op()).isExact && p.op() != Op::rsqrt; });
 }
 
 // Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as

@@ -265,6 +265,7 @@ PartedProgram partsOf(const Program& given, bool inOrder) {
   PartedProgram parted;
   const Program program = detail::parts::restated(given, inOrder);
   parted.program = program;
+  parted.isRestated = program.body != given.body;
   parted.program.body = etaLong(detail::parts::withPartsNamed(program));
   std::vector<Expr> terms;
   forEachPart(parted.program.body, {}, [&](Expr term, const Path&) { terms.push_back(term); });
@@ -345,7 +346,8 @@ OperatorFamily partsFamily(const PartedProgram& parted, std::vector<PartChoice> 
 
 bool derivesAny(const OperatorFamily& partsFamily) {
   const auto& choices = *partsFamily.choices;
-  return std::ranges::any_of(choices, [](const PartChoice& c) { return c.family != defaultFamily; });
+  return partsFamily.parted->isRestated ||
+         std::ranges::any_of(choices, [](const PartChoice& c) { return c.family != defaultFamily; });
 }
 
 }  // namespace lift

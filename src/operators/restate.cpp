@@ -10,6 +10,7 @@
 #include "lift/rewrite_check.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
+#include "part_tiles.hpp"
 #include "parts.hpp"
 
 namespace lift::detail::parts {
@@ -103,6 +104,7 @@ class Search {
       const Binder binder{functionOf(s).parameter(), s.arguments.back(), path, loop};
       scoped(binder, loop || !around_.empty(), [&] { visit(functionOf(s).body(), path + toBody); });
       if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
+      if (!found_ && !loop) examineName(s.arguments[1], path + Path{1});
       return;
     }
     for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + argumentPath(s, i));
@@ -150,20 +152,44 @@ class Search {
     return rows >= 4 && columns >= 4 && work >= enough && elements <= most;
   }
 
-  // The first array below layouts that is computed: a product would compute it again for each of its rows or columns.
+  // The first array below what moves data that is computed: a product would compute it again for each of its rows or
+  // columns.
   static std::optional<Path> computedIn(Expr e) {
     Path path;
     for (;;) {
       if (!e.is(Expr::Form::apply) || onlyMovesData(e)) return std::nullopt;
       const Spine s = spineOf(e);
       if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
-      const bool layout = isInvertibleLayout(s.head.prim()) || (s.isPrim(Prim::map) && !isComputingMap(e));
+      const bool layout = isInvertibleLayout(s.head.prim()) || isPadding(s.head) || isCrop(s.head.prim()) ||
+                          s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict) ||
+                          (s.isPrim(Prim::map) && !isComputingMap(e));
       if (!layout)
         return isComputingMap(e) || (e.type().isArray() && anyPrimitive(e, runsLoop)) ? std::optional(path)
                                                                                       : std::nullopt;
       path.push_back(1);
       e = s.arguments.back();
     }
+  }
+
+  // An array with a name within loops, too large for a work-item's memory, each element of which takes a loop: it would
+  // be computed again wherever an element is read.
+  void examineName(Expr value, Path path) {
+    constexpr double mostOfItem = 4096, most = 1 << 27;
+    if (around_.empty() || !value.type().isArray() || !anyPrimitive(value, runsLoop)) return;
+    const auto on = dependence(value);
+    if (!on || std::ranges::find(*on, true) == on->end()) return;
+    double elements = 1, all = 1;
+    for (const Nat n : shapeOf(value.type())) {
+      if (!n.constant()) return;
+      elements *= static_cast<double>(*n.constant());
+    }
+    for (std::size_t i = 0; i < around_.size(); i++) {
+      if (!around_[i].isLoop || !(*on)[i]) continue;
+      const auto length = around_[i].value.type().length().constant();
+      if (!length) return;
+      all *= static_cast<double>(*length);
+    }
+    if (elements > mostOfItem && elements * all <= most) lift(path);
   }
 
   void examine(const Spine& reduction, const Path& path) {
@@ -177,8 +203,14 @@ class Search {
     bool isOutermost = true;
     for (const Binder& b : around_) {
       if (!b.isLoop) continue;
-      if (const auto part = operatorPartOf(partAt(program_, b.place)))
-        return isOutermost ? void() : lift(largestPart(b.place, part->match.inputs));
+      if (const auto part = operatorPartOf(partAt(program_, b.place))) {
+        if (isOutermost) return;
+        const auto& inputs = part->match.inputs;
+        for (const Expr input : inputs)
+          if (const auto below = computedIn(input); below && dependsOnLoop(input))
+            return lift(b.place + *pathOf(input, partAt(program_, b.place)) + *below);
+        return lift(largestPart(b.place, inputs));
+      }
       isOutermost = false;
     }
     const auto isOn = [&](std::size_t i) { return (*a)[i] || (*b)[i]; };
@@ -567,6 +599,8 @@ Program restated(const Program& program, bool inOrder) {
     indexed = true;
     r.apply(sumsTogether());
   }
+  // What stood within other loops may stand alone by that.
+  const bool apart = Search(etaLong(start.body)).found() && !Search(r.program().body).found();
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {
     const Search search(r.program().body);
@@ -582,7 +616,7 @@ Program restated(const Program& program, bool inOrder) {
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated = lifts > 0 || indexed || stepped || chunked;
+  const bool isRestated = lifts > 0 || apart || indexed || stepped || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

@@ -124,11 +124,15 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
 // A part that an operator computes, or whose core does, by what is taken for that: of families that derive the part.
 std::optional<Choice> chosenAs(const Workload& same, const runtime::DeviceInfo& device, const ChoiceOptions& options) {
   Workload derived = same;
-  std::erase_if(derived.families,
-                [&](const OperatorFamily& f) { return !f.derive || (f.forProcessors && device.type == "gpu"); });
-  return derived.families.empty()
-             ? std::nullopt
-             : std::optional(choose(derived, &device, {.own = options.own, .tuned = options.tuned}));
+  std::erase_if(derived.families, [&](const OperatorFamily& f) {
+    return !f.derive || (f.forProcessors && device.type == "gpu") || (f.firstOn && !f.firstOn(device));
+  });
+  if (derived.families.empty()) return std::nullopt;
+  try {
+    return choose(derived, &device, {.own = options.own, .tuned = options.tuned});
+  } catch (const UserError&) {  // no family derives it after all
+    return std::nullopt;
+  }
 }
 
 // Each part of the family by the best known of it, else by what a model of the device prefers. `origin` says which.
@@ -192,7 +196,13 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
       if (f.parted) f = withPartsFor(device, f, options, origin);
       f.forGpus = f.forGpus || device.type == "gpu";  // kernels that access vectors as such, of any family
     }
-  Variant variant = derive(composed, family);
+  Variant variant;
+  try {
+    variant = derive(composed, family);
+  } catch (const UserError& e) {
+    why = fmt::format("{}: {}", family, e.diagnostics().empty() ? e.what() : e.diagnostics()[0].message);
+    return std::nullopt;
+  }
   if (!variant.program.tunables.empty() && variant.program.sizes.empty()) {
     const auto lowered = spaceOf(variant, limitsOf(device)).lowered(variant.defaults);
     if (!lowered) {

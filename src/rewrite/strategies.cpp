@@ -70,6 +70,19 @@ Strategy below(int maps, Strategy s) {
   return s;
 }
 
+namespace {
+
+// A nest of maps over work-items, as many as there are dimensions, and of loops; what the innermost computes in steps.
+// What the maps run over stays as it is: its elements are computed where they are read.
+Strategy inParallel(int maps, std::int64_t unrolled = 64, std::int64_t unroll = 1) {
+  constexpr int most = 3;
+  Strategy loops = below(maps, sequential(unrolled, unroll));
+  for (int i = maps; i-- > most;) loops = seq({loops, below(i, outermost(use("mapToLoop")))});
+  return seq({loops, parallel(std::min(most, maps))});
+}
+
+}  // namespace
+
 Strategy copyInParallel(int dimensions) {
   const Strategy here = use(fmt::format("mapToGlobal{}", dimensions - 1));
   if (dimensions == 1) return seq({use("copyMap"), here});
@@ -265,7 +278,7 @@ Strategy rowsOfGroups(Nat elements, int outer) {
 Strategy dotProducts(Nat rows, Nat columns, int batch) {
   return seq({tidy(), below(batch, topDown(use("tileMaps", {{"k", rows}, {"l", columns}}))), tidy(), reductionsApart(),
               sumsInLanes(), sumsTogether("a row of the tile"), reductionsApart(), sumsTogether("its rows"),
-              reducedInRegisters(), parallel(std::min(3, 2 + batch)), sequential()});
+              reducedInRegisters(), inParallel(2 + batch)});
 }
 
 Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
@@ -278,22 +291,22 @@ Strategy stencil(Nat columns, Nat lanes, int outer, std::int64_t unroll) {
               named("in lanes",
                     at("windows", orElse(use("vectoriseAccumulatorsLeft", width),
                                          orElse(use("vectoriseAccumulators", width), use("vectoriseSums", width))))),
-              tidy(), sumsOfRows(), reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential(64, unroll)});
+              tidy(), sumsOfRows(), reducedInRegisters(), inParallel(outer + 1, 64, unroll)});
 }
 
 Strategy mapsInLanes(Nat lanes, int outer, bool fill) {
   const Strategy whole = fill ? seq({below(outer, outermost(filled(lanes))), normalise({"mapTakeOut"})}) : identity();
   return seq({tidy(), whole, below(outer, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
               named("lanes", below(outer + 1, outermost(use("mapInLanes", {{"w", lanes}})))), tidy(), sumsOfRows(),
-              reducedInRegisters(), parallel(std::min(3, outer + 1)), sequential()});
+              reducedInRegisters(), inParallel(outer + 1)});
 }
 
 Strategy stripsInLanes(Nat lanes, Nat vectors, int outer, std::int64_t unroll) {
   return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", lanes * vectors}}))), tidy(),
               below(outer + 1, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
               named("lanes", below(outer + 2, outermost(use("mapInLanes", {{"w", lanes}})))), tidy(), sumsOfRows(),
-              reducedInRegisters(), below(outer + 1, outermost(use("mapToLoop"))), parallel(std::min(3, outer + 1)),
-              sequential(64, unroll)});
+              reducedInRegisters(), below(outer + 2, sequential(64, unroll)),
+              below(outer + 1, outermost(use("mapToLoop"))), inParallel(outer + 1, 64, unroll)});
 }
 
 namespace {
