@@ -465,6 +465,42 @@ Strategy arraysOfIndices() {
   return seq({attempt(normalise({"idAway", "letInline", "columnOfRows"})), everywhere(elements)});
 }
 
+// Sums of arrays, planes or rows that are added up, element by element: what is added is computed where the sum of its
+// element is. Not where an array to be added has to be computed as a whole.
+Strategy sumsOfElements() {
+  const auto addsColumns = [](Expr e) {
+    const Spine arrays = spineOf(spineOf(e).arguments[1]);
+    const std::vector<Expr> all = arrays.isPrim(Prim::zip) ? arrays.arguments : std::vector{spineOf(e).arguments[1]};
+    bool varies = false;
+    for (const Expr columns : all) {
+      const Spine transposed = spineOf(columns);
+      if (!transposed.isPrim(Prim::transpose)) continue;  // what the sum starts with
+      const Spine rows = spineOf(transposed.arguments[0]);
+      if (!rows.isPrim(Prim::map)) return false;
+      if (!onlyMovesData(rows.arguments[0])) return false;
+      varies = varies || rows.arguments[0].body().hasFree(rows.arguments[0].parameter());
+    }
+    return varies;
+  };
+  const Strategy below = [](Expr e, Rewriting& r) {
+    return e.type().element().isArray() ? function(body(sumsOfElements()))(e, r) : std::optional(e);
+  };
+  return seq({use("reduceElementsOfMaps"), when(addsColumns, identity()), below});
+}
+
+// The same of all that registers do not hold.
+Strategy sumsOfLargeArrays() {
+  const auto isLarge = [](Expr e) {
+    constexpr double registers = 16;
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].is(Expr::Form::lambda)) return false;
+    double elements = 1;
+    for (Type t = e.type(); t.isArray(); t = t.element()) elements *= estimate(t.length());
+    return elements > registers && letsOf(s.arguments[1].body()).bound.empty();
+  };
+  return everywhere(when(isLarge, sumsOfElements()));
+}
+
 // Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
@@ -567,6 +603,8 @@ Program restated(const Program& program, bool inOrder) {
     indexed = true;
     r.apply(sumsTogether());
   }
+  const bool apart = r.tryApply(sumsOfLargeArrays());
+  if (apart) r.apply(sumsTogether());
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {
     const Search search(r.program().body);
@@ -582,7 +620,7 @@ Program restated(const Program& program, bool inOrder) {
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated = lifts > 0 || indexed || stepped || chunked;
+  const bool isRestated = lifts > 0 || indexed || apart || stepped || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

@@ -37,6 +37,11 @@ inline const std::vector<Case>& cases() {
        "  k |> map(fun kernel => windows |> map2D(fun channels =>\n"
        "    sum(zip(channels, kernel) |> map(fun (w, q) => dotProduct(join(w), join(q))))))\n",
        {"ic6ih8oc4kh3 with input nchw, weights oihw, output nchw"}},
+      {"planes added up, each a filter of one channel",
+       "def main(x: [6][8][8]f32, k: [4][6][3][3]f32): [4][6][6]f32 = k |> map(fun kernel => zip(x, kernel)\n"
+       "    |> map(fun (plane, t) => slide2D(3, 3, 1, 1, plane) |> map2D(fun w => dotProduct(join(w), join(t))))\n"
+       "    |> reduce(fill2D(6, 6, 0.0), zipWith2D(add)))\n",
+       {"ic6ih8oc4kh3 with input nchw, weights oihw, output nchw"}},
       {"stride 2",
        "def main(x: [11][12][4]f32, k: [8][3][3][4]f32): [6][6][8]f32 =\n"
        "  x |> pad2D(0, 1, 1, 1, fill(4, 0.0)) |> slide2D(3, 3, 2, 2) |> map2D(fun window =>\n"

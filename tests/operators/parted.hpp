@@ -99,6 +99,29 @@ inline const std::vector<Case>& cases() {
        "    generate(c, id) |> map(fun l => dotProduct(column, map(fun window => window[i][j][l], windows)))))\n",
        {{"n", 2}, {"h", 5}, {"w", 6}, {"c", 16}, {"k", 8}},
        {{P::convolution, "tiles"}}},
+      {"a convolution as a sum of planes",
+       "def main(x: [c][h + 2][w + 2]f32, k: [o][c][3][3]f32): [o][h][w]f32 =\n"
+       "  k |> map(fun kernels => zip(x, kernels)\n"
+       "    |> map(fun (p, t) => slide2D(3, 3, 1, 1, p) |> map2D(fun v => dotProduct(join(v), join(t))))\n"
+       "    |> reduce(fill2D(h, w, 0.0), zipWith2D(add)))\n",
+       {{"c", 3}, {"h", 5}, {"w", 16}, {"o", 8}},
+       {{P::convolution, "tiles"}}},
+      {"rows that are added up, the first of them given, in pairs",
+       "def main(x: [b][c][n]f32, first: [n](f32, f32)): [b][n](f32, f32) = x |> map(fun rows =>\n"
+       "  rows |> map(fun row => slide(3, 1, pad(1, 1, 0.0, row)) |> map(fun v => (sum(v), maximum(v))))\n"
+       "    |> reduce(first, zipWith(fun ((a, b), (c, d)) => (a - c, max(b, d)))))\n",
+       {{"b", 3}, {"c", 4}, {"n", 37}},
+       {{P::stencil, "strips"}}},
+      {"softmax of rows, which are computed as a whole, added up",
+       "def main(x: [n][m]f32): [m]f32 = map(softmax, x) |> reduce(fill(m, 0.0), zipWith(add))\n",
+       {{"n", 9}, {"m", 33}},
+       {{P::rows, "default"}, {P::rows, "vectors"}}},
+      {"a matrix product as a sum of outer products",
+       "def main(a: [k][n]f32, b: [k][m]f32): [n][m]f32 =\n"
+       "  zip(a, b) |> map(fun (xs, ys) => map(fun x => map(fun y => x * y, ys), xs))\n"
+       "    |> reduce(fill2D(n, m, 0.0), zipWith2D(add))\n",
+       {{"k", 5}, {"n", 12}, {"m", 32}},
+       {{P::product, "tiles"}}},
       {"steps of a recurrence",
        "def main(x: [t][k]f32, w: [k][d]f32, u: [d][k]f32): [k]f32 =\n"
        "  reduce(fill(k, 0.0), fun (state, e) =>\n"
