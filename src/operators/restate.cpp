@@ -105,6 +105,8 @@ class Search {
       if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
       return;
     }
+    if (s.isPrim(Prim::generate)) examineIndexed(e, path);
+    if (found_) return;
     for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + argumentPath(s, i));
     if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
   }
@@ -173,29 +175,17 @@ class Search {
     const auto a = dependence(operands.arguments[0]), b = dependence(operands.arguments[1]);
     if (!a || !b || !isWorth(*a, *b, reduction.arguments[2].type().length())) return;
     if (!dependence(reduction.arguments[0])) return;
-    // What an operator computes stays whole.
-    bool isOutermost = true;
-    for (const Binder& b : around_) {
-      if (!b.isLoop) continue;
-      if (const auto part = operatorPartOf(partAt(program_, b.place)))
-        return isOutermost ? void() : lift(largestPart(b.place, part->match.inputs));
-      isOutermost = false;
-    }
-    const auto isOn = [&](std::size_t i) { return (*a)[i] || (*b)[i]; };
-    // What the operands need by a name, or as an array that is computed.
-    for (std::size_t i = 0; i < around_.size(); i++) {
-      if (!isOn(i)) continue;
-      if (!around_[i].isLoop && around_[i].value.type().isArray()) return lift(around_[i].place + Path{1});
-      if (around_[i].isLoop && dependsOnLoop(around_[i].value))
-        if (const auto below = computedIn(around_[i].value)) return lift(around_[i].place + Path{1} + *below);
-    }
+    if (isOfOperator()) return;
+    std::vector<bool> on(around_.size());
+    for (std::size_t i = 0; i < on.size(); i++) on[i] = (*a)[i] || (*b)[i];
+    if (liftNeeded(on)) return;
     for (std::size_t i = 0; i < 2; i++)
       if (const auto below = computedIn(operands.arguments[i]); below && dependsOnLoop(operands.arguments[i]))
         return lift(path + argumentPath(reduction, 2) + argumentPath(operands, i) + *below);
     // The largest nest of maps whose element is the sum.
     std::vector<const Binder*> loops;
     for (std::size_t i = 0; i < around_.size(); i++)
-      if (isOn(i) && around_[i].isLoop) loops.push_back(&around_[i]);
+      if (on[i] && around_[i].isLoop) loops.push_back(&around_[i]);
     for (std::size_t from = 0; from < loops.size(); from++) {
       const Nest nest = nestOf(partAt(program_, loops[from]->place));
       if (nest.loops.size() < loops.size() - from) continue;
@@ -209,6 +199,52 @@ class Search {
       return;
     }
     lift(path);
+  }
+
+  // What an operator computes by indices of its own, within loops over other arrays.
+  void examineIndexed(Expr e, const Path& path) {
+    constexpr double enough = 1 << 10, most = 1 << 27;  // results
+    const bool isInLoop = std::ranges::any_of(around_, [](const Binder& b) { return b.isLoop; });
+    if (!isInLoop || !anyPrimitive(e, [](Expr p) { return p.prim() == Prim::reduce; })) return;
+    const auto on = dependence(e);
+    if (!on) return;
+    double results = 1;
+    for (Type t = e.type(); t.isArray(); t = t.element()) results *= estimate(t.length());
+    for (std::size_t i = 0; i < around_.size(); i++)
+      if ((*on)[i] && around_[i].isLoop) results *= estimate(around_[i].value.type().length());
+    if (results < enough || results > most) return;
+    const auto part = operatorPartOf(e);
+    if (!part || isOfOperator() || liftNeeded(*on)) return;
+    const Path largest = largestPart(path, part->match.inputs);
+    if (dependsOnLoop(partAt(program_, largest))) lift(largest);
+  }
+
+  // What an operator computes stays whole: true where the loops around are of one, which is lifted where it is not the
+  // outermost.
+  bool isOfOperator() {
+    bool isOutermost = true;
+    for (const Binder& b : around_) {
+      if (!b.isLoop) continue;
+      if (const auto part = operatorPartOf(partAt(program_, b.place))) {
+        if (!isOutermost) lift(largestPart(b.place, part->match.inputs));
+        return true;
+      }
+      isOutermost = false;
+    }
+    return false;
+  }
+
+  // What is needed of the binders by a name, or as an array that is computed.
+  bool liftNeeded(const std::vector<bool>& on) {
+    for (std::size_t i = 0; i < around_.size(); i++) {
+      if (!on[i]) continue;
+      std::optional<Path> needed;
+      if (!around_[i].isLoop && around_[i].value.type().isArray()) needed = around_[i].place + Path{1};
+      if (around_[i].isLoop && dependsOnLoop(around_[i].value))
+        if (const auto below = computedIn(around_[i].value)) needed = around_[i].place + Path{1} + *below;
+      if (needed) return lift(*needed), true;
+    }
+    return false;
   }
 
   // With what is computed of its elements alone; `inputs` are what it reads.

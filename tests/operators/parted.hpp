@@ -87,7 +87,7 @@ inline const std::vector<Case>& cases() {
        "def main(w: [k][m]f32, x: [n][k]f32): [n][m]f32 =\n"
        "  x |> map(fun row => generate(m, id) |> map(fun o => dotProduct(row, map(fun e => exp(e[o]), w))))\n",
        {{"n", 64}, {"k", 64}, {"m", 64}},
-       {{P::elementwise, "vectors"}, {P::product, "near"}}},
+       {{P::transposition, "tiles"}, {P::product, "near"}}},
       {"long columns, which no chunk divides",
        "def main(x: [n][m]f32): [m]f32 = map(fun column => average(column), transpose(x))\n",
        {{"n", 1031}, {"m", 257}},
@@ -122,6 +122,15 @@ inline const std::vector<Case>& cases() {
        "    |> reduce(fill2D(n, m, 0.0), zipWith2D(add))\n",
        {{"k", 5}, {"n", 12}, {"m", 32}},
        {{P::product, "tiles"}}},
+      {"columns with zeros at their ends, of rows of which only a part is read",
+       "def main(x: [n][m]f32): [m][n]f32 = transpose(map(fun r => pad(0, 20, 0.0, take(m - 20, r)), x))\n",
+       {{"n", 32}, {"m", 80}},
+       {{P::other, "default"}}},
+      {"a transposition by indices, with zeros",
+       "def main(x: [n][m]f32): [m][n + 6]f32 =\n"
+       "  generate2D(m, n + 6, fun (i, j) => if j < n then x[j][i] else 0.0)\n",
+       {{"n", 32}, {"m", 80}},
+       {{P::transposition, "tiles"}}},
       {"steps of a recurrence",
        "def main(x: [t][k]f32, w: [k][d]f32, u: [d][k]f32): [k]f32 =\n"
        "  reduce(fill(k, 0.0), fun (state, e) =>\n"
