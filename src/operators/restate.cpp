@@ -547,6 +547,105 @@ Strategy stepsApart() {
   return seq({outsideLoops(toSteps), strategies::fused()});
 }
 
+// Whether a step of an iteration, one for each element of loops over so many, sums products of its state and of rows of
+// an array that is the same for all of these: of all states together that is a product of matrices.
+class SharedProducts {
+ public:
+  SharedProducts(std::unordered_set<Expr> own, double elements) : own_(std::move(own)), elements_(elements) {}
+
+  bool in(Expr e) {
+    if (e.is(Expr::Form::lambda)) return in(e.body());
+    if (!e.is(Expr::Form::apply)) return false;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::reduce) && isProduct(s)) return true;
+    const bool binds = isLoop(s) || (s.isPrim(Prim::let) && s.arguments.size() == 2);
+    if (!binds || !functionOf(s).is(Expr::Form::lambda))
+      return std::ranges::any_of(s.arguments, [&](Expr a) { return in(a); });
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      if (s.arguments[i] != functionOf(s) && in(s.arguments[i])) return true;
+    const Expr variable = functionOf(s).parameter(), over = s.arguments.back();
+    if (isOwn(over) || (isLoop(s) && !s.isPrim(Prim::map)))
+      own_.insert(variable);
+    else if (isLoop(s))
+      shared_.emplace_back(variable, estimate(over.type().length()));
+    return in(functionOf(s).body());
+  }
+
+ private:
+  bool isOwn(Expr e) const {
+    return std::ranges::any_of(e.freeVariables(), [&](Expr v) { return own_.contains(v); });
+  }
+
+  bool isProduct(const Spine& reduction) const {
+    constexpr double enough = 1 << 17, few = 4;
+    const Spine operands = spineOf(reduction.arguments[2]);
+    if (!operands.isPrim(Prim::zip) || operands.arguments.size() != 2 || !reduction.arguments[0].type().isRegister())
+      return false;
+    const bool first = isOwn(operands.arguments[0]);
+    if (first == isOwn(operands.arguments[1])) return false;
+    double rows = 1;
+    for (const auto& [variable, length] : shared_)
+      if (operands.arguments[first ? 1 : 0].hasFree(variable)) rows *= length;
+    const double steps = estimate(reduction.arguments[2].type().length());
+    return rows >= few && elements_ >= few && steps >= few && rows * elements_ * steps >= enough;
+  }
+
+  std::unordered_set<Expr> own_;  // what depends on the element or the state
+  std::vector<std::pair<Expr, double>> shared_;
+  double elements_;
+};
+
+// Iterations within maps whose steps have such products, as iterations of all elements: the products are parts.
+Strategy iterationsOutside() {
+  // Below the maps of a term: where such an iteration is.
+  const auto found = [](Expr map) {
+    std::optional<Path> place;
+    std::vector<Binder> around;
+    const std::function<void(Expr, const Path&)> find = [&](Expr e, const Path& path) {
+      if (place || !e.is(Expr::Form::apply)) return;
+      const Spine s = spineOf(e);
+      if (s.isPrim(Prim::iterate) && s.arguments.size() == 2) {
+        std::unordered_set<Expr> own{s.arguments[0].parameter()};
+        double elements = 1;
+        std::vector<Expr> needed{e};  // and what the loops run over that it depends on
+        for (auto b = around.rbegin(); b != around.rend(); ++b) {
+          own.insert(b->variable);
+          if (!b->isLoop || std::ranges::none_of(needed, [&](Expr x) { return x.hasFree(b->variable); })) continue;
+          elements *= estimate(b->value.type().length());
+          needed.push_back(b->value);
+        }
+        if (holdsArrays(e.type()) && SharedProducts(own, elements).in(s.arguments[0].body())) place = path;
+        return;
+      }
+      const bool isMap = s.isPrim(Prim::map) && s.arguments.size() == 2;
+      for (std::size_t i = 0; i < s.arguments.size(); i++) {
+        const Expr a = s.arguments[i];
+        if (!a.is(Expr::Form::lambda)) find(a, path + argumentPath(s, i));
+        if (!a.is(Expr::Form::lambda) || !(isMap || s.isPrim(Prim::let))) continue;
+        around.push_back({a.parameter(), s.arguments.back(), path, isMap});
+        find(a.body(), path + argumentPath(s, i) + Path{0});
+        around.pop_back();
+      }
+    };
+    find(map, {});
+    return place;
+  };
+  static const Strategy outside = [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::map)) return e;
+    return seq({function(body(outside)), use("mapIterate")})(e, r);
+  };
+  return outsideLoops([found](Expr e) -> std::optional<Strategy> {
+    const auto place = isComputingMap(e) ? found(e) : std::nullopt;
+    if (!place) return std::nullopt;
+    return [place = *place](Expr map, Rewriting& r) -> std::optional<Expr> {
+      Path now = place;
+      const auto apart = lifted(map, r, now);
+      return apart && now != place ? seq({at(now, outside), strategies::tidy()})(*apart, r) : std::nullopt;
+    };
+  });
+}
+
 // About `most` steps for a chunk: all chunks are of one length where some divisor is not far below.
 std::int64_t chunkLength(std::int64_t steps, std::int64_t most) {
   const std::int64_t even = largestDivisor(steps, most);
@@ -641,6 +740,8 @@ Program restated(const Program& program, bool inOrder) {
   }
   const bool apart = r.tryApply(sumsOfLargeArrays());
   if (apart) r.apply(sumsTogether());
+  const bool outside = r.tryApply(iterationsOutside());
+  if (outside) r.apply(sumsTogether());
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {
     const Search search(r.program().body);
@@ -656,7 +757,7 @@ Program restated(const Program& program, bool inOrder) {
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated = lifts > 0 || indexed || apart || stepped || chunked;
+  const bool isRestated = lifts > 0 || indexed || apart || outside || stepped || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

@@ -137,6 +137,28 @@ inline const std::vector<Case>& cases() {
        "    zipWith(fun (a, b) => 0.01 * a + b, matvec(transpose(u), matvec(transpose(w), state)), e), x)\n",
        {{"t", 3}, {"k", 192}, {"d", 256}},
        {{P::rows, "lanes"}, {P::rows, "lanes"}, {P::other, "default"}, {P::other, "default"}}},
+      {"steps of many states, each of which is multiplied by one matrix",
+       "def main(w: [n][n]f32, x: [m][n]f32): [m]f32 = x |> map(fun start =>\n"
+       "  norm(iterate(3, fun s => map(fun row => tanh(0.01 * dotProduct(row, s)), w), start)))\n",
+       {{"n", 64}, {"m", 48}},
+       {{P::product, "near"}, {P::rows, "rows"}}},
+      {"places and speeds of many particles, which one matrix changes, and where they started",
+       "def main(w: [n][n]f32, x: [b][m][n]f32): [b][m][n]f32 = x |> map2D(fun start =>\n"
+       "  let (place, speed) = iterate(3, fun (p, v) =>\n"
+       "    let u = zipWith(fun (a, b) => 0.9 * a - 0.001 * b, v, matvec(w, p)) in\n"
+       "    (zipWith(fun (a, b, c) => 0.5 * (a + b) + c, p, u, start), u), (start, fill(n, 0.0))) in place)\n",
+       {{"n", 64}, {"m", 24}, {"b", 2}},
+       {{P::product, "near"}, {P::elementwise, "default"}, {P::other, "default"}}},
+      {"steps of a few numbers each, which registers hold",
+       "def main(x: [n]f32): [n]f32 = x |> map(fun a =>\n"
+       "  iterate(8, fun y => 0.5 * (y + a / y), 1.0))\n",
+       {{"n", 4096}},
+       {{P::other, "default"}}},
+      {"steps of matrices that the rows themselves have",
+       "def main(x: [m][n]f32): [m][n]f32 = x |> map(fun start => iterate(3, fun s =>\n"
+       "  start |> map(fun a => 0.01 * dotProduct(s, map(fun b => a * b, start))), start))\n",
+       {{"n", 64}, {"m", 48}},
+       {{P::other, "default"}}},
       {"approximated functions of elements",
        "def main(x: [n]f32, y: [n]f32): ([n]f32, [n]f32) =\n"
        "  unzip(map(fun (a, b) => if a > b then (cos(a), erf(b)) else (exp(a - b), b), zip(x, y)))\n",
