@@ -154,7 +154,8 @@ class Naming {
     if (s.isPrim(Prim::toGlobal)) return stage(s.arguments[0]);
     const bool layout = isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::unzip);
     if (layout || (s.isPrim(Prim::map) && !isComputingMap(e))) {
-      s.arguments.back() = stage(s.arguments.back());
+      Expr& moved = s.arguments.back();
+      moved = hasStepsOfParts(moved) ? named(moved) : stage(moved);
       return applyAll(s.head, s.arguments);
     }
     if (const auto finished = withEpilogue(e)) return *finished;

@@ -107,6 +107,8 @@ class Search {
       if (!found_ && !loop) examineName(s.arguments[1], path + Path{1});
       return;
     }
+    if (s.isPrim(Prim::generate)) examineIndexed(e, path);
+    if (found_) return;
     for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + argumentPath(s, i));
     if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
   }
@@ -199,35 +201,17 @@ class Search {
     const auto a = dependence(operands.arguments[0]), b = dependence(operands.arguments[1]);
     if (!a || !b || !isWorth(*a, *b, reduction.arguments[2].type().length())) return;
     if (!dependence(reduction.arguments[0])) return;
-    // What an operator computes stays whole.
-    bool isOutermost = true;
-    for (const Binder& b : around_) {
-      if (!b.isLoop) continue;
-      if (const auto part = operatorPartOf(partAt(program_, b.place))) {
-        if (isOutermost) return;
-        const auto& inputs = part->match.inputs;
-        for (const Expr input : inputs)
-          if (const auto below = computedIn(input); below && dependsOnLoop(input))
-            return lift(b.place + *pathOf(input, partAt(program_, b.place)) + *below);
-        return lift(largestPart(b.place, inputs));
-      }
-      isOutermost = false;
-    }
-    const auto isOn = [&](std::size_t i) { return (*a)[i] || (*b)[i]; };
-    // What the operands need by a name, or as an array that is computed.
-    for (std::size_t i = 0; i < around_.size(); i++) {
-      if (!isOn(i)) continue;
-      if (!around_[i].isLoop && around_[i].value.type().isArray()) return lift(around_[i].place + Path{1});
-      if (around_[i].isLoop && dependsOnLoop(around_[i].value))
-        if (const auto below = computedIn(around_[i].value)) return lift(around_[i].place + Path{1} + *below);
-    }
+    if (isOfOperator()) return;
+    std::vector<bool> on(around_.size());
+    for (std::size_t i = 0; i < on.size(); i++) on[i] = (*a)[i] || (*b)[i];
+    if (liftNeeded(on)) return;
     for (std::size_t i = 0; i < 2; i++)
       if (const auto below = computedIn(operands.arguments[i]); below && dependsOnLoop(operands.arguments[i]))
         return lift(path + argumentPath(reduction, 2) + argumentPath(operands, i) + *below);
     // The largest nest of maps whose element is the sum.
     std::vector<const Binder*> loops;
     for (std::size_t i = 0; i < around_.size(); i++)
-      if (isOn(i) && around_[i].isLoop) loops.push_back(&around_[i]);
+      if (on[i] && around_[i].isLoop) loops.push_back(&around_[i]);
     for (std::size_t from = 0; from < loops.size(); from++) {
       const Nest nest = nestOf(partAt(program_, loops[from]->place));
       if (nest.loops.size() < loops.size() - from) continue;
@@ -241,6 +225,61 @@ class Search {
       return;
     }
     lift(path);
+  }
+
+  // What an operator computes by indices of its own, within loops over other arrays.
+  void examineIndexed(Expr e, const Path& path) {
+    constexpr double enough = 1 << 10, most = 1 << 27;  // results
+    const bool isInLoop = std::ranges::any_of(around_, [](const Binder& b) { return b.isLoop; });
+    if (!isInLoop || !anyPrimitive(e, [](Expr p) { return p.prim() == Prim::reduce; })) return;
+    const auto on = dependence(e);
+    if (!on) return;
+    double results = 1;
+    for (Type t = e.type(); t.isArray(); t = t.element()) results *= estimate(t.length());
+    for (std::size_t i = 0; i < around_.size(); i++)
+      if ((*on)[i] && around_[i].isLoop) results *= estimate(around_[i].value.type().length());
+    if (results < enough || results > most) return;
+    const auto part = operatorPartOf(e);
+    if (!part || isOfOperator() || liftNeeded(*on)) return;
+    const Path largest = largestPart(path, part->match.inputs);
+    if (dependsOnLoop(partAt(program_, largest))) lift(largest);
+  }
+
+  // What an operator reads that is computed within the loops around.
+  std::optional<Path> computedInputOf(const Path& place, const std::vector<Expr>& inputs) const {
+    for (const Expr input : inputs)
+      if (const auto below = computedIn(input); below && dependsOnLoop(input))
+        return place + *pathOf(input, partAt(program_, place)) + *below;
+    return std::nullopt;
+  }
+
+  // What an operator computes stays whole: true where the loops around are of one, which is lifted where it is not the
+  // outermost.
+  bool isOfOperator() {
+    bool isOutermost = true;
+    for (const Binder& b : around_) {
+      if (!b.isLoop) continue;
+      if (const auto part = operatorPartOf(partAt(program_, b.place))) {
+        if (!isOutermost)
+          lift(computedInputOf(b.place, part->match.inputs).value_or(largestPart(b.place, part->match.inputs)));
+        return true;
+      }
+      isOutermost = false;
+    }
+    return false;
+  }
+
+  // What is needed of the binders by a name, or as an array that is computed.
+  bool liftNeeded(const std::vector<bool>& on) {
+    for (std::size_t i = 0; i < around_.size(); i++) {
+      if (!on[i]) continue;
+      std::optional<Path> needed;
+      if (!around_[i].isLoop && around_[i].value.type().isArray()) needed = around_[i].place + Path{1};
+      if (around_[i].isLoop && dependsOnLoop(around_[i].value))
+        if (const auto below = computedIn(around_[i].value)) needed = around_[i].place + Path{1} + *below;
+      if (needed) return lift(*needed), true;
+    }
+    return false;
   }
 
   // With what is computed of its elements alone; `inputs` are what it reads.
@@ -497,6 +536,42 @@ Strategy arraysOfIndices() {
   return seq({attempt(normalise({"idAway", "letInline", "columnOfRows"})), everywhere(elements)});
 }
 
+// Sums of arrays, planes or rows that are added up, element by element: what is added is computed where the sum of its
+// element is. Not where an array to be added has to be computed as a whole.
+Strategy sumsOfElements() {
+  const auto addsColumns = [](Expr e) {
+    const Spine arrays = spineOf(spineOf(e).arguments[1]);
+    const std::vector<Expr> all = arrays.isPrim(Prim::zip) ? arrays.arguments : std::vector{spineOf(e).arguments[1]};
+    bool varies = false;
+    for (const Expr columns : all) {
+      const Spine transposed = spineOf(columns);
+      if (!transposed.isPrim(Prim::transpose)) continue;  // what the sum starts with
+      const Spine rows = spineOf(transposed.arguments[0]);
+      if (!rows.isPrim(Prim::map)) return false;
+      if (!onlyMovesData(rows.arguments[0])) return false;
+      varies = varies || rows.arguments[0].body().hasFree(rows.arguments[0].parameter());
+    }
+    return varies;
+  };
+  const Strategy below = [](Expr e, Rewriting& r) {
+    return e.type().element().isArray() ? function(body(sumsOfElements()))(e, r) : std::optional(e);
+  };
+  return seq({use("reduceElementsOfMaps"), when(addsColumns, identity()), below});
+}
+
+// The same of all that registers do not hold.
+Strategy sumsOfLargeArrays() {
+  const auto isLarge = [](Expr e) {
+    constexpr double registers = 16;
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].is(Expr::Form::lambda)) return false;
+    double elements = 1;
+    for (Type t = e.type(); t.isArray(); t = t.element()) elements *= estimate(t.length());
+    return elements > registers && letsOf(s.arguments[1].body()).bound.empty();
+  };
+  return everywhere(when(isLarge, sumsOfElements()));
+}
+
 // Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
@@ -505,6 +580,105 @@ Strategy stepsApart() {
     return use("reduceToSteps");
   };
   return seq({outsideLoops(toSteps), strategies::fused()});
+}
+
+// Whether a step of an iteration, one for each element of loops over so many, sums products of its state and of rows of
+// an array that is the same for all of these: of all states together that is a product of matrices.
+class SharedProducts {
+ public:
+  SharedProducts(std::unordered_set<Expr> own, double elements) : own_(std::move(own)), elements_(elements) {}
+
+  bool in(Expr e) {
+    if (e.is(Expr::Form::lambda)) return in(e.body());
+    if (!e.is(Expr::Form::apply)) return false;
+    const Spine s = spineOf(e);
+    if (s.isPrim(Prim::reduce) && isProduct(s)) return true;
+    const bool binds = isLoop(s) || (s.isPrim(Prim::let) && s.arguments.size() == 2);
+    if (!binds || !functionOf(s).is(Expr::Form::lambda))
+      return std::ranges::any_of(s.arguments, [&](Expr a) { return in(a); });
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      if (s.arguments[i] != functionOf(s) && in(s.arguments[i])) return true;
+    const Expr variable = functionOf(s).parameter(), over = s.arguments.back();
+    if (isOwn(over) || (isLoop(s) && !s.isPrim(Prim::map)))
+      own_.insert(variable);
+    else if (isLoop(s))
+      shared_.emplace_back(variable, estimate(over.type().length()));
+    return in(functionOf(s).body());
+  }
+
+ private:
+  bool isOwn(Expr e) const {
+    return std::ranges::any_of(e.freeVariables(), [&](Expr v) { return own_.contains(v); });
+  }
+
+  bool isProduct(const Spine& reduction) const {
+    constexpr double enough = 1 << 17, few = 4;
+    const Spine operands = spineOf(reduction.arguments[2]);
+    if (!operands.isPrim(Prim::zip) || operands.arguments.size() != 2 || !reduction.arguments[0].type().isRegister())
+      return false;
+    const bool first = isOwn(operands.arguments[0]);
+    if (first == isOwn(operands.arguments[1])) return false;
+    double rows = 1;
+    for (const auto& [variable, length] : shared_)
+      if (operands.arguments[first ? 1 : 0].hasFree(variable)) rows *= length;
+    const double steps = estimate(reduction.arguments[2].type().length());
+    return rows >= few && elements_ >= few && steps >= few && rows * elements_ * steps >= enough;
+  }
+
+  std::unordered_set<Expr> own_;  // what depends on the element or the state
+  std::vector<std::pair<Expr, double>> shared_;
+  double elements_;
+};
+
+// Iterations within maps whose steps have such products, as iterations of all elements: the products are parts.
+Strategy iterationsOutside() {
+  // Below the maps of a term: where such an iteration is.
+  const auto found = [](Expr map) {
+    std::optional<Path> place;
+    std::vector<Binder> around;
+    const std::function<void(Expr, const Path&)> find = [&](Expr e, const Path& path) {
+      if (place || !e.is(Expr::Form::apply)) return;
+      const Spine s = spineOf(e);
+      if (s.isPrim(Prim::iterate) && s.arguments.size() == 2) {
+        std::unordered_set<Expr> own{s.arguments[0].parameter()};
+        double elements = 1;
+        std::vector<Expr> needed{e};  // and what the loops run over that it depends on
+        for (auto b = around.rbegin(); b != around.rend(); ++b) {
+          own.insert(b->variable);
+          if (!b->isLoop || std::ranges::none_of(needed, [&](Expr x) { return x.hasFree(b->variable); })) continue;
+          elements *= estimate(b->value.type().length());
+          needed.push_back(b->value);
+        }
+        if (holdsArrays(e.type()) && SharedProducts(own, elements).in(s.arguments[0].body())) place = path;
+        return;
+      }
+      const bool isMap = s.isPrim(Prim::map) && s.arguments.size() == 2;
+      for (std::size_t i = 0; i < s.arguments.size(); i++) {
+        const Expr a = s.arguments[i];
+        if (!a.is(Expr::Form::lambda)) find(a, path + argumentPath(s, i));
+        if (!a.is(Expr::Form::lambda) || !(isMap || s.isPrim(Prim::let))) continue;
+        around.push_back({a.parameter(), s.arguments.back(), path, isMap});
+        find(a.body(), path + argumentPath(s, i) + Path{0});
+        around.pop_back();
+      }
+    };
+    find(map, {});
+    return place;
+  };
+  static const Strategy outside = [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::map)) return e;
+    return seq({function(body(outside)), use("mapIterate")})(e, r);
+  };
+  return outsideLoops([found](Expr e) -> std::optional<Strategy> {
+    const auto place = isComputingMap(e) ? found(e) : std::nullopt;
+    if (!place) return std::nullopt;
+    return [place = *place](Expr map, Rewriting& r) -> std::optional<Expr> {
+      Path now = place;
+      const auto apart = lifted(map, r, now);
+      return apart && now != place ? seq({at(now, outside), strategies::tidy()})(*apart, r) : std::nullopt;
+    };
+  });
 }
 
 // About `most` steps for a chunk: all chunks are of one length where some divisor is not far below.
@@ -599,8 +773,12 @@ Program restated(const Program& program, bool inOrder) {
     indexed = true;
     r.apply(sumsTogether());
   }
+  const bool apart = r.tryApply(sumsOfLargeArrays());
+  if (apart) r.apply(sumsTogether());
+  const bool outside = r.tryApply(iterationsOutside());
+  if (outside) r.apply(sumsTogether());
   // What stood within other loops may stand alone by that.
-  const bool apart = Search(etaLong(start.body)).found() && !Search(r.program().body).found();
+  const bool alone = Search(etaLong(start.body)).found() && !Search(r.program().body).found();
   int lifts = 0;
   for (bool more = true; more && lifts < most; lifts += more) {
     const Search search(r.program().body);
@@ -616,7 +794,7 @@ Program restated(const Program& program, bool inOrder) {
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated = lifts > 0 || apart || indexed || stepped || chunked;
+  const bool isRestated = lifts > 0 || indexed || alone || apart || outside || stepped || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

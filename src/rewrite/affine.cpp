@@ -48,10 +48,10 @@ struct Scope;
 using ScopePtr = std::shared_ptr<const Scope>;
 struct Scope {
   Expr variable, value;
-  Takes takes;      // of the value, before all others
-  ScopePtr around;  // of the value
-  ScopePtr outer;   // further names
-  bool isUnknown = false;
+  Takes takes;                              // of the value, before all others
+  ScopePtr around;                          // of the value
+  ScopePtr outer;                           // further names
+  std::optional<Form> index = {};           // of an index of generate
   mutable std::optional<Expr> scalar = {};  // its value, once it was read as one
 };
 
@@ -126,6 +126,32 @@ class Reader {
     throw Unknown{"an index is divided where its parts do not end"};
   }
 
+  // The guards of an access, those of a dimension as one: what of the array is read where all of them hold.
+  static Guards bounded(const Access& access, const Guards& guards) {
+    std::vector<bool> isOne(guards.size());
+    Guards all;
+    Type type = access.source.type();
+    for (const Form& place : access.place) {
+      std::int64_t first = 0, last = constantOf(type.length()) - 1;
+      type = type.element();
+      bool any = false;
+      for (std::size_t i = 0; i < guards.size(); i++) {
+        if (guards[i].index.terms != place.terms) continue;
+        const std::int64_t from = place.constant - guards[i].index.constant;
+        first = std::max(first, from);
+        last = std::min(last, from + guards[i].length - 1);
+        isOne[i] = any = true;
+      }
+      if (!any) continue;
+      if (last < first) throw Unknown{"it reads padding alone"};
+      all.push_back({place, last - first + 1});
+      all.back().index.constant -= first;
+    }
+    for (std::size_t i = 0; i < guards.size(); i++)
+      if (!isOne[i]) all.push_back(guards[i]);
+    return all;
+  }
+
   Expr access(Expr source, const Takes& takes, const Guards& guards) {
     Access a{source, {}, {}};
     for (auto t = takes.rbegin(); t != takes.rend(); ++t) {
@@ -135,7 +161,7 @@ class Reader {
     Type type = source.type();
     for (std::size_t i = 0; i < a.place.size(); i++) type = type.element();
     if (!type.is(Type::Kind::scalar)) throw Unknown{"its elements are no scalars"};
-    for (const Guard& g : guards)
+    for (const Guard& g : bounded(a, guards))
       if (!isWithin(g.index, g.length)) a.guards.push_back(g);
     const Expr variable = Expr::variable("a", type);
     element_.accesses.emplace(variable.id(), std::move(a));
@@ -155,6 +181,12 @@ class Reader {
 
   static ScopePtr bound(Expr variable, Expr value, Takes takes, const ScopePtr& scope) {
     return std::make_shared<const Scope>(Scope{variable, value, std::move(takes), scope, scope});
+  }
+
+  static ScopePtr indexed(Expr variable, Form index, const ScopePtr& scope) {
+    Scope inner{variable, variable, {}, scope, scope};
+    inner.index = std::move(index);
+    return std::make_shared<const Scope>(std::move(inner));
   }
 
   static Take pop(Takes& takes) {
@@ -182,7 +214,7 @@ class Reader {
       }
       const Scope* s = find(e, scope);
       if (s == nullptr) return access(e, takes, guards);
-      if (s->isUnknown) throw Unknown{"what it computes depends on an index"};
+      if (s->index) throw Unknown{"what it computes depends on an index"};
       const bool isScalar = takes.empty() && guards.empty() && role == Role::value;
       if (isScalar && s->scalar) return *s->scalar;
       Takes all = takes;
@@ -217,10 +249,23 @@ class Reader {
         return at(a[0].body(), std::move(takes), std::move(guards), inner, role);
       }
       case Prim::generate: {
-        popIndex(takes);
-        auto unknown = std::make_shared<Scope>(*bound(a[0].parameter(), a[0].parameter(), {}, scope));
-        unknown->isUnknown = true;
-        return at(a[0].body(), std::move(takes), std::move(guards), unknown, role);
+        const ScopePtr inner = indexed(a[0].parameter(), popIndex(takes), scope);
+        return at(a[0].body(), std::move(takes), std::move(guards), inner, role);
+      }
+      case Prim::at: {
+        takes.push_back(Take{placeOf(a[0], constantOf(a[1].type().length()), guards, scope)});
+        return at(a[1], std::move(takes), std::move(guards), scope, role);
+      }
+      case Prim::ifThenElse: {
+        // Zeros where an index is outside of bounds: padding.
+        for (const std::size_t zeros : {1U, 2U}) {
+          if (!isFilledWithZeros(a[zeros], takes.size())) continue;
+          if (auto inside = boundsOf(a[0], zeros == 2, scope)) {
+            guards.insert(guards.end(), inside->begin(), inside->end());
+            return at(a[3 - zeros], std::move(takes), std::move(guards), scope, role);
+          }
+        }
+        return scalar(s, takes, guards, scope, role);
       }
       case Prim::pad: {
         Form i = popIndex(takes);
@@ -236,6 +281,140 @@ class Reader {
       case Prim::reduce: return sum(s, takes, guards, scope);
       default: return scalar(s, takes, guards, scope, role);
     }
+  }
+
+  // ---- integers that are computed of indices
+
+  // Such an integer as a form.
+  Form formOf(Expr e, const ScopePtr& scope, Takes takes = {}) {
+    if (e.is(Expr::Form::variable)) {
+      const Scope* s = find(e, scope);
+      if (s == nullptr) throw Unknown{"an index is read from an array"};
+      if (s->index) return *s->index;
+      takes.insert(takes.end(), s->takes.begin(), s->takes.end());
+      return formOf(s->value, s->around, std::move(takes));
+    }
+    if (e.is(Expr::Form::natLiteral)) return {constantOf(e.natValue()), {}};
+    if (e.is(Expr::Form::literal) && e.value().type == Scalar::i32) return {e.value().integer, {}};
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) throw Unknown{"an index is no sum of indices"};
+    if (const auto in = throughLayout(s, takes)) return formOf(*in, scope, std::move(takes));
+    const auto& a = s.arguments;
+    switch (s.head.prim()) {
+      case Prim::map: {
+        const ScopePtr inner = bound(a[0].parameter(), a[1], {Take{popIndex(takes)}}, scope);
+        return formOf(a[0].body(), inner, std::move(takes));
+      }
+      case Prim::let: return formOf(a[0].body(), bound(a[0].parameter(), a[1], {}, scope), std::move(takes));
+      case Prim::generate: {
+        const ScopePtr inner = indexed(a[0].parameter(), popIndex(takes), scope);
+        return formOf(a[0].body(), inner, std::move(takes));
+      }
+      case Prim::op:
+        if (a.size() == 2) return ofOperation(s.head.op(), formOf(a[0], scope), formOf(a[1], scope));
+        [[fallthrough]];
+      default: throw Unknown{"an index is no sum of indices"};
+    }
+  }
+
+  Form ofOperation(Op op, Form a, const Form& b) const {
+    switch (op) {
+      case Op::add: add(a, b); return a;
+      case Op::sub: add(a, b, -1); return a;
+      case Op::mul: {
+        if (!a.terms.empty() && !b.terms.empty()) break;
+        const Form& factor = a.terms.empty() ? a : b;
+        Form product;
+        if (factor.constant != 0) add(product, &factor == &a ? b : a, factor.constant);
+        return product;
+      }
+      case Op::div:
+      case Op::mod: {  // of negative ones the quotient would be rounded up
+        if (!b.terms.empty() || b.constant < 1 || leastOf(a) < 0) break;
+        auto [quotient, rest] = divided(a, b.constant);
+        return op == Op::div ? quotient : rest;
+      }
+      default: break;
+    }
+    throw Unknown{"an index is no sum of indices"};
+  }
+
+  std::int64_t leastOf(const Form& form) const {
+    std::int64_t least = form.constant;
+    for (const auto& [digit, c] : form.terms) least += std::min<std::int64_t>(0, c * (extent(digit) - 1));
+    return least;
+  }
+
+  // The place of an element of an array of that length: within it, or wherever the guards hold.
+  Form placeOf(Expr index, std::int64_t length, const Guards& guards, const ScopePtr& scope) {
+    Form place = formOf(index, scope);
+    element_.slides = element_.slides || place.terms.size() > 1;
+    std::int64_t first = leastOf(place), last = -leastOf(negated(place));
+    for (const Guard& g : guards) {
+      if (g.index.terms != place.terms) continue;
+      const std::int64_t from = place.constant - g.index.constant;
+      first = std::max(first, from);
+      last = std::min(last, from + g.length - 1);
+    }
+    if (first < 0 || last >= length) throw Unknown{"an index may be outside of its array"};
+    return place;
+  }
+
+  static Form negated(const Form& form) {
+    Form out;
+    add(out, form, -1);
+    return out;
+  }
+
+  // Where the condition (or its opposite) holds, as bounds of indices all of which hold; nothing where it is none.
+  std::optional<Guards> boundsOf(Expr condition, bool holds, const ScopePtr& scope) {
+    const Spine s = spineOf(condition);
+    if (s.isPrim(Prim::let) && s.arguments.size() == 2)
+      return boundsOf(s.arguments[0].body(), holds, bound(s.arguments[0].parameter(), s.arguments[1], {}, scope));
+    if (!s.isPrim(Prim::op)) return std::nullopt;
+    const auto& a = s.arguments;
+    const Op op = s.head.op();
+    if (op == Op::logicalNot) return boundsOf(a[0], !holds, scope);
+    if (op == (holds ? Op::logicalAnd : Op::logicalOr)) {
+      auto both = boundsOf(a[0], holds, scope);
+      const auto second = both ? boundsOf(a[1], holds, scope) : std::nullopt;
+      if (!second) return std::nullopt;
+      both->insert(both->end(), second->begin(), second->end());
+      return both;
+    }
+    if (a.size() != 2 || a[0].type() != Type::scalar(Scalar::i32)) return std::nullopt;
+    const bool isLess = op == Op::lt || op == Op::le;
+    if (!isLess && op != Op::gt && op != Op::ge) return std::nullopt;
+    const bool firstIsLess = isLess == holds, strictly = (op == Op::lt || op == Op::gt) == holds;
+    try {
+      Form difference = formOf(a[firstIsLess ? 1 : 0], scope);
+      add(difference, formOf(a[firstIsLess ? 0 : 1], scope), -1);
+      if (strictly) difference.constant--;
+      return Guards{atLeastZero(difference)};
+    } catch (const Unknown&) {
+      return std::nullopt;
+    }
+  }
+
+  // form >= 0 as bounds of the sum of its digits, the first with a positive factor.
+  Guard atLeastZero(const Form& form) const {
+    const bool isNegative = !form.terms.empty() && form.terms.begin()->second < 0;
+    Form index = isNegative ? negated(form) : form;
+    if (!isNegative) return {index, -leastOf(negated(index)) + 1};
+    const std::int64_t most = 0;  // of the index: -form <= 0
+    const std::int64_t least = leastOf(index);
+    index.constant -= least;
+    return {index, most - least + 1};
+  }
+
+  // An array so many dimensions deep, all of whose elements are written as zeros.
+  static bool isFilledWithZeros(Expr e, std::size_t dimensions) {
+    for (; dimensions > 0; dimensions--) {
+      const Spine s = spineOf(e);
+      if (!s.isPrim(Prim::generate) || s.arguments.empty()) return false;
+      e = s.arguments[0].body();
+    }
+    return isZero(e);
   }
 
   // Of a layout: its argument that the element is of, with `takes` become what is taken of that. Nothing of others.

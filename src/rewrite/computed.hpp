@@ -59,6 +59,11 @@ std::optional<Expr> reduceByKey(Expr reduction);
 //     ->  map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))
 std::optional<Expr> reduceElements(Expr reduction);
 
+// The same where the arrays are computed by maps: each element is computed where it is reduced.
+//   reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, map(g(x), ys(x)))), xs)
+//     ->  map(fun column => reduce(z, fun (acc, (x, y)) => f(acc, g(x)(y)), zip(xs, column)), transpose(map(ys, xs)))
+std::optional<Expr> reduceElementsOfMaps(Expr reduction);
+
 // The other way round, for columns that would each compute again what their rows share:
 //   map(fun column => reduce(z, f, column), transpose(map(ys, xs)))
 //     ->  reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)

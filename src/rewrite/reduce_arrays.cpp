@@ -1,4 +1,6 @@
 // Reductions of arrays, and arrays of reductions: which of both a kernel computes.
+#include <algorithm>
+
 #include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
@@ -15,9 +17,43 @@ Expr named(const LetChain& names, Expr body) {
   return body;
 }
 
-}  // namespace
+// Of what arrays a step adds to its accumulator: as they are, or what is below the maps that compute them.
+enum class Columns : bool { results, inputs };
 
-std::optional<Expr> reduceElements(Expr reduction) {
+// The element of an array all of whose elements are the same.
+std::optional<Expr> elementOfFill(Expr e) {
+  const Spine s = spineOf(e);
+  const bool fills = s.isPrim(Prim::generate) && !s.arguments[0].body().hasFree(s.arguments[0].parameter());
+  return fills ? std::optional(s.arguments[0].body()) : std::nullopt;
+}
+
+// Whether a map computes something for all its elements together, which its function says for each.
+bool sharesWork(Expr function) {
+  return anyTerm(function.body(), [&](Expr e) {
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive) || !takesSteps(s.head) || e.type().is(Type::Kind::function)) return false;
+    return std::ranges::all_of(e.freeVariables(), [&](Expr v) { return function.hasFree(v); });
+  });
+}
+
+// The array below maps, whose functions are added.
+Expr belowMaps(Expr array, std::vector<Expr>& functions) {
+  for (Spine s = spineOf(array); s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
+       s = spineOf(array)) {
+    if (sharesWork(s.arguments[0])) break;
+    functions.push_back(s.arguments[0]);
+    array = s.arguments[1];
+  }
+  return array;
+}
+
+// f(x), by a name where f uses it more than once.
+Expr applied(Expr f, Expr x) {
+  if (inlines(f, x)) return substitute(f.body(), f.parameter(), x);
+  return let(f.parameter(), x, f.body());
+}
+
+std::optional<Expr> reduceElements(Expr reduction, Columns columnsOf) {
   const Spine s = spineOf(reduction);
   if (!s.isPrim(Prim::reduce)) return std::nullopt;
   const Expr zs = s.arguments[0], f = s.arguments[1], xs = s.arguments[2];
@@ -41,38 +77,53 @@ std::optional<Expr> reduceElements(Expr reduction) {
     const Spine zipped = spineOf(in);
     if (!zipped.isPrim(Prim::zip)) return std::nullopt;
     for (std::size_t i = 0; i < zipped.arguments.size(); i++) {
-      const Expr component = get(q, static_cast<int>(i)), array = zipped.arguments[i];
+      const Expr component = get(q, static_cast<int>(i));
+      Expr array = zipped.arguments[i];
       if (array == accumulator) {
         elements.emplace(component, z);
         continue;
       }
       if (array.hasFree(accumulator)) return std::nullopt;
+      std::vector<Expr> functions;  // that make the elements, the last first
+      if (columnsOf == Columns::inputs) array = belowMaps(array, functions);
       others.push_back(array);
-      otherElements.push_back(Expr::variable("y", component.type()));
-      elements.emplace(component, otherElements.back());
+      otherElements.push_back(Expr::variable("y", array.type().element()));
+      Expr element = otherElements.back();
+      for (auto g = functions.rbegin(); g != functions.rend(); ++g) element = applied(*g, element);
+      elements.emplace(component, element);
     }
     if (others.size() == zipped.arguments.size()) return std::nullopt;
   }
   const Expr element = replaceTerms(map.arguments[0].body(), elements);
   if (element.hasFree(q)) return std::nullopt;
   // The elements of a column: x, and what the other arrays have there.
-  std::vector<Expr> arrays{zs};
+  std::vector<Expr> arrays;
+  const std::optional<Expr> start = columnsOf == Columns::inputs ? elementOfFill(zs) : std::nullopt;
+  if (!start) arrays.push_back(zs);
   for (const Expr y : others) {
     const Expr rows = build::map(withFreshBinders(Expr::lambda(x, named(names, y))), xs);
     arrays.push_back(call(Prim::transpose, {rows}));
   }
+  if (arrays.empty()) return std::nullopt;
   const Expr all = zip(arrays), r = Expr::variable("p", all.type().element());
+  const auto partOf = [&](std::size_t i) { return arrays.size() > 1 ? get(r, static_cast<int>(i)) : r; };
   std::vector<Expr> columns{xs};
-  for (std::size_t i = 1; i < arrays.size(); i++) columns.push_back(get(r, static_cast<int>(i)));
+  for (std::size_t i = start ? 0 : 1; i < arrays.size(); i++) columns.push_back(partOf(i));
   const Expr column = zip(columns);
   const Expr t = Expr::variable("t", Type::tuple({z.type(), column.type().element()}));
   std::unordered_map<Expr, Expr> parts{{z, get(t, 0)}, {x, columns.size() > 1 ? get(get(t, 1), 0) : get(t, 1)}};
   for (std::size_t i = 0; i < otherElements.size(); i++)
     parts.emplace(otherElements[i], get(get(t, 1), static_cast<int>(i) + 1));
   const Expr function = Expr::lambda(t, etaLong(substitute(named(names, element), parts)));
-  const Expr start = columns.size() > 1 ? get(r, 0) : r;
-  return build::map(Expr::lambda(r, reduce(start, withFreshBinders(function), column)), all);
+  const Expr sum = reduce(start ? *start : partOf(0), withFreshBinders(function), column);
+  return build::map(Expr::lambda(r, sum), all);
 }
+
+}  // namespace
+
+std::optional<Expr> reduceElements(Expr reduction) { return reduceElements(reduction, Columns::results); }
+
+std::optional<Expr> reduceElementsOfMaps(Expr reduction) { return reduceElements(reduction, Columns::inputs); }
 
 std::optional<Expr> reduceRows(Expr ofColumns) {
   const Spine s = spineOf(ofColumns);

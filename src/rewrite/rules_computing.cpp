@@ -37,6 +37,10 @@ std::vector<RuleRow> algorithmicRules() {
       {"mapInterchange",
        "map(fun x => map(fun y => f((x, y)), ys), xs) => transpose(map(fun y => map(fun x => f((x, y)), xs), ys))",
        "lift-conv §4"},
+      {"mapIterate",
+       "map(fun x => iterate(k, fun s => f((x, s)), i(x)), xs) => "
+       "iterate(k, fun ss => map(fun (x, s) => f((x, s)), zip(xs, ss)), map(fun x => i(x), xs))",
+       "all elements step by step"},
       {"mapFlatten",
        "map(fun x => map(fun y => f((x, y)), (ys(x): [m]t)), xs) => "
        "split(m, map(fun (x, y) => f((x, y)), join(map(fun x => map(fun y => (x, y), ys(x)), xs))))",

@@ -208,6 +208,12 @@ std::vector<Rule> chunkingRules() {
                     "map(fun (z, column) => reduce(z, f, column), zip(zs, transpose(map(ys, xs))))",
                     "lift-conv §4.2, backwards"},
                    reduceElements),
+      computedRule({"reduceElementsOfMaps",
+                    "reduce(generate(n, fun i => z), fun (acc, x) => map(fun (a, y) => f((a, y)), "
+                    "zip(acc, map(fun v => g((x, v)), ys(x)))), xs) => map(fun column => "
+                    "reduce(z, fun (acc, (x, v)) => f((acc, g((x, v)))), zip(xs, column)), transpose(map(ys, xs)))",
+                    "a sum of arrays that maps compute, element by element"},
+                   reduceElementsOfMaps),
       computedRule({"reduceRows",
                     "map(fun column => reduce(z, f, column), transpose(map(ys, xs))) => "
                     "reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)",

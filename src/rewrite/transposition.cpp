@@ -100,8 +100,15 @@ class Restating {
       if (strides_.count(d) == 0) throw Not{"its elements are read again"};
       batch_.push_back(d);
     }
-    for (const affine::Guard& g : access.guards)
-      if (std::ranges::find(access.place, g.index) == access.place.end()) throw Not{"it pads what is no dimension"};
+    for (const affine::Guard& g : access.guards) {  // where there are zeros the array ends
+      bool isDimension = false;
+      Type type = access.source.type();
+      for (const Form& place : access.place) {
+        isDimension = isDimension || (place == g.index && type.length() == Nat(g.length));
+        type = type.element();
+      }
+      if (!isDimension) throw Not{"it pads what is no dimension"};
+    }
   }
 
   Expr arranged(const Access& access, const std::vector<Digits>& wanted) const {

@@ -37,6 +37,46 @@ inline const std::vector<Case>& cases() {
        "  k |> map(fun kernel => windows |> map2D(fun channels =>\n"
        "    sum(zip(channels, kernel) |> map(fun (w, q) => dotProduct(join(w), join(q))))))\n",
        {"ic6ih8oc4kh3 with input nchw, weights oihw, output nchw"}},
+      {"planes added up, each a filter of one channel",
+       "def main(x: [6][8][8]f32, k: [4][6][3][3]f32): [4][6][6]f32 = k |> map(fun kernel => zip(x, kernel)\n"
+       "    |> map(fun (plane, t) => slide2D(3, 3, 1, 1, plane) |> map2D(fun w => dotProduct(join(w), join(t))))\n"
+       "    |> reduce(fill2D(6, 6, 0.0), zipWith2D(add)))\n",
+       {"ic6ih8oc4kh3 with input nchw, weights oihw, output nchw"}},
+      {"by indices, zeros where they are outside",
+       "def main(x: [7][9][8]f32, k: [3][3][8][16]f32): [7][9][16]f32 =\n"
+       "  let at = fun (i, j, m) => if i < 0 || j < 0 || i >= 7 || j >= 9 then 0.0 else x[i][j][m] in\n"
+       "  generate3D(7, 9, 16, fun (i, j, l) => sum(generate(3, fun a => sum(generate(3, fun b =>\n"
+       "    sum(generate(8, fun m => at(i + a - 1, j + b - 1, m) * k[a][b][m][l])))))))\n",
+       {"ic8ih7iw9oc16kh3ph1"}},
+      {"bounds one by one, written the other way round; a step of 2",
+       "def main(x: [7][9][8]f32, k: [3][3][8][16]f32): [4][4][16]f32 =\n"
+       "  generate3D(4, 4, 16, fun (i, j, l) => sum(generate(3, fun a => sum(generate(3, fun b =>\n"
+       "    let row = 2 * i + a in let column = b + j * 2 in sum(generate(8, fun m =>\n"
+       "      (if 1 <= row && row - 1 < 7 then if !(column < 1) && 10 > column then x[row - 1][column - 1][m] else "
+       "0.0\n"
+       "        else 0.0) * k[a][b][m][l])))))))\n",
+       {"ic8ih7iw8oc16oh4ow4kh3sh2ph1pw1"}},
+      {"bounds that leave rows out",
+       "def main(x: [9][9][8]f32, k: [3][3][8][16]f32): [9][9][16]f32 =\n"
+       "  let at = fun (i, j, m) => if i < 2 || j < 0 || i > 6 || j >= 9 then 0.0 else x[i][j][m] in\n"
+       "  generate3D(9, 9, 16, fun (i, j, l) => sum(generate(3, fun a => sum(generate(3, fun b =>\n"
+       "    sum(generate(8, fun m => at(i + a - 1, j + b - 1, m) * k[a][b][m][l])))))))\n",
+       {"ic8ih5iw9oc16oh9ow9kh3ph3pw1"}},
+      {"taps as quotient and remainder of one index, planes in a map",
+       "def main(x: [6][8][9]f32, k: [4][6][3][3]f32): [4][6][7]f32 = k |> map(fun kernel =>\n"
+       "  generate2D(6, 7, fun (i, j) => sum(zip(x, kernel) |> map(fun (plane, t) =>\n"
+       "    sum(generate(9, fun e => plane[i + e / 3][j + e % 3] * t[e / 3][e % 3]))))))\n",
+       {"ic6ih8iw9oc4kh3 with input nchw, weights oihw, output nchw"}},
+      {"images in a map, two layers with taps and channels in one index",
+       "def conv(x: [h][w][c]f32, k: [3][3][c][o]f32): [h][w][o]f32 =\n"
+       "  let at = fun (i, j, m) => if i < 0 || j < 0 || i >= h || j >= w then 0.0 else x[i][j][m] in\n"
+       "  generate3D(h, w, o, fun (i, j, l) => sum(generate(9 * c, fun t =>\n"
+       "    let a = t / (3 * c) in let b = t / c % 3 in at(i + a - 1, j + b - 1, t % c) * k[a][b][t % c][l])))\n"
+       "def main(x: [2][7][11][8]f32, k: [3][3][8][8]f32, s: [8]f32, q: [3][3][8][8]f32): [2][7][11][8]f32 =\n"
+       "  x |> map(fun image =>\n"
+       "    let y = conv(image, k) |> map2D(fun pixel => zip(pixel, s) |> map(fun (e, f) => relu(e * f))) in\n"
+       "    zipWith3D(add, image, conv(y, q)))\n",
+       {"mb2ic8ih7iw11oc8kh3ph1", "mb2ic8ih7iw11oc8kh3ph1"}},
       {"stride 2",
        "def main(x: [11][12][4]f32, k: [8][3][3][4]f32): [6][6][8]f32 =\n"
        "  x |> pad2D(0, 1, 1, 1, fill(4, 0.0)) |> slide2D(3, 3, 2, 2) |> map2D(fun window =>\n"
@@ -110,6 +150,12 @@ inline const std::vector<Case>& cases() {
        "def main(x: [8][8][4]f32, k: [4][3][3][4]f32): [8][8][4]f32 =\n"
        "  x |> pad2D(1, 1, 1, 1, fill(4, 1.0)) |> slide2D(3, 3, 1, 1) |> map2D(fun window =>\n"
        "    k |> map(fun kernel => dotProduct(flatten3D(window), flatten3D(kernel))))\n",
+       {""}},
+      {"by indices, ones where they are outside",
+       "def main(x: [7][9][8]f32, k: [3][3][8][16]f32): [7][9][16]f32 =\n"
+       "  let at = fun (i, j, m) => if i < 0 || j < 0 || i >= 7 || j >= 9 then 1.0 else x[i][j][m] in\n"
+       "  generate3D(7, 9, 16, fun (i, j, l) => sum(generate(3, fun a => sum(generate(3, fun b =>\n"
+       "    sum(generate(8, fun m => at(i + a - 1, j + b - 1, m) * k[a][b][m][l])))))))\n",
        {""}},
       {"a product", "def main(a: [12][8]f32, b: [8][16]f32): [12][16]f32 = matmul(a, b)\n", {""}},
   };

@@ -87,7 +87,7 @@ inline const std::vector<Case>& cases() {
        "def main(w: [k][m]f32, x: [n][k]f32): [n][m]f32 =\n"
        "  x |> map(fun row => generate(m, id) |> map(fun o => dotProduct(row, map(fun e => exp(e[o]), w))))\n",
        {{"n", 64}, {"k", 64}, {"m", 64}},
-       {{P::elementwise, "vectors"}, {P::product, "near"}}},
+       {{P::transposition, "tiles"}, {P::product, "near"}}},
       {"long columns, which no chunk divides",
        "def main(x: [n][m]f32): [m]f32 = map(fun column => average(column), transpose(x))\n",
        {{"n", 1031}, {"m", 257}},
@@ -99,12 +99,66 @@ inline const std::vector<Case>& cases() {
        "    generate(c, id) |> map(fun l => dotProduct(column, map(fun window => window[i][j][l], windows)))))\n",
        {{"n", 2}, {"h", 5}, {"w", 6}, {"c", 16}, {"k", 8}},
        {{P::convolution, "tiles"}}},
+      {"a convolution as a sum of planes",
+       "def main(x: [c][h + 2][w + 2]f32, k: [o][c][3][3]f32): [o][h][w]f32 =\n"
+       "  k |> map(fun kernels => zip(x, kernels)\n"
+       "    |> map(fun (p, t) => slide2D(3, 3, 1, 1, p) |> map2D(fun v => dotProduct(join(v), join(t))))\n"
+       "    |> reduce(fill2D(h, w, 0.0), zipWith2D(add)))\n",
+       {{"c", 3}, {"h", 5}, {"w", 16}, {"o", 8}},
+       {{P::convolution, "tiles"}}},
+      {"rows that are added up, the first of them given, in pairs",
+       "def main(x: [b][c][n]f32, first: [n](f32, f32)): [b][n](f32, f32) = x |> map(fun rows =>\n"
+       "  rows |> map(fun row => slide(3, 1, pad(1, 1, 0.0, row)) |> map(fun v => (sum(v), maximum(v))))\n"
+       "    |> reduce(first, zipWith(fun ((a, b), (c, d)) => (a - c, max(b, d)))))\n",
+       {{"b", 3}, {"c", 4}, {"n", 37}},
+       {{P::stencil, "strips"}}},
+      {"softmax of rows, which are computed as a whole, added up",
+       "def main(x: [n][m]f32): [m]f32 = map(softmax, x) |> reduce(fill(m, 0.0), zipWith(add))\n",
+       {{"n", 9}, {"m", 33}},
+       {{P::rows, "default"}, {P::rows, "vectors"}}},
+      {"a matrix product as a sum of outer products",
+       "def main(a: [k][n]f32, b: [k][m]f32): [n][m]f32 =\n"
+       "  zip(a, b) |> map(fun (xs, ys) => map(fun x => map(fun y => x * y, ys), xs))\n"
+       "    |> reduce(fill2D(n, m, 0.0), zipWith2D(add))\n",
+       {{"k", 5}, {"n", 12}, {"m", 32}},
+       {{P::product, "tiles"}}},
+      {"columns with zeros at their ends, of rows of which only a part is read",
+       "def main(x: [n][m]f32): [m][n]f32 = transpose(map(fun r => pad(0, 20, 0.0, take(m - 20, r)), x))\n",
+       {{"n", 32}, {"m", 80}},
+       {{P::other, "default"}}},
+      {"a transposition by indices, with zeros",
+       "def main(x: [n][m]f32): [m][n + 6]f32 =\n"
+       "  generate2D(m, n + 6, fun (i, j) => if j < n then x[j][i] else 0.0)\n",
+       {{"n", 32}, {"m", 80}},
+       {{P::transposition, "tiles"}}},
       {"steps of a recurrence",
        "def main(x: [t][k]f32, w: [k][d]f32, u: [d][k]f32): [k]f32 =\n"
        "  reduce(fill(k, 0.0), fun (state, e) =>\n"
        "    zipWith(fun (a, b) => 0.01 * a + b, matvec(transpose(u), matvec(transpose(w), state)), e), x)\n",
        {{"t", 3}, {"k", 192}, {"d", 256}},
        {{P::rows, "lanes"}, {P::rows, "lanes"}, {P::other, "default"}, {P::other, "default"}}},
+      {"steps of many states, each of which is multiplied by one matrix",
+       "def main(w: [n][n]f32, x: [m][n]f32): [m]f32 = x |> map(fun start =>\n"
+       "  norm(iterate(3, fun s => map(fun row => tanh(0.01 * dotProduct(row, s)), w), start)))\n",
+       {{"n", 64}, {"m", 48}},
+       {{P::product, "near"}, {P::rows, "rows"}}},
+      {"places and speeds of many particles, which one matrix changes, and where they started",
+       "def main(w: [n][n]f32, x: [b][m][n]f32): [b][m][n]f32 = x |> map2D(fun start =>\n"
+       "  let (place, speed) = iterate(3, fun (p, v) =>\n"
+       "    let u = zipWith(fun (a, b) => 0.9 * a - 0.001 * b, v, matvec(w, p)) in\n"
+       "    (zipWith(fun (a, b, c) => 0.5 * (a + b) + c, p, u, start), u), (start, fill(n, 0.0))) in place)\n",
+       {{"n", 64}, {"m", 24}, {"b", 2}},
+       {{P::product, "near"}, {P::elementwise, "default"}, {P::other, "default"}}},
+      {"steps of a few numbers each, which registers hold",
+       "def main(x: [n]f32): [n]f32 = x |> map(fun a =>\n"
+       "  iterate(8, fun y => 0.5 * (y + a / y), 1.0))\n",
+       {{"n", 4096}},
+       {{P::other, "default"}}},
+      {"steps of matrices that the rows themselves have",
+       "def main(x: [m][n]f32): [m][n]f32 = x |> map(fun start => iterate(3, fun s =>\n"
+       "  start |> map(fun a => 0.01 * dotProduct(s, map(fun b => a * b, start))), start))\n",
+       {{"n", 64}, {"m", 48}},
+       {{P::other, "default"}}},
       {"approximated functions of elements",
        "def main(x: [n]f32, y: [n]f32): ([n]f32, [n]f32) =\n"
        "  unzip(map(fun (a, b) => if a > b then (cos(a), erf(b)) else (exp(a - b), b), zip(x, y)))\n",
