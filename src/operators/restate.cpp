@@ -111,6 +111,7 @@ class Search {
     if (found_) return;
     for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + argumentPath(s, i));
     if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
+    if (!found_ && s.isPrim(Prim::join)) examineRows(s.arguments[0], path + Path{1});
   }
 
   template <class F>
@@ -175,23 +176,35 @@ class Search {
 
   // An array with a name within loops, too large for a work-item's memory, each element of which takes a loop: it would
   // be computed again wherever an element is read.
-  void examineName(Expr value, Path path) {
-    constexpr double mostOfItem = 4096, most = 1 << 27;
-    if (around_.empty() || !value.type().isArray() || !anyPrimitive(value, runsLoop)) return;
-    const auto on = dependence(value);
+  void examineName(Expr value, const Path& path) {
+    constexpr double mostOfItem = 4096;
+    if (value.type().isArray() && anyPrimitive(value, runsLoop)) liftLarge(value, path, mostOfItem);
+  }
+
+  // Joined rows each of which takes a loop for all of its elements: it would run for each of them.
+  void examineRows(Expr joined, const Path& path) {
+    constexpr double few = 256;
+    if (!isComputingMap(joined)) return;
+    const Spine row = spineOf(underLayouts(spineOf(joined).arguments[0].body()));
+    if (row.isPrim(Prim::let) && row.arguments.size() == 2 && anyPrimitive(row.arguments[1], runsLoop))
+      liftLarge(joined, path, few);
+  }
+
+  // An array that depends on loops around, and has more elements for each of their iterations.
+  void liftLarge(Expr array, const Path& path, double few) {
+    constexpr double most = 1 << 27;
+    const auto on = dependence(array);
     if (!on || std::ranges::find(*on, true) == on->end()) return;
+    const std::vector<Nat> shape = shapeOf(array.type());
+    const bool known = std::ranges::all_of(shape, [](Nat n) { return n.constant().has_value(); });
     double elements = 1, all = 1;
-    for (const Nat n : shapeOf(value.type())) {
-      if (!n.constant()) return;
-      elements *= static_cast<double>(*n.constant());
-    }
+    for (const Nat n : shape) elements *= estimate(n);
     for (std::size_t i = 0; i < around_.size(); i++) {
-      if (!around_[i].isLoop || !(*on)[i]) continue;
-      const auto length = around_[i].value.type().length().constant();
-      if (!length) return;
-      all *= static_cast<double>(*length);
+      if (!(*on)[i]) continue;
+      if (!around_[i].isLoop) return;
+      all *= estimate(around_[i].value.type().length());
     }
-    if (elements > mostOfItem && elements * all <= most) lift(path);
+    if (known && elements > few && elements * all <= most) lift(path);
   }
 
   void examine(const Spine& reduction, const Path& path) {
