@@ -275,17 +275,19 @@ bool keepsLittle(Expr body, bool isWritten = false) {
 }
 
 // Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
-// their neighbours, or read it again and again in steps that wait for each other, or approximate functions.
+// their neighbours, or read it again and again in steps that wait for each other, or approximate functions and are
+// short where they are reduced.
 bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
   if (form.nest.loops.empty()) return false;
   Nat values = 1;
   for (const Leaf& leaf : leavesOf(form.nest.body.type()))
     for (const Nat n : leaf.shape) values = values * n;
-  const bool pays = form.pattern == Pattern::rows ? neighboursReadClose(form)
-                    : form.pattern == Pattern::elementwise
-                        ? approximates(form.nest.body)
-                        : form.pattern == Pattern::other && hasNestedLoops(form.nest.body);
+  const bool isShort = form.reduced && form.reduced->constant().value_or(most + 1) <= most;
+  const bool pays =
+      form.pattern == Pattern::rows          ? neighboursReadClose(form) || (isShort && approximates(form.nest.body))
+      : form.pattern == Pattern::elementwise ? approximates(form.nest.body)
+                                             : form.pattern == Pattern::other && hasNestedLoops(form.nest.body);
   return pays && keepsLittle(form.nest.body) && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();
 }

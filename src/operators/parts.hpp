@@ -87,7 +87,7 @@ struct Nest {
   Expr body = Expr::nat(0);
   bool turned = false;  // what the innermost loop gives is transposed: neighbours' elements lie side by side
 };
-Nest nestOf(Expr term);
+Nest nestOf(Expr term, std::size_t most = SIZE_MAX);  // at most so many loops
 // Of every input that the operand reads: how many scalars lie between what neighbouring elements of a loop, from
 // outside, read; 0 where they read the same, nothing where that is not known.
 std::vector<std::optional<std::int64_t>> stridesOf(const Nest& nest, Expr operand, std::size_t loop);

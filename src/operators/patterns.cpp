@@ -72,10 +72,11 @@ std::optional<std::array<Joined, 2>> joinedIn(Expr e, rewrite::Path path) {
                     Joined{s.arguments[1], path + rewrite::argumentPath(s, 1)}};
 }
 
-Nest nestOf(Expr term) {
+Nest nestOf(Expr term, std::size_t most) {
   Nest nest;
   Expr given = term;  // with its layouts
   for (nest.body = underLayouts(given); isComputingMap(nest.body); nest.body = underLayouts(given)) {
+    if (nest.loops.size() == most) break;
     const Spine s = spineOf(nest.body), layout = spineOf(given);
     nest.turned = layout.isPrim(Prim::transpose) && layout.arguments[0] == nest.body;
     nest.loops.push_back({s.arguments[0].parameter(), s.arguments[1]});
@@ -185,9 +186,25 @@ Pattern ofReductions(Recognised& form, const Spine& reduction) {
 
 }  // namespace
 
+namespace {
+
+// Whether the innermost loop is one of few elements, of channels say, within a long one of approximated functions:
+// whatever neighbours in that compute fills vectors.
+bool endsInFewElements(const Nest& nest) {
+  constexpr std::int64_t few = 4, many = 16;
+  if (nest.loops.size() < 2 || nest.turned || !approximates(nest.body)) return false;
+  const auto length = [&](std::size_t fromInside) {
+    return nest.loops[nest.loops.size() - fromInside].input.type().length().constant();
+  };
+  return length(1) && *length(1) <= few && length(2) && *length(2) >= many;
+}
+
+}  // namespace
+
 Recognised recognise(Expr term) {
   Recognised form;
   form.nest = nestOf(term);
+  if (endsInFewElements(form.nest)) form.nest = nestOf(term, form.nest.loops.size() - 1);
   const auto loop = firstLoop(form.nest.body);
   if (loop) {
     // What an element needs besides a reduction: a scan or an iteration is another matter.

@@ -3,6 +3,7 @@
 // iterations, and long sums in chunks.
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "lift/build.hpp"
@@ -121,16 +122,37 @@ class Search {
     if (counts) around_.pop_back();
   }
 
+  // What the term reads by way of the binder: of arrays that a loop runs over together those whose elements it needs.
+  static std::vector<Expr> readBy(Expr term, const Binder& binder) {
+    const Spine zip = spineOf(binder.value);
+    if (!binder.isLoop || !zip.isPrim(Prim::zip) || binder.variable.type() != binder.value.type().element())
+      return {binder.value};
+    std::unordered_map<Expr, Expr> elements;
+    std::vector<Expr> names;
+    for (std::size_t i = 0; i < zip.arguments.size(); i++) {
+      const Expr element = build::get(binder.variable, i);
+      names.push_back(Expr::variable("x", element.type()));
+      elements.emplace(element, names.back());
+    }
+    const Expr apart = replaceTerms(term, elements);
+    if (apart.hasFree(binder.variable)) return {binder.value};
+    std::vector<Expr> read;
+    for (std::size_t i = 0; i < names.size(); i++)
+      if (apart.hasFree(names[i])) read.push_back(zip.arguments[i]);
+    return read;
+  }
+
   // The binders that a term depends on, by way of names and what loops run over, too; nothing where one is of neither,
   // or an accumulator.
   std::optional<std::vector<bool>> dependence(Expr e) const {
     std::vector<bool> on(around_.size());
-    std::function<bool(Expr, std::size_t)> mark = [&](Expr term, std::size_t end) {
+    const std::function<bool(Expr, std::size_t)> mark = [&](Expr term, std::size_t end) {
       for (std::size_t i = end; i-- > 0;) {
-        if (on[i] || !term.hasFree(around_[i].variable)) continue;
+        if (!term.hasFree(around_[i].variable)) continue;
         if (around_[i].value.is(Expr::Form::lambda) || around_[i].accumulates(term)) return false;
         on[i] = true;
-        if (!mark(around_[i].value, i)) return false;
+        for (const Expr read : readBy(term, around_[i]))
+          if (!mark(read, i)) return false;
       }
       return true;
     };
