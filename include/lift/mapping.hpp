@@ -56,7 +56,7 @@ bool foldsByLaunches(Expr term);
 // Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,
 // which compilers do not take for scalars side by side.
 bool approximates(Expr term);
-// Whether a number is computed so that each of the work-items for such a result takes longer to compute than to read it.
+// Whether a number takes each of the work-items for such a result longer to compute than to read.
 bool isCostlyNumber(Expr term, Type result);
 
 // The primitive that the term applies, and where it stands in the program's text: "reduce at dot.lift:3:5".

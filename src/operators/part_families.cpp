@@ -157,6 +157,41 @@ bool namesMap(Expr e) {
   return s.isPrim(Prim::let) && s.arguments.size() == 2 && strategies::isComputingMap(s.arguments[1]);
 }
 
+// An element at an index that the map's element gives, of an array that it does not.
+std::optional<Path> gatherIn(Expr map) {
+  const Spine s = spineOf(map);
+  if (!strategies::isComputingMap(map)) return std::nullopt;
+  const Expr f = s.arguments[0], x = f.parameter();
+  std::optional<Expr> gather;
+  anyTerm(f.body(), [&](Expr e) {
+    const Spine at = spineOf(e);
+    if (at.isPrim(Prim::at) && at.arguments.size() == 2 && e != f.body() && e.type().isScalar() &&
+        at.arguments[0].hasFree(x) && !at.arguments[1].hasFree(x))
+      gather = e;
+    return gather.has_value();
+  });
+  return gather ? pathOf(*gather, map) : std::nullopt;
+}
+
+// What a map reads at indices by maps of its own: there are no vectors of that, but of all else.
+Strategy gathersApart() {
+  constexpr int most = 8;
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    std::optional<Expr> apart;
+    for (int i = 0; i < most; i++) {
+      const auto gather = gatherIn(e);
+      if (!gather) break;
+      std::string path;
+      for (const auto child : *gather) path += static_cast<char>('0' + child);
+      const auto next = use(fmt::format("mapFission<{}>", path))(e, r);
+      if (!next) break;
+      e = *next;
+      apart = e;
+    }
+    return apart;
+  };
+}
+
 // A window per lane, whatever is computed of it; of long rows no array but the result is kept.
 OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   const auto& loops = form.nest.loops;
@@ -166,7 +201,7 @@ OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   const Cut cut = cutOfColumns(columns, 16);
   OperatorFamily family;
   family.name = "vectors";
-  const bool windows = form.pattern == Pattern::stencil;
+  const bool windows = form.pattern == Pattern::stencil, elementwise = form.pattern == Pattern::elementwise;
   family.meaning =
       windows ? "neighbouring windows, one in each lane, padding in memory" : "neighbouring rows, one in each lane";
   family.forProcessors =
@@ -175,6 +210,7 @@ OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   family.derive = [=](Rewriting& r) {
     const Nat lanes = r.tunable("lanes", 2, cut.longest);
     r.apply(canonical());
+    if (elementwise) r.apply(attempt(strategies::below(outer, strategies::outermost(gathersApart()))));
     if (cut.fill && windows) r.apply(strategies::filledWindows(lanes, outer));
     if (windows) r.apply(seq({paddedInMemory(), canonical()}));
     if (!keepsArrays)
@@ -276,7 +312,7 @@ bool keepsLittle(Expr body, bool isWritten = false) {
 
 // Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
 // their neighbours, or read it again and again in steps that wait for each other, or approximate functions and are
-// short where they are reduced.
+// short where they are reduced, or what reduces them cannot be divided.
 bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
   if (form.nest.loops.empty()) return false;
@@ -284,11 +320,14 @@ bool neighboursAreInLanes(const Recognised& form) {
   for (const Leaf& leaf : leavesOf(form.nest.body.type()))
     for (const Nat n : leaf.shape) values = values * n;
   const bool isShort = form.reduced && form.reduced->constant().value_or(most + 1) <= most;
-  const bool pays =
-      form.pattern == Pattern::rows          ? neighboursReadClose(form) || (isShort && approximates(form.nest.body))
-      : form.pattern == Pattern::elementwise ? approximates(form.nest.body)
-                                             : form.pattern == Pattern::other && hasNestedLoops(form.nest.body);
-  return pays && keepsLittle(form.nest.body) && values.constant() && *values.constant() <= most &&
+  const Expr body = form.nest.body;
+  const bool endsEarly = anyPrimitive(body, [](Expr p) { return p.prim() == Prim::iterateWhile; });
+  bool pays = false;
+  if (form.pattern == Pattern::rows)
+    pays = neighboursReadClose(form) || (isShort && approximates(body)) || !reducesByOperations(body);
+  if (form.pattern == Pattern::elementwise) pays = approximates(body);
+  if (form.pattern == Pattern::other) pays = hasNestedLoops(body) || (approximates(body) && !endsEarly);
+  return pays && keepsLittle(body) && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();
 }
 

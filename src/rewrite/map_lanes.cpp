@@ -1,4 +1,4 @@
-// A map's function on vectors that hold its elements' values: windows, tuples and reductions included.
+// A map's function on vectors that hold its elements' values: windows, tuples, reductions and iterations included.
 #include <unordered_map>
 
 #include "computed.hpp"
@@ -148,6 +148,13 @@ class Lanes {
         const auto init = type ? as(*type, argument(0)) : std::nullopt, in = init ? argument(2) : init;
         const auto f = in ? onLanes(s.arguments[1], {*type, in->type().element()}, type) : in;
         return f ? std::optional(call(s.head.prim(), {*init, *f, *in})) : f;
+      }
+      case Prim::iterate: {
+        const auto type = typeInLanes(e.type());
+        const bool keepsType = s.arguments[1].type() == e.type();
+        const auto init = type && keepsType ? as(*type, argument(1)) : std::nullopt;
+        const auto f = init ? onLanes(s.arguments[0], {*type}, type) : init;
+        return f ? std::optional(call(s.head.prim(), s.head.nats(), {*f, *init})) : f;
       }
       case Prim::arrayOf:
       case Prim::concat:

@@ -40,8 +40,8 @@ def main(x: [1]f32) =
   generate(1, fun i => let k = i * 3 in if k >= 0 && k < 1 then let e = v[k] in e * 0.5 + 1.0 else 0.25)
 )"},
     {"scalars iterated where they are read: as an index, as an operand", R"(
-def main(x: [4]f32, k: nat) =
-  map(fun v => x[i32(iterate(k, fun i => min(i + abs(v), 2.0), 0.0))] + iterate(3, fun (a, b) => (b, a + b), (v, 1.0)).0, x)
+def main(x: [4]f32) =
+  map(fun v => x[i32(iterate(3, fun i => min(i + abs(v), 2.0), 0.0))] + iterate(3, fun (a, b) => (b, a + b), (v, 1.0)).0, x)
 )"},
     {"definitions passed to those that they use", R"(
 def dot(a, b) = sum(zipWith(mul, a, b))

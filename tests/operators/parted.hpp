@@ -349,6 +349,64 @@ inline const std::vector<Case>& cases() {
        "weights)\n",
        {{"h", 5}, {"w", 16}},
        {{P::stencil, "strips"}}},
+      {"a stencil of what a map and a stencil compute",
+       "def twice(f, x) = x |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(f)\n"
+       "def main(x: [h][w]f32): [h][w]f32 = map2D(square, x) |> twice(fun s => s[0][1] + s[2][1] - s[1][0])\n"
+       "  |> twice(fun s => s[1][0] * s[1][2])\n",
+       {{"h", 70}, {"w", 75}},
+       {{P::stencil, "strips"}}},
+      {"products in batches, of what is computed for each",
+       "def main(x: [b][n][d]f32, w: [f][d]f32, u: [f]f32, v: [d][f]f32): [b][n][d]f32 = map(fun r =>\n"
+       "  let z = map(fun row => map(fun (e, c) => tanh(dotProduct(e, row) + c), zip(w, u)), r) |> map(matvec(v)) in\n"
+       "  zip2D(r, z) |> map2D(fun (a, c) => a + c), x)\n",
+       {{"b", 2}, {"n", 32}, {"d", 16}, {"f", 80}},
+       {{P::product, "near"}, {P::product, "near"}}},
+      {"layers in batches, each of a pooled image",
+       "def conv(x: [c][h][w]f32, k: [o][c][3][3]f32): [o][h][w]f32 =\n"
+       "  let all = x |> map(pad2D(1, 1, 1, 1, 0.0)) |> map(slide2D(3, 3, 1, 1)) |> channelsLast in\n"
+       "  channelsFirst(map2D(fun v => map(fun t => dotProduct(flatten3D(v), flatten3D(t)), k), all))\n"
+       "def pooled(x: [c][2 * h][2 * w]f32) = map(fun p => map2D(fun b => maximum(join(b)), split2D(2, 2, p)), x)\n"
+       "def main(x: [n][c][2 * h][2 * w]f32, k: [o][c][3][3]f32): [n][o][h][w]f32 = map(fun i => conv(pooled(i), k), "
+       "x)\n",
+       {{"n", 2}, {"c", 8}, {"h", 8}, {"w", 8}, {"o", 16}},
+       {{P::rows, "default"}, {P::convolution, "planes"}}},
+      {"rows that are joined after a reduction of each",
+       "def main(x: [b][k][v]f32): [b]f32 = map(fun l =>\n"
+       "  let t = join(map(fun row => let m = maximum(row) in map(fun e => e - m, row), l)) in\n"
+       "  sum(t) + sum(map(square, t)), x)\n",
+       {{"b", 3}, {"k", 4}, {"v", 100}},
+       {{P::rows, "default"}, {P::rows, "default"}}},
+      {"products with both components of rows of pairs",
+       "def main(x: [m][k]f32, c: [n][k]f32, s: [n][k]f32): [m][n]f32 =\n"
+       "  let basis = zip2D(c, s) in x |> map(fun f => basis |> map(fun row => let (a, b) = unzip(row) in\n"
+       "    sqrt(square(dotProduct(f, a)) + square(dotProduct(f, b)))))\n",
+       {{"m", 64}, {"n", 48}, {"k", 64}},
+       {{P::product, "near"}, {P::product, "near"}}},
+      {"a reduction of products that a zip completes",
+       "def main(x: [n][d]f32, w: [m][d]f32, b: [m]f32): f32 =\n"
+       "  sum(map(fun r => sum(map(fun (s, c) => square(s + c), zip(map(dotProduct(r), w), b))), x))\n",
+       {{"n", 64}, {"m", 48}, {"d", 64}},
+       {{P::product, "near"}, {P::reduction, "default"}}},
+      {"functions of channels",
+       "def main(x: [h][w][3]f32, m: [3][3]f32): [h][w][3]f32 = x |> map2D(fun p => matvec(m, p) |> map(exp))\n",
+       {{"h", 3}, {"w", 37}},
+       {{P::rows, "vectors"}}},
+      {"functions of what indices select",
+       "def main(x: [n]f32): [n]f32 = generate(n, fun i => let k = i * 7 % n in sin(x[k]) * x[n - 1 - k] + "
+       "cos(x[i]))\n",
+       {{"n", 83}},
+       {{P::elementwise, "vectors"}}},
+      {"iterated functions",
+       "def main(x: [n]f32): [n]f32 =\n"
+       "  map(fun e => let (y, z) = iterate(5, fun (y, z) => (cos(y) + e, z * 0.5 + y), (e, 1.0)) in y + z, x)\n",
+       {{"n", 83}},
+       {{P::other, "vectors"}}},
+      {"recurrences of rows",
+       "def main(z: [b][t]f32): [b]f32 = map(fun r =>\n"
+       "  let (x, p) = r |> reduce((0.0, 1.0), fun ((x, p), y) => let q = p + 0.01 in let k = q / (q + 0.1) in\n"
+       "    (x + k * (y - x), (1.0 - k) * q)) in x + p, z)\n",
+       {{"b", 37}, {"t", 9}},
+       {{P::rows, "vectors"}}},
       {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "strips"}}},
       {"signal", signal, {{"n", 64}}, {{P::stencil, "strips"}}},
   };

@@ -47,6 +47,21 @@ TEST_CASE("parts compute what the program does", "[null]") {
     }
 }
 
+TEST_CASE("what windows and rows are read of is computed where it is read, or in front: no work-item keeps all of it",
+          "[null]") {
+  for (const char* name :
+       {"a stencil of what a map and a stencil compute", "products in batches, of what is computed for each",
+        "rows that are joined after a reduction of each"}) {
+    INFO(name);
+    const Variant v = derive(programWorkload(parted::load(caseNamed(name)), 0), partsFamilyName);
+    for (const kernel::Kernel& k : compileVariant(v, v.defaults).kernels) {
+      INFO(k.name);
+      for (const kernel::Buffer& b : k.buffers)
+        if (b.space == kernel::AddressSpace::priv) CHECK(b.count.constant().value_or(0) <= 256);
+    }
+  }
+}
+
 TEST_CASE("families that keep the order of sums round as the program does", "[null]") {
   const auto device = runtime::makeEmulatorDevice();
   std::map<std::string, int> kept;
