@@ -537,6 +537,19 @@ Strategy sumsOfLargeArrays() {
   return everywhere(when(isLarge, sumsOfElements()));
 }
 
+// Indices of reductions, and of what has reductions, that are rows and columns in one: the quotient and the remainder.
+Strategy digitsApart() {
+  const auto isReduced = [](Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::reduce) && isLoop(s) && spineOf(s.arguments[2]).isPrim(Prim::generate);
+  };
+  const auto reduces = [](Expr e) {
+    return spineOf(e).isPrim(Prim::generate) && anyPrimitive(e, [](Expr p) { return p.prim() == Prim::reduce; });
+  };
+  const Strategy rows = seq({argument(use("digitsOfIndices")), use("reduceJoin")});
+  return everywhere(orElse(when(isReduced, seq({rows, repeat(rows)})), when(reduces, use("digitsOfIndices"))));
+}
+
 // Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
@@ -731,8 +744,9 @@ Program restated(const Program& program, bool inOrder) {
            (s.arguments[1].freeVariables().empty() && !anyPrimitive(s.arguments[1], runsLoop));
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
-  r.tryApply(everywhere(use("windowsOfIndices")));
-  bool indexed = r.tryApply(arraysOfIndices());
+  bool indexed = r.tryApply(digitsApart());
+  for (const char* rule : {"paddingOfIndices", "windowsOfIndices"}) r.tryApply(everywhere(use(rule)));
+  indexed |= r.tryApply(arraysOfIndices());
   r.apply(sumsTogether());
   if (r.tryApply(arraysOfIndices())) {
     indexed = true;

@@ -58,6 +58,36 @@ inline const std::vector<Case>& cases() {
        "  generate(n-9, fun i => sum(generate(5, fun c => w[c] * x[i + 2 * c + 1])))\n",
        {{"n", 80}},
        {{P::stencil, "strips"}}},
+      {"the greatest of the windows of planes, whose taps are quotients and remainders",
+       "def main(x: [c][2 * h + 1][2 * w + 1]f32): [c][h][w]f32 = x |> map(fun plane => generate2D(h, w, fun (i, j) "
+       "=>\n"
+       "  reduce(-inf, max, generate(9, fun t => plane[2 * i + t / 3][2 * j + t % 3]))))\n",
+       {{"c", 3}, {"h", 5}, {"w", 16}},
+       {{P::stencil, "strips"}}},
+      {"means of windows by indices, of which a condition leaves out what is outside",
+       "def main(x: [h][w]f32): [h][w]f32 =\n"
+       "  let at = fun (i, j) => if i < 0 || j < 0 || i >= h || j >= w then 0.5 else x[i][j] in\n"
+       "  generate2D(h, w, fun (i, j) => sum(generate(3, fun a => sum(generate(5, fun b => at(i + a - 1, j + b - "
+       "3))))))\n",
+       {{"h", 7}, {"w", 18}},
+       {{P::stencil, "strips"}}},
+      {"three dimensions of taps in one index, zeros outside",
+       "def main(x: [d][h][w]f32, k: [3][3][3]f32): [d][h][w]f32 = generate3D(d, h, w, fun (i, j, l) =>\n"
+       "  sum(generate(27, fun t => let a = i + t / 9 - 1 in let b = t / 3 % 3 + j - 1 in let c = l + t % 3 - 1 in\n"
+       "    k[t / 9][t / 3 % 3][t % 3] * (if a >= 0 && a < d && (b >= 0 && h > b) then\n"
+       "      if c < 0 || w <= c then 0.0 else x[a][b][c] else 0.0))))\n",
+       {{"d", 4}, {"h", 5}, {"w", 18}},
+       {{P::stencil, "strips"}}},
+      {"windows by indices of which a condition leaves out more than what is outside",
+       "def main(x: [n]f32): [n]f32 = generate(n, fun i => sum(generate(3, fun a =>\n"
+       "  if i + a < 2 || i + a > n then 0.0 else x[i + a - 1])))\n",
+       {{"n", 40}},
+       {{P::reduction, "default"}}},
+      {"a product whose rows and columns are one index",
+       "def main(a: [n][k]f32, b: [k][m]f32): [n * m]f32 =\n"
+       "  generate(n * m, fun t => sum(generate(k, fun l => a[t / m][l] * b[l][t % m])))\n",
+       {{"n", 12}, {"k", 10}, {"m", 32}},
+       {{P::product, "tiles"}}},
       {"two taps of many channels, by sums of indices",
        "def main(x: [c][n]f32, w: [c][c][2]f32): [c][n-8]f32 =\n"
        "  generate2D(c, n-8, fun (o, i) => sum(generate(c, fun k => w[o][k][0] * x[k][i] + w[o][k][1] * x[k][i + "
