@@ -80,7 +80,7 @@ inline const std::vector<Case>& cases() {
        {{P::stencil, "strips"}}},
       {"windows by indices of which a condition leaves out more than what is outside",
        "def main(x: [n]f32): [n]f32 = generate(n, fun i => sum(generate(3, fun a =>\n"
-       "  if i + a < 2 || i + a > n then 0.0 else x[i + a - 1])))\n",
+       "  if i + a < 1 || i + a > n || i < 2 then 0.0 else x[i + a - 1])))\n",
        {{"n", 40}},
        {{P::reduction, "default"}}},
       {"a product whose rows and columns are one index",
