@@ -172,6 +172,22 @@ inline const std::vector<Case>& cases() {
        "  norm(iterate(3, fun s => map(fun row => tanh(0.01 * dotProduct(row, s)), w), start)))\n",
        {{"n", 64}, {"m", 48}},
        {{P::product, "near"}, {P::rows, "rows"}}},
+      {"recurrences of many sequences by the same matrices",
+       "def main(x: [b][t][d]f32, w: [h][d]f32, u: [h][h]f32): [b][h]f32 = x |> map(fun sequence =>\n"
+       "  sequence |> reduce(fill(h, 0.0), fun (s, e) =>\n"
+       "    zip(w, u) |> map(fun (p, q) => tanh(dotProduct(p, e) + 0.1 * dotProduct(q, s)))))\n",
+       {{"b", 48}, {"t", 3}, {"d", 32}, {"h", 64}},
+       {{P::product, "near"},
+        {P::other, "default"},
+        {P::product, "near"},
+        {P::other, "default"},
+        {P::other, "default"}}},
+      {"the same step by step of all sequences",
+       "def main(x: [t][b][d]f32, w: [h][d]f32, u: [h][h]f32): [b][h]f32 = x |> reduce(fill2D(b, h, 0.0),\n"
+       "  fun (states, es) => zip(states, es) |> map(fun (s, e) =>\n"
+       "    zip(w, u) |> map(fun (p, q) => tanh(dotProduct(p, e) + 0.1 * dotProduct(q, s)))))\n",
+       {{"b", 48}, {"t", 3}, {"d", 32}, {"h", 64}},
+       {{P::product, "near"}, {P::product, "near"}, {P::other, "default"}, {P::other, "default"}}},
       {"places and speeds of many particles, which one matrix changes, and where they started",
        "def main(w: [n][n]f32, x: [b][m][n]f32): [b][m][n]f32 = x |> map2D(fun start =>\n"
        "  let (place, speed) = iterate(3, fun (p, v) =>\n"
