@@ -173,23 +173,29 @@ std::optional<Path> gatherIn(Expr map) {
   return gather ? pathOf(*gather, map) : std::nullopt;
 }
 
+// A name for an index.
+bool namesIndex(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].type() == Type::scalar(Scalar::i32);
+}
+
 // What a map reads at indices by maps of its own: there are no vectors of that, but of all else.
 Strategy gathersApart() {
   constexpr int most = 8;
-  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
-    std::optional<Expr> apart;
+  const Strategy apart = [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    std::optional<Expr> now;
     for (int i = 0; i < most; i++) {
-      const auto gather = gatherIn(e);
+      const auto gather = gatherIn(now.value_or(e));
       if (!gather) break;
       std::string path;
       for (const auto child : *gather) path += static_cast<char>('0' + child);
-      const auto next = use(fmt::format("mapFission<{}>", path))(e, r);
+      const auto next = use(fmt::format("mapFission<{}>", path))(now.value_or(e), r);
       if (!next) break;
-      e = *next;
-      apart = e;
+      now = next;
     }
-    return apart;
+    return now;
   };
+  return seq({attempt(function(body(everywhere(when(namesIndex, use("letUnfold")))))), apart});
 }
 
 // A window per lane, whatever is computed of it; of long rows no array but the result is kept.

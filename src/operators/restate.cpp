@@ -52,8 +52,8 @@ std::optional<Expr> lifted(Expr e, Rewriting& r, Path& place) {
       rule += static_cast<char>('0' + *child);
     const auto now = at(*loop, use(rule + ">"))(e, r);
     if (!now) return std::nullopt;
-    e = *now;
     place = *loop + Path{1, 1};  // of zip(what the loop runs over, the part's map)
+    e = *attempt(at(place, orElse(use("mapOfFirst"), use("mapOfSecond"))))(*now, r);  // of what it needs alone
   }
   return e;
 }
@@ -70,6 +70,24 @@ struct Binder {
     if (!isLoop || variable.type() == value.type().element()) return false;
     const Expr element = build::get(variable, 1);
     return replaceTerms(term, {{element, Expr::variable("x", element.type())}}).hasFree(variable);
+  }
+
+  // Of a map over arrays that are zipped: those whose elements the term needs, where it does not need all.
+  std::optional<std::vector<Expr>> arraysOf(Expr term) const {
+    const Spine zipped = spineOf(value);
+    if (!isLoop || !zipped.isPrim(Prim::zip) || variable.type() != value.type().element()) return std::nullopt;
+    std::vector<Expr> elements, arrays;
+    std::unordered_map<Expr, Expr> names;
+    for (std::size_t i = 0; i < zipped.arguments.size(); i++) {
+      const Expr element = build::get(variable, i);
+      elements.push_back(Expr::variable("x", element.type()));
+      names.emplace(element, elements.back());
+    }
+    const Expr named = replaceTerms(term, names);
+    if (named.hasFree(variable)) return std::nullopt;
+    for (std::size_t i = 0; i < elements.size(); i++)
+      if (named.hasFree(elements[i])) arrays.push_back(zipped.arguments[i]);
+    return arrays.size() < elements.size() ? std::optional(arrays) : std::nullopt;
   }
 };
 
@@ -122,37 +140,22 @@ class Search {
     if (counts) around_.pop_back();
   }
 
-  // What the term reads by way of the binder: of arrays that a loop runs over together those whose elements it needs.
-  static std::vector<Expr> readBy(Expr term, const Binder& binder) {
-    const Spine zip = spineOf(binder.value);
-    if (!binder.isLoop || !zip.isPrim(Prim::zip) || binder.variable.type() != binder.value.type().element())
-      return {binder.value};
-    std::unordered_map<Expr, Expr> elements;
-    std::vector<Expr> names;
-    for (std::size_t i = 0; i < zip.arguments.size(); i++) {
-      const Expr element = build::get(binder.variable, i);
-      names.push_back(Expr::variable("x", element.type()));
-      elements.emplace(element, names.back());
-    }
-    const Expr apart = replaceTerms(term, elements);
-    if (apart.hasFree(binder.variable)) return {binder.value};
-    std::vector<Expr> read;
-    for (std::size_t i = 0; i < names.size(); i++)
-      if (apart.hasFree(names[i])) read.push_back(zip.arguments[i]);
-    return read;
-  }
-
   // The binders that a term depends on, by way of names and what loops run over, too; nothing where one is of neither,
   // or an accumulator.
   std::optional<std::vector<bool>> dependence(Expr e) const {
     std::vector<bool> on(around_.size());
     const std::function<bool(Expr, std::size_t)> mark = [&](Expr term, std::size_t end) {
       for (std::size_t i = end; i-- > 0;) {
-        if (!term.hasFree(around_[i].variable)) continue;
-        if (around_[i].value.is(Expr::Form::lambda) || around_[i].accumulates(term)) return false;
-        on[i] = true;
-        for (const Expr read : readBy(term, around_[i]))
-          if (!mark(read, i)) return false;
+        const Binder& b = around_[i];
+        if (!term.hasFree(b.variable)) continue;
+        if (b.value.is(Expr::Form::lambda) || b.accumulates(term)) return false;
+        if (const auto arrays = b.arraysOf(term)) {
+          on[i] = true;
+          if (!std::ranges::all_of(*arrays, [&](Expr a) { return mark(a, i); })) return false;
+        } else if (!on[i]) {
+          on[i] = true;
+          if (!mark(b.value, i)) return false;
+        }
       }
       return true;
     };
@@ -607,6 +610,19 @@ Strategy sumsOfLargeArrays() {
   return everywhere(when(isLarge, sumsOfElements()));
 }
 
+// Indices of reductions, and of what has reductions, that are rows and columns in one: the quotient and the remainder.
+Strategy digitsApart() {
+  const auto isReduced = [](Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::reduce) && isLoop(s) && spineOf(s.arguments[2]).isPrim(Prim::generate);
+  };
+  const auto reduces = [](Expr e) {
+    return spineOf(e).isPrim(Prim::generate) && anyPrimitive(e, [](Expr p) { return p.prim() == Prim::reduce; });
+  };
+  const Strategy rows = seq({argument(use("digitsOfIndices")), use("reduceJoin")});
+  return everywhere(orElse(when(isReduced, seq({rows, repeat(rows)})), when(reduces, use("digitsOfIndices"))));
+}
+
 // Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
@@ -634,11 +650,21 @@ class SharedProducts {
     for (std::size_t i = 0; i < s.arguments.size(); i++)
       if (s.arguments[i] != functionOf(s) && in(s.arguments[i])) return true;
     const Expr variable = functionOf(s).parameter(), over = s.arguments.back();
-    if (isOwn(over) || (isLoop(s) && !s.isPrim(Prim::map)))
-      own_.insert(variable);
-    else if (isLoop(s))
-      shared_.emplace_back(variable, estimate(over.type().length()));
-    return in(functionOf(s).body());
+    Expr body = functionOf(s).body();
+    const double length = isLoop(s) ? estimate(over.type().length()) : 1;
+    if (!isOwn(over) && (s.isPrim(Prim::map) || !isLoop(s))) {
+      shared_.emplace_back(variable, length);
+      return in(body);
+    }
+    own_.insert(variable);
+    const Spine zipped = spineOf(over);
+    for (std::size_t i = 0; s.isPrim(Prim::map) && zipped.isPrim(Prim::zip) && i < zipped.arguments.size(); i++) {
+      if (isOwn(zipped.arguments[i])) continue;
+      const Expr element = build::get(variable, i);
+      shared_.emplace_back(Expr::variable("x", element.type()), length);
+      body = replaceTerms(body, {{element, shared_.back().first}});
+    }
+    return in(body);
   }
 
  private:
@@ -665,17 +691,19 @@ class SharedProducts {
   double elements_;
 };
 
-// Iterations within maps whose steps have such products, as iterations of all elements: the products are parts.
-Strategy iterationsOutside() {
+// Iterations or folds within maps whose steps have such products, as those of all elements, by the rule that exchanges
+// both: the products are parts.
+Strategy loopsOutside(Prim loop, const char* rule) {
   // Below the maps of a term: where such an iteration is.
-  const auto found = [](Expr map) {
+  const auto found = [loop](Expr map) {
     std::optional<Path> place;
     std::vector<Binder> around;
     const std::function<void(Expr, const Path&)> find = [&](Expr e, const Path& path) {
       if (place || !e.is(Expr::Form::apply)) return;
       const Spine s = spineOf(e);
-      if (s.isPrim(Prim::iterate) && s.arguments.size() == 2) {
-        std::unordered_set<Expr> own{s.arguments[0].parameter()};
+      const bool isFull = !e.type().is(Type::Kind::function) && s.arguments.size() >= 2;
+      if (s.isPrim(loop) && isFull && functionOf(s).is(Expr::Form::lambda)) {
+        std::unordered_set<Expr> own{functionOf(s).parameter()};
         double elements = 1;
         std::vector<Expr> needed{e};  // and what the loops run over that it depends on
         for (auto b = around.rbegin(); b != around.rend(); ++b) {
@@ -684,7 +712,7 @@ Strategy iterationsOutside() {
           elements *= estimate(b->value.type().length());
           needed.push_back(b->value);
         }
-        if (holdsArrays(e.type()) && SharedProducts(own, elements).in(s.arguments[0].body())) place = path;
+        if (holdsArrays(e.type()) && SharedProducts(own, elements).in(functionOf(s).body())) place = path;
         return;
       }
       const bool isMap = s.isPrim(Prim::map) && s.arguments.size() == 2;
@@ -700,15 +728,18 @@ Strategy iterationsOutside() {
     find(map, {});
     return place;
   };
-  static const Strategy outside = [](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::map)) return e;
-    return seq({function(body(outside)), use("mapIterate")})(e, r);
+  const Strategy outside = [rule](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const std::function<Strategy(Expr)> exchanged = [&](Expr map) {
+      const Expr below = spineOf(map).arguments[0].body();
+      const Strategy here = use(rule);
+      return spineOf(below).isPrim(Prim::map) ? seq({function(body(exchanged(below))), here}) : here;
+    };
+    return exchanged(e)(e, r);
   };
-  return outsideLoops([found](Expr e) -> std::optional<Strategy> {
+  return outsideLoops([found, outside](Expr e) -> std::optional<Strategy> {
     const auto place = isComputingMap(e) ? found(e) : std::nullopt;
     if (!place) return std::nullopt;
-    return [place = *place](Expr map, Rewriting& r) -> std::optional<Expr> {
+    return [place = *place, outside](Expr map, Rewriting& r) -> std::optional<Expr> {
       Path now = place;
       const auto apart = lifted(map, r, now);
       return apart && now != place ? seq({at(now, outside), strategies::tidy()})(*apart, r) : std::nullopt;
@@ -801,8 +832,9 @@ Program restated(const Program& program, bool inOrder) {
            (s.arguments[1].freeVariables().empty() && !anyPrimitive(s.arguments[1], runsLoop));
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
-  r.tryApply(everywhere(use("windowsOfIndices")));
-  bool indexed = r.tryApply(arraysOfIndices());
+  bool indexed = r.tryApply(digitsApart());
+  for (const char* rule : {"paddingOfIndices", "windowsOfIndices"}) r.tryApply(everywhere(use(rule)));
+  indexed |= r.tryApply(arraysOfIndices());
   r.apply(sumsTogether());
   if (r.tryApply(arraysOfIndices())) {
     indexed = true;
@@ -810,22 +842,30 @@ Program restated(const Program& program, bool inOrder) {
   }
   const bool apart = r.tryApply(sumsOfLargeArrays());
   if (apart) r.apply(sumsTogether());
-  const bool outside = r.tryApply(iterationsOutside());
+  bool outside = r.tryApply(loopsOutside(Prim::iterate, "mapIterate"));
   if (outside) r.apply(sumsTogether());
   // What stood within other loops may stand alone by that.
   const bool alone = Search(etaLong(start.body)).found() && !Search(r.program().body).found();
   int lifts = 0;
-  for (bool more = true; more && lifts < most; lifts += more) {
-    const Search search(r.program().body);
-    const Strategy lift = [&](Expr e, Rewriting& rewriting) {
-      Path place = *search.found();
-      const auto now = lifted(e, rewriting, place);
-      return place == *search.found() ? std::nullopt : now;
-    };
-    more = search.found() && r.tryApply(lift);
-    if (more) r.apply(sumsTogether());
+  const auto liftProducts = [&] {
+    for (bool more = true; more && lifts < most; lifts += more) {
+      const Search search(r.program().body);
+      const Strategy lift = [&](Expr e, Rewriting& rewriting) {
+        Path place = *search.found();
+        const auto now = lifted(e, rewriting, place);
+        return place == *search.found() ? std::nullopt : now;
+      };
+      more = search.found() && r.tryApply(lift);
+      if (more) r.apply(sumsTogether());
+    }
+  };
+  liftProducts();
+  if (r.tryApply(loopsOutside(Prim::reduce, "mapReduce"))) {
+    outside = true;
+    r.apply(sumsTogether());
   }
   const bool stepped = r.tryApply(stepsApart());
+  if (stepped) liftProducts();
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);

@@ -202,8 +202,8 @@ class Reader {
   }
 
   static bool isComputed(const Spine& s) {
-    if (s.isPrim(Prim::map)) return !onlyMovesData(s.arguments[0]);
-    return takesSteps(s.head);
+    const auto computes = [](Expr p) { return !movesData(p.prim()) && p.prim() != Prim::at; };
+    return s.isPrim(Prim::map) ? anyPrimitive(s.arguments[0], computes) : takesSteps(s.head);
   }
 
   Expr at(Expr e, Takes takes, Guards guards, const ScopePtr& scope, Role role) {
@@ -230,8 +230,8 @@ class Reader {
     const Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) throw Unknown{"it calls a function"};
     if (role == Role::factor && (isComputed(s) || s.isPrim(Prim::toGlobal))) {
-      if (!isClosed(e, scope)) throw Unknown{"a factor is computed within the loops"};
-      return access(e, takes, guards);
+      if (isClosed(e, scope)) return access(e, takes, guards);
+      if (!s.isPrim(Prim::map)) throw Unknown{"a factor is computed within the loops"};
     }
     return ofPrimitive(s, std::move(takes), std::move(guards), scope, role);
   }

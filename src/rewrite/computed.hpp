@@ -73,6 +73,13 @@ std::optional<Expr> reduceRows(Expr map);
 // constants and dimensions; nothing where a place may be outside.
 std::optional<Expr> windowsOfIndices(Expr generate);
 
+// The same of if … then xs[i + j - 1] else v, where the condition holds just within the array: of pad(…, v, xs).
+std::optional<Expr> paddingOfIndices(Expr generate);
+
+// generate(n * m, fun t => f(t / m, t % m))  ->  join(generate(n, fun a => generate(m, fun b => f(a, b)))), also where
+// multiples of m divide t.
+std::optional<Expr> digitsOfIndices(Expr generate);
+
 // reduceByIndex(zs, f, xs)  ->  map(fun (z, column) => reduce(z, combine, column),
 //   zip(zs, transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs')))))
 // where xs = xs' ++ rest, the rest being shorter than a chunk; it is reduced by index too, and combined last.

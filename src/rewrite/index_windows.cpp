@@ -1,4 +1,4 @@
-// Elements at sums of indices as elements of windows.
+// Elements at sums of indices as elements of windows, and indices that are quotients and remainders of one.
 #include <algorithm>
 #include <unordered_set>
 
@@ -30,9 +30,19 @@ struct AffineIndex {
 
 using Counts = std::unordered_map<Expr, Nat>;  // of indices of generate
 
+// An integer that is written out, perhaps as a size.
+std::optional<std::int64_t> integerOf(Expr e) {
+  if (e.is(Expr::Form::literal) && e.value().type == Scalar::i32) return e.value().integer;
+  if (e.is(Expr::Form::natLiteral)) return e.natValue().constant();
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::op) || s.head.op() != Op::mul) return std::nullopt;
+  const auto a = integerOf(s.arguments[0]), b = integerOf(s.arguments[1]);
+  return a && b ? std::optional(*a * *b) : std::nullopt;
+}
+
 std::optional<AffineIndex> affineIndex(Expr e, const Counts& counts) {
   if (counts.contains(e)) return AffineIndex{{{e, 1}}, 0};
-  if (e.is(Expr::Form::literal) && e.value().type == Scalar::i32) return AffineIndex{{}, e.value().integer};
+  if (const auto constant = integerOf(e)) return AffineIndex{{}, *constant};
   const Spine s = spineOf(e);
   if (!s.isPrim(Prim::op) || s.arguments.size() != 2) return std::nullopt;
   const auto a = affineIndex(s.arguments[0], counts), b = affineIndex(s.arguments[1], counts);
@@ -104,9 +114,146 @@ std::optional<IndexedArray> windowsOfAll(Expr xs, const std::vector<Expr>& indic
   return all;
 }
 
-}  // namespace
+// An element of an array: the array and the indices, the outermost first.
+std::optional<IndexedArray> readOf(Expr e) {
+  IndexedArray read{e, {}};
+  for (Spine s = spineOf(e); s.isPrim(Prim::at) && s.arguments.size() == 2; s = spineOf(read.array)) {
+    read.indices.insert(read.indices.begin(), s.arguments[0]);
+    read.array = s.arguments[1];
+  }
+  return read.indices.empty() ? std::nullopt : std::optional(read);
+}
 
-std::optional<Expr> windowsOfIndices(Expr e) {
+// Names of sums of indices replaced by these.
+Expr withoutNamesOfIndices(Expr e, const Counts& counts) {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::let) && s.arguments.size() == 2 && affineIndex(s.arguments[1], counts))
+    return withoutNamesOfIndices(substitute(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1]), counts);
+  return withParts(e, [&](Expr part) { return withoutNamesOfIndices(part, counts); });
+}
+
+// An element that is read where conditions hold, and what stands for it elsewhere.
+struct GuardedRead {
+  Expr read, otherwise;
+  std::vector<AffineIndex> bounds;  // sums that are not negative where it is read
+};
+
+// The condition (or its opposite) as such bounds.
+bool addBounds(Expr condition, bool holds, const Counts& counts, std::vector<AffineIndex>& bounds) {
+  const Spine s = spineOf(condition);
+  if (!s.isPrim(Prim::op)) return false;
+  const auto& a = s.arguments;
+  const Op op = s.head.op();
+  if (op == Op::logicalNot) return addBounds(a[0], !holds, counts, bounds);
+  if (op == (holds ? Op::logicalAnd : Op::logicalOr))
+    return addBounds(a[0], holds, counts, bounds) && addBounds(a[1], holds, counts, bounds);
+  const bool isLess = op == Op::lt || op == Op::le;
+  if (!isLess && op != Op::gt && op != Op::ge) return false;
+  const bool firstIsLess = isLess == holds, strictly = (op == Op::lt || op == Op::gt) == holds;
+  const auto less = affineIndex(a[firstIsLess ? 0 : 1], counts), greater = affineIndex(a[firstIsLess ? 1 : 0], counts);
+  if (!less || !greater) return false;
+  AffineIndex difference = *greater;
+  difference.add(*less, -1);
+  if (strictly) difference.constant--;
+  bounds.push_back(std::move(difference));
+  return true;
+}
+
+std::optional<GuardedRead> guardedRead(Expr e, const Counts& counts) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::ifThenElse) || s.arguments.size() != 3) return std::nullopt;
+  const bool elseIsConstant = s.arguments[2].freeVariables().empty();
+  const Expr otherwise = s.arguments[elseIsConstant ? 2 : 1], inside = s.arguments[elseIsConstant ? 1 : 2];
+  if (!otherwise.freeVariables().empty() || !onlyMovesData(otherwise)) return std::nullopt;
+  GuardedRead guarded{inside, otherwise, {}};
+  if (auto inner = guardedRead(inside, counts)) {
+    if (inner->otherwise != otherwise) return std::nullopt;
+    guarded = std::move(*inner);
+  }
+  if (!addBounds(s.arguments[0], elseIsConstant, counts, guarded.bounds)) return std::nullopt;
+  return guarded;
+}
+
+// The least and the greatest value of a sum of indices.
+std::optional<std::pair<std::int64_t, std::int64_t>> rangeOf(const AffineIndex& sum, const Counts& counts) {
+  std::int64_t least = sum.constant, most = sum.constant;
+  for (const auto& [index, factor] : sum.terms) {
+    const auto count = counts.at(index).constant();
+    if (!count) return std::nullopt;
+    (factor < 0 ? least : most) += factor * (*count - 1);
+  }
+  return std::pair(least, most);
+}
+
+bool areEqual(const AffineIndex& a, const AffineIndex& b) {
+  AffineIndex difference = a;
+  difference.add(b, -1);
+  return difference.constant == 0 && std::ranges::all_of(difference.terms, [](const auto& t) { return t.second == 0; });
+}
+
+// So many elements in front of an array and behind it, in each dimension.
+using Padding = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+Expr padded(Expr array, const Padding& padding, std::size_t from, Expr value) {
+  if (std::all_of(padding.begin() + static_cast<std::ptrdiff_t>(from), padding.end(),
+                  [](const auto& p) { return p == std::pair<std::int64_t, std::int64_t>(0, 0); }))
+    return array;
+  const Expr row = Expr::variable("row", array.type().element());
+  if (from + 1 < padding.size()) array = mapped(row, padded(row, padding, from + 1, value), array);
+  const auto [front, behind] = padding[from];
+  if (front == 0 && behind == 0) return array;
+  std::vector<Nat> lengths;
+  for (Type t = array.type().element(); t.isArray(); t = t.element()) lengths.push_back(t.length());
+  for (auto n = lengths.rbegin(); n != lengths.rend(); ++n) value = fill(*n, value);
+  return call(Prim::pad, {front, behind}, {value, array});
+}
+
+// A read that is guarded by just the bounds of the array, at sums of several indices: of the array with padding.
+std::optional<IndexedArray> paddedRead(const GuardedRead& guarded, const Counts& counts) {
+  auto read = readOf(guarded.read);
+  if (!read || !guarded.read.type().is(Type::Kind::scalar)) return std::nullopt;
+  std::vector<bool> isBound(guarded.bounds.size());
+  Padding padding;
+  bool windows = false;
+  Type type = read->array.type();
+  for (Expr& index : read->indices) {
+    const auto length = type.length().constant();
+    type = type.element();
+    const auto sum = affineIndex(index, counts);
+    const auto range = sum ? rangeOf(*sum, counts) : std::nullopt;
+    padding.emplace_back(0, 0);
+    if (!range || !length) {
+      if (sum) return std::nullopt;
+      continue;
+    }
+    AffineIndex left{{}, *length - 1};  // behind the element
+    left.add(*sum, -1);
+    bool first = range->first >= 0, last = range->second < *length;
+    for (std::size_t i = 0; i < guarded.bounds.size(); i++) {
+      const bool isFirst = areEqual(guarded.bounds[i], *sum), isLast = areEqual(guarded.bounds[i], left);
+      first = first || isFirst;
+      last = last || isLast;
+      isBound[i] = isBound[i] || isFirst || isLast;
+    }
+    if (!first || !last) return std::nullopt;
+    padding.back() = {std::max<std::int64_t>(0, -range->first), std::max<std::int64_t>(0, range->second - *length + 1)};
+    windows = windows || sum->terms.size() > 1;
+    if (padding.back().first > 0)
+      index = operation(Op::add, {index, Expr::literal(ScalarValue::ofInteger(Scalar::i32, padding.back().first))});
+  }
+  for (std::size_t i = 0; i < isBound.size(); i++) {
+    const auto range = rangeOf(guarded.bounds[i], counts);
+    if (!isBound[i] && (!range || range->first < 0)) return std::nullopt;  // it leaves out what the array has
+  }
+  if (!windows) return std::nullopt;
+  read->array = padded(read->array, padding, 0, guarded.otherwise);
+  return read;
+}
+
+// What stands in place of a term in loops over indices; an array is bound outside of these.
+using Reading = std::optional<IndexedArray> (*)(Expr term, const Counts& counts);
+
+std::optional<Expr> withWindows(Expr e, Reading readingOf) {
   if (!spineOf(e).isPrim(Prim::generate)) return std::nullopt;
   Counts counts;
   anySubterm(e, [&](Expr term, const std::vector<Expr>&) {
@@ -114,26 +261,77 @@ std::optional<Expr> windowsOfIndices(Expr e) {
       counts.emplace(s.arguments[0].parameter(), s.head.nats()[0]);
     return false;
   });
+  const bool hasNames = anyTerm(e, [](Expr term) {
+    const Spine s = spineOf(term);
+    return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].type() == Type::scalar(Scalar::i32);
+  });
+  if (hasNames) e = withoutNamesOfIndices(e, counts);
   std::unordered_map<Expr, Expr> reads;
   std::unordered_set<Expr> inner;  // reads of rows of which an element is read
   anySubterm(e, [&](Expr term, const std::vector<Expr>& binders) {
-    Expr array = term;
-    std::vector<Expr> indices;
-    for (Spine s = spineOf(array); s.isPrim(Prim::at) && s.arguments.size() == 2; s = spineOf(array)) {
-      indices.insert(indices.begin(), s.arguments[0]);
-      array = s.arguments[1];
-      inner.insert(array);
-    }
-    if (indices.empty() || inner.contains(term)) return false;
-    if (std::ranges::any_of(binders, [&](Expr b) { return array.hasFree(b); })) return false;
-    const auto windows = windowsOfAll(array, indices, 0, counts);
-    if (!windows || windows->array == array) return false;
+    const auto read = inner.contains(term) ? std::nullopt : readingOf(term, counts);
+    if (!read || std::ranges::any_of(binders, [&](Expr b) { return read->array.hasFree(b); })) return false;
+    for (Spine s = spineOf(term); s.isPrim(Prim::at) && s.arguments.size() == 2; s = spineOf(s.arguments[1]))
+      inner.insert(s.arguments[1]);
+    const auto windows = windowsOfAll(read->array, read->indices, 0, counts);
+    if (!windows || windows->array == read->array) return false;
     Expr now = windows->array;
     for (const Expr i : windows->indices) now = call(Prim::at, {i, now});
     reads.emplace(term, now);
     return false;
   });
   return reads.empty() ? std::nullopt : std::optional(etaLong(replaceTerms(e, reads)));
+}
+
+}  // namespace
+
+std::optional<Expr> windowsOfIndices(Expr generate) {
+  return withWindows(generate, [](Expr term, const Counts&) { return readOf(term); });
+}
+
+std::optional<Expr> paddingOfIndices(Expr generate) {
+  return withWindows(generate, [](Expr term, const Counts& counts) -> std::optional<IndexedArray> {
+    const auto guarded = guardedRead(term, counts);
+    return guarded ? paddedRead(*guarded, counts) : std::nullopt;
+  });
+}
+
+std::optional<Expr> digitsOfIndices(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::generate)) return std::nullopt;
+  const auto count = s.head.nats()[0].constant();
+  const Expr t = s.arguments[0].parameter(), body = s.arguments[0].body();
+  // t / c and t % c, of which the least c is the length of the rows.
+  std::vector<std::pair<Expr, std::int64_t>> digits;
+  std::int64_t length = 0;
+  anyTerm(body, [&](Expr term) {
+    const Spine d = spineOf(term);
+    if (!d.isPrim(Prim::op) || d.arguments.size() != 2 || d.arguments[0] != t) return false;
+    const auto c = d.head.op() == Op::div || d.head.op() == Op::mod ? integerOf(d.arguments[1]) : std::nullopt;
+    if (c && *c > 1) digits.emplace_back(term, *c);
+    if (c && *c > 1 && (length == 0 || *c < length)) length = *c;
+    return false;
+  });
+  if (!count || length == 0 || *count % length != 0 || *count <= length) return std::nullopt;
+  const Expr row = Expr::variable(t.name(), t.type()), column = Expr::variable(t.name(), t.type());
+  const auto number = [](std::int64_t n) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, n)); };
+  std::unordered_map<Expr, Expr> now;
+  for (const auto& [term, c] : digits) {
+    if (c % length != 0) return std::nullopt;
+    const bool isQuotient = spineOf(term).head.op() == Op::div;
+    if (c == length)
+      now.emplace(term, isQuotient ? row : column);
+    else if (isQuotient)
+      now.emplace(term, operation(Op::div, {row, number(c / length)}));
+    else
+      now.emplace(
+          term, operation(Op::add, {operation(Op::mul, {operation(Op::mod, {row, number(c / length)}), number(length)}),
+                                    column}));
+  }
+  const Expr element = replaceTerms(body, now);
+  if (element.hasFree(t)) return std::nullopt;
+  const Expr ofRow = call(Prim::generate, {length}, {Expr::lambda(column, element)});
+  return call(Prim::join, {call(Prim::generate, {*count / length}, {Expr::lambda(row, ofRow)})});
 }
 
 }  // namespace lift::rewrite::detail

@@ -212,6 +212,16 @@ std::vector<Rule> namingRules() {
                     "take(n, slide(k, 1, xs)))",
                     "sums of indices select elements of windows"},
                    windowsOfIndices),
+      computedRule({"paddingOfIndices",
+                    "generate(5, fun i => generate(k, fun j => f(if i + j < 1 || i + j > 5 then 2 else "
+                    "(xs: [5]i32)[i + j - 1]))) => map(fun w => map(f, w), slide(k, 1, pad(1, k - 2, 2, xs)))",
+                    "the same where a condition says what stands outside of the array"},
+                   paddingOfIndices),
+      computedRule({"digitsOfIndices",
+                    "generate(n * 3, fun t => f((t / 3, t % 3))) => join(generate(n, fun a => generate(3, fun b => "
+                    "f((a, b)))))",
+                    "an index of rows and columns"},
+                   digitsOfIndices),
       computedRule(
           {"letTuple", "let(f, (x, y)) => let(fun x => let(fun y => f((x, y)), y), x)", "a name for each component"},
           letTuple),

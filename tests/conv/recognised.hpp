@@ -55,7 +55,7 @@ inline const std::vector<Case>& cases() {
        "      (if 1 <= row && row - 1 < 7 then if !(column < 1) && 10 > column then x[row - 1][column - 1][m] else "
        "0.0\n"
        "        else 0.0) * k[a][b][m][l])))))))\n",
-       {"ic8ih7iw8oc16oh4ow4kh3sh2ph1pw1"}},
+       {"ic8ih7iw9oc16oh4ow4kh3sh2ph1pw1"}},
       {"bounds that leave rows out",
        "def main(x: [9][9][8]f32, k: [3][3][8][16]f32): [9][9][16]f32 =\n"
        "  let at = fun (i, j, m) => if i < 2 || j < 0 || i > 6 || j >= 9 then 0.0 else x[i][j][m] in\n"
@@ -72,11 +72,11 @@ inline const std::vector<Case>& cases() {
        "  let at = fun (i, j, m) => if i < 0 || j < 0 || i >= h || j >= w then 0.0 else x[i][j][m] in\n"
        "  generate3D(h, w, o, fun (i, j, l) => sum(generate(9 * c, fun t =>\n"
        "    let a = t / (3 * c) in let b = t / c % 3 in at(i + a - 1, j + b - 1, t % c) * k[a][b][t % c][l])))\n"
-       "def main(x: [2][7][11][8]f32, k: [3][3][8][8]f32, s: [8]f32, q: [3][3][8][8]f32): [2][7][11][8]f32 =\n"
+       "def main(x: [2][7][11][16]f32, k: [3][3][16][16]f32, s: [16]f32, q: [3][3][16][16]f32): [2][7][11][16]f32 =\n"
        "  x |> map(fun image =>\n"
        "    let y = conv(image, k) |> map2D(fun pixel => zip(pixel, s) |> map(fun (e, f) => relu(e * f))) in\n"
        "    zipWith3D(add, image, conv(y, q)))\n",
-       {"mb2ic8ih7iw11oc8kh3ph1", "mb2ic8ih7iw11oc8kh3ph1"}},
+       {"mb2ic16ih7iw11oc16kh3ph1", "mb2ic16ih7iw11oc16kh3ph1"}},
       {"stride 2",
        "def main(x: [11][12][4]f32, k: [8][3][3][4]f32): [6][6][8]f32 =\n"
        "  x |> pad2D(0, 1, 1, 1, fill(4, 0.0)) |> slide2D(3, 3, 2, 2) |> map2D(fun window =>\n"

@@ -58,6 +58,36 @@ inline const std::vector<Case>& cases() {
        "  generate(n-9, fun i => sum(generate(5, fun c => w[c] * x[i + 2 * c + 1])))\n",
        {{"n", 80}},
        {{P::stencil, "strips"}}},
+      {"the greatest of the windows of planes, whose taps are quotients and remainders",
+       "def main(x: [c][2 * h + 1][2 * w + 1]f32): [c][h][w]f32 = x |> map(fun plane => generate2D(h, w, fun (i, j) "
+       "=>\n"
+       "  reduce(-inf, max, generate(9, fun t => plane[2 * i + t / 3][2 * j + t % 3]))))\n",
+       {{"c", 3}, {"h", 5}, {"w", 16}},
+       {{P::stencil, "strips"}}},
+      {"means of windows by indices, of which a condition leaves out what is outside",
+       "def main(x: [h][w]f32): [h][w]f32 =\n"
+       "  let at = fun (i, j) => if i < 0 || j < 0 || i >= h || j >= w then 0.5 else x[i][j] in\n"
+       "  generate2D(h, w, fun (i, j) => sum(generate(3, fun a => sum(generate(5, fun b => at(i + a - 1, j + b - "
+       "3))))))\n",
+       {{"h", 7}, {"w", 18}},
+       {{P::stencil, "strips"}}},
+      {"three dimensions of taps in one index, zeros outside",
+       "def main(x: [d][h][w]f32, k: [3][3][3]f32): [d][h][w]f32 = generate3D(d, h, w, fun (i, j, l) =>\n"
+       "  sum(generate(27, fun t => let a = i + t / 9 - 1 in let b = t / 3 % 3 + j - 1 in let c = l + t % 3 - 1 in\n"
+       "    k[t / 9][t / 3 % 3][t % 3] * (if a >= 0 && a < d && (b >= 0 && h > b) then\n"
+       "      if c < 0 || w <= c then 0.0 else x[a][b][c] else 0.0))))\n",
+       {{"d", 4}, {"h", 5}, {"w", 18}},
+       {{P::stencil, "strips"}}},
+      {"windows by indices of which a condition leaves out more than what is outside",
+       "def main(x: [n]f32): [n]f32 = generate(n, fun i => sum(generate(3, fun a =>\n"
+       "  if i + a < 1 || i + a > n || i < 2 then 0.0 else x[i + a - 1])))\n",
+       {{"n", 40}},
+       {{P::reduction, "default"}}},
+      {"a product whose rows and columns are one index",
+       "def main(a: [n][k]f32, b: [k][m]f32): [n * m]f32 =\n"
+       "  generate(n * m, fun t => sum(generate(k, fun l => a[t / m][l] * b[l][t % m])))\n",
+       {{"n", 12}, {"k", 10}, {"m", 32}},
+       {{P::product, "tiles"}}},
       {"two taps of many channels, by sums of indices",
        "def main(x: [c][n]f32, w: [c][c][2]f32): [c][n-8]f32 =\n"
        "  generate2D(c, n-8, fun (o, i) => sum(generate(c, fun k => w[o][k][0] * x[k][i] + w[o][k][1] * x[k][i + "
@@ -142,6 +172,22 @@ inline const std::vector<Case>& cases() {
        "  norm(iterate(3, fun s => map(fun row => tanh(0.01 * dotProduct(row, s)), w), start)))\n",
        {{"n", 64}, {"m", 48}},
        {{P::product, "near"}, {P::rows, "rows"}}},
+      {"recurrences of many sequences by the same matrices",
+       "def main(x: [b][t][d]f32, w: [h][d]f32, u: [h][h]f32): [b][h]f32 = x |> map(fun sequence =>\n"
+       "  sequence |> reduce(fill(h, 0.0), fun (s, e) =>\n"
+       "    zip(w, u) |> map(fun (p, q) => tanh(dotProduct(p, e) + 0.1 * dotProduct(q, s)))))\n",
+       {{"b", 48}, {"t", 3}, {"d", 32}, {"h", 64}},
+       {{P::product, "near"},
+        {P::other, "default"},
+        {P::product, "near"},
+        {P::other, "default"},
+        {P::other, "default"}}},
+      {"the same step by step of all sequences",
+       "def main(x: [t][b][d]f32, w: [h][d]f32, u: [h][h]f32): [b][h]f32 = x |> reduce(fill2D(b, h, 0.0),\n"
+       "  fun (states, es) => zip(states, es) |> map(fun (s, e) =>\n"
+       "    zip(w, u) |> map(fun (p, q) => tanh(dotProduct(p, e) + 0.1 * dotProduct(q, s)))))\n",
+       {{"b", 48}, {"t", 3}, {"d", 32}, {"h", 64}},
+       {{P::product, "near"}, {P::product, "near"}, {P::other, "default"}, {P::other, "default"}}},
       {"places and speeds of many particles, which one matrix changes, and where they started",
        "def main(w: [n][n]f32, x: [b][m][n]f32): [b][m][n]f32 = x |> map2D(fun start =>\n"
        "  let (place, speed) = iterate(3, fun (p, v) =>\n"
@@ -359,8 +405,8 @@ inline const std::vector<Case>& cases() {
        "def main(x: [b][n][d]f32, w: [f][d]f32, u: [f]f32, v: [d][f]f32): [b][n][d]f32 = map(fun r =>\n"
        "  let z = map(fun row => map(fun (e, c) => tanh(dotProduct(e, row) + c), zip(w, u)), r) |> map(matvec(v)) in\n"
        "  zip2D(r, z) |> map2D(fun (a, c) => a + c), x)\n",
-       {{"b", 2}, {"n", 32}, {"d", 16}, {"f", 80}},
-       {{P::product, "near"}, {P::product, "near"}}},
+       {{"b", 2}, {"n", 64}, {"d", 32}, {"f", 80}},
+       {{P::product, "near"}, {P::elementwise, "vectors"}, {P::product, "near"}}},
       {"layers in batches, each of a pooled image",
        "def conv(x: [c][h][w]f32, k: [o][c][3][3]f32): [o][h][w]f32 =\n"
        "  let all = x |> map(pad2D(1, 1, 1, 1, 0.0)) |> map(slide2D(3, 3, 1, 1)) |> channelsLast in\n"
@@ -369,7 +415,7 @@ inline const std::vector<Case>& cases() {
        "def main(x: [n][c][2 * h][2 * w]f32, k: [o][c][3][3]f32): [n][o][h][w]f32 = map(fun i => conv(pooled(i), k), "
        "x)\n",
        {{"n", 2}, {"c", 8}, {"h", 8}, {"w", 8}, {"o", 16}},
-       {{P::rows, "default"}, {P::convolution, "planes"}}},
+       {{P::rows, "default"}, {P::convolution, "copied"}}},
       {"rows that are joined after a reduction of each",
        "def main(x: [b][k][v]f32): [b]f32 = map(fun l =>\n"
        "  let t = join(map(fun row => let m = maximum(row) in map(fun e => e - m, row), l)) in\n"
@@ -381,7 +427,7 @@ inline const std::vector<Case>& cases() {
        "  let basis = zip2D(c, s) in x |> map(fun f => basis |> map(fun row => let (a, b) = unzip(row) in\n"
        "    sqrt(square(dotProduct(f, a)) + square(dotProduct(f, b)))))\n",
        {{"m", 64}, {"n", 48}, {"k", 64}},
-       {{P::product, "near"}, {P::product, "near"}}},
+       {{P::product, "copied"}, {P::product, "copied"}}},
       {"a reduction of products that a zip completes",
        "def main(x: [n][d]f32, w: [m][d]f32, b: [m]f32): f32 =\n"
        "  sum(map(fun r => sum(map(fun (s, c) => square(s + c), zip(map(dotProduct(r), w), b))), x))\n",
