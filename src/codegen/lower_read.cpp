@@ -154,7 +154,7 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
     case Prim::reduceByIndex: return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
-    case Prim::iterate: {
+    case Prim::iterate: {  // numbers, too, which `materialise` would come back here to read
       const AddressSpace space = ownSpace(e.type());
       const ViewPtr result = allocate(e.type(), space, nameIn(AddressSpace::priv));
       write(e, env, {result, space});

@@ -58,16 +58,19 @@ std::vector<Path> loopsAround(Expr e, const Path& place) {
 
 }  // namespace
 
+std::string ruleAt(std::string rule, const Path& path) {
+  rule += '<';
+  for (const std::uint8_t child : path) rule += static_cast<char>('0' + child);
+  return rule + '>';
+}
+
 std::optional<Expr> lifted(Expr e, Rewriting& r, Path& place) {
   const std::vector<Path> loops = loopsAround(e, place);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     const Spine s = spineOf(partAt(e, *loop));
     if (!partAt(e, place).hasFree(functionOf(s).parameter())) continue;
-    std::string rule = s.isPrim(Prim::map) ? "mapFission" : "reduceFission";
-    rule += '<';
-    for (auto child = place.begin() + static_cast<std::ptrdiff_t>(loop->size()); child != place.end(); ++child)
-      rule += static_cast<char>('0' + *child);
-    const auto now = at(*loop, use(rule + ">"))(e, r);
+    const Path below(place.begin() + static_cast<std::ptrdiff_t>(loop->size()), place.end());
+    const auto now = at(*loop, use(ruleAt(s.isPrim(Prim::map) ? "mapFission" : "reduceFission", below)))(e, r);
     if (!now) return std::nullopt;
     place = *loop + Path{1, 1};  // of zip(what the loop runs over, the part's map)
     e = *attempt(at(place, orElse(use("mapOfFirst"), use("mapOfSecond"))))(*now, r);  // of what it needs alone

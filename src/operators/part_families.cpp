@@ -10,6 +10,7 @@
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "part_tiles.hpp"
+#include "restating.hpp"
 
 namespace lift::detail::parts {
 
@@ -187,9 +188,7 @@ Strategy gathersApart() {
     for (int i = 0; i < most; i++) {
       const auto gather = gatherIn(now.value_or(e));
       if (!gather) break;
-      std::string path;
-      for (const auto child : *gather) path += static_cast<char>('0' + child);
-      const auto next = use(fmt::format("mapFission<{}>", path))(now.value_or(e), r);
+      const auto next = use(ruleAt("mapFission", *gather))(now.value_or(e), r);
       if (!next) break;
       now = next;
     }

@@ -184,10 +184,6 @@ Pattern ofReductions(Recognised& form, const Spine& reduction) {
   return windows ? Pattern::stencil : Pattern::rows;
 }
 
-}  // namespace
-
-namespace {
-
 // Whether the innermost loop is one of few elements, of channels say, within a long one of approximated functions:
 // whatever neighbours in that compute fills vectors.
 bool endsInFewElements(const Nest& nest) {

@@ -112,9 +112,8 @@ Strategy columnsCopied() {
     find(spineOf(map).arguments[0].body());
     const auto place = operand ? pathOf(*operand, map) : std::nullopt;
     if (!place) return std::nullopt;
-    std::string fission = "mapFission<";
-    for (const std::uint8_t child : *place) fission += static_cast<char>('0' + child);
-    const auto now = at(columns, seq({use(fission + ">"), use("mapOfSecond"), argument(use("columnsFirst"))}))(e, r);
+    const auto now =
+        at(columns, seq({use(ruleAt("mapFission", *place)), use("mapOfSecond"), argument(use("columnsFirst"))}))(e, r);
     if (!now) return std::nullopt;
     Path copied = columns + Path{1, 1};
     const auto outside = lifted(*now, r, copied);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lift/rewrite.hpp"
@@ -27,6 +28,9 @@ struct Binder {
   // Of a map over arrays that are zipped: those whose elements the term needs, where it does not need all.
   std::optional<std::vector<Expr>> arraysOf(Expr term) const;
 };
+
+// A rule for a term and a place within it: "mapFission<0101>".
+std::string ruleAt(std::string rule, const rewrite::Path& path);
 
 // The next term to be lifted out of the loops around it: a product that is worth a family, what stands in its way, or
 // an array that would be computed again for each of its elements.
