@@ -108,14 +108,16 @@ ConvSpec atStrideOne(const ConvSpec& layer) {
   return s;
 }
 
-std::int64_t lanesFor(std::int64_t n, Layout output) {
+std::int64_t lanesFor(std::int64_t n, const VectorRegisters& of, Layout output) {
   constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
-  const std::int64_t most = blockOf(output) > 1 ? blockOf(output) : mostLanes;
+  const std::int64_t most = blockOf(output) > 1 ? std::min(of.lanes, blockOf(output)) : of.lanes;
   std::int64_t best = most;
   for (std::int64_t lanes = most / 2; lanes >= 2; lanes /= 2)
     if (ceilDiv(n, lanes) * (lanes + perVector) < ceilDiv(n, best) * (best + perVector)) best = lanes;
   return best;
 }
+
+std::int64_t widestVectorOf(std::int64_t n, const VectorRegisters& of) { return std::min(widestVector(n), of.lanes); }
 
 void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r) {
   const ConvSpec s = decimated(spec, phases);
@@ -233,6 +235,18 @@ std::map<std::string, Tensor> reference(const ConvSpec& spec, const ConvLayouts&
   return {{"out", convertLayout(*out, Layout::nhwc, layouts.output)}};
 }
 
+// A family for processors: tiles of the registers that they have.
+OperatorFamily ofRegisters(std::string name, std::string meaning, std::function<void(rewrite::Rewriting&)> derive,
+                           const std::function<Config(const runtime::VectorRegisters&)>& defaults) {
+  OperatorFamily family{std::move(name), std::move(meaning), std::move(derive), defaults({})};
+  family.preferred = [=, usual = family.defaults](const runtime::DeviceInfo& device) {
+    if (device.type != "cpu") return Config();
+    Config own = defaults(runtime::vectorRegisters(device));
+    return own == usual ? Config() : own;
+  };
+  return family;
+}
+
 // The family of tiles of m by m outputs, or why there is none.
 void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::string& name, std::int64_t m,
                  bool fused) {
@@ -313,28 +327,34 @@ void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts)
     w.refused.emplace("depthwise", "it has one group of channels");
     return;
   }
-  const OperatorFamily family{"depthwise", "register tiles of pixels by vectors of groups",
-                              [=](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, layouts, r); },
-                              detail::depthwiseDefaults(spec, layouts)};
+  const OperatorFamily family = ofRegisters(
+      "depthwise", "register tiles of pixels by vectors of groups",
+      [=](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, layouts, r); },
+      [=](const auto& registers) { return detail::depthwiseDefaults(spec, layouts, registers); });
   w.families.insert(detail::prefersLanesOfGroups(spec) ? w.families.begin() : w.families.end(), family);
 }
 
 void addIm2col(Workload& w, const ConvSpec& spec) {
   if (const std::string why = detail::whyNotIm2col(spec); why.empty())
-    w.families.push_back({"im2col", "a matrix of all windows times the matrix of kernels",
-                          [=](rewrite::Rewriting& r) { detail::deriveIm2col(spec, r); }, detail::im2colDefaults(spec)});
+    w.families.push_back(ofRegisters(
+        "im2col", "a matrix of all windows times the matrix of kernels",
+        [=](rewrite::Rewriting& r) { detail::deriveIm2col(spec, r); },
+        [=](const auto& registers) { return detail::im2colDefaults(spec, registers); }));
   else
     w.refused.emplace("im2col", why);
 }
 
 // All families of the layer, the default first.
 void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
-  w.families = {
-      {"blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
-       [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); }, detail::blockedDefaults(spec, layouts)},
-      {"planes", "register tiles of output channels by vectors of pixels",
-       [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); }, detail::planesDefaults(spec)},
-      {"naive", "one output element per work-item: Listing 3 as it is", {}}};
+  w.families = {ofRegisters(
+                    "blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
+                    [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); },
+                    [=](const auto& registers) { return detail::blockedDefaults(spec, layouts, registers); }),
+                ofRegisters(
+                    "planes", "register tiles of output channels by vectors of pixels",
+                    [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
+                    [=](const auto& registers) { return detail::planesDefaults(spec, registers); }),
+                {"naive", "one output element per work-item: Listing 3 as it is", {}}};
   addForGpus(w, spec);
   addDepthwise(w, spec, layouts);
   addIm2col(w, spec);

@@ -5,11 +5,13 @@
 #include "lift/cook_toom.hpp"
 #include "lift/integers.hpp"
 #include "lift/strategies.hpp"
+#include "lift/vector_registers.hpp"
 
 namespace lift::detail {
 
 using rewrite::Rewriting;
 using rewrite::Strategy;
+using runtime::VectorRegisters;
 using strategies::isComputingMap;
 
 // The forms of terms that strategies look for.
@@ -36,7 +38,9 @@ constexpr std::int64_t mostLanes = 16;
 bool hasVectors(std::int64_t channels);
 // Lanes of the vectors that cover n channels: wide ones, unless narrow ones leave fewer lanes over. A block of the
 // output's layout, if it has blocks, is whole vectors.
-std::int64_t lanesFor(std::int64_t n, Layout output = Layout::nhwc);
+std::int64_t lanesFor(std::int64_t n, const VectorRegisters& of, Layout output = Layout::nhwc);
+// The widest vector, at most a register, into which n elements divide.
+std::int64_t widestVectorOf(std::int64_t n, const VectorRegisters& of);
 // Elements from a pixel to its neighbour in a row.
 std::int64_t channelsApart(const ConvSpec& spec, Layout layout);
 
@@ -94,7 +98,7 @@ bool copiesInput(const ConvSpec& spec);
 // The padded input of all images and groups, ahead of everything, copied in vectors of channels or one by one.
 void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector);
 
-// Each family: its strategy, and a configuration.
+// Each family: its strategy, and a configuration: of a processor's registers, where the family is for processors.
 void derivePaper(const ConvSpec& spec, Rewriting& r);
 Config paperDefaults(const ConvSpec& spec);
 Config paperPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
@@ -113,21 +117,21 @@ Config stagedDefaults(const ConvSpec& spec);
 Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
-Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
+Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
 void derivePlanes(const ConvSpec& spec, Rewriting& r);
-Config planesDefaults(const ConvSpec& spec);
+Config planesDefaults(const ConvSpec& spec, const VectorRegisters& of);
 // Whether `planes` is likely the fastest of the direct families: rows that fill its vectors, and tensors in planes,
 // which it reads and writes in vectors, or too few kernels for vectors of these.
 bool prefersPlanes(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
-Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts);
+Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
 // Whether `depthwise` makes more of a layer's registers than `blocked`: vectors over a group's kernels are filled by
 // fewer lanes than vectors over groups.
 bool prefersLanesOfGroups(const ConvSpec& spec);
 
 void deriveIm2col(const ConvSpec& spec, Rewriting& r);
-Config im2colDefaults(const ConvSpec& spec);
+Config im2colDefaults(const ConvSpec& spec, const VectorRegisters& of);
 std::string whyNotIm2col(const ConvSpec& spec);  // why there is none of the layer; empty where there is
 // Whether it is likely the fastest family of those that are no Winograd algorithms: weights that no cache holds, beside
 // which the copy of the windows is small.
@@ -144,7 +148,7 @@ struct Winograd {
 Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused);
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
-// With blocks as large as a core's own cache allows; empty where these are the defaults.
+// For a processor: its registers, and blocks as large as a core's own cache allows. Empty where these are the defaults.
 Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
 // Why there is none of the layer; empty where there is.
 std::string whyNotWinograd(const ConvSpec& spec, bool fused);

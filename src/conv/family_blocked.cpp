@@ -34,7 +34,7 @@ bool copiesInputs(const ConvSpec& spec) {
   const bool isPadded = spec.padTop + spec.padLeft + spec.padBottom + spec.padRight > 0;
   if (spec.kh * spec.kw == 1 && !isPadded) return false;
   constexpr std::int64_t fewestProducts = 6;
-  const std::int64_t vectors = ceilDiv(spec.ocPerGroup(), lanesFor(spec.ocPerGroup()));
+  const std::int64_t vectors = ceilDiv(spec.ocPerGroup(), lanesFor(spec.ocPerGroup(), {}));
   return spec.kh * spec.kw * vectors >= fewestProducts * spec.sh * spec.sw;
 }
 // Odd numbers of channels are copied in vectors of three where they can be: images have three.
@@ -199,8 +199,8 @@ std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
 // Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
 // over of the output's width and channels. A step of a tile costs its products, at least as many as hide the latency of
 // one, a load for each vector of weights, and part of one for each input, which comes with the multiplication.
-void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, Config& config) {
-  constexpr std::int64_t registers = 28;
+void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const VectorRegisters& of, Config& config) {
+  const std::int64_t registers = of.count - 4;
   constexpr double latency = 8, ofVector = 1, ofPixel = 0.25, ofLoop = 1;
   const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
   double least = 0;
@@ -247,12 +247,12 @@ void chooseLoops(const ConvSpec& spec, bool copies, std::int64_t pixels, std::in
 
 }  // namespace
 
-Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
+Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
   const ConvSpec spec = decimated(layer, phasesOf(layer));
   Config config;
-  const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup(), layouts.output);
+  const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup(), of, layouts.output);
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
-  chooseTile(spec, layouts.input, kernels, config);
+  chooseTile(spec, layouts.input, kernels, of, config);
   // Inputs that are read where they are, block by block of their layout: no index needs a division. In planes each
   // channel of a tile's row is a cache line of its own, of which half of the first cache holds so many.
   constexpr std::int64_t mostPlanes = 256;
@@ -261,7 +261,7 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
                                                                : spec.icPerGroup();
   constexpr std::int64_t mostCopiedTogether = 32;
   if (copiesInputs(spec)) {  // blocks of as wide vectors as the channels have
-    const std::int64_t load = copiesThrees(spec.icPerGroup()) ? 3 : widestVector(spec.icPerGroup());
+    const std::int64_t load = copiesThrees(spec.icPerGroup()) ? 3 : widestVectorOf(spec.icPerGroup(), of);
     config["channels"] = load * largestDivisor(spec.icPerGroup() / load, mostCopiedTogether / load);
     if (hasVectors(spec.icPerGroup())) config["load"] = load;
   } else {
@@ -275,7 +275,7 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts) {
 bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts) {
   const ConvSpec s = decimated(layer, phasesOf(layer));
   const bool isStrided = s.sh > 1 || s.sw > 1;
-  const std::int64_t width = isPointwise(s) ? s.oh * s.ow : s.ow, lanes = lanesFor(width);
+  const std::int64_t width = isPointwise(s) ? s.oh * s.ow : s.ow, lanes = lanesFor(width, {});
   const auto fills = [&](std::int64_t perCent) { return 100 * width >= perCent * ceilDiv(width, lanes) * lanes; };
   // What must be in use of the lanes: most where products take the time, less where loads and stores do.
   constexpr std::int64_t most = 90, less = 84, fewKernels = 9, fewChannels = 4, shortRow = 28;
@@ -291,13 +291,14 @@ bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts) {
 // Kernels and vectors of a register tile, chosen as blocked's pixels and vectors are: with one vector of pixels a
 // weight comes with its multiplication; of several, each takes a load of its own. Vectors of windows are no whole
 // lines.
-Config planesDefaults(const ConvSpec& layer) {
+Config planesDefaults(const ConvSpec& layer, const VectorRegisters& of) {
   const ConvSpec spec = decimated(layer, phasesOf(layer));
   const bool joins = isPointwise(spec);
   Config config;
   const std::int64_t width = joins ? spec.oh * spec.ow : spec.ow;
-  const std::int64_t lanes = config["lanes"] = lanesFor(width);
-  constexpr std::int64_t registers = 24, mostKernels = 16;
+  const std::int64_t lanes = config["lanes"] = lanesFor(width, of);
+  constexpr std::int64_t mostKernels = 16;
+  const std::int64_t registers = of.count / 4 * 3;
   constexpr double latency = 12, ofVector = 1, ofKernel = 0.5;
   const std::int64_t ofRow = ceilDiv(width, lanes);
   double least = 0;

@@ -28,10 +28,10 @@ bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
 // Lanes of the default: those of vectors that divide the groups, unless they are a fourth of the others or fewer, which
 // is what lanes that are left over cost.
-std::int64_t lanesOf(const ConvSpec& spec) {
+std::int64_t lanesOf(const ConvSpec& spec, const VectorRegisters& of = {}) {
   std::int64_t lanes = 2;
-  while (lanes < mostLanes && lanes < spec.groups) lanes *= 2;
-  const std::int64_t dividing = widestVector(spec.groups);
+  while (lanes < of.lanes && lanes < spec.groups) lanes *= 2;
+  const std::int64_t dividing = widestVectorOf(spec.groups, of);
   return spec.icPerGroup() == 1 && 4 * dividing > lanes ? dividing : lanes;
 }
 
@@ -116,23 +116,22 @@ bool prefersLanesOfGroups(const ConvSpec& spec) {
   return 4 * widestOf(spec.ocPerGroup()) <= std::min(spec.groups, mostLanes);
 }
 
-Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts) {
+Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of) {
   Config config;
-  std::int64_t lanes = lanesOf(spec);
+  std::int64_t lanes = lanesOf(spec, of);
   for (const Layout layout : {layouts.input, layouts.output})
     if (blockOf(layout) > 1) lanes = std::min(lanes, blockOf(layout));
   config["lanes"] = lanes;
   const std::int64_t blocks = ceilDiv(spec.groups, lanes);
   // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors,
   // unless the lines that a row of the tile reads displace each other: then lines beside each other.
-  constexpr std::int64_t registers = 14;
+  const std::int64_t registers = of.count / 2 - 2;
   const auto linesOf = [&](std::int64_t pixels) { return ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH(); };
   // A row's taps follow one another, and what several of them read stays in registers: with a stride, those at the same
   // remainder of columns. Where pixels beyond the output are read in place, each asks for itself whether it is there.
-  constexpr std::int64_t allRegisters = 32;
   const std::int64_t near = gathers(spec, layouts) || spec.kw > mostTaps
                                 ? registers
-                                : (allRegisters + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
+                                : (of.count + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
   const double uneven = gathers(spec, layouts) ? 1 : 1.5;
   const auto pixelsOf = [&](std::int64_t most) {
     if (spec.ow <= most) return spec.ow;  // of a whole row it is known which taps are outside

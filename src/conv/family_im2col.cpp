@@ -81,12 +81,12 @@ void deriveIm2col(const ConvSpec& spec, Rewriting& r) {
   lower(r, unroll);
 }
 
-Config im2colDefaults(const ConvSpec& spec) {
+Config im2colDefaults(const ConvSpec& spec, const VectorRegisters& of) {
   Config config{{"unroll", largestDivisor(spec.reduction(), 4)}};
-  const std::int64_t lanes = config["lanes"] = lanesFor(spec.oc);
+  const std::int64_t lanes = config["lanes"] = lanesFor(spec.oc, of);
   const std::int64_t kernels = ceilDiv(spec.oc, lanes), windows = spec.batch * spec.oh * spec.ow;
   // Registers but for the operands; more vectors than pixels, since each pixel is a stream of its own.
-  constexpr std::int64_t registers = 28;
+  const std::int64_t registers = of.count - 4;
   constexpr double vectorBorder = 1;  // a tile's inputs are loaded once for all its vectors
   const std::int64_t vectors = config["vectors"] = evenTile(kernels, 4, vectorBorder);
   config["pixels"] = evenTile(windows, std::min(mostPixels, registers / vectors), pixelBorder);

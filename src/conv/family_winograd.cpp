@@ -378,13 +378,13 @@ namespace {
 constexpr std::int64_t usuallyKept = 384 << 10;  // bytes of a block
 
 // A block's transformed tiles and products take about `mostKept` bytes at most.
-Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKept) {
+Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKept, const VectorRegisters& of) {
   const ConvSpec spec = atStrideOne(layer);
   Config config{{"unroll", largestDivisor(spec.icPerGroup(), 4)}};
   if (choicesOfPoints(w) > 1) config["points"] = 1;
   std::int64_t kernels = spec.ocPerGroup(), tiles = tilesOf(spec, w);
-  if (hasVectors(spec.ocPerGroup())) kernels /= config["lanes"] = widestVector(spec.ocPerGroup());
-  if (hasVectors(spec.icPerGroup())) config["load"] = widestVector(spec.icPerGroup());
+  if (hasVectors(spec.ocPerGroup())) kernels /= config["lanes"] = widestVectorOf(spec.ocPerGroup(), of);
+  if (hasVectors(spec.icPerGroup())) config["load"] = widestVectorOf(spec.icPerGroup(), of);
   if (w.fused) {
     const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, mostKept / keptBytes(spec, w));
     std::int64_t block = largestDivisor(row, most);
@@ -393,9 +393,9 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKe
       if (row % more == 0) block = more;
     tiles = config["block"] = block;
   }
-  // Half the registers of a processor with 32: the sums over channels are short beside what is loaded for them, and
-  // more accumulators were slower on all layers of VGG-16 (docs/winograd.md).
-  constexpr std::int64_t registers = 16;
+  // Half the registers where there are 32: the sums over channels are short beside what is loaded for them, and more
+  // accumulators were slower on all layers of VGG-16 (docs/winograd.md).
+  const std::int64_t registers = std::min<std::int64_t>(16, of.count - 4);
   std::int64_t most = 0;
   const auto consider = [&](const auto& tilesOfItem) {
     for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
@@ -416,13 +416,13 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKe
 
 }  // namespace
 
-Config winogradDefaults(const ConvSpec& layer, const Winograd& w) { return defaultsFor(layer, w, usuallyKept); }
+Config winogradDefaults(const ConvSpec& layer, const Winograd& w) { return defaultsFor(layer, w, usuallyKept, {}); }
 
 Config winogradPreferred(const ConvSpec& layer, const Winograd& w, const runtime::DeviceInfo& device) {
-  if (!w.fused || device.type != "cpu") return {};
+  if (device.type != "cpu") return {};
   // Drivers of processors give as much local memory as a core's own cache has, which holds kernels, too.
   const std::int64_t part = static_cast<std::int64_t>(device.localMemory) / 8 * 3;
-  const Config config = defaultsFor(layer, w, std::max(usuallyKept, part));
+  const Config config = defaultsFor(layer, w, std::max(usuallyKept, part), runtime::vectorRegisters(device));
   return config == winogradDefaults(layer, w) ? Config() : config;
 }
 

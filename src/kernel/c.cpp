@@ -104,11 +104,8 @@ class CPrinter final : public Printer {
 
   std::string run(const std::string& name) {
     const std::string constants = tables("  static const");
-    const std::string head = parameters("static void " + name, [&](BufferId b) {
-      const Buffer& buffer = kernel_.buffers[b];
-      return fmt::format("{}{}* restrict {}", buffer.readOnly ? "const " : "", dialect_.element(buffer),
-                         write_.nameOfBuffer(b));
-    });
+    const std::string head = parameters(
+        "static void " + name, [&](BufferId b) { return pointerTo(b) + " restrict " + write_.nameOfBuffer(b); });
     enter(1);
     if (!anyLoop(kernel_.body, [](const For& f) { return f.kind == LoopKind::group; })) declareLocals();
     block(kernel_.body);

@@ -20,6 +20,7 @@ class CDialect final : public Dialect {
   std::string type(ValueType t) override;
   std::string element(const Buffer& b) override;
   std::string indexType(bool wide) const override;
+  std::string_view globalQualifier() const override { return {}; }
   Text index(std::int64_t value, bool wide) const override;
   std::string indexOperation(Nat::Kind kind, bool wide, const std::string& a, const std::string& b) override;
   Text literal(const ScalarValue& v) const override;

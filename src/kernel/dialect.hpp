@@ -59,6 +59,7 @@ class Dialect {
   virtual std::string type(ValueType t) = 0;
   virtual std::string element(const Buffer& b) = 0;  // as declared
   virtual std::string indexType(bool wide) const = 0;
+  virtual std::string_view globalQualifier() const = 0;  // of pointers into arguments; with a blank behind it
 
   // Integers of indices.
   virtual Text index(std::int64_t value, bool wide) const = 0;

@@ -84,6 +84,7 @@ class OpenclDialect final : public Dialect {
     return wide(b.scalar == Scalar::f16 && b.space != AddressSpace::global ? "ushort" : info(b.scalar).opencl, b.width);
   }
   std::string indexType(bool wide) const override { return wide ? "long" : "int"; }
+  std::string_view globalQualifier() const override { return "__global "; }
 
   Text index(std::int64_t c, bool wide) const override {
     if (c == longMin) return {"LONG_MIN"};
@@ -328,8 +329,7 @@ class OpenclPrinter final : public Printer {
              if (buffer.isImage)
                return fmt::format("{} image2d_t {}", buffer.readOnly ? "__read_only" : "__write_only",
                                   write_.nameOfBuffer(b));
-             return fmt::format("__global {}{}* restrict {}", buffer.readOnly ? "const " : "", dialect_.element(buffer),
-                                write_.nameOfBuffer(b));
+             return pointerTo(b) + " restrict " + write_.nameOfBuffer(b);
            });
   }
 

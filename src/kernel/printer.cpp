@@ -104,6 +104,11 @@ std::string Printer::parameters(const std::string& head, const std::function<std
   return s + ')';
 }
 
+std::string Printer::pointerTo(BufferId b) const {
+  const Buffer& buffer = kernel_.buffers[b];
+  return fmt::format("{}{}{}*", dialect_.globalQualifier(), buffer.readOnly ? "const " : "", dialect_.element(buffer));
+}
+
 std::string Printer::array(BufferId b, std::string_view attributes) const {
   const Buffer& buffer = kernel_.buffers[b];
   const auto n = buffer.count.constant();
@@ -119,16 +124,7 @@ void Printer::statement(const Stmt& s, bool last) {
   match(
       s.node, [&](const Declare& d) { declare(d); },
       [&](const Assign& a) { line(write_.nameOf(a.variable) + " = " + write_.expr(a.value) + ';'); },
-      [&](const AssignLane& a) { assignLane(a); },
-      [&](const DeclareIndex& d) {
-        // Named after its value is written: the value cannot mention it.
-        const auto* i = std::get_if<Index>(&d.value->node);
-        const bool isLong = i != nullptr && write_.isWide(i->value);
-        const std::string value = isLong ? write_.nat(i->value) : write_.expr(d.value);
-        write_.name(d.variable, isLong);
-        if (i != nullptr) write_.define(d.variable, i->value);
-        line(fmt::format("const {} {} = {};", dialect_.indexType(isLong), write_.nameOf(d.variable), value));
-      },
+      [&](const AssignLane& a) { assignLane(a); }, [&](const DeclareIndex& d) { declareIndex(d); },
       [&](const Store& st) { line(write_.store(st)); },
       [&](const Allocate& a) {
         write_.nameBuffer(a.buffer);
@@ -163,6 +159,22 @@ void Printer::declare(const Declare& d) {
   const std::string value = write_.expr(*d.value);
   write_.name(d.variable);
   line(fmt::format("{}{} {} = {};", assigned_[d.variable] ? "" : "const ", type, write_.nameOf(d.variable), value));
+}
+
+// Named after its value is written: the value cannot mention it.
+void Printer::declareIndex(const DeclareIndex& d) {
+  const auto* i = std::get_if<Index>(&d.value->node);
+  if (const auto array = write_.pointsInto(d.variable)) {
+    const std::string value = write_.pointer(*array, i->value);
+    write_.name(d.variable, false);
+    write_.define(d.variable, i->value);
+    return line(fmt::format("{} {} = {};", pointerTo(*array), write_.nameOf(d.variable), value));
+  }
+  const bool isLong = i != nullptr && write_.isWide(i->value);
+  const std::string value = isLong ? write_.nat(i->value) : write_.expr(d.value);
+  write_.name(d.variable, isLong);
+  if (i != nullptr) write_.define(d.variable, i->value);
+  line(fmt::format("const {} {} = {};", dialect_.indexType(isLong), write_.nameOf(d.variable), value));
 }
 
 void Printer::assignLane(const AssignLane& a) {

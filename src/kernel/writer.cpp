@@ -132,10 +132,18 @@ Text Writer::comparison(const Comparison& c) {
 
 // ---------------------------------------------------------------------------------------------------------- values
 
+std::optional<BufferId> Writer::pointsInto(NatVar v) const {
+  const auto found = pointers_.find(v);
+  return found == pointers_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Place Writer::place(BufferId b, Nat index) {
   const std::int64_t multiple = multipleOf(index);
   if (kernel_.buffers[b].isImage && dialect_.hasImages()) index = floorDiv(index, ImageLayout::texelElements);
-  return {kernel_.buffers[b], nameOfBuffer(b), nat(index), index == Nat(0) ? "" : nat(index, additive), multiple};
+  const auto base = baseOf(index, pointers_);
+  if (base) index = index - Nat(*base);
+  return {kernel_.buffers[b], base ? nameOf(*base) : nameOfBuffer(b), nat(index),
+          index == Nat(0) ? "" : nat(index, additive), multiple};
 }
 
 std::int64_t Writer::multipleOf(Nat n) const {

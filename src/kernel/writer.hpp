@@ -9,6 +9,7 @@
 #include "dialect.hpp"
 #include "lift/kernel.hpp"
 #include "names.hpp"
+#include "pointers.hpp"
 
 namespace lift::kernel {
 
@@ -19,7 +20,8 @@ class Writer {
         kernel_(kernel),
         dialect_(dialect),
         variables_(kernel.variables.size()),
-        buffers_(kernel.buffers.size()) {}
+        buffers_(kernel.buffers.size()),
+        pointers_(pointersOf(kernel)) {}
 
   Names names;
   void name(NatVar v, bool isLong) {
@@ -44,6 +46,10 @@ class Writer {
   std::string expr(const ExprPtr& e, int least = ternary) { return text(e).within(least); }
   std::string store(const Store& s);
 
+  // The array that a name points into; none where it is an integer.
+  std::optional<BufferId> pointsInto(NatVar v) const;
+  std::string pointer(BufferId b, Nat index) { return place(b, index).pointer(); }
+
  private:
   Text nat(Nat n, bool wide);
   Text product(Nat n, bool wide, bool negated);
@@ -59,6 +65,7 @@ class Writer {
   const Kernel& kernel_;
   Dialect& dialect_;
   std::vector<std::string> variables_, buffers_;
+  Pointers pointers_;
   std::unordered_map<NatVar, std::string> indices_;
   std::unordered_set<NatVar> longs_;
   std::unordered_map<Nat, bool> wide_;

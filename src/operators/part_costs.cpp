@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lift/integers.hpp"
+#include "lift/vector_registers.hpp"
 #include "parts.hpp"
 
 namespace lift {
@@ -27,8 +28,9 @@ struct Machine {
     if (device.localMemory > 0) near = std::min(near, static_cast<std::int64_t>(device.localMemory));
     if (isGpu && device.registers > 0) registers = device.registers;
     if (isGpu) return;
-    lanes = std::max(4, device.vectorWidthF32);
-    registers = lanes >= 16 ? 32 : 16;  // AVX-512; AVX, SSE and NEON
+    const runtime::VectorRegisters vectors = runtime::vectorRegisters(device);
+    lanes = static_cast<double>(vectors.lanes);
+    registers = static_cast<double>(vectors.count);
   }
 
   bool isGpu;

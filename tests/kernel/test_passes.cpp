@@ -74,31 +74,31 @@ TEST_CASE("optimise: the blocked convolution becomes what one would write by han
   float16 acc_1 = vload16(0, bias + 32 * kb + 16);
   float16 acc_2 = vload16(0, bias + 32 * kb);
   float16 acc_3 = vload16(0, bias + 32 * kb + 16);
-  const int in_at = 32 * xt + 160 * y;
+  __global const float* in_at = in + 32 * xt + 160 * y;
   for (int cb = 0; cb < 2; cb++) {
-    const int w_at = 4608 * cb + 9216 * kb;
-    const int in_at_1 = 1600 * cb + in_at;
+    __global const float* w_at = w + 4608 * cb + 9216 * kb;
+    __global const float* in_at_1 = in_at + 1600 * cb;
     #pragma unroll 1
     for (int t = 0; t < 9; t++) {
-      const int w_at_1 = 512 * t + w_at;
-      const int in_at_2 = in_at_1 + 160 * (t / 3) + 16 * (t % 3);
+      __global const float* w_at_1 = w_at + 512 * t;
+      __global const float* in_at_2 = in_at_1 + 160 * (t / 3) + 16 * (t % 3);
       #pragma unroll 4
       for (int c = 0; c < 16; c++) {
-        const int w_at_2 = 32 * c + w_at_1;
-        const float16 weights_0 = vload16(0, w + w_at_2);
-        const float16 weights_1 = vload16(0, w + w_at_2 + 16);
-        acc_0 = fma((float16)(in[c + in_at_2]), weights_0, acc_0);
-        acc_1 = fma((float16)(in[c + in_at_2]), weights_1, acc_1);
-        acc_2 = fma((float16)(in[c + in_at_2 + 16]), weights_0, acc_2);
-        acc_3 = fma((float16)(in[c + in_at_2 + 16]), weights_1, acc_3);
+        __global const float* w_at_2 = w_at_1 + 32 * c;
+        const float16 weights_0 = vload16(0, w_at_2);
+        const float16 weights_1 = vload16(0, w_at_2 + 16);
+        acc_0 = fma((float16)(in_at_2[c]), weights_0, acc_0);
+        acc_1 = fma((float16)(in_at_2[c]), weights_1, acc_1);
+        acc_2 = fma((float16)(in_at_2[c + 16]), weights_0, acc_2);
+        acc_3 = fma((float16)(in_at_2[c + 16]), weights_1, acc_3);
       }
     }
   }
-  const int out_at = 2048 * kb + 32 * xt + 128 * y;
-  vstore16(acc_0, 0, out + out_at);
-  vstore16(acc_1, 0, out + out_at + 1024);
-  vstore16(acc_2, 0, out + out_at + 16);
-  vstore16(acc_3, 0, out + out_at + 1040);
+  __global float* out_at = out + 2048 * kb + 32 * xt + 128 * y;
+  vstore16(acc_0, 0, out_at);
+  vstore16(acc_1, 0, out_at + 1024);
+  vstore16(acc_2, 0, out_at + 16);
+  vstore16(acc_3, 0, out_at + 1040);
 )");
 }
 

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <functional>
 #include <limits>
 
 #include "make.hpp"
@@ -36,6 +37,21 @@ std::string printedIndex(Nat n, const std::vector<NatVar>& sizes) {
   m.k.body = block(Store{out, n, number(0)});
   const std::string s = bodyText(m.k);
   return s.substr(6, s.find(']') - 6);
+}
+
+// A name, `at`, of 2 * i + lowest, and what uses it.
+std::string withName(const std::function<Block(Maker& m, BufferId in, BufferId out, Nat at, Nat i)>& body,
+                     std::int64_t lowest = 0) {
+  Maker m;
+  const auto in = m.in("in", 4096), out = m.out("out", 4096);
+  const NatVar at = NatVar::fresh("at", lowest, std::nullopt, NatVar::Role::index);
+  m.k.body = block(glb("i", 64, [&](Nat i) {
+    Block all = body(m, in, out, at, i);
+    all.insert(all.begin(), Stmt{DeclareIndex{at, index(2 * i + lowest)}});
+    return all;
+  }));
+  verify(m.k);
+  return bodyText(m.k);
 }
 
 }  // namespace
@@ -482,6 +498,51 @@ TEST_CASE("print: barriers, comments and named integers") {
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 )");
   (void)n;
+}
+
+TEST_CASE("print: names that indices of one array add are pointers into it") {
+  const auto loads = [](Maker&, BufferId in, BufferId out, Nat at, Nat i) {
+    return block(Store{out, i, load(in, i + at + 1)}, Store{out, 0, load(in, at, vec(4))});
+  };
+  const std::string text = withName(loads, 4);
+  CHECK(text.find("__global const float* at = in + 2 * i + 4;") != std::string::npos);
+  CHECK(text.find("out[i] = at[i + 1];") != std::string::npos);
+  CHECK(text.find("vload4(0, at)") != std::string::npos);
+  CHECK(withName([](Maker&, BufferId, BufferId out, Nat at, Nat) {
+          return block(Store{out, at + 2, number(1)});
+        }).find("__global float* at = out + 2 * i;") != std::string::npos);
+  // A name that a pointer adds is one, too.
+  CHECK(withName([](Maker&, BufferId in, BufferId out, Nat at, Nat i) {
+          const NatVar next = NatVar::fresh("next", 0, std::nullopt, NatVar::Role::index);
+          return block(DeclareIndex{next, index(at + 3 * i)}, Store{out, i, load(in, Nat(next) + 1)},
+                       Store{out, 0, load(in, at)});
+        }).find("__global const float* next = at + 3 * i;") != std::string::npos);
+}
+
+TEST_CASE("print: other names are integers") {
+  const auto isInteger = [](const std::string& text) { return text.find("const int at = ") != std::string::npos; };
+  const auto one = [](Maker&, BufferId in, BufferId out, Nat at, Nat i) { return block(Store{out, i, load(in, at)}); };
+  CHECK_FALSE(isInteger(withName(one)));
+  CHECK(isInteger(withName(one, -1)));                                             // a pointer before the array
+  CHECK(isInteger(withName([](Maker&, BufferId in, BufferId out, Nat at, Nat i) {  // and one beyond it
+    return block(Store{out, i, load(in, at - i)});
+  })));
+  CHECK(isInteger(withName([](Maker&, BufferId in, BufferId out, Nat at, Nat) {  // into two arrays
+    return block(Store{out, at, load(in, at)});
+  })));
+  CHECK(isInteger(withName([](Maker&, BufferId in, BufferId out, Nat at, Nat i) {  // twice as far
+    return block(Store{out, i, load(in, 2 * at)});
+  })));
+  CHECK(isInteger(withName([](Maker&, BufferId in, BufferId out, Nat at, Nat i) {  // its value is read
+    return block(Store{out, i, choose(test({{at, Relation::less, Nat(7)}}), load(in, at), number(0))});
+  })));
+  CHECK(isInteger(withName([](Maker& m, BufferId, BufferId out, Nat at, Nat i) {  // into a local array
+    return block(Store{out, i, load(m.local("tile", 4096), at)});
+  })));
+  CHECK(isInteger(withName([](Maker&, BufferId in, BufferId out, Nat at, Nat i) {  // another name's value
+    const NatVar next = NatVar::fresh("next", 0, std::nullopt, NatVar::Role::index);
+    return block(DeclareIndex{next, index(at + 3 * i)}, Store{out, Nat(next), load(in, next)});
+  })));
 }
 
 TEST_CASE("print: arrays of symbolic size cannot be declared") {
