@@ -33,7 +33,7 @@ Phases phasesOf(const ConvSpec& spec) { return {allPhases(spec).rows, false}; }
 bool copiesInputs(const ConvSpec& spec) {
   const bool isPadded = spec.padTop + spec.padLeft + spec.padBottom + spec.padRight > 0;
   if (spec.kh * spec.kw == 1 && !isPadded) return false;
-  constexpr std::int64_t fewestProducts = 6;
+  constexpr std::int64_t fewestProducts = 2;
   const std::int64_t vectors = ceilDiv(spec.ocPerGroup(), lanesFor(spec.ocPerGroup(), {}));
   return spec.kh * spec.kw * vectors >= fewestProducts * spec.sh * spec.sw;
 }

@@ -123,8 +123,10 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
     if (blockOf(layout) > 1) lanes = std::min(lanes, blockOf(layout));
   config["lanes"] = lanes;
   const std::int64_t blocks = ceilDiv(spec.groups, lanes);
-  // Half of the registers, since inputs that may be outside of the image want some; those of a row before more vectors,
-  // unless the lines that a row of the tile reads displace each other: then lines beside each other.
+  // A whole row, since of it alone it is known which taps are outside; else half of the registers, since inputs that
+  // may be outside of the image want some; those of a row before more vectors, unless the lines that a row of the tile
+  // reads displace each other: then lines beside each other.
+  constexpr std::int64_t wholeRow = 14;
   const std::int64_t registers = of.count / 2 - 2;
   const auto linesOf = [&](std::int64_t pixels) { return ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH(); };
   // A row's taps follow one another, and what several of them read stays in registers: with a stride, those at the same
@@ -134,14 +136,14 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
                                 : (of.count + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
   const double uneven = gathers(spec, layouts) ? 1 : 1.5;
   const auto pixelsOf = [&](std::int64_t most) {
-    if (spec.ow <= most) return spec.ow;  // of a whole row it is known which taps are outside
+    if (spec.ow <= most) return spec.ow;
     return evenTile(spec.ow, std::max<std::int64_t>(1, std::min(most, near)), pixelBorder, uneven);
   };
-  std::int64_t pixels = pixelsOf(registers);
+  std::int64_t pixels = pixelsOf(wholeRow);
   const bool displaces = !gathers(spec, layouts) && linesOf(pixels) > linesHeld(channelsApart(spec, layouts.input));
   if (displaces) pixels = pixelsOf(registers / 2);
   config["pixels"] = pixels;
-  constexpr std::int64_t fewest = 8;  // accumulators that hide the latency of a product
+  const std::int64_t fewest = of.count / 4;  // accumulators that hide the latency of a product
   const std::int64_t wanted = displaces ? registers / pixels : fewest / pixels;
   const std::int64_t vectors = config["vectors"] =
       largestDivisor(blocks, std::min(mostVectorsOf(spec, layouts), std::max<std::int64_t>(1, wanted)));

@@ -70,10 +70,10 @@ std::optional<Layout> layoutNamed(std::string_view name) {
 bool isWeightLayout(Layout layout) { return infoOf(layout).weights; }
 std::int64_t blockOf(Layout layout) { return infoOf(layout).block; }
 
-ConvLayouts freeLayouts(const ConvSpec& layer) {
-  const auto widest = [](std::int64_t channels) {
+ConvLayouts freeLayouts(const ConvSpec& layer, std::int64_t lanes) {
+  const auto widest = [lanes](std::int64_t channels) {
     for (const Layout blocked : {Layout::nChw16c, Layout::nChw8c})
-      if (channels % blockOf(blocked) == 0) return blocked;
+      if (blockOf(blocked) <= std::max<std::int64_t>(8, lanes) && channels % blockOf(blocked) == 0) return blocked;
     return Layout::nhwc;
   };
   constexpr ConvLayouts planes{Layout::nchw, Layout::ohwi, Layout::nchw};

@@ -67,6 +67,7 @@ TEST_CASE("layouts in blocks have blocks of channels outside of rows, and a bloc
         convertLayout(nhwc, Layout::nhwc, Layout::nChw8c).bytes);
   CHECK_THROWS_AS(convertLayout(counting(Scalar::f32, {1, 1, 1, 12}), Layout::nhwc, Layout::nChw8c), InternalError);
   CHECK(freeLayouts(parseConv("g8ic48ih5oc24kh3")) == ConvLayouts{Layout::nChw16c, Layout::ohwi, Layout::nChw8c});
+  CHECK(freeLayouts(parseConv("g8ic48ih5oc48kh3"), 8) == ConvLayouts{Layout::nChw8c, Layout::ohwi, Layout::nChw8c});
   CHECK(freeLayouts(parseConv("g19ic19ih5oc19kh3")) == ConvLayouts{});
   CHECK(freeLayouts(parseConv("ic48ih5oc24kh3")) == ConvLayouts{});
 }

@@ -421,14 +421,15 @@ void addBench(cli::App& app, int& status) {
       throw lift::UserError(lift::ExitStatus::usage, "--keep and --tune-time are for layers and operators",
                             "`liftc tune FILE.lift` tunes a program");
     std::vector<Subject> subjects;
+    const LayoutOptions layouts = o->layouts.on(o->device);
     if (!o->file.empty()) {
       subjects.push_back(programSubject(*o));
     } else if (lists) {
       for (const std::string& file : o->shapes)
-        for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], o->layouts))
-          subjects.push_back(subjectOf(std::move(w), o->layouts, std::filesystem::path(file).stem().string()));
+        for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], layouts))
+          subjects.push_back(subjectOf(std::move(w), layouts, std::filesystem::path(file).stem().string()));
     } else {
-      subjects.push_back(o->op.empty() ? subjectOf(o->layouts.workload(lift::parseConv(o->descriptor)), o->layouts)
+      subjects.push_back(o->op.empty() ? subjectOf(layouts.workload(lift::parseConv(o->descriptor)), layouts)
                                        : Subject{workloadNamed(o->op[0], o->op[1]), {}, {}});
     }
     return run(subjects, *o);

@@ -332,9 +332,10 @@ void addConv(cli::App& app, int& status) {
     // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
     std::string descriptor = o->words[0];
     if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
+    const LayoutOptions layouts = o->layouts.on(o->device);
     const std::vector<lift::Workload> layers = o->shapes.empty()
-                                                   ? std::vector{o->layouts.workload(lift::parseConv(descriptor))}
-                                                   : readWorkloads(o->shapes, "conv", o->layouts);
+                                                   ? std::vector{layouts.workload(lift::parseConv(descriptor))}
+                                                   : readWorkloads(o->shapes, "conv", layouts);
     if (action != "check" && layers.size() != 1)
       throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
     return act(action, layers, *o);

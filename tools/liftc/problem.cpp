@@ -114,7 +114,7 @@ std::vector<std::string> ProblemChoice::problemWords() const {
 
 lift::Workload ProblemChoice::workload() const {
   checkGiven(*this);
-  if (!conv.empty()) return layouts.workload(lift::parseConv(conv));
+  if (!conv.empty()) return layouts.on(device).workload(lift::parseConv(conv));
   if (!op.empty()) return workloadNamed(op[0], op[1]);
   const lift::Program program = programOf(*this);
   if (part > 0) return partOf(program, *this);

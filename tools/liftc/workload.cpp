@@ -10,6 +10,7 @@
 #include "lift/files.hpp"
 #include "lift/parts.hpp"
 #include "lift/plan_memory.hpp"
+#include "lift/vector_registers.hpp"
 #include "parts.hpp"
 
 namespace liftc {
@@ -112,8 +113,16 @@ void LayoutOptions::add(cli::App& app) {
       ->capture_default_str();
 }
 
+LayoutOptions LayoutOptions::on(const DeviceOptions& device) const {
+  LayoutOptions own = *this;
+  if (input != "any" && output != "any") return own;
+  const lift::runtime::DeviceInfo info = device.compilesFor();
+  if (info.type == "cpu") own.lanes = lift::runtime::vectorRegisters(info).lanes;
+  return own;
+}
+
 lift::ConvLayouts LayoutOptions::of(const lift::ConvSpec& layer) const {
-  const lift::ConvLayouts free = lift::freeLayouts(layer);
+  const lift::ConvLayouts free = lift::freeLayouts(layer, lanes);
   const auto scalar = lift::scalarNamed(elements);
   if (!scalar || (*scalar != lift::Scalar::f32 && !lift::isHalf(*scalar)))
     throw lift::UserError(lift::ExitStatus::usage, fmt::format("--elements: no layers have elements '{}'", elements),
@@ -192,7 +201,8 @@ std::string tunedElsewhere(const lift::Workload& workload, const lift::runtime::
                            const tune::Database& db) {
   const auto layer = lift::layerOf(workload);
   if (!layer) return {};
-  for (lift::ConvLayouts layouts : {lift::freeLayouts(*layer), lift::ConvLayouts()}) {
+  const std::int64_t lanes = lift::runtime::vectorRegisters(device).lanes;
+  for (lift::ConvLayouts layouts : {lift::freeLayouts(*layer, lanes), lift::ConvLayouts()}) {
     layouts.elements = lift::leavesOf(workload.program.body.type()).at(0).scalar;
     const lift::Workload other = lift::convWorkload(*layer, layouts);
     tune::Filter filter;

@@ -16,8 +16,10 @@ namespace liftc {
 // --in-layout, --out-layout and --weights-layout, where `any` is lift::freeLayouts'; --elements.
 struct LayoutOptions {
   std::string input = "nhwc", output = "nhwc", weights = "ohwi", elements = "f32";
+  std::int64_t lanes = 16;  // of the registers that `any` is for
 
   void add(cli::App& app);
+  LayoutOptions on(const DeviceOptions& device) const;  // `any` for that device
   lift::ConvLayouts of(const lift::ConvSpec& layer) const;
   // The same, those of `any` natural.
   LayoutOptions natural() const;
