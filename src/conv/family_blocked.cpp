@@ -95,6 +95,14 @@ void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, Nat kernels) 
   r.apply(layoutsOut());
 }
 
+// Windows more, to whole tiles of rows by pixels; of a layer whose rows are joined these are of so many pixels.
+void padWindows(Rewriting& r, const ConvSpec& spec, Nat rows, Nat pixels) {
+  if (isPointwise(spec))
+    padRowsTo(r, floorDiv(Nat(spec.oh * spec.ow) + pixels - Nat(1), pixels), Nat(1), rows);
+  else
+    padWindowsTo(r, spec, rows, pixels);
+}
+
 // From rows, windows, kernels to batches, tiles of rows, tiles of windows, bands, groups, rows, windows, kernels: the
 // last two are the register tile.
 void tile(Rewriting& r, const Tile& t, Nat pixels, Nat kernels) {
@@ -140,7 +148,9 @@ void lower(Rewriting& r, int outer, Nat unroll) {
 void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
   const Phases phases = phasesOf(layer);
   const ConvSpec spec = decimated(layer, phases);
-  const Tile t = tileTunables(r, spec, spec.oh, "pixels", spec.ow, spec.ocPerGroup());
+  const bool joins = isPointwise(spec);
+  const std::int64_t all = spec.oh * spec.ow;
+  const Tile t = tileTunables(r, spec, joins ? all : spec.oh, "pixels", joins ? all : spec.ow, spec.ocPerGroup());
   std::optional<Nat> load;
   if (copiesInputs(spec) && hasVectors(spec.icPerGroup()))
     load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
@@ -148,8 +158,9 @@ void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
   if (load) r.assume({SizeCondition::Kind::divides, *load, t.channels, "vectors of the copy of the inputs"});
 
   exposePhases(layer, phases, r);
+  if (joins) r.apply(topDown(use("joinRows", {{"k", t.singles}})));
   padKernels(r, spec, t, t.vectors * t.lanes);
-  padWindowsTo(r, spec, t.bands * t.rows, t.singles);
+  padWindows(r, spec, t.bands * t.rows, t.singles);
   tile(r, t, t.singles, t.vectors * t.lanes);
   r.apply(topDown(use("mapReduceZipRight")));
   r.apply(topDown(use("vectoriseAccumulators", {{"w", t.lanes}})));
@@ -171,10 +182,7 @@ void derivePlanes(const ConvSpec& layer, Rewriting& r) {
   exposePhases(layer, phases, r);
   if (joins) r.apply(topDown(use("joinRows", {{"k", pixels}})));
   padKernels(r, spec, t, t.singles);
-  if (joins)
-    padRowsTo(r, floorDiv(Nat(all) + pixels - Nat(1), pixels), Nat(1), rows);
-  else
-    padWindowsTo(r, spec, rows, pixels);
+  padWindows(r, spec, rows, pixels);
   tile(r, t, pixels, t.singles);
   r.apply(inside(isAroundKernels, use("mapInterchange")));
   r.apply(layoutsOut());
@@ -198,16 +206,20 @@ std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
 
 // Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
 // over of the output's width and channels. A step of a tile costs its products, at least as many as hide the latency of
-// one, a load for each vector of weights, and part of one for each input, which comes with the multiplication.
+// one, a load for each vector of weights, and one for each input: part of one where that comes with the multiplication,
+// as on processors with 32 registers.
 void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const VectorRegisters& of, Config& config) {
   const std::int64_t registers = of.count - 4;
-  constexpr double latency = 8, ofVector = 1, ofPixel = 0.25, ofLoop = 1;
+  const bool loadsInputs = of.count < 32;
+  const double latency = 8, ofVector = 1, ofPixel = loadsInputs ? 1 : 0.25, ofLoop = 1, ofSpilling = 2;
   const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
     const std::int64_t pixels = evenTile(spec.ow, std::min(most, registers / vectors), pixelBorder);
     const double products = std::max(latency, static_cast<double>(pixels * vectors));
-    const double step = products + ofVector * static_cast<double>(vectors) + ofPixel * static_cast<double>(pixels);
+    const bool spills = loadsInputs && pixels * vectors + vectors + 1 >= of.count;
+    const double step = products + ofVector * static_cast<double>(vectors) + ofPixel * static_cast<double>(pixels) +
+                        (spills ? ofSpilling : 0);
     const double all = static_cast<double>(ceilDiv(kernels, vectors) * ceilDiv(spec.ow, pixels)) * (step + ofLoop);
     if (vectors > kernels || (least > 0 && all >= least)) continue;
     least = all;
@@ -248,7 +260,8 @@ void chooseLoops(const ConvSpec& spec, bool copies, std::int64_t pixels, std::in
 }  // namespace
 
 Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
-  const ConvSpec spec = decimated(layer, phasesOf(layer));
+  const ConvSpec image = decimated(layer, phasesOf(layer));
+  const ConvSpec spec = isPointwise(image) ? inRowsOf(image.oh * image.ow, image) : image;
   Config config;
   const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup(), of, layouts.output);
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
@@ -268,7 +281,9 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
     config["channels"] = largestDivisor(spec.icPerGroup(), inPlace);
   }
   config["unroll"] = largestDivisor(config["channels"], 4);
-  chooseLoops(spec, copiesInputs(spec), config["pixels"], lanes * config["vectors"], 4, config);
+  const std::int64_t pixels = config["pixels"];
+  chooseLoops(isPointwise(image) ? inRowsOf(pixels, image) : spec, copiesInputs(spec), pixels,
+              lanes * config["vectors"], 4, config);
   return config;
 }
 
