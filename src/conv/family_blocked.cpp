@@ -209,12 +209,12 @@ std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
 // one, a load for each vector of weights, and one for each input: part of one where that comes with the multiplication,
 // as on processors with 32 registers.
 void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const VectorRegisters& of, Config& config) {
-  const std::int64_t registers = of.count - 4;
   const bool loadsInputs = of.count < 32;
   const double latency = 8, ofVector = 1, ofPixel = loadsInputs ? 1 : 0.25, ofLoop = 1, ofSpilling = 2;
   const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
+    const std::int64_t registers = of.count - std::max<std::int64_t>(4, vectors + int{loadsInputs});
     const std::int64_t pixels = evenTile(spec.ow, std::min(most, registers / vectors), pixelBorder);
     const double products = std::max(latency, static_cast<double>(pixels * vectors));
     const bool spills = loadsInputs && pixels * vectors + vectors + 1 >= of.count;

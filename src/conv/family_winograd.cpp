@@ -244,9 +244,9 @@ std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
   return s.batch * tilesOfRow(s, w) * ((s.oh + missing(s.oh, w.rows.m)) / w.rows.m);
 }
 
-// Transformed kernels.
+// Transformed kernels, of a group.
 std::int64_t kernelBytes(const ConvSpec& s, const Winograd& w) {
-  return w.products() * s.ic * s.oc * static_cast<std::int64_t>(sizeof(float));
+  return w.products() * s.icPerGroup() * s.ocPerGroup() * static_cast<std::int64_t>(sizeof(float));
 }
 // What a fused kernel keeps of a tile: it, transformed, and its products.
 std::int64_t keptBytes(const ConvSpec& s, const Winograd& w) {
@@ -272,7 +272,7 @@ std::string whyNotWinograd(const ConvSpec& s, bool fused) {
 
 std::string preferredWinograd(const ConvSpec& layer) {
   const ConvSpec s = decimated(layer, allPhases(layer));
-  if (s.sh != 1 || s.sw != 1 || s.groups != 1) return {};
+  if (s.sh != 1 || s.sw != 1) return {};
   constexpr std::int64_t fewestOperations = 8'000'000;  // fewer are done before transforms pay
   constexpr std::int64_t fewestChannels = 16;           // of fewer, transforms are most of the work
   // Bytes of transformed kernels: what near caches hold in good part, so that each block may read them anew; what no
@@ -281,12 +281,13 @@ std::string preferredWinograd(const ConvSpec& layer) {
   // Tiles for which an element is worth being read from memory once; of fewer, small tiles have fewer elements.
   constexpr std::int64_t fewTiles = 24;
   if (!whyNotWinograd(s, true).empty() || s.kh != s.kw || (s.kh != 3 && s.kh != 5) ||
-      s.operations() < fewestOperations || std::min(s.ic, s.oc) < fewestChannels)
+      s.operations() < fewestOperations || std::min(s.icPerGroup(), s.ocPerGroup()) < fewestChannels)
     return {};
   const Winograd w = winogradOf(s, 4, true);
   const std::int64_t kernels = kernelBytes(s, w);
-  if (s.kh == 5) return kernels <= beyond ? "winograd" : "";
+  if (s.kh == 5) return kernels <= beyond && s.groups == 1 ? "winograd" : "";
   if (kernels <= own || (kernels <= near && tilesOfRow(s, w) >= fewestOfBlock)) return "winogradFused";
+  if (s.groups > 1) return {};
   if (kernels <= beyond || tilesOf(s, w) >= fewTiles) return "winograd";
   // Operations in the time in which a byte comes from memory; all kernels do, and the transformed ones are more.
   constexpr std::int64_t perByte = 12;
@@ -395,12 +396,14 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKe
   }
   // Half the registers where there are 32: the sums over channels are short beside what is loaded for them, and more
   // accumulators were slower on all layers of VGG-16 (docs/winograd.md).
-  const std::int64_t registers = std::min<std::int64_t>(16, of.count - 4);
+  const auto registersBeside = [&](std::int64_t vectors) {
+    return std::min<std::int64_t>(16, of.count - std::max<std::int64_t>(4, vectors + 1));
+  };
   std::int64_t most = 0;
   const auto consider = [&](const auto& tilesOfItem) {
     for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
       if (kernels % vectors != 0) continue;
-      const std::int64_t perItem = tilesOfItem(std::min(mostTiles, registers / vectors));
+      const std::int64_t perItem = tilesOfItem(std::min(mostTiles, registersBeside(vectors) / vectors));
       if (perItem * vectors <= most) continue;
       most = perItem * vectors;
       config["tiles"] = perItem;
@@ -409,7 +412,7 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKe
   };
   consider([&](std::int64_t fit) { return largestDivisor(tiles, fit); });
   // Tiles that are filled up cost a little at each; less than half of the registers in use costs more.
-  if (2 * most < std::min(registers, tiles))
+  if (2 * most < std::min(registersBeside(1), tiles))
     consider([&](std::int64_t fit) { return evenTile(tiles, fit, pixelBorder); });
   return config;
 }
