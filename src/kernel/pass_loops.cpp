@@ -145,6 +145,27 @@ bool storesInTurns(const Kernel& k, const For& f) {
   return std::ranges::any_of(stores, [](const auto& s) { return s.second >= 4; });
 }
 
+// Loops of a few iterations inside others, small enough that every compiler writes them out; PoCL puts work-items in
+// the lanes of vectors before it does.
+std::unordered_set<NatVar> tinyLoops(const Block& body) {
+  constexpr std::int64_t mostTrips = 4, mostNodes = 128;
+  std::unordered_set<NatVar> tiny;
+  forEachStmt(body, [&](const Stmt& outer) {
+    const auto* around = std::get_if<For>(&outer.node);
+    if (around == nullptr || around->kind != LoopKind::sequential) return;
+    for (const Stmt& s : around->body) {
+      const auto* f = std::get_if<For>(&s.node);
+      if (f == nullptr || f->kind != LoopKind::sequential || f->unroll != 0 || f->running) continue;
+      const std::int64_t trips = f->count.constant().value_or(mostTrips + 1);
+      const bool isInnermost = !anyLoop(f->body, [](const For&) { return true; });
+      if (trips >= 1 && trips <= mostTrips && isInnermost &&
+          trips * Sizes([](const For&) { return false; }).of(f->body) <= mostNodes)
+        tiny.insert(f->index);
+    }
+  });
+  return tiny;
+}
+
 }  // namespace
 
 Kernel tripsPass(Kernel kernel, const PassOptions&) {
@@ -160,10 +181,12 @@ Kernel tripsPass(Kernel kernel, const PassOptions&) {
 
 Kernel unrollPass(Kernel kernel, const PassOptions& options) {
   PrivateIndices indices(kernel, options);
+  const std::unordered_set<NatVar> tiny = tinyLoops(kernel.body);
   std::unordered_set<NatVar> large;  // loops that are not unrolled, though the program asks
   const auto candidate = [&](const For& f) {
-    return f.kind == LoopKind::sequential && ((f.unroll == -1 && !large.contains(f.index)) ||
-                                              (f.unroll == 0 && (indices.wants(f.index) || storesInTurns(kernel, f))));
+    return f.kind == LoopKind::sequential &&
+           ((f.unroll == -1 && !large.contains(f.index)) ||
+            (f.unroll == 0 && (tiny.contains(f.index) || indices.wants(f.index) || storesInTurns(kernel, f))));
   };
   // An array becomes scalars where all loops that index it are unrolled; it is in vain for some of them.
   for (bool more = true; more;) {
