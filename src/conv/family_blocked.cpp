@@ -210,7 +210,8 @@ std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
 // as on processors with 32 registers.
 void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const VectorRegisters& of, Config& config) {
   const bool loadsInputs = of.count < 32;
-  const double latency = 8, ofVector = 1, ofPixel = loadsInputs ? 1 : 0.25, ofLoop = 1, ofSpilling = 2;
+  const double latency = loadsInputs ? 10 : 8, ofVector = 1, ofPixel = loadsInputs ? 1 : 0.25;
+  constexpr double ofLoop = 1, ofSpilling = 2;
   const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {

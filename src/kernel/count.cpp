@@ -103,12 +103,20 @@ class Counter {
       if (std::holds_alternative<AssignLane>(s.node)) c_.laneMoves += times;
       if (const auto* st = std::get_if<Store>(&s.node)) traffic(st->buffer, st->value->type.width, times, true);
       if (std::holds_alternative<Barrier>(s.node) || std::holds_alternative<Combine>(s.node)) c_.barriers += times;
-      if (const auto* f = std::get_if<For>(&s.node)) {
-        loop(*f, groups, items);
-      } else {
-        forEachBlock(s, [&](const Block& inner) { work(inner, groups, items); });
-      }
+      if (const auto* f = std::get_if<For>(&s.node)) loop(*f, groups, items);
+      if (const auto* i = std::get_if<If>(&s.node)) branches(*i, groups, items);
     }
+  }
+
+  // The one that does more: which is taken is not known.
+  void branches(const If& i, const Triple& groups, const Triple& items) {
+    const Counts before = c_;
+    work(i.then, groups, items);
+    if (i.otherwise.empty()) return;
+    const Counts then = std::exchange(c_, before);
+    work(i.otherwise, groups, items);
+    const auto done = [](const Counts& c) { return c.flops + c.integerOps + c.global.loads + c.global.stores; };
+    if (done(then) >= done(c_)) c_ = then;
   }
 
   void loop(const For& f, Triple groups, Triple items) {

@@ -19,6 +19,7 @@ Kernel copiesPass(Kernel kernel, const PassOptions& options);
 Kernel deadPass(Kernel kernel, const PassOptions& options);
 Kernel fusePass(Kernel kernel, const PassOptions& options);
 Kernel unswitchPass(Kernel kernel, const PassOptions& options);
+Kernel versionPass(Kernel kernel, const PassOptions& options);
 Kernel absentPass(Kernel kernel, const PassOptions& options);
 Kernel orderPass(Kernel kernel, const PassOptions& options);
 Kernel joinPass(Kernel kernel, const PassOptions& options);

@@ -19,6 +19,7 @@ const std::vector<Pass>& passes() {
       {"dead", "variables, arrays and statements without effect disappear", deadPass},
       {"fuse", "loops of one count that read the same memory into registers become one", fusePass},
       {"unswitch", "a condition that many values share is asked once", unswitchPass},
+      {"version", "loops that fill tiles: without conditions where they all hold, which is asked once", versionPass},
       {"absent", "of finite numbers: iterations that only add what was padded with zeros are left out", absentPass},
       {"order", "scalars that are stored far apart in turns are stored in the order of memory", orderPass},
       {"join", "where asked for: neighbouring scalars of global memory are accessed as vectors", joinPass},
@@ -37,7 +38,7 @@ const Pass* passNamed(std::string_view name) {
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
   for (const char* name : {"trips", "own", "unroll", "trips", "simplify", "split", "scalars", "declare", "copies",
-                           "dead", "fuse", "unswitch", "absent", "order", "join", "barriers", "hoist"})
+                           "dead", "fuse", "unswitch", "version", "absent", "order", "join", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -1,4 +1,4 @@
-// Index-set splitting: the emulator runs loops before and after it.
+// Index-set splitting and versions of loops: the emulator runs loops before and after these passes.
 #include <catch2/catch.hpp>
 
 #include <random>
@@ -210,4 +210,96 @@ TEST_CASE("split: what does not gain stays as it is") {
                    seq("i", 128, [&](Nat i) { return result(when(i * i, Nat(64), i), i); }),
                    lcl("i", 130, [&](Nat i) { return result(clamped(i), i); }));
   CHECK(printOpenCL(pass("split", m.k)) == printOpenCL(m.k));
+}
+
+namespace {
+
+// Work-groups that fill a tile each under random conditions and from random clamped places, in one loop or in two.
+class Tiles {
+ public:
+  explicit Tiles(unsigned seed) : random_(seed) {}
+
+  Kernel run() {
+    Maker m("tiles");
+    const int groups = pick(1, 6), n = pick(2, 12), inner = pick(0, 1) ? pick(1, 5) : 1, step = pick(1, 2 * n);
+    m.range({groups, 1, 1}, {1, 1, 1});
+    const auto in = m.in("in", size), out = m.out("out", groups * n * inner), tile = m.local("tile", n * inner);
+    m.k.body = block(wrg("g", groups, [&](Nat g) {
+      const auto fill = [&](Nat i, Nat j) {
+        const Nat place = affine(step * g, i, j);
+        const ExprPtr read = load(in, min(max(place, Nat(0)), Nat(size - 1)));
+        std::vector<Comparison> all;
+        for (int c = pick(0, 3); c > 0; c--) all.push_back(comparison(affine(step * g, i, j)));
+        const Store store{tile, inner * i + j, all.empty() ? read : choose(test(all), read, number(pick(1, 9)))};
+        return store;
+      };
+      return block(seq("i", n,
+                       [&](Nat i) {
+                         return inner == 1 ? block(fill(i, 0))
+                                           : block(seq("j", inner, [&](Nat j) { return fill(i, j); }));
+                       }),
+                   seq("k", n * inner, [&](Nat k) {
+                     return Store{out, n * inner * g + k, load(tile, k)};
+                   }));
+    }));
+    return m.k;
+  }
+
+ private:
+  int pick(int lo, int hi) { return lo + static_cast<int>(random_() % static_cast<unsigned>(hi - lo + 1)); }
+  Nat affine(Nat first, Nat i, Nat j) {
+    const int slopes[] = {1, 1, 1, 2, -1, 0};
+    const Nat sum = first + slopes[pick(0, 5)] * i + slopes[pick(0, 5)] * j + Nat(pick(-8, 8));
+    return pick(0, 4) == 0 ? pick(0, 1) ? min(sum, Nat(pick(0, 40))) : max(sum, Nat(pick(0, 20))) : sum;
+  }
+  Comparison comparison(Nat n) {
+    const Nat bound = pick(0, 40);
+    const Relation relations[] = {Relation::less, Relation::less, Relation::lessEqual, Relation::notEqual};
+    const Relation relation = relations[pick(0, 3)];
+    return pick(0, 1) ? Comparison{n, relation, bound} : Comparison{bound - 30, relation, n};
+  }
+
+  std::mt19937 random_;
+};
+
+}  // namespace
+
+TEST_CASE("version: random tiles are filled the same") {
+  constexpr unsigned first = 9000, samples = 3000;
+  int versions = 0;
+  for (unsigned seed = first; seed < first + samples; seed++) {
+    CAPTURE(seed);
+    const Kernel naive = Tiles(seed).run();
+    const Kernel k = pass("version", naive);
+    versions += structure(k) != structure(naive);
+    Memory expected{floats(ramp(size, -5)), floats(ramp(6 * 12 * 5))}, actual = expected;
+    INFO(printOpenCL(naive) << printOpenCL(k));
+    REQUIRE(emulate(naive, expected, {}).ok());
+    REQUIRE(emulate(k, actual, {}).ok());
+    REQUIRE(actual == expected);
+  }
+  INFO("seeds from " << first << ": " << versions << " of " << samples << " have versions");
+  CHECK(versions > 500);
+}
+
+TEST_CASE("version: a padded tile") {
+  Maker m("padded");
+  const auto in = m.in("in", 100), out = m.out("out", 120);
+  const auto tile = m.local("tile", 12);
+  m.k.body = block(wrg("g", 10, [&](Nat g) {
+    return block(seq("i", 12,
+                     [&](Nat i) {
+                       const Nat at = i + 10 * g;
+                       const ExprPtr inside = test({{Nat(0), Relation::less, at}, {at, Relation::less, Nat(101)}});
+                       return Store{tile, i, choose(inside, load(in, at - 1), number(0))};
+                     }),
+                 seq("k", 12, [&](Nat k) {
+                   return Store{out, 12 * g + k, load(tile, k)};
+                 }));
+  }));
+  const std::string text = bodyText(pass("version", m.k));
+  CHECK(text.find("(10 * g > 0 && 10 * g + 11 < 101) {\n") != std::string::npos);
+  INFO(text);
+  CHECK(text.find("tile[i] = in[10 * g + i - 1];") != std::string::npos);
+  CHECK(text.find("tile[i] = 10 * g + i > 0 && 10 * g + i < 101 ? in[10 * g + i - 1] : 0.0f;") != std::string::npos);
 }

@@ -1,0 +1,176 @@
+// Loop versioning: a loop that fills a tile in local or private memory, with padding or clamped indices, asks for each
+// element whether it is inside of the array. Of most tiles all are, which is asked once in front of the loop:
+//   for (i) tile[i] = first + i > 0 ? x[first + i - 1] : 0   =>   if (first > 0) for (i) tile[i] = x[first + i - 1];
+//                                                                 else the loop as it was
+#include <algorithm>
+#include <unordered_map>
+
+#include "expand.hpp"
+#include "lift/nat_code.hpp"
+#include "pass_list.hpp"
+
+namespace lift::kernel {
+namespace {
+
+constexpr std::int64_t fewestIterations = 3, mostNodes = 200;
+
+// What must hold in front of a loop, so that all conditions hold in all of its iterations and no index is clamped.
+class Needs {
+ public:
+  explicit Needs(const For& loop) { within(loop); }
+
+  // The statements under these conditions; none where there is nothing to gain.
+  std::optional<Block> decided(const Block& body) {
+    Block result = statements(body);
+    if (!gains_ || fails_) return std::nullopt;
+    return result;
+  }
+  ExprPtr condition() const { return test(all_); }
+
+ private:
+  void within(const For& loop) {
+    const auto n = loop.count.constant();
+    fails_ = fails_ || !n;
+    last_[loop.index] = n.value_or(1) - 1;
+    forEachStmt(loop.body, [&](const Stmt& s) {
+      if (const auto* inner = std::get_if<For>(&s.node)) within(*inner);
+    });
+  }
+
+  Block statements(Block body) {
+    for (Stmt& s : body) {
+      mapRoots(s, [&](const ExprPtr& e) { return decided(e); });
+      mapOwnNats(s, [&](Nat n) { return decided(n); });
+      forEachBlock(s, [&](Block& inner) { inner = statements(std::move(inner)); });
+    }
+    return body;
+  }
+
+  ExprPtr decided(const ExprPtr& e) {
+    if (const auto* c = std::get_if<Choose>(&e->node))
+      if (const auto* t = std::get_if<Test>(&c->condition->node)) {
+        for (const Comparison& x : t->all) need(x);
+        return decided(c->then);
+      }
+    const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return decided(c); });
+    return mapNats(mapped, [&](Nat n) { return decided(n); });
+  }
+
+  // Clamped indices that vary are what is clamped.
+  Nat decided(Nat n) {
+    if (!varies(n)) return n;
+    const auto& parts = n.operands();
+    switch (n.kind()) {
+      case Nat::Kind::sum:
+      case Nat::Kind::product: {
+        Nat result = decided(parts[0]);
+        for (std::size_t i = 1; i < parts.size(); i++) result = combine(n.kind(), result, decided(parts[i]));
+        return result;
+      }
+      case Nat::Kind::min:
+      case Nat::Kind::max: {
+        if (parts.size() != 2 || varies(parts[0]) == varies(parts[1])) return n;
+        const auto [clamped, bound] = varies(parts[0]) ? std::pair(parts[0], parts[1]) : std::pair(parts[1], parts[0]);
+        need(n.kind() == Nat::Kind::min ? Comparison{clamped, Relation::lessEqual, bound}
+                                        : Comparison{bound, Relation::lessEqual, clamped});
+        return decided(clamped);
+      }
+      default: return n;
+    }
+  }
+
+  bool varies(Nat n) const {
+    return std::ranges::any_of(n.variables(), [&](NatVar v) { return last_.contains(v); });
+  }
+
+  // Where it varies, at the iteration at which it is least likely to hold.
+  void need(const Comparison& c) {
+    if (c.relation != Relation::less && c.relation != Relation::lessEqual) {
+      fails_ = true;
+      return;
+    }
+    const Nat lhs = decided(c.lhs), rhs = decided(c.rhs);
+    std::map<NatVar, Nat> worst;
+    for (const NatVar v : (rhs - lhs).variables()) {
+      const auto last = last_.find(v);
+      if (last == last_.end()) continue;
+      const auto linear = (rhs - lhs).linearIn(v);
+      const auto slope = linear ? linear->coefficient.constant() : std::nullopt;
+      fails_ = fails_ || !slope;
+      worst.emplace(v, slope.value_or(0) > 0 ? 0 : last->second);
+    }
+    gains_ = gains_ || !worst.empty();
+    const Comparison now{lhs.substitute(worst), c.relation, rhs.substitute(worst)};
+    const Truth truth = c.relation == Relation::less ? less(now.lhs, now.rhs) : lessEqual(now.lhs, now.rhs);
+    fails_ = fails_ || truth == Truth::refuted;
+    if (truth != Truth::unknown) return;
+    const auto same = [&](const Comparison& x) { return x.lhs == now.lhs && x.rhs == now.rhs; };
+    const auto known = std::ranges::find_if(all_, same);
+    if (known == all_.end())
+      all_.push_back(now);
+    else if (now.relation == Relation::less)  // the stricter one
+      known->relation = Relation::less;
+  }
+
+  std::unordered_map<NatVar, std::int64_t> last_;  // of the loop's index and of those within it
+  std::vector<Comparison> all_;
+  bool gains_ = false, fails_ = false;
+};
+
+class Version {
+ public:
+  explicit Version(Kernel& kernel) : kernel_(kernel) {}
+
+  Block block(const Block& from) {
+    Block to;
+    for (const Stmt& s : from) {
+      if (const auto* f = std::get_if<For>(&s.node))
+        to.push_back(loop(withBody(*f, block(f->body))));
+      else if (const auto* i = std::get_if<If>(&s.node))
+        to.push_back({If{i->condition, block(i->then), block(i->otherwise)}});
+      else
+        to.push_back(s);
+    }
+    return to;
+  }
+
+ private:
+  Stmt loop(const For& f) {
+    if (f.count.constant().value_or(0) < fewestIterations || f.kind != LoopKind::sequential || f.running ||
+        f.unroll == -1 || !fills(f.body) || nodesOf(f.body) > mostNodes)
+      return {f};
+    Needs needs(f);
+    const auto inside = needs.decided(f.body);
+    if (!inside) return {f};
+    Expander copies(kernel_, [](const For&, For&) { return -1; });
+    Block then = copies.run({{withBody(f, *inside)}});
+    return {If{needs.condition(), std::move(then), copies.run({{f}})}};
+  }
+
+  // Only stores to tiles, perhaps in loops.
+  bool fills(const Block& body) const {
+    return std::ranges::all_of(body, [&](const Stmt& s) {
+      if (const auto* inner = std::get_if<For>(&s.node))
+        return inner->kind == LoopKind::sequential && !inner->running && fills(inner->body);
+      const auto* store = std::get_if<Store>(&s.node);
+      return store != nullptr && kernel_.buffers[store->buffer].space != AddressSpace::global;
+    });
+  }
+
+  static std::int64_t nodesOf(const Block& body) {
+    std::int64_t nodes = 0;
+    forEachStmt(body, [&](const Stmt& s) { forEachExpr(s, [&](const Expr&) { nodes++; }); });
+    return nodes;
+  }
+
+  Kernel& kernel_;
+};
+
+}  // namespace
+
+Kernel versionPass(Kernel kernel, const PassOptions&) {
+  kernel.body = Version(kernel).block(kernel.body);
+  return kernel;
+}
+
+}  // namespace lift::kernel
