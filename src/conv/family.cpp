@@ -108,6 +108,20 @@ ConvSpec atStrideOne(const ConvSpec& layer) {
   return s;
 }
 
+std::int64_t accumulatorsBeside(std::int64_t vectors, const VectorRegisters& of) {
+  const bool loadsInputs = of.count < 32;
+  return of.count - std::max<std::int64_t>(4, vectors + int{loadsInputs});
+}
+
+double stepCost(std::int64_t inputs, std::int64_t vectors, const VectorRegisters& of) {
+  const bool loadsInputs = of.count < 32;
+  const double latency = loadsInputs ? 10 : 8, ofVector = 1, ofInput = loadsInputs ? 1 : 0.25;
+  constexpr double ofLoop = 1, ofSpilling = 2;
+  const bool spills = loadsInputs && inputs * vectors + vectors + 1 >= of.count;
+  return std::max(latency, static_cast<double>(inputs * vectors)) + ofVector * static_cast<double>(vectors) +
+         ofInput * static_cast<double>(inputs) + (spills ? ofSpilling : 0) + ofLoop;
+}
+
 std::int64_t lanesFor(std::int64_t n, const VectorRegisters& of, Layout output) {
   constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
   const std::int64_t most = blockOf(output) > 1 ? std::min(of.lanes, blockOf(output)) : of.lanes;

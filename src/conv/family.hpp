@@ -33,6 +33,13 @@ Expr bodyOf(Expr map);  // of the mapped function
 constexpr double pixelBorder = 2, rowBorder = 0.1;
 std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double uneven = 1);
 
+// Accumulators that a register tile of so many vectors may have, beside the operands of a step of its sums.
+std::int64_t accumulatorsBeside(std::int64_t vectors, const VectorRegisters& of);
+// What a step of a register tile costs, in products of vectors: these, at least as many as hide the latency of one, a
+// load for each vector of weights, and one for each input, which is part of one where it comes with the multiplication,
+// as on processors with 32 registers.
+double stepCost(std::int64_t inputs, std::int64_t vectors, const VectorRegisters& of);
+
 // Vectors of channels, at most of `mostLanes`.
 constexpr std::int64_t mostLanes = 16;
 bool hasVectors(std::int64_t channels);

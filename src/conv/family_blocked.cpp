@@ -205,23 +205,15 @@ std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
 }
 
 // Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
-// over of the output's width and channels. A step of a tile costs its products, at least as many as hide the latency of
-// one, a load for each vector of weights, and one for each input: part of one where that comes with the multiplication,
-// as on processors with 32 registers.
+// over of the output's width and channels.
 void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const VectorRegisters& of, Config& config) {
-  const bool loadsInputs = of.count < 32;
-  const double latency = loadsInputs ? 10 : 8, ofVector = 1, ofPixel = loadsInputs ? 1 : 0.25;
-  constexpr double ofLoop = 1, ofSpilling = 2;
   const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
-    const std::int64_t registers = of.count - std::max<std::int64_t>(4, vectors + int{loadsInputs});
-    const std::int64_t pixels = evenTile(spec.ow, std::min(most, registers / vectors), pixelBorder);
-    const double products = std::max(latency, static_cast<double>(pixels * vectors));
-    const bool spills = loadsInputs && pixels * vectors + vectors + 1 >= of.count;
-    const double step = products + ofVector * static_cast<double>(vectors) + ofPixel * static_cast<double>(pixels) +
-                        (spills ? ofSpilling : 0);
-    const double all = static_cast<double>(ceilDiv(kernels, vectors) * ceilDiv(spec.ow, pixels)) * (step + ofLoop);
+    const std::int64_t pixels =
+        evenTile(spec.ow, std::min(most, accumulatorsBeside(vectors, of) / vectors), pixelBorder);
+    const double all =
+        static_cast<double>(ceilDiv(kernels, vectors) * ceilDiv(spec.ow, pixels)) * stepCost(pixels, vectors, of);
     if (vectors > kernels || (least > 0 && all >= least)) continue;
     least = all;
     config["pixels"] = pixels;

@@ -394,25 +394,40 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKe
       if (row % more == 0) block = more;
     tiles = config["block"] = block;
   }
-  // Half the registers where there are 32: the sums over channels are short beside what is loaded for them, and more
-  // accumulators were slower on all layers of VGG-16 (docs/winograd.md).
-  const auto registersBeside = [&](std::int64_t vectors) {
-    return std::min<std::int64_t>(16, of.count - std::max<std::int64_t>(4, vectors + 1));
-  };
   std::int64_t most = 0;
+  const auto take = [&](std::int64_t perItem, std::int64_t vectors) {
+    most = perItem * vectors;
+    config["tiles"] = perItem;
+    config["vectors"] = vectors;
+  };
+  if (of.count < 32) {  // few registers: all of them
+    double least = 0;
+    for (const std::int64_t vectors : {2, 3, 4, 1}) {
+      if (kernels % vectors != 0) continue;
+      const std::int64_t fit = std::min(mostTiles, accumulatorsBeside(vectors, of) / vectors);
+      // A block takes local memory for tiles that it is filled up with, too.
+      const std::int64_t perItem = w.fused ? largestDivisor(tiles, fit) : evenTile(tiles, fit, pixelBorder);
+      const double all =
+          static_cast<double>(kernels / vectors * ceilDiv(tiles, perItem)) * stepCost(perItem, vectors, of);
+      if (least > 0 && all >= least) continue;
+      least = all;
+      take(perItem, vectors);
+    }
+    return config;
+  }
+  // Half the registers: the sums over channels are short beside what is loaded for them, and more accumulators were
+  // slower on all layers of VGG-16 (docs/winograd.md).
+  const std::int64_t registers = of.count / 2;
   const auto consider = [&](const auto& tilesOfItem) {
     for (const std::int64_t vectors : {4, 3, 2, 5, 6, 1}) {
       if (kernels % vectors != 0) continue;
-      const std::int64_t perItem = tilesOfItem(std::min(mostTiles, registersBeside(vectors) / vectors));
-      if (perItem * vectors <= most) continue;
-      most = perItem * vectors;
-      config["tiles"] = perItem;
-      config["vectors"] = vectors;
+      const std::int64_t perItem = tilesOfItem(std::min(mostTiles, registers / vectors));
+      if (perItem * vectors > most) take(perItem, vectors);
     }
   };
   consider([&](std::int64_t fit) { return largestDivisor(tiles, fit); });
   // Tiles that are filled up cost a little at each; less than half of the registers in use costs more.
-  if (2 * most < std::min(registersBeside(1), tiles))
+  if (2 * most < std::min(registers, tiles))
     consider([&](std::int64_t fit) { return evenTile(tiles, fit, pixelBorder); });
   return config;
 }
