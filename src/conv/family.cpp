@@ -108,16 +108,19 @@ ConvSpec atStrideOne(const ConvSpec& layer) {
   return s;
 }
 
+// Whether an input that is multiplied with vectors takes an instruction and a register: AVX-512 has products with an
+// element of memory.
+static bool loadsInputs(const VectorRegisters& of) { return of.count < 32; }
+
 std::int64_t accumulatorsBeside(std::int64_t vectors, const VectorRegisters& of) {
-  const bool loadsInputs = of.count < 32;
-  return of.count - std::max<std::int64_t>(4, vectors + int{loadsInputs});
+  return of.count - std::max<std::int64_t>(4, vectors + int{loadsInputs(of)});
 }
 
 double stepCost(std::int64_t inputs, std::int64_t vectors, const VectorRegisters& of) {
-  const bool loadsInputs = of.count < 32;
-  const double latency = loadsInputs ? 10 : 8, ofVector = 1, ofInput = loadsInputs ? 1 : 0.25;
+  const bool loads = loadsInputs(of);
+  const double latency = loads ? 10 : 8, ofVector = 1, ofInput = loads ? 1 : 0.25;
   constexpr double ofLoop = 1, ofSpilling = 2;
-  const bool spills = loadsInputs && inputs * vectors + vectors + 1 >= of.count;
+  const bool spills = loads && inputs * vectors + vectors + 1 >= of.count;
   return std::max(latency, static_cast<double>(inputs * vectors)) + ofVector * static_cast<double>(vectors) +
          ofInput * static_cast<double>(inputs) + (spills ? ofSpilling : 0) + ofLoop;
 }

@@ -24,6 +24,9 @@ std::string standardFor(const DeviceInfo& device, const std::vector<SourceUnit>&
   return fmt::format("-cl-std=CL{} -DLIFT_SUBGROUPS", isIntels ? "1.2" : isVersion2 ? "2.0" : "3.0");
 }
 
+// Clang counts warnings on the standard error stream; vectors wider than registers have some.
+constexpr const char* noWarnings = " -w";
+
 class Builder {
  public:
   Builder(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
@@ -33,7 +36,8 @@ class Builder {
         info_(info),
         units_(units),
         kept_(kept),
-        options_(standardFor(info, units) + (options.buildOptions.empty() ? "" : " " + options.buildOptions)),
+        options_(standardFor(info, units) + (options.buildOptions.empty() ? "" : " " + options.buildOptions) +
+                 noWarnings),
         cache_(options.cache ? ProgramCache::fromEnvironment() : ProgramCache(std::nullopt)) {}
 
   BuiltKernels run() {

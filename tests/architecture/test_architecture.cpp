@@ -43,7 +43,7 @@ const std::map<std::string, Module> modules = {
     {"views", {{"ir"}, {"views"}}},
     {"mapping", {{"rewrite", "kernel"}, {"mapping"}}},
     {"codegen", {{"views", "mapping"}, {"codegen", "host_code"}}},
-    {"runtime", {{"kernel", "tensor"}, {"device", "digest", "kernel_header"}}},
+    {"runtime", {{"kernel", "tensor"}, {"device", "digest", "kernel_header", "vector_registers"}}},
     {"offline", {{"runtime"}, {"offline"}}},
     {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer", "experience", "tune", "tune_report"}}},
     {"explore", {{"rewrite", "codegen", "runtime"}, {"explore"}}},

@@ -51,7 +51,7 @@ TEST_CASE("a reduction over joined arrays is nested reductions, over a single ro
   CHECK_FALSE(contains(mapped(one), "join"));
   CHECK(wrong(one, {{"n", 2}, {"a", 3}, {"b", 4}}) == "");
   const std::string two = R"(
-    def main(x: [n][2][3][4]f32, w: [2][3][4]f32): [n]f32 =
+    def main(x: [n][2][3][5]f32, w: [2][3][5]f32): [n]f32 =
       map(fun y => reduce(0.0, fun (acc, (p, q)) => acc + p * q, zip(join(join(y)), join(join(w)))), x))";
   CHECK(occurrences(mapped(two), "reduceSeq") == 3);
   CHECK(kernel::structure(compile(parse(two)).kernels[0]).at("loop") == 3);
