@@ -59,6 +59,7 @@
 #include "lift/host_code.hpp"
 // runtime, offline, explore
 #include "lift/device.hpp"
+#include "lift/vector_registers.hpp"
 #include "lift/digest.hpp"
 #include "lift/explore.hpp"
 #include "lift/kernel_header.hpp"

@@ -33,7 +33,7 @@ class Printer {
 
   // "HEAD(parameters)": buffers as `declared` says, then sizes. Takes their names.
   std::string parameters(const std::string& head, const std::function<std::string(BufferId)>& declared);
-  std::string pointerTo(BufferId b) const;  // the type: "__global const float*"
+  std::string pointerTo(BufferId b) const;           // the type: "__global const float*"
   std::string tables(const std::string& qualifier);  // constant arrays; takes their names
   // The declaration of a local or private one, perhaps with attributes.
   std::string array(BufferId b, std::string_view attributes = {}) const;
