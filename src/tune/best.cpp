@@ -16,22 +16,30 @@ std::string productLine(const std::string& name) {
   return name.substr(0, last == std::string::npos ? 0 : last + 1);
 }
 
+int vectorWidthOf(const DeviceRow& device) {
+  return nlohmann::json::parse(device.properties, nullptr, false).value("vector_width_f32", 0);
+}
+
 // Processors are alike when the same compiler makes code for the same vectors; who made them matters less.
 bool sameArchitecture(const DeviceRow& a, const DeviceRow& b) {
   if (a.type != b.type) return false;
   if (a.type != "cpu") return a.vendor == b.vendor && productLine(a.name) == productLine(b.name);
-  const auto width = [](const DeviceRow& d) {
-    return nlohmann::json::parse(d.properties, nullptr, false).value("vector_width_f32", 0);
-  };
-  return a.platform == b.platform && width(a) == width(b);
+  return a.platform == b.platform && vectorWidthOf(a) == vectorWidthOf(b);
+}
+
+// Processors whose vectors have other widths: register tiles of one spill on the other, or leave half of it unused.
+bool haveOtherVectors(const DeviceRow& a, const DeviceRow& b) {
+  return a.type == "cpu" && b.type == "cpu" && vectorWidthOf(a) != vectorWidthOf(b);
 }
 
 // The fastest of each device, as a candidate.
 void collect(std::vector<Best>& candidates, const Database& db, bool shipped, const std::string& problem,
              const DeviceRow& wanted, const Regenerate& regenerate) {
-  for (const DeviceRow& device : db.devices())
+  for (const DeviceRow& device : db.devices()) {
+    if (haveOtherVectors(device, wanted)) continue;
     if (auto best = fastestCurrent(db.select({.problem = problem, .device = device.id}), regenerate))
       candidates.push_back({std::move(best->measurement), matchOf(device, wanted), device, shipped, best->stale});
+  }
 }
 
 }  // namespace

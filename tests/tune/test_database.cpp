@@ -380,6 +380,14 @@ TEST_CASE("the nearest device's configuration is taken, and it is said whose it 
   add(own, here, 8, 3);  // slower, but the user's own
   CHECK_FALSE(bestFor(&own, shipped, "conv x", here, asMeasured)->shipped);
   CHECK_FALSE(bestFor(&own, shipped, "conv y", here, asMeasured));
+
+  // Tiles of one processor's vectors are not for another's.
+  Database ofProcessors = Database::inMemory();
+  const Database none = Database::inMemory();
+  add(ofProcessors, cpu, 5, 0.1);
+  CHECK_FALSE(bestFor(&ofProcessors, none, "conv x", otherCpu, asMeasured));
+  otherCpu.properties = cpu.properties;
+  CHECK(bestFor(&ofProcessors, none, "conv x", otherCpu, asMeasured));
 }
 
 TEST_CASE("of several devices of one architecture, one of the same vendor is nearer") {
