@@ -225,8 +225,9 @@ struct Best {
   bool stale = false;       // see Current
   std::string str() const;  // "kappa=4,theta=5 of family paper, measured on this device (0.81 ms)"
 };
-// The fastest configuration known for the problem: of the nearest device, none of a processor whose vectors have another
-// width; of one device, what is current before what is stale, and the user's own database before the shipped defaults.
+// The fastest configuration known for the problem: of the nearest device, none of a processor whose vectors have
+// another width; of one device, what is current before what is stale, and the user's own database before the shipped
+// defaults.
 std::optional<Best> bestFor(const Database* own, const Database& shipped, const std::string& problem,
                             const DeviceRow& device, const Regenerate& regenerate);
 // The committed defaults (src/tune/defaults.jsonl), compiled into the library; parsed once.
