@@ -108,4 +108,13 @@ void Expander::append(const For& f, Block& to) {
   nats_.erase(f.index);
 }
 
+std::int64_t nodesOf(const Block& block) {
+  std::int64_t nodes = 0;
+  forEachStmt(block, [&](const Stmt& s) {
+    nodes++;
+    forEachExpr(s, [&](const Expr&) { nodes++; });
+  });
+  return nodes;
+}
+
 }  // namespace lift::kernel

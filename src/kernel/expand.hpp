@@ -72,4 +72,7 @@ class Expander {
   std::unordered_map<NatVar, bool> seenNats_;
 };
 
+// Statements and expressions of a block: what copies of it cost.
+std::int64_t nodesOf(const Block& block);
+
 }  // namespace lift::kernel

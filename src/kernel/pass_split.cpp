@@ -243,15 +243,6 @@ class Split {
     });
   }
 
-  static std::int64_t nodesOf(const Block& b) {
-    std::int64_t nodes = 0;
-    forEachStmt(b, [&](const Stmt& s) {
-      nodes++;
-      forEachExpr(s, [&](const Expr&) { nodes++; });
-    });
-    return nodes;
-  }
-
   Kernel& kernel_;
   Expander copies_;
   bool changed_ = false;

@@ -26,6 +26,7 @@ class Needs {
     return result;
   }
   ExprPtr condition() const { return test(all_); }
+  bool always() const { return all_.empty(); }
 
  private:
   void within(const For& loop) {
@@ -142,6 +143,7 @@ class Version {
     Needs needs(f);
     const auto inside = needs.decided(f.body);
     if (!inside) return {f};
+    if (needs.always()) return {withBody(f, *inside)};
     Expander copies(kernel_, [](const For&, For&) { return -1; });
     Block then = copies.run({{withBody(f, *inside)}});
     return {If{needs.condition(), std::move(then), copies.run({{f}})}};
@@ -155,12 +157,6 @@ class Version {
       const auto* store = std::get_if<Store>(&s.node);
       return store != nullptr && kernel_.buffers[store->buffer].space != AddressSpace::global;
     });
-  }
-
-  static std::int64_t nodesOf(const Block& body) {
-    std::int64_t nodes = 0;
-    forEachStmt(body, [&](const Stmt& s) { forEachExpr(s, [&](const Expr&) { nodes++; }); });
-    return nodes;
   }
 
   Kernel& kernel_;

@@ -16,8 +16,10 @@ std::string productLine(const std::string& name) {
   return name.substr(0, last == std::string::npos ? 0 : last + 1);
 }
 
+// 0 where the row does not say.
 int vectorWidthOf(const DeviceRow& device) {
-  return nlohmann::json::parse(device.properties, nullptr, false).value("vector_width_f32", 0);
+  const auto properties = nlohmann::json::parse(device.properties, nullptr, false);
+  return properties.is_object() ? properties.value("vector_width_f32", 0) : 0;
 }
 
 // Processors are alike when the same compiler makes code for the same vectors; who made them matters less.
@@ -29,7 +31,9 @@ bool sameArchitecture(const DeviceRow& a, const DeviceRow& b) {
 
 // Processors whose vectors have other widths: register tiles of one spill on the other, or leave half of it unused.
 bool haveOtherVectors(const DeviceRow& a, const DeviceRow& b) {
-  return a.type == "cpu" && b.type == "cpu" && vectorWidthOf(a) != vectorWidthOf(b);
+  if (a.type != "cpu" || b.type != "cpu") return false;
+  const int one = vectorWidthOf(a), other = vectorWidthOf(b);
+  return one > 0 && other > 0 && one != other;
 }
 
 // The fastest of each device, as a candidate.

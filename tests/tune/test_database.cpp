@@ -386,6 +386,8 @@ TEST_CASE("the nearest device's configuration is taken, and it is said whose it 
   const Database none = Database::inMemory();
   add(ofProcessors, cpu, 5, 0.1);
   CHECK_FALSE(bestFor(&ofProcessors, none, "conv x", otherCpu, asMeasured));
+  otherCpu.properties = "";  // of a row that does not say
+  CHECK(bestFor(&ofProcessors, none, "conv x", otherCpu, asMeasured));
   otherCpu.properties = cpu.properties;
   CHECK(bestFor(&ofProcessors, none, "conv x", otherCpu, asMeasured));
 }

@@ -113,11 +113,18 @@ void LayoutOptions::add(cli::App& app) {
       ->capture_default_str();
 }
 
+namespace {
+
+// Of the registers that layouts of our choice are for: a processor's, else the widest.
+std::int64_t lanesOf(const lift::runtime::DeviceInfo& device) {
+  return device.type == "cpu" ? lift::runtime::vectorRegisters(device).lanes : lift::runtime::VectorRegisters().lanes;
+}
+
+}  // namespace
+
 LayoutOptions LayoutOptions::on(const DeviceOptions& device) const {
   LayoutOptions own = *this;
-  if (input != "any" && output != "any") return own;
-  const lift::runtime::DeviceInfo info = device.compilesFor();
-  if (info.type == "cpu") own.lanes = lift::runtime::vectorRegisters(info).lanes;
+  if (input == "any" || output == "any") own.lanes = lanesOf(device.compilesFor());
   return own;
 }
 
@@ -201,8 +208,7 @@ std::string tunedElsewhere(const lift::Workload& workload, const lift::runtime::
                            const tune::Database& db) {
   const auto layer = lift::layerOf(workload);
   if (!layer) return {};
-  const std::int64_t lanes = lift::runtime::vectorRegisters(device).lanes;
-  for (lift::ConvLayouts layouts : {lift::freeLayouts(*layer, lanes), lift::ConvLayouts()}) {
+  for (lift::ConvLayouts layouts : {lift::freeLayouts(*layer, lanesOf(device)), lift::ConvLayouts()}) {
     layouts.elements = lift::leavesOf(workload.program.body.type()).at(0).scalar;
     const lift::Workload other = lift::convWorkload(*layer, layouts);
     tune::Filter filter;
