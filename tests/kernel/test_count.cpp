@@ -45,6 +45,20 @@ TEST_CASE("count: what a loop keeps in registers") {
   CHECK(count(m.k).liveBytes == 8 * 4 + 4);
 }
 
+TEST_CASE("count: of two branches the one that does more") {
+  for (const bool swaps : {false, true}) {
+    Maker m;
+    const auto in = m.in("in", 64), out = m.out("out", 64);
+    Block one = block(Store{out, 0, load(in, 0)});
+    Block three = block(seq("i", 3, [&](Nat i) { return Store{out, i, load(in, i)}; }));
+    if (swaps) std::swap(one, three);
+    m.k.body = block(glb("g", 10, [&](Nat g) { return If{test({{g, Relation::less, Nat(5)}}), one, three}; }));
+    m.range({10, 1, 1}, {1, 1, 1});
+    CHECK(count(m.k).global.loads == 30);
+    CHECK(count(m.k).global.stores == 30);
+  }
+}
+
 TEST_CASE("count: work outside of parallel loops is done by every work-item") {
   Maker m;
   const auto out = m.out("out", 64);

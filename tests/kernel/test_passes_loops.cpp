@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <functional>
 
 #include "make.hpp"
 
@@ -66,6 +67,24 @@ TEST_CASE("unroll: loops over private arrays, unasked") {
   const auto s = structure(pass("unroll", m.k));
   CHECK(s.at("loop") == 1);
   CHECK(s.at("statement") == 1 + 4 + 2);
+}
+
+TEST_CASE("unroll: loops of a few iterations inside others, unasked") {
+  const auto loops = [](const std::function<For(const LoopMaker& inner, const std::function<Store(Nat)>&)>& make) {
+    Maker m;
+    const auto in = m.in("in", 512), out = m.out("out", 512);
+    m.k.body = block(make(seq, [&](Nat i) { return Store{out, i, load(in, i)}; }));
+    return structure(pass("unroll", m.k)).at("loop");
+  };
+  const auto nested = [&](std::int64_t count, int unroll) {
+    return loops([&](const LoopMaker& inner, const auto& body) {
+      return seq("i", 64, [&](Nat i) { return inner("j", count, unroll, [&](Nat j) { return body(count * i + j); }); });
+    });
+  };
+  CHECK(nested(4, 0) == 1);
+  CHECK(nested(5, 0) == 2);
+  CHECK(nested(4, 1) == 2);  // never, says the program
+  CHECK(loops([](const LoopMaker& loop, const auto& body) { return loop("i", 4, body); }) == 1);
 }
 
 TEST_CASE("unroll: not beyond the budget, and the note says so") {
