@@ -1,7 +1,7 @@
 // The family `blocked`: a register tile per work-item, pixels by vectors of output channels, as the fastest direct
 // convolutions of processors have it (DESIGN: what the hardware allows). Every step is a rule; the order is
 //
-//   the reduction's domain in blocks of input channels, taps, channels of a block;
+//   the reduction's domain in blocks of input channels, taps (of blocked: rows of them), channels of a block;
 //   kernels in groups of vectors * lanes and batches of such groups; windows in tiles of `bands` * `rows` by `pixels`;
 //   the batches outermost, then tiles; then a tile's bands, a batch's groups, a band's rows; a row's windows and a
 //   group's kernels innermost;
@@ -67,13 +67,16 @@ ConvSpec inRowsOf(std::int64_t length, const ConvSpec& layer) {
   return s;
 }
 
+// Taps that one loop takes with the channels of a block: a row of a window is side by side in memory, unless dilated.
+std::int64_t tapsTogether(const ConvSpec& s) { return s.dilatesColumns() ? 1 : s.kw; }
+
 // A register tile, `vectors` vectors of lanes by so many single ones, and the loops around it.
 struct Tile {
   Nat bands, rows, singles, lanes, vectors, groups, channels, unroll;
 };
 
 Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const char* singles,
-                  std::int64_t mostOfThese, std::int64_t acrossVectors) {
+                  std::int64_t mostOfThese, std::int64_t acrossVectors, std::int64_t taps) {
   const Tile t{r.tunable("bands", 1, std::min(height, mostRows)),
                r.tunable("rows", 1, std::min(height, mostRows)),
                r.tunable(singles, 1, std::min(mostOfThese, mostSingles)),
@@ -81,16 +84,16 @@ Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const
                r.tunable("vectors", 1, std::min(acrossVectors, mostVectors)),
                r.tunable("groups", 1, spec.ocPerGroup()),
                r.tunable("channels", 1, spec.icPerGroup()),
-               r.tunable("unroll", 1, 16)};
+               r.tunable("unroll", 1, 32)};
   r.assume({SizeCondition::Kind::lessEqual, t.singles * t.vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, t.lanes, Nat(mostLanes), "lanes of registers"});
-  r.assume({SizeCondition::Kind::divides, t.unroll, t.channels, "copies of the loop over a block's channels"});
+  r.assume({SizeCondition::Kind::divides, t.unroll, t.channels * Nat(taps), "copies of the innermost loop"});
   return t;
 }
 
 // The reduction in blocks of channels, and kernels more, to whole batches of groups; what they give is cropped.
-void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, Nat kernels) {
-  r.apply(topDown(use("reduceInnerFirst", {{"k", t.channels}})));
+void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, std::int64_t taps, Nat kernels) {
+  r.apply(topDown(use(taps > 1 ? "reduceInnerFirstInRows" : "reduceInnerFirst", {{"k", t.channels}})));
   r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels * t.groups)}})));
   r.apply(layoutsOut());
 }
@@ -150,7 +153,8 @@ void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
   const ConvSpec spec = decimated(layer, phases);
   const bool joins = isPointwise(spec);
   const std::int64_t all = spec.oh * spec.ow;
-  const Tile t = tileTunables(r, spec, joins ? all : spec.oh, "pixels", joins ? all : spec.ow, spec.ocPerGroup());
+  const std::int64_t taps = tapsTogether(spec);
+  const Tile t = tileTunables(r, spec, joins ? all : spec.oh, "pixels", joins ? all : spec.ow, spec.ocPerGroup(), taps);
   std::optional<Nat> load;
   if (copiesInputs(spec) && hasVectors(spec.icPerGroup()))
     load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
@@ -159,7 +163,7 @@ void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
 
   exposePhases(layer, phases, r);
   if (joins) r.apply(topDown(use("joinRows", {{"k", t.singles}})));
-  padKernels(r, spec, t, t.vectors * t.lanes);
+  padKernels(r, spec, t, taps, t.vectors * t.lanes);
   padWindows(r, spec, t.bands * t.rows, t.singles);
   tile(r, t, t.singles, t.vectors * t.lanes);
   r.apply(topDown(use("mapReduceZipRight")));
@@ -176,12 +180,12 @@ void derivePlanes(const ConvSpec& layer, Rewriting& r) {
   const bool joins = isPointwise(spec);
   const std::int64_t all = spec.oh * spec.ow;
   const Tile t =
-      tileTunables(r, spec, joins ? ceilDiv(all, 2) : spec.oh, "kernels", spec.ocPerGroup(), joins ? all : spec.ow);
+      tileTunables(r, spec, joins ? ceilDiv(all, 2) : spec.oh, "kernels", spec.ocPerGroup(), joins ? all : spec.ow, 1);
   const Nat pixels = t.vectors * t.lanes, rows = t.bands * t.rows;
 
   exposePhases(layer, phases, r);
   if (joins) r.apply(topDown(use("joinRows", {{"k", pixels}})));
-  padKernels(r, spec, t, t.singles);
+  padKernels(r, spec, t, 1, t.singles);
   padWindows(r, spec, rows, pixels);
   tile(r, t, pixels, t.singles);
   r.apply(inside(isAroundKernels, use("mapInterchange")));
@@ -273,7 +277,7 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   } else {
     config["channels"] = largestDivisor(spec.icPerGroup(), inPlace);
   }
-  config["unroll"] = largestDivisor(config["channels"], 4);
+  config["unroll"] = largestDivisor(config["channels"] * tapsTogether(spec), 4);
   const std::int64_t pixels = config["pixels"];
   chooseLoops(isPointwise(image) ? inRowsOf(pixels, image) : spec, copiesInputs(spec), pixels,
               lanes * config["vectors"], 4, config);

@@ -72,6 +72,13 @@ std::vector<RuleRow> reductionRules() {
        "zip(join(join(transpose(map(fun xs => split(k, xs), xss)))), "
        "join(join(transpose(map(fun ys => split(k, ys), yss))))))",
        "design of direct convolutions: blocks of the inner dimension outermost", When::accumulates},
+      {"reduceInnerFirstInRows",
+       "reduce(i, f, zip(join(join((xsss: [n][l][m]t))), join(join((ysss: [n][l][m]u))))) => reduce(i, f, "
+       "zip(join(join(transpose(map(fun xss => map(fun xs => join(xs), transpose(map(fun xs => split(k, xs), xss))), "
+       "xsss)))), join(join(transpose(map(fun yss => map(fun ys => join(ys), transpose(map(fun ys => split(k, ys), "
+       "yss))), ysss))))))",
+       "design of direct convolutions: blocks of the inner dimension outermost, a window's rows of a block together",
+       When::accumulates},
       {"mapReduce",
        "map(fun x => reduce(i(x), f, xs(x)), ys) => "
        "reduce(map(i, ys), fun (accs, es) => map(f, zip(accs, es)), transpose(map(xs, ys)))",
