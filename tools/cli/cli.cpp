@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 namespace cli {
@@ -39,7 +40,10 @@ Option* App::add(CLI::Option* option) { return &options_.emplace_back(*option); 
 
 template <class T>
 Option* App::add_option(const std::string& name, T& value, const std::string& description) {
-  return add(app_.add_option(name, value, description));
+  CLI::Option* option = app_.add_option(name, value, description);
+  // Of an option of several values one each time that it is given: the word behind it may be a file's name.
+  if (name.starts_with('-')) option->allow_extra_args(false);
+  return add(option);
 }
 template Option* App::add_option(const std::string&, int&, const std::string&);
 template Option* App::add_option(const std::string&, std::int64_t&, const std::string&);
@@ -69,9 +73,30 @@ bool App::has_subcommand(const std::string& name) const {
   return !app_.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == name; }).empty();
 }
 
+namespace {
+
+// The arguments from the last to the first, as CLI11 takes them. Further NAME=VALUE behind an option of such a value
+// are its, too: `--size n=4 m=8` is `--size n=4 --size m=8`.
+std::vector<std::string> reversed(const std::vector<std::string>& arguments) {
+  const auto isOption = [](const std::string& word) { return word.starts_with('-'); };
+  const auto isNamed = [&](const std::string& word) { return !isOption(word) && word.find('=') != std::string::npos; };
+  std::vector<std::string> words;
+  const std::string* option = nullptr;  // whose values these are
+  for (const std::string& word : arguments) {
+    if (isNamed(word) && option != nullptr && isNamed(words.back())) words.push_back(*option);
+    if (isOption(word)) option = &word;
+    if (!isOption(word) && !isNamed(word)) option = nullptr;
+    words.push_back(word);
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
+}  // namespace
+
 std::optional<int> App::parse(int argc, char** argv, int usage) {
   try {
-    app_.parse(argc, argv);
+    app_.parse(reversed({argv + 1, argv + argc}));
     return std::nullopt;
   } catch (const CLI::ParseError& e) {
     return app_.exit(e) == 0 ? 0 : usage;
@@ -79,9 +104,8 @@ std::optional<int> App::parse(int argc, char** argv, int usage) {
 }
 
 void App::parse(const std::vector<std::string>& arguments) {
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
   try {
-    app_.parse(reversed);
+    app_.parse(reversed(arguments));
   } catch (const CLI::ParseError& e) {
     throw ParseError(e.what());
   }

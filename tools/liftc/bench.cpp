@@ -389,14 +389,15 @@ void addBench(cli::App& app, int& status) {
   sub->add_option("--conv", o->descriptor, "A layer's descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("--shapes", o->shapes,
                   "Files of descriptors, one a line, of layers, of --op NAME, or each behind its operator's name")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(true);
   sub->add_option("--op", o->op, "Operator and its descriptor, or the operator of --shapes")
       ->expected(1, 2)
       ->type_name("NAME DESCRIPTOR");
   std::vector<std::string> names = groups();
   names.emplace_back("none");
   sub->add_option("--peers", o->peers, "Whom to measure besides us; all where not given")->delimiter(',')->oneOf(names);
-  sub->add_flag("--latency", o->latency, "Wait for the result of each run; else runs below 1 ms follow one another");
+  sub->add_flag("--latency", o->latency, "Wait for the result of each run; else runs below 10 ms follow one another");
   sub->add_option("--repetitions", o->repetitions, "Turns of each, of whose runs the median is printed")
       ->positive()
       ->capture_default_str();
