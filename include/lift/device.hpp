@@ -205,7 +205,7 @@ struct Repetition {
   double wallMilliseconds = 0;  // host clock, from the first enqueue until all are done
   std::vector<double> launches;
 };
-// How many runs of so many milliseconds fill `batchMilliseconds`: at least one, at most 256.
+// How many runs of so many milliseconds fill `batchMilliseconds`: at least one, at most 2048.
 int runsInBatch(double milliseconds, double batchMilliseconds);
 
 // Of an even number of values the mean of the two in the middle; at least one.

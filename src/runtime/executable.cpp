@@ -77,7 +77,7 @@ Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& in
 }
 
 int runsInBatch(double milliseconds, double batchMilliseconds) {
-  constexpr double most = 256;
+  constexpr double most = 2048;
   return static_cast<int>(std::clamp(batchMilliseconds / std::max(milliseconds, 1e-6), 1.0, most));
 }
 

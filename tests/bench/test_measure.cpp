@@ -60,6 +60,7 @@ TEST_CASE("a turn repeats short runs, and wakes nobody who takes long") {
   Fake quick('q', {1, 8}, log), slow('s', {500}, log);
   TurnOptions options;
   options.repetitions = 2;
+  options.batchMilliseconds = 1;
   const auto times = measureInTurns({&quick, &slow}, options);
   CHECK(log == "qqqqssqqqqs");
   CHECK(times[0].size() == 6);
@@ -72,8 +73,9 @@ TEST_CASE("runs shorter than a batch are timed several at once") {
   TurnOptions options;
   options.repetitions = 1;
   options.turnMilliseconds = 2.5;
+  options.batchMilliseconds = 1;
   measureInTurns({&quick}, options);
-  CHECK(std::vector(quick.batches.begin(), quick.batches.begin() + 5) == std::vector{1, 2, 10, 100, 256});
+  CHECK(std::vector(quick.batches.begin(), quick.batches.begin() + 5) == std::vector{1, 2, 10, 100, 2048});
   options.batchMilliseconds = 0;
   measureInTurns({&alone}, options);
   CHECK(alone.batches == std::vector{1, 1, 1, 1, 1, 1});
