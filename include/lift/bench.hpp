@@ -100,8 +100,8 @@ std::vector<WorkloadPeer> peersOf(const Workload& workload);
 // -------------------------------------------------------------------------------------------------------- measuring
 
 struct TurnOptions {
-  int repetitions = 10;             // turns of each contestant
-  double turnMilliseconds = 20;     // a turn repeats shorter runs until this has passed
+  int repetitions = 10;          // turns of each contestant
+  double turnMilliseconds = 20;  // a turn repeats shorter runs until this has passed
   // Shorter runs are timed together, so many as fill this, which is long beside the tenth of a millisecond that threads
   // take to wake for the first and for whoever waits for the last; 0: each by itself.
   double batchMilliseconds = 10;
