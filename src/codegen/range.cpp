@@ -159,6 +159,24 @@ class StoreGuard {
 
 namespace {
 
+// Few work-items, each of so many statements, are divided into as many groups as keep several cores at work, but not
+// into smaller ones than fill vectors.
+constexpr std::int64_t fewGroups = 4, smallGroup = 8;
+constexpr double longItem = 4096;
+
+// What a work-item executes, about; loops whose length is not known count as long.
+double statementsOf(const Block& block) {
+  double n = 0;
+  for (const kernel::Stmt& s : block) {
+    double inner = 1;
+    kernel::forEachBlock(s, [&](const Block& b) { inner += statementsOf(b); });
+    const auto* f = std::get_if<For>(&s.node);
+    const bool repeats = f != nullptr && f->kind == LoopKind::sequential;
+    n += repeats ? inner * static_cast<double>(f->count.constant().value_or(longItem)) : inner;
+  }
+  return n;
+}
+
 // Room for what every work-item of a group has where they put it together.
 void chooseParts(kernel::Kernel& kernel) {
   const auto& [items, rows, planes] = kernel.range.local;
@@ -186,8 +204,11 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
       const auto n = largest(local[d]).constant();
       size = n ? std::min(*n, room) : std::min(preferredSymbolicGroup, room);
     } else if (!global[d].empty() && d == 0) {
-      const std::int64_t limit = std::min(preferredGlobalGroup, room);
+      std::int64_t limit = std::min(preferredGlobalGroup, room);
       const auto n = largest(global[d]).constant();
+      const bool isFlat = global[1].empty() && global[2].empty();
+      if (n && isFlat && *n < fewGroups * limit && statementsOf(kernel.body) >= longItem)
+        limit = std::clamp<std::int64_t>(*n / fewGroups, std::min<std::int64_t>(smallGroup, limit), limit);
       size = n ? groupSizeFor(*n, limit) : limit;
     }
     room = std::max<std::int64_t>(1, room / *size.constant());

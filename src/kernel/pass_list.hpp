@@ -12,6 +12,7 @@ Kernel simplifyPass(Kernel kernel, const PassOptions& options);
 Kernel tripsPass(Kernel kernel, const PassOptions& options);
 Kernel ownPass(Kernel kernel, const PassOptions& options);
 Kernel unrollPass(Kernel kernel, const PassOptions& options);
+Kernel nestPass(Kernel kernel, const PassOptions& options);
 Kernel splitPass(Kernel kernel, const PassOptions& options);
 Kernel scalarsPass(Kernel kernel, const PassOptions& options);
 Kernel declarePass(Kernel kernel, const PassOptions& options);

@@ -12,6 +12,7 @@ const std::vector<Pass>& passes() {
       {"own", "private arrays that work-items share out: each keeps its part", ownPass},
       {"unroll", "complete unrolling, where asked for and where private arrays become scalars by it", unrollPass},
       {"simplify", "conditions that are proved or refuted, operations on literals", simplifyPass},
+      {"nest", "loops that divide their index by a divisor of their count become two", nestPass},
       {"split", "loops over whose middle conditions are known are split there", splitPass},
       {"scalars", "private arrays with constant indices become variables", scalarsPass},
       {"declare", "declarations move down to the first assignment", declarePass},
@@ -37,8 +38,9 @@ const Pass* passNamed(std::string_view name) {
 
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
-  for (const char* name : {"trips", "own", "unroll", "trips", "simplify", "split", "scalars", "declare", "copies",
-                           "dead", "fuse", "unswitch", "version", "absent", "order", "join", "barriers", "hoist"})
+  for (const char* name :
+       {"trips", "own", "unroll", "trips", "simplify", "nest", "split", "scalars", "declare", "copies", "dead", "fuse",
+        "unswitch", "version", "absent", "order", "join", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -331,6 +331,9 @@ Program restated(const Program& program, bool inOrder) {
       more = found && r.tryApply(lift);
       if (more) r.apply(sumsTogether());
     }
+    // Arrays of which only a part was read, which is lifted now: left there, their windows would look like a stencil's.
+    if (lifts > 0)
+      r.tryApply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast"}));
   };
   liftProducts();
   if (r.tryApply(loopsOutside(Prim::reduce, "mapReduce"))) {

@@ -193,6 +193,15 @@ TEST_CASE("NDRange: work-items in groups that divide the work, or cover it") {
   CHECK(range(one, {{"n", 96}}, small) == "96 1 1; 16 1 1");
   CHECK(range(one, {}, small) == "16*((n + 15)/16) 1 1; 16 1 1");
 
+  // Few work-items of many statements are several groups, for as many cores.
+  const std::string sums = "def main(x: [n][m]f32): [n]f32 = mapGlb(0, fun row => reduceSeq(0.0, add, row), x)";
+  CHECK(range(sums, {{"n", 64}, {"m", 100}}) == "64 1 1; 64 1 1");
+  CHECK(range(sums, {{"n", 64}, {"m", 5000}}) == "64 1 1; 16 1 1");
+  CHECK(range(sums, {{"n", 64}}) == "64 1 1; 16 1 1");
+  CHECK(range(sums, {{"n", 16}, {"m", 5000}}) == "16 1 1; 8 1 1");
+  CHECK(range(sums, {{"n", 6}, {"m", 5000}}) == "6 1 1; 6 1 1");
+  CHECK(range(sums, {{"n", 1024}, {"m", 5000}}) == "1024 1 1; 64 1 1");
+
   const std::string rows = "def main(x: [n][m]f32): [n][m]f32 = mapGlb2D(fun v => v + 1.0, x)";
   CHECK(range(rows, {{"n", 5}, {"m", 7}}) == "7 5 1; 7 1 1");
 

@@ -1,4 +1,4 @@
-// Index-set splitting and versions of loops: the emulator runs loops before and after these passes.
+// Index-set splitting, versions and nests of loops: the emulator runs loops before and after these passes.
 #include <catch2/catch.hpp>
 
 #include <random>
@@ -302,4 +302,59 @@ TEST_CASE("version: a padded tile") {
   INFO(text);
   CHECK(text.find("tile[i] = in[10 * g + i - 1];") != std::string::npos);
   CHECK(text.find("tile[i] = 10 * g + i > 0 && 10 * g + i < 101 ? in[10 * g + i - 1] : 0.0f;") != std::string::npos);
+}
+
+TEST_CASE("nest: joined rows are summed row by row") {
+  Maker m("rows");
+  const auto in = m.in("in", 3 * 8 * 20), out = m.out("out", 8);
+  m.k.body = block(glb("g", 8, [&](Nat g) {
+    const auto acc = m.var("acc");
+    return block(Declare{acc, number(0)},
+                 seq("i", 60,
+                     [&](Nat i) {
+                       const Nat at = floorDiv(i, 20) * 160 + 20 * g + i % 20;
+                       return Assign{acc, add(ref(acc, f32), load(in, at))};
+                     }),
+                 Store{out, g, ref(acc, f32)});
+  }));
+  const std::string text = bodyText(pass("nest", m.k));
+  INFO(text);
+  CHECK(text.find("for (int i = 0; i < 3; i++) {\n") != std::string::npos);
+  CHECK(text.find("for (int i_1 = 0; i_1 < 20; i_1++) {\n") != std::string::npos);
+  CHECK(text.find("in[20 * g + 160 * i + i_1]") != std::string::npos);
+}
+
+TEST_CASE("nest: random quotients and remainders of an index mean the same") {
+  constexpr unsigned first = 12000, samples = 1000;
+  int nests = 0;
+  for (unsigned seed = first; seed < first + samples; seed++) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto pick = [&](int lo, int hi) {
+      return lo + static_cast<int>(random() % static_cast<unsigned>(hi - lo + 1));
+    };
+    Maker m("random");
+    const int divisor = pick(2, 24), other = pick(2, 24), count = pick(1, 3) == 1 ? pick(1, 60) : divisor * pick(1, 4);
+    const auto in = m.in("in", size), out = m.out("out", count);
+    m.k.body = block(seq("i", count, [&](Nat i) {
+      const auto part = [&] {
+        const int by = pick(0, 2) == 0 ? other : divisor;
+        const Nat of = pick(0, 5) == 0 ? i + Nat(pick(0, 3)) : i;
+        return pick(0, 1) == 0 ? floorDiv(of, by) : pick(0, 3) == 0 ? floorDiv(of % by, 3) : of % by;
+      };
+      const Nat place = min(Nat(pick(0, 2)) * part() + part(), Nat(size - 1));
+      const ExprPtr read = load(in, place);
+      return Store{out, i,
+                   pick(0, 1) ? read : choose(test({{part(), Relation::less, Nat(pick(0, 9))}}), read, number(7))};
+    }));
+    const Kernel k = pass("nest", m.k);
+    nests += structure(k) != structure(m.k);
+    Memory expected{floats(ramp(size, -5)), floats(ramp(count))}, actual = expected;
+    INFO(printOpenCL(m.k) << printOpenCL(k));
+    REQUIRE(emulate(m.k, expected, {}).ok());
+    REQUIRE(emulate(k, actual, {}).ok());
+    REQUIRE(actual == expected);
+  }
+  INFO("seeds from " << first << ": " << nests << " of " << samples << " are nested");
+  CHECK(nests > 200);
 }

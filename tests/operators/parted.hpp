@@ -221,7 +221,7 @@ inline const std::vector<Case>& cases() {
        "    let scores = generate2D(t, t, fun (i, j) => if j <= i then dotProduct(a[i], b[j]) * scale else -1e30) in\n"
        "    matmul(map(softmax, scores), c))\n",
        {{"h", 2}, {"t", 32}, {"d", 64}},
-       {{P::product, "near"}, {P::elementwise, "default"}, {P::rows, "default"}, {P::product, "tiles"}}},
+       {{P::product, "near"}, {P::rows, "default"}, {P::product, "tiles"}}},
       {"a product by indices",
        "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 =\n"
        "  generate2D(n, m, fun (i, j) => sum(generate(k, fun l => a[i][l] * b[l][j])))\n",
@@ -406,7 +406,14 @@ inline const std::vector<Case>& cases() {
        "  let z = map(fun row => map(fun (e, c) => tanh(dotProduct(e, row) + c), zip(w, u)), r) |> map(matvec(v)) in\n"
        "  zip2D(r, z) |> map2D(fun (a, c) => a + c), x)\n",
        {{"b", 2}, {"n", 64}, {"d", 32}, {"f", 80}},
-       {{P::product, "near"}, {P::elementwise, "vectors"}, {P::product, "near"}}},
+       {{P::product, "near"}, {P::product, "near"}}},
+      {"two products of the same windows",
+       "def main(x: [n]f32, w: [64]f32, c: [33][64]f32, s: [33][64]f32): [(n - 48) / 16][33]f32 =\n"
+       "  slide(64, 16, x) |> map(fun frame =>\n"
+       "    let f = map(fun (a, b) => a * b, zip(frame, w)) in\n"
+       "    zip(c, s) |> map(fun (a, b) => square(dotProduct(a, f)) + square(dotProduct(b, f))))\n",
+       {{"n", 1072}},
+       {{P::stencil, "strips"}, {P::product, "near"}, {P::product, "near"}}},
       {"layers in batches, each of a pooled image",
        "def conv(x: [c][h][w]f32, k: [o][c][3][3]f32): [o][h][w]f32 =\n"
        "  let all = x |> map(pad2D(1, 1, 1, 1, 0.0)) |> map(slide2D(3, 3, 1, 1)) |> channelsLast in\n"
