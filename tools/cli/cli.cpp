@@ -10,7 +10,11 @@ namespace cli {
 
 Option* Option::required() { return option_.required(), this; }
 Option* Option::capture_default_str() { return option_.capture_default_str(), this; }
-Option* Option::type_name(const std::string& name) { return option_.type_name(name), this; }
+Option* Option::type_name(const std::string& name) {
+  // The word behind NAME=VALUE may be a file's name; App::parse knows further ones.
+  if (name.find('=') != std::string::npos) option_.allow_extra_args(false);
+  return option_.type_name(name), this;
+}
 Option* Option::group(const std::string& name) { return option_.group(name), this; }
 Option* Option::expected(int count) { return option_.expected(count), this; }
 Option* Option::expected(int least, int most) { return option_.expected(least, most), this; }
@@ -40,10 +44,7 @@ Option* App::add(CLI::Option* option) { return &options_.emplace_back(*option); 
 
 template <class T>
 Option* App::add_option(const std::string& name, T& value, const std::string& description) {
-  CLI::Option* option = app_.add_option(name, value, description);
-  // Of an option of several values one each time that it is given: the word behind it may be a file's name.
-  if (name.starts_with('-')) option->allow_extra_args(false);
-  return add(option);
+  return add(app_.add_option(name, value, description));
 }
 template Option* App::add_option(const std::string&, int&, const std::string&);
 template Option* App::add_option(const std::string&, std::int64_t&, const std::string&);

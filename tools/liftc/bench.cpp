@@ -389,8 +389,7 @@ void addBench(cli::App& app, int& status) {
   sub->add_option("--conv", o->descriptor, "A layer's descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("--shapes", o->shapes,
                   "Files of descriptors, one a line, of layers, of --op NAME, or each behind its operator's name")
-      ->delimiter(',')
-      ->allow_extra_args(true);
+      ->delimiter(',');
   sub->add_option("--op", o->op, "Operator and its descriptor, or the operator of --shapes")
       ->expected(1, 2)
       ->type_name("NAME DESCRIPTOR");

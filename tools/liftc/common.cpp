@@ -113,7 +113,8 @@ void CodegenOptions::add(cli::App& app) {
   app.add_option("--print-after", printAfter, "Print what a stage produced (or all)")->type_name("STAGE");
   app.add_option("--stop-after", stopAfter, "Stop after a stage and print what it produced")->type_name("STAGE");
   app.add_option("--constant", constants, "Parameter whose contents stay: what depends on it alone is computed once")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   app.add_flag("--check-bounds", checkBounds,
                "Check indices and divisors when the kernels run, and report the first wrong one");
   app.add_option("--skip-pass", skipPasses, "Leave out an optimising pass")->type_name("PASS");

@@ -185,7 +185,8 @@ void DataOptions::add(cli::App& app) {
       ->type_name("NAME=FILE");
   app.add_option("--fill", fill, "Contents of inputs that no file gives: zeros, ones or random:SEED")->type_name("HOW");
   app.add_option("-o,--output", outputs, "Where the result goes: FILE, or NAME=FILE for a part of a tuple")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   app.add_option("--expect", expect, "Compare the result with this tensor; exit status 4 when it differs")
       ->type_name("FILE");
   app.add_option("--rtol", rtol, "Largest error for --expect, relative to the tensor's largest value")

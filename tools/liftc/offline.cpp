@@ -254,7 +254,8 @@ void addOffline(cli::App& app, int& status) {
   sub->add_option("--target", o->targets,
                   "mali-g72, mali-g57, adreno-630, gfx900, gfx1030, sm_80, dg2, spirv, all; default: "
                   "all that are found")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   sub->add_option("--op", o->op, "An operator and its descriptor")->expected(2)->type_name("NAME DESCRIPTOR");
   sub->add_option("--shapes", o->shapes, "File of layers' descriptors, one a line");
   sub->add_option("--entry", o->program.entry, "Definition of the program (default: main, else the last)");
