@@ -84,7 +84,7 @@ Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const
                r.tunable("vectors", 1, std::min(acrossVectors, mostVectors)),
                r.tunable("groups", 1, spec.ocPerGroup()),
                r.tunable("channels", 1, spec.icPerGroup()),
-               r.tunable("unroll", 1, 32)};
+               r.tunable("unroll", 1, 16)};
   r.assume({SizeCondition::Kind::lessEqual, t.singles * t.vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, t.lanes, Nat(mostLanes), "lanes of registers"});
   r.assume({SizeCondition::Kind::divides, t.unroll, t.channels * Nat(taps), "copies of the innermost loop"});

@@ -188,7 +188,7 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
       std::cout << fmt::format("{:<40} {}\n", label, "error: " + refused) << std::flush;
     } else if (!o.json) {
       const Json& r = row->json;
-      std::cout << fmt::format("{:<40} {:>10.2f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9.2e} {:>11.2e} {:>10.2e}  {}\n", label,
+      std::cout << fmt::format("{:<40} {:>10.3f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9.2e} {:>11.2e} {:>10.2e}  {}\n", label,
                                r["ms"].get<double>(), r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
                                r["workspace_bytes"].get<double>() * 1e-6, r["norm_rel_err"].get<double>(),
                                r["max_rel_err"].get<double>(), r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
