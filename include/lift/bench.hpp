@@ -102,8 +102,8 @@ std::vector<WorkloadPeer> peersOf(const Workload& workload);
 struct TurnOptions {
   int repetitions = 10;          // turns of each contestant
   double turnMilliseconds = 20;  // a turn repeats shorter runs until this has passed
-  // Shorter runs are timed together, so many as fill this, which is long beside the tenth of a millisecond that threads
-  // take to wake for the first and for whoever waits for the last; 0: each by itself.
+  // Shorter runs are timed together, so many as fill this, which is long beside what threads take to wake for the first
+  // and for whoever waits for the last (docs/benchmarks.md); 0: each by itself.
   double batchMilliseconds = 10;
   double totalMilliseconds = 5000;  // who has spent so much is passed over, after its first turn
   // Called before each turn. Threads of the contestant before may still spin, waiting for more work.

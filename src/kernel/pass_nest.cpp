@@ -8,7 +8,8 @@
 namespace lift::kernel {
 namespace {
 
-constexpr std::int64_t fewestInner = 8;  // iterations of the inner loop: fewer divisions would not pay for it
+constexpr std::int64_t fewestInner =
+    8;  // iterations of the inner loop: with fewer, a loop of its own is dearer than dividing
 
 // The greatest constant by which the index itself is divided in n, or 0.
 std::int64_t divisorIn(Nat n, NatVar index) {

@@ -28,9 +28,9 @@ class Option {
   explicit Option(CLI::Option& option) : option_(option) {}
 
   Option* required();
-  Option* capture_default_str();  // the help shows the value that the variable has now
-  Option* type_name(const std::string& name);
-  Option* group(const std::string& name);  // "" hides the option
+  Option* capture_default_str();               // the help shows the value that the variable has now
+  Option* type_name(const std::string& name);  // with '=': each time it is given, one word or several NAME=VALUE
+  Option* group(const std::string& name);      // "" hides the option
   Option* expected(int count);
   Option* expected(int least, int most);
   Option* delimiter(char c);
