@@ -129,12 +129,11 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
   constexpr std::int64_t wholeRow = 14;
   const std::int64_t registers = of.count / 2 - 2;
   const auto linesOf = [&](std::int64_t pixels) { return ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH(); };
-  // A row's taps follow one another, and what several of them read stays in registers: with a stride, those at the same
-  // remainder of columns. Where pixels beyond the output are read in place, each asks for itself whether it is there.
-  const std::int64_t near = gathers(spec, layouts) || spec.kw > mostTaps
-                                ? registers
-                                : (of.count + 1 - (spec.extentW() + spec.sw - 1) / spec.sw) / 2;
-  const double uneven = gathers(spec, layouts) ? 1 : 1.5;
+  // Where inputs are read in place, a row's taps follow one another, and what several pixels read stays in registers:
+  // accumulators have half of them. Where pixels beyond the output are read in place, each asks for itself whether it
+  // is there, which costs more than the products.
+  const std::int64_t near = gathers(spec, layouts) || spec.kw > mostTaps ? registers : std::min(wholeRow, of.count / 2);
+  const double uneven = gathers(spec, layouts) ? 1 : 2.5;
   const auto pixelsOf = [&](std::int64_t most) {
     if (spec.ow <= most) return spec.ow;
     return evenTile(spec.ow, std::max<std::int64_t>(1, std::min(most, near)), pixelBorder, uneven);

@@ -1,5 +1,6 @@
 // Index-set splitting: a loop over whose middle conditions, minima, maxima or remainders are known becomes three, of
-// what comes before, of the middle, where they are decided, and of what comes after.
+// what comes before, of the middle, where they are decided, and of what comes after. So do the statements of
+// work-groups that ask many times whether theirs is the first or the last in a dimension.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -15,12 +16,14 @@ namespace {
 constexpr std::int64_t fewestIterations = 6;       // loops of fewer are written out
 constexpr std::int64_t longestBorder = 16;         // iterations before or after the middle; at most a quarter of all
 constexpr std::int64_t mostNodes = 20'000;         // of a body, of which three copies are made
+constexpr std::int64_t mostNodesOfWhole = 1000;    // where no lanes gain: beside more, a condition costs nothing
+constexpr int fewestChoices = 12;                  // of a work-group's statements, that its index alone decides
 constexpr std::int64_t mostNodesWrittenOut = 600;  // of the iterations of a border; a single one always is
 
 // What holds in the middle of a loop, and how many iterations that leaves before and after it.
 class Middle {
  public:
-  explicit Middle(const For& loop) : index_(loop.index), count_(loop.count) {
+  explicit Middle(const For& loop) : index_(loop.index), count_(loop.count), nodes_(nodesOf(loop.body)) {
     if (const auto n = count_.constant()) longest_ = std::clamp<std::int64_t>(*n / 4, 1, longestBorder);
     isShort_ = count_.constant().value_or(fewestIterations) < fewestIterations;
   }
@@ -29,11 +32,16 @@ class Middle {
   Nat after() const { return min(Nat(borders_.after), count_ - before()); }
   // Whether something is decided that needs the borders: a whole condition, one that lanes have not in common, or an
   // index. What is left of a condition is asked still.
-  bool pays() const { return pays_; }
+  bool pays() const { return lanesPay_ || (pays_ && nodes_ <= mostNodesOfWhole); }
+  std::int64_t nodes() const { return nodes_; }
+  // Choices between values, by the index alone, that the borders decide in sums that a statement adds to: between such
+  // statements the sums do not stay in registers.
+  int choices() const { return choices_; }
 
   // The statements as they are in the middle.
   Block decided(Block statements) {
     for (Stmt& s : statements) {
+      accumulates_ = accumulates(s);
       mapRoots(s, [&](const ExprPtr& e) { return decided(e); });
       mapOwnNats(s, [&](Nat n) { return decided(n); });
       forEachBlock(s, [&](Block& inner) { inner = decided(std::move(inner)); });
@@ -49,6 +57,12 @@ class Middle {
 
   ExprPtr decided(const ExprPtr& e) {
     const auto* t = std::get_if<Test>(&e->node);
+    if (const auto* c = std::get_if<Choose>(&e->node)) {
+      const int before = borders_.decided;
+      const ExprPtr condition = decided(c->condition);
+      choices_ += accumulates_ && borders_.decided > before && asksForIndexAlone(*c->condition);
+      return choose(condition, decided(c->then), decided(c->otherwise));
+    }
     if (t == nullptr) {
       const bool isLane = std::exchange(isLane_, isLane_ || std::holds_alternative<MakeVector>(e->node));
       const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return decided(c); });
@@ -65,8 +79,30 @@ class Middle {
       if (!holds && all != false) all = std::nullopt;
       if (!holds) open.push_back(now);
     }
-    pays_ = pays_ || (borders_.decided > before && (isLane_ || (all && !isShort_)));
+    if (borders_.decided > before) gain(all && !isShort_);
     return all == false ? literal(ScalarValue::ofInteger(Scalar::boolean, 0)) : test(std::move(open));
+  }
+
+  void gain(bool ofWhole) {
+    lanesPay_ = lanesPay_ || isLane_;
+    pays_ = pays_ || ofWhole;
+  }
+
+  static bool accumulates(const Stmt& s) {
+    const auto* a = std::get_if<Assign>(&s.node);
+    const auto* st = std::get_if<Store>(&s.node);
+    return anyExpr(s, [&](const Expr& e) {
+      if (const auto* v = std::get_if<VarRef>(&e.node)) return a != nullptr && v->variable == a->variable;
+      const auto* l = std::get_if<Load>(&e.node);
+      return st != nullptr && l != nullptr && l->buffer == st->buffer && l->index == st->index;
+    });
+  }
+
+  bool asksForIndexAlone(const Expr& condition) const {
+    const auto* t = std::get_if<Test>(&condition.node);
+    return t != nullptr && std::ranges::any_of(t->all, [&](const Comparison& c) {
+             return (c.rhs - c.lhs).variables() == std::vector{index_};
+           });
   }
 
   Nat decided(Nat n) {
@@ -75,7 +111,7 @@ class Middle {
     if (!isNew) return at->second;
     const int before = borders_.decided;
     const Nat result = decidedAnew(n);
-    pays_ = pays_ || (borders_.decided > before && (isLane_ || !isShort_));
+    if (borders_.decided > before) gain(!isShort_);
     return known_[n] = result;
   }
 
@@ -173,7 +209,10 @@ class Middle {
   Nat count_;
   std::int64_t longest_ = longestBorder;
   Borders borders_;
-  bool pays_ = false, isLane_ = false, isShort_ = false;
+  std::int64_t nodes_;
+  bool pays_ = false, lanesPay_ = false, isLane_ = false, isShort_ = false;
+  bool accumulates_ = false;
+  int choices_ = 0;
   std::unordered_map<Nat, Nat> known_;
 };
 
@@ -182,7 +221,7 @@ class Split {
   explicit Split(Kernel& kernel) : kernel_(kernel), copies_(kernel, [](const For&, For&) { return -1; }) {}
 
   bool run() {
-    kernel_.body = block(kernel_.body);
+    kernel_.body = block(groups(std::move(kernel_.body)));
     return changed_;
   }
 
@@ -203,17 +242,48 @@ class Split {
   void loop(For f, Block& to) {
     const bool isCandidate = f.kind == LoopKind::sequential && !f.running && f.unroll != -1 &&
                              f.count.upper().value_or(INT64_MAX) > 1 && isInnermost(f) && storesResults(f);
-    const std::int64_t nodes = isCandidate ? nodesOf(f.body) : 0;
-    if (!isCandidate || nodes > mostNodes) return to.push_back({std::move(f)});
+    if (!isCandidate || nodesOf(f.body) > mostNodes) return to.push_back({std::move(f)});
     Middle middle(f);
     const Block inside = middle.decided(f.body);
     if (!middle.pays()) return to.push_back({std::move(f)});
     changed_ = true;
     if (f.count.constant().value_or(fewestIterations) < fewestIterations) return range(f, 0, f.count, 0, f.body, to);
     const Nat before = middle.before(), after = middle.after();
-    range(f, 0, before, nodes, f.body, to);
+    range(f, 0, before, middle.nodes(), f.body, to);
     range(f, before, f.count - before - after, mostNodesWrittenOut, inside, to);
-    range(f, f.count - after, after, nodes, f.body, to);
+    range(f, f.count - after, after, middle.nodes(), f.body, to);
+  }
+
+  // One loop over work-groups, the innermost that pays.
+  Block groups(Block statements) {
+    for (Stmt& s : statements)
+      if (auto* f = std::get_if<For>(&s.node); f != nullptr && f->kind == LoopKind::group) {
+        const bool changed = changed_;
+        f->body = groups(std::move(f->body));
+        if (changed_ == changed) f->body = bordersApart(*f);
+      }
+    return statements;
+  }
+
+  // The statements of a group, each border's apart; without barriers, which are for groups as a whole.
+  Block bordersApart(const For& f) {
+    if (f.trip != Trip::exactlyOnce || f.count.constant().value_or(1) < 2 || nodesOf(f.body) > mostNodes ||
+        storesTo(f.body, AddressSpace::local))
+      return f.body;
+    Middle middle(f);
+    const Block inside = middle.decided(f.body);
+    if (middle.choices() < fewestChoices) return f.body;
+    changed_ = true;
+    const Nat i = f.index, before = middle.before(), beyond = f.count - middle.after();
+    const auto border = [&](Nat first, Nat end) {
+      return copies_.run(f.body, f.index, (end - first).constant() == 1 ? first : i);
+    };
+    const auto unless = [&](Nat bound, Block then, Block otherwise) {
+      return Block{{If{test({{i, Relation::less, bound}}), std::move(then), std::move(otherwise)}}};
+    };
+    Block body = before == beyond ? border(beyond, f.count) : copies_.run(inside);
+    if (before != beyond && beyond != f.count) body = unless(beyond, std::move(body), border(beyond, f.count));
+    return before.constant() == 0 ? body : unless(before, border(0, before), std::move(body));
   }
 
   // The loop over so many iterations from `first` on.
@@ -236,10 +306,12 @@ class Split {
   }
 
   // Tiles in local and private memory are too small to pay for longer kernels.
-  bool storesResults(const For& f) const {
-    return anyStmt(f.body, [&](const Stmt& s) {
+  bool storesResults(const For& f) const { return storesTo(f.body, AddressSpace::global); }
+
+  bool storesTo(const Block& body, AddressSpace space) const {
+    return anyStmt(body, [&](const Stmt& s) {
       const auto* st = std::get_if<Store>(&s.node);
-      return st != nullptr && kernel_.buffers[st->buffer].space == AddressSpace::global;
+      return st != nullptr && kernel_.buffers[st->buffer].space == space;
     });
   }
 

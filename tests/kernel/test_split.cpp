@@ -192,6 +192,72 @@ TEST_CASE("split: lanes in the middle are one vector, and so is the border that 
         std::string::npos);
 }
 
+namespace {
+
+// A row of so many pixels, in tiles of which each is a work-group's, of sums of `taps` neighbours; with padding.
+Kernel rowOfTiles(std::int64_t tiles, std::int64_t pixels, std::int64_t taps, std::int64_t padding, bool inLoop) {
+  Maker m;
+  const std::int64_t columns = tiles * pixels + taps - 1 - 2 * padding;
+  const auto in = m.in("in", columns), out = m.out("out", tiles * pixels);
+  const auto sum = [&](Nat tile, Nat pixel) {
+    const VarId acc = m.var("acc");
+    Block b = block(Declare{acc, number(0)});
+    for (std::int64_t t = 0; t < taps; t++) {
+      const Nat at = Nat(pixels) * tile + pixel + Nat(t - padding);
+      b.push_back({Assign{
+          acc, add(ref(acc, f32), choose(test({{Nat(-1), Relation::less, at}, {at, Relation::less, Nat(columns)}}),
+                                         load(in, at), number(0.5)))}});
+    }
+    b.push_back({Store{out, Nat(pixels) * tile + pixel, ref(acc, f32)}});
+    return b;
+  };
+  m.k.body = block(wrg("tile", tiles, [&](Nat tile) {
+    if (inLoop) return block(seq("pixel", pixels, [&](Nat pixel) { return sum(tile, pixel); }));
+    Block b;
+    for (std::int64_t p = 0; p < pixels; p++) {
+      const Block one = sum(tile, p);
+      b.insert(b.end(), one.begin(), one.end());
+    }
+    return b;
+  }));
+  m.range({Nat(tiles), Nat(1), Nat(1)}, {Nat(1), Nat(1), Nat(1)});
+  return pass("trips", m.k);
+}
+
+}  // namespace
+
+TEST_CASE("split: work-groups at borders have their own statements") {
+  int borders = 0, samples = 0;
+  for (const std::int64_t tiles : {1, 2, 3, 7})
+    for (const std::int64_t pixels : {4, 7, 9})
+      for (const std::int64_t taps : {3, 5, 7})
+        for (const std::int64_t padding : {std::int64_t{0}, taps / 2, taps / 2 + 1})
+          for (const bool inLoop : {false, true}) {
+            CAPTURE(tiles, pixels, taps, padding, inLoop);
+            const Kernel naive = rowOfTiles(tiles, pixels, taps, padding, inLoop), k = pass("split", naive);
+            borders += structure(k).contains("if");
+            samples++;
+            const std::size_t columns = k.buffers[0].count.constant().value(), results = tiles * pixels;
+            Memory expected{floats(ramp(columns, 1)), floats(ramp(results))}, actual = expected;
+            REQUIRE(emulate(naive, expected).ok());
+            INFO(printOpenCL(k));
+            REQUIRE(emulate(k, actual).ok());
+            CHECK(actual == expected);
+          }
+  CHECK(samples == 216);
+  CHECK(borders > 30);
+}
+
+TEST_CASE("split: first, middle and last work-groups") {
+  const std::string text = bodyText(pass("simplify", pass("split", rowOfTiles(5, 4, 7, 3, false))));
+  CHECK(text.find('?') == std::string::npos);
+  CHECK(text.find("if (tile < 1)") != std::string::npos);
+  CHECK(text.find("if (tile < 4)") != std::string::npos);
+  // Few conditions stay.
+  const Kernel few = rowOfTiles(5, 4, 3, 1, false);
+  CHECK(printOpenCL(pass("split", few)) == printOpenCL(few));
+}
+
 TEST_CASE("split: what does not gain stays as it is") {
   Maker m;
   const auto in = m.in("in", 128), out = m.out("out", 4096);
