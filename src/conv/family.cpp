@@ -59,12 +59,11 @@ bool readsWeights(Expr e) {
   return std::ranges::any_of(free, [](Expr v) { return v.name() == "weights"; });
 }
 
-std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double uneven) {
+std::int64_t evenTile(std::int64_t n, std::int64_t most, double border) {
   std::int64_t best = 1;
   double least = static_cast<double>(n) * (1 + border);
   for (std::int64_t k = 2; k <= std::min(n, most); k++) {
-    const double work =
-        static_cast<double>(ceilDiv(n, k)) * (static_cast<double>(k) + border) * (n % k == 0 ? 1 : uneven);
+    const double work = static_cast<double>(ceilDiv(n, k)) * (static_cast<double>(k) + border);
     if (work > least) continue;
     least = work;
     best = k;

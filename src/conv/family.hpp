@@ -29,9 +29,9 @@ Expr bodyOf(Expr map);  // of the mapped function
 
 // The size, at most `most`, of tiles that cover n with little left over, where a tile takes `border` elements' work
 // more than its own: of pixels in registers, as much as their weights' loads; of rows, as much as rows that are copied
-// twice. Tiles whose size does not divide n cost `uneven` times as much.
+// twice.
 constexpr double pixelBorder = 2, rowBorder = 0.1;
-std::int64_t evenTile(std::int64_t n, std::int64_t most, double border, double uneven = 1);
+std::int64_t evenTile(std::int64_t n, std::int64_t most, double border);
 
 // Accumulators that a register tile of so many vectors may have, beside the operands of a step of its sums.
 std::int64_t accumulatorsBeside(std::int64_t vectors, const VectorRegisters& of);

@@ -123,22 +123,17 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
     if (blockOf(layout) > 1) lanes = std::min(lanes, blockOf(layout));
   config["lanes"] = lanes;
   const std::int64_t blocks = ceilDiv(spec.groups, lanes);
-  // A whole row, since of it alone it is known which taps are outside; else half of the registers, since inputs that
-  // may be outside of the image want some; those of a row before more vectors, unless the lines that a row of the tile
-  // reads displace each other: then lines beside each other.
-  constexpr std::int64_t wholeRow = 14;
+  // As many accumulators as leave registers for weights and inputs, which several pixels share: half of the registers.
+  // A short row whole, where its inputs are gathered; a row of the image before more vectors, unless the lines that a
+  // row of the tile reads displace each other: then lines beside each other.
+  constexpr std::int64_t mostOfRow = 14;
   const std::int64_t registers = of.count / 2 - 2;
   const auto linesOf = [&](std::int64_t pixels) { return ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH(); };
-  // Where inputs are read in place, a row's taps follow one another, and what several pixels read stays in registers:
-  // accumulators have half of them. Where pixels beyond the output are read in place, each asks for itself whether it
-  // is there, which costs more than the products.
-  const std::int64_t near = gathers(spec, layouts) || spec.kw > mostTaps ? registers : std::min(wholeRow, of.count / 2);
-  const double uneven = gathers(spec, layouts) ? 1 : 2.5;
   const auto pixelsOf = [&](std::int64_t most) {
-    if (spec.ow <= most) return spec.ow;
-    return evenTile(spec.ow, std::max<std::int64_t>(1, std::min(most, near)), pixelBorder, uneven);
+    if (!gathers(spec, layouts)) return evenTile(spec.ow, std::min(most, of.count / 2), pixelBorder);
+    return spec.ow <= most ? spec.ow : evenTile(spec.ow, std::min(most, registers), pixelBorder);
   };
-  std::int64_t pixels = pixelsOf(wholeRow);
+  std::int64_t pixels = pixelsOf(mostOfRow);
   const bool displaces = !gathers(spec, layouts) && linesOf(pixels) > linesHeld(channelsApart(spec, layouts.input));
   if (displaces) pixels = pixelsOf(registers / 2);
   config["pixels"] = pixels;
@@ -156,7 +151,7 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
   };
   std::int64_t most = std::min<std::int64_t>(spec.oh, 16);
   while (most > 1 && !isGood(most)) most--;
-  config["rows"] = evenTile(spec.oh, most, rowBorder);
+  config["rows"] = evenTile(spec.oh, most, 1);  // a group's begin takes a row's work
   return config;
 }
 

@@ -104,8 +104,21 @@ class Simplifier {
       } else {
         to.push_back(s);
         mapRoots(to.back(), [&](const ExprPtr& e) { return expr(e); });
+        if (assignsToItself(to.back())) to.pop_back();
       }
     }
+  }
+
+  // As sums do of which a summand 0 vanished.
+  bool assignsToItself(const Stmt& s) const {
+    if (const auto* a = std::get_if<Assign>(&s.node)) {
+      const auto* v = std::get_if<VarRef>(&a->value->node);
+      return v != nullptr && v->variable == a->variable;
+    }
+    const auto* st = std::get_if<Store>(&s.node);
+    const auto* l = st == nullptr ? nullptr : std::get_if<Load>(&st->value->node);
+    return l != nullptr && l->buffer == st->buffer && l->index == st->index &&
+           buffers_[st->buffer].space == AddressSpace::priv;
   }
 
   Truth decide(const Comparison& c) {

@@ -61,6 +61,23 @@ TEST_CASE("simplify: operations on literals") {
         "  out[0] = 12.0f;\n  ints[0] = 7 / 0;\n  out[1] = 5.0f;\n  vstore4((float4)(2.0f), 0, out + 4);\n");
 }
 
+TEST_CASE("simplify: sums of nothing are no statements") {
+  Maker m;
+  const auto in = m.in("in", 1), out = m.out("out", 8), sums = m.priv("sums", 2);
+  const VarId sum = m.var("sum");
+  const auto zero = [&] { return mul(number(0), load(in, 0)); };
+  m.k.body = block(Allocate{sums}, Declare{sum, load(in, 0)}, Assign{sum, add(ref(sum, f32), zero())},
+                   Store{sums, 1, add(load(sums, 1), zero())}, Store{sums, 0, add(load(sums, 1), zero())},
+                   Store{out, 0, add(load(out, 0), zero())});
+  PassOptions finite;
+  finite.finiteMath = true;
+  CHECK(bodyText(pass("simplify", m.k, finite)) == R"(  float sums[2];
+  const float sum = in[0];
+  sums[0] = sums[1];
+  out[0] = out[0];
+)");
+}
+
 TEST_CASE("scalars: one variable per element") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("acc", 2);
