@@ -26,13 +26,15 @@ constexpr std::int64_t mostTaps = 25;          // that follow one another withou
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
-// Lanes of the default: those of vectors that divide the groups, unless they are a fourth of the others or fewer, which
-// is what lanes that are left over cost.
+// Lanes of the default: those of vectors that divide the groups, where these are fewer vectors; lanes that are left
+// over cost as much as two more.
 std::int64_t lanesOf(const ConvSpec& spec, const VectorRegisters& of = {}) {
+  constexpr std::int64_t costOfRest = 2;
   std::int64_t lanes = 2;
   while (lanes < of.lanes && lanes < spec.groups) lanes *= 2;
+  if (spec.icPerGroup() > 1 || spec.groups % lanes == 0) return lanes;
   const std::int64_t dividing = widestVectorOf(spec.groups, of);
-  return spec.icPerGroup() == 1 && 4 * dividing > lanes ? dividing : lanes;
+  return dividing > 1 && spec.groups / dividing < ceilDiv(spec.groups, lanes) + costOfRest ? dividing : lanes;
 }
 
 bool hasRest(const ConvSpec& spec) { return spec.groups % lanesOf(spec) != 0; }
