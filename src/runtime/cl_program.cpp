@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "build_failure.hpp"
 #include "cache.hpp"
@@ -27,6 +29,13 @@ std::string standardFor(const DeviceInfo& device, const std::vector<SourceUnit>&
 // Clang counts warnings on the standard error stream; vectors wider than registers have some.
 constexpr const char* noWarnings = " -w";
 
+// Whether the driver keeps what it compiles itself. Asked for a binary, PoCL compiles each kernel once more, for groups
+// of any size, which takes as long as compiling it for those that are launched.
+bool keepsKernels(const DeviceInfo& device) {
+  const char* kept = std::getenv("POCL_KERNEL_CACHE");
+  return device.platform == "Portable Computing Language" && (kept == nullptr || kept != std::string_view("0"));
+}
+
 class Builder {
  public:
   Builder(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
@@ -38,7 +47,7 @@ class Builder {
         kept_(kept),
         options_(standardFor(info, units) + (options.buildOptions.empty() ? "" : " " + options.buildOptions) +
                  noWarnings),
-        cache_(options.cache ? ProgramCache::fromEnvironment() : ProgramCache(std::nullopt)) {}
+        cache_(options.cache && !keepsKernels(info) ? ProgramCache::fromEnvironment() : ProgramCache(std::nullopt)) {}
 
   BuiltKernels run() {
     built_.kernels.resize(units_.size());

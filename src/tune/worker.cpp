@@ -57,7 +57,7 @@ class Server {
  public:
   Server(const Problem& problem, runtime::Device& device, const runtime::LoadOptions& options, Channel& channel)
       : problem_(problem), device_(device), options_(options), channel_(channel) {
-    // A point is built once, and PoCL compiles all kernels a second time when it is asked for binaries.
+    // A point is built once.
     options_.cache = false;
   }
 

@@ -223,6 +223,12 @@ TEST_CASE("binaries are cached, and a damaged cache is rebuilt", "[cl]") {
   const TemporaryFolder folder;
   const Variable xdg("XDG_CACHE_HOME", folder.path().string());
   const auto load = [](const LoadOptions& options = {}) { return openDevice()->load(vectorAdd(), {}, options); };
+  if (openDevice()->info().platform == "Portable Computing Language") {  // whose own cache does it
+    CHECK(load()->build().cacheHits == 0);
+    CHECK(load()->build().cacheHits == 0);
+    CHECK(cacheSummary().entries == 0);
+  }
+  const Variable pocl("POCL_KERNEL_CACHE", "0");
   CHECK(load()->build().cacheHits == 0);
   REQUIRE(cacheSummary().entries == 1);
   const auto again = load();
@@ -260,6 +266,7 @@ TEST_CASE("kernels that a device has built are not built again", "[cl]") {
 TEST_CASE("the cache is left alone when it is off or cannot be written", "[cl]") {
   const TemporaryFolder folder;
   const Variable xdg("XDG_CACHE_HOME", folder.path().string());
+  const Variable pocl("POCL_KERNEL_CACHE", "0");
   const auto device = openDevice();
   {
     const Variable off("LIFTC_CACHE", "off");
