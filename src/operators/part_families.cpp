@@ -114,8 +114,25 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
   return {family, together};
 }
 
-constexpr std::int64_t unrolledWindow = 400;  // of more elements kernels are too long
+constexpr std::int64_t unrolledWindow = 400;  // of more steps kernels are too long
 constexpr std::int64_t unrolledRow = 32;      // of more elements drivers take long to build them
+
+// Steps of the innermost loops, for an element; many where it is not known how many.
+double stepsOf(Expr e) {
+  constexpr double many = 1e9;
+  if (e.is(Expr::Form::lambda)) return stepsOf(e.body());
+  if (!e.is(Expr::Form::apply)) return 0;
+  const Spine s = spineOf(e);
+  double steps = 0, ofArguments = 0;
+  const bool loops = s.isPrim(Prim::generate) || (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
+  for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? steps : ofArguments) += stepsOf(a);
+  if (!loops) return ofArguments + steps;
+  const Type over = s.arguments.back().type(), made = e.type();
+  const auto length = over.isArray()   ? over.length().constant()
+                      : made.isArray() ? made.length().constant()
+                                       : std::nullopt;
+  return ofArguments + std::max(1.0, steps) * (length ? static_cast<double>(*length) : many);
+}
 
 // Neighbouring windows of a row per work-item, in lanes.
 std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
@@ -373,8 +390,7 @@ Families familiesOf(const Recognised& form) {
     const auto& loops = form.nest.loops;
     const bool padded =
         std::ranges::any_of(loops, [](const auto& loop) { return anyPrimitive(loop.input, isPadding); });
-    const bool isShort =
-        !form.reduces || (form.reduced && form.reduced->constant().value_or(unrolledWindow + 1) <= unrolledWindow);
+    const bool isShort = stepsOf(form.nest.body) <= unrolledWindow;
     add(notInLanes(form.nest.loops.back().input.type().length()), [&](const Recognised& stencil) {
       std::vector<OperatorFamily> all;
       if (isShort) all.push_back(stripsOfWindows(stencil));

@@ -101,6 +101,12 @@ inline const std::vector<Case>& cases() {
        "  map2D(fun (a, b) => a + b, zip2D(smooth, y))\n",
        {{"h", 9}, {"w", 32}},
        {{P::stencil, "strips"}}},
+      {"histograms of cells",
+       "def main(m: [6 * h][6 * w]f32, a: [6 * h][6 * w]i32): [h][w][12]f32 =\n"
+       "  zip2D(slide2D(6, 6, 6, 6, m), slide2D(6, 6, 6, 6, a)) |> map2D(fun (ms, as) => generate(12, fun b =>\n"
+       "    sum(map(fun (v, k) => if k == b then v else 0.0, zip(join(ms), join(as))))))\n",
+       {{"h", 3}, {"w", 20}},
+       {{P::stencil, "vectors"}}},
       {"arrays that a name zips",
        product + "def main(a: [n][k]f32, b: [k][m]f32, c: [k][m]f32): [n][m]f32 =\n"
                  "  let both = zip(product(a, b), product(a, c)) in\n"
