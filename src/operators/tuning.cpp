@@ -171,9 +171,14 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
 
 }  // namespace
 
+DeviceLimits compiledWithin(DeviceLimits limits) {
+  limits.groupSize = std::min(limits.groupSize, CompileOptions().maxGroupSize);
+  return limits;
+}
+
 Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Constraint> further) {
   // Limits of the hardware need a mapping.
-  std::vector<Constraint> constraints = constraintsOf(mapByDefault(variant.program), limits);
+  std::vector<Constraint> constraints = constraintsOf(mapByDefault(variant.program), compiledWithin(limits));
   constraints.insert(constraints.end(), further.begin(), further.end());
   return {variant.program.tunables, std::move(constraints)};
 }

@@ -388,6 +388,22 @@ TEST_CASE("each set of points has its own tolerance, within which its results ar
     CHECK_FALSE(derive(convWorkload(spec), family).defaults.contains("points"));
 }
 
+TEST_CASE("groups of families are as large as they are compiled to, and their private memory is a work-item's") {
+  const Variant variant = derive(convWorkload(parseConv("ic512ih28oc256kh1")), "staged");
+  DeviceLimits large;
+  large.groupSize = 4096;
+  const Space space = lift::spaceOf(variant, large);
+  Config config{{"depth", 32},     {"kernelItems", 64}, {"kernels", 16}, {"lanes", 2}, {"pixelItems", 4},
+                {"pixelLanes", 2}, {"pixels", 8},       {"unroll", 8},   {"vector", 2}};
+  REQUIRE(space.contains(config));
+  std::int64_t elements = 0;
+  for (const kernel::Buffer& b : compileVariant(variant, config).kernels.back().buffers)
+    if (b.space == kernel::AddressSpace::priv) elements += b.width * b.count.constant().value();
+  CHECK(elements <= 256);
+  config["pixelItems"] = 8;
+  CHECK_FALSE(space.contains(config));
+}
+
 TEST_CASE("defaults of `blocked` are lowered to a small device") {
   DeviceLimits small;
   small.localBytes = 32768;

@@ -168,7 +168,8 @@ std::vector<FamilyProgram> ProblemChoice::programs() const {
 
 std::vector<lift::Constraint> ProblemChoice::constraints(const FamilyProgram& of,
                                                          const lift::DeviceLimits& limits) const {
-  std::vector<lift::Constraint> constraints = lift::constraintsOf(of.program, limits);
+  std::vector<lift::Constraint> constraints =
+      lift::constraintsOf(of.program, isProgram() ? limits : lift::compiledWithin(limits));
   const auto more = asked(of.family, of.program);
   constraints.insert(constraints.end(), more.begin(), more.end());
   return constraints;
