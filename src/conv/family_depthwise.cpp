@@ -26,18 +26,27 @@ constexpr std::int64_t mostTaps = 25;          // that follow one another withou
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
-// Lanes of the default: those of vectors that divide the groups, where these are fewer vectors; lanes that are left
-// over cost as much as two more.
-std::int64_t lanesOf(const ConvSpec& spec, const VectorRegisters& of = {}) {
-  constexpr std::int64_t costOfRest = 2;
+std::int64_t lanesUpTo(std::int64_t most, std::int64_t groups) {
   std::int64_t lanes = 2;
-  while (lanes < of.lanes && lanes < spec.groups) lanes *= 2;
-  if (spec.icPerGroup() > 1 || spec.groups % lanes == 0) return lanes;
-  const std::int64_t dividing = widestVectorOf(spec.groups, of);
-  return dividing > 1 && spec.groups / dividing < ceilDiv(spec.groups, lanes) + costOfRest ? dividing : lanes;
+  while (lanes < most && lanes < groups) lanes *= 2;
+  return lanes;
 }
 
-bool hasRest(const ConvSpec& spec) { return spec.groups % lanesOf(spec) != 0; }
+// Whether the widest vectors leave groups over, and vectors that divide them are a fourth of these or fewer.
+bool hasRest(const ConvSpec& spec) {
+  const std::int64_t lanes = lanesUpTo(mostLanes, spec.groups);
+  return spec.groups % lanes != 0 && (spec.icPerGroup() > 1 || 4 * widestVectorOf(spec.groups, {}) <= lanes);
+}
+
+// Lanes of the default: those of vectors that divide the groups, where these are fewer vectors; groups that are left
+// over cost as much as two more.
+std::int64_t lanesOf(const ConvSpec& spec, const VectorRegisters& of) {
+  constexpr std::int64_t costOfRest = 2;
+  const std::int64_t lanes = lanesUpTo(of.lanes, spec.groups), dividing = widestVectorOf(spec.groups, of);
+  if (spec.icPerGroup() > 1) return lanes;
+  const bool isFewer = spec.groups / dividing < ceilDiv(spec.groups, lanes) + costOfRest;
+  return !hasRest(spec) || (dividing > 1 && isFewer) ? dividing : lanes;
+}
 
 // Whether a tile's inputs are gathered into memory of their own, since vectors over groups are none in memory: other
 // channels are in between. Else they are read where they are: only the first and the last pixels of a tile are ever
