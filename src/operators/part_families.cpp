@@ -117,21 +117,22 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
 constexpr std::int64_t unrolledWindow = 400;  // of more steps kernels are too long
 constexpr std::int64_t unrolledRow = 32;      // of more elements drivers take long to build them
 
-// Steps of the innermost loops, for an element; many where it is not known how many.
-double stepsOf(Expr e) {
-  constexpr double many = 1e9;
-  if (e.is(Expr::Form::lambda)) return stepsOf(e.body());
+// Steps of the innermost loops that are written out for an element. Of reductions these are at most `unrolledSteps`,
+// beyond which their outer loops stay; maps are written out whole. Many where a length is not known.
+double stepsWrittenOut(Expr e) {
+  constexpr double many = 1e9, unrolledSteps = 300;
+  if (e.is(Expr::Form::lambda)) return stepsWrittenOut(e.body());
   if (!e.is(Expr::Form::apply)) return 0;
   const Spine s = spineOf(e);
-  double steps = 0, ofArguments = 0;
-  const bool loops = s.isPrim(Prim::generate) || (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
-  for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? steps : ofArguments) += stepsOf(a);
-  if (!loops) return ofArguments + steps;
-  const Type over = s.arguments.back().type(), made = e.type();
-  const auto length = over.isArray()   ? over.length().constant()
-                      : made.isArray() ? made.length().constant()
-                                       : std::nullopt;
-  return ofArguments + std::max(1.0, steps) * (length ? static_cast<double>(*length) : many);
+  const bool loops = s.isPrim(Prim::generate) || strategies::isComputingMap(e) ||
+                     (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
+  double inside = 0, before = 0;
+  for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? inside : before) += stepsWrittenOut(a);
+  if (!loops) return before;
+  const Type over = s.arguments.back().type().isArray() ? s.arguments.back().type() : e.type();
+  const auto length = over.isArray() ? over.length().constant() : std::nullopt;
+  const double steps = before + std::max(1.0, inside) * (length ? static_cast<double>(*length) : many);
+  return s.isPrim(Prim::reduce) && steps < many ? std::min(steps, unrolledSteps) : steps;
 }
 
 // Neighbouring windows of a row per work-item, in lanes.
@@ -390,7 +391,8 @@ Families familiesOf(const Recognised& form) {
     const auto& loops = form.nest.loops;
     const bool padded =
         std::ranges::any_of(loops, [](const auto& loop) { return anyPrimitive(loop.input, isPadding); });
-    const bool isShort = stepsOf(form.nest.body) <= unrolledWindow;
+    const bool isShort = stepsWrittenOut(form.nest.body) <= unrolledWindow &&
+                         (!form.reduces || form.reduced->constant().value_or(unrolledWindow + 1) <= unrolledWindow);
     add(notInLanes(form.nest.loops.back().input.type().length()), [&](const Recognised& stencil) {
       std::vector<OperatorFamily> all;
       if (isShort) all.push_back(stripsOfWindows(stencil));
