@@ -123,7 +123,7 @@ ParsedExpr Parser::call(ParsedExpr function) {
       argument.name = text(take());
       take();
     }
-    ParsedExpr value = expression();
+    ParsedExpr value = ascribed();
     below = std::max(below, value.height);
     argument.value = std::move(value.syn);
     form.arguments.push_back(std::move(argument));
@@ -301,6 +301,14 @@ ParsedExpr Parser::ifThenElse() {
   return operation(info(Prim::ifThenElse).name, spanOf(keyword), std::move(operands));
 }
 
+ParsedExpr Parser::ascribed() {
+  ParsedExpr value = expression();
+  if (!accept(Tok::colon)) return value;
+  ParsedType given = type(Sorts::natToo);
+  const Span span = cover(value.span, given.type->span);
+  return node(span, std::max(value.height, given.height), Syn::Ascribe{std::move(value.syn), std::move(given.type)});
+}
+
 ParsedExpr Parser::parenthesised() {
   const Token open = take();
   if (at(Tok::rightParen)) failHere("expected an expression", "there is no empty tuple");
@@ -308,13 +316,7 @@ ParsedExpr Parser::parenthesised() {
   int below = 0;
   ParsedExpr only;
   do {
-    ParsedExpr component = expression();
-    if (accept(Tok::colon)) {
-      ParsedType ascribed = type(Sorts::natToo);
-      const Span span = cover(component.span, ascribed.type->span);
-      const int height = std::max(component.height, ascribed.height);
-      component = node(span, height, Syn::Ascribe{std::move(component.syn), std::move(ascribed.type)});
-    }
+    ParsedExpr component = ascribed();
     below = std::max(below, component.height);
     components.push_back(component.syn);
     only = std::move(component);

@@ -106,6 +106,7 @@ class Parser {
   ParsedExpr letIn();
   ParsedExpr fun();
   ParsedExpr ifThenElse();
+  ParsedExpr ascribed();  // an expression, or one with its type
   ParsedExpr parenthesised();
   ParsedExpr call(ParsedExpr function);
   ParsedExpr projection(ParsedExpr tuple);

@@ -196,4 +196,6 @@ TEST_CASE("ascription") {
   CHECK(expr("(x + y : [n]f32x4)") == "(as (add x y) [n]<4>f32)");
   CHECK(expr("(a : f32, b)") == "(tuple (as a f32) b)");
   CHECK(expr("(fun x => x : f32 -> f32)") == "(as (fun x x) (f32 -> f32))");
+  CHECK(expr("f(x : f32)") == "(f (as x f32))");
+  CHECK(expr("f(n : nat, init = (x : f32), y)") == expr("f((n : nat), init = x : f32, y)"));
 }
