@@ -396,8 +396,9 @@ TEST_CASE("groups of families are as large as they are compiled to, and their pr
   Config config{{"depth", 32},     {"kernelItems", 64}, {"kernels", 16}, {"lanes", 2}, {"pixelItems", 4},
                 {"pixelLanes", 2}, {"pixels", 8},       {"unroll", 8},   {"vector", 2}};
   REQUIRE(space.contains(config));
+  const kernel::Plan plan = compileVariant(variant, config);
   std::int64_t elements = 0;
-  for (const kernel::Buffer& b : compileVariant(variant, config).kernels.back().buffers)
+  for (const kernel::Buffer& b : plan.kernels.back().buffers)
     if (b.space == kernel::AddressSpace::priv) elements += b.width * b.count.constant().value();
   CHECK(elements <= 256);
   config["pixelItems"] = 8;
