@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "lift/accumulation.hpp"
@@ -119,20 +120,27 @@ constexpr std::int64_t unrolledRow = 32;      // of more elements drivers take l
 
 // Steps of the innermost loops that are written out for an element. Of reductions these are at most `unrolledSteps`,
 // beyond which their outer loops stay; maps are written out whole. Many where a length is not known.
-double stepsWrittenOut(Expr e) {
+double stepsWrittenOut(Expr element) {
   constexpr double many = 1e9, unrolledSteps = 300;
-  if (e.is(Expr::Form::lambda)) return stepsWrittenOut(e.body());
-  if (!e.is(Expr::Form::apply)) return 0;
-  const Spine s = spineOf(e);
-  const bool loops = s.isPrim(Prim::generate) || strategies::isComputingMap(e) ||
-                     (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
-  double inside = 0, before = 0;
-  for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? inside : before) += stepsWrittenOut(a);
-  if (!loops) return before;
-  const Type over = s.arguments.back().type().isArray() ? s.arguments.back().type() : e.type();
-  const auto length = over.isArray() ? over.length().constant() : std::nullopt;
-  const double steps = before + std::max(1.0, inside) * (length ? static_cast<double>(*length) : many);
-  return s.isPrim(Prim::reduce) && steps < many ? std::min(steps, unrolledSteps) : steps;
+  std::unordered_map<Expr, double> known;  // terms share what they contain
+  const std::function<double(Expr)> steps = [&](Expr e) -> double {
+    if (e.is(Expr::Form::lambda)) return steps(e.body());
+    if (!e.is(Expr::Form::apply)) return 0;
+    if (const auto found = known.find(e); found != known.end()) return found->second;
+    const Spine s = spineOf(e);
+    const bool loops = s.isPrim(Prim::generate) || strategies::isComputingMap(e) ||
+                       (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
+    double inside = 0, all = 0;
+    for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? inside : all) += steps(a);
+    if (loops) {
+      const Type over = s.arguments.back().type().isArray() ? s.arguments.back().type() : e.type();
+      const auto length = over.isArray() ? over.length().constant() : std::nullopt;
+      all += std::max(1.0, inside) * (length ? static_cast<double>(*length) : many);
+      if (s.isPrim(Prim::reduce) && all < many) all = std::min(all, unrolledSteps);
+    }
+    return known[e] = all;
+  };
+  return steps(element);
 }
 
 // Neighbouring windows of a row per work-item, in lanes.
