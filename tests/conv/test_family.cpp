@@ -494,6 +494,32 @@ TEST_CASE("what is preferred on processors with other registers is a point of th
   CHECK(others >= 30);
 }
 
+TEST_CASE("depthwise layers prefer half of the registers, and as few vectors as their groups need") {
+  struct Preferred {
+    const char* layer;
+    int registerLanes;
+    std::int64_t lanes, pixels;
+  };
+  for (const Preferred& p :
+       std::vector<Preferred>{{"g240ic240ih28oc240kh5ph2", 8, 8, 7},
+                              {"g480ic480ih14oc480kh3ph1", 8, 8, 7},
+                              {"g480ic480ih14oc480kh3ph1", 16, 16, 14},
+                              {"g64ic64ih57oc64kh3ph1", 8, 8, 8},        // tiles that do not divide the row
+                              {"g116ic116ih28oc116kh3sh2ph1", 8, 8, 7},  // 15 vectors, 29 of four
+                              {"g12ic12ih56oc12kh3ph1", 8, 4, 8},
+                              {"g72ic72ih56oc72kh5sh2ph2", 8, 8, 7}}) {  // read in place
+    runtime::DeviceInfo device;
+    device.type = "cpu";
+    device.vectorWidthF32 = p.registerLanes;
+    const Workload w = convWorkload(parseConv(p.layer));
+    Config config = w.family("depthwise").preferred(device);
+    if (config.empty()) config = w.family("depthwise").defaults;  // those of such registers
+    INFO(p.layer << ": " << str(config));
+    CHECK(config.at("lanes") == p.lanes);
+    CHECK(config.at("pixels") == p.pixels);
+  }
+}
+
 TEST_CASE("defaults fit layers of awkward sizes") {
   const auto defaultsOf = [](const char* layer, const char* family) {
     return convWorkload(parseConv(layer)).family(family).defaults;
