@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lift/compile_target.hpp"
 #include "lift/expr.hpp"
 #include "lift/kernel.hpp"
 #include "lift/kernel_passes.hpp"
@@ -31,9 +32,7 @@ struct CompileOptions {
   // Parameters whose contents stay, e.g. the weights of a network: what depends on nothing else is computed once, by
   // the plan's preparation launches.
   std::vector<std::string> constants;
-  // Copies of f16 that kernels leave to each other are numbers of f32, too, not halves: for devices that convert halves
-  // by code, which inner loops would run for every element that they read.
-  bool wideCopies = false;
+  CompileTarget target;
   // Kernels that check every index and divisor, and record the first that is wrong (Plan::faults).
   bool checkBounds = false;
   kernel::PassOptions passes;

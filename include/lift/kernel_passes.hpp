@@ -41,6 +41,7 @@ struct PassOptions {
   // Scalars at neighbouring places of global memory are accessed as vectors of at most 16 bytes, where the place is
   // proved to be aligned: GPUs take as long for each access.
   bool joinVectors = false;
+  int vectorBytes = 0;            // CompileTarget::vectorBytes
   std::vector<std::string> skip;  // passes to leave out
   std::function<void(const Pass&, const Kernel&)> after;
   Notes* notes = nullptr;  // filled when given

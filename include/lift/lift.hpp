@@ -56,6 +56,7 @@
 #include "lift/plan_memory.hpp"
 #include "lift/emulator.hpp"
 #include "lift/codegen.hpp"
+#include "lift/compile_target.hpp"
 #include "lift/host_code.hpp"
 // runtime, offline, explore
 #include "lift/device.hpp"

@@ -85,7 +85,7 @@ struct Workload {
   // and that `expected` gives. Empty: all.
   std::vector<std::int64_t> judgedRows = {};
   bool finiteMath = false;  // PassOptions::finiteMath: results of infinite or NaN inputs are not promised
-  bool wideCopies = false;  // CompileOptions::wideCopies, of the device that it is chosen or tuned for
+  CompileTarget target;     // of the device that it is chosen or tuned for
 
   std::string key() const { return op + " " + descriptor; }   // what tuning knows it by
   const OperatorFamily& family(std::string_view name) const;  // throws UserError (usage)
@@ -146,7 +146,7 @@ Variant derive(const Workload& workload, std::string_view family);
 // values break.
 Program configured(const Variant& variant, const Config& config);
 
-// `options.constants` and `options.wideCopies` are the workload's, `options.opencl` the family's.
+// `options.constants` and `options.target` are the workload's, `options.opencl` the family's.
 CompileOptions optionsOf(const Variant& variant, CompileOptions options = {});
 kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options = {},
                             CompileReport* report = nullptr);

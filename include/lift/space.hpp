@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lift/compile_target.hpp"
 #include "lift/expr.hpp"
 #include "lift/nat.hpp"
 
@@ -44,13 +45,14 @@ struct DeviceLimits {
   std::int64_t bufferBytes = unlimited;    // the largest one
   std::int64_t globalBytes = unlimited;    // all buffers of a program
   std::int64_t imageElements = unlimited;  // the largest image, of rows of ImageLayout::rowElements; 0: has none
-  bool wideCopies = false;                 // CompileOptions::wideCopies: a processor without arithmetic of halves
+  CompileTarget target;                    // what its type, compiler and vectors ask of kernels' code
 };
 
 // Reads an object as `liftc devices --json` prints it, of which it needs "name" and takes what is there of
 // "max_work_group_size", "max_work_item_sizes", "local_memory_bytes", "global_memory_bytes", "max_allocation_bytes",
-// "max_image_width", "max_image_height", "type", "fp16"; a profile may add "max_global_sizes" and
-// "private_memory_bytes". Throws UserError (program).
+// "max_image_width", "max_image_height", and of "type", "fp16", "platform", "language_version" and "vector_width_f32"
+// what the kernels' code depends on; a profile may add "max_global_sizes" and "private_memory_bytes". Throws UserError
+// (program).
 DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file = "device");
 
 // --------------------------------------------------------------------------------------------------------- constraints

@@ -106,7 +106,7 @@ class PlanBuilder {
         return l.state == stages[i].output || l.next.hasFree(stages[i].output);
       };
       const bool changes = std::ranges::any_of(outline.loops, isState);
-      const bool copies = !changes && !options_.wideCopies && keeping_.halves.areAllOf(stages[i].body);
+      const bool copies = !changes && !options_.target.wideCopies && keeping_.halves.areAllOf(stages[i].body);
       if (stages[i].result || copies) keeping_.halves.add(stages[i].output);
       if (stages[i].inImage && !stages[i].result) keeping_.images.insert(stages[i].output);
       if (stages[i].result)
@@ -204,6 +204,7 @@ class PlanBuilder {
     detail::checkSharing(lowered);
     std::vector<kernel::Kernel> kernels = detail::withRanges(std::move(lowered.kernel), options_);
     kernel::PassOptions passes = options_.passes;
+    passes.vectorBytes = options_.target.vectorBytes;
     passes.joinVectors |= options_.opencl.alignedVectors;  // compilers that want the one want the other
     passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
       clock_.lap(pass.name);

@@ -60,7 +60,7 @@ struct Outline {
 Outline outline(const Program& program);
 
 // Which variables of f16 are kept in halves, 16 bits a number: parameters, results, and what is moved from these, as
-// nothing is lost by that (CompileOptions::wideCopies: not what is moved). What is computed in f16 is a number of f32,
+// nothing is lost by that (CompileTarget::wideCopies: not what is moved). What is computed in f16 is a number of f32,
 // and kept as one until it is a result.
 class Halves {
  public:

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -93,6 +94,37 @@ class Serial {
   std::map<BufferId, int> arrays_;
   std::map<BufferId, std::set<int>> groupsOf_;
 };
+
+// A loop of work-groups or work-items around those of higher dimensions, with these around it: the order in which
+// devices run them. Families count on it: what all groups of a row read, weights for instance, is read once for the
+// row.
+Stmt inOrderOfDimensions(For f) {
+  if (isParallel(f) && !f.body.empty()) {
+    auto* inner = std::get_if<For>(&f.body.back().node);
+    const auto moves = [&](const Stmt& s) {
+      const auto* index = std::get_if<DeclareIndex>(&s.node);
+      return std::holds_alternative<Declare>(s.node) || (index != nullptr && !inner->count.mentions(index->variable));
+    };
+    if (inner != nullptr && inner->kind == f.kind && inner->dim > f.dim && !inner->count.mentions(f.index) &&
+        std::all_of(f.body.begin(), std::prev(f.body.end()), moves)) {
+      For outer = std::move(*inner);
+      f.body.pop_back();
+      std::ranges::move(outer.body, std::back_inserter(f.body));
+      outer.body = {inOrderOfDimensions(std::move(f))};
+      return {std::move(outer)};
+    }
+  }
+  return {std::move(f)};
+}
+
+// All loops of a kernel so, inner ones first.
+Block inOrderOfDimensions(Block b) {
+  for (Stmt& s : b) {
+    forEachBlock(s, [](Block& inner) { inner = inOrderOfDimensions(std::move(inner)); });
+    if (auto* f = std::get_if<For>(&s.node)) s = inOrderOfDimensions(For(std::move(*f)));
+  }
+  return b;
+}
 
 class CPrinter final : public Printer {
  public:
@@ -225,7 +257,9 @@ CKernels printC(const std::vector<Kernel>& kernels) {
                       "compile it for OpenCL, or without mapLcl");
     if (k.faults) dialect.recordsFaults();
     out.names.push_back(k.name + "_kernel");
-    functions += '\n' + CPrinter(k, dialect).run(out.names.back());
+    Kernel ordered = k;
+    ordered.body = inOrderOfDimensions(std::move(ordered.body));
+    functions += '\n' + CPrinter(ordered, dialect).run(out.names.back());
   }
   out.text = dialect.prelude() + functions;
   return out;

@@ -75,10 +75,26 @@ bool CDialect::isReserved(const std::string& name) const {
   return false;
 }
 
+namespace {
+
+// What GCC does beyond -O3 for some processors, and to carry values from one iteration to the next, takes registers
+// that kernels have filled: their inner loops spill, or read again what they hold.
+constexpr std::string_view forGcc = R"(
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-predictive-commoning")
+#ifdef __x86_64__
+#pragma GCC target ("tune=generic")
+#endif
+#endif
+)";
+
+}  // namespace
+
 std::string CDialect::prelude() const {
   std::string s =
       "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
   if (usesHalf_) s += "#ifdef __F16C__\n#include <immintrin.h>\n#endif\n";
+  s += forGcc;
   s += "\n#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"  // OpenMP's, where it is not asked for\n"
        "#pragma GCC diagnostic ignored \"-Wparentheses\"\n#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n";
   if (!types_.empty()) s += "#pragma GCC diagnostic ignored \"-Wpsabi\"\n\n" + types_;

@@ -24,6 +24,7 @@ Kernel versionPass(Kernel kernel, const PassOptions& options);
 Kernel absentPass(Kernel kernel, const PassOptions& options);
 Kernel orderPass(Kernel kernel, const PassOptions& options);
 Kernel joinPass(Kernel kernel, const PassOptions& options);
+Kernel narrowPass(Kernel kernel, const PassOptions& options);
 Kernel barriersPass(Kernel kernel, const PassOptions& options);
 Kernel hoistPass(Kernel kernel, const PassOptions& options);
 

@@ -117,7 +117,7 @@ Program configured(const Variant& variant, const Config& config) {
 
 CompileOptions optionsOf(const Variant& variant, CompileOptions options) {
   options.constants = variant.workload.constants;
-  options.wideCopies = variant.workload.wideCopies;
+  options.target = variant.workload.target;
   options.passes.finiteMath |= variant.workload.finiteMath;
   options.opencl.alignedVectors = variant.workload.family(variant.family).forGpus;
   return options;

@@ -29,7 +29,7 @@ bool hasPoint(const Space& space) {
 DeviceLimits limitsOf(const runtime::DeviceInfo& device) { return parseDeviceLimits(device.toJson()); }
 
 Workload within(const DeviceLimits& limits, Workload workload) {
-  workload.wideCopies = limits.wideCopies;
+  workload.target = limits.target;
   return workload;
 }
 

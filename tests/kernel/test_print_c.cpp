@@ -51,6 +51,42 @@ TEST_CASE("C: work-groups that differ are handed out one by one") {
   CHECK(has(text(false), "#pragma omp parallel for\n"));
 }
 
+TEST_CASE("C: work-groups run in the order of devices, dimension 0 innermost") {
+  Maker m;
+  const auto x = m.in("x", 64), y = m.out("y", 4096);
+  const VarId row = m.var("row");
+  m.range({8, 8, 8}, {1, 1, 1});
+  const auto inner = [&](Nat a, Nat count) {
+    return wrg("c", count, 2, [&](Nat c) {
+      return wrg("b", 8, 1, [&](Nat b) { return Store{y, 512 * b + 64 * a + c, ref(row, f32)}; });
+    });
+  };
+  m.k.body = block(wrg("a", 8, [&](Nat a) { return block(Declare{row, load(x, a)}, inner(a, 8)); }));
+  CHECK(has(printC({m.k}).text, R"(
+  #pragma omp parallel for collapse(2)
+  for (int c = 0; c < 8; c++) {
+    for (int b = 0; b < 8; b++) {
+      for (int a = 0; a < 8; a++) {
+        const float row = x[a];
+        y[64 * a + 512 * b + c] = row;
+      }
+    }
+  }
+)"));
+  m.k.body = block(wrg("a", 8, [&](Nat a) { return block(Declare{row, load(x, a)}, inner(a, a)); }));
+  CHECK(has(printC({m.k}).text, R"(
+  #pragma omp parallel for
+  for (int a = 0; a < 8; a++) {
+    const float row = x[a];
+    for (int c = 0; c < a; c++) {
+      for (int b = 0; b < 8; b++) {
+        y[64 * a + 512 * b + c] = row;
+      }
+    }
+  }
+)"));
+}
+
 TEST_CASE("C: names of the prelude, of <math.h> and of macros are not names of variables") {
   Maker m;
   const auto a = m.in("f32", 16), b = m.in("expf", 16), c = m.in("unix", 16), d = m.in("i32x4_min", 16);

@@ -59,6 +59,9 @@ void DeviceOptions::addProfile(cli::App& app) {
                  "compile: for a device that is not at hand: portable (what every GPU has), mali-g72, adreno-630, "
                  "intel-gpu, amd-gfx1030, nvidia, generic-cpu, or a file like an entry of `liftc devices --json`")
       ->type_name("NAME|FILE");
+  app.add_option("--target", target, "opencl: kernels and host code; c: C functions with OpenMP, without OpenCL")
+      ->oneOf({"opencl", "c"})
+      ->capture_default_str();
 }
 
 void DeviceOptions::add(cli::App& app) {
@@ -81,14 +84,20 @@ bool DeviceOptions::isEmulator() const {
 lift::runtime::DeviceInfo DeviceOptions::info() const { return lift::runtime::findDevice(choice()); }
 
 lift::runtime::DeviceInfo DeviceOptions::compilesFor() const {
+  const bool isC = target == "c";
+  const auto asC = [&](lift::runtime::DeviceInfo info) {
+    if (isC && info.type == "cpu") info.languageVersion = "C11";
+    return info;
+  };
   if (!profile.empty()) {
     if (!platform.empty() || !device.empty())
       throw UserError(ExitStatus::usage, "--profile stands in place of --platform and --device");
-    return lift::runtime::readProfile(profile);
+    return asC(lift::runtime::readProfile(profile));
   }
+  if (isC && platform.empty() && device.empty()) return lift::runtime::nativeDeviceInfo();
   const lift::runtime::DeviceChoice asked = choice().withEnvironment();
   const bool any = asked.platform || asked.device || lift::runtime::haveOpenClDevice();
-  return any ? lift::runtime::findDevice(asked) : lift::runtime::readProfile("portable");
+  return any ? asC(lift::runtime::findDevice(asked)) : lift::runtime::readProfile("portable");
 }
 
 void DeviceOptions::checkFits(const lift::kernel::Plan& plan) const {
@@ -173,7 +182,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   options.constants = constants;
   options.checkBounds = checkBounds;
   options.opencl.alignedVectors = alignedVectors;
-  options.wideCopies = device != nullptr && lift::parseDeviceLimits(device->toJson()).wideCopies;
+  if (device != nullptr) options.target = lift::parseDeviceLimits(device->toJson()).target;
   if (!printAfter.empty() || !stopAfter.empty())
     options.dump = [&](std::string_view stage, const std::string& text) {
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };

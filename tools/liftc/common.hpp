@@ -47,18 +47,20 @@ struct DataOptions {
 
 struct DeviceOptions {
   std::string platform, device;
-  std::string profile;  // a device that is not at hand, to compile for
+  std::string profile;            // a device that is not at hand, to compile for
+  std::string target = "opencl";  // of what is compiled; or "c"
   std::string buildOptions;
   bool noCache = false;
 
   void add(cli::App& app);
   void addChoice(cli::App& app);   // which; part of `add`
-  void addProfile(cli::App& app);  // --profile, for commands that compile
+  void addProfile(cli::App& app);  // --profile and --target, for commands that compile
   lift::runtime::DeviceChoice choice() const;
   bool isEmulator() const;
   lift::runtime::DeviceInfo info() const;  // without opening it
   // What to compile for where nothing is run: the profile asked for, else the device that `run` takes, else, where
-  // there is none and none was asked for, "portable".
+  // there is none and none was asked for, "portable". For the target "c" it is this processor where none was asked for,
+  // and other processors are taken as GCC serves them.
   lift::runtime::DeviceInfo compilesFor() const;
   // Throws UserError (device) where a profile was asked for and a kernel exceeds it, as --config and --local can do.
   void checkFits(const lift::kernel::Plan& plan) const;

@@ -168,7 +168,6 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
   ProgramOptions program;
   CodegenOptions codegen;
   DeviceOptions device;
-  std::string target;
   if (isLayer || isOp) {
     app.add_option("named", named)->expected(isOp ? 3 : 2);
     family.add(app);
@@ -178,7 +177,6 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
     family.addOfProgram(app);
   }
   device.addProfile(app);
-  addTarget(app, target);
   codegen.add(app);
   try {
     app.parse({words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end()});

@@ -156,12 +156,6 @@ cli::Option* addPrefix(cli::App& app, std::string& prefix) {
       "What names in host.h and host.c, or in the C library, begin with (default: the program's name)");
 }
 
-void addTarget(cli::App& app, std::string& target) {
-  app.add_option("--target", target, "opencl: kernels and host code; c: C functions with OpenMP, without OpenCL")
-      ->oneOf({"opencl", "c"})
-      ->capture_default_str();
-}
-
 void deliver(const Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
              double compileMilliseconds, const std::string& prefix, const std::string& target) {
   const bool isC = target == "c";

@@ -34,8 +34,6 @@ void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::
 
 // --prefix, of the names in host.h and host.c, or in the library of C.
 cli::Option* addPrefix(cli::App& app, std::string& prefix);
-// --target: "opencl" or "c".
-void addTarget(cli::App& app, std::string& target);
 
 // What the subcommands that compile do with a plan: artefacts where `directory` is not empty; then the manifest as
 // JSON, the names of the files, or the kernels on standard output. For the target "c" the artefacts are DIR/NAME.c,

@@ -24,7 +24,7 @@ struct Options {
   DataOptions data;
   DeviceOptions device;
   CodegenOptions codegen;
-  std::string output, prefix, target = "opencl";
+  std::string output, prefix;
   std::uint64_t seed = 1;
   int samples = 0;
   int repetitions = 3;
@@ -233,7 +233,7 @@ int compile(const lift::Workload& workload, const Options& o) {
   compiled->provenance.addChoice(device, compiled->origin);
   if (!o.json && o.family.config.empty())
     std::cerr << fmt::format("{} for {}\n  {}: {}\n", workload.key(), device.name, compiled->family, compiled->origin);
-  deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix, o.target);
+  deliver(compiled->plan, compiled->provenance, o.output, o.json, compiled->milliseconds, o.prefix, o.device.target);
   return 0;
 }
 
@@ -263,7 +263,7 @@ int run(const lift::Workload& workload, const Options& o) {
 }
 
 int act(const std::string& action, const std::vector<lift::Workload>& workloads, const Options& o) {
-  if (action != "compile" && (o.target != "opencl" || !o.device.profile.empty()))
+  if (action != "compile" && (o.device.target != "opencl" || !o.device.profile.empty()))
     throw lift::UserError(lift::ExitStatus::usage, "--target and --profile go with compile");
   if (o.repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
   // Before a device is looked for: a wrong name is wrong without one, too. A family that only some layers of a sweep
@@ -297,7 +297,6 @@ void addOptions(cli::App& sub, Options& o) {
   sub.add_option("--fill", o.data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
   sub.add_option("--expect", o.data.expect, "run: compare the result with this tensor; exit status 4 when it differs");
   sub.add_option("--rtol", o.data.rtol, "run: largest relative error for --expect")->capture_default_str();
-  addTarget(sub, o.target);
   addPrefix(sub, o.prefix)->needs(sub.add_option("-o,--output", o.output, "compile: folder; run: file of the result"));
   sub.add_option("--samples", o.samples,
                  "check: so many random configurations of the family, each run once, not the given one")

@@ -198,7 +198,7 @@ void addCompile(cli::App& app, int& status) {
     FamilyOptions family;
     CodegenOptions codegen;
     DeviceOptions device;
-    std::string output, prefix, target = "opencl";
+    std::string output, prefix;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
@@ -211,7 +211,6 @@ void addCompile(cli::App& app, int& status) {
   o->device.addProfile(*sub);
   cli::Option* output = sub->add_option("-o,--output", o->output,
                                         "Folder for KERNEL.cl, manifest.json, host.c and host.h; default: print");
-  addTarget(*sub, o->target);
   addPrefix(*sub, o->prefix)->needs(output);
   sub->add_flag("--json", o->json, "Print the manifest and the compiler's times as JSON");
   onCall(*sub, status, [o] {
@@ -236,7 +235,8 @@ void addCompile(cli::App& app, int& status) {
       profile = {"--profile", std::filesystem::path(o->device.profile).filename().string()};
     for (const auto& words : {values.words(), compiled->words, o->codegen.within(&device).words(), profile})
       command.insert(command.end(), words.begin(), words.end());
-    deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix, o->target);
+    deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix,
+            o->device.target);
     return 0;
   });
 }

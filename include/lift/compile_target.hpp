@@ -1,0 +1,14 @@
+// What kernels are made for: properties of a device and of its compiler that change their code, not what they may use.
+#pragma once
+
+namespace lift {
+
+struct CompileTarget {
+  // Copies of f16 that kernels leave to each other are numbers of f32, too, not halves: for devices that convert halves
+  // by code, which inner loops would run for every element that they read.
+  bool wideCopies = false;
+  // Bytes of a vector register, for compilers that keep wider vectors in memory, as GCC does; 0: vectors of any width.
+  int vectorBytes = 0;
+};
+
+}  // namespace lift

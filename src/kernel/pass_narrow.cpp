@@ -1,0 +1,216 @@
+// Vectors that are wider than the target's registers become several that fit: GCC keeps wider ones in memory, and loads
+// and stores all of them around every operation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "lift/kernel_walk.hpp"
+#include "pass_list.hpp"
+
+namespace lift::kernel {
+namespace {
+
+class Narrow {
+ public:
+  Narrow(Kernel& k, int vectorBytes) : k_(k), lanes_(lanesOf(vectorBytes)) {}
+
+  void run() {
+    if (lanes_ < 2) return;
+    for (VarId v = 0, all = static_cast<VarId>(k_.variables.size()); v < all; v++) declareParts(v);
+    for (Buffer& b : k_.buffers)
+      if (isWide(b.width)) {
+        b.count = b.count * Nat(b.width / lanes_);
+        b.width = lanes_;
+        wideArrays_.insert(static_cast<BufferId>(&b - k_.buffers.data()));
+      }
+    block(k_.body);
+  }
+
+ private:
+  // One number for all vectors of the kernel, so that operations and conversions between them go part by part: as many
+  // as fit of the largest elements that vectors have. 0 where nothing is too wide, or a kernel cannot be taken apart.
+  int lanesOf(int vectorBytes) const {
+    std::size_t largest = 1;
+    int widest = 0;
+    bool combines = false;
+    const auto see = [&](Scalar scalar, int width) {
+      if (width == 1) return;
+      largest = std::max(largest, info(scalar).bytes);
+      widest = std::max(widest, width);
+    };
+    for (const Buffer& b : k_.buffers) see(b.scalar, b.width);
+    for (const Variable& v : k_.variables) see(v.type.scalar, v.type.width);
+    forEachStmt(k_.body, [&](const Stmt& s) {
+      const auto* combine = std::get_if<Combine>(&s.node);
+      combines = combines || (combine != nullptr && k_.variables[combine->variable].type.width > 1);
+      forEachExpr(s, [&](const Expr& e) { see(e.type.scalar, e.type.width); });
+    });
+    const int lanes = vectorBytes / static_cast<int>(largest);
+    const bool images = std::ranges::any_of(k_.buffers, [](const Buffer& b) { return b.isImage; });
+    return widest > lanes && !combines && !images ? lanes : 0;
+  }
+
+  // 3 lanes are kept as 4.
+  bool isWide(int width) const { return width > lanes_ && width != 3; }
+
+  void declareParts(VarId v) {
+    const ValueType type = k_.variables[v].type;
+    if (!isWide(type.width)) return;
+    for (int first = 0; first < type.width; first += lanes_)
+      parts_[v].push_back(addVariable(k_, fmt::format("{}_{}", k_.variables[v].name, first), partOf(type)));
+  }
+
+  ValueType partOf(ValueType type) const { return {type.scalar, lanes_}; }
+  std::size_t numberOf(int lane) const { return static_cast<std::size_t>(lane / lanes_); }
+
+  // The lanes of a wide vector from `first`, a multiple of lanes_.
+  ExprPtr part(const ExprPtr& e, int first) {
+    const ValueType type = partOf(e->type);
+    return match(
+        e->node, [&](const Literal& l) { return literal(l.value, lanes_); },
+        [&](const VarRef& v) { return ref(parts_.at(v.variable)[numberOf(first)], type); },
+        [&](const Load& l) {
+          return wideArrays_.contains(l.buffer) ? load(l.buffer, inParts(l.index, e->type.width, first), type)
+                                                : load(l.buffer, l.index + Nat(first), type);
+        },
+        [&](const Splat& s) { return splat(whole(s.value), lanes_); },
+        [&](const MakeVector& m) {
+          std::vector<ExprPtr> lanes(m.lanes.begin() + first, m.lanes.begin() + first + lanes_);
+          for (ExprPtr& l : lanes) l = whole(l);
+          return vectorOf(std::move(lanes));
+        },
+        [&](const Choose& c) { return choose(whole(c.condition), part(c.then, first), part(c.otherwise, first)); },
+        [&](const auto&) {  // lane by lane: operations, conversions
+          Expr now = *e;
+          now.type = type;
+          forEachChild(now, [&](ExprPtr& child) { child = part(child, first); });
+          return std::make_shared<const Expr>(std::move(now));
+        });
+  }
+
+  // What is no wide vector, with those in it taken apart.
+  ExprPtr whole(const ExprPtr& e) {
+    ensure(!isWide(e->type.width), "a wide vector is used part by part");
+    const auto* l = std::get_if<Lane>(&e->node);
+    if (l != nullptr && isWide(l->vector->type.width))
+      return lane(part(l->vector, l->lane / lanes_ * lanes_), l->lane % lanes_);
+    if (const auto* m = std::get_if<MakeVector>(&e->node)) {
+      std::vector<ExprPtr> lanes;
+      for (const ExprPtr& lane : m->lanes) lanes.push_back(whole(lane));
+      return vectorOf(std::move(lanes));
+    }
+    return mapChildren(e, [&](const ExprPtr& c) { return whole(c); });
+  }
+
+  // All lanes of a vector in their order are that vector.
+  static ExprPtr vectorOf(std::vector<ExprPtr> lanes) {
+    std::optional<VarId> vector;
+    for (std::size_t i = 0; i < lanes.size(); i++) {
+      const auto* l = std::get_if<Lane>(&lanes[i]->node);
+      const auto* v = l != nullptr ? std::get_if<VarRef>(&l->vector->node) : nullptr;
+      const bool follows = v != nullptr && l->lane == static_cast<int>(i) &&
+                           l->vector->type.width == static_cast<int>(lanes.size()) &&
+                           vector.value_or(v->variable) == v->variable;
+      if (!follows) return makeVector(std::move(lanes));
+      vector = v->variable;
+    }
+    return std::get<Lane>(lanes[0]->node).vector;
+  }
+
+  Nat inParts(Nat index, int width, int first) const { return index * Nat(width / lanes_) + Nat(first / lanes_); }
+
+  void block(Block& b) {
+    Block to;
+    for (Stmt& s : b) {
+      if (takenApart(s, to)) continue;
+      mapRoots(s, [&](const ExprPtr& e) { return whole(e); });
+      forEachBlock(s, [&](Block& inner) { block(inner); });
+      to.push_back(std::move(s));
+    }
+    b = std::move(to);
+  }
+
+  // A statement on a wide vector, as one for each part.
+  bool takenApart(const Stmt& s, Block& to) {
+    if (const auto* d = std::get_if<Declare>(&s.node); d != nullptr && parts_.contains(d->variable)) {
+      const auto& parts = parts_.at(d->variable);
+      for (std::size_t p = 0; p < parts.size(); p++) {
+        std::optional<ExprPtr> value;
+        if (d->value) value = part(*d->value, static_cast<int>(p) * lanes_);
+        to.push_back({Declare{parts[p], std::move(value)}});
+      }
+      return true;
+    }
+    if (const auto* a = std::get_if<Assign>(&s.node); a != nullptr && parts_.contains(a->variable)) {
+      const auto& parts = parts_.at(a->variable);
+      std::vector<ExprPtr> values = partsOf(a->value);
+      if (readsPartsBefore(values, parts))
+        for (ExprPtr& v : values) v = named(v, to);
+      for (std::size_t p = 0; p < parts.size(); p++) to.push_back({Assign{parts[p], std::move(values[p])}});
+      return true;
+    }
+    if (const auto* a = std::get_if<AssignLane>(&s.node); a != nullptr && parts_.contains(a->variable)) {
+      to.push_back({AssignLane{parts_.at(a->variable)[numberOf(a->lane)], a->lane % lanes_, whole(a->value)}});
+      return true;
+    }
+    if (const auto* st = std::get_if<Store>(&s.node); st != nullptr && isWide(st->value->type.width)) {
+      const bool moves = anyExpr(*st->value, [&](const Expr& e) {
+        const auto* l = std::get_if<Load>(&e.node);
+        return l != nullptr && l->buffer == st->buffer;
+      });
+      std::vector<ExprPtr> values = partsOf(st->value);
+      if (moves)
+        for (ExprPtr& v : values) v = named(v, to);
+      for (std::size_t p = 0; p < values.size(); p++) {
+        const int first = static_cast<int>(p) * lanes_;
+        const Nat at = wideArrays_.contains(st->buffer) ? inParts(st->index, st->value->type.width, first)
+                                                        : st->index + Nat(first);
+        to.push_back({Store{st->buffer, at, std::move(values[p])}});
+      }
+      return true;
+    }
+    return false;
+  }
+
+  std::vector<ExprPtr> partsOf(const ExprPtr& e) {
+    std::vector<ExprPtr> parts;
+    for (int first = 0; first < e->type.width; first += lanes_) parts.push_back(part(e, first));
+    return parts;
+  }
+
+  // Whether the value of a part is made of one that would have been assigned by then.
+  static bool readsPartsBefore(const std::vector<ExprPtr>& values, const std::vector<VarId>& parts) {
+    for (std::size_t p = 1; p < parts.size(); p++)
+      if (anyExpr(*values[p], [&](const Expr& e) {
+            const auto* v = std::get_if<VarRef>(&e.node);
+            return v != nullptr && std::find(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(p),
+                                             v->variable) != parts.begin() + static_cast<std::ptrdiff_t>(p);
+          }))
+        return true;
+    return false;
+  }
+
+  ExprPtr named(const ExprPtr& value, Block& to) {
+    const VarId v = addVariable(k_, "part", value->type);
+    to.push_back({Declare{v, value}});
+    return ref(v, value->type);
+  }
+
+  Kernel& k_;
+  const int lanes_;
+  std::map<VarId, std::vector<VarId>> parts_;
+  std::set<BufferId> wideArrays_;
+};
+
+}  // namespace
+
+Kernel narrowPass(Kernel kernel, const PassOptions& options) {
+  if (options.vectorBytes > 0) Narrow(kernel, options.vectorBytes).run();
+  return kernel;
+}
+
+}  // namespace lift::kernel

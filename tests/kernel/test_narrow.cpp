@@ -1,0 +1,160 @@
+// The pass `narrow`: vectors wider than the target's registers.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "make.hpp"
+
+using namespace lift;
+using namespace lift::kernel;
+using namespace lift::kernel::make;
+
+namespace {
+
+PassOptions registersOf(int bytes) {
+  PassOptions options;
+  options.vectorBytes = bytes;
+  return options;
+}
+
+ExprPtr lanesOf(VarId v, int width, const std::vector<int>& from) {
+  std::vector<ExprPtr> lanes;
+  for (const int l : from) lanes.push_back(lane(ref(v, vec(width)), l));
+  return makeVector(std::move(lanes));
+}
+
+}  // namespace
+
+TEST_CASE("narrow: vectors become several, where asked for") {
+  Maker m;
+  const auto in = m.in("in", 256), out = m.out("out", 256);
+  const auto rows = m.priv("rows", 2, 8);
+  const auto small = m.var("small", vec(4)), a = m.var("a", vec(8)), half = m.var("half", vec(4));
+  m.k.body = block(seq("i", 2, [&](Nat i) {
+    return block(Allocate{rows}, Declare{small, load(in, i, vec(4))}, Declare{a, load(in, 8 * i, vec(8))},
+                 Store{rows, i, add(ref(a, vec(8)), splat(load(in, i), 8))},
+                 Assign{a, choose(test({{i, Relation::less, 1}}), load(rows, i, vec(8)),
+                                  literal(ScalarValue::of(Scalar::f32, 2), 8))},
+                 AssignLane{a, 5, lane(ref(a, vec(8)), 2)},
+                 // halves of a vector are its parts
+                 Declare{half, add(lanesOf(a, 8, {0, 1, 2, 3}), lanesOf(a, 8, {4, 5, 6, 7}))},
+                 Store{out, 16 * i, add(ref(a, vec(8)), ref(a, vec(8)))}, Store{out, 4 * i + 64, ref(half, vec(4))},
+                 Store{out, i + 100, ref(small, vec(4))});
+  }));
+  CHECK(bodyText(pass("narrow", m.k)) == bodyText(m.k));
+  CHECK(bodyText(pass("narrow", m.k, registersOf(32))) == bodyText(m.k));
+  CHECK(bodyText(pass("narrow", m.k, registersOf(16))) == R"(  for (int i = 0; i < 2; i++) {
+    float4 rows[4];
+    const float4 small = vload4(0, in + i);
+    float4 a_0 = vload4(0, in + 8 * i);
+    float4 a_4 = vload4(0, in + 8 * i + 4);
+    rows[2 * i] = a_0 + (float4)(in[i]);
+    rows[2 * i + 1] = a_4 + (float4)(in[i]);
+    a_0 = i < 1 ? rows[2 * i] : (float4)(2.0f);
+    a_4 = i < 1 ? rows[2 * i + 1] : (float4)(2.0f);
+    a_4.s1 = a_0.s2;
+    const float4 v_half = a_0 + a_4;
+    vstore4(a_0 + a_0, 0, out + 16 * i);
+    vstore4(a_4 + a_4, 0, out + 16 * i + 4);
+    vstore4(v_half, 0, out + 4 * i + 64);
+    vstore4(small, 0, out + i + 100);
+  }
+)");
+}
+
+TEST_CASE("narrow: all of a value is computed before any of it is kept") {
+  Maker m;
+  const auto memory = m.out("memory", 32);
+  const auto a = m.var("a", vec(8));
+  m.k.body = block(Declare{a, load(memory, 0, vec(8))}, Assign{a, lanesOf(a, 8, {7, 6, 5, 4, 3, 2, 1, 0})},
+                   Store{memory, 16, ref(a, vec(8))}, Store{memory, 1, load(memory, 0, vec(8))});
+  CHECK(bodyText(pass("narrow", m.k, registersOf(16))) == R"(  float4 a_0 = vload4(0, memory);
+  float4 a_4 = vload4(0, memory + 4);
+  const float4 part = (float4)(a_4.s3, a_4.s2, a_4.s1, a_4.s0);
+  const float4 part_1 = (float4)(a_0.s3, a_0.s2, a_0.s1, a_0.s0);
+  a_0 = part;
+  a_4 = part_1;
+  vstore4(a_0, 0, memory + 16);
+  vstore4(a_4, 0, memory + 20);
+  const float4 part_2 = vload4(0, memory);
+  const float4 part_3 = vload4(0, memory + 4);
+  vstore4(part_2, 0, memory + 1);
+  vstore4(part_3, 0, memory + 5);
+)");
+}
+
+TEST_CASE("narrow: elements of several sizes") {
+  Maker m;
+  const auto in = m.in("in", 32), out = m.out("out", 32, Scalar::f64);
+  const auto bytes = m.in("bytes", 32, Scalar::i8);
+  const auto small = load(bytes, 0, {Scalar::i8, 8});
+  m.k.body = block(
+      Store{out, 0, operation(Op::add, {convertTo(load(in, 0, vec(8)), Scalar::f64), convertTo(small, Scalar::f64)})});
+  CHECK(bodyText(pass("narrow", m.k, registersOf(32))) ==
+        R"(  vstore4(convert_double4(vload4(0, in)) + convert_double4(vload4(0, bytes)), 0, out);
+  vstore4(convert_double4(vload4(0, in + 4)) + convert_double4(vload4(0, bytes + 4)), 0, out + 4);
+)");  // 4 lanes of f64
+  m.k.body = block(Store{out, 0, convertTo(load(in, 0, vec(3)), Scalar::f64)});
+  CHECK(bodyText(pass("narrow", m.k, registersOf(16))) == bodyText(m.k));  // 3 lanes stay together
+}
+
+TEST_CASE("narrow: random statements on vectors compute the same") {
+  const unsigned first = 1;
+  constexpr int samples = 300, words = 96;
+  int narrowed = 0;
+  for (unsigned seed = first; seed < first + samples; seed++) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    Maker m;
+    const auto memory = m.out("memory", words);
+    const int width = 4 << pick(3);
+    const ValueType type = vec(width);
+    const auto rows = m.priv("rows", 2, width);
+    std::vector<VarId> variables;
+    m.k.body = block(Allocate{rows}, Store{rows, 0, load(memory, 3, type)}, Store{rows, 1, load(memory, 5, type)});
+    for (int v = 0; v < 3; v++) {
+      variables.push_back(m.var("v", type));
+      m.k.body.push_back({Declare{variables.back(), load(memory, 7 * v, type)}});
+    }
+    const auto variable = [&] { return variables[static_cast<std::size_t>(pick(3))]; };
+    const std::function<ExprPtr(int)> value = [&](int depth) -> ExprPtr {
+      const auto operand = [&] { return value(depth - 1); };
+      switch (depth == 0 ? pick(3) : pick(8)) {
+        case 0: return ref(variable(), type);
+        case 1: return load(memory, pick(words - width), type);
+        case 2: return load(rows, pick(2), type);
+        case 3: return splat(lane(ref(variable(), type), pick(width)), width);
+        case 4: {
+          std::vector<ExprPtr> lanes;
+          for (int l = 0; l < width; l++) lanes.push_back(lane(ref(variable(), type), pick(width)));
+          return makeVector(std::move(lanes));
+        }
+        case 5: return operation(Op::select, {operation(Op::lt, {operand(), operand()}), operand(), operand()});
+        case 6: return choose(operation(Op::lt, {lane(operand(), pick(width)), number(3)}), operand(), operand());
+        default: return operation(pick(2) == 0 ? Op::max : Op::sub, {operand(), operand()});
+      }
+    };
+    for (int s = 0; s < 6; s++) {
+      const VarId to = variable();
+      switch (pick(4)) {
+        case 0: m.k.body.push_back({Assign{to, value(2)}}); break;
+        case 1: m.k.body.push_back({AssignLane{to, pick(width), lane(value(2), pick(width))}}); break;
+        case 2: m.k.body.push_back({Store{memory, pick(words - width), value(2)}}); break;
+        default: m.k.body.push_back({Store{rows, pick(2), value(2)}});
+      }
+    }
+    for (const VarId v : variables) m.k.body.push_back({Store{memory, pick(words - width), ref(v, type)}});
+    Memory expected{floats(ramp(words, -9))};
+    const Memory initial = expected;
+    REQUIRE(emulate(m.k, expected).ok());
+    for (const int bytes : {8, 16, 32, 64}) {
+      const Kernel k = pass("narrow", m.k, registersOf(bytes));
+      INFO(bodyText(m.k) << "for registers of " << bytes << " bytes:\n" << bodyText(k));
+      narrowed += bodyText(k) != bodyText(m.k);
+      Memory actual = initial;
+      REQUIRE(emulate(k, actual).ok());
+      REQUIRE(actual == expected);
+    }
+  }
+  CHECK(narrowed > samples);
+}
