@@ -63,14 +63,19 @@ struct Row {
 
 constexpr const char* untuned = "untuned";        // the group and the name of our own defaults
 constexpr const char* byDefault = "default_map";  // of a program by the default mapping
+constexpr const char* byC = "native";  // ours, where the device is a processor that is reached by way of C, too
 
-// The groups of the table, each once, our own defaults, and a program's default mapping; "none" chooses no peer.
+// Whether a row of the table is ours.
+bool isOurs(const std::string& name) { return name == untuned || name == byDefault || name == byC; }
+
+// The groups of the table, each once, and what else is ours; "none" chooses no peer.
 std::vector<std::string> groups() {
   std::vector<std::string> names;
   for (const bench::Peer& p : bench::peers())
     if (names.empty() || names.back() != p.group) names.push_back(p.group);
   names.emplace_back(untuned);
   names.emplace_back(byDefault);
+  names.emplace_back(byC);
   return names;
 }
 
@@ -130,6 +135,26 @@ bench::Setup setUpDefaultMapping(const Subject& subject, const CompiledWorkload&
   return {contestant(subject, compiled->plan, o, device)};
 }
 
+// What is chosen for the processor without OpenCL: its threads wait awake, where drivers wake theirs for each launch.
+bench::Setup setUpByC(const Subject& subject, const Options& o, lift::runtime::Device& native) {
+  try {
+    const auto compiled = o.family.compile(subject.workload, o.codegen, &native.info());
+    return {contestant(subject, compiled->plan, o, native)};
+  } catch (const lift::UserError& e) {
+    return {nullptr, e.what()};
+  }
+}
+
+// That processor, beside a device of OpenCL that is one.
+std::unique_ptr<lift::runtime::Device> processorByC(const Options& o, const lift::runtime::DeviceInfo& device) {
+  if (!chosen(o, byC) || device.type != "cpu" || device.takesC() || !o.device.buildOptions.empty()) return nullptr;
+  try {
+    return lift::runtime::openDevice({.platform = {}, .device = byC});
+  } catch (const lift::UserError&) {  // there is no C compiler
+    return nullptr;
+  }
+}
+
 bench::TurnOptions turnsOf(const Options& o) {
   bench::TurnOptions turns;
   turns.repetitions = o.repetitions;
@@ -138,7 +163,8 @@ bench::TurnOptions turnsOf(const Options& o) {
   return turns;
 }
 
-Row measure(const Subject& subject, const CompiledWorkload& compiled, const Options& o, lift::runtime::Device& device) {
+Row measure(const Subject& subject, const CompiledWorkload& compiled, const Options& o, lift::runtime::Device& device,
+            lift::runtime::Device* native) {
   std::vector<bench::Entry> entries;
   entries.push_back({"ours", {contestant(subject, compiled.plan, o, device)}});
   std::optional<lift::ConvTensors> tensors;
@@ -155,6 +181,7 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
       if (chosen(o, p.group)) entries.push_back({p.name, judged(p.setUp(inputs), subject.workload)});
   }
   if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(subject, compiled, o, device)});
+  if (native != nullptr) entries.push_back({byC, setUpByC(subject, o, *native)});
   if (!o.file.empty() && chosen(o, byDefault))
     entries.push_back({byDefault, setUpDefaultMapping(subject, compiled, o, device)});
   return {subject, compiled.family, compiled.config, compiled.tolerance,
@@ -258,20 +285,21 @@ struct Mean {
     logarithms += std::log(ratio);
     ++rows;
   }
-  void print(const std::string& whose, const std::string& where) const {
+  void print(const std::string& whose, const std::string& where, const std::string& over = "ours") const {
     if (rows > 0)
-      std::cout << fmt::format("geometric mean of {} / ours over {} {}{}: {:.3f}\n", whose, rows,
+      std::cout << fmt::format("geometric mean of {} / {} over {} {}{}: {:.3f}\n", whose, over, rows,
                                rows == 1 ? "layer" : "layers", where, std::exp(logarithms / rows));
   }
 };
 
-// Over the rows where a peer ran and was right; and where there are several peers, of the fastest one in each row.
+// Over the rows where a peer ran and was right; and of the fastest one in each row, where there are several peers, or
+// there is another time of ours to compare it with.
 void printMeans(const std::vector<Row>& rows, const std::string& list = {}) {
   std::vector<std::pair<std::string, Mean>> peers;
-  Mean best;
+  Mean best, bestOverC;
   for (const Row& row : rows) {
     if (!row.ours().ok || (!list.empty() && row.subject.list != list)) continue;
-    double fastest = 0;
+    double fastest = 0, byCompiler = 0;
     for (std::size_t i = 1; i < row.results.size(); ++i) {
       const bench::Result& r = row.results[i];
       if (!r.absent.empty() || !r.ok) continue;
@@ -279,15 +307,17 @@ void printMeans(const std::vector<Row>& rows, const std::string& list = {}) {
       auto peer = std::ranges::find_if(peers, [&](const auto& p) { return p.first == r.name; });
       if (peer == peers.end()) peer = peers.insert(peers.end(), {r.name, {}});
       peer->second.add(ratio);
-      if (r.name != untuned && r.name != byDefault && (fastest == 0 || ratio < fastest)) fastest = ratio;
+      if (r.name == byC) byCompiler = ratio;
+      if (!isOurs(r.name) && (fastest == 0 || ratio < fastest)) fastest = ratio;
     }
     if (fastest > 0) best.add(fastest);
+    if (fastest > 0 && byCompiler > 0) bestOverC.add(fastest / byCompiler);
   }
   const std::string where = list.empty() ? "" : " of " + list;
   for (const auto& [name, mean] : peers) mean.print(name, where);
-  const auto others =
-      std::ranges::count_if(peers, [](const auto& p) { return p.first != untuned && p.first != byDefault; });
+  const auto others = std::ranges::count_if(peers, [](const auto& p) { return !isOurs(p.first); });
   if (others > 1) best.print("the best peer", where);
+  bestOverC.print("the best peer", where, byC);
 }
 
 // Of each list of shapes, then of all.
@@ -339,6 +369,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     if (!one) return 0;
     compiled.push_back(std::move(*one));
   }
+  const auto native = processorByC(o, device->info());
   const double peak = bench::peakGflops(*device);
   const double emptyRun = bench::emptyRun(*device, turnsOf(o));
   if (!o.json) printHeader(peak, emptyRun, device->info());
@@ -347,7 +378,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
   std::vector<Row> rows;
   bool ok = true;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    rows.push_back(measure(subjects[i], compiled[i], o, *device));
+    rows.push_back(measure(subjects[i], compiled[i], o, *device, native.get()));
     ok = ok && rows.back().ours().ok;
     if (!o.json) printRow(rows.back(), i, peak);
     if (db) remember(rows.back(), device->info(), *db);
