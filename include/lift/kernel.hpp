@@ -257,7 +257,7 @@ struct Plan {
   std::vector<NatVar> sizes;  // symbolic sizes that callers bind (inferred from input shapes where possible)
   std::vector<PlanBuffer> buffers;
   std::vector<Kernel> kernels;
-  std::vector<std::string> sources;  // OpenCL C, one per kernel; filled by the printer
+  std::vector<std::string> sources;  // what is compiled, one per kernel: OpenCL C, or C (CompileTarget::isC)
   std::vector<Launch> preparation;   // run once per set of weights
   std::vector<Launch> launches;      // run per call, in order
   std::vector<LaunchLoop> loops;     // of `launches`; in order of their beginnings, outer ones before inner ones

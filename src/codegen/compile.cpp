@@ -220,11 +220,16 @@ class PlanBuilder {
       plan_.kernels.push_back(kernel::optimise(std::move(k), passes));
       dropUnused(plan_.kernels.back(), built.arguments);
       clock_.lap("optimise");
-      plan_.sources.push_back(kernel::printOpenCL(plan_.kernels.back(), options_.opencl));
+      plan_.sources.push_back(sourceOf(plan_.kernels.back()));
       clock_.lap("print");
       if (options_.dump) options_.dump("print", plan_.sources.back());
       built_.push_back(std::move(built));
     }
+  }
+
+  std::string sourceOf(const kernel::Kernel& k) const {
+    return options_.target.isC && kernel::whyNotC(k).empty() ? kernel::printC({k}).text
+                                                             : kernel::printOpenCL(k, options_.opencl);
   }
 
   kernel::Launch launchOf(const Stage& stage, std::size_t k) {

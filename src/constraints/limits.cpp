@@ -86,8 +86,8 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
       profile.atLeast("max_image_width", ImageLayout::rowTexels) ? profile.limit("max_image_height") : 0;
   limits.imageElements = rows == DeviceLimits::unlimited ? rows : rows * ImageLayout::rowElements;
   limits.target.wideCopies = profile.is("type", "cpu") && profile.is("fp16", false);
-  if (profile.is("language_version", "C11") && !profile.is("platform", "clang") &&
-      profile.atLeast("vector_width_f32", 2))
+  limits.target.isC = profile.is("language_version", "C11");
+  if (limits.target.isC && !profile.is("platform", "clang") && profile.atLeast("vector_width_f32", 2))
     limits.target.vectorBytes = static_cast<int>(profile.limit("vector_width_f32") * std::int64_t{sizeof(float)});
   return limits;
 }

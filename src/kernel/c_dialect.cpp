@@ -1,6 +1,7 @@
 #include "c_dialect.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -36,6 +37,31 @@ bool isMask(ValueType t) { return t.scalar == Scalar::boolean && t.width > 1; }
 std::string mathFunction(Op op) {
   if (op == Op::mod || op == Op::abs) return std::string(info(op).opencl);
   return info(op).typing == OpTyping::floating && op != Op::rsqrt ? std::string(info(op).name) : "";
+}
+
+// Which of these libmvec, of glibc, has for vectors, within 4 units in the last place.
+bool isInLibmvec(Op op) {
+  switch (op) {
+    case Op::cbrt:
+    case Op::exp:
+    case Op::exp2:
+    case Op::log:
+    case Op::log2:
+    case Op::log10:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::atan2:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::tanh:
+    case Op::erf:
+    case Op::pow: return true;
+    default: return false;
+  }
 }
 
 // What GCC and Clang take as an operator, with the language's meaning.
@@ -88,6 +114,14 @@ constexpr std::string_view forGcc = R"(
 #endif
 )";
 
+// Loops over lanes, and over work-items, call the functions of vectors.
+constexpr auto forLibmvec = R"(
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+#if __GLIBC_PREREQ(2, 35)
+{}#endif
+#endif
+)";
+
 }  // namespace
 
 std::string CDialect::prelude() const {
@@ -97,6 +131,7 @@ std::string CDialect::prelude() const {
   s += forGcc;
   s += "\n#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"  // OpenMP's, where it is not asked for\n"
        "#pragma GCC diagnostic ignored \"-Wparentheses\"\n#pragma GCC diagnostic ignored \"-Wunused-parameter\"\n";
+  if (!vectorFunctions_.empty()) s += fmt::format(forLibmvec, fmt::join(vectorFunctions_, ""));
   if (!types_.empty()) s += "#pragma GCC diagnostic ignored \"-Wpsabi\"\n\n" + types_;
   if (!functions_.empty()) s += "\n#define LIFT_INLINE static inline __attribute__((always_inline, unused))\n";
   return s + functions_;
@@ -249,6 +284,42 @@ std::string CDialect::integerOperation(Op op, Scalar t) {
   }
 }
 
+// Of f32, within 1.01 units in the last place, without branches: libmvec asks the scalar function for what is small,
+// which masked rows of softmax consist of. 2^n e^r with the polynomial of Cephes' expf; two factors make 2^n, so that
+// results may be denormal, or infinite.
+std::string CDialect::exponential(int width) {
+  const ValueType t{Scalar::f32, width};
+  const std::string v = type(t), i = type({Scalar::i32, width});
+  const auto either = [&](const std::string& test, const std::string& then, const std::string& otherwise) {
+    return width > 1 ? choice(t, test, splat(t, then).text, otherwise)
+                     : fmt::format("{} ? {} : ({})", test, then, otherwise);
+  };
+  const std::string clamped = either("a < -104.0f", "-104.0f", either("a > 89.0f", "89.0f", "a"));
+  const std::string powers = width > 1
+                                 ? fmt::format(R"(  const {0} whole = ({0})shifted - 0x4b400000, half = whole >> 1;
+  const {1} first = ({1})((half + 127) << 23), second = ({1})((whole - half + 127) << 23);
+)",
+                                               i, v)
+                                 : R"(  int32_t whole;
+  memcpy(&whole, &shifted, sizeof whole);
+  whole -= 0x4b400000;
+  const int32_t half = whole >> 1;
+  const uint32_t bits = (uint32_t)(half + 127) << 23, more = (uint32_t)(whole - half + 127) << 23;
+  float first, second;
+  memcpy(&first, &bits, sizeof first);
+  memcpy(&second, &more, sizeof second);
+)";
+  return function(shortName(t) + "_exp", v, v + " a",
+                  fmt::format(R"(  const {0} x = {1};
+  const {0} shifted = x * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;
+  const {0} r = x - n * 0.693359375f + n * 2.12194440e-4f;
+  const {0} q = ((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f;
+  const {0} p = (q * r + 1.6666665459e-1f) * r + 5.0000001201e-1f;
+{2}  return (1.0f + (r + r * r * p)) * first * second;
+)",
+                              v, clamped, powers));
+}
+
 std::string CDialect::scalarOperation(Op op, Scalar t) {
   if (isInteger(t)) return integerOperation(op, t);
   const std::string c = cType(t), f(suffixOf(t));
@@ -260,16 +331,23 @@ std::string CDialect::scalarOperation(Op op, Scalar t) {
     case Op::max: return function(name, c, two, "  return a > b || b != b ? a : b;\n");
     case Op::rsqrt: return function(name, c, c + " a", fmt::format("  return 1 / sqrt{}(a);\n", f));
     default: {
-      const std::string known = mathFunction(op);
-      if (known.empty()) throw InternalError("C: no such operation on floats");
-      if (t != Scalar::h16) return known + f;
+      const std::string known = mathFunction(op) + f;
+      if (known == f) throw InternalError("C: no such operation on floats");
+      if (op == Op::exp && t == Scalar::f32) return exponential(1);
+      if (isInLibmvec(op)) {
+        const std::string_view real = t == Scalar::f64 ? "double" : "float";
+        const std::vector<std::string_view> operands(static_cast<std::size_t>(info(op).arity), real);
+        vectorFunctions_.insert(fmt::format("__attribute__((const, simd(\"notinbranch\"))) {} {}({});\n", real, known,
+                                            fmt::join(operands, ", ")));
+      }
+      if (t != Scalar::h16) return known;
       std::string parameters, arguments;
       for (int i = 0; i < info(op).arity; i++) {
         const char letter = static_cast<char>('a' + i);
         parameters += fmt::format("{}{} {}", i > 0 ? ", " : "", c, letter);
         arguments += fmt::format("{}{}", i > 0 ? ", " : "", letter);
       }
-      return function(name, c, parameters, fmt::format("  return ({}){}({});\n", c, known + f, arguments));
+      return function(name, c, parameters, fmt::format("  return ({}){}({});\n", c, known, arguments));
     }
   }
 }
@@ -309,6 +387,7 @@ std::string CDialect::operationOf(Op op, ValueType t) {
         isFloat(t.scalar) ? fmt::format("(a {} b) | (b != b)", order) : fmt::format("a {} b", order);
     return function(name, v, parameters, fmt::format("  return {};\n", choice(t, better, "a", "b")));
   }
+  if (op == Op::exp && t.scalar == Scalar::f32) return exponential(t.width);
   const std::string each = scalarOperation(op, t.scalar);
   return function(name, v, parameters,
                   fmt::format("  {0} r = {{0}};\n  for (int i = 0; i < {1}; i++) r[i] = {2}({3});\n  return r;\n", v,

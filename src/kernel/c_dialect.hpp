@@ -43,12 +43,14 @@ class CDialect final : public Dialect {
   std::string operationOf(Op op, ValueType t);
   std::string scalarOperation(Op op, Scalar t);
   std::string integerOperation(Op op, Scalar t);
+  std::string exponential(int width);
   std::string saturating(Scalar from, Scalar to);
   std::string halfToFloat();
   std::string floatToHalf();
 
   std::set<std::string> known_;
   std::string types_, functions_;
+  std::set<std::string> vectorFunctions_;  // declarations
   bool usesHalf_ = false;
 };
 

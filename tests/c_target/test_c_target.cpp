@@ -2,9 +2,12 @@
 // catalogue, and the interpreter.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "c_target/library.hpp"
 #include "differential/judges.hpp"
@@ -160,6 +163,66 @@ TEST_CASE("every operation means the same in C, on scalars and on vectors") {
     for (const int width : {1, 3, 8}) all.push_back(operations(static_cast<Scalar>(s), width));
   for (const int width : {2, 4, 16}) all.push_back(operations(Scalar::f32, width));
   judgeAll(std::move(all));
+}
+
+// Some of all numbers of f32, by their bits.
+Tensor anyNumbers(std::int64_t n, std::int64_t seed) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  Tensor x(Scalar::f32, {n});
+  for (std::int64_t i = 0; i < n; i++) {
+    float v = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    if (i % 2 == 0) v = std::remainder(v, 110.0F);  // half of them where most functions are neither 0 nor infinite
+    x.set(i, static_cast<double>(v));
+  }
+  const double special[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 88.7, 89, -87.4, -103.9, -104.1, 1e-40};
+  for (std::int64_t i = 0; i < std::ssize(special); i++) x.set(i, special[i]);
+  return x;
+}
+
+// In units of the last place of f32.
+double distance(double actual, double exact) {
+  if (std::isnan(actual) || std::isnan(exact)) return std::isnan(actual) == std::isnan(exact) ? 0 : INFINITY;
+  const double rounded = static_cast<float>(exact);
+  if (actual == rounded) return 0;
+  const double unit = std::ldexp(1, std::max(std::ilogb(exact) - 23, -149));
+  return std::abs(actual - exact) / unit;
+}
+
+TEST_CASE("functions of f32 are exact to some units in the last place in C, on scalars and on vectors") {
+  struct Function {
+    const char* name;
+    double (*exact)(double);
+    double units = 4;  // of libmvec
+  };
+  const Function functions[] = {
+      {"exp", std::exp, 1.1}, {"sqrt", std::sqrt, 0.6}, {"exp2", std::exp2}, {"log", std::log},   {"log2", std::log2},
+      {"log10", std::log10},  {"sin", std::sin},        {"cos", std::cos},   {"tan", std::tan},   {"tanh", std::tanh},
+      {"sinh", std::sinh},    {"cosh", std::cosh},      {"atan", std::atan}, {"asin", std::asin}, {"acos", std::acos},
+      {"erf", std::erf},      {"cbrt", std::cbrt}};
+  constexpr std::int64_t n = 1 << 14;
+  const std::int64_t seed = test::seedOr(1);
+  INFO("LIFT_TEST_SEED=" << seed);
+  const Tensor x = anyNumbers(n, seed);
+  Library library;
+  std::vector<std::size_t> plans;
+  for (const char* text :
+       {"def main(x: [n]f32) = map({}, x)", "def main(x: [n]f32) = asScalar(map(vectorize(8, {}), asVector(8, x)))"})
+    for (const Function& f : functions)
+      plans.push_back(library.add(compile(parsed(fmt::format(fmt::runtime(text), f.name), n))));
+  REQUIRE(library.build() == "");
+  for (std::size_t p = 0; p < plans.size(); p++) {
+    const Function& f = functions[p % std::size(functions)];
+    const Tensor y = library.run(plans[p], {{"x", x}}).at("out");
+    double worst = 0;
+    for (std::int64_t i = 0; i < n; i++) {
+      const double units = distance(y.get(i), f.exact(x.get(i)));
+      if (units > f.units) UNSCOPED_INFO(f.name << " of " << x.get(i) << " is " << y.get(i));
+      worst = std::max(worst, units);
+      if (units > f.units) break;
+    }
+    INFO(f.name << (p < std::size(functions) ? "" : " of vectors"));
+    CHECK(worst <= f.units);
+  }
 }
 
 TEST_CASE("C converts between all types as the interpreter does, and reads tables of all types") {

@@ -85,19 +85,19 @@ lift::runtime::DeviceInfo DeviceOptions::info() const { return lift::runtime::fi
 
 lift::runtime::DeviceInfo DeviceOptions::compilesFor() const {
   const bool isC = target == "c";
-  const auto asC = [&](lift::runtime::DeviceInfo info) {
-    if (isC && info.type == "cpu") info.languageVersion = "C11";
+  const auto byTarget = [&](lift::runtime::DeviceInfo info) {
+    if (info.type == "cpu" && info.takesC() != isC) info.languageVersion = isC ? "C11" : "";
     return info;
   };
   if (!profile.empty()) {
     if (!platform.empty() || !device.empty())
       throw UserError(ExitStatus::usage, "--profile stands in place of --platform and --device");
-    return asC(lift::runtime::readProfile(profile));
+    return byTarget(lift::runtime::readProfile(profile));
   }
   if (isC && platform.empty() && device.empty()) return lift::runtime::nativeDeviceInfo();
   const lift::runtime::DeviceChoice asked = choice().withEnvironment();
   const bool any = asked.platform || asked.device || lift::runtime::haveOpenClDevice();
-  return any ? asC(lift::runtime::findDevice(asked)) : lift::runtime::readProfile("portable");
+  return any ? byTarget(lift::runtime::findDevice(asked)) : lift::runtime::readProfile("portable");
 }
 
 void DeviceOptions::checkFits(const lift::kernel::Plan& plan) const {
