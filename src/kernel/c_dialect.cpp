@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <limits>
@@ -40,29 +41,9 @@ std::string mathFunction(Op op) {
 }
 
 // Which of these libmvec, of glibc, has for vectors, within 4 units in the last place.
-bool isInLibmvec(Op op) {
-  switch (op) {
-    case Op::cbrt:
-    case Op::exp:
-    case Op::exp2:
-    case Op::log:
-    case Op::log2:
-    case Op::log10:
-    case Op::sin:
-    case Op::cos:
-    case Op::tan:
-    case Op::asin:
-    case Op::acos:
-    case Op::atan:
-    case Op::atan2:
-    case Op::sinh:
-    case Op::cosh:
-    case Op::tanh:
-    case Op::erf:
-    case Op::pow: return true;
-    default: return false;
-  }
-}
+constexpr std::array inLibmvec{Op::cbrt,  Op::exp,  Op::exp2, Op::log,  Op::log2, Op::log10,
+                               Op::sin,   Op::cos,  Op::tan,  Op::asin, Op::acos, Op::atan,
+                               Op::atan2, Op::sinh, Op::cosh, Op::tanh, Op::erf,  Op::pow};
 
 // What GCC and Clang take as an operator, with the language's meaning.
 bool isOperator(Op op, ValueType t) {
@@ -334,7 +315,7 @@ std::string CDialect::scalarOperation(Op op, Scalar t) {
       const std::string known = mathFunction(op) + f;
       if (known == f) throw InternalError("C: no such operation on floats");
       if (op == Op::exp && t == Scalar::f32) return exponential(1);
-      if (isInLibmvec(op)) {
+      if (std::ranges::find(inLibmvec, op) != inLibmvec.end()) {
         const std::string_view real = t == Scalar::f64 ? "double" : "float";
         const std::vector<std::string_view> operands(static_cast<std::size_t>(info(op).arity), real);
         vectorFunctions_.insert(fmt::format("__attribute__((const, simd(\"notinbranch\"))) {} {}({});\n", real, known,
