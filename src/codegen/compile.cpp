@@ -204,7 +204,7 @@ class PlanBuilder {
     detail::checkSharing(lowered);
     std::vector<kernel::Kernel> kernels = detail::withRanges(std::move(lowered.kernel), options_);
     kernel::PassOptions passes = options_.passes;
-    passes.vectorBytes = options_.target.vectorBytes;
+    if (passes.vectorBytes == 0) passes.vectorBytes = options_.target.vectorBytes;
     passes.joinVectors |= options_.opencl.alignedVectors;  // compilers that want the one want the other
     passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
       clock_.lap(pass.name);

@@ -265,9 +265,9 @@ std::string CDialect::integerOperation(Op op, Scalar t) {
   }
 }
 
-// Of f32, within 1.01 units in the last place, without branches: libmvec asks the scalar function for what is small,
-// which masked rows of softmax consist of. 2^n e^r with the polynomial of Cephes' expf; two factors make 2^n, so that
-// results may be denormal, or infinite.
+// Of f32, within 1.01 units in the last place (every 37th number tried), without branches: libmvec asks the scalar
+// function for what is small, which masked rows of softmax consist of. 2^n e^r with the polynomial of Cephes' expf; two
+// factors make 2^n, so that results may be denormal, or infinite.
 std::string CDialect::exponential(int width) {
   const ValueType t{Scalar::f32, width};
   const std::string v = type(t), i = type({Scalar::i32, width});

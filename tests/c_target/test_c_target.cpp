@@ -225,6 +225,20 @@ TEST_CASE("functions of f32 are exact to some units in the last place in C, on s
   }
 }
 
+TEST_CASE("for targets of C, the sources of a plan are C where they can be") {
+  CompileOptions options;
+  options.target.isC = true;
+  const Program program = parsed("def main(x: [n]f32) = map(log, x)", 64);
+  const std::string source = compile(program, options).sources.at(0);
+  CHECK(source.find("static void main__kernel(") != std::string::npos);
+  CHECK(compile(program).sources.at(0).find("__kernel") != std::string::npos);
+  // GCC keeps to the registers that there are, and computes the logarithm in vectors.
+  for (const char* line :
+       {"#pragma GCC optimize (\"no-predictive-commoning\")", "#pragma GCC target (\"tune=generic\")",
+        "__attribute__((const, simd(\"notinbranch\"))) float logf(float);"})
+    CHECK(source.find(line) != std::string::npos);
+}
+
 TEST_CASE("C converts between all types as the interpreter does, and reads tables of all types") {
   std::vector<Judged> all;
   for (int s = 0; s < scalarCount; s++) {

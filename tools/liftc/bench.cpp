@@ -135,23 +135,31 @@ bench::Setup setUpDefaultMapping(const Subject& subject, const CompiledWorkload&
   return {contestant(subject, compiled->plan, o, device)};
 }
 
-// What is chosen for the processor without OpenCL: its threads wait awake, where drivers wake theirs for each launch.
-bench::Setup setUpByC(const Subject& subject, const Options& o, lift::runtime::Device& native) {
+// The processor by way of C, beside a device of OpenCL that is one, or why not: its threads wait awake, where drivers
+// wake theirs for each launch.
+struct ByC {
+  std::unique_ptr<lift::runtime::Device> device;
+  std::string absent = {};
+};
+
+ByC processorByC(const Options& o, const lift::runtime::DeviceInfo& device) {
+  if (device.takesC()) return {nullptr, "ours runs by way of C"};
+  if (device.type != "cpu") return {nullptr, "the device is no processor"};
+  if (!o.device.buildOptions.empty()) return {nullptr, "--build-options are for the device's compiler"};
   try {
-    const auto compiled = o.family.compile(subject.workload, o.codegen, &native.info());
-    return {contestant(subject, compiled->plan, o, native)};
+    return {lift::runtime::openDevice({.platform = {}, .device = byC})};
   } catch (const lift::UserError& e) {
-    return {nullptr, e.what()};
+    return {nullptr, e.diagnostics().front().message};
   }
 }
 
-// That processor, beside a device of OpenCL that is one.
-std::unique_ptr<lift::runtime::Device> processorByC(const Options& o, const lift::runtime::DeviceInfo& device) {
-  if (!chosen(o, byC) || device.type != "cpu" || device.takesC() || !o.device.buildOptions.empty()) return nullptr;
+bench::Setup setUpByC(const Subject& subject, const Options& o, const ByC& native) {
+  if (!native.device) return {nullptr, native.absent};
   try {
-    return lift::runtime::openDevice({.platform = {}, .device = byC});
-  } catch (const lift::UserError&) {  // there is no C compiler
-    return nullptr;
+    const auto compiled = o.family.compile(subject.workload, o.codegen, &native.device->info());
+    return {contestant(subject, compiled->plan, o, *native.device)};
+  } catch (const lift::UserError& e) {
+    return {nullptr, e.diagnostics().front().message};
   }
 }
 
@@ -164,7 +172,7 @@ bench::TurnOptions turnsOf(const Options& o) {
 }
 
 Row measure(const Subject& subject, const CompiledWorkload& compiled, const Options& o, lift::runtime::Device& device,
-            lift::runtime::Device* native) {
+            const ByC& native) {
   std::vector<bench::Entry> entries;
   entries.push_back({"ours", {contestant(subject, compiled.plan, o, device)}});
   std::optional<lift::ConvTensors> tensors;
@@ -181,7 +189,7 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
       if (chosen(o, p.group)) entries.push_back({p.name, judged(p.setUp(inputs), subject.workload)});
   }
   if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(subject, compiled, o, device)});
-  if (native != nullptr) entries.push_back({byC, setUpByC(subject, o, *native)});
+  if (chosen(o, byC)) entries.push_back({byC, setUpByC(subject, o, native)});
   if (!o.file.empty() && chosen(o, byDefault))
     entries.push_back({byDefault, setUpDefaultMapping(subject, compiled, o, device)});
   return {subject, compiled.family, compiled.config, compiled.tolerance,
@@ -235,7 +243,7 @@ void remember(const Row& row, const lift::runtime::DeviceInfo& device, tune::Dat
   db.add(derivation);
   for (std::size_t i = 1; i < row.results.size(); ++i) {
     const bench::Result& r = row.results[i];
-    if (!r.absent.empty()) continue;
+    if (!r.absent.empty() || r.name == byC) continue;  // that is of another device
     tune::Measurement m;
     m.key = {problem.key, deviceRow.id, r.implementation, tune::peerFamily(r.name), {}};
     m.derivation = derivation.id;
@@ -369,7 +377,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     if (!one) return 0;
     compiled.push_back(std::move(*one));
   }
-  const auto native = processorByC(o, device->info());
+  const ByC native = chosen(o, byC) ? processorByC(o, device->info()) : ByC();
   const double peak = bench::peakGflops(*device);
   const double emptyRun = bench::emptyRun(*device, turnsOf(o));
   if (!o.json) printHeader(peak, emptyRun, device->info());
@@ -378,7 +386,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
   std::vector<Row> rows;
   bool ok = true;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    rows.push_back(measure(subjects[i], compiled[i], o, *device, native.get()));
+    rows.push_back(measure(subjects[i], compiled[i], o, *device, native));
     ok = ok && rows.back().ours().ok;
     if (!o.json) printRow(rows.back(), i, peak);
     if (db) remember(rows.back(), device->info(), *db);
