@@ -10,6 +10,9 @@ struct CompileTarget {
   bool wideCopies = false;
   // Bytes of a vector register, for compilers that keep wider vectors in memory, as GCC does; 0: vectors of any width.
   int vectorBytes = 0;
+  // Bytes of a cache line, for processors: lines of large results are asked for before they are stored to; 0: they are
+  // not.
+  int lineBytes = 0;
 };
 
 }  // namespace lift

@@ -141,6 +141,12 @@ struct Store {
   Nat index;
   ExprPtr value;
 };  // value's width consecutive scalars
+// Asks for the cache line of global memory that holds an element, which is going to be stored to. A hint: any index may
+// be given, also one of no element.
+struct Prefetch {
+  BufferId buffer;
+  Nat index;
+};
 struct Allocate {
   BufferId buffer;
 };  // private array, uninitialised
@@ -188,7 +194,8 @@ struct Fault {
 };
 
 struct Stmt {
-  std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Allocate, For, If, Barrier, Combine, Comment, Fault>
+  std::variant<Declare, Assign, AssignLane, DeclareIndex, Store, Prefetch, Allocate, For, If, Barrier, Combine, Comment,
+               Fault>
       node;
 };
 

@@ -42,6 +42,7 @@ struct PassOptions {
   // proved to be aligned: GPUs take as long for each access.
   bool joinVectors = false;
   int vectorBytes = 0;            // CompileTarget::vectorBytes
+  int lineBytes = 0;              // CompileTarget::lineBytes
   std::vector<std::string> skip;  // passes to leave out
   std::function<void(const Pass&, const Kernel&)> after;
   Notes* notes = nullptr;  // filled when given

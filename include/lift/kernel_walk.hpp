@@ -127,6 +127,7 @@ void mapRoots(Stmt& s, F&& f) {
 template <class S, class F>
 void forEachOwnNat(S& s, F&& f) {
   if (auto* store = std::get_if<Store>(&s.node)) f(store->index);
+  if (auto* prefetch = std::get_if<Prefetch>(&s.node)) f(prefetch->index);
   if (auto* loop = std::get_if<For>(&s.node)) f(loop->count);
   if (auto* fault = std::get_if<Fault>(&s.node)) f(fault->bound);
 }

@@ -73,7 +73,7 @@ class Serial {
             refuse("its work-items wait for each other (a barrier) in the middle of a parallel loop");
         },
         [&](const Combine&) { refuse("its work-items put values together in the middle of their work"); },
-        [](const DeclareIndex&) {}, [](const Comment&) {}, [](const Fault&) {});
+        [](const DeclareIndex&) {}, [](const Prefetch&) {}, [](const Comment&) {}, [](const Fault&) {});
   }
 
   void assign(VarId v) {

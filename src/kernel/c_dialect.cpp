@@ -532,6 +532,8 @@ std::string CDialect::store(ValueType t, const Place& to, const std::string& val
                      value);
 }
 
+std::string CDialect::prefetch(const std::string& pointer) { return "__builtin_prefetch(" + pointer + ", 1);"; }
+
 std::string CDialect::storedMask(int width, const std::string& mask) {
   const ValueType bytes{Scalar::u8, width};
   return fmt::format("({})({} & {})", type(bytes), mask, splat({Scalar::i8, width}, "1").text);

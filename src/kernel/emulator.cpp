@@ -286,6 +286,7 @@ class Emulator {
     integer(at, lane) = i != nullptr ? evaluate(i->value, lane) : scalar(*d.value, lane).integer;
   }
   void step(const Allocate& a, std::size_t lane) { memories_[a.buffer]->forgetLane(lane); }
+  void step(const Prefetch&, std::size_t) {}
   void step(const Comment&, std::size_t) {}
 
   void step(const Fault& x, std::size_t lane) {

@@ -75,6 +75,7 @@ void Expander::append(const AssignLane& a, Block& to) {
 void Expander::append(const Store& st, Block& to) {
   to.push_back({Store{buffer(st.buffer), nat(st.index), expr(st.value)}});
 }
+void Expander::append(const Prefetch& p, Block& to) { to.push_back({Prefetch{buffer(p.buffer), nat(p.index)}}); }
 void Expander::append(const If& i, Block& to) {
   to.push_back({If{expr(i.condition), block(i.then), block(i.otherwise)}});
 }

@@ -41,6 +41,7 @@ class Expander {
   void append(const Assign& a, Block& to);
   void append(const AssignLane& a, Block& to);
   void append(const Store& st, Block& to);
+  void append(const Prefetch& p, Block& to);
   void append(const For& f, Block& to);
   void append(const If& i, Block& to);
   void append(const Fault& x, Block& to);

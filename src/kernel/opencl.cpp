@@ -213,6 +213,10 @@ class OpenclDialect final : public Dialect {
   std::string localAttributes() const {
     return options_.alignedVectors ? fmt::format(" __attribute__((aligned({})))", localAlignment) : "";
   }
+  // Clang's: OpenCL's own prefetch does nothing in PoCL. It takes no pointers with address spaces.
+  std::string prefetch(const std::string& pointer) override {
+    return fmt::format("__builtin_prefetch((const void*)(size_t)({}), 1);", pointer);
+  }
   std::string storedMask(int width, const std::string& mask) override {
     return fmt::format("as_uchar{0}({1} & (char{0})(1))", width, mask);
   }

@@ -177,6 +177,7 @@ class Hoist {
       forEachNat(e, [&](Nat n) { f(n, wish); });
     });
     if (const auto* st = std::get_if<Store>(&s.node)) f(st->index, wishFor(st->buffer));
+    if (const auto* p = std::get_if<Prefetch>(&s.node)) f(p->index, wishFor(p->buffer));
     if (const auto* x = std::get_if<Fault>(&s.node)) f(x->bound, plain_);
   }
   const std::string& wishFor(BufferId b) {

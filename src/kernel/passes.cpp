@@ -25,6 +25,7 @@ const std::vector<Pass>& passes() {
       {"order", "scalars that are stored far apart in turns are stored in the order of memory", orderPass},
       {"join", "where asked for: neighbouring scalars of global memory are accessed as vectors", joinPass},
       {"narrow", "vectors wider than the target's registers become several", narrowPass},
+      {"prefetch", "lines of large results are asked for before short sums that are stored to them", prefetchPass},
       {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
       {"hoist", "repeated or loop-invariant index arithmetic gets a name", hoistPass},
   };
@@ -39,9 +40,9 @@ const Pass* passNamed(std::string_view name) {
 
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
-  for (const char* name :
-       {"trips", "own",  "unroll",   "trips",   "simplify", "nest",  "split", "scalars", "declare",  "copies",
-        "dead",  "fuse", "unswitch", "version", "absent",   "order", "join",  "narrow",  "barriers", "hoist"})
+  for (const char* name : {"trips",   "own",     "unroll", "trips",  "simplify", "nest",     "split",
+                           "scalars", "declare", "copies", "dead",   "fuse",     "unswitch", "version",
+                           "absent",  "order",   "join",   "narrow", "prefetch", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

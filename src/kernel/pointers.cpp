@@ -44,6 +44,7 @@ class Survey {
         forEachNat(e, [&](Nat n) { compute(n); });
       });
     if (const auto* store = std::get_if<Store>(&s.node)) return access(store->buffer, store->index);
+    if (const auto* prefetch = std::get_if<Prefetch>(&s.node)) return access(prefetch->buffer, prefetch->index);
     forEachOwnNat(s, [&](Nat n) { compute(n); });
   }
 

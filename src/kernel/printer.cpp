@@ -125,7 +125,7 @@ void Printer::statement(const Stmt& s, bool last) {
       s.node, [&](const Declare& d) { declare(d); },
       [&](const Assign& a) { line(write_.nameOf(a.variable) + " = " + write_.expr(a.value) + ';'); },
       [&](const AssignLane& a) { assignLane(a); }, [&](const DeclareIndex& d) { declareIndex(d); },
-      [&](const Store& st) { line(write_.store(st)); },
+      [&](const Store& st) { line(write_.store(st)); }, [&](const Prefetch& p) { line(write_.prefetch(p)); },
       [&](const Allocate& a) {
         write_.nameBuffer(a.buffer);
         line(array(a.buffer));

@@ -188,6 +188,12 @@ class Verifier {
     access(st.buffer, st.index, st.value->type, "store");
     check(!k_.buffers[st.buffer].readOnly, "store to the read-only {}", k_.buffers[st.buffer].name);
   }
+  void statement(const Prefetch& p, const Defined&) {
+    check(p.buffer < k_.buffers.size(), "prefetch of buffer {}", p.buffer);
+    const Buffer& b = k_.buffers[p.buffer];
+    check(b.space == AddressSpace::global && !b.isImage, "prefetch of {}, no array of global memory", b.name);
+    nat(p.index, "prefetch of " + b.name);
+  }
   void statement(const Allocate& a, Defined& defined) {
     check(a.buffer < k_.buffers.size() && k_.buffers[a.buffer].space == AddressSpace::priv,
           "allocation of something that is no private array");

@@ -185,6 +185,8 @@ std::string Writer::store(const Store& s) {
   return dialect_.store(t, place(s.buffer, s.index), value);
 }
 
+std::string Writer::prefetch(const Prefetch& p) { return dialect_.prefetch(pointer(p.buffer, p.index)); }
+
 Text Writer::text(const ExprPtr& e) {
   if (e->type.scalar == Scalar::boolean && e->type.width > 1) return {mask(e, 1)};
   return match(

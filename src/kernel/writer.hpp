@@ -45,6 +45,7 @@ class Writer {
 
   std::string expr(const ExprPtr& e, int least = ternary) { return text(e).within(least); }
   std::string store(const Store& s);
+  std::string prefetch(const Prefetch& p);
 
   // The array that a name points into; none where it is an integer.
   std::optional<BufferId> pointsInto(NatVar v) const;

@@ -251,7 +251,7 @@ class Sweep {
   // By the rate of the points measured so far; never more than the budget of time leaves.
   std::optional<double> secondsLeft() const {
     std::optional<double> left;
-    if (std::isfinite(options_.seconds)) left = options_.seconds - elapsed();
+    if (std::isfinite(options_.seconds)) left = std::max(0.0, options_.seconds - elapsed());
     if (result_.fresh > 0) {
       const double rate = elapsed() / static_cast<double>(result_.fresh);
       const double rest = rate * static_cast<double>(options_.points - result_.points);

@@ -1,4 +1,5 @@
 // What is read off programs: each constraint with its kind, its tunables and its place.
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -213,6 +214,16 @@ TEST_CASE("profiles") {
   const DeviceLimits open = parseDeviceLimits(R"({"name": "x", "local_memory_bytes": 0})");
   CHECK(open.localBytes == DeviceLimits::unlimited);
   CHECK(open.globalSizes[0] == DeviceLimits::unlimited);
+
+  // Lines are asked for ahead in C and by PoCL, whose compilers have a way to; not on accelerators, nor by others.
+  const auto lineBytes = [](const char* keys) {
+    return parseDeviceLimits(fmt::format(R"({{"name": "x", {}}})", keys)).target.lineBytes;
+  };
+  const char* pocl = R"("platform": "Portable Computing Language", "cache_line_bytes": 128, "type": )";
+  CHECK(lineBytes(R"("language_version": "C11", "type": "cpu")") == 64);
+  CHECK(lineBytes((std::string(pocl) + R"("cpu")").c_str()) == 128);
+  CHECK(lineBytes((std::string(pocl) + R"("gpu")").c_str()) == 0);
+  CHECK(lineBytes(R"("platform": "Intel(R) OpenCL", "type": "cpu", "cache_line_bytes": 64)") == 0);
   for (const char* wrong :
        {"", "[]", "{}", R"({"name": 3})", R"({"name": "x", "max_work_group_size": -1})",
         R"({"name": "x", "max_work_item_sizes": [1, 2]})", R"({"name": "x", "local_memory_bytes": "big"})"})

@@ -100,11 +100,14 @@ std::vector<std::string> recorded() {
 TEST_CASE("the configurations that ship with liftc give kernels, on one device at least those that were measured") {
   const tune::Database& shipped = tune::shippedDefaults();
   std::map<std::string, int> measured, current;  // by device
+  std::map<std::string, CompileTarget> targets;
+  for (const tune::DeviceRow& d : shipped.devices()) targets[d.id] = parseDeviceLimits(d.properties).target;
   for (const tune::Measurement& m : shipped.select({})) {
     const std::string key = m.key.problem;
     INFO(key << " of " << m.key.device);
     REQUIRE(key.rfind("conv ", 0) == 0);
-    const Workload workload = convOperator().parse(key.substr(5));
+    Workload workload = convOperator().parse(key.substr(5));
+    workload.target = targets.at(m.key.device);
     CHECK(workload.key() == key);
     measured[m.key.device]++;
     if (tune::kernelIdentity(compileVariant(derive(workload, m.key.family), m.key.config)) == m.key.kernels)
