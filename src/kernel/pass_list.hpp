@@ -29,9 +29,6 @@ Kernel prefetchPass(Kernel kernel, const PassOptions& options);
 Kernel barriersPass(Kernel kernel, const PassOptions& options);
 Kernel hoistPass(Kernel kernel, const PassOptions& options);
 
-// simplifyPass, and lanes that are one vector in memory are loaded as one.
-Kernel simplifyLanes(Kernel kernel, const PassOptions& options);
-
 inline void note(const PassOptions& options, const char* pass, std::string text) {
   if (options.notes != nullptr) options.notes->push_back({pass, std::move(text)});
 }

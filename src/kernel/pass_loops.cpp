@@ -145,6 +145,27 @@ bool storesInTurns(const Kernel& k, const For& f) {
   return std::ranges::any_of(stores, [](const auto& s) { return s.second >= 4; });
 }
 
+// Whether the iterations of a short loop compute differently: conditions compare its index with most of its values.
+// Unrolled, each computes its own; some compilers (GCC) else compute all of them, and choose.
+bool choosesByIteration(const For& f) {
+  constexpr std::int64_t mostTrips = 8;
+  const std::int64_t trips = f.count.constant().value_or(mostTrips + 1);
+  if (trips < 2 || trips > mostTrips) return false;
+  std::set<std::int64_t> values;
+  const auto see = [&](const Expr& e) {
+    const auto* test = std::get_if<Test>(&e.node);
+    if (test == nullptr) return;
+    for (const Comparison& c : test->all) {
+      const auto distance = (c.lhs - c.rhs).linearIn(f.index);
+      const auto value = distance ? distance->rest.constant() : std::nullopt;
+      if (value && (distance->coefficient == Nat(1) || distance->coefficient == Nat(-1)) && std::abs(*value) < trips)
+        values.insert(std::abs(*value));
+    }
+  };
+  for (const Stmt& s : f.body) forEachExpr(s, see);
+  return 2 * static_cast<std::int64_t>(values.size()) >= trips;
+}
+
 // Loops of a few iterations inside others, small enough that every compiler writes them out; PoCL puts work-items in
 // the lanes of vectors before it does.
 std::unordered_set<NatVar> tinyLoops(const Block& body) {
@@ -184,9 +205,9 @@ Kernel unrollPass(Kernel kernel, const PassOptions& options) {
   const std::unordered_set<NatVar> tiny = tinyLoops(kernel.body);
   std::unordered_set<NatVar> large;  // loops that are not unrolled, though the program asks
   const auto candidate = [&](const For& f) {
-    return f.kind == LoopKind::sequential &&
-           ((f.unroll == -1 && !large.contains(f.index)) ||
-            (f.unroll == 0 && (tiny.contains(f.index) || indices.wants(f.index) || storesInTurns(kernel, f))));
+    return f.kind == LoopKind::sequential && ((f.unroll == -1 && !large.contains(f.index)) ||
+                                              (f.unroll == 0 && (tiny.contains(f.index) || indices.wants(f.index) ||
+                                                                 storesInTurns(kernel, f) || choosesByIteration(f))));
   };
   // An array becomes scalars where all loops that index it are unrolled; it is in vain for some of them.
   for (bool more = true; more;) {

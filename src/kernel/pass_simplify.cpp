@@ -55,8 +55,7 @@ ExprPtr truth(bool value) { return literal(ScalarValue::ofInteger(Scalar::boolea
 
 class Simplifier {
  public:
-  Simplifier(const std::vector<Buffer>& buffers, const PassOptions& options, bool joinsLanes)
-      : buffers_(buffers), options_(options), joinsLanes_(joinsLanes) {}
+  Simplifier(const std::vector<Buffer>& buffers, const PassOptions& options) : buffers_(buffers), options_(options) {}
 
   Block block(const Block& from) {
     Block to;
@@ -164,8 +163,7 @@ class Simplifier {
         return literal(convert(l->value, mapped->type.scalar), mapped->type.width);
     if (const auto* s = std::get_if<Splat>(&mapped->node)) return splat(s->value, mapped->type.width);
     if (const auto* l = std::get_if<Load>(&mapped->node)) return fold(mapped, *l);
-    if (const auto* m = std::get_if<MakeVector>(&mapped->node); m != nullptr && joinsLanes_)
-      return fold(mapped, m->lanes);
+    if (const auto* m = std::get_if<MakeVector>(&mapped->node)) return fold(mapped, m->lanes);
     return mapped;
   }
 
@@ -189,7 +187,9 @@ class Simplifier {
         const auto* next = std::get_if<Load>(&lane->node);
         return next != nullptr && next->buffer == first->buffer && next->index == first->index + l;
       });
-      if (consecutive && buffers_[first->buffer].width == 1) return load(first->buffer, first->index, e->type);
+      const Buffer& memory = buffers_[first->buffer];  // private arrays may become scalars
+      if (consecutive && memory.width == 1 && memory.space != AddressSpace::priv)
+        return load(first->buffer, first->index, e->type);
     }
     const auto* first = std::get_if<Choose>(&lanes[0]->node);
     const auto isChosen = [&](const ExprPtr& lane, Nat) {
@@ -284,7 +284,6 @@ class Simplifier {
 
   const std::vector<Buffer>& buffers_;
   const PassOptions& options_;
-  const bool joinsLanes_;
   std::set<Key> known_;
   std::map<Key, Truth> proofs_;
 };
@@ -292,12 +291,7 @@ class Simplifier {
 }  // namespace
 
 Kernel simplifyPass(Kernel kernel, const PassOptions& options) {
-  kernel.body = Simplifier(kernel.buffers, options, false).block(kernel.body);
-  return kernel;
-}
-
-Kernel simplifyLanes(Kernel kernel, const PassOptions& options) {
-  kernel.body = Simplifier(kernel.buffers, options, true).block(kernel.body);
+  kernel.body = Simplifier(kernel.buffers, options).block(kernel.body);
   return kernel;
 }
 

@@ -323,7 +323,7 @@ class Split {
 }  // namespace
 
 Kernel splitPass(Kernel kernel, const PassOptions& options) {
-  return Split(kernel).run() ? simplifyLanes(std::move(kernel), options) : kernel;
+  return Split(kernel).run() ? simplifyPass(std::move(kernel), options) : kernel;
 }
 
 }  // namespace lift::kernel

@@ -87,6 +87,27 @@ TEST_CASE("unroll: loops of a few iterations inside others, unasked") {
   CHECK(loops([](const LoopMaker& loop, const auto& body) { return loop("i", 4, body); }) == 1);
 }
 
+TEST_CASE("unroll: short loops whose iterations compute differently, unasked") {
+  // The iterations below each threshold, of `count`, take another element.
+  const auto loops = [](std::int64_t count, const std::vector<std::int64_t>& thresholds, int unroll = 0) {
+    Maker m;
+    const auto in = m.in("in", 512), out = m.out("out", 512);
+    m.k.body = block(seq("i", count, unroll, [&](Nat i) {
+      ExprPtr value = load(in, 100);
+      for (const std::int64_t t : thresholds)
+        value = choose(test({{i, Relation::less, Nat(t)}}), load(in, 200 + Nat(t)), value);
+      return Store{out, i, value};
+    }));
+    return structure(pass("unroll", m.k)).at("loop");
+  };
+  CHECK(loops(4, {3, 2, 1}) == 0);
+  CHECK(loops(8, {7, 5, 3, 1}) == 0);
+  CHECK(loops(4, {3, 2, 1}, 1) == 1);  // never, says the program
+  CHECK(loops(8, {7, 1}) == 1);        // a border at each side: `split` is for that
+  CHECK(loops(9, {8, 7, 6, 5, 4, 3, 2, 1}) == 1);
+  CHECK(loops(4, {4, 20, 30}) == 1);  // those say nothing
+}
+
 TEST_CASE("unroll: not beyond the budget, and the note says so") {
   Maker m;
   const auto in = m.in("in", 200), p = m.priv("p", 200);

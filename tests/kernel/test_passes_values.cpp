@@ -61,6 +61,31 @@ TEST_CASE("simplify: operations on literals") {
         "  out[0] = 12.0f;\n  ints[0] = 7 / 0;\n  out[1] = 5.0f;\n  vstore4((float4)(2.0f), 0, out + 4);\n");
 }
 
+TEST_CASE("simplify: lanes that are neighbours in memory are a vector of it") {
+  Maker m;
+  const auto in = m.in("in", 64), out = m.out("out", 64);
+  const auto tile = m.local("tile", 64), own = m.priv("own", 8);
+  const auto lanes = [](BufferId b, const std::vector<Nat>& at) {
+    std::vector<ExprPtr> all;
+    for (const Nat a : at) all.push_back(load(b, a));
+    return makeVector(std::move(all));
+  };
+  m.k.body = block(seq("i", 4, [&](Nat i) {
+    return block(Allocate{own}, Store{out, 4 * i, lanes(in, {3 * i, 3 * i + 1, 3 * i + 2, 3 * i + 3})},
+                 Store{out, 4 * i, lanes(tile, {i, 1 + i})}, Store{out, 4 * i, lanes(in, {i, i + 2})},
+                 Store{out, 4 * i, lanes(own, {2, 3})});  // may become scalars
+  }));
+  CHECK(bodyText(pass("simplify", m.k)) == R"(  __local float tile[64];
+  for (int i = 0; i < 4; i++) {
+    float own[8];
+    vstore4(vload4(0, in + 3 * i), 0, out + 4 * i);
+    vstore2(vload2(0, tile + i), 0, out + 4 * i);
+    vstore2((float2)(in[i], in[i + 2]), 0, out + 4 * i);
+    vstore2((float2)(own[2], own[3]), 0, out + 4 * i);
+  }
+)");
+}
+
 TEST_CASE("simplify: sums of nothing are no statements") {
   Maker m;
   const auto in = m.in("in", 1), out = m.out("out", 8), sums = m.priv("sums", 2);
