@@ -1,6 +1,8 @@
 // What kernels are made for: properties of a device and of its compiler that change their code, not what they may use.
 #pragma once
 
+#include <cstdint>
+
 namespace lift {
 
 struct CompileTarget {
@@ -13,6 +15,8 @@ struct CompileTarget {
   // Bytes of a cache line, for processors: lines of large results are asked for before they are stored to; 0: they are
   // not.
   int lineBytes = 0;
+  // Bytes of the last cache, of such processors: larger results are stored past it; 0: none are.
+  std::int64_t cacheBytes = 0;
 };
 
 }  // namespace lift

@@ -136,11 +136,13 @@ struct DeclareIndex {
   NatVar variable;
   ExprPtr value;
 };  // names an integer for use inside Nats
+// Of the value's width consecutive scalars. `streams`: past the caches, on targets that can; of vectors only.
 struct Store {
   BufferId buffer;
   Nat index;
   ExprPtr value;
-};  // value's width consecutive scalars
+  bool streams = false;
+};
 // Asks for the cache line of global memory that holds an element, which is going to be stored to. A hint: any index may
 // be given, also one of no element.
 struct Prefetch {

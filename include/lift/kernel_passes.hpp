@@ -43,6 +43,7 @@ struct PassOptions {
   bool joinVectors = false;
   int vectorBytes = 0;            // CompileTarget::vectorBytes
   int lineBytes = 0;              // CompileTarget::lineBytes
+  std::int64_t cacheBytes = 0;    // CompileTarget::cacheBytes
   std::vector<std::string> skip;  // passes to leave out
   std::function<void(const Pass&, const Kernel&)> after;
   Notes* notes = nullptr;  // filled when given

@@ -206,6 +206,7 @@ class PlanBuilder {
     kernel::PassOptions passes = options_.passes;
     if (passes.vectorBytes == 0) passes.vectorBytes = options_.target.vectorBytes;
     if (passes.lineBytes == 0) passes.lineBytes = options_.target.lineBytes;
+    if (passes.cacheBytes == 0) passes.cacheBytes = options_.target.cacheBytes;
     passes.joinVectors |= options_.opencl.alignedVectors;  // compilers that want the one want the other
     passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
       clock_.lap(pass.name);

@@ -93,6 +93,8 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
   if (limits.target.isC || (profile.is("type", "cpu") && profile.is("platform", "Portable Computing Language")))
     limits.target.lineBytes =
         profile.atLeast("cache_line_bytes", 16) ? static_cast<int>(profile.limit("cache_line_bytes")) : 64;
+  if (limits.target.lineBytes > 0 && profile.atLeast("cache_bytes", 1))
+    limits.target.cacheBytes = profile.limit("cache_bytes");
   return limits;
 }
 

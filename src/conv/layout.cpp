@@ -76,10 +76,8 @@ ConvLayouts freeLayouts(const ConvSpec& layer, std::int64_t lanes) {
       if (blockOf(blocked) <= std::max<std::int64_t>(8, lanes) && channels % blockOf(blocked) == 0) return blocked;
     return Layout::nhwc;
   };
-  constexpr ConvLayouts planes{Layout::nchw, Layout::ohwi, Layout::nchw};
   if (layer.groups == 1)
-    return detail::prefersPlanes(layer, {}) || (layer.ic == 1 && detail::prefersPlanes(layer, planes)) ? planes
-                                                                                                       : ConvLayouts{};
+    return detail::prefersPlanes(layer, {}) ? ConvLayouts{Layout::nchw, Layout::ohwi, Layout::nchw} : ConvLayouts{};
   return {widest(layer.ic), Layout::ohwi, widest(layer.oc)};
 }
 

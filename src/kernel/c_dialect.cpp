@@ -532,6 +532,30 @@ std::string CDialect::store(ValueType t, const Place& to, const std::string& val
                      value);
 }
 
+std::string CDialect::stream(ValueType t, const Place& to, const std::string& value) {
+  const std::size_t bytes = static_cast<std::size_t>(t.width) * info(t.scalar).bytes;
+  const auto [feature, instruction, floats] = bytes == 16   ? std::tuple("SSE", "movntps", 4)
+                                              : bytes == 32 ? std::tuple("AVX", "movntps256", 8)
+                                                            : std::tuple("AVX512F", "movntps512", 16);
+  const std::string v = type(t), scalar = cType(t.scalar), asFloats = type({Scalar::f32, floats});
+  const std::string name = function(v + "_stream", "void", fmt::format("{}* p, {} x", scalar, v),
+                                    fmt::format("#if defined(__clang__)\n"
+                                                "  if ((uintptr_t)p % {0} == 0) {{\n"
+                                                "    __builtin_nontemporal_store(x, ({1}*)p);\n"
+                                                "    return;\n"
+                                                "  }}\n"
+                                                "#elif defined(__{2}__)\n"
+                                                "  if ((uintptr_t)p % {0} == 0) {{\n"
+                                                "    __builtin_ia32_{3}((float*)p, ({4})x);\n"
+                                                "    return;\n"
+                                                "  }}\n"
+                                                "#endif\n"
+                                                "  typedef {1} {1}_at __attribute__((aligned({5}), may_alias));\n"
+                                                "  *({1}_at*)p = x;\n",
+                                                bytes, v, feature, instruction, asFloats, info(t.scalar).bytes));
+  return fmt::format("{}({}, {});", name, to.pointer(), value);
+}
+
 std::string CDialect::prefetch(const std::string& pointer) { return "__builtin_prefetch(" + pointer + ", 1);"; }
 
 std::string CDialect::storedMask(int width, const std::string& mask) {

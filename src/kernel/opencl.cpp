@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -72,6 +73,7 @@ class OpenclDialect final : public Dialect {
   std::set<std::pair<bool, Nat::Kind>> divisions;
   // The functions that make int and long of floating-point numbers, by their types.
   std::set<std::pair<std::string, std::string>> truncations;
+  std::map<std::string, ValueType> streamed;  // types that are stored past the caches
 
   bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
 
@@ -213,6 +215,10 @@ class OpenclDialect final : public Dialect {
   std::string localAttributes() const {
     return options_.alignedVectors ? fmt::format(" __attribute__((aligned({})))", localAlignment) : "";
   }
+  std::string stream(ValueType t, const Place& to, const std::string& value) override {
+    streamed.emplace(type(t), t);
+    return fmt::format("stream_{}({}, {});", type(t), value, to.pointer());
+  }
   // Clang's: OpenCL's own prefetch does nothing in PoCL. It takes no pointers with address spaces.
   std::string prefetch(const std::string& pointer) override {
     return fmt::format("__builtin_prefetch((const void*)(size_t)({}), 1);", pointer);
@@ -302,6 +308,14 @@ class OpenclPrinter final : public Printer {
            "    faults[1] = value;\n"
            "    faults[2] = bound;\n"
            "  }\n}\n";
+    for (const auto& [vector, t] : dialect_.streamed)  // Clang's way; the address must be aligned
+      s += fmt::format(
+          "static inline void stream_{0}({0} x, __global {1}* p) {{\n"
+          "  if ((size_t)p % sizeof(x) == 0)\n"
+          "    __builtin_nontemporal_store(x, (__global {0}*)p);\n"
+          "  else\n"
+          "    vstore{2}(x, 0, p);\n}}\n",
+          vector, info(t.scalar).opencl, t.width);
     for (const auto& [from, to] : dialect_.truncations)
       s += fmt::format(
           "static inline {1} truncate_{0}_{1}({0} x) {{\n"

@@ -78,7 +78,7 @@ class Prefetching {
     std::map<std::pair<BufferId, Nat>, std::set<std::int64_t>, decltype(order)> places(order);  // by base: constants
     const auto collect = [&](const Stmt& s) {
       const auto* st = std::get_if<Store>(&s.node);
-      if (st == nullptr || !isLarge(k_.buffers[st->buffer]) || !isKnown(st->index)) return;
+      if (st == nullptr || st->streams || !isLarge(k_.buffers[st->buffer]) || !isKnown(st->index)) return;
       const auto [base, offset] = splitConstant(st->index);
       places[{st->buffer, base}].insert(offset);
     };

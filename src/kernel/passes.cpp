@@ -25,6 +25,7 @@ const std::vector<Pass>& passes() {
       {"order", "scalars that are stored far apart in turns are stored in the order of memory", orderPass},
       {"join", "where asked for: neighbouring scalars of global memory are accessed as vectors", joinPass},
       {"narrow", "vectors wider than the target's registers become several", narrowPass},
+      {"stream", "results larger than the last cache are stored past it", streamPass},
       {"prefetch", "lines of large results are asked for before short sums that are stored to them", prefetchPass},
       {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
       {"hoist", "repeated or loop-invariant index arithmetic gets a name", hoistPass},
@@ -40,9 +41,9 @@ const Pass* passNamed(std::string_view name) {
 
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
-  for (const char* name : {"trips",   "own",     "unroll", "trips",  "simplify", "nest",     "split",
-                           "scalars", "declare", "copies", "dead",   "fuse",     "unswitch", "version",
-                           "absent",  "order",   "join",   "narrow", "prefetch", "barriers", "hoist"})
+  for (const char* name : {"trips",   "own",    "unroll", "trips",    "simplify", "nest",    "split",  "scalars",
+                           "declare", "copies", "dead",   "fuse",     "unswitch", "version", "absent", "order",
+                           "join",    "narrow", "stream", "prefetch", "barriers", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

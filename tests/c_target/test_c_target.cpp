@@ -239,6 +239,34 @@ TEST_CASE("for targets of C, the sources of a plan are C where they can be") {
     CHECK(source.find(line) != std::string::npos);
 }
 
+TEST_CASE("C stores large results past the caches, wherever they begin") {
+  constexpr std::int64_t n = 1024;
+  CompileOptions options;
+  options.passes.lineBytes = 64;
+  options.passes.cacheBytes = 1;
+  options.passes.vectorBytes = 32;
+  Library library;
+  for (const char* type : {"f32", "i32", "f64"}) {
+    const Program program =
+        parsed(fmt::format("def main(x: [n]{}) = x |> asVector(16) |> map(fun v => v + v) |> asScalar", type), n);
+    const kernel::Plan plan = compile(program, options);
+    REQUIRE(kernel::printC(plan.kernels).text.find("_stream(") != std::string::npos);
+    library.add(plan);
+  }
+  REQUIRE(library.build() == "");
+  std::size_t plan = 0;
+  for (const Scalar scalar : {Scalar::f32, Scalar::i32, Scalar::f64}) {
+    Tensor x(scalar, {n});
+    for (std::int64_t i = 0; i < n; i++) x.set(i, static_cast<double>(i - 100));
+    // Their memory begins at any multiple of 16.
+    std::vector<std::map<std::string, Tensor>> results;
+    for (int run = 0; run < 8; run++) results.push_back(library.run(plan, {{"x", x}}));
+    for (const auto& result : results)
+      for (std::int64_t i = 0; i < n; i++) REQUIRE(result.at("out").get(i) == static_cast<double>(2 * (i - 100)));
+    plan++;
+  }
+}
+
 TEST_CASE("C converts between all types as the interpreter does, and reads tables of all types") {
   std::vector<Judged> all;
   for (int s = 0; s < scalarCount; s++) {

@@ -223,6 +223,11 @@ TEST_CASE("profiles") {
   CHECK(lineBytes(R"("language_version": "C11", "type": "cpu")") == 64);
   CHECK(lineBytes((std::string(pocl) + R"("cpu")").c_str()) == 128);
   CHECK(lineBytes((std::string(pocl) + R"("gpu")").c_str()) == 0);
+  const auto stored = [&](const std::string& keys) {
+    return parseDeviceLimits(fmt::format(R"({{"name": "x", "cache_bytes": 1000, {}}})", keys)).target.cacheBytes;
+  };
+  CHECK(stored(std::string(pocl) + R"("cpu")") == 1000);
+  CHECK(stored(std::string(pocl) + R"("gpu")") == 0);
   CHECK(lineBytes(R"("platform": "Intel(R) OpenCL", "type": "cpu", "cache_line_bytes": 64)") == 0);
   for (const char* wrong :
        {"", "[]", "{}", R"({"name": 3})", R"({"name": "x", "max_work_group_size": -1})",

@@ -1,4 +1,5 @@
 // Every program of the catalogue on the OpenCL device; under Oclgrind too (tests/oclgrind.sh).
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -20,6 +21,26 @@ TEST_CASE("the OpenCL device computes what the references compute") {
       else
         CHECK(wrong == "");
     }
+}
+
+TEST_CASE("what kernels store past the caches, or ask for ahead, is right on the OpenCL device") {
+  const auto device = runtime::openDevice();
+  if (device->info().platform != "Portable Computing Language") return;  // others have no such stores
+  CompileOptions options;
+  options.passes.lineBytes = 64;
+  options.passes.cacheBytes = 1;
+  int streams = 0;
+  for (const CatalogueEntry& entry : catalogue()) {
+    const std::vector<std::string> sources = compile(load(entry), options).sources;
+    const auto has = [&](const char* text) {
+      return std::ranges::any_of(sources, [&](const std::string& s) { return s.find(text) != std::string::npos; });
+    };
+    if (!has("stream_") && !has("__builtin_prefetch")) continue;
+    INFO(entry.name());
+    CHECK(runOn(*device, entry, options) == "");
+    streams += has("stream_");
+  }
+  CHECK(streams >= 3);
 }
 
 }  // namespace lift::programs
