@@ -24,6 +24,14 @@ struct Access {
 
 // An index as base and constant.
 std::pair<Nat, std::int64_t> splitConstant(Nat index);
+// What has the places of an array that differ by constants in one entry: by array and base, the same in every run.
+struct BaseLess {
+  bool operator()(const std::pair<BufferId, Nat>& a, const std::pair<BufferId, Nat>& b) const {
+    return a.first != b.first ? a.first < b.first : structurallyLess(a.second, b.second);
+  }
+};
+template <class Value>
+using ByBase = std::map<std::pair<BufferId, Nat>, Value, BaseLess>;
 
 class Dependence {
  public:

@@ -72,10 +72,7 @@ class Prefetching {
 
   // What the statements behind the sum store, conditions or not, as prefetches of each line once.
   Block prefetches(const Block& b, std::size_t sum) {
-    const auto order = [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first < b.first : structurallyLess(a.second, b.second);
-    };
-    std::map<std::pair<BufferId, Nat>, std::set<std::int64_t>, decltype(order)> places(order);  // by base: constants
+    ByBase<std::set<std::int64_t>> places;  // their constants
     const auto collect = [&](const Stmt& s) {
       const auto* st = std::get_if<Store>(&s.node);
       if (st == nullptr || st->streams || !isLarge(k_.buffers[st->buffer]) || !isKnown(st->index)) return;

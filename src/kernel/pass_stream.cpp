@@ -34,14 +34,8 @@ class Streaming {
   }
   static std::int64_t bytesOf(const Buffer& b) { return static_cast<std::int64_t>(info(b.scalar).bytes); }
 
-  struct Less {
-    bool operator()(const std::pair<BufferId, Nat>& a, const std::pair<BufferId, Nat>& b) const {
-      return a.first != b.first ? a.first < b.first : structurallyLess(a.second, b.second);
-    }
-  };
-
   void block(Block& b) {
-    std::map<std::pair<BufferId, Nat>, std::map<std::int64_t, Store*>, Less> places;  // by base and constant
+    ByBase<std::map<std::int64_t, Store*>> places;  // by their constants
     const auto collect = [&](Stmt& s) {
       auto* st = std::get_if<Store>(&s.node);
       if (st == nullptr || !large_.contains(st->buffer) || !isVector(*st)) return;
