@@ -91,8 +91,9 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
     limits.target.vectorBytes = static_cast<int>(profile.limit("vector_width_f32") * std::int64_t{sizeof(float)});
   // Clang's and GCC's way to ask for a line is that of C and of PoCL; others may not have it.
   if (limits.target.isC || (profile.is("type", "cpu") && profile.is("platform", "Portable Computing Language")))
-    limits.target.lineBytes =
-        profile.atLeast("cache_line_bytes", 16) ? static_cast<int>(profile.limit("cache_line_bytes")) : 64;
+    limits.target.lineBytes = profile.atLeast("cache_line_bytes", 16)
+                                  ? static_cast<int>(std::min<std::int64_t>(profile.limit("cache_line_bytes"), 4096))
+                                  : 64;
   if (limits.target.lineBytes > 0 && profile.atLeast("cache_bytes", 1))
     limits.target.cacheBytes = profile.limit("cache_bytes");
   return limits;

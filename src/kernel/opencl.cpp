@@ -38,7 +38,7 @@ const std::unordered_set<std::string_view>& reserved() {
       "rotate round rsqrt select shuffle shuffle2 sign signbit sin sincos sinh sinpi smoothstep sqrt step sub_sat tan "
       "read_imagef read_imageh write_imagef write_imageh tanh tanpi tgamma trunc upsample mem_fence read_mem_fence "
       "write_mem_fence work_group_barrier vec_step floor_div "
-      "floor_mod floor_div_long floor_mod_long record_fault main M_PI M_E ";
+      "floor_mod floor_div_long floor_mod_long record_fault prefetch_line main M_PI M_E ";
   static const std::unordered_set<std::string_view> words = [] {
     std::unordered_set<std::string_view> split;
     for (std::size_t begin = 0, end; begin < text.size(); begin = end + 1) {
@@ -74,6 +74,7 @@ class OpenclDialect final : public Dialect {
   // The functions that make int and long of floating-point numbers, by their types.
   std::set<std::pair<std::string, std::string>> truncations;
   std::map<std::string, ValueType> streamed;  // types that are stored past the caches
+  bool prefetches = false;
 
   bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
 
@@ -217,11 +218,11 @@ class OpenclDialect final : public Dialect {
   }
   std::string stream(ValueType t, const Place& to, const std::string& value) override {
     streamed.emplace(type(t), t);
-    return fmt::format("stream_{}({}, {});", type(t), value, to.pointer());
+    return fmt::format("vstore_stream_{}({}, {});", type(t), value, to.pointer());
   }
-  // Clang's: OpenCL's own prefetch does nothing in PoCL. It takes no pointers with address spaces.
   std::string prefetch(const std::string& pointer) override {
-    return fmt::format("__builtin_prefetch((const void*)(size_t)({}), 1);", pointer);
+    prefetches = true;
+    return fmt::format("prefetch_line({});", pointer);
   }
   std::string storedMask(int width, const std::string& mask) override {
     return fmt::format("as_uchar{0}({1} & (char{0})(1))", width, mask);
@@ -308,13 +309,24 @@ class OpenclPrinter final : public Printer {
            "    faults[1] = value;\n"
            "    faults[2] = bound;\n"
            "  }\n}\n";
-    for (const auto& [vector, t] : dialect_.streamed)  // Clang's way; the address must be aligned
+    // PoCL's kernels use what Clang has, which takes no pointers with address spaces; elsewhere they are plain OpenCL
+    // C.
+    if (dialect_.prefetches)
+      s += "#ifdef POCL_DEVICE_ADDRESS_BITS  // whose prefetch does nothing\n"
+           "#define prefetch_line(p) __builtin_prefetch((const void*)(size_t)(p), 1)\n"
+           "#else\n"
+           "#define prefetch_line(p) prefetch(p, 1)\n"
+           "#endif\n";
+    for (const auto& [vector, t] : dialect_.streamed)  // aligned addresses only
       s += fmt::format(
-          "static inline void stream_{0}({0} x, __global {1}* p) {{\n"
-          "  if ((size_t)p % sizeof(x) == 0)\n"
+          "static inline void vstore_stream_{0}({0} x, __global {1}* p) {{\n"
+          "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+          "  if ((size_t)p % sizeof(x) == 0) {{\n"
           "    __builtin_nontemporal_store(x, (__global {0}*)p);\n"
-          "  else\n"
-          "    vstore{2}(x, 0, p);\n}}\n",
+          "    return;\n"
+          "  }}\n"
+          "#endif\n"
+          "  vstore{2}(x, 0, p);\n}}\n",
           vector, info(t.scalar).opencl, t.width);
     for (const auto& [from, to] : dialect_.truncations)
       s += fmt::format(

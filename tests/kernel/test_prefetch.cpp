@@ -29,7 +29,7 @@ struct Sums {
     m.k.body = block(wrg("g", 56 / pixels, 0, [&](Nat g) {
       return seq("row", rows, [&](Nat row) {
         return seq("c", 4, [&](Nat c) {
-          Block body, sums;
+          Block body;
           std::vector<VarId> acc;
           for (int p = 0; p < pixels; p++) {
             acc.push_back(m.var("acc", vec(8)));
@@ -68,16 +68,16 @@ TEST_CASE("prefetch: lines of the next row are asked for once each, where there 
   CHECK(Sums{}.with({}) == bodyText(Sums{}.kernel()));
   const std::string asked = Sums{}.with(linesOf(64));
   CHECK(asked.find(R"(        float8 acc_1 = (float8)(0.0f);
-        __builtin_prefetch((const void*)(size_t)(out + 16 * c + 128 * g + 3584 * row + 3584), 1);
-        __builtin_prefetch((const void*)(size_t)(out + 16 * c + 128 * g + 3584 * row + 3648), 1);
+        prefetch_line(out + 16 * c + 128 * g + 3584 * row + 3584);
+        prefetch_line(out + 16 * c + 128 * g + 3584 * row + 3648);
         for (int k_1 = 0; k_1 < 9; k_1++) {
 )") != std::string::npos);
   Sums padded;
   padded.isPadded = true;
   const std::string all = padded.with(linesOf(64));
-  CHECK(all.find("3584 * row + 3648), 1);\n        for (int k") != std::string::npos);
+  CHECK(all.find("3584 * row + 3648);\n        for (int k") != std::string::npos);
   // Lines of 32 bytes are twice as many.
-  CHECK(Sums{}.with(linesOf(32)).find("3584 * row + 3592), 1);") != std::string::npos);
+  CHECK(Sums{}.with(linesOf(32)).find("3584 * row + 3592);") != std::string::npos);
 }
 
 TEST_CASE("prefetch: not where it does not help") {
@@ -92,15 +92,16 @@ TEST_CASE("prefetch: not where it does not help") {
 }
 
 TEST_CASE("prefetch: of a turn that comes soon, and whose indices are ints") {
-  // The next row is 4 turns of 14 lines away, which are 3.5 KiB; of 4 turns of 280 lines the next turn of `c` is
-  // nearer.
+  // The next row is 4 turns of 56 lines away, which are 14 KiB; where they are 112 lines, the next turn of `c` is asked
+  // for.
   Sums wide, huge, open;
   wide.pixels = 56;
   wide.taps = 1;
   CHECK(wide.with(linesOf(64)).find("out + 16 * c + 3584 * g + 3584 * row + 3584)") != std::string::npos);
   wide.pixels = 112;
   CHECK(wide.with(linesOf(64)).find("out + 16 * c + 7168 * g + 3584 * row + 16)") != std::string::npos);
-  // A row behind the last would not fit into an int: what is asked for is of this turn.
+  // A row behind the last would not fit into an int: the next turn of `c` does.
+  // Where no index has a bound, this turn is asked for.
   huge.results = Nat(std::int64_t{2147483647});
   huge.rows = 2147483647 / 3584;
   CHECK(huge.with(linesOf(64)).find("out + 16 * c + 128 * g + 3584 * row + 16)") != std::string::npos);
@@ -109,8 +110,7 @@ TEST_CASE("prefetch: of a turn that comes soon, and whose indices are ints") {
   const auto n = *open.rows.variable();
   Kernel k = open.kernel();
   k.sizes.push_back(n);
-  CHECK(bodyText(pass("prefetch", k, linesOf(64))).find("(out + 16 * c + 128 * g + 3584 * row), 1)") !=
-        std::string::npos);
+  CHECK(bodyText(pass("prefetch", k, linesOf(64))).find("(out + 16 * c + 128 * g + 3584 * row);") != std::string::npos);
 }
 
 TEST_CASE("prefetch: indices that data name are left alone") {
