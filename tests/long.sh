@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The long form of what scripts/test.sh runs a sample of: 20,000 random programs and all small ones, interpreter against
 # emulator; 9,000 whose parts are derived; 1,000 random programs on PoCL and 200 under Oclgrind; 5,000 points
-# of the tuner's; every judge on every seeded fault. Prints seeds, counts
+# of the tuner's; every case of tests that take a share (LIFT_SAMPLE); every judge on every seeded fault. Prints seeds, counts
 # and who reports which fault. The fuzzers have a script of their own: tests/fuzz/run.sh.
 # tests/long.sh [BUILD [SEED]]; needs scripts/build.sh release first.
 set -euo pipefail
@@ -20,5 +20,10 @@ LIFTC_PLATFORM="Portable Computing Language" LIFT_DIFF_CL_COUNT=1000 "$build/tes
 LIFT_DIFF_CL_COUNT=200 tests/oclgrind.sh "$build/test_differential_cl"
 # More than 5,000 points of the tuner's, of which none may fail to build or be wrong.
 "$PWD/tests/tune/many_points.sh" "$build/liftc" "$PWD" "$build/cases/tune/long" 220 "$seed"
+# Of what a run of the tests takes a share, all.
+export LIFT_SAMPLE=all
+"$build/test_conv" "every step of a derivation*,families read and write tensors in*"
+"$build/test_operators" "parts of symbolic sizes*"
+for test in programs_cl operators_cl; do LIFTC_PLATFORM="Portable Computing Language" "$build/test_$test"; done
 # Which random judge meets a rare fault depends on the sample: the table of faults is for the default one.
-LIFTC_PLATFORM="Portable Computing Language" LIFT_FAULTS=all env -u LIFT_TEST_SEED "$build/test_faults"
+LIFTC_PLATFORM="Portable Computing Language" env -u LIFT_TEST_SEED "$build/test_faults"

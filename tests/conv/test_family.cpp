@@ -5,7 +5,7 @@
 #include <set>
 
 #include "conv/helpers.hpp"
-#include "harness/setting.hpp"
+#include "harness/sample.hpp"
 #include "lift/conv_operator.hpp"
 #include "lift/cook_toom.hpp"
 #include "lift/device.hpp"
@@ -137,7 +137,9 @@ TEST_CASE("every step of a derivation keeps types and, without rounding, the lay
   const std::set<std::string> followed = {"one window", "two strides", "dilation", "groups"};
   int steps = 0;
   std::int64_t compared = 0;
+  test::Sample sample(3);
   forEachCase([&](const Case& c) {
+    if (!sample.takes()) return;
     const auto exactly = [&](const Program& p) { return interpretExactly(c.atDefaults(p), c.inputs()); };
     const Value wanted = exactly(c.variant.source);
     replay(c.variant.source, c.variant.derivation, [&](const rewrite::Step& step, const Program& program) {
@@ -151,7 +153,7 @@ TEST_CASE("every step of a derivation keeps types and, without rounding, the lay
     CHECK(c.right(interpret(c.atDefaults(c.variant.source), c.inputs())));
     CHECK(c.right(interpret(c.atDefaults(c.variant.program), c.inputs())));
   });
-  CHECK(steps >= 500);
+  CHECK(steps >= 150);
   CHECK(compared >= 50 * steps);
 }
 
@@ -227,8 +229,9 @@ TEST_CASE("random configurations of families are right on the emulator") {
 TEST_CASE("families read and write tensors in the layouts of their callers") {
   const auto device = runtime::makeEmulatorDevice();
   constexpr Layout nhwc = Layout::nhwc, nchw = Layout::nchw, ohwi = Layout::ohwi, oihw = Layout::oihw;
+  test::Sample sample(3);
   forEachCase([&](const Case& c) {
-    if (c.variant.family == "winograd2" || c.variant.family == "winograd6") return;
+    if (c.variant.family == "winograd2" || c.variant.family == "winograd6" || !sample.takes()) return;
     for (const ConvLayouts& layouts : {ConvLayouts{nchw, ohwi, nhwc}, ConvLayouts{nhwc, oihw, nhwc},
                                        ConvLayouts{nhwc, ohwi, nchw}, ConvLayouts{nchw, oihw, nchw}}) {
       INFO(layouts.str());

@@ -1,6 +1,6 @@
 // Every seeded fault is reported by the judge that the table names, and the judges report nothing without one.
 //
-// LIFT_FAULTS=all runs every judge on every fault and prints who reports what (tests/long.sh).
+// LIFT_SAMPLE=all runs every judge on every fault and prints who reports what (tests/long.sh).
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -15,7 +15,7 @@
 #include <sstream>
 
 #include "faults/table.hpp"
-#include "harness/setting.hpp"
+#include "harness/sample.hpp"
 
 namespace lift::faults {
 namespace {
@@ -92,18 +92,16 @@ TEST_CASE("without a fault the judges report nothing") {
   }
 }
 
-// A third of them, another one for every seed; with LIFT_FAULTS=all each of them, and who else reports it.
+// A third of them; with LIFT_SAMPLE=all each of them, and who else reports it.
 TEST_CASE("every seeded fault is reported by its judge") {
-  const char* wish = std::getenv("LIFT_FAULTS");
-  const bool all = wish != nullptr && std::string_view(wish) == "all";
-  constexpr std::size_t share = 3;
-  const std::uint32_t seed = test::newSeed();
-  if (!all) std::cout << fmt::format("LIFT_TEST_SEED={}", seed) << std::endl;
+  const bool all = test::Sample::takesAll();
+  constexpr std::uint32_t share = 3;
+  test::Sample sample(share);
   std::set<std::string_view> seen;
   std::size_t asked = 0;
   for (const Fault& f : table()) {
     if (!seen.insert(f.name).second) continue;
-    if (!all && (seen.size() + seed) % share != 0) continue;
+    if (!sample.takes()) continue;
     asked++;
     std::string reporters;
     for (const JudgeInfo& judge : judges) {

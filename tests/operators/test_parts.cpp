@@ -1,7 +1,7 @@
 // Parts of programs: found by pattern wherever they stand, derived apart, composed, with memory that they share.
 #include <set>
 
-#include "differential/judges.hpp"
+#include "harness/sample.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/plan_memory.hpp"
 #include "parted.hpp"
@@ -154,14 +154,14 @@ TEST_CASE("equal parts of different programs are one problem to the tuner", "[nu
 TEST_CASE("parts of symbolic sizes have families whose tiles are filled", "[null]") {
   const auto device = runtime::makeEmulatorDevice();
   std::set<std::string> families;
-  std::size_t next = 0;
+  test::Sample sample(3);
   for (const parted::Case& c : parted::cases()) {
-    if (next++ % differential::thinning != 0) continue;
     INFO(c.name);
     const Program program = parted::symbolic(c);
     if (program.sizes.empty()) continue;
     const Workload w = programWorkload(program, 0);
     for (const PartChoice& choice : *w.family(partsFamilyName).choices) families.insert(choice.family);
+    if (!sample.takes()) continue;
     const Variant v = derive(w, partsFamilyName);
     const auto executable = device->load(compileVariant(v, v.defaults));
     for (const std::int64_t more : {0, 1, 5}) {

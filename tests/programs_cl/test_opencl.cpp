@@ -1,9 +1,11 @@
-// Every program of the catalogue on the OpenCL device; under Oclgrind too (tests/oclgrind.sh).
+// Programs of the catalogue on the OpenCL device; under Oclgrind too (tests/oclgrind.sh). Its driver builds each for
+// seconds: a third of them in each run.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <iostream>
 
+#include "harness/sample.hpp"
 #include "programs/on_device.hpp"
 
 namespace lift::programs {
@@ -13,14 +15,20 @@ TEST_CASE("the OpenCL device computes what the references compute") {
   REQUIRE_FALSE(device->info().pseudo());
   runtime::LoadOptions loading;
   if (const char* options = std::getenv("LIFT_BUILD_OPTIONS")) loading.buildOptions = options;
-  for (const CatalogueEntry& entry : catalogue()) DYNAMIC_SECTION(entry.name()) {
-      const std::string wrong = runOn(*device, entry, {}, loading);
-      // Without doubles a program of doubles is refused for that, and for nothing else.
-      if (!device->info().fp64 && wrong.find("computes in f64, which the device cannot") != std::string::npos)
-        std::cout << "without f64: " << entry.name() << "\n";
-      else
-        CHECK(wrong == "");
-    }
+  test::Sample sample(3);
+  std::size_t right = 0;
+  for (const CatalogueEntry& entry : catalogue()) {
+    if (!sample.takes()) continue;
+    INFO(entry.name());
+    const std::string wrong = runOn(*device, entry, {}, loading);
+    // Without doubles a program of doubles is refused for that, and for nothing else.
+    if (!device->info().fp64 && wrong.find("computes in f64, which the device cannot") != std::string::npos)
+      std::cout << "without f64: " << entry.name() << "\n";
+    else
+      CHECK(wrong == "");
+    right += wrong.empty();
+  }
+  CHECK(right >= catalogue().size() / 4);
 }
 
 TEST_CASE("what kernels store past the caches is right on the OpenCL device") {
