@@ -80,6 +80,7 @@ struct Limits {
   double leastRunSeconds = 10;  // of that, whatever others took: drivers compile at the first launch, too
   double hopeless = 5;          // a repetition this many times slower than the best ends a point: skipped
   double sampleSeconds = 0.2;   // repetitions are made for about this long, but from 3 to 20
+  double turnsSeconds = 15;     // of the best points, measured again: once that is over, three turns are enough
 };
 
 // A point to be measured. `trouble` (loop, crash, wrong, build) puts a fault into its kernels, for tests.
@@ -107,7 +108,7 @@ class Measurer {
   virtual void measure(const Feed& feed, const BestMs& bestMs,
                        const std::function<void(std::size_t task, Measurement)>& done, const Stop& stop,
                        const Stop& late) = 0;
-  // Runs the points in turns, `rounds` times. A point that fails has no times.
+  // Runs the points in turns, `rounds` times; fewer where that takes long. A point that fails has no times.
   virtual std::vector<std::vector<double>> retime(const std::vector<Point>& points, int rounds, const Stop& stop) = 0;
 };
 
@@ -133,8 +134,8 @@ struct SweepOptions {
   std::string generator = {};                         // version of the compiler, for the records
   std::string buildOptions = {};                      // of the driver's compiler
   std::string provenance = {};                        // the command, for the records
-  int retimed = 5;                                    // so many of the best are measured again, in turns; 0: none
-  int rounds = 5;
+  int retimed = 8;                                    // so many of the best are measured again,…
+  int rounds = 10;                                    // …in so many turns, with what is taken untuned
   Stop stop = [] { return false; };
   std::map<std::int64_t, std::string> troubles = {};  // by position in the search, from 1; for tests
 };

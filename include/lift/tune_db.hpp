@@ -144,6 +144,8 @@ class Database {
   bool add(const ProblemRow& row);
   bool add(const DeviceRow& row);
   bool add(const DerivationRow& row);
+  // In place of what is there under the key, if anything.
+  void replace(const Measurement& measurement);
 
   std::optional<Measurement> find(const Key& key) const;
   std::vector<Measurement> select(const Filter& filter) const;

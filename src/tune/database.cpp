@@ -109,6 +109,8 @@ struct Database::Impl {
     }
   }
 
+  // Whether it changed anything.
+  bool put(const Measurement& m, const char* statement);
   void prepare() {
     connection.run("PRAGMA synchronous=FULL");
     const bool whole = [&] {
@@ -200,16 +202,20 @@ Database Database::open(const std::filesystem::path& path, int patienceMs) {
 
 Database Database::inMemory() { return Database(std::make_unique<Impl>(":memory:", "<memory>", 0)); }
 
-bool Database::add(const Measurement& m) {
-  Statement s(impl_->connection, fmt::format("INSERT OR IGNORE INTO measurement({}, median_ms) "
-                                             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                                             columns));
+bool Database::Impl::put(const Measurement& m, const char* statement) {
+  Statement s(connection,
+              fmt::format("{} INTO measurement({}, median_ms) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                          statement, columns));
   bindKey(s, m.key);
   s.bind(m.derivation).bind(m.generator).bind(std::string(name(m.status))).bind(nlohmann::json(m.times).dump());
   s.bind(m.workspaceBytes).bind(m.compileMs).bind(m.buildMs).bind(m.firstMs).bind(m.timingMs);
   s.bind(m.maxError).bind(m.tolerance).bind(m.detail).bind(m.provenance).bind(m.measuredAt).bind(m.median());
-  return impl_->done(s);
+  return done(s);
 }
+
+bool Database::add(const Measurement& m) { return impl_->put(m, "INSERT OR IGNORE"); }
+
+void Database::replace(const Measurement& m) { impl_->put(m, "INSERT OR REPLACE"); }
 
 bool Database::add(const ProblemRow& row) {
   Statement s(impl_->connection, "INSERT OR IGNORE INTO problem VALUES(?,?,?,?,?)");

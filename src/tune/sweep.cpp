@@ -101,6 +101,7 @@ class Sweep {
       batch->points = explorer.next(std::min(batchSize, left));
       if (batch->points.empty()) return end("all points");
       batch->measured.resize(batch->points.size());
+      if (chosen_ == 0) first_ = batch->points.front();
       batches_.push_back(batch);
       std::vector<Task> tasks = unknownOf(batch);
       tell(explorer);
@@ -260,39 +261,36 @@ class Sweep {
     return left;
   }
 
-  // The best few, measured again in turns: a single time may have been lucky.
+  // The best few, measured again in turns: a single time may have been lucky. With them what is taken where nothing was
+  // measured, that a search does not end with less; and what was measured again before, whose times are of other hours.
   void retimeBest() {
-    std::ranges::sort(valid_, [](const Measurement& a, const Measurement& b) { return a.median() < b.median(); });
-    if (valid_.size() > static_cast<std::size_t>(options_.retimed))
-      valid_.resize(static_cast<std::size_t>(options_.retimed));
+    std::ranges::stable_sort(valid_, {}, &Measurement::median);
     std::vector<Measurement> again;
     std::vector<Point> points;
-    for (Measurement m : valid_) {
-      m.key.phase = Phase::retime;
-      if (database_.find(m.key)) continue;
-      points.push_back({m.key.family, m.key.config});
-      again.push_back(std::move(m));
-    }
-    const auto times =
-        points.empty() ? std::vector<std::vector<double>>() : measurer_.retime(points, options_.rounds, options_.stop);
-    for (std::size_t i = 0; i < again.size(); i++) {
-      if (times[i].empty()) continue;
-      again[i].times = times[i];
-      again[i].provenance = options_.provenance;
-      again[i].measuredAt = utcNow();
-      database_.add(again[i]);
-    }
-    chooseBest();
-  }
-
-  void chooseBest() {
-    std::vector<Measurement> candidates = valid_;
+    bool isKnown = false;
     for (const Measurement& m : valid_) {
-      Key key = m.key;
-      key.phase = Phase::retime;
-      if (auto again = database_.find(key)) candidates.push_back(std::move(*again));
+      const Point point{m.key.family, m.key.config};
+      Measurement timed = m;
+      timed.key.phase = Phase::retime;
+      const auto before = database_.find(timed.key);
+      if (std::ssize(points) >= options_.retimed && point != first_ && !before) continue;
+      isKnown = isKnown || before;
+      if (before) timed = *before;
+      points.push_back(point);
+      again.push_back(std::move(timed));
     }
-    result_.best = fastest(candidates);
+    if (result_.fresh > 0 || !isKnown) {
+      const auto times = measurer_.retime(points, options_.rounds, options_.stop);
+      for (std::size_t i = 0; i < again.size(); i++) {
+        if (times[i].empty()) continue;
+        again[i].times = times[i];
+        again[i].provenance = options_.provenance;
+        again[i].measuredAt = utcNow();
+        database_.replace(again[i]);
+      }
+    }
+    again.insert(again.end(), valid_.begin(), valid_.end());
+    result_.best = fastest(again);
   }
 
   // What the database has of the point's kernels as they are now. Where the compiler hung or died, it is not asked
@@ -341,6 +339,7 @@ class Sweep {
   std::map<std::string, std::string> derivations_;  // ids, by family
   std::map<Point, Compiled> compiled_;
   std::int64_t chosen_ = 0;                               // points
+  Point first_;                                           // of them
   std::deque<std::shared_ptr<Batch>> batches_;            // that the explorer was not told of
   std::vector<Place> underWay_;                           // by number of task
   std::map<std::string, std::vector<Place>> waitingFor_;  // kernels that are measured, and what has the same

@@ -110,7 +110,9 @@ class Workers : public Measurer {
     std::vector<bool> failed(points.size(), false);
     std::vector<Job> jobs;
     for (const Point& point : points) jobs.push_back({{point}, nextId_++, {}, false});
-    for (int round = 0; round < rounds; round++)
+    constexpr int fewestRounds = 3;
+    const Stopwatch watch;
+    for (int round = 0; round < rounds && (round < fewestRounds || watch.seconds() < limits_.turnsSeconds); round++)
       for (std::size_t i = 0; i < points.size(); i++) {
         if (failed[i]) continue;
         Json r = request("time", jobs[i]);
