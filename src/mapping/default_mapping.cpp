@@ -12,8 +12,6 @@ namespace lift::detail {
 
 namespace {
 
-constexpr int maxDimensions = 3;
-
 // A map over one element takes no dimension.
 bool isTrivial(Expr map) { return spineOf(map).arguments[1].type().length() == Nat(1); }
 
@@ -146,7 +144,7 @@ Expr DefaultMapping::copied(Expr e) {
     if (!spineOf(e).isPrim(Prim::tuple)) e = apply("tupleOfParts", e);
     return parts(e, [this](Expr x) { return copied(x); });
   }
-  const int depth = std::min<int>(maxDimensions, static_cast<int>(shapeOf(e.type()).size()));
+  const int depth = static_cast<int>(std::min(maxDimensions, shapeOf(e.type()).size()));
   return depth == 0 ? e : *strategies::copyInParallel(depth)(e, rewriting_);
 }
 
@@ -189,7 +187,7 @@ bool DefaultMapping::isDimension(Expr e) const { return computesElements(e) && !
 int DefaultMapping::depthOf(Expr map) const {
   int depth = isTrivial(map) ? 0 : 1;
   Expr body = underLayouts(spineOf(map).arguments[0].body());
-  while (depth < maxDimensions && isDimension(body)) {
+  while (depth < static_cast<int>(maxDimensions) && isDimension(body)) {
     if (!isTrivial(body)) depth++;
     body = underLayouts(spineOf(body).arguments[0].body());
   }

@@ -56,6 +56,7 @@ class DefaultMapping : Walk {
   };
   Nest nestOf(Expr e) const;
   bool hasFewItems(Expr nest) const;
+  bool namesHideDimension(const LetChain& names);
 
   // divided.cpp: reductions, scans and nests in parts
   std::optional<Nat> chunkOf(const Spine& reduction);
@@ -141,6 +142,8 @@ constexpr double dividedOperations = 16384;
 bool foldsArrays(const Spine& s);
 // Kernels that compute the term, about: those of its maps, and of what is done in chunks.
 double launchesOf(Expr e);
+// Dimensions of work-items.
+constexpr std::size_t maxDimensions = 3;
 // Work-items that keep all cores of a processor busy.
 constexpr double enoughItems = 64;
 

@@ -297,25 +297,53 @@ Expr DefaultMapping::apart(Expr nest, const Nest& levels, Expr value, const std:
   return argument(nest, 1, [&](Expr zip) { return argument(zip, 1, [&](Expr values) { return kept(values, why); }); });
 }
 
-// An array that the function of a nest names, and reads so often that its elements are better stored than computed
-// again, gets memory for all elements of the nest: it is computed by a kernel of its own.
+// The i-th value of a chain of names with the names before it that it uses.
+static Expr wholeOf(const LetChain& names, std::size_t i) {
+  Expr value = names.bound[i].second;
+  for (std::size_t j = i; j-- > 0;)
+    if (value.hasFree(names.bound[j].first)) value = build::let(names.bound[j].first, names.bound[j].second, value);
+  return value;
+}
+
+// Whether a map of much work, behind names of numbers that take loops, but less work, would be a dimension without
+// them.
+bool DefaultMapping::namesHideDimension(const LetChain& names) {
+  const Expr map = underLayouts(names.body);
+  if (!isDimension(map) || !anyPrimitive(spineOf(map).arguments[0], takesSteps)) return false;
+  double work = 0;
+  for (std::size_t i = 0; i < names.bound.size(); i++) {
+    if (!names.body.hasFree(names.bound[i].first)) continue;
+    const Expr whole = wholeOf(names, i);
+    if (isClosed(whole) || !isWorthNaming(whole)) return false;
+    work += work_.of(whole);
+  }
+  return work <= work_.of(names.body);
+}
+
+// What the function of a nest names gets memory for all elements of the nest, and is computed by a kernel of its own:
+// an array that is read so often that its elements are better stored than computed again; a number that takes a loop,
+// where a map of loops is behind it, which becomes a dimension of the nest.
 std::optional<Expr> DefaultMapping::withNamesStored(Expr e) {
   if (!mayMove(e)) return std::nullopt;
   const auto mark = rewriting_.mark();
   const Nest nest = nestOf(e);
   e = at(e, nest.body, [this](Expr body) { return preparation_.flatNames(body); });
   const LetChain names = letsOf(partAt(e, nest.body));
+  const bool hidden = nest.levels.size() < maxDimensions && namesHideDimension(names);
   for (std::size_t i = names.bound.size(); i-- > 0;) {
     const auto& [name, value] = names.bound[i];
-    if (!computesArray(value) || isClosed(value)) continue;
+    const bool isNumber = hidden && names.body.hasFree(name);
+    if (!isNumber && (!computesArray(value) || isClosed(value))) continue;
     Expr rest = names.body;
     for (std::size_t j = names.bound.size(); --j > i;)
       if (rest.hasFree(names.bound[j].first)) rest = build::let(names.bound[j].first, names.bound[j].second, rest);
     const double reads = readsOfElement(rest, name);
-    if (!isReadOften(value, reads)) continue;
+    if (!isNumber && !isReadOften(value, reads)) continue;
     Expr own = value;
     e = at(e, nest.body, [&](Expr body) { return withNamesInside(body, i, own); });
-    e = apart(e, nest, own, fmt::format("{} is read {} times", name.name(), reads));
+    e = apart(e, nest, own,
+              isNumber ? fmt::format("{} is the same for all that a map computes", name.name())
+                       : fmt::format("{} is read {} times", name.name(), reads));
     return at(e, nest.body, [&](Expr body) { return withoutNames(body, names.bound.size(), i); });
   }
   rewriting_.undo(mark);

@@ -110,6 +110,22 @@ class Reader {
         Layout in = read(a[0]);
         return in.components.at(static_cast<std::size_t>(*s.head.nats()[0].constant()));
       }
+      case Prim::at: {
+        Layout out = read(a[1]);
+        std::vector<int> chosenBy;  // loops, each of whose elements reads another place
+        for (const Expr v : a[0].freeVariables())
+          if (const auto found = bound_.find(v); found != bound_.end())
+            found->second.forEachLeaf([&](const Leaf& leaf) {
+              for (const auto& [loop, stride] : leaf.loops) chosenBy.push_back(loop);
+            });
+        out.forEachLeaf([&](Leaf& leaf) {
+          if (leaf.dimensions.empty()) throw Unknown{};
+          leaf.dimensions.erase(leaf.dimensions.begin());
+          std::erase_if(leaf.loops, [&](const auto& l) { return std::ranges::count(chosenBy, l.first) > 0; });
+          for (const int loop : chosenBy) leaf.loops.emplace_back(loop, std::nullopt);
+        });
+        return out;
+      }
       case Prim::transpose: return changed(read(a[0]), 2, [](Dimensions& d) { std::swap(d[0], d[1]); });
       case Prim::split:
         return changed(read(a[0]), 1, [&](Dimensions& d) { d.insert(d.begin(), times(d[0], s.head.nats()[0])); });

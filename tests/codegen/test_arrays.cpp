@@ -152,4 +152,24 @@ TEST_CASE("an array that is named and read once is not stored, one that is read 
   CHECK(wrong(often, {{"n", 3}, {"m", 5}, {"k", 4}}) == "");
 }
 
+TEST_CASE("numbers that a row's map of loops shares are stored, and the map's elements run in parallel") {
+  // A gate's index and sum: neither hides the columns.
+  const std::string text =
+      "def main(xs: [n][d]f32, gates: [e][d]f32, ms: [e][d][h]f32): [n][h]f32 = xs |> map(fun x => "
+      "let s = map(dotProduct(x), gates) in let k = argmax(s) in let t = sum(map(fun v => abs(v) + 1.0, x)) in "
+      "map(fun c => dotProduct(x, c) / t, transpose(ms[k])))";
+  const kernel::Plan plan = planAt(text, {{"n", 128}, {"d", 16}, {"e", 4}, {"h", 64}});
+  CHECK(plan.kernels.size() == 3);
+  CHECK(rangeOf(plan.kernels.back()) == "64 128 1; 64 1 1");
+  CHECK(wrong(text, {{"n", 5}, {"d", 3}, {"e", 4}, {"h", 7}}) == "");
+  // Numbers that take more work than the map, and a map without loops, stay where they are.
+  const std::string costly =
+      "def main(xs: [n][d]f32): [n][2]f32 = xs |> map(fun x => let m = maximum(x) in "
+      "generate(2, fun i => sum(map(fun v => v - m, take(1 + d / 8, x))) * f32(i)))";
+  CHECK(planAt(costly, {{"n", 128}, {"d", 64}}).kernels.size() == 1);
+  const std::string scaled =
+      "def main(xs: [n][d]f32): [n][d]f32 = xs |> map(fun x => let m = maximum(x) in map(fun v => v / m, x))";
+  CHECK(planAt(scaled, {{"n", 128}, {"d", 64}}).kernels.size() == 1);
+}
+
 }  // namespace lift::codegen_tests

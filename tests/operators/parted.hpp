@@ -53,6 +53,11 @@ inline const std::vector<Case>& cases() {
        "  transpose(map(softmax, transpose(sums)))\n",
        {{"h", 9}, {"w", 22}},
        {{P::other, "vectors"}, {P::rows, "vectors"}}},
+      {"rows by matrices that an index chooses",
+       "def main(xs: [n][d]f32, chosen: [n]i32, ms: [e][d][h]f32): [n][h]f32 =\n"
+       "  zip(xs, chosen) |> map(fun (x, k) => transpose(ms[abs(k) % e]) |> map(fun column => dotProduct(x, column)))\n",
+       {{"n", 7}, {"d", 9}, {"e", 3}, {"h", 32}},
+       {{P::rows, "lanes"}}},
       {"windows that sums of indices select",
        "def main(x: [n]f32, w: [5]f32): [n-9]f32 =\n"
        "  generate(n-9, fun i => sum(generate(5, fun c => w[c] * x[i + 2 * c + 1])))\n",

@@ -218,7 +218,20 @@ Tensors gatedUnit(const Tensors& in) {
   return out(state);
 }
 
+Tensors ofExperts(const Tensors& in) {
+  const Grid xs(in, "xs"), gates(in, "gates"), experts(in, "experts");
+  const Int d = xs.size(1);
+  return out(A2{xs.size(0), experts.size(2)}, [&](Int i, Int k) {
+    const Vector scores =
+        vectorOf(gates.size(0), [&](Int e) { return sum(d, [&](Int l) { return gates(e, l) * xs(i, l); }); });
+    const Int best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    return sum(d, [&](Int l) { return xs(i, l) * experts(best, l, k); });
+  });
+}
+
 void networks(Table& table) {
+  table.add("experts", "main", {{{"n", 9}, {"d", 6}, {"e", 3}, {"h", 16}}, {{"n", 1}, {"d", 1}, {"e", 1}, {"h", 1}}},
+            100, ofExperts);
   table.add("rnn", "main", {{{"t", 6}, {"i", 4}, {"h", 5}}, {{"t", 1}, {"i", 1}, {"h", 1}}}, 100, recurrent);
   table.add("rnn", "gated", {{{"t", 6}, {"i", 4}, {"h", 21}}, {{"t", 1}, {"i", 1}, {"h", 1}}}, 100, gatedUnit);
   table.add("attention", "main", {{{"m", 5}, {"n", 9}, {"d", 8}, {"e", 6}}, {{"m", 1}, {"n", 1}, {"d", 1}, {"e", 1}}},
