@@ -55,7 +55,8 @@ inline const std::vector<Case>& cases() {
        {{P::other, "vectors"}, {P::rows, "vectors"}}},
       {"rows by matrices that an index chooses",
        "def main(xs: [n][d]f32, chosen: [n]i32, ms: [e][d][h]f32): [n][h]f32 =\n"
-       "  zip(xs, chosen) |> map(fun (x, k) => transpose(ms[abs(k) % e]) |> map(fun column => dotProduct(x, column)))\n",
+       "  zip(xs, chosen) |> map(fun (x, k) => transpose(ms[abs(k) % e]) |> map(fun column => dotProduct(x, "
+       "column)))\n",
        {{"n", 7}, {"d", 9}, {"e", 3}, {"h", 32}},
        {{P::rows, "lanes"}}},
       {"windows that sums of indices select",
