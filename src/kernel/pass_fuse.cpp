@@ -1,8 +1,9 @@
 // Loop fusion: sequential loops of one count that only compute values, and read the same memory, become one loop, so
-// that what both load is loaded once.
+// that what both load is loaded once; where it stands is computed once.
 #include <algorithm>
 #include <set>
 
+#include "equal_indices.hpp"
 #include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
 
@@ -153,6 +154,7 @@ Block fused(Block block) {
 
 Kernel fusePass(Kernel kernel, const PassOptions&) {
   kernel.body = fused(std::move(kernel.body));
+  joinEqualIndices(kernel);
   return kernel;
 }
 

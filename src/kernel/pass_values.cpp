@@ -1,4 +1,5 @@
-// Variables: where they are declared, which are only names for other values, which are never used.
+// Variables: where they are declared, which are only names for other values, which are never used; indices that are
+// equal.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>

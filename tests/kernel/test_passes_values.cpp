@@ -239,3 +239,32 @@ TEST_CASE("dead: what matters stays") {
                    Declare{a, load(p, 0)}, seq(i, Store{out, i, ref(a, f32)}));
   CHECK(bodyText(pass("dead", m.k)) == bodyText(m.k));
 }
+
+TEST_CASE("fuse: indices that are computed by the same expression are one, where what they are computed of stays") {
+  Maker m;
+  const auto out = m.out("out", 32), ints = m.in("ints", 8, Scalar::i32), counts = m.local("counts", 8, Scalar::i32);
+  const auto named = [](const char* name) { return NatVar::fresh(name, 0, Nat(7), NatVar::Role::index); };
+  const auto declare = [&](NatVar at, BufferId from, Nat place) { return DeclareIndex{at, load(from, place, i32)}; };
+  const auto store = [&](std::int64_t row, NatVar at) { return Store{out, Nat(at) + 8 * row, number(1)}; };
+  const NatVar a = named("a"), b = named("b"), c = named("c"), d = named("d");
+  // In one block, by way of another index, and in the body of a loop; not of another place.
+  m.k.body = block(declare(a, ints, 0), declare(b, ints, 0), declare(c, ints, Nat(a)), declare(d, ints, Nat(b)),
+                   store(0, b), store(1, d));
+  CHECK(bodyText(pass("fuse", m.k)) ==
+        "  const int a = ints[0];\n  const int c = ints[a];\n  out[a] = 1.0f;\n  out[c + 8] = 1.0f;\n");
+  const Nat i = counter("i", 4);
+  m.k.body = block(declare(a, ints, 0), seq(i, declare(b, ints, 0), declare(c, ints, i), store(0, b), store(1, c)));
+  CHECK(bodyText(pass("fuse", m.k)) ==
+        "  const int a = ints[0];\n  for (int i = 0; i < 4; i++) {\n    const int c = ints[i];\n    out[a] = 1.0f;\n"
+        "    out[c + 8] = 1.0f;\n  }\n");
+  // Not of memory that is written, of a variable that changes, or out of the scope of the first.
+  const VarId v = m.var("v", i32);
+  m.k.body =
+      block(declare(a, counts, 0), Store{counts, 0, integer(3)}, declare(b, counts, 0), store(0, a), store(1, b));
+  CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
+  m.k.body = block(Declare{v, integer(1)}, DeclareIndex{a, ref(v, i32)}, Assign{v, integer(2)},
+                   DeclareIndex{b, ref(v, i32)}, store(0, a), store(1, b));
+  CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
+  m.k.body = block(seq(counter("j", 4), declare(a, ints, 0), store(0, a)), declare(b, ints, 0), store(1, b));
+  CHECK(bodyText(pass("fuse", m.k)) == bodyText(m.k));
+}
