@@ -160,8 +160,9 @@ class StoreGuard {
 namespace {
 
 // Few work-items, each of so many statements, are divided into as many groups as keep several cores at work, but not
-// into smaller ones than fill vectors.
-constexpr std::int64_t fewGroups = 4, smallGroup = 8;
+// into smaller ones than fill vectors. Of shorter ones a group has several rows, where these are so much shorter than a
+// group and there are enough of them.
+constexpr std::int64_t fewGroups = 4, smallGroup = 8, enoughGroups = 32, muchShorter = 4;
 constexpr double longItem = 4096;
 
 // What a work-item executes, about; loops whose length is not known count as long.
@@ -195,7 +196,7 @@ void chooseParts(kernel::Kernel& kernel) {
 void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
   Counts group, local, global;
   parallelCounts(kernel.body, group, local, global);
-  std::int64_t room = options.maxGroupSize;
+  std::int64_t room = options.maxGroupSize, items = 1;
   for (std::size_t d = 0; d < 3; d++) {
     Nat size = 1;
     if (options.local[d]) {
@@ -210,7 +211,14 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
       if (n && isFlat && *n < fewGroups * limit && statementsOf(kernel.body) >= longItem)
         limit = std::clamp<std::int64_t>(*n / fewGroups, std::min<std::int64_t>(smallGroup, limit), limit);
       size = n ? groupSizeFor(*n, limit) : limit;
+    } else if (!global[d].empty() && muchShorter * items <= preferredGlobalGroup &&
+               statementsOf(kernel.body) < longItem) {
+      const auto n = largest(global[d]).constant();
+      const std::int64_t limit =
+          std::min({preferredGlobalGroup / items, room, n.value_or(enoughGroups * room) / enoughGroups});
+      if (limit > 1) size = n ? groupSizeFor(*n, limit) : limit;
     }
+    items *= *size.constant();
     room = std::max<std::int64_t>(1, room / *size.constant());
     Nat groups = 1;
     if (options.groups[d])

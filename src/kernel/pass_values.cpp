@@ -1,5 +1,4 @@
-// Variables: where they are declared, which are only names for other values, which are never used; indices that are
-// equal.
+// Variables: where they are declared, which are only names for other values, which are never used.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>

@@ -317,7 +317,8 @@ bool DefaultMapping::namesHideDimension(const LetChain& names) {
     if (isClosed(whole) || !isWorthNaming(whole)) return false;
     work += work_.of(whole);
   }
-  return work <= work_.of(names.body);
+  constexpr double enough = 0.25;
+  return work_.of(names.body) >= enough * work;
 }
 
 // What the function of a nest names gets memory for all elements of the nest, and is computed by a kernel of its own:

@@ -165,7 +165,7 @@ TEST_CASE("numbers that a row's map of loops shares are stored, and the map's el
   // Numbers that take more work than the map, and a map without loops, stay where they are.
   const std::string costly =
       "def main(xs: [n][d]f32): [n][2]f32 = xs |> map(fun x => let m = maximum(x) in "
-      "generate(2, fun i => sum(map(fun v => v - m, take(1 + d / 8, x))) * f32(i)))";
+      "generate(2, fun i => sum(map(fun v => v - m, take(1 + d / 64, x))) * f32(i)))";
   CHECK(planAt(costly, {{"n", 128}, {"d", 64}}).kernels.size() == 1);
   const std::string scaled =
       "def main(xs: [n][d]f32): [n][d]f32 = xs |> map(fun x => let m = maximum(x) in map(fun v => v / m, x))";

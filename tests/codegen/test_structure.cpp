@@ -218,6 +218,30 @@ TEST_CASE("NDRange: work-items in groups that divide the work, or cover it") {
   CHECK(wrong(groups, {{"n", 5}, {"m", 37}}, small) == "");
 }
 
+TEST_CASE("rows of few elements share work-groups") {
+  const auto rangeAt = [](const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
+    return rangeOf(compile(at(parse(text), sizes)).kernels.at(0));
+  };
+  const std::string rows = "def main(xs: [n][m]f32): [n][m]f32 = map(fun row => map(fun x => x * 2.0, row), xs)";
+  CHECK(rangeAt(rows, {{"n", 4096}, {"m", 4}}) == "4 4096 1; 4 16 1");
+  CHECK(rangeAt(rows, {{"n", 4099}, {"m", 3}}) == "3 4116 1; 3 21 1");
+  CHECK(rangeAt(rows, {{"m", 4}}).ends_with("; 4 16 1"));
+  CHECK(rangeAt(rows, {{"n", 256}, {"m", 4}}) == "4 256 1; 4 8 1");  // and enough groups are left
+  CHECK(rangeAt(rows, {{"n", 16}, {"m", 4}}) == "4 16 1; 4 1 1");
+  CHECK(rangeAt(rows, {{"n", 4096}, {"m", 32}}) == "32 4096 1; 32 1 1");
+  const std::string planes =
+      "def main(xs: [n][m][3]f32): [n][m][3]f32 = map(fun p => map(fun row => map(fun x => x * 2.0, row), p), xs)";
+  CHECK(rangeAt(planes, {{"n", 64}, {"m", 2}}) == "3 2 64; 3 1 2");
+  CHECK(rangeAt(planes, {{"n", 64}, {"m", 640}}) == "3 640 64; 3 20 1");
+  // Work-items of long loops keep a group of their own row.
+  const std::string sums =
+      "def main(xs: [n][m][k]f32): [n][m]f32 = map(fun p => map(fun r => reduce(0.0, add, r), p), xs)";
+  CHECK(rangeAt(sums, {{"n", 4096}, {"m", 4}, {"k", 3}}) == "4 4096 1; 4 16 1");
+  CHECK(rangeAt(sums, {{"n", 4096}, {"m", 4}}) == "4 4096 1; 4 1 1");
+  for (const std::int64_t n : {1, 33, 64})
+    CHECK(wrong(rows, {{"n", n}, {"m", 3}}) + wrong(planes, {{"n", n}, {"m", 2}}) == "");
+}
+
 TEST_CASE("dimensions share the room of a group") {
   const std::string text = R"(
     def main(x: [4][20][30]f32): [4][20][30]f32 = mapWrg(0, mapLcl2D(fun v => v * 2.0), x))";
