@@ -12,7 +12,7 @@ if [[ ${1-} == --sanitize-all ]]; then
   chosen=()
 else
   scripts/build.sh asan "${sanitized[@]/#/test_}"
-  chosen=(--tests-regex "^($(IFS='|' && echo "${sanitized[*]}")): ")
+  chosen=(--tests-regex "^($(IFS='|' && echo "${sanitized[*]}")):")
 fi
 scripts/build.sh release
 
@@ -42,6 +42,11 @@ sweeps=(
 )
 sweep=$(IFS='|' && echo "${sweeps[*]}")
 run_tests build-asan --label-regex '^null$' "${chosen[@]}" --exclude-regex "$sweep" >build-asan/test.log 2>&1 || failed=1
+for module in "${sanitized[@]}"; do
+  grep -qE "Test +#[0-9]+: $module:" build-asan/test.log && continue
+  echo "test: no test of $module ran under sanitizers"
+  failed=1
+done
 grep -A1000 -E '^[0-9]+% tests passed' build-asan/test.log | sed 's/^/asan: /' || true
 if ((failed)); then
   cat build-asan/test.log
