@@ -28,7 +28,10 @@ bool onlyMovesData(Expr e);
 bool mayFailWithin(Expr e);
 // Whether there are evaluations of the application that leave the argument out.
 bool isOptional(const Spine& s, std::size_t argument);
-// An operation on integers as one on sizes and indices; nothing where they have none.
+// Whether an i32 holds the number: by its bounds; where sizes are not known, by what they usually are.
+bool fitsInt(Nat n);
+// An operation on integers as one on sizes and indices, which do not wrap; nothing where they have none, or the result
+// may not fit an i32.
 std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
 // Whether there is such a term in a term, itself included; equal ones are asked about once.
 bool anyTerm(Expr e, const std::function<bool(Expr)>& test);

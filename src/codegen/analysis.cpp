@@ -125,17 +125,25 @@ class Sharing {
     return loops;
   }
 
+  // Where an access is, as far as it depends on the loop of one kind and dimension: coefficient * index + rest.
+  struct Place {
+    std::pair<LoopKind, int> loop;
+    Nat coefficient, rest;
+  };
   struct Accesses {
     std::set<Loops> stores, loads;
+    std::vector<Place> stored;
+    std::vector<std::optional<Place>> loaded;  // nothing where it is no such sum
   };
 
   void visit(const Block& block) {
     for (const kernel::Stmt& s : block) {
       if (const auto* a = std::get_if<kernel::Allocate>(&s.node)) depth_[a->buffer] = path_.size();
-      kernel::forEachAccess(s, [&](BufferId b, Nat, int, bool isStore) {
+      kernel::forEachAccess(s, [&](BufferId b, Nat index, int, bool isStore) {
         if (!depth_.contains(b)) return;
         Accesses& a = accesses_[b];
         (isStore ? a.stores : a.loads).insert(parallelLoops(b));
+        if (isPrivate(b)) notePlaces(a, index, depth_.at(b), isStore);
       });
       const auto* loop = std::get_if<kernel::For>(&s.node);
       if (loop) {
@@ -157,13 +165,42 @@ class Sharing {
     return loops;
   }
 
-  // Work-items share the work of filling it by the loops that they read it in.
+  void notePlaces(Accesses& a, Nat index, std::size_t from, bool isStore) const {
+    for (std::size_t i = from; i < path_.size(); i++) {
+      if (path_[i]->kind == LoopKind::sequential || path_[i]->count == Nat(1)) continue;
+      const auto linear = index.linearIn(path_[i]->index);
+      const auto place = linear
+                             ? std::optional(Place{{path_[i]->kind, path_[i]->dim}, linear->coefficient, linear->rest})
+                             : std::nullopt;
+      if (!isStore) a.loaded.push_back(place);
+      if (isStore && place && place->coefficient != Nat(0)) a.stored.push_back(*place);
+    }
+  }
+
+  // Work-items share the work of filling it by the loops that they read it in, and each reads what it stored.
   static bool readsOwn(const Accesses& a) {
     Loops filled;
     for (const Loops& loops : a.stores) filled.insert(loops.begin(), loops.end());
-    return std::ranges::all_of(a.loads, [&](const Loops& around) {
+    const bool sameLoops = std::ranges::all_of(a.loads, [&](const Loops& around) {
       return std::includes(around.begin(), around.end(), filled.begin(), filled.end());
     });
+    return sameLoops && std::ranges::all_of(a.loaded, [&](const auto& load) {
+             return a.stored.empty() || (load && mayBeOwn(*load, a.stored));
+           });
+  }
+
+  static bool mayBeOwn(const Place& load, const std::vector<Place>& stored) {
+    bool isShared = false;
+    for (const Place& s : stored) {
+      if (s.loop != load.loop) continue;
+      isShared = true;
+      const auto leastLoaded = load.rest.lower(), leastStored = s.rest.lower();
+      const auto mostLoaded = load.rest.upper(), mostStored = s.rest.upper();
+      const bool isOutside = (leastLoaded && leastStored && *leastLoaded < *leastStored) ||
+                             (mostLoaded && mostStored && *mostLoaded > *mostStored);
+      if (s.coefficient == load.coefficient && !isOutside) return true;
+    }
+    return !isShared;
   }
 
   // All accesses are under the same loops that distribute over groups, and those are all of the kernel's: groups of a

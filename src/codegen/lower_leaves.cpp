@@ -107,7 +107,12 @@ struct Unclamped {
   std::vector<kernel::Comparison> all;  // what holds then
 };
 
-// n without its minima of a variable term and a constant one; `kept` gets what that assumes: term <= constant.
+bool dependsOnLoops(Nat n) {
+  return std::ranges::any_of(n.variables(), [](NatVar v) { return v.role() == NatVar::Role::index; });
+}
+
+// n without its minima of a term of loops and a bound, which is one for all steps; `kept` gets what that assumes: term
+// <= bound.
 Nat withoutMinima(Nat n, std::vector<kernel::Comparison>& kept) {
   switch (n.kind()) {
     case Nat::Kind::sum:
@@ -122,9 +127,9 @@ Nat withoutMinima(Nat n, std::vector<kernel::Comparison>& kept) {
     }
     case Nat::Kind::min: {
       const Nat a = n.operands()[0], b = n.operands()[1];
-      if (a.constant().has_value() == b.constant().has_value()) return n;
-      const Nat term = a.constant() ? b : a;
-      kept.push_back({term, kernel::Relation::lessEqual, a.constant() ? a : b});
+      if (dependsOnLoops(a) == dependsOnLoops(b)) return n;
+      const auto [term, bound] = dependsOnLoops(a) ? std::pair(a, b) : std::pair(b, a);
+      kept.push_back({term, kernel::Relation::lessEqual, bound});
       return term;
     }
     default: return n;
@@ -236,6 +241,7 @@ ExprPtr Lowering::laneValue(const LaneView& v) {
 }
 
 void Lowering::store(const ViewPtr& out, ExprPtr v) {
+  if (out->type().is(Type::Kind::vector)) v = widen(v, valueTypeOf(out->type()).width);  // the same in all lanes
   if (const auto* m = dynamic_cast<const MemoryView*>(out.get())) return emit(kernel::Store{m->buffer, m->offset, v});
   if (const auto* m = dynamic_cast<const RegisterView*>(out.get())) return emit(kernel::Assign{m->variable, v});
   if (dynamic_cast<const NowhereView*>(out.get())) return;

@@ -35,7 +35,7 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
       if (v.type == Scalar::f16) v = convert(v, Scalar::f32);
       return valueView(e.type(), kernel::literal(v));
     }
-    case Expr::Form::natLiteral: return valueView(e.type(), kernel::index(e.natValue()));
+    case Expr::Form::natLiteral: return valueView(e.type(), integer(e.natValue()));
     default: break;
   }
   const Spine s = spineOf(e);
@@ -102,7 +102,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::ifThenElse: return conditional(e, s, env);
     case Prim::vectorize:
       if (isByLane(a[0])) return vectorizeLanes(s, env);
-      return apply(a[0], env, read(a[1], env));
+      return inAllLanes(apply(a[0], env, read(a[1], env)), e.type(), s.head.nats()[0]);
     case Prim::arrayOf:
       if (isTable(e)) return table(e);
       return elementsView(e.type(), deferred(a, env));
@@ -237,8 +237,20 @@ std::string Lowering::nameIn(AddressSpace space) {
   return space == AddressSpace::priv ? "p" : space == AddressSpace::local ? "tile" : "tmp";
 }
 
+// The size as an integer of a program, which wraps.
+ExprPtr Lowering::integer(Nat n) {
+  if (const auto c = n.constant()) return kernel::index(Nat(static_cast<std::int32_t>(*c)));
+  const bool isSum = n.kind() == Nat::Kind::sum;
+  if (fitsInt(n) || (!isSum && n.kind() != Nat::Kind::product)) return kernel::index(n);
+  ExprPtr result = integer(n.operands()[0]);
+  for (std::size_t i = 1; i < n.operands().size(); i++)
+    result = kernel::operation(isSum ? Op::add : Op::mul, {result, integer(n.operands()[i])});
+  return result;
+}
+
 std::optional<Nat> Lowering::natOf(const ExprPtr& e) {
-  if (const auto* i = std::get_if<kernel::Index>(&e->node)) return i->value;
+  if (const auto* i = std::get_if<kernel::Index>(&e->node))
+    return fitsInt(i->value) ? std::optional(i->value) : std::nullopt;
   if (const auto* l = std::get_if<kernel::Literal>(&e->node); l && e->type == ValueType{Scalar::i32, 1})
     return Nat(l->value.integer);
   return std::nullopt;
@@ -370,6 +382,13 @@ ViewPtr Lowering::vectorizeLanes(const Spine& s, const EnvPtr& env) {
     results.push_back(kernel::makeVector(std::move(parts)));
   }
   return registersOf(s.head.type().result().result(), results);
+}
+
+ViewPtr Lowering::inAllLanes(const ViewPtr& v, Type type, Nat lanes) {
+  if (!type.isRegister()) return v;
+  std::vector<ExprPtr> values = leafValues(v);
+  for (ExprPtr& x : values) x = widen(x, static_cast<int>(*lanes.constant()));
+  return registersOf(type, values);
 }
 
 ExprPtr Lowering::widen(const ExprPtr& e, int width) { return e->type.width == width ? e : kernel::splat(e, width); }

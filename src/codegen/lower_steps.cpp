@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "lift/accumulation.hpp"
+#include "lift/kernel_walk.hpp"
 #include "lowerer.hpp"
 
 namespace lift::detail {
@@ -82,13 +83,47 @@ void Lowering::step(Expr f, const EnvPtr& env, const Accumulator& acc, const Vie
   }
   const AddressSpace space = ownSpace(type);
   Block direct = collect([&] { write(f.body(), inner, {acc.view, space}); });
-  if (mayStoreInPlace(direct, acc.buffers.empty() ? storedIn(direct) : acc.buffers)) {
+  const bool registersLast = assignLast(direct, acc.view);
+  if (registersLast && mayStoreInPlace(direct, acc.buffers.empty() ? storedIn(direct) : acc.buffers)) {
     for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
     return;
   }
   const ViewPtr next = allocate(type, space, "next");
   write(f.body(), inner, {next, space});
   copy(next, {acc.view, space});
+}
+
+// A step's new numbers in the accumulator's registers once nothing of the step reads the old ones; false where some are
+// not given by the block itself.
+bool Lowering::assignLast(Block& step, const ViewPtr& accumulator) {
+  std::vector<ViewPtr> all;
+  leaves(accumulator, all);
+  std::set<kernel::VarId> registers;
+  for (const ViewPtr& v : all)
+    if (const auto* r = dynamic_cast<const RegisterView*>(v.get())) registers.insert(r->variable);
+  Block now, last;
+  for (kernel::Stmt& s : step) {
+    auto* a = std::get_if<kernel::Assign>(&s.node);
+    if (a != nullptr && registers.contains(a->variable)) {
+      const ValueType type = a->value->type;
+      const kernel::VarId next = newVariable("next", type);
+      last.push_back({kernel::Assign{a->variable, kernel::ref(next, type)}});
+      now.push_back({kernel::Declare{next, a->value}});
+      continue;
+    }
+    bool assigns = false;
+    kernel::forEachBlock(s, [&](const Block& inner) {
+      assigns = assigns || kernel::anyStmt(inner, [&](const kernel::Stmt& x) {
+                  const auto* deep = std::get_if<kernel::Assign>(&x.node);
+                  return deep != nullptr && registers.contains(deep->variable);
+                });
+    });
+    if (assigns) return false;
+    now.push_back(std::move(s));
+  }
+  std::ranges::move(last, std::back_inserter(now));
+  step = std::move(now);
+  return true;
 }
 
 void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {

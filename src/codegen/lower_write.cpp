@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <unordered_set>
 
+#include "lift/kernel_walk.hpp"
 #include "lowerer.hpp"
 
 namespace lift::detail {
@@ -289,9 +292,47 @@ std::optional<std::vector<kernel::BufferId>> Lowering::startsFrom(const Spine& s
   const Expr init = s.arguments[0];
   std::vector<kernel::BufferId> buffers;
   if (!init.type().isArray() || out.space != AddressSpace::priv || !onlyMovesData(init) ||
-      !haveSamePlaces(out.view, read(init, env), buffers))
+      !haveSamePlaces(out.view, read(init, env), buffers) || reads(s.arguments[1], env, buffers) ||
+      reads(s.arguments[2], env, buffers))
     return std::nullopt;
   return buffers;
+}
+
+// Whether the term may read one of the buffers by a variable of the environment. What is read is not computed for good.
+bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::BufferId>& buffers) {
+  const kernel::Kernel made = kernel_;
+  const std::vector<KernelArgument> arguments = arguments_;
+  bool found = false;
+  const auto among = [&](kernel::BufferId b) { return std::ranges::find(buffers, b) != buffers.end(); };
+  const auto note = [&](const kernel::Expr& x) {
+    if (const auto* l = std::get_if<kernel::Load>(&x.node)) found = found || among(l->buffer);
+  };
+  const std::function<void(const ViewPtr&)> look = [&](const ViewPtr& v) {
+    const Type type = v->type();
+    if (type.isArray()) return look(v->at(Nat(NatVar::index("i", type.length()))));
+    if (!type.is(Type::Kind::tuple)) return kernel::forEachExpr(*value(v), note);
+    for (int c = 0; c < static_cast<int>(type.components().size()); c++) look(v->component(c));
+  };
+  std::unordered_set<Expr> bound, seen;
+  const std::function<void(Expr)> visit = [&](Expr x) {
+    if (found || !seen.insert(x).second) return;
+    Expr root = x;
+    while (spineOf(root).isPrim(Prim::get)) root = spineOf(root).arguments[0];
+    if (root.is(Expr::Form::variable)) {
+      if (!bound.contains(root)) look(read(x, env));
+    } else if (x.is(Expr::Form::lambda)) {
+      bound.insert(x.parameter());
+      visit(x.body());
+    } else if (x.is(Expr::Form::apply)) {
+      visit(x.function());
+      visit(x.argument());
+    }
+  };
+  const kernel::Block computed = collect([&] { visit(e); });
+  kernel::forEachStmt(computed, [&](const kernel::Stmt& s) { kernel::forEachExpr(s, note); });
+  kernel_ = made;
+  arguments_ = arguments;
+  return found;
 }
 
 void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {

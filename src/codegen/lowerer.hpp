@@ -167,6 +167,7 @@ class Lowering {
   std::vector<GuardedView::Deferred> deferred(const std::vector<Expr>& terms, const EnvPtr& env);
   static AddressSpace spaceOf(Prim prim);         // where its value is kept
   static std::string nameIn(AddressSpace space);  // of what the program does not name
+  static ExprPtr integer(Nat n);
   static std::optional<Nat> natOf(const ExprPtr& e);
   ViewPtr elementAt(Expr primitive, const ViewPtr& index, const ViewPtr& array);
   ExprPtr operation(Expr primitive, const std::vector<Expr>& operands, const EnvPtr& env);
@@ -182,6 +183,8 @@ class Lowering {
   // The leaves in order, as values of the type.
   static ViewPtr registersOf(Type type, const std::vector<ExprPtr>& leaves);
   static ExprPtr widen(const ExprPtr& e, int width);
+  // Registers of the type, which has that many lanes, where the view may be of what is the same in all of them.
+  ViewPtr inAllLanes(const ViewPtr& v, Type type, Nat lanes);
   // Arithmetic on indices stays symbolic, so that what it indexes is understood.
   static std::optional<ExprPtr> onIndices(Op op, const std::vector<ExprPtr>& args);
   ExprPtr dot(ExprPtr a, ExprPtr b);
@@ -195,6 +198,8 @@ class Lowering {
   void accumulate(const Spine& s, const EnvPtr& env, const ViewPtr& xs, const Accumulator& acc);  // elements xs
   void step(Expr f, const EnvPtr& env, const Accumulator& acc, const ViewPtr& x);                 // acc = f((acc, x))
   // All components of `next` are computed before the first of the registers is replaced.
+  bool reads(Expr e, const EnvPtr& env, const std::vector<kernel::BufferId>& buffers);
+  bool assignLast(Block& step, const ViewPtr& accumulator);
   void replace(const ViewPtr& registers, const ViewPtr& next);
   std::vector<ExprPtr> leafValues(const ViewPtr& v);
   static void leaves(const ViewPtr& v, std::vector<ViewPtr>& out);

@@ -1,6 +1,8 @@
 #include "lift/terms.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <unordered_set>
 
 #include "rebuild.hpp"
@@ -185,9 +187,41 @@ std::optional<Nat> computed(Op op, const std::vector<Nat>& n) {
 
 }  // namespace
 
+namespace {
+
+// The largest absolute value that the number may have; of a size that is not known, four times itself still fits.
+double magnitude(Nat n) {
+  constexpr double unknown = 215;
+  if (const auto c = n.constant()) return std::abs(static_cast<double>(*c));
+  if (const auto v = n.variable()) return v->upper() ? magnitude(*v->upper()) : unknown;
+  const auto& parts = n.operands();
+  double result = n.kind() == Nat::Kind::product ? 1 : 0;
+  for (std::size_t i = 0; i < parts.size(); i++) {
+    const double m = magnitude(parts[i]);
+    switch (n.kind()) {
+      case Nat::Kind::sum: result += m; break;
+      case Nat::Kind::product: result *= m; break;
+      case Nat::Kind::floorDiv: result = std::max(result, i == 0 ? m : 0.0); break;
+      case Nat::Kind::mod: result = std::max(result, i == 1 ? m : 0.0); break;
+      default: result = std::max(result, m);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+bool fitsInt(Nat n) {
+  constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const auto lower = n.lower(), upper = n.upper();
+  if (lower && upper) return least <= *lower && *upper <= most;
+  return magnitude(n) <= static_cast<double>(most);
+}
+
 std::optional<Nat> onNats(Op op, const std::vector<Nat>& n) {
   const auto result = computed(op, n);
-  return result && isLarge(*result) ? std::nullopt : result;
+  return result && (isLarge(*result) || !fitsInt(*result)) ? std::nullopt : result;
 }
 
 bool onlyMovesData(Expr e) {

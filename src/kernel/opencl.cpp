@@ -137,6 +137,7 @@ class OpenclDialect final : public Dialect {
       return wraps ? Text{fmt::format("({}){}", info(t.scalar).opencl, s.within(unary)), unary} : s;
     };
     const OpInfo& row = info(op);
+    if (mayOverflow(op, t)) return wrapped(op, t, args);
     if (row.arity == 1 && row.precedence > 0) {
       const std::string operand = args[0].within(unary);
       // "--x" would be a decrement.
@@ -159,6 +160,30 @@ class OpenclDialect final : public Dialect {
       return {fmt::format("({}){}", info(t.scalar).opencl, call), unary};
     }
     return {call, postfix};
+  }
+  // Integers wrap, but those of OpenCL C that have a sign must not overflow: the unsigned ones of their size do the
+  // sum. In vectors there are small ones; alone, they are computed in int, which the product of two of 16 bits may
+  // exceed.
+  static bool mayOverflow(Op op, ValueType t) {
+    if (!isInteger(t.scalar) || (op != Op::add && op != Op::sub && op != Op::mul && op != Op::neg)) return false;
+    if (t.width == 1 && isSmallInteger(t.scalar)) return op == Op::mul && info(t.scalar).bytes == 2;
+    return info(t.scalar).isSigned;
+  }
+  Text wrapped(Op op, ValueType t, const std::vector<Text>& args) {
+    const bool isSmall = t.width == 1 && isSmallInteger(t.scalar);
+    const std::string own = type(t), computed = isSmall ? "uint" : info(t.scalar).isSigned ? "u" + own : own;
+    const auto as = [&](const std::string& to, const Text& x) {
+      return t.width > 1 ? Text{fmt::format("as_{}({})", to, x.text), postfix}
+                         : Text{fmt::format("({}){}", to, x.within(unary)), unary};
+    };
+    const auto infix = infixOf(op);
+    if (op == Op::neg) {
+      const Text x = as(computed, args[0]);
+      return as(own, {"-" + x.within(unary), unary});
+    }
+    const Text a = as(computed, args[0]), b = as(computed, args[1]);
+    return as(own, {fmt::format("{} {} {}", a.within(infix->precedence), infix->text, b.within(infix->precedence + 1)),
+                    infix->precedence});
   }
   std::string choice(ValueType, const std::string& mask, const std::string& then,
                      const std::string& otherwise) override {

@@ -256,8 +256,7 @@ class Naming {
     if (reader == Reader::several && overlaps(s)) reader = Reader::many;
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       Expr& a = s.arguments[i];
-      const bool perhaps = (s.isPrim(Prim::ifThenElse) && i > 0) || s.isPrim(Prim::iterateWhile);
-      a = visit(a, reader, inLoop || (a.is(Expr::Form::lambda) && !s.isPrim(Prim::let)), guarded || perhaps);
+      a = visit(a, reader, inLoop || (a.is(Expr::Form::lambda) && !s.isPrim(Prim::let)), guarded || isOptional(s, i));
     }
   }
 

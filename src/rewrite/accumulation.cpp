@@ -81,6 +81,8 @@ std::optional<Part> partOf(Expr body, Expr accumulator) {
       if (s.head.op() == Op::fma) return free(a[0]) && free(a[1]) ? continued(Op::add, a[2]) : std::nullopt;
       if (s.head.op() == Op::sub) return free(a[1]) ? continued(Op::add, a[0]) : std::nullopt;
       if (a.size() != 2) return std::nullopt;
+      // What is asked only where the accumulator leaves it open stays behind it.
+      if (isOptional(s, 1) && mayFailWithin(a[1])) return std::nullopt;
       if (free(a[1])) return continued(s.head.op(), a[0]);
       return free(a[0]) ? continued(s.head.op(), a[1]) : std::nullopt;
     case Prim::let: return free(a[1]) ? partOf(a[0].body(), accumulator) : std::nullopt;

@@ -179,13 +179,14 @@ Expr Matcher::inSubject(Expr place) const {
   return component(inSubject(s.arguments[0]), static_cast<std::size_t>(*s.head.nats()[0].constant()));
 }
 
-// Finds a subterm that the pattern matches, outside of what binders in the body bind.
+// Finds a subterm that the pattern matches, outside of what binders in the body bind. What a condition keeps from
+// failing stays behind it.
 std::optional<Expr> Matcher::find(Expr pattern, Expr body) {
   std::optional<Expr> found;
   anySubterm(body, [&](Expr e, const std::vector<Expr>& binders) {
     if (std::ranges::any_of(binders, [&](Expr b) { return e.hasFree(b); })) return false;
     Matcher trial = *this;
-    if (!trial.match(pattern, e)) return false;
+    if (!trial.match(pattern, e) || (mayFailWithin(e) && !evaluatedAlways(body).contains(e))) return false;
     *this = std::move(trial);
     found = e;
     return true;

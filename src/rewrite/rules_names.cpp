@@ -63,21 +63,6 @@ Expr broughtToFront(Expr array, std::size_t dimensions) {
   return call(Prim::transpose, {map(Expr::lambda(row, broughtToFront(row, dimensions - 1)), array)});
 }
 
-// The terms in a term that no condition leaves out.
-std::unordered_set<Expr> evaluatedAlways(Expr e) {
-  std::unordered_set<Expr> all;
-  const std::function<void(Expr)> visit = [&](Expr x) {
-    if (!all.insert(x).second) return;
-    if (x.is(Expr::Form::lambda)) return visit(x.body());
-    if (!x.is(Expr::Form::apply)) return;
-    const Spine s = spineOf(x);
-    for (std::size_t i = 0; i < s.arguments.size(); i++)
-      if (!isOptional(s, i)) visit(s.arguments[i]);
-  };
-  visit(e);
-  return all;
-}
-
 // generate(n, fun i => e[xs[i]])  ->  map(fun (i, x) => e[x], zip(indices(n), xs)) for all arrays of which i itself is
 // an index, behind others perhaps that are bound in e; of which the first n elements are read.
 std::optional<Expr> elementsOfIndices(Expr e) {

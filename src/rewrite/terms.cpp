@@ -106,6 +106,20 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>&)
   return walk(e);
 }
 
+std::unordered_set<Expr> evaluatedAlways(Expr e) {
+  std::unordered_set<Expr> all;
+  const std::function<void(Expr)> visit = [&](Expr x) {
+    if (!all.insert(x).second) return;
+    if (x.is(Expr::Form::lambda)) return visit(x.body());
+    if (!x.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(x);
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      if (!isOptional(s, i)) visit(s.arguments[i]);
+  };
+  visit(e);
+  return all;
+}
+
 void nameReads(Expr term, Expr index, Expr array, Expr name, std::unordered_map<Expr, Expr>& replacements) {
   anyTerm(term, [&](Expr e) {
     const Spine read = spineOf(e);

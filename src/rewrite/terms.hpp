@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,9 @@ auto ofAll(const Range& range, F&& f) {
 
 // Calls `visit` on the term and its subterms, in the order of the text, with the binders between; stops at true.
 bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>& binders)>& visit);
+
+// The terms in a term that no condition leaves out.
+std::unordered_set<Expr> evaluatedAlways(Expr e);
 
 // Whether let(f, x) may be f(x): computing x at each use costs no more than computing it once.
 bool inlines(Expr f, Expr x);

@@ -211,7 +211,7 @@ TEST_CASE("print: bit operations bind as in C") {
   const auto a = x.n(0), b = x.n(1), c = x.n(2);
   CHECK(Expression().of(op(Op::bitAnd, a, op(Op::bitOr, b, c))) == "iv[0] & (iv[1] | iv[2])");
   CHECK(Expression().of(op(Op::bitOr, a, op(Op::bitAnd, b, c))) == "iv[0] | iv[1] & iv[2]");
-  CHECK(Expression().of(op(Op::shl, op(Op::add, a, b), c)) == "iv[0] + iv[1] << iv[2]");
+  CHECK(Expression().of(op(Op::shl, op(Op::add, a, b), c)) == "(int)((uint)iv[0] + (uint)iv[1]) << iv[2]");
   CHECK(Expression().of(op(Op::eq, op(Op::bitAnd, a, b), c)) == "(iv[0] & iv[1]) == iv[2]");
 }
 
@@ -223,6 +223,20 @@ TEST_CASE("print: builtins for floats and integers") {
   CHECK(Expression().of(operation(Op::mod, {x.n(0), x.n(1)})) == "iv[0] % iv[1]");
   CHECK(Expression().of(operation(Op::abs, {x.n(0)})) == "(int)abs(iv[0])");
   CHECK(Expression().of(operation(Op::fma, {x.x(0), x.x(1), x.x(2)})) == "fma(in[0], in[1], in[2])");
+}
+
+TEST_CASE("print: integers with a sign wrap, too") {
+  Expression x;
+  const auto a = x.n(0), b = x.n(1);
+  CHECK(Expression().of(operation(Op::mul, {a, b})) == "(int)((uint)iv[0] * (uint)iv[1])");
+  CHECK(Expression().of(operation(Op::neg, {a})) == "(int)-(uint)iv[0]");
+  const ExprPtr v = load(x.iv, 0, {Scalar::i32, 4});
+  CHECK(Expression().of(operation(Op::sub, {v, v})) ==
+        "vstore4(as_int4(as_uint4(vload4(0, iv)) - as_uint4(vload4(0, iv))), 0, out)");
+  const ExprPtr u = convertTo(a, Scalar::u32), s = convertTo(a, Scalar::u16);
+  CHECK(Expression().of(operation(Op::add, {u, u})) == "(uint)iv[0] + (uint)iv[0]");
+  // Computed in int, which the product may exceed.
+  CHECK(Expression().of(operation(Op::mul, {s, s})) == "(ushort)((uint)(ushort)iv[0] * (uint)(ushort)iv[0])");
 }
 
 TEST_CASE("print: small integers wrap to their type") {

@@ -1,0 +1,91 @@
+// Programs that the judges once disagreed about, as they were shrunk.
+#pragma once
+
+namespace lift::differential {
+
+struct Found {
+  const char* what;
+  const char* text;
+};
+
+inline constexpr Found found[] = {
+    {"|| that guards a load", R"(
+def main(x: [1][1][2]f32) =
+  map(fun p => map(fun r => generate(2, fun i =>
+    let k = i * 3 in if k < 0 || k >= 2 || r[k] <= 0.25 then r[i] else let e = r[k] in fma(e, e, 0.125)), p), x)
+)"},
+    {"a step of a loop that ends early reads rows of symbolic size from the end", R"(
+def main(x: [2][n]f32) =
+  map(fun r => iterateWhile(n, fun v => v[0] < 3.3, fun v => map(fun a => a * 0.5 + 1.0, reorder(reverse, v)), r), x)
+)"},
+    {"elements of rows of symbolic size that are chosen, with a name in a branch", R"(
+def main(x: [2][n]f32) =
+  map(fun r => map(fun a => a * 0.5 + 1.0,
+    let k = i32(r[0] * 8.0) in
+    if k >= 0 && k < n then let h = r[k] in map(fun a => a * 0.5 + h, r) else reorder(reverse, r)), x)
+)"},
+    {"elements of an array that is chosen in front of the outermost map", R"(
+def main(x: [n]f32) =
+  map(fun a => a * 0.5 + 1.0,
+    let k = i32(x[0] * 8.0) in
+    if k >= 0 && k < n then let h = x[k] in map(fun a => a * 0.5 + h, x) else reorder(reverse, x))
+)"},
+    {"a name in a branch of what is kept in memory, and of what may fail", R"(
+def main(x: [1]f32) =
+  let v = (let w = (let u = map(fun a => a * 0.5 + 1.0, x) in generate(1, fun i => u[i * 3 % 1] + f32(i))) in
+           map(fun (a, b) => a * 0.5 + b, zip(w, reorder(reverse, w)))) in
+  generate(1, fun i => let k = i * 3 in if k >= 0 && k < 1 then let e = v[k] in e * 0.5 + 1.0 else 0.25)
+)"},
+    {"scalars iterated where they are read: as an index, as an operand", R"(
+def main(x: [4]f32) =
+  map(fun v => x[i32(iterate(3, fun i => min(i + abs(v), 2.0), 0.0))] + iterate(3, fun (a, b) => (b, a + b), (v, 1.0)).0, x)
+)"},
+    {"definitions passed to those that they use", R"(
+def dot(a, b) = sum(zipWith(mul, a, b))
+def main(x: [2][3]f32) = zipWith(dot, x, reorder(reverse, x))
+)"},
+    {"indices that wrap as integers do, before they are compared, divided and used as keys", R"(
+def main(x: [48]i32) =
+  (generate(48, fun i => if i + 2147483640 < 0 then 1 else 0), generate(48, fun i => (i * 1000000007) % 7),
+   generate(48, fun i => min(i * 1103515245, 5)), generate(48, fun i => x[abs(i * 1000000007 % 7)]),
+   reduceByIndex(fill(7, 1), fun (a, v) => a * 3 + v, zip(generate(48, fun i => (i * 1103515245 + 12345) % 7), x)))
+)"},
+    {"sizes whose product wraps", R"(
+def main(x: [n]i32) = map(fun v => v + (n * n * 500000000 : nat) / 7, x)
+)"},
+    {"integers that wrap: in comparisons, conversions, and before they are divided", R"(
+def main(x: [4]i32, y: [4]i64, z: [8]i8, w: [4]u16) =
+  (map(fun v => let top = max(v, 2147483647) in (if top + 1 > top then 1 else 0, top * 2 / 2, -(-top - 1), u64(top * top)), x),
+   map(fun v => let top = max(v, 9223372036854775807) in top + 1 > top, y),
+   asScalar(map(vectorize(4, fun v => max(v, 127) + 1), asVector(4, z))),
+   map(fun v => u32(max(v, 65535) * max(v, 65535)), w))
+)"},
+    {"accumulators of numbers and arrays, each computed of what the others were", R"(
+def main(x: [5]i32, y: [2][3]i32) =
+  (reduce((0, [0, 0]), fun ((s, a), v) => (s + v, map(fun w => w + s, a)), x),
+   reduce(((1, 2), [0, 0]), fun (((s, t), a), v) => ((t, s), a), x),
+   scan((1, 2, generate(3, fun i => i)), fun ((s, t, a), v) => (t + v, s * 3, map(fun w => w * 3 + s - t, a)), x),
+   map(fun row => reduce((1, [0, 0]), fun ((s, a), v) => (s * v, map(fun w => w + s, a)), row), y))
+)"},
+    {"a reduction that starts from an accumulator and reads it", R"(
+def main(x: [2][3]i32) =
+  (reduce([1, 2], fun (s, row) => reduce(s, fun (t, v) => zipWith(add, t, s), row), x),
+   reduce([1, 2], fun (s, row) => let t = reorder(reverse, s) in reduce(s, fun (u, v) => zipWith(add, u, t), row), x))
+)"},
+    {"vectors of what is the same in all lanes", R"(
+def main(x: [8]i32) =
+  let s = sum(x) in
+  let r = unzip(map(vectorize(4, fun v => (v + 1, 7)), asVector(4, x))) in
+  (asScalar(map(vectorize(4, fun v => 7), asVector(4, x))), asScalar(map(vectorize(4, fun v => s), asVector(4, x))),
+   asScalar(r.1), map(fun v => dot(vectorize(4, fun a => 3)(v), v), asVector(4, x)))
+)"},
+    {"&& whose second operand fails where the first does not hold, in parts of a reduction", R"(
+def divides(i, x) = 12 / (if i > 4096 then 0 * x[i] else if i > 4092 then -12 else 1) > 0
+def main(x: [8192]i32) =
+  (reduce(true, fun (ok, i) => ok && divides(i, x), generate(8192, id)),
+   scan(true, fun (ok, i) => ok && divides(i, x), generate(8192, id))[8191],
+   reduceByIndex(fill(4, true), fun (ok, i) => ok && divides(i, x), generate(8192, fun i => (i % 4, i))))
+)"},
+};
+
+}  // namespace lift::differential
