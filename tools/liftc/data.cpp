@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
+#include <optional>
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
@@ -120,6 +122,35 @@ void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
   throw UserError(ExitStatus::usage, fmt::format("--fill: unknown '{}'", fill), "use zeros, ones or random:SEED");
 }
 
+// A scalar that is given as a number; nothing where the text is none.
+std::optional<Tensor> numberOf(const std::string& text, lift::Scalar scalar) {
+  const auto parsed = [&]<class T>(T value) -> std::optional<T> {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc::result_out_of_range && end == text.data() + text.size())
+      throw UserError(ExitStatus::usage, fmt::format("-i: {} does not fit {}", text, lift::info(scalar).name));
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  };
+  Tensor t(scalar, {});
+  if (lift::isFloat(scalar)) {
+    const auto value = parsed(0.0);
+    if (value) t.set(0, *value);
+    return value ? std::optional(t) : std::nullopt;
+  }
+  if (scalar == lift::Scalar::boolean && (text == "true" || text == "false")) {
+    t.set(0, text == "true" ? 1 : 0);
+    return t;
+  }
+  const auto whole = scalar == lift::Scalar::u64 ? [&] {
+    const auto value = parsed(std::uint64_t{0});
+    return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+  }() : parsed(std::int64_t{0});
+  if (!whole) return std::nullopt;
+  t.put(0, lift::ScalarValue::ofInteger(scalar, *whole));
+  if (t.at(0).integer != *whole)
+    throw UserError(ExitStatus::usage, fmt::format("-i: {} does not fit {}", text, lift::info(scalar).name));
+  return t;
+}
+
 void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_t& at, std::size_t indent) {
   if (dimension == t.shape.size()) {
     const double v = t.get(at++);
@@ -181,7 +212,8 @@ bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, 
 }  // namespace
 
 void DataOptions::add(cli::App& app) {
-  app.add_option("-i,--input", inputs, "Input tensor NAME=FILE (.npy, .pgm, .ppm), or an .npz of several")
+  app.add_option("-i,--input", inputs,
+                 "Input tensor NAME=FILE (.npy, .pgm, .ppm), or an .npz of several; of a scalar NAME=NUMBER, too")
       ->type_name("NAME=FILE");
   app.add_option("--fill", fill, "Contents of inputs that no file gives: zeros, ones or random:SEED")->type_name("HOW");
   app.add_option("-o,--output", outputs, "Where the result goes: FILE, or NAME=FILE for a part of a tuple")
@@ -197,6 +229,7 @@ void DataOptions::add(cli::App& app) {
 Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
                   const DataOptions& data, const lift::runtime::DeviceInfo* device) {
   checkValues(program, values);
+  const lift::kernel::Plan signature = signatureOf(program);
   Inputs inputs;
   for (const std::string& argument : data.inputs) {
     const auto equals = argument.find('=');
@@ -204,12 +237,15 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
       if (!isNpz(argument))
         throw UserError(ExitStatus::usage, fmt::format("-i: expected NAME=FILE or an .npz file, found '{}'", argument));
       for (auto& [name, tensor] : lift::readNpz(argument)) inputs.tensors[name] = std::move(tensor);
-    } else {
-      inputs.tensors[argument.substr(0, equals)] = lift::readTensorFile(argument.substr(equals + 1));
+      continue;
     }
+    const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
+    const auto input = std::ranges::find(signature.buffers, name, &lift::kernel::PlanBuffer::name);
+    const bool isScalar = input != signature.buffers.end() && input->shape.empty();
+    const auto number = isScalar ? numberOf(value, input->scalar) : std::nullopt;
+    inputs.tensors[name] = number ? *number : lift::readTensorFile(value);
   }
 
-  const lift::kernel::Plan signature = signatureOf(program);
   std::string known;
   for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
   for (const auto& input : inputs.tensors)
