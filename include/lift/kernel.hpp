@@ -101,6 +101,8 @@ struct Comparison {
   Nat lhs;
   Relation relation;
   Nat rhs;
+
+  friend bool operator==(const Comparison&, const Comparison&) = default;
 };
 struct Test {
   std::vector<Comparison> all;

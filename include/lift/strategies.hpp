@@ -72,9 +72,9 @@ struct RowSums {
 };
 rewrite::Strategy rowSums(const RowSums& tile);
 
-// A work-group for each of them, whose work-items reduce it together, so many neighbouring elements in a step; these
-// divide it.
-rewrite::Strategy rowsOfGroups(Nat elements, int outer);
+// A work-group for each row below `outer` maps, whose work-items reduce it together, so many neighbouring elements in a
+// step, where that is given: these divide it. What is computed of each element with the reductions, they share.
+rewrite::Strategy rowsOfGroups(int outer, std::optional<Nat> elements = {});
 
 // The same of a matrix product whose operands both have the elements of a sum in order: tiles of rows by columns, one
 // per work-item. rows and columns divide what they cut.

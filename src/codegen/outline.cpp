@@ -168,6 +168,14 @@ class Outliner {
   // operations, a name that every stage which needs it defines. That is `wish` unless it names another value already.
   Expr bound(Expr value, Expr wish) {
     if (onlyMovesData(value)) return operand(value);
+    // What the last step leaves in memory stays there.
+    const Spine kept = spineOf(value), steps = spineOf(kept.isPrim(Prim::toGlobal) ? kept.arguments[0] : value);
+    if (value.type().is(Type::Kind::tuple) && stepsInParallel(steps) && isAvailable(value)) {
+      Expr last = iterated(steps);
+      for (Spine let = spineOf(last); let.isPrim(Prim::let) && !waits(let.arguments[1]); let = spineOf(last))
+        last = etaLong(opened(let.arguments[0], let.arguments[1]));
+      return bound(last, wish);
+    }
     if (value.type().isArray() || anyPrimitive(value, takesSteps)) return keptAsAsked(value);
     if (const Spine s = spineOf(value); s.isPrim(Prim::tuple)) {
       std::vector<Expr> parts;

@@ -31,11 +31,7 @@ bool isSame(const ExprPtr& a, const ExprPtr& b) {
       [&](const Splat& s) { return isSame(s.value, as(s).value); },
       [&](const Lane& l) { return l.lane == as(l).lane && isSame(l.vector, as(l).vector); },
       [&](const MakeVector& m) { return areSame(m.lanes, as(m).lanes); },
-      [&](const Test& t) {
-        return std::ranges::equal(t.all, as(t).all, [](const Comparison& x, const Comparison& y) {
-          return x.lhs == y.lhs && x.relation == y.relation && x.rhs == y.rhs;
-        });
-      },
+      [&](const Test& t) { return t.all == as(t).all; },
       [&](const Choose& c) {
         const Choose& d = as(c);
         return isSame(c.condition, d.condition) && isSame(c.then, d.then) && isSame(c.otherwise, d.otherwise);

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "lift/kernel_walk.hpp"
@@ -176,14 +177,23 @@ class OpenclDialect final : public Dialect {
       return t.width > 1 ? Text{fmt::format("as_{}({})", to, x.text), postfix}
                          : Text{fmt::format("({}){}", to, x.within(unary)), unary};
     };
-    const auto infix = infixOf(op);
+    const auto operand = [&](const Text& x) {
+      const auto found = ofUnsigned_.find(x.text);  // a sum's summand need not have a sign in between
+      return found == ofUnsigned_.end() || isSmall ? as(computed, x) : found->second;
+    };
+    Text value;
     if (op == Op::neg) {
-      const Text x = as(computed, args[0]);
-      return as(own, {"-" + x.within(unary), unary});
+      const std::string x = operand(args[0]).within(unary);
+      value = {x.starts_with("-") ? "-(" + x + ")" : "-" + x, unary};  // "--x" would be a decrement
+    } else {
+      const auto infix = infixOf(op);
+      value = {fmt::format("{} {} {}", operand(args[0]).within(infix->precedence), infix->text,
+                           operand(args[1]).within(infix->precedence + 1)),
+               infix->precedence};
     }
-    const Text a = as(computed, args[0]), b = as(computed, args[1]);
-    return as(own, {fmt::format("{} {} {}", a.within(infix->precedence), infix->text, b.within(infix->precedence + 1)),
-                    infix->precedence});
+    const Text result = as(own, value);
+    ofUnsigned_.insert_or_assign(result.text, value);
+    return result;
   }
   std::string choice(ValueType, const std::string& mask, const std::string& then,
                      const std::string& otherwise) override {
@@ -254,6 +264,8 @@ class OpenclDialect final : public Dialect {
   }
 
  private:
+  std::unordered_map<std::string, Text> ofUnsigned_;  // integers with a sign that are made of what has none
+
   static std::string_view channels(ValueType t) { return t.scalar == Scalar::h16 ? "h" : "f"; }
   // Its column and row.
   static std::string texel(ValueType t, const Place& p, bool isRead) {

@@ -36,18 +36,25 @@ std::optional<bool> constantCondition(const ExprPtr& e) {
   return std::nullopt;
 }
 
-// x - 1 < 8 as x < 9: a constant on one side alone, so long as an index can be so large.
+// x - 1 < 8 as x < 9: a constant on one side alone, so long as an index can be so large; and x <= 8, x <= n - 1 as x <
+// 9, x < n.
 Comparison collected(Comparison c) {
-  const auto move = [](Nat& sum, Nat& constant) {
+  const auto isSmall = [](Nat n) { return *n.constant() == static_cast<std::int32_t>(*n.constant()); };
+  const auto move = [&](Nat& sum, Nat& constant) {
     if (!constant.constant() || sum.kind() != Nat::Kind::sum) return;
     const Nat offset = sum.operands().back();
     const Nat moved = constant - offset;
-    if (!offset.constant() || *moved.constant() != static_cast<std::int32_t>(*moved.constant())) return;
+    if (!offset.constant() || !isSmall(moved)) return;
     constant = moved;
     sum = sum - offset;
   };
   move(c.lhs, c.rhs);
   move(c.rhs, c.lhs);
+  if (c.relation == Relation::lessEqual) {
+    const Nat offset = c.rhs.kind() == Nat::Kind::sum ? c.rhs.operands().back() : c.rhs;
+    if (offset.constant() && (c.rhs.constant() ? isSmall(c.rhs + 1) : *offset.constant() < 0))
+      c = {c.lhs, Relation::less, c.rhs + 1};
+  }
   return c;
 }
 
@@ -148,7 +155,7 @@ class Simplifier {
       bool same = true;
       for (const Comparison& stated : t->all) {
         const Comparison c = collected(stated);
-        same = same && keyOf(c) == keyOf(stated);
+        same = same && c == stated;
         const Truth known = decide(c);
         if (known == Truth::refuted) return truth(false);
         if (known == Truth::unknown && listed.insert(keyOf(c)).second) open.push_back(c);
@@ -170,9 +177,7 @@ class Simplifier {
   static bool isSameTest(const ExprPtr& a, const ExprPtr& b) {
     if (a == b) return true;
     const auto *x = std::get_if<Test>(&a->node), *y = std::get_if<Test>(&b->node);
-    return x != nullptr && y != nullptr &&
-           std::ranges::equal(x->all, y->all,
-                              [](const Comparison& c, const Comparison& d) { return keyOf(c) == keyOf(d); });
+    return x != nullptr && y != nullptr && x->all == y->all;
   }
 
   // Lanes that are neighbours in memory, or chosen by one condition, as one vector.

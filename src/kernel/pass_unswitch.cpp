@@ -1,7 +1,11 @@
 // Conditions that many values share are asked once: `a = p ? x : 0; b = p && q ? y : 0; …` becomes
 // `if (p) { a = x; b = q ? y : 0; … } else { a = 0; b = 0; … }`. Compilers make a jump of each condition around a load.
+// So are those of values that are declared for a branch: `v = p ? x : y; if (p) { f(v) } else { g(v) }` becomes `if (p)
+// { v = x; f(v) } else { v = y; g(v) }`.
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "expand.hpp"
@@ -15,12 +19,7 @@ constexpr int fewestUses = 8;
 constexpr std::int64_t mostNodes = 20'000;  // of the statements that are copied
 
 using Conjunction = std::vector<Comparison>;
-bool same(const Comparison& a, const Comparison& b) {
-  return a.lhs == b.lhs && a.relation == b.relation && a.rhs == b.rhs;
-}
-bool contains(const Conjunction& all, const Comparison& c) {
-  return std::ranges::any_of(all, [&](const Comparison& x) { return same(x, c); });
-}
+bool contains(const Conjunction& all, const Comparison& c) { return std::ranges::find(all, c) != all.end(); }
 bool includes(const Conjunction& all, const Conjunction& some) {
   return std::ranges::all_of(some, [&](const Comparison& c) { return contains(all, c); });
 }
@@ -61,7 +60,10 @@ class Unswitch {
         run({from.begin() + static_cast<std::ptrdiff_t>(i), from.begin() + static_cast<std::ptrdiff_t>(end)}, to);
         i = end;
       } else {
-        to.push_back(inside(from[i++]));
+        Stmt s = inside(from[i++]);
+        if (auto* branch = std::get_if<If>(&s.node))
+          moveInto(*branch, to, {from.begin() + static_cast<std::ptrdiff_t>(i), from.end()});
+        to.push_back(std::move(s));
       }
     }
     return to;
@@ -72,6 +74,45 @@ class Unswitch {
     if (const auto* f = std::get_if<For>(&s.node)) return {withBody(*f, block(f->body))};
     if (const auto* i = std::get_if<If>(&s.node)) return {If{i->condition, block(i->then), block(i->otherwise)}};
     return s;
+  }
+
+  // Into a branch what is declared right before it by choices of its condition, and not read after it.
+  void moveInto(If& branch, Block& before, std::span<const Stmt> after) {
+    const auto* t = std::get_if<Test>(&branch.condition->node);
+    std::size_t first = before.size();
+    for (std::size_t at = before.size(); t != nullptr && at-- > 0;) {
+      const auto* d = std::get_if<Declare>(&before[at].node);
+      if (d == nullptr || !d->value) break;
+      if (countOf(before[at], t->all) == 0) continue;
+      if (isRead(d->variable, after)) break;
+      first = at;
+    }
+    const auto begin = before.begin() + static_cast<std::ptrdiff_t>(first);
+    if (std::any_of(begin, before.end(),
+                    [&](const Stmt& s) { return isRead(std::get<Declare>(s.node).variable, after); }))
+      return;
+    Expander copies(kernel_, [](const For&, For&) { return -1; });
+    const auto under = [&](Block& then, bool holds) {
+      Block all = decided(Block(begin, before.end()), t->all, holds);
+      std::ranges::move(then, std::back_inserter(all));
+      then = copies.run(all);
+    };
+    under(branch.then, true);
+    under(branch.otherwise, false);
+    before.erase(begin, before.end());
+  }
+
+  static bool isRead(VarId v, std::span<const Stmt> statements) {
+    return std::ranges::any_of(statements, [&](const Stmt& s) {
+      bool reads = false;
+      forEachStmt(s, [&](const Stmt& x) {
+        reads = reads || ownRead(x) == v || anyExpr(x, [&](const Expr& e) {
+                  const auto* r = std::get_if<VarRef>(&e.node);
+                  return r != nullptr && r->variable == v;
+                });
+      });
+      return reads;
+    });
   }
 
   // Statements that may be copied: under the condition that most values share, from the first of these to the last,

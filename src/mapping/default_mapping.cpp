@@ -227,7 +227,7 @@ Expr DefaultMapping::mapNest(Expr e, int dimensions, bool inLambda) {
   noteRows(s.arguments[0], s.arguments[1]);
   const bool loop = isTrivial(e) && isDimension(underLayouts(s.arguments[0].body()));
   const int below = loop ? dimensions : dimensions - 1;
-  e = functionBody(e, 0, [&](Expr b) { return below > 0 ? underneath(b, below) : inside(b); });
+  e = functionBody(e, 0, [&](Expr b) { return below > 0 ? underneath(b, below) : resultInLanes(inside(b)); });
   return apply(loop ? "mapInOrder" : fmt::format("mapInParallel{}", dimensions - 1), e);
 }
 

@@ -26,6 +26,16 @@ class DefaultMapping : Walk {
         notes_(notes) {}
 
   Expr run(Expr e) { return result(preparation_.run(e)); }
+  // A tuple that is the result of the program or of a step of an iteration, which computes what has these names, and
+  // keeps it in memory.
+  Expr runTuple(Expr e, const std::vector<Expr>& kept, bool inStep) {
+    iterations_ = inStep ? 1 : 0;
+    for (const Expr name : kept) {
+      keptNames_.insert(name);
+      computedInStep_[name] = iterations_;
+    }
+    return results(preparation_.run(e));
+  }
 
  private:
   // default_mapping.cpp: what a kernel computes, and its nests of maps
@@ -69,6 +79,7 @@ class DefaultMapping : Walk {
   Expr scanned(Expr e);
   Expr reducedByIndex(Expr e);
   std::optional<Expr> byLanes(Expr e);
+  Expr resultInLanes(Expr e);
   bool isDense(Expr e) const;
   bool isContiguous(Expr e) const;
   bool namesLanes(Expr e) const;

@@ -6,6 +6,7 @@
 
 #include "default_mapping.hpp"
 #include "lift/build.hpp"
+#include "lift/integers.hpp"
 
 namespace lift::detail {
 
@@ -280,6 +281,26 @@ std::optional<Expr> DefaultMapping::byLanes(Expr e) {
     return partAt(*made, path);
   }
   throw InternalError("a reduction that may be divided in lanes is");
+}
+
+// The row that a work-item gives, of functions that libraries approximate, in vectors where its elements are computed
+// of what comes from memory in order: compilers do not make vectors of such loops.
+Expr DefaultMapping::resultInLanes(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::let)) return functionBody(e, 0, [this](Expr b) { return resultInLanes(b); });
+  const auto length = computesElements(e) ? e.type().length().constant() : std::nullopt;
+  if (!length || !e.type().element().isScalar() || *length < 4 * lanes || !approximates(e) ||
+      anyPrimitive(e, takesSteps) || !isContiguous(s.arguments[1]))
+    return e;
+  Expr fused = e;
+  while (computesElements(spineOf(fused).arguments[1])) {
+    const auto next = attempt("mapFusion", fused);
+    if (!next) return fused;
+    fused = *next;
+  }
+  constexpr std::int64_t fewest = 4;
+  const std::int64_t width = std::min(lanes, widestVector(*length));
+  return width < fewest ? fused : attempt("mapInLanes", fused, {{"w", Nat(width)}}).value_or(fused);
 }
 
 // --------------------------------------------------------------------------------------------------- nests divided

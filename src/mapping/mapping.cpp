@@ -22,19 +22,24 @@ bool saysWhere(Expr e) { return anyPrimitive(e, isPlace); }
 class RestMapping : detail::Walk {
  public:
   using Map = std::function<Expr(Expr)>;
-  RestMapping(rewrite::Rewriting& rewriting, Map map) : Walk(rewriting), map_(std::move(map)) {}
+  // Of a tuple; `kept`: names of what is kept in memory.
+  using MapTuple = std::function<Expr(Expr, const std::vector<Expr>& kept, bool inStep)>;
+  RestMapping(rewrite::Rewriting& rewriting, Map map, MapTuple mapTuple)
+      : Walk(rewriting), map_(std::move(map)), mapTuple_(std::move(mapTuple)) {}
 
   // Of the program's result, or that of a step of an iteration.
-  Expr result(Expr e) {
+  Expr result(Expr e, std::vector<Expr> keptNames = {}, bool inStep = false) {
     if (!e.is(Expr::Form::apply)) return e;
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::let) || isSteps(s)) {
+      if (isSteps(s)) keptNames.clear();
+      if (s.isPrim(Prim::let) && endsKernel(spineOf(s.arguments[1]))) keptNames.push_back(s.arguments[0].parameter());
       for (std::size_t i = 0; i + 1 < s.arguments.size(); i++)
-        e = functionBody(e, i, [this](Expr b) { return result(b); });
+        e = functionBody(e, i, [&](Expr b) { return result(b, keptNames, inStep || isSteps(s)); });
       return argument(e, s.arguments.size() - 1, [this](Expr x) { return kept(x); });
     }
-    if (s.isPrim(Prim::tuple)) return parts(e, [this](Expr x) { return result(x); });
-    return saysWhere(e) ? e : map_(e);
+    if (!s.isPrim(Prim::tuple)) return saysWhere(e) ? e : map_(e);
+    return saysWhere(e) ? parts(e, [this](Expr x) { return result(x); }) : mapTuple_(e, keptNames, inStep);
   }
 
  private:
@@ -51,6 +56,7 @@ class RestMapping : detail::Walk {
   }
 
   Map map_;
+  MapTuple mapTuple_;
 };
 
 }  // namespace
@@ -83,7 +89,11 @@ rewrite::Strategy strategyOf(const Program& program, const MappingOptions& optio
       return detail::DefaultMapping(r, free, options, notes, *spans).run(part);
     };
     if (whole) return std::optional(mapped(e, parameters));
-    return std::optional(RestMapping(r, [&](Expr part) { return mapped(part, part.freeVariables()); }).result(e));
+    const auto map = [&](Expr part) { return mapped(part, part.freeVariables()); };
+    const auto mapTuple = [&](Expr tuple, const std::vector<Expr>& kept, bool inStep) {
+      return detail::DefaultMapping(r, tuple.freeVariables(), options, notes, *spans).runTuple(tuple, kept, inStep);
+    };
+    return std::optional(RestMapping(r, map, mapTuple).result(e));
   };
 }
 

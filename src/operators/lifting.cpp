@@ -151,9 +151,11 @@ class Search {
     return mark(e, around_.size()) ? std::optional(on) : std::nullopt;
   }
 
-  // A product of few elements is as well computed where it is, and one of very many does not fit into memory.
-  bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced) const {
-    constexpr double enough = 1 << 17, enoughReduced = 4, most = 1 << 27;
+  // A product of few elements is as well computed where it is, but where it would compute its operands again for each
+  // of them, and one of very many does not fit into memory.
+  bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced, bool takesLoops) const {
+    constexpr double enoughReduced = 4, most = 1 << 27;
+    const double enough = takesLoops ? 1 << 12 : 1 << 17;
     double rows = 1, columns = 1, elements = 1,
            work = reduced.constant() ? static_cast<double>(*reduced.constant()) : 0;
     if (work < enoughReduced) return false;
@@ -167,6 +169,15 @@ class Search {
       if (!a[i]) columns *= static_cast<double>(*length);
     }
     return rows >= 4 && columns >= 4 && work >= enough && elements <= most;
+  }
+
+  // Whether an element of the operand is computed in loops, by way of names of arrays, too.
+  bool takesLoop(Expr operand, const std::vector<bool>& on) const {
+    if (anyPrimitive(operand, runsLoop)) return true;
+    for (std::size_t i = 0; i < on.size(); i++)
+      if (const Binder& b = around_[i]; on[i] && b.value.type().isArray() && anyPrimitive(b.value, runsLoop))
+        return true;
+    return false;
   }
 
   // The first array below what moves data that is computed: a product would compute it again for each of its rows or
@@ -226,7 +237,8 @@ class Search {
     if (!operands.isPrim(Prim::zip) || operands.arguments.size() != 2 || !reduction.arguments[0].type().isRegister())
       return;
     const auto a = dependence(operands.arguments[0]), b = dependence(operands.arguments[1]);
-    if (!a || !b || !isWorth(*a, *b, reduction.arguments[2].type().length())) return;
+    const bool takesLoops = a && b && (takesLoop(operands.arguments[0], *a) || takesLoop(operands.arguments[1], *b));
+    if (!a || !b || !isWorth(*a, *b, reduction.arguments[2].type().length(), takesLoops)) return;
     if (!dependence(reduction.arguments[0])) return;
     if (isOfOperator()) return;
     std::vector<bool> on(around_.size());

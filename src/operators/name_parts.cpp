@@ -70,10 +70,19 @@ class Naming {
     Spine s = spineOf(e);
     if (s.isPrim(Prim::let)) return result(opened(s));
     if (s.isPrim(Prim::tuple)) {
-      for (Expr& x : s.arguments) x = isComputed(x) ? named(x) : visit(x, Reader::once, false, false);
+      for (Expr& x : s.arguments) x = resultOfTuple(x);
       return applyAll(s.head, s.arguments);
     }
     return hasStepsOfParts(e) ? iterated(s) : stage(e);
+  }
+
+  // What a step changes of an array of its state is changed where that is.
+  Expr resultOfTuple(Expr e) {
+    Spine s = spineOf(e);
+    if (!s.isPrim(Prim::reduceByIndex) || !inStep_ || !onlyMovesData(s.arguments[0]))
+      return isComputed(e) ? named(e) : visit(e, Reader::once, false, false);
+    visitArguments(s, readerOf(e), false, false);
+    return applyAll(s.head, s.arguments);
   }
 
   // f of a term in which it is counted how often parts stand.
@@ -131,11 +140,14 @@ class Naming {
   // The functions of an iteration are programs of their own.
   Expr iterated(Spine s) {
     if (isComputed(s.arguments.back())) s.arguments.back() = named(s.arguments.back());
+    const bool around = inStep_;
+    inStep_ = true;
     for (std::size_t i = 0; i + 1 < s.arguments.size(); i++) {
       const Expr f = s.arguments[i];
       inScope_.insert(f.parameter());
       s.arguments[i] = Expr::lambda(f.parameter(), framed([&] { return result(f.body()); }));
     }
+    inStep_ = around;
     return applyAll(s.head, s.arguments);
   }
 
@@ -318,6 +330,7 @@ class Naming {
   std::unordered_set<Expr> inScope_;              // what is there before the stage
   std::vector<Frame> frames_;
   int count_ = 0;
+  bool inStep_ = false;  // of an iteration
 };
 
 }  // namespace

@@ -202,7 +202,15 @@ void addParts(Workload& w) {
     w.operations = parts[0].workload.operations;
     if (const auto& rows = parts[0].workload.judgedRows; detail::canJudgeRows(w.program)) w.judgedRows = rows;
   }
-  w.families.insert(derivesAny(family) ? w.families.begin() : w.families.end(), std::move(family));
+  const bool isFirst = derivesAny(family);
+  if (!isFirst)
+    family.firstOn = [parted = family.parted](const runtime::DeviceInfo& device) {
+      return std::ranges::any_of(parted->parts, [&](const Part& part) {
+        const auto& own = part.workload.families;
+        return std::ranges::any_of(own, [&](const OperatorFamily& f) { return f.firstOn && f.firstOn(device); });
+      });
+    };
+  w.families.insert(isFirst ? w.families.begin() : w.families.end(), std::move(family));
 }
 
 }  // namespace

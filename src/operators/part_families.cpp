@@ -41,16 +41,14 @@ bool elementsLieTogether(const Recognised& form) {
 
 namespace {
 
-// Whether the work-items of a group can put together what each has of it.
+// Whether the work-items of a group can put together what each has of every reduction.
 bool reducesByOperations(Expr e) {
-  if (!e.is(Expr::Form::apply)) return false;
-  const Spine s = spineOf(e);
-  if (s.isPrim(Prim::reduce)) {
+  return !anyTerm(e, [](Expr term) {
+    const Spine s = spineOf(term);
+    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
     const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
-    return accumulation && operationsOf(*accumulation);
-  }
-  return std::ranges::any_of(s.arguments,
-                             [](Expr a) { return reducesByOperations(a.is(Expr::Form::lambda) ? a.body() : a); });
+    return !accumulation || !operationsOf(*accumulation);
+  });
 }
 
 std::string notInRowSums(const Recognised& form) {
@@ -59,6 +57,26 @@ std::string notInRowSums(const Recognised& form) {
   if (loops.size() > 3) return "it has more than three dimensions";
   return estimated(rows) < 2 ? "it has one row" : "";
 }
+
+// A name for an array that is computed element by element.
+bool namesMap(Expr e) {
+  const Spine s = spineOf(e);
+  return s.isPrim(Prim::let) && s.arguments.size() == 2 && strategies::isComputingMap(s.arguments[1]);
+}
+
+// Whether loops run in the steps of a loop: much work for what is read.
+bool hasNestedLoops(Expr e) {
+  if (e.is(Expr::Form::lambda)) return hasNestedLoops(e.body());
+  if (!e.is(Expr::Form::apply)) return false;
+  const Spine s = spineOf(e);
+  const bool loop = s.head.is(Expr::Form::primitive) && runsLoop(s.head);
+  return std::ranges::any_of(s.arguments, [&](Expr a) {
+    return (loop && a.is(Expr::Form::lambda) && anyPrimitive(a, runsLoop)) || hasNestedLoops(a);
+  });
+}
+
+// Neighbouring work-items with a row each read from places far apart; those of a group read what lies side by side.
+bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
 
 // Several rows per work-item, their sums in lanes.
 std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
@@ -104,15 +122,47 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
   together.derive = [=](Rewriting& r) {
     const Nat elements = r.tunable("elements", 1, std::min(depth, longest));
     r.apply(canonical());
-    r.apply(strategies::rowsOfGroups(elements, outer));
+    r.apply(strategies::rowsOfGroups(outer, elements));
   };
   together.defaults = {{"elements", 1}};
-  // Neighbouring work-items of `rows` read from rows of their own; these read what lies side by side.
-  together.firstOn = [](const runtime::DeviceInfo& device) {
-    return device.type == "gpu" && device.localMemoryIsDedicated;
-  };
+  together.firstOn = prefersGroups;
   if (!reducesByOperations(form.nest.body)) return {family};
   return {family, together};
+}
+
+// Whether rows are reduced more than once, or an element of the result is computed of each of theirs and of what they
+// are reduced to: softmax, normalisation, variance.
+bool usesItsReductions(const Recognised& form) {
+  constexpr double shortest = 64;
+  const Expr body = form.nest.body;
+  if (!form.reduces || estimate(*form.reduced) < shortest || !reducesByOperations(body) || hasNestedLoops(body))
+    return false;
+  const Type row = body.type();
+  if (!row.isRegister() && !(row.isArray() && row.element().isRegister())) return false;
+  const auto readsInOrder = [&](Expr e) {
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
+    Expr in = s.arguments[2];
+    while (strategies::isComputingMap(in)) in = spineOf(in).arguments.back();
+    const auto strides = stridesInside(form.nest, in);
+    return std::ranges::all_of(strides, [](const auto& stride) { return stride == 1; });
+  };
+  return anyTerm(body, readsInOrder);
+}
+
+OperatorFamily rowsByGroups(const Recognised& form) {
+  OperatorFamily family;
+  family.name = "groups";
+  family.meaning =
+      "a row per work-group, whose work-items reduce it together and share what is computed of each element";
+  family.derive = [outer = static_cast<int>(form.nest.loops.size()) - 1](Rewriting& r) {
+    r.apply(canonical());
+    r.apply(seq({attempt(everywhere(when(namesMap, use("letUnfold")))), normalise({"mapFusion", "reduceMapFusion"}),
+                 canonical()}));
+    r.apply(strategies::rowsOfGroups(outer));
+  };
+  family.firstOn = prefersGroups;
+  return family;
 }
 
 constexpr std::int64_t unrolledWindow = 400;  // of more steps kernels are too long
@@ -176,12 +226,6 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   };
   family.defaults = family.preferred(usualProcessor());
   return {family};
-}
-
-// A name for an array that is computed element by element.
-bool namesMap(Expr e) {
-  const Spine s = spineOf(e);
-  return s.isPrim(Prim::let) && s.arguments.size() == 2 && strategies::isComputingMap(s.arguments[1]);
 }
 
 // An element at an index that the map's element gives, of an array that it does not.
@@ -303,17 +347,6 @@ bool neighboursLieTogether(const Recognised& form) {
   return std::ranges::count(strides, 1) > 0;
 }
 
-// Whether loops run in the steps of a loop: much work for what is read.
-bool hasNestedLoops(Expr e) {
-  if (e.is(Expr::Form::lambda)) return hasNestedLoops(e.body());
-  if (!e.is(Expr::Form::apply)) return false;
-  const Spine s = spineOf(e);
-  const bool loop = s.head.is(Expr::Form::primitive) && runsLoop(s.head);
-  return std::ranges::any_of(s.arguments, [&](Expr a) {
-    return (loop && a.is(Expr::Form::lambda) && anyPrimitive(a, runsLoop)) || hasNestedLoops(a);
-  });
-}
-
 // Whether private memory holds the arrays that loops leave in each lane: on processors a stack of 8 MiB those of 64
 // work-items of 16 lanes, and some copies. Of a row that is a part of the result no map is kept, nor what is written
 // there.
@@ -341,6 +374,19 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 
+// Of an elementwise map of long rows: whether each element reads its own of every input, and those lie side by side.
+bool readsInVectors(const Recognised& form) {
+  constexpr std::int64_t shortest = 64;
+  const Nest::Loop& loop = form.nest.loops.back();
+  if (form.nest.turned || estimated(loop.input.type().length()) < shortest) return false;
+  const bool gathers = anyTerm(form.nest.body, [&](Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::at) && s.arguments.size() == 2;
+  });
+  const auto strides = stridesOf(form.nest, loop.variable);
+  return !gathers && std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
+}
+
 // Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
 // their neighbours, or read it again and again in steps that wait for each other, or approximate functions and are
 // short where they are reduced, or what reduces them cannot be divided.
@@ -356,7 +402,7 @@ bool neighboursAreInLanes(const Recognised& form) {
   bool pays = false;
   if (form.pattern == Pattern::rows)
     pays = neighboursReadClose(form) || (isShort && approximates(body)) || !reducesByOperations(body);
-  if (form.pattern == Pattern::elementwise) pays = approximates(body);
+  if (form.pattern == Pattern::elementwise) pays = approximates(body) || readsInVectors(form);
   if (form.pattern == Pattern::other) pays = hasNestedLoops(body) || (approximates(body) && !endsEarly);
   return pays && keepsLittle(body) && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();
@@ -415,6 +461,8 @@ Families familiesOf(const Recognised& form) {
     add(notInRowSums(form), rowSumFamilies);
   else if (isRows && neighboursLieTogether(form))
     add(notInVectors(form), stencilFamilies);
+  else if (isRows && usesItsReductions(form))
+    add(notInRowSums(form), [](const Recognised& rows) { return std::vector{rowsByGroups(rows)}; });
   if (neighboursAreInLanes(form)) {
     families.all.push_back(windowsInLanes(form));
     families.reason.clear();

@@ -49,8 +49,7 @@ bool mayBeCore(Expr term) { return anyPrimitive(term, runsLoop) || (hasWindows(t
 bool hasStepsOfParts(Expr term) {
   if (!takesLaunches(term)) return false;
   const auto& a = spineOf(term).arguments;
-  return a.back().type().isArray() ||
-         std::any_of(a.begin(), a.end() - 1, [](Expr f) { return anyPrimitive(f, runsLoop); });
+  return a.back().type().isArray() || std::any_of(a.begin(), a.end() - 1, [](Expr f) { return mayBeCore(f.body()); });
 }
 
 Expr underLayouts(Expr e) {

@@ -276,12 +276,14 @@ Strategy digitsApart() {
   return everywhere(orElse(when(isReduced, seq({rows, repeat(rows)})), when(reduces, use("digitsOfIndices"))));
 }
 
-// Reductions over arrays whose steps are launches, as iterations: what a step computes are parts.
+// Reductions and scans of arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::reduce) || !foldsByLaunches(e) || !anyPrimitive(s.arguments[1], runsLoop)) return std::nullopt;
-    return use("reduceToSteps");
+    if (!foldsByLaunches(e) || !anyPrimitive(s.arguments[1], runsLoop)) return std::nullopt;
+    return use(s.isPrim(Prim::reduce) ? "reduceToSteps"
+               : s.isPrim(Prim::scan) ? "scanToSteps"
+                                      : "scanExclusiveToSteps");
   };
   return seq({outsideLoops(toSteps), strategies::fused()});
 }

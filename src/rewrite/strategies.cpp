@@ -270,8 +270,21 @@ Strategy rowSums(const RowSums& tile) {
               inGroups(tile.outer + 1, outermost(use("mapToItems0"))), sequential()});
 }
 
-Strategy rowsOfGroups(Nat elements, int outer) {
-  return seq({fused(), topDown(seq({use("reduceSplit", {{"k", elements}}), use("reduceToItems")})),
+namespace {
+
+// s at the map of what names are given in front of.
+Strategy belowNames(Strategy s) {
+  return [s = std::move(s)](Expr e, Rewriting& r) {
+    return spineOf(e).isPrim(Prim::let) ? function(body(belowNames(s)))(e, r) : s(e, r);
+  };
+}
+
+}  // namespace
+
+Strategy rowsOfGroups(int outer, std::optional<Nat> elements) {
+  const Strategy reductions = elements ? topDown(seq({use("reduceSplit", {{"k", *elements}}), use("reduceToItems")}))
+                                       : everywhere(use("reduceToItems"));
+  return seq({fused(), reductions, attempt(below(outer + 1, belowNames(outermost(use("mapToItems0"))))),
               placedBy("mapToGroups", outer + 1), sequential(64, 0)});
 }
 

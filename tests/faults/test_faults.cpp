@@ -44,7 +44,7 @@ constexpr JudgeInfo judges[] = {
     {Judge::predictions, "predictions", "$FAULTY/faulty_predict '~a search by*'"},
     {Judge::pocl, "PoCL", "LIFTC_CACHE=off LIFT_DIFF_CL_COUNT=50 $FAULTY/faulty_differential_cl"},
     {Judge::oclgrind, "Oclgrind",
-     "LIFT_DIFF_CL_COUNT=50 " LIFT_SOURCE_DIR "/tests/oclgrind.sh $FAULTY/faulty_differential_cl"},
+     "LIFT_DIFF_CL_COUNT=50 " LIFT_SOURCE_DIR "/tests/oclgrind.sh $FAULTY/faulty_differential_cl 'random programs*'"},
 };
 
 struct Verdict {

@@ -233,7 +233,7 @@ inline const std::vector<Case>& cases() {
        "    let scores = generate2D(t, t, fun (i, j) => if j <= i then dotProduct(a[i], b[j]) * scale else -1e30) in\n"
        "    matmul(map(softmax, scores), c))\n",
        {{"h", 2}, {"t", 32}, {"d", 64}},
-       {{P::product, "near"}, {P::rows, "default"}, {P::product, "tiles"}}},
+       {{P::rows, "default"}, {P::product, "tiles"}}},
       {"a product by indices",
        "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 =\n"
        "  generate2D(n, m, fun (i, j) => sum(generate(k, fun l => a[i][l] * b[l][j])))\n",
@@ -452,6 +452,29 @@ inline const std::vector<Case>& cases() {
        "  sum(map(fun r => sum(map(fun (s, c) => square(s + c), zip(map(dotProduct(r), w), b))), x))\n",
        {{"n", 64}, {"m", 48}, {"d", 64}},
        {{P::product, "near"}, {P::reduction, "default"}}},
+      {"an elementwise map of long rows, which no vector divides",
+       "def main(x: [n][m]f32, y: [n][m]f32): [n][m]f32 = zip2D(x, y) |> map2D(fun (a, b) => 2.0 * a + b)\n",
+       {{"n", 3}, {"m", 77}},
+       {{P::elementwise, "vectors"}}},
+      {"a recurrence whose steps are products",
+       "def main(xs: [t][n][k]f32, w: [k][k]f32, h: [n][k]f32): [t][n][k]f32 =\n"
+       "  scan(h, fun (h, x) => zipWith2D(fun (a, b) => tanh(a + b), x, product(h, w)), xs)\n" +
+           product,
+       {{"t", 3}, {"n", 32}, {"k", 64}},
+       {{P::product, "tiles"}, {P::other, "default"}, {P::other, "default"}, {P::other, "default"}}},
+      {"stencils of a state beside a number",
+       "def main(m: [h][w]f32): [h][w]f32 = let (i, r) = iterate(20, fun (i, v) => (i + 1,\n"
+       "  v |> pad2D(1, 1, 1, 1, 0.0) |> slide2D(3, 3, 1, 1) |> map2D(fun s => 0.25 * (s[0][1] + s[2][1] + "
+       "s[1][0]))),\n"
+       "  (0, m)) in r\n",
+       {{"h", 70}, {"w", 256}},
+       {{P::stencil, "strips"}, {P::other, "default"}, {P::other, "default"}}},
+      {"softmax of small products, a head at a time",
+       "def main(q: [h][t][d]f32, k: [h][t][d]f32, v: [h][t][d]f32): [h][t][d]f32 = zip(q, k, v) |> map(fun (q, k, v) "
+       "=>\n"
+       "  matmul(map(softmax, matmul(q, transpose(k))), v))\n",
+       {{"h", 2}, {"t", 20}, {"d", 16}},
+       {{P::product, "near"}, {P::rows, "default"}, {P::product, "tiles"}}},
       {"functions of channels",
        "def main(x: [h][w][3]f32, m: [3][3]f32): [h][w][3]f32 = x |> map2D(fun p => matvec(m, p) |> map(exp))\n",
        {{"h", 3}, {"w", 37}},

@@ -108,6 +108,32 @@ TEST_CASE("rows have a lane each where private memory holds what they keep", "[n
   CHECK(ofColumns("zipWith(sub, c, cumsum(c))") == "default");
 }
 
+TEST_CASE("rows that use what they are reduced to have a work-group each on GPUs", "[null]") {
+  runtime::DeviceInfo gpu;
+  gpu.type = "gpu";
+  gpu.localMemoryIsDedicated = true;
+  const auto emulator = runtime::makeEmulatorDevice();
+  for (const char* body :
+       {"map(softmax, x)", "map(variance, x)",
+        "map(fun r => let m = mean(r) in let s = sqrt(mean(map(fun e => square(e - m), r)) + 0.1) in\n"
+        "  map(fun e => (e - m) / s, r), x)"}) {
+    INFO(body);
+    const Program program =
+        parted::load({"rows", fmt::format("def main(x: [n][m]f32) = {}", body), {{"n", 3}, {"m", 77}}, {}});
+    const Workload w = programWorkload(program, 0);
+    CHECK(w.family(partsFamilyName).firstOn(gpu));
+    const PartedProgram whole = partsOf(program);
+    REQUIRE(whole.parts.size() == 1);
+    const Workload& rows = whole.parts[0].workload;
+    CHECK(rows.family("groups").firstOn(gpu));
+    const kernel::Plan plan = compileVariant(derive(rows, "groups"), {});
+    CHECK(plan.kernels.size() == 1);
+    const auto inputs = parted::inputsOf(rows.program);
+    const auto expected = interpret(rows.program, inputs);
+    CHECK(largestError(emulator->load(plan)->run(inputs).outputs, expected) < parted::tolerance);
+  }
+}
+
 TEST_CASE("parts say where they stand", "[null]") {
   const PartedProgram parted = partsOf(parted::load(caseNamed("sequence")));
   std::vector<std::string> lines;
