@@ -12,7 +12,7 @@
 
 namespace lift {
 
-// body, as a function of `parameter`, is a chain of invertible layouts (also under map).
+// body, as a function of `parameter`, is a chain of invertible layouts and unzip (also under map).
 bool isInvertibleIn(Expr body, Expr parameter);
 // A result of parallel loops under layouts, of which `take` may crop some: it is written where it belongs, and what is
 // cropped is not.

@@ -98,17 +98,11 @@ bool Lowering::writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Des
       for (std::size_t c = 0; c < a.size(); c++) write(a[c], env, out.with(parts->component(static_cast<int>(c))));
       return true;
     }
-    case Prim::unzip: {
-      std::vector<ViewPtr> parts;
-      for (std::size_t c = 0; c < e.type().components().size(); c++)
-        parts.push_back(out.view->component(static_cast<int>(c)));
-      write(a[0], env, out.with(zipView(std::move(parts))));
-      return true;
-    }
     case Prim::id:  // a copy goes through the destination in order
       if (onlyMovesData(a[0])) return false;
       write(a[0], env, out);
       return true;
+    case Prim::unzip:
     case Prim::join:
     case Prim::split:
     case Prim::transpose:
@@ -188,6 +182,12 @@ void Lowering::checkNest(Expr primitive, LoopKind kind, int dim, const Destinati
 }
 
 ViewPtr Lowering::undoLayout(const Spine& s, const ViewPtr& out) {
+  if (s.isPrim(Prim::unzip)) {
+    std::vector<ViewPtr> parts;
+    for (std::size_t c = 0; c < out->type().components().size(); c++)
+      parts.push_back(out->component(static_cast<int>(c)));
+    return zipView(std::move(parts));
+  }
   const Type in = s.arguments[0].type();
   switch (s.head.prim()) {
     case Prim::join: return splitView(out, in.element().length());

@@ -13,7 +13,8 @@ bool isInvertibleIn(Expr body, Expr parameter) {
   if (body == parameter) return true;
   const Spine s = spineOf(body);
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
-  if (isInvertibleLayout(s.head.prim()) && s.arguments.size() == 1) return isInvertibleIn(s.arguments[0], parameter);
+  if ((isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::unzip)) && s.arguments.size() == 1)
+    return isInvertibleIn(s.arguments[0], parameter);
   if (s.head.prim() == Prim::map && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
       !s.arguments[0].hasFree(parameter))
     return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()) &&

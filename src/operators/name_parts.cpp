@@ -79,7 +79,8 @@ class Naming {
   // What a step changes of an array of its state is changed where that is.
   Expr resultOfTuple(Expr e) {
     Spine s = spineOf(e);
-    if (!s.isPrim(Prim::reduceByIndex) || !inStep_ || !onlyMovesData(s.arguments[0]))
+    const bool changes = s.head.is(Expr::Form::primitive) && traits(s.head.prim()).loop == Traits::Loop::reduceByIndex;
+    if (!changes || !inStep_ || !onlyMovesData(s.arguments[0]))
       return isComputed(e) ? named(e) : visit(e, Reader::once, false, false);
     visitArguments(s, readerOf(e), false, false);
     return applyAll(s.head, s.arguments);

@@ -374,11 +374,15 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 
-// Of an elementwise map of long rows: whether each element reads its own of every input, and those lie side by side.
+// Of an elementwise map of many elements in long rows: whether each reads its own of every input, and those lie side by
+// side. Where their number is not known, the scalar kernel is a tenth as long.
 bool readsInVectors(const Recognised& form) {
-  constexpr std::int64_t shortest = 64;
+  constexpr std::int64_t shortest = 64, fewest = 1 << 14;
   const Nest::Loop& loop = form.nest.loops.back();
-  if (form.nest.turned || estimated(loop.input.type().length()) < shortest) return false;
+  Nat elements = 1;
+  for (const Nest::Loop& l : form.nest.loops) elements = elements * l.input.type().length();
+  if (form.nest.turned || elements.constant().value_or(0) < fewest || *loop.input.type().length().constant() < shortest)
+    return false;
   const bool gathers = anyTerm(form.nest.body, [&](Expr e) {
     const Spine s = spineOf(e);
     return s.isPrim(Prim::at) && s.arguments.size() == 2;

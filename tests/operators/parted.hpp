@@ -233,7 +233,7 @@ inline const std::vector<Case>& cases() {
        "    let scores = generate2D(t, t, fun (i, j) => if j <= i then dotProduct(a[i], b[j]) * scale else -1e30) in\n"
        "    matmul(map(softmax, scores), c))\n",
        {{"h", 2}, {"t", 32}, {"d", 64}},
-       {{P::rows, "default"}, {P::product, "tiles"}}},
+       {{P::product, "near"}, {P::rows, "default"}, {P::product, "tiles"}}},
       {"a product by indices",
        "def main(a: [n][k]f32, b: [k][m]f32): [n][m]f32 =\n"
        "  generate2D(n, m, fun (i, j) => sum(generate(k, fun l => a[i][l] * b[l][j])))\n",
@@ -454,7 +454,7 @@ inline const std::vector<Case>& cases() {
        {{P::product, "near"}, {P::reduction, "default"}}},
       {"an elementwise map of long rows, which no vector divides",
        "def main(x: [n][m]f32, y: [n][m]f32): [n][m]f32 = zip2D(x, y) |> map2D(fun (a, b) => 2.0 * a + b)\n",
-       {{"n", 3}, {"m", 77}},
+       {{"n", 213}, {"m", 77}},
        {{P::elementwise, "vectors"}}},
       {"a recurrence whose steps are products",
        "def main(xs: [t][n][k]f32, w: [k][k]f32, h: [n][k]f32): [t][n][k]f32 =\n"
@@ -474,7 +474,7 @@ inline const std::vector<Case>& cases() {
        "=>\n"
        "  matmul(map(softmax, matmul(q, transpose(k))), v))\n",
        {{"h", 2}, {"t", 20}, {"d", 16}},
-       {{P::product, "near"}, {P::rows, "default"}, {P::product, "tiles"}}},
+       {{P::rows, "default"}, {P::product, "tiles"}}},
       {"functions of channels",
        "def main(x: [h][w][3]f32, m: [3][3]f32): [h][w][3]f32 = x |> map2D(fun p => matvec(m, p) |> map(exp))\n",
        {{"h", 3}, {"w", 37}},
