@@ -12,8 +12,8 @@ namespace lift {
 std::optional<std::string> readFile(const std::filesystem::path& path);
 
 // Writes through a temporary file beside the target and renames it, so that a reader never sees half a file and a
-// failure leaves the old one. What is not a regular file (a device, a pipe) is written directly. Throws UserError
-// (program): "cannot write 'PATH': why".
+// failure leaves the old one, whose mode and links stay. What is not a regular file (a device, a pipe, a link to
+// nothing) is written directly. Throws UserError (program): "cannot write 'PATH': why".
 void writeFile(const std::filesystem::path& path, std::string_view contents);
 
 }  // namespace lift

@@ -193,9 +193,10 @@ std::int64_t linesHeld(std::int64_t apart, Cache cache = Cache::first);
 // ------------------------------------------------------------------------------------------------------------- tuning
 
 using FurtherConstraints = std::function<std::vector<Constraint>(const std::string& family, const Program& program)>;
-// Of the families asked for, else of all that have tunables. `further` are constraints beside those of the program and
-// the device. Searches begin with what `choose` takes where nothing was measured, then with the families' defaults; of
-// families for other kinds of devices with nothing, unless they are asked for.
+// Of the families asked for, else of all that have tunables, of which those with too many values are passed over.
+// `further` are constraints beside those of the program and the device. Searches begin with what `choose` takes where
+// nothing was measured, then with the families' defaults; of families for other kinds of devices with nothing, unless
+// they are asked for.
 tune::Problem tuningProblem(const Workload& workload, const runtime::DeviceInfo& device,
                             const std::vector<std::string>& families = {}, const FurtherConstraints& further = {});
 

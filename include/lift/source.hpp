@@ -4,6 +4,7 @@
 // kept in any side table.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ Position positionOf(const SourceFile& file, std::uint32_t offset);
 
 // The line (without its newline) that contains the byte offset.
 std::string_view lineAt(const SourceFile& file, std::uint32_t offset);
+
+// Bytes of the UTF-8 code point at the front of a text; 0 if it is none.
+std::size_t codePointLength(std::string_view text);
+bool isUtf8(std::string_view text);
 
 // A half-open byte range of a source file; `file == nullptr` means "no position".
 struct Span {

@@ -67,7 +67,8 @@ std::map<std::string, Tensor> rowsOf(const std::map<std::string, Tensor>& tensor
 struct Problem {
   ProblemRow row;
   std::vector<Subspace> subspaces;
-  std::function<ProblemData()> data;  // may take its time
+  std::function<ProblemData()> data;         // may take its time
+  std::vector<std::string> passedOver = {};  // families that are not searched, and why; for people
 
   const Subspace& subspace(const std::string& family) const;
 };
@@ -128,6 +129,7 @@ struct SweepOptions {
   std::int64_t patience = 0;                                 // budget: points without a gain of 1 %; 0: any number
   std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes; points with more cannot be the best
   double maxError = std::numeric_limits<double>::infinity();  // relative; points with more cannot be the best
+  Limits limits = {};  // of the measurer: what smaller ones ended is measured again
   std::uint64_t seed = 1;
   std::string explorer = "random";
   std::shared_ptr<const Experience> experience = {};  // of explorers that go by a model

@@ -40,7 +40,7 @@ enum class Status {
   skipped,       // given up on: right, but many times slower than the best; its time is a single repetition's
   wrong,         // results beyond the tolerance
   buildError,    // our compiler, the driver's or the device refused it
-  buildTimeout,  // building took longer than its limit
+  buildTimeout,  // building took longer than its limit, which stands for its time
   runTimeout,    // running took longer than its limit; its time, where it has one, is what a repetition took at least
   crash,         // the process that ran it died
 };
@@ -134,6 +134,8 @@ class Database {
  public:
   // Creates the file, and the folder it stands in, where they are missing. Waits for other writers up to `patienceMs`.
   static Database open(const std::filesystem::path& path, int patienceMs = 60'000);
+  // Of a file that is there, to read: it may be one that cannot be written. Nothing is to be added.
+  static Database openToRead(const std::filesystem::path& path, int patienceMs = 60'000);
   static Database inMemory();
   ~Database();
   Database(Database&&) noexcept;
@@ -205,7 +207,8 @@ std::vector<std::size_t> paretoFront(const std::vector<Measurement>& measurement
 // equal bytes, whatever the order they came in.
 void exportLines(const Database& db, std::ostream& out);
 std::string exportLine(const Measurement& measurement);  // one of these
-// Throws UserError (program) with the line for what is no such file; then nothing of it is imported.
+// Throws UserError (program), with the line where there is one, for what is no such file: the first line says that it
+// is. Then nothing of it is imported.
 Database::Merged importLines(Database& db, std::istream& in, const std::string& name);
 
 // The auto-tuning community's T4 results format, schema version 1.0.0. Compile time is written twice, since the schema

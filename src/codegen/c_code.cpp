@@ -114,7 +114,7 @@ class Printer final : private detail::PlanCode {
           name_, signature("prepare", buffersOfPreparation()));
     return filled(headerText, {{"BUFFERS", aboutBuffers(describedElement)},
                                {"ABOUT", aboutSizes(name_ + "_INVALID")},
-                               {"GUARD", guard("_H")},
+                               {"GUARD", name_ + "_H"},
                                {"EXAMPLE", joined(example)},
                                {"BYTES", bytes},
                                {"RUN", signature("run", buffersOfRun())},

@@ -112,7 +112,7 @@ $PREPARE;
          {"LAUNCHES", plan_.launches.size() == 1 ? "one launch" : fmt::format("{} launches", plan_.launches.size())},
          {"BUFFERS", aboutBuffers(scalarText)},
          {"ABOUT", aboutSizes("CL_INVALID_VALUE")},
-         {"GUARD", guard("_HOST_H")},
+         {"GUARD", name_ + "_HOST_H"},
          {"BYTES", bytes},
          {"RUN", runSignature()},
          {"WAITS", asks() ? waitsText : ""},

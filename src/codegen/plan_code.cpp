@@ -282,12 +282,6 @@ std::string PlanCode::aboutSizes(std::string_view failure) const {
   return about;
 }
 
-std::string PlanCode::guard(std::string_view end) const {
-  std::string guard;
-  for (char c : name_) guard += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return guard + std::string(end);
-}
-
 std::string PlanCode::helpers(bool bounds) const {
   std::string s;
   if (bounds || size_.usesDivision || size_.usesRemainder || size_.usesProduct || size_.usesPlus)

@@ -89,7 +89,6 @@ class PlanCode {
   // For comments in headers. `spelled` says how the elements of buffers are.
   std::string aboutBuffers(const std::function<std::string(Scalar)>& spelled) const;
   std::string aboutSizes(std::string_view failure) const;
-  std::string guard(std::string_view end) const;
 
   // Parts of the source. What uses helpers must be asked for first, so that only those in use are printed.
   std::string helpers(bool bounds) const;  // with the bound of sizes, even where no helper uses it

@@ -166,6 +166,8 @@ class Reader {
     const std::string_view name = text_.substr(from, to - from);
     if (name.find_first_of("\"\r\n") != std::string_view::npos) {
       error(span(start, at_), "a name cannot contain quotes or line breaks");
+    } else if (!isUtf8(name)) {
+      error(span(start, at_), "a name must be UTF-8 text");
     } else if (named_) {
       error(span(start, at_), "the name is given twice", {}, {{Severity::note, named_, "the first time here", {}, {}}});
     } else {
@@ -385,8 +387,10 @@ ConvSpec parseConv(std::string_view text, const std::string& name) {
 
 std::vector<Span> descriptorLines(const SourceFile& file) {
   const std::string_view text = file.text;
+  constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
   std::vector<Span> lines;
-  for (std::size_t begin = 0, next = 0; begin < text.size(); begin = next) {
+  for (std::size_t begin = text.starts_with(byteOrderMark) ? byteOrderMark.size() : 0, next = 0; begin < text.size();
+       begin = next) {
     const std::size_t lineEnd = std::min(text.find('\n', begin), text.size());
     next = lineEnd + 1;
     std::size_t end = begin;

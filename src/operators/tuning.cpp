@@ -185,6 +185,17 @@ Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Co
 
 namespace {
 
+// The family's default, lowered to the device's limits. Nothing where there is no such point, or its tunables have too
+// many values to look for it; and `why`.
+std::optional<Config> loweredDefault(const Variant& variant, const DeviceLimits& limits, std::string& why) try {
+  auto point = spaceOf(variant, limits).lowered(variant.defaults);
+  if (!point) why = fmt::format("no configuration of {} is within this device's limits", variant.family);
+  return point;
+} catch (const UserError& e) {
+  why = fmt::format("{}: {}", variant.family, e.diagnostics().front().message);
+  return std::nullopt;
+}
+
 // The family's default on the device: what a model prefers or the family says, lowered to the device's limits. Nothing
 // where these leave no configuration, and `why`.
 std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workload& workload, const std::string& family,
@@ -209,11 +220,8 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
     return std::nullopt;
   }
   if (!variant.program.tunables.empty() && variant.program.sizes.empty()) {
-    const auto lowered = spaceOf(variant, limitsOf(device)).lowered(variant.defaults);
-    if (!lowered) {
-      why = fmt::format("no configuration of {} is within this device's limits", family);
-      return std::nullopt;
-    }
+    const auto lowered = loweredDefault(variant, limitsOf(device), why);
+    if (!lowered) return std::nullopt;
     if (*lowered != variant.defaults) origin += ", lowered to this device's limits";
     variant.defaults = *lowered;
   }
@@ -327,14 +335,23 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
   const DeviceLimits limits = limitsOf(device);
   if (families.empty())
     std::erase_if(variants, [&](const Variant& v) {
-      const auto point = device.takesC() ? spaceOf(v, limits).lowered(v.defaults) : std::nullopt;
+      std::string ignored;
+      const auto point = device.takesC() ? loweredDefault(v, limits, ignored) : std::nullopt;
       return point && !whyNotOn(device, v, *point).empty();
     });
   bool any = false;
   double tolerance = 0;
   for (const Variant& variant : variants) {
-    const Space space =
-        spaceOf(variant, limits, further ? further(variant.family, variant.program) : std::vector<Constraint>());
+    auto more = further ? further(variant.family, variant.program) : std::vector<Constraint>();
+    std::optional<Space> listed;
+    try {
+      listed = spaceOf(variant, limits, std::move(more));
+    } catch (const UserError& e) {  // it has too many values
+      if (!families.empty() || variants.size() == 1) throw;
+      problem.passedOver.push_back(fmt::format("{}: {}", variant.family, e.diagnostics().front().message));
+      continue;
+    }
+    const Space& space = *listed;
     any = any || hasPoint(space);
     tolerance = std::max(tolerance, variant.tolerance);
     const tune::PlanOf plan = planOf(variant);

@@ -53,6 +53,8 @@ std::size_t Fields::readName(std::size_t at) {
     return file_->text.size();
   }
   name_ = file_->text.substr(from, to - from);
+  if (name_.find_first_of("\r\n") != std::string::npos || !isUtf8(name_))
+    errors_.push_back({Severity::error, span(at, to + 1), "a name must be UTF-8 text without line breaks", {}, {}});
   return to + 1;
 }
 

@@ -112,13 +112,13 @@ std::optional<fs::path> ProgramCache::file(const Digest& key) const {
 
 std::optional<std::string> ProgramCache::load(const Digest& key) const {
   const std::optional<fs::path> path = file(key);
-  if (!path) return std::nullopt;
+  std::error_code ignored;
+  if (!path || !fs::is_regular_file(*path, ignored)) return std::nullopt;  // a pipe might keep us waiting
   const auto contents = readFile(*path);
   if (!contents || contents->size() < headerBytes) return std::nullopt;
   const std::string_view payload = std::string_view(*contents).substr(headerBytes);
   // The header is a function of key and payload: one comparison finds every kind of damage.
   if (std::string_view(*contents).substr(0, headerBytes) != header(key, payload)) return std::nullopt;
-  std::error_code ignored;
   fs::last_write_time(*path, fs::file_time_type::clock::now(), ignored);  // used: prune() removes it last
   return std::string(payload);
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -103,7 +104,7 @@ class Builder {
       return library;
     };
     if (const auto binary = cache.load(key)) {
-      std::ofstream(file, std::ios::binary) << *binary;
+      writeTemporary(file, *binary);
       try {
         NativeLibrary library = loaded();
         report.cacheHits = 1;
@@ -112,19 +113,25 @@ class Builder {
       }
     }
     compile(folder.path(), source, options);
-    std::ifstream in(file, std::ios::binary);
-    cache.store(key, std::string(std::istreambuf_iterator<char>(in), {}));
+    cache.store(key, readFile(file).value_or(""));
     return loaded();
   }
 
   void compile(const std::filesystem::path& folder, const std::string& source, const LoadOptions& options) const {
     constexpr double mostSeconds = 120;
-    std::ofstream(folder / "kernels.c") << source;
+    writeTemporary(folder / "kernels.c", source);
     const std::vector<std::string> command = commandWith(options);
     const Finished f = runProgram(command, folder, mostSeconds, Limit::processor);
     if (f.ok()) return;
     throw buildFailure(fmt::format("cannot build kernels for native: {} failed: {}", compiler_.command[0], f.end),
                        fmt::format("the command was {}", fmt::join(command, " ")), f.output, source);
+  }
+
+  static void writeTemporary(const std::filesystem::path& path, const std::string& contents) try {
+    writeFile(path, contents);
+  } catch (const UserError& e) {
+    throw UserError(ExitStatus::device, e.diagnostics().front().message,
+                    "TMPDIR names another folder for what is temporary");
   }
 
   const NativeCompiler compiler_;

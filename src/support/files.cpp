@@ -34,9 +34,11 @@ namespace {
 }
 
 // What went wrong; 0 for nothing.
-int writeStream(const fs::path& path, std::string_view contents) {
+int writeStream(const fs::path& path, std::string_view contents, fs::perms mode = fs::perms::unknown) {
   errno = 0;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  std::error_code ignored;  // some file systems have no modes
+  if (out && mode != fs::perms::unknown) fs::permissions(path, mode, ignored);
   out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
   out.close();
   return out ? 0 : errno != 0 ? errno : EIO;
@@ -50,7 +52,8 @@ void writeFile(const fs::path& path, std::string_view contents) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) cannotWrite(path, "it is a directory");
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
+  const bool isDangling = !fs::exists(status) && fs::is_symlink(fs::symlink_status(path, error));
+  if (isDangling || (fs::exists(status) && !fs::is_regular_file(status))) {
     if (const int cause = writeStream(path, contents)) cannotWrite(path, reason(cause));
     return;
   }
@@ -58,9 +61,8 @@ void writeFile(const fs::path& path, std::string_view contents) {
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : path;
   if (error && fs::exists(status)) cannotWrite(path, error.message());
   static std::atomic<unsigned> counter{0};
-  fs::path temporary = target;
-  temporary += fmt::format(".{}-{}.tmp", ::getpid(), counter++);
-  if (const int cause = writeStream(temporary, contents)) {
+  const fs::path temporary = target.parent_path() / fmt::format(".lift-{}-{}.tmp", ::getpid(), counter++);
+  if (const int cause = writeStream(temporary, contents, status.permissions())) {
     fs::remove(temporary, error);
     cannotWrite(path, reason(cause));
   }

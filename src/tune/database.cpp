@@ -92,10 +92,19 @@ Measurement readMeasurement(const Connection& connection, Statement& s) {
 }  // namespace
 
 struct Database::Impl {
-  explicit Impl(const std::string& path, const std::string& shown, int patienceMs)
-      : connection(path, shown, patienceMs) {
+  Impl(const std::string& path, const std::string& shown, int patienceMs) : connection(path, shown, patienceMs) {
     useWriteAheadLog(patienceMs);
     prepare();
+  }
+
+  // To read; `flags` say how.
+  Impl(const std::string& path, const std::string& shown, int patienceMs, int flags)
+      : connection(path, shown, patienceMs, flags) {
+    checkWhole();
+    const bool isEmpty = connection.integer("SELECT count(*) FROM sqlite_master") == 0;
+    if (isEmpty) connection.fail(SQLITE_NOTADB);
+    if (connection.integer("PRAGMA application_id") != applicationId) isForeign();
+    checkVersion();
   }
 
   // SQLite does not wait for a lock in this one case, since two processes doing it could wait for each other.
@@ -113,22 +122,26 @@ struct Database::Impl {
   bool put(const Measurement& m, const char* statement);
   void prepare() {
     connection.run("PRAGMA synchronous=FULL");
-    const bool whole = [&] {
-      Statement s(connection, "PRAGMA quick_check(1)");
-      return s.next() && s.text() == "ok";
-    }();
-    if (!whole) connection.fail(SQLITE_CORRUPT);
+    checkWhole();
     if (connection.integer("PRAGMA application_id") == applicationId) return migrate();
     Transaction t(connection);
     if (connection.integer("PRAGMA application_id") == applicationId) return;  // another process was faster
-    if (connection.integer("SELECT count(*) FROM sqlite_master") > 0)
-      throw UserError(ExitStatus::program, fmt::format("'{}' is a database of another program", connection.shown()),
-                      "name another file with --db");
+    if (connection.integer("SELECT count(*) FROM sqlite_master") > 0) isForeign();
     connection.run(rowTables);
     connection.run(measurementTable);
     connection.run(
         fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", applicationId, schemaVersion).c_str());
     t.commit();
+  }
+
+  void checkWhole() const {
+    Statement s(connection, "PRAGMA quick_check(1)");
+    if (!s.next() || s.text() != "ok") connection.fail(SQLITE_CORRUPT);
+  }
+
+  [[noreturn]] void isForeign() const {
+    throw UserError(ExitStatus::program, fmt::format("'{}' is a database of another program", connection.shown()),
+                    "name another file with --db");
   }
 
   // Version 1 had the compiler's version and the derivation in the place of the kernels' identity; version 2 did not
@@ -198,6 +211,33 @@ Database Database::open(const std::filesystem::path& path, int patienceMs) {
   std::error_code ignored;  // what is wrong with the folder, opening the file says
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
   return Database(std::make_unique<Impl>(path.string(), path.string(), patienceMs));
+}
+
+Database Database::openToRead(const std::filesystem::path& path, int patienceMs) {
+  const std::string shown = path.string();
+  std::unique_ptr<Impl> impl;
+  try {  // SQLite only reads what may not be written
+    impl = std::make_unique<Impl>(shown, shown, patienceMs, SQLITE_OPEN_READWRITE);
+  } catch (const UserError&) {  // perhaps the log of a whole database, which cannot stand in its folder
+    std::string escaped;
+    for (const char c : shown)
+      escaped +=
+          std::string_view("%?#").find(c) == std::string_view::npos ? std::string(1, c) : fmt::format("%{:02x}", c);
+    const std::string uri = fmt::format("file:{}?immutable=1", escaped);
+    try {
+      impl = std::make_unique<Impl>(uri, shown, patienceMs, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    } catch (const UserError&) {
+    }
+    if (!impl) throw;
+  }
+  // What an earlier liftc wrote is brought up to date in a copy.
+  if (impl->connection.integer("PRAGMA user_version") == schemaVersion) return Database(std::move(impl));
+  auto copy = std::make_unique<Impl>(":memory:", shown, 0);
+  sqlite3_backup* backup = sqlite3_backup_init(copy->connection.handle(), "main", impl->connection.handle(), "main");
+  sqlite3_backup_step(backup, -1);
+  if (const int code = sqlite3_backup_finish(backup); code != SQLITE_OK) impl->connection.fail(code);
+  copy->migrate();
+  return Database(std::move(copy));
 }
 
 Database Database::inMemory() { return Database(std::make_unique<Impl>(":memory:", "<memory>", 0)); }
@@ -299,7 +339,7 @@ void Database::keep(const std::string& kernels, const kernel::Forecast& forecast
 }
 
 std::map<std::string, kernel::Forecast> Database::forecasts() const {
-  impl_->connection.run(forecastTable);
+  if (impl_->connection.integer("SELECT count(*) FROM sqlite_master WHERE name='forecast'") == 0) return {};
   Statement s(impl_->connection, "SELECT kernels, instructions, features FROM forecast WHERE names=?");
   s.bind(joinedFeatureNames());
   std::map<std::string, kernel::Forecast> found;

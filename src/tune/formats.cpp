@@ -12,6 +12,8 @@ namespace lift::tune {
 namespace {
 
 constexpr int linesSchema = 2;  // 1 is read as well
+constexpr const char* fileKind = "liftc-tuning";
+constexpr const char* writer = "`liftc db export` writes such files";
 
 std::string dump(const Json& j, int indent = -1) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
@@ -58,7 +60,7 @@ void importLine(Database& db, const Json& j, Database::Merged& count) {
     db.add(derivationFrom(j));
   else if (kind == "measurement")
     ++(db.add(measurementFrom(j)) ? count.added : count.present);
-  else if (kind != "liftc-tuning")
+  else if (kind != fileKind)
     throw nlohmann::json::other_error::create(501, "unknown kind '" + kind + "'", &j);
   else if (j.at("schema") != linesSchema && j.at("schema") != 1)
     throw nlohmann::json::other_error::create(501, "schema " + dump(j.at("schema")) + " is not known", &j);
@@ -67,7 +69,7 @@ void importLine(Database& db, const Json& j, Database::Merged& count) {
 }  // namespace
 
 void exportLines(const Database& db, std::ostream& out) {
-  out << dump({{"kind", "liftc-tuning"}, {"schema", linesSchema}}) << "\n";
+  out << dump({{"kind", fileKind}, {"schema", linesSchema}}) << "\n";
   for (const ProblemRow& row : db.problems()) out << dump(toJson(row)) << "\n";
   for (const DeviceRow& row : db.devices()) out << dump(toJson(row)) << "\n";
   for (const DerivationRow& row : db.derivations()) out << dump(toJson(row)) << "\n";
@@ -83,16 +85,21 @@ Database::Merged importLines(Database& db, std::istream& in, const std::string& 
   Database read = Database::inMemory();
   Database::Merged repeated;  // within the file; not of interest
   std::string line;
+  bool begun = false;
   for (int number = 1; std::getline(in, line); number++) {
     if (line.empty()) continue;
     try {
-      importLine(read, Json::parse(line), repeated);
+      const Json j = Json::parse(line);
+      if (!begun && j.at("kind") != fileKind)
+        throw nlohmann::json::other_error::create(501, "the first line says what the file is", &j);
+      begun = true;
+      importLine(read, j, repeated);
     } catch (const nlohmann::json::exception& e) {
       throw UserError(ExitStatus::program,
-                      fmt::format("{}:{}: not a line of a tuning database: {}", name, number, e.what()),
-                      "`liftc db export` writes such files");
+                      fmt::format("{}:{}: not a line of a tuning database: {}", name, number, e.what()), writer);
     }
   }
+  if (!begun) throw UserError(ExitStatus::program, fmt::format("'{}' is empty", name), writer);
   return db.merge(read);
 }
 

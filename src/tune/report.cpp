@@ -244,12 +244,12 @@ Sensitivity sensitivityTo(const std::string& tunable, const std::vector<const Me
 std::string sensitivity(const Subject& s) {
   std::vector<Sensitivity> found;
   for (const std::string& family : s.families) {
-    std::vector<const Measurement*> points;
+    std::map<std::string, std::vector<const Measurement*>> byTunable;  // an earlier liftc had others
     for (const Measurement& m : s.sweep)
-      if (m.valid() && m.key.family == family) points.push_back(&m);
-    if (points.size() < 3) continue;
-    for (const auto& [tunable, value] : points.front()->key.config)
-      found.push_back(sensitivityTo(tunable, points, s, s.families.size() > 1));
+      if (m.valid() && m.key.family == family)
+        for (const auto& [tunable, value] : m.key.config) byTunable[tunable].push_back(&m);
+    for (const auto& [tunable, points] : byTunable)
+      if (points.size() >= 3) found.push_back(sensitivityTo(tunable, points, s, s.families.size() > 1));
   }
   std::ranges::stable_sort(found, [](const Sensitivity& a, const Sensitivity& b) { return a.share > b.share; });
   std::string html;

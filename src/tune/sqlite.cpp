@@ -8,8 +8,9 @@
 
 namespace lift::tune {
 
-Connection::Connection(const std::string& path, std::string shown, int patienceMs) : shown_(std::move(shown)) {
-  const int code = sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+Connection::Connection(const std::string& path, std::string shown, int patienceMs, int flags)
+    : shown_(std::move(shown)) {
+  const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
   ensure(handle_ != nullptr, "SQLite has no memory");
   try {
     if (code != SQLITE_OK) fail(code);
@@ -32,12 +33,13 @@ void Connection::fail(int code) const {
     case SQLITE_LOCKED:
       throw error("is locked by another program", "wait for it to end, or name another file with --db");
     case SQLITE_NOTADB: throw error("is no database", "name another file with --db");
+    case SQLITE_ERROR:       // our statements are well-formed: a table or a column is not there
+    case SQLITE_CONSTRAINT:  // or is another than ours
     case SQLITE_CORRUPT: throw error("is damaged", "move it away; `sqlite3 FILE .recover` saves what can be read");
     case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:
     case SQLITE_PERM:
-      throw error(fmt::format("cannot be opened for writing: {}", sqlite3_errmsg(handle_)),
-                  "name another file with --db");
+      throw error(fmt::format("cannot be opened: {}", sqlite3_errmsg(handle_)), "name another file with --db");
+    case SQLITE_READONLY: throw error("may not be written", "name another file with --db");
     case SQLITE_FULL:
     case SQLITE_IOERR: throw error(fmt::format("cannot be written: {}", sqlite3_errmsg(handle_)), "is the disk full?");
     default: throw InternalError(fmt::format("SQLite: {}", sqlite3_errmsg(handle_)));

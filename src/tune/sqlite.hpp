@@ -10,8 +10,9 @@ namespace lift::tune {
 
 class Connection {
  public:
-  // `path` as SQLite takes it; `shown` is what diagnostics call it.
-  Connection(const std::string& path, std::string shown, int patienceMs);
+  // `path` and `flags` as SQLite takes them; `shown` is what diagnostics call it.
+  Connection(const std::string& path, std::string shown, int patienceMs,
+             int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -174,7 +174,7 @@ class Sweep {
     m.generator = options_.generator;
     m.provenance = options_.provenance;
     m.measuredAt = utcNow();
-    database_.add(m);
+    database_.replace(m);  // perhaps what ended under a smaller limit
     const Compiled& made = compiled(place.point());
     if (!made.kernels.empty() && made.kernels == m.key.kernels) database_.keep(made.kernels, made.forecast);
     tally(m);
@@ -211,7 +211,7 @@ class Sweep {
     const auto found = database_.select(
         {.problem = problem_.row.key, .device = device_.id, .kernels = kernels, .phase = Phase::sweep});
     for (const Measurement& m : found)
-      if (!isPeer(m)) return m;
+      if (!isPeer(m) && !endedEarly(m)) return m;
     return std::nullopt;
   }
 
@@ -221,7 +221,7 @@ class Sweep {
     m.key = keyOf(point, other.key.kernels);
     m.derivation = derivations_.at(point.family);
     m.detail = fmt::format("measured as {} {}", other.key.family, lift::str(other.key.config));
-    database_.add(m);
+    database_.replace(m);
     result_.equal++;
     return m;
   }
@@ -293,14 +293,22 @@ class Sweep {
     result_.best = fastest(again);
   }
 
-  // What the database has of the point's kernels as they are now. Where the compiler hung or died, it is not asked
-  // again in this process; another version may be better.
+  // Whether it was ended by a limit of the user's that is larger now; what is hopeless is so under any.
+  bool endedEarly(const Measurement& m) const {
+    if (m.status == Status::buildTimeout) return m.buildMs < options_.limits.buildSeconds * 1e3;
+    return m.status == Status::runTimeout && m.times.empty() &&
+           std::max(m.firstMs, m.timingMs) < options_.limits.runSeconds * 1e3;
+  }
+
+  // What the database has of the point's kernels as they are now. Where this version of the compiler hung or died, it
+  // is not asked again; another may be better.
   std::optional<Measurement> known(const Point& point) {
     std::vector<Measurement> found = database_.select({.problem = problem_.row.key,
                                                        .device = device_.id,
                                                        .family = point.family,
                                                        .phase = Phase::sweep,
                                                        .config = point.config});
+    std::erase_if(found, [&](const Measurement& m) { return endedEarly(m); });
     const auto lost = [&](const Measurement& m) {
       return m.key.kernels.empty() && m.status != Status::buildError && m.generator == options_.generator;
     };

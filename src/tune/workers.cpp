@@ -23,7 +23,9 @@ constexpr int tickMs = 100;  // how often `stop` is asked
 constexpr std::chrono::seconds grace{2};
 
 Clock::time_point after(double seconds) {
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  constexpr double longest = 1e9;  // the clock counts nanoseconds
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, longest)));
 }
 
 std::string formatTensors(const ProblemData& data) {
@@ -352,6 +354,9 @@ class Workers : public Measurer {
       const bool building = !answer.detail.empty();
       m.status = building ? Status::buildTimeout : Status::runTimeout;
       m.detail = fmt::format("more than {:.3g} s", building ? limits_.buildSeconds : answer.limit);
+      // What it took at least, for who waits longer.
+      if (building) m.buildMs = limits_.buildSeconds * 1e3;
+      if (!building && m.timingMs == 0) m.firstMs = answer.limit * 1e3;
       // It took longer than this for sure, as what besides its kernels takes time was allowed for.
       if (!building && std::isfinite(bestMs)) m.times = {limits_.hopeless * bestMs};
     } else {

@@ -84,7 +84,9 @@ TEST_CASE("keys without numbers and numbers without keys") {
         "1:14-16 expected a key (keys are g mb ic ih iw oc oh ow kh kw sh sw ph pw dh dw, and n for the name)");
 }
 
-TEST_CASE("names that are not closed or have quotes") {
+TEST_CASE("names that are not closed, have quotes or are no text") {
+  CHECK(briefly("ic8ih28oc8kh3n\"a\xFF\"") == "1:14-18 a name must be UTF-8 text");
+
   CHECK(briefly("ic8ih28oc8kh3n\"abc") == "1:14-18 the name's quote is not closed");
   CHECK(briefly("ic8ih28oc8kh3nab\"c") == "1:14-18 a name cannot contain quotes or line breaks");
 }

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <atomic>
 #include <fstream>
 #include <thread>
@@ -132,6 +134,13 @@ TEST_CASE("an entry that is a directory is a miss", "[null]") {
   fs::create_directories(*cache.file(key));
   CHECK_FALSE(cache.load(key).has_value());
   cache.store(key, payload);
+}
+
+TEST_CASE("an entry that is a pipe is a miss, and keeps nobody waiting", "[null]") {
+  const TemporaryFolder folder;
+  const ProgramCache cache(folder.path());
+  REQUIRE(mkfifo(cache.file(key)->c_str(), 0600) == 0);
+  CHECK_FALSE(cache.load(key).has_value());
 }
 
 TEST_CASE("the environment says where the cache is and whether there is one", "[null]") {

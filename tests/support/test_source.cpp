@@ -72,6 +72,12 @@ TEST_CASE("the line of an offset comes without its end") {
   CHECK(lineAt(*addSource("nothing", ""), 0).empty());
 }
 
+TEST_CASE("UTF-8 is told from what is none") {
+  for (const char* text : {"", "plain", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80x"}) CHECK(isUtf8(text));
+  for (const char* text : {"\xFF", "x\x80", "\xC3", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80"})
+    CHECK_FALSE(isUtf8(text));
+}
+
 TEST_CASE("cover spans both and takes an empty span as neutral") {
   const SourceFile* file = addSource("cover", "0123456789");
   const Span both = cover({file, 6, 8}, {file, 2, 3});

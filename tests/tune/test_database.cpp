@@ -223,6 +223,17 @@ TEST_CASE("a damaged import is refused whole, with its line") {
   }
 }
 
+TEST_CASE("a file without the line that says what it is cannot be imported") {
+  Database db = Database::inMemory();
+  for (const auto& [contents, refusal] :
+       {std::pair("", "'file.jsonl' is empty"),
+        {"\n\n", "'file.jsonl' is empty"},
+        {"{\"kind\":\"derivation\",\"id\":\"1\",\"text\":\"\"}\n", "file.jsonl:1: "}}) {
+    std::istringstream in(contents);
+    CHECK_THAT(test::refusalOf([&] { importLines(db, in, "file.jsonl"); }), Contains(refusal));
+  }
+}
+
 TEST_CASE("databases are merged") {
   Database a = Database::inMemory(), b = Database::inMemory();
   for (int n = 1; n <= 5; n++) a.add(point(n));
@@ -260,6 +271,34 @@ TEST_CASE("files that are no tuning database are told apart") {
   CHECK_THAT(test::refusalOf([&] { Database::open(folder / "short.db").select({}); }), Contains("is damaged"));
 
   CHECK_THAT(test::refusalOf([&] { Database::open("/proc/no/such.db"); }), Contains("cannot be opened"));
+
+  for (const char* damage : {"DROP TABLE measurement", "ALTER TABLE measurement RENAME COLUMN times TO spans"}) {
+    fs::remove(folder / "other.db");
+    { Database::open(folder / "other.db"); }
+    Raw(folder / "other.db").run(damage);
+    CHECK_THAT(test::refusalOf([&] { Database::open(folder / "other.db").select({}); }), Contains("is damaged"));
+  }
+}
+
+TEST_CASE("a database is read without being changed, whatever liftc wrote it") {
+  const Folder folder;
+  CHECK_THAT(test::refusalOf([&] { Database::openToRead(folder / "none.db"); }), Contains("cannot be opened"));
+  put(folder / "empty.db", "");
+  CHECK_THAT(test::refusalOf([&] { Database::openToRead(folder / "empty.db"); }), Contains("is no database"));
+  CHECK(fs::file_size(folder / "empty.db") == 0);
+
+  const fs::path path = folder / "a ? b%20#.db";
+  { Database::open(path).add(point(1)); }
+  const Database db = Database::openToRead(path);
+  CHECK(db.select({}).size() == 1);
+  CHECK(db.forecasts().empty());
+
+  Raw(path).run("ALTER TABLE measurement DROP COLUMN first_ms");
+  Raw(path).run("ALTER TABLE measurement DROP COLUMN timing_ms");
+  Raw(path).run("PRAGMA user_version=2");
+  const std::string bytes = readFile(path).value();
+  CHECK(Database::openToRead(path).select({}).at(0).times == point(1).times);
+  CHECK(readFile(path).value() == bytes);
 }
 
 TEST_CASE("a lock that does not go away is told") {

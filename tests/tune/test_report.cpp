@@ -84,3 +84,14 @@ TEST_CASE("problems are chosen, and stand in the order of the choice") {
   CHECK(count(report(example(), "d", {"conv b"}), "<section>") == 1);
   CHECK(count(report(example(), "elsewhere"), "<section>") == 0);
 }
+
+TEST_CASE("a family whose tunables have changed since is reported by what its points have") {
+  Database db = example();
+  for (int k = 1; k <= 4; k++) {
+    Measurement later = point("conv b", "paper", k, 4.0 + k, 0);
+    later.key.config = {{"unroll", k}};
+    db.add(later);
+  }
+  const std::string html = report(db, "d", {"conv b"});
+  CHECK_THAT(html, Contains("kappa alone explains") && Contains("unroll alone explains"));
+}

@@ -355,3 +355,47 @@ TEST_CASE("points whose kernels are equal are measured once, and all have the ti
     CHECK(lessonsOf(db, "another device", "another problem").empty());
   }
 }
+
+namespace {
+
+// Nothing is ready within its limits.
+class Late : public Invented {
+ public:
+  Late(Status status, double seconds) : status_(status), seconds_(seconds) {}
+  void measure(const Feed& feed, const BestMs& best, const std::function<void(std::size_t, Measurement)>& done,
+               const Stop& stop, const Stop& late) override {
+    Invented::measure(
+        feed, best,
+        [&](std::size_t task, Measurement m) {
+          m.status = status_;
+          m.times.clear();
+          (status_ == Status::buildTimeout ? m.buildMs : m.firstMs) = seconds_ * 1e3;
+          done(task, std::move(m));
+        },
+        stop, late);
+  }
+
+ private:
+  Status status_;
+  double seconds_;
+};
+
+}  // namespace
+
+TEST_CASE("what a limit ended is measured again under a larger one, and then is what it is now") {
+  for (const Status status : {Status::buildTimeout, Status::runTimeout}) {
+    Database db = Database::inMemory();
+    const auto fresh = [&](double seconds) {
+      Late measurer(status, seconds);
+      const Limits limits{.buildSeconds = seconds, .runSeconds = seconds};
+      return sweep(problem(), device(), db, measurer, {.points = 5, .limits = limits}).fresh;
+    };
+    CHECK(fresh(2) == 5);
+    CHECK(fresh(2) == 0);
+    CHECK(fresh(1) == 0);
+    CHECK(fresh(4) == 5);
+    CHECK(fresh(4) == 0);
+    CHECK(pointsIn(db).size() == 5);
+    CHECK(db.select({.phase = Phase::sweep}).size() == 5);
+  }
+}

@@ -4,9 +4,41 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace cli {
+namespace {
+
+// A check of a number. CLI11's own let NaN pass, and name the largest number that there is.
+CLI::Validator number(const char* name, const char* meaning, bool (*holds)(double)) {
+  return {[=](std::string& text) {
+            double value = 0;
+            const bool ok = CLI::detail::lexical_cast(text, value) && std::isfinite(value) && holds(value);
+            return ok ? std::string() : fmt::format("{} is not {}", text, meaning);
+          },
+          name};
+}
+
+const CLI::Validator positiveNumber = number("POSITIVE", "a positive number", [](double x) { return x > 0; });
+const CLI::Validator nonNegativeNumber = number("NONNEGATIVE", "a number from 0", [](double x) { return x >= 0; });
+
+// Of a command's options the one that begins most like the word; empty where none has its first three letters.
+std::string nearestOption(const CLI::App& command, const std::string& word) {
+  std::string nearest;
+  std::ptrdiff_t longest = std::ssize(std::string_view("--ab"));
+  for (const CLI::Option* o : command.get_options())
+    for (const std::string& name : o->get_lnames()) {
+      const std::string option = "--" + name;
+      const auto same = std::ranges::mismatch(option, word).in1 - option.begin();
+      if (same <= longest || o->get_group().empty()) continue;
+      longest = same;
+      nearest = option;
+    }
+  return nearest;
+}
+
+}  // namespace
 
 Option* Option::required() { return option_.required(), this; }
 Option* Option::capture_default_str() { return option_.capture_default_str(), this; }
@@ -22,18 +54,29 @@ Option* Option::delimiter(char c) { return option_.delimiter(c), this; }
 Option* Option::allow_extra_args(bool allow) { return option_.allow_extra_args(allow), this; }
 Option* Option::needs(Option* other) { return option_.needs(&other->option_), this; }
 Option* Option::excludes(Option* other) { return option_.excludes(&other->option_), this; }
-Option* Option::positive() { return option_.check(CLI::PositiveNumber), this; }
-Option* Option::nonNegative() { return option_.check(CLI::NonNegativeNumber), this; }
+Option* Option::positive() { return option_.check(positiveNumber), this; }
+Option* Option::nonNegative() { return option_.check(nonNegativeNumber), this; }
 Option* Option::range(int least, int most) { return option_.check(CLI::Range(least, most)), this; }
 Option* Option::oneOf(const std::vector<std::string>& values) { return option_.check(CLI::IsMember(values)), this; }
-Option* Option::asSize() { return option_.transform(CLI::AsSizeValue(true)), this; }
+Option* Option::asSize() {
+  // The last to be given is the first to look: CLI11's own takes -1 for a very large number.
+  option_.transform(CLI::AsSizeValue(true));
+  option_.transform({[](std::string& text) { return text.starts_with('-') ? text + " is not a size" : ""; }, ""});
+  return this;
+}
 std::size_t Option::count() const { return option_.count(); }
 
 App::App(const std::string& description, const std::string& name)
     : root_(std::make_unique<CLI::App>(description, name)), app_(*root_) {
   app_.failure_message([](const CLI::App* root, const CLI::Error& e) {
     const auto subcommands = root->get_subcommands();
-    return fmt::format("error: {}\n  hint: `{} {}--help` explains the usage\n", e.what(), root->get_name(),
+    const CLI::App* command = root;  // the innermost
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    std::string similar;
+    for (const std::string& unexpected : root->remaining(true))
+      if (similar.empty()) similar = nearestOption(*command, unexpected);
+    return fmt::format("error: {}\n  hint: {}`{} {}--help` explains the usage\n", e.what(),
+                       similar.empty() ? "" : fmt::format("there is {}; ", similar), root->get_name(),
                        subcommands.empty() ? "" : subcommands.front()->get_name() + " ");
   });
 }

@@ -368,7 +368,8 @@ int run(std::vector<Subject>& subjects, const Options& o) {
   for (const Subject& subject : subjects) static_cast<void>(o.family.familyOf(subject.workload));
   if (!o.tuneTime.empty())
     for (const Subject& subject : subjects)
-      if (!tuneWorkload(subject.workload, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json)) break;
+      if (!tuneWorkload(subject.workload, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json))
+        return interruptedStatus;
   // Before anything is measured or printed: what cannot be compiled is said at once.
   const auto device = o.device.open();
   std::vector<CompiledWorkload> compiled;
@@ -398,7 +399,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
            {"empty_run_ms", emptyRun}};
     j["rows"] = Json::array();
     for (const Row& row : rows) j["rows"].push_back(rowJson(row, peak));
-    std::cout << j.dump(2) << "\n";
+    printJson(j);
   } else {
     printAllMeans(rows);
   }

@@ -302,7 +302,7 @@ int printSpaces(const Options& o) {
                     {"domain", with({std::begin(bounds::allInequalities), std::end(bounds::allInequalities)})}});
   }
   if (o.json) {
-    std::cout << Json{{"schema", 1}, {"fast_memory_elements", o.elements()}, {"rows", rows}}.dump(2) << "\n";
+    printJson(Json{{"schema", 1}, {"fast_memory_elements", o.elements()}, {"rows", rows}});
     return 0;
   }
   std::cout << fmt::format("{:<11} {:>6} {:>12} {:>9} {:>12} {:>9} {:>18}\n", "layer", "R", "space", "printed",
@@ -340,14 +340,14 @@ int bound(const Options& o) {
   const bool isProgram = o.what.size() > 5 && o.what.compare(o.what.size() - 5, 5, ".lift") == 0;
   if (isProgram) {
     const Json j = programJson(o, known);
-    o.json ? void(std::cout << j.dump(2) << "\n") : printProgram(j);
+    o.json ? printJson(j) : printProgram(j);
     return 0;
   }
   const auto layers = o.shapes.empty() ? std::vector{lift::parseConv(o.what)} : lift::readShapes(o.shapes);
   Json rows = Json::array();
   for (const lift::ConvSpec& spec : layers) rows.push_back(layerJson(spec, o, known));
   if (o.json)
-    std::cout << (o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}}).dump(2) << "\n";
+    printJson(o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}});
   else
     o.shapes.empty() ? printLayer(rows[0]) : printTable(rows, layers, o);
   return 0;

@@ -27,11 +27,12 @@ bool InterruptGuard::isInterrupted() { return interrupted != 0; }
 
 double secondsOf(const std::string& text, const char* option) {
   const std::map<std::string, double> units = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  constexpr double longest = 1e9;  // 30 years; not infinite
   std::size_t used = 0;
   try {
     const double value = std::stod(text, &used);
     const auto unit = units.find(text.substr(used));
-    if (unit != units.end() && value >= 0) return value * unit->second;
+    if (unit != units.end() && value >= 0 && value * unit->second <= longest) return value * unit->second;
   } catch (const std::exception&) {
   }
   throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: '{}' is no time", option, text),

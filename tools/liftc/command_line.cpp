@@ -1,7 +1,9 @@
 // The subcommands of liftc.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "common.hpp"
@@ -54,5 +56,11 @@ int lift::commandLine(int argc, char** argv) {
     std::cerr << fmt::format("error: unknown subcommand '{}'\n  hint: `liftc --help` lists them\n", argv[1]);
     return static_cast<int>(lift::ExitStatus::usage);
   }
-  return app.parse(argc, argv, static_cast<int>(lift::ExitStatus::usage)).value_or(status);
+  const int ended = app.parse(argc, argv, static_cast<int>(lift::ExitStatus::usage)).value_or(status);
+  errno = 0;
+  if (std::cout.flush()) return ended;
+  // What failed before, when more was printed than is kept, does not say why any more.
+  std::cerr << fmt::format("error: cannot write standard output{}{}\n", errno == 0 ? "" : ": ",
+                           errno == 0 ? "" : std::strerror(errno));
+  return ended != 0 ? ended : static_cast<int>(lift::ExitStatus::program);
 }

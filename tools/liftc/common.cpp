@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <iostream>
 #include <sstream>
@@ -36,7 +37,10 @@ lift::Program ProgramOptions::readAtValues() const {
 
 std::map<std::string, std::int64_t> ProgramOptions::values() const {
   auto values = parseValues(sizes, "--size");
-  values.merge(parseValues(config, "--config"));
+  auto more = parseValues(config, "--config");
+  values.merge(more);
+  if (!more.empty())
+    throw UserError(ExitStatus::usage, fmt::format("--config: --size gives '{}', too", more.begin()->first));
   return values;
 }
 
@@ -283,7 +287,8 @@ std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& 
       const auto equals = part.find('=');
       if (equals == std::string::npos || equals == 0)
         throw UserError(ExitStatus::usage, fmt::format("{}: expected NAME=VALUE, found '{}'", option, part));
-      values[part.substr(0, equals)] = parseInteger(part.substr(equals + 1), option);
+      const auto [at, isNew] = values.emplace(part.substr(0, equals), parseInteger(part.substr(equals + 1), option));
+      if (!isNew) throw UserError(ExitStatus::usage, fmt::format("{}: '{}' is given twice", option, at->first));
     }
   }
   return values;
@@ -322,13 +327,13 @@ int guarded(const std::function<int()>& body) {
   } catch (const UserError& e) {
     std::cerr << lift::render(e.diagnostics());
     return static_cast<int>(e.status());
-  } catch (const lift::InternalError& e) {
-    std::cerr << fmt::format("liftc: internal error: {}\nThis is a bug of liftc; please report it with the command.\n",
-                             e.what());
   } catch (const std::filesystem::filesystem_error& e) {
-    std::cerr << fmt::format("error: cannot write '{}': {}\n", e.path1().string(), e.code().message());
+    std::cerr << fmt::format("error: '{}': {}\n", e.path1().string(), e.code().message());
   } catch (const std::bad_alloc&) {
     std::cerr << "error: out of memory\n";
+  } catch (const std::exception& e) {  // InternalError, and what nobody expected
+    std::cerr << fmt::format("liftc: internal error: {}\nThis is a bug of liftc; please report it with the command.\n",
+                             e.what());
   }
   return static_cast<int>(ExitStatus::program);
 }
@@ -343,14 +348,24 @@ double gflops(std::int64_t operations, double milliseconds) {
   return milliseconds > 0 ? static_cast<double>(operations) * 1e-6 / milliseconds : 0;
 }
 
+std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
+
+void printJson(const Json& json) { std::cout << dump(json) << "\n"; }
+
 std::string readFile(const std::string& path) {
   auto text = lift::readFile(path);
-  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read '{}'", path));
+  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
   return std::move(*text);
 }
 
+void makeFolderOf(const std::filesystem::path& path) {
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) throw UserError(ExitStatus::program, fmt::format("cannot write '{}': {}", path.string(), error.message()));
+}
+
 void writeFile(const std::filesystem::path& path, const std::string& contents) {
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path());
+  makeFolderOf(path);
   lift::writeFile(path, contents);
 }
 

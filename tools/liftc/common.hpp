@@ -127,7 +127,14 @@ void onCall(cli::App& sub, int& status, std::function<int()> body);
 // GFLOP/s of so many operations; 0 where there is no time.
 double gflops(std::int64_t operations, double milliseconds);
 
+// The text of JSON, in which what is no UTF-8 (a file's name may be none) is replaced; on one line where `indent` is
+// -1.
+std::string dump(const Json& json, int indent = 2);
+void printJson(const Json& json);
+
+// These throw UserError (program) with the reason.
 std::string readFile(const std::string& path);
+void makeFolderOf(const std::filesystem::path& path);  // where it is to be written
 void writeFile(const std::filesystem::path& path, const std::string& contents);
 
 void addCheck(cli::App& app, int& status);

@@ -297,8 +297,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
       throw UserError(ExitStatus::usage, fmt::format("-o: there is no output '{}'", name),
                       "outputs are " + known + "; several go to one .npz file");
     }
-    if (std::filesystem::path(path).has_parent_path())
-      std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    makeFolderOf(path);
     lift::writeTensorFile(path, found->second);
   }
   Json shapes = Json::object();

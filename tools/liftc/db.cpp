@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
@@ -121,7 +121,7 @@ int list(const Options& o) {
       std::cout << fmt::format("{:<34} {:<34} {:>7} {:>7} {:>10}\n", labelOf(first.problem), first.device.name, points,
                                failed, best ? fmt::format("{:.3f}", best->median()) : "-");
   }
-  if (o.json) std::cout << out.dump(2) << "\n";
+  if (o.json) printJson(out);
   return 0;
 }
 
@@ -181,7 +181,7 @@ int show(const Options& o) {
                                labelOf(row.problem), m.key.family, lift::str(m.key.config),
                                m.detail.empty() ? "" : "  -- " + m.detail.substr(0, m.detail.find('\n')));
   }
-  if (o.json) std::cout << out.dump(2) << "\n";
+  if (o.json) printJson(out);
   return 0;
 }
 
@@ -222,7 +222,7 @@ int best(const Options& o) {
                                first.device.name, found->median(), gflops(first.problem.operations, found->median()),
                                why.empty() ? "" : fmt::format("  ({})", why), reproduce(first.problem, *found));
   }
-  if (o.json) std::cout << out.dump(2) << "\n";
+  if (o.json) printJson(out);
   return 0;
 }
 
@@ -273,17 +273,18 @@ int exportAs(const Options& o) {
 
 int report(const Options& o, const tune::Database::Merged& merged) {
   if (o.json)
-    std::cout << Json{{"added", merged.added}, {"present", merged.present}}.dump(2) << "\n";
+    printJson(Json{{"added", merged.added}, {"present", merged.present}});
   else
     std::cout << fmt::format("{} measurements added, {} were there\n", merged.added, merged.present);
   return 0;
 }
 
 int import(const Options& o) {
-  std::ifstream in(o.file);
-  if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", o.file));
+  std::istringstream in(readFile(o.file));
+  auto read = tune::Database::inMemory();
+  tune::importLines(read, in, o.file);
   auto db = tune::Database::open(databasePath(o.db));
-  return report(o, tune::importLines(db, in, o.file));
+  return report(o, db.merge(read));
 }
 
 // Of the problems chosen, on the device that most of their measurements come from.

@@ -237,7 +237,7 @@ int explain(const Explained& s, const ExplainOptions& o) {
     ok = ok && j["check"]["ok"].get<bool>();
     if (!o.json) showChecked(j["check"]);
   }
-  if (o.json) std::cout << j.dump(2) << "\n";
+  if (o.json) printJson(j);
   return ok ? 0 : static_cast<int>(ExitStatus::wrong);
 }
 
@@ -279,7 +279,7 @@ int difference(const Explained& a, const Explained& b, bool json) {
     Json j{{"schema", 1}, {"a", a.facts}, {"b", b.facts}, {"common", count(' ')}, {"steps", Json::array()}};
     for (const Change& c : all)
       if (c.where != ' ') j["steps"].push_back({{"in", c.where == '-' ? "a" : "b"}, {"step", c.step}});
-    std::cout << j.dump(2) << "\n";
+    printJson(j);
     return 0;
   }
   std::cout << fmt::format("--- {}\n+++ {}\n{} steps in both, {} only in the first, {} only in the second\n", a.title,

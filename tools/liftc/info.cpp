@@ -78,7 +78,7 @@ void addPrimitives(cli::App& app, int& status) {
       j["index_functions"].push_back({{"name", row.name}, {"formula", row.formula}, {"meaning", row.meaning}});
     }
     if (o->json) {
-      std::cout << j.dump(2) << "\n";
+      printJson(j);
       return 0;
     }
     for (const char* dialect : dialects) {
@@ -112,13 +112,11 @@ void addCache(cli::App& app, int& status) {
     const std::int64_t removed = o->clear ? lift::runtime::clearCache() : 0;
     const auto s = lift::runtime::cacheSummary();
     if (o->json)
-      std::cout << Json{{"enabled", s.enabled},
-                        {"directory", s.directory.string()},
-                        {"entries", s.entries},
-                        {"bytes", s.bytes},
-                        {"removed", removed}}
-                       .dump(2)
-                << "\n";
+      printJson(Json{{"enabled", s.enabled},
+                     {"directory", s.directory.string()},
+                     {"entries", s.entries},
+                     {"bytes", s.bytes},
+                     {"removed", removed}});
     else
       std::cout << fmt::format("{}: {} entries, {} bytes{}{}\n", s.directory.string(), s.entries, s.bytes,
                                s.enabled ? "" : " (disabled)", o->clear ? fmt::format(", {} removed", removed) : "");

@@ -144,7 +144,7 @@ void writeArtefacts(const std::filesystem::path& directory, const Plan& plan, co
   const lift::kernel::Plan headed = lift::runtime::withHeaders(plan, commandOf(provenance), generator);
   for (std::size_t k = 0; k < headed.kernels.size(); k++)
     writeFile(directory / (headed.kernels[k].name + ".cl"), headed.sources[k]);
-  writeFile(directory / "manifest.json", manifest(plan, provenance).dump(2) + "\n");
+  writeFile(directory / "manifest.json", dump(manifest(plan, provenance)) + "\n");
   const lift::HostCode host = lift::printHostCode(headed, prefix);
   writeFile(directory / "host.h", host.header);
   writeFile(directory / "host.c", host.source);
@@ -173,7 +173,7 @@ void deliver(const Plan& plan, const Provenance& provenance, const std::string& 
     if (!directory.empty()) {
       writeFile(std::filesystem::path(directory) / files[0], printed);
       writeFile(std::filesystem::path(directory) / files[1], origin + code.header);
-      writeFile(std::filesystem::path(directory) / files[2], j.dump(2) + "\n");
+      writeFile(std::filesystem::path(directory) / files[2], dump(j) + "\n");
     }
   } else {
     for (const auto& k : plan.kernels) files.push_back(k.name + ".cl");
@@ -184,7 +184,7 @@ void deliver(const Plan& plan, const Provenance& provenance, const std::string& 
   }
   if (json) {
     j["compile_ms"] = compileMilliseconds;
-    std::cout << j.dump(2) << "\n";
+    printJson(j);
   } else if (directory.empty()) {
     std::cout << printed;
   } else {

@@ -239,7 +239,7 @@ int offline(const Options& o) {
   if (!anyFound)
     throw UserError(ExitStatus::device, "no target has its compilers here: nothing was judged",
                     "`liftc offline` alone lists what to install");
-  if (o.json) std::cout << report.dump(2) << "\n";
+  if (o.json) printJson(report);
   return ok ? 0 : static_cast<int>(ExitStatus::wrong);
 }
 

@@ -196,7 +196,7 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
     }
   }
   if (o.json)
-    std::cout << (o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}}).dump(2) << "\n";
+    printJson(o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}});
   else
     std::cout << fmt::format(
         "on {}; errors against {}, relative to the norm, and to max(|expected|, root mean square)\n",
@@ -255,7 +255,7 @@ int run(const lift::Workload& workload, const Options& o) {
                  {"config_origin", compiled->origin}});
   const int code = finishOutputs(e.outputs, data, o.json, report);
   if (o.json)
-    std::cout << report.dump(2) << "\n";
+    printJson(report);
   else if (!data.quiet)
     std::cerr << fmt::format("{} on {}: {:.3f} ms\n  {}: {}\n", workload.key(), device->info().name, e.milliseconds(),
                              compiled->family, compiled->origin);

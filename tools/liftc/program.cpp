@@ -137,7 +137,7 @@ void addCheck(cli::App& app, int& status) {
       Json j = signatureJson(program);
       j["mapping"] = Json::array();
       for (const auto& n : notes) j["mapping"].push_back(n.text);
-      std::cout << j.dump(2) << "\n";
+      printJson(j);
       return 0;
     }
     std::cout << signatureText(program) << "\n";
@@ -187,7 +187,7 @@ void addEval(cli::App& app, int& status) {
     const Tensors outputs = lift::interpret(atSizes(program, inputs.sizes), inputs.tensors);
     Json report{{"program", program.name}, {"device", "interpreter"}};
     const int code = finishOutputs(outputs, o->data, o->json, report);
-    if (o->json) std::cout << report.dump(2) << "\n";
+    if (o->json) printJson(report);
     return code;
   });
 }
@@ -290,7 +290,7 @@ int run(RunOptions& o) {
   report.update(choiceJson(*compiled));
   const int code = finishOutputs(e.outputs, o.data, o.json, report);
   if (o.json)
-    std::cout << report.dump(2) << "\n";
+    printJson(report);
   else if (!o.data.quiet) {
     printChoice(*compiled);
     std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name, report["ms"].get<double>(),

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <iostream>
 
 #include "lift/diagnostic.hpp"
@@ -58,8 +57,7 @@ Forecasts forecastsOf(const tune::ProblemRow& problem, const tune::Recording& re
 template <class F>
 void forEachProblem(const std::vector<std::string>& files, F&& f) {
   for (const std::string& file : files) {
-    std::ifstream in(file);
-    if (!in) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read '{}'", file));
+    std::istringstream in(readFile(file));
     auto db = tune::Database::inMemory();
     tune::importLines(db, in, file);
     for (const tune::ProblemRow& problem : db.problems())
@@ -163,7 +161,7 @@ int compareExplorers(const std::vector<std::string>& files, int seeds, double se
     print(comparisons.back());
     if (!one.why.empty()) std::cout << fmt::format("  no model of {}: {}\n", one.problem.label, one.why);
   }
-  if (json) std::cout << Json{{"schema", 2}, {"seeds", seeds}, {"seconds", seconds}, {"rows", rows}}.dump(2) << "\n";
+  if (json) printJson(Json{{"schema", 2}, {"seeds", seeds}, {"seconds", seconds}, {"rows", rows}});
   if (!json && !tune::hasTrees()) std::cout << "\nwithout XGBoost: models are linear, and nothing is taught\n";
   if (!report.empty()) writeFile(report, tune::comparisonReport(comparisons, seeds));
   return 0;
@@ -211,7 +209,7 @@ int judgePredictions(const std::vector<std::string>& files, const std::string& p
       std::cout << fmt::format("{:<34} {:>7} {:>17.2f} {:>21.2f} {:>14.2f} × best\n", problem.label, measured.size(),
                                rank, ratio, loss);
   });
-  if (json) std::cout << Json{{"schema", 1}, {"profile", profile}, {"rows", rows}}.dump(2) << "\n";
+  if (json) printJson(Json{{"schema", 1}, {"profile", profile}, {"rows", rows}});
   if (!json) std::cout << notes;
   return 0;
 }

@@ -189,7 +189,7 @@ int RewriteOptions::runExplore() const {
   if (json) {
     Json report{{"program", read.name}, {"device", opened->info().name}};
     report.update(toJson(result, static_cast<std::size_t>(top)));
-    std::cout << report.dump(2) << "\n";
+    printJson(report);
   } else {
     printTable(result, static_cast<std::size_t>(top));
   }
@@ -264,7 +264,7 @@ void addRules(cli::App& app, int& status) {
     }
     if (all.empty())
       throw UserError(ExitStatus::usage, fmt::format("there is no table '{}'", o->table), "`liftc rules` lists them");
-    if (o->json) std::cout << all.dump(2) << "\n";
+    if (o->json) printJson(all);
     return static_cast<int>(worst);
   });
 }

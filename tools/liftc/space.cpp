@@ -123,7 +123,7 @@ int SpaceQuestion::answer(const ProblemChoice& problem, bool json) const {
     answers.push_back(explain ? explanation(of, constraints) : rejection(of, constraints, parseValues({why}, "--why")));
   }
   if (json) {
-    std::cout << (answers.size() == 1 ? answers[0] : answers).dump(2) << "\n";
+    printJson(answers.size() == 1 ? answers[0] : answers);
     return 0;
   }
   for (const Json& answer : answers) {

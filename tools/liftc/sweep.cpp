@@ -149,6 +149,13 @@ void printResult(const tune::Problem& problem, const Setting& s, const tune::Swe
                      config.empty() ? "" : " --config " + config);
 }
 
+// Of a command that measured this: fine where anything ran and was right.
+lift::ExitStatus statusOf(const std::map<tune::Status, std::int64_t>& points) {
+  if (points.empty() || points.count(tune::Status::ok) + points.count(tune::Status::skipped) > 0)
+    return lift::ExitStatus::ok;
+  return points.count(tune::Status::wrong) > 0 ? lift::ExitStatus::wrong : lift::ExitStatus::device;
+}
+
 tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
                                double seconds, tune::Database& db) {
   const auto measurer = measurerOf(choice, problem, s);
@@ -158,6 +165,7 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   options.maxWorkspace = s.choice.maxWorkspace;
   options.maxError = s.choice.maxError;
   options.patience = s.choice.patience;
+  options.limits = s.choice.limits;
   options.seed = s.choice.seed;
   options.explorer = s.choice.explorer.empty() ? "model" : s.choice.explorer;
   options.generator = "liftc " LIFT_VERSION;
@@ -176,6 +184,7 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
   }
   options.stop = InterruptGuard::isInterrupted;
   options.troubles = troublesOf(s.choice.troubles);
+  for (const std::string& family : problem.passedOver) std::cerr << fmt::format("passed over: {}\n", family);
   ProgressLine progress(problem.row, s.choice.quiet);
   return tune::sweep(problem, s.deviceRow, db, *measurer, options, std::ref(progress));
 }
@@ -199,7 +208,7 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
     j["status"] = tune::name(m.status);
     j["times_ms"] = m.times;
     j["detail"] = m.detail;
-    std::cout << j.dump(2) << "\n";
+    printJson(j);
   } else if (m.valid()) {
     std::cout << fmt::format("{}  spread {:.1f} %, workspace {:.2f} MB, largest error {:.2g} of {:.2g}\n",
                              speed(problem.row, m), m.spread() * 100, static_cast<double>(m.workspaceBytes) * 1e-6,
@@ -207,7 +216,7 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
   } else {
     std::cout << fmt::format("{}: {}\n", tune::name(m.status), m.detail);
   }
-  return m.status == tune::Status::wrong ? static_cast<int>(lift::ExitStatus::wrong) : 0;
+  return static_cast<int>(statusOf({{m.status, 1}}));
 }
 
 // The points that a random or exhaustive sweep would measure, in its order.
@@ -225,7 +234,7 @@ int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
     if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, lift::str(p.config));
     points.push_back({{"family", p.family}, {"config", p.config}});
   }
-  if (choice.json) std::cout << Json{{"problem", problem.row.key}, {"points", std::move(points)}}.dump() << "\n";
+  if (choice.json) std::cout << dump(Json{{"problem", problem.row.key}, {"points", std::move(points)}}, -1) << "\n";
   return 0;
 }
 
@@ -261,7 +270,8 @@ void SweepChoice::add(cli::App& app) {
   app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
       ->asSize()
       ->type_name("SIZE");
-  app.add_option("--max-error", maxError, "Largest error that the best may have, relative to the results: 1e-5");
+  app.add_option("--max-error", maxError, "Largest error that the best may have, relative to the results: 1e-5")
+      ->nonNegative();
   app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->nonNegative();
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
   app.add_flag("--dry-run", dryRun, "Print the points, measure nothing");
@@ -275,12 +285,18 @@ void SweepChoice::add(cli::App& app) {
 
 void SweepChoice::addMeasuring(cli::App& app) {
   app.add_option("--workers", workers, "Processes that build (default: one for each core)")->nonNegative();
-  app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")->capture_default_str();
-  app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")->capture_default_str();
+  app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")
+      ->positive()
+      ->capture_default_str();
+  app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")
+      ->positive()
+      ->capture_default_str();
   app.add_option("--least-run-limit", limits.leastRunSeconds,
                  "Seconds that a point may run at least, however fast others ran")
+      ->nonNegative()
       ->capture_default_str();
   app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")
+      ->positive()
       ->capture_default_str();
 }
 
@@ -300,6 +316,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
                                                          : tune::Database::open(databasePath(sweep.db));
   Json rows = Json::array();
   std::vector<std::string> keys;
+  lift::ExitStatus status = lift::ExitStatus::ok;  // the worst of all problems
   for (std::size_t i = 0; i < choices.size() && !InterruptGuard::isInterrupted(); i++) {
     const lift::Stopwatch watch;
     const tune::Problem problem = choices[i].problem(s.device);
@@ -307,12 +324,13 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
     const tune::SweepResult result = sweepProblem(choices[i], problem, s, share, db);
     keys.push_back(problem.row.key);
     rows.push_back(resultJson(problem, s, result));
+    status = std::max(status, statusOf(result.byStatus));
     if (!sweep.json) printResult(problem, s, result, std::cout);
     secondsLeft -= watch.seconds();
   }
-  if (sweep.json) std::cout << Json{{"schema", 1}, {"rows", rows}}.dump(2) << "\n";
+  if (sweep.json) printJson(Json{{"schema", 1}, {"rows", rows}});
   if (!sweep.report.empty()) writeFile(sweep.report, tune::report(db, s.deviceRow.id, keys));
-  return InterruptGuard::isInterrupted() ? interruptedStatus : 0;
+  return InterruptGuard::isInterrupted() ? interruptedStatus : static_cast<int>(status);
 }
 
 bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& path,

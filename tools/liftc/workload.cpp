@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
+#include <mutex>
 
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
@@ -97,10 +99,11 @@ lift::Workload workloadNamed(const std::string& op, const std::string& descripto
 }
 
 tune::Database openExistingDatabase(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path))
+  std::error_code unreachable;
+  if (!std::filesystem::exists(path, unreachable))
     throw lift::UserError(lift::ExitStatus::program, fmt::format("there is no tuning database '{}'", path.string()),
                           "`liftc tune` writes one; --db names another");
-  return tune::Database::open(path);
+  return tune::Database::openToRead(path);
 }
 
 void LayoutOptions::add(cli::App& app) {
@@ -202,6 +205,23 @@ std::filesystem::path databasePath(const std::string& asked) {
 
 namespace {
 
+// What tuning has found, to read; nothing where there is no such file. That the usual one cannot be read keeps nobody
+// from going on without it.
+std::optional<tune::Database> known(const std::string& asked) {
+  std::error_code unreachable;
+  try {
+    const std::filesystem::path path = databasePath(asked);
+    if (std::filesystem::exists(path, unreachable)) return tune::Database::openToRead(path);
+  } catch (const lift::UserError& e) {
+    if (!asked.empty()) throw;
+    lift::Diagnostic warning = e.diagnostics().front();
+    warning.severity = lift::Severity::warning;
+    static std::once_flag told;
+    std::call_once(told, [&] { std::cerr << lift::render(warning); });
+  }
+  return std::nullopt;
+}
+
 // The other layouts in which a layer was tuned on a device, for a user who asks for it in these; empty where there are
 // none.
 std::string tunedElsewhere(const lift::Workload& workload, const lift::runtime::DeviceInfo& device,
@@ -231,8 +251,7 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
   options.maxWorkspace = maxWorkspace;
   if (!config.empty()) options.config = parseValues(config, "--config");
   std::optional<tune::Database> own;
-  if (!noTuned && config.empty() && std::filesystem::exists(databasePath(db)))
-    own = tune::Database::open(databasePath(db));
+  if (!noTuned && config.empty()) own = known(db);
   if (own) options.own = &*own;
   const lift::Choice choice = lift::choose(workload, device, options);
   auto compiled = compileAt(choice.variant, choice.config, codegen, derivation, device);
