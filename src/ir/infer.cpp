@@ -96,9 +96,10 @@ void Inference::reportClasses() {
     if (e.wanted == TypeClass::integerLiteral)
       report(e.origin, fmt::format("expected {}, found {}", type.str(), describe(e.wanted)));
     else
-      report(
-          e.origin, fmt::format("expected {}, found {}", describe(e.wanted), type.str()),
-          e.wanted == TypeClass::realLiteral ? "this literal is a floating-point number; an integer has no point" : "");
+      report(e.origin, fmt::format("expected {}, found {}", describe(e.wanted), type.str()),
+             e.wanted == TypeClass::realLiteral
+                 ? "this literal is a floating-point number; an integer has no point, and becomes one by f32(…)"
+                 : "");
   }
 }
 

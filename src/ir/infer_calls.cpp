@@ -9,9 +9,7 @@
 #include "syntax_walk.hpp"
 
 namespace lift::detail {
-namespace {
 
-// "it is defined as f(x: f32, y)"; empty where it has no text.
 std::string signatureOf(const Definition& def) {
   if (def.parameters.empty()) return {};
   const auto& last = def.parameters.back();
@@ -21,6 +19,8 @@ std::string signatureOf(const Definition& def) {
   if (written.substr(0, def.name.size()) != def.name) return {};
   return fmt::format("it is defined as {})", written.substr(0, text.end - text.begin));
 }
+
+namespace {
 
 // The pattern that takes apart the only parameter of a definition, if one does (syntax_parser.hpp).
 const SynPattern* solePattern(const Definition& def) {

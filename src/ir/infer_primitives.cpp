@@ -273,6 +273,17 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
     if (const auto done = incomplete(prim, arity, {}, arguments, expected, span)) return *done;
 
   if (arguments.size() > scheme.parameters.size()) {
+    // Of a definition that is a call of the primitive with all that it takes, the definition got too many.
+    const Definition* def = expansions_.empty() ? nullptr : expansions_.back().definition;
+    const auto* body = def == nullptr ? nullptr : std::get_if<Syn::Call>(&def->body->node);
+    if (body != nullptr && body->arguments.size() == scheme.parameters.size()) {
+      const std::size_t takes = def->parameters.size();
+      report(span,
+             fmt::format("'{}' takes {} argument{}, found {}", def->name, takes, takes == 1 ? "" : "s",
+                         takes + arguments.size() - scheme.parameters.size()),
+             signatureOf(*def));
+      return poison(expected);
+    }
     report(span,
            fmt::format("{} takes {} argument{}, found {}", row.name, scheme.parameters.size(),
                        scheme.parameters.size() == 1 ? "" : "s", arguments.size()),

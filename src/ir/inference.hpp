@@ -312,4 +312,7 @@ class Inference {
   std::unordered_map<Expr, Span> spans_;  // of primitives, before their types are final
 };
 
+// "it is defined as f(x: f32, y)"; empty where the definition has no text.
+std::string signatureOf(const Definition& def);
+
 }  // namespace lift::detail
