@@ -27,6 +27,8 @@ TEST_CASE("steps of the default mapping are rules, one after the other") {
        {"generateAsMap", "mapByKey", "reduceByIndexInChunks"}},
       {"def p(xs: [64][64]f32) = map(fun r => let s = sum(r) in map(fun x => x / s, r), xs)",
        {"reduceInLanes", "mapInParallel0"}},
+      {"def p(xs: [64][64]f32) = map(fun r => let s = sum(r) in map(fun x => exp(x - s), r), xs)",
+       {"reduceInLanes", "mapInLanes", "mapInParallel0"}},
       {"def p(xs: [8][8]f32) = transpose(xs)", {"copyMap"}},
   };
   for (const auto& [text, rules] : cases) {

@@ -170,6 +170,26 @@ TEST_CASE("iterate over kernels makes one kernel and a launch for every step") {
   CHECK(plan.buffers[static_cast<std::size_t>(plan.launches.back().arguments.back())].name == "out");
 }
 
+TEST_CASE("what the last step of an iteration over tuples leaves in memory is not copied by one work-item") {
+  const Program p = parse(
+      "def main(x: [64][64]f32): [64][64]f32 = let (i, r) = iterate(20, fun (i, v) => (i + 1, map2D(fun e => e * 0.5 + "
+      "f32(i), transpose(v))), (0, x)) in r");
+  const kernel::Plan plan = compile(p);
+  for (const kernel::Kernel& k : plan.kernels) {
+    INFO(k.name);
+    CHECK(kernel::structure(k).at("loop") == 0);  // a loop would copy
+  }
+  const Tensors inputs = inputsOf(p);
+  CHECK(differences(emulate(plan, inputs), interpret(p, inputs), 1e-6) == "");
+}
+
+TEST_CASE("the results of unzip2D have a dimension for rows and one for columns") {
+  const kernel::Plan plan =
+      compile(parse("def main(x: [64][48]f32) = unzip(map(unzip, map2D(fun e => (e * 0.5, e + 1.0), x)))"));
+  REQUIRE(plan.kernels.size() == 1);
+  CHECK(rangeOf(plan.kernels[0]).starts_with("48 64 1;"));
+}
+
 TEST_CASE("more steps than a few, and steps that are not known, are a loop of launches") {
   const std::string reversing = R"(
     def main(steps: nat, x: [n]f32): [n]f32 =

@@ -141,6 +141,20 @@ TEST_CASE("vectors of elements that are clamped or cropped in the last of them")
   }
 }
 
+TEST_CASE("vectors of elements that are clamped at a size that is not known") {
+  const Program p = parse(
+      "def main(x: [n]f32): [n]f32 = take(n, join(mapGlb(0, fun block => asScalar(mapSeq(fun v => v * v, asVector(16, "
+      "block))), split(16, padClamp(0, 15 - (n + 15) % 16, x)))))");
+  const kernel::Plan plan = compile(p);
+  CHECK(contains(sourceOf(plan), "vload16("));
+  for (const std::int64_t n : {1, 15, 16, 37}) {
+    INFO(n);
+    const Program sized = at(p, {{"n", n}});
+    const Tensors inputs = inputsOf(sized);
+    CHECK(differences(emulate(plan, inputs, {{"n", n}}), interpret(sized, inputs), 1e-6) == "");
+  }
+}
+
 TEST_CASE("private vectors written lane by lane, as values and as accumulators") {
   for (const std::string body :
        {"mapGlb(0, fun row => let y = toPrivate(asVector(4, mapSeq(fun v => v * 2.0, row))) in "
@@ -193,6 +207,7 @@ TEST_CASE("results written through layouts under the maps") {
         "reorder(stride(3), mapGlb(0, fun r => mapSeq(fun v => v + 1.0, r), x))",
         "map(reorder(shift(1)), mapGlb(0, mapSeq(fun v => v + 1.0), x))",
         "unzip(mapGlb(0, fun r => (reduceSeq(0.0, add, r), 1.0), x))",
+        "map(unzip, mapGlb(0, fun r => mapSeq(fun v => (v + 1.0, v), r), x))",
         "concat(mapGlb(0, mapSeq(fun v => v + 1.0), x), mapGlb(0, mapSeq(fun v => v * 2.0), x))",
         "map(asScalar, mapGlb(0, fun r => mapSeq(fun v => v + v, asVector(2, r)), x))"}) {
     INFO(body);

@@ -283,6 +283,33 @@ TEST_CASE("unswitch: not for few values, nor where they share nothing") {
   for (const Kernel& k : {guarded(7, true), guarded(12, false)}) CHECK(bodyText(pass("unswitch", k)) == bodyText(k));
 }
 
+TEST_CASE("unswitch: what is declared for a branch by its condition is declared there, unless it is read after it") {
+  const auto branching = [](bool isReadAfter) {
+    Maker m;
+    const auto in = m.in("in", 16), out = m.out("out", 9);
+    const VarId v = m.var("v");
+    const auto body = [&](Nat x) {
+      const ExprPtr isInner = test({{x, Relation::less, 7}});
+      Block all =
+          block(Declare{v, choose(isInner, load(in, x), load(in, x + 1))},
+                If{isInner, block(Store{out, x, ref(v, f32)}), block(Store{out, 8, add(ref(v, f32), number(1))})});
+      if (isReadAfter) all.push_back({Store{out, 7, ref(v, f32)}});
+      return all;
+    };
+    m.k.body = block(seq("x", 8, body));
+    return m.k;
+  };
+  const Kernel before = branching(false), after = pass("unswitch", before);
+  const std::string text = bodyText(after);
+  INFO(text);
+  CHECK(std::count(text.begin(), text.end(), '?') == 0);
+  Memory a = {floats(ramp(16, 1)), floats(std::vector<float>(9))}, b = a;
+  CHECK(emulate(before, a).ok());
+  CHECK(emulate(after, b).ok());
+  CHECK(a == b);
+  CHECK(bodyText(pass("unswitch", branching(true))) == bodyText(branching(true)));
+}
+
 TEST_CASE("absent: iterations that only add what was padded with zeros are left out") {
   // Rows of 4, of which those outside of 1 to 16 are zero; sums of products of three of them.
   const auto body = [](bool isFinite, double padding, bool isOtherRow, Op op, bool isFilledLater) {

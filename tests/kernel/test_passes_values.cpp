@@ -49,6 +49,26 @@ TEST_CASE("simplify: conditions read well") {
 )");
 }
 
+TEST_CASE("simplify: what is no more than a number is less than the next") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const NatVar n = NatVar::size("n"), most = NatVar::size("most");
+  m.k.sizes = {n, most};
+  const Nat i = counter("i", 9);
+  const auto atMost = [&](Nat bound) {
+    return Store{out, i, choose(test({{i, Relation::lessEqual, bound}}), load(in, i), number(0))};
+  };
+  const std::int64_t greatest = std::numeric_limits<std::int32_t>::max();
+  m.k.body = block(seq(i, atMost(5), atMost(Nat(n) - 1), atMost(Nat(most)), atMost(Nat(n) - 1 - greatest)));
+  CHECK(bodyText(pass("simplify", m.k)) == R"(  for (int i = 0; i < 9; i++) {
+    out[i] = i < 6 ? in[i] : 0.0f;
+    out[i] = i < n ? in[i] : 0.0f;
+    out[i] = i <= most ? in[i] : 0.0f;
+    out[i] = i < n - 2147483647 ? in[i] : 0.0f;
+  }
+)");
+}
+
 TEST_CASE("simplify: operations on literals") {
   Maker m;
   const auto out = m.out("out", 8), ints = m.out("ints", 8, Scalar::i32);
