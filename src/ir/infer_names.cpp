@@ -222,7 +222,7 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
   if (a.isScalar() && e.is(Type::Kind::vector)) hint = fmt::format("splat({}, …) makes a vector", e.length().str());
   if (a.is(Type::Kind::function) && !e.is(Type::Kind::function)) hint = "an argument is missing";
   if (hint.empty()) hint = solver_.whyNot(a, e);
-  report(span, fmt::format("{}expected {}, found {}", what.empty() ? "" : what + ": ", e.str(), a.str()), hint);
+  report(span, fmt::format("{}expected {}, found {}", what.empty() ? "" : what + ": ", show(e), show(a)), hint);
   return false;
 }
 

@@ -124,7 +124,12 @@ class Inference {
     return t.is(Type::Kind::function) ? std::optional<Type>(t) : std::nullopt;
   }
   bool expect(Type actual, Type expected, Span span, const std::string& what = {});
-  std::string show(Type t) const { return solver_.zonk(t).str(); }
+  // For messages: a type that is longer than some lines ends in "…".
+  std::string show(Type t) const {
+    constexpr std::size_t most = 240;
+    const std::string text = solver_.zonk(t).str();
+    return text.size() <= most ? text : text.substr(0, most) + "…";
+  }
 
   // The parts of program().
   Scope declareSizes(Program& program, const Definition& entry, Scope scope);

@@ -153,8 +153,15 @@ std::optional<Tensor> numberOf(const std::string& text, lift::Scalar scalar) {
 
 void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_t& at, std::size_t indent) {
   if (dimension == t.shape.size()) {
+    const lift::ScalarValue value = t.at(at);
     const double v = t.get(at++);
-    out << (std::isnan(v) ? "nan" : lift::isInteger(t.scalar) ? fmt::format("{:.0f}", v) : fmt::format("{:g}", v));
+    const bool isWhole = lift::isInteger(t.scalar);
+    if (isWhole && t.scalar == lift::Scalar::u64)
+      out << static_cast<std::uint64_t>(value.integer);
+    else if (isWhole)
+      out << value.integer;
+    else
+      out << (std::isnan(v) ? "nan" : fmt::format("{:g}", v));
     return;
   }
   std::int64_t below = 1;
@@ -222,6 +229,7 @@ void DataOptions::add(cli::App& app) {
   app.add_option("--expect", expect, "Compare the result with this tensor; exit status 4 when it differs")
       ->type_name("FILE");
   app.add_option("--rtol", rtol, "Largest error for --expect, relative to the tensor's largest value")
+      ->nonNegative()
       ->capture_default_str();
   app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
 }
