@@ -94,13 +94,17 @@ void Lowering::step(Expr f, const EnvPtr& env, const Accumulator& acc, const Vie
 }
 
 // A step's new numbers in the accumulator's registers once nothing of the step reads the old ones; false where some are
-// not given by the block itself.
+// not given whole, by the block itself.
 bool Lowering::assignLast(Block& step, const ViewPtr& accumulator) {
   std::vector<ViewPtr> all;
   leaves(accumulator, all);
   std::set<kernel::VarId> registers;
   for (const ViewPtr& v : all)
     if (const auto* r = dynamic_cast<const RegisterView*>(v.get())) registers.insert(r->variable);
+  const auto isLane = [&](const kernel::Stmt& s) {
+    const auto* lane = std::get_if<kernel::AssignLane>(&s.node);
+    return lane != nullptr && registers.contains(lane->variable);
+  };
   Block now, last;
   for (kernel::Stmt& s : step) {
     auto* a = std::get_if<kernel::Assign>(&s.node);
@@ -111,11 +115,11 @@ bool Lowering::assignLast(Block& step, const ViewPtr& accumulator) {
       now.push_back({kernel::Declare{next, a->value}});
       continue;
     }
-    bool assigns = false;
+    bool assigns = isLane(s);
     kernel::forEachBlock(s, [&](const Block& inner) {
       assigns = assigns || kernel::anyStmt(inner, [&](const kernel::Stmt& x) {
                   const auto* deep = std::get_if<kernel::Assign>(&x.node);
-                  return deep != nullptr && registers.contains(deep->variable);
+                  return isLane(x) || (deep != nullptr && registers.contains(deep->variable));
                 });
     });
     if (assigns) return false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <unordered_set>
 
 #include "lift/kernel_walk.hpp"
@@ -300,8 +301,7 @@ std::optional<std::vector<kernel::BufferId>> Lowering::startsFrom(const Spine& s
 
 // Whether the term may read one of the buffers by a variable of the environment. What is read is not computed for good.
 bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::BufferId>& buffers) {
-  const kernel::Kernel made = kernel_;
-  const std::vector<KernelArgument> arguments = arguments_;
+  const auto made = std::tuple(kernel_, arguments_, tables_, writtenByLane_);
   bool found = false;
   const auto among = [&](kernel::BufferId b) { return std::ranges::find(buffers, b) != buffers.end(); };
   const auto note = [&](const kernel::Expr& x) {
@@ -330,8 +330,7 @@ bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::Buffer
   };
   const kernel::Block computed = collect([&] { visit(e); });
   kernel::forEachStmt(computed, [&](const kernel::Stmt& s) { kernel::forEachExpr(s, note); });
-  kernel_ = made;
-  arguments_ = arguments;
+  std::tie(kernel_, arguments_, tables_, writtenByLane_) = made;
   return found;
 }
 

@@ -54,7 +54,7 @@ class Indices {
   }
 
   std::optional<Nat> computed(Expr e) {
-    if (e.is(Expr::Form::natLiteral)) return e.natValue();
+    if (e.is(Expr::Form::natLiteral)) return fitsInt(e.natValue()) ? std::optional(e.natValue()) : std::nullopt;
     if (e.is(Expr::Form::literal) && e.type() == Type::scalar(Scalar::i32)) return Nat(e.value().integer);
     if (!e.is(Expr::Form::apply) || e.type() != Type::scalar(Scalar::i32)) return std::nullopt;
     const Spine s = spineOf(e);

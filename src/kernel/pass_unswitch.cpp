@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "expand.hpp"
+#include "mentions.hpp"
 #include "pass_list.hpp"
 
 namespace lift::kernel {
@@ -76,7 +77,7 @@ class Unswitch {
     return s;
   }
 
-  // Into a branch what is declared right before it by choices of its condition, and not read after it.
+  // Into a branch what is declared right before it by choices of its condition, and not mentioned after it.
   void moveInto(If& branch, Block& before, std::span<const Stmt> after) {
     const auto* t = std::get_if<Test>(&branch.condition->node);
     std::size_t first = before.size();
@@ -84,12 +85,12 @@ class Unswitch {
       const auto* d = std::get_if<Declare>(&before[at].node);
       if (d == nullptr || !d->value) break;
       if (countOf(before[at], t->all) == 0) continue;
-      if (isRead(d->variable, after)) break;
+      if (isMentioned(d->variable, after)) break;
       first = at;
     }
     const auto begin = before.begin() + static_cast<std::ptrdiff_t>(first);
     if (std::any_of(begin, before.end(),
-                    [&](const Stmt& s) { return isRead(std::get<Declare>(s.node).variable, after); }))
+                    [&](const Stmt& s) { return isMentioned(std::get<Declare>(s.node).variable, after); }))
       return;
     Expander copies(kernel_, [](const For&, For&) { return -1; });
     const auto under = [&](Block& then, bool holds) {
@@ -102,17 +103,10 @@ class Unswitch {
     before.erase(begin, before.end());
   }
 
-  static bool isRead(VarId v, std::span<const Stmt> statements) {
-    return std::ranges::any_of(statements, [&](const Stmt& s) {
-      bool reads = false;
-      forEachStmt(s, [&](const Stmt& x) {
-        reads = reads || ownRead(x) == v || anyExpr(x, [&](const Expr& e) {
-                  const auto* r = std::get_if<VarRef>(&e.node);
-                  return r != nullptr && r->variable == v;
-                });
-      });
-      return reads;
-    });
+  static bool isMentioned(VarId v, std::span<const Stmt> statements) {
+    bool is = false;
+    for (const Stmt& s : statements) forEachMention(s, [&](VarId other) { is = is || other == v; });
+    return is;
   }
 
   // Statements that may be copied: under the condition that most values share, from the first of these to the last,

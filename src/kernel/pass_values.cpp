@@ -4,42 +4,15 @@
 #include <unordered_set>
 
 #include "lift/kernel_walk.hpp"
+#include "mentions.hpp"
 #include "pass_list.hpp"
 
 namespace lift::kernel {
 namespace {
 
-// Calls f(VarId) for every variable that an expression reads.
-template <class F>
-void forEachRead(const Expr& e, F&& f) {
-  forEachExpr(e, [&](const Expr& inner) {
-    if (const auto* v = std::get_if<VarRef>(&inner.node)) f(v->variable);
-  });
-}
-
-std::optional<VarId> assignedBy(const Stmt& s) {
-  if (const auto* d = std::get_if<Declare>(&s.node)) return d->value ? std::optional(d->variable) : std::nullopt;
-  if (const auto* a = std::get_if<Assign>(&s.node)) return a->variable;
-  if (const auto* a = std::get_if<AssignLane>(&s.node)) return a->variable;
-  if (const auto* c = std::get_if<Combine>(&s.node)) return c->variable;
-  return std::nullopt;
-}
-
 // ----------------------------------------------------------------------------------------------------- declarations
 
 constexpr std::size_t never = static_cast<std::size_t>(-1);
-
-// Calls f(VarId) for every variable that a statement or anything in it mentions, declarations excepted.
-template <class F>
-void forEachMention(const Stmt& s, F&& f) {
-  const auto one = [&](const Stmt& inner) {
-    forEachRoot(inner, [&](const ExprPtr& e) { forEachRead(*e, f); });
-    if (const auto v = assignedBy(inner)) f(*v);
-    if (const auto v = ownRead(inner)) f(*v);
-  };
-  one(s);
-  forEachBlock(s, [&](const Block& b) { forEachStmt(b, one); });
-}
 
 void lowerDeclarations(Block& block, std::vector<std::size_t>& firstUse) {
   std::vector<VarId> open;  // declared in this block without a value

@@ -39,7 +39,8 @@ class RestMapping : detail::Walk {
       return argument(e, s.arguments.size() - 1, [this](Expr x) { return kept(x); });
     }
     if (!s.isPrim(Prim::tuple)) return saysWhere(e) ? e : map_(e);
-    return saysWhere(e) ? parts(e, [this](Expr x) { return result(x); }) : mapTuple_(e, keptNames, inStep);
+    if (!saysWhere(e)) return mapTuple_(e, keptNames, inStep);
+    return parts(e, [&](Expr x) { return result(x, keptNames, inStep); });
   }
 
  private:

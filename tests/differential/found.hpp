@@ -70,7 +70,9 @@ def main(x: [5]i32, y: [2][3]i32) =
     {"a reduction that starts from an accumulator and reads it", R"(
 def main(x: [2][3]i32) =
   (reduce([1, 2], fun (s, row) => reduce(s, fun (t, v) => zipWith(add, t, s), row), x),
-   reduce([1, 2], fun (s, row) => let t = reorder(reverse, s) in reduce(s, fun (u, v) => zipWith(add, u, t), row), x))
+   reduce([1, 2], fun (s, row) => let t = reorder(reverse, s) in reduce(s, fun (u, v) => zipWith(add, u, t), row), x),
+   reduce([1, 2], fun (s, row) => let t = map(fun k => [5, 7, 11][abs(k) % 3], row) in
+     reduce(s, fun (u, v) => map(fun a => a * v + t[0] + t[2], u), row), x))
 )"},
     {"vectors of what is the same in all lanes", R"(
 def main(x: [8]i32) =

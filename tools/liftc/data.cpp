@@ -124,16 +124,19 @@ void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
 
 // A scalar that is given as a number; nothing where the text is none.
 std::optional<Tensor> numberOf(const std::string& text, lift::Scalar scalar) {
+  const auto doesNotFit = [&] {
+    throw UserError(ExitStatus::usage, fmt::format("-i: {} does not fit {}", text, lift::info(scalar).name));
+  };
   const auto parsed = [&]<class T>(T value) -> std::optional<T> {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range && end == text.data() + text.size())
-      throw UserError(ExitStatus::usage, fmt::format("-i: {} does not fit {}", text, lift::info(scalar).name));
+    if (error == std::errc::result_out_of_range && end == text.data() + text.size()) doesNotFit();
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
   };
   Tensor t(scalar, {});
   if (lift::isFloat(scalar)) {
     const auto value = parsed(0.0);
     if (value) t.set(0, *value);
+    if (value && std::isfinite(*value) && !std::isfinite(t.get(0))) doesNotFit();
     return value ? std::optional(t) : std::nullopt;
   }
   if (scalar == lift::Scalar::boolean && (text == "true" || text == "false")) {
@@ -146,8 +149,7 @@ std::optional<Tensor> numberOf(const std::string& text, lift::Scalar scalar) {
   }() : parsed(std::int64_t{0});
   if (!whole) return std::nullopt;
   t.put(0, lift::ScalarValue::ofInteger(scalar, *whole));
-  if (t.at(0).integer != *whole)
-    throw UserError(ExitStatus::usage, fmt::format("-i: {} does not fit {}", text, lift::info(scalar).name));
+  if (t.at(0).integer != *whole) doesNotFit();
   return t;
 }
 

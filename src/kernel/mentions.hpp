@@ -1,0 +1,39 @@
+// Private to kernel: the variables that expressions and statements mention.
+#pragma once
+
+#include <optional>
+
+#include "lift/kernel_walk.hpp"
+
+namespace lift::kernel {
+
+// Calls f(VarId) for every variable that an expression reads.
+template <class F>
+void forEachRead(const Expr& e, F&& f) {
+  forEachExpr(e, [&](const Expr& inner) {
+    if (const auto* v = std::get_if<VarRef>(&inner.node)) f(v->variable);
+  });
+}
+
+// The variable to which a statement itself gives a value.
+inline std::optional<VarId> assignedBy(const Stmt& s) {
+  if (const auto* d = std::get_if<Declare>(&s.node)) return d->value ? std::optional(d->variable) : std::nullopt;
+  if (const auto* a = std::get_if<Assign>(&s.node)) return a->variable;
+  if (const auto* a = std::get_if<AssignLane>(&s.node)) return a->variable;
+  if (const auto* c = std::get_if<Combine>(&s.node)) return c->variable;
+  return std::nullopt;
+}
+
+// Calls f(VarId) for every variable that a statement or anything in it mentions, declarations excepted.
+template <class F>
+void forEachMention(const Stmt& s, F&& f) {
+  const auto one = [&](const Stmt& inner) {
+    forEachRoot(inner, [&](const ExprPtr& e) { forEachRead(*e, f); });
+    if (const auto v = assignedBy(inner)) f(*v);
+    if (const auto v = ownRead(inner)) f(*v);
+  };
+  one(s);
+  forEachBlock(s, [&](const Block& b) { forEachStmt(b, one); });
+}
+
+}  // namespace lift::kernel
