@@ -333,8 +333,8 @@ TEST_CASE("programs that were derived wrongly are right", "[null]") {
       "acc + "
       "p.0 * p.1, zip(row, column)), transpose(v)), v), x)\n",
       // What fails where its condition does not hold, around which products, rows and parts are derived.
-      "def main(a: [64][64]i32, b: [64][64]i32) =\n  map(fun r => map(fun c => let i = min(r[0], -1) in if i >= 0 then "
-      "reduce(0, fun (s, (x, y)) => s + x * y, zip(a[i], c)) else 7, b), a)\n",
+      "def main(a: [64][64]i32, at: [64]i32, b: [64][64]i32) =\n  map(fun i => map(fun c => if i >= 0 then reduce(0, "
+      "fun (s, (x, y)) => s + x * y, zip(a[i % 64], c)) else 7, b), map(fun v => min(v, 30), at))\n",
       "def main(d: [5000]i32) =\n  map(fun v => if v > 1000 then maximum(map(fun w => w / (d[1] - d[1]), d)) else v, "
       "d)\n",
       "def main(d: [2000]i32, z: [64]i32, a: [64][64]i32) =\n  (map(fun v => v > 1000 && sum(z) / (z[1] - z[1]) > 3, "
