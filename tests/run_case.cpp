@@ -15,6 +15,10 @@ int main(int argc, char** argv) try {
   const std::string text{std::istreambuf_iterator<char>(in), {}};
 
   lift::test::Case testCase = lift::test::parseCase(file.stem().string(), text);
+  if (lift::test::isLacking(testCase, argv[3])) {
+    std::puts("skipped: the OpenCL device is no processor");
+    return 77;
+  }
   const char* update = std::getenv("UPDATE");
   const bool rewrite = update && std::string(update) == "1";
   const std::string report = lift::test::runCase(testCase, argv[2], argv[3], argv[4], rewrite);

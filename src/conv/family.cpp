@@ -263,9 +263,14 @@ OperatorFamily ofRegisters(std::string name, std::string meaning, std::function<
   return family;
 }
 
+// How the products of a Winograd algorithm are computed: by a kernel of their own, in one with the transforms, or in
+// blocks copied to local memory, for GPUs.
+enum class Products : std::uint8_t { apart, fused, staged };
+
 // The family of tiles of m by m outputs, or why there is none.
 void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::string& name, std::int64_t m,
-                 bool fused) {
+                 Products products) {
+  const bool fused = products == Products::fused, staged = products == Products::staged;
   const std::string why = detail::whyNotWinograd(spec, fused);
   if (!why.empty()) {
     w.refused.emplace(name, why);
@@ -281,20 +286,29 @@ void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::
     w.refused.emplace(name, "sums in half would err too much; elements f16 are computed in f32");
     return;
   }
-  OperatorFamily family{name,
-                        fmt::format("Cook-Toom algorithms F({}, {}) of rows, F({}, {}) of columns{}", f.rows.m,
-                                    f.rows.r, f.columns.m, f.columns.r, fused ? ", in one kernel" : ""),
-                        [spec, f](rewrite::Rewriting& r) { detail::deriveWinograd(spec, f, r); },
-                        detail::winogradDefaults(spec, f)};
+  OperatorFamily family{
+      name,
+      fmt::format("Cook-Toom algorithms F({}, {}) of rows, F({}, {}) of columns{}", f.rows.m, f.rows.r, f.columns.m,
+                  f.columns.r,
+                  fused    ? ", in one kernel"
+                  : staged ? ", products of blocks copied to local memory: for GPUs"
+                           : ""),
+      [=](rewrite::Rewriting& r) { (staged ? detail::deriveWinogradStaged : detail::deriveWinograd)(spec, f, r); },
+      (staged ? detail::winogradStagedDefaults : detail::winogradDefaults)(spec, f)};
+  family.forGpus = staged;
   const auto factor = [=](std::int64_t points) {
     return detail::winogradTolerance(spec, detail::atPoints(f, points), elements) / convTolerance(spec, elements);
   };
   const std::int64_t choices = detail::choicesOfPoints(f);
   family.toleranceFactor = factor(1);
   for (std::int64_t p = 2; p <= choices; p++) family.toleranceFactor = std::max(family.toleranceFactor, factor(p));
-  family.preferred = [=](const runtime::DeviceInfo& device) { return detail::winogradPreferred(spec, f, device); };
+  family.preferred = [=](const runtime::DeviceInfo& device) {
+    return (staged ? detail::winogradStagedPreferred : detail::winogradPreferred)(spec, f, device);
+  };
   if (name == "winograd" && elements != Scalar::h16)
     family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, device); };
+  if (staged && elements != Scalar::h16)
+    family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersStagedWinograd(spec, device); };
   if (choices > 1) family.toleranceFactorAt = [=](const Config& config) { return factor(config.at("points")); };
   w.families.push_back(std::move(family));
 }
@@ -374,9 +388,12 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
   addForGpus(w, spec);
   addDepthwise(w, spec, layouts);
   addIm2col(w, spec);
-  for (const auto& [name, m, fused] :
-       {std::tuple("winograd", 4, false), {"winogradFused", 4, true}, {"winograd2", 2, false}, {"winograd6", 6, false}})
-    addWinograd(w, spec, layouts.elements, name, m, fused);
+  for (const auto& [name, m, products] : {std::tuple("winograd", 4, Products::apart),
+                                          {"winogradFused", 4, Products::fused},
+                                          {"winograd2", 2, Products::apart},
+                                          {"winograd6", 6, Products::apart},
+                                          {"winogradStaged", 4, Products::staged}})
+    addWinograd(w, spec, layouts.elements, name, m, products);
   std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
   if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";

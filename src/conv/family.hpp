@@ -119,6 +119,15 @@ bool fillsTiles(const ConvSpec& spec);
 // Whether it is likely the fastest on processors, too: 1x1 layers of one or two outputs, sums of channels in vectors.
 bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
+// `batch` products of matrices of rows and columns, whose elements lie one after the other along sums of `depth`, in
+// runs of `channels`. `row` names the tunables of rows.
+struct BatchedProduct {
+  std::string row;
+  std::int64_t batch, rows, columns, depth, channels;
+};
+strategies::StagedProduct stagedBlock(const BatchedProduct& product, Rewriting& r);  // its tunables; below one more map
+Config stagedDefaults(const BatchedProduct& product);
+Config stagedPreferred(const BatchedProduct& product, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 void deriveStaged(const ConvSpec& spec, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
 Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
@@ -154,6 +163,13 @@ struct Winograd {
 };
 Winograd winogradOf(const ConvSpec& spec, std::int64_t m, bool fused);
 void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
+// For GPUs whose local memory is apart: the products in blocks whose operands are copied there, a work-item for each
+// channel of a transformed tile. No groups.
+void deriveWinogradStaged(const ConvSpec& spec, const Winograd& w, Rewriting& r);
+// Whether that is likely the fastest family on the device.
+bool prefersStagedWinograd(const ConvSpec& spec, const runtime::DeviceInfo& device);
+Config winogradStagedDefaults(const ConvSpec& spec, const Winograd& w);
+Config winogradStagedPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);
 // For a processor: its registers, and blocks as large as a core's own cache allows. Empty where these are the defaults.
 Config winogradPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);

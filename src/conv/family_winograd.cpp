@@ -115,14 +115,25 @@ Strategy kept(bool (*which)(Expr), Strategy s) { return inside(isKept(which), ar
 
 bool isOverTiles(Expr e) { return isMap(e) && isMap(bodyOf(e)) && isReduction(bodyOf(bodyOf(e))); }
 
-// The products of tiles of `outer` dimensions more, a matrix product for each position, kept as they are computed: in
-// tiles of `tiles` by `kernels`, the reduction outside of them, lanes over kernels.
-void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
+// The products of tiles of `outer` dimensions more as a matrix product for each position.
+void byPosition(Rewriting& r, int outer) {
   for (int map = 0; map < outer; map++) r.apply(kept(products, topDown(use("mapJoinFlat"))));
   r.apply(topDown(use("productsByPosition")));
-  r.apply(inside(isOverTiles, [&](Expr e, Rewriting& rewriting) {
-    return use("mapPadded", {{"k", missingTo(e.type().length(), tiles)}})(e, rewriting);
+}
+
+// Where the rows, or the columns, of matrix products are, filled up to whole blocks of k.
+void fill(Rewriting& r, bool (*where)(Expr), Nat k) {
+  r.apply(inside(where, [&](Expr e, Rewriting& rewriting) {
+    return use("mapPadded", {{"k", missingTo(e.type().length(), k)}})(e, rewriting);
   }));
+}
+
+void keepAsComputed(Rewriting& r) { r.apply(normalise({"keptMap", "keptJoin", "keptSplit", "keptTranspose"})); }
+
+// The products in tiles of `tiles` by `kernels`, the reduction outside of them, lanes over kernels.
+void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
+  byPosition(r, outer);
+  fill(r, isOverTiles, tiles);
   r.apply(inside(isOverTiles, use("tileMaps", {{"k", tiles}, {"l", kernels}})));
   r.apply(layoutsOut());
   const Strategy zeros = inside(isReduction, at({0, 0, 1}, use("mapConstant")));
@@ -135,7 +146,20 @@ void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat
   r.apply(topDown(use("mapReduceZipLeft")));
   r.apply(zeros);
   r.apply(layoutsOut());
-  r.apply(normalise({"keptMap", "keptJoin", "keptSplit", "keptTranspose"}));
+  keepAsComputed(r);
+}
+
+// The products by work-groups that copy what they read to local memory, transformed tiles and kernels as these do.
+void multiplyStaged(Rewriting& r, int outer, const strategies::StagedProduct& block) {
+  byPosition(r, outer);
+  keepAsComputed(r);
+  const auto isPair = [](Expr e) { return isApplied(e, Prim::zip) && contains(e, Prim::toGlobal); };
+  r.apply(kept(products, inside(isPair, seq({function(use("keepMoved")), argument(use("keepMoved"))}))));
+  fill(r, isOverReduction, block.columns * block.columnItems);
+  r.apply(layoutsOut());
+  fill(r, isOverTiles, block.rows * block.rowItems);
+  r.apply(layoutsOut());
+  r.apply(kept(products, strategies::stagedProduct(block)));
 }
 
 // The map over groups of channels: over their inputs, weights and biases, beside what was kept for each.
@@ -190,18 +214,23 @@ Strategy computing(const char* rule, Arguments arguments = {}) {
 }
 
 // Around tiles are maps over their rows and `images` maps more, of images and of phases.
-//
-// Tiles and products by kernels of their own, a group for each tile, and for each tile of the products.
-void placeApart(Rewriting& r, int images) {
+
+// The transforms of tiles and of products: rows of tiles, tiles, channels.
+void placeTransforms(Rewriting& r, int images, std::initializer_list<const char*> rules) {
   const auto overTiles = [&](const std::function<Strategy(Strategy)>& where) {
     for (int map = 0; map < images; map++) {
       r.apply(where(computing("mapFlatten")));
       r.apply(layoutsOut());
     }
-    for (const char* rule : {"mapToGroups1", "mapToGroups0", "mapToLoop"}) r.apply(where(computing(rule)));
+    for (const char* rule : rules) r.apply(where(computing(rule)));
   };
   overTiles([](Strategy s) { return s; });
   overTiles([](Strategy s) { return kept(tiles, std::move(s)); });
+}
+
+// Tiles and products by kernels of their own, a group for each tile, and for each tile of the products.
+void placeApart(Rewriting& r, int images) {
+  placeTransforms(r, images, {"mapToGroups1", "mapToGroups0", "mapToLoop"});
   for (const char* rule : {"mapToGroups2", "mapToGroups0", "mapToGroups1"}) r.apply(kept(products, computing(rule)));
 }
 
@@ -216,15 +245,22 @@ void placeTogether(Rewriting& r, int images) {
   for (int i = 0; i < 3; i++) r.apply(kept(products, computing("mapToLoop")));
 }
 
-void lower(Rewriting& r, bool fused, int images, bool crops, Nat unroll) {
+void lowerKernels(Rewriting& r) {
+  for (const char* rule : {"mapToGlobal1", "mapToGlobal0"}) r.apply(kept(kernels, computing(rule)));
+}
+
+void lower(Rewriting& r, bool fused, int images, Nat unroll) {
   fused ? placeTogether(r, images) : placeApart(r, images);
   for (int i = 0; i < 2; i++) r.apply(kept(products, computing("mapToUnrolled", {{"u", 0}})));
   r.apply(kept(arrangedKernels, copyInParallel(3)));
-  for (const char* rule : {"mapToGlobal1", "mapToGlobal0"}) r.apply(kept(kernels, computing(rule)));
+  lowerKernels(r);
   if (fused)
     for (const auto which : {tiles, products}) r.apply(inside(isKept(which), use("keepNear")));
   r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
-  if (!crops) return;
+}
+
+// What is cropped of the last tiles, by a kernel of its own.
+void crop(Rewriting& r) {
   r.apply(inside([](Expr e) { return spineOf(e).isPrim(Prim::mapWrg); }, use("keepAhead")));
   r.apply(argument(use("keepMoved")));
   r.apply(copyInParallel(3));
@@ -336,11 +372,36 @@ Winograd atPoints(const Winograd& w, std::int64_t points) {
   return {chosen(w.rows), chosen(w.columns), w.fused};
 }
 
-void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
-  const Phases phases = allPhases(layer);
+namespace {
+
+std::optional<Nat> tunablePoints(const Winograd& w, Rewriting& r) {
+  const std::int64_t n = choicesOfPoints(w);
+  return n > 1 ? std::optional(r.tunable("points", 1, n)) : std::nullopt;
+}
+
+// Up to tiles, transforms and products, all kept; a block of tiles by itself where one is given.
+void transformTiles(Rewriting& r, const ConvSpec& layer, const Winograd& w, std::optional<Nat> points,
+                    std::optional<Nat> block) {
   const ConvSpec spec = atStrideOne(layer);
-  const bool grouped = spec.groups > 1;
-  const int images = 1 + int{grouped} + phases.count();  // maps around the rows of tiles
+  exposePhases(layer, allPhases(layer), r);
+  if (layer.sh > 1 || layer.sw > 1) r.apply(topDown(use("stridesToChannels")));
+  extend(r, missing(spec.oh, w.rows.m), missing(spec.ow, w.columns.m));
+  tile(r, w);
+  if (block) {
+    r.apply(inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
+    r.apply(layoutsOut());
+  }
+  transform(r, w, points);
+}
+
+// Maps around the rows of tiles: images, groups, phases.
+int mapsOfImages(const ConvSpec& layer) { return 1 + int{layer.groups > 1} + allPhases(layer).count(); }
+
+}  // namespace
+
+void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
+  const ConvSpec spec = atStrideOne(layer);
+  const int images = mapsOfImages(layer);
   const std::int64_t in = spec.icPerGroup(), out = spec.ocPerGroup();
   std::optional<Nat> block, lanes, load;
   if (w.fused) block = r.tunable("block", 1, tilesOfRow(spec, w));
@@ -349,29 +410,43 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   if (hasVectors(out)) lanes = r.tunable("lanes", 2, std::min(out, mostLanes));
   if (hasVectors(in)) load = r.tunable("load", 2, std::min(in, mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
-  std::optional<Nat> points;
-  if (const std::int64_t n = choicesOfPoints(w); n > 1) points = r.tunable("points", 1, n);
+  const std::optional<Nat> points = tunablePoints(w, r);
   r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, unroll, in, "copies of the loop over channels"});
   for (const auto& width : {lanes, load})
     if (width) r.assume({SizeCondition::Kind::divides, *width, Nat(mostLanes), "lanes of registers"});
-  const std::int64_t rows = missing(spec.oh, w.rows.m), columns = missing(spec.ow, w.columns.m);
   const int outer = w.fused ? 0 : images + 1;
 
-  exposePhases(layer, phases, r);
-  if (layer.sh > 1 || layer.sw > 1) r.apply(topDown(use("stridesToChannels")));
-  extend(r, rows, columns);
-  tile(r, w);
-  if (block) {
-    r.apply(inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
-    r.apply(layoutsOut());
-  }
-  transform(r, w, points);
+  transformTiles(r, layer, w, points, block);
   separate(r, outer);
   multiply(r, outer, tiles, vectors * lanes.value_or(1), lanes);
-  arrange(r, grouped);
+  arrange(r, spec.groups > 1);
   stage(r, load, lanes);
-  lower(r, w.fused, images, rows > 0 || columns > 0, unroll);
+  lower(r, w.fused, images, unroll);
+  if (missing(spec.oh, w.rows.m) > 0 || missing(spec.ow, w.columns.m) > 0) crop(r);
+}
+
+namespace {
+
+BatchedProduct productOf(const ConvSpec& layer, const Winograd& w) {
+  const ConvSpec s = atStrideOne(layer);
+  return {
+      .row = "tile", .batch = w.products(), .rows = tilesOf(s, w), .columns = s.oc, .depth = s.ic, .channels = s.ic};
+}
+
+}  // namespace
+
+void deriveWinogradStaged(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
+  const int images = mapsOfImages(layer);
+  const strategies::StagedProduct block = stagedBlock(productOf(layer, w), r);
+  const std::optional<Nat> points = tunablePoints(w, r);
+
+  transformTiles(r, layer, w, points, std::nullopt);
+  separate(r, images + 1);
+  stage(r, std::nullopt, std::nullopt);
+  multiplyStaged(r, images + 1, block);
+  placeTransforms(r, images, {"mapToGlobal2", "mapToGlobal1", "mapToGlobal0"});
+  lowerKernels(r);
 }
 
 namespace {
@@ -442,6 +517,32 @@ Config winogradPreferred(const ConvSpec& layer, const Winograd& w, const runtime
   const std::int64_t part = static_cast<std::int64_t>(device.localMemory) / 8 * 3;
   const Config config = defaultsFor(layer, w, std::max(usuallyKept, part), runtime::vectorRegisters(device));
   return config == winogradDefaults(layer, w) ? Config() : config;
+}
+
+namespace {
+
+Config atFirstPoints(const Winograd& w, Config config) {
+  if (!config.empty() && choicesOfPoints(w) > 1) config["points"] = 1;
+  return config;
+}
+
+}  // namespace
+
+bool prefersStagedWinograd(const ConvSpec& layer, const runtime::DeviceInfo& device) {
+  if (device.type != "gpu" || !device.localMemoryIsDedicated || !whyNotWinograd(layer, false).empty()) return false;
+  constexpr std::int64_t fewestOperations = 100'000'000;  // that take longer than two more launches
+  constexpr std::int64_t fewestChannels = 16;             // of fewer, transforms are most of the work
+  const ConvSpec s = decimated(layer, allPhases(layer));
+  return s.sh == 1 && s.sw == 1 && s.kh == s.kw && (s.kh == 3 || s.kh == 5) && s.operations() >= fewestOperations &&
+         std::min(s.ic, s.oc) >= fewestChannels;
+}
+
+Config winogradStagedDefaults(const ConvSpec& s, const Winograd& w) {
+  return atFirstPoints(w, stagedDefaults(productOf(s, w)));
+}
+
+Config winogradStagedPreferred(const ConvSpec& s, const Winograd& w, const runtime::DeviceInfo& device) {
+  return atFirstPoints(w, stagedPreferred(productOf(s, w), device));
 }
 
 }  // namespace lift::detail

@@ -107,6 +107,9 @@ class OpenclDialect final : public Dialect {
     if (isFloat(v.type)) {
       if (!std::isfinite(v.real)) {
         const std::string s = std::isnan(v.real) ? "NAN" : v.real < 0 ? "-INFINITY" : "INFINITY";
+        // What NVIDIA's INFINITY becomes as a double is no constant for its compiler.
+        if (v.type == Scalar::f64)
+          return {std::isnan(v.real) ? "(0.0 / 0.0)" : v.real < 0 ? "(-1.0 / 0.0)" : "(1.0 / 0.0)"};
         if (v.type != Scalar::f32) return {fmt::format("({}){}", info(v.type).opencl, s), unary};
         return {s, s[0] == '-' ? unary : primary};
       }
@@ -202,8 +205,9 @@ class OpenclDialect final : public Dialect {
   Text conversion(ValueType from, ValueType to, const Text& value) override {
     const bool saturates = isFloat(from.scalar) && !isFloat(to.scalar);
     // NaN gives 0, which drivers need not know: Intel's for processors does not of uint, Mesa's of int, long and ulong,
-    // Oclgrind of char and short.
-    if (saturates && (to.scalar == Scalar::u32 || to.scalar == Scalar::u64))
+    // Oclgrind of char and short, NVIDIA's of a double as uchar or ushort.
+    if (saturates && !info(to.scalar).isSigned &&
+        (to.scalar == Scalar::u32 || to.scalar == Scalar::u64 || from.scalar == Scalar::f64))
       return {fmt::format("convert_{}_sat(fmax({}, 0.0{}))", type(to), value.text, suffix(from.scalar))};
     if (saturates && info(to.scalar).isSigned) {
       const bool isNarrow = to.scalar == Scalar::i8 || to.scalar == Scalar::i16;

@@ -80,7 +80,7 @@ class Parser {
 
   void parsePreamble() {
     if (auto what = setting(line(), "needs")) {
-      if (*what != "cl") fail("unknown need `" + *what + "`; there is `cl`");
+      if (*what != "cl" && *what != "processor") fail("unknown need `" + *what + "`; there are `cl` and `processor`");
       case_.needs.push_back(*what);
     } else if (!line().empty() && line()[0] != '#') {
       fail("before the first command stand `# comments` and `needs: cl`");
@@ -322,6 +322,12 @@ Step updated(Step step, const Outcome& outcome) {
   take("stdout", outcome.out);
   take("stderr", outcome.err);
   return step;
+}
+
+bool isLacking(const Case& testCase, const fs::path& bin) {
+  if (std::ranges::find(testCase.needs, "processor") == testCase.needs.end()) return false;
+  const std::string first = quoted(bin / "liftc") + " devices --json | grep -m1 '\"type\"' | grep -q cpu";
+  return std::system(first.c_str()) != 0;
 }
 
 std::string runCase(Case& testCase, const fs::path& root, const fs::path& bin, const fs::path& dir, bool update) {

@@ -45,7 +45,7 @@ struct Step {
 struct Case {
   std::string name;                   // the file's name without its extension
   std::vector<std::string> preamble;  // lines before the first command: comments, settings, blank lines
-  std::vector<std::string> needs;     // from "needs: cl"
+  std::vector<std::string> needs;     // from "needs: cl"; "processor": the first OpenCL device is one
   std::vector<Step> steps;
 };
 
@@ -69,6 +69,9 @@ struct Outcome {
 std::string judge(const Step& step, const Outcome& outcome);
 // The step as the outcome would have it: status and exact sections are taken from it, the other kinds stay.
 Step updated(Step step, const Outcome& outcome);
+
+// Whether the case needs what this machine does not have, so that it is to be skipped.
+bool isLacking(const Case& testCase, const std::filesystem::path& bin);
 
 // Runs all steps in the directory `root`, with `bin` first in the PATH and the empty directory `dir` for the case's
 // files. Returns a report of what is wrong, empty when nothing is. With `update` the case itself is changed instead;

@@ -67,7 +67,7 @@ TEST_CASE("a case is read and printed back") {
 TEST_CASE("what is no case is refused with its line") {
   CHECK(complaint("# nothing\n") == "c.test:1: no command: a line that starts with `$ `");
   CHECK(complaint("liftc\n$ liftc\n") == "c.test:1: before the first command stand `# comments` and `needs: cl`");
-  CHECK(complaint("needs: gold\n$ liftc\n") == "c.test:1: unknown need `gold`; there is `cl`");
+  CHECK(complaint("needs: gold\n$ liftc\n") == "c.test:1: unknown need `gold`; there are `cl` and `processor`");
   CHECK(complaint("$ liftc\n=== stdoud\n") == "c.test:2: unknown section `=== stdoud`");
   CHECK(complaint("$ liftc\n=== file ../x\n") == "c.test:2: unknown section `=== file ../x`");
   CHECK(complaint("$ liftc\n=== stdout\n=== stdout\n") == "c.test:3: a second section `stdout`");

@@ -209,7 +209,7 @@ inline const std::vector<Case>& cases() {
        {{P::product, "near"}, {P::elementwise, "default"}, {P::other, "default"}}},
       {"steps of a few numbers each, which registers hold",
        "def main(x: [n]f32): [n]f32 = x |> map(fun a =>\n"
-       "  iterate(8, fun y => 0.5 * (y + a / y), 1.0))\n",
+       "  iterate(8, fun y => 0.5 * (y + (1.0 + a * a) / y), 1.0))\n",
        {{"n", 4096}},
        {{P::other, "default"}}},
       {"steps of matrices that the rows themselves have",
