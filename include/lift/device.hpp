@@ -252,6 +252,9 @@ class Executable {
   };
   Prepared prepare(const std::map<std::string, Tensor>& inputs);
   Repetition repeat(int runs = 1);
+  // The same, no launch timed by itself, which drivers of GPUs take some microseconds for: mean milliseconds of a run
+  // by the host's clock.
+  double repeatTogether(int runs);
   std::map<std::string, Tensor> outputs();
 
  protected:
@@ -261,9 +264,11 @@ class Executable {
   virtual void upload(const Binding& binding, const DeviceMemory& memory,
                       const std::map<std::string, Tensor>& inputs) = 0;
   // Runs the launches in order, in their loops, so many times, and waits for them: the mean times of a run, by the
-  // device's clock for each launch (the sum is the caller's), by the host's until all are done.
+  // device's clock for each launch (the sum is the caller's), by the host's until all are done. Where they are timed
+  // together, the device's may be left out.
+  enum class Timed : std::uint8_t { eachLaunch, together };
   virtual Repetition launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
-                            const std::vector<kernel::LaunchLoop>& loops, int runs) = 0;
+                            const std::vector<kernel::LaunchLoop>& loops, int runs, Timed timed) = 0;
   virtual std::map<std::string, Tensor> download(const Binding& binding) = 0;
 
   BuildReport build_;

@@ -39,7 +39,7 @@ class EmulatorExecutable : public Executable {
   }
 
   Repetition launch(const Binding& binding, const std::vector<kernel::Launch>& launches,
-                    const std::vector<kernel::LaunchLoop>& loops, int runs) override {
+                    const std::vector<kernel::LaunchLoop>& loops, int runs, Timed) override {
     const Stopwatch watch;
     for (int r = 0; r < runs; r++)
       kernel::forEachLaunch(

@@ -71,7 +71,9 @@ Executable::Prepared Executable::prepare(const std::map<std::string, Tensor>& in
   const DeviceMemory memory = deviceMemoryOf(plan_, binding);
   checkLimits(info_, plan_, binding, memory);
   upload(binding, memory, inputs);
-  Prepared prepared{named(plan_, plan_.preparation, launch(binding, plan_.preparation, {}, 1).launches), memory.use};
+  Prepared prepared{
+      named(plan_, plan_.preparation, launch(binding, plan_.preparation, {}, 1, Timed::eachLaunch).launches),
+      memory.use};
   binding_ = std::make_unique<const Binding>(std::move(binding));
   return prepared;
 }
@@ -82,9 +84,13 @@ int runsInBatch(double milliseconds, double batchMilliseconds) {
 }
 
 Repetition Executable::repeat(int runs) {
-  Repetition r = launch(binding(), plan_.launches, plan_.loops, runs);
+  Repetition r = launch(binding(), plan_.launches, plan_.loops, runs, Timed::eachLaunch);
   for (double ms : r.launches) r.milliseconds += ms;
   return r;
+}
+
+double Executable::repeatTogether(int runs) {
+  return launch(binding(), plan_.launches, plan_.loops, runs, Timed::together).wallMilliseconds;
 }
 
 std::map<std::string, Tensor> Executable::outputs() {

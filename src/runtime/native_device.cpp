@@ -166,7 +166,7 @@ class NativeExecutable : public Executable {
   }
 
   Repetition launch(const Binding& binding, const std::vector<Launch>& launches,
-                    const std::vector<kernel::LaunchLoop>& loops, int runs) override {
+                    const std::vector<kernel::LaunchLoop>& loops, int runs, Timed) override {
     struct Call {
       NativeLibrary::Function function = nullptr;  // none: there are no work-items
       const std::vector<int>* buffers = nullptr;

@@ -15,7 +15,7 @@ class NullExecutable : public Executable {
   void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override {}
 
   Repetition launch(const Binding&, const std::vector<kernel::Launch>& launches, const std::vector<kernel::LaunchLoop>&,
-                    int) override {
+                    int, Timed) override {
     return {0, 0, std::vector<double>(launches.size(), 0.0)};
   }
 

@@ -76,7 +76,9 @@ class OpenClExecutable : public Executable {
   }
 
   Repetition launch(const Binding& binding, const std::vector<Launch>& launches,
-                    const std::vector<kernel::LaunchLoop>& loops, int runs) override {
+                    const std::vector<kernel::LaunchLoop>& loops, int runs, Timed timed) override {
+    const bool together = timed == Timed::together;
+    const cl::CommandQueue queue = together ? untimedQueue() : queue_;
     std::vector<std::pair<std::size_t, cl::Event>> events;  // of what may not be complete
     events.reserve(launches.size() * static_cast<std::size_t>(runs));
     std::vector<double> milliseconds(launches.size(), 0.0), times(launches.size(), 0.0);
@@ -87,11 +89,11 @@ class OpenClExecutable : public Executable {
     const auto one = [&](std::size_t i) {
       const Stopwatch own;
       cl::Event event;
-      enqueue(binding, launches[i], geometries[i], event);
-      if (event() == nullptr) return;  // no work-items
+      enqueue(queue, binding, launches[i], geometries[i], together ? nullptr : &event);
+      if (event() == nullptr) return;  // no work-items, or not timed
       events.emplace_back(i, std::move(event));
       if (timer_ == Timer::device) return;
-      guarded("run kernel " + kernelOf(launches[i]).name, [&] { return queue_.finish(); });
+      guarded("run kernel " + kernelOf(launches[i]).name, [&] { return queue.finish(); });
       milliseconds[i] += own.milliseconds();
     };
     const auto completed = [&] {
@@ -105,7 +107,7 @@ class OpenClExecutable : public Executable {
     const auto holds = [&](int b) {
       unsigned char flag = 0;
       guarded("read a condition", [&] {
-        return queue_.enqueueReadBuffer(bufferOf(static_cast<std::size_t>(b)), CL_TRUE, 0, sizeof flag, &flag);
+        return queue.enqueueReadBuffer(bufferOf(static_cast<std::size_t>(b)), CL_TRUE, 0, sizeof flag, &flag);
       });
       completed();
       return flag != 0;
@@ -117,7 +119,7 @@ class OpenClExecutable : public Executable {
             std::swap(buffers_[static_cast<std::size_t>(a)], buffers_[static_cast<std::size_t>(b)]);
           },
           holds);
-    guarded("run the kernels", [&] { return queue_.finish(); });
+    guarded("run the kernels", [&] { return queue.finish(); });
     const double all = whole.milliseconds();
     completed();
     // A clock that stands still, or nearly so, is none: no launch takes less than 100 ns. This run's time is shared
@@ -200,8 +202,16 @@ class OpenClExecutable : public Executable {
     } catch (const cl::Error&) {
       timer_ = Timer::host;
     }
+    return plainQueue();
+  }
+  cl::CommandQueue plainQueue() {
     return guarded("create a command queue on " + opened_->info.name,
                    [&] { return cl::CommandQueue(opened_->context, opened_->device); });
+  }
+  // Without profiling; a run has ended before the other queue is used.
+  const cl::CommandQueue& untimedQueue() {
+    if (untimed_() == nullptr) untimed_ = plainQueue();
+    return untimed_;
   }
 
   // Arguments stay until others are set: runs that follow one another set them once.
@@ -219,15 +229,16 @@ class OpenClExecutable : public Executable {
     for (const NatVar v : kernelOf(launch).sizes) compiled.setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
   }
 
-  void enqueue(const Binding& binding, const Launch& launch, const Geometry& g, cl::Event& event) {
+  void enqueue(const cl::CommandQueue& queue, const Binding& binding, const Launch& launch, const Geometry& g,
+               cl::Event* event) {
     if (g.empty()) return;
     const Kernel& k = kernelOf(launch);
     cl::Kernel& compiled = built_.kernels[static_cast<std::size_t>(launch.kernel)];
     guarded("launch kernel " + k.name, [&] {
       setArguments(binding, launch, compiled);
       try {
-        return queue_.enqueueNDRangeKernel(compiled, cl::NullRange, cl::NDRange(g.global[0], g.global[1], g.global[2]),
-                                           cl::NDRange(g.local[0], g.local[1], g.local[2]), nullptr, &event);
+        return queue.enqueueNDRangeKernel(compiled, cl::NullRange, cl::NDRange(g.global[0], g.global[1], g.global[2]),
+                                          cl::NDRange(g.local[0], g.local[1], g.local[2]), nullptr, event);
       } catch (const cl::Error& error) {
         if (error.err() == CL_INVALID_WORK_GROUP_SIZE || error.err() == CL_OUT_OF_RESOURCES)
           refuseGroup(k, compiled, g);
@@ -270,10 +281,11 @@ class OpenClExecutable : public Executable {
   std::shared_ptr<const Opened> opened_;
   BuiltKernels built_;
   Timer timer_ = Timer::device;
-  cl::CommandQueue queue_;
-  std::vector<HostMemory> memory_;                 // what large buffers are, on a processor
-  std::vector<cl::Memory> buffers_;                // one per plan buffer; temporaries of one slot share theirs
-  std::vector<std::vector<cl_mem>> setArguments_;  // of each kernel, in these launches
+  cl::CommandQueue queue_;           // with profiling, where there is any
+  cl::CommandQueue untimed_;         // of runs whose launches are timed together; created for the first of them
+  std::vector<HostMemory> memory_;   // what large buffers are, on a processor
+  std::vector<cl::Memory> buffers_;  // one per plan buffer; temporaries of one slot share theirs
+  std::vector<std::vector<cl_mem>> setArguments_;            // of each kernel, in these launches
   std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are
 };
 

@@ -267,7 +267,7 @@ class Scripted : public Executable {
  protected:
   void upload(const Binding&, const DeviceMemory&, const std::map<std::string, Tensor>&) override { uploads++; }
   Repetition launch(const Binding&, const std::vector<kernel::Launch>& all, const std::vector<kernel::LaunchLoop>&,
-                    int runs) override {
+                    int runs, Timed) override {
     batches.push_back(runs);
     Repetition times;
     for (std::size_t i = 0; i < all.size(); i++)
