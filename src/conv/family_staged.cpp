@@ -22,7 +22,7 @@ constexpr std::int64_t mostAccumulators = 128;  // more than any device has regi
 
 }  // namespace
 
-void deriveStaged(const ConvSpec& spec, Rewriting& r) {
+void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r) {
   const bool grouped = spec.groups > 1, inVectors = hasVectors(spec.icPerGroup());
   const std::int64_t windows = (grouped ? 1 : spec.batch) * spec.oh * spec.ow;
   strategies::StagedProduct p;
@@ -45,7 +45,7 @@ void deriveStaged(const ConvSpec& spec, Rewriting& r) {
   r.assume({SizeCondition::Kind::divides, p.unroll, p.depth, "copies of the loop over a copied block"});
 
   exposeWindows(r);
-  if (copiesInput(spec)) padAhead(r, grouped, p.vector);
+  if (copiesInput(spec, input)) padAhead(r, grouped, p.vector);
   for (int level = 0; level < (grouped ? 1 : 2); level++) {  // rows, images
     r.apply(inside([&](Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }, use("mapFlattenInner")));
     r.apply(layoutsOut());
