@@ -7,6 +7,8 @@ namespace lift {
 
 struct CompileTarget {
   bool isC = false;  // kernels are compiled as C where they are plain C, else as OpenCL C
+  // A graphics processor: it joins what neighbouring work-items read and write side by side, each a number at a time.
+  bool isGpu = false;
   // Copies of f16 that kernels leave to each other are numbers of f32, too, not halves: for devices that convert halves
   // by code, which inner loops would run for every element that they read.
   bool wideCopies = false;

@@ -28,6 +28,9 @@ struct MappingOptions {
   bool strictReductions = false;
   // Elements of a chunk where a reduction is divided, and steps over arrays are, too; 0: both by what they cost.
   std::int64_t chunk = 0;
+  // For a graphics processor, which joins what neighbouring work-items read and write side by side; else a work-item
+  // takes neighbouring elements, in vectors.
+  bool isGpu = false;
 };
 
 // Whether the program says itself where its work runs.

@@ -76,6 +76,10 @@ rewrite::Strategy rowSums(const RowSums& tile);
 // step, where that is given: these divide it. What is computed of each element with the reductions, they share.
 rewrite::Strategy rowsOfGroups(int outer, std::optional<Nat> elements = {});
 
+// Reductions that no loop runs, each in chunks of so many elements by a work-group each; what these give one group puts
+// together. Its work-items do the rest.
+rewrite::Strategy reductionsByGroups(Nat chunk);
+
 // The same of a matrix product whose operands both have the elements of a sum in order: tiles of rows by columns, one
 // per work-item. rows and columns divide what they cut.
 rewrite::Strategy dotProducts(Nat rows, Nat columns, int batch = 0);

@@ -86,7 +86,9 @@ class PlanBuilder {
       addBuffers(p, PlanBuffer::Role::input);
       if (std::ranges::count(options_.constants, p.name())) constant_.insert(p);
     }
-    const Program mapped = mapByDefault(program_, options_.mapping, options_.passes.notes);
+    MappingOptions mapping = options_.mapping;
+    mapping.isGpu = mapping.isGpu || options_.target.isGpu;
+    const Program mapped = mapByDefault(program_, mapping, options_.passes.notes);
     if (options_.passes.verifyEach) verify(mapped);
     checkMapping(mapped);
     if (options_.dump) options_.dump("map", print(mapped));

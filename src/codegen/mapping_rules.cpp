@@ -97,9 +97,10 @@ class MappingRules {
         inner.local[dim()] = true;
         break;
       case Prim::reduceLcl:
-        if (!context.anyGroup() || context.anyLocal())
-          report(p, context.anyLocal() ? "reduceLcl inside mapLcl" : "reduceLcl outside of mapWrg",
-                 "the work-items of a group reduce together: use it directly in mapWrg, reduceSeq in mapLcl");
+        // Outside of all maps the kernel is one group.
+        if (context.anyLocal() || context.anyGlobal())
+          report(p, fmt::format("reduceLcl inside {}", context.anyLocal() ? "mapLcl" : "mapGlb"),
+                 "the work-items of a group reduce together: use it directly in mapWrg, reduceSeq in a work-item");
         inner.local[0] = true;
         break;
       case Prim::toLocal:

@@ -87,6 +87,7 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
   limits.imageElements = rows == DeviceLimits::unlimited ? rows : rows * ImageLayout::rowElements;
   limits.target.wideCopies = profile.is("type", "cpu") && profile.is("fp16", false);
   limits.target.isC = profile.is("language_version", "C11");
+  limits.target.isGpu = profile.is("type", "gpu");
   if (limits.target.isC && !profile.is("platform", "clang") && profile.atLeast("vector_width_f32", 2))
     limits.target.vectorBytes = static_cast<int>(profile.limit("vector_width_f32") * std::int64_t{sizeof(float)});
   // Clang's and GCC's way to ask for a line is that of C and of PoCL; others may not have it.

@@ -314,7 +314,7 @@ void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::
 }
 
 // Families for GPUs; among them the first is the first choice there.
-void addForGpus(Workload& w, const ConvSpec& spec) {
+void addForGpus(Workload& w, const ConvSpec& spec, Layout input) {
   using Info = runtime::DeviceInfo;
   const auto family = [&](std::string name, std::string_view meaning, std::function<void(rewrite::Rewriting&)> derive,
                           Config defaults, Config (*preferred)(const ConvSpec&, const Info&)) {
@@ -327,7 +327,7 @@ void addForGpus(Workload& w, const ConvSpec& spec) {
   };
   const auto tiled = [&](std::string name, std::string_view meaning, bool images) {
     return family(
-        std::move(name), meaning, [=](rewrite::Rewriting& r) { detail::deriveTiled(spec, images, r); },
+        std::move(name), meaning, [=](rewrite::Rewriting& r) { detail::deriveTiled(spec, input, images, r); },
         detail::tiledDefaults(spec), detail::tiledPreferred);
   };
   const bool fillsTiles = detail::fillsTiles(spec);
@@ -348,7 +348,7 @@ void addForGpus(Workload& w, const ConvSpec& spec) {
   }
   w.families.push_back(family(
       "staged", "blocks of pixels by output channels, operands copied to local memory",
-      [=](rewrite::Rewriting& r) { detail::deriveStaged(spec, r); }, detail::stagedDefaults(spec),
+      [=](rewrite::Rewriting& r) { detail::deriveStaged(spec, input, r); }, detail::stagedDefaults(spec),
       detail::stagedPreferred));
 }
 
@@ -385,7 +385,7 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                     [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
                     [=](const auto& registers) { return detail::planesDefaults(spec, registers); }),
                 {"naive", "one output element per work-item: Listing 3 as it is", {}}};
-  addForGpus(w, spec);
+  addForGpus(w, spec, layouts.input);
   addDepthwise(w, spec, layouts);
   addIm2col(w, spec);
   for (const auto& [name, m, products] : {std::tuple("winograd", 4, Products::apart),

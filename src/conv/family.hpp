@@ -100,8 +100,9 @@ void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows);
 // depend on the elements of so many maps.
 void arrangeWeights(Rewriting& r, int maps);
 
-// Whether the padded input is written down. Else each element is read where it is.
-bool copiesInput(const ConvSpec& spec);
+// Whether the padded input is written down, with a pixel's channels side by side. Else each element is read where it
+// is.
+bool copiesInput(const ConvSpec& spec, Layout input);
 // The padded input of all images and groups, ahead of everything, copied in vectors of channels or one by one.
 void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector);
 
@@ -111,7 +112,7 @@ Config paperDefaults(const ConvSpec& spec);
 Config paperPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 
 // `images`: the weights are read through images, in vectors of four.
-void deriveTiled(const ConvSpec& spec, bool images, Rewriting& r);
+void deriveTiled(const ConvSpec& spec, Layout input, bool images, Rewriting& r);
 Config tiledDefaults(const ConvSpec& spec);
 Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 // Whether groups have outputs enough for it; else most of its lanes compute what is cropped.
@@ -128,7 +129,7 @@ struct BatchedProduct {
 strategies::StagedProduct stagedBlock(const BatchedProduct& product, Rewriting& r);  // its tunables; below one more map
 Config stagedDefaults(const BatchedProduct& product);
 Config stagedPreferred(const BatchedProduct& product, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
-void deriveStaged(const ConvSpec& spec, Rewriting& r);
+void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
 Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 

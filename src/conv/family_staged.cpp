@@ -63,12 +63,12 @@ BatchedProduct productOf(const ConvSpec& s) {
 
 }  // namespace
 
-void deriveStaged(const ConvSpec& spec, Rewriting& r) {
+void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r) {
   const bool grouped = spec.groups > 1;
   const BatchedProduct product = productOf(spec);
   strategies::StagedProduct p = stagedBlock(product, r);
   exposeWindows(r);
-  if (copiesInput(spec)) padAhead(r, grouped, p.vector);
+  if (copiesInput(spec, input)) padAhead(r, grouped, p.vector);
   for (int level = 0; level < (grouped ? 1 : 2); level++) {  // rows, images
     r.apply(inside([&](Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }, use("mapFlattenInner")));
     r.apply(layoutsOut());

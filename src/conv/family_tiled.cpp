@@ -75,7 +75,9 @@ void lower(Rewriting& r, bool grouped, Nat unroll) {
 
 }  // namespace
 
-bool copiesInput(const ConvSpec& s) { return s.groups > 1 || s.padTop + s.padLeft + s.padBottom + s.padRight > 0; }
+bool copiesInput(const ConvSpec& s, Layout input) {
+  return s.groups > 1 || s.padTop + s.padLeft + s.padBottom + s.padRight > 0 || input == Layout::nchw;
+}
 
 void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector) {
   r.apply(inside(isRowsMap, argument(argument(use("keepAhead")))));
@@ -85,7 +87,7 @@ void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector) {
                  argument(copyPixels(grouped, vector))));
 }
 
-void deriveTiled(const ConvSpec& spec, bool images, Rewriting& r) {
+void deriveTiled(const ConvSpec& spec, Layout input, bool images, Rewriting& r) {
   const bool grouped = spec.groups > 1, alongInputs = hasVectors(spec.icPerGroup());
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   const Nat kernels = r.tunable("kernels", 1, std::min(spec.ocPerGroup() + mostLanes - 1, mostKernels));
@@ -105,7 +107,7 @@ void deriveTiled(const ConvSpec& spec, bool images, Rewriting& r) {
   r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels)}})));
   r.apply(layoutsOut());
   padWindowsTo(r, spec, 1, pixels);
-  if (copiesInput(spec)) padAhead(r, grouped, alongInputs ? std::optional(vector) : std::nullopt);
+  if (copiesInput(spec, input)) padAhead(r, grouped, alongInputs ? std::optional(vector) : std::nullopt);
   tile(r, pixels, kernels);
   r.apply(topDown(use("mapReduceZipRight")));
   if (!alongInputs) r.apply(topDown(use("vectoriseAccumulators", {{"w", vector}})));

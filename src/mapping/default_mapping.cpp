@@ -37,7 +37,7 @@ bool isChosen(const Spine& s, Type type) {
 }
 
 // The term that a kernel computes: parallel over its outermost dimensions.
-Expr DefaultMapping::result(Expr e) {
+Expr DefaultMapping::result(Expr e, bool turned) {
   if (isKept(e)) return e;
   ofKernel_ = e.type();
   if (!e.is(Expr::Form::apply)) return copy(e);
@@ -45,7 +45,8 @@ Expr DefaultMapping::result(Expr e) {
   if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) return iterated(e);
   if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
   if (s.isPrim(Prim::tuple)) return results(e);
-  if (isWrittenThrough(s.head.prim())) return parts(e, [this](Expr x) { return result(x); });
+  if (isWrittenThrough(s.head.prim()))
+    return parts(e, [&](Expr x) { return result(x, s.isPrim(Prim::transpose) && !turned); });
   switch (s.head.prim()) {
     case Prim::let: return resultOfLet(e);
     case Prim::toGlobal:
@@ -55,7 +56,7 @@ Expr DefaultMapping::result(Expr e) {
         if (branch) return result(x);
         return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
       });
-    case Prim::map: return resultOfMap(e);
+    case Prim::map: return resultOfMap(e, turned);
     case Prim::reduce: return inSteps(e);
     case Prim::reduceByIndex: return reducedByIndex(e);
     case Prim::scan:
@@ -85,7 +86,7 @@ Expr DefaultMapping::resultOfLet(Expr e) {
   return functionBody(e, 0, [this](Expr b) { return result(b); });
 }
 
-Expr DefaultMapping::resultOfMap(Expr e) {
+Expr DefaultMapping::resultOfMap(Expr e, bool turned) {
   const Spine s = spineOf(e);
   if (isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()))
     return argument(e, 1, [this](Expr x) { return result(x); });
@@ -93,10 +94,14 @@ Expr DefaultMapping::resultOfMap(Expr e) {
   // Computed rows that are read often get a name, and as one memory; those of the outermost map are stored anyway.
   for (const Nest nest = nestOf(e); const rewrite::Path& level : nest.levels)
     if (!level.empty() && readsRowsOften(partAt(e, level)))
-      return resultOfMap(at(e, level, [this](Expr map) { return apply("mapFusion", map); }));
-  if (const auto divided = spread(e)) return result(*divided);
-  if (const auto stored = withNamesStored(e)) return result(*stored);
-  return mapNest(e, depthOf(e));
+      return resultOfMap(at(e, level, [this](Expr map) { return apply("mapFusion", map); }), turned);
+  if (const auto divided = spread(e)) return result(*divided, turned);
+  if (const auto stored = withNamesStored(e)) return result(*stored, turned);
+  // Of a result that is written transposed, neighbours in memory are neighbours of the outermost map.
+  std::vector<int> places;
+  for (int place = depthOf(e); place-- > 0;) places.push_back(place);
+  if (options_.isGpu && turned && places.size() > 1) std::swap(places[0], places[1]);
+  return mapNest(e, places);
 }
 
 Expr DefaultMapping::iterated(Expr e) {
@@ -158,8 +163,12 @@ Expr DefaultMapping::alone(Expr e, bool shared) {
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduce) && isClosed(e) && mayMove(e))
     if (const auto chunk = chunkOf(s)) {
-      e = apply("reduceInChunks", e, {{"c", *chunk}});
-      return at(e, partialsOf(e), [this](Expr x) { return kept(x, "chunks in parallel"); });
+      e = inChunks(e, *chunk);
+      rewrite::Path partials = partialsOf(e);
+      e = at(e, partials, [this](Expr x) { return kept(x, "chunks in parallel"); });
+      if (!options_.isGpu) return e;
+      partials.pop_back();
+      return at(e, partials, [this](Expr x) { return alone(x); });
     }
   return inOrder(e);
 }
@@ -216,24 +225,24 @@ DefaultMapping::Nest DefaultMapping::nestOf(Expr e) const {
 
 bool DefaultMapping::hasFewItems(Expr nest) const {
   const auto items = nestOf(nest).items.constant();
-  return items && static_cast<double>(*items) < enoughItems;
+  return items && static_cast<double>(*items) < (options_.isGpu ? enoughItemsOfGpu : enoughItems);
 }
 
-// The nest with `dimensions` dimensions left to give, the innermost being 0.
-Expr DefaultMapping::mapNest(Expr e, int dimensions, bool inLambda) {
+// The nest over work-items, `places` being the dimensions of its maps.
+Expr DefaultMapping::mapNest(Expr e, std::span<const int> places, bool inLambda) {
   const Expr nest = e;
   e = argument(e, 1, [&](Expr in) { return inLambda ? inside(in) : input(nest, in); });
   const Spine s = spineOf(e);
   noteRows(s.arguments[0], s.arguments[1]);
   const bool loop = isTrivial(e) && isDimension(underLayouts(s.arguments[0].body()));
-  const int below = loop ? dimensions : dimensions - 1;
-  e = functionBody(e, 0, [&](Expr b) { return below > 0 ? underneath(b, below) : resultInLanes(inside(b)); });
-  return apply(loop ? "mapInOrder" : fmt::format("mapInParallel{}", dimensions - 1), e);
+  const auto below = places.subspan(loop ? 0 : 1);
+  e = functionBody(e, 0, [&](Expr b) { return below.empty() ? resultInLanes(inside(b)) : underneath(b, below); });
+  return apply(loop ? "mapInOrder" : fmt::format("mapInParallel{}", places[0]), e);
 }
 
-Expr DefaultMapping::underneath(Expr body, int dimensions) {
-  if (computesElements(body)) return mapNest(body, dimensions, true);
-  return argument(body, 0, [&](Expr x) { return underneath(x, dimensions); });
+Expr DefaultMapping::underneath(Expr body, std::span<const int> places) {
+  if (computesElements(body)) return mapNest(body, places, true);
+  return argument(body, 0, [&](Expr x) { return underneath(x, places); });
 }
 
 // The input of a nest. Where each of its elements is read by one work-item, that one computes it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -39,9 +40,9 @@ class DefaultMapping : Walk {
 
  private:
   // default_mapping.cpp: what a kernel computes, and its nests of maps
-  Expr result(Expr e);
+  Expr result(Expr e, bool turned = false);  // turned: written transposed
   Expr resultOfLet(Expr e);
-  Expr resultOfMap(Expr e);
+  Expr resultOfMap(Expr e, bool turned = false);
   Expr iterated(Expr e);
   Expr results(Expr e);
   Expr copy(Expr e);
@@ -50,8 +51,8 @@ class DefaultMapping : Walk {
   int depthOf(Expr map) const;
   bool isDimension(Expr e) const;
   bool runsLoops(Expr e) const;
-  Expr mapNest(Expr e, int dimensions, bool inLambda = false);
-  Expr underneath(Expr body, int dimensions);
+  Expr mapNest(Expr e, std::span<const int> places, bool inLambda = false);
+  Expr underneath(Expr body, std::span<const int> places);
   Expr input(Expr nest, Expr in);
   Expr produced(Expr e, std::size_t dimensions);
   Expr inOrder(Expr e);
@@ -71,6 +72,7 @@ class DefaultMapping : Walk {
   // divided.cpp: reductions, scans and nests in parts
   std::optional<Nat> chunkOf(const Spine& reduction);
   std::optional<std::int64_t> chunkFor(Nat length, double each) const;
+  Expr inChunks(Expr reduction, Nat chunk);
   bool mayDivide(Expr primitive, Expr init, Expr f);
   bool runsInSteps(const Spine& s);
   Expr inSteps(Expr e);
@@ -157,5 +159,7 @@ double launchesOf(Expr e);
 constexpr std::size_t maxDimensions = 3;
 // Work-items that keep all cores of a processor busy.
 constexpr double enoughItems = 64;
+// The same of a graphics processor, which hides the time that memory takes by work-items.
+constexpr double enoughItemsOfGpu = 16384;
 
 }  // namespace lift::detail

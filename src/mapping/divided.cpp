@@ -34,6 +34,13 @@ std::int64_t goodChunk(std::optional<std::int64_t> length, double each) {
   return std::max<std::int64_t>(chunk, 2);
 }
 
+// The same for a graphics processor: little work for an item, since many are needed.
+std::int64_t smallChunk(double each) {
+  constexpr std::int64_t usual = 64;
+  constexpr double operations = 4096;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(operations / each), 2, usual);
+}
+
 // Elements of the component with the most dimensions.
 Nat extentOf(Type type) {
   std::vector<Nat> largest;
@@ -68,8 +75,9 @@ std::optional<std::int64_t> DefaultMapping::chunkFor(Nat length, double each) co
   const auto known = length.constant();
   std::int64_t chunk = options_.chunk;
   if (chunk == 0) {
-    if (known && static_cast<double>(*known) * each < dividedOperations) return std::nullopt;
-    chunk = goodChunk(known, each);
+    if (known && static_cast<double>(*known) * each < (options_.isGpu ? itemOperations : dividedOperations))
+      return std::nullopt;
+    chunk = options_.isGpu ? smallChunk(each) : goodChunk(known, each);
   }
   if (less(length, Nat(2 * chunk)) == Truth::proved) return std::nullopt;
   return chunk;
@@ -82,6 +90,15 @@ std::optional<Nat> DefaultMapping::chunkOf(const Spine& s) {
   const auto chunk = chunkFor(length, std::max(1.0, whole / std::max(1.0, estimate(length))));
   if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return std::nullopt;
   return Nat(*chunk);
+}
+
+// A reduction in chunks. For a graphics processor the chunks' results are many: they may be divided again.
+Expr DefaultMapping::inChunks(Expr reduction, Nat chunk) {
+  const Expr e = apply("reduceInChunks", reduction, {{"c", chunk}});
+  if (!options_.isGpu) return e;
+  rewrite::Path outer = partialsOf(e);
+  outer.pop_back();
+  return at(e, outer, [this](Expr loop) { return apply("loopToReduce", loop); });
 }
 
 // Whether the reduction's elements may be taken in other groups than one by one.
@@ -127,8 +144,9 @@ Expr DefaultMapping::scanned(Expr e) {
   const Nat length = e.type().length();
   if (!mayMove(e)) return alone(e);
   const double each = std::max(1.0, (work_.of(e) - work_.of(s.arguments[0])) / std::max(1.0, estimate(length)));
-  const auto chunk = chunkFor(length, each);
+  auto chunk = chunkFor(length, each);
   if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return inSteps(e);
+  if (options_.isGpu && options_.chunk == 0) chunk = goodChunk(length.constant(), each);  // one item adds up the chunks
   e = argument(e, 2, [this](Expr in) { return operand(in); });
   e = apply(s.isPrim(Prim::scan) ? "scanInChunks" : "scanExclusiveInChunks", e, {{"c", Nat(*chunk)}});
   const auto totals = [&](Expr x) { return argument(x, 2, [&](Expr t) { return kept(t, "chunks in parallel"); }); };
@@ -247,7 +265,8 @@ void DefaultMapping::noteRows(Expr f, Expr in) {
 // the name did not hide it.
 bool DefaultMapping::namesLanes(Expr e) const {
   const Spine let = spineOf(e);
-  if (!let.isPrim(Prim::let) || let.arguments.size() != 2 || !computesElements(let.arguments[1])) return false;
+  if (options_.isGpu || !let.isPrim(Prim::let) || let.arguments.size() != 2 || !computesElements(let.arguments[1]))
+    return false;
   const Expr name = let.arguments[0].parameter(), value = let.arguments[1];
   if (!isContiguous(value)) return false;
   return anyTerm(let.arguments[0].body(), [&](Expr term) {
@@ -263,7 +282,7 @@ std::optional<Expr> DefaultMapping::byLanes(Expr e) {
   const Spine s = spineOf(e);
   const Expr init = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
   const Nat length = in.type().length();
-  if (!init.type().isRegister()) return std::nullopt;
+  if (options_.isGpu || !init.type().isRegister()) return std::nullopt;
   if (less(length, Nat(4 * lanes)) != Truth::refuted || !isContiguous(in)) return std::nullopt;
   const double each = work_.of(e) / std::max(1.0, estimate(length));
   if (each > laneOperations || anyPrimitive(f, takesSteps) || anyPrimitive(in, takesSteps)) return std::nullopt;
@@ -288,7 +307,7 @@ std::optional<Expr> DefaultMapping::byLanes(Expr e) {
 Expr DefaultMapping::resultInLanes(Expr e) {
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::let)) return functionBody(e, 0, [this](Expr b) { return resultInLanes(b); });
-  const auto length = computesElements(e) ? e.type().length().constant() : std::nullopt;
+  const auto length = !options_.isGpu && computesElements(e) ? e.type().length().constant() : std::nullopt;
   if (!length || !e.type().element().isScalar() || *length < 4 * lanes || !approximates(e) ||
       anyPrimitive(e, takesSteps) || !isContiguous(s.arguments[1]))
     return e;
@@ -414,7 +433,7 @@ std::optional<Expr> DefaultMapping::spread(Expr e) {
     const Nat chunk = *chunkOf(spineOf(*reduction));
     Expr partials = *reduction;
     e = at(e, nest.body + *rewrite::pathOf(*reduction, body), [&](Expr r) {
-      r = apply("reduceInChunks", r, {{"c", chunk}});
+      r = inChunks(r, chunk);
       partials = partAt(r, partialsOf(r));
       return r;
     });

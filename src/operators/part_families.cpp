@@ -78,6 +78,22 @@ bool hasNestedLoops(Expr e) {
 // Neighbouring work-items with a row each read from places far apart; those of a group read what lies side by side.
 bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
 
+OperatorFamily sumsByGroups(const Recognised& form) {
+  constexpr std::int64_t longest = 16;
+  OperatorFamily family;
+  family.name = "groups";
+  family.meaning = "a row per work-group, whose work-items reduce it together, by sub-groups where there are any";
+  family.derive = [outer = static_cast<int>(form.nest.loops.size()) - 1,
+                   most = std::min(*form.reduced->constant(), longest)](Rewriting& r) {
+    const Nat elements = r.tunable("elements", 1, most);
+    r.apply(canonical());
+    r.apply(strategies::rowsOfGroups(outer, elements));
+  };
+  family.defaults = {{"elements", 1}};
+  family.firstOn = prefersGroups;
+  return family;
+}
+
 // Several rows per work-item, their sums in lanes.
 std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
   const int outer = static_cast<int>(form.nest.loops.size()) - 1;
@@ -115,19 +131,8 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     return {{"rows", rowsOfItem}, {"group", group}};
   };
   family.defaults = family.preferred(usualProcessor());
-  OperatorFamily together;
-  together.name = "groups";
-  together.meaning = "a row per work-group, whose work-items reduce it together, by sub-groups where there are any";
-  constexpr std::int64_t longest = 16;
-  together.derive = [=](Rewriting& r) {
-    const Nat elements = r.tunable("elements", 1, std::min(depth, longest));
-    r.apply(canonical());
-    r.apply(strategies::rowsOfGroups(outer, elements));
-  };
-  together.defaults = {{"elements", 1}};
-  together.firstOn = prefersGroups;
   if (!reducesByOperations(form.nest.body)) return {family};
-  return {family, together};
+  return {family, sumsByGroups(form)};
 }
 
 // Whether rows are reduced more than once, or an element of the result is computed of each of theirs and of what they
@@ -162,6 +167,35 @@ OperatorFamily rowsByGroups(const Recognised& form) {
     r.apply(strategies::rowsOfGroups(outer));
   };
   family.firstOn = prefersGroups;
+  return family;
+}
+
+// Whether all that is computed are long reductions, whose chunks work-groups reduce.
+bool isOfGroups(const Recognised& form) {
+  constexpr std::int64_t shortest = 2048;
+  return form.pattern == Pattern::reduction && form.reduces && form.nest.body.type().isRegister() &&
+         form.reduced->constant().value_or(shortest) >= shortest && reducesByOperations(form.nest.body) &&
+         !hasNestedLoops(form.nest.body);
+}
+
+OperatorFamily reductionByGroups(const Recognised& form) {
+  // Enough groups for all units of large devices, few enough for one group to put together what they give.
+  constexpr std::int64_t groups = 1024, shortest = 1024, ofGroup = 256;
+  const auto length = form.reduced->constant();
+  std::int64_t chunk = 4 * shortest;
+  if (length) {
+    const std::int64_t least = std::max(shortest, roundedUp(ceilDiv(*length, groups), ofGroup));
+    for (chunk = least; *length % chunk != 0 && chunk < 2 * least;) chunk += ofGroup;
+    if (*length % chunk != 0) chunk = least;
+  }
+  OperatorFamily family;
+  family.name = "groups";
+  family.meaning = "a chunk per work-group, whose work-items reduce it together, and a group for what all give";
+  family.derive = [chunk](Rewriting& r) {
+    r.apply(canonical());
+    r.apply(strategies::reductionsByGroups(chunk));
+  };
+  family.firstOn = [](const runtime::DeviceInfo& device) { return device.type == "gpu"; };
   return family;
 }
 
@@ -207,6 +241,7 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   OperatorFamily family;
   family.name = "lanes";
   family.meaning = windows ? "neighbouring windows of a row in lanes, padding in memory" : "neighbouring rows in lanes";
+  family.forProcessors = true;  // elsewhere neighbouring work-items read what lies side by side
   family.derive = [=](Rewriting& r) {
     const Nat columnsOfItem = r.tunable("columns", 2, cut.longest);
     const Nat lanes = r.tunable("lanes", 2, 16);
@@ -277,11 +312,9 @@ OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   OperatorFamily family;
   family.name = "vectors";
   const bool windows = form.pattern == Pattern::stencil, elementwise = form.pattern == Pattern::elementwise;
+  family.forProcessors = true;
   family.meaning =
       windows ? "neighbouring windows, one in each lane, padding in memory" : "neighbouring rows, one in each lane";
-  family.forProcessors =
-      !keepsArrays ||
-      form.pattern == Pattern::elementwise;  // elsewhere neighbouring work-items read what lies side by side
   family.derive = [=](Rewriting& r) {
     const Nat lanes = r.tunable("lanes", 2, cut.longest);
     r.apply(canonical());
@@ -441,8 +474,11 @@ Families familiesOf(const Recognised& form) {
   if (form.pattern == Pattern::product || form.pattern == Pattern::convolution) {
     add(notInTiles(form), productFamilies);
     // Few rows or columns do not pay for an order in which sums are not in lanes.
-    if (hasDotProducts(form))
+    if (hasDotProducts(form)) {
       families.all.insert(isFewByMany(form) ? families.all.begin() : families.all.end(), dotProductFamily(form));
+      if (isOfFewSums(form) && form.nest.loops.size() <= 3 && reducesByOperations(form.nest.body))
+        families.all.push_back(sumsByGroups(form));
+    }
     if (!families.all.empty()) families.reason.clear();
   }
   if (form.pattern == Pattern::stencil) {
@@ -460,6 +496,7 @@ Families familiesOf(const Recognised& form) {
       return all;
     });
   }
+  if (isOfGroups(form)) families.all.push_back(reductionByGroups(form));
   const bool isRows = form.pattern == Pattern::rows;
   if (isRows && elementsLieTogether(form))
     add(notInRowSums(form), rowSumFamilies);

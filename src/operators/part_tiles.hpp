@@ -64,6 +64,8 @@ rewrite::Strategy paddedInMemory();
 std::string notInTiles(const Recognised& form);
 std::vector<OperatorFamily> productFamilies(const Recognised& form);
 bool hasDotProducts(const Recognised& form);
+// The same, of so few sums that a work-item for each leaves a graphics processor idle.
+bool isOfFewSums(const Recognised& form);
 // Whether a side of a product is too short to pay for a copy of the other.
 bool isFewByMany(const Recognised& form);
 OperatorFamily dotProductFamily(const Recognised& form);

@@ -81,15 +81,20 @@ struct ProductShape {
 class ProductFamilies {
  public:
   explicit ProductFamilies(const Recognised& form)
-      : product_(form), windows_(form.pattern == Pattern::convolution), size_(sizeOf(form)) {}
+      : product_(form),
+        windows_(form.pattern == Pattern::convolution),
+        fewSums_(isOfFewSums(form)),
+        size_(sizeOf(form)) {}
 
   // The cheapest first.
   std::vector<OperatorFamily> all() {
     const bool fills = cutOfColumns(product_.columns(), mostColumns).fill;
-    if (product_.paysToCopyAll())
+    const bool copiesAll = product_.paysToCopyAll();
+    const bool copiesOnGpus = product_.paysToCopy() && !fewSums_ && (fills || !product_.columnsLieTogether());
+    if (copiesAll || copiesOnGpus)
       add("copied", "a tile in registers, all columns copied so that those of a tile stand side by side",
-          {ColumnsRead::inPlace, filled(), columnsCopied()});
-    else if (!product_.paysToCopy() || !fills)
+          {ColumnsRead::inPlace, filled(), columnsCopied(), !copiesAll});
+    if (!copiesAll && (!product_.paysToCopy() || !fills))
       add("tiles", "a tile of rows by columns in registers, columns in lanes",
           {ColumnsRead::inPlace, {cutOfRows(product_.rows()), cutOfColumns(product_.columns(), mostColumns, false)}});
     if (product_.paysToCopy())
@@ -115,6 +120,7 @@ class ProductFamilies {
     ColumnsRead columnsRead;
     Cuts cuts;
     Strategy prepared = nullptr;
+    bool firstOnGpus = false;  // where neighbouring work-items should read neighbouring columns, and only there
   };
 
   Cuts filled(std::int64_t rows = mostRows, std::int64_t columns = mostColumns) const {
@@ -144,7 +150,8 @@ class ProductFamilies {
     const Tile tile = tileOn(usualProcessor(), way.cuts, size);
     if (tile.lanes == 0) return;
     OperatorFamily f{name, meaning, derivation(way)};
-    f.forProcessors = way.columnsRead == ColumnsRead::near;
+    f.forProcessors = way.columnsRead != ColumnsRead::inPlace;
+    if (way.firstOnGpus) f.firstOn = [](const runtime::DeviceInfo& device) { return device.type == "gpu"; };
     f.preferred = [cuts = way.cuts, size](const runtime::DeviceInfo& device) -> Config {
       const Tile t = tileOn(device, cuts, size);
       if (t.lanes == 0) return {};
@@ -187,7 +194,7 @@ class ProductFamilies {
   }
 
   ProductShape product_;
-  bool windows_;
+  bool windows_, fewSums_;
   ProductSize size_;
   std::vector<std::pair<double, OperatorFamily>> found_;  // with what they cost
 };
@@ -215,6 +222,13 @@ bool hasDotProducts(const Recognised& form) {
   return loops[loops.size() - 2].input.type().length().constant() && loops.back().input.type().length().constant();
 }
 
+bool isOfFewSums(const Recognised& form) {
+  constexpr std::int64_t few = 1 << 14;
+  std::int64_t sums = 1;
+  for (const Nest::Loop& loop : form.nest.loops) sums *= estimated(loop.input.type().length());
+  return hasDotProducts(form) && sums <= few;
+}
+
 bool isFewByMany(const Recognised& form) {
   constexpr std::int64_t few = 32;
   const ProductShape product(form);
@@ -230,6 +244,7 @@ OperatorFamily dotProductFamily(const Recognised& form) {
   OperatorFamily family;
   family.name = "dots";
   family.meaning = "a tile of sums in registers, each in lanes";
+  family.forProcessors = true;
   family.derive = [=, batch = product.batch](Rewriting& r) {
     const Nat rowsOfTile = r.tunable("rows", 1, std::min(rows, longest));
     const Nat columnsOfTile = r.tunable("columns", 1, std::min(columns, longest));

@@ -121,12 +121,15 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
   return {Choice{std::move(variant), key.config, best->str(), true}, {}};
 }
 
+// Whether the family is none for the device, or is the first choice on others only.
+bool isForOthers(const OperatorFamily& f, const runtime::DeviceInfo& device) {
+  return (f.forProcessors && device.type == "gpu") || (f.firstOn && !f.firstOn(device));
+}
+
 // A part that an operator computes, or whose core does, by what is taken for that: of families that derive the part.
 std::optional<Choice> chosenAs(const Workload& same, const runtime::DeviceInfo& device, const ChoiceOptions& options) {
   Workload derived = same;
-  std::erase_if(derived.families, [&](const OperatorFamily& f) {
-    return !f.derive || (f.forProcessors && device.type == "gpu") || (f.firstOn && !f.firstOn(device));
-  });
+  std::erase_if(derived.families, [&](const OperatorFamily& f) { return !f.derive || isForOthers(f, device); });
   if (derived.families.empty()) return std::nullopt;
   try {
     return choose(derived, &device, {.own = options.own, .tuned = options.tuned});
@@ -147,12 +150,13 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
       if (const auto choice = chosenAs(*parts[i].same, device, options)) {
         choices[i] = {choice->variant.family, choice->config, choice->origin};
         if (choice->measured) measured.push_back(parts[i].name);
+        continue;
       }
-      continue;
+      if (device.type != "gpu") continue;
     }
     if (device.type == "gpu") {
       auto order = familiesInOrder(part, &device);
-      std::erase_if(order, [&](const std::string& name) { return part.family(name).forProcessors; });
+      std::erase_if(order, [&](const std::string& name) { return isForOthers(part.family(name), device); });
       if (order.front() != choices[i].family) choices[i] = defaultChoice(parts[i], order);
     }
     const Config preferred = preferredOn(device, part.family(choices[i].family));
@@ -210,6 +214,11 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
         f.defaults = preferred;
       }
       if (f.parted) f = withPartsFor(device, f, options, origin);
+      // What stands between parts is kept for families. Without any the whole is computed as it is written.
+      if (f.parted && device.type == "gpu" && options.family.empty() && !derivesAny(f)) {
+        why = "parts: no family of the device derives one";
+        return std::nullopt;
+      }
       f.forGpus = f.forGpus || device.type == "gpu";  // kernels that access vectors as such, of any family
     }
   Variant variant;

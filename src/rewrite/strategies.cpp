@@ -288,6 +288,34 @@ Strategy rowsOfGroups(int outer, std::optional<Nat> elements) {
               placedBy("mapToGroups", outer + 1), sequential(64, 0)});
 }
 
+namespace {
+
+// s wherever it applies outside of functions and of what a condition decides about.
+Strategy outsideLoops(const Strategy& s) {
+  return [s](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const auto further = [&s](Expr x, Rewriting& inner) { return outsideLoops(s)(x, inner); };
+    if (!e.is(Expr::Form::apply) || spineOf(e).isPrim(Prim::ifThenElse)) return e;
+    if (auto changed = s(e, r)) return changed;
+    return spineOf(e).isPrim(Prim::let) ? seq({function(body(further)), argument(further)})(e, r) : all(further)(e, r);
+  };
+}
+
+// A reduction in chunks, perhaps within one of what they leave.
+std::optional<Expr> chunksByGroups(Expr e, Rewriting& r) {
+  const Strategy chunks =
+      seq({use("keepAhead"), argument(seq({function(body(use("reduceToItems"))), use("mapToGroups0")}))});
+  const Path init{0, 0, 1};
+  return seq({orElse(when([](Expr x) { return isComputingMap(spineOf(x).arguments[2]); }, argument(chunks)),
+                     at(init, chunksByGroups)),
+              use("loopToReduce"), use("reduceToItems")})(e, r);
+}
+
+}  // namespace
+
+Strategy reductionsByGroups(Nat chunk) {
+  return seq({fused(), outsideLoops(seq({use("reduceInChunks", {{"c", chunk}}), chunksByGroups}))});
+}
+
 Strategy dotProducts(Nat rows, Nat columns, int batch) {
   return seq({tidy(), below(batch, topDown(use("tileMaps", {{"k", rows}, {"l", columns}}))), tidy(), reductionsApart(),
               sumsInLanes(), sumsTogether("a row of the tile"), reductionsApart(), sumsTogether("its rows"),

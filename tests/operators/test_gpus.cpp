@@ -1,0 +1,88 @@
+// What graphics processors get: many work-items, of which neighbours read and write what lies side by side. Counted on
+// the kernels' trees for a device that is not at hand; results are judged by the emulator.
+#include "lift/predict.hpp"
+#include "parted.hpp"
+#include "programs/catalogue.hpp"
+
+using namespace lift;
+
+namespace {
+
+Choice chosenOn(const runtime::DeviceInfo& device, const Program& program) {
+  return choose(programWorkload(program, 0), &device, {.tuned = false});
+}
+
+}  // namespace
+
+TEST_CASE("on a GPU work is over many work-items, and neighbours read and write side by side", "[null]") {
+  struct Row {
+    const char *file, *entry;
+    programs::Sizes sizes;
+    std::size_t launches;
+  };
+  const runtime::DeviceInfo device = runtime::readProfile("nvidia");
+  constexpr std::int64_t million = 1 << 20;
+  for (const Row& row : {Row{"dot", "main", {{"n", 4 * million}}, 2},
+                         {"normalise", "softmax", {{"n", 4 * million}}, 6},
+                         {"normalise", "variance", {{"n", 4 * million}}, 4},
+                         {"nearest", "relative", {{"n", 4 * million}}, 4},
+                         {"harris", "main", {{"h", 1024}, {"w", 1024}}, 3},
+                         {"life", "main", {{"generations", 1}, {"h", 1024}, {"w", 1024}}, 1},
+                         {"stencil3d", "clamped", {{"d", 128}, {"h", 128}, {"w", 128}}, 1},
+                         {"products", "separable", {{"h", 1024}, {"w", 1024}}, 2},
+                         {"products", "volume", {{"d", 128}, {"h", 128}, {"w", 128}}, 1},
+                         {"products", "distances", {{"n", 1024}, {"m", 1024}, {"d", 64}}, 2},
+                         {"products", "columns", {{"n", 2048}, {"m", 2048}}, 2},
+                         {"products", "layers", {{"n", 128}, {"i", 784}, {"h", 512}, {"o", 10}}, 3}}) {
+    INFO(row.file << " " << row.entry);
+    const Choice choice = chosenOn(device, programs::load({row.file, row.entry, row.sizes, {}, 0, {}}));
+    const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+    CHECK(plan.launches.size() == row.launches);
+    for (const kernel::Launch& launch : plan.launches) {
+      const kernel::Kernel& k = plan.kernels[static_cast<std::size_t>(launch.kernel)];
+      INFO(k.name);
+      const KernelWork work = workOf(k, device);
+      // The work of a launch that leaves the device idle is short.
+      const double items = std::max(work.items, 512.0 * device.computeUnits);
+      const double ofItem = work.accesses / work.bundles;
+      CHECK(items / work.items * ofItem < 2048);
+      // Of vectors of four, and what is not aligned. A transposed copy of an operand reads or writes far apart.
+      if (ofItem > 4) CHECK(work.lines / work.accesses < 5);
+    }
+  }
+}
+
+TEST_CASE("every program of the catalogue is right as a GPU gets it", "[null]") {
+  const auto emulator = runtime::makeEmulatorDevice();
+  const runtime::DeviceInfo device = runtime::readProfile("nvidia");
+  for (const programs::CatalogueEntry& entry : programs::catalogue()) {
+    const Program program = programs::load(entry);
+    if (isMapped(program) || !program.tunables.empty()) continue;
+    CAPTURE(entry.name());
+    const Choice choice = chosenOn(device, program);
+    const auto inputs = programs::inputsOf(entry, program);
+    const auto run = emulator->load(compileVariant(choice.variant, choice.config))->run(inputs);
+    CHECK(programs::judge(entry, run.outputs, entry.reference(inputs)) == "");
+  }
+}
+
+TEST_CASE("long reductions have work-groups on GPUs, whatever their length", "[null]") {
+  const auto emulator = runtime::makeEmulatorDevice();
+  const runtime::DeviceInfo device = runtime::readProfile("nvidia");
+  for (const char* text :
+       {"def main(x: [n]f32): f32 = sum(x) / 3.0\n", "def main(x: [n]i32): (i32, i32) = (sum(x), maximum(x))\n",
+        "def main(x: [n]f32, y: [n]f32): f32 = let m = average(x) in sqrt(abs(dotProduct(map(fun v => v - m, x), "
+        "y)))\n",
+        "def main(x: [n]f32): [n]f32 = let s = sum(map(square, x)) in map(fun v => v / s, x)\n"}) {
+    INFO(text);
+    for (const std::int64_t n : {2048, 4099, 5000}) {
+      INFO(n);
+      const Program program = parted::load({"long", text, {{"n", n}}, {}});
+      const Choice choice = chosenOn(device, program);
+      const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+      CHECK(plan.kernels.size() > 1);
+      const auto inputs = parted::inputsOf(program);
+      CHECK(largestError(emulator->load(plan)->run(inputs).outputs, interpret(program, inputs)) < parted::tolerance);
+    }
+  }
+}
