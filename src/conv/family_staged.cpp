@@ -6,10 +6,8 @@
 //   the padded input, by a kernel of its own, so that no load asks where it is;
 //   the windows of all images in one row, padded to whole blocks, as are the kernels;
 //   the product of windows and kernels in blocks, by work-groups (rewrite::strategies::stagedProduct).
-#include <algorithm>
-#include <cmath>
-
 #include "family.hpp"
+#include "lift/staged_blocks.hpp"
 
 namespace lift::detail {
 
@@ -17,37 +15,35 @@ using namespace rewrite;
 
 namespace {
 
-constexpr std::int64_t mostOfItem = 16, mostItems = 64, mostDepth = 64;
-constexpr std::int64_t mostAccumulators = 128;  // more than any device has registers for
+const StagedNames names = {.rows = "pixels",
+                           .columns = "kernels",
+                           .rowLanes = "pixelLanes",
+                           .rowItems = "pixelItems",
+                           .columnItems = "kernelItems",
+                           .rowVector = "vector",
+                           .columnVector = "vector"};
+
+StagedSize sizeOf(const ConvSpec& s) {
+  const bool grouped = s.groups > 1;
+  const StagedSize::Operand channels{.neighbours = s.icPerGroup()};
+  return {.batch = grouped ? s.batch * s.groups : 1,
+          .rows = (grouped ? 1 : s.batch) * s.oh * s.ow,
+          .columns = s.ocPerGroup(),
+          .depth = s.reduction(),
+          .ofRows = channels,
+          .ofColumns = channels,
+          .batchLoops = grouped ? 1 : 0};
+}
 
 }  // namespace
 
 void deriveStaged(const ConvSpec& spec, Rewriting& r) {
-  const bool grouped = spec.groups > 1, inVectors = hasVectors(spec.icPerGroup());
-  const std::int64_t windows = (grouped ? 1 : spec.batch) * spec.oh * spec.ow;
-  strategies::StagedProduct p;
-  p.rows = r.tunable("pixels", 2, mostOfItem);
-  p.columns = r.tunable("kernels", 2, mostOfItem);
-  p.lanes = r.tunable("lanes", 2, 4);
-  p.rowLanes = r.tunable("pixelLanes", 2, 4);
-  p.rowItems = r.tunable("pixelItems", 1, mostItems);
-  p.columnItems = r.tunable("kernelItems", 1, mostItems);
-  p.depth = r.tunable("depth", 1, std::min(spec.reduction(), mostDepth));
-  if (inVectors) p.vector = r.tunable("vector", 2, 4);
-  p.unroll = r.tunable("unroll", 1, 16);
-  r.assume({SizeCondition::Kind::lessEqual, p.rows * p.columns, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, p.lanes, Nat(4), "lanes of registers"});
-  r.assume({SizeCondition::Kind::divides, p.rowLanes, Nat(4), "lanes of pixels"});
-  if (p.vector) {
-    r.assume({SizeCondition::Kind::divides, *p.vector, Nat(4), "lanes of a copy"});
-    r.assume({SizeCondition::Kind::divides, *p.vector, spec.icPerGroup(), "whole vectors of channels"});
-  }
-  r.assume({SizeCondition::Kind::divides, p.unroll, p.depth, "copies of the loop over a copied block"});
-
+  const bool grouped = spec.groups > 1;
+  const strategies::StagedProduct product = stagedTunables(r, sizeOf(spec), names);
   exposeWindows(r);
-  if (copiesInput(spec)) padAhead(r, grouped, p.vector);
+  if (copiesInput(spec)) padAhead(r, grouped, product.ofRows.vector);
   for (int level = 0; level < (grouped ? 1 : 2); level++) {  // rows, images
-    r.apply(inside([&](Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }, use("mapFlattenInner")));
+    r.apply(inside([](Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }, use("mapFlattenInner")));
     r.apply(layoutsOut());
     r.apply(normalise({"splitTwice"}));
   }
@@ -55,98 +51,13 @@ void deriveStaged(const ConvSpec& spec, Rewriting& r) {
     r.apply(inside(isComputingMap, use("mapFlatten")));
     r.apply(layoutsOut());
   }
-  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), p.columns * p.columnItems)}})));
-  r.apply(layoutsOut());
-  r.apply(inside(isOverReductions, use("mapPadded", {{"k", missingTo(windows, p.rows * p.rowItems)}})));
-  r.apply(layoutsOut());
-  p.batch = grouped;
-  r.apply(inside(isComputingMap, strategies::stagedProduct(p)));
+  r.apply(inside(isComputingMap, strategies::stagedProduct(product)));
 }
 
-namespace {
-
-// What a block has to fit into, and what its cost depends on.
-struct Limits {
-  std::int64_t registers = 64, items = 256, localBytes = 32 << 10, units = 16;
-};
-
-// Elements of the reduction in a step: they divide it, in whole vectors, which all work-items copy the same number of.
-std::int64_t depthOf(const ConvSpec& s, std::int64_t vector, std::int64_t most, const Config& c) {
-  for (std::int64_t depth = std::min({s.reduction(), most, mostDepth}); depth > 0; depth--)
-    if (s.reduction() % depth == 0 && depth % vector == 0 &&
-        c.at("pixels") * depth / vector % c.at("kernelItems") == 0 &&
-        c.at("kernels") * depth / vector % c.at("pixelItems") == 0)
-      return depth;
-  return 0;
-}
-
-// Cycles of a unit for each product, from what units of GPUs have in common: four vectors of local memory or 16 copied
-// elements take as long as 64 products; beside them a step has its barriers, and a block what is cropped. A unit with
-// few work-items waits for memory.
-double costOf(const ConvSpec& s, const Config& c, const Limits& limits) {
-  const auto of = [&](const char* name) { return static_cast<double>(c.at(name)); };
-  const double p = of("pixels"), k = of("kernels"), rows = p * of("pixelItems"), columns = k * of("kernelItems");
-  const double items = of("pixelItems") * of("kernelItems");
-  constexpr double ofBarriers = 32, itemsOfUnit = 256;
-  const double product = 1 + (p + 3 * k) / (p * k) + 16 * (1 / rows + 1 / columns) + ofBarriers / (of("depth") * p * k);
-  const auto blocks = [](std::int64_t n, double block) { return std::ceil(static_cast<double>(n) / block); };
-  const double groups = blocks((s.groups > 1 ? 1 : s.batch) * s.oh * s.ow, rows) * blocks(s.ocPerGroup(), columns) *
-                        static_cast<double>(s.groups > 1 ? s.batch * s.groups : 1);
-  const double ofUnit = std::ceil(groups / static_cast<double>(limits.units));
-  return product * rows * columns * ofUnit * std::max(1.0, itemsOfUnit / (ofUnit * items));
-}
-
-Config cheapest(const ConvSpec& s, const Limits& limits) {
-  const std::int64_t vector = hasVectors(s.icPerGroup()) ? std::min<std::int64_t>(4, widestVector(s.icPerGroup())) : 1;
-  const std::int64_t windows = (s.groups > 1 ? 1 : s.batch) * s.oh * s.ow;
-  Config best;
-  double least = 0;
-  const auto consider = [&](Config c) {
-    const std::int64_t p = c["pixels"], k = c["kernels"], items = c["pixelItems"] * c["kernelItems"];
-    constexpr std::int64_t ofAddresses = 16, fewestItems = 16;
-    if (p > std::max<std::int64_t>(2, windows) || p * k > mostAccumulators ||
-        p * k + p + k + ofAddresses > limits.registers)
-      return;
-    if (items < fewestItems || items > limits.items) return;
-    const auto rowBytes = static_cast<std::int64_t>(sizeof(float)) * (p * c["pixelItems"] + k * c["kernelItems"]);
-    if ((c["depth"] = depthOf(s, vector, std::min<std::int64_t>(32, limits.localBytes / rowBytes), c)) == 0) return;
-    c["lanes"] = std::min<std::int64_t>(4, k);
-    c["pixelLanes"] = std::min<std::int64_t>(4, p);
-    c["unroll"] = largestDivisor(c["depth"], 4);
-    if (vector > 1) c["vector"] = vector;
-    const double cost = costOf(s, c, limits);
-    if (!best.empty() && cost >= least) return;
-    least = cost;
-    best = c;
-  };
-  for (std::int64_t p = 2; p <= mostOfItem; p *= 2)
-    for (const std::int64_t k : {4, 8, 16, 2})
-      for (std::int64_t rows = 1; rows <= mostItems; rows *= 2)
-        for (std::int64_t columns = 1; columns <= mostItems; columns *= 2)
-          consider({{"pixels", p}, {"kernels", k}, {"pixelItems", rows}, {"kernelItems", columns}});
-  if (!best.empty()) return best;
-  // No block is copied evenly: one work-item of its own.
-  best = {{"pixels", 2},     {"kernels", 2},     {"lanes", 2}, {"pixelLanes", 2},
-          {"pixelItems", 1}, {"kernelItems", 1}, {"unroll", 1}};
-  best["depth"] = std::max(vector, depthOf(s, vector, 32, best));
-  if (vector > 1) best["vector"] = vector;
-  return best;
-}
-
-}  // namespace
-
-Config stagedDefaults(const ConvSpec& s) { return cheapest(s, {}); }
+Config stagedDefaults(const ConvSpec& s) { return stagedBlock(sizeOf(s), nullptr, names); }
 
 Config stagedPreferred(const ConvSpec& s, const runtime::DeviceInfo& device) {
-  if (device.type != "gpu") return {};
-  Limits limits;
-  if (device.registers > 0) limits.registers = device.registers;
-  if (device.maxWorkGroupSize > 0)
-    limits.items = std::min<std::int64_t>(limits.items, static_cast<std::int64_t>(device.maxWorkGroupSize));
-  // Two groups of a unit work in turns: one copies while the other computes.
-  if (device.localMemory > 0) limits.localBytes = static_cast<std::int64_t>(device.localMemory) / 2;
-  if (device.computeUnits > 0) limits.units = device.computeUnits;
-  return cheapest(s, limits);
+  return device.type == "gpu" ? stagedBlock(sizeOf(s), &device, names) : Config();
 }
 
 }  // namespace lift::detail

@@ -30,6 +30,8 @@ int reductionsIn(Expr e) {
 
 }  // namespace
 
+bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
+
 bool elementsLieTogether(const Recognised& form) {
   constexpr std::int64_t shortest = 64;
   if (!form.reduces || !form.input || !form.nest.body.type().isRegister() || reductionsIn(form.nest.body) != 1)
@@ -74,9 +76,6 @@ bool hasNestedLoops(Expr e) {
     return (loop && a.is(Expr::Form::lambda) && anyPrimitive(a, runsLoop)) || hasNestedLoops(a);
   });
 }
-
-// Neighbouring work-items with a row each read from places far apart; those of a group read what lies side by side.
-bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
 
 // Several rows per work-item, their sums in lanes.
 std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
@@ -443,6 +442,7 @@ Families familiesOf(const Recognised& form) {
     // Few rows or columns do not pay for an order in which sums are not in lanes.
     if (hasDotProducts(form))
       families.all.insert(isFewByMany(form) ? families.all.begin() : families.all.end(), dotProductFamily(form));
+    if (notStaged(form).empty()) families.all.push_back(stagedFamily(form));
     if (!families.all.empty()) families.reason.clear();
   }
   if (form.pattern == Pattern::stencil) {
