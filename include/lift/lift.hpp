@@ -73,6 +73,7 @@
 #include "lift/tune_report.hpp"
 #include "lift/operator.hpp"
 #include "lift/parts.hpp"
+#include "lift/staged_blocks.hpp"
 // conv, bounds, predict, opset, bench, command line
 #include "lift/conv.hpp"
 #include "lift/conv_program.hpp"

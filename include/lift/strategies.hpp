@@ -35,6 +35,10 @@ rewrite::Strategy sequential(std::int64_t unrolled = 64, std::int64_t unroll = 1
 // Below so many outermost maps: s at the body of the last.
 rewrite::Strategy below(int maps, rewrite::Strategy s);
 
+// A map over so many more elements that `divisor` divides them, the last one again and again, or the last vector of so
+// many; what they give is cropped.
+rewrite::Strategy filled(Nat divisor, std::optional<Nat> vector = {});
+
 // Every element of an array of that rank copied by a work-item of its own.
 rewrite::Strategy copyInParallel(int dimensions);
 
@@ -84,17 +88,23 @@ rewrite::Strategy reductionsByGroups(Nat chunk);
 // per work-item. rows and columns divide what they cut.
 rewrite::Strategy dotProducts(Nat rows, Nat columns, int batch = 0);
 
-// A matrix product, map of map of reduce in functional form, in blocks of rows by columns whose operands a work-group
-// copies to local memory, `depth` elements of the reduction at a time. A block has rowItems by columnItems work-items,
-// each rows by columns accumulators, columns in lanes. The block divides the product, depth the reduction. Elements of
-// both operands lie one after the other along the reduction; they are copied in vectors of `vector`, or one by one.
+// A matrix product, map of map of reduce below `batch` more maps, in functional form, in blocks of rows by columns
+// whose operands a work-group copies to local memory, `depth` elements of the reduction at a time. A block has rowItems
+// by columnItems work-items, each rows by columns accumulators, columns in lanes. depth divides the reduction; the last
+// blocks are filled, and cropped.
 struct StagedProduct {
+  // Copied in vectors of neighbours in memory, or one by one: neighbours are elements of a sum, or, across, the rows or
+  // columns of the product.
+  struct Copy {
+    bool across = false;
+    std::optional<Nat> vector = {};
+  };
   Nat rows, columns, lanes;
   Nat rowLanes;  // of vectors that rows' elements are loaded in
   Nat rowItems, columnItems;
   Nat depth, unroll;
-  std::optional<Nat> vector = {};
-  bool batch = false;  // below one more map
+  Copy ofRows = {}, ofColumns = {};
+  int batch = 0;
 };
 rewrite::Strategy stagedProduct(const StagedProduct& p);
 

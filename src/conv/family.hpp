@@ -120,15 +120,6 @@ bool fillsTiles(const ConvSpec& spec);
 // Whether it is likely the fastest on processors, too: 1x1 layers of one or two outputs, sums of channels in vectors.
 bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
-// `batch` products of matrices of rows and columns, whose elements lie one after the other along sums of `depth`, in
-// runs of `channels`. `row` names the tunables of rows.
-struct BatchedProduct {
-  std::string row;
-  std::int64_t batch, rows, columns, depth, channels;
-};
-strategies::StagedProduct stagedBlock(const BatchedProduct& product, Rewriting& r);  // its tunables; below one more map
-Config stagedDefaults(const BatchedProduct& product);
-Config stagedPreferred(const BatchedProduct& product, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
 Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs

@@ -12,6 +12,7 @@
 
 #include "family.hpp"
 #include "lift/cook_toom.hpp"
+#include "lift/staged_blocks.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::detail {
@@ -121,19 +122,14 @@ void byPosition(Rewriting& r, int outer) {
   r.apply(topDown(use("productsByPosition")));
 }
 
-// Where the rows, or the columns, of matrix products are, filled up to whole blocks of k.
-void fill(Rewriting& r, bool (*where)(Expr), Nat k) {
-  r.apply(inside(where, [&](Expr e, Rewriting& rewriting) {
-    return use("mapPadded", {{"k", missingTo(e.type().length(), k)}})(e, rewriting);
-  }));
-}
-
 void keepAsComputed(Rewriting& r) { r.apply(normalise({"keptMap", "keptJoin", "keptSplit", "keptTranspose"})); }
 
 // The products in tiles of `tiles` by `kernels`, the reduction outside of them, lanes over kernels.
 void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
   byPosition(r, outer);
-  fill(r, isOverTiles, tiles);
+  r.apply(inside(isOverTiles, [&](Expr e, Rewriting& rewriting) {
+    return use("mapPadded", {{"k", missingTo(e.type().length(), tiles)}})(e, rewriting);
+  }));
   r.apply(inside(isOverTiles, use("tileMaps", {{"k", tiles}, {"l", kernels}})));
   r.apply(layoutsOut());
   const Strategy zeros = inside(isReduction, at({0, 0, 1}, use("mapConstant")));
@@ -155,10 +151,6 @@ void multiplyStaged(Rewriting& r, int outer, const strategies::StagedProduct& bl
   keepAsComputed(r);
   const auto isPair = [](Expr e) { return isApplied(e, Prim::zip) && contains(e, Prim::toGlobal); };
   r.apply(kept(products, inside(isPair, seq({function(use("keepMoved")), argument(use("keepMoved"))}))));
-  fill(r, isOverReduction, block.columns * block.columnItems);
-  r.apply(layoutsOut());
-  fill(r, isOverTiles, block.rows * block.rowItems);
-  r.apply(layoutsOut());
   r.apply(kept(products, strategies::stagedProduct(block)));
 }
 
@@ -438,7 +430,7 @@ BatchedProduct productOf(const ConvSpec& layer, const Winograd& w) {
 
 void deriveWinogradStaged(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   const int images = mapsOfImages(layer);
-  const strategies::StagedProduct block = stagedBlock(productOf(layer, w), r);
+  const strategies::StagedProduct block = stagedTunables(r, productsOf(layer, w), namesOfBlock);
   const std::optional<Nat> points = tunablePoints(w, r);
 
   transformTiles(r, layer, w, points, std::nullopt);
@@ -538,11 +530,11 @@ bool prefersStagedWinograd(const ConvSpec& layer, const runtime::DeviceInfo& dev
 }
 
 Config winogradStagedDefaults(const ConvSpec& s, const Winograd& w) {
-  return atFirstPoints(w, stagedDefaults(productOf(s, w)));
+  return atFirstPoints(w, stagedBlock(productsOf(s, w), nullptr, namesOfBlock));
 }
 
 Config winogradStagedPreferred(const ConvSpec& s, const Winograd& w, const runtime::DeviceInfo& device) {
-  return atFirstPoints(w, stagedPreferred(productOf(s, w), device));
+  return device.type == "gpu" ? atFirstPoints(w, stagedBlock(productsOf(s, w), &device, namesOfBlock)) : Config();
 }
 
 }  // namespace lift::detail

@@ -30,6 +30,8 @@ int reductionsIn(Expr e) {
 
 }  // namespace
 
+bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
+
 bool elementsLieTogether(const Recognised& form) {
   constexpr std::int64_t shortest = 64;
   if (!form.reduces || !form.input || !form.nest.body.type().isRegister() || reductionsIn(form.nest.body) != 1)
@@ -74,9 +76,6 @@ bool hasNestedLoops(Expr e) {
     return (loop && a.is(Expr::Form::lambda) && anyPrimitive(a, runsLoop)) || hasNestedLoops(a);
   });
 }
-
-// Neighbouring work-items with a row each read from places far apart; those of a group read what lies side by side.
-bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
 
 OperatorFamily sumsByGroups(const Recognised& form) {
   constexpr std::int64_t longest = 16;
@@ -479,6 +478,7 @@ Families familiesOf(const Recognised& form) {
       if (isOfFewSums(form) && form.nest.loops.size() <= 3 && reducesByOperations(form.nest.body))
         families.all.push_back(sumsByGroups(form));
     }
+    if (notStaged(form).empty()) families.all.push_back(stagedFamily(form));
     if (!families.all.empty()) families.reason.clear();
   }
   if (form.pattern == Pattern::stencil) {

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "lift/staged_blocks.hpp"
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 #include "lift/transposition.hpp"
@@ -233,6 +235,55 @@ bool isFewByMany(const Recognised& form) {
   constexpr std::int64_t few = 32;
   const ProductShape product(form);
   return std::min(*product.rows().constant(), *product.columns().constant()) < few;
+}
+
+std::string notStaged(const Recognised& form) {
+  if (form.pattern != Pattern::product || !form.rowsThenColumns) return "it is no product of rows and columns";
+  if (!form.nest.body.type().isScalar()) return "its elements are no numbers";
+  if (!spineOf(form.nest.body).isPrim(Prim::reduce)) return "its elements are more than a sum";
+  return form.reduced->constant() ? "" : isNotKnown(*form.reduced);
+}
+
+namespace {
+
+// How a group copies the operand whose elements are those of the loop.
+StagedSize::Operand stagedOperand(const Recognised& form, std::size_t loop) {
+  const Expr operand = form.operands[form.dependsOn[0][loop] ? 0 : 1];
+  const auto along = stridesInside(form.nest, operand), across = stridesOf(form.nest, operand, loop);
+  if (along.size() != 1 || across.size() != 1 || !operand.type().element().isScalar()) return {};
+  const bool isAcross = along[0] != 1 && across[0] == 1;
+  const auto apart = isAcross ? along[0] : across[0];
+  const auto length = (isAcross ? form.nest.loops[loop].input : operand).type().length().constant();
+  if (!length || !apart || (isAcross ? across : along)[0] != 1) return {isAcross};
+  return {isAcross, std::gcd(*length, *apart)};
+}
+
+}  // namespace
+
+OperatorFamily stagedFamily(const Recognised& form) {
+  const auto& loops = form.nest.loops;
+  const std::size_t inner = loops.size() - 1, outer = inner - 1;
+  StagedSize size{.batch = 1,
+                  .rows = estimated(loops[outer].input.type().length()),
+                  .columns = estimated(loops[inner].input.type().length()),
+                  .depth = *form.reduced->constant(),
+                  .ofRows = stagedOperand(form, outer),
+                  .ofColumns = stagedOperand(form, inner),
+                  .batchLoops = static_cast<int>(outer)};
+  for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].input.type().length());
+  OperatorFamily family;
+  family.name = "staged";
+  family.meaning = "blocks of rows by columns, operands copied to local memory: for GPUs";
+  family.derive = [size](Rewriting& r) {
+    r.apply(canonical());
+    r.apply(strategies::stagedProduct(stagedTunables(r, size)));
+  };
+  family.defaults = stagedBlock(size, nullptr);
+  family.preferred = [size](const runtime::DeviceInfo& device) {
+    return device.type == "gpu" ? stagedBlock(size, &device) : Config();
+  };
+  family.firstOn = prefersGroups;
+  return family;
 }
 
 // A tile of sums per work-item, each in lanes.

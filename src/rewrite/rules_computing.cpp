@@ -62,6 +62,8 @@ std::vector<RuleRow> reductionRules() {
       {"reduceJoin", "reduce(i, f, join(xss)) => reduce(i, fun (acc, xs) => reduce(acc, f, xs), xss)", "fold of folds"},
       {"reduceSplit", "reduce(i, f, xs) => reduce(i, fun (acc, ys) => reduce(acc, f, ys), split(k, xs))",
        "fold of folds"},
+      {"reduceExchanged", "reduce(i, f, zip(xs, ys)) => reduce(i, fun (acc, (y, x)) => f((acc, (x, y))), zip(ys, xs))",
+       "zip of the same the other way around"},
       {"reduceFlatten",
        "reduce(i, fun (acc, x) => reduce(acc, f, (g(x): [m]t)), xs) => reduce(i, f, join(map(fun x => g(x), xs)))",
        "fold of folds, backwards"},

@@ -97,17 +97,24 @@ std::vector<RuleRow> vectorRules() {
 }
 
 std::vector<RuleRow> memoryRules() {
-  // What one step of a reduction reads, in local memory: every work-item of a group, of p by q, copies its part of the
-  // elements, which lie one after the other along the step; the next kernels read them across it.
-  static const auto near = [](const std::string& array, const std::string& tile, const std::string& rows) {
-    return fmt::format("split({}, transpose(toLocal(transpose({}))))", rows,
-                       fmt::format(fmt::runtime(tile), fmt::format("join({})", array)));
+  // An array in local memory, to which every work-item of a group, of p by q, copies its part: neighbours of what lies
+  // side by side. What is read along a row is written across it, so that neighbours read neighbours again.
+  static const auto near = [](const std::string& row, const std::string& rows, std::string_view layout) {
+    const std::string byItems = fmt::format(
+        "join(join(mapSeq(fun g => mapLcl(1, fun r => mapLcl(0, fun e => e, r), g), split(p, split(q, join({}))))))",
+        rows);
+    return fmt::format("(xss: [a][b][k]t) => split(b, transpose(toLocal({})))",
+                       fmt::format(fmt::runtime(layout), fmt::format(fmt::runtime(row), byItems)));
   };
-  static const auto staged = [](const std::string& tile) {
-    return "reduce(i, f, zip((xs: [n][a][b][k]t), (ys: [n][c][d][k]u))) => reduce(i, fun (acc, (x, y)) => "
-           "let(fun x => let(fun y => f((acc, (x, y))), " +
-           near("y", tile, "d") + "), " + near("x", tile, "b") + "), zip(xs, ys))";
-  };
+  static const std::string inVectors = "map(fun r => asScalar(r), split({} / v, {{}}))",
+                           vectorsOf = "map(fun r => asVector(v, r), {})";
+  static const std::string copyAlong = near("split(k, {})", "join(xss)", "transpose({})");
+  static const std::string copyAlongInVectors = near(
+      fmt::format(fmt::runtime(inVectors), "k"), fmt::format(fmt::runtime(vectorsOf), "join(xss)"), "transpose({})");
+  static const std::string copyAcross = near("split(a * b, {})", "transpose(join(xss))", "{}");
+  static const std::string copyAcrossInVectors =
+      near(fmt::format(fmt::runtime(inVectors), "a * b"), fmt::format(fmt::runtime(vectorsOf), "transpose(join(xss))"),
+           "{}");
   // Every accumulator of every work-item, in vectors.
   static const auto eachItem = [](const std::string& accumulators) {
     return "mapLcl(1, fun r => mapLcl(0, fun e => mapSeqUnroll(0, fun s => asScalar(mapSeqUnroll(0, fun v => v, "
@@ -116,12 +123,6 @@ std::vector<RuleRow> memoryRules() {
   };
   static const std::string reduceByItems =
       "reduce((i: [a][b][c][d]t), f, xs) => " + eachItem("reduce(" + eachItem("i") + ", f, xs)");
-  static const std::string byItems =
-      "join(join(mapSeq(fun g => mapLcl(1, fun r => mapLcl(0, fun e => e, r), g), split(p, split(q, join({}))))))";
-  static const std::string stage = staged("split(k, " + byItems + ")");
-  static const std::string stageInVectors =
-      staged("map(fun r => asScalar(r), split(k / v, " +
-             fmt::format(fmt::runtime(byItems), "map(fun r => asVector(v, r), {})") + "))");
   return {
       {"precompute",
        "map(fun x => c((x, toGlobal(f(x)))), xs) => map(fun (x, y) => c((x, y)), zip(xs, toGlobal(map(f, xs))))",
@@ -190,8 +191,15 @@ std::vector<RuleRow> memoryRules() {
        "layout of direct convolutions: channels outermost, for vectors of pixels"},
       {"copyNear", "map(f, (xs: [p][n][m]t)) => map(fun x => let(f, transpose(toLocal(transpose(x)))), xs)",
        "what a group reads again and again, in local memory"},
-      {"stage", stage, "tiles in local memory, copied by all work-items of a group"},
-      {"stageInVectors", stageInVectors, "tiles in local memory, copied by all work-items of a group"},
+      {"copyAlong", copyAlong, "a tile in local memory, copied by all work-items of a group"},
+      {"copyAlongInVectors", copyAlongInVectors, "a tile in local memory, copied by all work-items of a group"},
+      {"copyAcross", copyAcross, "a tile in local memory, copied by all work-items of a group"},
+      {"copyAcrossInVectors", copyAcrossInVectors, "a tile in local memory, copied by all work-items of a group"},
+      {"nameElements",
+       "reduce(i, f, zip(xs, ys)) => reduce(i, fun (acc, (x, y)) => let(fun x => let(fun y => f((acc, (x, y))), y), "
+       "x), "
+       "zip(xs, ys))",
+       "let"},
       {"letToPrivate", "let(f, x) => let(f, toPrivate(x))", "lift-conv §4.2"},
       {"reduceToPrivateMemory", "reduce(i, f, xs) => toPrivate(reduce(i, f, xs))", "lift-conv §4.2"},
       {"elementsInVectors",

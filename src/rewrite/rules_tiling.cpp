@@ -34,6 +34,8 @@ std::vector<RuleRow> tilingRules() {
        "map(fun xb => map(fun yb => map(fun x => map(fun y => f((x, y)), yb), xb), split(l, ys)), split(k, xs)))))",
        "blocking of a loop nest"},
       {"mapPadded", "map(f, (xs: [n]t)) => take(n, map(f, padClamp(0, k, xs)))", "more work-items than work"},
+      {"mapPaddedInVectors", "map(f, (xs: [n]t)) => take(n, map(f, join(padClamp(0, k / v, split(v, xs)))))",
+       "more work-items than work, whose elements are vectors where others' are"},
   };
 }
 

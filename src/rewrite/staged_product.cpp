@@ -1,5 +1,8 @@
 // The strategy of products whose operands are copied to local memory block by block.
 #include "lift/strategies.hpp"
+
+#include <fmt/format.h>
+
 #include "lift/terms.hpp"
 
 namespace lift::strategies {
@@ -19,13 +22,29 @@ bool isOverRows(Expr e) { return isComputingMap(e) && isOverColumns(spineOf(e).a
 // s at the function of the outermost reduction.
 Strategy inStep(Strategy s) { return inside(isReduction, function(std::move(s))); }
 
-Strategy times(int n, const Strategy& s) { return seq(std::vector<Strategy>(static_cast<std::size_t>(n), s)); }
+Strategy times(int n, const Strategy& s) {
+  return n > 0 ? seq(std::vector<Strategy>(static_cast<std::size_t>(n), s)) : identity();
+}
+
+// Of the map over columns: what is the same for all of them is the first operand of its reductions.
+Strategy rowsFirst() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Expr f = spineOf(e).arguments[0];
+    const Spine zipped = spineOf(spineOf(f.body()).arguments[2]);
+    const bool exchanged = zipped.isPrim(Prim::zip) && zipped.arguments[0].hasFree(f.parameter());
+    return exchanged ? function(body(use("reduceExchanged")))(e, r) : e;
+  };
+}
 
 }  // namespace
 
 Strategy stagedProduct(const StagedProduct& p) {
-  const auto tiles = [](Nat rows, Nat columns) {
-    return seq({inside(isOverRows, use("tileMaps", {{"k", rows}, {"l", columns}})), layoutsOut()});
+  const Nat rows = p.rows * p.rowItems, columns = p.columns * p.columnItems;
+  const auto fill = [](bool (*where)(Expr), Nat block, const StagedProduct::Copy& copy) {
+    return seq({inside(where, filled(block, copy.across ? copy.vector : std::nullopt)), layoutsOut()});
+  };
+  const auto tiles = [](Nat k, Nat l) {
+    return seq({inside(isOverRows, use("tileMaps", {{"k", k}, {"l", l}})), layoutsOut()});
   };
   const Strategy right = topDown(use("mapReduceZipRight")), left = topDown(use("mapReduceZipLeft"));
   // Steps of `depth` elements, out of the maps over a work-item's columns and rows and over a group's work-items.
@@ -39,15 +58,22 @@ Strategy stagedProduct(const StagedProduct& p) {
                   topDown(use("mapAsScalarOut")), left, layoutsOut(),
                   normalise({"mapIdentity", "mapFirst", "mapSecond", "mapFusionMoves"}),
                   inside(isReduction, use("elementsInVectors", {{"w", p.rowLanes}}))}));
-  Arguments copies{{"p", p.rowItems}, {"q", p.columnItems}};
-  if (p.vector) copies.emplace("v", *p.vector);
-  const Strategy near = inside(isReduction, use(p.vector ? "stageInVectors" : "stage", copies));
+  const auto copied = [&](const StagedProduct::Copy& copy) {
+    Arguments arguments{{"p", p.rowItems}, {"q", p.columnItems}};
+    if (copy.vector) arguments.emplace("v", *copy.vector);
+    return argument(use(fmt::format("copy{}{}", copy.across ? "Across" : "Along", copy.vector ? "InVectors" : ""),
+                        std::move(arguments)));
+  };
+  const Strategy near = seq({inside(isReduction, use("nameElements")),
+                             inStep(body(seq({copied(p.ofRows), function(body(copied(p.ofColumns)))})))});
   const auto map = [](const char* rule, Arguments arguments = {}) {
     return inside(isComputingMap, use(rule, std::move(arguments)));
   };
-  return seq({tiles(p.rows * p.rowItems, p.columns * p.columnItems), tiles(p.rows, p.columns), steps, registers, near,
-              inside(isReduction, use("reduceByItems", {{"w", p.lanes}})), p.batch ? map("mapToGroups2") : identity(),
-              map("mapToGroups1"), map("mapToGroups0"),
+  return seq({inside(isOverColumns, rowsFirst()), fill(isOverColumns, columns, p.ofColumns),
+              fill(isOverRows, rows, p.ofRows), times(p.batch - 1, seq({map("mapFlatten"), layoutsOut()})),
+              tiles(rows, columns), tiles(p.rows, p.columns), steps, registers, near,
+              inside(isReduction, use("reduceByItems", {{"w", p.lanes}})),
+              p.batch > 0 ? map("mapToGroups2") : identity(), map("mapToGroups1"), map("mapToGroups0"),
               inStep(seq({map("mapToItems1"), map("mapToItems0"),
                           inside(isReduction, use("reduceToUnrolled", {{"u", p.unroll}})),
                           times(2, map("mapToUnrolled", {{"u", 0}}))})),

@@ -155,12 +155,17 @@ Strategy sumsOfRows() {
 // How many more divide.
 Nat missing(Nat n, Nat divisor) { return divisor * floorDiv(n + divisor - Nat(1), divisor) - n; }
 
-// A map over so many more elements, all the last one, that `divisor` divides them; what they give is cropped.
-Strategy filled(Nat divisor) {
-  return [divisor](Expr e, Rewriting& r) {
-    return use("mapPadded", {{"k", missing(e.type().length(), divisor)}})(e, r);
+}  // namespace
+
+Strategy filled(Nat divisor, std::optional<Nat> vector) {
+  return [=](Expr e, Rewriting& r) {
+    Arguments arguments{{"k", missing(e.type().length(), divisor)}};
+    if (vector) arguments.emplace("v", *vector);
+    return use(vector ? "mapPaddedInVectors" : "mapPadded", arguments)(e, r);
   };
 }
+
+namespace {
 
 // Groups over the outermost maps, s at the body of the last.
 Strategy inGroups(int dimensions, const Strategy& s) {

@@ -47,7 +47,7 @@ const std::map<std::string, Module> modules = {
     {"offline", {{"runtime"}, {"offline"}}},
     {"tune", {{"constraints", "codegen", "runtime"}, {"tune_db", "explorer", "experience", "tune", "tune_report"}}},
     {"explore", {{"rewrite", "codegen", "runtime"}, {"explore"}}},
-    {"operators", {{"text", "rewrite", "tune"}, {"operator", "parts"}}},
+    {"operators", {{"text", "rewrite", "tune"}, {"operator", "parts", "staged_blocks"}}},
     {"conv", {{"operators"}, {"conv", "conv_program", "conv_operator"}}},
     {"bounds", {{"conv"}, {"bounds"}}},
     {"predict", {{"bounds", "offline"}, {"predict"}}},

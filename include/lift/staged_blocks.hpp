@@ -1,0 +1,40 @@
+// Matrix products whose operands go through local memory (strategies::stagedProduct): what is open of them, and the
+// block to begin with.
+#pragma once
+
+#include <cstdint>
+
+#include "lift/device.hpp"
+#include "lift/rewrite.hpp"
+#include "lift/space.hpp"
+#include "lift/strategies.hpp"
+
+namespace lift {
+
+struct StagedSize {
+  // What lies side by side in memory: elements of a sum, or, across, rows or columns of the product; so many, which
+  // vectors divide.
+  struct Operand {
+    bool across = false;
+    std::int64_t neighbours = 1;
+  };
+  std::int64_t batch, rows, columns, depth;
+  Operand ofRows = {}, ofColumns = {};
+  int batchLoops = 0;
+};
+
+// Of the tunables. Where both vectors have one name, both copies have the same.
+struct StagedNames {
+  const char *rows = "rows", *columns = "columns", *lanes = "lanes", *rowLanes = "rowLanes", *rowItems = "rowItems",
+             *columnItems = "columnItems", *depth = "depth", *rowVector = "rowVector", *columnVector = "columnVector",
+             *unroll = "unroll";
+};
+
+// The product with its tunables, and what they have to satisfy.
+strategies::StagedProduct stagedTunables(rewrite::Rewriting& r, const StagedSize& size, const StagedNames& names = {});
+
+// The cheapest block by a count of what a unit does for each product, within the device's registers, half of its local
+// memory, and its units; without a device, a usual GPU's. Empty where no block is copied evenly.
+Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names = {});
+
+}  // namespace lift

@@ -1,0 +1,148 @@
+#include "lift/staged_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "lift/integers.hpp"
+
+namespace lift {
+
+namespace {
+
+constexpr std::int64_t mostOfItem = 16, mostItems = 64, mostDepth = 64, widest = 4;
+constexpr std::int64_t usualDepth = 16;         // was the best for layers of VGG-16 on an NVIDIA H200
+constexpr std::int64_t mostAccumulators = 128;  // more than any device has registers for
+
+bool hasVectors(const StagedSize::Operand& operand) { return operand.neighbours % 2 == 0; }
+
+// What a block has to fit into, and what its cost depends on.
+struct Limits {
+  explicit Limits(const runtime::DeviceInfo* device) {
+    if (device == nullptr) return;
+    if (device->localMemoryIsDedicated) registers = 128;
+    if (device->registers > 0) registers = device->registers;
+    if (device->maxWorkGroupSize > 0)
+      items = std::min<std::int64_t>(items, static_cast<std::int64_t>(device->maxWorkGroupSize));
+    // Two groups of a unit work in turns: one copies while the other computes.
+    if (device->localMemory > 0) localBytes = static_cast<std::int64_t>(device->localMemory) / 2;
+    if (device->computeUnits > 0) units = device->computeUnits;
+  }
+
+  std::int64_t registers = 64, items = 256, localBytes = 32 << 10, units = 16;
+};
+
+struct Block {
+  std::int64_t rows, columns, rowItems, columnItems, depth = 0;
+
+  std::int64_t allRows() const { return rows * rowItems; }
+  std::int64_t allColumns() const { return columns * columnItems; }
+  std::int64_t items() const { return rowItems * columnItems; }
+};
+
+std::int64_t vectorOf(const StagedSize::Operand& operand) { return std::min(widest, widestVector(operand.neighbours)); }
+
+// Elements of the reduction in a step, `most` at most: they divide it, in whole vectors, which all work-items copy the
+// same number of; 0 where there are none.
+std::int64_t depthOf(const StagedSize& size, const Block& block, std::int64_t most) {
+  const auto isEven = [&](const StagedSize::Operand& operand, std::int64_t of, std::int64_t depth) {
+    const std::int64_t vector = vectorOf(operand);
+    return (operand.across ? of : depth) % vector == 0 && of * depth / vector % block.items() == 0;
+  };
+  for (std::int64_t depth = std::min({size.depth, most, mostDepth}); depth > 0; depth--)
+    if (size.depth % depth == 0 && isEven(size.ofRows, block.allRows(), depth) &&
+        isEven(size.ofColumns, block.allColumns(), depth))
+      return depth;
+  return 0;
+}
+
+// Cycles of a unit for each product, from what units of GPUs have in common: four vectors of local memory or 16 copied
+// elements take as long as 64 products; beside them a step has its barriers, and a block what is cropped. A unit with
+// few work-items waits for memory.
+double costOf(const StagedSize& size, const Block& block, std::int64_t units) {
+  const auto p = static_cast<double>(block.rows), k = static_cast<double>(block.columns);
+  const auto rows = static_cast<double>(block.allRows()), columns = static_cast<double>(block.allColumns());
+  constexpr double ofBarriers = 32, itemsOfUnit = 256;
+  const double product = 1 + (p + 3 * k) / (p * k) + 16 * (1 / rows + 1 / columns) +
+                         ofBarriers / (static_cast<double>(block.depth) * p * k);
+  const auto blocks = [](std::int64_t n, double of) { return std::ceil(static_cast<double>(n) / of); };
+  const double groups = static_cast<double>(size.batch) * blocks(size.rows, rows) * blocks(size.columns, columns);
+  const double ofUnit = std::ceil(groups / static_cast<double>(units));
+  return product * rows * columns * ofUnit * std::max(1.0, itemsOfUnit / (ofUnit * static_cast<double>(block.items())));
+}
+
+}  // namespace
+
+strategies::StagedProduct stagedTunables(rewrite::Rewriting& r, const StagedSize& size, const StagedNames& names) {
+  using Kind = SizeCondition::Kind;
+  strategies::StagedProduct p;
+  p.rows = r.tunable(names.rows, 2, mostOfItem);
+  p.columns = r.tunable(names.columns, 2, mostOfItem);
+  p.lanes = r.tunable(names.lanes, 2, widest);
+  p.rowLanes = r.tunable(names.rowLanes, 2, widest);
+  p.rowItems = r.tunable(names.rowItems, 1, mostItems);
+  p.columnItems = r.tunable(names.columnItems, 1, mostItems);
+  p.depth = r.tunable(names.depth, 1, std::min(size.depth, mostDepth));
+  p.ofRows.across = size.ofRows.across;
+  p.ofColumns.across = size.ofColumns.across;
+  if (hasVectors(size.ofRows)) p.ofRows.vector = r.tunable(names.rowVector, 2, widest);
+  const bool same = p.ofRows.vector && std::string_view(names.rowVector) == names.columnVector;
+  if (hasVectors(size.ofColumns))
+    p.ofColumns.vector = same ? *p.ofRows.vector : r.tunable(names.columnVector, 2, widest);
+  p.unroll = r.tunable(names.unroll, 1, 16);
+  p.batch = size.batchLoops;
+  r.assume({Kind::lessEqual, p.rows * p.columns, mostAccumulators, "accumulators of a work-item"});
+  r.assume({Kind::divides, p.lanes, Nat(widest), "lanes of registers"});
+  r.assume({Kind::divides, p.rowLanes, Nat(widest), "lanes of rows"});
+  const auto ofVector = [&](const std::optional<Nat>& vector, const StagedSize::Operand& operand) {
+    if (!vector) return;
+    r.assume({Kind::divides, *vector, Nat(widest), "lanes of a copy"});
+    r.assume({Kind::divides, *vector, operand.neighbours, "whole vectors of neighbours"});
+  };
+  ofVector(p.ofRows.vector, size.ofRows);
+  if (!same) ofVector(p.ofColumns.vector, size.ofColumns);
+  r.assume({Kind::divides, p.unroll, p.depth, "copies of the loop over a copied block"});
+  return p;
+}
+
+Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names) {
+  const Limits limits(device);
+  std::optional<Block> best;
+  double least = 0;
+  const auto consider = [&](Block b) {
+    constexpr std::int64_t ofAddresses = 16, fewestItems = 16;
+    if (b.rows > std::max<std::int64_t>(2, size.rows) || b.rows * b.columns > mostAccumulators ||
+        b.rows * b.columns + b.rows + b.columns + ofAddresses > limits.registers)
+      return;
+    if (b.items() < fewestItems || b.items() > limits.items) return;
+    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(float)) * (b.allRows() + b.allColumns());
+    b.depth = depthOf(size, b, std::min(usualDepth, limits.localBytes / bytes));
+    if (b.depth == 0) return;
+    const double cost = costOf(size, b, limits.units);
+    if (best && cost >= least) return;
+    least = cost;
+    best = b;
+  };
+  for (std::int64_t rows = 2; rows <= mostOfItem; rows *= 2)
+    for (const std::int64_t columns : {4, 8, 16, 2})
+      for (std::int64_t rowItems = 1; rowItems <= mostItems; rowItems *= 2)
+        for (std::int64_t columnItems = 1; columnItems <= mostItems; columnItems *= 2)
+          consider({rows, columns, rowItems, columnItems});
+  if (!best) {  // no block is copied evenly: one work-item of its own
+    best = Block{4, 4, 1, 1};
+    best->depth = depthOf(size, *best, 32);
+  }
+  Config c{{names.rows, best->rows},
+           {names.columns, best->columns},
+           {names.lanes, std::min(widest, best->columns)},
+           {names.rowLanes, std::min(widest, best->rows)},
+           {names.rowItems, best->rowItems},
+           {names.columnItems, best->columnItems},
+           {names.depth, best->depth},
+           {names.unroll, largestDivisor(best->depth, 4)}};
+  if (hasVectors(size.ofRows)) c[names.rowVector] = vectorOf(size.ofRows);
+  if (hasVectors(size.ofColumns)) c[names.columnVector] = vectorOf(size.ofColumns);
+  return c;
+}
+
+}  // namespace lift
