@@ -9,6 +9,7 @@
 #include "lift/terms.hpp"
 #include "lift/transposition.hpp"
 #include "part_tiles.hpp"
+#include "restating.hpp"
 
 namespace lift::detail::parts {
 
@@ -223,10 +224,39 @@ bool isFewByMany(const Recognised& form) {
   return std::min(*product.rows().constant(), *product.columns().constant()) < few;
 }
 
+namespace {
+
+// The only reduction in the term, of numbers.
+std::optional<Expr> sumIn(Expr body) {
+  std::optional<Expr> sum;
+  int count = 0;
+  anyTerm(body, [&](Expr e) {
+    if (const Spine s = spineOf(e); s.isPrim(Prim::reduce) && s.arguments.size() == 3) {
+      count++;
+      sum = e;
+    }
+    return false;
+  });
+  return count == 1 && sum->type().isScalar() ? sum : std::nullopt;
+}
+
+// The sum of each element in blocks; what is computed of it, where it is.
+Strategy inBlocks(strategies::StagedProduct product) {
+  return [staged = strategies::stagedProduct(product)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Expr body = nestOf(e).body, sum = *sumIn(body);
+    if (sum == body) return staged(e, r);
+    Path place = *pathOf(sum, e);
+    const auto apart = lifted(e, r, place);
+    if (!apart) return std::nullopt;
+    return seq({at(place, staged), attempt(strategies::outermost(use("mapIntoResult")))})(*apart, r);
+  };
+}
+
+}  // namespace
+
 std::string notStaged(const Recognised& form) {
   if (form.pattern != Pattern::product || !form.rowsThenColumns) return "it is no product of rows and columns";
-  if (!form.nest.body.type().isScalar()) return "its elements are no numbers";
-  if (!spineOf(form.nest.body).isPrim(Prim::reduce)) return "its elements are more than a sum";
+  if (!form.nest.body.type().isScalar() || !sumIn(form.nest.body)) return "its elements are more than a sum";
   return form.reduced->constant() ? "" : isNotKnown(*form.reduced);
 }
 
@@ -262,7 +292,7 @@ OperatorFamily stagedFamily(const Recognised& form) {
   family.meaning = "blocks of rows by columns, operands copied to local memory: for GPUs";
   family.derive = [size](Rewriting& r) {
     r.apply(canonical());
-    r.apply(strategies::stagedProduct(stagedTunables(r, size)));
+    r.apply(inBlocks(stagedTunables(r, size)));
   };
   family.defaults = stagedBlock(size, nullptr);
   family.preferred = [size](const runtime::DeviceInfo& device) {

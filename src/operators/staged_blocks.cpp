@@ -11,6 +11,8 @@ namespace lift {
 namespace {
 
 constexpr std::int64_t mostOfItem = 16, mostItems = 64, mostDepth = 64, widest = 4;
+constexpr std::int64_t deepest = 32;            // of a good block
+constexpr std::int64_t mostLoaded = 16;         // of a step by a work-item: what the pass `ahead` keeps in registers
 constexpr std::int64_t mostAccumulators = 128;  // more than any device has registers for
 
 bool hasVectors(const StagedSize::Operand& operand) { return operand.neighbours % 2 == 0; }
@@ -110,12 +112,15 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
   double least = 0;
   const auto consider = [&](Block b) {
     constexpr std::int64_t ofAddresses = 16, fewestItems = 16;
-    if (b.rows > std::max<std::int64_t>(2, size.rows) || b.rows * b.columns > mostAccumulators ||
-        b.rows * b.columns + b.rows + b.columns + ofAddresses > limits.registers)
-      return;
+    if (b.rows > std::max<std::int64_t>(2, size.rows) || b.rows * b.columns > mostAccumulators) return;
     if (b.items() < fewestItems || b.items() > limits.items) return;
-    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(float)) * (b.allRows() + b.allColumns());
-    b.depth = depthOf(size, b, std::min<std::int64_t>(32, limits.localBytes / bytes));
+    // What a step copies is loaded while the one before computes; an assembler takes some registers more.
+    const std::int64_t free =
+        limits.registers - limits.registers / 8 - ofAddresses - b.rows * b.columns - b.rows - b.columns;
+    const std::int64_t lines = b.allRows() + b.allColumns();
+    const std::int64_t loaded = std::min(mostLoaded, free) * b.items() / lines;
+    const std::int64_t held = limits.localBytes / (lines * static_cast<std::int64_t>(sizeof(float)));
+    b.depth = depthOf(size, b, std::min({deepest, loaded, held}));
     if (b.depth == 0) return;
     const double cost = costOf(size, b, limits.units);
     if (best && cost >= least) return;
@@ -129,7 +134,7 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
           consider({rows, columns, rowItems, columnItems});
   if (!best) {  // no block is copied evenly: one work-item of its own
     best = Block{4, 4, 1, 1};
-    best->depth = depthOf(size, *best, 32);
+    best->depth = depthOf(size, *best, deepest);
   }
   Config c{{names.rows, best->rows},
            {names.columns, best->columns},
