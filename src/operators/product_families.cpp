@@ -240,6 +240,11 @@ std::optional<Expr> sumIn(Expr body) {
   return count == 1 && sum->type().isScalar() ? sum : std::nullopt;
 }
 
+// Whether zeros fill the last step of the sums.
+bool fillsSteps(const Recognised& form) {
+  return applyRule(ruleNamed("reduceFilled"), *sumIn(form.nest.body), {{"k", 0}}).term.has_value();
+}
+
 // The sum of each element in blocks; what is computed of it, where it is.
 Strategy inBlocks(strategies::StagedProduct product) {
   return [staged = strategies::stagedProduct(product)](Expr e, Rewriting& r) -> std::optional<Expr> {
@@ -257,7 +262,7 @@ Strategy inBlocks(strategies::StagedProduct product) {
 std::string notStaged(const Recognised& form) {
   if (form.pattern != Pattern::product || !form.rowsThenColumns) return "it is no product of rows and columns";
   if (!form.nest.body.type().isScalar() || !sumIn(form.nest.body)) return "its elements are more than a sum";
-  return form.reduced->constant() ? "" : isNotKnown(*form.reduced);
+  return form.reduced->constant() || fillsSteps(form) ? "" : isNotKnown(*form.reduced);
 }
 
 namespace {
@@ -277,14 +282,16 @@ StagedSize::Operand stagedOperand(const Recognised& form, std::size_t loop) {
 }  // namespace
 
 OperatorFamily stagedFamily(const Recognised& form) {
+  constexpr std::int64_t usualDepth = 8;
   const auto& loops = form.nest.loops;
   const std::size_t inner = loops.size() - 1, outer = inner - 1;
   StagedSize size{.batch = 1,
                   .rows = estimated(loops[outer].input.type().length()),
                   .columns = estimated(loops[inner].input.type().length()),
-                  .depth = *form.reduced->constant(),
+                  .depth = estimated(*form.reduced),
                   .ofRows = stagedOperand(form, outer),
                   .ofColumns = stagedOperand(form, inner),
+                  .fillsDepth = form.reduced->constant().value_or(1) % usualDepth != 0 && fillsSteps(form),
                   .batchLoops = static_cast<int>(outer)};
   for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].input.type().length());
   OperatorFamily family;
