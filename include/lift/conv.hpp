@@ -114,7 +114,8 @@ struct ConvLayouts {
 // Where layouts are ours to choose: planes (nchw) of layers with few output channels or one input channel; of layers of
 // several groups the widest blocks that divide the channels, of at most a register's lanes where it has 8 or more; else
 // the natural ones. Layers of groups do little with each element, and pixels of nhwc that are a power of two of bytes
-// apart share few sets of a near cache; those of a block follow each other.
+// apart share few sets of a near cache; those of a block follow each other. Without lanes, on a GPU whose neighbouring
+// work-items take neighbouring channels, the natural ones.
 ConvLayouts freeLayouts(const ConvSpec& layer, std::int64_t lanes = 16);
 
 // Deterministic inputs of a layer in the natural layouts, each from its own stream.

@@ -35,6 +35,9 @@ rewrite::Strategy sequential(std::int64_t unrolled = 64, std::int64_t unroll = 1
 // Below so many outermost maps: s at the body of the last.
 rewrite::Strategy below(int maps, rewrite::Strategy s);
 
+// How many more divide.
+Nat missing(Nat n, Nat divisor);
+
 // A map over so many more elements that `divisor` divides them, the last one again and again, or the last vector of so
 // many; what they give is cropped.
 rewrite::Strategy filled(Nat divisor, std::optional<Nat> vector = {});
@@ -90,8 +93,8 @@ rewrite::Strategy dotProducts(Nat rows, Nat columns, int batch = 0);
 
 // A matrix product, map of map of reduce below `batch` more maps, in functional form, in blocks of rows by columns
 // whose operands a work-group copies to local memory, `depth` elements of the reduction at a time. A block has rowItems
-// by columnItems work-items, each rows by columns accumulators, columns in lanes. depth divides the reduction; the last
-// blocks are filled, and cropped.
+// by columnItems work-items, each rows by columns accumulators, columns in lanes. The last blocks are filled, and
+// cropped.
 struct StagedProduct {
   // Copied in vectors of neighbours in memory, or one by one: neighbours are elements of a sum, or, across, the rows or
   // columns of the product.
@@ -104,6 +107,7 @@ struct StagedProduct {
   Nat rowItems, columnItems;
   Nat depth, unroll;
   Copy ofRows = {}, ofColumns = {};
+  bool fillDepth = false;  // the last step is filled with zeros, which add zero; else depth divides the reduction
   int batch = 0;
 };
 rewrite::Strategy stagedProduct(const StagedProduct& p);

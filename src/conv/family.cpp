@@ -350,6 +350,7 @@ void addForGpus(Workload& w, const ConvSpec& spec, Layout input) {
       "staged", "blocks of pixels by output channels, operands copied to local memory",
       [=](rewrite::Rewriting& r) { detail::deriveStaged(spec, input, r); }, detail::stagedDefaults(spec),
       detail::stagedPreferred));
+  w.families.back().firstOn = [=](const Info& device) { return detail::prefersStaged(spec, device); };
 }
 
 void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
@@ -385,6 +386,10 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                     [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
                     [=](const auto& registers) { return detail::planesDefaults(spec, registers); }),
                 {"naive", "one output element per work-item: Listing 3 as it is", {}}};
+  // Where a group has too few outputs for a tile, neighbouring work-items take neighbouring ones.
+  w.families.back().firstOn = [=](const runtime::DeviceInfo& device) {
+    return device.type == "gpu" && device.localMemoryIsDedicated && !detail::fillsTiles(spec);
+  };
   addForGpus(w, spec, layouts.input);
   addDepthwise(w, spec, layouts);
   addIm2col(w, spec);

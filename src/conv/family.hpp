@@ -122,6 +122,7 @@ bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
+bool prefersStaged(const ConvSpec& spec, const runtime::DeviceInfo& device);  // whether it is likely the fastest there
 Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);

@@ -54,6 +54,12 @@ void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r) {
   r.apply(inside(isComputingMap, strategies::stagedProduct(product)));
 }
 
+bool prefersStaged(const ConvSpec& s, const runtime::DeviceInfo& device) {
+  constexpr std::int64_t shortest = 64;  // of shorter sums blocks are mostly copies
+  return device.type == "gpu" && device.localMemoryIsDedicated && s.groups == 1 && s.reduction() >= shortest &&
+         fillsTiles(s) && !prefersStagedWinograd(s, device);
+}
+
 Config stagedDefaults(const ConvSpec& s) { return stagedBlock(sizeOf(s), nullptr, names); }
 
 Config stagedPreferred(const ConvSpec& s, const runtime::DeviceInfo& device) {

@@ -420,10 +420,24 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
 
 namespace {
 
-BatchedProduct productOf(const ConvSpec& layer, const Winograd& w) {
+const StagedNames namesOfBlock = {.rows = "tiles",
+                                  .columns = "kernels",
+                                  .rowLanes = "tileLanes",
+                                  .rowItems = "tileItems",
+                                  .columnItems = "kernelItems",
+                                  .rowVector = "vector",
+                                  .columnVector = "vector"};
+
+StagedSize productsOf(const ConvSpec& layer, const Winograd& w) {
   const ConvSpec s = atStrideOne(layer);
-  return {
-      .row = "tile", .batch = w.products(), .rows = tilesOf(s, w), .columns = s.oc, .depth = s.ic, .channels = s.ic};
+  const StagedSize::Operand channels{.neighbours = s.ic};
+  return {.batch = w.products(),
+          .rows = tilesOf(s, w),
+          .columns = s.oc,
+          .depth = s.ic,
+          .ofRows = channels,
+          .ofColumns = channels,
+          .batchLoops = 1};
 }
 
 }  // namespace

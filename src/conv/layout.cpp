@@ -71,6 +71,7 @@ bool isWeightLayout(Layout layout) { return infoOf(layout).weights; }
 std::int64_t blockOf(Layout layout) { return infoOf(layout).block; }
 
 ConvLayouts freeLayouts(const ConvSpec& layer, std::int64_t lanes) {
+  if (lanes == 0) return {};
   const auto widest = [lanes](std::int64_t channels) {
     for (const Layout blocked : {Layout::nChw16c, Layout::nChw8c})
       if (blockOf(blocked) <= std::max<std::int64_t>(8, lanes) && channels % blockOf(blocked) == 0) return blocked;

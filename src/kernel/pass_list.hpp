@@ -28,6 +28,7 @@ Kernel narrowPass(Kernel kernel, const PassOptions& options);
 Kernel streamPass(Kernel kernel, const PassOptions& options);
 Kernel prefetchPass(Kernel kernel, const PassOptions& options);
 Kernel barriersPass(Kernel kernel, const PassOptions& options);
+Kernel aheadPass(Kernel kernel, const PassOptions& options);
 Kernel hoistPass(Kernel kernel, const PassOptions& options);
 
 inline void note(const PassOptions& options, const char* pass, std::string text) {

@@ -28,6 +28,8 @@ const std::vector<Pass>& passes() {
       {"stream", "results larger than the last cache are stored past it", streamPass},
       {"prefetch", "lines of large results are asked for before short sums that are stored to them", prefetchPass},
       {"barriers", "barriers between work-items that exchange data through memory", barriersPass},
+      {"ahead", "where work-items wait for each other in every step: the next step's copies are loaded in this one",
+       aheadPass},
       {"hoist", "repeated or loop-invariant index arithmetic gets a name", hoistPass},
   };
   return all;
@@ -43,7 +45,7 @@ std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
   for (const char* name : {"trips",   "own",    "unroll", "trips",    "simplify", "nest",    "split",  "scalars",
                            "declare", "copies", "dead",   "fuse",     "unswitch", "version", "absent", "order",
-                           "join",    "narrow", "stream", "prefetch", "barriers", "hoist"})
+                           "join",    "narrow", "stream", "prefetch", "barriers", "ahead",   "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -23,6 +23,39 @@ bool computesFirst(Expr e) {
   return std::ranges::any_of(s.arguments, [&](Expr a) { return computesFirst(a); });
 }
 
+std::vector<Expr> with(std::vector<Expr> layouts, Expr layout) {
+  layouts.push_back(layout);
+  return layouts;
+}
+
+// Of each dimension of an array the levels of a nest that its index is made of, from the slowest to the fastest one;
+// the level below them all is that of a work-item's own elements. Those of one element are none.
+using Levels = std::vector<std::vector<int>>;
+
+void applyLayout(Expr layout, Levels& dimensions, std::size_t from);
+
+// What the layouts of the term, down to what they rearrange, do to the dimensions from `from` on.
+void applyLayouts(Expr term, Expr rearranged, Levels& dimensions, std::size_t from) {
+  if (term == rearranged) return;
+  applyLayouts(spineOf(term).arguments.back(), rearranged, dimensions, from);
+  applyLayout(term, dimensions, from);
+}
+
+void applyLayout(Expr layout, Levels& dimensions, std::size_t from) {
+  const Spine s = spineOf(layout);
+  if (s.isPrim(Prim::map)) return applyLayouts(s.arguments[0].body(), s.arguments[0].parameter(), dimensions, from + 1);
+  if (from >= dimensions.size()) return;
+  const auto at = dimensions.begin() + static_cast<std::ptrdiff_t>(from);
+  if (s.isPrim(Prim::split)) {
+    dimensions.insert(at, std::vector<int>(*at));
+  } else if (s.isPrim(Prim::transpose) && from + 1 < dimensions.size()) {
+    std::swap(at[0], at[1]);
+  } else if (s.isPrim(Prim::join) && from + 1 < dimensions.size()) {
+    at[0].insert(at[0].end(), at[1].begin(), at[1].end());
+    dimensions.erase(at + 1);
+  }
+}
+
 bool readsOnce(Expr map) {
   const Spine s = spineOf(map);
   const Expr in = Expr::variable("in", s.arguments[1].type());
@@ -37,7 +70,7 @@ bool isChosen(const Spine& s, Type type) {
 }
 
 // The term that a kernel computes: parallel over its outermost dimensions.
-Expr DefaultMapping::result(Expr e, bool turned) {
+Expr DefaultMapping::result(Expr e, const Layouts& through) {
   if (isKept(e)) return e;
   ofKernel_ = e.type();
   if (!e.is(Expr::Form::apply)) return copy(e);
@@ -45,8 +78,7 @@ Expr DefaultMapping::result(Expr e, bool turned) {
   if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) return iterated(e);
   if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
   if (s.isPrim(Prim::tuple)) return results(e);
-  if (isWrittenThrough(s.head.prim()))
-    return parts(e, [&](Expr x) { return result(x, s.isPrim(Prim::transpose) && !turned); });
+  if (isWrittenThrough(s.head.prim())) return parts(e, [&](Expr x) { return result(x, with(through, e)); });
   switch (s.head.prim()) {
     case Prim::let: return resultOfLet(e);
     case Prim::toGlobal:
@@ -56,7 +88,7 @@ Expr DefaultMapping::result(Expr e, bool turned) {
         if (branch) return result(x);
         return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
       });
-    case Prim::map: return resultOfMap(e, turned);
+    case Prim::map: return resultOfMap(e, through);
     case Prim::reduce: return inSteps(e);
     case Prim::reduceByIndex: return reducedByIndex(e);
     case Prim::scan:
@@ -86,22 +118,53 @@ Expr DefaultMapping::resultOfLet(Expr e) {
   return functionBody(e, 0, [this](Expr b) { return result(b); });
 }
 
-Expr DefaultMapping::resultOfMap(Expr e, bool turned) {
+Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
   const Spine s = spineOf(e);
   if (isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()))
-    return argument(e, 1, [this](Expr x) { return result(x); });
+    return argument(e, 1, [&](Expr x) { return result(x, with(through, e)); });
   if (onlyMovesData(e)) return copy(e);
   // Computed rows that are read often get a name, and as one memory; those of the outermost map are stored anyway.
   for (const Nest nest = nestOf(e); const rewrite::Path& level : nest.levels)
     if (!level.empty() && readsRowsOften(partAt(e, level)))
-      return resultOfMap(at(e, level, [this](Expr map) { return apply("mapFusion", map); }), turned);
-  if (const auto divided = spread(e)) return result(*divided, turned);
-  if (const auto stored = withNamesStored(e)) return result(*stored, turned);
-  // Of a result that is written transposed, neighbours in memory are neighbours of the outermost map.
+      return resultOfMap(at(e, level, [this](Expr map) { return apply("mapFusion", map); }), through);
+  if (const auto divided = spread(e)) return result(*divided, through);
+  if (const auto stored = withNamesStored(e)) return result(*stored, through);
+  return mapNest(e, placesOf(e, through));
+}
+
+// The dimensions of the nest's maps, dimension 0 for the innermost; on a GPU for that whose elements lie side by side
+// in memory once they are written through the layouts, if they fill a good part of a warp.
+std::vector<int> DefaultMapping::placesOf(Expr map, const Layouts& through) const {
+  constexpr std::int64_t fewest = 16;
+  const int depth = depthOf(map);
+  int first = depth - 1;
+  if (options_.isGpu) {
+    std::vector<Nat> lengths;  // of the levels
+    const std::function<Levels(Expr)> dimensionsOf = [&](Expr e) {
+      const Expr body = spineOf(e).arguments[0].body(), below = underLayouts(body);
+      const bool isOwn = isTrivial(e) && (isDimension(below) || !lengths.empty());
+      Levels dimensions = {isOwn ? std::vector<int>() : std::vector{static_cast<int>(lengths.size())}};
+      if (!isOwn) lengths.push_back(spineOf(e).arguments[1].type().length());
+      Levels inside;
+      if (static_cast<int>(lengths.size()) < depth && isDimension(below))
+        inside = dimensionsOf(below);
+      else if (below.type().isArray())
+        for (const Nat n : shapeOf(below.type()))
+          inside.push_back(n == Nat(1) ? std::vector<int>() : std::vector{depth});
+      applyLayouts(body, below, inside, 0);
+      dimensions.insert(dimensions.end(), inside.begin(), inside.end());
+      return dimensions;
+    };
+    Levels dimensions = dimensionsOf(map);
+    for (auto layout = through.rbegin(); layout != through.rend(); ++layout) applyLayout(*layout, dimensions, 0);
+    while (!dimensions.empty() && dimensions.back().empty()) dimensions.pop_back();
+    const int fastest = dimensions.empty() ? depth : dimensions.back().back();
+    if (fastest < depth && lengths[static_cast<std::size_t>(fastest)].constant().value_or(fewest) >= fewest)
+      first = fastest;
+  }
   std::vector<int> places;
-  for (int place = depthOf(e); place-- > 0;) places.push_back(place);
-  if (options_.isGpu && turned && places.size() > 1) std::swap(places[0], places[1]);
-  return mapNest(e, places);
+  for (int level = 0, place = depth - 1; level < depth; level++) places.push_back(level == first ? 0 : place--);
+  return places;
 }
 
 Expr DefaultMapping::iterated(Expr e) {
@@ -215,8 +278,8 @@ DefaultMapping::Nest DefaultMapping::nestOf(Expr e) const {
     nest.items = nest.items * s.arguments[1].type().length();
     path = path + argumentPath(spineOf(at), 0) + rewrite::Path{0};
     Expr below = s.arguments[0].body();
-    for (const Expr under = underLayouts(below); below != under; below = spineOf(below).arguments[0])
-      path = path + argumentPath(spineOf(below), 0);
+    for (const Expr under = underLayouts(below); below != under; below = spineOf(below).arguments.back())
+      path.push_back(1);
     at = below;
     nest.body = path;
   }
@@ -242,7 +305,7 @@ Expr DefaultMapping::mapNest(Expr e, std::span<const int> places, bool inLambda)
 
 Expr DefaultMapping::underneath(Expr body, std::span<const int> places) {
   if (computesElements(body)) return mapNest(body, places, true);
-  return argument(body, 0, [&](Expr x) { return underneath(x, places); });
+  return argument(body, spineOf(body).arguments.size() - 1, [&](Expr x) { return underneath(x, places); });
 }
 
 // The input of a nest. Where each of its elements is read by one work-item, that one computes it.

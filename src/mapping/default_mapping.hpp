@@ -40,9 +40,12 @@ class DefaultMapping : Walk {
 
  private:
   // default_mapping.cpp: what a kernel computes, and its nests of maps
-  Expr result(Expr e, bool turned = false);  // turned: written transposed
+  // Layouts that a result is written through, from the outermost on: each term's last argument stands below it.
+  using Layouts = std::vector<Expr>;
+  Expr result(Expr e, const Layouts& through = {});
   Expr resultOfLet(Expr e);
-  Expr resultOfMap(Expr e, bool turned = false);
+  Expr resultOfMap(Expr e, const Layouts& through);
+  std::vector<int> placesOf(Expr map, const Layouts& through) const;
   Expr iterated(Expr e);
   Expr results(Expr e);
   Expr copy(Expr e);

@@ -90,12 +90,16 @@ class Invariants {
 }  // namespace
 
 Expr underLayouts(Expr e) {
-  Spine s = spineOf(e);
-  while (s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim())) {
-    e = s.arguments[0];
-    s = spineOf(e);
+  for (;;) {
+    const Spine s = spineOf(e);
+    const auto isLayout = [&] {
+      if (s.isPrim(Prim::map) && s.arguments.size() == 2)
+        return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
+      return s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim());
+    };
+    if (!isLayout()) return e;
+    e = s.arguments.back();
   }
-  return e;
 }
 
 Expr Preparation::run(Expr e) {

@@ -9,6 +9,7 @@
 #include "lift/terms.hpp"
 #include "lift/transposition.hpp"
 #include "part_tiles.hpp"
+#include "restating.hpp"
 
 namespace lift::detail::parts {
 
@@ -237,11 +238,45 @@ bool isFewByMany(const Recognised& form) {
   return std::min(*product.rows().constant(), *product.columns().constant()) < few;
 }
 
+namespace {
+
+// The only reduction in the term, of numbers.
+std::optional<Expr> sumIn(Expr body) {
+  std::optional<Expr> sum;
+  int count = 0;
+  anyTerm(body, [&](Expr e) {
+    if (const Spine s = spineOf(e); s.isPrim(Prim::reduce) && s.arguments.size() == 3) {
+      count++;
+      sum = e;
+    }
+    return false;
+  });
+  return count == 1 && sum->type().isScalar() ? sum : std::nullopt;
+}
+
+// Whether zeros fill the last step of the sums.
+bool fillsSteps(const Recognised& form) {
+  return applyRule(ruleNamed("reduceFilled"), *sumIn(form.nest.body), {{"k", 0}}).term.has_value();
+}
+
+// The sum of each element in blocks; what is computed of it, where it is.
+Strategy inBlocks(strategies::StagedProduct product) {
+  return [staged = strategies::stagedProduct(product)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Expr body = nestOf(e).body, sum = *sumIn(body);
+    if (sum == body) return staged(e, r);
+    Path place = *pathOf(sum, e);
+    const auto apart = lifted(e, r, place);
+    if (!apart) return std::nullopt;
+    return seq({at(place, staged), attempt(strategies::outermost(use("mapIntoResult")))})(*apart, r);
+  };
+}
+
+}  // namespace
+
 std::string notStaged(const Recognised& form) {
   if (form.pattern != Pattern::product || !form.rowsThenColumns) return "it is no product of rows and columns";
-  if (!form.nest.body.type().isScalar()) return "its elements are no numbers";
-  if (!spineOf(form.nest.body).isPrim(Prim::reduce)) return "its elements are more than a sum";
-  return form.reduced->constant() ? "" : isNotKnown(*form.reduced);
+  if (!form.nest.body.type().isScalar() || !sumIn(form.nest.body)) return "its elements are more than a sum";
+  return form.reduced->constant() || fillsSteps(form) ? "" : isNotKnown(*form.reduced);
 }
 
 namespace {
@@ -261,14 +296,16 @@ StagedSize::Operand stagedOperand(const Recognised& form, std::size_t loop) {
 }  // namespace
 
 OperatorFamily stagedFamily(const Recognised& form) {
+  constexpr std::int64_t usualDepth = 8;
   const auto& loops = form.nest.loops;
   const std::size_t inner = loops.size() - 1, outer = inner - 1;
   StagedSize size{.batch = 1,
                   .rows = estimated(loops[outer].input.type().length()),
                   .columns = estimated(loops[inner].input.type().length()),
-                  .depth = *form.reduced->constant(),
+                  .depth = estimated(*form.reduced),
                   .ofRows = stagedOperand(form, outer),
                   .ofColumns = stagedOperand(form, inner),
+                  .fillsDepth = form.reduced->constant().value_or(1) % usualDepth != 0 && fillsSteps(form),
                   .batchLoops = static_cast<int>(outer)};
   for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].input.type().length());
   OperatorFamily family;
@@ -276,7 +313,7 @@ OperatorFamily stagedFamily(const Recognised& form) {
   family.meaning = "blocks of rows by columns, operands copied to local memory: for GPUs";
   family.derive = [size](Rewriting& r) {
     r.apply(canonical());
-    r.apply(strategies::stagedProduct(stagedTunables(r, size)));
+    r.apply(inBlocks(stagedTunables(r, size)));
   };
   family.defaults = stagedBlock(size, nullptr);
   family.preferred = [size](const runtime::DeviceInfo& device) {

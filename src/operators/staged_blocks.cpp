@@ -11,7 +11,8 @@ namespace lift {
 namespace {
 
 constexpr std::int64_t mostOfItem = 16, mostItems = 64, mostDepth = 64, widest = 4;
-constexpr std::int64_t usualDepth = 16;         // was the best for layers of VGG-16 on an NVIDIA H200
+constexpr std::int64_t deepest = 16;            // of a good block: of layers of VGG-16 on an NVIDIA H200
+constexpr std::int64_t mostLoaded = 16;         // of a step by a work-item: what the pass `ahead` keeps in registers
 constexpr std::int64_t mostAccumulators = 128;  // more than any device has registers for
 
 bool hasVectors(const StagedSize::Operand& operand) { return operand.neighbours % 2 == 0; }
@@ -42,18 +43,14 @@ struct Block {
 
 std::int64_t vectorOf(const StagedSize::Operand& operand) { return std::min(widest, widestVector(operand.neighbours)); }
 
-// Elements of the reduction in a step, `most` at most: they divide it, in whole vectors, which all work-items copy the
-// same number of; 0 where there are none.
-std::int64_t depthOf(const StagedSize& size, const Block& block, std::int64_t most) {
-  const auto isEven = [&](const StagedSize::Operand& operand, std::int64_t of, std::int64_t depth) {
+// Whether steps of the block's depth are whole, in whole vectors, which all work-items copy the same number of.
+bool isEven(const StagedSize& size, const Block& block) {
+  const auto copies = [&](const StagedSize::Operand& operand, std::int64_t of) {
     const std::int64_t vector = vectorOf(operand);
-    return (operand.across ? of : depth) % vector == 0 && of * depth / vector % block.items() == 0;
+    return (operand.across ? of : block.depth) % vector == 0 && of * block.depth / vector % block.items() == 0;
   };
-  for (std::int64_t depth = std::min({size.depth, most, mostDepth}); depth > 0; depth--)
-    if (size.depth % depth == 0 && isEven(size.ofRows, block.allRows(), depth) &&
-        isEven(size.ofColumns, block.allColumns(), depth))
-      return depth;
-  return 0;
+  return (size.fillsDepth || size.depth % block.depth == 0) && copies(size.ofRows, block.allRows()) &&
+         copies(size.ofColumns, block.allColumns());
 }
 
 // Cycles of a unit for each product, from what units of GPUs have in common: four vectors of local memory or 16 copied
@@ -68,7 +65,9 @@ double costOf(const StagedSize& size, const Block& block, std::int64_t units) {
   const auto blocks = [](std::int64_t n, double of) { return std::ceil(static_cast<double>(n) / of); };
   const double groups = static_cast<double>(size.batch) * blocks(size.rows, rows) * blocks(size.columns, columns);
   const double ofUnit = std::ceil(groups / static_cast<double>(units));
-  return product * rows * columns * ofUnit * std::max(1.0, itemsOfUnit / (ofUnit * static_cast<double>(block.items())));
+  const double steps = blocks(size.depth, static_cast<double>(block.depth)) * static_cast<double>(block.depth);
+  return steps * product * rows * columns * ofUnit *
+         std::max(1.0, itemsOfUnit / (ofUnit * static_cast<double>(block.items())));
 }
 
 }  // namespace
@@ -90,6 +89,7 @@ strategies::StagedProduct stagedTunables(rewrite::Rewriting& r, const StagedSize
   if (hasVectors(size.ofColumns))
     p.ofColumns.vector = same ? *p.ofRows.vector : r.tunable(names.columnVector, 2, widest);
   p.unroll = r.tunable(names.unroll, 1, 16);
+  p.fillDepth = size.fillsDepth;
   p.batch = size.batchLoops;
   r.assume({Kind::lessEqual, p.rows * p.columns, mostAccumulators, "accumulators of a work-item"});
   r.assume({Kind::divides, p.lanes, Nat(widest), "lanes of registers"});
@@ -111,17 +111,21 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
   double least = 0;
   const auto consider = [&](Block b) {
     constexpr std::int64_t ofAddresses = 16, fewestItems = 16;
-    if (b.rows > std::max<std::int64_t>(2, size.rows) || b.rows * b.columns > mostAccumulators ||
-        b.rows * b.columns + b.rows + b.columns + ofAddresses > limits.registers)
-      return;
+    if (b.rows > std::max<std::int64_t>(2, size.rows) || b.rows * b.columns > mostAccumulators) return;
     if (b.items() < fewestItems || b.items() > limits.items) return;
-    const std::int64_t bytes = static_cast<std::int64_t>(sizeof(float)) * (b.allRows() + b.allColumns());
-    b.depth = depthOf(size, b, std::min(usualDepth, limits.localBytes / bytes));
-    if (b.depth == 0) return;
-    const double cost = costOf(size, b, limits.units);
-    if (best && cost >= least) return;
-    least = cost;
-    best = b;
+    // What a step copies is loaded while the one before computes; an assembler takes some registers more.
+    const std::int64_t free =
+        limits.registers - limits.registers / 8 - ofAddresses - b.rows * b.columns - b.rows - b.columns;
+    const std::int64_t lines = b.allRows() + b.allColumns();
+    const std::int64_t loaded = std::min(mostLoaded, free) * b.items() / lines;
+    const std::int64_t held = limits.localBytes / (lines * static_cast<std::int64_t>(sizeof(float)));
+    for (b.depth = std::min({size.depth, deepest, loaded, held}); b.depth > 0; b.depth--) {
+      if (!isEven(size, b)) continue;
+      const double cost = costOf(size, b, limits.units);
+      if (best && cost >= least) continue;
+      least = cost;
+      best = b;
+    }
   };
   for (std::int64_t rows = 2; rows <= mostOfItem; rows *= 2)
     for (const std::int64_t columns : {4, 8, 16, 2})
@@ -129,8 +133,8 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
         for (std::int64_t columnItems = 1; columnItems <= mostItems; columnItems *= 2)
           consider({rows, columns, rowItems, columnItems});
   if (!best) {  // no block is copied evenly: one work-item of its own
-    best = Block{4, 4, 1, 1};
-    best->depth = depthOf(size, *best, 32);
+    best = Block{4, 4, 1, 1, std::min(size.depth, deepest)};
+    while (!isEven(size, *best)) best->depth--;
   }
   Config c{{names.rows, best->rows},
            {names.columns, best->columns},

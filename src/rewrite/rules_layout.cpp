@@ -101,7 +101,8 @@ std::vector<RuleRow> memoryRules() {
   // side by side. What is read along a row is written across it, so that neighbours read neighbours again.
   static const auto near = [](const std::string& row, const std::string& rows, std::string_view layout) {
     const std::string byItems = fmt::format(
-        "join(join(mapSeq(fun g => mapLcl(1, fun r => mapLcl(0, fun e => e, r), g), split(p, split(q, join({}))))))",
+        "join(join(mapSeqUnroll(0, fun g => mapLcl(1, fun r => mapLcl(0, fun e => e, r), g), split(p, split(q, "
+        "join({}))))))",
         rows);
     return fmt::format("(xss: [a][b][k]t) => split(b, transpose(toLocal({})))",
                        fmt::format(fmt::runtime(layout), fmt::format(fmt::runtime(row), byItems)));

@@ -152,6 +152,56 @@ std::optional<Expr> reduceByIndexInChunks(Expr e, Nat chunk) {
   return map(Expr::lambda(p, etaLong(last)), all);
 }
 
+namespace {
+
+// What the term is where the others are zero, if that is known.
+std::optional<double> whereZero(Expr e, const std::vector<Expr>& zeros) {
+  const Spine s = spineOf(e);
+  if (std::ranges::find(zeros, e) != zeros.end()) return 0;
+  if (e.is(Expr::Form::literal)) return e.value().asDouble();
+  std::vector<double> values;
+  for (const Expr a : s.arguments) {
+    if (a.is(Expr::Form::lambda)) continue;
+    const auto value = whereZero(a, zeros);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  if (s.isPrim(Prim::let) && s.arguments[0].is(Expr::Form::lambda) && values[0] == 0) {
+    std::vector<Expr> more = zeros;
+    more.push_back(s.arguments[0].parameter());
+    return whereZero(s.arguments[0].body(), more);
+  }
+  if (!s.isPrim(Prim::op)) return std::nullopt;
+  switch (s.head.op()) {
+    case Op::add: return values[0] + values[1];
+    case Op::sub: return values[0] - values[1];
+    case Op::mul: return values[0] * values[1];
+    case Op::abs: return std::abs(values[0]);
+    default: return std::nullopt;
+  }
+}
+
+// Of two arrays of numbers, where zeros of both add zero.
+std::optional<Expr> reduceFilled(Expr e, const Arguments& arguments) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3 || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+  const Spine zipped = spineOf(s.arguments[2]), sum = spineOf(s.arguments[1].body());
+  if (!zipped.isPrim(Prim::zip) || zipped.arguments.size() != 2 || !sum.isPrim(Prim::op)) return std::nullopt;
+  const Expr p = s.arguments[1].parameter(), acc = get(p, 0), element = get(p, 1);
+  const auto is = [&](Op op, std::size_t place) { return sum.head.op() == op && sum.arguments[place] == acc; };
+  if (!is(Op::add, 0) && !is(Op::add, 1) && !is(Op::sub, 0)) return std::nullopt;
+  const auto added = whereZero(sum.arguments[is(Op::add, 1) ? 0 : 1], {get(element, 0), get(element, 1)});
+  if (!added || *added != 0) return std::nullopt;
+  std::vector<Expr> filled;
+  for (const Expr xs : zipped.arguments) {
+    if (!xs.type().element().isScalar()) return std::nullopt;
+    filled.push_back(call(Prim::pad, {Nat(0), arguments.at("k")}, {zeros(xs.type().element()), xs}));
+  }
+  return reduce(s.arguments[0], s.arguments[1], zip(filled));
+}
+
+}  // namespace
+
 std::vector<Rule> chunkingRules() {
   const auto inChunks = [](RuleRow row, std::optional<Expr> (*compute)(Expr, Nat)) {
     return Rule(row, {"c"}, [compute](Expr e, const Arguments& arguments) { return compute(e, arguments.at("c")); });
@@ -188,6 +238,11 @@ std::vector<Rule> chunkingRules() {
                 "transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs)))))",
                 "every chunk into elements of its own", When::accumulates},
                reduceByIndexInChunks),
+      Rule(RuleRow{"reduceFilled",
+                   "reduce((i: f32), fun (acc, (x, y)) => acc + x * y, zip(xs, ys)) => reduce(i, fun (acc, (x, y)) => "
+                   "acc + x * y, zip(pad(0, k, 0.0, xs), pad(0, k, 0.0, ys)))",
+                   "zeros more, which add zero"},
+           {"k"}, reduceFilled),
       computedRule({"reduceOfReductions",
                     "reduce((i: f32), fun (acc, x) => acc + reduce(0.0, fun (a, y) => a + f(y), (g(x): [m]t)), xs) => "
                     "reduce(i, fun (acc, x) => reduce(acc, fun (a, y) => a + f(y), g(x)), xs)",

@@ -26,6 +26,13 @@ Strategy times(int n, const Strategy& s) {
   return n > 0 ? seq(std::vector<Strategy>(static_cast<std::size_t>(n), s)) : identity();
 }
 
+// Zeros more, so that whole steps are reduced.
+Strategy filledSteps(Nat depth) {
+  return [depth](Expr e, Rewriting& r) {
+    return use("reduceFilled", {{"k", missing(spineOf(e).arguments[2].type().length(), depth)}})(e, r);
+  };
+}
+
 // Of the map over columns: what is the same for all of them is the first operand of its reductions.
 Strategy rowsFirst() {
   return [](Expr e, Rewriting& r) -> std::optional<Expr> {
@@ -49,10 +56,11 @@ Strategy stagedProduct(const StagedProduct& p) {
   const Strategy right = topDown(use("mapReduceZipRight")), left = topDown(use("mapReduceZipLeft"));
   // Steps of `depth` elements, out of the maps over a work-item's columns and rows and over a group's work-items.
   const Strategy steps =
-      seq({inside(isReduction, use("reduceSplit", {{"k", p.depth}})), normalise({"splitZip", "mapFusionMoves"}),
-           normalise({"reduceMap"}), inside(isOverColumns, use("mapReduceZipRight")),
-           inside(isOverColumns, use("mapReduceZipLeft")), inside(isOverColumns, use("mapReduceZipRight")),
-           inside(isOverColumns, use("mapReduceZipLeft"))});
+      seq({inside(isReduction,
+                  seq({p.fillDepth ? filledSteps(p.depth) : identity(), use("reduceSplit", {{"k", p.depth}})})),
+           normalise({"splitZip", "mapFusionMoves"}), normalise({"reduceMap"}),
+           inside(isOverColumns, use("mapReduceZipRight")), inside(isOverColumns, use("mapReduceZipLeft")),
+           inside(isOverColumns, use("mapReduceZipRight")), inside(isOverColumns, use("mapReduceZipLeft"))});
   const Strategy registers =
       inStep(seq({right, normalise({"mapFirst", "mapSecond"}), topDown(use("vectoriseAccumulators", {{"w", p.lanes}})),
                   topDown(use("mapAsScalarOut")), left, layoutsOut(),

@@ -152,10 +152,9 @@ Strategy sumsOfRows() {
   return seq({normalise({"transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin", "reduceMap"}), tidy()});
 }
 
-// How many more divide.
-Nat missing(Nat n, Nat divisor) { return divisor * floorDiv(n + divisor - Nat(1), divisor) - n; }
-
 }  // namespace
+
+Nat missing(Nat n, Nat divisor) { return divisor * floorDiv(n + divisor - Nat(1), divisor) - n; }
 
 Strategy filled(Nat divisor, std::optional<Nat> vector) {
   return [=](Expr e, Rewriting& r) {

@@ -118,8 +118,9 @@ void LayoutOptions::add(cli::App& app) {
 
 namespace {
 
-// Of the registers that layouts of our choice are for: a processor's, else the widest.
+// Of the registers that layouts of our choice are for: a processor's; a GPU has none; else the widest.
 std::int64_t lanesOf(const lift::runtime::DeviceInfo& device) {
+  if (device.type == "gpu") return 0;
   return device.type == "cpu" ? lift::runtime::vectorRegisters(device).lanes : lift::runtime::VectorRegisters().lanes;
 }
 
