@@ -100,9 +100,9 @@ struct DeviceInfo {
 std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  // an array
 
 // A device that is not at hand: one of those that ship with liftc ("portable": what every GPU has; "mali-g72",
-// "mali-g57", "adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia", "generic-cpu"), else a file with keys
-// of DeviceInfo::toJson, of which "name" is needed. What it leaves out is unknown, and limits nothing. It cannot be
-// opened. Throws UserError: usage for neither, program for what the file holds.
+// "mali-g57", "adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia", "nvidia-h200", "generic-cpu"), else a
+// file with keys of DeviceInfo::toJson, of which "name" is needed. What it leaves out is unknown, and limits nothing.
+// It cannot be opened. Throws UserError: usage for neither, program for what the file holds.
 DeviceInfo readProfile(const std::string& nameOrFile);
 
 // All OpenCL devices of all platforms in the loader's order, then those that are built in. Empty of OpenCL devices when

@@ -119,7 +119,7 @@ CompileOptions optionsOf(const Variant& variant, CompileOptions options) {
   options.constants = variant.workload.constants;
   options.target = variant.workload.target;
   options.passes.finiteMath |= variant.workload.finiteMath;
-  options.opencl.alignedVectors = variant.workload.family(variant.family).forGpus;
+  options.opencl.alignedVectors = variant.workload.family(variant.family).forGpus || variant.workload.target.isGpu;
   return options;
 }
 

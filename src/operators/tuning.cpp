@@ -76,6 +76,42 @@ std::vector<std::string> familiesInOrder(const Workload& workload, const runtime
   return families;
 }
 
+// The family whose parts are derived by what has the tunables that are given: the first may be other on another device.
+OperatorFamily withPartsOf(const Config& config, const OperatorFamily& family) {
+  std::vector<PartChoice> choices = *family.choices;
+  for (std::size_t i = 0; i < choices.size(); i++) {
+    const Part& part = family.parted->parts[i];
+    const std::string prefix = part.name + "_";
+    Config own;
+    for (const auto& [name, value] : config)
+      if (name.starts_with(prefix)) own.emplace(name.substr(prefix.size()), value);
+    const auto hasThem = [&](const OperatorFamily& f) {
+      return std::ranges::all_of(own, [&](const auto& given) { return f.defaults.count(given.first) > 0; });
+    };
+    const auto hasNoOthers = [&](const OperatorFamily& f) { return hasThem(f) && f.defaults.size() == own.size(); };
+    const auto& all = part.workload.families;
+    const OperatorFamily& chosen = part.workload.family(choices[i].family);
+    if (hasNoOthers(chosen)) continue;
+    auto other = std::ranges::find_if(all, hasNoOthers);
+    if (other == all.end() && !hasThem(chosen)) other = std::ranges::find_if(all, hasThem);
+    if (other != all.end()) choices[i] = {other->name, other->defaults, "as given"};
+  }
+  return partsFamily(*family.parted, std::move(choices));
+}
+
+bool areOfSameFamilies(const OperatorFamily& a, const OperatorFamily& b) {
+  return std::ranges::equal(*a.choices, *b.choices, {}, &PartChoice::family, &PartChoice::family);
+}
+
+// The variant that has the configuration: of a program's parts other families may be meant than those chosen first.
+Variant deriveAt(const Workload& workload, const std::string& family, const Config& config) {
+  if (!workload.family(family).parted) return derive(workload, family);
+  Workload composed = workload;
+  for (OperatorFamily& f : composed.families)
+    if (f.name == family) f = withPartsOf(config, f);
+  return derive(composed, family);
+}
+
 // Whether what was measured of a workload is known to be the better choice than what is taken where nothing was: that
 // was measured, too, or the kernels do not promise that it takes clearly less.
 bool isBetterThanUnmeasured(const tune::Measurement& known, const Choice& unmeasured, const tune::Database& own) {
@@ -88,7 +124,7 @@ bool isBetterThanUnmeasured(const tune::Measurement& known, const Choice& unmeas
                              .empty();
   if (measured) return true;
   constexpr double clearly = 2;
-  const Variant variant = derive(unmeasured.variant.workload, known.key.family);
+  const Variant variant = deriveAt(unmeasured.variant.workload, known.key.family, known.key.config);
   return kernel::estimateOf(compileVariant(variant, known.key.config)) <=
          clearly * kernel::estimateOf(compileVariant(unmeasured.variant, unmeasured.config));
 }
@@ -111,7 +147,9 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
   if (!best->shipped && best->match == tune::Match::exact &&
       !isBetterThanUnmeasured(best->measurement, unmeasured(), *options.own))
     return {std::nullopt, fmt::format("the best known, {}, is expected to be slower", best->str())};
-  Variant variant = derive(workload, key.family);
+  if (best->stale && best->match != tune::Match::exact)
+    return {std::nullopt, fmt::format("the best known, {}, is no longer what was measured there", best->str())};
+  Variant variant = deriveAt(workload, key.family, key.config);
   if (best->match != tune::Match::exact && !spaceOf(variant, limitsOf(device)).contains(variant.completed(key.config)))
     return {std::nullopt, fmt::format("the best known, {}, is beyond this device's limits", best->str())};
   if (const std::string why = whyNotOn(device, variant, key.config); !why.empty())
@@ -219,7 +257,6 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
         why = "parts: no family of the device derives one";
         return std::nullopt;
       }
-      f.forGpus = f.forGpus || device.type == "gpu";  // kernels that access vectors as such, of any family
     }
   Variant variant;
   try {
@@ -258,25 +295,6 @@ Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, c
   return usual && std::ranges::equal(usual->config, own, sameTunable) ? usual->config : own;
 }
 
-// The family whose parts are derived by what has the tunables that are given: the first may be other on another device.
-OperatorFamily withPartsOf(const Config& config, const OperatorFamily& family) {
-  std::vector<PartChoice> choices = *family.choices;
-  for (std::size_t i = 0; i < choices.size(); i++) {
-    const Part& part = family.parted->parts[i];
-    const std::string prefix = part.name + "_";
-    const auto hasThem = [&](const OperatorFamily& f) {
-      return std::ranges::all_of(config, [&](const auto& given) {
-        return !given.first.starts_with(prefix) || f.defaults.count(given.first.substr(prefix.size())) > 0;
-      });
-    };
-    if (hasThem(part.workload.family(choices[i].family))) continue;
-    const auto& all = part.workload.families;
-    const auto other = std::ranges::find_if(all, hasThem);
-    if (other != all.end()) choices[i] = {other->name, other->defaults, "as given"};
-  }
-  return partsFamily(*family.parted, std::move(choices));
-}
-
 }  // namespace
 
 Choice choose(const Workload& given, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
@@ -291,7 +309,6 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
         std::string origin;
         if (isGpu) f = withPartsFor(*device, f, {.tuned = false}, origin);
         f = withPartsOf(*options.config, f);
-        f.forGpus = f.forGpus || isGpu;
       }
     return {derive(composed, families.front()), *options.config, "as given"};
   }
@@ -325,7 +342,10 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
 
 tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& device,
                             const std::vector<std::string>& families, const FurtherConstraints& further) {
-  const Workload workload = within(limitsOf(device), given);
+  Workload workload = within(limitsOf(device), given);
+  if (device.type == "gpu")  // whose parts have families of their own
+    for (OperatorFamily& f : workload.families)
+      if (std::string origin; f.parted) f = withPartsFor(device, f, {.tuned = false}, origin);
   std::vector<Variant> variants;
   for (const std::string& family : families.empty() ? familiesInOrder(workload, &device) : families)
     variants.push_back(derive(workload, family));
@@ -394,7 +414,14 @@ tune::Regenerate regenerate(const Workload& given, const DeviceLimits& limits, s
     const bool wanted = families.empty() || std::ranges::find(families, family) != families.end();
     const auto& known = workload.families;
     const bool exists = std::ranges::any_of(known, [&](const OperatorFamily& f) { return f.name == family; });
-    return wanted && exists ? planOf(derive(workload, family)) : tune::PlanOf();
+    if (!wanted || !exists) return tune::PlanOf();
+    const Variant usual = derive(workload, family);
+    if (!workload.family(family).parted) return planOf(usual);
+    return tune::PlanOf([=](const Config& config) {
+      const OperatorFamily& chosen = workload.family(family);
+      const bool isUsual = areOfSameFamilies(withPartsOf(config, chosen), chosen);
+      return compileVariant(isUsual ? usual : deriveAt(workload, family, config), config);
+    });
   };
   return tune::regenerateBy(plan, std::move(buildOptions));
 }

@@ -1,4 +1,6 @@
 // Computed rules: reductions and scans in parts.
+#include <algorithm>
+
 #include "computed.hpp"
 #include "terms.hpp"
 
