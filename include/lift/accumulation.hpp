@@ -39,6 +39,14 @@ std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows
 // The operations that put two results together, of each scalar of them; nothing for another way (argmin).
 std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation);
 
+// Of a reduction by index into numbers of the type: the one operation that puts an element's updates together, which
+// work-items may make at once, and what it leaves as it is, where an update starts; nothing for another way.
+struct AtomicUpdate {
+  Op operation;
+  Expr start;
+};
+std::optional<AtomicUpdate> atomicUpdateOf(Type element, Expr f);
+
 // Whether chunks of that length leave no rest.
 bool dividesEvenly(Nat chunk, Nat length);
 

@@ -139,11 +139,14 @@ struct DeclareIndex {
   ExprPtr value;
 };  // names an integer for use inside Nats
 // Of the value's width consecutive scalars. `streams`: past the caches, on targets that can; of vectors only.
+// `update`: put together with what is there by that operation, at once, whatever other work-items do there by the same
+// one; of integers in local memory (isAtomic).
 struct Store {
   BufferId buffer;
   Nat index;
   ExprPtr value;
   bool streams = false;
+  std::optional<Op> update = {};
 };
 // Asks for the cache line of global memory that holds an element, which is going to be stored to. A hint: any index may
 // be given, also one of no element.

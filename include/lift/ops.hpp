@@ -99,6 +99,8 @@ struct OpInfo {
   std::string_view meaning;        // one line of documentation
 };
 const OpInfo& info(Op op);
+// Whether devices put a number together with one in memory by it at once, whatever other work-items do there.
+bool isAtomic(Op op, Scalar scalar);
 std::optional<Op> opNamed(std::string_view name);
 std::optional<Op> opInfix(std::string_view spelling);  // "+" -> add
 // The type of the operation on operands of these types; nothing where they do not fit the table.

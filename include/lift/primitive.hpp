@@ -59,6 +59,7 @@ enum class Prim : std::uint8_t {
   mapWrg,
   mapLcl,
   reduceLcl,
+  reduceByIndexLcl,
   mapSeq,
   mapSeqUnroll,
   reduceSeq,
@@ -125,6 +126,11 @@ inline bool isCrop(Prim prim) { return traits(prim).writing == Traits::Writing::
 // mapGlb, mapWrg: outside of every other it is a kernel of its own.
 inline bool isKernelMap(Prim prim) {
   return traits(prim).level == Traits::Level::global || traits(prim).level == Traits::Level::group;
+}
+
+// reduceLcl, reduceByIndexLcl: the work-items of a group do it together.
+inline bool isByGroup(Prim prim) {
+  return traits(prim).level == Traits::Level::local && traits(prim).loop != Traits::Loop::map;
 }
 
 // toGlobal, toImage: outside of every map, their values are complete in memory before a kernel reads them.

@@ -145,6 +145,7 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
       return materialise(a[0], env, space, a[0].is(Expr::Form::variable) ? a[0].name() : nameIn(space));
     }
     case Prim::mapLcl:
+    case Prim::reduceByIndexLcl:
       requireConstantSizes(s.head, e.type(), AddressSpace::local);
       return materialise(e, env, AddressSpace::local, nameIn(AddressSpace::local));
     case Prim::mapSeq:

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "lift/accumulation.hpp"
 #include "lift/kernel_walk.hpp"
 #include "lowerer.hpp"
 
@@ -56,6 +57,9 @@ bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const De
       return buffers.has_value();
     }
     case Prim::reduceByIndex: reduceByIndex(s, env, out); return true;
+    case Prim::reduceByIndexLcl:
+      if (out.space == AddressSpace::local) reduceByIndexInGroup(s, env, out);
+      return out.space == AddressSpace::local;
     case Prim::iterate: iterate(s, env, out); return true;
     case Prim::ifThenElse: {
       if (e.type().isRegister()) return false;
@@ -171,10 +175,10 @@ void Lowering::generateLoop(const Spine& s, const EnvPtr& env, const Destination
 // that nobody places runs in the loops that read its result.
 void Lowering::checkNest(Expr primitive, LoopKind kind, int dim, const Destination& out) const {
   const auto name = info(primitive.prim()).name;
-  const bool together = primitive.prim() == Prim::reduceLcl;  // of all work-items of the group
+  const bool together = isByGroup(primitive.prim());
   if (std::ranges::any_of(loops_, [&](const Loop& l) { return l.kind == kind && (l.dim == dim || together); }))
     refuse(spans_, primitive,
-           together ? "reduceLcl would run inside mapLcl, where its result is read"
+           together ? fmt::format("{} would run inside mapLcl, where its result is read", name)
                     : fmt::format("{0}({1}) would run inside {0}({1}), where its result is read", name, dim),
            "a map around it that is not placed runs where it is read: place it with mapSeq, or use another dimension");
   if (kind != LoopKind::local && !out.isResult)
@@ -249,17 +253,46 @@ void Lowering::reduceByIndex(const Spine& s, const EnvPtr& env, const Destinatio
   if (!inPlace) write(init, env, out);
   loop("i", in.type().length(), LoopKind::sequential, 0, 0, [&](Nat i) {
     const ViewPtr x = xs->at(i);
-    ExprPtr key = value(x->component(0));
-    if (!isAtom(key) && !natOf(key)) key = declare("key", key);
-    Block update = collect([&] {
-      const NatVar at = NatVar::fresh("at", 0, length - Nat(1), NatVar::Role::index);
-      emit(kernel::DeclareIndex{at, key});
-      const ViewPtr element = out.view->at(Nat(at));
+    atKey(x, length, [&](Nat at) {
+      const ViewPtr element = out.view->at(at);
       const bool replaces = Uses(f.parameter(), f.body()).of({0}) == 0;
       if (!inPlace || !replaces) return step(f, env, {element, {}}, x->component(1));
       write(f.body(), bindParameter(f, env, tupleView({element, x->component(1)})), out.with(element));
     });
-    emit(kernel::If{isIndex(key, length), std::move(update), {}});
+  });
+}
+
+// The update of the element that a pair's first component selects, where there is one.
+void Lowering::atKey(const ViewPtr& pair, Nat length, const std::function<void(Nat at)>& update) {
+  ExprPtr key = value(pair->component(0));
+  if (!isAtom(key) && !natOf(key)) key = declare("key", key);
+  Block then = collect([&] {
+    const NatVar at = NatVar::fresh("at", 0, length - Nat(1), NatVar::Role::index);
+    emit(kernel::DeclareIndex{at, key});
+    update(at);
+  });
+  emit(kernel::If{isIndex(key, length), std::move(then), {}});
+}
+
+// Each work-item updates what its pairs select at once, by what the function makes of where a part may start.
+void Lowering::reduceByIndexInGroup(const Spine& s, const EnvPtr& env, const Destination& out) {
+  const Expr init = s.arguments[0], f = s.arguments[1];
+  const auto update = rewrite::atomicUpdateOf(init.type().element(), f);
+  if (!update)
+    refuse(spans_, s.head, "the function of reduceByIndexLcl does not update numbers by one operation on integers",
+           "work-items update at once: by +, min, max, bitAnd, bitOr or bitXor of i32 or u32");
+  checkNest(s.head, LoopKind::local, 0, {});
+  const ViewPtr xs = read(s.arguments[2], env);
+  write(init, env, out);
+  loop("lcl0", s.arguments[2].type().length(), LoopKind::local, 0, 0, [&](Nat i) {
+    const ViewPtr x = xs->at(i);
+    atKey(x, init.type().length(), [&](Nat at) {
+      const auto element = std::dynamic_pointer_cast<const MemoryView>(out.view->at(at));
+      ensure(element != nullptr, "local memory holds the elements of reduceByIndexLcl");
+      const ViewPtr pair = tupleView({read(update->start, env), x->component(1)});
+      const ExprPtr v = value(read(f.body(), bindParameter(f, env, pair)));
+      emit(kernel::Store{element->buffer, element->offset, v, false, update->operation});
+    });
   });
 }
 

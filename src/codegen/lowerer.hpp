@@ -223,6 +223,8 @@ class Lowering {
   bool storesHalves(Type type, const Destination& out) const;
   // The destination is updated in place, unless it would round.
   void reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out);
+  void reduceByIndexInGroup(const Spine& s, const EnvPtr& env, const Destination& out);
+  void atKey(const ViewPtr& pair, Nat length, const std::function<void(Nat at)>& update);
   // Two memories in turns when the count is small and known, else one with a copy back each time.
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
 

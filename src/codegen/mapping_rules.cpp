@@ -66,7 +66,7 @@ class MappingRules {
   void check(Expr p, const Context& context, Context& inner) {
     const auto dim = [&] { return static_cast<std::size_t>(p.nats()[0].constant().value_or(0)); };
     const std::string name(info(p.prim()).name);
-    if (context.endsEarly && (isKernelMap(p.prim()) || p.prim() == Prim::reduceLcl))
+    if (context.endsEarly && (isKernelMap(p.prim()) || isByGroup(p.prim())))
       report(p, fmt::format("{} inside iterateWhile", name),
              "whether it goes on is decided by one work-item: put iterateWhile outside of every map, or use iterate");
     switch (p.prim()) {
@@ -97,10 +97,12 @@ class MappingRules {
         inner.local[dim()] = true;
         break;
       case Prim::reduceLcl:
+      case Prim::reduceByIndexLcl:
         // Outside of all maps the kernel is one group.
         if (context.anyLocal() || context.anyGlobal())
-          report(p, fmt::format("reduceLcl inside {}", context.anyLocal() ? "mapLcl" : "mapGlb"),
-                 "the work-items of a group reduce together: use it directly in mapWrg, reduceSeq in a work-item");
+          report(p, fmt::format("{} inside {}", name, context.anyLocal() ? "mapLcl" : "mapGlb"),
+                 fmt::format("the work-items of a group reduce together: use it directly in mapWrg, {} in a work-item",
+                             p.prim() == Prim::reduceLcl ? "reduceSeq" : "reduceByIndex"));
         inner.local[0] = true;
         break;
       case Prim::toLocal:

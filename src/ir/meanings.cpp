@@ -394,6 +394,7 @@ constexpr std::array<Row, primCount> meanings{{
     {Prim::mapWrg, map},
     {Prim::mapLcl, map},
     {Prim::reduceLcl, reduce},
+    {Prim::reduceByIndexLcl, reduceByIndex},
     {Prim::mapSeq, map},
     {Prim::mapSeqUnroll, map},
     {Prim::reduceSeq, reduce},

@@ -51,6 +51,7 @@ class Serial {
         [&](const Allocate& a) { arrays_[a.buffer] = loop_; }, [&](const Assign& a) { assign(a.variable); },
         [&](const AssignLane& a) { assign(a.variable); },
         [&](const Store& st) {
+          if (st.update) refuse("its work-items update elements that they share");
           if (kernel_.buffers[st.buffer].space == AddressSpace::priv && arrays_[st.buffer] != loop_)
             keeps(kernel_.buffers[st.buffer].name);
         },

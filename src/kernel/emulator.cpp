@@ -303,6 +303,10 @@ class Emulator {
     const std::int64_t at = evaluate(st.index, lane);
     EmulatedMemory& m = *memories_[st.buffer];
     const std::int64_t first = m.buffer.width > 1 ? at * m.buffer.width : at;
+    const auto next = [&](const ScalarValue& old) {
+      return applied(*st.update, std::array{old, w[0]}, old.type, lane);
+    };
+    if (st.update) return m.update(first, next, {lane, groupNumber()}, now_, findings_);
     for (int i = 0; i < st.value->type.width; i++)
       m.write(first + i, w[static_cast<std::size_t>(i)], {lane, groupNumber()}, now_, findings_,
               options_.allowUniformWrites);

@@ -52,6 +52,7 @@ EmulatedMemory::Shadow& EmulatedMemory::shadow(std::size_t i, const EmulatorCloc
   if (s.interval != now.interval(buffer.space)) {
     s.interval = now.interval(buffer.space);
     s.writer = s.reader = nobody;
+    s.updates = false;
   }
   return s;
 }
@@ -65,6 +66,12 @@ void EmulatedMemory::race(const char* what, std::int64_t scalar, EmulatedItem by
   findings.add("race", buffer.name, [&] {
     return fmt::format("race: {} of {}[{}] by {}, with {}", what, buffer.name, scalar, findings.describe(by.lane),
                        with);
+  });
+}
+
+void EmulatedMemory::uninitialised(std::int64_t scalar, EmulatedItem by, EmulatorFindings& findings) const {
+  findings.add("uninitialised", buffer.name, [&] {
+    return fmt::format("uninitialised read of {}[{}] by {}", buffer.name, scalar, findings.describe(by.lane));
   });
 }
 
@@ -86,9 +93,7 @@ ScalarValue EmulatedMemory::read(std::int64_t scalar, EmulatedItem by, const Emu
     }
   }
   if (known_[i] == 0) {
-    findings.add("uninitialised", buffer.name, [&] {
-      return fmt::format("uninitialised read of {}[{}] by {}", buffer.name, scalar, findings.describe(by.lane));
-    });
+    uninitialised(scalar, by, findings);
     return ScalarValue::ofInteger(type, 0);
   }
   return get(i);
@@ -98,6 +103,20 @@ void EmulatedMemory::poke(std::int64_t scalar, const ScalarValue& v) {
   const auto i = static_cast<std::size_t>(scalar);
   storeScalar(buffer.scalar, bytes_->data() + i * info(buffer.scalar).bytes, v);
   if (!known_.empty()) known_[i] = 1;
+}
+
+void EmulatedMemory::update(std::int64_t scalar, const std::function<ScalarValue(const ScalarValue&)>& next,
+                            EmulatedItem by, const EmulatorClock& now, EmulatorFindings& findings) {
+  if (!inside(scalar, "update", by, findings)) return;
+  Shadow& s = shadow(at(scalar, by.lane), now);
+  const auto me = static_cast<std::int64_t>(by.lane);
+  if (s.reader != nobody && s.reader != me) race("update", scalar, by, "a reader", findings);
+  if (!s.updates && s.writer != nobody && s.writer != me)
+    race("update", scalar, by, "the writer " + findings.describe(static_cast<std::size_t>(s.writer)), findings);
+  s.writer = me;
+  s.updates = true;
+  if (known_[at(scalar, by.lane)] == 0) uninitialised(scalar, by, findings);
+  poke(scalar, next(peek(scalar)));
 }
 
 void EmulatedMemory::write(std::int64_t scalar, const ScalarValue& v, EmulatedItem by, const EmulatorClock& now,

@@ -67,7 +67,10 @@ class EmulatedMemory {
   ScalarValue read(std::int64_t scalar, EmulatedItem by, const EmulatorClock& now, EmulatorFindings& findings);
   void write(std::int64_t scalar, const ScalarValue& v, EmulatedItem by, const EmulatorClock& now,
              EmulatorFindings& findings, bool allowUniform);
-  // Without checks, as atomic operations do.
+  // What `next` makes of the element, at once, as atomic operations do: others may do the same.
+  void update(std::int64_t scalar, const std::function<ScalarValue(const ScalarValue&)>& next, EmulatedItem by,
+              const EmulatorClock& now, EmulatorFindings& findings);
+  // Without checks.
   ScalarValue peek(std::int64_t scalar) const { return get(static_cast<std::size_t>(scalar)); }
   void poke(std::int64_t scalar, const ScalarValue& v);
   void forget();
@@ -80,6 +83,7 @@ class EmulatedMemory {
     std::uint64_t interval = 0;
     std::int64_t writer = nobody, reader = nobody;
     std::int64_t writerGroup = nobody, readerGroup = nobody;
+    bool updates = false;  // all that wrote it did so by `update`
   };
 
   bool inside(std::int64_t scalar, const char* what, EmulatedItem by, EmulatorFindings& findings);
@@ -89,6 +93,7 @@ class EmulatedMemory {
   }
   Shadow& shadow(std::size_t i, const EmulatorClock& now);
   ScalarValue get(std::size_t i) const;
+  void uninitialised(std::int64_t scalar, EmulatedItem by, EmulatorFindings& findings) const;
   void race(const char* what, std::int64_t scalar, EmulatedItem by, const std::string& with,
             EmulatorFindings& findings) const;
 

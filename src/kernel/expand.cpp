@@ -73,7 +73,7 @@ void Expander::append(const AssignLane& a, Block& to) {
   to.push_back({AssignLane{variable(a.variable), a.lane, expr(a.value)}});
 }
 void Expander::append(const Store& st, Block& to) {
-  to.push_back({Store{buffer(st.buffer), nat(st.index), expr(st.value), st.streams}});
+  to.push_back({Store{buffer(st.buffer), nat(st.index), expr(st.value), st.streams, st.update}});
 }
 void Expander::append(const Prefetch& p, Block& to) { to.push_back({Prefetch{buffer(p.buffer), nat(p.index)}}); }
 void Expander::append(const If& i, Block& to) {

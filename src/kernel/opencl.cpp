@@ -259,6 +259,11 @@ class OpenclDialect final : public Dialect {
     streamed.emplace(type(t), t);
     return fmt::format("vstore_stream_{}({}, {});", type(t), value, to.pointer());
   }
+  std::string update(Op op, const std::string& pointer, const std::string& value) override {
+    std::string name(info(op).name);
+    if (name.starts_with("bit")) name = op == Op::bitAnd ? "and" : op == Op::bitOr ? "or" : "xor";
+    return fmt::format("atomic_{}({}, {});", name, pointer, value);
+  }
   std::string prefetch(const std::string& pointer) override {
     prefetches = true;
     return fmt::format("prefetch_line({});", pointer);

@@ -186,7 +186,11 @@ class Verifier {
   }
   void statement(const Store& st, const Defined&) {
     access(st.buffer, st.index, st.value->type, "store");
-    check(!k_.buffers[st.buffer].readOnly, "store to the read-only {}", k_.buffers[st.buffer].name);
+    const Buffer& b = k_.buffers[st.buffer];
+    check(!b.readOnly, "store to the read-only {}", b.name);
+    check(!st.update || (b.space == AddressSpace::local && st.value->type == ValueType{b.scalar, 1} &&
+                         isAtomic(*st.update, b.scalar)),
+          "update of {} that is not made at once", b.name);
   }
   void statement(const Prefetch& p, const Defined&) {
     check(p.buffer < k_.buffers.size(), "prefetch of buffer {}", p.buffer);

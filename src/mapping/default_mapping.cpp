@@ -123,6 +123,9 @@ Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
   if (isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()))
     return argument(e, 1, [&](Expr x) { return result(x, with(through, e)); });
   if (onlyMovesData(e)) return copy(e);
+  if (const Expr body = s.arguments[0].body(); options_.isGpu && updatesAtOnce(body))
+    return apply("mapToGroups0", argument(functionBody(e, 0, [this](Expr b) { return updatedByGroup(b); }), 1,
+                                          [this](Expr in) { return operand(in); }));
   // Computed rows that are read often get a name, and as one memory; those of the outermost map are stored anyway.
   for (const Nest nest = nestOf(e); const rewrite::Path& level : nest.levels)
     if (!level.empty() && readsRowsOften(partAt(e, level)))

@@ -83,6 +83,8 @@ class DefaultMapping : Walk {
   bool isUpdate(Expr e) const;
   Expr scanned(Expr e);
   Expr reducedByIndex(Expr e);
+  bool updatesAtOnce(Expr e) const;
+  Expr updatedByGroup(Expr e);
   std::optional<Expr> byLanes(Expr e);
   Expr resultInLanes(Expr e);
   bool isDense(Expr e) const;
@@ -154,6 +156,8 @@ bool isChosen(const Spine& s, Type type);
 
 // A launch is worth so many operations: less work is not divided.
 constexpr double dividedOperations = 16384;
+// The same on a graphics processor, each of whose work-items is slow.
+constexpr double dividedOnGpu = 256;
 // Whether it is a reduction or a scan whose state holds arrays.
 bool foldsArrays(const Spine& s);
 // Kernels that compute the term, about: those of its maps, and of what is done in chunks.

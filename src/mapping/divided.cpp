@@ -75,7 +75,7 @@ std::optional<std::int64_t> DefaultMapping::chunkFor(Nat length, double each) co
   const auto known = length.constant();
   std::int64_t chunk = options_.chunk;
   if (chunk == 0) {
-    if (known && static_cast<double>(*known) * each < (options_.isGpu ? itemOperations : dividedOperations))
+    if (known && static_cast<double>(*known) * each < (options_.isGpu ? dividedOnGpu : dividedOperations))
       return std::nullopt;
     chunk = options_.isGpu ? smallChunk(each) : goodChunk(known, each);
   }
@@ -144,16 +144,19 @@ Expr DefaultMapping::scanned(Expr e) {
   const Nat length = e.type().length();
   if (!mayMove(e)) return alone(e);
   const double each = std::max(1.0, (work_.of(e) - work_.of(s.arguments[0])) / std::max(1.0, estimate(length)));
-  auto chunk = chunkFor(length, each);
+  const auto chunk = chunkFor(length, each);
   if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return inSteps(e);
-  if (options_.isGpu && options_.chunk == 0) chunk = goodChunk(length.constant(), each);  // one item adds up the chunks
   e = argument(e, 2, [this](Expr in) { return operand(in); });
   e = apply(s.isPrim(Prim::scan) ? "scanInChunks" : "scanExclusiveInChunks", e, {{"c", Nat(*chunk)}});
   const auto totals = [&](Expr x) { return argument(x, 2, [&](Expr t) { return kept(t, "chunks in parallel"); }); };
   const auto ofChunks = [&](Expr join) {
     return argument(join, 0, [&](Expr map) {
       return argument(map, 1, [&](Expr zip) {
-        return argument(zip, 0, [&](Expr offsets) { return kept(totals(offsets), "what stands before each chunk"); });
+        return argument(zip, 0, [&](Expr offsets) {
+          offsets = totals(offsets);
+          if (options_.isGpu) offsets = apply("loopToScanExclusive", offsets);  // many, as in inChunks
+          return kept(offsets, "what stands before each chunk");
+        });
       });
     });
   };
@@ -178,6 +181,19 @@ Expr DefaultMapping::updated(Expr e) {
   return functionBody(e, 1, [&](Expr b) { return copies ? copied(b) : inside(b); });
 }
 
+// Whether a group's work-items may update what the term reduces by index, in local memory.
+bool DefaultMapping::updatesAtOnce(Expr e) const {
+  constexpr std::int64_t most = 4096;  // elements
+  const Spine s = spineOf(e);
+  const auto elements = s.isPrim(Prim::reduceByIndex) ? e.type().length().constant() : std::nullopt;
+  return elements && *elements <= most && rewrite::atomicUpdateOf(e.type().element(), s.arguments[1]);
+}
+
+Expr DefaultMapping::updatedByGroup(Expr e) {
+  e = apply("reduceByIndexToItems", eachArgument(e, [this](Expr x, bool) { return inside(x); }));
+  return apply("mapToItems0", apply("copyMap", e));
+}
+
 // A reduction by index in chunks, each with elements of its own, where that is allowed and pays.
 Expr DefaultMapping::reducedByIndex(Expr e) {
   const Spine s = spineOf(e);
@@ -188,10 +204,14 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
   // Memory for all chunks is a fraction of the input; so is the work of putting them together.
   const Nat own = elements * extentOf(init.type().element()), each = extentOf(in.type().element().components()[1]);
   Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : ceilDiv(own * Nat(8), each);
-  if (const auto count = chunk.constant(); count && options_.chunk == 0) {
+  if (options_.isGpu && options_.chunk == 0 && updatesAtOnce(e)) {
+    constexpr std::int64_t groups = 256, ofGroup = 256, usual = 16384;
+    chunk = known ? roundedUp(ceilDiv(*known, groups), ofGroup) : usual;
+  } else if (const auto count = chunk.constant(); count && options_.chunk == 0) {
     if (known && static_cast<double>(*known) < dividedOperations) return alone(e);
-    std::int64_t size = std::max<std::int64_t>(*count, static_cast<std::int64_t>(itemOperations));
-    while (known && *known / size > enoughChunks) size *= 2;
+    std::int64_t size = *count;
+    if (!options_.isGpu) size = std::max<std::int64_t>(size, static_cast<std::int64_t>(itemOperations));
+    while (!options_.isGpu && known && *known / size > enoughChunks) size *= 2;
     chunk = size;
   }
   if (less(length, Nat(2) * chunk) == Truth::proved) return alone(e);

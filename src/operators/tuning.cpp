@@ -220,7 +220,8 @@ DeviceLimits compiledWithin(DeviceLimits limits) {
 
 Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Constraint> further) {
   // Limits of the hardware need a mapping.
-  std::vector<Constraint> constraints = constraintsOf(mapByDefault(variant.program), compiledWithin(limits));
+  std::vector<Constraint> constraints =
+      constraintsOf(mapByDefault(variant.program, {.isGpu = limits.target.isGpu}), compiledWithin(limits));
   constraints.insert(constraints.end(), further.begin(), further.end());
   return {variant.program.tunables, std::move(constraints)};
 }

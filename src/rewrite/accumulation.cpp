@@ -310,6 +310,19 @@ std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation) {
   return visit(accumulation.combine.body()) ? std::optional(operations) : std::nullopt;
 }
 
+std::optional<AtomicUpdate> atomicUpdateOf(Type element, Expr f) {
+  const Expr z = Expr::variable("z", element);
+  const auto accumulation = element.isScalar() ? accumulationOf(z, f) : std::nullopt;
+  const auto operations = accumulation ? operationsOf(*accumulation) : std::nullopt;
+  if (!operations || operations->size() != 1 || !isAtomic(operations->front(), scalarOf(element))) return std::nullopt;
+  const Op op = operations->front();
+  const Scalar scalar = scalarOf(element);
+  const bool isExtreme = op == Op::min || op == Op::max;
+  const auto end = op == Op::min ? ScalarValue::Extreme::highest : ScalarValue::Extreme::lowest;
+  return AtomicUpdate{op, Expr::literal(isExtreme ? ScalarValue::extreme(scalar, end)
+                                                  : ScalarValue::ofInteger(scalar, op == Op::bitAnd ? -1 : 0))};
+}
+
 bool dividesEvenly(Nat chunk, Nat length) {
   return length / chunk * chunk == length || lift::divides(chunk, length) == Truth::proved;
 }

@@ -226,6 +226,8 @@ std::vector<RuleRow> loweringRules() {
       {"mapToItems1", "map(f, xs) => mapLcl(1, f, xs)", "lift-conv §3.2"},
       {"reduceToItems", "reduce(i, f, xs) => reduceLcl(i, f, xs)", "a group's work-items put together what each has",
        When::accumulates},
+      {"reduceByIndexToItems", "reduceByIndex(zs, f, xs) => reduceByIndexLcl(mapLcl(0, fun z => z, zs), f, xs)",
+       "a group's work-items update its elements", When::accumulates},
       {"mapToLoop", "map(f, xs) => mapSeq(f, xs)", "lift-conv §3.2"},
       {"mapToUnrolled", "map(f, xs) => mapSeqUnroll(u, f, xs)", "lift-conv §3.2"},
       {"reduceToLoop", "reduce(i, f, xs) => reduceSeq(i, f, xs)", "lift-conv §3.2"},
@@ -262,6 +264,7 @@ std::vector<RuleRow> raisingRules() {
       {"global2ToMap", "mapGlb(2, f, xs) => map(f, xs)", "lowering, backwards"},
       {"loopToMap", "mapSeq(f, xs) => map(f, xs)", "lowering, backwards"},
       {"loopToReduce", "reduceSeq(i, f, xs) => reduce(i, f, xs)", "lowering, backwards"},
+      {"loopToScanExclusive", "scanExclusiveSeq(i, f, xs) => scanExclusive(i, f, xs)", "lowering, backwards"},
   };
 }
 

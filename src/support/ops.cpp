@@ -257,6 +257,12 @@ bool admits(Op op, OpTyping typing, Scalar t) {
 
 const OpInfo& info(Op op) { return table[static_cast<int>(op)]; }
 
+bool isAtomic(Op op, Scalar scalar) {
+  const bool known =
+      op == Op::add || op == Op::min || op == Op::max || op == Op::bitAnd || op == Op::bitOr || op == Op::bitXor;
+  return known && (scalar == Scalar::i32 || scalar == Scalar::u32);
+}
+
 std::optional<Op> opNamed(std::string_view name) {
   for (const OpInfo& row : table)
     if (row.name == name) return row.op;

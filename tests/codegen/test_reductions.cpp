@@ -68,6 +68,22 @@ TEST_CASE("a work-group reduces its row together, by sub-groups where the compil
                  "reduceLcl in a work-group of more than one dimension"));
 }
 
+TEST_CASE("a work-group updates elements by index in local memory, each update at once") {
+  const std::string text =
+      "def main(x: [5][n]i32): [5][7]i32 = x |> mapWrg(0)(fun row => mapLcl(0, id, "
+      "reduceByIndexLcl(mapLcl(0, id, fill(7, 3)), F, map(fun v => (v % 9 + 1, v), row))))";
+  const auto with = [&](const std::string& f) { return std::string(text).replace(text.find('F'), 1, f); };
+  CompileOptions unfenced;
+  unfenced.passes.skip = {"barriers"};
+  for (const char* f : {"add", "max", "bitXor", "fun (count, v) => if v > 0 then count + 1 else count"})
+    for (const std::int64_t n : {1, 7, 300}) {
+      INFO(f << " of " << n);
+      CHECK(wrong(with(f), {{"n", n}}) == "");
+      if (n > 7) CHECK(contains(wrong(with(f), {{"n", n}}, unfenced), "race"));
+    }
+  CHECK(contains(planOf(with("add")).sources[0], "atomic_add("));
+}
+
 TEST_CASE("a scalar result beside an array, and an array that is named and a result, are stored once") {
   const std::string text = R"(
     def main(x: [n]f32): ([n]f32, f32, (f32, [n]f32)) =

@@ -1,0 +1,25 @@
+// What graphics processors get, on an OpenCL device: groups that reduce together, and that update elements at once.
+#include "operators/parted.hpp"
+
+using namespace lift;
+
+TEST_CASE("what a GPU gets is right on a device", "[cl]") {
+  const auto device = runtime::openDevice();
+  const runtime::DeviceInfo gpu = runtime::readProfile("nvidia");
+  for (const char* text :
+       {"def main(x: [n]f32): f32 = sum(x) / 3.0\n", "def main(x: [n]f32): [n]f32 = softmax(x)\n",
+        "def main(x: [n]i32): [40]i32 = generate(40, fun b => sum(map(fun v => if v % 40 == b then 1 else 0, x)))\n",
+        "def main(x: [n]i32): [9]i32 = reduceByIndex(fill(9, 5), max, map(fun v => (abs(v) % 10, v), x))\n",
+        "def main(x: [n]f32): [n]f32 = scan(0.0, add, x)\n",
+        "def main(x: [n]f32): f32 = maximum(map(fun w => w[0] - 2.0 * w[1], slide(2, 1, padClamp(0, 1, x))))\n"}) {
+    INFO(text);
+    for (const std::int64_t n : {4096, 50001}) {
+      INFO(n);
+      const Program program = parted::load({"gpu", text, {{"n", n}}, {}});
+      const Choice choice = choose(programWorkload(program, 0), &gpu, {.tuned = false});
+      const auto inputs = parted::inputsOf(program);
+      const auto run = device->load(compileVariant(choice.variant, choice.config))->run(inputs);
+      CHECK(largestError(run.outputs, interpret(program, inputs)) < parted::tolerance);
+    }
+  }
+}
