@@ -442,8 +442,8 @@ Families familiesOf(const Recognised& form) {
     // Few rows or columns do not pay for an order in which sums are not in lanes.
     if (hasDotProducts(form))
       families.all.insert(isFewByMany(form) ? families.all.begin() : families.all.end(), dotProductFamily(form));
-    if (notStaged(form).empty()) families.all.push_back(stagedFamily(form));
     if (!families.all.empty()) families.reason.clear();
+    if (notStaged(form).empty()) families.all.push_back(stagedFamily(form));
   }
   if (form.pattern == Pattern::stencil) {
     const auto& loops = form.nest.loops;

@@ -262,6 +262,10 @@ Strategy inBlocks(strategies::StagedProduct product) {
 std::string notStaged(const Recognised& form) {
   if (form.pattern != Pattern::product || !form.rowsThenColumns) return "it is no product of rows and columns";
   if (!form.nest.body.type().isScalar() || !sumIn(form.nest.body)) return "its elements are more than a sum";
+  const auto& loops = form.nest.loops;
+  if (std::min(estimated(loops[loops.size() - 2].input.type().length()),
+               estimated(loops.back().input.type().length())) < 2)
+    return "it has one row or one column";
   return form.reduced->constant() || fillsSteps(form) ? "" : isNotKnown(*form.reduced);
 }
 
@@ -303,9 +307,12 @@ OperatorFamily stagedFamily(const Recognised& form) {
   };
   family.defaults = stagedBlock(size, nullptr);
   family.preferred = [size](const runtime::DeviceInfo& device) {
-    return device.type == "gpu" ? stagedBlock(size, &device) : Config();
+    return stagedBlock(size, device.type == "gpu" ? &device : nullptr);
   };
-  family.firstOn = prefersGroups;
+  constexpr std::int64_t few = 32;  // of which blocks are too small to pay for barriers
+  family.firstOn = [pays = std::min(size.rows, size.columns) >= few](const runtime::DeviceInfo& device) {
+    return pays && prefersGroups(device);
+  };
   return family;
 }
 

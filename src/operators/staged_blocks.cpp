@@ -57,6 +57,7 @@ bool isEven(const StagedSize& size, const Block& block) {
 // elements take as long as 64 products; beside them a step has its barriers, and a block what is cropped. A unit with
 // few work-items waits for memory.
 double costOf(const StagedSize& size, const Block& block, std::int64_t units) {
+  constexpr std::int64_t together = 32;  // work-items that take their steps together
   const auto p = static_cast<double>(block.rows), k = static_cast<double>(block.columns);
   const auto rows = static_cast<double>(block.allRows()), columns = static_cast<double>(block.allColumns());
   constexpr double ofBarriers = 32, itemsOfUnit = 256;
@@ -66,8 +67,9 @@ double costOf(const StagedSize& size, const Block& block, std::int64_t units) {
   const double groups = static_cast<double>(size.batch) * blocks(size.rows, rows) * blocks(size.columns, columns);
   const double ofUnit = std::ceil(groups / static_cast<double>(units));
   const double steps = blocks(size.depth, static_cast<double>(block.depth)) * static_cast<double>(block.depth);
-  return steps * product * rows * columns * ofUnit *
-         std::max(1.0, itemsOfUnit / (ofUnit * static_cast<double>(block.items())));
+  const auto items = static_cast<double>(roundedUp(block.items(), together));
+  return steps * product * rows * columns * (items / static_cast<double>(block.items())) * ofUnit *
+         std::max(1.0, itemsOfUnit / (ofUnit * items));
 }
 
 }  // namespace
