@@ -295,6 +295,7 @@ OperatorFamily stagedFamily(const Recognised& form) {
                   .depth = estimated(*form.reduced),
                   .ofRows = stagedOperand(form, outer),
                   .ofColumns = stagedOperand(form, inner),
+                  .elementBytes = static_cast<std::int64_t>(info(scalarOf(form.nest.body.type())).bytes),
                   .fillsDepth = form.reduced->constant().value_or(1) % usualDepth != 0 && fillsSteps(form),
                   .batchLoops = static_cast<int>(outer)};
   for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].input.type().length());

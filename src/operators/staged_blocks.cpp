@@ -116,11 +116,11 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
     if (b.rows > std::max<std::int64_t>(2, size.rows) || b.rows * b.columns > mostAccumulators) return;
     if (b.items() < fewestItems || b.items() > limits.items) return;
     // What a step copies is loaded while the one before computes; an assembler takes some registers more.
+    const std::int64_t words = std::max<std::int64_t>(1, size.elementBytes / 4), lines = b.allRows() + b.allColumns();
     const std::int64_t free =
-        limits.registers - limits.registers / 8 - ofAddresses - b.rows * b.columns - b.rows - b.columns;
-    const std::int64_t lines = b.allRows() + b.allColumns();
-    const std::int64_t loaded = std::min(mostLoaded, free) * b.items() / lines;
-    const std::int64_t held = limits.localBytes / (lines * static_cast<std::int64_t>(sizeof(float)));
+        limits.registers * 7 / 8 - ofAddresses - words * (b.rows * b.columns + b.rows + b.columns);
+    const std::int64_t loaded = std::min(mostLoaded, free) * b.items() / (words * lines);
+    const std::int64_t held = limits.localBytes / (lines * size.elementBytes);
     for (b.depth = std::min({size.depth, deepest, loaded, held}); b.depth > 0; b.depth--) {
       if (!isEven(size, b)) continue;
       const double cost = costOf(size, b, limits.units);
