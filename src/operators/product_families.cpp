@@ -286,7 +286,7 @@ StagedSize::Operand stagedOperand(const Recognised& form, std::size_t loop) {
 }  // namespace
 
 OperatorFamily stagedFamily(const Recognised& form) {
-  constexpr std::int64_t usualDepth = 8;
+  constexpr std::int64_t usualDepth = 16;
   const auto& loops = form.nest.loops;
   const std::size_t inner = loops.size() - 1, outer = inner - 1;
   StagedSize size{.batch = 1,

@@ -30,7 +30,8 @@ TEST_CASE("products are in blocks on GPUs with local memory of its own, where bl
 TEST_CASE("blocks of products copy in vectors and keep what they add in registers", "[null]") {
   runtime::DeviceInfo device = gpu();
   device.computeUnits = 132;
-  for (const Product& p : staged::products()) {
+  for (std::size_t i = 0; i < 4; i++) {
+    const Product& p = staged::products()[i];
     INFO(p.name);
     const Part part = staged::partOf(p, {{"n", 2048}, {"m", 2048}, {"k", 2048}});
     const Config c = staged::familyOf(part).preferred(device);
