@@ -248,9 +248,9 @@ bool fillsSteps(const Recognised& form) {
 // The sum of each element in blocks; what is computed of it, where it is.
 Strategy inBlocks(strategies::StagedProduct product) {
   return [staged = strategies::stagedProduct(product)](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const Expr body = nestOf(e).body, sum = *sumIn(body);
-    if (sum == body) return staged(e, r);
-    Path place = *pathOf(sum, e);
+    const auto sum = sumIn(nestOf(e).body);
+    if (!sum || *sum == nestOf(e).body) return staged(e, r);
+    Path place = *pathOf(*sum, e);
     const auto apart = lifted(e, r, place);
     if (!apart) return std::nullopt;
     return seq({at(place, staged), attempt(strategies::outermost(use("mapIntoResult")))})(*apart, r);

@@ -1,4 +1,7 @@
 // Computed rules: reductions and scans in parts.
+#include <algorithm>
+#include <cmath>
+
 #include "computed.hpp"
 #include "terms.hpp"
 

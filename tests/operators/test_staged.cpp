@@ -11,6 +11,30 @@ TEST_CASE("products in blocks are right, whatever lies side by side, of any size
   CHECK(staged::rightOn(*emulator, [] { return true; }) == 72);
 }
 
+TEST_CASE("products of sizes that are given when kernels run are right in blocks, too", "[null]") {
+  const auto emulator = runtime::makeEmulatorDevice();
+  int blocks = 0;
+  for (const Product& p : staged::products()) {
+    INFO(p.name);
+    const Program program = parted::symbolic({p.name, p.text, {}, {}});
+    const PartedProgram parted = partsOf(program);
+    REQUIRE(parted.parts.size() == 1);
+    if (std::ranges::none_of(parted.parts[0].workload.families, [](const auto& f) { return f.name == "staged"; }))
+      continue;  // nothing fills the last step of its sums
+    Workload w = programWorkload(program, 0);
+    w.families = {partsFamily(parted, {{"staged", staged::familyOf(parted.parts[0]).defaults, ""}})};
+    const Variant v = derive(w, partsFamilyName);
+    const auto executable = emulator->load(compileVariant(v, v.defaults));
+    for (const auto& [n, m, k] : {std::array<std::int64_t, 3>{32, 48, 16}, {37, 41, 19}}) {
+      const Program at = parted::load({p.name, p.text, {{"n", n}, {"m", m}, {"k", k}}, {}});
+      const auto inputs = parted::inputsOf(at);
+      CHECK(largestError(executable->run(inputs).outputs, interpret(at, inputs)) < parted::tolerance);
+      blocks++;
+    }
+  }
+  CHECK(blocks == 16);
+}
+
 TEST_CASE("products are in blocks on GPUs with local memory of its own, where blocks pay", "[null]") {
   const auto chosen = [](const Product& p, std::int64_t n, std::int64_t m, const runtime::DeviceInfo& device) {
     const Program program = parted::load({p.name, p.text, {{"n", n}, {"m", m}, {"k", 256}}, {}});
