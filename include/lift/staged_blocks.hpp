@@ -20,6 +20,7 @@ struct StagedSize {
   };
   std::int64_t batch, rows, columns, depth;
   Operand ofRows = {}, ofColumns = {};
+  std::int64_t elementBytes = sizeof(float);
   bool fillsDepth = false;  // steps of any depth
   int batchLoops = 0;
 };

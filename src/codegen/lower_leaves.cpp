@@ -36,9 +36,13 @@ void append(Block from, Block& to) {
   for (kernel::Stmt& s : from) to.push_back(std::move(s));
 }
 
-bool isSame(const GuardedView::Guard& a, const GuardedView::Guard& b) {
-  return a.condition == b.condition && std::ranges::equal(a.bounds, b.bounds, [](const auto& x, const auto& y) {
-           return x.smaller == y.smaller && x.larger == y.larger;
+// Of lanes of vectors of so many: also where bounds have only whole vectors below them.
+bool isSame(const GuardedView::Guard& a, const GuardedView::Guard& b, std::size_t lanes = 1) {
+  const Nat width = static_cast<std::int64_t>(lanes);
+  return a.condition == b.condition && std::ranges::equal(a.bounds, b.bounds, [&](const auto& x, const auto& y) {
+           if (x.larger != y.larger) return false;
+           return x.smaller == y.smaller || (divides(width, x.larger) == Truth::proved &&
+                                             floorDiv(x.smaller, width) == floorDiv(y.smaller, width));
          });
 }
 
@@ -187,7 +191,7 @@ ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
                   m->offset == first->offset + Nat(static_cast<std::int64_t>(l));
     equal = equal && m && m->buffer == first->buffer && m->offset == first->offset;
     const auto* g = dynamic_cast<const GuardedView*>(lanes[l].get());
-    if (guard && (!g || !isSame(g->guard, guard->guard))) guard = nullptr;
+    if (guard && (!g || !isSame(g->guard, guard->guard, lanes.size()))) guard = nullptr;
   }
   const ValueType vt = valueTypeOf(type);
   if (consecutive) return kernel::load(first->buffer, first->offset, vt);

@@ -478,8 +478,8 @@ Families familiesOf(const Recognised& form) {
       if (isOfFewSums(form) && form.nest.loops.size() <= 3 && reducesByOperations(form.nest.body))
         families.all.push_back(sumsByGroups(form));
     }
-    if (notStaged(form).empty()) families.all.push_back(stagedFamily(form));
     if (!families.all.empty()) families.reason.clear();
+    if (notStaged(form).empty()) families.all.push_back(stagedFamily(form));
   }
   if (form.pattern == Pattern::stencil) {
     const auto& loops = form.nest.loops;

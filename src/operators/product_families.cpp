@@ -262,9 +262,9 @@ bool fillsSteps(const Recognised& form) {
 // The sum of each element in blocks; what is computed of it, where it is.
 Strategy inBlocks(strategies::StagedProduct product) {
   return [staged = strategies::stagedProduct(product)](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const Expr body = nestOf(e).body, sum = *sumIn(body);
-    if (sum == body) return staged(e, r);
-    Path place = *pathOf(sum, e);
+    const auto sum = sumIn(nestOf(e).body);
+    if (!sum || *sum == nestOf(e).body) return staged(e, r);
+    Path place = *pathOf(*sum, e);
     const auto apart = lifted(e, r, place);
     if (!apart) return std::nullopt;
     return seq({at(place, staged), attempt(strategies::outermost(use("mapIntoResult")))})(*apart, r);
@@ -276,6 +276,10 @@ Strategy inBlocks(strategies::StagedProduct product) {
 std::string notStaged(const Recognised& form) {
   if (form.pattern != Pattern::product || !form.rowsThenColumns) return "it is no product of rows and columns";
   if (!form.nest.body.type().isScalar() || !sumIn(form.nest.body)) return "its elements are more than a sum";
+  const auto& loops = form.nest.loops;
+  if (std::min(estimated(loops[loops.size() - 2].input.type().length()),
+               estimated(loops.back().input.type().length())) < 2)
+    return "it has one row or one column";
   return form.reduced->constant() || fillsSteps(form) ? "" : isNotKnown(*form.reduced);
 }
 
@@ -296,7 +300,7 @@ StagedSize::Operand stagedOperand(const Recognised& form, std::size_t loop) {
 }  // namespace
 
 OperatorFamily stagedFamily(const Recognised& form) {
-  constexpr std::int64_t usualDepth = 8;
+  constexpr std::int64_t usualDepth = 16;
   const auto& loops = form.nest.loops;
   const std::size_t inner = loops.size() - 1, outer = inner - 1;
   StagedSize size{.batch = 1,
@@ -305,6 +309,7 @@ OperatorFamily stagedFamily(const Recognised& form) {
                   .depth = estimated(*form.reduced),
                   .ofRows = stagedOperand(form, outer),
                   .ofColumns = stagedOperand(form, inner),
+                  .elementBytes = static_cast<std::int64_t>(info(scalarOf(form.nest.body.type())).bytes),
                   .fillsDepth = form.reduced->constant().value_or(1) % usualDepth != 0 && fillsSteps(form),
                   .batchLoops = static_cast<int>(outer)};
   for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].input.type().length());
@@ -317,9 +322,12 @@ OperatorFamily stagedFamily(const Recognised& form) {
   };
   family.defaults = stagedBlock(size, nullptr);
   family.preferred = [size](const runtime::DeviceInfo& device) {
-    return device.type == "gpu" ? stagedBlock(size, &device) : Config();
+    return stagedBlock(size, device.type == "gpu" ? &device : nullptr);
   };
-  family.firstOn = prefersGroups;
+  constexpr std::int64_t few = 32;  // of which blocks are too small to pay for barriers
+  family.firstOn = [pays = std::min(size.rows, size.columns) >= few](const runtime::DeviceInfo& device) {
+    return pays && prefersGroups(device);
+  };
   return family;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "lift/integers.hpp"
@@ -57,6 +58,7 @@ bool isEven(const StagedSize& size, const Block& block) {
 // elements take as long as 64 products; beside them a step has its barriers, and a block what is cropped. A unit with
 // few work-items waits for memory.
 double costOf(const StagedSize& size, const Block& block, std::int64_t units) {
+  constexpr std::int64_t together = 32;  // work-items that take their steps together
   const auto p = static_cast<double>(block.rows), k = static_cast<double>(block.columns);
   const auto rows = static_cast<double>(block.allRows()), columns = static_cast<double>(block.allColumns());
   constexpr double ofBarriers = 32, itemsOfUnit = 256;
@@ -66,8 +68,9 @@ double costOf(const StagedSize& size, const Block& block, std::int64_t units) {
   const double groups = static_cast<double>(size.batch) * blocks(size.rows, rows) * blocks(size.columns, columns);
   const double ofUnit = std::ceil(groups / static_cast<double>(units));
   const double steps = blocks(size.depth, static_cast<double>(block.depth)) * static_cast<double>(block.depth);
-  return steps * product * rows * columns * ofUnit *
-         std::max(1.0, itemsOfUnit / (ofUnit * static_cast<double>(block.items())));
+  const auto items = static_cast<double>(roundedUp(block.items(), together));
+  return steps * product * rows * columns * (items / static_cast<double>(block.items())) * ofUnit *
+         std::max(1.0, itemsOfUnit / (ofUnit * items));
 }
 
 }  // namespace
@@ -114,11 +117,11 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
     if (b.rows > std::max<std::int64_t>(2, size.rows) || b.rows * b.columns > mostAccumulators) return;
     if (b.items() < fewestItems || b.items() > limits.items) return;
     // What a step copies is loaded while the one before computes; an assembler takes some registers more.
+    const std::int64_t words = std::max<std::int64_t>(1, size.elementBytes / 4), lines = b.allRows() + b.allColumns();
     const std::int64_t free =
-        limits.registers - limits.registers / 8 - ofAddresses - b.rows * b.columns - b.rows - b.columns;
-    const std::int64_t lines = b.allRows() + b.allColumns();
-    const std::int64_t loaded = std::min(mostLoaded, free) * b.items() / lines;
-    const std::int64_t held = limits.localBytes / (lines * static_cast<std::int64_t>(sizeof(float)));
+        limits.registers * 7 / 8 - ofAddresses - words * (b.rows * b.columns + b.rows + b.columns);
+    const std::int64_t loaded = std::min(mostLoaded, free) * b.items() / (words * lines);
+    const std::int64_t held = limits.localBytes / (lines * size.elementBytes);
     for (b.depth = std::min({size.depth, deepest, loaded, held}); b.depth > 0; b.depth--) {
       if (!isEven(size, b)) continue;
       const double cost = costOf(size, b, limits.units);

@@ -198,8 +198,7 @@ std::vector<RuleRow> memoryRules() {
       {"copyAcrossInVectors", copyAcrossInVectors, "a tile in local memory, copied by all work-items of a group"},
       {"nameElements",
        "reduce(i, f, zip(xs, ys)) => reduce(i, fun (acc, (x, y)) => let(fun x => let(fun y => f((acc, (x, y))), y), "
-       "x), "
-       "zip(xs, ys))",
+       "x), zip(xs, ys))",
        "let"},
       {"letToPrivate", "let(f, x) => let(f, toPrivate(x))", "lift-conv §4.2"},
       {"reduceToPrivateMemory", "reduce(i, f, xs) => toPrivate(reduce(i, f, xs))", "lift-conv §4.2"},

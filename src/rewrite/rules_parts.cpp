@@ -1,5 +1,6 @@
 // Computed rules: reductions and scans in parts.
 #include <algorithm>
+#include <cmath>
 
 #include "computed.hpp"
 #include "terms.hpp"

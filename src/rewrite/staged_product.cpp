@@ -1,8 +1,6 @@
 // The strategy of products whose operands are copied to local memory block by block.
 #include "lift/strategies.hpp"
 
-#include <fmt/format.h>
-
 #include "lift/terms.hpp"
 
 namespace lift::strategies {
@@ -69,8 +67,9 @@ Strategy stagedProduct(const StagedProduct& p) {
   const auto copied = [&](const StagedProduct::Copy& copy) {
     Arguments arguments{{"p", p.rowItems}, {"q", p.columnItems}};
     if (copy.vector) arguments.emplace("v", *copy.vector);
-    return argument(use(fmt::format("copy{}{}", copy.across ? "Across" : "Along", copy.vector ? "InVectors" : ""),
-                        std::move(arguments)));
+    const char* along = copy.vector ? "copyAlongInVectors" : "copyAlong";
+    const char* across = copy.vector ? "copyAcrossInVectors" : "copyAcross";
+    return argument(use(copy.across ? across : along, std::move(arguments)));
   };
   const Strategy near = seq({inside(isReduction, use("nameElements")),
                              inStep(body(seq({copied(p.ofRows), function(body(copied(p.ofColumns)))})))});

@@ -43,7 +43,7 @@ Kernel convolution(int channels, int size, int kernels, int pixels, int vectors,
 }  // namespace
 
 TEST_CASE("passes: listed once, found by name") {
-  CHECK(passes().size() == 21);
+  CHECK(passes().size() == 22);
   for (const Pass& p : passes()) {
     CHECK(passNamed(p.name) == &p);
     CHECK(!p.description.empty());
@@ -63,7 +63,7 @@ TEST_CASE("passes: after every pass one can look, and passes can be left out") {
   optimise(convolution(16, 4, 16, 2, 1, 1), options);
   CHECK(seen == std::vector<std::string>{"trips",   "own",     "unroll", "trips",  "simplify", "nest",     "split",
                                          "scalars", "declare", "copies", "dead",   "fuse",     "unswitch", "version",
-                                         "absent",  "order",   "join",   "narrow", "stream",   "prefetch"});
+                                         "absent",  "order",   "join",   "narrow", "stream",   "prefetch", "ahead"});
 }
 
 TEST_CASE("optimise: the blocked convolution becomes what one would write by hand") {

@@ -202,12 +202,13 @@ std::string drawnColumns(std::uint64_t seed) {
   return fmt::format("def main(xs: [{}]{}, gs: [{}]{}) = xs |> map(fun x => {})\n", batch, given, w, type, columns);
 }
 
-// A family of the part at a point of its space; the default mapping where the family does not derive the part.
-PartChoice drawn(const Part& part, std::uint64_t seed) {
+// A family of the part at a point of its space on the device; the default mapping where the family does not derive the
+// part.
+PartChoice drawn(const Part& part, std::uint64_t seed, const DeviceLimits& limits) {
   const auto& families = part.workload.families;
   try {
     const Variant v = derive(part.workload, families[seed % families.size()].name);
-    const auto point = Sampler(spaceOf(v, {}), seed).next();
+    const auto point = Sampler(spaceOf(v, limits), seed).next();
     if (point || v.program.tunables.empty()) return {v.family, point.value_or(Config()), "drawn"};
   } catch (const UserError&) {
   }
@@ -224,6 +225,7 @@ std::map<std::string, int> deriveDrawn(const std::string& what, std::int64_t cou
                                        const std::function<std::string(std::uint64_t seed)>& program) {
   const std::int64_t seed = seedOr(31);
   const auto device = runtime::makeEmulatorDevice();
+  const DeviceLimits limits = parseDeviceLimits(device->info().toJson());
   std::map<std::string, int> families;
   for (std::int64_t i = 0; i < count; i++) {
     const Case c(program(static_cast<std::uint64_t>(seed * 1000003 + i)));
@@ -231,7 +233,7 @@ std::map<std::string, int> deriveDrawn(const std::string& what, std::int64_t cou
     const Workload w = programWorkload(c.specialised, 0);
     const PartedProgram& parted = *w.family(partsFamilyName).parted;
     std::vector<PartChoice> choices;
-    for (const Part& part : parted.parts) choices.push_back(drawn(part, static_cast<std::uint64_t>(i)));
+    for (const Part& part : parted.parts) choices.push_back(drawn(part, static_cast<std::uint64_t>(i), limits));
     for (const PartChoice& choice : choices) families[choice.family]++;
     Workload by = w;
     by.families = {partsFamily(parted, choices)};
@@ -250,7 +252,7 @@ std::map<std::string, int> deriveDrawn(const std::string& what, std::int64_t cou
 TEST_CASE("random products and stencils mean the same when they are derived", "[null]") {
   const std::int64_t count = setting("LIFT_DIFF_COUNT", thinning > 1 ? 80 : 160);  // each family has its share
   auto families = deriveDrawn("products and stencils", count, [](std::uint64_t s) { return Drawing(s).program(); });
-  for (const char* family : {"tiles", "panels", "strips", "lanes", "vectors", "default"})
+  for (const char* family : {"tiles", "panels", "staged", "strips", "lanes", "vectors", "default"})
     CHECK(families[family] * 24 >= count);
 }
 
