@@ -133,8 +133,23 @@ struct RewriteOptions {
   void print(const Rewriting& rewriting, const std::vector<Rule>& given) const;
 };
 
+// At each place that the term has, from the leaves: not in what the rule makes, so that this ends whatever the rule is.
+Strategy eachPlace(Strategy s) {
+  return [s = std::move(s)](lift::Expr e, Rewriting& r) -> std::optional<lift::Expr> {
+    bool any = false;
+    const std::function<std::optional<lift::Expr>(lift::Expr)> walk = [&](lift::Expr term) {
+      term = *all([&](lift::Expr child, Rewriting&) { return walk(child); })(term, r);
+      const auto changed = s(term, r);
+      any = any || changed;
+      return changed ? changed : std::optional(term);
+    };
+    const auto result = walk(e);
+    return any ? result : std::nullopt;
+  };
+}
+
 Strategy RewriteOptions::placed(const Strategy& s) const {
-  if (everywhere) return lift::rewrite::everywhere(s);
+  if (everywhere) return eachPlace(s);
   if (place.empty()) return topDown(s);
   return at(Derivation::parse("rule at " + place, {}).steps.at(0).path, s);
 }
@@ -208,7 +223,11 @@ int RewriteOptions::run() const {
   std::set<std::string> replayed;
   if (!derivation.empty()) replayed = replayFile(rewriting, given);
   Arguments arguments;
-  for (const auto& [name, value] : parseValues(values, "-k")) arguments.emplace(name, lift::Nat(value));
+  for (const auto& [name, value] : parseValues(values, "-k")) {
+    if (std::ranges::none_of(given, [&](const Rule& r) { return std::ranges::count(r.tunables(), name) > 0; }))
+      throw UserError(ExitStatus::usage, fmt::format("-k: no --rule leaves a size '{}' to choose", name));
+    arguments.emplace(name, lift::Nat(value));
+  }
   for (const Rule& rule : given) {
     if (replayed.count(rule.name())) continue;
     Arguments own;
