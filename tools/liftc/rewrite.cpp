@@ -12,6 +12,8 @@
 #include "lift/diagnostic.hpp"
 #include "lift/explore.hpp"
 #include "lift/rewrite_check.hpp"
+#include "lift/source.hpp"
+#include "lift/text.hpp"
 
 namespace liftc {
 namespace {
@@ -183,7 +185,15 @@ void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& 
   if (trace)
     for (const Step& s : rewriting.derivation().steps)
       std::cout << fmt::format("-- {}\n-- {}\n", s.str(), ruleNamed(s.rule, given).text());
-  std::cout << lift::print(rewriting.program());
+  const std::string text = lift::print(rewriting.program());
+  try {
+    static_cast<void>(lift::parseProgram(*lift::addSource("<rewritten>", text)));
+  } catch (const UserError& e) {  // of lengths that are equal under conditions, for which the language has no words
+    throw UserError(ExitStatus::program,
+                    "the rewritten program would not read back: " + e.diagnostics().front().message,
+                    "give its sizes values, --size NAME=VALUE, or print the derivation, --derive");
+  }
+  std::cout << text;
 }
 
 int RewriteOptions::runExplore() const {
