@@ -172,6 +172,7 @@ class OpenclDialect final : public Dialect {
   }
   // What -1 leaves of the least integer is undefined, too.
   Text division(Op op, ValueType t, const std::vector<Text>& args) override {
+    if (t.width == 1 && isSmallInteger(t.scalar)) return operation(op, t, args);  // computed in int
     const std::string own = type(t), isMinusOne = fmt::format("b == ({})(-1)", own);
     const std::string divided = fmt::format("a {} ({} ? ({})(1) : b)", infixOf(op)->text, isMinusOne, own);
     const std::string name = function(
