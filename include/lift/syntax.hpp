@@ -36,8 +36,9 @@ struct Syn {
     bool isOperator = false;  // always means the operation: no definition of its name hides it
   };
   struct Integer {
-    std::int64_t value;
-  };
+    std::int64_t value;  // of u64 its bits
+    std::optional<Scalar> type = {};
+  };  // 1, 1u8
   struct Real {
     double value;
     std::optional<Scalar> type;

@@ -1,6 +1,7 @@
 // Inference of whole programs: what is left open is settled, then replaced throughout the term.
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 
@@ -113,9 +114,14 @@ std::unordered_map<Expr, Expr> Inference::literalValues() {
                               : l.value.type == Scalar::i64 && !isFloat(scalar)
                                   ? ScalarValue::ofInteger(scalar, l.value.integer)
                                   : ScalarValue::of(scalar, l.value.asDouble());
-    if (!l.extreme && l.value.type == Scalar::i64 && !isFloat(scalar) && value.integer != l.value.integer &&
-        scalar != Scalar::u64)
-      report(l.span, fmt::format("{} does not fit {}", l.value.integer, info(scalar).name));
+    const double real = l.value.asDouble();
+    const bool fits = isFloat(scalar)
+                          ? std::isfinite(value.real) || !std::isfinite(real)
+                          : value.integer == l.value.integer && (scalar != Scalar::u64 || value.integer >= 0);
+    if (!l.extreme && !fits)
+      report(l.span, fmt::format("{} does not fit {}",
+                                 isFloat(l.value.type) ? fmt::to_string(real) : fmt::to_string(l.value.integer),
+                                 info(scalar).name));
     Expr e = Expr::literal(value);
     if (type.is(Type::Kind::vector))
       e = Expr::apply(Expr::primitive(Prim::splat, {type.length()}, Type::function(Type::scalar(scalar), type)), e);

@@ -23,7 +23,7 @@ Expr Inference::literal(ScalarValue value, TypeClass kind, std::optional<Type> e
   }
   const Expr placeholder = Expr::variable("literal", solver_.freshType());
   solver_.require(placeholder.type(), kind, span);
-  literals_.push_back({placeholder, value, span, {}});
+  literals_.push_back({placeholder, value, place(span), {}});
   return finish(placeholder, expected, span);
 }
 
@@ -87,8 +87,10 @@ Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optiona
   const auto& node = syntax->node;
   if (std::get_if<Syn::Name>(&node)) return inferCall(syntax, scope, {}, expected, span);
   if (std::get_if<Syn::Call>(&node)) return inferCall(syntax, scope, {}, expected, span);
-  if (const auto* s = std::get_if<Syn::Integer>(&node))
+  if (const auto* s = std::get_if<Syn::Integer>(&node)) {
+    if (s->type) return finish(Expr::literal(ScalarValue::ofInteger(*s->type, s->value)), expected, span);
     return literal(ScalarValue::ofInteger(Scalar::i64, s->value), TypeClass::integerLiteral, expected, span);
+  }
   if (const auto* s = std::get_if<Syn::Real>(&node)) {
     if (s->type) return finish(Expr::literal(ScalarValue::of(*s->type, s->value)), expected, span);
     return literal(ScalarValue::of(Scalar::f64, s->value), TypeClass::realLiteral, expected, span);

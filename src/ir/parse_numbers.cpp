@@ -103,28 +103,20 @@ std::optional<Scalar> Parser::suffixType(const Token& token, const Numeral& n) {
   return scalar;
 }
 
-// The magnitude fits if the type's greatest (or, negated, least) value reaches it.
+// The magnitude fits if the type's greatest (or, negated, least) value reaches it. Without a suffix, what only u64
+// holds is one.
 ParsedExpr Parser::integer(const Numeral& n, std::optional<Scalar> scalar, bool negative, Span span) {
+  const auto magnitude = parseInteger(n.digits, n.base);
+  if (!scalar && !negative && magnitude && *magnitude > std::numeric_limits<std::int64_t>::max()) scalar = Scalar::u64;
   const Scalar type = scalar.value_or(Scalar::i64);
   const int bits = static_cast<int>(info(type).bytes) * 8;
   std::uint64_t limit = ~std::uint64_t{0} >> (64 - bits);
-  if (info(type).isSigned) limit = limit / 2 + (negative ? 1 : 0);
-  const auto magnitude = parseInteger(n.digits, n.base);
+  if (negative || info(type).isSigned) limit = !info(type).isSigned ? 0 : limit / 2 + (negative ? 1 : 0);
   if (!magnitude || *magnitude > limit)
     fail(span, fmt::format("{}{} is out of range of {}", negative ? "-" : "",
                            n.written.size() > 40 ? "the integer" : n.written, info(type).name));
   const std::uint64_t pattern = negative ? 0 - *magnitude : *magnitude;
-  const auto value = static_cast<std::int64_t>(pattern);
-  if (!scalar) return node(span, 0, Syn::Integer{value});
-  constexpr std::uint64_t exact = std::uint64_t{1} << std::numeric_limits<double>::digits;
-  if (*magnitude <= exact) {
-    const auto real = static_cast<double>(*magnitude);
-    return node(span, 0, Syn::Real{negative ? -real : real, scalar});
-  }
-  // A double would round it.
-  ParsedType ascribed = typeNode(span, 0, SynType::ScalarName{type});
-  ParsedExpr plain = node(span, 0, Syn::Integer{value});
-  return node(span, 1, Syn::Ascribe{std::move(plain.syn), std::move(ascribed.type)});
+  return node(span, 0, Syn::Integer{static_cast<std::int64_t>(pattern), scalar});
 }
 
 }  // namespace lift::syntax

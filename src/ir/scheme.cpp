@@ -22,7 +22,7 @@ const SynScheme& schemeOf(Prim prim) {
 }
 
 Nat natOfSyntax(const Syn& syn, const std::function<Nat(const Syn&)>& leaf) {
-  if (const auto* integer = std::get_if<Syn::Integer>(&syn.node)) return integer->value;
+  if (const auto* integer = std::get_if<Syn::Integer>(&syn.node); integer && !integer->type) return integer->value;
   if (const auto* size = std::get_if<Syn::Size>(&syn.node)) return size->value;
   const auto* call = std::get_if<Syn::Call>(&syn.node);
   if (!call) return leaf(syn);

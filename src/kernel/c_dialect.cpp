@@ -426,10 +426,11 @@ Text CDialect::conversion(ValueType from, ValueType to, const Text& value) {
   }
   if (!saturates) return {fmt::format("__builtin_convertvector({}, {})", value.text, type(to))};
   const std::string f = type(from), i = type(to);
+  std::vector<std::string> lanes;  // a loop over them is more than GCC 12 takes where the sizes of elements differ
+  for (int l = 0; l < to.width; l++)
+    lanes.push_back(fmt::format("{}({})", saturating(from.scalar, to.scalar), lane("x", l)));
   const std::string name =
-      function(fmt::format("{}_from_{}", i, f), i, f + " x",
-               fmt::format("  {0} r = {{0}};\n  for (int i = 0; i < {1}; i++) r[i] = {2}(x[i]);\n  return r;\n", i,
-                           to.width, saturating(from.scalar, to.scalar)));
+      function(fmt::format("{}_from_{}", i, f), i, f + " x", fmt::format("  return {};\n", vector(to, lanes).text));
   return {fmt::format("{}({})", name, value.text)};
 }
 

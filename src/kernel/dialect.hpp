@@ -73,6 +73,8 @@ class Dialect {
   virtual Text vector(ValueType t, const std::vector<std::string>& lanes) = 0;
   virtual std::string lane(const std::string& vector, int lane) const = 0;
   virtual Text operation(Op op, ValueType t, const std::vector<Text>& args) = 0;
+  // div or mod of integers with a sign by what may be -1.
+  virtual Text division(Op op, ValueType t, const std::vector<Text>& args) { return operation(op, t, args); }
   // `mask` has integers of the size of t's elements.
   virtual std::string choice(ValueType t, const std::string& mask, const std::string& then,
                              const std::string& otherwise) = 0;

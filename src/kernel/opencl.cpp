@@ -55,8 +55,9 @@ const std::unordered_set<std::string_view>& reserved() {
 bool looksReserved(const std::string& s) {
   if (reserved().contains(s)) return true;
   for (std::string_view prefix :
-       {"get_", "vload", "vstore", "convert_", "as_", "atomic_", "atom_", "native_", "half_", "async_", "group_",
-        "sub_group_", "work_group_", "CLK_", "cl_", "CL_", "FLT_", "DBL_", "truncate_"})
+       {"get_",  "vload",  "vstore",    "convert_",   "as_",         "atomic_",   "atom_", "native_",
+        "half_", "async_", "group_",    "sub_group_", "work_group_", "CLK_",      "cl_",   "CL_",
+        "FLT_",  "DBL_",   "truncate_", "absolute_",  "quotient_",   "remainder_"})
     if (s.starts_with(prefix)) return true;
   std::size_t end = s.size();
   while (end > 0 && std::isdigit(static_cast<unsigned char>(s[end - 1]))) end--;
@@ -70,11 +71,8 @@ class OpenclDialect final : public Dialect {
  public:
   explicit OpenclDialect(const OpenclOptions& options) : options_(options) {}
 
-  // The functions of floorDiv and mod that were asked for, of int (not wide) and of long.
-  std::set<std::pair<bool, Nat::Kind>> divisions;
-  // The functions that make int and long of floating-point numbers, by their types.
-  std::set<std::pair<std::string, std::string>> truncations;
-  std::map<std::string, ValueType> streamed;  // types that are stored past the caches
+  std::map<std::string, std::string> functions;  // that the kernel calls, by name
+  std::map<std::string, ValueType> streamed;     // types that are stored past the caches
   bool prefetches = false;
 
   bool isReserved(const std::string& name) const override { return isReservedInOpencl(name); }
@@ -98,8 +96,16 @@ class OpenclDialect final : public Dialect {
   std::string indexOperation(Nat::Kind kind, bool wide, const std::string& a, const std::string& b) override {
     if (kind == Nat::Kind::min || kind == Nat::Kind::max)
       return fmt::format("{}({}, {})", kind == Nat::Kind::min ? "min" : "max", a, b);
-    divisions.emplace(wide, kind);
-    return fmt::format("floor_{}{}({}, {})", kind == Nat::Kind::floorDiv ? "div" : "mod", wide ? "_long" : "", a, b);
+    const bool division = kind == Nat::Kind::floorDiv;
+    const std::string t = indexType(wide);
+    const std::string name = function(
+        fmt::format("floor_{}{}", division ? "div" : "mod", wide ? "_long" : ""), t, fmt::format("{0} a, {0} b", t),
+        fmt::format(fmt::runtime(division ? "  const {} q = a / b;\n"
+                                            "  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;\n"
+                                          : "  const {} r = a % b;\n"
+                                            "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n"),
+                    t));
+    return fmt::format("{}({}, {})", name, a, b);
   }
 
   Text literal(const ScalarValue& v) const override {
@@ -159,11 +165,25 @@ class OpenclDialect final : public Dialect {
     for (const Text& a : args) list += (list.empty() ? "" : ", ") + a.text;
     const bool integer = isInteger(t.scalar) && !row.openclInteger.empty();
     const std::string call = fmt::format("{}({})", integer ? row.openclInteger : row.opencl, list);
-    if (op == Op::abs && integer && info(t.scalar).isSigned) {  // abs returns the unsigned type
-      if (isVector) return {fmt::format("as_{}({})", type(t), call)};
-      return {fmt::format("({}){}", info(t.scalar).opencl, call), unary};
+    if (op == Op::abs && integer && info(t.scalar).isSigned) {  // of compilers' abs, the least integer is undefined
+      const std::string own = type(t);
+      const std::string name = function("absolute_" + own, own, own + " x",
+                                        fmt::format("  return max(x, {});\n", operation(Op::neg, t, {{"x"}}).text));
+      return {fmt::format("{}({})", name, list), postfix};
     }
     return {call, postfix};
+  }
+  // What -1 leaves of the least integer is undefined, too.
+  Text division(Op op, ValueType t, const std::vector<Text>& args) override {
+    if (t.width == 1 && isSmallInteger(t.scalar)) return operation(op, t, args);  // computed in int
+    const std::string own = type(t), isMinusOne = fmt::format("b == ({})(-1)", own);
+    const std::string divided = fmt::format("a {} ({} ? ({})(1) : b)", infixOf(op)->text, isMinusOne, own);
+    const std::string name = function(
+        fmt::format("{}_{}", op == Op::div ? "quotient" : "remainder", own), own, fmt::format("{0} a, {0} b", own),
+        op == Op::mod
+            ? fmt::format("  return {};\n", divided)
+            : fmt::format("  return {} ? {} : {};\n", isMinusOne, operation(Op::neg, t, {{"a"}}).text, divided));
+    return {fmt::format("{}({}, {})", name, args[0].text, args[1].text), postfix};
   }
   // Integers wrap, but those of OpenCL C that have a sign must not overflow: the unsigned ones of their size do the
   // sum. In vectors there are small ones; alone, they are computed in int, which the product of two of 16 bits may
@@ -213,8 +233,12 @@ class OpenclDialect final : public Dialect {
       const bool isNarrow = to.scalar == Scalar::i8 || to.scalar == Scalar::i16;
       const std::string real = type({from.scalar == Scalar::f16 ? Scalar::f32 : from.scalar, from.width});
       const std::string whole = type({isNarrow ? Scalar::i32 : to.scalar, to.width});
-      truncations.emplace(real, whole);
-      const std::string truncated = fmt::format("truncate_{}_{}({})", real, whole, value.text);
+      const std::string name =
+          function(fmt::format("truncate_{}_{}", real, whole), whole, real + " x",
+                   fmt::format(fmt::runtime(to.width > 1 ? "  return convert_{0}_sat(x) & convert_{0}(x == x);\n"
+                                                         : "  return x == x ? convert_{0}_sat(x) : 0;\n"),
+                               whole));
+      const std::string truncated = fmt::format("{}({})", name, value.text);
       return {isNarrow ? fmt::format("convert_{}_sat({})", type(to), truncated) : truncated};
     }
     if (to.width > 1 || saturates)
@@ -273,6 +297,12 @@ class OpenclDialect final : public Dialect {
   }
 
  private:
+  std::string function(const std::string& name, const std::string& result, const std::string& parameters,
+                       const std::string& body) {
+    functions.emplace(name, fmt::format("static inline {} {}({}) {{\n{}}}\n", result, name, parameters, body));
+    return name;
+  }
+
   std::unordered_map<std::string, Text> ofUnsigned_;  // integers with a sign that are made of what has none
 
   static std::string_view channels(ValueType t) { return t.scalar == Scalar::h16 ? "h" : "f"; }
@@ -374,23 +404,7 @@ class OpenclPrinter final : public Printer {
           "#endif\n"
           "  vstore{2}(x, 0, p);\n}}\n",
           vector, info(t.scalar).opencl, t.width);
-    for (const auto& [from, to] : dialect_.truncations)
-      s += fmt::format(
-          "static inline {1} truncate_{0}_{1}({0} x) {{\n"
-          "  return {2};\n}}\n",
-          from, to,
-          std::isdigit(static_cast<unsigned char>(to.back()))
-              ? fmt::format("convert_{0}_sat(x) & convert_{0}(x == x)", to)
-              : fmt::format("x == x ? convert_{}_sat(x) : 0", to));
-    for (const auto& [wide, kind] : dialect_.divisions)
-      s += fmt::format(
-          fmt::runtime(kind == Nat::Kind::floorDiv ? "static inline {0} floor_div{1}({0} a, {0} b) {{\n"
-                                                     "  const {0} q = a / b;\n"
-                                                     "  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;\n}}\n"
-                                                   : "static inline {0} floor_mod{1}({0} a, {0} b) {{\n"
-                                                     "  const {0} r = a % b;\n"
-                                                     "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}}\n"),
-          wide ? "long" : "int", wide ? "_long" : "");
+    for (const auto& [name, text] : dialect_.functions) s += text;
     return s;
   }
 

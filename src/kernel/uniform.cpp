@@ -174,7 +174,7 @@ class Builder {
     if (isUniform(f.count) && !f.running) return;
     throw UserError(
         ExitStatus::program,
-        fmt::format("kernel {}: a barrier is needed in the loop over {}, which runs {} {}times: not equally often for "
+        fmt::format("kernel {}: a barrier is needed in the loop over {}, which runs {}{} times: not equally often for "
                     "all work-items of a group",
                     k_.name, f.index.name(), f.running ? "at most " : "", f.count.str()));
   }

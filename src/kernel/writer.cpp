@@ -11,6 +11,13 @@
 namespace lift::kernel {
 namespace {
 
+bool mayBeMinusOne(const ExprPtr& e) {
+  return match(
+      e->node, [](const Literal& l) { return l.value.integer == -1; },
+      [](const Index& i) { return lessEqual(Nat(0), i.value) != Truth::proved; },
+      [](const Splat& s) { return mayBeMinusOne(s.value); }, [](const auto&) { return true; });
+}
+
 bool beyondInt(Nat n) {
   const auto low = n.lower(), high = n.upper();
   return (low && *low < std::numeric_limits<std::int32_t>::min()) ||
@@ -238,7 +245,9 @@ Text Writer::operation(const Expr& e, const Operation& o) {
   }
   std::vector<Text> args;
   for (const ExprPtr& a : o.args) args.push_back(text(a));
-  return dialect_.operation(o.op, e.type, args);
+  const bool divides = (o.op == Op::div || o.op == Op::mod) && isInteger(e.type.scalar) && info(e.type.scalar).isSigned;
+  return divides && mayBeMinusOne(o.args[1]) ? dialect_.division(o.op, e.type, args)
+                                             : dialect_.operation(o.op, e.type, args);
 }
 
 Text Writer::conversion(const Expr& e, const Convert& c) {

@@ -98,6 +98,7 @@ Type Matcher::instance(Type t) const {
 bool Matcher::match(Type pattern, Type subject) {
   if (pattern == subject) return true;
   if (pattern.is(Type::Kind::variable)) {
+    if (subject.is(Type::Kind::function)) return false;  // what is of any type is a value
     const auto [entry, isNew] = types_.emplace(pattern.variableId(), subject);
     return isNew || entry->second == subject || match(entry->second, subject);
   }

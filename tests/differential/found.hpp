@@ -88,6 +88,14 @@ def main(x: [8192]i32) =
    scan(true, fun (ok, i) => ok && divides(i, x), generate(8192, id))[8191],
    reduceByIndex(fill(4, true), fun (ok, i) => ok && divides(i, x), generate(8192, fun i => (i % 4, i))))
 )"},
+    {"the least integer: over -1, its absolute value, in vectors, too", R"(
+def main(x: [8]i32, y: [8]i64) =
+  (map(fun v => let least = min(v, lowest) in
+     (least % (v - v - 1), least / (v - v - 1), abs(least) < 0, abs(v) + abs(least)), x),
+   map(fun v => let least = min(v, lowest) in (least % (v - v - 1), least / (v - v - 1), abs(least) < 0), y),
+   asScalar(map(vectorize(4, fun v =>
+     min(v, lowest) % (v - v - 1) + (if abs(min(v, lowest)) < 0 then 1 else 2)), asVector(4, x))))
+)"},
 };
 
 }  // namespace lift::differential

@@ -25,7 +25,9 @@ inline std::string show(const SynPattern& pattern) {
 
 struct ShowExpr {
   std::string operator()(const Syn::Name& n) const { return n.text; }
-  std::string operator()(const Syn::Integer& n) const { return fmt::format("{}", n.value); }
+  std::string operator()(const Syn::Integer& n) const {
+    return fmt::format("{}{}", n.type ? std::string(info(*n.type).name) + ":" : "", n.value);
+  }
   std::string operator()(const Syn::Real& n) const {
     return fmt::format("real{}:{}", n.type ? std::string(info(*n.type).name) : "", n.value);
   }

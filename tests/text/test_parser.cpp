@@ -42,15 +42,15 @@ TEST_CASE("literals with a type") {
   CHECK(expr("1.5f16") == "realf16:1.5");
   CHECK(expr("3f32") == "realf32:3");
   CHECK(expr("2e-3f64") == "realf64:0.002");
-  CHECK(expr("7i64") == "reali64:7");
-  CHECK(expr("255u8") == "realu8:255");
-  CHECK(expr("-128i8") == "reali8:-128");
+  CHECK(expr("7i64") == "i64:7");
+  CHECK(expr("255u8") == "u8:255");
+  CHECK(expr("-128i8") == "i8:-128");
 }
 
 TEST_CASE("64-bit literals that a double would round") {
-  CHECK(expr("9007199254740992i64") == "reali64:9007199254740992");
-  CHECK(expr("9007199254740993i64") == "(as 9007199254740993 i64)");
-  CHECK(expr("18446744073709551615u64") == "(as -1 u64)");
+  CHECK(expr("9007199254740992i64") == "i64:9007199254740992");
+  CHECK(expr("9007199254740993i64") == "i64:9007199254740993");
+  CHECK(expr("18446744073709551615u64") == "u64:-1");
 }
 
 TEST_CASE("booleans") {

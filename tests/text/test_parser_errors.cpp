@@ -93,7 +93,8 @@ TEST_CASE("comparisons do not chain") {
 TEST_CASE("literals that no type holds") {
   CHECK(briefly("def f = 300u8") == "1:9-13 300 is out of range of u8");
   CHECK(briefly("def f = -129i8") == "1:9-14 -129 is out of range of i8");
-  CHECK(briefly("def f = 9223372036854775808") == "1:9-27 9223372036854775808 is out of range of i64");
+  CHECK(briefly("def f = -9223372036854775809") == "1:9-28 -9223372036854775809 is out of range of i64");
+  CHECK(briefly("def f = -1u8") == "1:9-12 -1 is out of range of u8");
   CHECK(briefly("def f = 1e39f32") == "1:9-15 1e39 is too large for f32 (infinity is inf)");
   CHECK(briefly("def f = 1e999") == "1:9-13 1e999 is too large for f64 (infinity is inf)");
   CHECK(briefly("def f = 1.5i32") == "1:9-14 1.5 is no integer, as i32 needs (conversions are written i32(1.5))");

@@ -12,6 +12,8 @@
 #include "lift/diagnostic.hpp"
 #include "lift/explore.hpp"
 #include "lift/rewrite_check.hpp"
+#include "lift/source.hpp"
+#include "lift/text.hpp"
 
 namespace liftc {
 namespace {
@@ -133,8 +135,23 @@ struct RewriteOptions {
   void print(const Rewriting& rewriting, const std::vector<Rule>& given) const;
 };
 
+// At each place that the term has, from the leaves: not in what the rule makes, so that this ends whatever the rule is.
+Strategy eachPlace(Strategy s) {
+  return [s = std::move(s)](lift::Expr e, Rewriting& r) -> std::optional<lift::Expr> {
+    bool any = false;
+    const std::function<std::optional<lift::Expr>(lift::Expr)> walk = [&](lift::Expr term) {
+      term = *all([&](lift::Expr child, Rewriting&) { return walk(child); })(term, r);
+      const auto changed = s(term, r);
+      any = any || changed;
+      return changed ? changed : std::optional(term);
+    };
+    const auto result = walk(e);
+    return any ? result : std::nullopt;
+  };
+}
+
 Strategy RewriteOptions::placed(const Strategy& s) const {
-  if (everywhere) return lift::rewrite::everywhere(s);
+  if (everywhere) return eachPlace(s);
   if (place.empty()) return topDown(s);
   return at(Derivation::parse("rule at " + place, {}).steps.at(0).path, s);
 }
@@ -168,7 +185,15 @@ void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& 
   if (trace)
     for (const Step& s : rewriting.derivation().steps)
       std::cout << fmt::format("-- {}\n-- {}\n", s.str(), ruleNamed(s.rule, given).text());
-  std::cout << lift::print(rewriting.program());
+  const std::string text = lift::print(rewriting.program());
+  try {
+    static_cast<void>(lift::parseProgram(*lift::addSource("<rewritten>", text)));
+  } catch (const UserError& e) {  // of lengths that are equal under conditions, for which the language has no words
+    throw UserError(ExitStatus::program,
+                    "the rewritten program would not read back: " + e.diagnostics().front().message,
+                    "give its sizes values, --size NAME=VALUE, or print the derivation, --derive");
+  }
+  std::cout << text;
 }
 
 int RewriteOptions::runExplore() const {
@@ -208,7 +233,11 @@ int RewriteOptions::run() const {
   std::set<std::string> replayed;
   if (!derivation.empty()) replayed = replayFile(rewriting, given);
   Arguments arguments;
-  for (const auto& [name, value] : parseValues(values, "-k")) arguments.emplace(name, lift::Nat(value));
+  for (const auto& [name, value] : parseValues(values, "-k")) {
+    if (std::ranges::none_of(given, [&](const Rule& r) { return std::ranges::count(r.tunables(), name) > 0; }))
+      throw UserError(ExitStatus::usage, fmt::format("-k: no --rule leaves a size '{}' to choose", name));
+    arguments.emplace(name, lift::Nat(value));
+  }
   for (const Rule& rule : given) {
     if (replayed.count(rule.name())) continue;
     Arguments own;
