@@ -190,8 +190,8 @@ Applied applyRule(const Rule& any, Expr term, const Arguments& arguments, const 
     if (!arguments.count(tunable))
       throw UserError(ExitStatus::usage, fmt::format("rule '{}' needs a value for '{}'", rule.name(), tunable));
   for (const auto& [name, value] : arguments)
-    if (std::ranges::find(rule.tunables(), name) == rule.tunables().end())
-      throw UserError(ExitStatus::usage, fmt::format("rule '{}' leaves no size '{}' to choose", rule.name(), name));
+    if (!rule.typed().sizes.contains(name) && std::ranges::count(rule.tunables(), name) == 0)
+      throw UserError(ExitStatus::usage, fmt::format("rule '{}' has no size '{}'", rule.name(), name));
   Applied result;
   if (rule.computation()) {
     if (term.type().is(Type::Kind::function)) return result;  // a primitive that lacks arguments
