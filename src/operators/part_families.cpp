@@ -76,7 +76,7 @@ bool hasNestedLoops(Expr e) {
 }
 
 // Neighbouring work-items with a row each read from places far apart; those of a group read what lies side by side.
-bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
+bool prefersGroups(const runtime::DeviceInfo& device) { return isGpu(device) && device.localMemoryIsDedicated; }
 
 OperatorFamily sumsByGroups(const Recognised& form) {
   constexpr std::int64_t longest = 16;
@@ -166,7 +166,7 @@ OperatorFamily rowsByGroups(const Recognised& form) {
                  canonical()}));
     r.apply(strategies::rowsOfGroups(outer));
   };
-  family.firstOn = prefersGroups;
+  family.firstOn = isGpu;  // no other family for GPUs takes such rows
   return family;
 }
 
@@ -195,7 +195,7 @@ OperatorFamily reductionByGroups(const Recognised& form) {
     r.apply(canonical());
     r.apply(strategies::reductionsByGroups(chunk));
   };
-  family.firstOn = [](const runtime::DeviceInfo& device) { return device.type == "gpu"; };
+  family.firstOn = isGpu;
   return family;
 }
 
