@@ -69,6 +69,13 @@ class MappingRules {
     if (context.endsEarly && (isKernelMap(p.prim()) || isByGroup(p.prim())))
       report(p, fmt::format("{} inside iterateWhile", name),
              "whether it goes on is decided by one work-item: put iterateWhile outside of every map, or use iterate");
+    if (isByGroup(p.prim())) {  // outside of all maps the kernel is one group
+      if (context.anyLocal() || context.anyGlobal())
+        report(
+            p, fmt::format("{} inside {}", name, context.anyLocal() ? "mapLcl" : "mapGlb"),
+            "the work-items of a group reduce together: use it directly in mapWrg, in a work-item reduce in sequence");
+      inner.local[0] = true;
+    }
     switch (p.prim()) {
       case Prim::iterateWhile: inner.endsEarly = true; break;
       case Prim::mapGlb:
@@ -95,15 +102,6 @@ class MappingRules {
           report(p, fmt::format("mapLcl({0}) inside mapLcl({0})", dim()),
                  "each dimension can be mapped once on the way in");
         inner.local[dim()] = true;
-        break;
-      case Prim::reduceLcl:
-      case Prim::reduceByIndexLcl:
-        // Outside of all maps the kernel is one group.
-        if (context.anyLocal() || context.anyGlobal())
-          report(p, fmt::format("{} inside {}", name, context.anyLocal() ? "mapLcl" : "mapGlb"),
-                 fmt::format("the work-items of a group reduce together: use it directly in mapWrg, {} in a work-item",
-                             p.prim() == Prim::reduceLcl ? "reduceSeq" : "reduceByIndex"));
-        inner.local[0] = true;
         break;
       case Prim::toLocal:
         if (!context.anyGroup()) report(p, "toLocal outside of mapWrg", "local memory belongs to a work-group");

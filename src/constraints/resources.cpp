@@ -65,6 +65,7 @@ class ResourceWalk {
     std::string origin = "the program";
     std::array<std::optional<Nat>, 3> groups, items, global;  // the largest map of each dimension
     Nat privateBytes = 0, localBytes = 0;
+    bool isOfGroup = false;     // what a group's work-items reduce together they take in turns, and map in turns
     std::vector<Around> loops;  // around the current term, outside in
     bool parallel = false;
   };
@@ -124,7 +125,8 @@ class ResourceWalk {
   }
 
   void loop(const Spine& s, Level level, Memory out) {
-    const Nat count = s.arguments[1].type().length();
+    const Nat length = s.arguments[1].type().length();
+    const Nat count = level == Level::local && kernel_.isOfGroup ? min(length, Nat(limits_.groupSize)) : length;
     std::size_t dim = 0;
     if (isParallel(level)) {
       dim = static_cast<std::size_t>(s.head.nats()[0].constant().value_or(0));
@@ -201,6 +203,7 @@ class ResourceWalk {
 
   void fold(const Spine& s) {
     if (traits(s.head.prim()).level == Level::local) {  // by as many work-items as there may be, at most
+      kernel_.isOfGroup = true;
       const Nat items = min(s.arguments[2].type().length(), Nat(limits_.groupSize));
       kernel_.items[0] = kernel_.items[0] ? max(*kernel_.items[0], items) : items;
       kernel_.localBytes = kernel_.localBytes + items * bytesOf(s.arguments[0].type());

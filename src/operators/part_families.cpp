@@ -165,7 +165,7 @@ OperatorFamily rowsByGroups(const Recognised& form) {
                  canonical()}));
     r.apply(strategies::rowsOfGroups(outer));
   };
-  family.firstOn = prefersGroups;
+  family.firstOn = isGpu;  // no other family for GPUs takes such rows
   return family;
 }
 
@@ -194,7 +194,7 @@ OperatorFamily reductionByGroups(const Recognised& form) {
     r.apply(canonical());
     r.apply(strategies::reductionsByGroups(chunk));
   };
-  family.firstOn = [](const runtime::DeviceInfo& device) { return device.type == "gpu"; };
+  family.firstOn = isGpu;
   return family;
 }
 

@@ -11,6 +11,8 @@
 
 namespace lift::detail::parts {
 
+inline bool isGpu(const runtime::DeviceInfo& device) { return device.type == "gpu"; }
+
 // What a model takes a size for that is given when kernels run; its tiles are filled.
 std::int64_t estimated(Nat n);
 

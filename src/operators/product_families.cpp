@@ -154,7 +154,7 @@ class ProductFamilies {
     if (tile.lanes == 0) return;
     OperatorFamily f{name, meaning, derivation(way)};
     f.forProcessors = way.columnsRead != ColumnsRead::inPlace;
-    if (way.firstOnGpus) f.firstOn = [](const runtime::DeviceInfo& device) { return device.type == "gpu"; };
+    if (way.firstOnGpus) f.firstOn = isGpu;
     f.preferred = [cuts = way.cuts, size](const runtime::DeviceInfo& device) -> Config {
       const Tile t = tileOn(device, cuts, size);
       if (t.lanes == 0) return {};
