@@ -138,7 +138,7 @@ Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
 // The dimensions of the nest's maps, dimension 0 for the innermost; on a GPU for that whose elements lie side by side
 // in memory once they are written through the layouts, if they fill a good part of a warp.
 std::vector<int> DefaultMapping::placesOf(Expr map, const Layouts& through) const {
-  constexpr std::int64_t fewest = 16;
+  constexpr std::int64_t fewest = 16, few = 4;  // elements of a work-item that lie between those of neighbours
   const int depth = depthOf(map);
   int first = depth - 1;
   if (options_.isGpu) {
@@ -153,7 +153,7 @@ std::vector<int> DefaultMapping::placesOf(Expr map, const Layouts& through) cons
         inside = dimensionsOf(below);
       else if (below.type().isArray())
         for (const Nat n : shapeOf(below.type()))
-          inside.push_back(n == Nat(1) ? std::vector<int>() : std::vector{depth});
+          inside.push_back(n.constant().value_or(few + 1) <= few ? std::vector<int>() : std::vector{depth});
       applyLayouts(body, below, inside, 0);
       dimensions.insert(dimensions.end(), inside.begin(), inside.end());
       return dimensions;

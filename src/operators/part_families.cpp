@@ -473,13 +473,14 @@ Families familiesOf(const Recognised& form) {
   if (form.pattern == Pattern::product || form.pattern == Pattern::convolution) {
     add(notInTiles(form), productFamilies);
     // Few rows or columns do not pay for an order in which sums are not in lanes.
-    if (hasDotProducts(form)) {
+    const bool hasDots = hasDotProducts(form);
+    if (hasDots)
       families.all.insert(isFewByMany(form) ? families.all.begin() : families.all.end(), dotProductFamily(form));
-      if (isOfFewSums(form) && form.nest.loops.size() <= 3 && reducesByOperations(form.nest.body))
-        families.all.push_back(sumsByGroups(form));
-    }
     if (!families.all.empty()) families.reason.clear();
-    if (notStaged(form).empty()) families.all.push_back(stagedFamily(form));
+    // On GPUs these come before others that are first there.
+    if (notStaged(form).empty()) families.all.insert(families.all.begin(), stagedFamily(form));
+    if (hasDots && isOfFewSums(form) && form.nest.loops.size() <= 3 && reducesByOperations(form.nest.body))
+      families.all.insert(families.all.begin(), sumsByGroups(form));
   }
   if (form.pattern == Pattern::stencil) {
     const auto& loops = form.nest.loops;

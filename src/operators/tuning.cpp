@@ -91,7 +91,7 @@ OperatorFamily withPartsOf(const Config& config, const OperatorFamily& family) {
     const auto hasNoOthers = [&](const OperatorFamily& f) { return hasThem(f) && f.defaults.size() == own.size(); };
     const auto& all = part.workload.families;
     const OperatorFamily& chosen = part.workload.family(choices[i].family);
-    if (hasNoOthers(chosen)) continue;
+    if (own.empty() || hasNoOthers(chosen)) continue;
     auto other = std::ranges::find_if(all, hasNoOthers);
     if (other == all.end() && !hasThem(chosen)) other = std::ranges::find_if(all, hasThem);
     if (other != all.end()) choices[i] = {other->name, other->defaults, "as given"};

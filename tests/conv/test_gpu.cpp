@@ -42,7 +42,6 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
       sums += c.at("pixels") * c.at("kernels");
       layers++;
     }
-  CHECK(chosen(parseConv("ic128ih56oc256kh1"), "intel-gpu").variant.family == "tiled");
   CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "portable").variant.family == "tiled");
   CHECK(layers == 48);
   CHECK(vectors >= 32);
@@ -138,9 +137,27 @@ TEST_CASE("Winograd's products are staged where local memory is apart", "[null]"
       layers++;
     }
   CHECK(layers == 16);
-  for (const char* layer : {"ic8ih56oc256kh3ph1", "ic64ih7oc64kh3ph1", "ic128ih56oc256kh1", "g4ic128ih56oc256kh3ph1"})
+  for (const char* layer : {"ic8ih56oc256kh3ph1", "ic64ih7oc64kh3ph1", "ic128ih56oc256kh1", "ic3ih224oc64kh7sh2ph3"})
+    CHECK(chosen(parseConv(layer), "nvidia").variant.family == "staged");
+  for (const char* layer : {"ic3ih224oc64kh3ph1", "g4ic128ih56oc256kh3ph1"})
     CHECK(chosen(parseConv(layer), "nvidia").variant.family == "tiled");
   CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "portable").variant.family == "tiled");
+}
+
+TEST_CASE("neighbours in a GPU's dimension 0 write neighbouring channels of layers of groups", "[null]") {
+  for (const char* layer : {"g144ic144ih56oc144kh3ph1", "g96mb2ic96ih27oc192kh5sh2ph2", "g58ic58ih28oc58kh3ph1"}) {
+    INFO(layer);
+    const ConvSpec spec = parseConv(layer);
+    const Choice choice = chosen(spec, "nvidia");
+    CHECK(choice.variant.family == "naive");
+    const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+    REQUIRE(plan.kernels.size() == 1);
+    CHECK(plan.kernels[0].range.global[0].constant().value() >= spec.groups);
+    CHECK(itemsOf(plan.kernels[0]) >= spec.groups * spec.oh);
+    CHECK(plan.sources[0].find("glb0 +") != std::string::npos);
+    // On a processor, too, they are not one work-item.
+    CHECK(itemsOf(compileVariant(derive(convWorkload(spec, {}), "naive"), {}).kernels[0]) >= spec.groups * spec.oh);
+  }
 }
 
 TEST_CASE("searches on a processor begin with families for GPUs only where these are asked for", "[null]") {

@@ -102,8 +102,8 @@ TEST_CASE("units that have nothing to do in the last round are not filled") {
 TEST_CASE("what is not known of a device is not predicted") {
   CHECK_FALSE(canPredict(runtime::readProfile("portable")));
   CHECK_THROWS_AS(predict(planOf(layer10, "tiled", fourByFour), runtime::readProfile("portable")), UserError);
-  for (const char* profile :
-       {"mali-g72", "mali-g57", "adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia", "nvidia-h200", "generic-cpu"})
+  for (const char* profile : {"mali-g72", "mali-g57", "adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia",
+                              "nvidia-h200", "generic-cpu"})
     CHECK(canPredict(runtime::readProfile(profile)));
 }
 
