@@ -268,8 +268,9 @@ OperatorFamily ofRegisters(std::string name, std::string meaning, std::function<
 enum class Products : std::uint8_t { apart, fused, staged };
 
 // The family of tiles of m by m outputs, or why there is none.
-void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::string& name, std::int64_t m,
+void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, const std::string& name, std::int64_t m,
                  Products products) {
+  const Scalar elements = layouts.elements;
   const bool fused = products == Products::fused, staged = products == Products::staged;
   const std::string why = detail::whyNotWinograd(spec, fused);
   if (!why.empty()) {
@@ -308,7 +309,9 @@ void addWinograd(Workload& w, const ConvSpec& spec, Scalar elements, const std::
   if (name == "winograd" && elements != Scalar::h16)
     family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, device); };
   if (staged && elements != Scalar::h16)
-    family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersStagedWinograd(spec, device); };
+    family.firstOn = [spec, input = layouts.input](const runtime::DeviceInfo& device) {
+      return detail::prefersStagedWinograd(spec, input, device);
+    };
   if (choices > 1) family.toleranceFactorAt = [=](const Config& config) { return factor(config.at("points")); };
   w.families.push_back(std::move(family));
 }
@@ -350,7 +353,7 @@ void addForGpus(Workload& w, const ConvSpec& spec, Layout input) {
       "staged", "blocks of pixels by output channels, operands copied to local memory",
       [=](rewrite::Rewriting& r) { detail::deriveStaged(spec, input, r); }, detail::stagedDefaults(spec),
       detail::stagedPreferred));
-  w.families.back().firstOn = [=](const Info& device) { return detail::prefersStaged(spec, device); };
+  w.families.back().firstOn = [=](const Info& device) { return detail::prefersStaged(spec, input, device); };
 }
 
 void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
@@ -398,7 +401,7 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                                           {"winograd2", 2, Products::apart},
                                           {"winograd6", 6, Products::apart},
                                           {"winogradStaged", 4, Products::staged}})
-    addWinograd(w, spec, layouts.elements, name, m, products);
+    addWinograd(w, spec, layouts, name, m, products);
   std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
   if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";

@@ -122,7 +122,8 @@ bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
-bool prefersStaged(const ConvSpec& spec, const runtime::DeviceInfo& device);  // whether it is likely the fastest there
+// Whether it is likely the fastest there.
+bool prefersStaged(const ConvSpec& spec, Layout input, const runtime::DeviceInfo& device);
 Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
@@ -159,8 +160,8 @@ void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
 // For GPUs whose local memory is apart: the products in blocks whose operands are copied there, a work-item for each
 // channel of a transformed tile. No groups.
 void deriveWinogradStaged(const ConvSpec& spec, const Winograd& w, Rewriting& r);
-// Whether that is likely the fastest family on the device.
-bool prefersStagedWinograd(const ConvSpec& spec, const runtime::DeviceInfo& device);
+// Whether that is likely the fastest family on the device: of an input whose channels lie side by side.
+bool prefersStagedWinograd(const ConvSpec& spec, Layout input, const runtime::DeviceInfo& device);
 Config winogradStagedDefaults(const ConvSpec& spec, const Winograd& w);
 Config winogradStagedPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);

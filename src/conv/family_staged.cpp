@@ -54,10 +54,10 @@ void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r) {
   r.apply(inside(isComputingMap, strategies::stagedProduct(product)));
 }
 
-bool prefersStaged(const ConvSpec& s, const runtime::DeviceInfo& device) {
+bool prefersStaged(const ConvSpec& s, Layout input, const runtime::DeviceInfo& device) {
   constexpr std::int64_t shortest = 64;  // of shorter sums blocks are mostly copies
   return device.type == "gpu" && device.localMemoryIsDedicated && s.groups == 1 && s.reduction() >= shortest &&
-         fillsTiles(s) && !prefersStagedWinograd(s, device);
+         fillsTiles(s) && !prefersStagedWinograd(s, input, device);
 }
 
 Config stagedDefaults(const ConvSpec& s) { return stagedBlock(sizeOf(s), nullptr, names); }

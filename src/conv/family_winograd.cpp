@@ -534,8 +534,10 @@ Config atFirstPoints(const Winograd& w, Config config) {
 
 }  // namespace
 
-bool prefersStagedWinograd(const ConvSpec& layer, const runtime::DeviceInfo& device) {
-  if (device.type != "gpu" || !device.localMemoryIsDedicated || !whyNotWinograd(layer, false).empty()) return false;
+bool prefersStagedWinograd(const ConvSpec& layer, Layout input, const runtime::DeviceInfo& device) {
+  if (input != Layout::nhwc || device.type != "gpu" || !device.localMemoryIsDedicated ||
+      !whyNotWinograd(layer, false).empty())
+    return false;
   constexpr std::int64_t fewestOperations = 100'000'000;  // that take longer than two more launches
   constexpr std::int64_t fewestChannels = 16;             // of fewer, transforms are most of the work
   const ConvSpec s = decimated(layer, allPhases(layer));

@@ -141,6 +141,9 @@ TEST_CASE("Winograd's products are staged where local memory is apart", "[null]"
     CHECK(chosen(parseConv(layer), "nvidia").variant.family == "staged");
   for (const char* layer : {"ic3ih224oc64kh3ph1", "g4ic128ih56oc256kh3ph1"})
     CHECK(chosen(parseConv(layer), "nvidia").variant.family == "tiled");
+  const runtime::DeviceInfo device = runtime::readProfile("nvidia");
+  const Workload planes = convWorkload(parseConv("ic128ih56oc256kh3ph1"), {.input = Layout::nchw});
+  CHECK(choose(planes, &device, {.tuned = false}).variant.family == "staged");
   CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "portable").variant.family == "tiled");
 }
 
