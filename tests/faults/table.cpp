@@ -153,7 +153,7 @@ const std::vector<Fault>& table() {
       {"a tile of the group is put in private memory", "codegen/lower_read.cpp",
        "const AddressSpace space = spaceOf(prim);",
        "const AddressSpace space = FAULT && prim == Prim::toLocal ? AddressSpace::priv : spaceOf(prim);",
-       Judge::differential, uninitialised},
+       Judge::differential, "read by work-items that did not"},
       {"an accumulator is not initialised", "codegen/lower_steps.cpp",
        "emit(kernel::Declare{variable, v});\n    acc",
        "emit(kernel::Declare{variable, FAULT ? std::nullopt : std::optional(v)});\n    acc",
