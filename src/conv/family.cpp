@@ -125,7 +125,7 @@ double stepCost(std::int64_t inputs, std::int64_t vectors, const VectorRegisters
 }
 
 std::int64_t lanesFor(std::int64_t n, const VectorRegisters& of, Layout output) {
-  constexpr std::int64_t perVector = 4;  // what a vector costs beside its lanes
+  constexpr std::int64_t perVector = 16;  // what a vector costs beside its lanes: registers take one instruction each
   const std::int64_t most = blockOf(output) > 1 ? std::min(of.lanes, blockOf(output)) : of.lanes;
   std::int64_t best = most;
   for (std::int64_t lanes = most / 2; lanes >= 2; lanes /= 2)
