@@ -36,7 +36,7 @@ struct StagedNames {
 strategies::StagedProduct stagedTunables(rewrite::Rewriting& r, const StagedSize& size, const StagedNames& names = {});
 
 // The cheapest block by a count of what a unit does for each product, within the device's registers, half of its local
-// memory, and its units; without a device, a usual GPU's. Empty where no block is copied evenly.
+// memory, and its units; without a device, a usual GPU's. Where no block is copied evenly, one work-item has a block.
 Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names = {});
 
 }  // namespace lift

@@ -4,6 +4,7 @@
 #include "lift/conv_operator.hpp"
 #include "lift/cook_toom.hpp"
 #include "lift/integers.hpp"
+#include "lift/staged_blocks.hpp"
 #include "lift/strategies.hpp"
 #include "lift/vector_registers.hpp"
 
@@ -120,6 +121,16 @@ bool fillsTiles(const ConvSpec& spec);
 // Whether it is likely the fastest on processors, too: 1x1 layers of one or two outputs, sums of channels in vectors.
 bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
+// Of blocks of a layer's products: columns are kernels, both copies have the same vectors.
+inline StagedNames namesOfBlock(const char* rows, const char* rowLanes, const char* rowItems) {
+  return {.rows = rows,
+          .columns = "kernels",
+          .rowLanes = rowLanes,
+          .rowItems = rowItems,
+          .columnItems = "kernelItems",
+          .rowVector = "vector",
+          .columnVector = "vector"};
+}
 void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
 // Whether it is likely the fastest there.

@@ -15,13 +15,7 @@ using namespace rewrite;
 
 namespace {
 
-const StagedNames names = {.rows = "pixels",
-                           .columns = "kernels",
-                           .rowLanes = "pixelLanes",
-                           .rowItems = "pixelItems",
-                           .columnItems = "kernelItems",
-                           .rowVector = "vector",
-                           .columnVector = "vector"};
+const StagedNames names = namesOfBlock("pixels", "pixelLanes", "pixelItems");
 
 StagedSize sizeOf(const ConvSpec& s) {
   const bool grouped = s.groups > 1;

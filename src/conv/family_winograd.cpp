@@ -420,13 +420,7 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
 
 namespace {
 
-const StagedNames namesOfBlock = {.rows = "tiles",
-                                  .columns = "kernels",
-                                  .rowLanes = "tileLanes",
-                                  .rowItems = "tileItems",
-                                  .columnItems = "kernelItems",
-                                  .rowVector = "vector",
-                                  .columnVector = "vector"};
+const StagedNames blockNames = namesOfBlock("tiles", "tileLanes", "tileItems");
 
 StagedSize productsOf(const ConvSpec& layer, const Winograd& w) {
   const ConvSpec s = atStrideOne(layer);
@@ -444,7 +438,7 @@ StagedSize productsOf(const ConvSpec& layer, const Winograd& w) {
 
 void deriveWinogradStaged(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   const int images = mapsOfImages(layer);
-  const strategies::StagedProduct block = stagedTunables(r, productsOf(layer, w), namesOfBlock);
+  const strategies::StagedProduct block = stagedTunables(r, productsOf(layer, w), blockNames);
   const std::optional<Nat> points = tunablePoints(w, r);
 
   transformTiles(r, layer, w, points, std::nullopt);
@@ -546,11 +540,11 @@ bool prefersStagedWinograd(const ConvSpec& layer, Layout input, const runtime::D
 }
 
 Config winogradStagedDefaults(const ConvSpec& s, const Winograd& w) {
-  return atFirstPoints(w, stagedBlock(productsOf(s, w), nullptr, namesOfBlock));
+  return atFirstPoints(w, stagedBlock(productsOf(s, w), nullptr, blockNames));
 }
 
 Config winogradStagedPreferred(const ConvSpec& s, const Winograd& w, const runtime::DeviceInfo& device) {
-  return device.type == "gpu" ? atFirstPoints(w, stagedBlock(productsOf(s, w), &device, namesOfBlock)) : Config();
+  return device.type == "gpu" ? atFirstPoints(w, stagedBlock(productsOf(s, w), &device, blockNames)) : Config();
 }
 
 }  // namespace lift::detail

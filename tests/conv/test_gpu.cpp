@@ -157,7 +157,6 @@ TEST_CASE("neighbours in a GPU's dimension 0 write neighbouring channels of laye
     REQUIRE(plan.kernels.size() == 1);
     CHECK(plan.kernels[0].range.global[0].constant().value() >= spec.groups);
     CHECK(itemsOf(plan.kernels[0]) >= spec.groups * spec.oh);
-    CHECK(plan.sources[0].find("glb0 +") != std::string::npos);
     // On a processor, too, they are not one work-item.
     CHECK(itemsOf(compileVariant(derive(convWorkload(spec, {}), "naive"), {}).kernels[0]) >= spec.groups * spec.oh);
   }
