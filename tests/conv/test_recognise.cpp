@@ -125,6 +125,28 @@ TEST_CASE("what was measured of a layer is taken for the part of a program that 
   CHECK_THAT(after.origin, Catch::Contains("measured on this device"));
 }
 
+TEST_CASE("what was measured on another device is taken while its kernels are what they were") {
+  const Workload layer = convWorkload(parseConv("ic24ih10oc40kh3ph1"), {});
+  const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  const Variant v = derive(layer, "winograd2");
+  const auto chosen = [&](const std::string& driver, const std::string& kernels) {
+    runtime::DeviceInfo other = device;
+    other.driverVersion = driver;
+    tune::Measurement m;
+    m.key = {layer.key(), tune::deviceRow(other).id, kernels, v.family, v.defaults, tune::Phase::sweep};
+    m.times = {1, 1, 1};
+    auto db = tune::Database::inMemory();
+    REQUIRE(db.add(tune::deviceRow(other)));
+    REQUIRE(db.add(m));
+    return choose(layer, &device, {.own = &db});
+  };
+  const std::string current = tune::kernelIdentity(compileVariant(v, v.defaults)), former(current.size(), '0');
+  CHECK(chosen("another", current).variant.family == v.family);
+  const Choice refused = chosen("another", former);
+  CHECK(refused.variant.family != v.family);
+  CHECK_THAT(refused.origin, Catch::Contains("is no longer what was measured there"));
+}
+
 TEST_CASE("the derivation of a recognised convolution replays, and is exact") {
   recognised::registerConv();
   for (const Case& c : recognised::cases()) DYNAMIC_SECTION(c.name) {

@@ -51,6 +51,18 @@ TEST_CASE("products are in blocks on GPUs with local memory of its own, where bl
   CHECK_FALSE(chosen(staged::products()[0], 256, 8, gpu()));
 }
 
+TEST_CASE("searches of products on GPUs are of the blocks that are taken there", "[null]") {
+  const Product& p = staged::products()[0];
+  const Program program = parted::load({p.name, p.text, {{"n", 256}, {"m", 256}, {"k", 256}}, {}});
+  const auto hasBlocks = [&](const runtime::DeviceInfo& device) {
+    const tune::Problem problem = tuningProblem(programWorkload(program, 0), device, {partsFamilyName});
+    REQUIRE_FALSE(problem.subspaces.at(0).search.start.empty());
+    return problem.subspaces[0].search.start[0].contains("p1_rowItems");
+  };
+  CHECK(hasBlocks(gpu()));
+  CHECK_FALSE(hasBlocks(runtime::readProfile("generic-cpu")));
+}
+
 TEST_CASE("blocks of products copy in vectors and keep what they add in registers", "[null]") {
   runtime::DeviceInfo device = gpu();
   device.computeUnits = 132;
