@@ -56,6 +56,8 @@ bool takesLaunches(Expr term);
 // Whether the term is a reduction or a scan over arrays each of whose steps is enough work for launches of its own.
 bool foldsByLaunches(Expr term);
 
+// What an operation on scalars takes, in additions, about.
+double costOf(Op op);
 // Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,
 // which compilers do not take for scalars side by side.
 bool approximates(Expr term);

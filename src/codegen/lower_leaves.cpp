@@ -3,23 +3,25 @@
 #include <algorithm>
 
 #include "lift/kernel_walk.hpp"
+#include "lift/mapping.hpp"
 #include "lowerer.hpp"
 
 namespace lift::detail {
 
 namespace {
 
-// Statements that may run for nothing: a few operations on registers that are defined for all values.
+// Statements that may run for nothing: a few operations on registers that are defined for all values, which take no
+// longer, about, than a branch that was predicted wrongly.
 bool isSpeculable(const Block& block) {
-  constexpr int mostOperations = 16;
-  int operations = 0;
+  constexpr double mostAdditions = 8;
+  double additions = 0;
   for (const kernel::Stmt& s : block) {
     const auto* d = std::get_if<kernel::Declare>(&s.node);
     if (d == nullptr || !d->value) return false;
     bool defined = true;
     kernel::forEachExpr(**d->value, [&](const kernel::Expr& e) {
       const auto* o = std::get_if<kernel::Operation>(&e.node);
-      operations += o != nullptr;
+      if (o != nullptr) additions += costOf(o->op);
       const bool divides = o != nullptr && (o->op == Op::div || o->op == Op::mod) && !isFloat(e.type.scalar);
       if (divides) {
         const auto* divisor = std::get_if<kernel::Literal>(&o->args[1]->node);
@@ -27,7 +29,7 @@ bool isSpeculable(const Block& block) {
       }
       defined = defined && !std::holds_alternative<kernel::Load>(e.node);
     });
-    if (!defined || operations > mostOperations) return false;
+    if (!defined || additions > mostAdditions) return false;
   }
   return true;
 }

@@ -225,6 +225,7 @@ class Lowering {
   void reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out);
   void reduceByIndexInGroup(const Spine& s, const EnvPtr& env, const Destination& out);
   void atKey(const ViewPtr& pair, Nat length, const std::function<void(Nat at)>& update);
+  ViewPtr withConstants(Expr state, const EnvPtr& env, const ViewPtr& written);
   // Two memories in turns when the count is small and known, else one with a copy back each time.
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
 

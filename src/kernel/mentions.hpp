@@ -1,4 +1,4 @@
-// Private to kernel: the variables that expressions and statements mention.
+// Private to kernel: what expressions and statements mention, and how.
 #pragma once
 
 #include <optional>
@@ -35,5 +35,8 @@ void forEachMention(const Stmt& s, F&& f) {
   one(s);
   forEachBlock(s, [&](const Block& b) { forEachStmt(b, one); });
 }
+
+// The greatest constant by which the index itself is divided in the statements (pass_nest.cpp), or 0.
+std::int64_t divisorIn(const Block& block, NatVar index);
 
 }  // namespace lift::kernel

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "expand.hpp"
+#include "mentions.hpp"
 #include "pass_list.hpp"
 
 namespace lift::kernel {
@@ -167,9 +168,10 @@ bool choosesByIteration(const For& f) {
 }
 
 // Loops of a few iterations inside others, small enough that every compiler writes them out; PoCL puts work-items in
-// the lanes of vectors before it does.
+// the lanes of vectors before it does. Also longer ones that divide their index, as windows and tiles that were joined
+// are read: written out, quotients and remainders are numbers. (Of those of long rows pass_nest makes two.)
 std::unordered_set<NatVar> tinyLoops(const Block& body) {
-  constexpr std::int64_t mostTrips = 4, mostNodes = 128;
+  constexpr std::int64_t mostTrips = 4, mostNodes = 128, mostTripsDivided = 32, mostNodesDivided = 1000;
   std::unordered_set<NatVar> tiny;
   forEachStmt(body, [&](const Stmt& outer) {
     const auto* around = std::get_if<For>(&outer.node);
@@ -177,10 +179,10 @@ std::unordered_set<NatVar> tinyLoops(const Block& body) {
     for (const Stmt& s : around->body) {
       const auto* f = std::get_if<For>(&s.node);
       if (f == nullptr || f->kind != LoopKind::sequential || f->unroll != 0 || f->running) continue;
-      const std::int64_t trips = f->count.constant().value_or(mostTrips + 1);
-      const bool isInnermost = !anyLoop(f->body, [](const For&) { return true; });
-      if (trips >= 1 && trips <= mostTrips && isInnermost &&
-          trips * Sizes([](const For&) { return false; }).of(f->body) <= mostNodes)
+      const std::int64_t trips = f->count.constant().value_or(mostTripsDivided + 1);
+      if (trips < 1 || trips > mostTripsDivided || anyLoop(f->body, [](const For&) { return true; })) continue;
+      const std::int64_t nodes = trips * Sizes([](const For&) { return false; }).of(f->body);
+      if ((trips <= mostTrips && nodes <= mostNodes) || (nodes <= mostNodesDivided && divisorIn(f->body, f->index) > 0))
         tiny.insert(f->index);
     }
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "expand.hpp"
+#include "mentions.hpp"
 #include "pass_list.hpp"
 
 namespace lift::kernel {
@@ -21,6 +22,8 @@ std::int64_t divisorIn(Nat n, NatVar index) {
   return greatest;
 }
 
+}  // namespace
+
 std::int64_t divisorIn(const Block& block, NatVar index) {
   std::int64_t greatest = 0;
   forEachStmt(block, [&](const Stmt& s) {
@@ -30,6 +33,8 @@ std::int64_t divisorIn(const Block& block, NatVar index) {
   });
   return greatest;
 }
+
+namespace {
 
 class Nest {
  public:

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "lift/build.hpp"
+#include "lift/mapping.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::detail {
@@ -137,20 +138,14 @@ double readsOfElement(Expr e, Expr variable) { return Reads(variable).in(e); }
 
 namespace {
 
-// Of a primitive, its functions apart, in additions, about.
+// Of a primitive, its functions apart.
 double costOf(Expr primitive) {
   switch (traits(primitive.prim()).work) {
     case Traits::Work::none: return 0;
     case Traits::Work::one: return 1;
     case Traits::Work::operation: break;
   }
-  switch (primitive.op()) {
-    case Op::div:
-    case Op::mod:
-    case Op::sqrt:
-    case Op::rsqrt: return 4;
-    default: return info(primitive.op()).isExact ? 1 : 8;  // the functions that are approximated
-  }
+  return lift::costOf(primitive.op());
 }
 
 }  // namespace
@@ -171,3 +166,13 @@ double Work::of(Expr e) {
 }
 
 }  // namespace lift::detail
+
+double lift::costOf(Op op) {
+  switch (op) {
+    case Op::div:
+    case Op::mod:
+    case Op::sqrt:
+    case Op::rsqrt: return 4;
+    default: return info(op).isExact ? 1 : 8;  // the functions that are approximated
+  }
+}

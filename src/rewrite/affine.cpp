@@ -546,13 +546,44 @@ class Reader {
   int roots_ = 0;
 };
 
+template <class F>
+void forEachForm(Access& access, F&& f) {
+  for (Form& place : access.place) f(place);
+  for (Guard& guard : access.guards) f(guard.index);
+}
+
+// Sums have no order: those that read windows from their last element to the first, as gradients of convolutions do
+// (`k[i] * in[y + 2 - i]`), are turned around, so that windows ascend and what is multiplied by them descends.
+void turnWindows(Element& element) {
+  for (const auto& [id, sum] : element.sums)
+    for (const Digit digit : sum.digits) {
+      bool ascends = false, descends = false;
+      for (auto& [variable, access] : element.accesses)
+        for (const Form& place : access.place) {
+          const auto found = place.terms.find(digit);
+          if (found != place.terms.end() && place.terms.size() > 1) (found->second > 0 ? ascends : descends) = true;
+        }
+      if (ascends || !descends) continue;
+      const std::int64_t last = element.extents[static_cast<std::size_t>(digit)] - 1;
+      for (auto& [variable, access] : element.accesses)
+        forEachForm(access, [&](Form& form) {
+          const auto found = form.terms.find(digit);
+          if (found == form.terms.end()) return;
+          form.constant += found->second * last;
+          found->second = -found->second;
+        });
+    }
+}
+
 }  // namespace
 
 std::optional<Element> elementOf(Expr term, std::string* why) {
   Reader::Factors factors;
   try {
     for (;;) try {  // each time with a digit more
-        return Reader(factors).read(term);
+        Element element = Reader(factors).read(term);
+        turnWindows(element);
+        return element;
       } catch (const Divided& divided) {
         factors[divided.root] = divided.extents;
       }

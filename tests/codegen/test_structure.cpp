@@ -334,4 +334,33 @@ TEST_CASE("what is named outside of every map is computed once in each kernel th
                     sumTolerance) == "");
 }
 
+TEST_CASE("numbers that the steps of an iteration count on are constants of each step") {
+  const std::string text = R"(
+    def main(xs: [n][16]i32): [n][16]i32 = map(fun row =>
+      let (y, _) = iterate(4, fun (y, half) => (generate(16, fun i => y[i / half] + y[i % half]), 2 * half), (row, 1)) in y, xs))";
+  const std::string source = sourceOf(compile(parse(text)), 0);
+  CHECK(source.find("quotient_int") == std::string::npos);
+  CHECK(wrong(text, {{"n", 3}}) == "");
+}
+
+TEST_CASE("what takes longer than a wrong branch is computed where it is chosen") {
+  const auto sourceFor = [](const std::string& value) {
+    const std::string text = "def main(xs: [n]f32): [n](f32, f32) = map(fun x => if x > 0.5 then let y = " + value +
+                             " in (x * y, y) else (x, 0.0), xs)";
+    CHECK(wrong(text, {{"n", 7}}) == "");
+    return sourceOf(compile(parse(text)), 0);
+  };
+  CHECK(sourceFor("x + 2.0").find("} else {") == std::string::npos);
+  CHECK(sourceFor("1.0 / x / (x + 1.0) / (x + 2.0)").find("} else {") != std::string::npos);
+}
+
+TEST_CASE("loops over windows that were joined are written out inside of others") {
+  const std::string text = R"(
+    def main(k: [m][3][3]f32, xs: [m][12]f32): [4]f32 = generate(4, fun y => sum(generate(m, fun c =>
+      sum(join(generate2D(3, 3, fun (i, j) => k[c][i][j] * xs[c][y + 3 * i - j + 2]))))))";
+  const std::string source = sourceOf(compile(parse(text + ")")), 0);
+  CHECK(source.find("% 3") == std::string::npos);
+  CHECK(wrong(text + ")", {{"m", 5}}) == "");
+}
+
 }  // namespace lift::codegen_tests

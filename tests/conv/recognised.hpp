@@ -62,6 +62,18 @@ inline const std::vector<Case>& cases() {
        "  generate3D(9, 9, 16, fun (i, j, l) => sum(generate(3, fun a => sum(generate(3, fun b =>\n"
        "    sum(generate(8, fun m => at(i + a - 1, j + b - 1, m) * k[a][b][m][l])))))))\n",
        {"ic8ih5iw9oc16oh9ow9kh3ph3pw1"}},
+      {"windows read from their ends: the gradient of a layer's inputs",
+       "def main(k: [8][6][3][3]f32, g: [2][8][7][9]f32): [2][6][7][9]f32 =\n"
+       "  let padded = map2D(pad2D(1, 1, 1, 1, 0.0), g) in\n"
+       "  generate(2, fun n => generate3D(6, 7, 9, fun (c, y, x) => sum(generate(8, fun o => sum(join(generate2D(3, "
+       "3,\n"
+       "    fun (i, j) => k[o][c][i][j] * padded[n][o][y + 2 - i][x + 2 - j])))))))\n",
+       {"mb2ic8ih7iw9oc6kh3ph1 with input nchw, output nchw"}},
+      {"rows read from their ends, columns not, dilated",
+       "def main(w: [8][3][3][4]f32, x: [12][11][4]f32): [8][9][8]f32 =\n"
+       "  generate3D(8, 9, 8, fun (y, z, k) => sum(generate(3, fun i => sum(generate(3, fun j => sum(generate(4,\n"
+       "    fun c => w[k][i][j][c] * x[y + 2 * (2 - i)][z + j][c])))))))\n",
+       {"ic4ih12iw11oc8oh8ow9kh3kw3dh1dw0ph0pw0"}},
       {"taps as quotient and remainder of one index, planes in a map",
        "def main(x: [6][8][9]f32, k: [4][6][3][3]f32): [4][6][7]f32 = k |> map(fun kernel =>\n"
        "  generate2D(6, 7, fun (i, j) => sum(zip(x, kernel) |> map(fun (plane, t) =>\n"
@@ -140,6 +152,10 @@ inline const std::vector<Case>& cases() {
       {"other weights at each place",
        "def main(x: [8][9]f32, k: [6][7][3][3]f32): [6][7]f32 =\n"
        "  zip2D(x |> slide2D(3, 3, 1, 1), k) |> map2D(fun (w, kernel) => dotProduct(join(w), join(kernel)))\n",
+       {""}},
+      {"windows that are read in both directions",
+       "def main(w: [3]f32, x: [12]f32): [10]f32 =\n"
+       "  generate(10, fun i => sum(generate(3, fun j => w[j] * x[i + j] * x[i + 2 - j])))\n",
        {""}},
       {"windows that wrap",
        "def main(x: [8][8][4]f32, k: [4][3][3][4]f32): [8][8][4]f32 =\n"

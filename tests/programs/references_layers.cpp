@@ -48,6 +48,43 @@ Tensors batched(const Tensors& in) {
              [&](Int n, Int i, Int j, Int k) { return Grid(images[static_cast<std::size_t>(n)], "out")(i, j, k); });
 }
 
+// Of a layer of 3 by 3 taps with a border of zeros: every product of the forward pass adds to what it was made of.
+template <class F>
+void eachProduct(const Grid& g, Int channels, const F& f) {
+  for (Int n = 0; n < g.size(0); n++)
+    for (Int o = 0; o < g.size(1); o++)
+      for (Int y = 0; y < g.size(2); y++)
+        for (Int x = 0; x < g.size(3); x++)
+          for (Int c = 0; c < channels; c++)
+            for (Int t = 0; t < 9; t++) {
+              const Int row = y + t / 3 - 1, column = x + t % 3 - 1;
+              if (row < 0 || row >= g.size(2) || column < 0 || column >= g.size(3)) continue;
+              f(g(n, o, y, x), n, o, c, t, row, column);
+            }
+}
+
+Tensors gradientOfInputs(const Tensors& in) {
+  const Grid k(in, "k"), g(in, "g");
+  const Int channels = k.size(1), h = g.size(2), w = g.size(3);
+  Vector all(static_cast<std::size_t>(g.size(0) * channels * h * w));
+  eachProduct(g, channels, [&](double e, Int n, Int o, Int c, Int t, Int row, Int column) {
+    all[((n * channels + c) * h + row) * w + column] += e * k(o, c, t / 3, t % 3);
+  });
+  return out(A4{g.size(0), channels, h, w},
+             [&](Int n, Int c, Int y, Int x) { return all[((n * channels + c) * h + y) * w + x]; });
+}
+
+Tensors gradientOfWeights(const Tensors& in) {
+  const Grid x(in, "x"), g(in, "g");
+  const Int channels = x.size(1);
+  Vector all(static_cast<std::size_t>(g.size(1) * channels * 9));
+  eachProduct(g, channels, [&](double e, Int n, Int o, Int c, Int t, Int row, Int column) {
+    all[(o * channels + c) * 9 + t] += e * x(n, c, row, column);
+  });
+  return out(A4{g.size(1), channels, 3, 3},
+             [&](Int o, Int c, Int i, Int j) { return all[(o * channels + c) * 9 + 3 * i + j]; });
+}
+
 // Listing 4 at theta 5, sigma 3, kappa 2, omega 6 with 3 by 3 kernels: what each chunk of each window contributes.
 Tensors partialSums(const Tensors& in) {
   const Grid weights(in, "weights"), x(in, "input");
@@ -127,6 +164,11 @@ void addLayers(Table& table) {
   table.add("partial_conv", "main", {{}}, 200, convolution(one));
   table.add("partial_conv", "partial",
             {{{"k", 4}, {"c", 4}, {"h", 8}, {"w", 11}}, {{"k", 2}, {"c", 2}, {"h", 5}, {"w", 5}}}, 50, partialSums);
+
+  const std::vector<Sizes> gradients{{{"n", 2}, {"c", 3}, {"o", 4}, {"h", 5}, {"w", 6}},
+                                     {{"n", 1}, {"c", 1}, {"o", 1}, {"h", 1}, {"w", 1}}};
+  table.add("gradients", "data", gradients, 80, gradientOfInputs);
+  table.add("gradients", "weights", gradients, 120, gradientOfWeights);
 
   const std::vector<Sizes> maps{
       {{"h", 8}, {"w", 6}, {"c", 3}}, {{"h", 7}, {"w", 5}, {"c", 1}}, {{"h", 3}, {"w", 3}, {"c", 2}}};

@@ -240,6 +240,53 @@ Tensors block(const Tensors& in) {
   });
 }
 
+// The transform by its definition.
+Tensors fourier(const Tensors& in) {
+  const Grid re(in, "xs.0"), im(in, "xs.1");
+  const Int rows = re.size(0), n = re.size(1);
+  const auto part = [&](bool imaginary) {
+    return make(A2{rows, n}, [&](Int r, Int k) {
+      return sum(n, [&](Int i) {
+        const double angle = -2 * M_PI * static_cast<double>(i * k % n) / static_cast<double>(n);
+        const double c = std::cos(angle), s = std::sin(angle);
+        return imaginary ? re(r, i) * s + im(r, i) * c : re(r, i) * c - im(r, i) * s;
+      });
+    });
+  };
+  return {{"out.0", part(false)}, {"out.1", part(true)}};
+}
+
+Tensors molecules(const Tensors& in) {
+  const Grid x(in, "positions.0"), y(in, "positions.1"), z(in, "positions.2"), lists(in, "neighbours");
+  const Int n = lists.size(0);
+  std::array<Vector, 3> force{vectorOf(n, [](Int) { return 0.0; }), vectorOf(n, [](Int) { return 0.0; }),
+                              vectorOf(n, [](Int) { return 0.0; })};
+  double energy = 0;
+  for (Int i = 0; i < n; i++)
+    for (Int l = 0; l < lists.size(1); l++) {
+      const Int j = static_cast<Int>(lists(i, l));
+      if (j < 0) continue;
+      const std::array<double, 3> d{x(i) - x(j), y(i) - y(j), z(i) - z(j)};
+      const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], r6 = r2 * r2 * r2;
+      if (r2 >= 1.5 || r2 <= 0.25) continue;
+      for (std::size_t a = 0; a < 3; a++) force[a][i] += d[a] * (48 / (r6 * r6 * r2) - 24 / (r6 * r2));
+      energy += 2 / (r6 * r6) - 2 / r6;
+    }
+  return {
+      {"out.0.0", make(force[0])}, {"out.0.1", make(force[1])}, {"out.0.2", make(force[2])}, {"out.1", single(energy)}};
+}
+
+// Points on a grid of thirds, so that no distance is at a bound, and neighbours some of which are none.
+void onGrid(Tensors& in) {
+  for (const char* name : {"positions.0", "positions.1", "positions.2"}) {
+    Tensor& t = in.at(name);
+    for (Int i = 0; i < t.size(); i++) t.set(i, std::round(3 * t.get(i)) / 3 + 0.01 * t.get(i));
+  }
+  Tensor& lists = in.at("neighbours");
+  const Int n = lists.shape[0];
+  for (Int i = 0; i < lists.size(); i++) lists.set(i, static_cast<double>(i * 7 % (n + 2) - 2));
+}
+
 void statistics(Table& table) {
   table.add("covariance", "main", {{{"n", 30}, {"d", 6}}, {{"n", 1}, {"d", 1}}}, 60, covariances);
   // Halves are rounded away from zero; powers of two scale without an error.
@@ -250,6 +297,8 @@ void statistics(Table& table) {
         for (Int i = 0; i < scale.size(); i++) scale.set(i, i % 2 == 0 ? 0.0078125 : 0.00390625);
       },
       integers);
+  table.add("fft", "main", {{{"k", 3}, {"rows", 2}, {"n", 8}}, {{"k", 5}, {"rows", 3}, {"n", 32}}}, 400, fourier);
+  table.add("molecules", "main", {{{"n", 9}, {"k", 4}}, {{"n", 40}, {"k", 17}}}, 4000, onGrid, molecules);
   table.add("transformer", "main", {{{"n", 4}, {"d", 10}, {"f", 7}}, {{"n", 1}, {"d", 1}, {"f", 1}}}, 300, block);
 }
 
