@@ -48,6 +48,8 @@ std::optional<Divides> equalParts(const Solver::Equation& e) {
   return std::nullopt;
 }
 
+bool isDivided(Nat n) { return n.kind() == Nat::Kind::floorDiv || std::ranges::any_of(n.operands(), isDivided); }
+
 std::string at(Span span) { return span ? " at " + placeOf(span) : std::string(); }
 
 }  // namespace
@@ -67,9 +69,12 @@ void Inference::reportEquations(const std::vector<Solver::Equation>& open) {
       report(e.origin, why, "a size that does not follow from lengths is a parameter of its own: k: nat");
       continue;
     }
-    report(e.origin,
-           fmt::format("these lengths must be equal, which cannot be shown: {} and {}", e.left.str(), e.right.str()),
-           "use one name for equal sizes");
+    report(
+        e.origin,
+        fmt::format("these lengths must be equal, which cannot be shown: {} and {}", e.left.str(), e.right.str()),
+        isDivided(e.left) || isDivided(e.right)
+            ? "a length that is divided has a remainder: name its factors, as in [count * size]f32, and split by size"
+            : "use one name for equal sizes");
   }
 }
 
