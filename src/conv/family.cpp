@@ -358,7 +358,7 @@ void addForGpus(Workload& w, const ConvSpec& spec, Layout input) {
 
 void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
   if (spec.groups == 1) {
-    w.refused.emplace("depthwise", "it has one group of channels");
+    for (const char* name : {"depthwise", "depthwiseTiled"}) w.refused.emplace(name, "it has one group of channels");
     return;
   }
   const OperatorFamily family = ofRegisters(
@@ -366,6 +366,18 @@ void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts)
       [=](rewrite::Rewriting& r) { detail::deriveDepthwise(spec, layouts, r); },
       [=](const auto& registers) { return detail::depthwiseDefaults(spec, layouts, registers); });
   w.families.insert(detail::prefersLanesOfGroups(spec) ? w.families.begin() : w.families.end(), family);
+  if (spec.icPerGroup() > 1) {
+    w.refused.emplace("depthwiseTiled", "its groups have several input channels");
+    return;
+  }
+  w.families.push_back({.name = "depthwiseTiled",
+                        .meaning = "tiles of a row by vectors of groups, a work-item each, no local memory: for GPUs",
+                        .derive = [=](rewrite::Rewriting& r) { detail::deriveDepthwiseTiled(spec, r); },
+                        .defaults = detail::depthwiseTiledDefaults(spec),
+                        .forGpus = true});
+  w.families.back().firstOn = [=](const runtime::DeviceInfo& device) {
+    return detail::prefersDepthwiseTiled(spec, layouts, device);
+  };
 }
 
 void addIm2col(Workload& w, const ConvSpec& spec) {
@@ -389,9 +401,11 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                     [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
                     [=](const auto& registers) { return detail::planesDefaults(spec, registers); }),
                 {"naive", "one output element per work-item: Listing 3 as it is", {}}};
-  // Where a group has too few outputs for a tile, neighbouring work-items take neighbouring ones.
+  // Where a group has too few outputs for a tile, neighbouring work-items take neighbouring ones; unless local memory
+  // is no faster than other memory, and what a group reads can be read in vectors.
   w.families.back().firstOn = [=](const runtime::DeviceInfo& device) {
-    return device.type == "gpu" && device.localMemoryIsDedicated && !detail::fillsTiles(spec);
+    return device.type == "gpu" && !detail::fillsTiles(spec) &&
+           (device.localMemoryIsDedicated || !detail::hasVectors(spec.icPerGroup()));
   };
   addForGpus(w, spec, layouts.input);
   addDepthwise(w, spec, layouts);

@@ -147,6 +147,11 @@ bool prefersPlanes(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
 Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
+// For GPUs without local memory of its own: of groups of one input channel.
+void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r);
+Config depthwiseTiledDefaults(const ConvSpec& spec);
+// Whether that is likely the fastest family on the device.
+bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 // Whether `depthwise` makes more of a layer's registers than `blocked`: vectors over a group's kernels are filled by
 // fewer lanes than vectors over groups.
 bool prefersLanesOfGroups(const ConvSpec& spec);

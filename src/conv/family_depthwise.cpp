@@ -9,7 +9,11 @@
 //   a tile's inputs copied, where their vectors must be gathered; the weights in the order of the loops, by a kernel of
 //   their own; blocks and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's
 //   are unrolled.
+//
+// `depthwiseTiled` is the same for GPUs: a work-item for each tile of a row and vector of groups, neighbours having
+// neighbouring groups, whose inputs and outputs lie beside each other; nothing is copied.
 #include <algorithm>
+#include <initializer_list>
 
 #include "family.hpp"
 
@@ -77,16 +81,32 @@ void reduceTiles(Rewriting& r, Nat lanes) {
   windowsIntoReduction(r);
 }
 
-void lower(Rewriting& r, const ConvSpec& spec) {
+// `places`: the rules that say where blocks of groups, tiles of rows and tiles of a row run.
+void lower(Rewriting& r, const ConvSpec& spec, std::initializer_list<const char*> places) {
   r.apply(inside(isComputingMap, use("mapFlatten")));
-  for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"})
-    r.apply(inside(isComputingMap, use(rule)));
+  for (const char* rule : places) r.apply(inside(isComputingMap, use(rule)));
+  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToLoop")));
   // Taps one after the other, that neighbouring pixels share what is loaded and few conditions depend on the tap; long
   // kernels' rows in a loop. With more channels in a group, loops are long enough.
   const bool isAlone = spec.icPerGroup() == 1;
   for (const bool unrolled : {isAlone && spec.kh * spec.kw <= mostTaps, isAlone && spec.kw <= mostTaps, false})
     r.apply(topDown(use(unrolled ? "reduceToUnrolledFully" : "reduceToLoop")));  // rows, columns, channels
   for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
+}
+
+// Up to the reductions of tiles, in lanes over groups.
+void inTiles(Rewriting& r, const ConvSpec& spec, Nat rows, Nat pixels, Nat lanes, Nat vectors) {
+  exposeWindows(r);
+  exposeGroups(r, spec.groups, lanes * vectors);
+  padWindowsTo(r, spec, rows, pixels);
+  splitWindows(r, isWindowsMap, pixels);
+  splitWindows(r, isRowsMap, rows);
+  r.apply(topDown(use("slideInterchange")));
+  r.apply(normalise({"transposeTwice"}));
+  r.apply(layoutsOut());
+  r.apply(inside(isAroundKernels, use("mapInterchange")));
+  r.apply(layoutsOut());
+  reduceTiles(r, lanes);
 }
 
 }  // namespace
@@ -99,20 +119,32 @@ void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting
   r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
   r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
 
-  exposeWindows(r);
-  exposeGroups(r, spec.groups, lanes * vectors);
-  padWindowsTo(r, spec, rows, pixels);
-  splitWindows(r, isWindowsMap, pixels);
-  splitWindows(r, isRowsMap, rows);
-  r.apply(topDown(use("slideInterchange")));
-  r.apply(normalise({"transposeTwice"}));
-  r.apply(layoutsOut());
-  r.apply(inside(isAroundKernels, use("mapInterchange")));
-  r.apply(layoutsOut());
-  reduceTiles(r, lanes);
+  inTiles(r, spec, rows, pixels, lanes, vectors);
   if (gathers(spec, layouts)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
   arrangeWeights(r, 2);  // kernels of a group, blocks of groups
-  lower(r, spec);
+  lower(r, spec, {"mapToGroups2", "mapToGroups1", "mapToGroups0"});
+}
+
+void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
+  const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
+  const Nat lanes = r.tunable("lanes", 2, mostLanes);
+  r.assume({SizeCondition::Kind::lessEqual, pixels * lanes, mostAccumulators, "accumulators of a work-item"});
+  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
+
+  inTiles(r, spec, 1, pixels, lanes, 1);
+  arrangeWeights(r, 2);
+  lower(r, spec, {"mapToGlobal0", "mapToGlobal2", "mapToGlobal1"});
+}
+
+bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device) {
+  return device.type == "gpu" && !device.localMemoryIsDedicated && spec.ocPerGroup() <= 2 &&
+         layouts.input != Layout::nchw && layouts.output != Layout::nchw;
+}
+
+// Vectors of four, by four pixels, which share what they load.
+Config depthwiseTiledDefaults(const ConvSpec& spec) {
+  constexpr std::int64_t most = 4;
+  return {{"lanes", most}, {"pixels", evenTile(spec.ow, most, pixelBorder)}};
 }
 
 namespace {

@@ -47,7 +47,9 @@ TEST_CASE("on a GPU a layer takes the family for GPUs, with sums that its regist
   CHECK(vectors >= 32);
   CHECK(sums >= 6 * layers);
   // Of few kernels a group, most of a tile's vectors would be cropped.
-  CHECK(chosen(parseConv("g32ic32ih19oc32kh3ph1"), "mali-g72").variant.family == "paper");
+  CHECK(chosen(parseConv("ic64ih28oc1kh3ph1"), "mali-g72").variant.family == "paper");
+  for (const char* profile : {"mali-g72", "adreno-630", "portable"})
+    CHECK(chosen(parseConv("ic3ih56oc1kh3ph1"), profile).variant.family == "naive");
   // Its kernels access vectors as such; those for processors by vload.
   const ConvSpec layer = parseConv("ic16ih14oc32kh3ph1");
   const auto text = [](const Variant& v) {
@@ -145,6 +147,29 @@ TEST_CASE("Winograd's products are staged where local memory is apart", "[null]"
   const Workload planes = convWorkload(parseConv("ic128ih56oc256kh3ph1"), {.input = Layout::nchw});
   CHECK(choose(planes, &device, {.tuned = false}).variant.family == "staged");
   CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "portable").variant.family == "tiled");
+}
+
+TEST_CASE("depthwise layers are vectors of channels by pixels where local memory is no faster", "[null]") {
+  for (const char* layer : {"g144ic144ih56oc144kh3ph1", "g32ic32ih112oc64kh5sh2ph2", "g19mb2ic19ih17oc19kh3"}) {
+    INFO(layer);
+    for (const char* profile : {"mali-g72", "mali-g57", "portable"}) {
+      const Choice choice = chosen(parseConv(layer), profile);
+      CHECK(choice.variant.family == "depthwiseTiled");
+      const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+      CHECK(plan.launches.size() == 1);
+      const kernel::Kernel& k = plan.kernels.back();
+      CHECK(kernel::localBytes(k) == Nat(0));
+      CHECK(kernel::count(k).privateArrays == 0);
+      CHECK(k.range.local[0] != Nat(1));
+    }
+    CHECK(chosen(parseConv(layer), "nvidia").variant.family != "depthwiseTiled");
+  }
+  // No vectors over groups: groups of several channels, and planes.
+  CHECK(chosen(parseConv("g4ic16ih9oc16kh3ph1"), "mali-g72").variant.family != "depthwiseTiled");
+  const runtime::DeviceInfo device = runtime::readProfile("mali-g72");
+  const Workload planes =
+      convWorkload(parseConv("g16ic16ih9oc16kh3ph1"), {.input = Layout::nchw, .output = Layout::nchw});
+  CHECK(choose(planes, &device, {.tuned = false}).variant.family != "depthwiseTiled");
 }
 
 TEST_CASE("neighbours in a GPU's dimension 0 write neighbouring channels of layers of groups", "[null]") {
