@@ -85,6 +85,8 @@ struct Difference {
 // `floor` keeps the relative error meaningful near zero: errors are taken relative to max(|expected|, floor).
 Difference compare(const Tensor& actual, const Tensor& expected, double floor);
 
+// What errors are taken relative to. Both of the finite elements alone: beside an infinity every error would be small.
+double largestMagnitude(const Tensor& tensor);
 double rootMeanSquare(const Tensor& tensor);
 // Of results by name: the largest error relative to max(|expected|, root mean square of all expected). Infinite where a
 // result is missing, has another shape, or is no number where there should be one.

@@ -137,9 +137,7 @@ class Budget {
 bool isRight(const std::map<std::string, Tensor>& actual, const std::map<std::string, Tensor>& expected,
              double tolerance) {
   for (const auto& [name, e] : expected) {
-    double largest = 0;
-    for (std::int64_t i = 0; i < e.size(); i++) largest = std::max(largest, std::abs(e.get(i)));
-    const Difference d = compare(actual.at(name), e, largest);
+    const Difference d = compare(actual.at(name), e, largestMagnitude(e));
     if (!d.sameShape || !d.finite || d.maxRel > tolerance) return false;
   }
   return true;

@@ -155,10 +155,25 @@ Difference compare(const Tensor& actual, const Tensor& expected, double floor) {
   return result;
 }
 
+double largestMagnitude(const Tensor& tensor) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (const double value = std::fabs(tensor.get(i)); std::isfinite(value)) largest = std::fmax(largest, value);
+  return largest;
+}
+
 double rootMeanSquare(const Tensor& tensor) {
+  const double largest = largestMagnitude(tensor);
+  if (largest == 0) return 0;
+  const double unit = std::ldexp(1.0, std::ilogb(largest));  // the squares of f64 would overflow
   double sum = 0;
-  for (std::int64_t i = 0; i < tensor.size(); ++i) sum += tensor.get(i) * tensor.get(i);
-  return tensor.size() == 0 ? 0 : std::sqrt(sum / static_cast<double>(tensor.size()));
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (const double value = tensor.get(i); std::isfinite(value)) {
+      sum += (value / unit) * (value / unit);
+      ++count;
+    }
+  return unit * std::sqrt(sum / static_cast<double>(count));
 }
 
 double largestError(const std::map<std::string, Tensor>& actual, const std::map<std::string, Tensor>& expected) {

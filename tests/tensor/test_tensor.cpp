@@ -195,6 +195,34 @@ TEST_CASE("tensors of different shapes differ without end") {
   CHECK(difference.maxRel > 1e300);
 }
 
+TEST_CASE("what errors are taken relative to is finite") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto of = [](double a, double b, double c) {
+    Tensor t(Scalar::f64, {3});
+    t.set(0, a);
+    t.set(1, b);
+    t.set(2, c);
+    return t;
+  };
+  const auto error = [](const Tensor& actual, const Tensor& expected) {
+    return largestError({{"out", actual}}, {{"out", expected}});
+  };
+  for (const double odd : {infinity, -infinity, std::nan("")}) {
+    const Tensor expected = of(odd, 3, -4);
+    CHECK(largestMagnitude(expected) == 4);
+    CHECK(rootMeanSquare(expected) == std::sqrt(12.5));
+    CHECK(error(expected, expected) == 0);
+    CHECK(error(of(odd, 999, -4), expected) > 200);
+  }
+  // Squares that overflow, or are 0.
+  for (const double unit : {1e200, 1e-200}) {
+    const Tensor expected = of(3 * unit, 4 * unit, 0);
+    CHECK(error(of(3 * unit, 40 * unit, 0), expected) > 8.9);
+    CHECK(error(of(3 * unit, 40 * unit, 0), expected) < 9.1);
+  }
+  CHECK(rootMeanSquare(of(0, 0, infinity)) == 0);
+}
+
 TEST_CASE("64-bit integers are compared exactly") {
   Tensor a(Scalar::i64, {1}), b(Scalar::i64, {1});
   a.data<std::int64_t>()[0] = (std::int64_t{1} << 60) + 1;

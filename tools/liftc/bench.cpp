@@ -425,6 +425,7 @@ void addBench(cli::App& app, int& status) {
   sub->add_option("--entry", o->entry, "Of a program: definition to use (default: main, else the last)");
   sub->add_option("-s,--size", o->sizes, "Of a program: value of a size, NAME=VALUE")->type_name("NAME=VALUE");
   sub->add_option("--rtol", o->rtol, "Of a program: largest error, relative to the root mean square of the results")
+      ->nonNegative()
       ->capture_default_str();
   sub->add_option("--conv", o->descriptor, "A layer's descriptor (benchdnn's or MIOpenDriver's)");
   sub->add_option("--shapes", o->shapes,

@@ -200,9 +200,7 @@ bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, 
     if (found == outputs.end())
       throw UserError(ExitStatus::usage, fmt::format("--expect: the program has no output '{}'", name),
                       "several outputs are compared with the tensors of an .npz file");
-    double scale = 0;
-    for (std::int64_t i = 0; i < e.size(); i++) scale = std::max(scale, std::abs(e.get(i)));
-    const lift::Difference d = lift::compare(found->second, e, scale);
+    const lift::Difference d = lift::compare(found->second, e, lift::largestMagnitude(e));
     const bool same = d.sameShape && d.finite && d.maxRel <= data.rtol;
     ok = ok && same;
     worst = std::max(worst, d.maxRel);

@@ -296,7 +296,9 @@ void addOptions(cli::App& sub, Options& o) {
       ->type_name("NAME=FILE");
   sub.add_option("--fill", o.data.fill, "run: contents of tensors that no file gives: zeros, ones or random:SEED");
   sub.add_option("--expect", o.data.expect, "run: compare the result with this tensor; exit status 4 when it differs");
-  sub.add_option("--rtol", o.data.rtol, "run: largest relative error for --expect")->capture_default_str();
+  sub.add_option("--rtol", o.data.rtol, "run: largest relative error for --expect")
+      ->nonNegative()
+      ->capture_default_str();
   addPrefix(sub, o.prefix)->needs(sub.add_option("-o,--output", o.output, "compile: folder; run: file of the result"));
   sub.add_option("--samples", o.samples,
                  "check: so many random configurations of the family, each run once, not the given one")

@@ -98,6 +98,7 @@ void ProblemChoice::add(cli::App& app) {
       ->asSize();
   app.add_option("--fill", fill, "Contents of a program's inputs: zeros, ones or random:SEED")->capture_default_str();
   app.add_option("--rtol", rtol, "Largest error of a program's results, relative to their root mean square")
+      ->nonNegative()
       ->capture_default_str();
   layouts.add(app);
   device.add(app);
