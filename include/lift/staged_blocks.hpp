@@ -35,8 +35,23 @@ struct StagedNames {
 // The product with its tunables, and what they have to satisfy.
 strategies::StagedProduct stagedTunables(rewrite::Rewriting& r, const StagedSize& size, const StagedNames& names = {});
 
+// The tunable `chunk` of products whose sums are in chunks: it divides them.
+Nat chunkTunable(rewrite::Rewriting& r, const StagedSize& size);
+
 // The cheapest block by a count of what a unit does for each product, within the device's registers, half of its local
 // memory, and its units; without a device, a usual GPU's. Where no block is copied evenly, one work-item has a block.
-Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names = {});
+struct StagedBlock {
+  Config config;
+  double cost;  // of all blocks, in what a unit multiplies and adds in that time
+};
+StagedBlock stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names = {});
+
+// The same for the products of chunks of the sums, each by groups of its own, and a kernel that adds up what they leave
+// (split-K): the cheapest length of a chunk with its block.
+StagedBlock stagedChunks(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names = {});
+
+// In the same measure: a launch, and elements that all units together read or write.
+constexpr double launchCost = 1 << 20;
+double memoryCost(double elements, const runtime::DeviceInfo* device);
 
 }  // namespace lift

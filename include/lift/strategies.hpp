@@ -111,6 +111,9 @@ struct StagedProduct {
   int batch = 0;
 };
 rewrite::Strategy stagedProduct(const StagedProduct& p);
+// The same below no more maps, its sums in chunks, which divide them: a product for each chunk, by groups of its own,
+// and a kernel that adds up what these leave (split-K).
+rewrite::Strategy stagedSplitK(StagedProduct p, Nat chunk);
 
 // A stencil in functional form: for every window below `outer` maps (rows of images: 1) a reduction of it, or of its
 // zip with weights. `columns` neighbouring windows per work-item, in lanes; the reduction is unrolled by `unroll` (0:

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lift/diagnostic.hpp"
+#include "lift/integers.hpp"
 #include "lift/kernel_walk.hpp"
 #include "lowering.hpp"
 
@@ -59,6 +60,21 @@ std::int64_t groupSizeFor(std::int64_t n, std::int64_t limit) {
   for (std::int64_t d = 2; d <= limit; d++)
     if (n % d == 0) best = d;
   return best * 4 >= limit ? best : limit;
+}
+
+// How many rows of `items` work-items make a group of a GPU: such as divide n, enough for the group, and to leave few
+// lanes idle of work-items that run together.
+std::int64_t rowsThatFill(std::int64_t n, std::int64_t items, std::int64_t most) {
+  constexpr std::int64_t together = 32, enough = 2 * together;
+  constexpr double good = 0.95;
+  std::int64_t best = 1;
+  double filled = 0;
+  for (std::int64_t rows = 1; rows <= std::min(n, most) && filled < good; rows++) {
+    const std::int64_t group = rows * items;
+    const double fills = static_cast<double>(group) / static_cast<double>(std::max(enough, roundedUp(group, together)));
+    if (n % rows == 0 && fills > filled) best = rows, filled = fills;
+  }
+  return best;
 }
 
 // A loop of one iteration per dimension makes work-item (or group) 0 do the statement alone.
@@ -211,6 +227,8 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
       if (n && isFlat && *n < fewGroups * limit && statementsOf(kernel.body) >= longItem)
         limit = std::clamp<std::int64_t>(*n / fewGroups, std::min<std::int64_t>(smallGroup, limit), limit);
       size = n ? groupSizeFor(*n, limit) : limit;
+    } else if (!global[d].empty() && options.target.isGpu) {
+      if (const auto n = largest(global[d]).constant()) size = rowsThatFill(*n, items, room);
     } else if (!global[d].empty() && muchShorter * items <= preferredGlobalGroup &&
                statementsOf(kernel.body) < longItem) {
       const auto n = largest(global[d]).constant();

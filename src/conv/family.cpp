@@ -308,16 +308,17 @@ void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, 
   };
   if (name == "winograd" && elements != Scalar::h16)
     family.firstOn = [spec](const runtime::DeviceInfo& device) { return detail::prefersUnfused(spec, device); };
-  if (staged && elements != Scalar::h16)
-    family.firstOn = [spec, input = layouts.input](const runtime::DeviceInfo& device) {
-      return detail::prefersStagedWinograd(spec, input, device);
+  if (staged)
+    family.firstOn = [spec, layouts](const runtime::DeviceInfo& device) {
+      return detail::preferredStaged(spec, layouts, device) == "winogradStaged";
     };
   if (choices > 1) family.toleranceFactorAt = [=](const Config& config) { return factor(config.at("points")); };
   w.families.push_back(std::move(family));
 }
 
 // Families for GPUs; among them the first is the first choice there.
-void addForGpus(Workload& w, const ConvSpec& spec, Layout input) {
+void addForGpus(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
+  const Layout input = layouts.input;
   using Info = runtime::DeviceInfo;
   const auto family = [&](std::string name, std::string_view meaning, std::function<void(rewrite::Rewriting&)> derive,
                           Config defaults, Config (*preferred)(const ConvSpec&, const Info&)) {
@@ -349,11 +350,20 @@ void addForGpus(Workload& w, const ConvSpec& spec, Layout input) {
       return fillsTiles && device.throughput.texelsPer100Cycles > 0;
     };
   }
-  w.families.push_back(family(
-      "staged", "blocks of pixels by output channels, operands copied to local memory",
-      [=](rewrite::Rewriting& r) { detail::deriveStaged(spec, input, r); }, detail::stagedDefaults(spec),
-      detail::stagedPreferred));
-  w.families.back().firstOn = [=](const Info& device) { return detail::prefersStaged(spec, input, device); };
+  const auto staged = [&](std::string name, std::string_view meaning, auto derive, Config defaults, auto preferred) {
+    w.families.push_back(family(
+        name, meaning, [=](rewrite::Rewriting& r) { derive(spec, input, r); }, std::move(defaults), preferred));
+    w.families.back().firstOn = [=](const Info& device) {
+      return detail::preferredStaged(spec, layouts, device) == name;
+    };
+  };
+  staged("staged", "blocks of pixels by output channels, operands copied to local memory", detail::deriveStaged,
+         detail::stagedDefaults(spec), detail::stagedPreferred);
+  if (spec.groups == 1)
+    staged("stagedSplitK", "staged, sums in chunks by work-groups of their own, added by another kernel (split-K)",
+           detail::deriveStagedSplitK, detail::stagedSplitKDefaults(spec), detail::stagedSplitKPreferred);
+  else
+    w.refused.emplace("stagedSplitK", "its channels are in groups");
 }
 
 void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
@@ -401,13 +411,16 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                     [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
                     [=](const auto& registers) { return detail::planesDefaults(spec, registers); }),
                 {"naive", "one output element per work-item: Listing 3 as it is", {}}};
-  // Where a group has too few outputs for a tile, neighbouring work-items take neighbouring ones; unless local memory
-  // is no faster than other memory, and what a group reads can be read in vectors.
+  // Where a group has too few outputs for a tile, or one input channel, neighbouring work-items take neighbouring
+  // outputs; unless local memory is no faster than other memory, and what a group reads can be read in vectors, or it
+  // has outputs enough.
   w.families.back().firstOn = [=](const runtime::DeviceInfo& device) {
-    return device.type == "gpu" && !detail::fillsTiles(spec) &&
-           (device.localMemoryIsDedicated || !detail::hasVectors(spec.icPerGroup()));
+    const bool fills = detail::fillsTiles(spec);
+    if (device.type != "gpu") return false;
+    if (device.localMemoryIsDedicated) return !fills || (spec.groups > 1 && spec.icPerGroup() == 1);
+    return !fills && !detail::hasVectors(spec.icPerGroup());
   };
-  addForGpus(w, spec, layouts.input);
+  addForGpus(w, spec, layouts);
   addDepthwise(w, spec, layouts);
   addIm2col(w, spec);
   for (const auto& [name, m, products] : {std::tuple("winograd", 4, Products::apart),

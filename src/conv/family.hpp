@@ -133,9 +133,13 @@ inline StagedNames namesOfBlock(const char* rows, const char* rowLanes, const ch
 }
 void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r);
 Config stagedDefaults(const ConvSpec& spec);
-// Whether it is likely the fastest there.
-bool prefersStaged(const ConvSpec& spec, Layout input, const runtime::DeviceInfo& device);
 Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
+// The same with the sums in chunks, for layers of few outputs, whose blocks are too few for the device. No groups.
+void deriveStagedSplitK(const ConvSpec& spec, Layout input, Rewriting& r);
+Config stagedSplitKDefaults(const ConvSpec& spec);
+Config stagedSplitKPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);
+// The family of those that copy to local memory that is likely the fastest of all on the device; empty where none is.
+std::string preferredStaged(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
@@ -176,8 +180,9 @@ void deriveWinograd(const ConvSpec& spec, const Winograd& w, Rewriting& r);
 // For GPUs whose local memory is apart: the products in blocks whose operands are copied there, a work-item for each
 // channel of a transformed tile. No groups.
 void deriveWinogradStaged(const ConvSpec& spec, const Winograd& w, Rewriting& r);
-// Whether that is likely the fastest family on the device: of an input whose channels lie side by side.
-bool prefersStagedWinograd(const ConvSpec& spec, Layout input, const runtime::DeviceInfo& device);
+// What it costs (StagedBlock::cost); nothing where it is never the fastest family.
+std::optional<double> stagedWinogradCost(const ConvSpec& spec, const ConvLayouts& layouts,
+                                         const runtime::DeviceInfo& device);
 Config winogradStagedDefaults(const ConvSpec& spec, const Winograd& w);
 Config winogradStagedPreferred(const ConvSpec& spec, const Winograd& w, const runtime::DeviceInfo& device);
 Config winogradDefaults(const ConvSpec& spec, const Winograd& w);

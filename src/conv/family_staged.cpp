@@ -6,6 +6,8 @@
 //   the padded input, by a kernel of its own, so that no load asks where it is;
 //   the windows of all images in one row, padded to whole blocks, as are the kernels;
 //   the product of windows and kernels in blocks, by work-groups (rewrite::strategies::stagedProduct).
+#include <limits>
+
 #include "family.hpp"
 #include "lift/staged_blocks.hpp"
 
@@ -29,13 +31,11 @@ StagedSize sizeOf(const ConvSpec& s) {
           .batchLoops = grouped ? 1 : 0};
 }
 
-}  // namespace
-
-void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r) {
+// The layer as a product of all windows and all kernels.
+void exposeProduct(const ConvSpec& spec, Layout input, std::optional<Nat> vector, Rewriting& r) {
   const bool grouped = spec.groups > 1;
-  const strategies::StagedProduct product = stagedTunables(r, sizeOf(spec), names);
   exposeWindows(r);
-  if (copiesInput(spec, input)) padAhead(r, grouped, product.ofRows.vector);
+  if (copiesInput(spec, input)) padAhead(r, grouped, vector);
   for (int level = 0; level < (grouped ? 1 : 2); level++) {  // rows, images
     r.apply(inside([](Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }, use("mapFlattenInner")));
     r.apply(layoutsOut());
@@ -45,19 +45,47 @@ void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r) {
     r.apply(inside(isComputingMap, use("mapFlatten")));
     r.apply(layoutsOut());
   }
+}
+
+}  // namespace
+
+void deriveStaged(const ConvSpec& spec, Layout input, Rewriting& r) {
+  const strategies::StagedProduct product = stagedTunables(r, sizeOf(spec), names);
+  exposeProduct(spec, input, product.ofRows.vector, r);
   r.apply(inside(isComputingMap, strategies::stagedProduct(product)));
 }
 
-bool prefersStaged(const ConvSpec& s, Layout input, const runtime::DeviceInfo& device) {
-  constexpr std::int64_t shortest = 64;  // of shorter sums blocks are mostly copies
-  return device.type == "gpu" && device.localMemoryIsDedicated && s.groups == 1 && s.reduction() >= shortest &&
-         fillsTiles(s) && !prefersStagedWinograd(s, input, device);
+void deriveStagedSplitK(const ConvSpec& spec, Layout input, Rewriting& r) {
+  const Nat chunk = chunkTunable(r, sizeOf(spec));
+  const strategies::StagedProduct product = stagedTunables(r, sizeOf(spec), names);
+  exposeProduct(spec, input, product.ofRows.vector, r);
+  r.apply(inside(isComputingMap, strategies::stagedSplitK(product, chunk)));
 }
 
-Config stagedDefaults(const ConvSpec& s) { return stagedBlock(sizeOf(s), nullptr, names); }
+std::string preferredStaged(const ConvSpec& s, const ConvLayouts& layouts, const runtime::DeviceInfo& device) {
+  if (device.type != "gpu" || !device.localMemoryIsDedicated || s.groups > 1 || !fillsTiles(s)) return "";
+  std::string family;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const char* name, double cost) {
+    if (cost < least) family = name, least = cost;
+  };
+  constexpr std::int64_t shortest = 64;  // of shorter sums blocks are mostly copies
+  if (s.reduction() >= shortest) {
+    consider("staged", stagedBlock(sizeOf(s), &device, names).cost);
+    consider("stagedSplitK", stagedChunks(sizeOf(s), &device, names).cost);
+  }
+  if (const auto cost = stagedWinogradCost(s, layouts, device)) consider("winogradStaged", *cost);
+  return family;
+}
+
+Config stagedDefaults(const ConvSpec& s) { return stagedBlock(sizeOf(s), nullptr, names).config; }
+Config stagedSplitKDefaults(const ConvSpec& s) { return stagedChunks(sizeOf(s), nullptr, names).config; }
 
 Config stagedPreferred(const ConvSpec& s, const runtime::DeviceInfo& device) {
-  return device.type == "gpu" ? stagedBlock(sizeOf(s), &device, names) : Config();
+  return device.type == "gpu" ? stagedBlock(sizeOf(s), &device, names).config : Config();
+}
+Config stagedSplitKPreferred(const ConvSpec& s, const runtime::DeviceInfo& device) {
+  return device.type == "gpu" ? stagedChunks(sizeOf(s), &device, names).config : Config();
 }
 
 }  // namespace lift::detail

@@ -528,23 +528,27 @@ Config atFirstPoints(const Winograd& w, Config config) {
 
 }  // namespace
 
-bool prefersStagedWinograd(const ConvSpec& layer, Layout input, const runtime::DeviceInfo& device) {
-  if (input != Layout::nhwc || device.type != "gpu" || !device.localMemoryIsDedicated ||
-      !whyNotWinograd(layer, false).empty())
-    return false;
-  constexpr std::int64_t fewestOperations = 100'000'000;  // that take longer than two more launches
-  constexpr std::int64_t fewestChannels = 16;             // of fewer, transforms are most of the work
+std::optional<double> stagedWinogradCost(const ConvSpec& layer, const ConvLayouts& layouts,
+                                         const runtime::DeviceInfo& device) {
+  constexpr std::int64_t fewestChannels = 16;  // of fewer, transforms are most of the work
   const ConvSpec s = decimated(layer, allPhases(layer));
-  return s.sh == 1 && s.sw == 1 && s.kh == s.kw && (s.kh == 3 || s.kh == 5) && s.operations() >= fewestOperations &&
-         std::min(s.ic, s.oc) >= fewestChannels;
+  if (layouts.input != Layout::nhwc || layouts.elements == Scalar::h16 || !whyNotWinograd(layer, false).empty() ||
+      s.sh != 1 || s.sw != 1 || s.kh != s.kw || (s.kh != 3 && s.kh != 5) || std::min(s.ic, s.oc) < fewestChannels)
+    return std::nullopt;
+  const StagedSize products = productsOf(layer, winogradOf(layer, 4, false));
+  // Transformed weights are read; transformed tiles and products written and read.
+  const auto elements =
+      products.batch * (products.columns * products.depth + 2 * products.rows * (products.columns + products.depth));
+  return stagedBlock(products, &device, blockNames).cost + 2 * launchCost +
+         memoryCost(static_cast<double>(elements), &device);
 }
 
 Config winogradStagedDefaults(const ConvSpec& s, const Winograd& w) {
-  return atFirstPoints(w, stagedBlock(productsOf(s, w), nullptr, blockNames));
+  return atFirstPoints(w, stagedBlock(productsOf(s, w), nullptr, blockNames).config);
 }
 
 Config winogradStagedPreferred(const ConvSpec& s, const Winograd& w, const runtime::DeviceInfo& device) {
-  return device.type == "gpu" ? atFirstPoints(w, stagedBlock(productsOf(s, w), &device, blockNames)) : Config();
+  return device.type == "gpu" ? atFirstPoints(w, stagedBlock(productsOf(s, w), &device, blockNames).config) : Config();
 }
 
 }  // namespace lift::detail

@@ -138,7 +138,7 @@ Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
 // The dimensions of the nest's maps, dimension 0 for the innermost; on a GPU for that whose elements lie side by side
 // in memory once they are written through the layouts, if they fill a good part of a warp.
 std::vector<int> DefaultMapping::placesOf(Expr map, const Layouts& through) const {
-  constexpr std::int64_t fewest = 16, few = 4;  // elements of a work-item that lie between those of neighbours
+  constexpr std::int64_t fewest = 16, few = 8;  // elements of a work-item that lie between those of neighbours
   const int depth = depthOf(map);
   int first = depth - 1;
   if (options_.isGpu) {

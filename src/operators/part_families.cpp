@@ -478,7 +478,10 @@ Families familiesOf(const Recognised& form) {
       families.all.insert(isFewByMany(form) ? families.all.begin() : families.all.end(), dotProductFamily(form));
     if (!families.all.empty()) families.reason.clear();
     // On GPUs these come before others that are first there.
-    if (notStaged(form).empty()) families.all.insert(families.all.begin(), stagedFamily(form));
+    if (notStaged(form).empty()) {
+      const auto staged = stagedFamilies(form);
+      families.all.insert(families.all.begin(), staged.begin(), staged.end());
+    }
     if (hasDots && isOfFewSums(form) && form.nest.loops.size() <= 3 && reducesByOperations(form.nest.body))
       families.all.insert(families.all.begin(), sumsByGroups(form));
   }

@@ -73,7 +73,7 @@ bool isFewByMany(const Recognised& form);
 OperatorFamily dotProductFamily(const Recognised& form);
 // Why a product is not computed in blocks whose operands go through local memory; empty where it is.
 std::string notStaged(const Recognised& form);
-OperatorFamily stagedFamily(const Recognised& form);
+std::vector<OperatorFamily> stagedFamilies(const Recognised& form);
 // Neighbouring work-items with a row each read from places far apart; those of a group read what lies side by side.
 bool prefersGroups(const runtime::DeviceInfo& device);
 // Whether every element of the result is one long sum of elements that lie in memory in order.

@@ -254,14 +254,14 @@ std::optional<Expr> sumIn(Expr body) {
   return count == 1 && sum->type().isScalar() ? sum : std::nullopt;
 }
 
-// Whether zeros fill the last step of the sums.
+// Whether the sums are of products of numbers: zeros may fill their last step.
 bool fillsSteps(const Recognised& form) {
   return applyRule(ruleNamed("reduceFilled"), *sumIn(form.nest.body), {{"k", 0}}).term.has_value();
 }
 
-// The sum of each element in blocks; what is computed of it, where it is.
-Strategy inBlocks(strategies::StagedProduct product) {
-  return [staged = strategies::stagedProduct(product)](Expr e, Rewriting& r) -> std::optional<Expr> {
+// The sum of each element by a strategy of products in blocks; what is computed of it, where it is.
+Strategy inBlocks(Strategy staged) {
+  return [staged = std::move(staged)](Expr e, Rewriting& r) -> std::optional<Expr> {
     const auto sum = sumIn(nestOf(e).body);
     if (!sum || *sum == nestOf(e).body) return staged(e, r);
     Path place = *pathOf(*sum, e);
@@ -299,7 +299,7 @@ StagedSize::Operand stagedOperand(const Recognised& form, std::size_t loop) {
 
 }  // namespace
 
-OperatorFamily stagedFamily(const Recognised& form) {
+std::vector<OperatorFamily> stagedFamilies(const Recognised& form) {
   constexpr std::int64_t usualDepth = 16;
   const auto& loops = form.nest.loops;
   const std::size_t inner = loops.size() - 1, outer = inner - 1;
@@ -313,22 +313,40 @@ OperatorFamily stagedFamily(const Recognised& form) {
                   .fillsDepth = form.reduced->constant().value_or(1) % usualDepth != 0 && fillsSteps(form),
                   .batchLoops = static_cast<int>(outer)};
   for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].input.type().length());
-  OperatorFamily family;
-  family.name = "staged";
-  family.meaning = "blocks of rows by columns, operands copied to local memory: for GPUs";
-  family.derive = [size](Rewriting& r) {
+  OperatorFamily staged;
+  staged.name = "staged";
+  staged.meaning = "blocks of rows by columns, operands copied to local memory: for GPUs";
+  staged.derive = [size](Rewriting& r) {
     r.apply(canonical());
-    r.apply(inBlocks(stagedTunables(r, size)));
+    r.apply(inBlocks(strategies::stagedProduct(stagedTunables(r, size))));
   };
-  family.defaults = stagedBlock(size, nullptr);
-  family.preferred = [size](const runtime::DeviceInfo& device) {
-    return stagedBlock(size, device.type == "gpu" ? &device : nullptr);
+  const auto ofGpu = [](const runtime::DeviceInfo& device) { return device.type == "gpu" ? &device : nullptr; };
+  staged.defaults = stagedBlock(size, nullptr).config;
+  staged.preferred = [=](const runtime::DeviceInfo& device) { return stagedBlock(size, ofGpu(device)).config; };
+  // Blocks of fewer are too small to pay for barriers; unless neighbouring work-items, one for each column, would read
+  // elements far apart.
+  const std::int64_t few = size.ofColumns.across ? 32 : 4;
+  const bool pays = std::min(size.rows, size.columns) >= few;
+  if (size.batchLoops > 0 || size.fillsDepth || !form.reduced->constant() || !fillsSteps(form)) {
+    staged.firstOn = [=](const runtime::DeviceInfo& device) { return pays && prefersGroups(device); };
+    return {staged};
+  }
+  OperatorFamily split = staged;
+  split.name = "stagedSplitK";
+  split.meaning = "the same, sums in chunks by work-groups of their own, added by another kernel (split-K)";
+  split.derive = [size](Rewriting& r) {
+    const Nat chunk = chunkTunable(r, size);
+    r.apply(canonical());
+    r.apply(inBlocks(strategies::stagedSplitK(stagedTunables(r, size), chunk)));
   };
-  constexpr std::int64_t few = 32;  // of which blocks are too small to pay for barriers
-  family.firstOn = [pays = std::min(size.rows, size.columns) >= few](const runtime::DeviceInfo& device) {
-    return pays && prefersGroups(device);
+  split.defaults = stagedChunks(size, nullptr).config;
+  split.preferred = [=](const runtime::DeviceInfo& device) { return stagedChunks(size, ofGpu(device)).config; };
+  const auto splits = [size](const runtime::DeviceInfo& device) {
+    return stagedChunks(size, &device).cost < stagedBlock(size, &device).cost;
   };
-  return family;
+  staged.firstOn = [=](const runtime::DeviceInfo& d) { return pays && prefersGroups(d) && !splits(d); };
+  split.firstOn = [=](const runtime::DeviceInfo& d) { return pays && prefersGroups(d) && splits(d); };
+  return {staged, split};
 }
 
 // A tile of sums per work-item, each in lanes.

@@ -108,7 +108,13 @@ strategies::StagedProduct stagedTunables(rewrite::Rewriting& r, const StagedSize
   return p;
 }
 
-Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names) {
+Nat chunkTunable(rewrite::Rewriting& r, const StagedSize& size) {
+  const Nat chunk = r.tunable("chunk", 1, size.depth);
+  r.assume({SizeCondition::Kind::divides, chunk, Nat(size.depth), "chunks of a sum"});
+  return chunk;
+}
+
+StagedBlock stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names) {
   const Limits limits(device);
   std::optional<Block> best;
   double least = 0;
@@ -138,6 +144,7 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
   if (!best) {  // no block is copied evenly: one work-item of its own
     best = Block{4, 4, 1, 1, std::min(size.depth, deepest)};
     while (!isEven(size, *best)) best->depth--;
+    least = costOf(size, *best, limits.units);
   }
   Config c{{names.rows, best->rows},
            {names.columns, best->columns},
@@ -149,7 +156,32 @@ Config stagedBlock(const StagedSize& size, const runtime::DeviceInfo* device, co
            {names.unroll, largestDivisor(best->depth, 4)}};
   if (hasVectors(size.ofRows)) c[names.rowVector] = vectorOf(size.ofRows);
   if (hasVectors(size.ofColumns)) c[names.columnVector] = vectorOf(size.ofColumns);
-  return c;
+  return {c, least};
+}
+
+// Of an NVIDIA H200: 5 us, and 4.8 TB/s, where a unit multiplies and adds 224 thousand million times a second.
+double memoryCost(double elements, const runtime::DeviceInfo* device) {
+  constexpr double ofElement = 25;
+  return ofElement * elements / static_cast<double>(Limits(device).units);
+}
+
+StagedBlock stagedChunks(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names) {
+  constexpr std::int64_t shortest = 64, most = 64;
+  std::optional<StagedBlock> best;
+  for (std::int64_t chunks = 1; chunks <= most; chunks++) {
+    const std::int64_t chunk = size.depth / chunks;
+    const auto inVectors = [&](const StagedSize::Operand& o) { return o.across || chunk % vectorOf(o) == 0; };
+    if (size.depth % chunks != 0 || !inVectors(size.ofRows) || !inVectors(size.ofColumns)) continue;
+    if (chunks > 1 && chunk < shortest) break;
+    StagedSize ofChunks = size;
+    ofChunks.batch = chunks;
+    ofChunks.depth = chunk;
+    StagedBlock block = stagedBlock(ofChunks, device, names);
+    block.config["chunk"] = ofChunks.depth;
+    block.cost += launchCost + memoryCost(2.0 * static_cast<double>(size.rows * size.columns * chunks), device);
+    if (!best || block.cost < best->cost) best = block;
+  }
+  return *best;
 }
 
 }  // namespace lift

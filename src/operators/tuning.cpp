@@ -185,6 +185,12 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
   for (std::size_t i = 0; i < parts.size(); i++) {
     const Workload& part = parts[i].workload;
     if (parts[i].same) {
+      // The operator's first family may be its program as it is.
+      const OperatorFamily& first = parts[i].same->family(familiesInOrder(*parts[i].same, &device).front());
+      if (!first.derive && first.firstOn && first.firstOn(device)) {
+        choices[i] = {defaultFamily, {}, "the default mapping", parts[i].reason};
+        continue;
+      }
       if (const auto choice = chosenAs(*parts[i].same, device, options)) {
         choices[i] = {choice->variant.family, choice->config, choice->origin};
         if (choice->measured) measured.push_back(parts[i].name);

@@ -1,4 +1,6 @@
 // Rules of two-step convolutions on GPUs: padding and tiling windows, partial reductions, reuse across maps.
+#include <fmt/format.h>
+
 #include "tables.hpp"
 
 namespace lift::rewrite::detail {
@@ -6,26 +8,43 @@ namespace lift::rewrite::detail {
 namespace {
 
 // A matrix product of long sums: of chunks of c steps each is a product of its own, and their results are added.
-// `operands` are what the sum zips, a of its rows and b of its columns.
-std::string productInChunks(const std::string& operands, const std::string& ofChunk) {
-  const auto chunks = [](const std::string& row, const std::string& rows) {
-    return "transpose(map(fun r => split(c, pad(0, (k + c - 1) / c * c - k, 0.0, " + row + ")), " + rows + "))";
+// `operands` are what the sum zips, a of its rows and b of its columns; `ofChunk` those of a chunk. `first` is where a
+// sum begins, `combined` what is made of a row's parts; where `padded`, zeros make chunks whole.
+std::string inChunks(std::string_view first, std::string_view operands, std::string_view ofChunk,
+                     std::string_view combined, bool padded) {
+  const auto chunks = [&](std::string_view row, std::string_view rows) {
+    return fmt::format("transpose(map(fun r => split(c, {}), {}))",
+                       padded ? fmt::format("pad(0, (k + c - 1) / c * c - k, 0.0, {})", row) : std::string(row), rows);
   };
-  return "map(fun a => map(fun b => reduce((i: float), fun (acc, (x, y)) => acc + x * y, zip(" + operands +
-         ")), bs), as) => map(fun parts => map(fun p => reduce(i, fun (acc, x) => acc + x, p), transpose(parts)), "
-         "transpose(map(fun (ac, bc) => map(fun a => map(fun b => reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip(" +
-         ofChunk + ")), bc), ac), zip(" + chunks("f(r)", "as") + ", " + chunks("g(r)", "bs") + "))))";
+  return fmt::format(
+      "map(fun a => map(fun b => reduce(({}: float), fun (acc, (x, y)) => acc + x * y, zip({})), bs), as) => "
+      "map(fun parts => {}, transpose(map(fun (ac, bc) => map(fun a => map(fun b => "
+      "reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip({})), bc), ac), zip({}, {}))))",
+      first, operands, combined, ofChunk, chunks("f(r)", "as"), chunks("g(r)", "bs"));
+}
+
+std::string productInChunks(std::string_view operands, std::string_view ofChunk) {
+  return inChunks("i", operands, ofChunk, "map(fun p => reduce(i, fun (acc, x) => acc + x, p), transpose(parts))",
+                  true);
+}
+
+// The same where each column's sum begins with a number of its own, and chunks are whole.
+std::string columnSumsInChunks() {
+  return inChunks("i(b)", "f(a), g(b)", "a, b",
+                  "map(fun (p, b) => reduce(i(b), fun (acc, x) => acc + x, p), zip(transpose(parts), bs))", false);
 }
 
 }  // namespace
 
 std::vector<RuleRow> partialRules() {
   static const std::string inChunks = productInChunks("(f(a): [k]float), (g(b): [k]float)", "a, b"),
-                           swapped = productInChunks("(g(b): [k]float), (f(a): [k]float)", "b, a");
+                           swapped = productInChunks("(g(b): [k]float), (f(a): [k]float)", "b, a"),
+                           ofColumns = columnSumsInChunks();
   static const char* const origin = "partial sums, the chunks outside of the tiles";
   return {
       {"productInChunks", inChunks, origin, When::rounds},
       {"productInChunksSwapped", swapped, origin, When::rounds},
+      {"columnSumsInChunks", ofColumns, origin, When::rounds},
       {"mapTakeOut", "map(fun x => take(n, f(x)), xs) => map(fun y => take(n, y), map(f, xs))", "functor law",
        When::computes},
       {"mapSplitOut", "map(fun x => split(n, f(x)), xs) => map(fun y => split(n, y), map(f, xs))", "functor law",

@@ -87,4 +87,13 @@ Strategy stagedProduct(const StagedProduct& p) {
               inside(isReduction, use("reduceToLoop"))});
 }
 
+Strategy stagedSplitK(StagedProduct p, Nat chunk) {
+  p.batch = 1;
+  const auto isOfChunks = [](Expr e) { return isComputingMap(e) && isOverRows(spineOf(e).arguments[0].body()); };
+  return seq({inside(isOverColumns, rowsFirst()),
+              inside(isOverRows, seq({use("columnSumsInChunks", {{"c", std::move(chunk)}}),
+                                      inside(isOfChunks, seq({use("keepAhead"), argument(stagedProduct(p))})),
+                                      below(2, sequential()), parallel(2)}))});
+}
+
 }  // namespace lift::strategies

@@ -121,6 +121,27 @@ TEST_CASE("blocks of a layer that are copied to local memory fit devices where i
   CHECK(layers == 30);
 }
 
+TEST_CASE("sums of layers with few outputs are split where blocks are too few for the units", "[null]") {
+  for (const char* layer : {"ic1024ih14oc1024oh7kh3sh2ph1", "ic1024ih7oc1024kh3ph1", "ic1024ih14oc512kh1",
+                            "ic2048ih1oc1000kh1", "ic512ih1iw784oc256oh1kh1kw1"}) {
+    INFO(layer);
+    const runtime::DeviceInfo device = runtime::readProfile("nvidia-h200");
+    const Choice choice = chosen(parseConv(layer), "nvidia-h200");
+    CHECK(choice.variant.family == "stagedSplitK");
+    CHECK(spaceOf(choice.variant, parseDeviceLimits(device.toJson())).contains(choice.config));
+    const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+    std::int64_t groups = 1;
+    for (const kernel::Kernel& k : plan.kernels)
+      for (int d = 0; d < 3 && kernel::localBytes(k) != Nat(0); d++)
+        groups *= *(k.range.global[d] / k.range.local[d]).constant();
+    CHECK(groups > 100);
+  }
+  for (const char* layer : {"ic256ih56oc256kh1", "ic64ih56oc256kh1", "ic512ih28oc512kh1"})
+    CHECK(chosen(parseConv(layer), "nvidia-h200").variant.family == "staged");
+  CHECK(chosen(parseConv("ic512ih28oc512kh3ph1"), "nvidia-h200").variant.family == "winogradStaged");
+  CHECK(convWorkload(parseConv("g2ic64ih7oc64kh3ph1"), {}).refused.count("stagedSplitK") == 1);
+}
+
 TEST_CASE("Winograd's products are staged where local memory is apart", "[null]") {
   std::int64_t layers = 0;
   for (const char* profile : {"intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia"})
@@ -139,13 +160,13 @@ TEST_CASE("Winograd's products are staged where local memory is apart", "[null]"
       layers++;
     }
   CHECK(layers == 16);
-  for (const char* layer : {"ic8ih56oc256kh3ph1", "ic64ih7oc64kh3ph1", "ic128ih56oc256kh1", "ic3ih224oc64kh7sh2ph3"})
+  for (const char* layer : {"ic8ih56oc256kh3ph1", "ic64ih14oc256kh1", "ic128ih56oc256kh1", "ic3ih224oc64kh7sh2ph3"})
     CHECK(chosen(parseConv(layer), "nvidia").variant.family == "staged");
   for (const char* layer : {"ic3ih224oc64kh3ph1", "g4ic128ih56oc256kh3ph1"})
     CHECK(chosen(parseConv(layer), "nvidia").variant.family == "tiled");
   const runtime::DeviceInfo device = runtime::readProfile("nvidia");
   const Workload planes = convWorkload(parseConv("ic128ih56oc256kh3ph1"), {.input = Layout::nchw});
-  CHECK(choose(planes, &device, {.tuned = false}).variant.family == "staged");
+  CHECK(choose(planes, &device, {.tuned = false}).variant.family == "stagedSplitK");
   CHECK(chosen(parseConv("ic128ih56oc256kh3ph1"), "portable").variant.family == "tiled");
 }
 
