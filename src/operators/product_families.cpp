@@ -254,9 +254,14 @@ std::optional<Expr> sumIn(Expr body) {
   return count == 1 && sum->type().isScalar() ? sum : std::nullopt;
 }
 
-// Whether the sums are of products of numbers: zeros may fill their last step.
+// Whether zeros fill the last step of the sums.
 bool fillsSteps(const Recognised& form) {
   return applyRule(ruleNamed("reduceFilled"), *sumIn(form.nest.body), {{"k", 0}}).term.has_value();
+}
+
+// Whether chunks of the sums can be sums of their own.
+bool canBeInChunks(const Recognised& form) {
+  return form.reduced->constant() && applyRule(ruleNamed("reducePartial"), *sumIn(form.nest.body), {{"k", 1}}).term;
 }
 
 // The sum of each element by a strategy of products in blocks; what is computed of it, where it is.
@@ -327,7 +332,7 @@ std::vector<OperatorFamily> stagedFamilies(const Recognised& form) {
   // elements far apart.
   const std::int64_t few = size.ofColumns.across ? 32 : 4;
   const bool pays = std::min(size.rows, size.columns) >= few;
-  if (size.batchLoops > 0 || size.fillsDepth || !form.reduced->constant() || !fillsSteps(form)) {
+  if (size.batchLoops > 0 || size.fillsDepth || !canBeInChunks(form)) {
     staged.firstOn = [=](const runtime::DeviceInfo& device) { return pays && prefersGroups(device); };
     return {staged};
   }

@@ -7,31 +7,32 @@ namespace lift::rewrite::detail {
 
 namespace {
 
-// A matrix product of long sums: of chunks of c steps each is a product of its own, and their results are added.
-// `operands` are what the sum zips, a of its rows and b of its columns; `ofChunk` those of a chunk. `first` is where a
-// sum begins, `combined` what is made of a row's parts; where `padded`, zeros make chunks whole.
-std::string inChunks(std::string_view first, std::string_view operands, std::string_view ofChunk,
-                     std::string_view combined, bool padded) {
-  const auto chunks = [&](std::string_view row, std::string_view rows) {
-    return fmt::format("transpose(map(fun r => split(c, {}), {}))",
-                       padded ? fmt::format("pad(0, (k + c - 1) / c * c - k, 0.0, {})", row) : std::string(row), rows);
-  };
+// Sums of all rows as and columns bs, of chunks of c steps each: the sums of each chunk are computed for all of them,
+// and added up. What is summed is `step` of an element of `operands`, which are the elements of a row a and a column b,
+// or of `chunk`, those of a chunk of both; `first` is where a sum begins, `combined` what is made of a row's parts.
+std::string inChunks(std::string_view step, std::string_view first, std::string_view operands, std::string_view chunk,
+                     std::string_view combined, std::string_view chunksOfRows, std::string_view chunksOfColumns) {
   return fmt::format(
-      "map(fun a => map(fun b => reduce(({}: float), fun (acc, (x, y)) => acc + x * y, zip({})), bs), as) => "
-      "map(fun parts => {}, transpose(map(fun (ac, bc) => map(fun a => map(fun b => "
-      "reduce(0.0, fun (acc, (x, y)) => acc + x * y, zip({})), bc), ac), zip({}, {}))))",
-      first, operands, combined, ofChunk, chunks("f(r)", "as"), chunks("g(r)", "bs"));
+      "map(fun a => map(fun b => reduce(({}: float), {}, zip({})), bs), as) => "
+      "map(fun parts => {}, transpose(map(fun (ac, bc) => map(fun a => map(fun b => reduce(0.0, {}, zip({})), bc), "
+      "ac), "
+      "zip(transpose(map(fun r => split(c, {}), as)), transpose(map(fun r => split(c, {}), bs))))))",
+      first, step, operands, combined, step, chunk, chunksOfRows, chunksOfColumns);
 }
 
-std::string productInChunks(std::string_view operands, std::string_view ofChunk) {
-  return inChunks("i", operands, ofChunk, "map(fun p => reduce(i, fun (acc, x) => acc + x, p), transpose(parts))",
-                  true);
+// Of products, chunks filled with zeros.
+std::string productInChunks(std::string_view operands, std::string_view chunk) {
+  const auto filled = [](const char* row) { return fmt::format("pad(0, (k + c - 1) / c * c - k, 0.0, {})", row); };
+  return inChunks("fun (acc, (x, y)) => acc + x * y", "i", operands, chunk,
+                  "map(fun p => reduce(i, fun (acc, x) => acc + x, p), transpose(parts))", filled("f(r)"),
+                  filled("g(r)"));
 }
 
-// The same where each column's sum begins with a number of its own, and chunks are whole.
+// Whole chunks; each column's sums begin with a number of its own.
 std::string columnSumsInChunks() {
-  return inChunks("i(b)", "f(a), g(b)", "a, b",
-                  "map(fun (p, b) => reduce(i(b), fun (acc, x) => acc + x, p), zip(transpose(parts), bs))", false);
+  return inChunks("fun (acc, x) => acc + h(x)", "i(b)", "f(a), g(b)", "a, b",
+                  "map(fun (p, b) => reduce(i(b), fun (acc, x) => acc + x, p), zip(transpose(parts), bs))", "f(r)",
+                  "g(r)");
 }
 
 }  // namespace

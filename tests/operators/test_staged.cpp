@@ -35,6 +35,40 @@ TEST_CASE("products of sizes that are given when kernels run are right in blocks
   CHECK(blocks == 16);
 }
 
+TEST_CASE("products whose sums are in chunks are right, and first where blocks are too few", "[null]") {
+  const auto emulator = runtime::makeEmulatorDevice();
+  int blocks = 0;
+  for (const Product& p : staged::products()) {
+    const Part part = staged::partOf(p, {{"n", 21}, {"m", 34}, {"k", 48}});
+    if (std::ranges::none_of(part.workload.families, [](const auto& f) { return f.name == "stagedSplitK"; })) continue;
+    INFO(p.name);
+    const Variant v = derive(part.workload, "stagedSplitK");
+    verify(v.program);
+    const auto inputs = part.workload.makeInputs(5);
+    const auto expected = part.workload.expected(inputs);
+    for (const std::int64_t chunk : {4, 12, 16, 48}) {
+      Config c = v.defaults;
+      c["chunk"] = chunk;
+      for (auto& [name, value] : c)
+        if (name != "chunk") value = name.ends_with("Items") || name.ends_with("Vector") ? 2 : 4;
+      CHECK(spaceOf(v, {}).contains(c));
+      const kernel::Plan plan = compileVariant(v, c);
+      CHECK(plan.kernels.size() == 2);
+      CHECK(largestError(emulator->load(plan)->run(inputs).outputs, expected) < parted::tolerance);
+      blocks++;
+    }
+  }
+  CHECK(blocks == 28);  // of sums, not in batches
+  const auto splits = [](std::int64_t n, std::int64_t m, std::int64_t k) {
+    const Part part = staged::partOf(staged::products()[0], {{"n", n}, {"m", m}, {"k", k}});
+    return part.workload.family("stagedSplitK").firstOn(runtime::readProfile("nvidia-h200"));
+  };
+  CHECK(splits(196, 512, 1024));
+  CHECK(splits(64, 64, 2048));
+  CHECK_FALSE(splits(4096, 4096, 1024));
+  CHECK_FALSE(splits(128, 128, 64));
+}
+
 TEST_CASE("products are in blocks on GPUs with local memory of its own, where blocks pay", "[null]") {
   const auto chosen = [](const Product& p, std::int64_t n, std::int64_t m, const runtime::DeviceInfo& device) {
     const Program program = parted::load({p.name, p.text, {{"n", n}, {"m", m}, {"k", 256}}, {}});
