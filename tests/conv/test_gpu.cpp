@@ -160,9 +160,10 @@ TEST_CASE("Winograd's products are staged where local memory is apart", "[null]"
       layers++;
     }
   CHECK(layers == 16);
-  for (const char* layer : {"ic8ih56oc256kh3ph1", "ic64ih14oc256kh1", "ic128ih56oc256kh1", "ic3ih224oc64kh7sh2ph3"})
+  for (const char* layer : {"ic8ih56oc256kh3ph1", "ic64ih14oc256kh1", "g4ic128ih56oc256kh3ph1", "ic128ih56oc256kh1",
+                            "ic3ih224oc64kh7sh2ph3"})
     CHECK(chosen(parseConv(layer), "nvidia").variant.family == "staged");
-  for (const char* layer : {"ic3ih224oc64kh3ph1", "g4ic128ih56oc256kh3ph1"})
+  for (const char* layer : {"ic3ih224oc64kh3ph1", "g16ic128ih56oc256kh3ph1"})
     CHECK(chosen(parseConv(layer), "nvidia").variant.family == "tiled");
   const runtime::DeviceInfo device = runtime::readProfile("nvidia");
   const Workload planes = convWorkload(parseConv("ic128ih56oc256kh3ph1"), {.input = Layout::nchw});
