@@ -145,6 +145,7 @@ class Simplifier {
         then = expr(c->then);
       }
       const ExprPtr otherwise = expr(c->otherwise);
+      if (isBoolean(then, otherwise)) return asChosen(condition, then, otherwise);
       if (const ExprPtr both = joined(condition, then, otherwise)) return both;
       if (condition == c->condition && then == c->then && otherwise == c->otherwise) return e;
       return choose(condition, then, otherwise);
@@ -172,6 +173,26 @@ class Simplifier {
     if (const auto* l = std::get_if<Load>(&mapped->node)) return fold(mapped, *l);
     if (const auto* m = std::get_if<MakeVector>(&mapped->node)) return fold(mapped, m->lanes);
     return mapped;
+  }
+
+  // Whether a choice between the two is one of truth values of which one is known: no choice, but a condition.
+  static bool isBoolean(const ExprPtr& then, const ExprPtr& otherwise) {
+    return then->type == ValueType{Scalar::boolean, 1} && (constantCondition(then) || constantCondition(otherwise));
+  }
+  ExprPtr asChosen(const ExprPtr& condition, const ExprPtr& then, const ExprPtr& otherwise) const {
+    const auto made = [&](Op op, std::vector<ExprPtr> args) {
+      const ExprPtr e = operation(op, std::move(args));
+      return fold(e, std::get<Operation>(e->node));
+    };
+    if (const auto known = constantCondition(then))
+      return *known ? made(Op::logicalOr, {condition, otherwise})
+                    : made(Op::logicalAnd, {made(Op::logicalNot, {condition}), otherwise});
+    return *constantCondition(otherwise) ? made(Op::logicalOr, {made(Op::logicalNot, {condition}), then})
+                                         : made(Op::logicalAnd, {condition, then});
+  }
+  static bool isOpposite(const ExprPtr& e) {
+    const auto* o = std::get_if<Operation>(&e->node);
+    return o != nullptr && o->op == Op::logicalNot;
   }
 
   static bool isSameTest(const ExprPtr& a, const ExprPtr& b) {
@@ -270,8 +291,13 @@ class Simplifier {
     if (e->type.width == 1) {
       const auto known = constantCondition(o.args[0]);
       if (o.op == Op::select && known) return o.args[*known ? 1 : 2];
-      if (o.op == Op::logicalAnd && known) return *known ? o.args[1] : o.args[0];
-      if (o.op == Op::logicalOr && known) return *known ? o.args[0] : o.args[1];
+      if (o.op == Op::logicalAnd || o.op == Op::logicalOr) {
+        const bool neutral = o.op == Op::logicalAnd;  // what leaves the other operand as it is
+        if (known) return o.args[*known == neutral ? 1 : 0];
+        if (const auto second = constantCondition(o.args[1])) return o.args[*second == neutral ? 0 : 1];
+      }
+      if (o.op == Op::logicalNot && isOpposite(o.args[0])) return std::get<Operation>(o.args[0]->node).args[0];
+      if (o.op == Op::select && isBoolean(o.args[1], o.args[2])) return asChosen(o.args[0], o.args[1], o.args[2]);
     }
     if (const ExprPtr less = identity(e, o)) return less;
     std::vector<ScalarValue> values;

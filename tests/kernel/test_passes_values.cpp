@@ -81,6 +81,37 @@ TEST_CASE("simplify: operations on literals") {
         "  out[0] = 12.0f;\n  ints[0] = 7 / 0;\n  out[1] = 5.0f;\n  vstore4((float4)(2.0f), 0, out + 4);\n");
 }
 
+TEST_CASE("simplify: constants in conditions") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const Nat i = counter("i", 8);
+  const ExprPtr yes = literal(ScalarValue::ofInteger(Scalar::boolean, 1)),
+                no = literal(ScalarValue::ofInteger(Scalar::boolean, 0)),
+                a = operation(Op::lt, {load(in, 0), number(1)}), b = test({{i, Relation::less, 4}});
+  const auto both = [](ExprPtr x, ExprPtr y) { return operation(Op::logicalAnd, {x, y}); };
+  const auto either = [](ExprPtr x, ExprPtr y) { return operation(Op::logicalOr, {x, y}); };
+  const auto not_ = [](ExprPtr x) { return operation(Op::logicalNot, {x}); };
+  const auto stored = [&](ExprPtr condition) {
+    Maker one = m;
+    const ExprPtr value = choose(condition, number(1), number(2));
+    one.k.body = block(seq(i, Store{out, 0, value}));
+    const std::string text = bodyText(pass("simplify", one.k));
+    const std::size_t from = text.find("= ", text.find("out[0]")) + 2;
+    return text.substr(from, text.find(';', from) - from);
+  };
+  CHECK(stored(both(both(b, yes), yes)) == "i < 4 ? 1.0f : 2.0f");
+  CHECK(stored(both(a, no)) == "2.0f");
+  CHECK(stored(either(a, yes)) == "1.0f");
+  CHECK(stored(either(either(a, no), no)) == "in[0] < 1.0f ? 1.0f : 2.0f");
+  CHECK(stored(not_(not_(a))) == "in[0] < 1.0f ? 1.0f : 2.0f");
+  CHECK(stored(not_(yes)) == "2.0f");
+  CHECK(stored(choose(a, yes, no)) == "in[0] < 1.0f ? 1.0f : 2.0f");
+  CHECK(stored(choose(a, no, yes)) == "!(in[0] < 1.0f) ? 1.0f : 2.0f");
+  CHECK(stored(choose(a, b, no)) == "in[0] < 1.0f && i < 4 ? 1.0f : 2.0f");
+  CHECK(stored(choose(b, yes, a)) == "i < 4 || in[0] < 1.0f ? 1.0f : 2.0f");
+  CHECK(stored(operation(Op::select, {a, yes, no})) == "in[0] < 1.0f ? 1.0f : 2.0f");
+}
+
 TEST_CASE("simplify: lanes that are neighbours in memory are a vector of it") {
   Maker m;
   const auto in = m.in("in", 64), out = m.out("out", 64);
