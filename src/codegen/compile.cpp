@@ -59,17 +59,6 @@ std::string kernelKey(const Stage& stage, const detail::Keeping& keeping) {
   return key + print(closed, Names::canonical);
 }
 
-// Leaves out the arguments of a kernel that no statement of it mentions; what fills them need not be the kernel's.
-void dropUnused(kernel::Kernel& k, std::vector<detail::KernelArgument>& arguments) {
-  std::set<kernel::BufferId> used = kernel::usedBuffers(k.body);
-  if (k.faults) used.insert(*k.faults);
-  for (std::size_t i = arguments.size(); i-- > 0;)
-    if (!used.contains(k.arguments[i])) {
-      k.arguments.erase(k.arguments.begin() + static_cast<std::ptrdiff_t>(i));
-      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-}
-
 class PlanBuilder {
  public:
   PlanBuilder(const Program& program, const CompileOptions& options, CompileReport* report)
@@ -100,9 +89,8 @@ class PlanBuilder {
     const Expr out = Expr::variable("out", mapped.result());
     keeping_.halves.add(out);
     addBuffers(out, PlanBuffer::Role::output);
-    std::vector<std::size_t> firstLaunch;  // by stage
+    detail::Launches launches{{}, {}, plan_.buffers, outline.loops};
     for (std::size_t i = 0; i < stages.size(); i++) {
-      firstLaunch.push_back(plan_.launches.size());
       const bool last = i + 1 == stages.size();
       const auto isState = [&](const detail::Outline::Loop& l) {
         return l.state == stages[i].output || l.next.hasFree(stages[i].output);
@@ -115,20 +103,37 @@ class PlanBuilder {
         buffers_[stages[i].output] = results(*stages[i].result);
       else
         addBuffers(stages[i].output, PlanBuffer::Role::temporary, stages[i].inPlace);
-      addStage(stages[i], kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1)),
-               mapped.spans, std::ranges::any_of(outline.loops, [&](const auto& l) {
-                 return (l.first <= i && i < l.last) || l.state == stages[i].output;
-               }));
+      const std::string name =
+          kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1));
+      const std::size_t unit = unitOf(stages[i], name, mapped.spans, launches);
+      const bool inLoop = std::ranges::any_of(
+          outline.loops, [&](const auto& l) { return (l.first <= i && i < l.last) || l.state == stages[i].output; });
+      launches.steps.push_back({i, launchOf(stages[i], unit), !inLoop && isPreparation(stages[i])});
     }
-    firstLaunch.push_back(plan_.launches.size());
     for (const detail::Outline::Loop& l : outline.loops) {
-      kernel::LaunchLoop loop{firstLaunch[l.first], firstLaunch[l.last], l.count, {}};
+      for (const Expr e : {l.state, l.next})
+        for (const int b : buffersOfAll(e)) launches.fixed.insert(b);
+      if (l.condition) launches.fixed.insert(buffers_.at(l.condition->holds).front());
+    }
+    detail::leaveOutUnneeded(launches);
+    chooseRanges(launches);
+    detail::joinNeighbours(launches);
+    if (const detail::Step& last = launches.steps.back(); last.stage + 1 < stages.size())  // the last one was a copy
+      launches.kernels[static_cast<std::size_t>(last.launch.kernel)].name = kernel::openclIdentifier(program_.name);
+    finish(launches);
+    const auto firstLaunch = [&](std::size_t stage) {
+      return static_cast<std::size_t>(
+          std::ranges::count_if(launches.steps, [&](const detail::Step& s) { return !s.prepares && s.stage < stage; }));
+    };
+    for (const detail::Outline::Loop& l : outline.loops) {
+      kernel::LaunchLoop loop{firstLaunch(l.first), firstLaunch(l.last), l.count, {}};
       const std::vector<int> state = buffersOfAll(l.state), next = buffersOfAll(l.next);
       for (std::size_t leaf = 0; leaf < state.size(); leaf++)
         if (state[leaf] != next[leaf]) loop.swaps.emplace_back(state[leaf], next[leaf]);
-      if (l.condition) loop.condition = {firstLaunch[l.condition->at], buffers_.at(l.condition->holds).front()};
+      if (l.condition) loop.condition = {firstLaunch(l.condition->at), buffers_.at(l.condition->holds).front()};
       plan_.loops.push_back(std::move(loop));
     }
+    dropUnusedTemporaries();
     return std::move(plan_);
   }
 
@@ -186,49 +191,120 @@ class PlanBuilder {
     return ids;
   }
 
-  void addStage(const Stage& stage, const std::string& name, const detail::Spans& spans, bool changes) {
+  // The kernel that computes the stage, one for all stages of its form.
+  std::size_t unitOf(const Stage& stage, const std::string& name, const detail::Spans& spans,
+                     detail::Launches& launches) {
     // Kernels that check know their places: each stage has its own.
     const std::string key = options_.checkBounds ? name : kernelKey(stage, keeping_);
-    const auto [found, isNew] = kernels_.emplace(key, KernelRange{plan_.kernels.size(), 0});
+    const auto [found, isNew] = units_.emplace(key, launches.kernels.size());
     if (isNew) {
-      addKernels(stage, name, spans);
-      found->second.last = plan_.kernels.size();
+      detail::LoweredKernel lowered =
+          detail::lower(stage, name, spans, keeping_, options_.checkBounds ? &plan_.sites : nullptr);
+      detail::checkSharing(lowered);
+      built_.push_back({std::move(lowered.arguments), stage.body.freeVariables(), stage.output});
+      launches.kernels.push_back(std::move(lowered.kernel));
+      clock_.lap("lower");
     }
-    for (std::size_t k = found->second.first; k < found->second.last; k++) {
-      kernel::Launch launch = launchOf(stage, k);
-      (!changes && isPreparation(stage) ? plan_.preparation : plan_.launches).push_back(std::move(launch));
+    return found->second;
+  }
+
+  // Gives each kernel its range; one of unlike nests becomes several.
+  void chooseRanges(detail::Launches& launches) const {
+    std::vector<kernel::Kernel> kernels;
+    std::vector<detail::Step> steps;
+    std::map<int, std::pair<std::size_t, std::size_t>> parts;  // of a kernel: [first, last)
+    for (const detail::Step& s : launches.steps) {
+      const auto [found, isNew] = parts.try_emplace(s.launch.kernel);
+      if (isNew) {
+        found->second.first = kernels.size();
+        for (kernel::Kernel& k :
+             detail::withRanges(std::move(launches.kernels[static_cast<std::size_t>(s.launch.kernel)]), options_))
+          kernels.push_back(std::move(k));
+        found->second.second = kernels.size();
+      }
+      for (std::size_t k = found->second.first; k < found->second.second; k++)
+        steps.push_back({s.stage, {static_cast<int>(k), s.launch.arguments}, s.prepares});
+    }
+    launches.kernels = std::move(kernels);
+    launches.steps = std::move(steps);
+  }
+
+  // The plan's kernels and launches, optimised and printed.
+  void finish(detail::Launches& launches) {
+    std::map<int, int> numbers;  // in the order of their first launches
+    std::set<std::string> names;
+    for (detail::Step& s : launches.steps) {
+      const auto [number, isNew] = numbers.try_emplace(s.launch.kernel, static_cast<int>(plan_.kernels.size()));
+      if (isNew) addKernel(std::move(launches.kernels[static_cast<std::size_t>(s.launch.kernel)]), names);
+      s.launch.kernel = number->second;
+      const kernel::Kernel& k = plan_.kernels[static_cast<std::size_t>(number->second)];
+      const std::vector<bool>& used = used_[static_cast<std::size_t>(number->second)];
+      std::size_t i = 0;
+      std::erase_if(s.launch.arguments, [&](int) { return !used[i++]; });
+      ensure(s.launch.arguments.size() == k.arguments.size(), "one buffer for each argument");
+      (s.prepares ? plan_.preparation : plan_.launches).push_back(s.launch);
     }
   }
 
-  void addKernels(const Stage& stage, const std::string& name, const detail::Spans& spans) {
-    detail::LoweredKernel lowered =
-        detail::lower(stage, name, spans, keeping_, options_.checkBounds ? &plan_.sites : nullptr);
-    detail::checkSharing(lowered);
-    std::vector<kernel::Kernel> kernels = detail::withRanges(std::move(lowered.kernel), options_);
+  void addKernel(kernel::Kernel k, std::set<std::string>& names) {
+    for (const std::string wish = k.name; !names.insert(k.name).second;)
+      k.name = fmt::format("{}_{}", wish, names.size());
     kernel::PassOptions passes = options_.passes;
     if (passes.vectorBytes == 0) passes.vectorBytes = options_.target.vectorBytes;
     if (passes.lineBytes == 0) passes.lineBytes = options_.target.lineBytes;
     if (passes.cacheBytes == 0) passes.cacheBytes = options_.target.cacheBytes;
     passes.joinVectors |= options_.opencl.alignedVectors;  // compilers that want the one want the other
-    passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& k) {
+    passes.after = [&](const kernel::Pass& pass, const kernel::Kernel& after) {
       clock_.lap(pass.name);
-      if (options_.passes.after) options_.passes.after(pass, k);
-      if (options_.dump) options_.dump(pass.name, kernel::printOpenCL(k));
+      if (options_.passes.after) options_.passes.after(pass, after);
+      if (options_.dump) options_.dump(pass.name, kernel::printOpenCL(after));
     };
-    for (kernel::Kernel& k : kernels) {
-      detail::guardSharedStores(k);
-      if (options_.passes.verifyEach) kernel::verify(k);
-      clock_.lap("lower");
-      if (options_.dump) options_.dump("lower", kernel::printOpenCL(k));
-      Built built{lowered.arguments, stage.body.freeVariables(), stage.output};
-      plan_.kernels.push_back(kernel::optimise(std::move(k), passes));
-      dropUnused(plan_.kernels.back(), built.arguments);
-      clock_.lap("optimise");
-      plan_.sources.push_back(sourceOf(plan_.kernels.back()));
-      clock_.lap("print");
-      if (options_.dump) options_.dump("print", plan_.sources.back());
-      built_.push_back(std::move(built));
+    detail::guardSharedStores(k);
+    if (options_.passes.verifyEach) kernel::verify(k);
+    clock_.lap("lower");
+    if (options_.dump) options_.dump("lower", kernel::printOpenCL(k));
+    k = kernel::optimise(std::move(k), passes);
+    // Arguments that no statement mentions are left out: what fills them need not be the kernel's.
+    std::set<kernel::BufferId> mentioned = kernel::usedBuffers(k.body);
+    if (k.faults) mentioned.insert(*k.faults);
+    std::vector<bool>& used = used_.emplace_back();
+    for (const kernel::BufferId b : k.arguments) used.push_back(mentioned.contains(b));
+    std::erase_if(k.arguments, [&](kernel::BufferId b) { return !mentioned.contains(b); });
+    clock_.lap("optimise");
+    plan_.sources.push_back(sourceOf(k));
+    plan_.kernels.push_back(std::move(k));
+    clock_.lap("print");
+    if (options_.dump) options_.dump("print", plan_.sources.back());
+  }
+
+  // Temporaries without a launch, which were results after all or read by nobody, are none of the plan's.
+  void dropUnusedTemporaries() {
+    std::set<int> used;
+    for (const auto* list : {&plan_.preparation, &plan_.launches})
+      for (const kernel::Launch& l : *list) used.insert(l.arguments.begin(), l.arguments.end());
+    for (const kernel::LaunchLoop& l : plan_.loops) {
+      for (const auto& [a, b] : l.swaps) used.insert({a, b});
+      if (l.condition) used.insert(l.condition->buffer);
     }
+    std::vector<PlanBuffer> buffers;
+    std::vector<int> now;
+    for (std::size_t b = 0; b < plan_.buffers.size(); b++) {
+      now.push_back(static_cast<int>(buffers.size()));
+      if (plan_.buffers[b].role != PlanBuffer::Role::temporary || used.contains(static_cast<int>(b)))
+        buffers.push_back(std::move(plan_.buffers[b]));
+    }
+    plan_.buffers = std::move(buffers);
+    const auto renumber = [&](int& b) { b = now[static_cast<std::size_t>(b)]; };
+    for (auto* list : {&plan_.preparation, &plan_.launches})
+      for (kernel::Launch& l : *list) std::ranges::for_each(l.arguments, renumber);
+    for (kernel::LaunchLoop& l : plan_.loops) {
+      for (auto& [a, b] : l.swaps) {
+        renumber(a);
+        renumber(b);
+      }
+      if (l.condition) renumber(l.condition->buffer);
+    }
+    if (plan_.faults) renumber(*plan_.faults);
   }
 
   std::string sourceOf(const kernel::Kernel& k) const {
@@ -236,10 +312,10 @@ class PlanBuilder {
                                                              : kernel::printOpenCL(k, options_.opencl);
   }
 
-  kernel::Launch launchOf(const Stage& stage, std::size_t k) {
-    const Built& built = built_[k];
+  kernel::Launch launchOf(const Stage& stage, std::size_t unit) {
+    const Built& built = built_[unit];
     kernel::Launch launch;
-    launch.kernel = static_cast<int>(k);
+    launch.kernel = static_cast<int>(unit);
     for (const detail::KernelArgument& a : built.arguments) {
       if (a.faults) {
         launch.arguments.push_back(faults());
@@ -282,9 +358,6 @@ class PlanBuilder {
     return plan_.buffers[static_cast<std::size_t>(buffers_.at(variable)[0])];
   }
 
-  struct KernelRange {
-    std::size_t first, last;
-  };
   struct Built {
     std::vector<detail::KernelArgument> arguments;
     std::vector<Expr> free;
@@ -299,8 +372,9 @@ class PlanBuilder {
   detail::Keeping keeping_;
   std::unordered_map<Expr, std::vector<int>> buffers_;
   std::unordered_set<Expr> constant_;
-  std::map<std::string, KernelRange> kernels_;  // of a stage, by its key
-  std::vector<Built> built_;
+  std::map<std::string, std::size_t> units_;  // kernels of stages, by their keys
+  std::vector<Built> built_;                  // of these
+  std::vector<std::vector<bool>> used_;       // of the plan's kernels: which arguments of those made are left
   int temporaries_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -103,5 +104,30 @@ LoweredKernel lower(const Stage& stage, const std::string& name, const Spans& sp
 std::vector<kernel::Kernel> withRanges(kernel::Kernel whole, const CompileOptions& options);
 // One work-item alone does what is outside of the parallel loops.
 void guardSharedStores(kernel::Kernel& kernel);
+
+// -------------------------------------------------------------------------------------------------------- launches
+
+// A launch of a plan that is being made, of the stage of that number.
+struct Step {
+  std::size_t stage;
+  kernel::Launch launch;
+  bool prepares = false;
+};
+struct Launches {
+  std::vector<kernel::Kernel> kernels;  // that are not optimised yet
+  std::vector<Step> steps;
+  const std::vector<kernel::PlanBuffer>& buffers;
+  const std::vector<Outline::Loop>& loops;
+  std::set<int> fixed = {};  // buffers that loops exchange, or that hosts read
+
+  bool runsInLoop(std::size_t stage) const;
+  // Whether a loop, or what follows its condition, begins or ends between the stages.
+  bool isBetween(std::size_t before, std::size_t behind) const;
+};
+// Of lowered kernels: an intermediate that is only copied to a result is the result; what nothing reads is not stored.
+void leaveOutUnneeded(Launches& launches);
+// Of kernels with their ranges: neighbouring launches become one where each work-item can do the work of both: where
+// none waits for others, both are short and neither reads what the other one stores, or where there is one work-item.
+void joinNeighbours(Launches& launches);
 
 }  // namespace lift::detail

@@ -428,8 +428,8 @@ TEST_CASE("equal stages share a kernel, whatever they are called") {
   const std::string text = R"(
     def main(x: [n]f32, y: [n]f32): [n]f32 =
       let a = toGlobal(map(fun v => v * 2.0 + 1.0, x)) in
-      let b = toGlobal(map(fun w => w * 2.0 + 1.0, y)) in
-      map(fun (p, q) => p - q, zip(a, reorder(reverse, b))))";
+      let b = toGlobal(map(fun w => w * 2.0 + 1.0, a)) in
+      map(fun (p, q) => p - q, zip(y, reorder(reverse, b))))";
   CHECK(launches(text) == 3);
   CHECK(kernels(text) == 2);
   CHECK(wrong(text, {{"n", 6}}) == "");

@@ -192,7 +192,13 @@ TEST_CASE("traits: layouts that are written through need no memory for what they
     INFO(info(s.prim).name);
     const Program program = ofRow(on(s.written.empty() ? s.value : s.written, "mapGlb(0, fun v => v + 1.0, ys)"));
     CHECK(wrong(program) == "");
-    CHECK((temporariesOf(compile(program)) == 0) == (t.writing != Traits::Writing::stored));
+    int stages = 0;
+    CompileOptions options;
+    options.dump = [&](std::string_view stage, const std::string& made) {
+      if (stage == "outline") stages = occurrences(made, "-- ");
+    };
+    compile(program, options);
+    CHECK((stages == 1) == (t.writing != Traits::Writing::stored));
     (t.writing == Traits::Writing::stored ? stored : through)++;
   }
   CHECK(through >= 12);
