@@ -89,7 +89,7 @@ class PlanBuilder {
     const Expr out = Expr::variable("out", mapped.result());
     keeping_.halves.add(out);
     addBuffers(out, PlanBuffer::Role::output);
-    detail::Launches launches{{}, {}, plan_.buffers, outline.loops};
+    detail::Launches launches{{}, {}, plan_.buffers, outline.loops, options_.passes.notes};
     for (std::size_t i = 0; i < stages.size(); i++) {
       const bool last = i + 1 == stages.size();
       const auto isState = [&](const detail::Outline::Loop& l) {

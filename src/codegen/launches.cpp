@@ -1,5 +1,7 @@
 // Launches that need not be: copies of intermediate results to results, work that nothing reads, and neighbours that
 // one kernel can do. What is decided here is read off the kernels' trees, whatever terms they come from.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis.hpp"
@@ -88,9 +90,11 @@ class Unneeded {
       std::map<BufferId, int> at;
       eachArgument(step, [&](BufferId b, int there) {
         at[b] = there;
-        if (buffer(there).role == PlanBuffer::Role::temporary && !all_.fixed.contains(there) &&
-            !loads.contains(there) && accessesOf(step).stores.contains(b))
-          unread.insert(b);
+        if (buffer(there).role != PlanBuffer::Role::temporary || all_.fixed.contains(there) || loads.contains(there) ||
+            !accessesOf(step).stores.contains(b))
+          return;
+        unread.insert(b);
+        all_.note(fmt::format("{} is not stored: nothing reads it", buffer(there).name));
       });
       if (!unread.empty()) {
         leaveOut(step, unread);
@@ -99,6 +103,8 @@ class Unneeded {
       for (const auto& [to, from] : accessesOf(step).copies) {
         if (!at.contains(to) || !at.contains(from)) continue;
         if (!isTheSame(i, at.at(from), at.at(to), stores)) continue;
+        all_.note(fmt::format("{} is stored where it is computed, not copied from {}", buffer(at.at(to)).name,
+                              buffer(at.at(from)).name));
         leaveOut(step, {to});
         for (Step& s : all_.steps) std::ranges::replace(s.launch.arguments, at.at(from), at.at(to));
         return true;
@@ -220,7 +226,7 @@ class Moved {
 
   Kernel& into_;
   kernel::VarId firstVariable_;
-  std::vector<BufferId> buffers_;          // by that of the other kernel
+  std::vector<BufferId> buffers_;  // by that of the other kernel
   std::map<NatVar, Nat> indices_;  // the same
 };
 
@@ -309,6 +315,7 @@ class Joining {
     const Key key{p.launch.kernel, q.launch.kernel, shared};
     const auto [made, isNew] = made_.try_emplace(key, static_cast<int>(all_.kernels.size()));
     if (isNew) {
+      all_.note(fmt::format("{} and {} are one kernel", a.name, b.name));
       Kernel k = a;
       k.name = b.name;
       k.storesOnce = a.storesOnce && b.storesOnce;
@@ -340,6 +347,10 @@ bool Launches::isBetween(std::size_t before, std::size_t behind) const {
   return std::ranges::any_of(loops, [&](const Outline::Loop& l) {
     return between(l.first) || between(l.last) || (l.condition && between(l.condition->at));
   });
+}
+
+void Launches::note(std::string text) const {
+  if (notes != nullptr) notes->push_back({"launches", std::move(text)});
 }
 
 void leaveOutUnneeded(Launches& launches) { Unneeded(launches).run(); }

@@ -118,8 +118,10 @@ struct Launches {
   std::vector<Step> steps;
   const std::vector<kernel::PlanBuffer>& buffers;
   const std::vector<Outline::Loop>& loops;
+  kernel::Notes* notes = nullptr;
   std::set<int> fixed = {};  // buffers that loops exchange, or that hosts read
 
+  void note(std::string text) const;
   bool runsInLoop(std::size_t stage) const;
   // Whether a loop, or what follows its condition, begins or ends between the stages.
   bool isBetween(std::size_t before, std::size_t behind) const;

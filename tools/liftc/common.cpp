@@ -133,7 +133,9 @@ void CodegenOptions::add(cli::App& app) {
   app.add_option("--skip-pass", skipPasses, "Leave out an optimising pass")->type_name("PASS");
   app.add_flag("--strict-reductions", strictReductions,
                "Keep the order in which sums and products of floating-point numbers are rounded");
-  app.add_flag("--explain", explain, "Print what the default mapping keeps, divides and leaves in sequence, and why");
+  app.add_flag(
+      "--explain", explain,
+      "Print what the default mapping keeps, divides and leaves in sequence, and why; which launches are saved");
   app.add_flag("--finite-math", finiteMath,
                "No value is infinite or NaN, and the sign of a zero means nothing: products with 0 vanish");
   app.add_flag("--timing", timing, "Print the compiler's time by stage, and what it could not do");
@@ -207,7 +209,7 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   report->times.insert(report->times.begin(), {"parse", parseMilliseconds});
   if (explain)
     for (const auto& n : report->notes)
-      if (n.pass == "map") std::cerr << n.text << "\n";
+      if (n.pass == "map" || n.pass == "launches") std::cerr << n.text << "\n";
   if (timing) {
     std::cerr << fmt::format("{:<24}{:>10}\n", "stage", "ms");
     for (const auto& t : report->times) std::cerr << fmt::format("{:<24}{:>10.3f}\n", t.stage, t.milliseconds);

@@ -150,7 +150,9 @@ void printParts(const Json& parts) {
     if (p.contains("kernels"))
       std::cout << fmt::format("      kernels {}\n", fmt::join(p["kernels"].get<std::vector<std::string>>(), ", "));
     else
-      std::cout << fmt::format("      launches {} (of an iteration: in each step)\n", p["launches"].get<std::size_t>());
+      std::cout << fmt::format(
+          "      launches {} by itself; short neighbours share one (of an iteration: in each step)\n",
+          p["launches"].get<std::size_t>());
   }
 }
 
