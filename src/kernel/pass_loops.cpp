@@ -32,13 +32,17 @@ class PrivateIndices {
           unrollable_.insert(f->index);
       if (const auto* d = std::get_if<DeclareIndex>(&s.node))
         if (const auto* i = std::get_if<Index>(&d->value->node)) definitions_.emplace(d->variable, i->value);
-      forEachAccess(s, [&](BufferId b, Nat index, int, bool) { access(k, b, index); });
+      forEachAccess(s, [&](BufferId b, Nat index, int width, bool) {
+        access(k, b, index);
+        if (width > 1) ofVectors_.insert(b);
+      });
     });
     std::vector<NatVar> variables;
     for (auto& [buffer, indices] : indices_) {
       const Buffer& b = k.buffers[buffer];
       const auto n = b.count.constant();
-      if (!n || *n > options.scalarLimit || b.scalar == Scalar::f16) continue;
+      const bool ofVectors = b.width > 1 || ofVectors_.contains(buffer);
+      if (!n || *n > (ofVectors ? options.scalarLimit : mostScalars) || b.scalar == Scalar::f16) continue;
       variables.clear();
       for (Nat i : indices) collect(i, variables);
       const bool all = std::ranges::all_of(variables, [&](NatVar v) { return unrollable_.contains(v); });
@@ -62,6 +66,8 @@ class PrivateIndices {
   bool wants(NatVar v) const { return wanted_.contains(v); }
 
  private:
+  static constexpr std::int64_t mostScalars = 64;  // registers, and some more
+
   void keepWanted() {
     wanted_.clear();
     for (const auto& variables : arrays_) wanted_.insert(variables.begin(), variables.end());
@@ -83,6 +89,7 @@ class PrivateIndices {
   std::unordered_set<NatVar> unrollable_, wanted_;
   std::unordered_map<NatVar, Nat> definitions_;
   std::map<BufferId, std::unordered_set<Nat>> indices_;
+  std::set<BufferId> ofVectors_;
   std::vector<std::vector<NatVar>> arrays_;  // the loops that index those which may become scalars
 };
 

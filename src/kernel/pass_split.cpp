@@ -9,6 +9,7 @@
 #include "expand.hpp"
 #include "lift/nat_code.hpp"
 #include "pass_list.hpp"
+#include "pieces.hpp"
 
 namespace lift::kernel {
 namespace {
@@ -218,7 +219,10 @@ class Middle {
 
 class Split {
  public:
-  explicit Split(Kernel& kernel) : kernel_(kernel), copies_(kernel, [](const For&, For&) { return -1; }) {}
+  explicit Split(Kernel& kernel)
+      : kernel_(kernel),
+        copies_(kernel, [](const For&, For&) { return -1; }),
+        uniform_(kernel.sizes.begin(), kernel.sizes.end()) {}
 
   bool run() {
     kernel_.body = block(groups(std::move(kernel_.body)));
@@ -229,20 +233,30 @@ class Split {
   Block block(const Block& from) {
     Block to;
     for (const Stmt& s : from) {
-      if (const auto* f = std::get_if<For>(&s.node))
-        loop(withBody(*f, block(f->body)), to);
-      else if (const auto* i = std::get_if<If>(&s.node))
+      if (const auto* f = std::get_if<For>(&s.node)) {
+        const bool isUniform = f->kind == LoopKind::sequential || f->kind == LoopKind::group;
+        if (isUniform) uniform_.insert(f->index);
+        Block body = block(f->body);
+        uniform_.erase(f->index);
+        loop(withBody(*f, std::move(body)), to);
+      } else if (const auto* i = std::get_if<If>(&s.node)) {
         to.push_back({If{i->condition, block(i->then), block(i->otherwise)}});
-      else
+      } else {
         to.push_back(s);
+      }
     }
     return to;
   }
 
   void loop(For f, Block& to) {
     const bool isCandidate = f.kind == LoopKind::sequential && !f.running && f.unroll != -1 &&
-                             f.count.upper().value_or(INT64_MAX) > 1 && isInnermost(f) && storesResults(f);
-    if (!isCandidate || nodesOf(f.body) > mostNodes) return to.push_back({std::move(f)});
+                             f.count.upper().value_or(INT64_MAX) > 1 && isInnermost(f) && nodesOf(f.body) <= mostNodes;
+    if (auto pieces = isCandidate ? inPieces(kernel_, f, uniform_) : std::nullopt) {
+      changed_ = true;
+      std::ranges::move(*pieces, std::back_inserter(to));
+      return;
+    }
+    if (!isCandidate || !storesResults(f)) return to.push_back({std::move(f)});
     Middle middle(f);
     const Block inside = middle.decided(f.body);
     if (!middle.pays()) return to.push_back({std::move(f)});
@@ -317,6 +331,7 @@ class Split {
 
   Kernel& kernel_;
   Expander copies_;
+  std::set<NatVar> uniform_;  // values that work-items share, of sizes and of loops around
   bool changed_ = false;
 };
 

@@ -13,7 +13,7 @@ const std::vector<Pass>& passes() {
       {"unroll", "complete unrolling, where asked for and where private arrays become scalars by it", unrollPass},
       {"simplify", "conditions that are proved or refuted, operations on literals", simplifyPass},
       {"nest", "loops that divide their index by a divisor of their count become two", nestPass},
-      {"split", "loops over whose middle conditions are known are split there", splitPass},
+      {"split", "loops are split where conditions change that are known in between", splitPass},
       {"scalars", "private arrays with constant indices become variables", scalarsPass},
       {"declare", "declarations move down to the first assignment", declarePass},
       {"copies", "values used once, literals and renamings go to where they are used", copiesPass},

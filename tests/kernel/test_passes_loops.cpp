@@ -110,15 +110,29 @@ TEST_CASE("unroll: short loops whose iterations compute differently, unasked") {
 
 TEST_CASE("unroll: not beyond the budget, and the note says so") {
   Maker m;
-  const auto in = m.in("in", 200), p = m.priv("p", 200);
-  m.k.body = block(Allocate{p}, seq("i", 200, [&](Nat i) { return Store{p, i, load(in, i)}; }));
+  const auto in = m.in("in", 60), p = m.priv("p", 60);
+  m.k.body = block(Allocate{p}, seq("i", 60, [&](Nat i) { return Store{p, i, load(in, i)}; }));
   PassOptions options;
   Notes notes;
   options.notes = &notes;
-  options.unrollBudget = 200;
+  options.unrollBudget = 60;
   CHECK(structure(pass("unroll", m.k, options)).at("loop") == 1);
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].text.find("exceed the budget of 200") != std::string::npos);
+  CHECK(notes[0].text.find("exceed the budget of 60") != std::string::npos);
+}
+
+TEST_CASE("unroll: not for the sake of more scalars than registers, but of as many in vectors") {
+  const auto loops = [](int elements, int width) {
+    Maker m;
+    const auto in = m.in("in", elements), p = m.priv("p", elements);
+    m.k.body = block(Allocate{p}, seq("i", elements / width, [&](Nat i) {
+                       return Store{p, width * i, load(in, width * i, {Scalar::f32, width})};
+                     }));
+    return structure(pass("unroll", m.k)).at("loop");
+  };
+  CHECK(loops(64, 1) == 0);
+  CHECK(loops(65, 1) == 1);
+  CHECK(loops(256, 4) == 0);
 }
 
 TEST_CASE("unroll: no loop over a private array where another one over it exceeds the budget") {

@@ -258,6 +258,45 @@ TEST_CASE("split: first, middle and last work-groups") {
   CHECK(printOpenCL(pass("split", few)) == printOpenCL(few));
 }
 
+TEST_CASE("split: conditions that change where an outer loop says leave loops without conditions") {
+  constexpr int rows = 50, columns = 30;
+  Maker m;
+  const auto in = m.in("in", size), out = m.out("out", rows * columns);
+  m.k.body = block(seq("i", rows, [&](Nat i) {
+    return seq("j", columns, [&](Nat j) {
+      const ExprPtr band = choose(test({{Nat(20), Relation::less, i - j}}), number(7), load(in, i - j));
+      const ExprPtr below = choose(test({{i + 2, Relation::less, j}}), number(5),
+                                   choose(test({{i, Relation::less, j}}), number(3), band));
+      return Store{out, columns * i + j, choose(test({{j, Relation::equal, i}}), number(9), below)};
+    });
+  }));
+  const Kernel k = pass("split", m.k);
+  INFO(printOpenCL(k));
+  CHECK(bodyText(k).find('?') == std::string::npos);
+  Memory expected{floats(ramp(size)), floats(ramp(rows * columns))}, actual = expected;
+  REQUIRE(emulate(m.k, expected).ok());
+  REQUIRE(emulate(k, actual).ok());
+  CHECK(actual == expected);
+  // Work-items whose pieces differ would wait for each other; a choice between numbers costs little.
+  Maker other;
+  const auto x = other.in("in", size), y = other.out("out", 2 * size * columns);
+  const auto value = [&](Nat i, Nat j, const ExprPtr& v) {
+    return choose(test({{j, Relation::lessEqual, i}}), v, number(0));
+  };
+  other.range({size, 1, 1}, {1, 1, 1});
+  other.k.body = block(glb("i", size, [&](Nat i) {
+    return block(
+        seq("j", columns,
+            [&](Nat j) {
+              return Store{y, columns * i + j, value(i, j, load(x, i - j))};
+            }),
+        seq("r", size, [&](Nat r) {
+          return seq("j", columns, [&](Nat j) { return Store{y, columns * (size + i) + j, value(r, j, number(1))}; });
+        }));
+  }));
+  CHECK(printOpenCL(pass("split", other.k)) == printOpenCL(other.k));
+}
+
 TEST_CASE("split: what does not gain stays as it is") {
   Maker m;
   const auto in = m.in("in", 128), out = m.out("out", 4096);

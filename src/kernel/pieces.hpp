@@ -1,0 +1,15 @@
+// Private to kernel: loops in pieces.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "lift/kernel.hpp"
+
+namespace lift::kernel {
+
+// Copies of a loop for pieces of its range, one after the other, in which conditions around memory accesses are known;
+// none where nothing is gained. `uniform`: variables whose values all work-items share.
+std::optional<Block> inPieces(Kernel& kernel, const For& loop, const std::set<NatVar>& uniform);
+
+}  // namespace lift::kernel
