@@ -257,6 +257,25 @@ std::optional<Nat> Lowering::natOf(const ExprPtr& e) {
   return std::nullopt;
 }
 
+std::optional<ScalarValue> Lowering::constantOf(const ExprPtr& e) {
+  if (const auto* l = std::get_if<kernel::Literal>(&e->node); l != nullptr && e->type.width == 1) return l->value;
+  const auto n = e->type == ValueType{Scalar::i32, 1} ? natOf(e) : std::nullopt;
+  const auto c = n ? n->constant() : std::nullopt;
+  return c ? std::optional(ScalarValue::ofInteger(Scalar::i32, *c)) : std::nullopt;
+}
+
+std::optional<ExprPtr> Lowering::onConstants(Op op, const std::vector<ExprPtr>& args) {
+  std::vector<ScalarValue> values;
+  for (const ExprPtr& a : args) {
+    const auto known = constantOf(a);
+    if (!known || !info(op).isExact) return std::nullopt;
+    values.push_back(*known);
+  }
+  const bool divides = (op == Op::div || op == Op::mod) && !isFloat(values[0].type);
+  if (divides && values[1].integer == 0) return std::nullopt;  // a fault of the program's, when it runs
+  return kernel::literal(lift::apply(op, values));
+}
+
 ViewPtr Lowering::elementAt(Expr primitive, const ViewPtr& index, const ViewPtr& array) {
   ExprPtr i = value(index);
   const Nat length = array->type().length();
@@ -281,6 +300,7 @@ ExprPtr Lowering::operation(Expr primitive, const std::vector<Expr>& operands, c
   }
   if (op != Op::select)
     if (const auto folded = onIndices(op, args)) return *folded;
+  if (const auto folded = onConstants(op, args)) return *folded;
   if (sites_ != nullptr && mayFail(primitive)) args[1] = checkedDivisor(primitive, args[1]);
   return lanewise(op, std::move(args));
 }

@@ -367,28 +367,6 @@ bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::Buffer
   return found;
 }
 
-namespace {
-
-// A number that is computed of literals alone.
-std::optional<ScalarValue> constantOf(const kernel::Expr& e) {
-  if (const auto* l = std::get_if<kernel::Literal>(&e.node)) return l->value;
-  if (const auto* i = std::get_if<kernel::Index>(&e.node))
-    if (const auto c = i->value.constant()) return ScalarValue::ofInteger(e.type.scalar, *c);
-  const auto* o = std::get_if<kernel::Operation>(&e.node);
-  if (o == nullptr || e.type.width != 1 || !info(o->op).isExact) return std::nullopt;
-  std::vector<ScalarValue> operands;
-  for (const ExprPtr& a : o->args) {
-    const auto known = constantOf(*a);
-    if (!known) return std::nullopt;
-    operands.push_back(*known);
-  }
-  if ((o->op == Op::div || o->op == Op::mod) && !isFloat(operands[0].type) && operands[1].integer == 0)
-    return std::nullopt;  // a fault of the program's, when it runs
-  return lift::apply(o->op, operands);
-}
-
-}  // namespace
-
 // What a step has written, where numbers that are known (the 2 * length of `fun (xs, length) => (f(length, xs), 2 *
 // length)`, from 1 on) are read as constants.
 ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& written) {
@@ -400,7 +378,7 @@ ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& wr
     if (!s.arguments[i].type().is(Type::Kind::scalar)) continue;
     ExprPtr known;
     if (!collect([&] { known = value(read(s.arguments[i], env)); }).empty()) continue;
-    if (const auto number = constantOf(*known))
+    if (const auto number = constantOf(known))
       components.back() = std::make_shared<ValueView>(s.arguments[i].type(), kernel::literal(*number));
   }
   return tupleView(std::move(components));

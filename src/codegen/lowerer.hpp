@@ -169,6 +169,7 @@ class Lowering {
   static std::string nameIn(AddressSpace space);  // of what the program does not name
   static ExprPtr integer(Nat n);
   static std::optional<Nat> natOf(const ExprPtr& e);
+  static std::optional<ScalarValue> constantOf(const ExprPtr& e);
   ViewPtr elementAt(Expr primitive, const ViewPtr& index, const ViewPtr& array);
   ExprPtr operation(Expr primitive, const std::vector<Expr>& operands, const EnvPtr& env);
   static ExprPtr lanewise(Op op, std::vector<ExprPtr> args);
@@ -187,6 +188,8 @@ class Lowering {
   ViewPtr inAllLanes(const ViewPtr& v, Type type, Nat lanes);
   // Arithmetic on indices stays symbolic, so that what it indexes is understood.
   static std::optional<ExprPtr> onIndices(Op op, const std::vector<ExprPtr>& args);
+  // So are numbers that are known, of which the indices of a step may be made.
+  static std::optional<ExprPtr> onConstants(Op op, const std::vector<ExprPtr>& args);
   ExprPtr dot(ExprPtr a, ExprPtr b);
   static int unrollOf(const Spine& s);
   ViewPtr reduce(const Spine& s, const EnvPtr& env);
