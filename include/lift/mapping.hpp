@@ -64,6 +64,10 @@ bool approximates(Expr term);
 // Whether a number takes each of the work-items for such a result longer to compute than to read.
 bool isCostlyNumber(Expr term, Type result);
 
+// Whether an array that `body` calls `name` is better computed wherever an element of it is read than stored: it is
+// read once, or is a few operations on memory of which no more is read then.
+bool isComputedWhereRead(Expr value, Expr name, Expr body);
+
 // The primitive that the term applies, and where it stands in the program's text: "reduce at dot.lift:3:5".
 std::string placeIn(const std::unordered_map<Expr, Span>& spans, Expr term);
 

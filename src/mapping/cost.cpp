@@ -37,6 +37,12 @@ bool sharesElements(const Spine& s) {
   return overlapping(s.head);
 }
 
+double elementsOf(Expr array) {
+  double elements = 1;
+  for (const Nat n : shapeOf(array.type())) elements *= std::max(1.0, estimate(n));
+  return elements;
+}
+
 double evaluations(const Spine& s) {
   switch (traits(s.head.prim()).loop) {
     case Traits::Loop::none: return 1;
@@ -165,7 +171,50 @@ double Work::of(Expr e) {
   return known_[e] = work;
 }
 
+namespace {
+
+// Bytes of an element in memory.
+double bytesOf(Type element) {
+  double bytes = 0;
+  for (const Leaf& leaf : leavesOf(element)) bytes += static_cast<double>(info(leaf.scalar).bytes);
+  return bytes;
+}
+
+// Bytes in memory of an element of what only moves arrays: indices are computed.
+std::optional<double> bytesMoved(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::generate)) return build::isIndices(e) ? std::optional(0.0) : std::nullopt;
+  if (s.isPrim(Prim::zip)) {
+    double sum = 0;
+    for (const Expr a : s.arguments) {
+      const auto bytes = bytesMoved(a);
+      if (!bytes) return std::nullopt;
+      sum += *bytes;
+    }
+    return sum;
+  }
+  const bool moves = onlyMovesData(e) && e.type().isArray() && e.type().element().isRegister();
+  return moves && !sharesElements(s) ? std::optional(bytesOf(e.type().element())) : std::nullopt;
+}
+
+}  // namespace
+
 }  // namespace lift::detail
+
+bool lift::isComputedWhereRead(Expr value, Expr name, Expr body) {
+  constexpr double repeatedOperations = 4;  // on an element, about what it takes to read it
+  const double reads = detail::readsOfElement(body, name);
+  if (reads <= 1) return true;
+  const Spine s = spineOf(value);
+  if (!detail::computesElements(value) || !value.type().element().isRegister() ||
+      detail::Work().of(value) > repeatedOperations * detail::elementsOf(value))
+    return false;
+  const auto& free = s.arguments[0].freeVariables();
+  if (std::ranges::any_of(free, [](Expr v) { return holdsArrays(v.type()); })) return false;
+  const auto in = detail::bytesMoved(s.arguments[1]);
+  const double out = detail::bytesOf(value.type().element());
+  return in && reads * *in <= *in + out + reads * out;
+}
 
 double lift::costOf(Op op) {
   switch (op) {

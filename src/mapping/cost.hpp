@@ -16,6 +16,8 @@ bool computesElements(Expr e);
 bool computesArray(Expr e);
 // Whether elements of the arguments occur several times in the result: windows that overlap, also of inner rows.
 bool sharesElements(const Spine& s);
+// Elements of an array.
+double elementsOf(Expr array);
 // How often a primitive runs its functions.
 double evaluations(const Spine& s);
 // How often the term, of which one element is evaluated, reads the variable.

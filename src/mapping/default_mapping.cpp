@@ -56,6 +56,13 @@ void applyLayout(Expr layout, Levels& dimensions, std::size_t from) {
   }
 }
 
+// Whether the loop goes over its last argument, one element after the other.
+bool goesOver(const Spine& s) {
+  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  const Traits::Loop loop = traits(s.head.prim()).loop;
+  return loop == Traits::Loop::reduce || loop == Traits::Loop::scan || loop == Traits::Loop::reduceByIndex;
+}
+
 bool readsOnce(Expr map) {
   const Spine s = spineOf(map);
   const Expr in = Expr::variable("in", s.arguments[1].type());
@@ -104,7 +111,7 @@ Expr DefaultMapping::resultOfLet(Expr e) {
   const Expr name = s.arguments[0].parameter();
   const Spine value = spineOf(s.arguments[1]);
   const bool isStored = endsKernel(value) || runsInSteps(value);
-  if (s.arguments[1].type().isArray() && !isStored && readsOfElement(s.arguments[0].body(), name) <= 1)
+  if (s.arguments[1].type().isArray() && !isStored && isComputedWhereRead(s.arguments[1], name, s.arguments[0].body()))
     return result(apply("letUnfold", e));
   parameters_.insert(name);
   e = argument(e, 1, [&](Expr v) {
@@ -223,8 +230,11 @@ Expr DefaultMapping::copied(Expr e) {
 Expr DefaultMapping::alone(Expr e, bool shared) {
   if (!e.is(Expr::Form::apply) || isKept(e)) return e;
   shared = shared || sharesElements(spineOf(e));
+  const bool divides = spineOf(e).isPrim(Prim::reduce) && chunkOf(spineOf(e));
+  const auto in = goesOver(spineOf(e)) && !divides ? std::optional(spineOf(e).arguments.back()) : std::nullopt;
   e = eachArgument(e, [&](Expr x, bool) {
-    return x.is(Expr::Form::lambda) ? body(x, [this](Expr b) { return inside(b); }) : operand(x, shared);
+    if (x.is(Expr::Form::lambda)) return body(x, [this](Expr b) { return inside(b); });
+    return x == in ? ahead(x, shared) : operand(x, shared);
   });
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduce) && isClosed(e) && mayMove(e))
@@ -237,6 +247,19 @@ Expr DefaultMapping::alone(Expr e, bool shared) {
       return at(e, partials, [this](Expr x) { return alone(x); });
     }
   return inOrder(e);
+}
+
+// What one work-item goes over in order: elements that cost much are computed before, by many.
+Expr DefaultMapping::ahead(Expr e, bool shared) {
+  constexpr double aheadOperations = 8;  // on an element, beside which a store and a load are little
+  if (e.is(Expr::Form::apply) && spineOf(e).isPrim(Prim::zip))
+    return parts(e, [&](Expr x) { return ahead(x, shared); });
+  const double work = work_.of(e);
+  const bool pays =
+      options_.isGpu ? work >= dividedOnGpu : work >= dividedOperations && work > aheadOperations * elementsOf(e);
+  if (pays && !isKept(e) && computesElements(e) && isClosed(e) && mayMove(e))
+    return kept(e, "one work-item goes over its elements");
+  return operand(e, shared);
 }
 
 // ------------------------------------------------------------------------------------------------------------- nests

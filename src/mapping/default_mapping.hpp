@@ -51,6 +51,7 @@ class DefaultMapping : Walk {
   Expr copy(Expr e);
   Expr copied(Expr e);
   Expr alone(Expr e, bool shared = false);
+  Expr ahead(Expr e, bool shared);
   int depthOf(Expr map) const;
   bool isDimension(Expr e) const;
   bool runsLoops(Expr e) const;

@@ -292,6 +292,7 @@ bool DefaultMapping::namesLanes(Expr e) const {
   return anyTerm(let.arguments[0].body(), [&](Expr term) {
     const Spine s = spineOf(term);
     return s.isPrim(Prim::reduce) && s.arguments.size() == 3 && s.arguments[2].hasFree(name) &&
+           less(s.arguments[2].type().length(), Nat(4 * lanes)) == Truth::refuted &&
            isContiguous(substitute(s.arguments[2], name, value));
   });
 }

@@ -118,17 +118,10 @@ Expr DefaultMapping::operand(Expr e, bool shared) {
   return alone(e, shared);
 }
 
-// Elements of the array.
-static double sizeOf(Expr array) {
-  double elements = 1;
-  for (const Nat n : shapeOf(array.type())) elements *= std::max(1.0, estimate(n));
-  return elements;
-}
-
 // Whether an array whose elements are each read so often costs much less where it is stored.
 bool DefaultMapping::isReadOften(Expr value, double reads) {
   constexpr double storedOperations = 64;  // on an element, that are worth a store
-  return (reads - 1) * work_.of(value) / sizeOf(value) > storedOperations;
+  return (reads - 1) * work_.of(value) / elementsOf(value) > storedOperations;
 }
 
 // Whether a map reads elements of the computed rows that it runs over so often.
@@ -174,8 +167,9 @@ Expr DefaultMapping::inside(Expr e) {
     return inside(apply(s.isPrim(Prim::toImage) ? "keepInNoImage" : "keepNot", e));
   if (isClosed(e) && mayMove(e)) {
     // What depends on no input, either, where an element costs more than reading it.
-    const bool array = computesArray(e) && !onlyMovesData(e) &&
-                       (isExpensive(e) || !e.freeVariables().empty() || work_.of(e) > recomputedOperations * sizeOf(e));
+    const bool array =
+        computesArray(e) && !onlyMovesData(e) &&
+        (isExpensive(e) || !e.freeVariables().empty() || work_.of(e) > recomputedOperations * elementsOf(e));
     if (array || isWorthNaming(e)) return kept(e, "the same for all elements of a map");
   }
   e = storedWithin(e);

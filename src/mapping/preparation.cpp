@@ -103,7 +103,7 @@ Expr underLayouts(Expr e) {
 }
 
 Expr Preparation::run(Expr e) {
-  e = rows(elements(byKey(generates(names(e)))), false);
+  e = rows(unlessKept(elements(byKey(generates(names(e))))), false);
   return flatNames(invariants(e));
 }
 
@@ -142,6 +142,13 @@ Expr Preparation::elements(Expr e) {
       workOfNames(s.arguments[1].body()) > recomputedOperations)
     return e;
   return attempt("reduceElements", e).value_or(e);
+}
+
+Expr Preparation::unlessKept(Expr e) {
+  e = parts(e, [this](Expr a) { return unlessKept(a); });
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduce) || !e.type().isArray() || isAtMost(e.type().length(), 1)) return e;
+  return attempt("reduceUnlessKept", e).value_or(e);
 }
 
 Expr Preparation::rows(Expr e, bool inMap) {

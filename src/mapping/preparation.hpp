@@ -7,7 +7,8 @@
 namespace lift::detail {
 
 // Names of what only rearranges are gone, a nest is maps, reductions of arrays are by element, by row or by index as it
-// pays, loops compute nothing twice that `pays` to be named, and names stand in front of what they are used in.
+// pays, or leave out steps that change nothing, loops compute nothing twice that `pays` to be named, and names stand in
+// front of what they are used in.
 class Preparation : Walk {
  public:
   Preparation(rewrite::Rewriting& rewriting, std::function<bool(Expr)> pays)
@@ -21,6 +22,7 @@ class Preparation : Walk {
   Expr names(Expr e);
   Expr generates(Expr e);
   Expr byKey(Expr e);
+  Expr unlessKept(Expr e);
   Expr rows(Expr e, bool inMap);
   Expr invariants(Expr e);
   using Change = std::function<Expr(Expr)>;

@@ -103,7 +103,9 @@ class Naming {
     if (const auto apart = ofComponents(f, value)) return *apart;
     if (spineOf(value).isPrim(Prim::zip))
       return etaLong(substitute(f.body(), f.parameter(), zippedOfNamed(value, f.parameter().name())));
-    if (isFinishedIn(f.body(), f.parameter(), value)) {
+    const bool isElementwise = isComputingMap(value) && !runsLoops(value);
+    if (isFinishedIn(f.body(), f.parameter(), value) ||
+        (isElementwise && isComputedWhereRead(value, f.parameter(), f.body()))) {
       wishes_.emplace(value, f.parameter().name());
       return etaLong(substitute(f.body(), f.parameter(), value));
     }

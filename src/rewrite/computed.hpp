@@ -69,6 +69,13 @@ std::optional<Expr> reduceElementsOfMaps(Expr reduction);
 //     ->  reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)
 std::optional<Expr> reduceRows(Expr map);
 
+// A step that leaves all elements of its accumulator as they are where one value compares so with each of them asks
+// that first, of the least or greatest of them, which is kept beside them:
+//   reduce(zs, fun (acc, x) => map(fun j => if v(x) <= acc[j] then acc[j] else f(acc, x, j), indices(n)), xs)
+//     ->  reduce((zs, least(zs)), fun ((acc, m), x) => if v(x) <= m then (acc, m) else
+//           let y = map(fun j => …, indices(n)) in (y, least(y)), xs).0
+std::optional<Expr> reduceUnlessKept(Expr reduction);
+
 // generate(n, fun i => generate(k, fun j => e[xs[i + j]]))  ->  the same of slide(k, 1, xs)[i][j], with any factors,
 // constants and dimensions; nothing where a place may be outside.
 std::optional<Expr> windowsOfIndices(Expr generate);

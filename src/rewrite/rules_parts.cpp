@@ -277,6 +277,13 @@ std::vector<Rule> chunkingRules() {
                     "reduce(fill(n, z), fun (acc, x) => map(f, zip(acc, ys(x))), xs)",
                     "lift-conv §4.2"},
                    reduceRows),
+      computedRule(
+          {"reduceUnlessKept",
+           "reduce(zs, fun (acc, x) => map(fun j => if v(x) <= acc[j] then acc[j] else f((acc[j], x)), "
+           "generate(n, fun i => i)), xs) => reduce((zs, least(zs)), fun ((acc, m), x) => if v(x) <= m then "
+           "(acc, m) else let y = map(fun j => f((acc[j], x)), generate(n, fun i => i)) in (y, least(y)), xs).0",
+           "a step that changes nothing, told by one comparison"},
+          reduceUnlessKept),
   };
 }
 

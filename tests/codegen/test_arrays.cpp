@@ -152,6 +152,69 @@ TEST_CASE("an array that is named and read once is not stored, one that is read 
   CHECK(wrong(often, {{"n", 3}, {"m", 5}, {"k", 4}}) == "");
 }
 
+TEST_CASE("an array of a few operations on memory is computed wherever it is read") {
+  const auto kernels = [](const std::string& flags, int n = 1 << 16) {
+    const std::string text = "def main(xs: [n]i32, ys: [n]i32): [n]i32 = let f = " + flags +
+                             " in let p = scanExclusive(0, add, f) in zipWith(fun (a, b) => a * b, f, p)";
+    CHECK(wrong(text, {{"n", 9}}) == "");
+    CHECK(wrong(text, {{"n", 9}}, inChunks(4)) == "");
+    return planAt(text, {{"n", n}}).kernels.size();
+  };
+  const std::size_t fewest = kernels("xs");
+  CHECK(kernels("map(fun x => 1 - (x & 1), xs)") == fewest);
+  CHECK(kernels("map(fun x => (x * x * x + 7) % 5 * x, xs)") == fewest + 1);
+  CHECK(kernels("map(fun x => ys[max(0, min(x, 3))], xs)") == fewest + 1);
+}
+
+TEST_CASE("what one work-item goes over is computed by many before, where that is much") {
+  const auto kernels = [](const std::string& value) {
+    const std::string text =
+        "def main(ks: [n]i32, xs: [n]f32): [n]f32 = scatter(fill(n, 0.0), ks, map(fun x => " + value + ", xs))";
+    CHECK(wrong(text, {{"n", 9}}) == "");
+    return planAt(text, {{"n", 1 << 16}}).kernels.size();
+  };
+  CHECK(kernels("x * x + 1.0") == 1);
+  CHECK(kernels("exp(x) * sin(x)") == 2);
+}
+
+TEST_CASE("steps of a reduction of arrays that change nothing are left out") {
+  const auto text = [](const std::string& step) {
+    return "def main(xs: [n][50]f32): [n][6]f32 = xs |> map(fun row => row |> map(fun x => x * 10.0 - 5.0) |> "
+           "reduce(fill(6, 0.5), fun (best, x) => generate(6, fun j => " +
+           step + ")))";
+  };
+  for (const char* step :
+       {"if x <= best[j] then best[j] else if j > 0 && x > best[max(j - 1, 0)] then best[max(j - 1, 0)] else x",
+        "if best[j] < x then (if j == 5 then x else best[j + 1]) else best[j]",
+        "if x >= best[j] then best[j] else (x + best[5 - j]) * 0.5",
+        "if x < best[j] then 0.25 * (x + best[j]) else best[j]"}) {
+    INFO(step);
+    CHECK(wrong(text(step), {{"n", 7}}) == "");
+    CHECK(contains(print(mapByDefault(at(parse(text(step)), {{"n", 7}})).body), "inf"));
+  }
+  const std::string zipped =
+      "def main(xs: [n]f32): [6]f32 = xs |> reduce(fill(6, 0.5), fun (best, x) => zip(best, generate(6, id), best) |> "
+      "map(fun (b, j, c) => if x > b then best[5 - j] + x else c))";
+  CHECK(wrong(zipped, {{"n", 40}}) == "");
+  CHECK(contains(print(mapByDefault(at(parse(zipped), {{"n", 40}})).body), "inf"));
+  for (const char* step : {"if x <= best[j] then best[0] else x", "if x <= best[j] + f32(j) then best[j] else x",
+                           "if x == best[j] then best[j] else x"}) {
+    INFO(step);
+    CHECK(wrong(text(step), {{"n", 7}}) == "");
+    CHECK(!contains(print(mapByDefault(at(parse(text(step)), {{"n", 7}})).body), "inf"));
+  }
+  // NaN compares with nothing.
+  const Program program =
+      at(parse(text("if x <= best[j] then best[j] else if j > 2 then x else best[j] * x")), {{"n", 2}});
+  Tensors inputs = inputsOf(program);
+  for (const int i : {3, 20, 49, 61}) inputs.at("xs").set(i, std::nan(""));
+  const Tensor actual = emulate(compile(program), inputs).at("out"), expected = interpret(program, inputs).at("out");
+  for (std::int64_t i = 0; i < expected.size(); i++) {
+    CAPTURE(i);
+    CHECK((actual.get(i) == expected.get(i) || (std::isnan(actual.get(i)) && std::isnan(expected.get(i)))));
+  }
+}
+
 TEST_CASE("numbers that a row's map of loops shares are stored, and the map's elements run in parallel") {
   // A gate's index and sum: neither hides the columns.
   const std::string text =

@@ -343,6 +343,35 @@ TEST_CASE("numbers that the steps of an iteration count on are constants of each
   CHECK(wrong(text, {{"n", 3}}) == "");
 }
 
+TEST_CASE("constants of unrolled steps are folded, so that indices made of them are understood") {
+  const std::string text = R"(
+    def main(xs: [n][64]f32): [n][64]f32 = map(fun row => iterate(3, fun (y, h) => (generate(64, fun i =>
+      let j = i % (2 * h) in let a = y[i / (2 * h) * h + j % h] in if j < h then a + 1.0 else a), 2 * h), (row, 1)).0, xs))";
+  const std::string source = sourceOf(compile(parse(text)), 0);
+  CHECK(source.find("(uint)") == std::string::npos);
+  CHECK(wrong(text, {{"n", 3}}) == "");
+}
+
+TEST_CASE("what nothing reads is not stored, and what is only copied to the result is stored there") {
+  const std::string segments = R"(
+    def main(heads: [n]i32, xs: [n]f32): [n]f32 = zip(heads, xs)
+      |> scan((0, 0.0), fun ((f, a), (g, x)) => (f | g, if g != 0 then x else a + x)) |> map(fun p => p.1))";
+  const kernel::Plan plan = compile(parse(segments));
+  CHECK(plan.launches.size() == 1);
+  CHECK(plan.kernels[0].arguments.size() == 3);
+  CHECK(plan.kernels[0].name == "main_");
+  CHECK(wrong(segments, {{"n", 9}}) == "");
+  // What is read otherwise, too, or is a result itself, is where it was.
+  for (const char* body :
+       {"let s = scan(0.0, sub, xs) in (s, map(fun x => x + s[0], s))",
+        "let s = scan(0.0, sub, xs) in (reorder(reverse, s), s)",
+        "let s = scan((0.0, 1.0), fun ((a, b), x) => (x - a, b * x), xs) in (map(fun p => p.0, s), s)",
+        "let s = iterate(20, fun v => scan(0.0, sub, v), xs) in (s, s)"}) {
+    INFO(body);
+    CHECK(wrong("def main(xs: [n]f32) = " + std::string(body), {{"n", 9}}) == "");
+  }
+}
+
 TEST_CASE("what takes longer than a wrong branch is computed where it is chosen") {
   const auto sourceFor = [](const std::string& value) {
     const std::string text = "def main(xs: [n]f32): [n](f32, f32) = map(fun x => if x > 0.5 then let y = " + value +
