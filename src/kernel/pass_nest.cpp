@@ -1,5 +1,7 @@
 // A loop that divides its index by a number which divides its count becomes two, which count quotient and remainder:
-// what arrays that were joined, or split, are read by needs no division then, and follows in memory.
+// what arrays that were joined, or split, are read by needs no division then, and follows in memory. Where the quotient
+// takes few values, and functions are computed of the remainder alone, all its values share one loop: the two results
+// of a butterfly share a sine.
 #include <algorithm>
 
 #include "expand.hpp"
@@ -9,8 +11,8 @@
 namespace lift::kernel {
 namespace {
 
-constexpr std::int64_t fewestInner =
-    8;  // iterations of the inner loop: with fewer, a loop of its own is dearer than dividing
+constexpr std::int64_t fewestInner = 8;  // iterations: a loop of fewer is dearer than dividing, unless they are costly
+constexpr std::int64_t mostQuotients = 4;  // that share a loop
 
 // The greatest constant by which the index itself is divided in n, or 0.
 std::int64_t divisorIn(Nat n, NatVar index) {
@@ -36,9 +38,19 @@ std::int64_t divisorIn(const Block& block, NatVar index) {
 
 namespace {
 
+// Whether it computes functions that take longer than a loop's own work.
+bool isCostly(const Stmt& s) {
+  return anyExpr(s, [](const Expr& e) {
+    const auto* o = std::get_if<Operation>(&e.node);
+    return o != nullptr && !info(o->op).isExact;
+  });
+}
+
 class Nest {
  public:
-  explicit Nest(Kernel& kernel) : kernel_(kernel) {}
+  explicit Nest(Kernel& kernel) : kernel_(kernel), copies_(kernel, [](const For&, For&) { return -1; }) {}
+
+  bool changed() const { return changed_; }
 
   Block block(Block statements) {
     for (Stmt& s : statements) {
@@ -54,29 +66,89 @@ class Nest {
     const bool isInnermost = !anyLoop(f.body, [](const For&) { return true; });
     if (f.kind != LoopKind::sequential || f.running || f.unroll == -1 || !isInnermost) return;
     const std::int64_t inner = divisorIn(f.body, f.index);
-    if (inner < fewestInner || inner >= count || count % inner != 0 || inner % std::max(f.unroll, 1) != 0) return;
+    if (inner < 2 || inner >= count || count % inner != 0 || inner % std::max(f.unroll, 1) != 0) return;
+    const bool costly = std::ranges::any_of(f.body, isCostly);
+    if (inner < fewestInner && !costly) return;
+    changed_ = true;
     const NatVar quotient = NatVar::index(f.index.name(), count / inner);
     const NatVar remainder = NatVar::index(f.index.name(), inner);
     For within = f;
     within.index = remainder;
     within.count = inner;
-    within.body = Expander(kernel_, [](const For&, For&) {
-                    return -1;
-                  }).run(f.body, f.index, Nat(inner) * Nat(quotient) + Nat(remainder));
+    within.body = copies_.run(f.body, f.index, Nat(inner) * Nat(quotient) + Nat(remainder));
+    if (count / inner <= mostQuotients && costly && mayTakeTurns(f)) {
+      if (auto shared = sideBySide(within.body, quotient)) {
+        within.body = std::move(*shared);
+        f = std::move(within);
+        return loop(f);
+      }
+    }
     f.index = quotient;
     f.count = count / inner;
     f.unroll = 0;
     f.body = {{std::move(within)}};
   }
 
+  // Whether the iterations may run in any order: each stores elements of its own and reads none that others store.
+  static bool mayTakeTurns(const For& f) {
+    std::vector<std::pair<BufferId, Nat>> stores;
+    std::set<BufferId> loaded;
+    bool may = true;
+    for (const Stmt& s : f.body) {
+      const auto* d = std::get_if<Declare>(&s.node);
+      const auto* st = std::get_if<Store>(&s.node);
+      forEachExpr(s, [&](const Expr& e) {
+        if (const auto* l = std::get_if<Load>(&e.node)) loaded.insert(l->buffer);
+      });
+      may = may && (st == nullptr ? d != nullptr && d->value : !st->update && st->value->type.width == 1);
+      if (st != nullptr) stores.emplace_back(st->buffer, st->index);
+    }
+    const auto areApart = [&](Nat a, Nat b) {
+      const auto first = a.linearIn(f.index);
+      const std::int64_t step = first ? std::abs(first->coefficient.constant().value_or(0)) : 0;
+      const auto distance = (b - a).constant();
+      return step > 0 && distance && (*distance == 0 || std::abs(*distance) >= step * f.count.constant().value());
+    };
+    return may && std::ranges::all_of(stores, [&](const auto& a) {
+             return !loaded.contains(a.first) && std::ranges::all_of(stores, [&](const auto& b) {
+               return a.first != b.first || areApart(a.second, b.second);
+             });
+           });
+  }
+
+  // The statements for each quotient, what does not depend on it once; nothing where that is no costly function.
+  std::optional<Block> sideBySide(const Block& body, NatVar quotient) {
+    constexpr std::int64_t mostNodes = 1000;
+    if (nodesOf(body) * (quotient.upper()->constant().value() + 1) > mostNodes) return std::nullopt;
+    Block shared, rest;
+    std::set<VarId> own;  // of a quotient
+    for (const Stmt& s : body) {
+      const auto* d = std::get_if<Declare>(&s.node);
+      bool depends = d == nullptr;
+      const auto look = [&](Nat n) { depends = depends || n.mentions(quotient); };
+      forEachOwnNat(s, look);
+      forEachExpr(s, [&](const Expr& e) { forEachNat(e, look); });
+      forEachMention(s, [&](VarId v) { depends = depends || own.contains(v); });
+      if (depends && d != nullptr) own.insert(d->variable);
+      (depends ? rest : shared).push_back(s);
+    }
+    if (std::ranges::none_of(shared, isCostly)) return std::nullopt;
+    for (std::int64_t q = 0; q <= quotient.upper()->constant().value(); q++)
+      std::ranges::move(copies_.run(rest, quotient, q), std::back_inserter(shared));
+    return shared;
+  }
+
   Kernel& kernel_;
+  Expander copies_;
+  bool changed_ = false;
 };
 
 }  // namespace
 
-Kernel nestPass(Kernel kernel, const PassOptions&) {
-  kernel.body = Nest(kernel).block(std::move(kernel.body));
-  return kernel;
+Kernel nestPass(Kernel kernel, const PassOptions& options) {
+  Nest nest(kernel);
+  kernel.body = nest.block(std::move(kernel.body));
+  return nest.changed() ? simplifyPass(std::move(kernel), options) : kernel;
 }
 
 }  // namespace lift::kernel

@@ -234,8 +234,7 @@ class Split {
     Block to;
     for (const Stmt& s : from) {
       if (const auto* f = std::get_if<For>(&s.node)) {
-        const bool isUniform = f->kind == LoopKind::sequential || f->kind == LoopKind::group;
-        if (isUniform) uniform_.insert(f->index);
+        if (f->kind == LoopKind::sequential) uniform_.insert(f->index);
         Block body = block(f->body);
         uniform_.erase(f->index);
         loop(withBody(*f, std::move(body)), to);
@@ -331,7 +330,7 @@ class Split {
 
   Kernel& kernel_;
   Expander copies_;
-  std::set<NatVar> uniform_;  // values that work-items share, of sizes and of loops around
+  std::set<NatVar> uniform_;  // values that work-items share, of sizes and of sequential loops around
   bool changed_ = false;
 };
 

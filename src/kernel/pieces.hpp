@@ -9,7 +9,7 @@
 namespace lift::kernel {
 
 // Copies of a loop for pieces of its range, one after the other, in which conditions around memory accesses are known;
-// none where nothing is gained. `uniform`: variables whose values all work-items share.
+// none where nothing is gained. `uniform`: variables that conditions may be about, whose values all work-items share.
 std::optional<Block> inPieces(Kernel& kernel, const For& loop, const std::set<NatVar>& uniform);
 
 }  // namespace lift::kernel

@@ -429,6 +429,40 @@ TEST_CASE("nest: joined rows are summed row by row") {
   CHECK(text.find("in[20 * g + 160 * i + i_1]") != std::string::npos);
 }
 
+TEST_CASE("nest: both results of a butterfly share a sine") {
+  const auto butterflies = [](bool inPlace, int half) {
+    Maker m("butterflies");
+    const auto in = m.in("in", 64), y = m.out("y", 64), out = inPlace ? y : m.out("out", 64);
+    m.k.body = block(seq("i", 64, [&](Nat i) {
+      const auto sine = m.var("sine"), a = m.var("a"), b = m.var("b");
+      const Nat k = i % (2 * half) % half, at = floorDiv(i, 2 * half) * half + k;
+      return block(Declare{sine, operation(Op::sin, {convertTo(index(k), Scalar::f32)})},
+                   Declare{a, load(inPlace ? y : in, at)},
+                   Declare{b, mul(load(inPlace ? y : in, at + 32), ref(sine, f32))},
+                   Store{out, i,
+                         choose(test({{i % (2 * half), Relation::less, half}}), add(ref(a, f32), ref(b, f32)),
+                                operation(Op::sub, {ref(a, f32), ref(b, f32)}))});
+    }));
+    const Kernel k = pass("nest", m.k);
+    Memory expected{floats(ramp(64)), floats(ramp(64)), floats(ramp(64))}, actual = expected;
+    expected.resize(m.k.buffers.size());
+    actual.resize(m.k.buffers.size());
+    REQUIRE(emulate(m.k, expected, {}).ok());
+    REQUIRE(emulate(k, actual, {}).ok());
+    CHECK(actual == expected);
+    return bodyText(k);
+  };
+  for (const int half : {2, 8, 16}) {
+    const std::string text = butterflies(false, half);
+    INFO(text);
+    CHECK(text.find("sin(") == text.rfind("sin("));
+    CHECK(text.find('?') == std::string::npos);
+    CHECK(text.find("+ b") != std::string::npos);
+    CHECK(text.find("- b") != std::string::npos);
+    CHECK(butterflies(true, half).find('?') != std::string::npos);  // what one stores, another may read
+  }
+}
+
 TEST_CASE("nest: random quotients and remainders of an index mean the same") {
   constexpr unsigned first = 12000, samples = 1000;
   int nests = 0;
@@ -449,8 +483,13 @@ TEST_CASE("nest: random quotients and remainders of an index mean the same") {
       };
       const Nat place = min(Nat(pick(0, 2)) * part() + part(), Nat(size - 1));
       const ExprPtr read = load(in, place);
-      return Store{out, i,
-                   pick(0, 1) ? read : choose(test({{part(), Relation::less, Nat(pick(0, 9))}}), read, number(7))};
+      const Store store{out, i,
+                        pick(0, 1) ? read : choose(test({{part(), Relation::less, Nat(pick(0, 9))}}), read, number(7))};
+      if (pick(0, 1) == 0) return block(store);
+      const auto angle = m.var("angle"), turned = m.var("turned");
+      return block(Declare{angle, convertTo(index(part()), Scalar::f32)},
+                   Declare{turned, operation(Op::sin, {ref(angle, f32)})},
+                   Store{out, i, add(store.value, ref(pick(0, 2) == 0 ? angle : turned, f32))});
     }));
     const Kernel k = pass("nest", m.k);
     nests += structure(k) != structure(m.k);
