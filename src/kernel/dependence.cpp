@@ -142,12 +142,34 @@ bool Dependence::analyse(const Access& a, std::size_t common, const Splits& spli
     form.lo += constant;
     form.hi += constant;
   }
-  const std::vector<Nat> terms = termsOf(base);
-  return std::ranges::all_of(terms, [&](Nat term) { return addTerm(term, roles, form); });
+  // Multiples of one variable add up: rows of 2 * n + 1 elements begin at 2 * n * row + row.
+  std::map<NatVar, Nat> multiples;
+  for (Nat term : termsOf(base)) {
+    std::vector<NatVar> varying;
+    if (!varyingIn(term, roles, varying)) return false;
+    const auto linear = varying.size() == 1 ? term.linearIn(varying[0]) : std::nullopt;
+    if (linear && linear->rest == Nat(0)) {
+      Nat& coefficient = multiples.try_emplace(varying[0], 0).first->second;
+      coefficient = coefficient + linear->coefficient;
+    } else if (varying.empty()) {
+      form.uniform = form.uniform + term;
+    } else {
+      const auto isLocal = [&](NatVar v) { return roles.at(v).kind == Role::local; };
+      if (std::ranges::any_of(varying, isLocal) || !addOpaque(term, form)) return false;
+    }
+  }
+  for (const auto& [v, coefficient] : multiples) {
+    const Role& role = roles.at(v);
+    if (role.kind == Role::free)
+      form.free.push_back({coefficient, role.count});
+    else if (!form.local.emplace(role.key, Term{coefficient, role.count}).second)
+      return false;
+  }
+  return true;
 }
 
-bool Dependence::addTerm(Nat term, Roles& roles, Form& form) {
-  std::vector<NatVar> varying;
+// The variables of a term that may differ between the two accesses; false where nothing is known of one.
+bool Dependence::varyingIn(Nat term, Roles& roles, std::vector<NatVar>& varying) {
   for (NatVar v : term.variables()) {
     auto role = roles.find(v);
     // Integers that are named by statements may differ between work-items: anything in their range.
@@ -157,19 +179,7 @@ bool Dependence::addTerm(Nat term, Roles& roles, Form& form) {
     }
     if (role != roles.end() && role->second.kind != Role::uniform) varying.push_back(v);
   }
-  if (varying.empty()) {
-    form.uniform = form.uniform + term;
-    return true;
-  }
-  const auto linear = varying.size() == 1 ? term.linearIn(varying[0]) : std::nullopt;
-  if (linear && linear->rest == Nat(0)) {
-    const Role& role = roles.at(varying[0]);
-    if (role.kind == Role::local) return form.local.emplace(role.key, Term{linear->coefficient, role.count}).second;
-    form.free.push_back({linear->coefficient, role.count});
-    return true;
-  }
-  const auto isLocal = [&](NatVar v) { return roles.at(v).kind == Role::local; };
-  return std::ranges::none_of(varying, isLocal) && addOpaque(term, form);
+  return true;
 }
 
 // Something that is the same for all work-items but not in both accesses: a digit of its own.

@@ -74,7 +74,7 @@ class Dependence {
   using Roles = std::map<NatVar, Role>;
   // Of the loops' indices; those that are split stand as quotient and remainder, as `replaced` says.
   Roles rolesOf(const LoopPath& path, std::size_t common, const Splits& splits, std::map<NatVar, Nat>& replaced);
-  static bool addTerm(Nat term, Roles& roles, Form& form);
+  static bool varyingIn(Nat term, Roles& roles, std::vector<NatVar>& varying);
   static bool addOpaque(Nat term, Form& form);
   bool analyse(const Access& a, std::size_t common, const Splits& splits, Form& form);
   bool collectSplits(const Access& a, Splits& splits) const;

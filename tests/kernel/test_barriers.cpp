@@ -122,6 +122,20 @@ TEST_CASE("barriers: rows of symbolic length that their work-items read from the
   CHECK(count(false) == 1);
 }
 
+TEST_CASE("barriers: rows whose symbolic length is a sum tell their work-items too") {
+  const auto count = [](std::int64_t beyond) {
+    Maker m;
+    const Nat n = m.size("n"), length = 2 * n + 1, l = counter("l", 4), i = counter("i", length);
+    const auto in = m.in("in", 4 * length), out = m.out("out", 4 * length), rows = m.out("rows", 5 * length);
+    m.range({4, 1, 1}, {4, 1, 1});
+    m.k.body = block(lcl(l, seq(i, Store{rows, length * l + i, load(in, length * l + i)}),
+                         seq(i, Store{out, length * l + i, load(rows, length * l + i + beyond)})));
+    return structure(optimise(m.k)).at("barrier");
+  };
+  CHECK(count(0) == 0);
+  CHECK(count(1) == 1);  // the last element read is the next row's first
+}
+
 TEST_CASE("barriers: another slicing of the same array needs one") {
   Staging m(256, 256);
   const Nat j = counter("j", 4), own = 4 * m.l + j, other = 64 * j + m.l;
