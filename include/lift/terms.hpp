@@ -1,9 +1,11 @@
 // Questions about terms, and changes of them, that code generation, rewriting and the inference of constraints share.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -51,7 +53,13 @@ double estimate(Nat n);
 // unless it is right for all values.
 class Guards {
  public:
-  bool allow(Expr e) const { return depth_ == 0 || !mayFailWithin(e); }
+  bool allow(Expr e) const {
+    const auto& free = e.freeVariables();
+    return (depth_ == 0 || !mayFailWithin(e)) &&
+           std::ranges::none_of(free, [&](Expr v) { return waiting_.count(v) > 0; });
+  }
+  // A name of a value that must not move: neither must what uses it.
+  void hold(Expr name) { waiting_.insert(name); }
   // f() as the i-th argument's part: f(whether a condition decides if it is evaluated).
   template <class F>
   auto inArgument(const Spine& s, std::size_t i, F&& f) {
@@ -70,6 +78,7 @@ class Guards {
 
  private:
   int depth_ = 0;
+  std::unordered_set<Expr> waiting_;
 };
 
 // The term with f applied to what is directly below it: the body of a lambda, the arguments of an application.

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "lift/interpreter.hpp"
+#include "lift/kernel_walk.hpp"
+#include "lift/mapping.hpp"
 #include "lowerer.hpp"
 
 namespace lift::detail {
@@ -335,6 +337,24 @@ ExprPtr Lowering::conditionOf(Expr condition, const EnvPtr& env) {
   return isAtom(c) || std::holds_alternative<kernel::Test>(c->node) ? c : declare("condition", c);
 }
 
+namespace {
+
+// Whether the statements only name indices and numbers that cost no more than reading an array that was stored.
+bool namesLittle(const Block& block) {
+  constexpr double mostAdditions = 8;
+  double additions = 0;
+  return std::ranges::all_of(block, [&](const kernel::Stmt& s) {
+    const auto* number = std::get_if<kernel::Declare>(&s.node);
+    if (!std::holds_alternative<kernel::DeclareIndex>(s.node) && (number == nullptr || !number->value)) return false;
+    kernel::forEachExpr(s, [&](const kernel::Expr& x) {
+      if (const auto* o = std::get_if<kernel::Operation>(&x.node)) additions += costOf(o->op);
+    });
+    return additions <= mostAdditions;
+  });
+}
+
+}  // namespace
+
 ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
   const auto& a = s.arguments;
   if (e.type().isRegister()) {
@@ -351,23 +371,26 @@ ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
     }
     return registersOf(e.type(), results);
   }
-  // Elements of two arrays that need no memory are read where they are; else the chosen one is put into memory.
+  // Elements of two arrays that need no memory are read where they are, and indices and numbers that say where are
+  // computed again for each; else the chosen one is put into memory.
   const std::size_t buffers = kernel_.buffers.size(), variables = kernel_.variables.size(),
                     arguments = arguments_.size();
   const auto tables = tables_;
   ViewPtr then, otherwise;
   const Block before = collect([&] { then = read(a[1], env); });
   const Block beforeOther = collect([&] { otherwise = read(a[2], env); });
-  if (before.empty() && beforeOther.empty()) {
+  const auto guarded = [&](const GuardedView::Deferred& inside, const GuardedView::Deferred& outside) {
     GuardedView::Guard guard{{}, std::make_shared<ValueCondition>(conditionOf(a[0], env))};
-    return std::make_shared<GuardedView>(
-        e.type(), std::move(guard), [then] { return then; }, [otherwise] { return otherwise; });
-  }
+    return std::make_shared<GuardedView>(e.type(), std::move(guard), inside, outside);
+  };
+  if (before.empty() && beforeOther.empty()) return guarded([then] { return then; }, [otherwise] { return otherwise; });
   kernel_.buffers.resize(buffers);
   kernel_.variables.resize(variables);
   kernel_.arguments.resize(arguments);
   arguments_.resize(arguments);
   tables_ = tables;
+  if (namesLittle(before) && namesLittle(beforeOther))
+    return guarded([this, e = a[1], env] { return read(e, env); }, [this, e = a[2], env] { return read(e, env); });
   return materialise(e, env, spaceForSteps(s, e.type()), "chosen");
 }
 

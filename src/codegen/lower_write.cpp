@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <tuple>
 #include <unordered_set>
 
@@ -14,6 +15,29 @@ namespace lift::detail {
 namespace {
 
 constexpr int maxUnrolledIterations = 64;
+
+// The dimensions that the block's work-items of the whole range share work in.
+std::set<int> rangesOver(const Block& block) {
+  std::set<int> dimensions;
+  kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
+    if (const auto* f = std::get_if<kernel::For>(&s.node); f != nullptr && f->kind == LoopKind::global)
+      dimensions.insert(f->dim);
+  });
+  return dimensions;
+}
+
+// A branch in fewer dimensions than the other one is for the first work-item of each that it lacks: the others must
+// not compute arrays of its own, too.
+void takeAlso(const std::set<int>& dimensions, const std::set<int>& own, Block& branch) {
+  if (branch.empty()) return;
+  for (const int d : dimensions) {
+    if (own.contains(d)) continue;
+    Block one;
+    one.push_back({kernel::For{NatVar::index("only", Nat(1)), Nat(1), LoopKind::global, d, kernel::Trip::any, 0,
+                               std::move(branch)}});
+    branch = std::move(one);
+  }
+}
 
 }  // namespace
 
@@ -65,6 +89,9 @@ bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const De
       if (e.type().isRegister()) return false;
       const ExprPtr condition = conditionOf(a[0], env);
       Block then = collect([&] { write(a[1], env, out); }), otherwise = collect([&] { write(a[2], env, out); });
+      const std::set<int> ofThen = rangesOver(then), ofOtherwise = rangesOver(otherwise);
+      takeAlso(ofOtherwise, ofThen, then);
+      takeAlso(ofThen, ofOtherwise, otherwise);
       emit(kernel::If{condition, std::move(then), std::move(otherwise)});
       return true;
     }

@@ -18,7 +18,7 @@ bool isTrivial(Expr map) { return spineOf(map).arguments[1].type().length() == N
 bool computesFirst(Expr e) {
   if (!e.is(Expr::Form::apply)) return false;
   const Spine s = spineOf(e);
-  if (s.isPrim(Prim::at) || (s.head.is(Expr::Form::primitive) && takesSteps(s.head))) return true;
+  if (s.head.is(Expr::Form::primitive) && takesSteps(s.head)) return true;
   if (s.isPrim(Prim::let) && (s.arguments[1].type().isRegister() || computesFirst(s.arguments[0].body()))) return true;
   return std::ranges::any_of(s.arguments, [&](Expr a) { return computesFirst(a); });
 }
@@ -91,6 +91,7 @@ Expr DefaultMapping::result(Expr e, const Layouts& through) {
     case Prim::toGlobal:
     case Prim::toImage: return result(apply(s.isPrim(Prim::toImage) ? "keepInNoImage" : "keepNot", e));
     case Prim::ifThenElse:
+      if (hasStepsOfOwn(e)) return alone(e);
       return eachArgument(e, [&](Expr x, bool branch) {
         if (branch) return result(x);
         return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
@@ -106,6 +107,28 @@ Expr DefaultMapping::result(Expr e, const Layouts& through) {
   }
 }
 
+// Whether a branch has arrays that are computed in order and cannot be kept in memory before the condition is known: a
+// work-item that computes them reads them.
+bool DefaultMapping::hasStepsOfOwn(Expr choice) {
+  const std::function<bool(Expr, bool)> among = [&](Expr e, bool isResult) {
+    if (!e.is(Expr::Form::apply) || mayMove(e)) return false;
+    const Spine s = spineOf(e);
+    const bool inOrder = s.head.is(Expr::Form::primitive) && runsInOrder(s.head.prim()) && holdsArrays(e.type());
+    if (inOrder && (!isResult || isIteration(s.head.prim()))) return true;
+    if (s.isPrim(Prim::let)) {
+      if (!mayMove(s.arguments[1])) guards_.hold(s.arguments[0].parameter());
+      if (among(s.arguments[0].body(), isResult)) return true;
+    }
+    return std::ranges::any_of(s.arguments, [&](Expr a) { return among(a, false); });
+  };
+  bool found = false;
+  eachArgument(choice, [&](Expr x, bool branch) {
+    found = found || (branch && among(x, true));
+    return x;
+  });
+  return found;
+}
+
 Expr DefaultMapping::resultOfLet(Expr e) {
   const Spine s = spineOf(e);
   const Expr name = s.arguments[0].parameter();
@@ -113,9 +136,13 @@ Expr DefaultMapping::resultOfLet(Expr e) {
   const bool isStored = endsKernel(value) || runsInSteps(value);
   if (s.arguments[1].type().isArray() && !isStored && isComputedWhereRead(s.arguments[1], name, s.arguments[0].body()))
     return result(apply("letUnfold", e));
-  parameters_.insert(name);
+  const bool moves = mayMove(s.arguments[1]);
+  if (moves)
+    parameters_.insert(name);
+  else
+    guards_.hold(name);
   e = argument(e, 1, [&](Expr v) {
-    const bool keeps = mayMove(v) && (v.type().isArray() || !isCheap(v) || isCostlyNumber(v, ofKernel_));
+    const bool keeps = moves && (v.type().isArray() || !isCheap(v) || isCostlyNumber(v, ofKernel_));
     return keeps ? kept(v, "it is named") : inside(v);
   });
   if (const Expr v = spineOf(e).arguments[1]; isKept(v)) {
@@ -178,7 +205,7 @@ std::vector<int> DefaultMapping::placesOf(Expr map, const Layouts& through) cons
 }
 
 Expr DefaultMapping::iterated(Expr e) {
-  if (!takesLaunches(e)) return alone(e);
+  if (!takesLaunches(e) || !mayMove(e)) return alone(e);
   const Spine s = spineOf(e);
   const std::size_t functions = s.arguments.size() - 1;
   e = argument(e, functions, [this](Expr x) { return onlyMovesData(x) ? operand(x) : result(x); });

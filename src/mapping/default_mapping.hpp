@@ -43,6 +43,7 @@ class DefaultMapping : Walk {
   // Layouts that a result is written through, from the outermost on: each term's last argument stands below it.
   using Layouts = std::vector<Expr>;
   Expr result(Expr e, const Layouts& through = {});
+  bool hasStepsOfOwn(Expr choice);
   Expr resultOfLet(Expr e);
   Expr resultOfMap(Expr e, const Layouts& through);
   std::vector<int> placesOf(Expr map, const Layouts& through) const;

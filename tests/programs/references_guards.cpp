@@ -149,6 +149,49 @@ void addGuards(Table& table) {
         };
         return out(A1{x.size(0)}, Scalar::i32, firstOf);
       });
+  for (const int k : {2, 9}) {  // of 9 elements
+    const auto given = [k](Tensors& in) { in.at("k").set(0, k); };
+    const std::vector<Sizes> nine{Sizes{{"n", 9}}};
+    table.add("guards", "decay", nine, 64, given, [=](const Tensors& in) {
+      const Grid x(in, "xs");
+      return out(A1{9}, [&](Int i) { return k < 9 ? x(i) * std::pow(x(k), 40) : x(i); });
+    });
+    // sum over j <= i of w^(i - j) x_j
+    const auto filtered = [](const auto& x, double w, Int i) {
+      return sum(i + 1, [&](Int j) { return std::pow(w, static_cast<double>(i - j)) * x(j); });
+    };
+    table.add("guards", "filtered", nine, 64, given, [=](const Tensors& in) {
+      const Grid x(in, "xs");
+      return out(A1{9}, [&](Int i) { return k < 9 ? filtered(x, x(k), i) + filtered(x, x(k), k) : x(i); });
+    });
+    table.add("guards", "scaled", nine, 64, given, [=](const Tensors& in) {
+      const Grid x(in, "xs");
+      const auto s = [&](Int j) { return x(j) * x(k); };
+      return out(A1{9}, [&](Int i) { return k < 9 ? filtered(s, s(k), i) : x(i); });
+    });
+  }
+  const auto planes = [](Tensors& in) {
+    Tensor& pairs = in.at("pairs");
+    const Int n = in.at("a").shape[0];
+    for (Int k = 0; k < pairs.size(); k++) pairs.set(k, static_cast<double>((k % 2 == 0 ? k / 2 : k / 4 + 1) % n));
+  };
+  table.add("guards", "rotations", {{{"m", 4}, {"n", 5}}, {{"m", 1}, {"n", 2}}}, 64, planes, [](const Tensors& in) {
+    const Grid start(in, "a"), pairs(in, "pairs");
+    const Int n = start.size(0);
+    std::vector<Vector> a;
+    for (Int i = 0; i < n; i++) a.push_back(vectorOf(n, [&](Int j) { return start(i, j); }));
+    for (Int k = 0; k < pairs.size(0); k++) {
+      const auto p = static_cast<Int>(pairs(k, 0)), q = static_cast<Int>(pairs(k, 1));
+      if (p == q) continue;
+      const double length = std::hypot(a[p][p], a[q][p]), c = a[p][p] / length, s = a[q][p] / length;
+      for (const bool ofRows : {true, false})
+        for (Int i = 0; i < n; i++) {
+          double &x = ofRows ? a[p][i] : a[i][p], &y = ofRows ? a[q][i] : a[i][q];
+          std::tie(x, y) = std::pair(c * x - s * y, s * x + c * y);
+        }
+    }
+    return out(A2{n, n}, [&](Int i, Int j) { return a[i][j]; });
+  });
 }
 
 }  // namespace lift::programs
