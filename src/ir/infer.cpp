@@ -99,13 +99,13 @@ void Inference::reportClasses() {
     const Type type = solver_.zonk(e.type);
     if (std::ranges::find(said, type) != said.end()) continue;
     said.push_back(type);
-    if (e.wanted == TypeClass::integerLiteral)
-      report(e.origin, fmt::format("expected {}, found {}", type.str(), describe(e.wanted)));
-    else
-      report(e.origin, fmt::format("expected {}, found {}", describe(e.wanted), type.str()),
+    if (e.wanted == TypeClass::integerLiteral || e.wanted == TypeClass::realLiteral)
+      report(e.origin, fmt::format("expected {}, found {}", type.str(), describe(e.wanted)),
              e.wanted == TypeClass::realLiteral
-                 ? "this literal is a floating-point number; an integer has no point, and becomes one by f32(…)"
+                 ? "an integer has no point, and becomes a floating-point number by f32(…)"
                  : "");
+    else
+      report(e.origin, fmt::format("expected {}, found {}", describe(e.wanted), type.str()));
   }
 }
 

@@ -197,7 +197,8 @@ Expr Inference::conversion(Scalar to, std::vector<Argument> arguments, std::opti
   if (solver_.resolve(value.type()).is(Type::Kind::variable)) solver_.applyDefaults();
   const Type from = solver_.resolve(value.type());
   if (!from.isScalar() && !from.is(Type::Kind::vector) && !from.is(Type::Kind::variable)) {
-    report(span, fmt::format("{}(…) converts scalars and vectors, found {}", info(to).name, show(from)));
+    report(span, fmt::format("{}(…) converts scalars and vectors, found {}", info(to).name, show(from)),
+           from.isArray() ? fmt::format("map({}, xs) converts each element of an array", info(to).name) : "");
     return poison(expected);
   }
   return finish(Expr::apply(prim(value.type()), value), expected, span);

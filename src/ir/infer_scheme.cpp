@@ -36,11 +36,13 @@ std::string Inference::whatLacks(const Argument& argument) const {
       scope = t->scope;
       continue;
     }
-    const Global* g = std::get_if<Global>(&*meaning);
-    if (!g || given == 0 || given >= g->definition->parameters.size()) return {};
     std::vector<std::string> parameters;
-    for (const auto& p : g->definition->parameters) parameters.push_back(p.name);
-    return fmt::format("{} is given {} of {} arguments: {}", g->definition->name, given, parameters.size(),
+    if (const Global* g = std::get_if<Global>(&*meaning))
+      for (const auto& p : g->definition->parameters) parameters.push_back(p.name);
+    else if (const Prim* p = std::get_if<Prim>(&*meaning); p && *p != Prim::tuple && !isVariadic(*p))
+      for (const auto& parameter : schemeOf(*p).parameters) parameters.push_back(parameter.name);
+    if (given == 0 || given >= parameters.size()) return {};
+    return fmt::format("{} is given {} of {} arguments: {}", name->text, given, parameters.size(),
                        fmt::join(parameters, ", "));
   }
   return {};

@@ -44,6 +44,7 @@ constexpr Confusable confusables[] = {
     {"{", "a body is an expression without braces: fun x => let y = e in y + y"},
     {"}", "a body is an expression without braces: fun x => let y = e in y + y"},
     {";", "bindings are written let x = e in …"},
+    {"?", "a choice is written if c then a else b"},
     {"#", "comments begin with --"},
     {"'", "a name begins with a letter"},
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -153,6 +154,19 @@ std::optional<Tensor> numberOf(const std::string& text, lift::Scalar scalar) {
   return t;
 }
 
+// What the text behind `-i NAME=` gives: of a scalar a number, else a file's tensor.
+Tensor tensorOf(const PlanBuffer& input, const std::string& text) {
+  const bool isScalar = input.shape.empty(), isNumber = numberOf(text, lift::Scalar::f64).has_value();
+  if (const auto number = isScalar ? numberOf(text, input.scalar) : std::nullopt) return *number;
+  if (isScalar && (isNumber || !std::filesystem::path(text).has_extension()))
+    throw UserError(ExitStatus::usage, fmt::format("-i: '{}' is no {}", text, lift::info(input.scalar).name),
+                    fmt::format("{} is a number of this type, or a tensor file of one element", input.name));
+  if (!isScalar && isNumber)
+    throw UserError(ExitStatus::usage, fmt::format("-i: {} is an array, '{}' is a number", input.name, text),
+                    "arrays are read from files: .npy, .pgm or .ppm");
+  return lift::readTensorFile(text);
+}
+
 void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_t& at, std::size_t indent) {
   if (dimension == t.shape.size()) {
     const lift::ScalarValue value = t.at(at);
@@ -238,6 +252,13 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
                   const DataOptions& data, const lift::runtime::DeviceInfo* device) {
   checkValues(program, values);
   const lift::kernel::Plan signature = signatureOf(program);
+  std::string known;
+  for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
+  const auto checkKnown = [&](const std::string& name) {
+    if (std::ranges::find(signature.buffers, name, &PlanBuffer::name) == signature.buffers.end())
+      throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", name),
+                      known.empty() ? "it has none at all" : "its inputs are " + known);
+  };
   Inputs inputs;
   for (const std::string& argument : data.inputs) {
     const auto equals = argument.find('=');
@@ -248,18 +269,10 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
       continue;
     }
     const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
-    const auto input = std::ranges::find(signature.buffers, name, &lift::kernel::PlanBuffer::name);
-    const bool isScalar = input != signature.buffers.end() && input->shape.empty();
-    const auto number = isScalar ? numberOf(value, input->scalar) : std::nullopt;
-    inputs.tensors[name] = number ? *number : lift::readTensorFile(value);
+    checkKnown(name);
+    inputs.tensors[name] = tensorOf(*std::ranges::find(signature.buffers, name, &PlanBuffer::name), value);
   }
-
-  std::string known;
-  for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
-  for (const auto& input : inputs.tensors)
-    if (std::ranges::none_of(signature.buffers, [&](const auto& b) { return b.name == input.first; }))
-      throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", input.first),
-                      known.empty() ? "it has none at all" : "its inputs are " + known);
+  for (const auto& input : inputs.tensors) checkKnown(input.first);
   checkDetermined(program, signature, inputs.tensors, !data.fill.empty(), values);
   if (!data.fill.empty()) {
     checkMemory(signature, program, inputs.tensors, values, device);
