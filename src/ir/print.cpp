@@ -46,9 +46,10 @@ class Printer {
 
   void reserve(const std::string& name) { used_.insert(name); }
 
-  std::string declare(Expr variable) {
+  // `hides`: it may have the name of a primitive or an operation.
+  std::string declare(Expr variable, bool hides = false) {
     std::string name = names_ == Names::canonical ? fmt::format("x{}", ++count_) : variable.name();
-    if (name.empty() || reserved(name)) name = "x";
+    if (name.empty() || (reserved(name) && !(hides && isFunction(name)))) name = "x";
     if (used_.count(name)) {
       int i = 2;
       while (used_.count(fmt::format("{}_{}", name, i))) i++;
@@ -84,6 +85,7 @@ class Printer {
                                              "nat",    "index", "inf",  "nan",  "literal"};
     return words.count(name) || primNamed(name) || opNamed(name) || scalarNamed(name) || indexFnNamed(name);
   }
+  static bool isFunction(const std::string& name) { return (primNamed(name) || opNamed(name)) && !indexFnNamed(name); }
 
  private:
   // A size that stands as a value. As operations on values it would be another term, whose division rounds otherwise.
@@ -226,9 +228,8 @@ bool isTunable(const Program& program, const std::string& name) {
   return std::ranges::any_of(program.tunables, [&](NatVar t) { return t.name() == name; });
 }
 
-}  // namespace
-
-std::string print(const Program& program, Names names) {
+// `hiding`: names of parameters that hide what the text says.
+std::string printed(const Program& program, Names names, std::set<std::string> hiding) {
   Printer printer(names);
   std::string head;
   for (const NatVar t : program.tunables) {
@@ -246,16 +247,23 @@ std::string print(const Program& program, Names names) {
     if (hasRange) parameters.push_back(fmt::format("{}: nat in {}..{}", s.name(), s.lower(), high));
     if (!hasRange && !mentioned) parameters.push_back(s.name() + ": nat");
   }
-  for (const Expr p : program.parameters) parameters.push_back(printer.declare(p) + ": " + p.type().str());
+  for (const Expr p : program.parameters)
+    parameters.push_back(printer.declare(p, !hiding.contains(p.name())) + ": " + p.type().str());
   const std::string body = printer.text(program.body, 2);
   // No name of the program may hide what the text says.
   for (const auto* list : {&program.tunables, &program.sizes})
     for (const NatVar v : *list)
-      if (printer.says(v.name())) return print(renamed(program, v, v.name() + "'"), names);
+      if (printer.says(v.name())) return printed(renamed(program, v, v.name() + "'"), names, hiding);
+  for (const Expr p : program.parameters)
+    if (printer.says(p.name()) && hiding.insert(p.name()).second) return printed(program, names, hiding);
   head += "def " + program.name + (printer.says(program.name) || isTunable(program, program.name) ? "'" : "");
   for (std::size_t i = 0; i < parameters.size(); i++) head += (i ? ", " : "(") + parameters[i];
   // A constant has no parentheses.
   return fmt::format("{}{}: {} =\n  {}\n", head, parameters.empty() ? "" : ")", program.body.type().str(), body);
 }
+
+}  // namespace
+
+std::string print(const Program& program, Names names) { return printed(program, names, {}); }
 
 }  // namespace lift

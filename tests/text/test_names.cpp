@@ -286,6 +286,21 @@ TEST_CASE("a printed program has its own name, unless that would hide a primitiv
   CHECK(printed("def reduce(x: [n]f32) = sum(x)").substr(0, 12) == "def reduce'(");
 }
 
+TEST_CASE("inputs keep their names in print, unless these would hide what the text says") {
+  const auto inputs = [](const std::string& text) {
+    const Program program = parseProgram(*addSource("print.lift", text)),
+                  again = parseProgram(*addSource("printed.lift", print(program)));
+    CHECK(print(again, Names::canonical) == print(program, Names::canonical));
+    std::string names;
+    for (const Expr p : again.parameters) names += (names.empty() ? "" : " ") + p.name();
+    return names;
+  };
+  CHECK(inputs("def main(xs: [n]f32, at: [m]i32, zip: f32) = map(fun i => xs[i] * zip, at)") == "xs at zip");
+  CHECK(inputs("def f = zip\ndef main(zip: [n]f32, add: f32) = map(fun (a, b) => a + b * add, f(zip, zip))") ==
+        "x add");
+  CHECK(inputs("def main(max: f32, min: f32) = if max > min then max else min") == "max min");
+}
+
 TEST_CASE("another name for what only moves data costs no let") {
   CHECK(print(parseProgram(*addSource("print.lift",
                                       "def f((a, b)) = a * b\n"
