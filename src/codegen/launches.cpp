@@ -63,7 +63,6 @@ class Unneeded {
   void run() {
     while (dropped()) {
     }
-    std::erase_if(all_.steps, [&](const Step& s) { return kernelOf(s).body.empty(); });
   }
 
  private:
@@ -86,6 +85,12 @@ class Unneeded {
       });
     for (std::size_t i = 0; i < all_.steps.size(); i++) {
       Step& step = all_.steps[i];
+      const Kernel& k = kernelOf(step);
+      if (!k.faults &&
+          std::ranges::none_of(k.arguments, [&](BufferId b) { return accessesOf(step).stores.contains(b); })) {
+        all_.steps.erase(all_.steps.begin() + static_cast<std::ptrdiff_t>(i));
+        return true;
+      }
       std::set<BufferId> unread;
       std::map<BufferId, int> at;
       eachArgument(step, [&](BufferId b, int there) {
@@ -230,20 +235,27 @@ class Moved {
   std::map<NatVar, Nat> indices_;  // the same
 };
 
-// What a work-item executes, about; nothing where it waits for others, or runs loops.
-std::optional<double> operationsOf(const Kernel& k) {
+// What a work-item executes, about; nothing where a loop's length is not known.
+std::optional<double> operationsOf(const Block& block) {
   double operations = 0;
-  bool isShort = true;
-  kernel::forEachStmt(k.body, [&](const Stmt& s) {
-    const auto* f = std::get_if<For>(&s.node);
-    isShort = isShort && !(f != nullptr && f->kind == LoopKind::sequential);
+  for (const Stmt& s : block) {
     operations += std::holds_alternative<kernel::Store>(s.node) ? 1 : 0;
     kernel::forEachExpr(s, [&](const kernel::Expr& e) {
       if (std::holds_alternative<kernel::Load>(e.node)) operations++;
       if (const auto* o = std::get_if<kernel::Operation>(&e.node)) operations += costOf(o->op);
     });
-  });
-  return isShort ? std::optional(operations) : std::nullopt;
+    const auto* f = std::get_if<For>(&s.node);
+    const auto times =
+        f != nullptr && f->kind == LoopKind::sequential ? f->count.constant() : std::optional<std::int64_t>(1);
+    bool areKnown = times.has_value();
+    kernel::forEachBlock(s, [&](const Block& inner) {
+      const auto own = operationsOf(inner);
+      areKnown = areKnown && own;
+      if (areKnown) operations += *own * static_cast<double>(*times);
+    });
+    if (!areKnown) return std::nullopt;
+  }
+  return operations;
 }
 
 // Whether its work-items are all alike and know nothing of each other.
@@ -289,7 +301,7 @@ class Joining {
     if (const auto known = facts_.find(s.launch.kernel); known != facts_.end()) return known->second;
     const Kernel& k = kernelOf(s);
     const std::vector<BufferId> stored = storedIn(k.body);
-    return facts_[s.launch.kernel] = {{stored.begin(), stored.end()}, isPlain(k), operationsOf(k)};
+    return facts_[s.launch.kernel] = {{stored.begin(), stored.end()}, isPlain(k), operationsOf(k.body)};
   }
 
   // Makes the first step do the work of the second one as well, if it may.

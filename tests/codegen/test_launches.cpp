@@ -122,6 +122,13 @@ TEST_CASE("launches of unlike ranges, that depend on each other, or of parts and
   };
   const std::string twice = "map(fun v => v * 3.0, y)";
   CHECK(shapeOf(two(twice, "(a, b)"), {{"n", 70}}).launches == 1);
+  const Program lanes =
+      at(parse("def main(x: [n]f32, y: [n]f32): ([n]f32, [n]f32) = let a = toGlobal(mapGlb(0, fun l => "
+               "mapSeq(fun v => v * 2.0, l), split(4, x)) |> join) in "
+               "(a, toGlobal(mapGlb(0, fun l => mapSeq(fun v => v * 3.0, l), split(4, y)) |> join))"),
+         {{"n", 280}});
+  CHECK(compile(lanes).launches.size() == 1);
+  CHECK(wrong(lanes) == "");
   CHECK(shapeOf(two(twice, "(a, b)", "m"), {{"n", 70}, {"m", 6}}).launches == 2);
   CHECK(shapeOf(two("map(fun v => v * 3.0, reorder(reverse, a))", "(a, b)"), {{"n", 70}}).launches == 2);
   // What depends on weights alone is computed once.
