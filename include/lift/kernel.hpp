@@ -140,7 +140,7 @@ struct DeclareIndex {
 };  // names an integer for use inside Nats
 // Of the value's width consecutive scalars. `streams`: past the caches, on targets that can; of vectors only.
 // `update`: put together with what is there by that operation, at once, whatever other work-items do there by the same
-// one; of integers in local memory (isAtomic).
+// one; of numbers of 32 bits in local or global memory (isAtomic).
 struct Store {
   BufferId buffer;
   Nat index;

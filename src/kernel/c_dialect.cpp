@@ -557,7 +557,7 @@ std::string CDialect::stream(ValueType t, const Place& to, const std::string& va
   return fmt::format("{}({}, {});", name, to.pointer(), value);
 }
 
-std::string CDialect::update(Op, const std::string&, const std::string&) {
+std::string CDialect::update(Op, const Place&, const std::string&) {
   throw InternalError("work-items of C update nothing that they share");
 }
 std::string CDialect::prefetch(const std::string& pointer) { return "__builtin_prefetch(" + pointer + ", 1);"; }

@@ -35,7 +35,7 @@ class CDialect final : public Dialect {
   std::string load(ValueType t, const Place& from) override;
   std::string store(ValueType t, const Place& to, const std::string& value) override;
   std::string stream(ValueType t, const Place& to, const std::string& value) override;
-  std::string update(Op op, const std::string& pointer, const std::string& value) override;
+  std::string update(Op op, const Place& to, const std::string& value) override;
   std::string prefetch(const std::string& pointer) override;
   std::string storedMask(int width, const std::string& mask) override;
 

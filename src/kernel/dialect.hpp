@@ -88,7 +88,7 @@ class Dialect {
   virtual std::string store(ValueType t, const Place& to, const std::string& value) = 0;
   // Past the caches: a vector, as it is in memory, at any address.
   virtual std::string stream(ValueType t, const Place& to, const std::string& value) = 0;
-  virtual std::string update(Op op, const std::string& pointer, const std::string& value) = 0;  // Store::update
+  virtual std::string update(Op op, const Place& to, const std::string& value) = 0;  // Store::update
   virtual std::string prefetch(const std::string& pointer) = 0;            // of a line that is going to be stored to
   virtual std::string storedMask(int width, const std::string& mask) = 0;  // as bytes
 };

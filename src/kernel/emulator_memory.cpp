@@ -113,8 +113,16 @@ void EmulatedMemory::update(std::int64_t scalar, const std::function<ScalarValue
   if (s.reader != nobody && s.reader != me) race("update", scalar, by, "a reader", findings);
   if (!s.updates && s.writer != nobody && s.writer != me)
     race("update", scalar, by, "the writer " + findings.describe(static_cast<std::size_t>(s.writer)), findings);
+  if (buffer.space == AddressSpace::global) {
+    if (!s.everUpdates && s.writerGroup != nobody && s.writerGroup != by.group)
+      race("update", scalar, by, fmt::format("a write in group number {}", s.writerGroup), findings);
+    if (s.readerGroup != nobody && s.readerGroup != by.group)
+      race("update", scalar, by, "a read in another group", findings);
+    s.everUpdates = s.everUpdates || s.writerGroup == nobody;
+    s.writerGroup = s.writerGroup == nobody || s.writerGroup == by.group ? by.group : many;
+  }
+  s.updates = s.updates || s.writer == nobody;
   s.writer = me;
-  s.updates = true;
   if (known_[at(scalar, by.lane)] == 0) uninitialised(scalar, by, findings);
   poke(scalar, next(peek(scalar)));
 }

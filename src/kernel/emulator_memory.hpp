@@ -83,7 +83,7 @@ class EmulatedMemory {
     std::uint64_t interval = 0;
     std::int64_t writer = nobody, reader = nobody;
     std::int64_t writerGroup = nobody, readerGroup = nobody;
-    bool updates = false;  // all that wrote it did so by `update`
+    bool updates = false, everUpdates = false;  // all that wrote it did so by `update`
   };
 
   bool inside(std::int64_t scalar, const char* what, EmulatedItem by, EmulatorFindings& findings);

@@ -283,10 +283,12 @@ class OpenclDialect final : public Dialect {
     streamed.emplace(type(t), t);
     return fmt::format("vstore_stream_{}({}, {});", type(t), value, to.pointer());
   }
-  std::string update(Op op, const std::string& pointer, const std::string& value) override {
+  std::string update(Op op, const Place& to, const std::string& value) override {
     std::string name(info(op).name);
+    if (op == Op::mul || isFloat(to.buffer.scalar))
+      return fmt::format("{}({}, {});", exchanging(op, to), to.pointer(), value);
     if (name.starts_with("bit")) name = op == Op::bitAnd ? "and" : op == Op::bitOr ? "or" : "xor";
-    return fmt::format("atomic_{}({}, {});", name, pointer, value);
+    return fmt::format("atomic_{}({}, {});", name, to.pointer(), value);
   }
   std::string prefetch(const std::string& pointer) override {
     prefetches = true;
@@ -297,6 +299,23 @@ class OpenclDialect final : public Dialect {
   }
 
  private:
+  // A function that updates an element by an operation for which OpenCL has no atomic one: until nobody else was
+  // faster.
+  std::string exchanging(Op op, const Place& to) {
+    const ValueType t{to.buffer.scalar, 1};
+    const std::string memory(space(to)), real = type(t);
+    return function(fmt::format("update_{}_{}_{}", info(op).name, info(t.scalar).name, memory.substr(2)), "void",
+                    fmt::format("volatile {} {}* p, {} x", memory, real, real),
+                    fmt::format("  volatile {0} int* bits = (volatile {0} int*)p;\n"
+                                "  int old, now = *bits;\n"
+                                "  do {{\n"
+                                "    old = now;\n"
+                                "    const int next = as_int({1});\n"
+                                "    now = next == old ? old : atomic_cmpxchg(bits, old, next);\n"
+                                "  }} while (now != old);\n",
+                                memory, operation(op, t, {Text{fmt::format("as_{}(old)", real)}, Text{"x"}}).text));
+  }
+
   std::string function(const std::string& name, const std::string& result, const std::string& parameters,
                        const std::string& body) {
     functions.emplace(name, fmt::format("static inline {} {}({}) {{\n{}}}\n", result, name, parameters, body));

@@ -28,7 +28,7 @@ class Join {
       if (const auto* l = std::get_if<Load>(&(*d->value)->node); l != nullptr && k_.buffers[l->buffer].readOnly)
         a = {l->buffer, l->index, (*d->value)->type};
     } else if (const auto* st = std::get_if<Store>(&s.node)) {
-      if (!anyExpr(*st->value, [](const Expr& e) { return std::holds_alternative<Load>(e.node); }))
+      if (!st->update && !anyExpr(*st->value, [](const Expr& e) { return std::holds_alternative<Load>(e.node); }))
         a = {st->buffer, st->index, st->value->type};
     }
     if (!a) return std::nullopt;

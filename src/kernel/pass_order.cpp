@@ -37,7 +37,8 @@ class Order {
   // The store, as one of the run that begins with `first`.
   std::optional<Place> placeOf(const Stmt& s, const Store& first) const {
     const auto* store = std::get_if<Store>(&s.node);
-    if (store == nullptr || store->buffer != first.buffer || store->value->type.width != 1) return std::nullopt;
+    if (store == nullptr || store->update || store->buffer != first.buffer || store->value->type.width != 1)
+      return std::nullopt;
     if (readsWhatIsWritten(*store->value)) return std::nullopt;
     const auto offset = (store->index - first.index).constant();
     return offset ? std::optional(Place{*store, *offset}) : std::nullopt;
@@ -75,8 +76,8 @@ class Order {
 
   bool mayBeOrdered(const Store& s) const {
     const Buffer& b = k_.buffers[s.buffer];
-    return b.space == AddressSpace::global && !b.isImage && b.width == 1 && b.scalar == s.value->type.scalar &&
-           b.scalar != Scalar::boolean;
+    return !s.update && b.space == AddressSpace::global && !b.isImage && b.width == 1 &&
+           b.scalar == s.value->type.scalar && b.scalar != Scalar::boolean;
   }
 
   void store(const std::vector<Place>& places, Block& to) const {

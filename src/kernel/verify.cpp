@@ -188,8 +188,9 @@ class Verifier {
     access(st.buffer, st.index, st.value->type, "store");
     const Buffer& b = k_.buffers[st.buffer];
     check(!b.readOnly, "store to the read-only {}", b.name);
-    check(!st.update || (b.space == AddressSpace::local && st.value->type == ValueType{b.scalar, 1} &&
-                         isAtomic(*st.update, b.scalar)),
+    const bool isShared = b.space == AddressSpace::local || b.space == AddressSpace::global;
+    check(!st.update ||
+              (isShared && !b.isImage && st.value->type == ValueType{b.scalar, 1} && isAtomic(*st.update, b.scalar)),
           "update of {} that is not made at once", b.name);
   }
   void statement(const Prefetch& p, const Defined&) {

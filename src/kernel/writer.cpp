@@ -189,8 +189,8 @@ std::string Writer::store(const Store& s) {
   const ValueType t = s.value->type;
   const bool isMask = t.scalar == Scalar::boolean && t.width > 1;
   const std::string value = isMask ? dialect_.storedMask(t.width, mask(s.value, 1)) : expr(s.value);
-  if (s.update) return dialect_.update(*s.update, pointer(s.buffer, s.index), value);
   const Place to = place(s.buffer, s.index);
+  if (s.update) return dialect_.update(*s.update, to, value);
   return s.streams ? dialect_.stream(t, to, value) : dialect_.store(t, to, value);
 }
 

@@ -258,9 +258,10 @@ bool admits(Op op, OpTyping typing, Scalar t) {
 const OpInfo& info(Op op) { return table[static_cast<int>(op)]; }
 
 bool isAtomic(Op op, Scalar scalar) {
-  const bool known =
-      op == Op::add || op == Op::min || op == Op::max || op == Op::bitAnd || op == Op::bitOr || op == Op::bitXor;
-  return known && (scalar == Scalar::i32 || scalar == Scalar::u32);
+  const bool isOfNumbers = op == Op::add || op == Op::mul || op == Op::min || op == Op::max;
+  const bool isOfBits = op == Op::bitAnd || op == Op::bitOr || op == Op::bitXor;
+  if (scalar == Scalar::f32) return isOfNumbers;
+  return (isOfNumbers || isOfBits) && (scalar == Scalar::i32 || scalar == Scalar::u32);
 }
 
 std::optional<Op> opNamed(std::string_view name) {

@@ -91,6 +91,23 @@ TEST_CASE("emulator: groups race through global memory, barriers or not") {
   reports(m.k, {floats(ramp(4)), floats(ramp(4))}, "with a write in group number 0");
 }
 
+TEST_CASE("emulator: groups update elements of global memory at once, which none of them reads or writes") {
+  Maker m;
+  const auto sums = m.out("sums", 2), out = m.out("out", 4);
+  m.range({8, 1, 1}, {2, 1, 1});
+  const auto update = [&](Nat i) { return Store{sums, i % 2, number(1), false, Op::add}; };
+  m.k.body = block(glb("i", 8, [&](Nat i) { return update(i); }));
+  Memory memory{floats(ramp(2)), floats(ramp(4))};
+  CHECK(run(m.k, memory).ok());
+  CHECK(floats(memory[0]) == std::vector<float>{4, 5});
+  m.k.body = block(glb("i", 8, [&](Nat i) { return block(update(i), Store{out, i / 2, load(sums, i % 2)}); }));
+  reports(m.k, {floats(ramp(2)), floats(ramp(4))}, "race: ");
+  m.k.body = block(wrg("g", 4, [&](Nat g) {
+    return block(Store{sums, 0, convertTo(index(g), Scalar::f32)}, update(0));
+  }));
+  reports(m.k, {floats(ramp(2)), floats(ramp(4))}, "race: update of sums[0]");
+}
+
 TEST_CASE("emulator: out of bounds") {
   Maker m;
   const auto in = m.in("in", 4), out = m.out("out", 4), p = m.priv("p", 2);
