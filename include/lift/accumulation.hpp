@@ -39,11 +39,13 @@ std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows
 // The operations that put two results together, of each scalar of them; nothing for another way (argmin).
 std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation);
 
-// Of a reduction by index into numbers of the type: the one operation that puts an element's updates together, which
-// work-items may make at once, and what it leaves as it is, where an update starts; nothing for another way.
+// Of a reduction by index into numbers of the type, or tuples of them: the operation that puts the updates of each
+// number together, which work-items may make at once, and what these leave as it is, where an update starts; nothing
+// for another way. `exact`: whatever the order.
 struct AtomicUpdate {
-  Op operation;
+  std::vector<Op> operations;
   Expr start;
+  bool exact;
 };
 std::optional<AtomicUpdate> atomicUpdateOf(Type element, Expr f);
 

@@ -311,10 +311,10 @@ inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive
     slideStrict{"slideStrict"}, pad{"pad"}, padClamp{"padClamp"}, padMirror{"padMirror"}, padWrap{"padWrap"},
     transpose{"transpose"}, reorder{"reorder"}, concat{"concat"}, take{"take"}, drop{"drop"}, at{"at"},
     asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"}, dot{"dot"}, mapGlb{"mapGlb"}, mapWrg{"mapWrg"},
-    mapLcl{"mapLcl"}, reduceLcl{"reduceLcl"}, reduceByIndexLcl{"reduceByIndexLcl"}, mapSeq{"mapSeq"},
-    mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"}, reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"},
-    scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"}, toImage{"toImage"}, toLocal{"toLocal"},
-    toPrivate{"toPrivate"};
+    mapLcl{"mapLcl"}, reduceLcl{"reduceLcl"}, reduceByIndexLcl{"reduceByIndexLcl"},
+    reduceByIndexGlb{"reduceByIndexGlb"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"},
+    reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"}, scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"},
+    toImage{"toImage"}, toLocal{"toLocal"}, toPrivate{"toPrivate"};
 
 // Of the type that their place asks for: the least and the greatest value, infinity, a conversion.
 inline constexpr Named lowest{"lowest"}, highest{"highest"}, convert{"convert"};

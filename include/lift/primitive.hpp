@@ -60,6 +60,7 @@ enum class Prim : std::uint8_t {
   mapLcl,
   reduceLcl,
   reduceByIndexLcl,
+  reduceByIndexGlb,
   mapSeq,
   mapSeqUnroll,
   reduceSeq,
@@ -123,7 +124,7 @@ inline bool isWrittenThrough(Prim prim) {
 }
 // Layouts that drop a part: through them what parallel loops compute is written (isCroppedResult).
 inline bool isCrop(Prim prim) { return traits(prim).writing == Traits::Writing::cropped; }
-// mapGlb, mapWrg: outside of every other it is a kernel of its own.
+// mapGlb, mapWrg, reduceByIndexGlb: outside of every other it is a kernel of its own.
 inline bool isKernelMap(Prim prim) {
   return traits(prim).level == Traits::Level::global || traits(prim).level == Traits::Level::group;
 }

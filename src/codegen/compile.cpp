@@ -56,6 +56,7 @@ std::string kernelKey(const Stage& stage, const detail::Keeping& keeping) {
     key += v->type().str() + kept(*v);
   }
   for (const Expr there : stage.inPlace) key += fmt::format("{} in place;", there.function().nats()[0].str());
+  if (stage.start) key += "started;";
   return key + print(closed, Names::canonical);
 }
 
@@ -92,23 +93,28 @@ class PlanBuilder {
     detail::Launches launches{{}, {}, plan_.buffers, outline.loops, options_.passes.notes};
     for (std::size_t i = 0; i < stages.size(); i++) {
       const bool last = i + 1 == stages.size();
+      const bool starts = !last && stages[i + 1].start == stages[i].output;
+      const Stage& whole = stages[starts ? i + 1 : i];
       const auto isState = [&](const detail::Outline::Loop& l) {
-        return l.state == stages[i].output || l.next.hasFree(stages[i].output);
+        return l.state == whole.output || l.next.hasFree(whole.output);
       };
       const bool changes = std::ranges::any_of(outline.loops, isState);
       const bool copies = !changes && !options_.target.wideCopies && keeping_.halves.areAllOf(stages[i].body);
-      if (stages[i].result || copies) keeping_.halves.add(stages[i].output);
+      if (whole.result || copies) keeping_.halves.add(stages[i].output);
       if (stages[i].inImage && !stages[i].result) keeping_.images.insert(stages[i].output);
-      if (stages[i].result)
-        buffers_[stages[i].output] = results(*stages[i].result);
+      if (stages[i].start)
+        buffers_[stages[i].output] = buffers_.at(*stages[i].start);
+      else if (whole.result)
+        buffers_[stages[i].output] = results(*whole.result);
       else
         addBuffers(stages[i].output, PlanBuffer::Role::temporary, stages[i].inPlace);
       const std::string name =
           kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1));
       const std::size_t unit = unitOf(stages[i], name, mapped.spans, launches);
-      const bool inLoop = std::ranges::any_of(
-          outline.loops, [&](const auto& l) { return (l.first <= i && i < l.last) || l.state == stages[i].output; });
-      launches.steps.push_back({i, launchOf(stages[i], unit), !inLoop && isPreparation(stages[i])});
+      const bool repeats = starts || stages[i].start || std::ranges::any_of(outline.loops, [&](const auto& l) {
+                             return (l.first <= i && i < l.last) || l.state == stages[i].output;
+                           });
+      launches.steps.push_back({i, launchOf(stages[i], unit), !repeats && isPreparation(stages[i])});
     }
     for (const detail::Outline::Loop& l : outline.loops) {
       for (const Expr e : {l.state, l.next})

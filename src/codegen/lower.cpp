@@ -30,6 +30,7 @@ LoweredKernel Lowering::run(const Stage& stage, const std::string& name) {
   }
   keepsHalves_ = keeping_.halves.has(stage.output);
   inPlace_ = stage.inPlace;
+  if (stage.start) inPlace_.push_back(spineOf(*updateOf(stage.body)).arguments[0]);
   const Destination out{globalMemory(stage.output, false), AddressSpace::global, true};
   block_ = &kernel_.body;
   write(stage.body, env, out);

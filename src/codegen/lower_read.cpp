@@ -156,6 +156,7 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::scanSeq:
     case Prim::scanExclusive:
     case Prim::scanExclusiveSeq:
+    case Prim::reduceByIndexGlb:  // which is refused where it is read inside of its kernel
     case Prim::reduceByIndex: return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
     case Prim::iterate: {  // numbers, too, which `materialise` would come back here to read
       const AddressSpace space = ownSpace(e.type());

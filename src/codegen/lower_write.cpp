@@ -82,8 +82,9 @@ bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const De
     }
     case Prim::reduceByIndex: reduceByIndex(s, env, out); return true;
     case Prim::reduceByIndexLcl:
-      if (out.space == AddressSpace::local) reduceByIndexInGroup(s, env, out);
+      if (out.space == AddressSpace::local) reduceByIndexAtOnce(s, env, out, LoopKind::local);
       return out.space == AddressSpace::local;
+    case Prim::reduceByIndexGlb: reduceByIndexAtOnce(s, env, out, LoopKind::global); return true;
     case Prim::iterate: iterate(s, env, out); return true;
     case Prim::ifThenElse: {
       if (e.type().isRegister()) return false;
@@ -301,24 +302,33 @@ void Lowering::atKey(const ViewPtr& pair, Nat length, const std::function<void(N
   emit(kernel::If{isIndex(key, length), std::move(then), {}});
 }
 
-// Each work-item updates what its pairs select at once, by what the function makes of where a part may start.
-void Lowering::reduceByIndexInGroup(const Spine& s, const EnvPtr& env, const Destination& out) {
+// Each work-item updates what its pairs select at once, by what the function makes of where a part may start. Of a
+// kernel of all work-items the elements are there already.
+void Lowering::reduceByIndexAtOnce(const Spine& s, const EnvPtr& env, const Destination& out, LoopKind kind) {
   const Expr init = s.arguments[0], f = s.arguments[1];
   const auto update = rewrite::atomicUpdateOf(init.type().element(), f);
   if (!update)
-    refuse(spans_, s.head, "the function of reduceByIndexLcl does not update numbers by one operation on integers",
-           "work-items update at once: by +, min, max, bitAnd, bitOr or bitXor of i32 or u32");
-  checkNest(s.head, LoopKind::local, 0, {});
+    refuse(
+        spans_, s.head,
+        fmt::format("the function of {} does not update each number by one operation of its own",
+                    info(s.head.prim()).name),
+        "work-items update at once: i32 and u32 by +, *, min, max, bitAnd, bitOr or bitXor, f32 by +, *, min or max");
+  checkNest(s.head, kind, 0, out);
   const ViewPtr xs = read(s.arguments[2], env);
-  write(init, env, out);
-  loop("lcl0", s.arguments[2].type().length(), LoopKind::local, 0, 0, [&](Nat i) {
+  if (std::ranges::find(inPlace_, init) == inPlace_.end()) write(init, env, out);
+  loop(kind == LoopKind::local ? "lcl0" : "glb0", s.arguments[2].type().length(), kind, 0, 0, [&](Nat i) {
     const ViewPtr x = xs->at(i);
     atKey(x, init.type().length(), [&](Nat at) {
-      const auto element = std::dynamic_pointer_cast<const MemoryView>(out.view->at(at));
-      ensure(element != nullptr, "local memory holds the elements of reduceByIndexLcl");
-      const ViewPtr pair = tupleView({read(update->start, env), x->component(1)});
-      const ExprPtr v = value(read(f.body(), bindParameter(f, env, pair)));
-      emit(kernel::Store{element->buffer, element->offset, v, false, update->operation});
+      const ViewPtr element = out.view->at(at), pair = tupleView({read(update->start, env), x->component(1)});
+      const ViewPtr made = read(f.body(), bindParameter(f, env, pair));
+      const bool isTuple = element->type().is(Type::Kind::tuple);
+      for (std::size_t c = 0; c < update->operations.size(); c++) {
+        const int number = static_cast<int>(c);
+        const auto place = std::dynamic_pointer_cast<const MemoryView>(isTuple ? element->component(number) : element);
+        ensure(place != nullptr, "memory holds the elements that work-items update");
+        const ExprPtr v = value(isTuple ? made->component(number) : made);
+        emit(kernel::Store{place->buffer, place->offset, v, false, update->operations[c]});
+      }
     });
   });
 }

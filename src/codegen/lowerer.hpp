@@ -226,7 +226,7 @@ class Lowering {
   bool storesHalves(Type type, const Destination& out) const;
   // The destination is updated in place, unless it would round.
   void reduceByIndex(const Spine& s, const EnvPtr& env, const Destination& out);
-  void reduceByIndexInGroup(const Spine& s, const EnvPtr& env, const Destination& out);
+  void reduceByIndexAtOnce(const Spine& s, const EnvPtr& env, const Destination& out, LoopKind kind);
   void atKey(const ViewPtr& pair, Nat length, const std::function<void(Nat at)>& update);
   ViewPtr withConstants(Expr state, const EnvPtr& env, const ViewPtr& written);
   // Two memories in turns when the count is small and known, else one with a copy back each time.

@@ -20,6 +20,11 @@ namespace lift::detail {
 bool goesOnReducing(Expr f);
 // Every element copied by a work-item of its own.
 Expr copied(Expr e);
+// The reduction by index whose elements the kernel of the term changes where they are, below layouts and names: what it
+// starts from is computed by work-items of its own, in a kernel in front of it.
+std::optional<Expr> updateOf(Expr e);
+// The term with what that reduction starts from in its place.
+Expr startOf(Expr e);
 
 // ----------------------------------------------------------------------------------------------------- diagnostics
 
@@ -38,6 +43,9 @@ struct Stage {
   std::optional<std::string> result;  // the part of the program's result that the output is, as leaves name it (".0")
   bool inImage = false;               // toImage
   std::vector<Expr> inPlace = {};     // components of a loop's state whose memory is that of the output's, too
+  // The output of the stage in front of it whose memory is this output's, too: it has written what the reduction by
+  // index in `body` starts from.
+  std::optional<Expr> start = {};
 };
 // Cuts a mapped program where an intermediate lives in global memory. The last stage's output is the result, or the
 // last component of it that has a kernel of its own.

@@ -76,6 +76,12 @@ class MappingRules {
             "the work-items of a group reduce together: use it directly in mapWrg, in a work-item reduce in sequence");
       inner.local[0] = true;
     }
+    if (isKernelMap(p.prim()) && traits(p.prim()).loop != Traits::Loop::map) {
+      if (context.anyLocal() || context.anyGlobal() || context.anyGroup())
+        report(p, fmt::format("{} inside of a map over work-items", name),
+               "all work-items update its elements together: use it outside of every map, reduceByIndexLcl in mapWrg");
+      inner.global[0] = true;
+    }
     switch (p.prim()) {
       case Prim::iterateWhile: inner.endsEarly = true; break;
       case Prim::mapGlb:

@@ -55,9 +55,18 @@ class Outliner {
           "compute it in front of the if, or leave toGlobal and the parallel map out of its branch", place);
     }
     const Expr out = Expr::variable("tmp", body.type());
-    stages_.push_back({out, named(body), {}});
+    push({out, named(body), {}});
     available_.insert(out);
     return out;
+  }
+
+  // What an update in place starts from is a stage of its own.
+  void push(Stage stage) {
+    if (updateOf(stage.body)) {
+      stage.start = Expr::variable("start", stage.output.type());
+      stages_.push_back({*stage.start, startOf(stage.body), {}});
+    }
+    stages_.push_back(std::move(stage));
   }
 
   // In an image where the program says so.
@@ -111,7 +120,7 @@ class Outliner {
       e = kept;
     }
     const Expr body = result(e);
-    stages_.push_back({Expr::variable("out", e.type()), named(body), path});
+    push({Expr::variable("out", e.type()), named(body), path});
   }
   Stage* stageOf(Expr e) {
     const auto stage = std::ranges::find_if(stages_, [&](const Stage& s) { return s.output == e; });
@@ -125,7 +134,8 @@ class Outliner {
     auto& a = s.arguments;
     if (isWrittenThrough(s.head.prim())) {
       // A component that is kept is complete before what is beside it.
-      for (Expr& x : a) x = s.isPrim(Prim::tuple) && endsKernel(spineOf(x)) ? operand(x) : result(x);
+      for (Expr& x : a)
+        x = (s.isPrim(Prim::tuple) && endsKernel(spineOf(x))) || (a.size() > 1 && updateOf(x)) ? operand(x) : result(x);
       return applyAll(s.head, a);
     }
     switch (s.head.prim()) {
@@ -133,7 +143,14 @@ class Outliner {
       case Prim::toImage:  // what the program gives is no image
         return result(a[0]);
       case Prim::ifThenElse:
-        guards_.eachArgument(s, [&](Expr x, bool branch) { return branch ? result(x) : operand(x); });
+        guards_.eachArgument(s, [&](Expr x, bool branch) { return branch && !updateOf(x) ? result(x) : operand(x); });
+        return applyAll(s.head, a);
+      case Prim::reduceByIndex:
+      case Prim::reduceByIndexGlb:
+        if (s.isPrim(Prim::reduceByIndex) && !updateOf(e)) break;
+        for (std::size_t i = 1; i < a.size(); i++) a[i] = operand(a[i]);
+        a[0] = runsInParallel(a[0]) && !updateOf(a[0]) ? result(a[0]) : operand(a[0]);
+        if (!runsInParallel(a[0])) a[0] = copied(a[0]);
         return applyAll(s.head, a);
       case Prim::let:
         if (waits(a[1]) || isOfOneStage(s)) {
@@ -293,13 +310,19 @@ class Outliner {
 
     std::unordered_set<Expr> changing{state};
     std::vector<std::size_t> stay, go;
+    const auto isStart = [&](std::size_t i) {
+      return i + 1 < stages_.size() && stages_[i + 1].start == stages_[i].output;
+    };
     for (std::size_t i = first; i < stages_.size(); i++) {
-      const auto& read = stages_[i].body.freeVariables();
+      std::vector<Expr> read = readBy(stages_[i]);
+      if (isStart(i)) std::ranges::copy(readBy(stages_[i + 1]), std::back_inserter(read));  // they stay together
       const bool inLoop = std::any_of(loops_.begin() + static_cast<std::ptrdiff_t>(inner), loops_.end(),
                                       [&](const auto& l) { return l.first <= i && i < l.last; });
-      const bool perhaps = !happens && mayFailWithin(stages_[i].body);  // must not fail where there is no step
+      // What must not fail where there is no step.
+      const bool perhaps =
+          !happens && (mayFailWithin(stages_[i].body) || (isStart(i) && mayFailWithin(stages_[i + 1].body)));
       const bool decides = holds && stages_[i].output == *holds;
-      const bool isNext = next.hasFree(stages_[i].output);
+      const bool isNext = next.hasFree(stages_[i].output) || (isStart(i) && next.hasFree(stages_[i + 1].output));
       if (inLoop || perhaps || decides || isNext ||
           std::ranges::any_of(read, [&](Expr v) { return changing.count(v) > 0; })) {
         changing.insert(stages_[i].output);
@@ -354,6 +377,12 @@ class Outliner {
     return available_.count(e) > 0;
   }
 
+  static std::vector<Expr> readBy(const Stage& stage) {
+    std::vector<Expr> read(stage.body.freeVariables().begin(), stage.body.freeVariables().end());
+    if (stage.start) read.push_back(*stage.start);
+    return read;
+  }
+
   // What the stages from `first` on compute from the state, each once in a step: not in loops of their own.
   std::vector<Expr> ownOf(Expr state, std::size_t first, std::size_t inner) const {
     std::unordered_set<Expr> changing{state};
@@ -362,8 +391,7 @@ class Outliner {
       const Expr output = stages_[i].output;
       const bool inLoop = std::any_of(loops_.begin() + static_cast<std::ptrdiff_t>(inner), loops_.end(),
                                       [&](const auto& l) { return (l.first <= i && i < l.last) || l.state == output; });
-      if (!std::ranges::any_of(stages_[i].body.freeVariables(), [&](Expr v) { return changing.count(v) > 0; }))
-        continue;
+      if (!std::ranges::any_of(readBy(stages_[i]), [&](Expr v) { return changing.count(v) > 0; })) continue;
       changing.insert(output);
       if (!inLoop) own.push_back(output);
     }

@@ -53,4 +53,36 @@ Expr copied(Expr e) {
   return depth == 0 ? e : copied(e, depth - 1);
 }
 
+namespace {
+
+// The argument through which the result of an invertible layout, or of a let, is written.
+std::optional<Expr> writtenThrough(const Spine& s) {
+  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return std::nullopt;
+  if (s.isPrim(Prim::let)) return s.arguments[0].body();
+  const bool isLayout = isInvertibleLayout(s.head.prim()) ||
+                        (s.isPrim(Prim::map) && isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()));
+  return isLayout ? std::optional(s.arguments.back()) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Expr> updateOf(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduceByIndex) || s.isPrim(Prim::reduceByIndexGlb)) {
+    const auto leaves = leavesOf(e.type());
+    const bool rounds = std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
+    return runsInParallel(s.arguments[0]) && !rounds ? std::optional(e) : std::nullopt;
+  }
+  const auto below = writtenThrough(s);
+  return below ? updateOf(*below) : std::nullopt;
+}
+
+Expr startOf(Expr e) {
+  Spine s = spineOf(e);
+  if (s.isPrim(Prim::reduceByIndex) || s.isPrim(Prim::reduceByIndexGlb)) return s.arguments[0];
+  Expr& below = s.isPrim(Prim::let) ? s.arguments[0] : s.arguments.back();
+  below = s.isPrim(Prim::let) ? Expr::lambda(below.parameter(), startOf(below.body())) : startOf(below);
+  return applyAll(s.head, s.arguments);
+}
+
 }  // namespace lift::detail

@@ -395,6 +395,7 @@ constexpr std::array<Row, primCount> meanings{{
     {Prim::mapLcl, map},
     {Prim::reduceLcl, reduce},
     {Prim::reduceByIndexLcl, reduceByIndex},
+    {Prim::reduceByIndexGlb, reduceByIndex},
     {Prim::mapSeq, map},
     {Prim::mapSeqUnroll, map},
     {Prim::reduceSeq, reduce},

@@ -40,7 +40,7 @@ bool isCropIn(Expr body, Expr parameter) {
 bool isCroppedResult(Expr e) {
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
-  if (isKernelMap(s.head.prim())) return true;
+  if (isKernelMap(s.head.prim())) return traits(s.head.prim()).loop == Traits::Loop::map;
   if (s.isPrim(Prim::concat)) return std::ranges::all_of(s.arguments, isCroppedResult);
   if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCroppedResult(s.arguments[0]);

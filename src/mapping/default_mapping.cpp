@@ -85,7 +85,10 @@ Expr DefaultMapping::result(Expr e, const Layouts& through) {
   if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) return iterated(e);
   if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
   if (s.isPrim(Prim::tuple)) return results(e);
-  if (isWrittenThrough(s.head.prim())) return parts(e, [&](Expr x) { return result(x, with(through, e)); });
+  if (isWrittenThrough(s.head.prim())) {
+    const bool isLayout = s.arguments.size() == 1;
+    return parts(e, [&](Expr x) { return isLayout ? result(x, with(through, e)) : besideOthers(x, with(through, e)); });
+  }
   switch (s.head.prim()) {
     case Prim::let: return resultOfLet(e);
     case Prim::toGlobal:
@@ -93,7 +96,7 @@ Expr DefaultMapping::result(Expr e, const Layouts& through) {
     case Prim::ifThenElse:
       if (hasStepsOfOwn(e)) return alone(e);
       return eachArgument(e, [&](Expr x, bool branch) {
-        if (branch) return result(x);
+        if (branch) return besideOthers(x);
         return mayMove(x) && !isCheap(x) ? kept(x, "it is a condition") : operand(x);
       });
     case Prim::map: return resultOfMap(e, through);
@@ -129,6 +132,12 @@ bool DefaultMapping::hasStepsOfOwn(Expr choice) {
   return found;
 }
 
+// Of several things that one kernel computes.
+Expr DefaultMapping::besideOthers(Expr e, const Layouts& through) {
+  if (!isUpdatedInPlace(underLayouts(e))) return result(e, through);
+  return copied(kept(e, "its elements are changed where they are"));
+}
+
 Expr DefaultMapping::resultOfLet(Expr e) {
   const Spine s = spineOf(e);
   const Expr name = s.arguments[0].parameter();
@@ -157,6 +166,7 @@ Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
   if (isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()))
     return argument(e, 1, [&](Expr x) { return result(x, with(through, e)); });
   if (onlyMovesData(e)) return copy(e);
+  if (const auto joined = together(e)) return result(preparation_.elements(*joined), through);
   if (const Expr body = s.arguments[0].body(); options_.isGpu && updatesAtOnce(body))
     return apply("mapToGroups0", argument(functionBody(e, 0, [this](Expr b) { return updatedByGroup(b); }), 1,
                                           [this](Expr in) { return operand(in); }));
@@ -235,7 +245,8 @@ Expr DefaultMapping::results(Expr e) {
     if (inStep ? !updates && isComputed(x) : isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
     if (inStep && isUpdate(x)) return updated(x);
     const bool computes = x.is(Expr::Form::apply) && (x.type().isArray() || !isCheap(x));
-    const bool own = !alike && mayMove(x) && computes && !x.type().is(Type::Kind::tuple);
+    const bool apart = !alike || isUpdatedInPlace(underLayouts(x));
+    const bool own = apart && mayMove(x) && computes && !x.type().is(Type::Kind::tuple);
     x = own ? kept(x, "it is a result") : result(x);
     return own && inStep && (updates || !runsInParallel(x)) ? copied(x) : x;
   });

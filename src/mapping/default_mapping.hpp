@@ -85,6 +85,14 @@ class DefaultMapping : Walk {
   bool isUpdate(Expr e) const;
   Expr scanned(Expr e);
   Expr reducedByIndex(Expr e);
+  bool startsApart(Expr e) const;
+  std::optional<std::string> ruleThatPays(Expr e) const;
+  std::optional<std::string> ruleOfItems(Expr e) const;
+  std::optional<Expr> together(Expr e);
+  Expr inPlace(Expr e);
+  Expr updatedInPlace(Expr e);
+  bool isUpdatedInPlace(Expr e) const;
+  Expr besideOthers(Expr e, const Layouts& through = {});
   bool updatesAtOnce(Expr e) const;
   Expr updatedByGroup(Expr e);
   std::optional<Expr> byLanes(Expr e);
@@ -144,6 +152,7 @@ class DefaultMapping : Walk {
   std::unordered_set<Expr> kept_;                 // terms toGlobal(…) that are mapped
   std::unordered_map<std::string, Kept> known_;   // the same by the term they keep
   Type ofKernel_ = Type::scalar(Scalar::i32);     // of what the kernel that is being mapped computes
+  bool ofChunks_ = false;                         // what is mapped are the chunks of a reduction by index
   int iterations_ = 0;                            // over kernels, that are being mapped
   std::unordered_set<Expr> keptNames_, given_;    // names of such; those that are results
   std::unordered_map<Expr, int> computedInStep_;  // those whose kernels run in parallel, and in how many iterations

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "default_mapping.hpp"
 #include "lift/build.hpp"
@@ -186,12 +187,121 @@ bool DefaultMapping::updatesAtOnce(Expr e) const {
   constexpr std::int64_t most = 4096;  // elements
   const Spine s = spineOf(e);
   const auto elements = s.isPrim(Prim::reduceByIndex) ? e.type().length().constant() : std::nullopt;
-  return elements && *elements <= most && rewrite::atomicUpdateOf(e.type().element(), s.arguments[1]);
+  if (!elements || *elements > most) return false;
+  const auto update = rewrite::atomicUpdateOf(e.type().element(), s.arguments[1]);
+  return update && *elements * static_cast<std::int64_t>(update->operations.size()) <= most &&
+         (update->exact || !options_.strictReductions);
 }
 
 Expr DefaultMapping::updatedByGroup(Expr e) {
   e = apply("reduceByIndexToItems", eachArgument(e, [this](Expr x, bool) { return inside(x); }));
   return apply("mapToItems0", apply("copyMap", e));
+}
+
+// Whether the elements that a reduction by index starts from are written by a kernel of their own, and then changed
+// where they are.
+bool DefaultMapping::startsApart(Expr e) const {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduceByIndex) || !mayMove(e)) return false;
+  const auto leaves = leavesOf(e.type());
+  if (std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; })) return false;
+  if (options_.chunk > 0 && options_.isGpu) return true;
+  const auto elements = extentOf(e.type()).constant();
+  if (!options_.isGpu) return elements && static_cast<double>(*elements) >= dividedOperations;
+  return !elements || static_cast<double>(*elements) >= dividedOnGpu;
+}
+
+// Numbers that a reduction by index updates.
+static Nat updatesOf(const Spine& s) {
+  return s.arguments[2].type().length() * extentOf(s.arguments[2].type().element().components()[1]);
+}
+
+// On a graphics processor: how all work-items reduce by index together, where the function allows it. They update each
+// element at once; rows are updated element by element; of values that replace each other the last stays.
+std::optional<std::string> DefaultMapping::ruleThatPays(Expr e) const {
+  const Spine s = spineOf(e);
+  if (!options_.isGpu || !s.isPrim(Prim::reduceByIndex) || !mayMove(e)) return std::nullopt;
+  const auto updates = updatesOf(s).constant();
+  if (options_.chunk == 0 && updates && static_cast<double>(*updates) < dividedOnGpu) return std::nullopt;
+  return ruleOfItems(e);
+}
+
+std::optional<std::string> DefaultMapping::ruleOfItems(Expr e) const {
+  const Spine s = spineOf(e);
+  const Expr f = s.arguments[1], p = f.parameter();
+  const Expr value = Expr::variable("v", p.type().components()[1]);
+  if (!replaceTerms(f.body(), {{build::get(p, 1), value}}).hasFree(p)) return "lastByIndex";
+  const Type element = e.type().element();
+  if (element.isArray()) {
+    const auto accumulation = rewrite::accumulationOf(Expr::variable("z", element), f);
+    const bool mayDivide = accumulation && (accumulation->exact || !options_.strictReductions);
+    return mayDivide ? std::optional<std::string>("reduceRowsByIndex") : std::nullopt;
+  }
+  const auto update = rewrite::atomicUpdateOf(element, f);
+  const bool mayDivide = update && (update->exact || !options_.strictReductions);
+  return mayDivide ? std::optional<std::string>("reduceByIndexToGlobal") : std::nullopt;
+}
+
+// Reductions by index, of each row one, that a graphics processor's work-items do as one: of few rows, or of long ones
+// which are not left to a group each.
+std::optional<Expr> DefaultMapping::together(Expr e) {
+  constexpr std::int64_t longRow = 64, enoughGroups = 64;
+  if (!options_.isGpu || ofChunks_) return std::nullopt;
+  Nat rows = 1;
+  Expr reduction = e;
+  std::vector<Expr> names;
+  for (Spine s = spineOf(e); s.isPrim(Prim::map) && s.arguments.size() == 2; s = spineOf(reduction)) {
+    rows = rows * s.arguments[1].type().length();
+    names.push_back(s.arguments[0].parameter());
+    reduction = underLayouts(s.arguments[0].body());
+  }
+  const Spine s = spineOf(reduction);
+  if (names.empty() || !s.isPrim(Prim::reduceByIndex) || !mayMove(e)) return std::nullopt;
+  if (std::ranges::any_of(names, [&](Expr x) { return s.arguments[1].hasFree(x); })) return std::nullopt;
+  if (options_.chunk == 0) {
+    const auto all = (rows * updatesOf(s)).constant(), each = updatesOf(s).constant(), count = rows.constant();
+    const bool isLong = each.value_or(longRow) >= longRow, areMany = count.value_or(enoughGroups) >= enoughGroups;
+    if ((all && static_cast<double>(*all) < dividedOnGpu) || (!isLong && !hasFewItems(e))) return std::nullopt;
+    if (areMany && updatesAtOnce(reduction)) return std::nullopt;
+  }
+  if (!ruleOfItems(reduction)) return std::nullopt;
+  const std::function<Expr(Expr)> joined = [&](Expr x) -> Expr {
+    const Spine t = spineOf(x);
+    if (t.isPrim(Prim::reduceByIndex)) return x;
+    if (underLayouts(x) != x) return argument(x, t.arguments.size() - 1, joined);
+    x = functionBody(x, 0, joined);
+    return attempt("reduceEachByIndex", x).value_or(x);
+  };
+  const Expr made = joined(e);
+  return made == e ? std::nullopt : std::optional(made);
+}
+
+// A reduction by index whose elements are changed where they are, of what other kernels have written there.
+Expr DefaultMapping::inPlace(Expr e) {
+  e = argument(e, 0, [this](Expr zs) {
+    const Expr below = underLayouts(zs);
+    return onlyMovesData(zs) || computesElements(below) ? result(zs) : copied(operand(zs));
+  });
+  e = functionBody(e, 1, [this](Expr b) { return inside(b); });
+  return argument(e, 2, [this](Expr in) { return operand(in); });
+}
+
+// A reduction by index that is not divided into chunks.
+Expr DefaultMapping::updatedInPlace(Expr e) {
+  const auto rule = ruleThatPays(e);
+  if (!rule) return startsApart(e) ? inPlace(e) : alone(e);
+  if (*rule == "reduceByIndexToGlobal") {
+    note(spineOf(e).head, "all work-items update its elements, each update at once");
+    return apply(*rule, inPlace(e));
+  }
+  e = argument(e, 2, [this](Expr in) { return operand(in); });
+  const auto divided = attempt(*rule, e);
+  return divided ? result(preparation_.elements(*divided)) : startsApart(e) ? inPlace(e) : alone(e);
+}
+
+// Whether its kernel changes elements where they are, which nothing else computes beside it.
+bool DefaultMapping::isUpdatedInPlace(Expr e) const {
+  return spineOf(e).isPrim(Prim::reduceByIndex) && (startsApart(e) || ruleThatPays(e));
 }
 
 // A reduction by index in chunks, each with elements of its own, where that is allowed and pays.
@@ -204,18 +314,22 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
   // Memory for all chunks is a fraction of the input; so is the work of putting them together.
   const Nat own = elements * extentOf(init.type().element()), each = extentOf(in.type().element().components()[1]);
   Nat chunk = options_.chunk > 0 ? Nat(options_.chunk) : ceilDiv(own * Nat(8), each);
-  if (options_.isGpu && options_.chunk == 0 && updatesAtOnce(e)) {
+  if (options_.isGpu && options_.chunk == 0 && !ofChunks_ && updatesAtOnce(e)) {
     constexpr std::int64_t groups = 256, ofGroup = 256, usual = 16384;
     chunk = known ? roundedUp(ceilDiv(*known, groups), ofGroup) : usual;
+  } else if (ruleThatPays(e)) {
+    return updatedInPlace(e);
   } else if (const auto count = chunk.constant(); count && options_.chunk == 0) {
-    if (known && static_cast<double>(*known) < dividedOperations) return alone(e);
+    if (known && static_cast<double>(*known) < dividedOperations) return updatedInPlace(e);
     std::int64_t size = *count;
     if (!options_.isGpu) size = std::max<std::int64_t>(size, static_cast<std::int64_t>(itemOperations));
     while (!options_.isGpu && known && *known / size > enoughChunks) size *= 2;
     chunk = size;
   }
-  if (less(length, Nat(2) * chunk) == Truth::proved) return alone(e);
-  if (!mayDivide(s.head, Expr::variable("z", init.type().element()), s.arguments[1])) return alone(e);
+  if (less(length, Nat(2) * chunk) == Truth::proved ||
+      !mayDivide(s.head, Expr::variable("z", init.type().element()), s.arguments[1]))
+    return updatedInPlace(e);
+  const bool around = std::exchange(ofChunks_, true);
   e = apply("reduceByIndexInChunks", e, {{"c", chunk}});
   e = argument(e, 1, [&](Expr zip) {
     zip = argument(zip, 1, [&](Expr columns) {
@@ -224,6 +338,7 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
     if (spineOf(zip).arguments.size() == 2) return zip;
     return argument(zip, 2, [&](Expr rest) { return kept(rest, "what is left by the chunks"); });
   });
+  ofChunks_ = around;
   return result(preparation_.elements(e));
 }
 

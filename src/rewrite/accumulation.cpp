@@ -115,7 +115,8 @@ struct PartAccumulation {
 
 std::optional<PartAccumulation> accumulationOfPart(Expr body, Expr part);
 
-// A part that is an array, computed element by element: map(g, zip(part, ys)), map(fun i => … part[i] …, indices).
+// A part that is an array, computed element by element: map(g, part), map(g, zip(part, ys)), map(fun i => … part[i] …,
+// indices).
 std::optional<PartAccumulation> accumulationOfArray(const Spine& map, Expr part) {
   if (!map.isPrim(Prim::map)) return std::nullopt;
   const Expr p = map.arguments[0].parameter(), in = map.arguments[1];
@@ -128,6 +129,7 @@ std::optional<PartAccumulation> accumulationOfArray(const Spine& map, Expr part)
     else if (arrays.arguments[i].hasFree(part))
       return std::nullopt;
   if (isIndices(in)) detail::nameReads(map.arguments[0], p, part, own, names);
+  if (in == part) names.emplace(p, own);
   const Expr element = replaceTerms(map.arguments[0].body(), names);
   const auto inner = element.hasFree(part) ? std::nullopt : accumulationOfPart(element, own);
   if (!inner) return std::nullopt;
@@ -312,15 +314,24 @@ std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation) {
 
 std::optional<AtomicUpdate> atomicUpdateOf(Type element, Expr f) {
   const Expr z = Expr::variable("z", element);
-  const auto accumulation = element.isScalar() ? accumulationOf(z, f) : std::nullopt;
+  const bool isTuple = element.is(Type::Kind::tuple);
+  const std::vector<Type> numbers = isTuple ? element.components() : std::vector{element};
+  if (!std::ranges::all_of(numbers, [](Type t) { return t.isScalar(); })) return std::nullopt;
+  const auto accumulation = accumulationOf(z, f);
   const auto operations = accumulation ? operationsOf(*accumulation) : std::nullopt;
-  if (!operations || operations->size() != 1 || !isAtomic(operations->front(), scalarOf(element))) return std::nullopt;
-  const Op op = operations->front();
-  const Scalar scalar = scalarOf(element);
-  const bool isExtreme = op == Op::min || op == Op::max;
-  const auto end = op == Op::min ? ScalarValue::Extreme::highest : ScalarValue::Extreme::lowest;
-  return AtomicUpdate{op, Expr::literal(isExtreme ? ScalarValue::extreme(scalar, end)
-                                                  : ScalarValue::ofInteger(scalar, op == Op::bitAnd ? -1 : 0))};
+  if (!operations || operations->size() != numbers.size()) return std::nullopt;
+  std::vector<Expr> starts;
+  for (std::size_t i = 0; i < numbers.size(); i++) {
+    const Op op = (*operations)[i];
+    const Scalar scalar = scalarOf(numbers[i]);
+    if (!isAtomic(op, scalar)) return std::nullopt;
+    const bool isExtreme = op == Op::min || op == Op::max;
+    const auto end = op == Op::min ? ScalarValue::Extreme::highest : ScalarValue::Extreme::lowest;
+    const int neutral = op == Op::bitAnd ? -1 : op == Op::mul ? 1 : 0;
+    starts.push_back(
+        Expr::literal(isExtreme ? ScalarValue::extreme(scalar, end) : ScalarValue::ofInteger(scalar, neutral)));
+  }
+  return AtomicUpdate{*operations, isTuple ? tuple(starts) : starts[0], accumulation->exact};
 }
 
 bool dividesEvenly(Nat chunk, Nat length) {

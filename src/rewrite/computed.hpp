@@ -87,6 +87,19 @@ std::optional<Expr> paddingOfIndices(Expr generate);
 // multiples of m divide t.
 std::optional<Expr> digitsOfIndices(Expr generate);
 
+// reduceByIndex(zs, fun (z, v) => g(v), xs)  ->  map(fun (z, k) => if k < 0 then z else g(xs[k].1), zip(zs, last)),
+// where last has the greatest k for each index:
+//   reduceByIndex(fill(n, -1), max, zip(map(fun x => x.0, xs), generate(m, fun k => k)))
+std::optional<Expr> lastByIndex(Expr reduction);
+
+// reduceByIndex(zs, fun (z, x) => map(g(x), z), xs), of rows  ->  split(d, reduceByIndex(join(zs), …, join(pairs)))
+// by their elements: pairs has one for each pair and element of a row.
+std::optional<Expr> reduceRowsByIndex(Expr reduction);
+
+// map(fun x => reduceByIndex(zs(x), f, ys(x)), xs)  ->  split(n, reduceByIndex(join(map(zs, xs)), f, join(pairs)))
+// whose pairs have indices in the joined arrays; also below layouts.
+std::optional<Expr> reduceEachByIndex(Expr map);
+
 // reduceByIndex(zs, f, xs)  ->  map(fun (z, column) => reduce(z, combine, column),
 //   zip(zs, transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs')))))
 // where xs = xs' ++ rest, the rest being shorter than a chunk; it is reduced by index too, and combined last.

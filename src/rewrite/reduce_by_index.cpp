@@ -1,4 +1,7 @@
-// Reductions by index, found where they are written as comparisons.
+// Reductions by index: found where they are written as comparisons; made of such that may take their pairs in any
+// order.
+#include <limits>
+
 #include "computed.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
@@ -168,6 +171,137 @@ std::optional<Expr> reduceByKey(Expr e) {
   const auto update = updateOf(element, b, a);
   if (!update) return std::nullopt;
   return byIndex(zs, *update, a, step->element, s.arguments[2]);
+}
+
+namespace {
+
+// A component of element k, computed alone where maps and zips make the array.
+Expr componentAt(Expr xs, int component, Expr k) {
+  const auto elementAt = [&](Expr ys) { return call(Prim::at, {k, ys}); };
+  const Spine s = spineOf(xs);
+  if (s.isPrim(Prim::zip)) return elementAt(s.arguments[static_cast<std::size_t>(component)]);
+  if (!s.isPrim(Prim::map)) return get(elementAt(xs), component);
+  const Expr f = withFreshBinders(s.arguments[0]), y = f.parameter(), body = etaLong(get(f.body(), component));
+  if (const Spine in = spineOf(s.arguments[1]); in.isPrim(Prim::zip)) {
+    std::unordered_map<Expr, Expr> parts;
+    for (std::size_t i = 0; i < in.arguments.size(); i++)
+      parts.emplace(get(y, static_cast<int>(i)), elementAt(in.arguments[i]));
+    if (const Expr made = replaceTerms(body, parts); !made.hasFree(y)) return made;
+  }
+  return etaLong(substitute(body, y, elementAt(s.arguments[1])));
+}
+
+}  // namespace
+
+std::optional<Expr> lastByIndex(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduceByIndex) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+  const Expr zs = s.arguments[0], f = s.arguments[1], xs = s.arguments[2], p = f.parameter();
+  const Expr v = Expr::variable("v", p.type().components()[1]);
+  const Expr made = replaceTerms(f.body(), {{get(p, 1), v}});
+  if (made.hasFree(p)) return std::nullopt;
+  const Expr x = Expr::variable("x", xs.type().element());
+  const Expr keys = map(Expr::lambda(x, get(x, 0)), xs), i32 = Expr::variable("k", Type::scalar(Scalar::i32));
+  const Expr pair = Expr::variable("p", Type::tuple({i32.type(), i32.type()}));
+  const Expr later = Expr::lambda(pair, operation(Op::max, {get(pair, 0), get(pair, 1)}));
+  const auto number = [](int n) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, n)); };
+  const Expr last = call(Prim::reduceByIndex,
+                         {fill(zs.type().length(), number(-1)), later, zip({keys, indices(xs.type().length())})});
+  const Expr both = zip({zs, last}), q = Expr::variable("q", both.type().element()), k = get(q, 1);
+  const auto valueAt = [&](Expr at) { return etaLong(substitute(made, v, componentAt(xs, 1, at))); };
+  const auto chosen = [&](Expr then, Expr otherwise) {
+    return call(Prim::ifThenElse, {operation(Op::lt, {k, number(0)}), then, otherwise});
+  };
+  if (!zs.type().element().isArray()) return map(Expr::lambda(q, chosen(get(q, 0), valueAt(k))), both);
+  // Element by element, each of which may go to a work-item of its own.
+  const Expr rows = zip({get(q, 0), valueAt(operation(Op::max, {k, number(0)}))});
+  const Expr r = Expr::variable("r", rows.type().element());
+  return map(Expr::lambda(q, map(Expr::lambda(r, chosen(get(r, 0), get(r, 1))), rows)), both);
+}
+
+namespace {
+
+// Whether numbers of i32 tell so many elements apart.
+bool isNumbered(Nat elements) { return elements.constant().value_or(0) <= std::numeric_limits<std::int32_t>::max(); }
+
+// then where the key is an index below n, else -1, which is no index.
+Expr whereIndex(Expr key, Nat n, Expr then) {
+  const auto number = [](int i) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, i)); };
+  const Expr isIndex =
+      operation(Op::logicalAnd, {operation(Op::ge, {key, number(0)}), operation(Op::lt, {key, Expr::nat(n)})});
+  return call(Prim::ifThenElse, {isIndex, then, number(-1)});
+}
+
+Expr joined(Expr row, Nat width, Expr column) {
+  return operation(Op::add, {operation(Op::mul, {row, Expr::nat(width)}), column});
+}
+
+}  // namespace
+
+std::optional<Expr> reduceRowsByIndex(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::reduceByIndex) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+  const Expr zs = s.arguments[0], xs = s.arguments[2];
+  const Type row = zs.type().element();
+  if (!row.isArray()) return std::nullopt;
+  const Expr f = withFreshBinders(s.arguments[1]), p = f.parameter();
+  const Spine update = spineOf(f.body());
+  if (!update.isPrim(Prim::map)) return std::nullopt;
+  // The function of element j of a row: own becomes `element`.
+  const Expr q = update.arguments[0].parameter(), in = update.arguments[1];
+  const Expr own = Expr::variable("own", row.element()), j = Expr::variable("j", Type::scalar(Scalar::i32));
+  std::unordered_map<Expr, Expr> names;
+  if (const Spine arrays = spineOf(in); arrays.isPrim(Prim::zip)) {
+    for (std::size_t i = 0; i < arrays.arguments.size(); i++) {
+      const Expr array = arrays.arguments[i];
+      names.emplace(get(q, static_cast<int>(i)), array == get(p, 0) ? own : call(Prim::at, {j, array}));
+    }
+  } else if (isIndices(in)) {
+    nameReads(update.arguments[0], q, get(p, 0), own, names);
+    names.emplace(q, j);
+  } else {
+    names.emplace(q, in == get(p, 0) ? own : call(Prim::at, {j, in}));
+  }
+  const Expr element = replaceTerms(update.arguments[0].body(), names);
+  const Expr x = Expr::variable("x", p.type().components()[1]);
+  const Expr ofElement = replaceTerms(element, {{get(p, 1), x}});
+  if (ofElement.hasFree(p) || ofElement.hasFree(q)) return std::nullopt;
+  // Pairs of places in the joined rows and of what updates them; those of no row stay such.
+  const Nat n = zs.type().length(), width = row.length();
+  if (!isNumbered(n * width)) return std::nullopt;
+  const Expr pair = Expr::variable("pair", xs.type().element());
+  const Expr ofRow = tuple({whereIndex(get(pair, 0), n, joined(get(pair, 0), width, j)), tuple({get(pair, 1), j})});
+  const Expr pairs = map(Expr::lambda(pair, map(Expr::lambda(j, ofRow), indices(width))), xs);
+  const Expr u = Expr::variable("u", Type::tuple({own.type(), Type::tuple({x.type(), j.type()})}));
+  const Expr g = Expr::lambda(
+      u, etaLong(substitute(ofElement, {{own, get(u, 0)}, {x, get(get(u, 1), 0)}, {j, get(get(u, 1), 1)}})));
+  return split(width, call(Prim::reduceByIndex, {call(Prim::join, {zs}), g, call(Prim::join, {pairs})}));
+}
+
+std::optional<Expr> reduceEachByIndex(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::map) || s.arguments.size() != 2) return std::nullopt;
+  const Expr x = s.arguments[0].parameter(), xs = s.arguments[1], body = s.arguments[0].body();
+  Expr reduction = body;
+  for (Spine l = spineOf(body);
+       l.head.is(Expr::Form::primitive) && isInvertibleLayout(l.head.prim()) && l.arguments.size() == 1;
+       l = spineOf(reduction))
+    reduction = l.arguments[0];
+  const Spine r = spineOf(reduction);
+  if (!r.isPrim(Prim::reduceByIndex) || r.arguments[1].hasFree(x)) return std::nullopt;
+  const Nat count = e.type().length(), n = reduction.type().length();
+  if (!isNumbered(count * n)) return std::nullopt;
+  const Expr rows = zip({xs, indices(count)}), q = Expr::variable("q", rows.type().element());
+  const Expr ofRow = etaLong(substitute(withFreshBinders(r.arguments[2]), x, get(q, 0)));
+  const Expr pair = Expr::variable("pair", ofRow.type().element());
+  const Expr numbered = tuple({whereIndex(get(pair, 0), n, joined(get(q, 1), n, get(pair, 0))), get(pair, 1)});
+  const Expr pairs = map(Expr::lambda(q, map(Expr::lambda(pair, numbered), ofRow)), rows);
+  const Expr starts = map(withFreshBinders(Expr::lambda(x, r.arguments[0])), xs);
+  const Expr all =
+      split(n, call(Prim::reduceByIndex, {call(Prim::join, {starts}), r.arguments[1], call(Prim::join, {pairs})}));
+  if (reduction == body) return all;
+  const Expr y = Expr::variable("y", reduction.type());
+  return map(Expr::lambda(y, replaceTerms(body, {{reduction, y}})), all);
 }
 
 }  // namespace lift::rewrite::detail

@@ -227,6 +227,8 @@ std::vector<RuleRow> loweringRules() {
        When::accumulates},
       {"reduceByIndexToItems", "reduceByIndex(zs, f, xs) => reduceByIndexLcl(mapLcl(0, fun z => z, zs), f, xs)",
        "a group's work-items update its elements", When::accumulates},
+      {"reduceByIndexToGlobal", "reduceByIndex(zs, f, xs) => reduceByIndexGlb(zs, f, xs)",
+       "all work-items update its elements", When::accumulates},
       {"mapToLoop", "map(f, xs) => mapSeq(f, xs)", "lift-conv §3.2"},
       {"mapToUnrolled", "map(f, xs) => mapSeqUnroll(u, f, xs)", "lift-conv §3.2"},
       {"reduceToLoop", "reduce(i, f, xs) => reduceSeq(i, f, xs)", "lift-conv §3.2"},

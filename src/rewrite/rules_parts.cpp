@@ -241,6 +241,24 @@ std::vector<Rule> chunkingRules() {
                 "transpose(map(fun chunk => reduceByIndex(starts, f, chunk), split(c, xs)))))",
                 "every chunk into elements of its own", When::accumulates},
                reduceByIndexInChunks),
+      computedRule({"lastByIndex",
+                    "reduceByIndex(zs, fun (z, v) => g(v), xs) => map(fun (z, k) => if k < 0 then z else g(xs[k].1), "
+                    "zip(zs, reduceByIndex(fill(n, -1), max, zip(map(fun x => x.0, xs), generate(m, fun k => k)))))",
+                    "the last value for each index is that of the greatest place"},
+                   lastByIndex),
+      computedRule({"reduceRowsByIndex",
+                    "reduceByIndex(zs, fun (z, x) => map(fun (a, b) => f((a, b)), zip(z, ys(x))), xs) => split(d, "
+                    "reduceByIndex(join(zs), fun (a, (x, j)) => f((a, ys(x)[j])), join(map(fun (k, x) => map(fun j => "
+                    "(if k >= 0 && k < n then k * d + j else -1, (x, j)), generate(d, fun j => j)), xs))))",
+                    "rows that are updated element by element"},
+                   reduceRowsByIndex),
+      computedRule(
+          {"reduceEachByIndex",
+           "map(fun x => reduceByIndex((zs: [n]u), f, ys(x)), xs) => split(n, reduceByIndex(join(map(fun x => zs, "
+           "xs)), f, join(map(fun (x, i) => map(fun (k, y) => (if k >= 0 && k < n then i * n + k else -1, y), "
+           "ys(x)), zip(xs, generate(m, fun i => i))))))",
+           "arrays that are updated as one"},
+          reduceEachByIndex),
       Rule(RuleRow{"reduceFilled",
                    "reduce((i: f32), fun (acc, (x, y)) => acc + x * y, zip(xs, ys)) => reduce(i, fun (acc, (x, y)) => "
                    "acc + x * y, zip(pad(0, k, 0.0, xs), pad(0, k, 0.0, ys)))",

@@ -1,5 +1,6 @@
 // Arrays in the default mapping: reductions by index, reductions of arrays, arrays that functions name.
 #include "codegen/helpers.hpp"
+#include "lift/mapping.hpp"
 
 namespace lift::codegen_tests {
 namespace {
@@ -94,6 +95,122 @@ TEST_CASE("elements of a reduction by index that are arrays are divided, alone a
     CHECK((compile(parse(text), inChunks(8)).launches.size() > 1) == divided);
     for (const std::int64_t n : {1, 8, 41}) CHECK(wrong(text, {{"n", n}}, inChunks(8)) == "");
   }
+}
+
+namespace {
+
+CompileOptions ofGpu(std::int64_t chunk = 0) {
+  CompileOptions options;
+  options.mapping.isGpu = true;
+  options.mapping.chunk = chunk;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("work-items of a GPU reduce by index together, in memory that another kernel has filled") {
+  struct Row {
+    std::string type, body;
+    std::size_t launches;  // of 5000 pairs and 6000 elements
+  };
+  for (const auto& [type, body, launches] : std::vector<Row>{
+           {"[m]f32", "reduceByIndex(generate(m, fun i => f32(i)), add, zip(map(fun k => k * 37 % 6000, ks), xs))", 2},
+           {"[m]i32", "reduceByIndex(fill(m, 5), fun (a, y) => if y > 2 then a - y else a, zip(ks, ys))", 2},
+           {"[m]f32", "reduceByIndex(fill(m, 2.0), fun (a, x) => x * a, zip(map(fun k => k * 37 % 6000 - 1, ks), xs))",
+            2},
+           {"[m]f32", "reduceByIndex(fill(m, lowest), max, zip(map(fun k => k % 10 - 1, ks), xs))", 2},
+           {"[m](i32, f32)",
+            "reduceByIndex(fill(m, (0, 0.5)), fun ((c, t), x) => if x > 0.0 then (c + 1, min(t, x)) else (c, t), "
+            "zip(map(fun k => k % 11 - 1, ks), xs))",
+            2},
+           {"[m]f32", "scatter(generate(m, fun i => f32(i)), map(fun k => k * 7 % 11 - 1, ks), xs)", 3},
+           {"[m](f32, i32)", "scatter(fill(m, (1.0, 2)), map(fun k => k * 7 % 11 - 1, ks), zip(xs, ys))", 3},
+           {"[m]f32",
+            "reduceByIndex(fill(m, 1.0), fun (_, x) => x * x + 1.0, map(fun (k, x) => (k % 5, x * 2.0), zip(ks, xs)))",
+            3},
+           {"[m][20]f32", "scatter(fill(m, fill(20, 0.5)), ks, map(fun x => generate(20, fun j => x * f32(j)), xs))",
+            4},
+           {"[m][20]f32",
+            "reduceByIndex(fill(m, fill(20, 0.5)), fun (s, row) => generate(20, fun j => s[j] + row[j] * row[3]), "
+            "zip(map(fun k => k % 5 - 1, ks), map(fun x => generate(20, fun j => x * f32(j)), xs)))",
+            2},
+           {"[m][20]f32", "reduceByIndex(fill(m, fill(20, 0.0)), fun (s, x) => map(fun a => a + x, s), zip(ks, xs))",
+            2},
+           {"[m]f32", "reduceByIndex(fill(m, 1.0), fun (a, x) => a * 0.5 + x, zip(map(fun k => k % 5, ks), xs))", 2},
+           {"[m]f32", "reverse(reduceByIndex(fill(m, 0.0), add, zip(ks, xs)))", 2},
+           {"[1][m]f32", "split(m, reduceByIndex(fill(m, 0.0), add, zip(ks, xs)))", 2},
+           {"([m]f32, [n]f32)", "(reduceByIndex(fill(m, 0.0), add, zip(ks, xs)), map(fun x => x * 2.0, xs))", 3},
+           {"([n]f32, [n]f32)", "(reduceByIndex(xs, add, zip(ks, xs)), map(fun x => x * 2.0, xs))", 3},
+           {"[n](f32, f32)", "zip(reduceByIndex(fill(n, 0.0), add, zip(ks, xs)), xs)", 3},
+           {"[n + m]f32",
+            "concat(reduceByIndex(fill(n, 0.0), add, zip(ks, xs)), reduceByIndex(fill(m, 1.0), max, zip(ks, xs)))", 5},
+           {"[n]f32", "if xs[0] > 0.0 then reduceByIndex(fill(n, 0.0), add, zip(ks, xs)) else xs", 3},
+           {"[m]f32", "reduceByIndex(scatter(fill(m, 0.0), ys, xs), max, zip(ks, xs))", 5}}) {
+    const std::string text = "def main(m: nat, ks: [n]i32, xs: [n]f32, ys: [n]i32): " + type + " = " + body;
+    INFO(text);
+    const kernel::Plan plan = compile(at(parse(text), {{"n", 5000}, {"m", 6000}}), ofGpu());
+    CHECK(plan.launches.size() == launches);
+    const auto itemsOf = [](const kernel::Launch& l, const kernel::Plan& p) {
+      const auto& global = p.kernels[static_cast<std::size_t>(l.kernel)].range.global;
+      return (global[0] * global[1] * global[2]).constant().value_or(0);
+    };
+    const bool isInOrder = body.find("a * 0.5") != std::string::npos;
+    for (const kernel::Launch& l : plan.launches) CHECK((itemsOf(l, plan) >= 5000 || isInOrder));
+    for (const auto& [n, m] : {std::pair{1, 1}, {41, 7}, {300, 64}, {300, 900}})
+      for (const std::int64_t chunk : {0, 4}) CHECK(wrong(text, {{"n", n}, {"m", m}}, ofGpu(chunk)) == "");
+    CompileOptions strict = ofGpu();
+    strict.mapping.strictReductions = true;
+    CHECK(wrong(text, {{"n", 41}, {"m", 900}}, strict) == "");
+    const kernel::Plan symbolic = compile(parse(text), ofGpu());
+    const Program known = at(parse(text), {{"n", 50}, {"m", 9}});
+    const Tensors inputs = inputsOf(known), expected = interpret(known, inputs);
+    const auto loaded = runtime::makeEmulatorDevice()->load(symbolic, {{"n", 50}, {"m", 9}});
+    for (int run = 0; run < 2; run++)  // what was updated is filled again
+      CHECK(differences(loaded->run(inputs).outputs, expected, sumTolerance) == "");
+    const Mapping mapping = mappingOf(known, ofGpu(4).mapping);
+    CHECK(print(rewrite::replay(known, mapping.derivation)) == print(mapping.program));
+  }
+  const std::string sums =
+      "def main(m: nat, ks: [n]i32, xs: [n]f32): [m]f32 = reduceByIndex(fill(m, 0.0), add, zip(ks, xs))";
+  const auto itemsOf = [&](const CompileOptions& options) {
+    return rangeOf(compile(at(parse(sums), {{"n", 5000}, {"m", 6000}}), options).kernels.back());
+  };
+  CompileOptions strict = ofGpu();
+  strict.mapping.strictReductions = true;
+  CHECK(itemsOf(ofGpu()).starts_with("5000 1 1;"));
+  CHECK(itemsOf(strict).starts_with("1 1 1;"));  // in order
+  CHECK(itemsOf({}).starts_with("1 1 1;"));
+  CHECK(contains(compile(parse(sums), ofGpu()).sources.back(), "atomic_cmpxchg("));
+}
+
+TEST_CASE("in a loop over kernels, elements that are updated where they are start anew in each step") {
+  for (const char* body :
+       {"iterate(S, fun v => reduceByIndex(map(fun a => a * 0.5, v), add, zip(ks, v)), xs)",
+        "iterate(S, fun v => reduceByIndex(fill(n, 0.125), add, zip(ks, map(fun a => a * 0.25, v))), xs)",
+        "iterate(S, fun v => scatter(fill(n, 0.125), ks, map(fun a => a * 0.25, v)), xs)",
+        "iterate(S, fun (v, i) => (reduceByIndex(fill(n, 0.125), add, zip(ks, map(fun a => a * 0.25, v))), "
+        "i + 1), (xs, 0)).0",
+        "iterate(S, fun (v, i) => (reduceByIndex(v, add, zip(ks, map(fun a => a * 0.25, v))), i + 1), "
+        "(map(fun x => x * 0.001, xs), 0)).0",
+        "iterate(S, fun (v, i) => (map(fun (a, b) => a + b, zip(v, reduceByIndex(fill(n, 0.125), max, "
+        "zip(ks, xs)))), i + 1), (xs, 0)).0",
+        "iterateWhile(S, fun v => v[0] < 8.0, fun v => reduceByIndex(fill(n, 1.5), max, zip(ks, map(fun a "
+        "=> a * 1.25, v))), xs)"})
+    for (const char* steps : {"3", "20"}) {
+      std::string text = std::string("def main(ks: [n]i32, xs: [n]f32): [n]f32 = ") + body;
+      text.replace(text.find('S'), 1, steps);
+      INFO(text);
+      for (const std::int64_t n : {1, 41, 300})
+        for (const std::int64_t chunk : {0, 4}) CHECK(wrong(text, {{"n", n}}, ofGpu(chunk)) == "");
+    }
+}
+
+TEST_CASE("on a processor, many elements that a reduction by index starts from are written by many work-items") {
+  const std::string text =
+      "def main(m: nat, ks: [n]i32, xs: [n]f32): [m]f32 = scatter(generate(m, fun i => f32(i) * 0.5), ks, xs)";
+  CHECK(compile(at(parse(text), {{"n", 50}, {"m", 20000}})).launches.size() == 2);
+  CHECK(compile(at(parse(text), {{"n", 50}, {"m", 200}})).launches.size() == 1);
+  CHECK(wrong(text, {{"n", 50}, {"m", 20000}}) == "");
 }
 
 TEST_CASE("scans in chunks") {

@@ -75,13 +75,19 @@ TEST_CASE("a work-group updates elements by index in local memory, each update a
   const auto with = [&](const std::string& f) { return std::string(text).replace(text.find('F'), 1, f); };
   CompileOptions unfenced;
   unfenced.passes.skip = {"barriers"};
-  for (const char* f : {"add", "max", "bitXor", "fun (count, v) => if v > 0 then count + 1 else count"})
+  for (const char* f : {"add", "max", "bitXor", "mul", "fun (count, v) => if v > 0 then count + 1 else count"})
     for (const std::int64_t n : {1, 7, 300}) {
       INFO(f << " of " << n);
       CHECK(wrong(with(f), {{"n", n}}) == "");
       if (n > 7) CHECK(contains(wrong(with(f), {{"n", n}}, unfenced), "race"));
     }
   CHECK(contains(planOf(with("add")).sources[0], "atomic_add("));
+  const std::string real =
+      "def main(x: [5][n]f32): [5][7](f32, i32) = x |> mapWrg(0)(fun row => mapLcl(0, id, reduceByIndexLcl(mapLcl(0, "
+      "id, "
+      "fill(7, (0.5, 1))), fun ((s, c), v) => (s + v, min(c, i32(v))), map(fun v => (i32(v) % 9 + 1, v), row))))";
+  for (const std::int64_t n : {1, 7, 300}) CHECK(wrong(real, {{"n", n}}) == "");
+  CHECK(contains(planOf(real).sources[0], "atomic_cmpxchg("));
 }
 
 TEST_CASE("a scalar result beside an array, and an array that is named and a result, are stored once") {

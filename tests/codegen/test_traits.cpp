@@ -66,6 +66,7 @@ const std::vector<Sample> samples = {
     {Prim::mapLcl, "mapLcl(0, fun v => v, {})"},
     {Prim::reduceLcl, "[reduceLcl(0.0, fun (a, v) => a + v[0] + v[1], split(2, {}))]"},
     {Prim::reduceByIndexLcl, "map(f32, reduceByIndexLcl(fill(8, 0), add, map(fun v => (i32(v), i32(v)), {})))"},
+    {Prim::reduceByIndexGlb, "map(f32, reduceByIndexGlb(fill(8, 0), add, map(fun v => (i32(v), i32(v)), {})))"},
     {Prim::mapSeq, "mapSeq(fun v => v, {})"},
     {Prim::mapSeqUnroll, "mapSeqUnroll(2, fun v => v, {})"},
     {Prim::reduceSeq, "[reduceSeq(0.0, fun (a, v) => a + v, {})]"},

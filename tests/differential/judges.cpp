@@ -76,7 +76,7 @@ double longestSum(const Program& program) {
     if (e.is(Expr::Form::lambda)) return visit(e.body());
     if (!e.is(Expr::Form::apply)) return;
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::reduce))
+    if (s.isPrim(Prim::reduce) || s.isPrim(Prim::reduceByIndex))
       longest = std::max(longest, static_cast<double>(s.arguments[2].type().length().constant().value_or(0)));
     for (const Expr a : s.arguments) visit(a);
   };
@@ -132,6 +132,14 @@ std::string disagreement(const Generated& program, runtime::Device& device, std:
     }
     otherwise.mapping.chunk = 3;  // reductions are divided
     otherwise.passes.notes = &notes;
+    // What many work-items of a GPU update together.
+    if (anyPrimitive(c.program.body, [](Expr p) { return p.prim() == Prim::reduceByIndex; })) {
+      CompileOptions gpu = otherwise;
+      gpu.mapping.isGpu = true;
+      const kernel::Plan together = compileVerified(c.program, gpu);
+      const std::string differs = compareResults(device.load(together)->run(c.inputs).outputs, c.expected, tolerance);
+      if (!differs.empty()) return "for a GPU: " + differs;
+    }
     const kernel::Plan plan = compileVerified(c.program, otherwise);
     if (exercised) {
       countStructure(c.plan, {}, *exercised);

@@ -11,7 +11,7 @@ syntax keyword liftFunction abs acos add and arrayOf asScalar asVector asin at a
 syntax keyword liftFunction bitXor cbrt ceil clz concat convert cos cosh div dot drop eq erf exp exp2 floor fma
 syntax keyword liftFunction ge generate get gt id iterate iterateWhile join le log log10 log2 lt map mapGlb mapLcl mapSeq
 syntax keyword liftFunction mapSeqUnroll mapWrg max min mod mul mulHigh ne neg not or pad padClamp padMirror
-syntax keyword liftFunction padWrap popcount pow reduce reduceByIndex reduceByIndexLcl reduceLcl reduceSeq reduceSeqUnroll
+syntax keyword liftFunction padWrap popcount pow reduce reduceByIndex reduceByIndexGlb reduceByIndexLcl reduceLcl reduceSeq reduceSeqUnroll
 syntax keyword liftFunction reorder reverse rotateBits
 syntax keyword liftFunction round rsqrt scan scanExclusive scanExclusiveSeq scanSeq select shift shl shr sin
 syntax keyword liftFunction sinh slide slideStrict splat split sqrt stride sub take tan tanh toGlobal toImage
