@@ -315,7 +315,11 @@ void Lowering::reduceByIndexAtOnce(const Spine& s, const EnvPtr& env, const Dest
         "work-items update at once: i32 and u32 by +, *, min, max, bitAnd, bitOr or bitXor, f32 by +, *, min or max");
   checkNest(s.head, kind, 0, out);
   const ViewPtr xs = read(s.arguments[2], env);
-  if (std::ranges::find(inPlace_, init) == inPlace_.end()) write(init, env, out);
+  const bool isThere = std::ranges::find(inPlace_, init) != inPlace_.end();
+  if (!isThere && kind == LoopKind::global)
+    refuse(spans_, s.head, "the result of reduceByIndexGlb is a part of what its own kernel computes",
+           "keep it with toGlobal, outside of every map");
+  if (!isThere) write(init, env, out);
   loop(kind == LoopKind::local ? "lcl0" : "glb0", s.arguments[2].type().length(), kind, 0, 0, [&](Nat i) {
     const ViewPtr x = xs->at(i);
     atKey(x, init.type().length(), [&](Nat at) {

@@ -51,7 +51,7 @@ class MappingRules {
     if (endsKernel(s) && isOutside(e)) context = Context{};
     if (s.isPrim(Prim::toImage)) checkImage(s.head, e);
     Context inner = context;
-    if (s.head.is(Expr::Form::primitive)) check(s.head, context, inner);
+    if (s.head.is(Expr::Form::primitive)) check(s.head, isOutside(e), context, inner);
     const bool isSteps = s.head.is(Expr::Form::primitive) && isIteration(s.head.prim());
     if (isSteps && isOutside(e)) inner.endsEarly = false;  // of kernels
     for (const Expr a : s.arguments) {
@@ -63,7 +63,7 @@ class MappingRules {
     if (!s.head.is(Expr::Form::primitive)) visit(s.head, context);
   }
 
-  void check(Expr p, const Context& context, Context& inner) {
+  void check(Expr p, bool isOutside, const Context& context, Context& inner) {
     const auto dim = [&] { return static_cast<std::size_t>(p.nats()[0].constant().value_or(0)); };
     const std::string name(info(p.prim()).name);
     if (context.endsEarly && (isKernelMap(p.prim()) || isByGroup(p.prim())))
@@ -77,8 +77,8 @@ class MappingRules {
       inner.local[0] = true;
     }
     if (isKernelMap(p.prim()) && traits(p.prim()).loop != Traits::Loop::map) {
-      if (context.anyLocal() || context.anyGlobal() || context.anyGroup())
-        report(p, fmt::format("{} inside of a map over work-items", name),
+      if (!isOutside || context.anyLocal() || context.anyGlobal() || context.anyGroup())
+        report(p, fmt::format("{} inside of a map", name),
                "all work-items update its elements together: use it outside of every map, reduceByIndexLcl in mapWrg");
       inner.global[0] = true;
     }

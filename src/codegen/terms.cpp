@@ -71,7 +71,8 @@ std::optional<Expr> updateOf(Expr e) {
   if (s.isPrim(Prim::reduceByIndex) || s.isPrim(Prim::reduceByIndexGlb)) {
     const auto leaves = leavesOf(e.type());
     const bool rounds = std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
-    return runsInParallel(s.arguments[0]) && !rounds ? std::optional(e) : std::nullopt;
+    const bool isApart = s.isPrim(Prim::reduceByIndexGlb) || runsInParallel(s.arguments[0]);
+    return isApart && !rounds ? std::optional(e) : std::nullopt;
   }
   const auto below = writtenThrough(s);
   return below ? updateOf(*below) : std::nullopt;

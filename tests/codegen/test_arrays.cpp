@@ -185,6 +185,29 @@ TEST_CASE("work-items of a GPU reduce by index together, in memory that another 
   CHECK(contains(source, "#ifdef __NV_CL_C_VERSION\n  __asm__ volatile(\"red.global.add.f32"));
 }
 
+TEST_CASE("reduceByIndexGlb where a program places it: a kernel of its own") {
+  for (const char* body :
+       {"[n]f32 = reduceByIndexGlb(fill(n, 0.5), add, zip(ks, xs))",
+        "[n](f32, i32) = zip(reduceByIndexGlb(fill(n, 0.5), add, zip(ks, xs)), ks)",
+        "[1]f32 = take(1, reduceByIndexGlb(xs, add, zip(ks, xs)))",
+        "[n]f32 = mapGlb(0)(fun x => x + 1.0)(reduceByIndexGlb(xs, add, zip(ks, xs)))",
+        "[n]f32 = map(fun i => reduceByIndexGlb(xs, add, zip(ks, xs))[i], generate(n, id))",
+        "[n]f32 = reduceByIndexGlb(reduceByIndexGlb(xs, add, zip(ks, xs)), max, "
+        "zip(mapGlb(0)(fun k => k + 1)(ks), xs))",
+        "(f32, [n]f32) = (sum(xs), reduceByIndexGlb(xs, add, zip(ks, xs)))",
+        "[n]f32 = iterate(20, fun v => reduceByIndexGlb(v, max, zip(ks, v)), xs)",
+        "[n]f32 = let z = xs[0] in reduceByIndexGlb(fill(n, z), add, zip(ks, map(fun x => x * z, xs)))"}) {
+    const std::string text = std::string("def main(ks: [n]i32, xs: [n]f32): ") + body;
+    INFO(text);
+    for (const std::int64_t n : {1, 50, 300}) CHECK(wrong(text, {{"n", n}}) == "");
+  }
+  CHECK(
+      contains(wrong("def main(ks: [n]i32, xs: [n]f32): [2][n]f32 = map(fun s => reduceByIndexGlb(map(fun x => x * s, "
+                     "xs), add, zip(ks, xs)), [1.0, 2.0])",
+                     {{"n", 9}}),
+               "reduceByIndexGlb inside of a map"));
+}
+
 TEST_CASE("in a loop over kernels, elements that are updated where they are start anew in each step") {
   for (const char* body :
        {"iterate(S, fun v => reduceByIndex(map(fun a => a * 0.5, v), add, zip(ks, v)), xs)",
