@@ -250,21 +250,34 @@ class Split {
   void loop(For f, Block& to) {
     const bool isCandidate = f.kind == LoopKind::sequential && !f.running && f.unroll != -1 &&
                              f.count.upper().value_or(INT64_MAX) > 1 && isInnermost(f) && nodesOf(f.body) <= mostNodes;
-    if (auto pieces = isCandidate ? inPieces(kernel_, f, uniform_) : std::nullopt) {
-      changed_ = true;
-      std::ranges::move(*pieces, std::back_inserter(to));
-      return;
-    }
-    if (!isCandidate || !storesResults(f)) return to.push_back({std::move(f)});
+    if (!isCandidate) return to.push_back({std::move(f)});
+    if (inPieces(f, Points::given, to)) return;
+    if (storesResults(f) && aroundMiddle(f, to)) return;
+    if (!inPieces(f, Points::constant, to)) to.push_back({std::move(f)});
+  }
+
+  bool aroundMiddle(const For& f, Block& to) {
     Middle middle(f);
     const Block inside = middle.decided(f.body);
-    if (!middle.pays()) return to.push_back({std::move(f)});
+    if (!middle.pays()) return false;
     changed_ = true;
-    if (f.count.constant().value_or(fewestIterations) < fewestIterations) return range(f, 0, f.count, 0, f.body, to);
     const Nat before = middle.before(), after = middle.after();
+    if (f.count.constant().value_or(fewestIterations) < fewestIterations) {
+      range(f, 0, f.count, 0, f.body, to);
+      return true;
+    }
     range(f, 0, before, middle.nodes(), f.body, to);
     range(f, before, f.count - before - after, mostNodesWrittenOut, inside, to);
     range(f, f.count - after, after, middle.nodes(), f.body, to);
+    return true;
+  }
+
+  bool inPieces(const For& f, Points at, Block& to) {
+    auto pieces = kernel::inPieces(kernel_, f, at, uniform_);
+    if (!pieces) return false;
+    changed_ = true;
+    std::ranges::move(*pieces, std::back_inserter(to));
+    return true;
   }
 
   // One loop over work-groups, the innermost that pays.

@@ -1,7 +1,7 @@
-// A loop whose conditions change at places that are known when it begins, though not before, in pieces:
+// A loop whose conditions change at places that are known when it begins, in pieces:
 //   for (j < n) y[j] = j <= i ? x[i - j] : 0   =>   for (j < min(i + 1, n)) y[j] = x[i - j];
 //                                                   for (j < n - min(i + 1, n)) y[min(i + 1, n) + j] = 0;
-// as diagonals, triangles and prefixes are computed. Compilers make vectors of loops without conditions.
+// as diagonals, triangles, prefixes and halves are computed. Compilers make vectors of loops without conditions.
 #include "pieces.hpp"
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace lift::kernel {
 namespace {
 
 constexpr std::int64_t fewestIterations = 16;
-constexpr std::int64_t mostNodes = 2000;  // of all copies
+constexpr std::int64_t fewestOfConstant = 64;  // tiles with borders are smaller: pass_version
+constexpr std::int64_t mostNodes = 2000;       // of all copies
 constexpr std::size_t mostPoints = 6;
 
 // Where a comparison changes: true from the point on, before it, or only there.
@@ -47,11 +48,12 @@ bool isAtMost(Nat a, Nat b) {
 
 class Pieces {
  public:
-  Pieces(Kernel& kernel, const For& loop, const std::set<NatVar>& uniform)
-      : kernel_(kernel), loop_(loop), uniform_(uniform) {}
+  Pieces(Kernel& kernel, const For& loop, Points at, const std::set<NatVar>& uniform)
+      : loop_(loop), where_(at), uniform_(uniform), copies_(kernel, [](const For&, For&) { return -1; }) {}
 
   std::optional<Block> run() {
-    if (loop_.count.upper().value_or(fewestIterations) < fewestIterations) return std::nullopt;
+    const std::int64_t fewest = where_ == Points::constant ? fewestOfConstant : fewestIterations;
+    if (loop_.count.upper().value_or(fewest) < fewest) return std::nullopt;
     for (const Stmt& s : loop_.body) collect(s);
     const auto nodes = nodesOf(loop_.body) * static_cast<std::int64_t>(points_.size() + 1);
     if (!pays_ || points_.size() > mostPoints || nodes > mostNodes) return std::nullopt;
@@ -96,14 +98,16 @@ class Pieces {
     return change && std::ranges::all_of(change->point.variables(), isUniform) ? change : std::nullopt;
   }
 
-  // Whether a condition changes where only the beginning of the loop knows.
+  // Whether a condition changes within the loop, at a point as asked for.
   bool guards(const Expr& condition) const {
     bool is = false;
     forEachExpr(condition, [&](const Expr& e) {
       const auto* t = std::get_if<Test>(&e.node);
       if (t == nullptr) return;
       for (const Comparison& c : t->all)
-        if (const auto change = known(c)) is = is || !change->point.constant();
+        if (const auto change = known(c))
+          is = is || (change->point.constant() ? where_ == Points::constant && isInside(change->point)
+                                               : where_ == Points::given);
     });
     return is;
   }
@@ -113,9 +117,9 @@ class Pieces {
     return does;
   }
 
+  bool isInside(Nat point) const { return !isAtMost(point, 0) && !isAtMost(loop_.count, point); }
   void add(Nat point) {
-    const bool isInside = !isAtMost(point, 0) && !isAtMost(loop_.count, point);
-    if (isInside && std::ranges::find(points_, point) == points_.end()) points_.push_back(point);
+    if (isInside(point) && std::ranges::find(points_, point) == points_.end()) points_.push_back(point);
   }
 
   // In ascending order as far as that is known, else in the order in which they are asked for.
@@ -145,8 +149,7 @@ class Pieces {
     }
     part.count = to - from;
     part.index = NatVar::index(loop_.index.name(), part.count);
-    Expander copies(kernel_, [](const For&, For&) { return -1; });
-    part.body = copies.run(part.body, loop_.index, start + Nat(part.index));
+    part.body = copies_.run(part.body, loop_.index, start + Nat(part.index));
     pieces.push_back({std::move(part)});
   }
 
@@ -200,9 +203,10 @@ class Pieces {
     return test(std::move(open));
   }
 
-  Kernel& kernel_;
   const For& loop_;
+  const Points where_;
   const std::set<NatVar>& uniform_;
+  Expander copies_;
   std::vector<Nat> points_;
   std::size_t at_ = 0;  // points before the piece
   bool pays_ = false;
@@ -210,8 +214,8 @@ class Pieces {
 
 }  // namespace
 
-std::optional<Block> inPieces(Kernel& kernel, const For& loop, const std::set<NatVar>& uniform) {
-  return Pieces(kernel, loop, uniform).run();
+std::optional<Block> inPieces(Kernel& kernel, const For& loop, Points at, const std::set<NatVar>& uniform) {
+  return Pieces(kernel, loop, at, uniform).run();
 }
 
 }  // namespace lift::kernel

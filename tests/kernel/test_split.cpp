@@ -297,6 +297,31 @@ TEST_CASE("split: conditions that change where an outer loop says leave loops wi
   CHECK(printOpenCL(pass("split", other.k)) == printOpenCL(other.k));
 }
 
+TEST_CASE("split: halves that read different places, also of a private array") {
+  Maker m;
+  const auto in = m.in("in", size), out = m.out("out", 2 * size), step = m.priv("step", 2 * size);
+  const auto halves = [&](BufferId from, Nat i) {
+    const ExprPtr upper = choose(test({{i, Relation::less, Nat(100)}}), load(from, i - size), number(3));
+    return choose(test({{i, Relation::less, Nat(size)}}), load(from, Nat(size - 1) - i), upper);
+  };
+  m.k.body = block(Allocate{step},
+                   seq("i", 2 * size,
+                       [&](Nat i) {
+                         return Store{step, i, halves(in, i)};
+                       }),
+                   seq("i", 2 * size, [&](Nat i) {
+                     return Store{out, i, halves(step, i)};
+                   }));
+  const Kernel k = pass("split", m.k);
+  INFO(printOpenCL(k));
+  CHECK(bodyText(k).find('?') == std::string::npos);
+  CHECK(structure(k).at("loop") == 6);
+  Memory expected{floats(ramp(size)), floats(ramp(2 * size))}, actual = expected;
+  REQUIRE(emulate(m.k, expected).ok());
+  REQUIRE(emulate(k, actual).ok());
+  CHECK(actual == expected);
+}
+
 TEST_CASE("split: what does not gain stays as it is") {
   Maker m;
   const auto in = m.in("in", 128), out = m.out("out", 4096);
@@ -305,12 +330,11 @@ TEST_CASE("split: what does not gain stays as it is") {
   const auto clamped = [&](Nat i) { return load(in, min(max(i - 1, Nat(0)), Nat(127)), f32); };
   const auto when = [&](Nat a, Nat b, Nat i) { return choose(test({{a, Relation::less, b}}), load(in, i), number(0)); };
   const auto result = [&](ExprPtr v, Nat i) { return Store{out, i, std::move(v)}; };
-  // A tile is no result; a condition changes in the middle, or not by the index, or not linearly; a loop is parallel.
+  // A tile is no result; a condition changes not by the index, or not linearly; a loop is parallel.
   m.k.body = block(seq("i", 130,
                        [&](Nat i) {
                          return Store{tile, i, clamped(i)};
                        }),
-                   seq("i", 128, [&](Nat i) { return result(when(i, Nat(64), i), i); }),
                    seq("i", 128, [&](Nat i) { return result(when(Nat(n), Nat(64), i), i); }),
                    seq("i", 128, [&](Nat i) { return result(when(i * i, Nat(64), i), i); }),
                    lcl("i", 130, [&](Nat i) { return result(clamped(i), i); }));
