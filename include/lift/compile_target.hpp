@@ -1,7 +1,9 @@
 // What kernels are made for: properties of a device and of its compiler that change their code, not what they may use.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <limits>
 
 namespace lift {
 
@@ -19,6 +21,9 @@ struct CompileTarget {
   int lineBytes = 0;
   // Bytes of the last cache, of such processors: larger results are stored past it; 0: none are.
   std::int64_t cacheBytes = 0;
+  // Work-items that a group may have, and in each dimension.
+  std::int64_t groupSize = std::numeric_limits<std::int64_t>::max();
+  std::array<std::int64_t, 3> groupSizes{groupSize, groupSize, groupSize};
 };
 
 }  // namespace lift

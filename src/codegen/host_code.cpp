@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "host_texts.hpp"
@@ -153,12 +154,14 @@ $PREPARE;
   // What a device must have for the kernel, where that does not depend on sizes: bytes of local memory, work-items of a
   // group.
   struct Needs {
-    std::int64_t localBytes = 0, items = 1;
-    bool any() const { return localBytes > 0 || items > 1; }
+    std::int64_t localBytes = 0;
+    std::array<std::int64_t, 3> group{1, 1, 1};
+    bool any() const { return localBytes > 0 || group != std::array<std::int64_t, 3>{1, 1, 1}; }
   };
   static Needs needs(const kernel::Kernel& k) {
-    const Nat items = k.range.local[0] * k.range.local[1] * k.range.local[2];
-    return {kernel::localBytes(k).constant().value_or(0), items.constant().value_or(1)};
+    Needs needs{kernel::localBytes(k).constant().value_or(0)};
+    for (std::size_t d = 0; d < 3; d++) needs.group[d] = k.range.local[d].constant().value_or(1);
+    return needs;
   }
   // The extensions that a kernel's arithmetic needs.
   static std::vector<std::string_view> extensions(const kernel::Kernel& k) {
@@ -212,7 +215,7 @@ $PREPARE;
     for (const kernel::Kernel& k : plan_.kernels) {
       if (const Needs n = needs(k); n.any())
         s += fmt::format("  if (status == CL_SUCCESS) status = check_device(plan, \"{}\", {}, {});\n", k.name,
-                         n.localBytes, n.items);
+                         n.localBytes, fmt::join(n.group, ", "));
       if (takesImages(k))
         s += fmt::format("  if (status == CL_SUCCESS) status = check_images(plan, \"{}\", {});\n", k.name,
                          ImageLayout::rowTexels);

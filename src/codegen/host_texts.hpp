@@ -63,23 +63,42 @@ inline constexpr const char* waitsText =
 
 // Whether the device has what a kernel needs; the log says what it lacks.
 inline constexpr const char* checkDeviceText =
-    R"(static cl_int check_device($NAME_plan* plan, const char* kernel, cl_ulong local_bytes, size_t items) {
+    R"(static cl_int check_device($NAME_plan* plan, const char* kernel, cl_ulong local_bytes, size_t x, size_t y, size_t z) {
+  const size_t of[3] = {x, y, z};
   cl_ulong local_memory = 0;
-  size_t most = 0;
+  cl_uint dimensions = 0;
+  size_t most = 0, each[16] = {0};
   cl_int status =
       clGetDeviceInfo(plan->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local_memory, &local_memory, NULL);
+  int d;
   if (status == CL_SUCCESS)
     status = clGetDeviceInfo(plan->device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL);
-  if (status != CL_SUCCESS || (local_bytes <= local_memory && items <= most)) return status;
-  plan->log = (char*)malloc(strlen(kernel) + 120);
+  if (status == CL_SUCCESS)
+    status = clGetDeviceInfo(plan->device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, sizeof dimensions, &dimensions, NULL);
+  if (status == CL_SUCCESS && dimensions <= 16)
+    status = clGetDeviceInfo(plan->device, CL_DEVICE_MAX_WORK_ITEM_SIZES, dimensions * sizeof each[0], each, NULL);
+  if (status != CL_SUCCESS) return status;
+  plan->log = (char*)malloc(strlen(kernel) + 160);
   if (plan->log == NULL) return CL_OUT_OF_HOST_MEMORY;
-  if (local_bytes > local_memory)
+  if (local_bytes > local_memory) {
     sprintf(plan->log, "kernel %s needs %llu bytes of local memory, the device has %llu\n", kernel,
             (unsigned long long)local_bytes, (unsigned long long)local_memory);
-  else
+    return CL_OUT_OF_RESOURCES;
+  }
+  if (x * y * z > most) {
     sprintf(plan->log, "kernel %s has work-groups of %llu work-items, the device allows %llu\n", kernel,
-            (unsigned long long)items, (unsigned long long)most);
-  return local_bytes > local_memory ? CL_OUT_OF_RESOURCES : CL_INVALID_WORK_GROUP_SIZE;
+            (unsigned long long)(x * y * z), (unsigned long long)most);
+    return CL_INVALID_WORK_GROUP_SIZE;
+  }
+  for (d = 0; d < 3 && dimensions <= 16; d++)
+    if (of[d] > 1 && of[d] > each[d]) {
+      sprintf(plan->log, "kernel %s has work-groups of %llu work-items in dimension %d, the device allows %llu\n", kernel,
+              (unsigned long long)of[d], d, (unsigned long long)each[d]);
+      return CL_INVALID_WORK_ITEM_SIZE;
+    }
+  free(plan->log);
+  plan->log = NULL;
+  return CL_SUCCESS;
 }
 
 )";

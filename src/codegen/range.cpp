@@ -212,8 +212,9 @@ void chooseParts(kernel::Kernel& kernel) {
 void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
   Counts group, local, global;
   parallelCounts(kernel.body, group, local, global);
-  std::int64_t room = options.maxGroupSize, items = 1;
+  std::int64_t left = std::min(options.maxGroupSize, options.target.groupSize), items = 1;
   for (std::size_t d = 0; d < 3; d++) {
+    const std::int64_t room = std::min(left, options.target.groupSizes[d]);
     Nat size = 1;
     if (options.local[d]) {
       size = *options.local[d];
@@ -228,7 +229,8 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
         limit = std::clamp<std::int64_t>(*n / fewGroups, std::min<std::int64_t>(smallGroup, limit), limit);
       size = n ? groupSizeFor(*n, limit) : limit;
     } else if (!global[d].empty() && options.target.isGpu) {
-      if (const auto n = largest(global[d]).constant()) size = rowsThatFill(*n, items, room);
+      const auto n = largest(global[d]).constant();
+      size = n ? rowsThatFill(*n, items, room) : std::clamp<std::int64_t>(preferredGlobalGroup / items, 1, room);
     } else if (!global[d].empty() && muchShorter * items <= preferredGlobalGroup &&
                statementsOf(kernel.body) < longItem) {
       const auto n = largest(global[d]).constant();
@@ -237,7 +239,7 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
       if (limit > 1) size = n ? groupSizeFor(*n, limit) : limit;
     }
     items *= *size.constant();
-    room = std::max<std::int64_t>(1, room / *size.constant());
+    left = std::max<std::int64_t>(1, left / *size.constant());
     Nat groups = 1;
     if (options.groups[d])
       groups = *options.groups[d];

@@ -85,6 +85,8 @@ DeviceLimits parseDeviceLimits(std::string_view json, const std::string& file) {
   const std::int64_t rows =
       profile.atLeast("max_image_width", ImageLayout::rowTexels) ? profile.limit("max_image_height") : 0;
   limits.imageElements = rows == DeviceLimits::unlimited ? rows : rows * ImageLayout::rowElements;
+  limits.target.groupSize = limits.groupSize;
+  limits.target.groupSizes = limits.groupSizes;
   limits.target.wideCopies = profile.is("type", "cpu") && profile.is("fp16", false);
   limits.target.isC = profile.is("language_version", "C11");
   limits.target.isGpu = profile.is("type", "gpu");

@@ -82,6 +82,8 @@ case $case in
     build "$here/limits.c"
     LIFT_QUIRK=small-groups LD_PRELOAD=$LIFT_QUIRKS ./main -54 | tee log
     grep -qx 'kernel conv has work-groups of [0-9]* work-items, the device allows 16' log
+    LIFT_QUIRK=flat-groups LD_PRELOAD=$LIFT_QUIRKS ./main -55 | tee log
+    grep -qx 'kernel conv has work-groups of [0-9]* work-items in dimension 0, the device allows 8' log
     "$liftc" compile "$here/limits.lift" --profile mali-g72 --prefix conv -o . >files
     build "$here/limits.c"
     ./main 0

@@ -3,6 +3,7 @@
 //   no-clock       the device's clock stands still
 //   slow-clock     it moves by nanoseconds only
 //   small-groups   the device allows 16 work-items in a group
+//   flat-groups    the device allows 8 work-items in a group's first dimension, one in the others
 //   small-memory   the device has 1,024 bytes of local memory
 //   modest         compiled kernels are said to allow one work-item, and run with more
 //   sub-groups     the device reports sub-groups, whose functions are wrong, or not there
@@ -61,6 +62,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
   const cl_int status = REAL(clGetDeviceInfo)(device, what, size, value, written);
   if (has("small-groups") && what == CL_DEVICE_MAX_WORK_GROUP_SIZE && status == CL_SUCCESS && value != nullptr)
     *static_cast<size_t*>(value) = 16;
+  if (has("flat-groups") && what == CL_DEVICE_MAX_WORK_ITEM_SIZES && status == CL_SUCCESS && value != nullptr)
+    for (size_t d = 0; d < size / sizeof(size_t); d++) static_cast<size_t*>(value)[d] = d == 0 ? 8 : 1;
   if (has("small-memory") && what == CL_DEVICE_LOCAL_MEM_SIZE && status == CL_SUCCESS && value != nullptr)
     *static_cast<cl_ulong*>(value) = 1024;
   if (has("sub-groups") && what == CL_DEVICE_EXTENSIONS && status == CL_SUCCESS && value != nullptr) {

@@ -15,15 +15,17 @@ said() {
 }
 with() { LIFT_QUIRK=$quirk LD_PRELOAD=$library "$@"; }
 conv=ic8ih8oc8kh3ph1
+printf '%s\n' ic8ih12oc16kh3ph1 g4ic8ih9iw11oc12kh3sh2 >layers
 
 "$liftc" eval "$source/tests/programs/normalise.lift" --entry softmax -s n=5000 --fill random:1 -o expected.npy --quiet 2>eval.log ||
   { cat eval.log; exit 1; }
-for quirk in none no-profiling no-clock slow-clock small-groups modest; do
+for quirk in none no-profiling no-clock slow-clock small-groups flat-groups modest; do
   with "$liftc" run "$source/tests/programs/normalise.lift" --entry softmax -s n=5000 --fill random:1 --expect expected.npy \
     --repeat 3 --json >run.json || fail "results are wrong"
   if grep -qE '"ms": 0(\.0*)?,?$' run.json || [ "$(grep -c '"ms": ' run.json)" -lt 2 ]; then fail "$(cat run.json)"; fi
   said run.json '"timer": "host"' || fail "$(cat run.json)"
   case $quirk in none | no-profiling) continue ;; esac
+  with "$liftc" conv --shapes layers check --family paper --no-tuned >check.log 2>&1 || { cat check.log; fail "layers are wrong"; }
   with "$liftc" tune --conv $conv --points 4 --seed 1 --db "$quirk.sqlite" --json >tune.json 2>tune.log ||
     { cat tune.log; fail "the sweep ended"; }
   "$liftc" db export --db "$quirk.sqlite" >points.jsonl

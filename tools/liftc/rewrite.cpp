@@ -13,6 +13,7 @@
 #include "lift/explore.hpp"
 #include "lift/rewrite_check.hpp"
 #include "lift/source.hpp"
+#include "lift/space.hpp"
 #include "lift/text.hpp"
 
 namespace liftc {
@@ -207,6 +208,7 @@ int RewriteOptions::runExplore() const {
   options.candidates = candidates;
   if (!timeLimit.empty()) options.seconds = secondsOf(timeLimit, "--time-limit");
   options.compile.maxGroupSize = static_cast<std::int64_t>(opened->info().maxWorkGroupSize);
+  options.compile.target = lift::parseDeviceLimits(opened->info().toJson()).target;
   if (!data.quiet) options.progress = [](const std::string& text) { std::cerr << text << std::endl; };
   const InterruptGuard guard;
   options.stop = InterruptGuard::isInterrupted;
