@@ -43,6 +43,7 @@ namespace lift::runtime {
 struct Throughput {
   int bundle = 0;                // work-items that run in lockstep: a quad, a warp, a wave; 1 on processors
   int fmaPerCycle = 0;           // multiply-adds of f32 of a unit, by lane
+  int halfFmaPerCycle = 0;       // the same of h16; 0: as many as of f32
   int accessesPer100Cycles = 0;  // of a unit: loads and stores of a bundle, of one cache line each
   int texelsPer100Cycles = 0;    // of a unit: reads of images by a bundle, by a pipe of their own; 0: as loads
   int itemsPerUnit = 0;          // work-items that a unit holds at once, with `registers` each

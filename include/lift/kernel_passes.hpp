@@ -73,7 +73,8 @@ struct Traffic {
 // What one launch does, summed over all work-items, and what the source contains. Conditionals count as taken on both
 // sides; a count that depends on an outer loop's index is taken at that loop's every iteration.
 struct Counts {
-  double flops = 0;  // floating-point operations by lane; fma counts two, conversions and comparisons none
+  double flops = 0;      // floating-point operations by lane; fma counts two, conversions and comparisons none
+  double halfFlops = 0;  // of these, those in h16
   double integerOps =
       0;  // operations on integers and booleans by lane; comparisons and index arithmetic are not counted
   double operations = 0;  // as flops, but of any width, and fma counts one

@@ -27,6 +27,7 @@ namespace lift {
 // What one launch asks of a device whose work-items run in bundles: neighbours in lockstep (quads, warps, waves).
 struct KernelWork {
   double operations = 0;    // arithmetic by lane, a multiplication and an addition counting one
+  double halves = 0;        // of these, those in h16
   double instructions = 0;  // the same of any width, as a processor with vectors has it
   double accesses = 0;      // of memory, by bundle: loads and stores, of any width
   double lines = 0;         // cache lines that these touch

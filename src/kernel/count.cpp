@@ -168,7 +168,9 @@ class Counter {
       const OpTyping typing = info(o->op).typing;
       const bool counts = typing != OpTyping::comparison && typing != OpTyping::selection;
       if (counts && isFloat(e.type.scalar)) {
-        c_.flops += o->op == Op::fma ? 2 * lanes : lanes;
+        const double flops = o->op == Op::fma ? 2 * lanes : lanes;
+        c_.flops += flops;
+        if (e.type.scalar == Scalar::h16) c_.halfFlops += flops;
         c_.operations += times;
       }
       if (counts && !isFloat(e.type.scalar)) c_.integerOps += lanes;

@@ -42,8 +42,9 @@ KernelPrediction predictKernel(const kernel::Kernel& k, const DeviceInfo& device
   p.filled = busy * std::max(hidden, 1.0 / 16);
   const double idleLanes = w.bundles * t.bundle / std::max(1.0, w.items);
   const double cycles = units * p.filled * device.clockMHz * 1e3 * t.efficiency / 100;  // of a millisecond
-  p.arithmetic = t.bundle > 1 ? w.operations * idleLanes / (cycles * t.fmaPerCycle)
-                              : std::max(w.instructions / 2, w.operations / t.fmaPerCycle) / cycles;
+  const double ofHalves = t.halfFmaPerCycle > 0 ? t.halfFmaPerCycle : t.fmaPerCycle;
+  const double lanes = (w.operations - w.halves) / t.fmaPerCycle + w.halves / ofHalves;  // cycles of a unit
+  p.arithmetic = t.bundle > 1 ? lanes * idleLanes / cycles : std::max(w.instructions / 2, lanes) / cycles;
   // Images are read by a pipe of their own, where there is one.
   const double imageLines = t.texelsPer100Cycles > 0 ? w.imageLines : 0;
   p.accesses = (w.lines - imageLines) * spillFactor(k, statistics) / (cycles * t.accessesPer100Cycles / 100);

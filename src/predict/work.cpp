@@ -176,6 +176,7 @@ KernelWork workOf(const Kernel& k, const runtime::DeviceInfo& device) {
   KernelWork work = Follower(k, device.throughput.bundle, device.cacheLineBytes).run();
   const Counts counts = count(k);
   work.operations = counts.flops / 2 + counts.integerOps;
+  work.halves = counts.halfFlops / 2;
   work.groupBytes = bounds::trafficOf(k, accessesFollowed).distinct;
   work.instructions = counts.operations / 2 + counts.laneMoves;
   for (const BufferId b : usedBuffers(k.body))

@@ -55,6 +55,7 @@ void forEachProfileProperty(Info& d, const Visit& visit) {
   visit("registers", d.registers);
   visit("bundle", d.throughput.bundle);
   visit("fma_per_cycle", d.throughput.fmaPerCycle);
+  visit("half_fma_per_cycle", d.throughput.halfFmaPerCycle);
   visit("accesses_per_100_cycles", d.throughput.accessesPer100Cycles);
   visit("texels_per_100_cycles", d.throughput.texelsPer100Cycles);
   visit("items_per_unit", d.throughput.itemsPerUnit);

@@ -77,6 +77,25 @@ TEST_CASE("the slowest resource is what a kernel takes") {
   CHECK(predict(plan, device, {{"conv", spilled}}).kernels.back().accesses > 2 * main().accesses);
 }
 
+TEST_CASE("arithmetic in half takes the time that the profile says, half as much on Mali") {
+  const runtime::DeviceInfo device = runtime::readProfile("mali-g72");
+  const auto planIn = [](Scalar elements) {
+    const Workload w = convWorkload(parseConv(layer10), {.elements = elements});
+    return compileVariant(derive(w, "tiled"), fourByFour);
+  };
+  const KernelPrediction whole = predict(planIn(Scalar::f32), device).kernels.back();
+  CHECK(predict(planIn(Scalar::f16), device).kernels.back().arithmetic == Approx(whole.arithmetic));
+  const kernel::Plan inHalf = planIn(Scalar::h16);
+  const KernelPrediction half = predict(inHalf, device).kernels.back();
+  CHECK(half.arithmetic == Approx(whole.arithmetic / 2));
+  CHECK(half.memory <= whole.memory / 2);  // and the cache holds more of it
+  const KernelWork w = workOf(kernelNamed(inHalf, "conv"), device);
+  CHECK(w.halves == w.operations);
+  runtime::DeviceInfo plain = device;
+  plain.throughput.halfFmaPerCycle = 0;
+  CHECK(predict(inHalf, plain).kernels.back().arithmetic == Approx(whole.arithmetic));
+}
+
 TEST_CASE("tiles in registers are predicted to be faster than none, few work-items slower than many") {
   const runtime::DeviceInfo device = runtime::readProfile("mali-g72");
   const auto ms = [&](const char* layer, const char* family, const Config& config) {
