@@ -256,7 +256,9 @@ class OpenclDialect final : public Dialect {
       const std::string base = halves(from, true);
       if (t.width == 1) return fmt::format("vload_half({}, {})", from.index, base);
       if (from.buffer.width > 1) return fmt::format("vload_half{}({}, {})", t.width, from.index, base);
-      return fmt::format("vload_half{}(0, {})", t.width, from.offset.empty() ? base : base + " + " + from.offset);
+      const std::string at = from.offset.empty() ? base : base + " + " + from.offset;
+      return isAligned(t, from) ? fmt::format("{}({})", halvesLoaded(t, from), at)
+                                : fmt::format("vload_half{}(0, {})", t.width, at);
     }
     if (t.width == from.buffer.width) return fmt::format("{}[{}]", from.array, from.index);
     if (isAligned(t, from)) return fmt::format("*(const {} {}*)({})", space(from), type(t), from.pointer());
@@ -269,8 +271,9 @@ class OpenclDialect final : public Dialect {
       const std::string base = halves(to, false);
       if (t.width == 1) return fmt::format("vstore_half({}, {}, {});", value, to.index, base);
       if (to.buffer.width > 1) return fmt::format("vstore_half{}({}, {}, {});", t.width, value, to.index, base);
-      return fmt::format("vstore_half{}({}, 0, {});", t.width, value,
-                         to.offset.empty() ? base : base + " + " + to.offset);
+      const std::string at = to.offset.empty() ? base : base + " + " + to.offset;
+      return isAligned(t, to) ? fmt::format("{}({}, {});", halvesStored(t, to), value, at)
+                              : fmt::format("vstore_half{}({}, 0, {});", t.width, value, at);
     }
     if (t.width == to.buffer.width) return fmt::format("{}[{}] = {};", to.array, to.index, value);
     if (isAligned(t, to)) return fmt::format("*({} {}*)({}) = {};", space(to), type(t), to.pointer(), value);
@@ -329,6 +332,22 @@ class OpenclDialect final : public Dialect {
                        const std::string& body) {
     functions.emplace(name, fmt::format("static inline {} {}({}) {{\n{}}}\n", result, name, parameters, body));
     return name;
+  }
+
+  // As vectors where the compiler has halves: it loads and stores vload_half's and vstore_half's one by one.
+  std::string halvesLoaded(ValueType t, const Place& p) {
+    return function(fmt::format("load_half{}_{}", t.width, space(p).substr(2)), wide("float", t.width),
+                    fmt::format("const {} half* p", space(p)),
+                    fmt::format("#ifdef cl_khr_fp16\n  return convert_{0}(*(const {1} half{2}*)p);\n#else\n"
+                                "  return vload_half{2}(0, p);\n#endif\n",
+                                wide("float", t.width), space(p), t.width));
+  }
+  std::string halvesStored(ValueType t, const Place& p) {
+    return function(fmt::format("store_half{}_{}", t.width, space(p).substr(2)), "void",
+                    fmt::format("{} x, {} half* p", wide("float", t.width), space(p)),
+                    fmt::format("#ifdef cl_khr_fp16\n  *({0} half{1}*)p = convert_half{1}(x);\n#else\n"
+                                "  vstore_half{1}(x, 0, p);\n#endif\n",
+                                space(p), t.width));
   }
 
   std::unordered_map<std::string, Text> ofUnsigned_;  // integers with a sign that are made of what has none
@@ -400,6 +419,9 @@ class OpenclPrinter final : public Printer {
                                 triple(kernel_.range.local));
     for (const auto& [scalar, extension] : {std::pair(Scalar::f64, "cl_khr_fp64"), {Scalar::h16, "cl_khr_fp16"}})
       if (computesIn(kernel_, scalar)) s += fmt::format("#pragma OPENCL EXTENSION {} : enable\n", extension);
+    if (std::ranges::any_of(dialect_.functions,
+                            [](const auto& f) { return f.second.find("cl_khr_fp16") != f.second.npos; }))
+      s += "#ifdef cl_khr_fp16\n#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#endif\n";
     if (!combinations_.empty()) {
       s += "#ifdef LIFT_SUBGROUPS\n";
       for (const std::string_view extension : {"cl_khr_subgroups", "cl_intel_subgroups"})

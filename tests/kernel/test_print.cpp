@@ -359,6 +359,14 @@ TEST_CASE("print: half is storage only") {
   vstore_half3(vload_half3(0, in + 8), 0, out + 4);
 )");
   CHECK(printOpenCL(m.k).find("__global const half* restrict in") != std::string::npos);
+  // At aligned places as vectors, where the compiler has halves.
+  const std::string text = printOpenCL(m.k, {.alignedVectors = true});
+  const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  CHECK(has("store_half4_global(load_half4_local((__local const half*)tile), out);"));
+  CHECK(has("#ifdef cl_khr_fp16\n#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#endif\n"));
+  CHECK(has("  return convert_float4(*(const __local half4*)p);\n#else\n  return vload_half4(0, p);\n"));
+  CHECK(has("  *(__global half4*)p = convert_half4(x);\n#else\n  vstore_half4(x, 0, p);\n"));
+  CHECK(has("vstore_half3(vload_half3(0, in + 8), 0, out + 4);"));
 }
 
 TEST_CASE("print: h16 is computed in half, and asks for its extension") {
