@@ -142,8 +142,8 @@ struct Variant {
 Variant derive(const Workload& workload, std::string_view family);
 
 // The variant's program at a configuration: values that the configuration leaves out are the default's. Throws
-// UserError (usage) for a name that is no tunable of the variant, UserError (program) naming the condition that the
-// values break.
+// UserError (usage) for a name that is no tunable of the variant, and for values that are out of range or break a
+// condition, which it names.
 Program configured(const Variant& variant, const Config& config);
 
 // `options.constants` and `options.target` are the workload's, `options.opencl` the family's.

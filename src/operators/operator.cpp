@@ -107,12 +107,16 @@ Program configured(const Variant& variant, const Config& config) {
     const auto given = config.find(t.name());
     const std::int64_t value = given != config.end() ? given->second : variant.defaults.at(t.name());
     if (value < t.lower() || (t.upper() && less(*t.upper(), value) == Truth::proved))
-      throw UserError(ExitStatus::program, fmt::format("{} = {} is out of its range, {} to {}", t.name(), value,
-                                                       t.lower(), t.upper() ? t.upper()->str() : "any"));
+      throw UserError(ExitStatus::usage, fmt::format("{} = {} is out of its range, {} to {}", t.name(), value,
+                                                     t.lower(), t.upper() ? t.upper()->str() : "any"));
     sizes.emplace(t, value);
   }
-  const Program program = specialise(variant.program, sizes);
-  return variant.workload.outer ? variant.workload.outer(program) : program;
+  try {
+    const Program program = specialise(variant.program, sizes);
+    return variant.workload.outer ? variant.workload.outer(program) : program;
+  } catch (const UserError& e) {  // of the program itself all conditions hold
+    throw UserError(ExitStatus::usage, e.diagnostics());
+  }
 }
 
 CompileOptions optionsOf(const Variant& variant, CompileOptions options) {

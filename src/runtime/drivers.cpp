@@ -2,11 +2,13 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "lift/device.hpp"
+#include "lift/source.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -40,7 +42,8 @@ std::vector<UnusableDriver> unusableDrivers() {
   std::vector<UnusableDriver> unusable;
   for (const fs::path& file : vendorFiles()) {
     const std::string library = firstLine(file);
-    if (library.empty()) {
+    const auto isControl = [](unsigned char c) { return std::iscntrl(c) != 0; };
+    if (library.empty() || !isUtf8(library) || std::ranges::any_of(library, isControl)) {
       unusable.push_back({file.string(), "", "the file names no library, or cannot be read"});
       continue;
     }

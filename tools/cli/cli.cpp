@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace cli {
@@ -87,7 +88,9 @@ Option* App::add(CLI::Option* option) { return &options_.emplace_back(*option); 
 
 template <class T>
 Option* App::add_option(const std::string& name, T& value, const std::string& description) {
-  return add(app_.add_option(name, value, description));
+  Option* option = add(app_.add_option(name, value, description));
+  if constexpr (std::is_unsigned_v<T>) option->nonNegative();  // CLI11 takes -1 for the largest of all
+  return option;
 }
 template Option* App::add_option(const std::string&, int&, const std::string&);
 template Option* App::add_option(const std::string&, std::int64_t&, const std::string&);

@@ -118,8 +118,11 @@ void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
   }
   const std::string prefix = "random:";
   if (fill == "random") return lift::fillRandom(t, 0, name);
-  if (fill.rfind(prefix, 0) == 0)
-    return lift::fillRandom(t, static_cast<std::uint64_t>(parseInteger(fill.substr(prefix.size()), "--fill")), name);
+  if (fill.rfind(prefix, 0) == 0) {
+    const std::int64_t seed = parseInteger(fill.substr(prefix.size()), "--fill");
+    if (seed < 0) throw UserError(ExitStatus::usage, fmt::format("--fill: {} is no seed, a number from 0", seed));
+    return lift::fillRandom(t, static_cast<std::uint64_t>(seed), name);
+  }
   throw UserError(ExitStatus::usage, fmt::format("--fill: unknown '{}'", fill), "use zeros, ones or random:SEED");
 }
 
@@ -237,7 +240,8 @@ void DataOptions::add(cli::App& app) {
                  "Input tensor NAME=FILE (.npy, .pgm, .ppm), or an .npz of several; of a scalar NAME=NUMBER, too")
       ->type_name("NAME=FILE");
   app.add_option("--fill", fill, "Contents of inputs that no file gives: zeros, ones or random:SEED")->type_name("HOW");
-  app.add_option("-o,--output", outputs, "Where the result goes: FILE, or NAME=FILE for a part of a tuple")
+  app.add_option("-o,--output", outputs,
+                 "Where the result goes: FILE, or NAME=FILE for a part of a tuple; folders are made where missing")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--expect", expect, "Compare the result with this tensor; exit status 4 when it differs")

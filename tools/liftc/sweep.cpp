@@ -195,6 +195,7 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
     throw lift::UserError(lift::ExitStatus::usage, "--config: which family?", "give one with --family");
   const auto measurer = measurerOf(choice, problem, s);
   const tune::Point point{problem.subspaces.front().search.name, parseValues({s.choice.config}, "--config")};
+  problem.subspaces.front().plan(point.config);  // refuses what is no configuration
   std::optional<tune::Measurement> result;
   measurer->measure(
       tune::feedOf({{point}}), [] { return std::numeric_limits<double>::infinity(); },
