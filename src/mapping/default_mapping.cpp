@@ -176,7 +176,34 @@ Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
       return resultOfMap(at(e, level, [this](Expr map) { return apply("mapFusion", map); }), through);
   if (const auto divided = spread(e)) return result(*divided, through);
   if (const auto stored = withNamesStored(e)) return result(*stored, through);
+  if (const auto flat = flattened(e)) return result(*flat, through);
   return mapNest(e, placesOf(e, through));
+}
+
+// A nest of more maps than there are dimensions, its two outermost as one: where the outer three are few work-items,
+// and on a GPU, which has more at once, and whose neighbours are to have neighbouring elements. Few elements stay a
+// work-item's own.
+std::optional<Expr> DefaultMapping::flattened(Expr map) {
+  constexpr std::int64_t few = 4;
+  const std::function<bool(Expr)> isInMemory = [&](Expr e) {
+    if (isKept(e) || onlyMovesData(e)) return true;
+    if (!e.is(Expr::Form::apply)) return false;
+    const Spine s = spineOf(e);
+    return s.head.is(Expr::Form::primitive) && (movesData(s.head.prim()) || s.isPrim(Prim::map)) &&
+           std::ranges::all_of(s.arguments, isInMemory);
+  };
+  const Expr body = spineOf(map).arguments[0].body();
+  if (!options_.isGpu && !hasFewItems(map)) return std::nullopt;
+  if (!isInMemory(spineOf(map).arguments[1]) || !computesElements(body) || !isInMemory(spineOf(body).arguments[1]))
+    return std::nullopt;
+  std::size_t dimensions = 0, levels = 0;
+  for (Expr at = map;;) {
+    levels += isTrivial(at) ? 0 : 1;
+    if (spineOf(at).arguments[1].type().length().constant().value_or(few + 1) > few) dimensions = levels;
+    at = underLayouts(spineOf(at).arguments[0].body());
+    if (!isDimension(at)) break;
+  }
+  return dimensions > maxDimensions ? attempt("mapFlatten", map) : std::nullopt;
 }
 
 // The dimensions of the nest's maps, dimension 0 for the innermost; on a GPU for that whose elements lie side by side

@@ -54,6 +54,7 @@ class DefaultMapping : Walk {
   Expr alone(Expr e, bool shared = false);
   Expr ahead(Expr e, bool shared);
   int depthOf(Expr map) const;
+  std::optional<Expr> flattened(Expr map);
   bool isDimension(Expr e) const;
   bool runsLoops(Expr e) const;
   Expr mapNest(Expr e, std::span<const int> places, bool inLambda = false);

@@ -240,6 +240,61 @@ TEST_CASE("rows of few elements share work-groups") {
   CHECK(rangeAt(sums, {{"n", 4096}, {"m", 4}}) == "4 4096 1; 4 1 1");
   for (const std::int64_t n : {1, 33, 64})
     CHECK(wrong(rows, {{"n", n}, {"m", 3}}) + wrong(planes, {{"n", n}, {"m", 2}}) == "");
+  // On a GPU, however few rows there are, and however long.
+  CompileOptions gpu;
+  gpu.target.isGpu = true;
+  const auto rangeOnGpu = [&](const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
+    return rangeOf(compile(at(parse(text), sizes), gpu).kernels.at(0));
+  };
+  CHECK(rangeOnGpu(rows, {{"n", 28}, {"m", 5}}) == "5 28 1; 5 7 1");
+  CHECK(rangeOnGpu(sums, {{"n", 4096}, {"m", 4}}) == "4 4096 1; 4 16 1");
+  CHECK(rangeOnGpu(rows, {{"n", 4096}, {"m", 32}}) == "32 4096 1; 32 1 1");
+  CHECK(wrong(rows, {{"n", 28}, {"m", 5}}, gpu) == "");
+}
+
+TEST_CASE("nests of more maps than dimensions are as many work-items as fill a device") {
+  const auto itemsAt = [](const std::string& text, const Sizes& sizes, bool isGpu) {
+    CompileOptions options;
+    options.target.isGpu = isGpu;
+    std::int64_t items = 1;
+    for (const Nat n : compile(at(parse(text), sizes), options).kernels.at(0).range.global)
+      items *= n.constant().value();
+    return items;
+  };
+  const std::string deep =
+      "def main(xs: [a][b][c][d][e]f32): [a][b][c][d][e]f32 = map(map(map(map(map(fun x => x * 2.0)))), xs)";
+  const std::string rows = R"(
+    def main(xs: [a][b][c][d][e]f32): [a][b][c][d][e]f32 =
+      map(map(map(map(fun r => let m = reduce(-inf, max, r) in map(fun x => x - m, r)))), xs))";
+  const Sizes small{{"a", 2}, {"b", 3}, {"c", 2}, {"d", 5}, {"e", 7}};
+  CHECK(itemsAt(deep, small, false) == 420);
+  CHECK(itemsAt(deep, small, true) == 420);
+  CHECK(itemsAt(rows, small, true) >= 60);
+  CHECK(wrong(deep, small) == "");
+  CHECK(wrong(rows, small) == "");
+  // Where the outer maps are enough for a processor, its work-items have rows of their own; a GPU's neighbours
+  // elements.
+  const Sizes large{{"a", 8}, {"b", 4}, {"c", 4}, {"d", 5}, {"e", 16}};
+  CHECK(itemsAt(deep, large, false) == 128);
+  CHECK(itemsAt(deep, large, true) == 128 * 5 * 16);
+  // Numbers of a pixel stay together.
+  const std::string pixels =
+      "def main(xs: [a][b][c][3]f32): [a][b][c][3]f32 = map(map(map(map(fun x => x * 2.0))), xs)";
+  CHECK(itemsAt(pixels, {{"a", 2}, {"b", 5}, {"c", 16}}, true) == 160);
+}
+
+TEST_CASE("work-groups are within a device's sizes of each dimension") {
+  CompileOptions flat;
+  flat.target.groupSizes = {8, 2, 1};
+  const auto range = [&](const std::string& text, const Sizes& sizes) {
+    return rangeOf(compile(at(parse(text), sizes), flat).kernels.at(0));
+  };
+  CHECK(range("def main(x: [n]f32): [n]f32 = map(fun v => v + 1.0, x)", {{"n", 96}}) == "96 1 1; 8 1 1");
+  const std::string rows = "def main(xs: [n][m]f32): [n][m]f32 = map(fun row => map(fun x => x * 2.0, row), xs)";
+  CHECK(range(rows, {{"n", 4096}, {"m", 4}}) == "4 4096 1; 4 2 1");
+  const std::string groups = "def main(x: [n][m]f32): [n][m]f32 = mapWrg(0, mapLcl(0, fun v => v + 1.0), x)";
+  CHECK(range(groups, {{"n", 5}, {"m", 500}}) == "40 1 1; 8 1 1");
+  CHECK(wrong(groups, {{"n", 5}, {"m", 37}}, flat) == "");
 }
 
 TEST_CASE("dimensions share the room of a group") {
