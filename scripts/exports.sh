@@ -5,6 +5,7 @@
 # intel rusticl; see scripts/runtime.sh). Prints a row for each profile and layer. Fails when a kernel for portable, a Mali
 # or an Adreno does not build everywhere, one for another device for that; when one spills on the target of its own
 # profile, or is wrong somewhere. TARGETS names the targets, by default all that are found; "own" is each profile's own.
+# WORKS: other layers, and programs with their sizes, one a line.
 # LIFTC names liftc, where it lies elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +16,7 @@ profiles=("$@")
 works=(mb1ic64ih28oc64kh3ph1 mb1ic3ih64oc32kh3sh2ph1 mb1ic19ih15oc33kh7ph3 mb2ic48ih14oc80kh1 mb1ic24ih17oc20kh5sh2ph2
   g4mb1ic32ih14oc48kh3ph1 g40mb1ic40ih14oc40kh3ph1 g7mb1ic7ih29oc7kh5sh2ph2
   "examples/matmul.lift m=33 n=65 k=40" "examples/dot.lift n=100000")
+[[ -z ${WORKS:-} ]] || mapfile -t works <<<"$WORKS"
 declare -A own=([mali-g72]=mali-g72 [adreno-630]=adreno-630 [intel-gpu]=dg2 [amd-gfx1030]=gfx1030 [nvidia]=sm_80)
 liftc=${LIFTC:-$PWD/build/liftc} here=$PWD/tests/host
 [[ -x $liftc ]] || scripts/build.sh release liftc || exit 1

@@ -62,7 +62,7 @@ programs() {
   row "tests/programs, checks" "${checks:-1}" "${passed:-0}" "$refused"
 }
 odd() {
-  local families=${FAMILIES:-$("$liftc" conv ic8ih8oc8kh3ph1 check --family none 2>&1 | sed -n 's/^ *hint: its families are //p' | tr -d ,) tiled depthwise}
+  local families=${FAMILIES:-$("$liftc" conv ic8ih8oc8kh3ph1 check --family none 2>&1 | sed -n 's/^ *hint: its families are //p' | tr -d ,) tiled depthwise depthwiseTiled}
   local family layers
   for family in $(tr ' ' '\n' <<<"$families" | sort -u); do
     grep -vE '^ *(#|$)' "${SHAPES:-shapes/odd.txt}" | awk -v s="$step" 'NR % s == 0' >"$work/layers"
