@@ -318,8 +318,8 @@ void addWinograd(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts, 
 
 // Families for GPUs; among them the first is the first choice there.
 void addForGpus(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
-  const Layout input = layouts.input;
   using Info = runtime::DeviceInfo;
+  const Layout input = layouts.input;
   const auto family = [&](std::string name, std::string_view meaning, std::function<void(rewrite::Rewriting&)> derive,
                           Config defaults, Config (*preferred)(const ConvSpec&, const Info&)) {
     return OperatorFamily{.name = std::move(name),
@@ -334,20 +334,19 @@ void addForGpus(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
         std::move(name), meaning, [=](rewrite::Rewriting& r) { detail::deriveTiled(spec, input, images, r); },
         detail::tiledDefaults(spec), detail::tiledPreferred);
   };
-  const bool fillsTiles = detail::fillsTiles(spec);
+  w.families.push_back(
+      tiled("tiled", "register tiles of pixels by output channels, a work-item each, no local memory", false));
   w.families.push_back(family(
       "paper", "pad, partial convolution of tiles, sum, crop",
       [=](rewrite::Rewriting& r) { detail::derivePaper(spec, r); }, detail::paperDefaults(spec),
       detail::paperPreferred));
-  const auto buffers =
-      tiled("tiled", "register tiles of pixels by output channels, a work-item each, no local memory", false);
-  w.families.insert(w.families.end() - (fillsTiles ? 1 : 0), buffers);
   if (const std::int64_t channels = spec.icPerGroup(); channels % 2 == 0 && channels % 4 != 0) {
     w.refused.emplace("tiledImages", "an even number of input channels, but no multiple of four");
   } else {
     w.families.push_back(tiled("tiledImages", "tiled, weights read through images", true));
     w.families.back().firstOn = [=](const Info& device) {
-      return fillsTiles && device.throughput.texelsPer100Cycles > 0;
+      return device.throughput.texelsPer100Cycles > 0 && detail::suitsTiles(spec) &&
+             detail::preferredStaged(spec, layouts, device) != "winogradStaged";
     };
   }
   const auto staged = [&](std::string name, std::string_view meaning, auto derive, Config defaults, auto preferred) {
@@ -411,14 +410,12 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
                     [=](rewrite::Rewriting& r) { detail::derivePlanes(spec, r); },
                     [=](const auto& registers) { return detail::planesDefaults(spec, registers); }),
                 {"naive", "one output element per work-item: Listing 3 as it is", {}}};
-  // Where a group has too few outputs for a tile, or one input channel, neighbouring work-items take neighbouring
-  // outputs; unless local memory is no faster than other memory, and what a group reads can be read in vectors, or it
-  // has outputs enough.
+  // Where a group has too few outputs for a tile's vectors, and too odd inputs, neighbouring work-items take
+  // neighbouring outputs; so they do where each of its outputs is a short sum, unless tiles need no local memory that
+  // is apart.
   w.families.back().firstOn = [=](const runtime::DeviceInfo& device) {
-    const bool fills = detail::fillsTiles(spec);
-    if (device.type != "gpu") return false;
-    if (device.localMemoryIsDedicated) return !fills || (spec.groups > 1 && spec.icPerGroup() == 1);
-    return !fills && !detail::hasVectors(spec.icPerGroup());
+    const bool isShort = spec.groups > 1 && spec.icPerGroup() == 1;
+    return device.type == "gpu" && (!detail::suitsTiles(spec) || (isShort && device.localMemoryIsDedicated));
   };
   addForGpus(w, spec, layouts);
   addDepthwise(w, spec, layouts);

@@ -118,6 +118,8 @@ Config tiledDefaults(const ConvSpec& spec);
 Config tiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: of nothing but GPUs
 // Whether groups have outputs enough for it; else most of its lanes compute what is cropped.
 bool fillsTiles(const ConvSpec& spec);
+// Whether they have, or inputs that are read in vectors.
+bool suitsTiles(const ConvSpec& spec);
 // Whether it is likely the fastest on processors, too: 1x1 layers of one or two outputs, sums of channels in vectors.
 bool prefersDots(const ConvSpec& spec, const ConvLayouts& layouts);
 
@@ -138,7 +140,7 @@ Config stagedPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);
 void deriveStagedSplitK(const ConvSpec& spec, Layout input, Rewriting& r);
 Config stagedSplitKDefaults(const ConvSpec& spec);
 Config stagedSplitKPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);
-// The family of those that copy to local memory that is likely the fastest of all on the device; empty where none is.
+// The family of those that copy to local memory that is likely the fastest of all on a GPU; empty where none is.
 std::string preferredStaged(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 
 void deriveBlocked(const ConvSpec& spec, Rewriting& r);

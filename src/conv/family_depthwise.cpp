@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t mostRows = 32, mostPixels = 32, mostVectors = 8;
 constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
 constexpr std::int64_t mostTaps = 25;          // that follow one another without a loop
+constexpr std::int64_t mostTapsOnGpus = 9;     // whose registers hold less
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
@@ -82,14 +83,14 @@ void reduceTiles(Rewriting& r, Nat lanes) {
 }
 
 // `places`: the rules that say where blocks of groups, tiles of rows and tiles of a row run.
-void lower(Rewriting& r, const ConvSpec& spec, std::initializer_list<const char*> places) {
+void lower(Rewriting& r, const ConvSpec& spec, std::initializer_list<const char*> places, std::int64_t most) {
   r.apply(inside(isComputingMap, use("mapFlatten")));
   for (const char* rule : places) r.apply(inside(isComputingMap, use(rule)));
   for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToLoop")));
   // Taps one after the other, that neighbouring pixels share what is loaded and few conditions depend on the tap; long
   // kernels' rows in a loop. With more channels in a group, loops are long enough.
   const bool isAlone = spec.icPerGroup() == 1;
-  for (const bool unrolled : {isAlone && spec.kh * spec.kw <= mostTaps, isAlone && spec.kw <= mostTaps, false})
+  for (const bool unrolled : {isAlone && spec.kh * spec.kw <= most, isAlone && spec.kw <= most, false})
     r.apply(topDown(use(unrolled ? "reduceToUnrolledFully" : "reduceToLoop")));  // rows, columns, channels
   for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
 }
@@ -122,7 +123,7 @@ void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting
   inTiles(r, spec, rows, pixels, lanes, vectors);
   if (gathers(spec, layouts)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
   arrangeWeights(r, 2);  // kernels of a group, blocks of groups
-  lower(r, spec, {"mapToGroups2", "mapToGroups1", "mapToGroups0"});
+  lower(r, spec, {"mapToGroups2", "mapToGroups1", "mapToGroups0"}, mostTaps);
 }
 
 void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
@@ -133,18 +134,27 @@ void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
 
   inTiles(r, spec, 1, pixels, lanes, 1);
   arrangeWeights(r, 2);
-  lower(r, spec, {"mapToGlobal0", "mapToGlobal2", "mapToGlobal1"});
+  lower(r, spec, {"mapToGlobal0", "mapToGlobal2", "mapToGlobal1"}, mostTapsOnGpus);
 }
 
+// Where a large device has local memory of its own, tiles of a small layer leave most of it idle. Groups that vectors
+// leave over are read one by one at each tap, which must be few.
 bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device) {
-  return device.type == "gpu" && !device.localMemoryIsDedicated && spec.ocPerGroup() <= 2 &&
-         layouts.input != Layout::nchw && layouts.output != Layout::nchw;
+  constexpr std::int64_t tapsOfUnit = 512 * 9;  // of all its work-items
+  if (device.type != "gpu" || spec.ocPerGroup() > 2 || layouts.input == Layout::nchw || layouts.output == Layout::nchw)
+    return false;
+  const Config tile = depthwiseTiledDefaults(spec);
+  const std::int64_t lanes = tile.at("lanes"), pixels = tile.at("pixels");
+  if (spec.groups % lanes != 0 && spec.kh * spec.kw > mostTapsOnGpus) return false;
+  const std::int64_t items = spec.batch * spec.oh * ceilDiv(spec.ow, pixels) * ceilDiv(spec.groups, lanes);
+  return !device.localMemoryIsDedicated || items * spec.kh * spec.kw >= tapsOfUnit * std::max(1, device.computeUnits);
 }
 
-// Vectors of four, by four pixels, which share what they load.
+// Vectors of four, or of two that divide the groups, by four pixels, which share what they load.
 Config depthwiseTiledDefaults(const ConvSpec& spec) {
   constexpr std::int64_t most = 4;
-  return {{"lanes", most}, {"pixels", evenTile(spec.ow, most, pixelBorder)}};
+  const std::int64_t lanes = hasVectors(spec.groups) ? std::min(most, widestVector(spec.groups)) : most;
+  return {{"lanes", lanes}, {"pixels", evenTile(spec.ow, most, pixelBorder)}};
 }
 
 namespace {

@@ -65,19 +65,17 @@ void deriveStagedSplitK(const ConvSpec& spec, Layout input, Rewriting& r) {
 std::string preferredStaged(const ConvSpec& s, const ConvLayouts& layouts, const runtime::DeviceInfo& device) {
   constexpr std::int64_t shortest = 64;        // of shorter sums blocks are mostly copies
   constexpr std::int64_t fewestChannels = 16;  // of a group
-  const bool fills = s.groups == 1 ? fillsTiles(s) : std::min(s.icPerGroup(), s.ocPerGroup()) >= fewestChannels;
-  if (device.type != "gpu" || !device.localMemoryIsDedicated || !fills) return "";
   std::string family;
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](const char* name, double cost) {
     if (cost < least) family = name, least = cost;
   };
-  if (s.reduction() >= shortest) {
+  const bool fills = s.groups == 1 ? fillsTiles(s) : std::min(s.icPerGroup(), s.ocPerGroup()) >= fewestChannels;
+  if (device.type == "gpu" && device.localMemoryIsDedicated && fills && s.reduction() >= shortest) {
     consider("staged", stagedBlock(sizeOf(s), &device, names).cost);
     if (s.groups == 1) consider("stagedSplitK", stagedChunks(sizeOf(s), &device, names).cost);
   }
-  if (s.groups == 1)
-    if (const auto cost = stagedWinogradCost(s, layouts, device)) consider("winogradStaged", *cost);
+  if (const auto cost = stagedWinogradCost(s, layouts, device)) consider("winogradStaged", *cost);
   return family;
 }
 

@@ -145,6 +145,8 @@ bool prefersDots(const ConvSpec& s, const ConvLayouts& layouts) {
 
 bool fillsTiles(const ConvSpec& s) { return 2 * s.ocPerGroup() > vectorOf(s); }
 
+bool suitsTiles(const ConvSpec& s) { return fillsTiles(s) || hasVectors(s.icPerGroup()); }
+
 Config tiledDefaults(const ConvSpec& s) {
   Config config{{"unroll", 1}};
   config["pixels"] = evenTile(s.ow, 4, pixelBorder);

@@ -532,6 +532,12 @@ std::optional<double> stagedWinogradCost(const ConvSpec& layer, const ConvLayout
                                          const runtime::DeviceInfo& device) {
   constexpr std::int64_t fewestChannels = 16;  // of fewer, transforms are most of the work
   const ConvSpec s = decimated(layer, allPhases(layer));
+  // Tiles that reach over the edge take more registers to transform than Mali has, whose local memory is not apart.
+  constexpr std::int64_t fewestOperations = 100'000'000, outputs = 4;  // of a tile of 3 by 3
+  const bool isForMali = s.kh == 3 && s.oh % outputs == 0 && s.ow % outputs == 0 && s.operations() >= fewestOperations;
+  // Of devices of which limits are known and nothing else, the family is asked for that needs the least.
+  if (device.type != "gpu" || device.computeUnits == 0 || !(device.localMemoryIsDedicated || isForMali))
+    return std::nullopt;
   if (layouts.input != Layout::nhwc || layouts.elements == Scalar::h16 || !whyNotWinograd(layer, false).empty() ||
       s.sh != 1 || s.sw != 1 || s.kh != s.kw || (s.kh != 3 && s.kh != 5) || std::min(s.ic, s.oc) < fewestChannels)
     return std::nullopt;
