@@ -219,6 +219,8 @@ TEST_CASE("in a loop over kernels, elements that are updated where they are star
         "(map(fun x => x * 0.001, xs), 0)).0",
         "iterate(S, fun (v, i) => (map(fun (a, b) => a + b, zip(v, reduceByIndex(fill(n, 0.125), max, "
         "zip(ks, xs)))), i + 1), (xs, 0)).0",
+        "iterate(S, fun v => map(fun (a, b) => a * 0.5 + b * 0.01, zip(v, reduceByIndex(fill(n, 0.125), add, zip(ks, "
+        "v)))), xs)",
         "iterateWhile(S, fun v => v[0] < 8.0, fun v => reduceByIndex(fill(n, 1.5), max, zip(ks, map(fun a "
         "=> a * 1.25, v))), xs)"})
     for (const char* steps : {"3", "20"}) {
