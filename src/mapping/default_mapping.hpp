@@ -123,7 +123,8 @@ class DefaultMapping : Walk {
   bool isClosed(Expr e) const;
   bool isKernelBoundary(Expr e) const;
   bool mayMove(Expr e) const;
-  bool isReadOften(Expr value, double reads);
+  // `storedOperations`: on an element, that are worth a store.
+  bool isReadOften(Expr value, double reads, double storedOperations = 64);
   bool readsRowsOften(Expr e);
   Expr storedWithin(Expr e);
   Expr operand(Expr e, bool shared = false);

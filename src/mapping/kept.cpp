@@ -119,8 +119,7 @@ Expr DefaultMapping::operand(Expr e, bool shared) {
 }
 
 // Whether an array whose elements are each read so often costs much less where it is stored.
-bool DefaultMapping::isReadOften(Expr value, double reads) {
-  constexpr double storedOperations = 64;  // on an element, that are worth a store
+bool DefaultMapping::isReadOften(Expr value, double reads, double storedOperations) {
   return (reads - 1) * work_.of(value) / elementsOf(value) > storedOperations;
 }
 
@@ -137,6 +136,7 @@ bool DefaultMapping::readsRowsOften(Expr e) {
 // often: the work-item computes it once, in memory of its own.
 Expr DefaultMapping::storedWithin(Expr e) {
   constexpr std::int64_t storedElements = 4096;  // that a work-item has room for
+  constexpr double ownOperations = 8;            // on an element, that are worth a store to memory of its own
   const auto fits = [&](Type type) {
     Nat count = 1;
     for (const Nat n : shapeOf(type)) count = count * n;
@@ -147,7 +147,7 @@ Expr DefaultMapping::storedWithin(Expr e) {
   if (!s.isPrim(Prim::let) || s.arguments.size() != 2 || !fits(s.arguments[1].type())) return e;
   const Expr value = s.arguments[1];
   if (isClosed(value) || !computesElements(underLayouts(value)) ||
-      !isReadOften(value, readsOfElement(s.arguments[0].body(), s.arguments[0].parameter())))
+      !isReadOften(value, readsOfElement(s.arguments[0].body(), s.arguments[0].parameter()), ownOperations))
     return e;
   return argument(e, 1, [&](Expr v) {
     const std::function<Expr(Expr)> below = [&](Expr x) {
