@@ -301,6 +301,58 @@ std::optional<GuardedView::Guard> guardOfAll(const std::vector<ViewPtr>& lanes) 
   return all.bounds.empty() ? std::nullopt : std::optional(all);
 }
 
+// Numbers that grow by the same with each lane, as a number of the lane.
+std::optional<Nat> byLane(const std::vector<Nat>& numbers, Nat lane) {
+  const Nat step = numbers[1] - numbers[0];
+  for (std::size_t l = 2; l < numbers.size(); l++)
+    if (numbers[l] - numbers[l - 1] != step) return std::nullopt;
+  return numbers[0] + step * lane;
+}
+
+// Lanes of one array, perhaps under conditions on indices, as a view of the lane; nothing where they are no such lanes.
+ViewPtr viewByLane(const std::vector<ViewPtr>& lanes, Nat lane) {
+  const Type type = lanes[0]->type();
+  const auto all = [&]<class View>(std::type_identity<View>, auto&& holds) {
+    return std::ranges::all_of(lanes, [&](const ViewPtr& v) {
+      const auto* view = dynamic_cast<const View*>(v.get());
+      return view != nullptr && holds(*view);
+    });
+  };
+  const auto numbers = [&](auto&& of) {
+    std::vector<Nat> list;
+    for (const ViewPtr& v : lanes) list.push_back(of(v));
+    return byLane(list, lane);
+  };
+  if (all(std::type_identity<NowhereView>{}, [](const auto&) { return true; })) return lanes[0];
+  if (const auto* m = dynamic_cast<const MemoryView*>(lanes[0].get())) {
+    const auto isBeside = [&](const MemoryView& v) { return v.buffer == m->buffer && v.unit == 1; };
+    if (!type.isScalar() || !all(std::type_identity<MemoryView>{}, isBeside)) return nullptr;
+    const auto offset = numbers([](const ViewPtr& v) { return static_cast<const MemoryView&>(*v).offset; });
+    return offset ? std::make_shared<MemoryView>(type, m->buffer, *offset) : nullptr;
+  }
+  const auto guardOf = [](const ViewPtr& v) -> const auto& { return static_cast<const GuardedView&>(*v).guard; };
+  const auto isAlike = [&](const GuardedView& v) {
+    return !v.guard.condition && v.guard.bounds.size() == guardOf(lanes[0]).bounds.size();
+  };
+  if (!all(std::type_identity<GuardedView>{}, isAlike)) return nullptr;
+  GuardedView::Guard guard;
+  for (std::size_t b = 0; b < guardOf(lanes[0]).bounds.size(); b++) {
+    const auto smaller = numbers([&](const ViewPtr& v) { return guardOf(v).bounds[b].smaller; });
+    const auto larger = numbers([&](const ViewPtr& v) { return guardOf(v).bounds[b].larger; });
+    if (!smaller || !larger) return nullptr;
+    guard.bounds.push_back({*smaller, *larger});
+  }
+  std::vector<ViewPtr> insides, outsides;
+  for (const ViewPtr& v : lanes) {
+    insides.push_back(static_cast<const GuardedView&>(*v).inside());
+    outsides.push_back(static_cast<const GuardedView&>(*v).outside());
+  }
+  const ViewPtr inside = viewByLane(insides, lane), outside = viewByLane(outsides, lane);
+  if (!inside || !outside) return nullptr;
+  return std::make_shared<GuardedView>(
+      type, std::move(guard), [inside] { return inside; }, [outside] { return outside; });
+}
+
 }  // namespace
 
 // One store where the lanes are consecutive; where all are under conditions, one for all if all hold.
@@ -349,10 +401,20 @@ void Lowering::storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v) {
               values[0]);
     }
   };
+  // Where it is not known which hold, many are a loop: a statement for each would be most of what a compiler reads.
+  const auto inLoop = [&] {
+    constexpr std::size_t many = 8;
+    const Nat width = static_cast<std::int64_t>(lanes.size());
+    if (lanes.size() < many || !viewByLane(lanes, Nat(0))) return eachLane();
+    const ViewPtr apart = allocate(Type::array(width, lanes[0]->type()), AddressSpace::priv, "lanes");
+    const auto first = std::static_pointer_cast<const MemoryView>(apart->at(0));
+    emit(kernel::Store{first->buffer, first->offset, vector});
+    loop("lane", width, LoopKind::sequential, 0, 1, [&](Nat l) { store(viewByLane(lanes, l), value(apart->at(l))); });
+  };
   emit(kernel::If{whole, collect([&] { storeLanes(insides, vector); }),
                   isOne   ? Block{}
                   : known ? collect(someLanes)
-                          : collect(eachLane)});
+                          : collect(inLoop)});
 }
 
 void Lowering::storeLane(const LaneView& out, ExprPtr v) {

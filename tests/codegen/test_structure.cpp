@@ -447,4 +447,18 @@ TEST_CASE("loops over windows that were joined are written out inside of others"
   CHECK(wrong(text + ")", {{"m", 5}}) == "");
 }
 
+TEST_CASE("lanes of which it is not known how many are stored are a loop") {
+  const Program program = parse(R"(
+    def main(xs: [16 * k]f32, n: nat in 1..16 * k): [n]f32 =
+      take(n, asScalar(mapGlb(0)(fun v => v * splat(16, 2.0))(asVector(16, xs)))))");
+  const kernel::Plan plan = compile(program);
+  CHECK(occurrences(sourceOf(plan), "if (") == 3);  // of the work-item, of all lanes, of a lane
+  for (const std::int64_t n : {1, 16, 19, 32}) {
+    const Sizes sizes{{"k", 2}, {"n", n}};
+    const Program known = at(program, sizes);
+    const Tensors inputs = inputsOf(known);
+    CHECK(differences(emulate(plan, inputs, sizes), interpret(known, inputs), 0) == "");
+  }
+}
+
 }  // namespace lift::codegen_tests
