@@ -86,13 +86,13 @@ class DefaultMapping : Walk {
   bool isUpdate(Expr e) const;
   Expr scanned(Expr e);
   Expr reducedByIndex(Expr e);
-  bool startsApart(Expr e) const;
+  bool startsApart(Expr e);
   std::optional<std::string> ruleThatPays(Expr e) const;
   std::optional<std::string> ruleOfItems(Expr e) const;
   std::optional<Expr> together(Expr e);
   Expr inPlace(Expr e);
   Expr updatedInPlace(Expr e);
-  bool isUpdatedInPlace(Expr e) const;
+  bool isUpdatedInPlace(Expr e);
   Expr besideOthers(Expr e, const Layouts& through = {});
   bool updatesAtOnce(Expr e) const;
   Expr updatedByGroup(Expr e);

@@ -200,14 +200,18 @@ Expr DefaultMapping::updatedByGroup(Expr e) {
 
 // Whether the elements that a reduction by index starts from are written by a kernel of their own, and then changed
 // where they are.
-bool DefaultMapping::startsApart(Expr e) const {
+bool DefaultMapping::startsApart(Expr e) {
   const Spine s = spineOf(e);
   if (!s.isPrim(Prim::reduceByIndex) || !mayMove(e)) return false;
   const auto leaves = leavesOf(e.type());
   if (std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; })) return false;
   if (options_.chunk > 0 && options_.isGpu) return true;
   const auto elements = extentOf(e.type()).constant();
-  if (!options_.isGpu) return elements && static_cast<double>(*elements) >= dividedOperations;
+  // A processor's core writes as fast as memory takes it, what costs little.
+  constexpr double costly = 8;  // operations on an element
+  if (!options_.isGpu)
+    return elements && static_cast<double>(*elements) >= dividedOperations &&
+           work_.of(s.arguments[0]) >= costly * static_cast<double>(*elements);
   return !elements || static_cast<double>(*elements) >= dividedOnGpu;
 }
 
@@ -300,7 +304,7 @@ Expr DefaultMapping::updatedInPlace(Expr e) {
 }
 
 // Whether its kernel changes elements where they are, which nothing else computes beside it.
-bool DefaultMapping::isUpdatedInPlace(Expr e) const {
+bool DefaultMapping::isUpdatedInPlace(Expr e) {
   return spineOf(e).isPrim(Prim::reduceByIndex) && (startsApart(e) || ruleThatPays(e));
 }
 
