@@ -314,6 +314,14 @@ TEST_CASE("an array of a few operations on memory is computed wherever it is rea
   CHECK(kernels("map(fun x => ys[max(0, min(x, 3))], xs)") == fewest + 1);
 }
 
+TEST_CASE("a work-item keeps the costly elements of an array of its own that it reads again") {
+  const std::string text =
+      "def main(xs: [n]f32): [n][4]f32 = xs |> map(fun x => "
+      "let a = generate(5, fun i => exp(x * f32(i)) + 1.0) in slide(2, 1, a) |> map(fun w => w[0] * w[1]))";
+  CHECK(wrong(text, {{"n", 7}}) == "");
+  CHECK(occurrences(sourceOf(planAt(text, {{"n", 4096}})), "exp(") == 5);
+}
+
 TEST_CASE("what one work-item goes over is computed by many before, where that is much") {
   const auto kernels = [](const std::string& value) {
     const std::string text =
