@@ -15,10 +15,12 @@
 #include "cli/cli.hpp"
 #include "lift/bench.hpp"
 #include "lift/codegen.hpp"
+#include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
 #include "lift/inputs.hpp"
 #include "lift/operator.hpp"
+#include "lift/opset.hpp"
 #include "lift/text.hpp"
 
 namespace {
@@ -308,6 +310,8 @@ int main(int argc, char** argv) {
   app.add_option("--device", device, "Index or part of the name; else LIFTC_DEVICE, else the first");
   app.add_option("--repetitions", repetitions, "Turns of each")->positive()->capture_default_str();
   if (const auto status = app.parse(argc, argv, static_cast<int>(ExitStatus::usage))) return *status;
+  registerOperator(convOperator());  // parts of programs are recognised as liftc does
+  for (Operator& op : tensorOperators()) registerOperator(std::move(op));
   try {
     run(root, only, device, repetitions);
   } catch (const UserError& e) {
