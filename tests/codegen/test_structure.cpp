@@ -246,9 +246,9 @@ TEST_CASE("rows of few elements share work-groups") {
   const auto rangeOnGpu = [&](const std::string& text, const std::map<std::string, std::int64_t>& sizes) {
     return rangeOf(compile(at(parse(text), sizes), gpu).kernels.at(0));
   };
-  CHECK(rangeOnGpu(rows, {{"n", 28}, {"m", 5}}) == "5 28 1; 5 7 1");
+  CHECK(rangeOnGpu(rows, {{"n", 28}, {"m", 5}}) == "5 28 1; 5 28 1");
   CHECK(rangeOnGpu(sums, {{"n", 4096}, {"m", 4}}) == "4 4096 1; 4 16 1");
-  CHECK(rangeOnGpu(rows, {{"n", 4096}, {"m", 32}}) == "32 4096 1; 32 1 1");
+  CHECK(rangeOnGpu(rows, {{"n", 4096}, {"m", 32}}) == "32 4096 1; 32 2 1");
   CHECK(wrong(rows, {{"n", 28}, {"m", 5}}, gpu) == "");
 }
 

@@ -74,14 +74,20 @@ PartedProgram parted(const Case& c) {
 
 // Kernels that the program asks for, also where a copy to the result is saved.
 std::size_t stagesOf(const Program& program) {
+  struct Outlined {};
   std::size_t stages = 0;
   CompileOptions options;
   options.dump = [&](std::string_view stage, const std::string& text) {
     if (stage != "outline") return;
     for (auto at = text.find("-- "); at != std::string::npos; at = text.find("-- ", at + 1)) stages++;
+    throw Outlined();
   };
-  compile(program, options);
-  return stages;
+  try {
+    compile(program, options);
+  } catch (const Outlined&) {
+    return stages;
+  }
+  return 0;
 }
 
 }  // namespace

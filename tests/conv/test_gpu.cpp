@@ -178,7 +178,7 @@ TEST_CASE("Winograd's products are staged on GPUs of which more is known than li
   const Workload planes = convWorkload(parseConv("ic128ih56oc256kh3ph1"), {.input = Layout::nchw});
   CHECK(choose(planes, &device, {.tuned = false}).variant.family == "stagedSplitK");
   // Half precision is none for Winograd: the direct families, as if there were no other.
-  for (const auto& [profile, family] : {std::pair("mali-g72", "tiledImages"), {"amd-gfx1030", "staged"}}) {
+  for (const auto& [profile, family] : {std::pair("mali-g72", "tiledImages"), {"amd-gfx1030", "stagedSplitK"}}) {
     const runtime::DeviceInfo halves = runtime::readProfile(profile);
     const Workload layer = convWorkload(parseConv("ic128ih56oc256kh3ph1"), {.elements = Scalar::h16});
     CHECK(choose(layer, &halves, {.tuned = false}).variant.family == family);

@@ -45,7 +45,7 @@ const std::vector<Cost> costs{
     {"srad", "main", {{"steps", 3}, {"h", 64}, {"w", 64}}, "h"},
     {"floyd", "main", {{"n", 32}}, "n", 3},
     {"triangular", "lu", {{"n", 32}}, "n", 3},
-    {"triangular", "columns", {{"n", 64}}, "n", 2},
+    {"triangular", "columns", {{"n", 128}}, "n", 2},
     {"fir", "main", {{"k", 16}, {"n", 4096}}, "n"},
     {"life", "main", {{"generations", 3}, {"h", 64}, {"w", 64}}, "h"},
 };
