@@ -50,6 +50,9 @@ StagedBlock stagedBlock(const StagedSize& size, const runtime::DeviceInfo* devic
 // (split-K): the cheapest length of a chunk with its block.
 StagedBlock stagedChunks(const StagedSize& size, const runtime::DeviceInfo* device, const StagedNames& names = {});
 
+// Chunks are worth their launch where they cost so much less than whole sums: the count is not exact.
+constexpr double worthSplitting = 0.95;
+
 // In the same measure: a launch, and elements that all units together read or write.
 constexpr double launchCost = 1 << 20;
 double memoryCost(double elements, const runtime::DeviceInfo* device);

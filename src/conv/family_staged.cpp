@@ -73,7 +73,7 @@ std::string preferredStaged(const ConvSpec& s, const ConvLayouts& layouts, const
   const bool fills = s.groups == 1 ? fillsTiles(s) : std::min(s.icPerGroup(), s.ocPerGroup()) >= fewestChannels;
   if (device.type == "gpu" && device.localMemoryIsDedicated && fills && s.reduction() >= shortest) {
     consider("staged", stagedBlock(sizeOf(s), &device, names).cost);
-    if (s.groups == 1) consider("stagedSplitK", stagedChunks(sizeOf(s), &device, names).cost);
+    if (s.groups == 1) consider("stagedSplitK", stagedChunks(sizeOf(s), &device, names).cost / worthSplitting);
   }
   if (const auto cost = stagedWinogradCost(s, layouts, device)) consider("winogradStaged", *cost);
   return family;

@@ -347,7 +347,7 @@ std::vector<OperatorFamily> stagedFamilies(const Recognised& form) {
   split.defaults = stagedChunks(size, nullptr).config;
   split.preferred = [=](const runtime::DeviceInfo& device) { return stagedChunks(size, ofGpu(device)).config; };
   const auto splits = [size](const runtime::DeviceInfo& device) {
-    return stagedChunks(size, &device).cost < stagedBlock(size, &device).cost;
+    return stagedChunks(size, &device).cost < worthSplitting * stagedBlock(size, &device).cost;
   };
   staged.firstOn = [=](const runtime::DeviceInfo& d) { return pays && prefersGroups(d) && !splits(d); };
   split.firstOn = [=](const runtime::DeviceInfo& d) { return pays && prefersGroups(d) && splits(d); };
