@@ -257,8 +257,8 @@ TEST_CASE("nests of more maps than dimensions are as many work-items as fill a d
     CompileOptions options;
     options.target.isGpu = isGpu;
     std::int64_t items = 1;
-    for (const Nat n : compile(at(parse(text), sizes), options).kernels.at(0).range.global)
-      items *= n.constant().value();
+    const kernel::Plan plan = compile(at(parse(text), sizes), options);
+    for (const Nat n : plan.kernels.at(0).range.global) items *= n.constant().value();
     return items;
   };
   const std::string deep =
