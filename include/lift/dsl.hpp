@@ -310,8 +310,8 @@ inline constexpr Named map{"map"}, reduce{"reduce"}, scan{"scan"}, scanExclusive
     vectorize{"vectorize"}, zip{"zip"}, unzip{"unzip"}, get{"get"}, split{"split"}, join{"join"}, slide{"slide"},
     slideStrict{"slideStrict"}, pad{"pad"}, padClamp{"padClamp"}, padMirror{"padMirror"}, padWrap{"padWrap"},
     transpose{"transpose"}, reorder{"reorder"}, concat{"concat"}, take{"take"}, drop{"drop"}, at{"at"},
-    asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"}, dot{"dot"}, mapGlb{"mapGlb"}, mapWrg{"mapWrg"},
-    mapLcl{"mapLcl"}, reduceLcl{"reduceLcl"}, reduceByIndexLcl{"reduceByIndexLcl"},
+    asVector{"asVector"}, asScalar{"asScalar"}, splat{"splat"}, dot{"dot"}, anyLane{"anyLane"}, mapGlb{"mapGlb"},
+    mapWrg{"mapWrg"}, mapLcl{"mapLcl"}, reduceLcl{"reduceLcl"}, reduceByIndexLcl{"reduceByIndexLcl"},
     reduceByIndexGlb{"reduceByIndexGlb"}, mapSeq{"mapSeq"}, mapSeqUnroll{"mapSeqUnroll"}, reduceSeq{"reduceSeq"},
     reduceSeqUnroll{"reduceSeqUnroll"}, scanSeq{"scanSeq"}, scanExclusiveSeq{"scanExclusiveSeq"}, toGlobal{"toGlobal"},
     toImage{"toImage"}, toLocal{"toLocal"}, toPrivate{"toPrivate"};

@@ -92,6 +92,9 @@ struct Lane {
   ExprPtr vector;
   int lane;
 };
+struct AnyLane {
+  ExprPtr vector;
+};  // bool: whether a lane of a vector of booleans holds
 struct MakeVector {
   std::vector<ExprPtr> lanes;
 };
@@ -113,7 +116,7 @@ struct Choose {
 
 struct Expr {
   ValueType type;
-  std::variant<Literal, Index, VarRef, Load, Operation, Convert, Splat, Lane, MakeVector, Test, Choose> node;
+  std::variant<Literal, Index, VarRef, Load, Operation, Convert, Splat, Lane, AnyLane, MakeVector, Test, Choose> node;
 };
 
 // ------------------------------------------------------------------------------------------------------ statements
@@ -298,6 +301,7 @@ ExprPtr test(std::vector<Comparison> all);
 ExprPtr choose(ExprPtr condition, ExprPtr then, ExprPtr otherwise);
 ExprPtr splat(ExprPtr value, int width);
 ExprPtr lane(ExprPtr vector, int lane);
+ExprPtr anyLane(ExprPtr vector);  // of booleans
 ExprPtr makeVector(std::vector<ExprPtr> lanes);
 bool isSameLiteral(const ExprPtr& a, const ExprPtr& b);  // both are literals, of one type and value
 ExprPtr convertTo(ExprPtr value, Scalar to);             // to f16: a conversion to f32, f16 being a storage type only

@@ -32,6 +32,7 @@ void forEachChild(E& e, F&& f) {
   if (auto* convert = std::get_if<Convert>(&e.node)) f(convert->value);
   if (auto* splat = std::get_if<Splat>(&e.node)) f(splat->value);
   if (auto* lane = std::get_if<Lane>(&e.node)) f(lane->vector);
+  if (auto* any = std::get_if<AnyLane>(&e.node)) f(any->vector);
   if (auto* vector = std::get_if<MakeVector>(&e.node))
     for (auto& l : vector->lanes) f(l);
   if (auto* choice = std::get_if<Choose>(&e.node)) {

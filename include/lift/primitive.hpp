@@ -54,6 +54,7 @@ enum class Prim : std::uint8_t {
   convert,
   splat,
   dot,
+  anyLane,
   // OpenCL
   mapGlb,
   mapWrg,

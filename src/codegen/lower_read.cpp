@@ -123,6 +123,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
       const int width = valueTypeOf(e.type()).width;
       return valueView(e.type(), kernel::splat(value(read(a[0], env)), width));
     }
+    case Prim::anyLane: return valueView(e.type(), kernel::anyLane(value(read(a[0], env))));
     case Prim::dot: return valueView(e.type(), dot(value(read(a[0], env)), value(read(a[1], env))));
     case Prim::reduce:
     case Prim::reduceSeq:

@@ -425,13 +425,42 @@ ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& wr
   return tupleView(std::move(components));
 }
 
+// Of a state of such arrays alone a step knows no numbers, and its copies would be long.
+static bool hasOnlyLongArrays(Type state) {
+  constexpr std::int64_t registers = 16;
+  return std::ranges::all_of(leavesOf(state), [](const Leaf& leaf) {
+    Nat elements = leaf.shape.empty() ? 0 : 1;
+    for (const Nat n : leaf.shape) elements = elements * n;
+    return elements.constant().value_or(registers + 1) > registers;
+  });
+}
+
 void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {
   const Nat count = s.head.nats()[0];
   const Expr f = s.arguments[0], in = s.arguments[1];
   const AddressSpace space = spaceForSteps(s, in.type());
   const auto times = count.constant();
+  if (times && *times == 0) return write(in, env, out);
+  const auto stepTo = [&](const ViewPtr& from, const Destination& to) {
+    write(f.body(), bindParameter(f, env, from), to);
+  };
+  if (times && *times > 2 && f.body().type() == in.type() && hasOnlyLongArrays(in.type())) {
+    // Two memories in turns; what is written last goes where it belongs.
+    std::array<ViewPtr, 2> memory{allocate(in.type(), space, "step0"), allocate(in.type(), space, "step1")};
+    const bool isInMemory = onlyMovesData(in);
+    isInMemory ? stepTo(read(in, env), {memory[0], space}) : write(in, env, {memory[0], space});
+    const std::int64_t between = *times - 1 - (isInMemory ? 1 : 0);  // steps from one memory to the other
+    loop("step", between / 2, LoopKind::sequential, 0, 1, [&](Nat) {
+      stepTo(memory[0], {memory[1], space});
+      stepTo(memory[1], {memory[0], space});
+    });
+    if (between % 2 != 0) {
+      stepTo(memory[0], {memory[1], space});
+      std::swap(memory[0], memory[1]);
+    }
+    return stepTo(memory[0], out);
+  }
   if (times && *times <= maxUnrolledIterations) {
-    if (*times == 0) return write(in, env, out);
     ViewPtr from = read(in, env);
     std::array<ViewPtr, 2> memory;
     for (std::int64_t i = 0; i + 1 < *times; i++) {
@@ -441,7 +470,7 @@ void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out
       write(f.body(), before, {to, space});
       from = withConstants(f.body(), before, to);
     }
-    return write(f.body(), bindParameter(f, env, from), out);
+    return stepTo(from, out);
   }
   const ViewPtr state = allocate(in.type(), space, "state"), next = allocate(in.type(), space, "next");
   write(in, env, {state, space});

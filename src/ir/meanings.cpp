@@ -334,6 +334,13 @@ Value splat(Call& c) {
   return build(c.nat(0), [&](Int) { return c.argument(0); });
 }
 
+Value anyLane(Call& c) {
+  const Sequence& lanes = c.array(0);
+  bool holds = false;
+  for (Int i = 0; i < length(lanes); i++) holds = holds || element(lanes, i).scalar().truth();
+  return Value::of(ScalarValue::ofInteger(Scalar::boolean, holds ? 1 : 0));
+}
+
 Value dot(Call& c) {
   const Sequence &a = c.array(0), &b = c.array(1);
   const auto product = [&](Int i) {
@@ -390,6 +397,7 @@ constexpr std::array<Row, primCount> meanings{{
     {Prim::convert, convert},
     {Prim::splat, splat},
     {Prim::dot, dot},
+    {Prim::anyLane, anyLane},
     {Prim::mapGlb, map},
     {Prim::mapWrg, map},
     {Prim::mapLcl, map},

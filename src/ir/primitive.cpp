@@ -114,6 +114,7 @@ constexpr std::array<PrimInfo, primCount> table{{
     {Prim::splat, "splat", "splat(width: nat, in: t): <width>t", S, "one scalar in every lane", valued(Work::none)},
     {Prim::dot, "dot", "dot(a: <w>t, b: <w>t): t", S, "sum of the products of the lanes, from the left",
      valued(Work::one)},
+    {Prim::anyLane, "anyLane", "anyLane(in: <w>bool): bool", S, "whether a lane holds", valued(Work::one)},
     {Prim::mapGlb, "mapGlb", "mapGlb(dim: nat, f: t -> u, in: [n]t): [n]u", O,
      "map over all work-items of dimension dim", loop(Loop::map, Level::global, Memory::global)},
     {Prim::mapWrg, "mapWrg", "mapWrg(dim: nat, f: t -> u, in: [n]t): [n]u", O, "map over work-groups of dimension dim",

@@ -434,6 +434,13 @@ Text CDialect::conversion(ValueType from, ValueType to, const Text& value) {
   return {fmt::format("{}({})", name, value.text)};
 }
 
+Text CDialect::anyLane(ValueType of, const std::string& mask) {
+  const std::string body =
+      fmt::format("  {} any = 0;\n  for (int i = 0; i < {}; i++) any |= mask[i];\n  return any != 0;\n",
+                  cType(of.scalar), of.width);
+  return {fmt::format("{}({})", function(shortName(of) + "_any", "int", type(of) + " mask", body), mask)};
+}
+
 std::string CDialect::resizedMask(ValueType to, const std::string& mask) {
   return fmt::format("__builtin_convertvector({}, {})", mask, type(to));
 }

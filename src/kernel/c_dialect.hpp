@@ -32,6 +32,7 @@ class CDialect final : public Dialect {
                      const std::string& otherwise) override;
   Text conversion(ValueType from, ValueType to, const Text& value) override;
   std::string resizedMask(ValueType to, const std::string& mask) override;
+  Text anyLane(ValueType of, const std::string& mask) override;
   std::string load(ValueType t, const Place& from) override;
   std::string store(ValueType t, const Place& to, const std::string& value) override;
   std::string stream(ValueType t, const Place& to, const std::string& value) override;

@@ -162,7 +162,7 @@ class Counter {
   void expr(const Expr& e, double times) {
     if (const auto* l = std::get_if<Load>(&e.node)) traffic(l->buffer, e.type.width, times, false);
     if (const auto* v = std::get_if<MakeVector>(&e.node)) c_.laneMoves += times * static_cast<double>(v->lanes.size());
-    if (std::holds_alternative<Lane>(e.node)) c_.laneMoves += times;
+    if (std::holds_alternative<Lane>(e.node) || std::holds_alternative<AnyLane>(e.node)) c_.laneMoves += times;
     if (const auto* o = std::get_if<Operation>(&e.node)) {
       const double lanes = times * e.type.width;
       const OpTyping typing = info(o->op).typing;

@@ -80,6 +80,7 @@ class Dialect {
                              const std::string& otherwise) = 0;
   virtual Text conversion(ValueType from, ValueType to, const Text& value) = 0;  // not of vectors of booleans
   virtual std::string resizedMask(ValueType to, const std::string& mask) = 0;
+  virtual Text anyLane(ValueType of, const std::string& mask) = 0;  // whether a lane of the mask holds, a condition
 
   // Memory. A boolean is a byte, 0 or 1; half is loaded as float, and stored from float. A language that has no images
   // keeps them as arrays.

@@ -204,6 +204,13 @@ class Emulator {
           wide(*l.vector, lane, w.data());
           return w[static_cast<std::size_t>(l.lane)];
         },
+        [&](const AnyLane& any) {
+          Wide w;
+          wide(*any.vector, lane, w.data());
+          const auto lanes = std::span(w).first(static_cast<std::size_t>(any.vector->type.width));
+          const bool holds = std::ranges::any_of(lanes, [](const ScalarValue& v) { return v.truth(); });
+          return ScalarValue::ofInteger(Scalar::boolean, holds ? 1 : 0);
+        },
         [&](const MakeVector& m) { return scalar(*m.lanes[0], lane); },
         [&](const Test& t) {
           const bool all = std::ranges::all_of(t.all, [&](const Comparison& c) { return holds(c, lane); });

@@ -30,6 +30,7 @@ bool isSame(const ExprPtr& a, const ExprPtr& b) {
       [&](const Convert& c) { return isSame(c.value, as(c).value); },
       [&](const Splat& s) { return isSame(s.value, as(s).value); },
       [&](const Lane& l) { return l.lane == as(l).lane && isSame(l.vector, as(l).vector); },
+      [&](const AnyLane& l) { return isSame(l.vector, as(l).vector); },
       [&](const MakeVector& m) { return areSame(m.lanes, as(m).lanes); },
       [&](const Test& t) { return t.all == as(t).all; },
       [&](const Choose& c) {

@@ -113,6 +113,14 @@ ExprPtr lane(ExprPtr vector, int lane) {
   return make({scalar, 1}, Lane{std::move(vector), lane});
 }
 
+ExprPtr anyLane(ExprPtr vector) {
+  if (vector->type.scalar != Scalar::boolean) throw InternalError("anyLane: no vector of booleans");
+  if (vector->type.width == 1) return vector;
+  if (const auto* s = std::get_if<Splat>(&vector->node)) return s->value;
+  if (const auto* l = std::get_if<Literal>(&vector->node)) return literal(l->value);
+  return make({Scalar::boolean, 1}, AnyLane{std::move(vector)});
+}
+
 ExprPtr makeVector(std::vector<ExprPtr> lanes) {
   if (lanes.empty()) throw InternalError("vector without lanes");
   if (lanes.size() == 1) return lanes[0];

@@ -298,6 +298,7 @@ class OpenclDialect final : public Dialect {
     prefetches = true;
     return fmt::format("prefetch_line({});", pointer);
   }
+  Text anyLane(ValueType, const std::string& mask) override { return {fmt::format("any({})", mask)}; }
   std::string storedMask(int width, const std::string& mask) override {
     return fmt::format("as_uchar{0}({1} & (char{0})(1))", width, mask);
   }

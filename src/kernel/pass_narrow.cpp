@@ -98,6 +98,13 @@ class Narrow {
     const auto* l = std::get_if<Lane>(&e->node);
     if (l != nullptr && isWide(l->vector->type.width))
       return lane(part(l->vector, l->lane / lanes_ * lanes_), l->lane % lanes_);
+    const auto* any = std::get_if<AnyLane>(&e->node);
+    if (any != nullptr && isWide(any->vector->type.width)) {
+      ExprPtr parts = part(any->vector, 0);
+      for (int first = lanes_; first < any->vector->type.width; first += lanes_)
+        parts = operation(Op::logicalOr, {parts, part(any->vector, first)});
+      return anyLane(parts);
+    }
     if (const auto* m = std::get_if<MakeVector>(&e->node)) {
       std::vector<ExprPtr> lanes;
       for (const ExprPtr& lane : m->lanes) lanes.push_back(whole(lane));

@@ -120,6 +120,10 @@ class Verifier {
           check(l.lane >= 0 && l.lane < l.vector->type.width, "lane {} of a vector of {}", l.lane,
                 l.vector->type.width);
         },
+        [&](const AnyLane& any) {
+          check(t == ValueType{Scalar::boolean, 1} && any.vector->type.scalar == Scalar::boolean,
+                "anyLane of a wrong type");
+        },
         [&](const MakeVector& m) {
           check(static_cast<int>(m.lanes.size()) == t.width, "vector of {} lanes has width {}", m.lanes.size(),
                 t.width);

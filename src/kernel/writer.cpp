@@ -220,6 +220,10 @@ Text Writer::text(const ExprPtr& e) {
           return Text{dialect_.lane(mask(l.vector, 1), l.lane) + " != 0", equality};
         return Text{dialect_.lane(expr(l.vector, postfix), l.lane)};
       },
+      [&](const AnyLane& any) {
+        const std::size_t bytes = maskBytes(any.vector);
+        return dialect_.anyLane({integerOf(bytes), any.vector->type.width}, mask(any.vector, bytes));
+      },
       [&](const MakeVector& m) {
         std::vector<std::string> lanes;
         for (const ExprPtr& l : m.lanes) lanes.push_back(expr(l));
@@ -258,6 +262,14 @@ Text Writer::conversion(const Expr& e, const Convert& c) {
   }
   if (to.scalar == Scalar::boolean) return {expr(c.value, equality) + " != 0", equality};
   return dialect_.conversion(from, to, text(c.value));
+}
+
+// Of the integers that the mask has as it is computed.
+std::size_t Writer::maskBytes(const ExprPtr& e) {
+  const auto* o = std::get_if<Operation>(&e->node);
+  if (o == nullptr) return 1;
+  const bool ofMasks = o->args.back()->type.scalar == Scalar::boolean;
+  return ofMasks ? maskBytes(o->args.back()) : info(o->args.back()->type.scalar).bytes;
 }
 
 // Boolean vectors are masks: 0 or -1 in integers of the size that the context (choice, &, |) wants.

@@ -59,6 +59,7 @@ class Writer {
   Text operation(const Expr& e, const Operation& o);
   Text conversion(const Expr& e, const Convert& c);
   std::string mask(const ExprPtr& e, std::size_t bytes);  // a boolean vector as integers of that size
+  static std::size_t maskBytes(const ExprPtr& e);
   Place place(BufferId b, Nat index);
   // The greatest power of two, at most 16, that is known to divide it.
   std::int64_t multipleOf(Nat n) const;

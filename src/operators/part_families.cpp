@@ -434,12 +434,17 @@ bool neighboursAreInLanes(const Recognised& form) {
     for (const Nat n : leaf.shape) values = values * n;
   const bool isShort = form.reduced && form.reduced->constant().value_or(most + 1) <= most;
   const Expr body = form.nest.body;
-  const bool endsEarly = anyPrimitive(body, [](Expr p) { return p.prim() == Prim::iterateWhile; });
   bool pays = false;
   if (form.pattern == Pattern::rows)
     pays = neighboursReadClose(form) || (isShort && approximates(body)) || !reducesByOperations(body);
   if (form.pattern == Pattern::elementwise) pays = approximates(body) || readsInVectors(form);
-  if (form.pattern == Pattern::other) pays = hasNestedLoops(body) || (approximates(body) && !endsEarly);
+  if (form.pattern == Pattern::other) pays = anyPrimitive(body, runsLoop) || approximates(body);
+  const Expr lane = form.nest.loops.back().variable;
+  const bool gathers = anyTerm(body, [&](Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::at) && s.arguments.size() == 2 && s.arguments[0].hasFree(lane);
+  });
+  pays = pays && (form.pattern == Pattern::elementwise || !gathers);
   return pays && keepsLittle(body) && values.constant() && *values.constant() <= most &&
          notInLanes(form.nest.loops.back().input.type().length()).empty();
 }

@@ -157,12 +157,15 @@ Strategy keptOutsideLoops() {
 
 }  // namespace
 
-Strategy outsideLoops(const std::function<std::optional<Strategy>(Expr)>& chosen) {
-  return [chosen](Expr e, Rewriting& r) -> std::optional<Expr> {
+namespace {
+
+// The chosen strategies, wherever loops run a term or none does.
+Strategy wherever(bool inLoops, const std::function<std::optional<Strategy>(Expr)>& chosen) {
+  return [=](Expr e, Rewriting& r) -> std::optional<Expr> {
     std::unordered_set<Expr> refused;
     bool any = false;
     const auto accepts = [&](Expr term, bool inLoop) {
-      return !inLoop && refused.count(term) == 0 && chosen(term).has_value();
+      return inLoop == inLoops && refused.count(term) == 0 && chosen(term).has_value();
     };
     while (const auto place = placeWhere(e, accepts)) {
       const Expr term = partAt(e, *place);
@@ -177,6 +180,10 @@ Strategy outsideLoops(const std::function<std::optional<Strategy>(Expr)>& chosen
   };
 }
 
+}  // namespace
+
+Strategy outsideLoops(const std::function<std::optional<Strategy>(Expr)>& chosen) { return wherever(false, chosen); }
+
 Strategy sumsTogether() {
   // What is computed of joined elements is computed once they are joined.
   const auto ofJoined = [](Expr e) {
@@ -186,6 +193,23 @@ Strategy sumsTogether() {
   return seq({keptOutsideLoops(), strategies::fused(), normalise({"reduceOfReductions", "reduceFlatten", "joinMapZip"}),
               attempt(everywhere(when(ofJoined, argument(normalise({"joinMap", "joinMapZip"}))))),
               strategies::fused()});
+}
+
+// Outer loops over indices as maps, as those over elements are; but not those over keys, which stay as they are for the
+// default mapping.
+Strategy indicesAsElements() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
+      const Spine s = spineOf(term);
+      if (isResultLayout(s, Crops::yes)) return argument([&](Expr inner, Rewriting&) { return walk(inner); })(term, r);
+      if (!s.isPrim(Prim::generate) || !s.arguments[0].is(Expr::Form::lambda) || onlyMovesData(s.arguments[0]))
+        return std::nullopt;
+      const auto isOverKeys = [](Expr map) { return applyRule(ruleNamed("mapByKey"), map).term.has_value(); };
+      const Strategy inside = function(body([&](Expr inner, Rewriting&) { return walk(inner); }));
+      return seq({use("generateAsMap"), when([&](Expr map) { return !isOverKeys(map); }, attempt(inside))})(term, r);
+    };
+    return walk(e);
+  };
 }
 
 Strategy canonical() {
@@ -198,7 +222,7 @@ Strategy canonical() {
     return (!length || *length > registers) && letsOf(s.arguments[1].body()).bound.empty();
   };
   return seq({sumsTogether(), attempt(everywhere(when(hasLongState, seq({use("reduceElements"), sumsTogether()})))),
-              productLoops()});
+              productLoops(), attempt(indicesAsElements())});
 }
 
 namespace {
@@ -276,6 +300,27 @@ Strategy digitsApart() {
   return everywhere(orElse(when(isReduced, seq({rows, repeat(rows)})), when(reduces, use("digitsOfIndices"))));
 }
 
+// Reductions of few columns, within loops, of rows whose elements share what is costly, as the components of a force
+// do: one reduction of rows.
+Strategy columnsTogether() {
+  const auto sharesWork = [](Expr row) {
+    return std::ranges::any_of(letsOf(row).bound, [](const auto& bound) {
+      return anyPrimitive(bound.second, runsLoop) || approximates(bound.second);
+    });
+  };
+  const auto chosen = [sharesWork](Expr e) -> std::optional<Strategy> {
+    constexpr std::int64_t most = 16;
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::map) || !e.type().isArray() || e.type().length().constant().value_or(most + 1) > most)
+      return std::nullopt;
+    const Spine columns = spineOf(s.arguments[1]);
+    const Spine rows = columns.isPrim(Prim::transpose) ? spineOf(columns.arguments[0]) : columns;
+    const bool areRows = rows.isPrim(Prim::map) && rows.arguments[0].is(Expr::Form::lambda);
+    return areRows && sharesWork(rows.arguments[0].body()) ? std::optional(use("reduceRows")) : std::nullopt;
+  };
+  return wherever(true, chosen);
+}
+
 // Reductions and scans of arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
@@ -342,12 +387,13 @@ Program restated(const Program& program, bool inOrder) {
     outside = true;
     r.apply(sumsTogether());
   }
+  const bool together = r.tryApply(columnsTogether());
   const bool stepped = r.tryApply(stepsApart());
   if (stepped) liftProducts();
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated = lifts > 0 || indexed || alone || apart || outside || stepped || chunked;
+  const bool isRestated = lifts > 0 || indexed || alone || apart || outside || together || stepped || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

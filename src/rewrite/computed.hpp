@@ -35,13 +35,10 @@ Expr laneReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in,
 // The same by lanes of vectors only, which `loop` (reduce, reduceSeq) reduces; nothing where there are none.
 std::optional<Expr> vectorReduction(const Accumulation& accumulation, Expr init, Expr f, Expr in, Nat lanes, Prim loop);
 
-// Whether vectors have lanes of that type. Booleans have no vectors in memory.
-bool isLane(Type type);
-
 // map(f, xs)  ->  asScalar(map(g, vss)): vss holds as vectors of so many lanes what the elements hold (scalars,
-// windows, tuples), and g is f on vectors: operations lane by lane, reductions with vectors as accumulators. What f
-// gives is put together again component by component. Nothing where lanes would index with values of their own or
-// branches may fail, or where f is no functional term.
+// windows, tuples), and g is f on vectors: operations lane by lane, reductions with vectors as accumulators, iterations
+// that end early as long as a lane goes on. What f gives is put together again component by component. Nothing where
+// lanes would index with values of their own, or branches or steps may fail, or where f is no functional term.
 std::optional<Expr> mapInLanes(Expr map, Nat lanes);
 
 // Every element of an array reduced by those of the input that belong to it, written as a comparison of each with every

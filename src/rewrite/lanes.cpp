@@ -12,8 +12,6 @@ namespace lift::rewrite::detail {
 
 using namespace build;
 
-bool isLane(Type type) { return type.isScalar() && scalarOf(type) != Scalar::boolean; }
-
 namespace {
 
 // An array as arrays of scalars, and one of its elements from theirs.
@@ -67,7 +65,7 @@ std::optional<Columns> columnsOf(Expr in) {
       array = s.isPrim(Prim::take) ? take(s.head.nats()[0], array) : drop(s.head.nats()[0], array);
     return whole;
   }
-  if (isLane(element)) return Columns{{in}, [](const std::vector<Expr>& elements) { return elements[0]; }};
+  if (element.isScalar()) return Columns{{in}, [](const std::vector<Expr>& elements) { return elements[0]; }};
   if (!element.is(Type::Kind::tuple)) return std::nullopt;
   return columnsOf(components(call(Prim::unzip, {in})));
 }
@@ -75,7 +73,7 @@ std::optional<Columns> columnsOf(Expr in) {
 // Whether a term of scalars, of which `lanes` differ from lane to lane, is computed lane by lane on vectors.
 bool isLanewise(Expr e, std::vector<Expr> lanes) {
   if (!e.type().is(Type::Kind::tuple) && !e.type().isScalar()) return false;
-  if (std::ranges::none_of(lanes, [&](Expr v) { return e.hasFree(v); })) return isLane(e.type());
+  if (std::ranges::none_of(lanes, [&](Expr v) { return e.hasFree(v); })) return e.type().isScalar();
   if (e.is(Expr::Form::variable)) return true;
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive)) return false;
@@ -156,7 +154,7 @@ std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, E
   std::vector<Expr> startVectors, vectors;
   std::vector<Type> scalars, accumulatorTypes;
   for (const Expr start : starts) {
-    if (!isLane(start.type())) return std::nullopt;
+    if (!start.type().isScalar()) return std::nullopt;
     scalars.push_back(start.type());
     startVectors.push_back(splat(lanes, start));
     accumulatorTypes.push_back(startVectors.back().type());

@@ -24,7 +24,7 @@ class Lanes {
     const auto type = vectors ? typeInLanes(element) : std::nullopt;
     const auto function = type ? onLanes(f, {vectors->type().element()}, *type) : std::nullopt;
     if (!function) return std::nullopt;
-    if (isLane(element)) return call(Prim::asScalar, {build::map(*function, *vectors)});
+    if (element.isScalar()) return call(Prim::asScalar, {build::map(*function, *vectors)});
     const Expr value = Expr::variable("v", *type);
     const Expr scalars = isLaneArray(element) ? scalarsOf(function->body(), element)
                                               : let(value, function->body(), scalarsOf(value, element));
@@ -35,7 +35,7 @@ class Lanes {
   // Vectors of the elements' values: [w]f32 -> [1]<w>f32, [w][k]f32 -> [1][k]<w>f32.
   std::optional<Expr> arrayInLanes(Expr in) const {
     const Type element = in.type().element();
-    if (isLane(element)) return call(Prim::asVector, {width_}, {in});
+    if (element.isScalar()) return call(Prim::asVector, {width_}, {in});
     if (element.isArray()) {
       const Expr columns = call(Prim::transpose, {in});
       const Expr column = Expr::variable("column", columns.type().element());
@@ -50,11 +50,11 @@ class Lanes {
     return parts ? std::optional(zip(*parts)) : std::nullopt;
   }
 
-  static bool isLaneArray(Type type) { return type.isArray() && isLane(type.element()); }
+  static bool isLaneArray(Type type) { return type.isArray() && type.element().isScalar(); }
 
   // One element of the type for each lane of its vectors: <w>f32 -> [w]f32, (<w>f32, [k]<w>f32) -> [w](f32, [k]f32).
   Expr scalarsOf(Expr vectors, Type type) const {
-    if (isLane(type)) return call(Prim::asScalar, {fill(1, vectors)});
+    if (type.isScalar()) return call(Prim::asScalar, {fill(1, vectors)});
     if (isLaneArray(type))
       return call(Prim::transpose, {call(Prim::split, {width_}, {call(Prim::asScalar, {vectors})})});
     if (type.isArray()) {
@@ -68,7 +68,7 @@ class Lanes {
   }
 
   std::optional<Type> typeInLanes(Type type) const {
-    if (isLane(type)) return Type::vector(width_, type);
+    if (type.isScalar()) return Type::vector(width_, type);
     if (type.isArray()) {
       const auto element = typeInLanes(type.element());
       return element ? std::optional(Type::array(type.length(), *element)) : std::nullopt;
@@ -81,7 +81,7 @@ class Lanes {
   // What is the same in all lanes as a value of that type.
   std::optional<Expr> as(Type type, std::optional<Expr> e) const {
     if (!e || e->type() == type) return e;
-    if (isLane(e->type())) return splat(width_, *e);
+    if (e->type().isScalar()) return splat(width_, *e);
     if (type.isArray()) {
       const Expr x = Expr::variable("x", e->type().element());
       const auto each = as(type.element(), x);
@@ -156,7 +156,9 @@ class Lanes {
         const auto f = init ? onLanes(s.arguments[0], {*type}, type) : init;
         return f ? std::optional(call(s.head.prim(), s.head.nats(), {*f, *init})) : f;
       }
+      case Prim::iterateWhile: return whileAnyLane(s);
       case Prim::arrayOf:
+      case Prim::pad:
       case Prim::concat:
         return withArguments([this](Expr a) {
           const auto type = typeInLanes(a.type());
@@ -175,10 +177,47 @@ class Lanes {
       case Prim::reorder:
       case Prim::slide:
       case Prim::slideStrict:
+      case Prim::padClamp:
+      case Prim::padMirror:
+      case Prim::padWrap:
       case Prim::take:
       case Prim::drop: return withArguments([this](Expr a) { return inLanes(a); });
       default: return std::nullopt;
     }
+  }
+
+  // As long as the condition holds in a lane; the others stay as they are.
+  std::optional<Expr> whileAnyLane(const Spine& s) {
+    const Expr condition = s.arguments[0], step = s.arguments[1];
+    const auto type = typeInLanes(s.arguments[2].type());
+    // Steps of lanes that have ended are computed, too.
+    if (!type || !s.arguments[2].type().isRegister() || mayFailWithin(condition) || mayFailWithin(step))
+      return std::nullopt;
+    const auto init = as(*type, inLanes(s.arguments[2]));
+    const auto holds = init ? onLanes(condition, {*type}, Type::vector(width_, Type::scalar(Scalar::boolean))) : init;
+    const auto next = holds ? onLanes(step, {*type}, type) : holds;
+    if (!next) return std::nullopt;
+    const Expr goesOn = Expr::lambda(holds->parameter(), call(Prim::anyLane, {holds->body()}));
+    const Expr now = next->parameter(), again = withFreshBinders(*holds);
+    const Expr mask = Expr::variable("holds", again.body().type()), after = Expr::variable("next", *type);
+    const Expr chosen = let(mask, substitute(again.body(), {{again.parameter(), now}}),
+                            let(after, next->body(), chosenBy(mask, after, now)));
+    return call(Prim::iterateWhile, s.head.nats(), {goesOn, Expr::lambda(now, chosen), *init});
+  }
+
+  // Lane by lane, of vectors and tuples of them.
+  Expr chosenBy(Expr mask, Expr then, Expr otherwise) const {
+    if (then.type().is(Type::Kind::tuple)) {
+      std::vector<Expr> parts;
+      for (std::size_t i = 0; i < then.type().components().size(); i++)
+        parts.push_back(chosenBy(mask, component(then, i), component(otherwise, i)));
+      return tuple(parts);
+    }
+    const Expr operands = tuple({mask, then, otherwise});
+    const Expr lane = Expr::variable(
+        "lane", Type::tuple({Type::scalar(Scalar::boolean), then.type().element(), then.type().element()}));
+    return call(Prim::vectorize, {width_},
+                {Expr::lambda(lane, call(Prim::ifThenElse, {get(lane, 0), get(lane, 1), get(lane, 2)})), operands});
   }
 
   static bool isOfScalars(const Spine& s) {
@@ -214,14 +253,14 @@ class Lanes {
       if (const auto known = operands.find(term); known != operands.end()) return known->second;
       const auto vector = inLanes(term);
       if (vector && vector->type() == term.type()) return *vector;
-      all = all && vector && isLane(term.type());
+      all = all && vector && term.type().isScalar();
       if (!all) return term;
       scalars.push_back(Expr::variable("s", term.type()));
       vectors.push_back(*vector);
       return operands.emplace(term, scalars.back()).first->second;
     };
     const Expr body = walk(e);
-    if (!all || !isLane(e.type())) return std::nullopt;
+    if (!all || !e.type().isScalar()) return std::nullopt;
     if (vectors.empty()) return body;
     const Expr operand = tuple(scalars);
     const Expr lane = Expr::variable("lane", operand.type());

@@ -94,7 +94,7 @@ class Computed {
       case Prim::split: return call(Prim::join, {other});
       case Prim::transpose: return call(Prim::transpose, {other});
       case Prim::asScalar:
-        if (!isLane(other.type().element())) return std::nullopt;
+        if (!other.type().element().isScalar()) return std::nullopt;
         return call(Prim::asVector, {in.element().length()}, {other});
       case Prim::asVector: return call(Prim::asScalar, {other});
       case Prim::take: {

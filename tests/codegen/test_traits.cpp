@@ -61,6 +61,7 @@ const std::vector<Sample> samples = {
     {Prim::convert, "map(fun v => f32(i32(v)), {})"},
     {Prim::splat, "asScalar(map(fun v => splat(4, v), {}))"},
     {Prim::dot, "map(fun v => dot(v, v), asVector(4, {}))"},
+    {Prim::anyLane, "map(fun v => if anyLane(vectorize(4, fun x => x < 0.5, v)) then 1.0 else 0.0, asVector(4, {}))"},
     {Prim::mapGlb, "mapGlb(0, fun v => v, {})"},
     {Prim::mapWrg, "mapWrg(0, fun v => v, {})"},
     {Prim::mapLcl, "mapLcl(0, fun v => v, {})"},

@@ -61,6 +61,15 @@ TEST_CASE("narrow: vectors become several, where asked for") {
 )");
 }
 
+TEST_CASE("narrow: a lane of several vectors holds where one of any of them does") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 1);
+  const ExprPtr below = operation(Op::lt, {load(in, 0, vec(8)), literal(ScalarValue::of(Scalar::f32, 2), 8)});
+  m.k.body = block(Store{out, 0, choose(anyLane(below), number(1), number(0))});
+  CHECK(bodyText(pass("narrow", m.k, registersOf(16))) ==
+        "  out[0] = any(((vload4(0, in) < (float4)(2.0f)) | (vload4(0, in + 4) < (float4)(2.0f)))) ? 1.0f : 0.0f;\n");
+}
+
 TEST_CASE("narrow: all of a value is computed before any of it is kept") {
   Maker m;
   const auto memory = m.out("memory", 32);

@@ -336,6 +336,8 @@ TEST_CASE("print: comparisons of vectors are masks") {
   Expression x;
   const auto a = load(x.in, 0, vec(4)), b = load(x.in, 4, vec(4));
   const auto less = operation(Op::lt, {a, b});
+  CHECK(Expression().of(choose(anyLane(less), number(1), number(2))) ==
+        "any((vload4(0, in) < vload4(0, in + 4))) ? 1.0f : 2.0f");
   CHECK(Expression().of(operation(Op::select, {less, a, b})) ==
         "vstore4(select(vload4(0, in + 4), vload4(0, in), (vload4(0, in) < vload4(0, in + 4))), 0, out)");
   CHECK(Expression().of(operation(Op::select, {operation(Op::logicalNot, {less}), a, b})) ==

@@ -88,7 +88,7 @@ inline const std::vector<Case>& cases() {
        "def main(x: [n]f32): [n]f32 = generate(n, fun i => sum(generate(3, fun a =>\n"
        "  if i + a < 1 || i + a > n || i < 2 then 0.0 else x[i + a - 1])))\n",
        {{"n", 40}},
-       {{P::reduction, "default"}}},
+       {{P::rows, "default"}}},
       {"a product whose rows and columns are one index",
        "def main(a: [n][k]f32, b: [k][m]f32): [n * m]f32 =\n"
        "  generate(n * m, fun t => sum(generate(k, fun l => a[t / m][l] * b[l][t % m])))\n",
@@ -211,7 +211,32 @@ inline const std::vector<Case>& cases() {
        "def main(x: [n]f32): [n]f32 = x |> map(fun a =>\n"
        "  iterate(8, fun y => 0.5 * (y + (1.0 + a * a) / y), 1.0))\n",
        {{"n", 4096}},
-       {{P::other, "default"}}},
+       {{P::other, "vectors"}}},
+      {"elements by indices, each with a loop that ends early",
+       "def main(n: nat, k: nat): [n][n]i32 = generate2D(n, n, fun (y, x) =>\n"
+       "  let c = f32(x) * 0.03 - 1.5 in let d = f32(y) * 0.03 - 1.0 in\n"
+       "  iterateWhile(k, fun (a, b, t) => a * a + b * b <= 4.0, fun (a, b, t) =>\n"
+       "    (a * a - b * b + c, 2.0 * a * b + d, t + 1), (0.0, 0.0, 0)).2)\n",
+       {{"n", 48}, {"k", 20}},
+       {{P::other, "vectors"}}},
+      {"states of lanes that end apart, of integers and conditions",
+       "def main(x: [n]u32): [n](u32, bool) = x |> map(fun a => let b = a % 64 in\n"
+       "  iterateWhile(40, fun (v, odd) => v < 1000 && !(odd && v > 700), fun (v, odd) =>\n"
+       "    (v + b + 1, !odd), (b, b < 9)))\n",
+       {{"n", 96}},
+       {{P::other, "vectors"}}},
+      {"long states that go on in turns, padded",
+       "def main(x: [n]f32): [n]f32 = x |> map(fun a => iterate(7, fun v =>\n"
+       "  slide(2, 1, pad(0, 1, a, v)) |> map(fun w => 0.5 * (w[0] + a * w[1])), generate(33, fun i => a * "
+       "f32(i)))[0])\n",
+       {{"n", 64}},
+       {{P::other, "vectors"}}},
+      {"few columns that share what is costly",
+       "def main(x: [n][3]f32, m: [n]f32): [n][3]f32 = x |> map(fun a => zip(x, m) |> map(fun (b, w) =>\n"
+       "  let d = zipWith(fun (p, q) => q - p, a, b) in let r = sum(map(square, d)) + 0.1 in\n"
+       "  let s = w / (r * sqrt(r)) in map(fun e => e * s, d)) |> transpose |> map(sum))\n",
+       {{"n", 80}},
+       {{P::rows, "vectors"}}},
       {"steps of matrices that the rows themselves have",
        "def main(x: [m][n]f32): [m][n]f32 = x |> map(fun start => iterate(3, fun s =>\n"
        "  start |> map(fun a => 0.01 * dotProduct(s, map(fun b => a * b, start))), start))\n",

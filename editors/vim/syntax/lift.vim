@@ -7,7 +7,7 @@ syntax iskeyword @,48-57,_,'
 syntax keyword liftDeclaration def tune type import
 syntax keyword liftKeyword let in fun if then else
 syntax keyword liftConstant true false inf nan
-syntax keyword liftFunction abs acos add and arrayOf asScalar asVector asin at atan atan2 bitAnd bitNot bitOr
+syntax keyword liftFunction abs acos add and anyLane arrayOf asScalar asVector asin at atan atan2 bitAnd bitNot bitOr
 syntax keyword liftFunction bitXor cbrt ceil clz concat convert cos cosh div dot drop eq erf exp exp2 floor fma
 syntax keyword liftFunction ge generate get gt id iterate iterateWhile join le log log10 log2 lt map mapGlb mapLcl mapSeq
 syntax keyword liftFunction mapSeqUnroll mapWrg max min mod mul mulHigh ne neg not or pad padClamp padMirror
