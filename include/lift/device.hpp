@@ -97,13 +97,16 @@ struct DeviceInfo {
   bool hasExtension(const std::string& extension) const;
   // An object with fixed keys in fixed order; `indent` as in nlohmann::json::dump.
   std::string toJson(int indent = -1) const;
+  // What of it decides which kernels are made, in one line that readProfile takes: "type=gpu,max_work_group_size=…".
+  std::string description() const;
 };
 std::string toJson(const std::vector<DeviceInfo>& devices, int indent = -1);  // an array
 
 // A device that is not at hand: one of those that ship with liftc ("portable": what every GPU has; "mali-g72",
 // "mali-g57", "adreno-630", "intel-gpu", "amd-gfx900", "amd-gfx1030", "nvidia", "nvidia-h200", "generic-cpu"), else a
-// file with keys of DeviceInfo::toJson, of which "name" is needed. What it leaves out is unknown, and limits nothing.
-// It cannot be opened. Throws UserError: usage for neither, program for what the file holds.
+// file with keys of DeviceInfo::toJson, of which "name" and "type" are needed, else "type=…,KEY=VALUE,…" of such keys.
+// What it leaves out is unknown, and limits nothing. It cannot be opened. Throws UserError: usage for neither, program
+// for what the file holds.
 DeviceInfo readProfile(const std::string& nameOrFile);
 
 // All OpenCL devices of all platforms in the loader's order, then those that are built in. Empty of OpenCL devices when

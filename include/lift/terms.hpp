@@ -35,6 +35,9 @@ bool fitsInt(Nat n);
 // An operation on integers as one on sizes and indices, which do not wrap; nothing where they have none, or the result
 // may not fit an i32.
 std::optional<Nat> onNats(Op op, const std::vector<Nat>& operands);
+// Nodes of the term as a tree: what is shared and not named, mere rearrangements, counts wherever it is. No more than
+// most + 1; `known` has those of before.
+std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::size_t>& known);
 // Whether there is such a term in a term, itself included; equal ones are asked about once.
 bool anyTerm(Expr e, const std::function<bool(Expr)>& test);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);

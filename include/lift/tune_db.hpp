@@ -92,6 +92,9 @@ struct Measurement {
   bool valid() const { return status == Status::ok; }
   double median() const;  // infinite when there are no times
   double spread() const;  // distance of the quartiles over the median; 0 for fewer than two times
+  // The lower quartile, infinite when there are no times: what others do on a machine makes times longer, and medians
+  // of times with two peaks are in one or the other by chance.
+  double undisturbed() const;
 };
 
 struct ProblemRow {
@@ -182,10 +185,12 @@ std::string peerFamily(std::string_view peer);
 bool isPeer(const Measurement& measurement);
 std::string peerName(std::string_view family);
 
-// The fastest valid measurement of ours. Where points were measured again, only those count: the best single time among
-// a thousand is a lucky one. Times that differ by 2 % at most cannot be told apart: of such, one that errs less than
-// half as much as the fastest is taken.
+// The fastest valid measurement of ours, by undisturbed times. Where points were measured again, only those count: the
+// best single time among a thousand is a lucky one. Times that differ by 2 % at most cannot be told apart: of such, one
+// that errs less than half as much as the fastest is taken.
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements);
+// Whether the first is faster by what can be told apart, or as fast and errs less than half as much.
+bool isClearlyBetter(const Measurement& a, const Measurement& b);
 
 // The identity of the kernels that a configuration of a family is compiled to now; empty where it does not compile.
 using Regenerate = std::function<std::string(const std::string& family, const Config& config)>;

@@ -16,16 +16,42 @@ using namespace kernel;
 // Values of index variables by place; nothing for those that come from data.
 using Values = std::vector<std::optional<std::int64_t>>;
 
-// Bytes of one buffer that a group has touched.
-struct Touched {
-  std::vector<std::uint32_t> stamps;  // the group that touched an element last
-  std::int64_t elements = 0;
+// Elements of one buffer that a group has touched. Buffers may be larger than memory: pages are made as they are
+// touched.
+class Touched {
+ public:
+  explicit Touched(std::int64_t size) : size_(size) {}
 
-  void touch(std::int64_t first, std::int64_t count, std::uint32_t group) {
-    const auto size = static_cast<std::int64_t>(stamps.size());
-    for (std::int64_t i = std::max<std::int64_t>(first, 0); i < std::min(first + count, size); i++)
-      if (std::exchange(stamps[static_cast<std::size_t>(i)], group) != group) elements++;
+  std::int64_t elements() const { return elements_; }
+  void startGroup() {
+    constexpr std::size_t mostKept = 1 << 14;
+    if (pages_.size() > mostKept) pages_.clear(), last_ = nullptr;
+    group_++;
+    elements_ = 0;
   }
+  void touch(std::int64_t first, std::int64_t count) {
+    if (elements_ == size_) return;
+    for (std::int64_t i = std::max<std::int64_t>(first, 0); i < std::min(first + count, size_); i++)
+      if (std::exchange(stampAt(i), group_) != group_) elements_++;
+  }
+  void touchAll() { elements_ = size_; }
+
+ private:
+  static constexpr std::int64_t ofPage = 1 << 12;
+  using Page = std::vector<std::uint32_t>;  // by element: the group that touched it last
+
+  std::uint32_t& stampAt(std::int64_t i) {
+    if (last_ == nullptr || i / ofPage != lastAt_) {
+      lastAt_ = i / ofPage;
+      last_ = &pages_.try_emplace(lastAt_, std::size_t{ofPage}).first->second;
+    }
+    return (*last_)[static_cast<std::size_t>(i % ofPage)];
+  }
+
+  std::int64_t size_, elements_ = 0, lastAt_ = 0;
+  std::uint32_t group_ = 0;
+  std::unordered_map<std::int64_t, Page> pages_;
+  Page* last_ = nullptr;
 };
 
 class Follower {
@@ -33,9 +59,9 @@ class Follower {
   explicit Follower(const Kernel& k) : k_(k) {
     for (const Buffer& b : k.buffers) {
       const bool isGlobal = b.space == AddressSpace::global;
-      const auto size = isGlobal ? static_cast<std::size_t>(b.count.constant().value_or(0)) : 0;
-      read_.push_back({std::vector<std::uint32_t>(size), 0});
-      written_.push_back({std::vector<std::uint32_t>(size), 0});
+      const std::int64_t size = isGlobal ? b.count.constant().value_or(0) : 0;
+      read_.emplace_back(size);
+      written_.emplace_back(size);
     }
     for (std::size_t d = 0; d < 3; d++) {
       local_[d] = k.range.local[d].constant().value_or(1);
@@ -48,13 +74,12 @@ class Follower {
   // Bytes that the group touches.
   double bytesOf(std::int64_t group) {
     group_ = {group % groups_[0], group / groups_[0] % groups_[1], group / groups_[0] / groups_[1]};
-    stamp_++;
     for (auto* all : {&read_, &written_})
-      for (Touched& t : *all) t.elements = 0;
+      for (Touched& t : *all) t.startGroup();
     follow(k_.body);
     double bytes = 0;
     for (std::size_t b = 0; b < k_.buffers.size(); b++)
-      bytes += static_cast<double>((read_[b].elements + written_[b].elements) * bytesPerElement(b));
+      bytes += static_cast<double>((read_[b].elements() + written_[b].elements()) * bytesPerElement(b));
     return bytes;
   }
 
@@ -111,9 +136,9 @@ class Follower {
     if (!isGlobal(b)) return;
     Touched& t = all[b];
     if (const auto at = evaluate(index))
-      t.touch(*at, width, stamp_);
+      t.touch(*at, width);
     else
-      t.touch(0, static_cast<std::int64_t>(t.stamps.size()), stamp_);
+      t.touchAll();
   }
 
   std::optional<bool> truth(const kernel::Expr& e) {
@@ -189,7 +214,6 @@ class Follower {
   const Kernel& k_;
   std::vector<Touched> read_, written_;
   std::array<std::int64_t, 3> local_{}, groups_{}, group_{};
-  std::uint32_t stamp_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> places_;
   Values values_;
   std::unordered_map<Nat, NatCode> codes_;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "inference.hpp"
+#include "lift/terms.hpp"
 #include "share.hpp"
 
 namespace lift::detail {
@@ -23,18 +24,6 @@ Span spanOfParameter(const Definition& definition, const std::string& name) {
   for (const auto& p : definition.parameters)
     if (p.name == name) return p.span;
   return definition.span;
-}
-
-// Nodes of the term as a tree: what is shared and not named, mere rearrangements, counts wherever it is.
-std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::size_t>& known) {
-  if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return 1;
-  if (const auto found = known.find(e); found != known.end()) return found->second;
-  std::size_t size = 1;
-  if (e.is(Expr::Form::lambda))
-    size += treeSize(e.body(), most, known);
-  else
-    size += treeSize(e.function(), most, known) + treeSize(e.argument(), most, known);
-  return known[e] = std::min(size, most + 1);
 }
 
 // n / (n / p) = p holds where p divides n.

@@ -203,8 +203,11 @@ bool Inference::expectResult(const SchemeCall& call, const Instance& instance, s
     const Type partial = Type::function({first, instance.parameters.end()}, instance.result);
     return expect(partial, *expected, call.span, std::string(call.row.name));
   }
-  // A mismatch is reported with the arguments known.
-  if (call.row.prim != Prim::splat) solver_.unify(instance.result, *expected, call.span);
+  // A mismatch is reported with the arguments known; lengths follow from these.
+  Type result = solver_.resolve(instance.result), wanted = solver_.resolve(*expected);
+  while (result.isArray() && wanted.isArray())
+    result = solver_.resolve(result.element()), wanted = solver_.resolve(wanted.element());
+  if (call.row.prim != Prim::splat) solver_.unify(result, wanted, call.span);
   return true;
 }
 

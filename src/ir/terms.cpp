@@ -69,6 +69,17 @@ bool isOptional(const Spine& s, std::size_t argument) {
   return false;
 }
 
+std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::size_t>& known) {
+  if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return 1;
+  if (const auto found = known.find(e); found != known.end()) return found->second;
+  std::size_t size = 1;
+  if (e.is(Expr::Form::lambda))
+    size += treeSize(e.body(), most, known);
+  else
+    size += treeSize(e.function(), most, known) + treeSize(e.argument(), most, known);
+  return known[e] = std::min(size, most + 1);
+}
+
 bool anyTerm(Expr e, const std::function<bool(Expr)>& test) {
   std::unordered_set<Expr> seen;
   const std::function<bool(Expr)> visit = [&](Expr x) -> bool {

@@ -112,21 +112,26 @@ Variant deriveAt(const Workload& workload, const std::string& family, const Conf
   return derive(composed, family);
 }
 
-// Whether what was measured of a workload is known to be the better choice than what is taken where nothing was: that
-// was measured, too, or the kernels do not promise that it takes clearly less.
-bool isBetterThanUnmeasured(const tune::Measurement& known, const Choice& unmeasured, const tune::Database& own) {
-  if (known.key.family == unmeasured.variant.family && known.key.config == unmeasured.config) return true;
-  const bool measured = !own.select({.problem = known.key.problem,
-                                     .device = known.key.device,
-                                     .family = unmeasured.variant.family,
-                                     .phase = tune::Phase::sweep,
-                                     .config = unmeasured.config})
-                             .empty();
-  if (measured) return true;
+// Why what was measured of a workload is not taken, but what is taken where nothing was; empty where it is. Where that
+// was measured beside it, the times say so; where it was not measured, the kernels promise that it takes clearly less.
+std::string whyNotBetter(const tune::Measurement& known, const Choice& unmeasured, const tune::Database& own) {
+  if (known.key.family == unmeasured.variant.family && known.key.config == unmeasured.config) return {};
+  tune::Filter filter{.problem = known.key.problem,
+                      .device = known.key.device,
+                      .family = unmeasured.variant.family,
+                      .phase = tune::Phase::retime,
+                      .config = unmeasured.config};
+  if (known.key.phase == tune::Phase::retime)
+    for (const tune::Measurement& m : own.select(filter))
+      if (m.valid() && m.key.kernels == tune::kernelIdentity(compileVariant(unmeasured.variant, unmeasured.config), {}))
+        return isClearlyBetter(known, m) ? std::string() : "is not clearly faster than what is taken untuned";
+  filter.phase = tune::Phase::sweep;
+  if (!own.select(filter).empty()) return {};
   constexpr double clearly = 2;
   const Variant variant = deriveAt(unmeasured.variant.workload, known.key.family, known.key.config);
-  return kernel::estimateOf(compileVariant(variant, known.key.config)) <=
-         clearly * kernel::estimateOf(compileVariant(unmeasured.variant, unmeasured.config));
+  const bool isDearer = kernel::estimateOf(compileVariant(variant, known.key.config)) >
+                        clearly * kernel::estimateOf(compileVariant(unmeasured.variant, unmeasured.config));
+  return isDearer ? "is expected to be slower" : "";
 }
 
 // The best known of the workload, where it is a point on the device and better than what is taken where nothing was
@@ -144,9 +149,9 @@ Known knownOf(const Workload& workload, const runtime::DeviceInfo& device, const
   if (const auto& known = workload.families;
       std::ranges::none_of(known, [&](const OperatorFamily& f) { return f.name == key.family; }))
     return {std::nullopt, fmt::format("the best known, {}, is of a family that is not asked for", best->str())};
-  if (!best->shipped && best->match == tune::Match::exact &&
-      !isBetterThanUnmeasured(best->measurement, unmeasured(), *options.own))
-    return {std::nullopt, fmt::format("the best known, {}, is expected to be slower", best->str())};
+  if (!best->shipped && best->match == tune::Match::exact)
+    if (const std::string why = whyNotBetter(best->measurement, unmeasured(), *options.own); !why.empty())
+      return {std::nullopt, fmt::format("the best known, {}, {}", best->str(), why)};
   if (best->stale && best->match != tune::Match::exact)
     return {std::nullopt, fmt::format("the best known, {}, is no longer what was measured there", best->str())};
   Variant variant = deriveAt(workload, key.family, key.config);

@@ -264,12 +264,26 @@ Strategy sumsTogether(std::string what) {
 
 }  // namespace
 
-Strategy rowSums(const RowSums& tile) {
+namespace {
+
+// Of more maps than work-groups have dimensions, `outer` and one below, the outermost two as one until there are not.
+Strategy inDimensions(int& outer) {
+  constexpr int dimensions = 3;
+  Strategy flat = identity();
+  for (; outer >= dimensions; outer--) flat = seq({flat, outermost(use("mapFlatten")), tidy()});
+  return flat;
+}
+
+}  // namespace
+
+Strategy rowSums(const RowSums& given) {
+  RowSums tile = given;
+  const Strategy flat = inDimensions(tile.outer);
   const Nat together = tile.rows * tile.group;
   const auto cut = [](int maps, Nat k) { return seq({below(maps, outermost(use("mapSplit", {{"k", k}}))), tidy()}); };
   const Strategy whole =
       tile.fill ? seq({below(tile.outer, outermost(filled(together))), normalise({"mapTakeOut"})}) : identity();
-  return seq({tidy(), whole, cut(tile.outer, together), cut(tile.outer + 1, tile.rows), reductionsApart(),
+  return seq({tidy(), flat, whole, cut(tile.outer, together), cut(tile.outer + 1, tile.rows), reductionsApart(),
               sumsInLanes(), sumsTogether("the rows of an item"), reducedInRegisters(),
               inGroups(tile.outer + 1, outermost(use("mapToItems0"))), sequential()});
 }
@@ -288,7 +302,8 @@ Strategy belowNames(Strategy s) {
 Strategy rowsOfGroups(int outer, std::optional<Nat> elements) {
   const Strategy reductions = elements ? topDown(seq({use("reduceSplit", {{"k", *elements}}), use("reduceToItems")}))
                                        : everywhere(use("reduceToItems"));
-  return seq({fused(), reductions, attempt(below(outer + 1, belowNames(outermost(use("mapToItems0"))))),
+  const Strategy flat = inDimensions(outer);
+  return seq({fused(), flat, reductions, attempt(below(outer + 1, belowNames(outermost(use("mapToItems0"))))),
               placedBy("mapToGroups", outer + 1), sequential(64, 0)});
 }
 

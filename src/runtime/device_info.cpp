@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
@@ -128,7 +129,57 @@ DeviceInfo parseProfile(std::string_view text, const std::string& file) {
   return d;
 }
 
+constexpr std::string_view described = "type=";  // a profile in one line begins so
+
+// "type=gpu,max_work_item_sizes=1024:1024:64,…" as an object. What is wrong in it, parseProfile says.
+Json readDescription(const std::string& text) {
+  Json j{{"name", "the device described"}};
+  const auto valueOf = [](const std::string& value) {
+    if (value == "true" || value == "false") return Json(value == "true");
+    const bool isNumber = !value.empty() && value.find_first_not_of("0123456789:") == std::string::npos;
+    if (!isNumber) return Json(value);
+    const std::string list = value.find(':') == std::string::npos ? value : "[" + value + "]";
+    std::string json = list;
+    std::ranges::replace(json, ':', ',');
+    const Json number = Json::parse(json, nullptr, false);
+    return number.is_discarded() ? Json(value) : number;
+  };
+  std::stringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto equals = std::min(part.find('='), part.size());
+    j[part.substr(0, equals)] = valueOf(part.substr(std::min(equals + 1, part.size())));
+  }
+  return j;
+}
+
+// The value as readDescription reads it.
+std::string words(const Json& value) {
+  if (value.is_array()) return fmt::format("{}", fmt::join(value.get<std::vector<std::uint64_t>>(), ":"));
+  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  std::ranges::replace(text, ',', ' ');
+  return text;
+}
+
 }  // namespace
+
+std::string DeviceInfo::description() const {
+  // Names decide nothing, but that of a processor's compiler, nor does what is asked of a driver when kernels are
+  // built.
+  const std::vector<std::string_view> left{"platform_index",   "device_index",   "type",           "name",
+                                           "platform_vendor",  "vendor",         "driver_version", "device_version",
+                                           "platform_version", "unified_memory", "clock_mhz",      "extensions"};
+  std::string text = std::string(described) + type;
+  const Json own = json(*this), unknown = json({});
+  for (const auto& [key, value] : own.items()) {
+    const bool isPassing = key == "global_memory_bytes" || key == "max_allocation_bytes";  // of processors
+    if (std::ranges::find(left, key) != left.end() || (isPassing && type == "cpu") ||
+        (key == "platform" && type != "cpu") || (key == "language_version" && !takesC()))
+      continue;
+    if (const auto same = unknown.find(key); same == unknown.end() || *same != value)
+      text += fmt::format(",{}={}", key, words(value));
+  }
+  return text;
+}
 
 bool DeviceInfo::hasExtension(const std::string& extension) const {
   return std::ranges::find(extensions, extension) != extensions.end();
@@ -149,6 +200,7 @@ DeviceInfo readProfile(const std::string& nameOrFile) {
     names += (names.empty() ? "" : ", ") + std::string(p.name);
   }
   const auto text = readFile(nameOrFile);
+  if (!text && nameOrFile.starts_with(described)) return parseProfile(readDescription(nameOrFile).dump(), nameOrFile);
   if (!text)
     throw UserError(
         ExitStatus::usage, fmt::format("there is no profile '{}', and no such file can be read", nameOrFile),

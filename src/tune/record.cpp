@@ -56,6 +56,10 @@ double Measurement::median() const {
   return times.empty() ? std::numeric_limits<double>::infinity() : quantile(sorted(times), 0.5);
 }
 
+double Measurement::undisturbed() const {
+  return times.empty() ? std::numeric_limits<double>::infinity() : quantile(sorted(times), 0.25);
+}
+
 double Measurement::spread() const {
   const double middle = median();
   if (times.size() < 2 || middle <= 0) return 0;
@@ -120,6 +124,8 @@ std::string peerName(std::string_view family) { return std::string(family.substr
 
 namespace {
 
+constexpr double alike = 1.02, farMore = 2;
+
 // Valid measurements of ours, the fastest first: those that were made again, where there are any, else all. The first
 // of them errs at most twice as much as any whose time cannot be told from its own.
 std::vector<const Measurement*> ranked(const std::vector<Measurement>& measurements) {
@@ -129,11 +135,9 @@ std::vector<const Measurement*> ranked(const std::vector<Measurement>& measureme
   std::vector<const Measurement*> ranking;
   for (const Measurement& m : measurements)
     if (counts(m) && (m.key.phase == Phase::retime || !again)) ranking.push_back(&m);
-  std::ranges::stable_sort(ranking,
-                           [](const Measurement* a, const Measurement* b) { return a->median() < b->median(); });
-  constexpr double alike = 1.02, farMore = 2;
+  std::ranges::stable_sort(ranking, {}, [](const Measurement* m) { return m->undisturbed(); });
   const auto end = std::ranges::find_if(
-      ranking, [&](const Measurement* m) { return m->median() > alike * ranking.front()->median(); });
+      ranking, [&](const Measurement* m) { return m->undisturbed() > alike * ranking.front()->undisturbed(); });
   const auto exact = std::min_element(
       ranking.begin(), end, [](const Measurement* a, const Measurement* b) { return a->maxError < b->maxError; });
   if (exact != end && ranking.front()->maxError > farMore * (*exact)->maxError)
@@ -148,6 +152,11 @@ constexpr std::size_t mostRegenerated = 8;  // compiling costs some 10 ms each
 std::optional<Measurement> fastest(const std::vector<Measurement>& measurements) {
   const auto ranking = ranked(measurements);
   return ranking.empty() ? std::nullopt : std::optional(*ranking.front());
+}
+
+bool isClearlyBetter(const Measurement& a, const Measurement& b) {
+  const double one = a.undisturbed(), other = b.undisturbed();
+  return alike * one < other || (one <= alike * other && farMore * a.maxError < b.maxError);
 }
 
 std::optional<Current> fastestCurrent(const std::vector<Measurement>& measurements, const Regenerate& regenerate) {

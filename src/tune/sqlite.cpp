@@ -2,11 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <limits>
+#include <string_view>
 
 #include "lift/diagnostic.hpp"
 
 namespace lift::tune {
+namespace {
+
+bool wasDatabase(const std::string& path) {
+  constexpr std::string_view magic = "SQLite format 3";
+  std::string begin(magic.size(), ' ');
+  std::ifstream(path, std::ios::binary).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin == magic;
+}
+
+}  // namespace
 
 Connection::Connection(const std::string& path, std::string shown, int patienceMs, int flags)
     : shown_(std::move(shown)) {
@@ -32,7 +44,9 @@ void Connection::fail(int code) const {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw error("is locked by another program", "wait for it to end, or name another file with --db");
-    case SQLITE_NOTADB: throw error("is no database", "name another file with --db");
+    case SQLITE_NOTADB:
+      if (!wasDatabase(shown_)) throw error("is no database", "name another file with --db");
+      [[fallthrough]];
     case SQLITE_ERROR:       // our statements are well-formed: a table or a column is not there
     case SQLITE_CONSTRAINT:  // or is another than ours
     case SQLITE_CORRUPT: throw error("is damaged", "move it away; `sqlite3 FILE .recover` saves what can be read");

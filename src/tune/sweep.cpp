@@ -289,8 +289,14 @@ class Sweep {
         database_.replace(again[i]);
       }
     }
+    // What is taken untuned stays where nothing is clearly better.
+    const auto untuned = std::ranges::find_if(again, [&](const Measurement& m) {
+      return Point{m.key.family, m.key.config} == first_;
+    });
+    const std::optional<Measurement> kept = untuned != again.end() ? std::optional(*untuned) : std::nullopt;
     again.insert(again.end(), valid_.begin(), valid_.end());
     result_.best = fastest(again);
+    if (kept && !isClearlyBetter(*result_.best, *kept)) result_.best = kept;
   }
 
   // Whether it was ended by a limit of the user's that is larger now; what is hopeless is so under any.

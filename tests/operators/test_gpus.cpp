@@ -88,3 +88,24 @@ TEST_CASE("long reductions have work-groups on GPUs, whatever their length", "[n
     }
   }
 }
+
+TEST_CASE("rows of arrays of any number of dimensions have a work-group each on GPUs", "[null]") {
+  const auto emulator = runtime::makeEmulatorDevice();
+  const runtime::DeviceInfo device = runtime::readProfile("nvidia");
+  for (const char* row : {"softmax", "sum"}) {
+    INFO(row);
+    const std::string text = std::string("def main(x: [a][b][c][d][n]f32) = map3D(fun m => map(") + row + ", m), x)\n";
+    const Program program =
+        parted::load({"rows", text.c_str(), {{"a", 2}, {"b", 3}, {"c", 2}, {"d", 3}, {"n", 128}}, {}});
+    const Choice choice = chosenOn(device, program);
+    const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+    REQUIRE(plan.kernels.size() == 1);
+    const auto& range = plan.kernels[0].range;
+    CHECK(range.global[0] * range.global[1] * range.global[2] == Nat(2 * 3 * 2 * 3) * range.local[0]);
+    const auto inputs = parted::inputsOf(program);
+    CHECK(largestError(emulator->load(plan)->run(inputs).outputs, interpret(program, inputs)) < parted::tolerance);
+    const Choice onProcessor = chosenOn(runtime::readProfile("generic-cpu"), program);
+    const kernel::Plan other = compileVariant(onProcessor.variant, onProcessor.config);
+    CHECK(largestError(emulator->load(other)->run(inputs).outputs, interpret(program, inputs)) < parted::tolerance);
+  }
+}

@@ -235,6 +235,32 @@ TEST_CASE("a slow point that was measured is not taken before a choice that was 
   CHECK(choose(w, &device, {.own = &db}).config == slow);
 }
 
+TEST_CASE("what is taken untuned stays where what was measured beside it is not clearly faster") {
+  const Workload w = Case{"gemm", "m64n64k64"}.workload();
+  const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
+  const Choice unmeasured = choose(w, &device);
+  Config other = unmeasured.config;
+  other["p1_rows"] /= 2;
+  for (const double ms : {0.99, 0.9}) {
+    auto db = tune::Database::inMemory();
+    REQUIRE(db.add(tune::deviceRow(device)));
+    for (const auto& [config, time] : {std::pair(unmeasured.config, 1.0), {other, ms}}) {
+      tune::Measurement m;
+      m.key = {w.key(),
+               tune::deviceRow(device).id,
+               tune::kernelIdentity(compileVariant(unmeasured.variant, config)),
+               unmeasured.variant.family,
+               config,
+               tune::Phase::retime};
+      m.times = {time};
+      REQUIRE(db.add(m));
+    }
+    const Choice choice = choose(w, &device, {.own = &db});
+    CHECK(choice.config == (ms < 0.98 ? other : unmeasured.config));
+    if (ms > 0.98) CHECK_THAT(choice.origin, Catch::Contains("is not clearly faster than what is taken untuned"));
+  }
+}
+
 TEST_CASE("every search begins with what is taken where nothing was measured") {
   runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
   device.vectorWidthF32 = 4;  // other tiles than the families' defaults

@@ -191,6 +191,28 @@ TEST_CASE("profiles: shipped ones, files, and what is wrong in one", "[null]") {
   CHECK_THROWS_AS(readProfile(file), UserError);
 }
 
+TEST_CASE("what decides about kernels is a profile in one line", "[null]") {
+  for (const char* name : {"portable", "mali-g72", "nvidia-h200", "generic-cpu"}) {
+    const DeviceInfo device = readProfile(name);
+    const std::string text = device.description();
+    CAPTURE(text);
+    const DeviceInfo read = readProfile(text);
+    CHECK(read.description() == text);
+    CHECK(read.type == device.type);
+    CHECK(read.maxWorkItemSizes == device.maxWorkItemSizes);
+    CHECK(read.localMemoryIsDedicated == device.localMemoryIsDedicated);
+    CHECK(read.throughput.bundle == device.throughput.bundle);
+  }
+  DeviceInfo processor = readProfile("generic-cpu");
+  processor.platform = "Portable Computing Language, 3";
+  CHECK(readProfile(processor.description()).platform == "Portable Computing Language  3");
+  for (const char* wrong : {"type=GPU", "type=gpu,warp=32", "type=gpu,max_work_group_size=-1", "type=gpu,fp16=1",
+                            "type=gpu,max_work_item_sizes=1:2", "type=gpu,compute_units"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(readProfile(wrong), UserError);
+  }
+}
+
 TEST_CASE("JSON of pseudo devices, of lists and of names that are not UTF-8", "[null]") {
   std::vector<DeviceInfo> all = fakes();
   all[0].name = "Mali \xFF";

@@ -163,6 +163,27 @@ TEST_CASE("of points as fast as each other the best is one that errs far less") 
   CHECK(fastest({fast, little, slow})->key == fast.key);
 }
 
+TEST_CASE("points rank by times that nothing else made longer") {
+  Measurement mostlyDisturbed = point(1), steady = point(2);
+  mostlyDisturbed.times = {1.0, 1.0, 1.0, 1.6, 1.6, 1.6, 1.6};  // two peaks, the median in the later
+  steady.times = {1.2, 1.2, 1.2, 1.2, 1.2, 1.2, 1.2};
+  CHECK(fastest({steady, mostlyDisturbed})->key == mostlyDisturbed.key);
+  CHECK(mostlyDisturbed.undisturbed() == 1.0);
+  CHECK(std::isinf(Measurement().undisturbed()));
+}
+
+TEST_CASE("what is clearly better: faster by more than 2 %, or as fast with less than half of the error") {
+  const auto erring = [](double ms, double error) {
+    Measurement m = point(1, ms);
+    m.maxError = error;
+    return m;
+  };
+  CHECK(isClearlyBetter(erring(0.97, 1e-5), erring(1.0, 1e-5)));
+  CHECK_FALSE(isClearlyBetter(erring(0.99, 1e-5), erring(1.0, 1e-5)));
+  CHECK(isClearlyBetter(erring(1.01, 1e-6), erring(1.0, 1e-5)));
+  CHECK_FALSE(isClearlyBetter(erring(1.03, 1e-6), erring(1.0, 1e-5)));
+}
+
 TEST_CASE("the Pareto front holds what nothing beats in both time and workspace") {
   // Workspace is 1024 bytes times the first number.
   std::vector<Measurement> all = {point(4, 1.0), point(1, 3.0), point(2, 3.5),

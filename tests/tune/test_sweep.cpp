@@ -52,7 +52,7 @@ class Invented : public Measurer {
   std::vector<std::vector<double>> retime(const std::vector<Point>& again, int rounds, const Stop& /*stop*/) override {
     retimed = again;
     std::vector<std::vector<double>> times;
-    for (const Point& p : again) times.emplace_back(rounds, slower + 100.0 - static_cast<double>(p.config.at("b")));
+    for (const Point& p : again) times.emplace_back(rounds, slower + 100.0 - 5 * static_cast<double>(p.config.at("b")));
     return times;
   }
 
@@ -100,6 +100,28 @@ TEST_CASE("a sweep measures as many points as asked for, once, and times the bes
     CHECK(result.best->key.config.at("b") == largest);
     CHECK(db.derivations().size() == 2);
     CHECK(db.problems().size() == 1);
+  }
+}
+
+TEST_CASE("what is taken untuned, the first point, stays the best where no other is clearly faster") {
+  class Alike : public Invented {
+   public:
+    std::vector<std::vector<double>> retime(const std::vector<Point>& again, int rounds, const Stop& stop) override {
+      Invented::retime(again, rounds, stop);
+      std::vector<std::vector<double>> times;
+      for (const Point& p : again) times.push_back({p == given[0].point ? 1.0 : faster});
+      return times;
+    }
+    double faster = 0.99;
+  };
+  for (const double faster : {0.99, 0.9}) {
+    Database db = Database::inMemory();
+    Alike measurer;
+    measurer.faster = faster;
+    const SweepResult result = sweep(problem(), device(), db, measurer, {.points = 20});
+    REQUIRE(result.best);
+    const Point best{result.best->key.family, result.best->key.config};
+    CHECK((best == measurer.given[0].point) == (faster > 0.98));
   }
 }
 

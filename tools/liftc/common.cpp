@@ -61,7 +61,9 @@ void DeviceOptions::addChoice(cli::App& app) {
 void DeviceOptions::addProfile(cli::App& app) {
   app.add_option("--profile", profile,
                  "compile: for a device that is not at hand: portable (what every GPU has), mali-g72, adreno-630, "
-                 "intel-gpu, amd-gfx1030, nvidia, generic-cpu, or a file like an entry of `liftc devices --json`")
+                 "intel-gpu, amd-gfx1030, nvidia, generic-cpu, a file like an entry of `liftc devices --json`, or keys "
+                 "of such a "
+                 "file in place, type=gpu,max_work_group_size=256,…")
       ->type_name("NAME|FILE");
   app.add_option("--target", target, "opencl: kernels and host code; c: C functions with OpenMP, without OpenCL")
       ->oneOf({"opencl", "c"})
@@ -108,6 +110,21 @@ void DeviceOptions::checkFits(const lift::kernel::Plan& plan) const {
   if (profile.empty()) return;
   const lift::runtime::DeviceInfo device = lift::runtime::readProfile(profile);
   for (const lift::kernel::Kernel& k : plan.kernels) lift::runtime::checkNeeds(device, lift::runtime::needsOf(k));
+}
+
+std::vector<std::string> DeviceOptions::words(const lift::runtime::DeviceInfo& device) const {
+  if (!profile.empty()) return {"--profile", std::filesystem::path(profile).filename().string()};
+  if (target == "c") return {};  // is for this processor
+  return {"--profile", device.description()};
+}
+
+bool areForAny(const lift::kernel::Plan& plan, const std::function<std::optional<lift::kernel::Plan>()>& madeForAny) {
+  try {
+    const auto other = madeForAny();
+    return other && other->sources == plan.sources;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 std::unique_ptr<lift::runtime::Device> DeviceOptions::open() const { return lift::runtime::openDevice(choice()); }
@@ -230,6 +247,13 @@ std::vector<std::string> CodegenOptions::words() const {
   if (finiteMath) words.emplace_back("--finite-math");
   for (const std::string& pass : skipPasses) words.insert(words.end(), {"--skip-pass", pass});
   return words;
+}
+
+CodegenOptions CodegenOptions::silent() const {
+  CodegenOptions options = *this;
+  options.printAfter.clear();
+  options.explain = options.timing = false;
+  return options;
 }
 
 std::string commandLine(const std::vector<std::string>& words) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -64,6 +65,8 @@ struct DeviceOptions {
   lift::runtime::DeviceInfo compilesFor() const;
   // Throws UserError (device) where a profile was asked for and a kernel exceeds it, as --config and --local can do.
   void checkFits(const lift::kernel::Plan& plan) const;
+  // Arguments by which other machines compile for the device that compilesFor() told.
+  std::vector<std::string> words(const lift::runtime::DeviceInfo& device) const;
   std::unique_ptr<lift::runtime::Device> open() const;
   lift::runtime::LoadOptions load() const;
 };
@@ -91,7 +94,11 @@ struct CodegenOptions {
                                             lift::CompileReport* report = nullptr,
                                             const lift::runtime::DeviceInfo* device = nullptr) const;
   std::vector<std::string> words() const;  // arguments that say the same of the kernels
+  CodegenOptions silent() const;           // which print nothing
 };
+
+// Whether kernels are those that are made for no device in particular, so that no command need name one.
+bool areForAny(const lift::kernel::Plan& plan, const std::function<std::optional<lift::kernel::Plan>()>& madeForAny);
 
 // A command as a shell reads it: words with anything but letters, digits and some punctuation are quoted.
 std::string commandLine(const std::vector<std::string>& words);

@@ -312,6 +312,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
     const std::string name = equals == std::string::npos ? "out" : o.substr(0, equals);
     const std::string path = equals == std::string::npos ? o : o.substr(equals + 1);
     if (equals == std::string::npos && isNpz(path)) {
+      makeFolderOf(path);
       lift::writeNpz(path, outputs);
       continue;
     }
@@ -319,8 +320,12 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
     if (found == outputs.end()) {
       std::string known;
       for (const auto& [n, t] : outputs) known += (known.empty() ? "" : ", ") + n;
-      throw UserError(ExitStatus::usage, fmt::format("-o: there is no output '{}'", name),
-                      "outputs are " + known + "; several go to one .npz file");
+      const bool isUnnamed = equals == std::string::npos;
+      throw UserError(
+          ExitStatus::usage,
+          isUnnamed ? fmt::format("-o: which of the {} outputs goes to '{}' is not said", outputs.size(), o)
+                    : fmt::format("-o: there is no output '{}'", name),
+          fmt::format("outputs are {}: write {}=FILE, or all to one .npz file", known, outputs.begin()->first));
     }
     makeFolderOf(path);
     lift::writeTensorFile(path, found->second);

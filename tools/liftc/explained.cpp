@@ -68,10 +68,10 @@ Explained ofConfig(const lift::Variant& variant, const lift::Config& config, con
 }  // namespace
 
 Explained ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
-                     const std::string& recorded) {
+                     const std::string& recorded, const lift::runtime::DeviceInfo* device) {
   const lift::Config config = parseValues(family.config, "--config");
-  const lift::Choice choice = lift::choose(workload, nullptr, {.family = family.familyOf(workload), .config = config});
-  return ofConfig(choice.variant, config, codegen, recorded);
+  const lift::Choice choice = lift::choose(workload, device, {.family = family.familyOf(workload), .config = config});
+  return ofConfig(choice.variant, config, codegen, recorded, device != nullptr ? Profile(*device) : Profile());
 }
 
 namespace {
@@ -140,10 +140,7 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
 }
 
 // As `liftc compile` takes it.
-Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions codegen,
-                    const std::string& profile = {}) {
-  Profile device;
-  if (!profile.empty()) device = lift::runtime::readProfile(profile);
+Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions codegen, const Profile& device = {}) {
   if (family.family.empty()) {
     const Program program = options.readAtValues();
     if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen, device);
@@ -183,16 +180,18 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
   } catch (const cli::ParseError& e) {
     throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
   }
+  Profile profile;
+  if (!device.profile.empty()) profile = lift::runtime::readProfile(device.profile);
   if (!isLayer && !isOp) {
     family.config = program.config;
     if (!std::filesystem::exists(program.file))
       throw UserError(ExitStatus::program, fmt::format("cannot read the kernels' program, '{}'", program.file),
                       "kernels do not name its folder: run this there");
-    return ofProgram(program, family, codegen, device.profile);
+    return ofProgram(program, family, codegen, profile);
   }
   const lift::Workload workload =
       isOp ? workloadNamed(named[0], named[1]) : layouts.workload(lift::parseConv(named[0]));
-  return ofWorkload(workload, family, codegen, recorded);
+  return ofWorkload(workload, family, codegen, recorded, pointer(profile));
 }
 
 Explained ofKernels(const std::string& file, const std::string& text) {

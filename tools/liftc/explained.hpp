@@ -47,7 +47,7 @@ struct ExplainOptions {
 std::map<std::string, std::string> digestsOf(const lift::kernel::Plan& plan);
 // `recorded` replaces the steps that the family takes now.
 Explained ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
-                     const std::string& recorded = {});
+                     const std::string& recorded = {}, const lift::runtime::DeviceInfo* device = nullptr);
 // Of a file where there is one, or where the name is one's; else of a descriptor.
 Explained explainedBy(const std::string& what, const ExplainOptions& o);
 

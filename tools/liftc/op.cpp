@@ -230,6 +230,13 @@ int compile(const lift::Workload& workload, const Options& o) {
     told.front().hint = fmt::format("families that fit: {}", fmt::join(fittingFamilies(workload, device, o), ", "));
     throw lift::UserError(refusal.status(), std::move(told));
   }
+  const auto forAny = [&]() -> std::optional<lift::kernel::Plan> {
+    const lift::Choice same = lift::choose(workload, nullptr, {.family = compiled->family, .config = compiled->config});
+    auto again = compileAt(same.variant, compiled->config, o.codegen.within(&device).silent(), {});
+    return again ? std::optional(std::move(again->plan)) : std::nullopt;
+  };
+  if (!areForAny(compiled->plan, forAny))
+    for (const std::string& word : o.device.words(device)) compiled->provenance.command.push_back(word);
   compiled->provenance.addChoice(device, compiled->origin);
   if (!o.json && o.family.config.empty())
     std::cerr << fmt::format("{} for {}\n  {}: {}\n", workload.key(), device.name, compiled->family, compiled->origin);

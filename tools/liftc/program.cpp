@@ -96,19 +96,18 @@ std::optional<CompiledProgram> compileProgram(const lift::Program& program, cons
     auto plan = codegen.compile(program, parseMilliseconds, &report, device);
     if (!plan) return std::nullopt;
     family.checkWorkspace(*plan);
-    return CompiledProgram{std::move(*plan), report.total(), lift::programFamily, "as it is written", {},
-                           family.words()};
+    return CompiledProgram{std::move(*plan), report.total(), lift::programFamily, "as it is written", {}, family};
   }
   lift::Workload w = lift::programWorkload(program, 0);
   w.constants = codegen.constants;
   auto compiled = family.compile(w, codegen, device);
   if (!compiled) return std::nullopt;
   const bool byParts = compiled->family == lift::partsFamilyName;
-  std::vector<std::string> words = family.words();
-  if (family.family.empty() && byParts) words = {"--family", compiled->family, "--config", lift::str(compiled->config)};
+  FamilyOptions asked = family;
   // Elsewhere its parts may have families.
-  if (family.family.empty() && !byParts && w.families[0].name == lift::partsFamilyName)
-    words = {"--family", compiled->family};
+  if (family.family.empty() && (byParts || w.families[0].name == lift::partsFamilyName))
+    asked.family = compiled->family;
+  if (byParts && !compiled->config.empty()) asked.config = {lift::str(compiled->config)};
   Json parts = std::move(compiled->parts);
   if (!byParts && family.family.empty()) parts = partChoicesJson(w.family(lift::partsFamilyName), {});
   return CompiledProgram{std::move(compiled->plan),
@@ -116,7 +115,7 @@ std::optional<CompiledProgram> compileProgram(const lift::Program& program, cons
                          compiled->family,
                          compiled->origin,
                          byParts ? std::move(compiled->provenance) : Provenance(),
-                         std::move(words),
+                         std::move(asked),
                          std::move(parts)};
 }
 
@@ -230,10 +229,14 @@ void addCompile(cli::App& app, int& status) {
       values.sizes.insert(values.sizes.end(), values.config.begin(), values.config.end());
       values.config.clear();
     }
+    const CodegenOptions codegen = o->codegen.within(&device);
+    const auto forAny = [&]() -> std::optional<lift::kernel::Plan> {
+      auto again = compileProgram(program, compiled->asked, codegen.silent(), 0, nullptr);
+      return again ? std::optional(std::move(again->plan)) : std::nullopt;
+    };
     std::vector<std::string> profile;  // decides families and mapping, too
-    if (!o->device.profile.empty())
-      profile = {"--profile", std::filesystem::path(o->device.profile).filename().string()};
-    for (const auto& words : {values.words(), compiled->words, o->codegen.within(&device).words(), profile})
+    if (!o->device.profile.empty() || !areForAny(compiled->plan, forAny)) profile = o->device.words(device);
+    for (const auto& words : {values.words(), compiled->asked.words(), codegen.words(), profile})
       command.insert(command.end(), words.begin(), words.end());
     deliver(compiled->plan, compiled->provenance, o->output, o->json, compiled->milliseconds, o->prefix,
             o->device.target);

@@ -17,8 +17,8 @@ struct CompiledProgram {
   lift::kernel::Plan plan;
   double milliseconds = 0;  // of compilation
   std::string family = {}, origin = {};
-  Provenance provenance = {};           // but for the command
-  std::vector<std::string> words = {};  // options that ask for the same
+  Provenance provenance = {};  // but for the command
+  FamilyOptions asked = {};    // options that ask for the same
   Json parts = Json::array();
 };
 // Nothing when a stage to stop after was reached.

@@ -14,6 +14,7 @@
 #include "lift/rewrite_check.hpp"
 #include "lift/source.hpp"
 #include "lift/space.hpp"
+#include "lift/terms.hpp"
 #include "lift/text.hpp"
 
 namespace liftc {
@@ -137,13 +138,20 @@ struct RewriteOptions {
 };
 
 // At each place that the term has, from the leaves: not in what the rule makes, so that this ends whatever the rule is.
+// A rule that copies what it is applied to makes a term that grows exponentially.
 Strategy eachPlace(Strategy s) {
   return [s = std::move(s)](lift::Expr e, Rewriting& r) -> std::optional<lift::Expr> {
+    constexpr std::size_t most = 200'000;
+    std::unordered_map<lift::Expr, std::size_t> sizes;
     bool any = false;
     const std::function<std::optional<lift::Expr>(lift::Expr)> walk = [&](lift::Expr term) {
       term = *all([&](lift::Expr child, Rewriting&) { return walk(child); })(term, r);
       const auto changed = s(term, r);
       any = any || changed;
+      if (changed && treeSize(*changed, most, sizes) > most)
+        throw UserError(ExitStatus::program,
+                        fmt::format("--everywhere: the program would have more than {} parts", most),
+                        "the rule copies what it is applied to: apply it at one place, --at");
       return changed ? changed : std::optional(term);
     };
     const auto result = walk(e);
