@@ -95,8 +95,14 @@ Database::Merged importLines(Database& db, std::istream& in, const std::string& 
       begun = true;
       importLine(read, j, repeated);
     } catch (const nlohmann::json::exception& e) {
-      throw UserError(ExitStatus::program,
-                      fmt::format("{}:{}: not a line of a tuning database: {}", name, number, e.what()), writer);
+      if (number == 1 && line.starts_with("SQLite format 3"))
+        throw UserError(ExitStatus::program, fmt::format("'{}' is a tuning database itself", name),
+                        "`liftc db merge` adds what another has");
+      const std::string what = e.what();  // "[json.exception.parse_error.101] …"
+      throw UserError(
+          ExitStatus::program,
+          fmt::format("{}:{}: not a line of an exported database: {}", name, number, what.substr(what.find("] ") + 2)),
+          writer);
     }
   }
   if (!begun) throw UserError(ExitStatus::program, fmt::format("'{}' is empty", name), writer);

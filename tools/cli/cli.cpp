@@ -73,8 +73,16 @@ App::App(const std::string& description, const std::string& name)
     const auto subcommands = root->get_subcommands();
     const CLI::App* command = root;  // the innermost
     while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    const auto known = command->get_subcommands([](const CLI::App*) { return true; });
+    const std::vector<std::string> rest = root->remaining(true);
+    if (!known.empty() && !rest.empty() && dynamic_cast<const CLI::RequiredError*>(&e) != nullptr) {
+      std::string names;
+      for (const CLI::App* sub : known) names += (names.empty() ? "" : ", ") + sub->get_name();
+      return fmt::format("error: unknown subcommand '{}'\n  hint: those of {} are {}\n", rest.front(),
+                         command->get_name(), names);
+    }
     std::string similar;
-    for (const std::string& unexpected : root->remaining(true))
+    for (const std::string& unexpected : rest)
       if (similar.empty()) similar = nearestOption(*command, unexpected);
     return fmt::format("error: {}\n  hint: {}`{} {}--help` explains the usage\n", e.what(),
                        similar.empty() ? "" : fmt::format("there is {}; ", similar), root->get_name(),

@@ -376,6 +376,11 @@ double gflops(std::int64_t operations, double milliseconds) {
 
 std::string dump(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
+std::string reasonOf(const Json::exception& e) {
+  const std::string what = e.what();
+  return what.substr(what.find("] ") + 2);
+}
+
 void printJson(const Json& json) { std::cout << dump(json) << "\n"; }
 
 std::string readFile(const std::string& path) {

@@ -138,6 +138,7 @@ double gflops(std::int64_t operations, double milliseconds);
 // -1.
 std::string dump(const Json& json, int indent = 2);
 void printJson(const Json& json);
+std::string reasonOf(const Json::exception& e);  // without the library's "[json.exception…]"
 
 // These throw UserError (program) with the reason.
 std::string readFile(const std::string& path);

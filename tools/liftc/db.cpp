@@ -10,7 +10,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/tune_db.hpp"
 #include "lift/tune_report.hpp"
-#include "problem.hpp"
+#include "sweep.hpp"
 #include "workload.hpp"
 
 namespace liftc {
@@ -218,9 +218,9 @@ int best(const Options& o) {
     out["rows"].push_back(bestJson(first, *found));
     out["rows"].back()["stale"] = why.empty() ? Json(false) : Json(why);
     if (!o.json)
-      std::cout << fmt::format("{} on {}: {:.3f} ms, {:.1f} GFLOP/s{}\n  {}\n", labelOf(first.problem),
-                               first.device.name, found->median(), gflops(first.problem.operations, found->median()),
-                               why.empty() ? "" : fmt::format("  ({})", why), reproduce(first.problem, *found));
+      std::cout << fmt::format("{} on {}: {}{}\n  {}\n", labelOf(first.problem), first.device.name,
+                               speed(first.problem, *found), why.empty() ? "" : fmt::format("  ({})", why),
+                               reproduce(first.problem, *found));
   }
   if (o.json) printJson(out);
   return 0;
@@ -330,7 +330,7 @@ void addDb(cli::App& app, int& status) {
   const auto json = [](const auto& added) { added.first->add_flag("--json", added.second->json, "Print as JSON"); };
   json(filtered("list", "Problems and devices, how many points, the best time", &list));
   const auto shown = filtered("show", "Measurements, in order of insertion", &show);
-  shown.first->add_option("--top", shown.second->top, "The fastest so many");
+  shown.first->add_option("--top", shown.second->top, "The fastest so many")->positive();
   shown.first->add_flag("--pareto", shown.second->pareto, "Those that no other beats in both time and workspace");
   json(shown);
   json(filtered("best", "The best configuration of each problem, and the command that runs it", &best));

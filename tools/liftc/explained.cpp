@@ -225,7 +225,7 @@ Explained ofManifest(const std::string& file, const std::string& text) {
       for (const Json& k : manifest.at("kernels")) s.digests[k.at("name")] = k.at("sha256").get<std::string>();
     return s;
   } catch (const Json::exception& e) {
-    throw UserError(ExitStatus::program, fmt::format("'{}' is no manifest of liftc: {}", file, e.what()));
+    throw UserError(ExitStatus::program, fmt::format("'{}' is no manifest of liftc: {}", file, reasonOf(e)));
   }
 }
 

@@ -25,12 +25,6 @@ std::string clock(double seconds) {
                   : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
-std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
-  const std::string rate =
-      row.operations > 0 ? fmt::format(", {:.1f} GFLOP/s", gflops(row.operations, m.median())) : "";
-  return fmt::format("{:.3f} ms{}", m.median(), rate);
-}
-
 // One line that is written over on a terminal, else a line for each point.
 class ProgressLine {
  public:
@@ -257,6 +251,12 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
 
 }  // namespace
 
+std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
+  const std::string rate =
+      row.operations > 0 ? fmt::format(", {:.1f} GFLOP/s", gflops(row.operations, m.median())) : "";
+  return fmt::format("{:.3f} ms{}", m.median(), rate);
+}
+
 void SweepChoice::add(cli::App& app) {
   app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
   app.add_option("--points", points, "Budget: points to try, of each problem")->positive()->capture_default_str();
@@ -395,7 +395,7 @@ class PointServer {
       for (const Json& p : request.at("points"))
         tasks.push_back({{p.at("family").get<std::string>(), p.at("config").get<lift::Config>()}});
     } catch (const nlohmann::json::exception& e) {
-      fail(e.what());
+      fail(reasonOf(e));
     }
     for (const tune::Task& t : tasks)
       if (std::ranges::none_of(problem_.subspaces,

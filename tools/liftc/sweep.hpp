@@ -29,6 +29,9 @@ struct SweepChoice {
   void addMeasuring(cli::App& app);  // only how points are measured
 };
 
+// "1.234 ms, 5.6 GFLOP/s"; of what is not counted in operations the time alone.
+std::string speed(const lift::tune::ProblemRow& row, const lift::tune::Measurement& m);
+
 // Sweeps over the problem, or over all layers of the file of shapes. The exit status: 130 after Ctrl-C, as shells have
 // it; what was measured is kept.
 int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
