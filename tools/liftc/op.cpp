@@ -327,12 +327,15 @@ void addConv(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand(
       "conv", "Compile, run or check a convolution layer given by its descriptor (benchdnn's or MIOpenDriver's)");
-  sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile|explain")->expected(1, -1)->required();
+  sub->add_option("words", o->words, "[DESCRIPTOR] run|check|compile|explain")->expected(1, -1);
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   o->layouts.add(*sub);
   addOptions(*sub, *o);
   onCall(*sub, status, [o] {
-    checkWords(o->words, 2, "write liftc conv DESCRIPTOR run|check|compile|explain");
+    constexpr const char* usage = "write liftc conv DESCRIPTOR run|check|compile|explain";
+    if (o->words.empty())
+      throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE, and an action", usage);
+    checkWords(o->words, 2, usage);
     const std::string action = o->words.back();
     if (o->shapes.empty() == (o->words.size() == 1))
       throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",

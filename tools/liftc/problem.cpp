@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include <set>
+#include <limits>
+#include <map>
 
 #include "lift/bounds.hpp"
 #include "lift/codegen.hpp"
@@ -71,12 +72,30 @@ lift::Workload partOf(const lift::Program& program, const ProblemChoice& choice)
   return w;
 }
 
-// `known` are the tunables of all families.
-void checkFixed(const ProblemChoice& choice, const std::set<std::string>& known) {
-  for (const auto& [name, value] : parseValues(choice.fixed, "--fix"))
-    if (known.count(name) == 0)
+// The least and the greatest value of each tunable, of all families.
+using Ranges = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
+
+void addTo(Ranges& ranges, lift::NatVar tunable) {
+  const auto upper = tunable.upper() ? tunable.upper()->constant() : std::nullopt;
+  const std::int64_t high = upper.value_or(std::numeric_limits<std::int64_t>::max());
+  const auto [range, isNew] = ranges.emplace(tunable.name(), std::pair(tunable.lower(), high));
+  if (!isNew) range->second = {std::min(range->second.first, tunable.lower()), std::max(range->second.second, high)};
+}
+
+void checkFixed(const ProblemChoice& choice, const Ranges& known) {
+  for (const auto& [name, value] : parseValues(choice.fixed, "--fix")) {
+    const auto range = known.find(name);
+    if (range == known.end()) {
+      std::string names;
+      for (const auto& k : known) names += (names.empty() ? "" : ", ") + k.first;
       throw lift::UserError(lift::ExitStatus::usage, fmt::format("--fix: there is no tunable '{}'", name),
-                            fmt::format("the tunables are {}", fmt::join(known, ", ")));
+                            "the tunables are " + names);
+    }
+    const auto [low, high] = range->second;
+    if (value < low || value > high)
+      throw lift::UserError(lift::ExitStatus::usage,
+                            fmt::format("--fix: {} = {} is out of its range, {} to {}", name, value, low, high));
+  }
 }
 
 }  // namespace
@@ -160,9 +179,9 @@ std::vector<FamilyProgram> ProblemChoice::programs() const {
     }
     for (const std::string& family : families) static_cast<void>(w.family(family));
   }
-  std::set<std::string> tunables;
+  Ranges tunables;
   for (const FamilyProgram& p : programs)
-    for (const lift::NatVar t : p.program.tunables) tunables.insert(t.name());
+    for (const lift::NatVar t : p.program.tunables) addTo(tunables, t);
   checkFixed(*this, tunables);
   return programs;
 }
@@ -196,12 +215,17 @@ std::vector<lift::Constraint> ProblemChoice::asked(const std::string& family, co
 
 tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) const {
   const lift::Workload w = workload();
-  std::set<std::string> tunables;
-  tune::Problem p =
-      lift::tuningProblem(w, info, families, [&](const std::string& family, const lift::Program& program) {
-        for (const lift::NatVar t : program.tunables) tunables.insert(t.name());
-        return asked(family, program);
-      });
+  Ranges tunables;
+  tune::Problem p;
+  try {
+    p = lift::tuningProblem(w, info, families, [&](const std::string& family, const lift::Program& program) {
+      for (const lift::NatVar t : program.tunables) addTo(tunables, t);
+      return asked(family, program);
+    });
+  } catch (const lift::UserError&) {
+    if (!tunables.empty()) checkFixed(*this, tunables);
+    throw;
+  }
   checkFixed(*this, tunables);
   p.row.command = commandLine(problemWords());
   if (p.row.label.empty()) p.row.label = w.descriptor;
