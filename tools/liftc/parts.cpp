@@ -44,9 +44,14 @@ lift::Config configOf(const lift::Part& part, const lift::Config& whole) {
   return config;
 }
 
-Json describeChoice(const lift::Part& part, const lift::PartChoice& choice, const lift::Config& config) {
+Json describeChoice(const lift::Part& part, const lift::PartChoice& choice, const lift::Config& config,
+                    const std::string& otherwise) {
   Json row = describe(part);
-  row.update({{"family", choice.family}, {"config", config}, {"origin", choice.origin}});
+  const bool isOwn = config.empty() || std::ranges::all_of(choice.config, [&](const auto& tunable) {
+                       const auto given = config.find(tunable.first);
+                       return given != config.end() && given->second == tunable.second;
+                     });
+  row.update({{"family", choice.family}, {"config", config}, {"origin", isOwn ? choice.origin : otherwise}});
   if (!choice.reason.empty()) row["reason"] = choice.reason;
   return row;
 }
@@ -70,12 +75,12 @@ Json partsJson(const lift::Program& program) {
   return parts;
 }
 
-Json partChoicesJson(const lift::OperatorFamily& family, const lift::Config& config) {
+Json partChoicesJson(const lift::OperatorFamily& family, const lift::Config& config, const std::string& otherwise) {
   Json rows = Json::array();
   if (!family.parted) return rows;
   for (std::size_t i = 0; i < family.parted->parts.size(); i++) {
     const lift::Part& part = family.parted->parts[i];
-    rows.push_back(describeChoice(part, (*family.choices)[i], configOf(part, config)));
+    rows.push_back(describeChoice(part, (*family.choices)[i], configOf(part, config), otherwise));
   }
   return rows;
 }
@@ -109,7 +114,7 @@ Json partsJson(const lift::Variant& variant, const lift::Config& config, const P
     const lift::Part& part = family.parted->parts[i];
     const lift::PartChoice& choice = (*family.choices)[i];
     const lift::Config own = configOf(part, config);
-    Json row = describeChoice(part, choice, own);
+    Json row = describeChoice(part, choice, own, "as given");
     row["steps"] = stepsOf(part, variant.derivation);
     launches.push_back(launchesOf(part, choice, own));
     row["launches"] = launches.back();

@@ -8,8 +8,10 @@ namespace liftc {
 
 // The parts of a program in the order in which they run: pattern, place, families.
 Json partsJson(const lift::Program& program);
-// How each part of the family `parts` is derived; of another family nothing.
-Json partChoicesJson(const lift::OperatorFamily& family, const lift::Config& config);
+// How each part of the family `parts` is derived; of another family nothing. `otherwise` says where tunables are from
+// that are not those of the part's choice.
+Json partChoicesJson(const lift::OperatorFamily& family, const lift::Config& config,
+                     const std::string& otherwise = "as given");
 // The same on one line: "p1 matrix product: panels, columns=32,lanes=16,rows=8 (the family's default); p2 …".
 std::string partChoicesText(const Json& choices);
 // Of a variant of the family `parts` also how each was derived, and its kernels in the plan; of another nothing.

@@ -259,6 +259,9 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
   if (compiled) {
     checkWorkspace(compiled->plan);
     compiled->origin = choice.origin;
+    if (choice.measured)
+      compiled->parts = partChoicesJson(choice.variant.workload.family(choice.variant.family), compiled->config,
+                                        "tuned with the whole");
     compiled->measured = choice.measured;
     if (own && device != nullptr && !choice.measured)
       if (const std::string layouts = tunedElsewhere(workload, *device, *own); !layouts.empty())
