@@ -81,6 +81,9 @@ std::optional<std::int64_t> DefaultMapping::chunkFor(Nat length, double each) co
     chunk = options_.isGpu ? smallChunk(each) : goodChunk(known, each);
   }
   if (less(length, Nat(2 * chunk)) == Truth::proved) return std::nullopt;
+  // For a graphics processor chunks are divided again; of a length that is not known until it is estimated to be short.
+  constexpr double few = 16;
+  if (options_.isGpu && !known && estimate(length) < few) return std::nullopt;
   return chunk;
 }
 

@@ -324,15 +324,22 @@ std::optional<Expr> chunksByGroups(Expr e, Rewriting& r) {
   const Strategy chunks =
       seq({use("keepAhead"), argument(seq({function(body(use("reduceToItems"))), use("mapToGroups0")}))});
   const Path init{0, 0, 1};
-  return seq({orElse(when([](Expr x) { return isComputingMap(spineOf(x).arguments[2]); }, argument(chunks)),
-                     at(init, chunksByGroups)),
-              use("loopToReduce"), use("reduceToItems")})(e, r);
+  const auto isOfMap = [](Expr x) {
+    const Spine s = spineOf(x);
+    return s.arguments.size() == 3 && isComputingMap(s.arguments[2]);
+  };
+  return seq({orElse(when(isOfMap, argument(chunks)), at(init, chunksByGroups)), use("loopToReduce"),
+              use("reduceToItems")})(e, r);
 }
 
 }  // namespace
 
 Strategy reductionsByGroups(Nat chunk) {
-  return seq({fused(), outsideLoops(seq({use("reduceInChunks", {{"c", chunk}}), chunksByGroups}))});
+  const Strategy divided = outsideLoops(seq({use("reduceInChunks", {{"c", chunk}}), chunksByGroups}));
+  return seq({fused(), [divided](Expr e, Rewriting& r) -> std::optional<Expr> {
+                const auto changed = divided(e, r);
+                return changed == e ? std::nullopt : changed;
+              }});
 }
 
 Strategy dotProducts(Nat rows, Nat columns, int batch) {

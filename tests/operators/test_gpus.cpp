@@ -68,6 +68,30 @@ TEST_CASE("every program of the catalogue is right as a GPU gets it", "[null]") 
   }
 }
 
+TEST_CASE("programs whose sizes stay open are right as a GPU gets them", "[null]") {
+  const auto emulator = runtime::makeEmulatorDevice();
+  const runtime::DeviceInfo device = runtime::readProfile("nvidia");
+  int run = 0;
+  for (const programs::CatalogueEntry& entry : programs::catalogue()) {
+    const Program program = programs::load(entry);
+    if (isMapped(program) || !program.tunables.empty()) continue;
+    CAPTURE(entry.name());
+    programs::CatalogueEntry open = entry;
+    open.sizes.clear();
+    const Choice choice = chosenOn(device, programs::load(open));
+    const auto inputs = programs::inputsOf(entry, program);
+    const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+    std::map<std::string, std::int64_t> given;
+    for (const auto& [name, value] : entry.sizes)
+      if (std::ranges::any_of(plan.sizes, [&, n = std::string(name)](NatVar v) { return v.name() == n; }))
+        given[name] = value;
+    const auto result = emulator->load(plan, given)->run(inputs);
+    CHECK(programs::judge(entry, result.outputs, entry.reference(inputs)) == "");
+    run++;
+  }
+  CHECK(run > 50);
+}
+
 TEST_CASE("long reductions have work-groups on GPUs, whatever their length", "[null]") {
   const auto emulator = runtime::makeEmulatorDevice();
   const runtime::DeviceInfo device = runtime::readProfile("nvidia");
@@ -75,7 +99,8 @@ TEST_CASE("long reductions have work-groups on GPUs, whatever their length", "[n
        {"def main(x: [n]f32): f32 = sum(x) / 3.0\n", "def main(x: [n]i32): (i32, i32) = (sum(x), maximum(x))\n",
         "def main(x: [n]f32, y: [n]f32): f32 = let m = average(x) in sqrt(abs(dotProduct(map(fun v => v - m, x), "
         "y)))\n",
-        "def main(x: [n]f32): [n]f32 = let s = sum(map(square, x)) in map(fun v => v / s, x)\n"}) {
+        "def main(x: [n]f32): [n]f32 = let s = sum(map(square, x)) in map(fun v => v / s, x)\n",
+        "def main(x: [n]f32): i32 = argmax(x)\n"}) {
     INFO(text);
     for (const std::int64_t n : {2048, 4099, 5000}) {
       INFO(n);
