@@ -84,6 +84,22 @@ bool Lowering::isAtom(const ExprPtr& e) {
          std::holds_alternative<kernel::Index>(e->node);
 }
 
+Lowering::Made Lowering::made() const {
+  return {kernel_.buffers.size(), kernel_.variables.size(), kernel_.arguments.size(),
+          arguments_.size(),      kernel_.faults,           tables_,
+          writtenByLane_};
+}
+
+void Lowering::backTo(Made made) {
+  kernel_.buffers.resize(made.buffers);
+  kernel_.variables.resize(made.variables);
+  kernel_.arguments.resize(made.kernelArguments);
+  arguments_.resize(made.arguments);
+  kernel_.faults = made.faults;
+  tables_ = std::move(made.tables);
+  writtenByLane_ = std::move(made.writtenByLane);
+}
+
 kernel::VarId Lowering::newVariable(const std::string& name, ValueType type) {
   kernel_.variables.push_back({name, type});
   return static_cast<kernel::VarId>(kernel_.variables.size() - 1);

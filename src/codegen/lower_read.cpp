@@ -160,6 +160,7 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::reduceByIndexGlb:  // which is refused where it is read inside of its kernel
     case Prim::reduceByIndex: return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
     case Prim::iterate: {  // numbers, too, which `materialise` would come back here to read
+      if (!isWrittenOut(s)) return iterateInLoop(s, env, spaceForSteps(s, e.type()));
       const AddressSpace space = ownSpace(e.type());
       const ViewPtr result = allocate(e.type(), space, nameIn(AddressSpace::priv));
       write(e, env, {result, space});
@@ -375,23 +376,17 @@ ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
   }
   // Elements of two arrays that need no memory are read where they are, and indices and numbers that say where are
   // computed again for each; else the chosen one is put into memory.
-  const std::size_t buffers = kernel_.buffers.size(), variables = kernel_.variables.size(),
-                    arguments = arguments_.size();
-  const auto tables = tables_;
+  Made before = made();
   ViewPtr then, otherwise;
-  const Block before = collect([&] { then = read(a[1], env); });
-  const Block beforeOther = collect([&] { otherwise = read(a[2], env); });
+  const Block ofThen = collect([&] { then = read(a[1], env); });
+  const Block ofOtherwise = collect([&] { otherwise = read(a[2], env); });
   const auto guarded = [&](const GuardedView::Deferred& inside, const GuardedView::Deferred& outside) {
     GuardedView::Guard guard{{}, std::make_shared<ValueCondition>(conditionOf(a[0], env))};
     return std::make_shared<GuardedView>(e.type(), std::move(guard), inside, outside);
   };
-  if (before.empty() && beforeOther.empty()) return guarded([then] { return then; }, [otherwise] { return otherwise; });
-  kernel_.buffers.resize(buffers);
-  kernel_.variables.resize(variables);
-  kernel_.arguments.resize(arguments);
-  arguments_.resize(arguments);
-  tables_ = tables;
-  if (namesLittle(before) && namesLittle(beforeOther))
+  if (ofThen.empty() && ofOtherwise.empty()) return guarded([then] { return then; }, [otherwise] { return otherwise; });
+  backTo(std::move(before));
+  if (namesLittle(ofThen) && namesLittle(ofOtherwise))
     return guarded([this, e = a[1], env] { return read(e, env); }, [this, e = a[2], env] { return read(e, env); });
   return materialise(e, env, spaceForSteps(s, e.type()), "chosen");
 }

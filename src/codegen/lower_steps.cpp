@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include "lift/accumulation.hpp"
+#include "lift/build.hpp"
 #include "lift/kernel_walk.hpp"
+#include "lift/terms.hpp"
 #include "lowerer.hpp"
 
 namespace lift::detail {
@@ -72,25 +74,27 @@ void Lowering::accumulate(const Spine& s, const EnvPtr& env, const ViewPtr& xs, 
 }
 
 void Lowering::step(Expr f, const EnvPtr& env, const Accumulator& acc, const ViewPtr& x) {
-  const Type type = acc.view->type();
   const EnvPtr inner = bindParameter(f, env, tupleView({acc.view, x}));
   if (goesOnReducing(f)) {
     const Spine s = spineOf(f.body());
     return accumulate(s, inner, read(s.arguments[2], inner), acc);
   }
-  if (type.isRegister()) {
-    return replace(acc.view, read(f.body(), inner));
-  }
-  const AddressSpace space = ownSpace(type);
-  Block direct = collect([&] { write(f.body(), inner, {acc.view, space}); });
+  advance(f.body(), inner, acc, ownSpace(acc.view->type()));
+}
+
+void Lowering::advance(Expr next, const EnvPtr& env, const Accumulator& acc, AddressSpace space) {
+  if (acc.view->type().isRegister()) return replace(acc.view, read(next, env));
+  Made before = made();
+  Block direct = collect([&] { write(next, env, {acc.view, space}); });
   const bool registersLast = assignLast(direct, acc.view);
   if (registersLast && mayStoreInPlace(direct, acc.buffers.empty() ? storedIn(direct) : acc.buffers)) {
     for (kernel::Stmt& s : direct) block_->push_back(std::move(s));
     return;
   }
-  const ViewPtr next = allocate(type, space, "next");
-  write(f.body(), inner, {next, space});
-  copy(next, {acc.view, space});
+  backTo(std::move(before));
+  const ViewPtr apart = allocate(acc.view->type(), space, "next");
+  write(next, env, {apart, space});
+  copy(apart, {acc.view, space});
 }
 
 // A step's new numbers in the accumulator's registers once nothing of the step reads the old ones; false where some are
@@ -140,20 +144,102 @@ void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {
   for (std::size_t i = 0; i < to.size(); i++) store(to[i], values[i]);
 }
 
+namespace {
+
+// The number of a state that each step raises by one, as long as it is less than what no step changes.
+struct Counter {
+  std::optional<int> component;  // none: the state itself
+  Expr bound;
+
+  Expr of(Expr state) const {
+    return component ? build::component(state, static_cast<std::size_t>(*component)) : state;
+  }
+  ViewPtr of(const ViewPtr& state) const { return component ? state->component(*component) : state; }
+  ViewPtr with(const ViewPtr& state, const ViewPtr& number) const {
+    if (!component) return number;
+    std::vector<ViewPtr> parts;
+    for (int c = 0; c < static_cast<int>(state->type().components().size()); c++)
+      parts.push_back(c == *component ? number : state->component(c));
+    return tupleView(std::move(parts));
+  }
+};
+
+std::optional<Counter> counterOf(Expr condition, Expr f) {
+  const Spine s = spineOf(condition.body());
+  if (!s.isPrim(Prim::op) || (s.head.op() != Op::lt && s.head.op() != Op::gt)) return std::nullopt;
+  const bool isFirst = s.head.op() == Op::lt;
+  const Expr state = condition.parameter(), number = s.arguments[isFirst ? 0 : 1], bound = s.arguments[isFirst ? 1 : 0];
+  const auto i32 = Type::scalar(Scalar::i32);
+  if (number.type() != i32 || bound.hasFree(state)) return std::nullopt;
+  Counter counter{{}, bound};
+  if (const Spine n = spineOf(number); n.isPrim(Prim::get) && n.arguments[0] == state)
+    counter.component = static_cast<int>(*n.head.nats()[0].constant());
+  else if (number != state)
+    return std::nullopt;
+  const Expr now = counter.of(f.parameter()), next = counter.of(letsOf(f.body()).body);
+  const Spine sum = spineOf(next);
+  const auto isOne = [](Expr e) {
+    return (e.is(Expr::Form::literal) && e.value().integer == 1) ||
+           (e.is(Expr::Form::natLiteral) && e.natValue() == Nat(1));
+  };
+  const auto is = [&](std::size_t a, std::size_t b) { return sum.arguments[a] == now && isOne(sum.arguments[b]); };
+  const bool isRaised = sum.isPrim(Prim::op) && sum.head.op() == Op::add && (is(0, 1) || is(1, 0));
+  return isRaised ? std::optional(counter) : std::nullopt;
+}
+
+}  // namespace
+
+// What is an index without a statement.
+std::optional<Nat> Lowering::indexOf(Expr e, const EnvPtr& env) {
+  ExprPtr known;
+  Made before = made();
+  const bool isThere = collect([&] { known = value(read(e, env)); }).empty();
+  const auto index = isThere ? natOf(known) : std::nullopt;
+  if (!index) backTo(std::move(before));
+  return index;
+}
+
+// How many steps there are, if that is known before the first one: those of a state whose number grows to a bound.
+Nat Lowering::stepsTo(const ExprPtr& bound, const ExprPtr& first, Nat most) {
+  const auto from = natOf(first), to = natOf(bound);
+  if (from && to) return min(most, max(0, *to - *from));
+  const auto wide = [](const ExprPtr& e) { return kernel::convertTo(e, Scalar::i64); };
+  const ExprPtr none = kernel::literal(ScalarValue::ofInteger(Scalar::i64, 0));
+  const ExprPtr between = lanewise(Op::max, {none, lanewise(Op::sub, {wide(bound), wide(first)})});
+  const NatVar steps = NatVar::fresh("steps", 0, most, NatVar::Role::index);
+  emit(kernel::DeclareIndex{steps,
+                            kernel::convertTo(lanewise(Op::min, {wide(kernel::index(most)), between}), Scalar::i32)});
+  return steps;
+}
+
 ViewPtr Lowering::iterateWhile(const Spine& s, const EnvPtr& env) {
   const Expr condition = s.arguments[0], f = s.arguments[1], in = s.arguments[2];
   const bool registers = in.type().isRegister();
   const AddressSpace space = registers ? AddressSpace::priv : spaceForSteps(s, in.type());
-  const ViewPtr state = allocate(in.type(), space, "state");
+  Accumulator state;
+  state.view = allocate(in.type(), space, "state", &state.buffers);
   if (registers)
-    replace(state, read(in, env));
+    replace(state.view, read(in, env));
   else
-    write(in, env, {state, space});
+    write(in, env, {state.view, space});
   // Whether there is another step, after `done` of them; the condition is only asked where the count leaves it open.
   const Nat count = s.head.nats()[0];
   const bool mayFail = mayFailWithin(condition);
+  if (const auto counter = counterOf(condition, f);
+      counter && fitsInt(count) && (!mayFail || lessEqual(1, count) == Truth::proved)) {
+    const auto from = indexOf(counter->of(in), env);
+    const Nat steps =
+        stepsTo(value(read(counter->bound, env)), from ? kernel::index(*from) : value(counter->of(state.view)), count);
+    loop("step", steps, LoopKind::sequential, 0, 0, [&](Nat step) {
+      ViewPtr before = state.view;
+      if (from && fitsInt(*from + step))
+        before = counter->with(before, valueView(counter->of(before)->type(), kernel::index(*from + step)));
+      advance(f.body(), bindParameter(f, env, before), state, space);
+    });
+    return state.view;
+  }
   const auto goesOn = [&](Nat done) {
-    const auto holds = [&] { return std::vector{value(apply(condition, env, state))}; };
+    const auto holds = [&] { return std::vector{value(apply(condition, env, state.view))}; };
     const auto no = [&] { return std::vector{kernel::literal(ScalarValue::ofInteger(Scalar::boolean, 0))}; };
     return mayFail ? choose(kernel::test({{done, kernel::Relation::less, count}}), "holds", holds, no)[0] : holds()[0];
   };
@@ -163,18 +249,11 @@ ViewPtr Lowering::iterateWhile(const Spine& s, const EnvPtr& env) {
   loop(
       "step", count, LoopKind::sequential, 0, 1,
       [&](Nat step) {
-        const EnvPtr inner = bindParameter(f, env, state);
-        if (registers) {
-          replace(state, read(f.body(), inner));
-        } else {
-          const ViewPtr next = allocate(in.type(), space, "next");
-          write(f.body(), inner, {next, space});
-          copy(next, {state, space});
-        }
+        advance(f.body(), bindParameter(f, env, state.view), state, space);
         emit(kernel::Assign{running, goesOn(step + Nat(1))});
       },
       running);
-  return state;
+  return state.view;
 }
 
 }  // namespace lift::detail

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <tuple>
 #include <unordered_set>
 
 #include "lift/accumulation.hpp"
@@ -365,17 +364,19 @@ bool haveSamePlaces(const ViewPtr& a, const ViewPtr& b, std::vector<kernel::Buff
 std::optional<std::vector<kernel::BufferId>> Lowering::startsFrom(const Spine& s, const EnvPtr& env,
                                                                   const Destination& out) {
   const Expr init = s.arguments[0];
+  if (!init.type().isArray() || out.space != AddressSpace::priv || !onlyMovesData(init)) return std::nullopt;
   std::vector<kernel::BufferId> buffers;
-  if (!init.type().isArray() || out.space != AddressSpace::priv || !onlyMovesData(init) ||
-      !haveSamePlaces(out.view, read(init, env), buffers) || reads(s.arguments[1], env, buffers) ||
-      reads(s.arguments[2], env, buffers))
-    return std::nullopt;
+  bool areSame = false;
+  Made before = made();
+  collect([&] { areSame = haveSamePlaces(out.view, read(init, env), buffers); });
+  backTo(std::move(before));
+  if (!areSame || reads(s.arguments[1], env, buffers) || reads(s.arguments[2], env, buffers)) return std::nullopt;
   return buffers;
 }
 
 // Whether the term may read one of the buffers by a variable of the environment. What is read is not computed for good.
 bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::BufferId>& buffers) {
-  const auto made = std::tuple(kernel_, arguments_, tables_, writtenByLane_);
+  Made before = made();
   bool found = false;
   const auto among = [&](kernel::BufferId b) { return std::ranges::find(buffers, b) != buffers.end(); };
   const auto note = [&](const kernel::Expr& x) {
@@ -404,7 +405,7 @@ bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::Buffer
   };
   const kernel::Block computed = collect([&] { visit(e); });
   kernel::forEachStmt(computed, [&](const kernel::Stmt& s) { kernel::forEachExpr(s, note); });
-  std::tie(kernel_, arguments_, tables_, writtenByLane_) = made;
+  backTo(std::move(before));
   return found;
 }
 
@@ -425,8 +426,10 @@ ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& wr
   return tupleView(std::move(components));
 }
 
+namespace {
+
 // Of a state of such arrays alone a step knows no numbers, and its copies would be long.
-static bool hasOnlyLongArrays(Type state) {
+bool hasOnlyLongArrays(Type state) {
   constexpr std::int64_t registers = 16;
   return std::ranges::all_of(leavesOf(state), [](const Leaf& leaf) {
     Nat elements = leaf.shape.empty() ? 0 : 1;
@@ -435,21 +438,34 @@ static bool hasOnlyLongArrays(Type state) {
   });
 }
 
+bool alternates(const Spine& iterate) {
+  const Type state = iterate.arguments[1].type();
+  return iterate.head.nats()[0].constant().value_or(0) > 2 && iterate.arguments[0].body().type() == state &&
+         hasOnlyLongArrays(state);
+}
+
+}  // namespace
+
+bool Lowering::isWrittenOut(const Spine& iterate) {
+  const auto times = iterate.head.nats()[0].constant();
+  return times && (*times <= maxUnrolledIterations || alternates(iterate));
+}
+
 void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {
-  const Nat count = s.head.nats()[0];
   const Expr f = s.arguments[0], in = s.arguments[1];
   const AddressSpace space = spaceForSteps(s, in.type());
-  const auto times = count.constant();
-  if (times && *times == 0) return write(in, env, out);
+  if (!isWrittenOut(s)) return copy(iterateInLoop(s, env, space), out);
+  const std::int64_t times = *s.head.nats()[0].constant();
+  if (times == 0) return write(in, env, out);
   const auto stepTo = [&](const ViewPtr& from, const Destination& to) {
     write(f.body(), bindParameter(f, env, from), to);
   };
-  if (times && *times > 2 && f.body().type() == in.type() && hasOnlyLongArrays(in.type())) {
-    // Two memories in turns; what is written last goes where it belongs.
-    std::array<ViewPtr, 2> memory{allocate(in.type(), space, "step0"), allocate(in.type(), space, "step1")};
+  std::array<ViewPtr, 2> memory;
+  if (alternates(s)) {
+    for (std::size_t i = 0; i < 2; i++) memory[i] = allocate(in.type(), space, fmt::format("step{}", i));
     const bool isInMemory = onlyMovesData(in);
     isInMemory ? stepTo(read(in, env), {memory[0], space}) : write(in, env, {memory[0], space});
-    const std::int64_t between = *times - 1 - (isInMemory ? 1 : 0);  // steps from one memory to the other
+    const std::int64_t between = times - 1 - (isInMemory ? 1 : 0);  // steps from one memory to the other
     loop("step", between / 2, LoopKind::sequential, 0, 1, [&](Nat) {
       stepTo(memory[0], {memory[1], space});
       stepTo(memory[1], {memory[0], space});
@@ -460,25 +476,25 @@ void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out
     }
     return stepTo(memory[0], out);
   }
-  if (times && *times <= maxUnrolledIterations) {
-    ViewPtr from = read(in, env);
-    std::array<ViewPtr, 2> memory;
-    for (std::int64_t i = 0; i + 1 < *times; i++) {
-      ViewPtr& to = memory[static_cast<std::size_t>(i % 2)];
-      if (!to) to = allocate(in.type(), space, fmt::format("step{}", i % 2));
-      const EnvPtr before = bindParameter(f, env, from);
-      write(f.body(), before, {to, space});
-      from = withConstants(f.body(), before, to);
-    }
-    return stepTo(from, out);
+  ViewPtr from = read(in, env);
+  for (std::int64_t i = 0; i + 1 < times; i++) {
+    ViewPtr& to = memory[static_cast<std::size_t>(i % 2)];
+    if (!to) to = allocate(in.type(), space, fmt::format("step{}", i % 2));
+    const EnvPtr before = bindParameter(f, env, from);
+    write(f.body(), before, {to, space});
+    from = withConstants(f.body(), before, to);
   }
-  const ViewPtr state = allocate(in.type(), space, "state"), next = allocate(in.type(), space, "next");
-  write(in, env, {state, space});
-  loop("step", count, LoopKind::sequential, 0, 1, [&](Nat) {
-    write(f.body(), bindParameter(f, env, state), {next, space});
-    copy(next, {state, space});
-  });
-  copy(state, out);
+  stepTo(from, out);
+}
+
+ViewPtr Lowering::iterateInLoop(const Spine& s, const EnvPtr& env, AddressSpace space) {
+  const Expr f = s.arguments[0], in = s.arguments[1];
+  Accumulator state;
+  state.view = allocate(in.type(), space, "state", &state.buffers);
+  write(in, env, {state.view, space});
+  loop("step", s.head.nats()[0], LoopKind::sequential, 0, 1,
+       [&](Nat) { advance(f.body(), bindParameter(f, env, state.view), state, space); });
+  return state.view;
 }
 
 }  // namespace lift::detail

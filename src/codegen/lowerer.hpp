@@ -103,6 +103,16 @@ class Lowering {
     block_ = saved;
     return collected;
   }
+  // What the kernel has besides statements, at one time, and the way back to it: where views are read only to look at
+  // them, and what they emit is collected and left out.
+  struct Made {
+    std::size_t buffers, variables, kernelArguments, arguments;
+    std::optional<kernel::BufferId> faults;
+    std::unordered_map<Expr, ViewPtr> tables;
+    std::set<kernel::BufferId> writtenByLane;
+  };
+  Made made() const;
+  void backTo(Made made);
   kernel::VarId newVariable(const std::string& name, ValueType type);
   ExprPtr declare(const std::string& name, const ExprPtr& value);
   template <class Body>
@@ -200,6 +210,8 @@ class Lowering {
   };
   void accumulate(const Spine& s, const EnvPtr& env, const ViewPtr& xs, const Accumulator& acc);  // elements xs
   void step(Expr f, const EnvPtr& env, const Accumulator& acc, const ViewPtr& x);                 // acc = f((acc, x))
+  // What `acc` holds becomes the value of `next`, which may read it.
+  void advance(Expr next, const EnvPtr& env, const Accumulator& acc, AddressSpace space);
   // All components of `next` are computed before the first of the registers is replaced.
   bool reads(Expr e, const EnvPtr& env, const std::vector<kernel::BufferId>& buffers);
   bool assignLast(Block& step, const ViewPtr& accumulator);
@@ -208,6 +220,8 @@ class Lowering {
   static void leaves(const ViewPtr& v, std::vector<ViewPtr>& out);
   // Loops that may end early leave their state; registers stay where they are.
   ViewPtr iterateWhile(const Spine& s, const EnvPtr& env);
+  std::optional<Nat> indexOf(Expr e, const EnvPtr& env);
+  Nat stepsTo(const ExprPtr& bound, const ExprPtr& first, Nat most);
 
   // ----------------------------------------------------------------------------------------------------------- write
   void write(Expr e, const EnvPtr& env, const Destination& out);
@@ -229,8 +243,10 @@ class Lowering {
   void reduceByIndexAtOnce(const Spine& s, const EnvPtr& env, const Destination& out, LoopKind kind);
   void atKey(const ViewPtr& pair, Nat length, const std::function<void(Nat at)>& update);
   ViewPtr withConstants(Expr state, const EnvPtr& env, const ViewPtr& written);
-  // Two memories in turns when the count is small and known, else one with a copy back each time.
+  // Two memories in turns when the count is small and known, else a state that each step replaces.
+  static bool isWrittenOut(const Spine& iterate);
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
+  ViewPtr iterateInLoop(const Spine& s, const EnvPtr& env, AddressSpace space);
 
   // ---------------------------------------------------------------------------------------------------------- checks
   int siteOf(Expr primitive, std::string_view message);

@@ -55,8 +55,9 @@ inline std::string differences(const Tensors& actual, const Tensors& expected, d
 constexpr double sumTolerance = 2e-5;
 
 // What the emulator finds wrong with the program's kernels, or how their results differ from the interpreter's.
-inline std::string wrong(const Program& program, const CompileOptions& options = {}, double tolerance = sumTolerance) {
+inline std::string wrong(const Program& program, CompileOptions options = {}, double tolerance = sumTolerance) {
   try {
+    options.passes.verifyEach = true;
     const Tensors inputs = inputsOf(program);
     return differences(emulate(compile(program, options), inputs), interpret(program, inputs), tolerance);
   } catch (const UserError& e) {

@@ -329,6 +329,64 @@ TEST_CASE("accumulators that are arrays stay in place where every element is rea
     CHECK(kernel::structure(compile(at(parse(text), {{"n", 5}})).kernels[0]).at("private_array") == 0);
 }
 
+TEST_CASE("states of iterations stay in place where every element is read only for itself") {
+  CompileOptions lowered;
+  lowered.passes.skip = {"trips", "unroll", "simplify", "scalars", "declare", "copies", "dead", "hoist"};
+  const auto arrays = [&](const std::string& steps) {
+    const std::string text = "def main(x: [n][4]f32): [n][4]f32 = mapGlb(0)(fun r => " + steps + " |> mapSeq(id), x)";
+    INFO(text);
+    CHECK(wrong(text, {{"n", 5}}) == "");
+    CHECK(wrong(text, {{"n", 5}}, lowered) == "");
+    return kernel::structure(compile(at(parse(text), {{"n", 5}}), lowered).kernels[0]).at("private_array");
+  };
+  CHECK(arrays("iterate(100, fun s => mapSeq(fun a => a * 0.5 + 1.0, s), r)") == 1);
+  CHECK(arrays("iterate(100, fun s => mapSeq(fun a => a * 0.5 + 1.0, reorder(reverse, s)), r)") == 2);
+  CHECK(arrays("iterateWhile(100, fun s => s[0] < 1.75, fun s => mapSeq(fun a => a * 0.5 + 1.0, s), r)") == 1);
+  CHECK(arrays("iterateWhile(100, fun s => s[0] < 1.75, fun s => mapSeq(fun a => a * 0.5 + s[0], s), r)") == 2);
+  CHECK(arrays("iterateWhile(9, fun (s, k) => k < 7, fun (s, k) => (mapSeq(fun a => a * 0.5 + f32(k), s), k + 1), (r, "
+               "0)).0") == 1);
+  CHECK(arrays("iterate(100, fun s => zipWith(fun (a, b) => a * 0.5 + b, s, r), r)") == 1);
+}
+
+TEST_CASE("an iteration whose condition compares what each step counts with a bound is a loop of so many steps") {
+  const auto counts = [](const std::string& most, const std::string& condition, const std::string& next,
+                         const std::string& start) {
+    const std::string text = fmt::format(
+        "def main(m: nat in 0..9, x: [n]f32, k: [n]i32): [n](i32, f32) =\n"
+        "  generate(n, fun i => iterateWhile({}, fun (e, a) => {}, fun (e, a) => ({}, a * 0.5 + f32(e % 16)), ({}, "
+        "x[i])))",
+        most, condition, next, start);
+    INFO(text);
+    bool isCounted = true;
+    for (const std::int64_t m : {0, 1, 5}) {
+      const Sizes sizes{{"n", 6}, {"m", m}};
+      CHECK(wrong(text, sizes) == "");
+      isCounted = isCounted && !contains(compile(at(parse(text), sizes)).sources[0], "running");
+      CompileOptions checks;
+      checks.checkBounds = true;
+      CHECK(wrong(text, sizes, checks) == "");
+    }
+    return isCounted && !contains(compile(parse(text)).sources[0], "running");
+  };
+  // The most steps, the bound, and none decide.
+  CHECK(counts("20", "e < k[i] % 16", "e + 1", "k[(i + 1) % n] % 16"));
+  CHECK(counts("5", "k[i] % 16 > e", "1 + e", "-3"));
+  CHECK(counts("m", "e < n", "e + 1", "i"));
+  CHECK(counts("m + 3", "e < 2147483647", "e + 1", "k[i] - 2147483647"));
+  CHECK(counts("4", "e < -2147483647", "e + 1", "2147483600"));
+  CHECK(counts("m + 1", "e < 12 / (abs(k[i] % 8) + 1)", "e + 1", "0"));
+  CHECK(counts("4", "e < k[i] % 16", "let d = e in d + 1", "0"));
+  // A bound that is asked for though it may not be there, that changes, that may be passed; other steps and
+  // comparisons.
+  CHECK_FALSE(counts("m", "e < 12 / (abs(k[i] % 8) + 1)", "e + 1", "0"));
+  CHECK_FALSE(counts("6", "e < i32(a)", "e + 1", "0"));
+  CHECK_FALSE(counts("6", "e < k[i] % 16", "e + 2", "0"));
+  CHECK_FALSE(counts("6", "e <= k[i] % 16", "e + 1", "0"));
+  CHECK_FALSE(counts("6", "e < k[i] % 16", "if a > 0.5 then e + 1 else e", "0"));
+  CHECK(wrong("def main(k: [n]i32): [n]i32 = map(fun b => iterateWhile(7, fun e => e < b % 16, fun e => e + 1, -2), k)",
+              {{"n", 9}}) == "");
+}
+
 TEST_CASE("accumulators that are transposed, shifted or mixed in every step") {
   for (const std::string step :
        {"mapSeq2D(fun a => a * 0.5 + v, transpose(acc))", "mapSeq2D(fun a => a * 0.5 + v, reorder(shift(1), acc))",

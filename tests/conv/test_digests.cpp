@@ -45,7 +45,9 @@ std::string describe(const Config& config) {
 }
 
 std::string lineOf(const Variant& variant, const Config& config) {
-  return fmt::format("{} {} {} {}", digestOf(compileVariant(variant, config)), variant.family,
+  CompileOptions options;
+  options.passes.verifyEach = true;
+  return fmt::format("{} {} {} {}", digestOf(compileVariant(variant, config, options)), variant.family,
                      variant.workload.descriptor, describe(config));
 }
 

@@ -117,7 +117,9 @@ TEST_CASE("what is computed of a layer's outputs is of its part, in every family
         w.families = {partsFamily(p, choices)};
         const Variant v = derive(w, partsFamilyName);
         verify(v.program);
-        const kernel::Plan plan = compileVariant(v, v.defaults);
+        CompileOptions options;
+        options.passes.verifyEach = true;
+        const kernel::Plan plan = compileVariant(v, v.defaults, options);
         CHECK(largestError(device->load(plan)->run(inputs).outputs, expected) < 1e-4);
         // As many kernels as the layers have by themselves.
         std::size_t kernels = 0;

@@ -9,9 +9,10 @@
 namespace lift::programs {
 
 // What is wrong, or nothing; errors of compiler and device are rendered.
-inline std::string runOn(runtime::Device& device, const CatalogueEntry& entry, const CompileOptions& options = {},
+inline std::string runOn(runtime::Device& device, const CatalogueEntry& entry, CompileOptions options = {},
                          const runtime::LoadOptions& loading = {}) {
   try {
+    options.passes.verifyEach = true;
     const Program program = load(entry);
     const Tensors inputs = inputsOf(entry, program);
     const kernel::Plan plan = compile(program, options);

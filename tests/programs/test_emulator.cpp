@@ -63,6 +63,9 @@ TEST_CASE("a wrong index or divisor is found where it stands in the program") {
   // Inside of the buffer, but not of the row.
   CHECK(report("def main(x: [4]i32) = split(2, x) |> map(fun r => r[r[0]])") ==
         "wrong.lift:1:51 index 2 is out of range of 2 elements");
+  // In one of two rows, of which one is put into memory.
+  CHECK(report("def main(x: [4]i32) = map(fun i => sum(if i > 2 then split(2, x)[i - 2] else split(2, x)[x[i]]), x)") ==
+        "wrong.lift:1:78 index 2 is out of range of 2 elements");
   CHECK(report("def main(x: [4]i32) = map(fun i => 5 / (i - 3), x)") ==
         "wrong.lift:1:36 an integer is divided by zero");
   CHECK(report("def main(x: [4]i32) = asVector(2, x) |> map(fun v => v % v) |> asScalar") ==
