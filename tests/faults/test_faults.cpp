@@ -34,7 +34,7 @@ constexpr JudgeInfo judges[] = {
     {Judge::costs, "costs", "$FAULTY/faulty_programs 'the work of programs*'"},
     {Judge::mapping, "mapping",
      "$FAULTY/faulty_codegen 'the three outermost*,nested generate*,values of whole*,of equal elements*,reductions "
-     "that*,in a loop over kernels*'"},
+     "that*,in a loop over kernels*,an intermediate that is*,steps that go on*,launches of unlike*'"},
     {Judge::differential, "differential",
      "LIFT_DIFF_COUNT=600 $FAULTY/faulty_differential 'random programs*,random indices*'"},
     {Judge::parts, "parts", "$FAULTY/faulty_operators 'every part has*'"},
