@@ -160,7 +160,7 @@ std::optional<std::vector<Binding>> Inference::given(const Definition& def, cons
       if (p.type && !expect(value.type(), typeOf(p.type, scope, names), slots[i]->syntax->span,
                             fmt::format("argument '{}' of {}", p.name, def.name)))
         return std::nullopt;
-      values.push_back(value);
+      values.push_back(bindingOf(value, slots[i]->syntax->span));
     }
   }
   return values;

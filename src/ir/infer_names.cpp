@@ -299,7 +299,8 @@ Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
                  "sizes are integers, names in array types, and parameters of type nat");
       } else {
         report(leaf.span, fmt::format("unknown size '{}'", name->text),
-               "sizes are named in the types of the parameters, or declared as `k: nat`");
+               "sizes are named in the types of a definition's parameters, or declared as `k: nat`; a function's "
+               "parameters need no types");
       }
       return solver_.poisonNat();
     }

@@ -194,9 +194,10 @@ Expr Inference::callFun(const Thunk& thunk, const Syn::Fun& fun, const std::stri
     }
     const Expr value = infer(a->syntax, a->scope);
     if (isPoison(value.type())) return poison(expected);
-    key.push_back(value);
+    key.push_back(bindingOf(value, a->syntax->span));
   }
-  if (isOne && !components.empty() && !componentsOf(std::get<Expr>(key[1]), components.size())) {
+  if (isOne && !components.empty() && std::get_if<Expr>(&key[1]) &&
+      !componentsOf(std::get<Expr>(key[1]), components.size())) {
     report(arguments.front().syntax->span,
            fmt::format("{} takes {} arguments, or a tuple of them; found {}", callee, components.size(),
                        show(std::get<Expr>(key[1]).type())),
@@ -293,11 +294,18 @@ Expr Inference::let(const SynPattern& pattern, const Argument& value, const SynP
   if (pattern.components.empty())
     if (const auto f = asFunction(value)) return infer(body, scope.with(pattern.name, *f), expected);
   const Expr v = infer(value.syntax, value.scope);
+  if (pattern.components.empty() && functionType(v.type()))
+    return infer(body, scope.with(pattern.name, bindingOf(v, value.syntax->span)), expected);
   if (v.is(Expr::Form::variable) || (std::get_if<Syn::Name>(&value.syntax->node) && onlyMovesData(v)))
     return infer(body, bindPattern(pattern, v, scope), expected);  // another name
   const Expr variable = Expr::variable(nameOf(pattern), v.type());
   const Expr inner = infer(body, bindPattern(pattern, variable, scope), expected);
   return build::let(variable, v, inner);
+}
+
+Binding Inference::bindingOf(Expr value, Span span) const {
+  if (functionType(value.type())) return Thunk{typedSyntax(value, span), {}};
+  return value;
 }
 
 std::optional<Binding> Inference::asFunction(const Argument& argument) {
@@ -342,9 +350,10 @@ std::optional<Binding> Inference::asFunction(const Argument& argument) {
     } else if (const Expr* e = std::get_if<Expr>(&*b)) {
       parameters = solver_.resolve(e->type()).is(Type::Kind::function) ? 1 : 0;
     }
+    const Global* g = std::get_if<Global>(&*b);
+    if (g && arguments == parameters && std::get_if<Syn::Fun>(&g->definition->body->node)) return whole;
     if (arguments >= parameters) return std::nullopt;
     if (arguments > 0) return whole;
-    const Global* g = std::get_if<Global>(&*b);
     return g ? Binding(Global{g->definition, g->home, g->namedIn.value_or(scope.within())}) : *b;
   }
   return std::nullopt;

@@ -233,6 +233,9 @@ class Inference {
 
   // What the name of an argument is bound to that is written as a function (without elaborating it); else nothing.
   std::optional<Binding> asFunction(const Argument& argument);
+  // What a name is bound to that stands for the value: a function is no value of a let, it is applied where it is
+  // named.
+  Binding bindingOf(Expr value, Span span) const;
   std::string whatLacks(const Argument& argument) const;
   bool isFunction(const Argument& argument) { return asFunction(argument).has_value(); }
   // By its scheme, its arguments in the order of the scheme's parameters. Those that return false have reported why.

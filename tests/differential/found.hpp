@@ -96,6 +96,16 @@ def main(x: [8]i32, y: [8]i64) =
    asScalar(map(vectorize(4, fun v =>
      min(v, lowest) % (v - v - 1) + (if abs(min(v, lowest)) < 0 then 1 else 2)), asVector(4, x))))
 )"},
+    {"functions that a definition makes, as arguments of definitions and as names", R"(
+def compose(f, g) = fun x => f(g(x))
+def rows(f) = map(map(f))
+def last(f) = let h = compose(f, abs) in h
+def scaled(f, k) = let g = fun (h, y) => h(y) * k in g(compose(f, abs), 2.0)
+def main(x: [2][3]f32) =
+  let h = rows(compose(sqrt, fun y => y * y + 1.0)) in
+  (h(h(x)), map(sum, rows(compose(compose(sqrt, abs), compose(abs, floor)))(x)),
+   scaled(compose(sqrt, abs), x[0][0]), last(compose(abs, ceil))(x[1][1]), rows(compose(i32, abs))(x))
+)"},
 };
 
 }  // namespace lift::differential
