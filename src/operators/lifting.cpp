@@ -203,7 +203,9 @@ class Search {
   // be computed again wherever an element is read.
   void examineName(Expr value, const Path& path) {
     constexpr double mostOfItem = 4096;
-    if (value.type().isArray() && anyPrimitive(value, runsLoop)) liftLarge(value, path, mostOfItem);
+    if (!value.type().isArray() || !anyPrimitive(value, runsLoop)) return;
+    const Path below = computedIn(value).value_or(Path{});  // without the windows that a name may stand for
+    liftLarge(partAt(value, below), path + below, mostOfItem);
   }
 
   // Joined rows each of which takes a loop for all of its elements: it would run for each of them.
@@ -313,7 +315,8 @@ class Search {
     for (std::size_t i = 0; i < around_.size(); i++) {
       if (!on[i]) continue;
       std::optional<Path> needed;
-      if (!around_[i].isLoop && around_[i].value.type().isArray()) needed = around_[i].place + Path{1};
+      if (!around_[i].isLoop && around_[i].value.type().isArray())
+        needed = around_[i].place + Path{1} + computedIn(around_[i].value).value_or(Path{});
       if (around_[i].isLoop && dependsOnLoop(around_[i].value))
         if (const auto below = computedIn(around_[i].value)) needed = around_[i].place + Path{1} + *below;
       if (needed) return lift(*needed), true;

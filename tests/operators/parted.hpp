@@ -520,6 +520,16 @@ inline const std::vector<Case>& cases() {
        "    (x + k * (y - x), (1.0 - k) * q)) in x + p, z)\n",
        {{"b", 37}, {"t", 9}},
        {{P::rows, "vectors"}}},
+      {"a convolution of what a pooled one leaves, its windows named",
+       "def conv(x: [c][h + 2][w + 2]f32, k: [o][c][3][3]f32): [o][h][w]f32 =\n"
+       "  let windows = x |> slide3D(c, 3, 3, 1, 1, 1) |> join in\n"
+       "  k |> map(fun f => windows |> map2D(fun v => dotProduct(flatten3D(v), flatten3D(f))))\n"
+       "def main(x: [b][c][2 * h + 2][2 * w + 2]f32, k: [o][c][3][3]f32, l: [p][o][3][3]f32): [b][p][h][w]f32 =\n"
+       "  x |> map(fun image =>\n"
+       "    let y = conv(image, k) |> map(fun p => p |> slide2D(2, 2, 2, 2) |> map2D(fun v => maximum(join(v)))) in\n"
+       "    conv(y |> map(fun p => pad2D(1, 1, 1, 1, 0.0, p)), l))\n",
+       {{"b", 2}, {"c", 3}, {"h", 8}, {"w", 8}, {"o", 10}, {"p", 8}},
+       {{P::convolution, "tiles"}, {P::stencil, "strips"}, {P::convolution, "tiles"}}},
       {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "strips"}}},
       {"signal", signal, {{"n", 64}}, {{P::stencil, "strips"}}},
   };
