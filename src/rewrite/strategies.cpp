@@ -186,29 +186,29 @@ Strategy filledMaps(const ProductTile& tile) {
 }  // namespace
 
 Strategy filledWindows(Nat columns, int outer) {
-  return [=](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const auto shape = shapeOf(e.type());
-    if (outer >= std::ssize(shape)) return std::nullopt;
-    const Arguments k{{"k", missing(shape[static_cast<std::size_t>(outer)], columns)}};
-    // Of rows one by one, with what is computed of their elements; where the rows are no plain windows, the last of
-    // them again.
-    const auto isRow = [n = shape[static_cast<std::size_t>(outer)]](Expr row) {
-      return row.type().isArray() && row.type().length() == n;
+  // By what the columns of the maps lack, which need not be those of the result: that may be turned.
+  const auto filledBy = [columns](const std::string& rule, std::size_t dimension) -> Strategy {
+    return [=](Expr map, Rewriting& r) -> std::optional<Expr> {
+      const auto shape = shapeOf(map.type());
+      if (dimension >= shape.size()) return std::nullopt;
+      return use(rule, {{"k", missing(shape[dimension], columns)}})(map, r);
     };
-    Strategy ofRows = topDown(when(isRow, use("moreWindows", k)));
-    for (int i = 0; i < outer; i++) ofRows = topDown(function(body(std::move(ofRows))));
-    const auto namesMap = [](Expr x) {
-      const Spine let = spineOf(x);
-      return let.isPrim(Prim::let) && let.arguments.size() == 2 && isComputingMap(let.arguments[1]);
-    };
-    const Strategy fused =
-        seq({normalise({"mapFusion"}), repeat(topDown(when(namesMap, use("letUnfold")))), normalise({"mapFusion"})});
-    Strategy more = seq({orElse(seq({fused, std::move(ofRows)}), below(outer, outermost(use("mapPadded", k)))),
-                         normalise({"mapTakeOut"})});
-    if (outer == 1 || outer == 2)
-      more = orElse(outermost(use(fmt::format("moreWindows{}D", outer + 1), k)), std::move(more));
-    return named("windows to fill tiles", more)(e, r);
   };
+  // Of rows one by one, with what is computed of their elements; where the rows are no plain windows, the last of
+  // them again. What else has rows of that length, further inside, stays as it is.
+  const Strategy ofRows = below(outer, outermost(filledBy("moreWindows", 0)));
+  const auto namesMap = [](Expr x) {
+    const Spine let = spineOf(x);
+    return let.isPrim(Prim::let) && let.arguments.size() == 2 && isComputingMap(let.arguments[1]);
+  };
+  const Strategy fused =
+      seq({normalise({"mapFusion"}), repeat(topDown(when(namesMap, use("letUnfold")))), normalise({"mapFusion"})});
+  Strategy more =
+      seq({orElse(seq({fused, ofRows}), below(outer, outermost(filled(columns)))), normalise({"mapTakeOut"})});
+  if (outer == 1 || outer == 2)
+    more = orElse(outermost(filledBy(fmt::format("moreWindows{}D", outer + 1), static_cast<std::size_t>(outer))),
+                  std::move(more));
+  return named("windows to fill tiles", std::move(more));
 }
 
 Strategy matrixProduct(const ProductTile& tile) {

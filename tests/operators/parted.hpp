@@ -530,6 +530,17 @@ inline const std::vector<Case>& cases() {
        "    conv(y |> map(fun p => pad2D(1, 1, 1, 1, 0.0, p)), l))\n",
        {{"b", 2}, {"c", 3}, {"h", 8}, {"w", 8}, {"o", 10}, {"p", 8}},
        {{P::convolution, "tiles"}, {P::stencil, "strips"}, {P::convolution, "tiles"}}},
+      {"a stencil of rows beside one of columns",
+       "def smooth(xs: [h][w]f32) = xs |> map(fun r => r |> padMirror(1, 1) |> slide(3, 1) |> map(sum))\n"
+       "def main(xs: [c][h][w]f32): [c][h][w]f32 = xs |> map(fun p =>\n"
+       "  let soft = p |> smooth |> transpose |> smooth |> transpose in zipWith2D(sub, p, soft))\n",
+       {{"c", 2}, {"h", 11}, {"w", 13}},
+       {{P::stencil, "strips"}}},
+      {"a stencil whose result is turned",
+       "def main(xs: [h][w]f32): [w][h]f32 = xs |> padWrap2D(2, 2, 2, 2) |> slide2D(5, 5, 1, 1)\n"
+       "  |> map2D(fun v => maximum(join(v)) - minimum(join(v))) |> transpose\n",
+       {{"h", 11}, {"w", 13}},
+       {{P::stencil, "strips"}}},
       {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "strips"}}},
       {"signal", signal, {{"n", 64}}, {{P::stencil, "strips"}}},
   };

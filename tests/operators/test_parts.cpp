@@ -205,6 +205,19 @@ TEST_CASE("parts of symbolic sizes have families whose tiles are filled", "[null
   for (const char* family : {"panels", "strips", "default"}) CHECK(families.count(family) == 1);
 }
 
+TEST_CASE("rows of symbolic length are filled up where they are cut, whatever has their length within or is turned",
+          "[null]") {
+  const auto device = runtime::makeEmulatorDevice();
+  for (const char* name : {"a stencil of rows beside one of columns", "a stencil whose result is turned"}) {
+    INFO(name);
+    const parted::Case& c = caseNamed(name);
+    const Variant v = derive(programWorkload(parted::symbolic(c), 0), partsFamilyName);
+    const auto inputs = parted::inputsOf(parted::load(c));
+    const auto outputs = device->load(compileVariant(v, v.defaults))->run(inputs).outputs;
+    CHECK(largestError(outputs, interpret(parted::load(c), inputs)) < parted::tolerance);
+  }
+}
+
 TEST_CASE("every program of the catalogue is right when its parts are derived", "[null]") {
   const auto device = runtime::makeEmulatorDevice();
   int derived = 0;
