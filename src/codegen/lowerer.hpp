@@ -243,8 +243,8 @@ class Lowering {
   void reduceByIndexAtOnce(const Spine& s, const EnvPtr& env, const Destination& out, LoopKind kind);
   void atKey(const ViewPtr& pair, Nat length, const std::function<void(Nat at)>& update);
   ViewPtr withConstants(Expr state, const EnvPtr& env, const ViewPtr& written);
-  // Two memories in turns when the count is known, and small or the state one of long arrays, else a state that each step
-  // replaces.
+  // Two memories in turns when the count is known, and small or the state one of long arrays, else a state that each
+  // step replaces.
   static bool isWrittenOut(const Spine& iterate);
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
   ViewPtr iterateInLoop(const Spine& s, const EnvPtr& env, AddressSpace space);
