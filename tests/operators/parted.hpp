@@ -213,11 +213,11 @@ inline const std::vector<Case>& cases() {
        {{"n", 4096}},
        {{P::other, "vectors"}}},
       {"elements by indices, each with a loop that ends early",
-       "def main(n: nat, k: nat): [n][n]i32 = generate2D(n, n, fun (y, x) =>\n"
-       "  let c = f32(x) * 0.03 - 1.5 in let d = f32(y) * 0.03 - 1.0 in\n"
-       "  iterateWhile(k, fun (a, b, t) => a * a + b * b <= 4.0, fun (a, b, t) =>\n"
+       "def main(x: [n]f32): [n][n]i32 = generate2D(n, n, fun (i, j) =>\n"
+       "  let c = f32(j) * 0.03 - x[0] in let d = f32(i) * 0.03 - 1.0 in\n"
+       "  iterateWhile(20, fun (a, b, t) => a * a + b * b <= 4.0, fun (a, b, t) =>\n"
        "    (a * a - b * b + c, 2.0 * a * b + d, t + 1), (0.0, 0.0, 0)).2)\n",
-       {{"n", 48}, {"k", 20}},
+       {{"n", 48}},
        {{P::other, "vectors"}}},
       {"states of lanes that end apart, of integers and conditions",
        "def main(x: [n]u32): [n](u32, bool) = x |> map(fun a => let b = a % 64 in\n"
