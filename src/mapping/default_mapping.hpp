@@ -159,7 +159,7 @@ class DefaultMapping : Walk {
   std::unordered_set<Expr> keptNames_, given_;    // names of such; those that are results
   std::unordered_map<Expr, int> computedInStep_;  // those whose kernels run in parallel, and in how many iterations
   rewrite::Rows rows_;                            // parameters that are rows with elements side by side; of which array
-  std::unordered_set<Expr> contiguous_;           // rows of reductions over rows, with elements side by side
+  std::unordered_set<Expr> contiguous_;           // rows of reductions over rows, and a work-item's own arrays
   std::unordered_map<Expr, bool> expensive_;
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };

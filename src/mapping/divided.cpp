@@ -371,8 +371,8 @@ bool DefaultMapping::isDense(Expr e) const {
 
 // Whether neighbours are neighbours in memory.
 bool DefaultMapping::isContiguous(Expr e) const {
-  if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0 || rows_.count(e) > 0;
   if (isKept(e) || contiguous_.count(e) > 0) return true;
+  if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0 || rows_.count(e) > 0;
   const Spine s = spineOf(e);
   if (!s.head.is(Expr::Form::primitive)) return false;
   switch (s.head.prim()) {

@@ -149,12 +149,15 @@ Expr DefaultMapping::storedWithin(Expr e) {
   if (isClosed(value) || !computesElements(underLayouts(value)) ||
       !isReadOften(value, readsOfElement(s.arguments[0].body(), s.arguments[0].parameter()), ownOperations))
     return e;
-  return argument(e, 1, [&](Expr v) {
+  e = argument(e, 1, [&](Expr v) {
     const std::function<Expr(Expr)> below = [&](Expr x) {
       return spineOf(x).isPrim(Prim::map) ? apply("mapInOrder", x) : argument(x, 0, below);
     };
-    return below(v);
+    return below(resultInLanes(v));
   });
+  if (spineOf(spineOf(e).arguments[1]).isPrim(Prim::asScalar)) e = apply("letToPrivate", e);
+  contiguous_.insert(spineOf(e).arguments[0].parameter());
+  return e;
 }
 
 // A term inside a lambda: what does not depend on the lambda is computed once, outside.
@@ -166,6 +169,10 @@ Expr DefaultMapping::inside(Expr e) {
   if (const Spine s = spineOf(e); endsKernel(s))
     return inside(apply(s.isPrim(Prim::toImage) ? "keepInNoImage" : "keepNot", e));
   if (isClosed(e) && mayMove(e)) {
+    // One element is computed, not stored with all others.
+    if (const Spine s = spineOf(e); s.isPrim(Prim::at) && computesElements(s.arguments[1]) && !isKept(s.arguments[1]) &&
+                                    !isExpensive(s.arguments[1]))
+      return inside(apply("elementOfMap", e));
     // What depends on no input, either, where an element costs more than reading it.
     const bool array =
         computesArray(e) && !onlyMovesData(e) &&

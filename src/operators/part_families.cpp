@@ -91,6 +91,14 @@ OperatorFamily sumsByGroups(const Recognised& form) {
   return family;
 }
 
+// Whether rows are too few work-items, and so long that the default mapping divides each.
+bool areFewLongRows(const Recognised& form) {
+  constexpr std::int64_t longest = 1 << 15, fewest = 64;
+  Nat rows = 1;
+  for (const Nest::Loop& loop : form.nest.loops) rows = rows * loop.input.type().length();
+  return *form.reduced->constant() > longest && rows.constant().value_or(fewest) < fewest;
+}
+
 // Several rows per work-item, their sums in lanes.
 std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
   const int outer = static_cast<int>(form.nest.loops.size()) - 1;
@@ -128,8 +136,11 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     return {{"rows", rowsOfItem}, {"group", group}};
   };
   family.defaults = family.preferred(usualProcessor());
-  if (!reducesByOperations(form.nest.body)) return {family};
-  return {family, sumsByGroups(form)};
+  std::vector<OperatorFamily> families = {family};
+  if (reducesByOperations(form.nest.body)) families.push_back(sumsByGroups(form));
+  if (areFewLongRows(form))
+    for (OperatorFamily& f : families) f.firstOn = [](const runtime::DeviceInfo&) { return false; };
+  return families;
 }
 
 // Whether rows are reduced more than once, or an element of the result is computed of each of theirs and of what they

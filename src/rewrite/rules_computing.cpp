@@ -31,6 +31,7 @@ std::vector<RuleRow> simplificationRules() {
 std::vector<RuleRow> algorithmicRules() {
   return {
       {"mapFusion", "map(g, map(f, xs)) => map(fun x => let(g, f(x)), xs)", "functor law"},
+      {"elementOfMap", "map(f, (xs: [n]t))[i] => let(f, xs[i])", "functor law, of one element"},
       {"mapFusionMoves", "map(g, map(f, xs)) => map(fun x => g(f(x)), xs)", "functor law", When::moves},
       {"mapOfIndices", "map(f, generate(n, fun i => i)) => generate(n, f)", "functor law"},
       {"mapSplit", "map(f, xs) => join(map(fun ys => map(f, ys), split(k, xs)))", "lift-conv §3.4"},

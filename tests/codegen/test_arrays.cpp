@@ -300,6 +300,17 @@ TEST_CASE("an array that is named and read once is not stored, one that is read 
   CHECK(wrong(often, {{"n", 3}, {"m", 5}, {"k", 4}}) == "");
 }
 
+TEST_CASE("an element of an array that is read alone is computed alone") {
+  const auto launches = [](const std::string& reads) {
+    const std::string text =
+        "def main(xs: [n]i32): [n]i32 = let flags = map(fun x => 1 - (x & 1), xs) in map(fun x => " + reads + ", xs)";
+    CHECK(wrong(text, {{"n", 9}}) == "");
+    return compile(at(parse(text), {{"n", 5000}})).launches.size();
+  };
+  CHECK(launches("x + flags[n - 1]") == 1);
+  CHECK(launches("x + flags[n - 1] * flags[xs[0] & 3]") == 1);
+}
+
 TEST_CASE("an array of a few operations on memory is computed wherever it is read") {
   const auto kernels = [](const std::string& flags, int n = 1 << 16) {
     const std::string text = "def main(xs: [n]i32, ys: [n]i32): [n]i32 = let f = " + flags +
@@ -320,6 +331,13 @@ TEST_CASE("a work-item keeps the costly elements of an array of its own that it 
       "let a = generate(5, fun i => exp(x * f32(i)) + 1.0) in slide(2, 1, a) |> map(fun w => w[0] * w[1]))";
   CHECK(wrong(text, {{"n", 7}}) == "");
   CHECK(occurrences(sourceOf(planAt(text, {{"n", 4096}})), "exp(") == 5);
+  // Of long rows in vectors, and so are sums of what is kept.
+  const std::string powers = "def main(xs: [n][m]f32): [n][m]f32 = map(softmax, xs)";
+  for (const std::int64_t m : {64, 100, 130, 4096}) CHECK(wrong(powers, {{"n", 3}, {"m", m}}) == "");
+  const std::string source = sourceOf(planAt(powers, {{"n", 100}, {"m", 1000}}));
+  CHECK(occurrences(source, "exp(vload8(") == 1);
+  CHECK(occurrences(source, "exp(") == 1);
+  CHECK(contains(source, "vload16(0, p + 16 * i)"));
 }
 
 TEST_CASE("what one work-item goes over is computed by many before, where that is much") {

@@ -87,6 +87,18 @@ TEST_CASE("families that keep the order of sums round as the program does", "[nu
   CHECK(others > 0);
 }
 
+TEST_CASE("few long rows are divided by the default mapping, unless a family is asked for", "[null]") {
+  const auto part = [](std::int64_t rows, std::int64_t length) {
+    const parted::Case c{"sums", "def main(x: [n][m]f32): [n]f32 = map(sum, x)\n", {{"n", rows}, {"m", length}}, {}};
+    return partsOf(parted::load(c)).parts.at(0);
+  };
+  CHECK(defaultChoice(part(4, 100'000)).family == "default");
+  CHECK(defaultChoice(part(64, 100'000)).family == "rows");
+  CHECK(defaultChoice(part(4, 10'000)).family == "rows");
+  const auto& families = part(4, 100'000).workload.families;
+  CHECK(std::ranges::any_of(families, [](const OperatorFamily& f) { return f.name == "rows"; }));
+}
+
 TEST_CASE("rows have a lane each where private memory holds what they keep", "[null]") {
   parted::Case c;
   c.name = "recurrences";
