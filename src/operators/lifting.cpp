@@ -120,6 +120,8 @@ class Search {
     for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + argumentPath(s, i));
     if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
     if (!found_ && s.isPrim(Prim::join)) examineRows(s.arguments[0], path + Path{1});
+    if (!found_ && (s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict)))
+      examineWindows(s.arguments.back(), path + Path{1});
   }
 
   template <class F>
@@ -215,6 +217,18 @@ class Search {
     const Spine row = spineOf(underLayouts(spineOf(joined).arguments[0].body()));
     if (row.isPrim(Prim::let) && row.arguments.size() == 2 && anyPrimitive(row.arguments[1], runsLoop))
       liftLarge(joined, path, few);
+  }
+
+  // Windows of what is computed in order: all that is before an element would be computed for each window that reads
+  // it.
+  void examineWindows(Expr array, const Path& path) {
+    constexpr double few = 256;
+    const auto isInOrder = [](Expr p) {
+      return p.prim() == Prim::scan || p.prim() == Prim::scanExclusive || p.prim() == Prim::reduceByIndex ||
+             isIteration(p.prim());
+    };
+    const auto below = computedIn(array);
+    if (below && anyPrimitive(partAt(array, *below), isInOrder)) liftLarge(partAt(array, *below), path + *below, few);
   }
 
   // An array that depends on loops around, and has more elements for each of their iterations.

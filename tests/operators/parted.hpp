@@ -541,6 +541,11 @@ inline const std::vector<Case>& cases() {
        "  |> map2D(fun v => maximum(join(v)) - minimum(join(v))) |> transpose\n",
        {{"h", 11}, {"w", 13}},
        {{P::stencil, "strips"}}},
+      {"windows of running sums in a batch",
+       "def main(x: [b][h][w]f32): [b][h][w]f32 = x |> map(fun p =>\n"
+       "  map(cumsum, p) |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(fun v => sum(join(v))))\n",
+       {{"b", 2}, {"h", 11}, {"w", 32}},
+       {{P::other, "default"}, {P::stencil, "strips"}}},
       {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "strips"}}},
       {"signal", signal, {{"n", 64}}, {{P::stencil, "strips"}}},
   };
