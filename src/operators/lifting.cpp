@@ -224,8 +224,7 @@ class Search {
   void examineWindows(Expr array, const Path& path) {
     constexpr double few = 256;
     const auto isInOrder = [](Expr p) {
-      return p.prim() == Prim::scan || p.prim() == Prim::scanExclusive || p.prim() == Prim::reduceByIndex ||
-             isIteration(p.prim());
+      return p.prim() == Prim::scan || p.prim() == Prim::scanExclusive || isIteration(p.prim());
     };
     const auto below = computedIn(array);
     if (below && anyPrimitive(partAt(array, *below), isInOrder)) liftLarge(partAt(array, *below), path + *below, few);
