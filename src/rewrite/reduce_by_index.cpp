@@ -212,9 +212,14 @@ std::optional<Expr> lastByIndex(Expr e) {
   const auto chosen = [&](Expr then, Expr otherwise) {
     return call(Prim::ifThenElse, {operation(Op::lt, {k, number(0)}), then, otherwise});
   };
-  if (!zs.type().element().isArray()) return map(Expr::lambda(q, chosen(get(q, 0), valueAt(k))), both);
+  // In front of the choice, whose branches could not name what is kept in memory.
+  const Expr value = valueAt(operation(Op::max, {k, number(0)}));
+  if (!zs.type().element().isArray()) {
+    const Expr name = Expr::variable("value", value.type());
+    return map(Expr::lambda(q, let(name, value, chosen(get(q, 0), name))), both);
+  }
   // Element by element, each of which may go to a work-item of its own.
-  const Expr rows = zip({get(q, 0), valueAt(operation(Op::max, {k, number(0)}))});
+  const Expr rows = zip({get(q, 0), value});
   const Expr r = Expr::variable("r", rows.type().element());
   return map(Expr::lambda(q, map(Expr::lambda(r, chosen(get(r, 0), get(r, 1))), rows)), both);
 }

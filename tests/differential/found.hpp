@@ -106,6 +106,10 @@ def main(x: [2][3]f32) =
   (h(h(x)), map(sum, rows(compose(compose(sqrt, abs), compose(abs, floor)))(x)),
    scaled(compose(sqrt, abs), x[0][0]), last(compose(abs, ceil))(x[1][1]), rows(compose(i32, abs))(x))
 )"},
+    {"the last value for each index, of rows that are kept, on a GPU", R"(
+def main(x: [1][1]f32) = x |> map(scan(0.25, fun (a, b) => a * 0.5 + b)) |> map(fun v =>
+  reduceByIndex(generate(1, fun b => f32(b) * 0.5), fun (a, x) => x, zip(generate(1, fun i => i32(v[i] * 5.0)), v)))
+)"},
 };
 
 }  // namespace lift::differential
