@@ -77,7 +77,7 @@ struct DeviceInfo {
   std::uint64_t maxAllocation = 0;
   std::uint64_t maxImageWidth = 0;  // texels of images in two dimensions; 0: it has no images
   std::uint64_t maxImageHeight = 0;
-  std::uint64_t cacheBytes = 0;
+  std::uint64_t cacheBytes = 0;  // of the last cache before memory
   int cacheLineBytes = 0;
   int vectorWidthF32 = 1;  // native
   bool fp16 = false;       // half arithmetic; storage as half always works

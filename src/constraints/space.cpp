@@ -173,17 +173,28 @@ std::vector<const Constraint*> Space::why(const Config& config) const {
 
 namespace {
 
-std::optional<Config> loweredInTurn(const Space& space, Config config) {
-  if (space.contains(config)) return config;
+// How far a tunable goes down where none of its values makes a point of the space.
+enum class Down : std::uint8_t {
+  asOthersAllow,  // as far as no constraint is violated that was not before
+  toLeast,
+};
+
+std::optional<Config> loweredInTurn(const Space& space, Config config, Down down) {
+  std::vector<const Constraint*> violated = space.why(config);
   for (const Tunable& t : space.tunables()) {
+    if (violated.empty()) return config;
     std::int64_t& value = config.at(t.name());
-    const auto smaller = std::ranges::lower_bound(t.values, value);
-    for (auto v = smaller; v != t.values.begin();) {
+    std::int64_t least = value;
+    for (auto v = std::ranges::lower_bound(t.values, value); v != t.values.begin();) {
       value = *--v;
-      if (space.contains(config)) return config;
+      const std::vector<const Constraint*> now = space.why(config);
+      if (now.empty()) return config;
+      if (down == Down::toLeast || std::ranges::includes(violated, now)) least = value;
     }
+    value = least;
+    violated = space.why(config);
   }
-  return std::nullopt;
+  return violated.empty() ? std::optional(config) : std::nullopt;
 }
 
 // The sum of logarithms; below 0 where a value is above that of `most`.
@@ -199,7 +210,8 @@ double sizeBelow(const Config& most, const Config& config) {
 }  // namespace
 
 std::optional<Config> Space::lowered(Config config) const {
-  std::optional<Config> point = loweredInTurn(*this, config);
+  std::optional<Config> point = loweredInTurn(*this, config, Down::asOthersAllow);
+  if (!point) point = loweredInTurn(*this, config, Down::toLeast);
   // Values that constraints tie to each other go to their least in turn, though less may be enough of them together.
   for (std::optional<Config> higher = point; higher;) {
     point = std::exchange(higher, std::nullopt);

@@ -9,6 +9,8 @@
 //   output channels, in register tiles of tiles by vectors of output channels; transformed kernels in the order of
 //   these loops; the transforms in two steps, rows and columns, in lanes over channels.
 #include <algorithm>
+#include <limits>
+#include <tuple>
 
 #include "family.hpp"
 #include "lift/cook_toom.hpp"
@@ -21,13 +23,26 @@ using namespace rewrite;
 
 namespace {
 
-bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip); }
+// The map over groups of channels: over their inputs, weights and biases, beside what was kept for each.
+bool isOverGroups(Expr e) {
+  if (!isMap(e)) return false;
+  Type element = argumentOf(e, 1).type().element();
+  while (element.is(Type::Kind::tuple) && element.components().size() == 2) element = element.components()[0];
+  return element.is(Type::Kind::tuple);
+}
+
+bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && !isOverGroups(e); }
 bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
 // The pair of a transformed kernel and a transformed tile.
 bool isTransformedPair(Expr e) {
   return isApplied(e, Prim::zip) && isApplied(argumentOf(e, 0), Prim::let) && isApplied(argumentOf(e, 1), Prim::let);
 }
+
+// That of a transformed kernel and a tile that was transformed before.
+bool isPairOfKernel(Expr e) { return isApplied(e, Prim::zip) && isApplied(argumentOf(e, 0), Prim::let); }
+
+bool isOverKept(Expr e) { return isMapOver(e, Prim::toGlobal); }
 
 // Windows more, at the bottom and the right, to fill the last tiles, and the crop of what they give.
 void extend(Rewriting& r, std::int64_t rows, std::int64_t columns) {
@@ -90,16 +105,37 @@ void moveOut(Rewriting& r, int maps) {
   }
 }
 
-// Tiles and products are moved out of `outer` maps around tiles; where of none, each block names its products.
-void separate(Rewriting& r, int outer) {
+// Transformed tiles out of the channels, and of `outer` maps around tiles.
+void keepTiles(Rewriting& r, int outer) {
   r.apply(inside(isTransformedPair, argument(use("keepAhead"))));
   moveOut(r, 2 + outer);  // channels, tiles
+}
+
+// Transformed kernels, which depend on weights alone; in panels of so many, as the products read them.
+void keepKernels(Rewriting& r, std::optional<Nat> panel, bool grouped) {
+  r.apply(inside(isPairOfKernel, function(use("keepAhead"))));
+  moveOut(r, 2);  // channels, kernels
+  if (panel) r.apply(inside(isOverKernels, argument(argument(use("keepInPanels", {{"l", *panel}})))));
+  if (!grouped) return;
+  r.apply(inside(isOverGroups, use("precompute")));
+  r.apply(normalise({"mapOfFirst", "mapOfLastTwo"}));
+}
+
+// A block names its transformed tiles, and takes `kernels` at a time.
+void inParts(Rewriting& r, Nat kernels) {
+  r.apply(inside(isOverKept, seq({argument(use("keepByPosition")), use("shareArray")})));
+  r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
+  r.apply(normalise({"splitZip", "mapFusionMoves"}));
+  r.apply(layoutsOut());
+  r.apply(inside(isAroundKernels, use("mapInterchange")));
+  r.apply(layoutsOut());
+}
+
+// The products out of the maps that need them; a block names them.
+void keepProducts(Rewriting& r, int outer) {
   r.apply(inside(isReduction, use("keepAhead")));
   moveOut(r, 2 + outer);  // kernels, tiles
-  if (outer == 0) r.apply(inside([](Expr e) { return isMapOver(e, Prim::toGlobal); }, use("shareArray")));
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::zip) && isApplied(argumentOf(e, 0), Prim::let); },
-                 function(use("keepAhead"))));
-  moveOut(r, 2);  // channels, kernels
+  if (outer == 0) r.apply(inside(isOverKept, use("shareArray")));
 }
 
 // What is kept: the products, which read the others; transformed tiles; transformed kernels, and these once more in the
@@ -107,7 +143,6 @@ void separate(Rewriting& r, int outer) {
 bool products(Expr e) { return contains(e, Prim::reduce); }
 bool tiles(Expr e) { return !readsWeights(e) && !products(e); }
 bool kernels(Expr e) { return readsWeights(e) && !contains(e, Prim::toGlobal); }
-bool arrangedKernels(Expr e) { return readsWeights(e) && contains(e, Prim::toGlobal) && !products(e); }
 
 std::function<bool(Expr)> isKept(bool (*which)(Expr)) {
   return [which](Expr e) { return isApplied(e, Prim::toGlobal) && which(argumentOf(e, 0)); };
@@ -122,7 +157,12 @@ void byPosition(Rewriting& r, int outer) {
   r.apply(topDown(use("productsByPosition")));
 }
 
-void keepAsComputed(Rewriting& r) { r.apply(normalise({"keptMap", "keptJoin", "keptSplit", "keptTranspose"})); }
+void keepAsComputed(Rewriting& r) {
+  const Strategy before =
+      orElse(orElse(use("keptMap"), use("keptJoin")), orElse(use("keptSplit"), use("keptTranspose")));
+  while (r.tryApply(inside(isKept(products), before))) {
+  }
+}
 
 // The products in tiles of `tiles` by `kernels`, the reduction outside of them, lanes over kernels.
 void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat> lanes) {
@@ -154,26 +194,10 @@ void multiplyStaged(Rewriting& r, int outer, const strategies::StagedProduct& bl
   r.apply(kept(products, strategies::stagedProduct(block)));
 }
 
-// The map over groups of channels: over their inputs, weights and biases, beside what was kept for each.
-bool isOverGroups(Expr e) {
-  if (!isMap(e)) return false;
-  Type element = argumentOf(e, 1).type().element();
-  while (element.is(Type::Kind::tuple) && element.components().size() == 2) element = element.components()[0];
-  return element.is(Type::Kind::tuple);
-}
-
-// Transformed tiles as the products read them; transformed weights copied into the order of the loops.
-void arrange(Rewriting& r, bool grouped) {
+// Transformed tiles laid out as the products read them.
+void tilesAsRead(Rewriting& r) {
   const auto isPair = [](Expr e) { return isApplied(e, Prim::zip) && contains(e, Prim::toGlobal); };
   r.apply(kept(products, inside(isPair, function(use("keepMoved")))));
-  r.apply(inside([](Expr e) { return isReduction(e) && isApplied(argumentOf(e, 2), Prim::zip); },
-                 argument(argument(use("keepAhead")))));
-  moveOut(r, 2);  // groups of kernels, positions
-  if (!grouped) return;
-  r.apply(inside(isOverGroups, use("precompute")));
-  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
-  r.apply(kept(arrangedKernels, topDown(use("precompute"))));
-  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
 }
 
 // The steps of the transforms apart, what is between them in registers; lanes over channels.
@@ -228,11 +252,12 @@ void placeApart(Rewriting& r, int images) {
 
 // A group for each block of tiles, which keeps its tiles and products to itself.
 void placeTogether(Rewriting& r, int images) {
-  for (int map = 0; map < images; map++) {
+  for (int map = 1; map < images; map++) {
     r.apply(computing("mapFlatten"));
     r.apply(layoutsOut());
   }
-  for (const char* rule : {"mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop"}) r.apply(computing(rule));
+  for (const char* rule : {"mapToGroups1", "mapToGroups0"}) r.apply(computing(rule));
+  for (int i = 0; i < 3; i++) r.apply(computing("mapToLoop"));  // kernels at a time, tiles, kernels
   for (int i = 0; i < 2; i++) r.apply(kept(tiles, computing("mapToLoop")));
   for (int i = 0; i < 3; i++) r.apply(kept(products, computing("mapToLoop")));
 }
@@ -244,7 +269,6 @@ void lowerKernels(Rewriting& r) {
 void lower(Rewriting& r, bool fused, int images, Nat unroll) {
   fused ? placeTogether(r, images) : placeApart(r, images);
   for (int i = 0; i < 2; i++) r.apply(kept(products, computing("mapToUnrolled", {{"u", 0}})));
-  r.apply(kept(arrangedKernels, copyInParallel(3)));
   lowerKernels(r);
   if (fused)
     for (const auto which : {tiles, products}) r.apply(inside(isKept(which), use("keepNear")));
@@ -264,21 +288,26 @@ constexpr std::int64_t mostProducts = 8;  // of one dimension: more round too mu
 // Windows that are missing to whole tiles.
 std::int64_t missing(std::int64_t windows, std::int64_t m) { return (m - windows % m) % m; }
 
-// Tiles of a row, and of all rows of all images.
-std::int64_t tilesOfRow(const ConvSpec& s, const Winograd& w) {
-  return (s.ow + missing(s.ow, w.columns.m)) / w.columns.m;
+std::int64_t tilesOfImage(const ConvSpec& s, const Winograd& w) {
+  return ceilDiv(s.oh, w.rows.m) * ceilDiv(s.ow, w.columns.m);
 }
-std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) {
-  return s.batch * tilesOfRow(s, w) * ((s.oh + missing(s.oh, w.rows.m)) / w.rows.m);
-}
+std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) { return s.batch * tilesOfImage(s, w); }
 
 // Transformed kernels, of a group.
 std::int64_t kernelBytes(const ConvSpec& s, const Winograd& w) {
   return w.products() * s.icPerGroup() * s.ocPerGroup() * static_cast<std::int64_t>(sizeof(float));
 }
-// What a fused kernel keeps of a tile: it, transformed, and its products.
-std::int64_t keptBytes(const ConvSpec& s, const Winograd& w) {
-  return w.products() * (s.icPerGroup() + s.ocPerGroup()) * static_cast<std::int64_t>(sizeof(float));
+// Kernels whose products a block keeps at a time: about so many, in whole vectors.
+std::int64_t kernelsAtATime(std::int64_t kernels, std::int64_t lanes) {
+  constexpr std::int64_t fewest = 64;
+  std::int64_t n = kernels;
+  while (n % 2 == 0 && n / 2 >= fewest && n / 2 % lanes == 0) n /= 2;
+  return n;
+}
+
+// What a fused kernel keeps of a tile: it, transformed, and its products with so many kernels.
+std::int64_t keptBytes(const ConvSpec& s, const Winograd& w, std::int64_t kernels) {
+  return w.products() * (s.icPerGroup() + kernels) * static_cast<std::int64_t>(sizeof(float));
 }
 
 // Bytes of transformed kernels that a core's own cache holds in good part; tiles of a block for which more are worth
@@ -314,7 +343,7 @@ std::string preferredWinograd(const ConvSpec& layer) {
   const Winograd w = winogradOf(s, 4, true);
   const std::int64_t kernels = kernelBytes(s, w);
   if (s.kh == 5) return kernels <= beyond && s.groups == 1 ? "winograd" : "";
-  if (kernels <= own || (kernels <= near && tilesOfRow(s, w) >= fewestOfBlock)) return "winogradFused";
+  if (kernels <= own || (kernels <= near && tilesOfImage(s, w) >= fewestOfBlock)) return "winogradFused";
   if (s.groups > 1) return {};
   if (kernels <= beyond || tilesOf(s, w) >= fewTiles) return "winograd";
   // Operations in the time in which a byte comes from memory; all kernels do, and the transformed ones are more.
@@ -338,8 +367,9 @@ bool prefersUnfused(const ConvSpec& layer, const runtime::DeviceInfo& device) {
   if (kernels > own && cache > 0 && (cache < static_cast<std::uint64_t>(kernels) || cache > mostOfUnit * units))
     return true;
   // Local memory for too few tiles: each block reads all kernels.
-  const auto fit = static_cast<std::int64_t>(device.localMemory) / keptBytes(s, w);
-  return device.localMemory > 0 && largestDivisor(tilesOfRow(s, w), std::max<std::int64_t>(1, fit)) <
+  const std::int64_t atATime = kernelsAtATime(s.ocPerGroup(), widestVectorOf(s.ocPerGroup(), vectorRegisters(device)));
+  const auto fit = static_cast<std::int64_t>(device.localMemory) / keptBytes(s, w, atATime);
+  return device.localMemory > 0 && largestDivisor(tilesOfImage(s, w), std::max<std::int64_t>(1, fit)) <
                                        std::min(fewestOfBlock, winogradDefaults(layer, w).at("block"));
 }
 
@@ -380,6 +410,8 @@ void transformTiles(Rewriting& r, const ConvSpec& layer, const Winograd& w, std:
   extend(r, missing(spec.oh, w.rows.m), missing(spec.ow, w.columns.m));
   tile(r, w);
   if (block) {
+    r.apply(inside([](Expr e) { return isMap(e) && isAroundKernels(bodyOf(e)); }, use("mapFlattenInner")));
+    r.apply(layoutsOut());
     r.apply(inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
     r.apply(layoutsOut());
   }
@@ -395,9 +427,12 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   const ConvSpec spec = atStrideOne(layer);
   const int images = mapsOfImages(layer);
   const std::int64_t in = spec.icPerGroup(), out = spec.ocPerGroup();
-  std::optional<Nat> block, lanes, load;
-  if (w.fused) block = r.tunable("block", 1, tilesOfRow(spec, w));
-  const Nat tiles = r.tunable("tiles", 1, std::min(w.fused ? tilesOfRow(spec, w) : tilesOf(spec, w), mostTiles));
+  std::optional<Nat> block, kernels, lanes, load;
+  if (w.fused) {
+    block = r.tunable("block", 1, tilesOfImage(spec, w));
+    kernels = r.tunable("kernels", 1, out);
+  }
+  const Nat tiles = r.tunable("tiles", 1, std::min(w.fused ? tilesOfImage(spec, w) : tilesOf(spec, w), mostTiles));
   const Nat vectors = r.tunable("vectors", 1, std::min(out, mostVectors));
   if (hasVectors(out)) lanes = r.tunable("lanes", 2, std::min(out, mostLanes));
   if (hasVectors(in)) load = r.tunable("load", 2, std::min(in, mostLanes));
@@ -410,9 +445,13 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   const int outer = w.fused ? 0 : images + 1;
 
   transformTiles(r, layer, w, points, block);
-  separate(r, outer);
-  multiply(r, outer, tiles, vectors * lanes.value_or(1), lanes);
-  arrange(r, spec.groups > 1);
+  const Nat panel = vectors * lanes.value_or(1);
+  keepTiles(r, outer);
+  keepKernels(r, panel, spec.groups > 1);
+  if (kernels) inParts(r, *kernels);
+  keepProducts(r, outer);
+  multiply(r, outer, tiles, panel, lanes);
+  if (!w.fused) tilesAsRead(r);
   stage(r, load, lanes);
   lower(r, w.fused, images, unroll);
   if (missing(spec.oh, w.rows.m) > 0 || missing(spec.ow, w.columns.m) > 0) crop(r);
@@ -442,7 +481,9 @@ void deriveWinogradStaged(const ConvSpec& layer, const Winograd& w, Rewriting& r
   const std::optional<Nat> points = tunablePoints(w, r);
 
   transformTiles(r, layer, w, points, std::nullopt);
-  separate(r, images + 1);
+  keepTiles(r, images + 1);
+  keepKernels(r, std::nullopt, false);
+  keepProducts(r, images + 1);
   stage(r, std::nullopt, std::nullopt);
   multiplyStaged(r, images + 1, block);
   placeTransforms(r, images, {"mapToGlobal2", "mapToGlobal1", "mapToGlobal0"});
@@ -452,23 +493,36 @@ void deriveWinogradStaged(const ConvSpec& layer, const Winograd& w, Rewriting& r
 namespace {
 
 constexpr std::int64_t usuallyKept = 384 << 10;  // bytes of a block
+constexpr int usualUnits = 2;
 
-// A block's transformed tiles and products take about `mostKept` bytes at most.
-Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKept, const VectorRegisters& of) {
+// The tiles of a block, which keeps at most `most`, so that `units` cores are done soonest. To read the kernels takes
+// as long as to compute some tiles.
+std::int64_t tilesOfBlock(std::int64_t ofImage, std::int64_t images, std::int64_t most, std::int64_t units) {
+  constexpr std::int64_t kernelsRead = 2;
+  std::int64_t best = 1, least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t block = 1; block <= std::min(most, ofImage); block++) {
+    if (ofImage % block != 0) continue;
+    const std::int64_t time = ceilDiv(images * ofImage / block, units) * (block + kernelsRead);
+    if (time <= least) std::tie(best, least) = std::pair(block, time);
+  }
+  return best;
+}
+
+// A block's transformed tiles and products take at most `mostKept` bytes.
+Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKept, std::int64_t units,
+                   const VectorRegisters& of) {
   const ConvSpec spec = atStrideOne(layer);
   Config config{{"unroll", largestDivisor(spec.icPerGroup(), 4)}};
   if (choicesOfPoints(w) > 1) config["points"] = 1;
-  std::int64_t kernels = spec.ocPerGroup(), tiles = tilesOf(spec, w);
-  if (hasVectors(spec.ocPerGroup())) kernels /= config["lanes"] = widestVectorOf(spec.ocPerGroup(), of);
+  std::int64_t kernels = spec.ocPerGroup(), tiles = tilesOf(spec, w), lanes = 1;
+  if (hasVectors(kernels)) config["lanes"] = lanes = widestVectorOf(kernels, of);
   if (hasVectors(spec.icPerGroup())) config["load"] = widestVectorOf(spec.icPerGroup(), of);
   if (w.fused) {
-    const std::int64_t row = tilesOfRow(spec, w), most = std::max<std::int64_t>(1, mostKept / keptBytes(spec, w));
-    std::int64_t block = largestDivisor(row, most);
-    // Twice as much is better than less than half: each block reads all kernels.
-    for (std::int64_t more = most + 1; 2 * block < most && more <= 2 * most; more++)
-      if (row % more == 0) block = more;
-    tiles = config["block"] = block;
+    config["kernels"] = kernels = kernelsAtATime(kernels, lanes);
+    tiles = config["block"] =
+        tilesOfBlock(tilesOfImage(spec, w), spec.batch * spec.groups, mostKept / keptBytes(spec, w, kernels), units);
   }
+  kernels /= lanes;
   std::int64_t most = 0;
   const auto take = [&](std::int64_t perItem, std::int64_t vectors) {
     most = perItem * vectors;
@@ -509,13 +563,17 @@ Config defaultsFor(const ConvSpec& layer, const Winograd& w, std::int64_t mostKe
 
 }  // namespace
 
-Config winogradDefaults(const ConvSpec& layer, const Winograd& w) { return defaultsFor(layer, w, usuallyKept, {}); }
+Config winogradDefaults(const ConvSpec& layer, const Winograd& w) {
+  return defaultsFor(layer, w, usuallyKept, usualUnits, {});
+}
 
 Config winogradPreferred(const ConvSpec& layer, const Winograd& w, const runtime::DeviceInfo& device) {
   if (device.type != "cpu") return {};
   // Drivers of processors give as much local memory as a core's own cache has, which holds kernels, too.
-  const std::int64_t part = static_cast<std::int64_t>(device.localMemory) / 8 * 3;
-  const Config config = defaultsFor(layer, w, std::max(usuallyKept, part), runtime::vectorRegisters(device));
+  const auto local = static_cast<std::int64_t>(device.localMemory);
+  const std::int64_t kept = std::max(usuallyKept, local / 8 * 3);
+  const Config config = defaultsFor(layer, w, local > 0 ? std::min(kept, local) : kept,
+                                    std::max(1, device.computeUnits), runtime::vectorRegisters(device));
   return config == winogradDefaults(layer, w) ? Config() : config;
 }
 

@@ -140,6 +140,15 @@ std::vector<RuleRow> memoryRules() {
       {"keptSplit", "toGlobal(split(n, xs)) => split(n, toGlobal(xs))", "what is kept laid out as it is computed"},
       {"keptTranspose", "toGlobal(transpose(xs)) => transpose(toGlobal(xs))",
        "what is kept laid out as it is computed"},
+      {"keepByPosition",
+       "toGlobal((xs: [n][c][a][b]t)) => map(fun es => map(fun e => split(b, e), transpose(es)), "
+       "transpose(toGlobal(transpose(map(fun cs => transpose(map(fun c => join(c), cs)), xs)))))",
+       "what is kept laid out as it is read"},
+      {"keepInPanels",
+       "toGlobal((xs: [n][c][a][b]t)) => join(map(fun panel => map(fun e => map(fun x => split(b, x), transpose(e)), "
+       "transpose(map(fun e => transpose(e), panel))), toGlobal(map(fun ks => map(fun e => transpose(e), "
+       "transpose(map(fun k => transpose(map(fun c => join(c), k)), ks))), split(l, xs)))))",
+       "what is kept laid out as it is read"},
       {"keepFirstInside",
        "toGlobal((xs: [g][a][b][c][k]t)) => transpose(map(fun as => transpose(map(fun bs => transpose(map(fun cs => "
        "transpose(cs), bs)), as)), toGlobal(map(fun as => map(fun bs => map(fun cs => transpose(cs), transpose(bs)), "

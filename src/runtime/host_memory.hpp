@@ -25,4 +25,7 @@ HostMemory allocateHostMemory(std::int64_t bytes);
 // Throws UserError (device) where this machine has less memory left than a plan's buffers take of it.
 void requireHostMemory(const kernel::Plan& plan, const Binding& binding, const MemoryUse& use);
 
+// Bytes of the last cache that this processor's cores have; 0: not known.
+std::uint64_t lastCacheBytes();
+
 }  // namespace lift::runtime

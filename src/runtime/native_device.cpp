@@ -254,18 +254,6 @@ std::string fromCpuInfo(const std::vector<std::string>& keys) {
 
 std::uint64_t systemValue(int name) { return static_cast<std::uint64_t>(std::max(0L, sysconf(name))); }
 
-// Of the last cache that a core has. The C library adds up those of all cores of some processors, also where a virtual
-// machine has but two of them.
-std::uint64_t lastCacheBytes() {
-  std::uint64_t most = 0;
-  for (int i = 0;; i++) {
-    const auto size = readFile(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", i));  // "1024K"
-    if (!size) break;
-    most = std::max<std::uint64_t>(most, std::strtoull(size->c_str(), nullptr, 10) << 10);
-  }
-  return most > 0 ? most : std::max(systemValue(_SC_LEVEL2_CACHE_SIZE), systemValue(_SC_LEVEL3_CACHE_SIZE));
-}
-
 DeviceInfo describe(const NativeCompiler* compiler) {
   DeviceInfo d;
   d.name = "native";

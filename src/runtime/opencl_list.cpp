@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "cl_bindings.hpp"
+#include "host_memory.hpp"
 #include "opencl_device.hpp"
 #include "opencl_list.hpp"
 
@@ -104,6 +105,8 @@ DeviceInfo describe(const cl::Platform& platform, const cl::Device& device) {
   query<CL_DEVICE_IMAGE_SUPPORT>(device, images);
   if (images == CL_FALSE) d.maxImageWidth = d.maxImageHeight = 0;
   query<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>(device, d.cacheBytes);
+  // Some drivers tell of the cache that a core has to itself.
+  if (d.type == "cpu") d.cacheBytes = std::max(d.cacheBytes, lastCacheBytes());
   query<CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE>(device, d.cacheLineBytes);
   query<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>(device, d.vectorWidthF32);
   query<CL_DEVICE_HOST_UNIFIED_MEMORY>(device, d.unifiedMemory);

@@ -126,6 +126,10 @@ TEST_CASE("a configuration is lowered to a point, its first tunables first") {
   const NatVar block = tunable("block", 1, 14), tiles = tunable("tiles", 1, 14);
   const Space tied({block, tiles}, {mustDivide(block, 14), mustDivide(tiles, block), mustNotExceed(block, 6)});
   CHECK(tied.lowered({{"block", 7}, {"tiles", 7}}) == Config{{"block", 2}, {"tiles", 2}});
+  // What does not help stays a multiple of what follows.
+  const NatVar lanes = tunable("lanes", 2, 16);
+  const Space wide({block, lanes}, {mustDivide(lanes, block), mustDivide(lanes, 16), mustNotExceed(lanes, 4)});
+  CHECK(wide.lowered({{"block", 8}, {"lanes", 8}}) == Config{{"block", 8}, {"lanes", 4}});
 }
 
 TEST_CASE("a point is valid, or is told what it violates") {

@@ -448,9 +448,8 @@ TEST_CASE("Winograd in one kernel is chosen where caches and local memory suit i
     CHECK(chosenOn(many, 2 * mib, cache) == "winograd");
   }
   // Local memory for blocks of half as many tiles, and of very few.
-  CHECK(chosenOn(few, 256 * kib, 32 * mib) == "winogradFused");
-  CHECK(chosenOn(many, 256 * kib, 32 * mib) == "winograd");
-  CHECK(chosenOn(few, 32 * kib, 32 * mib) == "winograd");
+  for (const char* layer : {few, many}) CHECK(chosenOn(layer, 256 * kib, 32 * mib) == "winogradFused");
+  for (const char* layer : {few, many}) CHECK(chosenOn(layer, 32 * kib, 32 * mib) == "winograd");
 }
 
 // In one case, since deriving all families takes most of its time.

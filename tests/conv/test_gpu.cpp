@@ -274,8 +274,8 @@ TEST_CASE("how a processor computes by Winograd follows from its caches", "[null
   CHECK(on("ic128ih56oc256kh3ph1", small, near).variant.family == "winogradFused");
   CHECK(on("ic128ih56oc256kh3ph1", small, far).variant.family == "winograd");
   CHECK(on("ic128ih112oc128kh3ph1", small, far).variant.family == "winogradFused");
-  CHECK(on("ic128ih112oc128kh3ph1", small, near).config.at("block") == 7);
-  CHECK(on("ic128ih112oc128kh3ph1", large, near).config.at("block") == 14);
+  CHECK(on("ic128ih112oc128kh3ph1", small, near).config.at("block") == 14);
+  CHECK(on("ic128ih112oc128kh3ph1", large, near).config.at("block") == 28);
   CHECK(on("ic96ih27oc256kh5ph2", small, near).variant.family == "winograd");
   CHECK(on("ic512ih28oc512kh3ph1", small, near).variant.family == "winograd");
   CHECK(on("ic512ih14oc1024kh3ph1", small, near).variant.family == "winograd2");  // 16 tiles of 4 by 4
