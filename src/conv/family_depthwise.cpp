@@ -150,11 +150,18 @@ bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, con
   return !device.localMemoryIsDedicated || items * spec.kh * spec.kw >= tapsOfUnit * std::max(1, device.computeUnits);
 }
 
-// Vectors of four, or of two that divide the groups, by four pixels, which share what they load.
+// Vectors of four, or of two that divide the groups, by four pixels, which share what they load. Where a row of taps
+// loads more than registers hold beside the sums, vectors of two; by two pixels, if gaps between the taps make it so long
+// that most of its loads are of the padding, too, and ask for it.
 Config depthwiseTiledDefaults(const ConvSpec& spec) {
-  constexpr std::int64_t most = 4;
-  const std::int64_t lanes = hasVectors(spec.groups) ? std::min(most, widestVector(spec.groups)) : most;
-  return {{"lanes", lanes}, {"pixels", evenTile(spec.ow, most, pixelBorder)}};
+  constexpr std::int64_t most = 4, mostLoaded = 40;
+  std::int64_t pixels = evenTile(spec.ow, most, pixelBorder);
+  std::int64_t lanes = hasVectors(spec.groups) ? std::min(most, widestVector(spec.groups)) : most;
+  if (((pixels - 1) * spec.sw + spec.extentW()) * lanes > mostLoaded) {
+    lanes = 2;
+    if (spec.dilatesColumns()) pixels = std::min<std::int64_t>(pixels, 2);
+  }
+  return {{"lanes", lanes}, {"pixels", pixels}};
 }
 
 namespace {
