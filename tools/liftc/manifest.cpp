@@ -1,5 +1,6 @@
 #include "manifest.hpp"
 
+#include <filesystem>
 #include <iostream>
 
 #include "lift/host_code.hpp"
@@ -128,6 +129,9 @@ Json manifest(const Plan& plan, const Provenance& provenance) {
   return j;
 }
 
+namespace {
+
+// Where the plan is C: what calls NAME.c runs.
 Json manifestOfC(const Plan& plan, const Provenance& provenance, const std::string& name) {
   Json j = manifest(plan, provenance);
   j["target"] = "c";
@@ -139,6 +143,7 @@ Json manifestOfC(const Plan& plan, const Provenance& provenance, const std::stri
   return j;
 }
 
+// DIR/KERNEL.cl for each kernel, the manifest, and the host code.
 void writeArtefacts(const std::filesystem::path& directory, const Plan& plan, const Provenance& provenance,
                     const std::string& prefix) {
   const lift::kernel::Plan headed = lift::runtime::withHeaders(plan, commandOf(provenance), generator);
@@ -149,6 +154,8 @@ void writeArtefacts(const std::filesystem::path& directory, const Plan& plan, co
   writeFile(directory / "host.h", host.header);
   writeFile(directory / "host.c", host.source);
 }
+
+}  // namespace
 
 cli::Option* addPrefix(cli::App& app, std::string& prefix) {
   return app.add_option(

@@ -1,7 +1,6 @@
 // What `liftc compile -o DIR` leaves: kernels, and how to launch them.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,20 +23,15 @@ struct Provenance {
 // Where it comes from; kernels with digest, argument order and launch geometry, buffers with shapes, launches in order.
 // Sizes that are not constants are expressions over the symbolic sizes.
 Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance);
-// Where the plan is C: what calls NAME.c runs.
-Json manifestOfC(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& name);
-
-// DIR/KERNEL.cl for each kernel, DIR/manifest.json, and DIR/host.h and DIR/host.c that launch them (host_code.hpp).
-// `prefix` begins the names in these two; the plan's name where it is empty.
-void writeArtefacts(const std::filesystem::path& directory, const lift::kernel::Plan& plan,
-                    const Provenance& provenance, const std::string& prefix = {});
 
 // --prefix, of the names in host.h and host.c, or in the library of C.
 cli::Option* addPrefix(cli::App& app, std::string& prefix);
 
-// What the subcommands that compile do with a plan: artefacts where `directory` is not empty; then the manifest as
-// JSON, the names of the files, or the kernels on standard output. For the target "c" the artefacts are DIR/NAME.c,
-// DIR/NAME.h and the manifest (printCCode), and the source is what goes to standard output.
+// What the subcommands that compile do with a plan. Where `directory` is not empty they write DIR/KERNEL.cl for each
+// kernel, DIR/manifest.json, and DIR/host.h and DIR/host.c that launch them (host_code.hpp), whose names begin with
+// `prefix`, or the plan's name where that is empty. Then they print the manifest as JSON, the names of the files, or
+// the kernels. For the target "c" the files are DIR/NAME.c, DIR/NAME.h and the manifest (printCCode), and the source is
+// what is printed.
 void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
              double compileMilliseconds, const std::string& prefix = {}, const std::string& target = "opencl");
 
