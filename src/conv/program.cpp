@@ -76,9 +76,7 @@ Program permutation(const std::string& name, Type natural, Layout other, bool to
   return parseProgram(*addSource("<layout>", text));
 }
 
-}  // namespace
-
-std::string convProgramText(const ConvSpec& s, Scalar elements) {
+std::string programText(const ConvSpec& s, Scalar elements) {
   return fmt::format(R"(-- {0}
 {1}{2}
 def conv(weights: [{4}][{5}][{6}][{7}]{3}, biases: [{4}]{3}, input: [{8}][{9}][{10}][{11}]{3}): [{8}][{12}][{13}][{4}]{3} =
@@ -88,8 +86,10 @@ def conv(weights: [{4}][{5}][{6}][{7}]{3}, biases: [{4}]{3}, input: [{8}][{9}][{
                      s.icPerGroup(), s.batch, s.ih, s.iw, s.ic, s.oh, s.ow);
 }
 
+}  // namespace
+
 Program convProgram(const ConvSpec& spec, Scalar elements) {
-  return parseProgram(*addSource("<conv " + spec.str() + ">", convProgramText(spec, elements)), "conv");
+  return parseProgram(*addSource("<conv " + spec.str() + ">", programText(spec, elements)), "conv");
 }
 
 Program withLayouts(Program program, const ConvLayouts& layouts) {
