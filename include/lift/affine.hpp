@@ -53,6 +53,12 @@ struct Element {
   std::map<std::uint64_t, Access> accesses;  // what variables stand for, by their ids
   std::map<std::uint64_t, Sum> sums;
   bool slides = false;  // whether windows slide on the way to what is read
+
+  // What the term stands for, if it is one of the accesses' variables; else null.
+  const Access* accessOf(Expr e) const {
+    const auto found = e.is(Expr::Form::variable) ? accesses.find(e.id()) : accesses.end();
+    return found == accesses.end() ? nullptr : &found->second;
+  }
 };
 
 // Nothing where the elements are no such expressions, or a size is not constant: `why` says so.

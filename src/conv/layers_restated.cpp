@@ -105,19 +105,13 @@ class Restating {
            std::ranges::all_of(all, [&](Digit d) { return has(channelsOfOutput_, d); });
   }
 
-  const Access* accessOf(Expr variable) const {
-    if (!variable.is(Expr::Form::variable)) return nullptr;
-    const auto found = e_.accesses.find(variable.id());
-    return found == e_.accesses.end() ? nullptr : &found->second;
-  }
-
   // What the sum starts with, or is added to it first, where it is one number for each kernel; the rest is what is
   // computed of the layer's output.
   Expr withBias(Expr value) {
     const Expr init = e_.sums.at(sum_.id()).init;
-    const auto isBias = [&](Expr x) { return accessOf(x) != nullptr && isOfChannels(*accessOf(x)); };
+    const auto isBias = [&](Expr x) { return e_.accessOf(x) != nullptr && isOfChannels(*e_.accessOf(x)); };
     if (isBias(init)) {
-      bias_ = accessOf(init);
+      bias_ = e_.accessOf(init);
       return value;
     }
     if (!(init.is(Expr::Form::literal) && init.value().asDouble() == 0))
@@ -132,7 +126,7 @@ class Restating {
     if (s.isPrim(Prim::op) && s.head.op() == Op::add)
       for (const std::size_t i : {0U, 1U})
         if (s.arguments[i] == sum_ && isBias(s.arguments[1 - i])) {
-          bias_ = accessOf(s.arguments[1 - i]);
+          bias_ = e_.accessOf(s.arguments[1 - i]);
           return e;
         }
     for (const Expr a : s.arguments)
@@ -184,7 +178,7 @@ class Restating {
     std::vector<bool> isOfAll{true};
     for (const Expr v : value.freeVariables()) {
       if (v == sum_) continue;
-      const Access* access = accessOf(v);
+      const Access* access = e_.accessOf(v);
       if (access == nullptr) throw Not{"it is more than one sum"};
       if (access->place.empty()) {
         sources.push_back(access->source);

@@ -32,11 +32,9 @@ std::array<const affine::Access*, 2> operandsOf(const affine::Sum& sum, const af
   if (!product.isPrim(Prim::op) || product.head.op() != Op::mul) throw Not{"it is no sum of products"};
   std::array<const affine::Access*, 2> operands{};
   for (const std::size_t i : {0U, 1U}) {
-    const Expr x = product.arguments[i];
-    const auto found = x.is(Expr::Form::variable) ? element.accesses.find(x.id()) : element.accesses.end();
-    if (found == element.accesses.end()) throw Not{"its operands are computed where they are multiplied"};
-    if (scalarOf(baseOf(found->second.source.type())) != type) throw Not{"its operands are of other types"};
-    operands[i] = &found->second;
+    operands[i] = element.accessOf(product.arguments[i]);
+    if (operands[i] == nullptr) throw Not{"its operands are computed where they are multiplied"};
+    if (scalarOf(baseOf(operands[i]->source.type())) != type) throw Not{"its operands are of other types"};
   }
   return operands;
 }

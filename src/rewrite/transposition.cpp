@@ -59,16 +59,11 @@ class Restating {
   }
 
  private:
-  const Access* accessOf(Expr v) const {
-    const auto found = e_.accesses.find(v.id());
-    return found == e_.accesses.end() ? nullptr : &found->second;
-  }
-
   // The first array whose elements lie side by side along another digit than the result's.
   Expr moved() {
     if (order_.empty()) throw Not{"it has one element"};
     for (const Expr v : e_.value.freeVariables()) {
-      const Access* access = accessOf(v);
+      const Access* access = e_.accessOf(v);
       if (access == nullptr) throw Not{"an element is more than one of each array"};
       strides_ = stridesOf(*access);
       const auto side = std::ranges::find_if(order_, [&](Digit d) { return strides_.count(d) && strides_.at(d) == 1; });
