@@ -88,6 +88,7 @@ struct Spine {
   Expr head;
   std::vector<Expr> arguments;
   bool isPrim(Prim p) const { return head.is(Expr::Form::primitive) && head.prim() == p; }
+  bool isCall(Prim p) const;  // of p with all of its arguments
 };
 inline bool endsKernel(const Spine& s) { return s.head.is(Expr::Form::primitive) && endsKernel(s.head.prim()); }
 Spine spineOf(Expr e);

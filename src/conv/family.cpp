@@ -14,23 +14,9 @@ namespace detail {
 
 using namespace rewrite;
 
-namespace {
-
-std::size_t arityOf(Prim prim) {
-  switch (prim) {
-    case Prim::reduce: return 3;
-    case Prim::map:
-    case Prim::let:
-    case Prim::zip: return 2;
-    default: return 1;
-  }
-}
-
-}  // namespace
-
 bool isApplied(Expr e, Prim prim) {
   const Spine s = spineOf(e);
-  return s.isPrim(prim) && s.arguments.size() == arityOf(prim);
+  return s.isCall(prim) && (prim != Prim::zip || s.arguments.size() == 2);
 }
 
 bool isMap(Expr e) { return isApplied(e, Prim::map); }

@@ -16,7 +16,7 @@ using runtime::VectorRegisters;
 using strategies::isComputingMap;
 
 // The forms of terms that strategies look for.
-bool isApplied(Expr e, Prim prim);  // prim applied to all its arguments
+bool isApplied(Expr e, Prim prim);  // prim applied to all its arguments; zip to two arrays
 bool isMap(Expr e);                 // map applied to a function and an array
 bool isMapOver(Expr e, Prim prim);  // map over an array that the primitive gives
 bool contains(Expr e, Prim prim);   // anywhere
@@ -72,9 +72,8 @@ void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r);
 
 bool readsWeights(Expr e);  // the program's parameter
 
-using strategies::layoutsOut;
-
 using strategies::copyInParallel;
+using strategies::layoutsOut;
 
 // The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
 bool isWindowsMap(Expr e);

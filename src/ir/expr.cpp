@@ -190,6 +190,13 @@ IndexFn Expr::indexFn() const { return static_cast<IndexFn>(node_->detail); }
 const std::vector<Expr>& Expr::freeVariables() const { return node_->free; }
 bool Expr::hasFree(Expr variable) const { return std::ranges::binary_search(node_->free, variable, detail::byId); }
 
+bool Spine::isCall(Prim p) const {
+  if (!isPrim(p)) return false;
+  Type rest = head.type();
+  for (std::size_t i = 0; i < arguments.size(); i++) rest = rest.result();
+  return !rest.is(Type::Kind::function);
+}
+
 Spine spineOf(Expr e) {
   std::vector<Expr> arguments;
   while (e.is(Expr::Form::apply)) {

@@ -39,7 +39,7 @@ class Indices {
     } else if (s.isPrim(Prim::let) && a.size() == 2) {
       if (const auto n = natOf(a[1])) known_.emplace(parameter, *n);
     } else if (const Spine in = spineOf(a.back());
-               in.isPrim(Prim::generate) && in.arguments.size() == 1 && in.arguments[0].is(Expr::Form::lambda)) {
+               in.isCall(Prim::generate) && in.arguments[0].is(Expr::Form::lambda)) {
       bindIndices(in);
       if (const auto n = natOf(in.arguments[0].body()); n && parameter.type() == in.arguments[0].body().type())
         known_.emplace(parameter, *n);
@@ -58,7 +58,7 @@ class Indices {
     if (e.is(Expr::Form::literal) && e.type() == Type::scalar(Scalar::i32)) return Nat(e.value().integer);
     if (!e.is(Expr::Form::apply) || e.type() != Type::scalar(Scalar::i32)) return std::nullopt;
     const Spine s = spineOf(e);
-    if (s.isPrim(Prim::convert) && s.arguments.size() == 1) return natOf(s.arguments[0]);
+    if (s.isCall(Prim::convert)) return natOf(s.arguments[0]);
     if (!s.isPrim(Prim::op)) return std::nullopt;
     std::vector<Nat> operands;
     for (const Expr a : s.arguments) {

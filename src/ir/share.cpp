@@ -140,7 +140,7 @@ class Naming : public Rebuilding<Naming> {
         } else {
           always = always || needed(s.arguments[i]);
         }
-      if (optional) return always || (s.isPrim(Prim::ifThenElse) && s.arguments.size() == 3 && eachBranch);
+      if (optional) return always || (s.isCall(Prim::ifThenElse) && eachBranch);
     }
     const auto children = childrenOf(e);
     return std::ranges::any_of(children, needed);

@@ -30,9 +30,8 @@ bool isCropIn(Expr body, Expr parameter) {
   if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
   if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCropIn(s.arguments[0], parameter);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
-         !s.arguments[0].hasFree(parameter) && isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) &&
-         isCropIn(s.arguments[1], parameter);
+  return s.isCall(Prim::map) && s.arguments[0].is(Expr::Form::lambda) && !s.arguments[0].hasFree(parameter) &&
+         isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) && isCropIn(s.arguments[1], parameter);
 }
 
 }  // namespace
@@ -44,7 +43,7 @@ bool isCroppedResult(Expr e) {
   if (s.isPrim(Prim::concat)) return std::ranges::all_of(s.arguments, isCroppedResult);
   if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCroppedResult(s.arguments[0]);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
+  return s.isCall(Prim::map) && s.arguments[0].is(Expr::Form::lambda) &&
          isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) && isCroppedResult(s.arguments[1]);
 }
 
@@ -271,7 +270,7 @@ Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements) { 
 
 LetChain letsOf(Expr e) {
   LetChain lets{{}, e};
-  for (Spine s = spineOf(e); s.isPrim(Prim::let) && s.arguments.size() == 2; s = spineOf(lets.body)) {
+  for (Spine s = spineOf(e); s.isCall(Prim::let); s = spineOf(lets.body)) {
     lets.bound.emplace_back(s.arguments[0].parameter(), s.arguments[1]);
     lets.body = s.arguments[0].body();
   }

@@ -13,8 +13,7 @@ using namespace build;
 
 bool computesElements(Expr e) {
   const Spine s = spineOf(e);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 &&
-         !isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
+  return s.isCall(Prim::map) && !isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
 }
 
 bool computesArray(Expr e) {

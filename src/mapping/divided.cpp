@@ -257,7 +257,7 @@ std::optional<Expr> DefaultMapping::together(Expr e) {
   Nat rows = 1;
   Expr reduction = e;
   std::vector<Expr> names;
-  for (Spine s = spineOf(e); s.isPrim(Prim::map) && s.arguments.size() == 2; s = spineOf(reduction)) {
+  for (Spine s = spineOf(e); s.isCall(Prim::map); s = spineOf(reduction)) {
     rows = rows * s.arguments[1].type().length();
     names.push_back(s.arguments[0].parameter());
     reduction = underLayouts(s.arguments[0].body());
@@ -358,7 +358,7 @@ bool DefaultMapping::isDense(Expr e) const {
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::zip) || s.isPrim(Prim::get))
     return std::ranges::all_of(s.arguments, [&](Expr a) { return isDense(a); });
-  if (!s.isPrim(Prim::map) || s.arguments.size() != 2 || !isDense(s.arguments[1])) return false;
+  if (!s.isCall(Prim::map) || !isDense(s.arguments[1])) return false;
   const Expr row = s.arguments[0].parameter();
   const std::function<bool(Expr)> isRow = [&](Expr x) -> bool {
     if (x == row) return true;
@@ -407,13 +407,12 @@ void DefaultMapping::noteRows(Expr f, Expr in) {
 // the name did not hide it.
 bool DefaultMapping::namesLanes(Expr e) const {
   const Spine let = spineOf(e);
-  if (options_.isGpu || !let.isPrim(Prim::let) || let.arguments.size() != 2 || !computesElements(let.arguments[1]))
-    return false;
+  if (options_.isGpu || !let.isCall(Prim::let) || !computesElements(let.arguments[1])) return false;
   const Expr name = let.arguments[0].parameter(), value = let.arguments[1];
   if (!isContiguous(value)) return false;
   return anyTerm(let.arguments[0].body(), [&](Expr term) {
     const Spine s = spineOf(term);
-    return s.isPrim(Prim::reduce) && s.arguments.size() == 3 && s.arguments[2].hasFree(name) &&
+    return s.isCall(Prim::reduce) && s.arguments[2].hasFree(name) &&
            less(s.arguments[2].type().length(), Nat(4 * lanes)) == Truth::refuted &&
            isContiguous(substitute(s.arguments[2], name, value));
   });

@@ -144,7 +144,7 @@ Expr DefaultMapping::storedWithin(Expr e) {
   };
   if (readsRowsOften(e) && fits(spineOf(e).arguments[1].type().element())) return apply("mapFusion", e);
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::let) || s.arguments.size() != 2 || !fits(s.arguments[1].type())) return e;
+  if (!s.isCall(Prim::let) || !fits(s.arguments[1].type())) return e;
   const Expr value = s.arguments[1];
   if (isClosed(value) || !computesElements(underLayouts(value)) ||
       !isReadOften(value, readsOfElement(s.arguments[0].body(), s.arguments[0].parameter()), ownOperations))

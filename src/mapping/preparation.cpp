@@ -23,8 +23,6 @@ double workOfNames(Expr e) {
   return sum;
 }
 
-bool isLet(const Spine& s) { return s.isPrim(Prim::let) && s.arguments.size() == 2; }
-
 // Of the arguments of a primitive, the function runs many times.
 bool isLoop(const Spine& s) {
   return s.head.is(Expr::Form::primitive) && traits(s.head.prim()).loop != Traits::Loop::none;
@@ -38,7 +36,7 @@ bool isNamedAgain(Expr term, Expr name, Expr value) {
     if (e.is(Expr::Form::lambda)) return visit(e.body());
     if (!e.is(Expr::Form::apply)) return false;
     const Spine s = spineOf(e);
-    if (isLet(s) && s.arguments[0].parameter() == name && s.arguments[1] == value) return true;
+    if (s.isCall(Prim::let) && s.arguments[0].parameter() == name && s.arguments[1] == value) return true;
     return std::ranges::any_of(s.arguments, visit);
   };
   return visit(term);
@@ -93,8 +91,7 @@ Expr underLayouts(Expr e) {
   for (;;) {
     const Spine s = spineOf(e);
     const auto isLayout = [&] {
-      if (s.isPrim(Prim::map) && s.arguments.size() == 2)
-        return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
+      if (s.isCall(Prim::map)) return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
       return s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim());
     };
     if (!isLayout()) return e;
@@ -108,7 +105,7 @@ Expr Preparation::run(Expr e) {
 }
 
 Expr Preparation::names(Expr e) {
-  if (const Spine s = spineOf(e); isLet(s)) {
+  if (const Spine s = spineOf(e); s.isCall(Prim::let)) {
     if (onlyMovesData(s.arguments[1])) return names(apply("letInline", e));
     if (spineOf(s.arguments[1]).isPrim(Prim::tuple)) return names(apply("letTuple", e));
   }
@@ -118,7 +115,7 @@ Expr Preparation::names(Expr e) {
 Expr Preparation::generates(Expr e) {
   e = parts(e, [this](Expr a) { return generates(a); });
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::generate) || s.arguments.size() != 1 || build::isIndices(e)) return e;
+  if (!s.isCall(Prim::generate) || build::isIndices(e)) return e;
   if (const Spine f = spineOf(s.arguments[0].body());
       f.isPrim(Prim::id) && f.arguments[0] == s.arguments[0].parameter())
     return functionBody(e, 0, [this](Expr b) { return apply("idAway", b); });
@@ -187,7 +184,7 @@ Expr Preparation::invariants(Expr e) {
 Expr Preparation::flatNames(Expr e) {
   if (e.is(Expr::Form::lambda)) return body(e, [this](Expr b) { return flatNames(b); });
   if (!e.is(Expr::Form::apply)) return e;
-  return flatArguments(e, isLet(spineOf(e)) ? 1 : 0, false, [this](Expr b) { return flatNames(b); });
+  return flatArguments(e, spineOf(e).isCall(Prim::let) ? 1 : 0, false, [this](Expr b) { return flatNames(b); });
 }
 
 // The term with flat arguments from `from` on; `isFlat`: that one is already. A let in an argument moves out before
@@ -197,7 +194,7 @@ Expr Preparation::flatArguments(Expr e, std::size_t from, bool isFlat, const Cha
   for (std::size_t i = from; i < spineOf(e).arguments.size(); i++, isFlat = false) {
     const auto isInside = [&] {
       const Spine s = spineOf(e);
-      return !isOptional(s, i) && isLet(spineOf(s.arguments[i]));
+      return !isOptional(s, i) && spineOf(s.arguments[i]).isCall(Prim::let);
     };
     if (!isFlat && !isInside()) {
       e = argument(e, i, [this](Expr a) { return flatNames(a); });
@@ -208,7 +205,7 @@ Expr Preparation::flatArguments(Expr e, std::size_t from, bool isFlat, const Cha
     return flatArguments(e, 1, isFlat, [&](Expr inner) { return flatArguments(inner, i, isFlat, below); });
   }
   const Spine s = spineOf(e);
-  if (!isLet(s)) return e;
+  if (!s.isCall(Prim::let)) return e;
   if (isNamedAgain(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1])) e = apply("letAgain", e);
   return functionBody(e, 0, below);
 }

@@ -10,7 +10,7 @@ namespace lift::detail {
 
 bool canJudgeRows(const Program& program) {
   const Spine s = spineOf(program.body);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 && onlyMovesData(s.arguments[1]);
+  return s.isCall(Prim::map) && onlyMovesData(s.arguments[1]);
 }
 
 std::vector<std::int64_t> rowsToJudge(const Program& program, double operations) {

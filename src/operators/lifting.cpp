@@ -16,7 +16,7 @@ using namespace rewrite;
 
 bool isLoop(const Spine& s) {
   const bool folds = s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
-  return (s.isPrim(Prim::map) && s.arguments.size() == 2) || (folds && s.arguments.size() == 3);
+  return s.isCall(Prim::map) || (folds && s.arguments.size() == 3);
 }
 
 Expr functionOf(const Spine& loop) { return loop.arguments[loop.arguments.size() - 2]; }
@@ -105,7 +105,7 @@ class Search {
         visit(s.arguments.back(), path + argumentPath(s, s.arguments.size() - 1));
       return;
     }
-    const bool loop = isLoop(s), binds = loop || (s.isPrim(Prim::let) && s.arguments.size() == 2);
+    const bool loop = isLoop(s), binds = loop || s.isCall(Prim::let);
     if (binds && functionOf(s).is(Expr::Form::lambda)) {
       if (!s.isPrim(Prim::map) && loop) visit(s.arguments[0], path + argumentPath(s, 0));
       visit(s.arguments.back(), path + Path{1});
@@ -215,8 +215,7 @@ class Search {
     constexpr double few = 256;
     if (!isComputingMap(joined)) return;
     const Spine row = spineOf(underLayouts(spineOf(joined).arguments[0].body()));
-    if (row.isPrim(Prim::let) && row.arguments.size() == 2 && anyPrimitive(row.arguments[1], runsLoop))
-      liftLarge(joined, path, few);
+    if (row.isCall(Prim::let) && anyPrimitive(row.arguments[1], runsLoop)) liftLarge(joined, path, few);
   }
 
   // Windows of what is computed in order: all that is before an element would be computed for each window that reads

@@ -27,7 +27,7 @@ class SharedProducts {
     if (!e.is(Expr::Form::apply)) return false;
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::reduce) && isProduct(s)) return true;
-    const bool binds = isLoop(s) || (s.isPrim(Prim::let) && s.arguments.size() == 2);
+    const bool binds = isLoop(s) || s.isCall(Prim::let);
     if (!binds || !functionOf(s).is(Expr::Form::lambda))
       return std::ranges::any_of(s.arguments, [&](Expr a) { return in(a); });
     for (std::size_t i = 0; i < s.arguments.size(); i++)
@@ -98,7 +98,7 @@ Strategy loopsOutside(Prim loop, const char* rule) {
         if (holdsArrays(e.type()) && SharedProducts(own, elements).in(functionOf(s).body())) place = path;
         return;
       }
-      const bool isMap = s.isPrim(Prim::map) && s.arguments.size() == 2;
+      const bool isMap = s.isCall(Prim::map);
       for (std::size_t i = 0; i < s.arguments.size(); i++) {
         const Expr a = s.arguments[i];
         if (!a.is(Expr::Form::lambda)) find(a, path + argumentPath(s, i));

@@ -47,7 +47,7 @@ namespace {
 bool reducesByOperations(Expr e) {
   return !anyTerm(e, [](Expr term) {
     const Spine s = spineOf(term);
-    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
+    if (!s.isCall(Prim::reduce)) return false;
     const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
     return !accumulation || !operationsOf(*accumulation);
   });
@@ -61,7 +61,7 @@ std::string notInRowSums(const Recognised& form) {
 // A name for an array that is computed element by element.
 bool namesMap(Expr e) {
   const Spine s = spineOf(e);
-  return s.isPrim(Prim::let) && s.arguments.size() == 2 && strategies::isComputingMap(s.arguments[1]);
+  return s.isCall(Prim::let) && strategies::isComputingMap(s.arguments[1]);
 }
 
 // Whether loops run in the steps of a loop: much work for what is read.
@@ -154,7 +154,7 @@ bool usesItsReductions(const Recognised& form) {
   if (!row.isRegister() && !(row.isArray() && row.element().isRegister())) return false;
   const auto readsInOrder = [&](Expr e) {
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
+    if (!s.isCall(Prim::reduce)) return false;
     Expr in = s.arguments[2];
     while (strategies::isComputingMap(in)) in = spineOf(in).arguments.back();
     const auto strides = stridesInside(form.nest, in);
@@ -279,8 +279,8 @@ std::optional<Path> gatherIn(Expr map) {
   std::optional<Expr> gather;
   anyTerm(f.body(), [&](Expr e) {
     const Spine at = spineOf(e);
-    if (at.isPrim(Prim::at) && at.arguments.size() == 2 && e != f.body() && e.type().isScalar() &&
-        at.arguments[0].hasFree(x) && !at.arguments[1].hasFree(x))
+    if (at.isCall(Prim::at) && e != f.body() && e.type().isScalar() && at.arguments[0].hasFree(x) &&
+        !at.arguments[1].hasFree(x))
       gather = e;
     return gather.has_value();
   });
@@ -290,7 +290,7 @@ std::optional<Path> gatherIn(Expr map) {
 // A name for an index.
 bool namesIndex(Expr e) {
   const Spine s = spineOf(e);
-  return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].type() == Type::scalar(Scalar::i32);
+  return s.isCall(Prim::let) && s.arguments[1].type() == Type::scalar(Scalar::i32);
 }
 
 // What a map reads at indices by maps of its own: there are no vectors of that, but of all else.
@@ -424,10 +424,7 @@ bool readsInVectors(const Recognised& form) {
   for (const Nest::Loop& l : form.nest.loops) elements = elements * l.input.type().length();
   if (form.nest.turned || elements.constant().value_or(0) < fewest || *loop.input.type().length().constant() < shortest)
     return false;
-  const bool gathers = anyTerm(form.nest.body, [&](Expr e) {
-    const Spine s = spineOf(e);
-    return s.isPrim(Prim::at) && s.arguments.size() == 2;
-  });
+  const bool gathers = anyTerm(form.nest.body, [&](Expr e) { return spineOf(e).isCall(Prim::at); });
   const auto strides = stridesOf(form.nest, loop.variable);
   return !gathers && std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
@@ -451,7 +448,7 @@ bool neighboursAreInLanes(const Recognised& form) {
   const Expr lane = form.nest.loops.back().variable;
   const bool gathers = anyTerm(body, [&](Expr e) {
     const Spine s = spineOf(e);
-    return s.isPrim(Prim::at) && s.arguments.size() == 2 && s.arguments[0].hasFree(lane);
+    return s.isCall(Prim::at) && s.arguments[0].hasFree(lane);
   });
   pays = pays && (form.pattern == Pattern::elementwise || !gathers);
   return pays && keepsLittle(body) && values.constant() && *values.constant() <= most &&

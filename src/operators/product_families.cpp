@@ -245,7 +245,7 @@ std::optional<Expr> sumIn(Expr body) {
   std::optional<Expr> sum;
   int count = 0;
   anyTerm(body, [&](Expr e) {
-    if (const Spine s = spineOf(e); s.isPrim(Prim::reduce) && s.arguments.size() == 3) {
+    if (const Spine s = spineOf(e); s.isCall(Prim::reduce)) {
       count++;
       sum = e;
     }

@@ -232,7 +232,7 @@ namespace {
 Strategy tuplesOfArraysApart() {
   return [](Expr e, Rewriting& r) -> std::optional<Expr> {
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::let) || s.arguments.size() != 2 || !holdsArrays(s.arguments[1].type())) return std::nullopt;
+    if (!s.isCall(Prim::let) || !holdsArrays(s.arguments[1].type())) return std::nullopt;
     const Spine arrays = spineOf(s.arguments[1]);
     if (!arrays.isPrim(Prim::tuple)) return std::nullopt;
     std::optional<Expr> apart = use("letTuple")(e, r);
@@ -347,7 +347,7 @@ Program restated(const Program& program, bool inOrder) {
   // What a name for a constant, or for other names, stands between would not be found beside each other.
   const auto namesConstant = [](Expr e) {
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::let) || s.arguments.size() != 2 || !s.arguments[1].type().isRegister()) return false;
+    if (!s.isCall(Prim::let) || !s.arguments[1].type().isRegister()) return false;
     return onlyMovesData(s.arguments[1]) ||
            (s.arguments[1].freeVariables().empty() && !anyPrimitive(s.arguments[1], runsLoop));
   };

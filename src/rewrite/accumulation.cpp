@@ -257,7 +257,7 @@ namespace {
 std::optional<std::vector<int>> componentPath(Expr part, Expr of) {
   std::vector<int> path;
   for (Spine s = spineOf(part); part != of; s = spineOf(part)) {
-    if (!s.isPrim(Prim::get) || s.arguments.size() != 1) return std::nullopt;
+    if (!s.isCall(Prim::get)) return std::nullopt;
     path.push_back(static_cast<int>(*s.head.nats()[0].constant()));
     part = s.arguments[0];
   }

@@ -369,7 +369,7 @@ class Reader {
   // Where the condition (or its opposite) holds, as bounds of indices all of which hold; nothing where it is none.
   std::optional<Guards> boundsOf(Expr condition, bool holds, const ScopePtr& scope) {
     const Spine s = spineOf(condition);
-    if (s.isPrim(Prim::let) && s.arguments.size() == 2)
+    if (s.isCall(Prim::let))
       return boundsOf(s.arguments[0].body(), holds, bound(s.arguments[0].parameter(), s.arguments[1], {}, scope));
     if (!s.isPrim(Prim::op)) return std::nullopt;
     const auto& a = s.arguments;

@@ -27,11 +27,11 @@ class Reading {
   // Of the map whose result is what `isResult` accepts; then `found` is relative to the map.
   bool read(Expr map, const std::function<bool(Expr)>& isResult) {
     const Spine s = spineOf(map);
-    if (!s.isPrim(Prim::map) || s.arguments.size() != 2 || !s.arguments[0].is(Expr::Form::lambda)) return false;
+    if (!s.isCall(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return false;
     Expr parameter = s.arguments[0].parameter(), body = s.arguments[0].body(), in = s.arguments[1];
     while (baseOf(in.type()).is(Type::Kind::tuple)) {  // rows are zipped by a map of their own
       const Spine rows = spineOf(in);
-      if (!rows.isPrim(Prim::map) || rows.arguments.size() != 2 || !rows.arguments[0].is(Expr::Form::lambda)) break;
+      if (!rows.isCall(Prim::map) || !rows.arguments[0].is(Expr::Form::lambda)) break;
       body = withRow(body, parameter, rows.arguments[0].body());
       parameter = rows.arguments[0].parameter();
       in = rows.arguments[1];

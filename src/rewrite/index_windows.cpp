@@ -117,7 +117,7 @@ std::optional<IndexedArray> windowsOfAll(Expr xs, const std::vector<Expr>& indic
 // An element of an array: the array and the indices, the outermost first.
 std::optional<IndexedArray> readOf(Expr e) {
   IndexedArray read{e, {}};
-  for (Spine s = spineOf(e); s.isPrim(Prim::at) && s.arguments.size() == 2; s = spineOf(read.array)) {
+  for (Spine s = spineOf(e); s.isCall(Prim::at); s = spineOf(read.array)) {
     read.indices.insert(read.indices.begin(), s.arguments[0]);
     read.array = s.arguments[1];
   }
@@ -127,7 +127,7 @@ std::optional<IndexedArray> readOf(Expr e) {
 // Names of sums of indices replaced by these.
 Expr withoutNamesOfIndices(Expr e, const Counts& counts) {
   const Spine s = spineOf(e);
-  if (s.isPrim(Prim::let) && s.arguments.size() == 2 && affineIndex(s.arguments[1], counts))
+  if (s.isCall(Prim::let) && affineIndex(s.arguments[1], counts))
     return withoutNamesOfIndices(substitute(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1]), counts);
   return withParts(e, [&](Expr part) { return withoutNamesOfIndices(part, counts); });
 }
@@ -161,7 +161,7 @@ bool addBounds(Expr condition, bool holds, const Counts& counts, std::vector<Aff
 
 std::optional<GuardedRead> guardedRead(Expr e, const Counts& counts) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::ifThenElse) || s.arguments.size() != 3) return std::nullopt;
+  if (!s.isCall(Prim::ifThenElse)) return std::nullopt;
   const bool elseIsConstant = s.arguments[2].freeVariables().empty();
   const Expr otherwise = s.arguments[elseIsConstant ? 2 : 1], inside = s.arguments[elseIsConstant ? 1 : 2];
   if (!otherwise.freeVariables().empty() || !onlyMovesData(otherwise)) return std::nullopt;
@@ -257,13 +257,13 @@ std::optional<Expr> withWindows(Expr e, Reading readingOf) {
   if (!spineOf(e).isPrim(Prim::generate)) return std::nullopt;
   Counts counts;
   anySubterm(e, [&](Expr term, const std::vector<Expr>&) {
-    if (const Spine s = spineOf(term); s.isPrim(Prim::generate) && s.arguments.size() == 1)
+    if (const Spine s = spineOf(term); s.isCall(Prim::generate))
       counts.emplace(s.arguments[0].parameter(), s.head.nats()[0]);
     return false;
   });
   const bool hasNames = anyTerm(e, [](Expr term) {
     const Spine s = spineOf(term);
-    return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].type() == Type::scalar(Scalar::i32);
+    return s.isCall(Prim::let) && s.arguments[1].type() == Type::scalar(Scalar::i32);
   });
   if (hasNames) e = withoutNamesOfIndices(e, counts);
   std::unordered_map<Expr, Expr> reads;
@@ -271,8 +271,7 @@ std::optional<Expr> withWindows(Expr e, Reading readingOf) {
   anySubterm(e, [&](Expr term, const std::vector<Expr>& binders) {
     const auto read = inner.contains(term) ? std::nullopt : readingOf(term, counts);
     if (!read || std::ranges::any_of(binders, [&](Expr b) { return read->array.hasFree(b); })) return false;
-    for (Spine s = spineOf(term); s.isPrim(Prim::at) && s.arguments.size() == 2; s = spineOf(s.arguments[1]))
-      inner.insert(s.arguments[1]);
+    for (Spine s = spineOf(term); s.isCall(Prim::at); s = spineOf(s.arguments[1])) inner.insert(s.arguments[1]);
     const auto windows = windowsOfAll(read->array, read->indices, 0, counts);
     if (!windows || windows->array == read->array) return false;
     Expr now = windows->array;

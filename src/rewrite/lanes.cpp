@@ -97,7 +97,7 @@ bool isLanewise(Expr e, std::vector<Expr> lanes) {
 // The term without names of what only moves data, and with one for each component of a tuple.
 Expr namesOfValuesOnly(Expr e) {
   const Spine s = spineOf(e);
-  if (s.isPrim(Prim::let) && s.arguments.size() == 2) {
+  if (s.isCall(Prim::let)) {
     if (onlyMovesData(s.arguments[1]))
       return namesOfValuesOnly(substitute(s.arguments[0].body(), s.arguments[0].parameter(), s.arguments[1]));
     if (const auto apart = letTuple(e)) return namesOfValuesOnly(*apart);

@@ -171,7 +171,7 @@ bool Matcher::bind(Expr metavariable, Expr value) {
 bool Matcher::isPlace(Expr pattern) const {
   if (pattern.is(Expr::Form::variable)) return bound_.count(pattern) > 0;
   const Spine s = spineOf(pattern);
-  return s.isPrim(Prim::get) && s.arguments.size() == 1 && isPlace(s.arguments[0]);
+  return s.isCall(Prim::get) && isPlace(s.arguments[0]);
 }
 
 Expr Matcher::inSubject(Expr place) const {

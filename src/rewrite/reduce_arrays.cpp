@@ -38,8 +38,7 @@ bool sharesWork(Expr function) {
 
 // The array below maps, whose functions are added.
 Expr belowMaps(Expr array, std::vector<Expr>& functions) {
-  for (Spine s = spineOf(array); s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
-       s = spineOf(array)) {
+  for (Spine s = spineOf(array); s.isCall(Prim::map) && !onlyMovesData(s.arguments[0]); s = spineOf(array)) {
     if (sharesWork(s.arguments[0])) break;
     functions.push_back(s.arguments[0]);
     array = s.arguments[1];

@@ -285,7 +285,7 @@ std::optional<Expr> reduceRowsByIndex(Expr e) {
 
 std::optional<Expr> reduceEachByIndex(Expr e) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::map) || s.arguments.size() != 2) return std::nullopt;
+  if (!s.isCall(Prim::map)) return std::nullopt;
   const Expr x = s.arguments[0].parameter(), xs = s.arguments[1], body = s.arguments[0].body();
   Expr reduction = body;
   for (Spine l = spineOf(body);

@@ -18,8 +18,6 @@ namespace {
 
 using namespace build;
 
-bool isLet(const Spine& s) { return s.isPrim(Prim::let) && s.arguments.size() == 2; }
-
 // Below every let of that value in the term, and of that name if one is given: the let's body, with `now` for the name.
 class Dropped {
  public:
@@ -30,7 +28,7 @@ class Dropped {
     if (const auto done = known_.find(e); done != known_.end()) return done->second;
     const Spine s = spineOf(e);
     Expr out = e;
-    if (isLet(s) && s.arguments[1] == value_ && (!name_ || s.arguments[0].parameter() == *name_)) {
+    if (s.isCall(Prim::let) && s.arguments[1] == value_ && (!name_ || s.arguments[0].parameter() == *name_)) {
       out = in(s.arguments[0].body());
       if (now_ != s.arguments[0].parameter()) out = substitute(out, s.arguments[0].parameter(), now_);
     } else {
@@ -49,7 +47,7 @@ class Dropped {
 // let x = v in e  ->  the same without lets of x to v in e
 std::optional<Expr> letAgain(Expr e) {
   const Spine s = spineOf(e);
-  if (!isLet(s)) return std::nullopt;
+  if (!s.isCall(Prim::let)) return std::nullopt;
   const Expr x = s.arguments[0].parameter(), v = s.arguments[1], body = s.arguments[0].body();
   const Expr without = Dropped(std::nullopt, v, x).in(body);
   return without == body ? std::nullopt : std::optional(let(x, v, etaLong(without)));
@@ -76,8 +74,7 @@ std::optional<Expr> elementsOfIndices(Expr e) {
   const auto always = evaluatedAlways(s.arguments[0].body());
   anySubterm(s.arguments[0].body(), [&](Expr term, const std::vector<Expr>& binders) {
     Spine read = spineOf(term);
-    if (!read.isPrim(Prim::at) || read.arguments.size() != 2 || read.arguments[0] != i || reads.contains(term))
-      return false;
+    if (!read.isCall(Prim::at) || read.arguments[0] != i || reads.contains(term)) return false;
     const auto isBound = [&](Expr x) {
       return x.hasFree(i) || std::ranges::any_of(binders, [&](Expr b) { return x.hasFree(b); });
     };
@@ -142,8 +139,8 @@ std::optional<Expr> reduceZipJoin(Expr e) {
 
 std::optional<Expr> letTuple(Expr e) {
   const Spine s = spineOf(e);
-  const Spine parts = isLet(s) ? spineOf(s.arguments[1]) : s;
-  if (!isLet(s) || !parts.isPrim(Prim::tuple)) return std::nullopt;
+  const Spine parts = s.isCall(Prim::let) ? spineOf(s.arguments[1]) : s;
+  if (!s.isCall(Prim::let) || !parts.isPrim(Prim::tuple)) return std::nullopt;
   const Expr name = s.arguments[0].parameter();
   std::vector<Expr> names;
   for (std::size_t i = 0; i < parts.arguments.size(); i++)
@@ -282,7 +279,7 @@ std::optional<Expr> letOf(Expr e, const Path& path, const Arguments&) {
 std::optional<Expr> letOut(Expr e, const Path& path, const Arguments&) {
   const auto place = placeAt(e, path);
   const Spine s = place ? spineOf(place->part) : Spine{e, {}};
-  if (!place || path.empty() || !isLet(s) || !place->mayMove(s.arguments[1])) return std::nullopt;
+  if (!place || path.empty() || !s.isCall(Prim::let) || !place->mayMove(s.arguments[1])) return std::nullopt;
   const Expr name = s.arguments[0].parameter(), value = s.arguments[1];
   const Expr fresh = Expr::variable(name.name(), name.type());
   return let(fresh, value, etaLong(Dropped(name, value, fresh).in(e)));
@@ -291,7 +288,8 @@ std::optional<Expr> letOut(Expr e, const Path& path, const Arguments&) {
 std::optional<Expr> letInto(Expr e, const Path& path, const Arguments&) {
   const auto place = placeAt(e, path);
   const Spine s = spineOf(e);
-  if (!place || !isLet(s) || path.size() < 3 || path[1] != 1) return std::nullopt;  // 010…: in the function's body
+  if (!place || !s.isCall(Prim::let) || path.size() < 3 || path[1] != 1)
+    return std::nullopt;  // 010…: in the function's body
   if (place->part.type().is(Type::Kind::function)) return std::nullopt;
   const Expr own = let(s.arguments[0].parameter(), s.arguments[1], place->part);
   return replacedAt(e, path, withFreshBinders(own));
@@ -328,7 +326,7 @@ std::optional<Expr> reduceInLanes(Expr e, const Path& path, const Arguments& arg
   Path above;
   for (const std::uint8_t child : path) {
     const Expr on = placeAt(e, above) ? placeAt(e, above)->part : e;
-    if (const Spine map = spineOf(on); map.isPrim(Prim::map) && map.arguments.size() == 2)
+    if (const Spine map = spineOf(on); map.isCall(Prim::map))
       rows.emplace(map.arguments[0].parameter(), map.arguments[1]);
     above.push_back(child);
   }

@@ -49,7 +49,7 @@ std::optional<Expr> reduceInChunks(Expr e, Nat chunk) {
 // and what the chunks of a row leave put together.
 std::optional<Expr> reduceRowsInChunks(Expr e, Nat chunk) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::map) || s.arguments.size() != 2 || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isCall(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
   const Expr a = s.arguments[0].parameter(), rows = s.arguments[1];
   const Spine reduction = spineOf(s.arguments[0].body());
   if (!reduction.isPrim(Prim::reduce) || !hasChunk(reduction.arguments[2], chunk)) return std::nullopt;
@@ -187,7 +187,7 @@ std::optional<double> whereZero(Expr e, const std::vector<Expr>& zeros) {
 // Of two arrays of numbers, where zeros of both add zero.
 std::optional<Expr> reduceFilled(Expr e, const Arguments& arguments) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3 || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isCall(Prim::reduce) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
   const Spine zipped = spineOf(s.arguments[2]), sum = spineOf(s.arguments[1].body());
   if (!zipped.isPrim(Prim::zip) || zipped.arguments.size() != 2 || !sum.isPrim(Prim::op)) return std::nullopt;
   const Expr p = s.arguments[1].parameter(), acc = get(p, 0), element = get(p, 1);

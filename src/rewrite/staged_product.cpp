@@ -9,10 +9,7 @@ using namespace rewrite;
 
 namespace {
 
-bool isReduction(Expr e) {
-  const Spine s = spineOf(e);
-  return s.isPrim(Prim::reduce) && s.arguments.size() == 3;
-}
+bool isReduction(Expr e) { return spineOf(e).isCall(Prim::reduce); }
 // The map over columns, around the reduction of each; the map over rows around it.
 bool isOverColumns(Expr e) { return isComputingMap(e) && isReduction(spineOf(e).arguments[0].body()); }
 bool isOverRows(Expr e) { return isComputingMap(e) && isOverColumns(spineOf(e).arguments[0].body()); }

@@ -26,7 +26,7 @@ Strategy fused() { return seq({tidy(), normalise({"reduceMapFusion", "letInline"
 
 bool isComputingMap(Expr e) {
   const Spine s = spineOf(e);
-  return s.isPrim(Prim::map) && s.arguments.size() == 2 && !onlyMovesData(s.arguments[0]);
+  return s.isCall(Prim::map) && !onlyMovesData(s.arguments[0]);
 }
 
 Strategy outermost(Strategy s) {
@@ -199,7 +199,7 @@ Strategy filledWindows(Nat columns, int outer) {
   const Strategy ofRows = below(outer, outermost(filledBy("moreWindows", 0)));
   const auto namesMap = [](Expr x) {
     const Spine let = spineOf(x);
-    return let.isPrim(Prim::let) && let.arguments.size() == 2 && isComputingMap(let.arguments[1]);
+    return let.isCall(Prim::let) && isComputingMap(let.arguments[1]);
   };
   const Strategy fused =
       seq({normalise({"mapFusion"}), repeat(topDown(when(namesMap, use("letUnfold")))), normalise({"mapFusion"})});

@@ -123,8 +123,7 @@ std::unordered_set<Expr> evaluatedAlways(Expr e) {
 void nameReads(Expr term, Expr index, Expr array, Expr name, std::unordered_map<Expr, Expr>& replacements) {
   anyTerm(term, [&](Expr e) {
     const Spine read = spineOf(e);
-    const bool is =
-        read.isPrim(Prim::at) && read.arguments.size() == 2 && read.arguments[0] == index && read.arguments[1] == array;
+    const bool is = read.isCall(Prim::at) && read.arguments[0] == index && read.arguments[1] == array;
     if (is) replacements.emplace(e, name);
     return false;
   });

@@ -284,8 +284,8 @@ const std::vector<Fault>& table() {
        "return !FAULT && computesElements(e) && !runsLoops(spineOf(e).arguments[1]);",
        Judge::mapping, failed},
       {"nested generate has one dimension", "mapping/preparation.cpp",
-       "if (!s.isPrim(Prim::generate) || s.arguments.size() != 1 ||",
-       "if (FAULT || !s.isPrim(Prim::generate) || s.arguments.size() != 1 ||",
+       "if (!s.isCall(Prim::generate) ||",
+       "if (FAULT || !s.isCall(Prim::generate) ||",
        Judge::mapping, failed},
       // ------------------------------------------------------------------------------------ parts, tuning, predictions
       {"a transpose leaves strides as they are", "operators/strides.cpp",
