@@ -96,9 +96,9 @@ class Serial {
   std::map<BufferId, std::set<int>> groupsOf_;
 };
 
-// A loop of work-groups or work-items around those of higher dimensions, with these around it: the order in which
-// devices run them. Families count on it: what all groups of a row read, weights for instance, is read once for the
-// row.
+// Moves a loop of work-groups or work-items inside the loops of higher dimensions that it contains, which gives the
+// order in which OpenCL devices run them. Families rely on that order: what all groups of a row read, weights for
+// instance, is then read from far memory once for the row.
 Stmt inOrderOfDimensions(For f) {
   if (isParallel(f) && !f.body.empty()) {
     auto* inner = std::get_if<For>(&f.body.back().node);
@@ -118,7 +118,7 @@ Stmt inOrderOfDimensions(For f) {
   return {std::move(f)};
 }
 
-// All loops of a kernel so, inner ones first.
+// The same for all loops of a block, inner ones first.
 Block inOrderOfDimensions(Block b) {
   for (Stmt& s : b) {
     forEachBlock(s, [](Block& inner) { inner = inOrderOfDimensions(std::move(inner)); });
@@ -191,8 +191,8 @@ class CPrinter final : public Printer {
     std::vector<const For*> loops{&f};
     if (!inParallel_) loops = nest(f);
     if (shares || loops.size() > 1) {
-      // Threads take the same share in every launch, whose data their caches have; where work-groups differ they are
-      // handed out one by one.
+      // Each thread takes the same share of the work in every launch, so that its caches still have that share's data.
+      // Where work-groups differ in work they are handed out one by one instead.
       line(fmt::format("#pragma omp parallel for{}{}",
                        loops.size() > 1 ? fmt::format(" collapse({})", loops.size()) : "",
                        f.kind == LoopKind::group && isUneven_ ? " schedule(dynamic)" : ""));

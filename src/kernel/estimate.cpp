@@ -12,7 +12,7 @@ namespace {
 constexpr double vectorBytes = 32, registerBytes = 32 * vectorBytes;
 constexpr double scalarBytes = 4;
 
-// Of any width, as instructions of the vectors' width at most.
+// Accesses or operations of any width as instructions on vectors of the device's width.
 double instructions(double count, double bytes) { return std::max(count, bytes / vectorBytes); }
 
 double instructionsOf(const Counts& c) {

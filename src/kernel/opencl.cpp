@@ -114,7 +114,7 @@ class OpenclDialect final : public Dialect {
     if (isFloat(v.type)) {
       if (!std::isfinite(v.real)) {
         const std::string s = std::isnan(v.real) ? "NAN" : v.real < 0 ? "-INFINITY" : "INFINITY";
-        // What NVIDIA's INFINITY becomes as a double is no constant for its compiler.
+        // NVIDIA's compiler does not take INFINITY, converted to double, for a constant.
         if (v.type == Scalar::f64)
           return {std::isnan(v.real) ? "(0.0 / 0.0)" : v.real < 0 ? "(-1.0 / 0.0)" : "(1.0 / 0.0)"};
         if (v.type != Scalar::f32) return {fmt::format("({}){}", info(v.type).opencl, s), unary};
@@ -304,8 +304,8 @@ class OpenclDialect final : public Dialect {
   }
 
  private:
-  // A function that updates an element by an operation for which OpenCL has no atomic one: until nobody else was
-  // faster.
+  // A function that updates an element by an operation that OpenCL has no atomic function for: it retries until no
+  // other work-item changed the element in between.
   std::string exchanging(Op op, const Place& to) {
     const ValueType t{to.buffer.scalar, 1};
     const std::string memory(space(to)), real = type(t);
@@ -319,7 +319,8 @@ class OpenclDialect final : public Dialect {
         "    now = next == old ? old : atomic_cmpxchg(bits, old, next);\n"
         "  }} while (now != old);\n",
         memory, next);
-    // Where many work-items add to one element, an instruction is much faster, of which OpenCL knows nothing.
+    // NVIDIA has an instruction for this, unknown to OpenCL, which is much faster where many work-items add to one
+    // element.
     if (op == Op::add && isFloat(t.scalar) && to.buffer.space == AddressSpace::global)
       body =
           "#ifdef __NV_CL_C_VERSION\n"
@@ -336,7 +337,8 @@ class OpenclDialect final : public Dialect {
     return name;
   }
 
-  // As vectors where the compiler has halves: it loads and stores vload_half's and vstore_half's one by one.
+  // Halves loaded and stored as vectors where the compiler has the type half: vload_half and vstore_half access them
+  // one by one.
   std::string halvesLoaded(ValueType t, const Place& p) {
     return function(fmt::format("load_half{}_{}", t.width, space(p).substr(2)), wide("float", t.width),
                     fmt::format("const {} half* p", space(p)),

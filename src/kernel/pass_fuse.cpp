@@ -1,5 +1,5 @@
-// Loop fusion: sequential loops of one count that only compute values, and read the same memory, become one loop, so
-// that what both load is loaded once; where it stands is computed once.
+// Loop fusion: sequential loops with the same count that only compute values and read the same memory become one loop,
+// so that what both load is loaded once, and what both compute is computed once.
 #include <algorithm>
 #include <set>
 

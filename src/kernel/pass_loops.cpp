@@ -51,8 +51,8 @@ class PrivateIndices {
     keepWanted();
   }
 
-  // Arrays that this loop indexes stay in memory: loops that are unrolled for no other's sake are not. Whether there
-  // are such loops.
+  // Gives up on unrolling this loop: the arrays that it indexes stay in memory, and loops that were to be unrolled only
+  // for these arrays stay loops, too. Returns whether any loop was given up.
   bool refuse(NatVar loop) {
     const auto stays = [&](const std::vector<NatVar>& variables) {
       return std::ranges::find(variables, loop) != variables.end();

@@ -116,7 +116,8 @@ class Nest {
            });
   }
 
-  // The statements for each quotient, what does not depend on it once; nothing where that is no costly function.
+  // The body for all values of the quotient side by side, with what does not depend on the quotient computed once for
+  // all of them; nothing where no costly function is shared that way.
   std::optional<Block> sideBySide(const Block& body, NatVar quotient) {
     constexpr std::int64_t mostNodes = 1000;
     if (nodesOf(body) * (quotient.upper()->constant().value() + 1) > mostNodes) return std::nullopt;

@@ -16,7 +16,7 @@ namespace {
 
 // Smaller results stay in a core's own cache.
 constexpr std::int64_t leastBytes = 256 << 10;
-// Of statements of a sum for each line that is stored to: after longer ones stores have time enough.
+// Statements that a sum runs for each line it stores. After longer sums the stores of the previous one are done.
 constexpr std::int64_t mostStatements = 256;
 // Lines that are asked for must still be in the first cache when their turn comes.
 constexpr std::int64_t mostBytesAhead = 16 << 10;
@@ -120,7 +120,8 @@ class Prefetching {
     return loop == nullptr ? inner : inner * loop->count.constant().value_or(1);
   }
 
-  // The outermost loop whose next turn stores lines soon enough after this one. None: of this turn.
+  // The outermost loop whose next iteration stores its lines soon enough after this one, so that prefetched lines are
+  // still in the cache. Nothing: prefetch the lines of this iteration.
   std::optional<NatVar> turnAhead(const Block& lines) const {
     std::optional<NatVar> turn;
     std::int64_t bytes = static_cast<std::int64_t>(lines.size()) * lineBytes_;

@@ -115,7 +115,7 @@ class Simplifier {
     }
   }
 
-  // As sums do of which a summand 0 vanished.
+  // Whether the statement assigns a variable or a private element to itself, which is what remains of `x = x + 0`.
   bool assignsToItself(const Stmt& s) const {
     if (const auto* a = std::get_if<Assign>(&s.node)) {
       const auto* v = std::get_if<VarRef>(&a->value->node);
@@ -175,7 +175,7 @@ class Simplifier {
     return mapped;
   }
 
-  // Whether a choice between the two is one of truth values of which one is known: no choice, but a condition.
+  // Whether `c ? then : otherwise` is boolean with a constant side, so that `&&`, `||` and `!` say it without a choice.
   static bool isBoolean(const ExprPtr& then, const ExprPtr& otherwise) {
     return then->type == ValueType{Scalar::boolean, 1} && (constantCondition(then) || constantCondition(otherwise));
   }

@@ -31,12 +31,12 @@ class Middle {
 
   Nat before() const { return min(Nat(borders_.before), count_); }
   Nat after() const { return min(Nat(borders_.after), count_ - before()); }
-  // Whether something is decided that needs the borders: a whole condition, one that lanes have not in common, or an
-  // index. What is left of a condition is asked still.
+  // Whether splitting off the borders pays: in the middle it decides a whole condition, a condition in which the lanes
+  // of a vector differ, or an index. Conditions that stay partly open are still tested there.
   bool pays() const { return lanesPay_ || (pays_ && nodes_ <= mostNodesOfWhole); }
   std::int64_t nodes() const { return nodes_; }
-  // Choices between values, by the index alone, that the borders decide in sums that a statement adds to: between such
-  // statements the sums do not stay in registers.
+  // How many choices by the index alone are decided in statements that add to sums. Each choice that stays there costs
+  // much, since the sums do not stay in registers across it.
   int choices() const { return choices_; }
 
   // The statements as they are in the middle.
@@ -164,7 +164,7 @@ class Middle {
     return holds([&] { return isPositive(rest + Nat(1)) == true && isPositive(divisor - rest) == true; });
   }
 
-  // Whether it is positive or negative; where it is 0, either will do.
+  // Whether n is positive (or negative) all over the middle; iterations where it is 0 may be counted to either.
   std::optional<bool> isPositiveOrZero(Nat n) {
     const Borders saved = borders_;
     const auto unlessNegative = isPositive(n + Nat(1));
@@ -175,7 +175,7 @@ class Middle {
     return unlessNegative ? unlessNegative : ifPositive;
   }
 
-  // What is not decided needs no borders.
+  // decides(); the borders that it asked for are dropped again if it decides nothing.
   template <class F>
   bool holds(F&& decides) {
     const Borders saved = borders_;

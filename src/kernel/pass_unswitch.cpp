@@ -77,7 +77,7 @@ class Unswitch {
     return s;
   }
 
-  // Into a branch what is declared right before it by choices of its condition, and not mentioned after it.
+  // Moves into a branch what is declared right before it by choices on its condition and not mentioned after it.
   void moveInto(If& branch, Block& before, std::span<const Stmt> after) {
     const auto* t = std::get_if<Test>(&branch.condition->node);
     std::size_t first = before.size();
@@ -175,7 +175,8 @@ class Unswitch {
     return n;
   }
 
-  // Else the copies have many choices left, which share other conditions.
+  // Whether the shared condition decides at least half of all choices. If not, the copies of the statements would be
+  // left with many choices on other conditions.
   static bool decidesMost(const Block& statements, const Conjunction& shared) {
     int decided = 0, all = 0;
     for (const Stmt& s : statements) {

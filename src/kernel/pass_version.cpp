@@ -57,7 +57,7 @@ class Needs {
     return mapNats(mapped, [&](Nat n) { return decided(n); });
   }
 
-  // Clamped indices that vary are what is clamped.
+  // An index min(a, b) or max(a, b) that varies in the loop is taken to be the operand that varies.
   Nat decided(Nat n) {
     if (!varies(n)) return n;
     const auto& parts = n.operands();
@@ -84,7 +84,7 @@ class Needs {
     return std::ranges::any_of(n.variables(), [&](NatVar v) { return last_.contains(v); });
   }
 
-  // Where it varies, at the iteration at which it is least likely to hold.
+  // Adds a condition; where it varies in the loop, as it is at the iteration where it is hardest to satisfy.
   void need(const Comparison& c) {
     if (c.relation != Relation::less && c.relation != Relation::lessEqual) {
       fails_ = true;

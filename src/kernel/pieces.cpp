@@ -122,7 +122,7 @@ class Pieces {
     if (isInside(point) && std::ranges::find(points_, point) == points_.end()) points_.push_back(point);
   }
 
-  // In ascending order as far as that is known, else in the order in which they are asked for.
+  // The points in ascending order as far as their order is known, else in the order in which conditions ask for them.
   void inOrder() {
     std::vector<Nat> left = std::move(points_);
     points_.clear();

@@ -86,7 +86,7 @@ class Builder {
       to.push_back({std::move(result)});
       return;
     }
-    // Rounds of all work-items at once, the last one partly idle.
+    // The loop as rounds that all work-items make together, of which some work-items are idle in the last one.
     const bool once = f.trip == Trip::atMostOnce;
     const Nat rounds = once ? Nat(1) : ceilDiv(f.count, n);
     const NatVar round = NatVar::index(f.index.name() + "_round", rounds);

@@ -28,7 +28,8 @@ class Verifier {
     }
     for (BufferId b = 0; b < k_.buffers.size(); b++) {
       const Buffer& buffer = k_.buffers[b];
-      // The caller makes global buffers: a kernel that reads the first element only need not know how many there are.
+      // The size of a global buffer is the caller's business: a kernel that reads only the first element need not know
+      // it.
       if (buffer.space != AddressSpace::global) nat(buffer.count, "size of " + buffer.name);
       check(!buffer.isImage || (buffer.space == AddressSpace::global && isFloat(buffer.scalar)),
             "{} is an image, but no global array of floats", buffer.name);

@@ -75,7 +75,8 @@ double occurrences(Expr e, Expr variable) {
 
 namespace {
 
-// Reads of each element of `variable`, by all of them. `times` evaluations of a term read so often as much.
+// Counts how often each element of `variable` is read by a term; a term that is evaluated n times reads n times as
+// much.
 class Reads {
  public:
   explicit Reads(Expr variable) : variable_(variable) {}

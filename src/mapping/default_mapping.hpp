@@ -13,7 +13,8 @@
 
 namespace lift::detail {
 
-// Of a program without a mapping, or of a part of one whose free variables are `parameters`.
+// The default mapping of a program that says nothing of where it runs, or of a part of one, whose free variables are
+// `parameters`.
 class DefaultMapping : Walk {
  public:
   using Spans = std::unordered_map<Expr, Span>;
@@ -27,8 +28,8 @@ class DefaultMapping : Walk {
         notes_(notes) {}
 
   Expr run(Expr e) { return result(preparation_.run(e)); }
-  // A tuple that is the result of the program or of a step of an iteration, which computes what has these names, and
-  // keeps it in memory.
+  // Maps a tuple that is the result of the program or of an iteration's step. `kept` are names of what is computed and
+  // kept in memory already.
   Expr runTuple(Expr e, const std::vector<Expr>& kept, bool inStep) {
     iterations_ = inStep ? 1 : 0;
     for (const Expr name : kept) {
@@ -164,7 +165,8 @@ class DefaultMapping : Walk {
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };
 
-// An array that a condition chooses, put into memory since something is computed before an element of it is read.
+// Whether it is an array chosen by a condition, which is put into memory since something must be computed before an
+// element of it can be read.
 bool isChosen(const Spine& s, Type type);
 
 // A launch is worth so many operations: less work is not divided.

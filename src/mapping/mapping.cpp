@@ -64,7 +64,7 @@ class RestMapping : detail::Walk {
 
 bool isMapped(const Program& program) { return saysWhere(program.body); }
 
-// Of a primitive that the compiler made, where something in the term stands.
+// For a primitive that the compiler made, the place of something within the term.
 std::string placeIn(const std::unordered_map<Expr, Span>& spans, Expr term) {
   const Expr head = spineOf(term).head;
   if (!head.is(Expr::Form::primitive)) return head.is(Expr::Form::variable) ? head.name() : "";

@@ -6,9 +6,9 @@
 
 namespace lift::detail {
 
-// Names of what only rearranges are gone, a nest is maps, reductions of arrays are by element, by row or by index as it
-// pays, or leave out steps that change nothing, loops compute nothing twice that `pays` to be named, and names stand in
-// front of what they are used in.
+// Brings a program into the form that mapping starts from: names of mere rearrangements are inlined, nests are nested
+// maps, reductions of arrays are reductions by element, by row or by index (or skip steps that change nothing) as it
+// pays, nothing is computed twice within loops that `pays` to be named, and names stand in front of what uses them.
 class Preparation : Walk {
  public:
   Preparation(rewrite::Rewriting& rewriting, std::function<bool(Expr)> pays)

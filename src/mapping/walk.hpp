@@ -17,8 +17,7 @@ using rewrite::argumentPath;
 using rewrite::partAt;
 using rewrite::operator+;
 
-// Of all functions, the term that they are given is the one at the rewriting's place, and what they give takes its
-// place.
+// All functions take the term at the rewriting's current place, and put what they return in its place.
 class Walk {
  protected:
   explicit Walk(rewrite::Rewriting& rewriting) : rewriting_(rewriting) {}

@@ -131,8 +131,8 @@ class Search {
     if (counts) around_.pop_back();
   }
 
-  // The binders that a term depends on, by way of names and what loops run over, too; nothing where one is of neither,
-  // or an accumulator.
+  // Which binders a term depends on, also through names and through what loops run over; nothing where it depends on an
+  // accumulator, or on a variable that none of the binders bind.
   std::optional<std::vector<bool>> dependence(Expr e) const {
     std::vector<bool> on(around_.size());
     const std::function<bool(Expr, std::size_t)> mark = [&](Expr term, std::size_t end) {
@@ -153,8 +153,8 @@ class Search {
     return mark(e, around_.size()) ? std::optional(on) : std::nullopt;
   }
 
-  // A product of few elements is as well computed where it is, but where it would compute its operands again for each
-  // of them, and one of very many does not fit into memory.
+  // Whether lifting pays. A product of few elements is as well computed where it is, unless it would compute its
+  // operands again for each element; one of very many elements does not fit into memory.
   bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced, bool takesLoops) const {
     constexpr double enoughReduced = 4, most = 1 << 27;
     const double enough = takesLoops ? 1 << 12 : 1 << 17;
@@ -306,8 +306,8 @@ class Search {
     return std::nullopt;
   }
 
-  // What an operator computes stays whole: true where the loops around are of one, which is lifted where it is not the
-  // outermost.
+  // What an operator computes stays whole. Returns true where the loops around are such an operator's; it is lifted
+  // where it is not the outermost.
   bool isOfOperator() {
     bool isOutermost = true;
     for (const Binder& b : around_) {

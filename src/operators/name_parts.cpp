@@ -41,7 +41,7 @@ class Naming {
   }
 
  private:
-  // How a stage reads its inputs: each element once, some times as windows and rows do, or for many results.
+  // How often a stage reads an element of its inputs: once, several times (windows, rows), or for many results.
   enum class Reader : std::uint8_t { once, several, many };
 
   struct Frame {
@@ -294,7 +294,7 @@ class Naming {
     if (s.isPrim(Prim::generate)) return runsLoops(s.arguments[0]);
     if (!isComputingMap(e)) return false;
     if (runsLoops(s.arguments[0]) || (runsLoops(s.arguments[1]) && operatorPartOf(e))) return true;
-    // Element by element.
+    // A map that reads its input element by element.
     return reader == Reader::many || (inLoop && !e.freeVariables().empty()) ||
            (reader == Reader::several && runsLoops(s.arguments[1]));
   }

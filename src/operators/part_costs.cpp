@@ -44,8 +44,8 @@ double tilesOf(std::int64_t length, std::int64_t tile) {
   return std::ceil(static_cast<double>(length) / static_cast<double>(tile));
 }
 
-// Work-items of so many cycles each: whole rounds on a processor's cores; on a graphics processor too few items leave
-// it idle.
+// The time of `items` work-items of `cycles` each. A processor's cores take them in whole rounds; a graphics processor
+// is idle in part where there are too few.
 double inParallel(const Machine& m, double items, double cycles) {
   constexpr double itemsOfUnit = 1024;  // that hide latency
   return m.isGpu ? std::max(items, m.units * itemsOfUnit) * cycles : std::ceil(items / m.units) * cycles;
@@ -82,8 +82,8 @@ double loadsOf(const Machine& m, const ProductSize& size, const Tile& tile) {
   return loads;
 }
 
-// At least so long takes a step whose columns the first cache of a processor does not hold: they come from the second
-// one for each tile, or from further away.
+// A lower bound for a step whose columns a processor's first cache does not hold: they come from the second cache once
+// for each tile, or from further away.
 double cyclesOfColumns(const Machine& m, const ProductSize& size, const Tile& tile) {
   constexpr double firstCache = 16 << 10;  // bytes: half of it
   constexpr double pairOfLines = 128;      // bytes: a line is fetched with its neighbour
@@ -105,8 +105,8 @@ double cyclesOfTile(const Machine& m, const ProductSize& size, const Tile& tile)
   return static_cast<double>(size.depth) * std::max(computing, cyclesOfColumns(m, size, tile)) + begin;
 }
 
-// What is read of a tile's columns for the first time: steps are far apart, so that no line is fetched ahead. Elements
-// that do not lie together are transposed in registers.
+// The first reading of a tile's columns: steps are so far apart that no line is fetched ahead. Elements that do not lie
+// together are transposed in registers.
 double cyclesOfFirst(const Machine& m, const ProductSize& size, const Tile& tile) {
   constexpr double ofStep = 10, ofLine = 8;
   const double elements = static_cast<double>(tile.columns * size.values);

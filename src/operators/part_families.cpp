@@ -116,7 +116,7 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     r.apply(canonical());
     r.apply(strategies::rowSums({rowsOfItem, group, outer, cut.fill}));
   };
-  // A processor's group should take about as long as waking another core does; the groups of others should have many
+  // A processor's group should take about as long as waking another core does; on other devices groups should have many
   // work-items.
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
     constexpr std::int64_t elementsOfGroup = 1 << 15;
@@ -210,8 +210,8 @@ OperatorFamily reductionByGroups(const Recognised& form) {
 constexpr std::int64_t unrolledWindow = 400;  // of more steps kernels are too long
 constexpr std::int64_t unrolledRow = 32;      // of more elements drivers take long to build them
 
-// Steps of the innermost loops that are written out for an element. Of reductions these are at most `unrolledSteps`,
-// beyond which their outer loops stay; maps are written out whole. Many where a length is not known.
+// How many steps of innermost loops are written out for an element. Of a reduction at most `unrolledSteps` are, beyond
+// which its outer loops stay loops; maps are written out whole. Where a length is not known it counts as many.
 double stepsWrittenOut(Expr element) {
   constexpr double many = 1e9, unrolledSteps = 300;
   std::unordered_map<Expr, double> known;  // terms share what they contain
@@ -293,7 +293,7 @@ bool namesIndex(Expr e) {
   return s.isCall(Prim::let) && s.arguments[1].type() == Type::scalar(Scalar::i32);
 }
 
-// What a map reads at indices by maps of its own: there are no vectors of that, but of all else.
+// Reads at computed indices moved into maps of their own: there are no vectors of such reads, but of all else.
 Strategy gathersApart() {
   constexpr int most = 8;
   const Strategy apart = [](Expr e, Rewriting& r) -> std::optional<Expr> {
@@ -388,9 +388,9 @@ bool neighboursLieTogether(const Recognised& form) {
   return std::ranges::count(strides, 1) > 0;
 }
 
-// Whether private memory holds the arrays that loops leave in each lane: on processors a stack of 8 MiB those of 64
-// work-items of 16 lanes, and some copies. Of a row that is a part of the result no map is kept, nor what is written
-// there.
+// Whether private memory holds the arrays that loops leave in each lane. On processors it is a stack of 8 MiB, which 64
+// work-items of 16 lanes share, with room for some copies. Of a row that is written as a part of the result, no map
+// needs memory, nor does what is written there.
 bool keepsLittle(Expr body, bool isWritten = false) {
   constexpr std::int64_t mostBytes = 4096;
   Nat bytes = 0;
@@ -415,8 +415,8 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 
-// Of an elementwise map of many elements in long rows: whether each reads its own of every input, and those lie side by
-// side. Where their number is not known, the scalar kernel is a tenth as long.
+// Whether an elementwise map of many elements in long rows reads its own element of every input, and these lie side by
+// side. Where the number of elements is not known, it does not: the scalar kernel is a tenth as long.
 bool readsInVectors(const Recognised& form) {
   constexpr std::int64_t shortest = 64, fewest = 1 << 14;
   const Nest::Loop& loop = form.nest.loops.back();
@@ -429,9 +429,9 @@ bool readsInVectors(const Recognised& form) {
   return !gathers && std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
 
-// Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
-// their neighbours, or read it again and again in steps that wait for each other, or approximate functions and are
-// short where they are reduced, or what reduces them cannot be divided.
+// Whether each row may be computed in a lane of its own. Rows must give few values, and it must pay: neighbouring rows
+// read what lies side by side or is the same, or they approximate functions and are short, or their reductions cannot
+// be divided among lanes, or what they read is read again and again in steps that wait for each other.
 bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
   if (form.nest.loops.empty()) return false;

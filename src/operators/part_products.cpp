@@ -1,6 +1,6 @@
-// How often the products of a part read each element of its inputs: layouts read off as counts. The values of an
-// operand for all elements of the loops around it are a layout of inputs; of a layout it is enough to know how many of
-// its values are no input's (padding), and how many are one element, at most.
+// How often the products of a part read each element of its inputs, by counting through layouts. The values of an
+// operand for all elements of the loops around it are a layout of the inputs; of a layout it is enough to know how many
+// of its values come from no input (padding), and how many come from one element at most.
 #include <fmt/format.h>
 
 #include <algorithm>

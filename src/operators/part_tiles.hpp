@@ -13,7 +13,7 @@ namespace lift::detail::parts {
 
 inline bool isGpu(const runtime::DeviceInfo& device) { return device.type == "gpu"; }
 
-// What a model takes a size for that is given when kernels run; its tiles are filled.
+// The value that models assume for a size which is only known when kernels run; tiles of such sizes are filled up.
 std::int64_t estimated(Nat n);
 
 // How a dimension of `length` is cut into tiles.
@@ -74,7 +74,8 @@ OperatorFamily dotProductFamily(const Recognised& form);
 // Why a product is not computed in blocks whose operands go through local memory; empty where it is.
 std::string notStaged(const Recognised& form);
 std::vector<OperatorFamily> stagedFamilies(const Recognised& form);
-// Neighbouring work-items with a row each read from places far apart; those of a group read what lies side by side.
+// Whether rows should be reduced by a work-group each, whose work-items read what lies side by side. (Neighbouring
+// work-items with a row each would read from places far apart.)
 bool prefersGroups(const runtime::DeviceInfo& device);
 // Whether every element of the result is one long sum of elements that lie in memory in order.
 bool elementsLieTogether(const Recognised& form);

@@ -21,7 +21,8 @@ using namespace rewrite;
 
 enum class Kind : std::uint8_t { batch, rows, columns };  // of a loop: which operands depend on it
 
-// The next step towards batch, rows, columns: the rule, and how many maps it stands below; nothing where all is done.
+// The next step that brings a product's loops into the order batch, rows, columns: the rule, and how many maps below
+// the term it applies. Nothing once they are in order.
 std::optional<std::pair<std::string, int>> nextStep(const Recognised& form) {
   const auto& loops = form.nest.loops;
   if (loops.size() < 2) return std::nullopt;
@@ -344,7 +345,7 @@ Program restated(const Program& program, bool inOrder) {
   changed |= columns.tryApply(everywhere(use("windowsOfColumns")));
   const Program start = changed ? columns.program() : program;
   Rewriting r(changed ? start : eta);
-  // What a name for a constant, or for other names, stands between would not be found beside each other.
+  // A name for a constant, or for other names, would hide that what stands on both sides of it belongs together.
   const auto namesConstant = [](Expr e) {
     const Spine s = spineOf(e);
     if (!s.isCall(Prim::let) || !s.arguments[1].type().isRegister()) return false;
@@ -364,7 +365,7 @@ Program restated(const Program& program, bool inOrder) {
   if (apart) r.apply(sumsTogether());
   bool outside = r.tryApply(loopsOutside(Prim::iterate, "mapIterate"));
   if (outside) r.apply(sumsTogether());
-  // What stood within other loops may stand alone by that.
+  // After that step a product may stand alone that stood within other loops before.
   const bool alone = placeToLift(etaLong(start.body)) && !placeToLift(r.program().body);
   int lifts = 0;
   const auto liftProducts = [&] {

@@ -54,9 +54,9 @@ bool isEven(const StagedSize& size, const Block& block) {
          copies(size.ofColumns, block.allColumns());
 }
 
-// Cycles of a unit for each product, from what units of GPUs have in common: four vectors of local memory or 16 copied
-// elements take as long as 64 products; beside them a step has its barriers, and a block what is cropped. A unit with
-// few work-items waits for memory.
+// Cycles of a compute unit for each product, by what GPUs have in common: four vectors from local memory, or 16
+// elements copied to it, take as long as 64 products. Besides, each step has its barriers, a block computes what is
+// cropped, and a unit with few work-items waits for memory.
 double costOf(const StagedSize& size, const Block& block, std::int64_t units) {
   constexpr std::int64_t together = 32;  // work-items that take their steps together
   const auto p = static_cast<double>(block.rows), k = static_cast<double>(block.columns);

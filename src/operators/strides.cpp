@@ -1,5 +1,5 @@
-// How far apart in memory neighbouring elements of an operand stand: layouts read off as strides. Inputs are row-major,
-// arrays of tuples one array for each component.
+// How far apart in memory neighbouring elements of an operand lie, computed through its layouts. Inputs are row-major,
+// and arrays of tuples are one array for each component.
 #include <algorithm>
 #include <unordered_map>
 #include <utility>

@@ -112,8 +112,9 @@ Variant deriveAt(const Workload& workload, const std::string& family, const Conf
   return derive(composed, family);
 }
 
-// Why what was measured of a workload is not taken, but what is taken where nothing was; empty where it is. Where that
-// was measured beside it, the times say so; where it was not measured, the kernels promise that it takes clearly less.
+// Why what was measured is not taken, but what would be taken had nothing been measured; empty where it is. Where that
+// choice was measured, too, the times decide; where it was not, it is taken if its kernels promise to take clearly
+// less.
 std::string whyNotBetter(const tune::Measurement& known, const Choice& unmeasured, const tune::Database& own) {
   if (known.key.family == unmeasured.variant.family && known.key.config == unmeasured.config) return {};
   tune::Filter filter{.problem = known.key.problem,
@@ -169,7 +170,8 @@ bool isForOthers(const OperatorFamily& f, const runtime::DeviceInfo& device) {
   return (f.forProcessors && device.type == "gpu") || (f.firstOn && !f.firstOn(device));
 }
 
-// A part that an operator computes, or whose core does, by what is taken for that: of families that derive the part.
+// The choice for a part that an operator computes, or whose core an operator computes: what is taken for the operator's
+// workload, among the families that derive the part.
 std::optional<Choice> chosenAs(const Workload& same, const runtime::DeviceInfo& device, const ChoiceOptions& options) {
   Workload derived = same;
   std::erase_if(derived.families, [&](const OperatorFamily& f) { return !f.derive || isForOthers(f, device); });
@@ -264,7 +266,8 @@ std::optional<Choice> defaultOn(const runtime::DeviceInfo& device, const Workloa
         f.defaults = preferred;
       }
       if (f.parted) f = withPartsFor(device, f, options, origin);
-      // What stands between parts is kept for families. Without any the whole is computed as it is written.
+      // Parts keep their intermediate results in memory for their families. Where no part has a family on this device,
+      // the whole program is compiled as it is written.
       if (f.parted && device.type == "gpu" && options.family.empty() && !derivesAny(f)) {
         why = "parts: no family of the device derives one";
         return std::nullopt;
