@@ -177,7 +177,8 @@ class Sharing {
     }
   }
 
-  // Work-items share the work of filling it by the loops that they read it in, and each reads what it stored.
+  // Whether the work-items that read the array share the filling of it by the same loops, so that each reads what it
+  // stored itself.
   static bool readsOwn(const Accesses& a) {
     Loops filled;
     for (const Loops& loops : a.stores) filled.insert(loops.begin(), loops.end());

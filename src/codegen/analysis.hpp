@@ -14,7 +14,8 @@ namespace lift::detail {
 class Uses {
  public:
   Uses(Expr parameter, Expr body);
-  // Of the component at a path of tuple projections, of what it is part of and of its own parts.
+  // How often the component at a path of tuple projections is used, including uses of what it is a part of and of its
+  // own parts.
   int of(const std::vector<int>& path) const;
 
  private:

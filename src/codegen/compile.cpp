@@ -43,7 +43,7 @@ std::string printStages(const std::vector<Stage>& stages) {
   return text;
 }
 
-// Equal for stages whose kernels are equal up to the buffers they are launched with.
+// A text that is equal for stages whose kernels are equal but for the buffers that they are launched with.
 std::string kernelKey(const Stage& stage, const detail::Keeping& keeping) {
   Expr closed = stage.body;
   const auto free = stage.body.freeVariables();

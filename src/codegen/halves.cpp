@@ -12,7 +12,8 @@ bool holdsF16(Type type) {
   return std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
 }
 
-// Whether the operation chooses among its operands, or gives integral values or another sign.
+// Whether the result of the operation on halves is a half without rounding: it chooses an operand, or gives an integral
+// value or another sign.
 bool givesHalves(Op op) {
   switch (op) {
     case Op::neg:

@@ -118,7 +118,8 @@ class Unneeded {
     return false;
   }
 
-  // Whether the step, the only one that stores to the result, copies there all of an intermediate that stays as it is.
+  // Whether the step is the only one that stores to the result, and copies there all of an intermediate that nothing
+  // changes afterwards.
   bool isTheSame(std::size_t step, int from, int to, const std::map<int, std::vector<std::size_t>>& stores) const {
     const PlanBuffer &a = buffer(from), &b = buffer(to);
     const auto computed = stores.find(from);

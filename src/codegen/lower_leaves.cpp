@@ -10,8 +10,8 @@ namespace lift::detail {
 
 namespace {
 
-// Statements that may run for nothing: a few operations on registers that are defined for all values, which take no
-// longer, about, than a branch that was predicted wrongly.
+// Whether the statements may be executed although their values are not needed: a few operations on registers, defined
+// for all values, that take no longer than a mispredicted branch.
 bool isSpeculable(const Block& block) {
   constexpr double mostAdditions = 8;
   double additions = 0;
@@ -142,7 +142,7 @@ Nat withoutMinima(Nat n, std::vector<kernel::Comparison>& kept) {
   }
 }
 
-// The one value of an index where not all of these hold, if only its last one is left then.
+// The index, and its only value, at which not all of these comparisons hold; nothing where there are other such values.
 std::optional<std::pair<const NatVar, Nat>> valueUnless(const std::vector<kernel::Comparison>& all) {
   if (all.size() != 1 || !all[0].rhs.constant()) return std::nullopt;
   std::optional<NatVar> index;  // but for loops of one iteration
@@ -401,7 +401,8 @@ void Lowering::storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v) {
               values[0]);
     }
   };
-  // Where it is not known which hold, many are a loop: a statement for each would be most of what a compiler reads.
+  // Where it is not known which lanes are inside, many lanes are stored by a loop: with a statement for each, these
+  // would be most of the kernel's text.
   const auto inLoop = [&] {
     constexpr std::size_t many = 8;
     const Nat width = static_cast<std::int64_t>(lanes.size());

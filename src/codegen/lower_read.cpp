@@ -50,7 +50,8 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
          "an intermediate result of all work-groups needs toGlobal outside of every map");
 }
 
-// Of what moves data: the same elements, elsewhere. Nothing for other primitives, here and below.
+// The value of a primitive that only moves data: the same elements at other indices. Like the functions below, it
+// returns nothing for other primitives.
 ViewPtr Lowering::layout(const Spine& s, const EnvPtr& env) {
   const auto& a = s.arguments;
   const auto& nats = s.head.nats();
@@ -84,7 +85,7 @@ ViewPtr Lowering::layout(const Spine& s, const EnvPtr& env) {
   }
 }
 
-// Of what is computed where it is read.
+// The value of a primitive that is computed where it is read.
 ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
   const auto& a = s.arguments;
   switch (s.head.prim()) {
@@ -134,7 +135,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
   }
 }
 
-// Of what is put into memory before it is read.
+// The value of a primitive that is put into memory before it is read.
 ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
   const auto& a = s.arguments;
   const Prim prim = s.head.prim();
@@ -170,7 +171,7 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
   }
 }
 
-// Closed and made of literals by operations that all devices compute alike.
+// Whether the term is closed, and made of literals by operations that all devices compute alike.
 bool Lowering::isTable(Expr e) {
   switch (e.form()) {
     case Expr::Form::literal: return true;

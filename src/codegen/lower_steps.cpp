@@ -97,8 +97,8 @@ void Lowering::advance(Expr next, const EnvPtr& env, const Accumulator& acc, Add
   copy(apart, {acc.view, space});
 }
 
-// A step's new numbers in the accumulator's registers once nothing of the step reads the old ones; false where some are
-// not given whole, by the block itself.
+// Assigns a step's new values to the accumulator's registers after the last statement of the block that reads the old
+// ones. False where some value is not assigned whole by the block itself.
 bool Lowering::assignLast(Block& step, const ViewPtr& accumulator) {
   std::vector<ViewPtr> all;
   leaves(accumulator, all);
@@ -189,7 +189,7 @@ std::optional<Counter> counterOf(Expr condition, Expr f) {
 
 }  // namespace
 
-// What is an index without a statement.
+// The term as an index, where no statement is needed to compute it.
 std::optional<Nat> Lowering::indexOf(Expr e, const EnvPtr& env) {
   ExprPtr known;
   Made before = made();

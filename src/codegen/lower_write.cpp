@@ -47,7 +47,8 @@ void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
   if (!writeThrough(e, s, env, out) && !writeComputed(e, s, env, out)) copy(read(e, env), out);
 }
 
-// Of what computes an array: the loops or conditions that store its elements. Whether it is such a term.
+// Stores an array that the primitive computes, by loops or conditions around the stores. Returns whether it is such a
+// primitive.
 bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const Destination& out) {
   const auto& a = s.arguments;
   switch (s.head.prim()) {
@@ -99,7 +100,8 @@ bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const De
   }
 }
 
-// Of what moves data: its arguments, into the destination as the inverse of the layout shows it. Whether it has one.
+// Stores the arguments of a primitive that moves data, into the destination seen through the inverse of the layout.
+// Returns whether it has an inverse.
 bool Lowering::writeThrough(Expr e, const Spine& s, const EnvPtr& env, const Destination& out) {
   const auto& a = s.arguments;
   switch (s.head.prim()) {
@@ -428,7 +430,8 @@ ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& wr
 
 namespace {
 
-// Of a state of such arrays alone a step knows no numbers, and its copies would be long.
+// Whether a state consists of long arrays only: a step then knows no numbers of it, and copies of the step would be
+// long.
 bool hasOnlyLongArrays(Type state) {
   constexpr std::int64_t registers = 16;
   return std::ranges::all_of(leavesOf(state), [](const Leaf& leaf) {

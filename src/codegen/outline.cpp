@@ -318,7 +318,7 @@ class Outliner {
       if (isStart(i)) std::ranges::copy(readBy(stages_[i + 1]), std::back_inserter(read));  // they stay together
       const bool inLoop = std::any_of(loops_.begin() + static_cast<std::ptrdiff_t>(inner), loops_.end(),
                                       [&](const auto& l) { return l.first <= i && i < l.last; });
-      // What must not fail where there is no step.
+      // Where the loop may run no step at all, what may fail stays inside of it.
       const bool perhaps =
           !happens && (mayFailWithin(stages_[i].body) || (isStart(i) && mayFailWithin(stages_[i + 1].body)));
       const bool decides = holds && stages_[i].output == *holds;

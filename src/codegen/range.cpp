@@ -62,8 +62,8 @@ std::int64_t groupSizeFor(std::int64_t n, std::int64_t limit) {
   return best * 4 >= limit ? best : limit;
 }
 
-// How many rows of `items` work-items make a group of a GPU: such as divide n, enough for the group, and to leave few
-// lanes idle of work-items that run together.
+// How many rows of `items` work-items make a work-group of a GPU: a divisor of n that makes the group large enough and
+// leaves few lanes idle in the last bundle of work-items that run together.
 std::int64_t rowsThatFill(std::int64_t n, std::int64_t items, std::int64_t most) {
   constexpr std::int64_t together = 32, enough = 2 * together;
   constexpr double good = 0.95;

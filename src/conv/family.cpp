@@ -331,7 +331,7 @@ void addForGpus(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
   } else {
     w.families.push_back(tiled("tiledImages", "tiled, weights read through images", true));
     w.families.back().firstOn = [=](const Info& device) {
-      // Of single outputs a compiler for Adreno unrolls the loops, and spills registers.
+      // With tiles of a single output a compiler for Adreno unrolls the loops and spills registers.
       return device.throughput.texelsPer100Cycles > 0 && detail::fillsTiles(spec) &&
              detail::preferredStaged(spec, layouts, device) != "winogradStaged";
     };

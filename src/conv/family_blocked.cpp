@@ -246,8 +246,9 @@ void chooseLoops(const ConvSpec& spec, bool copies, std::int64_t pixels, std::in
   while (rows > 1 && !isGood(rows)) rows--;
   // Neighbouring tiles of rows copy the same rows of the input, unless no row is in two windows.
   rows = evenTile(spec.oh, rows, copies && spec.extentH() > spec.sh ? rowBorder : 0);
-  // Where a near cache holds the weights of all groups, a row's groups follow each other, that its outputs are written
-  // together; else a group's rows, that its weights are read from afar but once.
+  // Where a near cache holds the weights of all groups, the groups of a row follow each other, so that the row's
+  // outputs are written together. Else the rows of a group follow each other, so that its weights are read from far
+  // memory only once.
   constexpr std::int64_t mostWeights = (256 << 10) / sizeof(float);
   const bool areNear = perBatch * kernels * spec.reduction() <= mostWeights;
   config["bands"] = areNear ? rows : 1;
@@ -263,8 +264,8 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup(), of, layouts.output);
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
   chooseTile(spec, layouts.input, kernels, of, config);
-  // Inputs that are read where they are, block by block of their layout: no index needs a division. In planes each
-  // channel of a tile's row is a cache line of its own, of which half of the first cache holds so many.
+  // Inputs that are read in place are taken block by block of their layout, so that no index needs a division. In
+  // planes each channel of a tile's row is a cache line of its own, and half of the first cache holds so many.
   constexpr std::int64_t mostPlanes = 256;
   const std::int64_t inPlace = blockOf(layouts.input) > 1      ? blockOf(layouts.input)
                                : layouts.input == Layout::nchw ? mostPlanes
@@ -289,7 +290,8 @@ bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts) {
   const bool isStrided = s.sh > 1 || s.sw > 1;
   const std::int64_t width = isPointwise(s) ? s.oh * s.ow : s.ow, lanes = lanesFor(width, {});
   const auto fills = [&](std::int64_t perCent) { return 100 * width >= perCent * ceilDiv(width, lanes) * lanes; };
-  // What must be in use of the lanes: most where products take the time, less where loads and stores do.
+  // Per cent of a vector's lanes that must be in use: `most` where products take the time, `less` where loads and
+  // stores do.
   constexpr std::int64_t most = 90, less = 84, fewKernels = 9, fewChannels = 4, shortRow = 28;
   const bool hasFewKernels = s.groups == 1 && s.oc <= fewKernels;  // vectors of these are half empty
   if (hasFewKernels && s.kh * s.kw > 1 && !isStrided) return fills(less);

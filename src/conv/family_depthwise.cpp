@@ -43,8 +43,8 @@ bool hasRest(const ConvSpec& spec) {
   return spec.groups % lanes != 0 && (spec.icPerGroup() > 1 || 4 * widestVectorOf(spec.groups, {}) <= lanes);
 }
 
-// Lanes of the default: those of vectors that divide the groups, where these are fewer vectors; groups that are left
-// over cost as much as two more.
+// Lanes of the default: of the vectors that divide the groups if that takes fewer vectors, where a last vector that is
+// filled in part counts as two more.
 std::int64_t lanesOf(const ConvSpec& spec, const VectorRegisters& of) {
   constexpr std::int64_t costOfRest = 2;
   const std::int64_t lanes = lanesUpTo(of.lanes, spec.groups), dividing = widestVectorOf(spec.groups, of);
@@ -53,10 +53,10 @@ std::int64_t lanesOf(const ConvSpec& spec, const VectorRegisters& of) {
   return !hasRest(spec) || (dividing > 1 && isFewer) ? dividing : lanes;
 }
 
-// Whether a tile's inputs are gathered into memory of their own, since vectors over groups are none in memory: other
-// channels are in between. Else they are read where they are: only the first and the last pixels of a tile are ever
-// outside of the image, and of a row's taps all or none. Groups that are left over are read one by one at each tap,
-// which must be few.
+// Whether a tile's inputs are copied to memory of their own first. Vectors over groups are not contiguous where other
+// channels lie in between; elsewhere inputs are read where they are. Then only a tile's first and last pixels can be
+// outside of the image, and of a row's taps all or none. Groups that vectors leave over are read one by one at each
+// tap, so there must be few of them.
 bool gathers(const ConvSpec& spec, const ConvLayouts& layouts) {
   constexpr std::int64_t mostInPlace = 9;
   return spec.icPerGroup() > 1 || (hasRest(spec) && (spec.kh * spec.kw > mostInPlace || layouts.input != Layout::nhwc));

@@ -78,7 +78,8 @@ bool isOverKernelGroups(Expr e) {
 }
 bool isAroundKernelGroups(Expr e) { return isMap(e) && isOverKernelGroups(bodyOf(e)); }
 
-// The kernels-to-be: what partial convolution computes is the one kept value that is reduced.
+// Applies s to the partial convolution, which is the only kept value that contains a reduction; padding is the other
+// kept value.
 Strategy partial(Strategy s) {
   return inside([](Expr e) { return isApplied(e, Prim::toGlobal) && contains(e, Prim::reduce); },
                 argument(std::move(s)));

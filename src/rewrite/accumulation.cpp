@@ -34,8 +34,8 @@ const Row* rowOf(Op op) {
   return row == std::end(associative) ? nullptr : row;
 }
 
-// The components of a tuple that is written out, or chosen as a whole: each chosen by itself; below names, each with
-// those that it mentions.
+// The components of a tuple that is written out, that `if` chooses as a whole (each component then chosen by itself),
+// or that stands below names (each component below those names that it mentions).
 std::vector<Expr> componentsOf(Expr e) {
   const Spine s = spineOf(e);
   std::vector<Expr> parts;
@@ -81,7 +81,7 @@ std::optional<Part> partOf(Expr body, Expr accumulator) {
       if (s.head.op() == Op::fma) return free(a[0]) && free(a[1]) ? continued(Op::add, a[2]) : std::nullopt;
       if (s.head.op() == Op::sub) return free(a[1]) ? continued(Op::add, a[0]) : std::nullopt;
       if (a.size() != 2) return std::nullopt;
-      // What is asked only where the accumulator leaves it open stays behind it.
+      // Behind && and ||, an operand that may fail must not be evaluated where the accumulator has decided already.
       if (isOptional(s, 1) && mayFailWithin(a[1])) return std::nullopt;
       if (free(a[1])) return continued(s.head.op(), a[0]);
       return free(a[0]) ? continued(s.head.op(), a[1]) : std::nullopt;

@@ -16,7 +16,8 @@ namespace {
 struct Unknown {
   std::string why;
 };
-// An index has to be read as more digits than it was.
+// Thrown when an index turns out to be divided, so that it has to be read as more digits: reading starts again with
+// these.
 struct Divided {
   int root;
   std::vector<std::int64_t> extents;  // of the digits that it is then read as
@@ -55,7 +56,8 @@ struct Scope {
   mutable std::optional<Expr> scalar = {};  // its value, once it was read as one
 };
 
-// Of what is evaluated: an element of the result, of a sum, or a factor of one, which is an element of an array.
+// What a term that is read stands for: an element of the result, the term of a sum, or a factor of such a term, which
+// must be an element of an array.
 enum class Role : std::uint8_t { value, summed, factor };
 
 class Reader {
@@ -345,7 +347,8 @@ class Reader {
     return least;
   }
 
-  // The place of an element of an array of that length: within it, or wherever the guards hold.
+  // An index into an array of that length as a form; it must be within the array, or within it wherever the guards
+  // hold.
   Form placeOf(Expr index, std::int64_t length, const Guards& guards, const ScopePtr& scope) {
     Form place = formOf(index, scope);
     element_.slides = element_.slides || place.terms.size() > 1;
@@ -417,7 +420,8 @@ class Reader {
     return isZero(e);
   }
 
-  // Of a layout: its argument that the element is of, with `takes` become what is taken of that. Nothing of others.
+  // Reads through a layout: returns its argument that holds the element, and changes `takes` to what is taken of that
+  // argument. Nothing for what is no layout.
   std::optional<Expr> throughLayout(const Spine& s, Takes& takes) {
     const auto& a = s.arguments;
     const auto size = [&](std::size_t i) { return constantOf(s.head.nats()[i]); };
@@ -513,7 +517,8 @@ class Reader {
     return variable;
   }
 
-  // From what the reduction's function computes of acc to what is summed. A sum of sums is a sum.
+  // Turns what a reduction's function computes of `acc` into the term of a sum, if it adds to `acc`. A sum of sums
+  // becomes one sum.
   bool becomesSum(Sum& sum, Expr acc) {
     if (sum.term.is(Expr::Form::variable)) {
       const auto inner = element_.sums.find(sum.term.id());

@@ -46,7 +46,8 @@ void Arranged::part(std::int64_t from, std::int64_t count) {
   if (from + count < length) each(dims_, [&](Expr x) { return build::take(count, x); });
 }
 
-// Zeros where the elements from `from` on are outside of the next dimension; where they are then.
+// Pads the next dimension with zeros where elements from `from` on are outside of it; returns where these elements
+// begin then.
 std::int64_t Arranged::padded(std::int64_t from, std::int64_t count) {
   const std::int64_t before = std::max<std::int64_t>(0, -from);
   const std::int64_t after = std::max<std::int64_t>(0, from + count - *typeAt(dims_).length().constant());

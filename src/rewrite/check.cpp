@@ -19,7 +19,7 @@ using detail::Random;
 
 constexpr std::int64_t mostElements = 400;  // of one input
 
-// What of a rule's types an instance chooses.
+// The type variables and sizes of a rule that an instance has to choose.
 struct Open {
   std::vector<NatVar> sizes;
   std::vector<std::uint64_t> types;

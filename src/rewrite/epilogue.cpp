@@ -24,7 +24,7 @@ void addLeaves(Expr in, Expr element, std::vector<Leaf>& leaves) {
 
 class Reading {
  public:
-  // Of the map whose result is what `isResult` accepts; then `found` is relative to the map.
+  // Reads a map whose result is what `isResult` accepts; `found` is then relative to the map.
   bool read(Expr map, const std::function<bool(Expr)>& isResult) {
     const Spine s = spineOf(map);
     if (!s.isCall(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return false;
@@ -82,7 +82,7 @@ class Reading {
     return shape.isArray() ? fill(shape.length(), repeated(scalar, shape.element())) : scalar;
   }
 
-  // From arrays for an element of the map to those for all.
+  // Turns the arrays collected for one element of the map into arrays for all its elements.
   bool raise(const std::vector<Leaf>& leaves, Expr parameter, Expr in) {
     for (Epilogue::Other& other : found.others) {
       if (!other.array.hasFree(parameter)) {

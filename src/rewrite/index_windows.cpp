@@ -250,7 +250,8 @@ std::optional<IndexedArray> paddedRead(const GuardedRead& guarded, const Counts&
   return read;
 }
 
-// What stands in place of a term in loops over indices; an array is bound outside of these.
+// How a term within loops over indices is read from an array that is bound outside of these loops; nothing where it is
+// not.
 using Reading = std::optional<IndexedArray> (*)(Expr term, const Counts& counts);
 
 std::optional<Expr> withWindows(Expr e, Reading readingOf) {

@@ -105,8 +105,8 @@ Expr namesOfValuesOnly(Expr e) {
   return withParts(e, namesOfValuesOnly);
 }
 
-// One lane of several vectors: a function of the scalars in one tuple, named as `toBody` needs them; nothing where it
-// is not computed lane by lane.
+// The function that computes one lane, from the scalars that several vectors have in that lane as one tuple, named as
+// `toBody` needs them; nothing where lanes are not computed one like the other.
 template <class F>
 std::optional<Expr> laneFunction(const std::vector<Type>& scalars, const F& toBody) {
   const Expr lane = Expr::variable("v", Type::tuple(scalars));

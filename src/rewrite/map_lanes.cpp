@@ -78,7 +78,7 @@ class Lanes {
     return parts ? std::optional(Type::tuple(*parts)) : std::nullopt;
   }
 
-  // What is the same in all lanes as a value of that type.
+  // A value of that type, made of one that is the same in all lanes where it has no vectors yet.
   std::optional<Expr> as(Type type, std::optional<Expr> e) const {
     if (!e || e->type() == type) return e;
     if (e->type().isScalar()) return splat(width_, *e);
@@ -238,7 +238,7 @@ class Lanes {
     return tuple(parts);
   }
 
-  // Operations on scalars by one function of those operands that are none, lane by lane.
+  // A term of scalar operations as one vectorised function of the operands that are no such operations.
   std::optional<Expr> ofScalars(Expr e) {
     std::vector<Expr> scalars, vectors;
     std::unordered_map<Expr, Expr> operands;

@@ -104,7 +104,7 @@ bool Matcher::match(Type pattern, Type subject) {
   }
   if (pattern.kind() != subject.kind() || pattern.isScalar()) return false;
   if (pattern.hasLength()) {
-    // A length that is a size argument, too, follows from nothing: split(k, join((xs: [n][k]t))).
+    // In split(k, join((xs: [n][k]t))) a length is a size argument as well; it does not follow from the subject's type.
     const auto length = pattern.length().variable();
     const bool mustHold = pattern.is(Type::Kind::vector) || (length && arguments_.count(*length) > 0);
     if (!match(pattern.length(), subject.length(), mustHold)) return false;

@@ -38,7 +38,7 @@ Expr unmarked(Expr e, Expr mark, std::vector<Path>& paths, const Path& here) {
   return Expr::apply(f, unmarked(e.argument(), mark, paths, here + Path{1}));
 }
 
-// What the rule makes of a term, whatever its condition says: that was asked of the term itself.
+// Applies the rule without asking its condition, which was asked of the term without marks.
 std::optional<Expr> appliedTo(const Rule& any, const Arguments& arguments, const std::vector<Divides>& facts, Expr e) {
   const Rule& rule = any.formFor(e);
   if (rule.computation()) return rule.computation()(e, arguments);
@@ -82,8 +82,8 @@ void Rewriting::forwardNames(const Rule& rule, const Arguments& arguments, Expr 
         if (const Path place = path_ + p; std::ranges::find(now, place) == now.end()) now.push_back(place);
       return true;
     };
-    // Copies are marked together: a rule may treat equal terms alike. What differs in type, or what the rule looks into
-    // at one of the places, has a mark of its own.
+    // Equal terms are marked together, since a rule may treat equal terms alike. A term that differs in type, or that
+    // the rule looks into at one of the places, gets a mark of its own.
     const auto sameType = [&](const Path& path) {
       return partAt(before, path).type() == partAt(before, below[0]).type();
     };

@@ -17,7 +17,8 @@ Expr named(const LetChain& names, Expr body) {
   return body;
 }
 
-// Of what arrays a step adds to its accumulator: as they are, or what is below the maps that compute them.
+// Which arrays a step's columns are made of: the arrays that it adds as they are, or those below the maps that compute
+// them.
 enum class Columns : bool { results, inputs };
 
 // The element of an array all of whose elements are the same.

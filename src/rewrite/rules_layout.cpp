@@ -97,8 +97,9 @@ std::vector<RuleRow> vectorRules() {
 }
 
 std::vector<RuleRow> memoryRules() {
-  // An array in local memory, to which every work-item of a group, of p by q, copies its part: neighbours of what lies
-  // side by side. What is read along a row is written across it, so that neighbours read neighbours again.
+  // The text of a copy to local memory by a group of p by q work-items, each of which copies a part: neighbouring work-
+  // items copy neighbouring elements. What is read along a row is written across it, so that afterwards neighbours
+  // again read neighbouring elements.
   static const auto near = [](const std::string& row, const std::string& rows, std::string_view layout) {
     const std::string byItems = fmt::format(
         "join(join(mapSeqUnroll(0, fun g => mapLcl(1, fun r => mapLcl(0, fun e => e, r), g), split(p, split(q, "
@@ -247,7 +248,8 @@ std::vector<RuleRow> loweringRules() {
   };
 }
 
-// Functions are moved as they are, with the program's names in them: kernels of the default mapping speak as it does.
+// Functions are moved as they are, with their bound names, so that kernels of the default mapping use the program's
+// names.
 std::vector<RuleRow> placingRules() {
   static const std::map<std::string_view, std::string_view> names = {{"mapToGlobal0", "mapInParallel0"},
                                                                      {"mapToGlobal1", "mapInParallel1"},

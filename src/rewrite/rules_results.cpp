@@ -18,7 +18,8 @@ class Computed {
     f_ = epilogue.value;
     for (auto n = names_.rbegin(); n != names_.rend(); ++n) f_ = Expr::lambda(*n, f_);
   }
-  // Whether loops were met on the way that work-items or groups run: else a map is as good.
+  // Whether the way to the result led through loops that work-items or groups run. If not, a map of the result does as
+  // well.
   bool isPlaced() const { return isPlaced_; }
 
   // The term with the epilogue's value of each of its scalars; nothing where it is made of what is not an array of
@@ -59,7 +60,7 @@ class Computed {
     return call(s.head.prim(), s.head.nats(), {Expr::lambda(p, *body), zipped});
   }
 
-  // Of a tuple of an element and so many others: these.
+  // The others in a tuple of an element and `count` others.
   static Arrays elementsOf(Expr p, std::size_t count) {
     Arrays elements;
     for (std::size_t i = 0; i < count; i++) elements.push_back(get(p, i + 1));
@@ -84,7 +85,7 @@ class Computed {
     return map(Expr::lambda(x, below(f.body())), in);
   }
 
-  // What the layout makes `other` of; where it crops, zeros stand for the rest.
+  // The array that the layout turns into `other`; zeros stand for what the layout crops.
   static std::optional<Expr> beforeLayout(const Spine& s, Expr other) {
     const Type in = s.arguments.back().type();
     switch (s.head.prim()) {
@@ -112,7 +113,7 @@ class Computed {
     }
   }
 
-  // What a chain of layouts of the parameter makes `other` of.
+  // The same for a chain of layouts applied to the parameter.
   static std::optional<Expr> before(Expr chain, Expr parameter, Expr other) {
     if (chain == parameter) return other;
     const Spine s = spineOf(chain);

@@ -28,7 +28,7 @@ Strategy filledSteps(Nat depth) {
   };
 }
 
-// Of the map over columns: what is the same for all of them is the first operand of its reductions.
+// In the map over columns, what is the same for all columns becomes the first operand of their reductions.
 Strategy rowsFirst() {
   return [](Expr e, Rewriting& r) -> std::optional<Expr> {
     const Expr f = spineOf(e).arguments[0];
