@@ -2,7 +2,6 @@
 // waits for lines that its caches do not have; where sums are short and their results lie far apart, as in the first
 // layers of networks, it waits most of the time.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "lift/build.hpp"
 #include "lift/terms.hpp"

@@ -1,7 +1,6 @@
 // Iterations and folds within maps, exchanged with them: steps of all elements at once.
 #include <algorithm>
 #include <functional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "lift/build.hpp"

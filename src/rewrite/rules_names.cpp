@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <unordered_set>
 
 #include "computed.hpp"
 #include "lift/diagnostic.hpp"

@@ -2,8 +2,6 @@
 // diverges at a barrier is an error here, whatever its results.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "host_device.hpp"
 #include "host_memory.hpp"
 #include "lift/device.hpp"

@@ -1,7 +1,6 @@
 // Which OpenCL devices exist, and what they are.
 #include <pthread.h>
 
-#include <algorithm>
 #include <sstream>
 #include <type_traits>
 
@@ -14,12 +13,9 @@ namespace lift::runtime {
 namespace {
 
 std::string trimmed(const std::string& s) {
-  const auto blank = [](char c) { return c == ' ' || c == '\0' || c == '\n' || c == '\t'; };
-  std::size_t begin = 0;
-  std::size_t end = s.size();
-  while (begin < end && blank(s[begin])) begin++;
-  while (end > begin && blank(s[end - 1])) end--;
-  return s.substr(begin, end - begin);
+  const std::string_view blanks(" \0\n\t", 4);
+  const std::size_t begin = s.find_first_not_of(blanks);
+  return begin == std::string::npos ? "" : s.substr(begin, s.find_last_not_of(blanks) + 1 - begin);
 }
 
 // A property that a driver does not answer keeps its default.
