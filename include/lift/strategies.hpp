@@ -35,8 +35,8 @@ rewrite::Strategy sequential(std::int64_t unrolled = 64, std::int64_t unroll = 1
 // Below so many outermost maps: s at the body of the last.
 rewrite::Strategy below(int maps, rewrite::Strategy s);
 
-// How many more divide.
-Nat missing(Nat n, Nat divisor);
+// What n lacks to the next multiple of the divisor.
+Nat missingTo(Nat n, Nat divisor);
 
 // A map over so many more elements that `divisor` divides them, the last one again and again, or the last vector of so
 // many; what they give is cropped.

@@ -152,8 +152,6 @@ void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
   r.apply(layoutsOut());
 }
 
-Nat missingTo(Nat n, Nat k) { return floorDiv(n + k - Nat(1), k) * k - n; }
-
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns) {
   r.apply(inside(isRowsMap, use("padColumns", {{"r", missingTo(spec.ow, columns) * Nat(spec.sw)}})));
   r.apply(normalise({"mapWindows"}));
@@ -166,7 +164,7 @@ void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows) {
 }
 
 void arrangeWeights(Rewriting& r, int maps) {
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::reduce); }, argument(argument(use("keepAhead")))));
+  r.apply(inside(isReduction, argument(argument(use("keepAhead")))));
   for (int map = 0; map < maps; map++) r.apply(topDown(use("precompute")));
   r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal); },
                  argument(seq({normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}), copyInParallel(3)}))));

@@ -74,6 +74,7 @@ bool readsWeights(Expr e);  // the program's parameter
 
 using strategies::copyInParallel;
 using strategies::layoutsOut;
+using strategies::missingTo;
 
 // The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
 bool isWindowsMap(Expr e);
@@ -89,8 +90,6 @@ void windowsIntoReduction(Rewriting& r, Lanes lanes = Lanes::ofResults);
 // A reduction over the channels and taps of windows, written as one, as loops: blocks of channels, taps, channels.
 void reductionInLoops(Rewriting& r);
 
-// What n lacks to the next multiple of k.
-Nat missingTo(Nat n, Nat k);
 // Windows more, at the bottom and the right, to whole tiles of rows by columns; what they give is cropped.
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns);
 // The same at the bottom alone.

@@ -52,7 +52,7 @@ void tile(Rewriting& r, Nat pixels, Nat kernels) {
 }
 
 void arrange(Rewriting& r, bool grouped) {
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::reduce); }, argument(argument(use("keepAhead")))));
+  r.apply(inside(isReduction, argument(argument(use("keepAhead")))));
   r.apply(topDown(use("precompute")));
   r.apply(topDown(use("keepFirstInside")));
   if (grouped) r.apply(topDown(use("precompute")));

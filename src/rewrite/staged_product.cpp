@@ -24,7 +24,7 @@ Strategy times(int n, const Strategy& s) {
 // Zeros more, so that whole steps are reduced.
 Strategy filledSteps(Nat depth) {
   return [depth](Expr e, Rewriting& r) {
-    return use("reduceFilled", {{"k", missing(spineOf(e).arguments[2].type().length(), depth)}})(e, r);
+    return use("reduceFilled", {{"k", missingTo(spineOf(e).arguments[2].type().length(), depth)}})(e, r);
   };
 }
 

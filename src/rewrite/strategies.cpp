@@ -154,11 +154,11 @@ Strategy sumsOfRows() {
 
 }  // namespace
 
-Nat missing(Nat n, Nat divisor) { return divisor * floorDiv(n + divisor - Nat(1), divisor) - n; }
+Nat missingTo(Nat n, Nat divisor) { return divisor * floorDiv(n + divisor - Nat(1), divisor) - n; }
 
 Strategy filled(Nat divisor, std::optional<Nat> vector) {
   return [=](Expr e, Rewriting& r) {
-    Arguments arguments{{"k", missing(e.type().length(), divisor)}};
+    Arguments arguments{{"k", missingTo(e.type().length(), divisor)}};
     if (vector) arguments.emplace("v", *vector);
     return use(vector ? "mapPaddedInVectors" : "mapPadded", arguments)(e, r);
   };
@@ -191,7 +191,7 @@ Strategy filledWindows(Nat columns, int outer) {
     return [=](Expr map, Rewriting& r) -> std::optional<Expr> {
       const auto shape = shapeOf(map.type());
       if (dimension >= shape.size()) return std::nullopt;
-      return use(rule, {{"k", missing(shape[dimension], columns)}})(map, r);
+      return use(rule, {{"k", missingTo(shape[dimension], columns)}})(map, r);
     };
   };
   // Of rows one by one, with what is computed of their elements; where the rows are no plain windows, the last of
@@ -420,7 +420,7 @@ Strategy transposedTiles(const TransposedTiles& t) {
     const Strategy blocks = inTiles(rows, columns, use(inside ? "mapToGlobal2" : "mapToGlobal1"),
                                     use(inside ? "mapToGlobal1" : "mapToGlobal0"), tile);
     const Strategy matrix =
-        seq({use("transposeFilled", {{"k", missing(shape[0], rows)}, {"l", missing(shape[1], columns)}}),
+        seq({use("transposeFilled", {{"k", missingTo(shape[0], rows)}, {"l", missingTo(shape[1], columns)}}),
              argument(argument(blocks))});
     if (!t.batch) return matrix(e, r);
     const Strategy matrices = seq({function(body(matrix)), use("mapToLoop")});
