@@ -30,16 +30,10 @@ bool isLoop(const Spine& s) {
 
 // Whether a let in the term has that name and value.
 bool isNamedAgain(Expr term, Expr name, Expr value) {
-  std::unordered_set<Expr> seen;
-  const std::function<bool(Expr)> visit = [&](Expr e) {
-    if (!seen.insert(e).second) return false;
-    if (e.is(Expr::Form::lambda)) return visit(e.body());
-    if (!e.is(Expr::Form::apply)) return false;
+  return anyTerm(term, [&](Expr e) {
     const Spine s = spineOf(e);
-    if (s.isCall(Prim::let) && s.arguments[0].parameter() == name && s.arguments[1] == value) return true;
-    return std::ranges::any_of(s.arguments, visit);
-  };
-  return visit(term);
+    return s.isCall(Prim::let) && s.arguments[0].parameter() == name && s.arguments[1] == value;
+  });
 }
 
 // The greatest subterms of `body` that some loop in it computes again and again though nothing bound in `body` occurs

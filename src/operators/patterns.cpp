@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "lift/epilogue.hpp"
 #include "lift/mapping.hpp"
@@ -115,16 +114,11 @@ namespace {
 // The first loop in the order of the text; nothing where there is none.
 std::optional<Spine> firstLoop(Expr e) {
   std::optional<Spine> found;
-  std::unordered_set<Expr> seen;
-  const std::function<void(Expr)> visit = [&](Expr x) {
-    if (found || !seen.insert(x).second) return;
-    if (x.is(Expr::Form::lambda)) return visit(x.body());
-    if (!x.is(Expr::Form::apply)) return;
+  anyTerm(e, [&](Expr x) {
     const Spine s = spineOf(x);
     if (s.head.is(Expr::Form::primitive) && runsLoop(s.head)) found = s;
-    for (const Expr a : s.arguments) visit(a);
-  };
-  visit(e);
+    return found.has_value();
+  });
   return found;
 }
 
