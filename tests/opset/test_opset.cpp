@@ -195,6 +195,20 @@ TEST_CASE("FlexTensor's cases, made small, on the emulator") {
   CHECK(cases == 119);
 }
 
+// A measurement of a configuration of the choice's variant.
+tune::Measurement measured(const Workload& w, const runtime::DeviceInfo& device, const Choice& choice,
+                           const Config& config, tune::Phase phase, double ms) {
+  tune::Measurement m;
+  m.key = {w.key(),
+           tune::deviceRow(device).id,
+           tune::kernelIdentity(compileVariant(choice.variant, config)),
+           choice.variant.family,
+           config,
+           phase};
+  m.times = {ms};
+  return m;
+}
+
 TEST_CASE("a slow point that was measured is not taken before a choice that was not, until that was measured, too") {
   const Workload w = Case{"gemm", "m64n64k64"}.workload();
   const runtime::DeviceInfo device = runtime::readProfile("generic-cpu");
@@ -202,15 +216,8 @@ TEST_CASE("a slow point that was measured is not taken before a choice that was 
   auto db = tune::Database::inMemory();
   REQUIRE(db.add(tune::deviceRow(device)));
   const auto add = [&](const Config& config, tune::Status status, double ms) {
-    tune::Measurement m;
-    m.key = {w.key(),
-             tune::deviceRow(device).id,
-             tune::kernelIdentity(compileVariant(unmeasured.variant, config)),
-             unmeasured.variant.family,
-             config,
-             tune::Phase::sweep};
+    tune::Measurement m = measured(w, device, unmeasured, config, tune::Phase::sweep, ms);
     m.status = status;
-    m.times = {ms};
     REQUIRE(db.add(m));
   };
   const Config slow = {{"p1_rows", 1}, {"p1_columns", 2}, {"p1_lanes", 2}};
@@ -244,17 +251,8 @@ TEST_CASE("what is taken untuned stays where what was measured beside it is not 
   for (const double ms : {0.99, 0.9}) {
     auto db = tune::Database::inMemory();
     REQUIRE(db.add(tune::deviceRow(device)));
-    for (const auto& [config, time] : {std::pair(unmeasured.config, 1.0), {other, ms}}) {
-      tune::Measurement m;
-      m.key = {w.key(),
-               tune::deviceRow(device).id,
-               tune::kernelIdentity(compileVariant(unmeasured.variant, config)),
-               unmeasured.variant.family,
-               config,
-               tune::Phase::retime};
-      m.times = {time};
-      REQUIRE(db.add(m));
-    }
+    for (const auto& [config, time] : {std::pair(unmeasured.config, 1.0), {other, ms}})
+      REQUIRE(db.add(measured(w, device, unmeasured, config, tune::Phase::retime, time)));
     const Choice choice = choose(w, &device, {.own = &db});
     CHECK(choice.config == (ms < 0.98 ? other : unmeasured.config));
     if (ms > 0.98) CHECK_THAT(choice.origin, Catch::Contains("is not clearly faster than what is taken untuned"));
