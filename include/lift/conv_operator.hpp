@@ -1,5 +1,5 @@
-// Convolution layers as an operator: forward 2D cross-correlation with bias, of the families naive, blocked and
-// paper, and by Winograd's algorithms (docs/winograd.md).
+// Convolution layers as an operator: forward 2D cross-correlation with bias, by the families of docs/convolutions.md
+// and, of Winograd's algorithms, docs/winograd.md.
 //
 //   const Workload layer = convWorkload(parseConv("ic64ih56oc64kh3ph1"));
 //   const Variant v = derive(layer, "blocked");

@@ -36,8 +36,8 @@ std::string speed(const lift::tune::ProblemRow& row, const lift::tune::Measureme
 // it; what was measured is kept.
 int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
 
-// Searches for the best configuration of an operator's workload for so many seconds, by annealing; what was found is in
-// the database (empty: the default one). False after Ctrl-C.
+// Searches for the best configuration of an operator's workload for so many seconds; what was found is in the database
+// (empty: the default one). False after Ctrl-C.
 bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& db,
                   bool quiet);
 
