@@ -1,6 +1,7 @@
 // The arrows between the modules, and a few habits, held by reading the sources.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -291,6 +292,62 @@ TEST_CASE("the files that an extension touches are those that docs/extending.md 
     CHECK(wanted == found);
   }
   CHECK(sections == 7);
+}
+
+namespace {
+
+// Text without fenced blocks of code.
+std::string prose(const fs::path& document) {
+  std::istringstream lines(slurp(document));
+  std::string text;
+  bool inBlock = false;
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("```", 0) == 0)
+      inBlock = !inBlock;
+    else if (!inBlock)
+      text += line + "\n";
+  return text;
+}
+
+// What links call the headings of a document, as hosts of Markdown do: lower case, blanks as hyphens, no punctuation.
+Names headingsOf(const fs::path& document) {
+  const std::string text = prose(document);
+  const std::regex heading(R"((^|\n)#+ ([^\n]*))");
+  Names all;
+  for (std::sregex_iterator it(text.begin(), text.end(), heading), end; it != end; ++it) {
+    std::string name;
+    for (const char c : (*it)[2].str())
+      if (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || static_cast<unsigned char>(c) >= 0x80)
+        name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      else if (c == ' ')
+        name += '-';
+    all.insert(name);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("links of documents lead to files and headings that are there") {
+  std::vector<fs::path> documents = {root / "README.md", root / "CONTRIBUTING.md", root / "CHANGELOG.md"};
+  for (const fs::path& file : entries(root / "docs", false)) documents.push_back(file);
+  for (const fs::path& folder : entries(root / "src", true)) documents.push_back(folder / "README.md");
+  const std::regex link(R"(\]\(([^)#\s]*)(#([^)\s]*))?\))");
+  int links = 0;
+  for (const fs::path& document : documents) {
+    if (document.extension() != ".md") continue;
+    const std::string text = prose(document);
+    for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
+      const std::string path = (*it)[1], heading = (*it)[3];
+      if (path.rfind("http", 0) == 0) continue;
+      INFO(document.lexically_relative(root).string() << ": " << (*it)[0]);
+      const fs::path target = path.empty() ? document : document.parent_path() / path;
+      CHECK(fs::exists(target));
+      if (!heading.empty() && fs::exists(target)) CHECK(headingsOf(target).count(heading) == 1);
+      links++;
+    }
+  }
+  CHECK(links > 100);
 }
 
 TEST_CASE("every test file asserts something") {
