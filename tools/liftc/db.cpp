@@ -80,20 +80,14 @@ std::string reproduce(const tune::ProblemRow& p, const tune::Measurement& m) {
   return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, lift::str(m.key.config));
 }
 
-Json bestJson(const Row& row, const tune::Measurement& best) {
-  return {{"problem", row.problem.key},
-          {"label", row.problem.label},
-          {"device", row.device.name},
-          {"device_id", row.device.id},
-          {"family", best.key.family},
-          {"config", best.key.config},
-          {"ms", best.median()},
-          {"spread", best.spread()},
-          {"gflops", gflops(row.problem.operations, best.median())},
-          {"workspace_bytes", best.workspaceBytes},
-          {"stage", tune::name(best.key.phase)},
-          {"measured_at", best.measuredAt},
-          {"command", reproduce(row.problem, best)}};
+Json rowJson(const Row& row, const tune::Measurement& best) {
+  Json j{{"problem", row.problem.key},
+         {"label", row.problem.label},
+         {"device", row.device.name},
+         {"device_id", row.device.id}};
+  j.update(bestJson(row.problem, best));
+  j.update({{"measured_at", best.measuredAt}, {"command", reproduce(row.problem, best)}});
+  return j;
 }
 
 int list(const Options& o) {
@@ -215,7 +209,7 @@ int best(const Options& o) {
     const auto found = currentBestOf(group, why);
     if (!found) continue;
     const Row& first = group.front();
-    out["rows"].push_back(bestJson(first, *found));
+    out["rows"].push_back(rowJson(first, *found));
     out["rows"].back()["stale"] = why.empty() ? Json(false) : Json(why);
     if (!o.json)
       std::cout << fmt::format("{} on {}: {}{}\n  {}\n", labelOf(first.problem), first.device.name,

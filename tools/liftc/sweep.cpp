@@ -92,17 +92,6 @@ std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tu
                            s.choice.workers > 0 ? s.choice.workers : cores);
 }
 
-Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best) {
-  return {{"family", best.key.family},
-          {"config", best.key.config},
-          {"ms", best.median()},
-          {"spread", best.spread()},
-          {"gflops", gflops(row.operations, best.median())},
-          {"workspace_bytes", best.workspaceBytes},
-          {"max_rel_err", best.maxError},
-          {"stage", tune::name(best.key.phase)}};
-}
-
 Json resultJson(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r) {
   Json counts = Json::object();
   for (const auto& [status, count] : r.byStatus) counts[std::string(tune::name(status))] = count;
@@ -250,6 +239,17 @@ std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepCh
 }
 
 }  // namespace
+
+Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best) {
+  return {{"family", best.key.family},
+          {"config", best.key.config},
+          {"ms", best.median()},
+          {"spread", best.spread()},
+          {"gflops", gflops(row.operations, best.median())},
+          {"workspace_bytes", best.workspaceBytes},
+          {"max_rel_err", best.maxError},
+          {"stage", tune::name(best.key.phase)}};
+}
 
 std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
   const std::string rate =

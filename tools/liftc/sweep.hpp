@@ -29,6 +29,9 @@ struct SweepChoice {
   void addMeasuring(cli::App& app);  // only how points are measured
 };
 
+// The best of a problem, as reports have it.
+Json bestJson(const lift::tune::ProblemRow& row, const lift::tune::Measurement& best);
+
 // "1.234 ms, 5.6 GFLOP/s"; of what is not counted in operations the time alone.
 std::string speed(const lift::tune::ProblemRow& row, const lift::tune::Measurement& m);
 
