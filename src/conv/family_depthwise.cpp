@@ -154,7 +154,7 @@ bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, con
 // loads more than registers hold beside the sums, vectors of two; by two pixels, if gaps between the taps make it so long
 // that most of its loads are of the padding, too, and ask for it.
 Config depthwiseTiledDefaults(const ConvSpec& spec) {
-  constexpr std::int64_t most = 4, mostLoaded = 40;
+  constexpr std::int64_t most = 4, mostLoaded = 32;
   std::int64_t pixels = evenTile(spec.ow, most, pixelBorder);
   std::int64_t lanes = hasVectors(spec.groups) ? std::min(most, widestVector(spec.groups)) : most;
   if (((pixels - 1) * spec.sw + spec.extentW()) * lanes > mostLoaded) {
