@@ -252,6 +252,25 @@ Strategy arraysOfIndices() {
   return seq({attempt(normalise({"idAway", "letInline", "columnOfRows"})), everywhere(elements)});
 }
 
+// What loops read at several places beside their indices as windows, but not in what is reduced.
+Strategy neighboursAsWindows() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    bool any = false;
+    const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
+      const Spine s = spineOf(term);
+      if (s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive)) return term;
+      if (s.isPrim(Prim::generate)) {
+        const auto now = use("windowsBesideIndices")(term, r);
+        any = any || now;
+        return now.value_or(term);
+      }
+      return all([&](Expr child, Rewriting&) { return walk(child); })(term, r);
+    };
+    const auto now = walk(e);
+    return any ? now : std::nullopt;
+  };
+}
+
 // Sums of arrays, planes or rows that are added up, element by element: what is added is computed where the sum of its
 // element is. Not where an array to be added has to be computed as a whole.
 Strategy sumsOfElements() {
@@ -354,7 +373,9 @@ Program restated(const Program& program, bool inOrder) {
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
   bool indexed = r.tryApply(digitsApart());
-  for (const char* rule : {"paddingOfIndices", "windowsOfIndices"}) r.tryApply(everywhere(use(rule)));
+  for (const char* rule : {"paddingOfIndices", "bordersOfIndices"}) r.tryApply(everywhere(use(rule)));
+  r.tryApply(neighboursAsWindows());
+  r.tryApply(everywhere(use("windowsOfIndices")));
   indexed |= r.tryApply(arraysOfIndices());
   r.apply(sumsTogether());
   if (r.tryApply(arraysOfIndices())) {

@@ -80,6 +80,14 @@ std::optional<Expr> windowsOfIndices(Expr generate);
 // The same of if … then xs[i + j - 1] else v, where the condition holds just within the array: of pad(…, v, xs).
 std::optional<Expr> paddingOfIndices(Expr generate);
 
+// generate(n, fun i => e[xs[max(i - 1, 0)]])  ->  the same of padClamp(1, 0, xs)[i]; also where indices wrap around or
+// turn back at the ends, by minima, remainders or conditions, in any dimension.
+std::optional<Expr> bordersOfIndices(Expr generate);
+
+// generate(n, fun i => e[xs[i], xs[i + 2]])  ->  the same of w[0] and w[2], where w is slide(3, 1, xs)[i]; with any
+// factors and dimensions, of loops in one another.
+std::optional<Expr> windowsBesideIndices(Expr generate);
+
 // generate(n * m, fun t => f(t / m, t % m))  ->  join(generate(n, fun a => generate(m, fun b => f(a, b)))), also where
 // multiples of m divide t.
 std::optional<Expr> digitsOfIndices(Expr generate);

@@ -103,20 +103,45 @@ class Lanes {
     const Expr x = f.parameter();
     const Expr now = Expr::variable(x.name(), from.size() == 1 ? from[0] : Type::tuple(from));
     names_.insert_or_assign(x, now);
+    same_.clear();
     auto body = inLanes(f.body());
     if (to) body = as(*to, body);
     return body ? std::optional(Expr::lambda(now, *body)) : std::nullopt;
   }
 
-  bool isSameInAllLanes(Expr e) const {
-    const auto& free = e.freeVariables();
-    return std::ranges::none_of(free, [&](Expr v) { return names_.count(v) != 0; });
+  // What has one value for all lanes, so computed: it depends on nothing else than on names, and components of names,
+  // that are no vectors, as indices of inner loops are.
+  std::optional<Expr> sameInAllLanes(Expr e) {
+    const auto isKnown = [&](Expr v) { return names_.contains(v); };
+    if (std::ranges::none_of(e.freeVariables(), isKnown)) return e;
+    if (const auto found = same_.find(e); found != same_.end()) return found->second;
+    std::optional<Expr> now = nameInLanes(e);
+    if (now && now->type() != e.type()) now.reset();
+    if (!now && !e.is(Expr::Form::variable)) {
+      bool all = true;
+      now = withParts(e, [&](Expr part) {
+        const auto same = all ? sameInAllLanes(part) : std::nullopt;
+        all = all && same;
+        return same.value_or(part);
+      });
+      if (!all) now.reset();
+    }
+    return same_.emplace(e, now).first->second;
+  }
+
+  // A name or a component of one.
+  std::optional<Expr> nameInLanes(Expr e) const {
+    if (const auto name = names_.find(e); name != names_.end()) return name->second;
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::get) || s.arguments.size() != 1) return std::nullopt;
+    const auto whole = nameInLanes(s.arguments[0]);
+    return whole ? std::optional(call(Prim::get, s.head.nats(), {*whole})) : std::nullopt;
   }
 
   // Nothing where it cannot be computed on vectors. What is the same in all lanes keeps its type.
   std::optional<Expr> inLanes(Expr e) {
     if (const auto name = names_.find(e); name != names_.end()) return name->second;
-    if (isSameInAllLanes(e)) return e;
+    if (const auto same = sameInAllLanes(e)) return same;
     const Spine s = spineOf(e);
     if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
     if (isOfScalars(s)) return e.type().isScalar() ? ofScalars(e) : chosenTuple(s);
@@ -165,7 +190,7 @@ class Lanes {
           return type ? as(*type, inLanes(a)) : std::nullopt;
         });
       case Prim::at:
-        if (!isSameInAllLanes(s.arguments[0])) return std::nullopt;
+        if (!sameInAllLanes(s.arguments[0])) return std::nullopt;
         [[fallthrough]];
       case Prim::tuple:
       case Prim::get:
@@ -244,7 +269,7 @@ class Lanes {
     std::unordered_map<Expr, Expr> operands;
     bool all = true;
     const std::function<Expr(Expr)> walk = [&](Expr term) {
-      if (isSameInAllLanes(term)) return term;
+      if (const auto same = sameInAllLanes(term)) return *same;
       const Spine s = spineOf(term);
       // Both branches are computed.
       const bool safe =
@@ -272,6 +297,7 @@ class Lanes {
 
   Nat width_;
   std::unordered_map<Expr, Expr> names_;  // variables whose values differ from lane to lane, and those for vectors
+  std::unordered_map<Expr, std::optional<Expr>> same_;
 };
 
 }  // namespace

@@ -198,6 +198,16 @@ std::vector<Rule> namingRules() {
                     "(xs: [5]i32)[i + j - 1]))) => map(fun w => map(f, w), slide(k, 1, pad(1, k - 2, 2, xs)))",
                     "the same where a condition says what stands outside of the array"},
                    paddingOfIndices),
+      computedRule({"bordersOfIndices",
+                    "generate(5, fun i => generate(k, fun j => f((xs: [5]i32)[max(0, min(i + j - 1, 4))]))) => "
+                    "map(fun w => map(f, w), slide(k, 1, padClamp(1, k - 2, xs)))",
+                    "indices that end where the array does read it with padding"},
+                   bordersOfIndices),
+      computedRule({"windowsBesideIndices",
+                    "generate(n, fun i => f(((xs: [n + 2]t)[i], xs[i + 2]))) => map(fun w => f((w[0], w[2])), "
+                    "slide(3, 1, xs))",
+                    "elements beside one index are of one window"},
+                   windowsBesideIndices),
       computedRule({"digitsOfIndices",
                     "generate(n * 3, fun t => f((t / 3, t % 3))) => join(generate(n, fun a => generate(3, fun b => "
                     "f((a, b)))))",

@@ -89,6 +89,39 @@ inline const std::vector<Case>& cases() {
        "  if i + a < 1 || i + a > n || i < 2 then 0.0 else x[i + a - 1])))\n",
        {{"n", 40}},
        {{P::rows, "default"}}},
+      {"a convolution whose indices are held at the ends",
+       "def held(i, n) = max(0, min(i, n - 1))\n"
+       "def main(x: [h][w]f32, k: [3][3]f32): [h][w]f32 = generate2D(h, w, fun (i, j) =>\n"
+       "  sum(generate(3, fun a => sum(generate(3, fun b => k[a][b] * x[held(i + a - 1, h)][held(j + b - 1, w)])))))\n",
+       {{"h", 7}, {"w", 18}},
+       {{P::stencil, "strips"}}},
+      {"a step on a torus, written out",
+       "def main(x: [h][w]f32): [h][w]f32 = generate2D(h, w, fun (i, j) =>\n"
+       "  x[i][j] + 0.1 * (x[(i + 1) % h][j] + x[(i + h - 1) % h][j] + x[i][(j + 1) % w] + x[i][(j + w - 1) % w]))\n",
+       {{"h", 7}, {"w", 32}},
+       {{P::stencil, "strips"}}},
+      {"neighbours that conditions choose, in a batch",
+       "def step(x: [h][w]f32): [h][w]f32 = generate2D(h, w, fun (i, j) =>\n"
+       "  let up = if i > 0 then x[i - 1][j] else x[i][j] in let left = if j == 0 then x[i][0] else x[i][j - 1] in\n"
+       "  (if j < w - 1 then x[i][j + 1] else 0.5) + 0.25 * (up - left))\n"
+       "def main(x: [b][h][w]f32): [b][h][w]f32 = map(step, x)\n",
+       {{"b", 2}, {"h", 5}, {"w", 32}},
+       {{P::stencil, "strips"}}},
+      {"fluxes of two fields with zeros beside them, iterated",
+       "def beside(u: [h][w]f32, i, j) = if i >= 0 && i < h && j >= 0 && j < w then u[i][j] else 0.0\n"
+       "def main(u: [h][w]f32, v: [h][w]f32): ([h][w]f32, [h][w]f32) = iterate(3, fun (u, v) =>\n"
+       "  (generate2D(h, w, fun (i, j) => u[i][j] + 0.1 * (beside(v, i, j + 1) - v[i][j])),\n"
+       "   generate2D(h, w, fun (i, j) => v[i][j] + 0.1 * (u[i][j] - beside(u, i - 1, j)))), (u, v))\n",
+       {{"h", 7}, {"w", 32}},
+       {{P::stencil, "strips"}, {P::stencil, "strips"}}},
+      {"weights of windows that loops over indices read in lanes",
+       "def main(x: [h][w]f32): [h-4][w-4]f32 = slide2D(5, 5, 1, 1, x) |> map2D(fun q =>\n"
+       "  let c = q[2][2] in\n"
+       "  let (s, t) = reduce((0.0, 0.0), fun (acc, i) => reduce(acc, fun ((s, t), j) =>\n"
+       "    let g = exp(f32(i * j) * -0.1 - (q[i][j] - c) * (q[i][j] - c)) in (s + g * q[i][j], t + g),\n"
+       "    generate(5, fun k => k)), generate(5, fun k => k)) in s / t)\n",
+       {{"h", 9}, {"w", 36}},
+       {{P::stencil, "strips"}}},
       {"a product whose rows and columns are one index",
        "def main(a: [n][k]f32, b: [k][m]f32): [n * m]f32 =\n"
        "  generate(n * m, fun t => sum(generate(k, fun l => a[t / m][l] * b[l][t % m])))\n",

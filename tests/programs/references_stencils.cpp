@@ -1,4 +1,6 @@
 // Stencils in one to three dimensions.
+#include <cmath>
+
 #include "programs/reference.hpp"
 
 namespace lift::programs {
@@ -132,6 +134,35 @@ void addStencils(Table& table) {
       const double horizontal = t(i, clamp(j - 1, w)) + t(i, clamp(j + 1, w)) - 2 * c;
       return c + cap() * (power(i, j) + vertical * ry() + horizontal * rx() + (80 - c) * rz());
     });
+  });
+  table.add("borders", "bilateral", {{{"h", 16}, {"w", 20}}, {{"h", 1}, {"w", 7}}}, 200, [](const Tensors& in) {
+    const Grid x(in, "image");
+    const Int h = x.size(0), w = x.size(1);
+    return out(A2{h, w}, [&](Int i, Int j) {
+      double total = 0, weight = 0;
+      for (Int a = -3; a <= 3; a++)
+        for (Int b = -3; b <= 3; b++) {
+          const double value = x(clamp(i + a, h), clamp(j + b, w)), away = value - x(i, j);
+          const double k = std::exp(-0.1 * static_cast<double>(a * a + b * b) - 4 * away * away);
+          total += k * value;
+          weight += k;
+        }
+      return total / weight;
+    });
+  });
+  table.add("borders", "reaction", {{{"h", 16}, {"w", 32}}, {{"h", 1}, {"w", 7}}}, 30, [](const Tensors& in) {
+    const Grid u(in, "u"), v(in, "v");
+    const Int h = u.size(0), w = u.size(1);
+    const auto spread = [&](const Grid& g, Int i, Int j) {
+      return g((i + 1) % h, j) + g((i + h - 1) % h, j) + g(i, (j + 1) % w) + g(i, (j + w - 1) % w) - 4 * g(i, j);
+    };
+    const auto both = [&](Int i, Int j) { return u(i, j) * v(i, j) * v(i, j); };
+    const A2 shape{h, w};
+    return Tensors{
+        {"out.0",
+         make(shape,
+              [&](Int i, Int j) { return u(i, j) + 0.16 * spread(u, i, j) - both(i, j) + 0.035 * (1 - u(i, j)); })},
+        {"out.1", make(shape, [&](Int i, Int j) { return 0.9 * v(i, j) + 0.08 * spread(v, i, j) + both(i, j); })}};
   });
   table.addExact("halide_blur", "main", {{{"h", 16}, {"w", 20}}, {{"h", 3}, {"w", 3}}}, [](const Tensors& in) {
     const Grid x(in, "image");

@@ -48,8 +48,8 @@ PlanBuffer buffer(const char* name, std::vector<Nat> shape, Role role, Scalar sc
 PlanBuffer in(const char* name, std::vector<Nat> shape, Scalar scalar = Scalar::f32) {
   return buffer(name, std::move(shape), Role::input, scalar);
 }
-PlanBuffer out(std::vector<Nat> shape, Scalar scalar = Scalar::f32) {
-  return buffer("out", std::move(shape), Role::output, scalar);
+PlanBuffer out(std::vector<Nat> shape, Scalar scalar = Scalar::f32, const char* name = "out") {
+  return buffer(name, std::move(shape), Role::output, scalar);
 }
 PlanBuffer temporary(const char* name, std::vector<Nat> shape) {
   return buffer(name, std::move(shape), Role::temporary);
@@ -159,6 +159,12 @@ const std::vector<Written>& table() {
              {{"attend", line(512), {"queries", "keys", "values", "out"}}}, 512),
       simple("median", "median", "main", {{"h", 1024}, {"w", 1024}}, {in("image", {1024, 1024}), out({1024, 1024})},
              {{"median", grid(1024, 1024), {"image", "out"}}}, 0),
+      simple("bilateral", "borders", "bilateral", {{"h", 1024}, {"w", 1024}},
+             {in("image", {1024, 1024}), out({1024, 1024})}, {{"bilateral", grid(1024, 1024), {"image", "out"}}}, 49),
+      simple("reaction", "borders", "reaction", {{"h", 1024}, {"w", 1024}},
+             {in("u", {1024, 1024}), in("v", {1024, 1024}), out({1024, 1024}, Scalar::f32, "out.0"),
+              out({1024, 1024}, Scalar::f32, "out.1")},
+             {{"reaction", grid(1024, 1024), {"u", "v", "out.0", "out.1"}}}, 0),
       simple("life", "life", "main", {{"generations", 1}, {"h", 1024}, {"w", 1024}},
              {in("cells", {1024, 1024}, Scalar::i32), out({1024, 1024}, Scalar::i32)},
              {{"next", grid(1024, 1024), {"cells", "out"}}}, 0),
