@@ -259,10 +259,12 @@ Measured measure(const Written& row, const std::string& root, runtime::Device& d
 
   // Sums in different orders differ by about an ulp for the square root of their length; far more is a mistake.
   const double tolerance = 1e-6 * (2 + std::sqrt(row.perOutput));
-  const Tensor expected = written->output();
-  const Difference d = compare(generated->output(), expected, rootMeanSquare(expected));
-  if (!d.sameShape || !d.finite || d.maxRel > tolerance)
-    throw UserError(ExitStatus::wrong, fmt::format("{}: the results differ by {:.1e} at {}", row.name, d.maxRel, d.at));
+  const auto actual = generated->outputs();
+  for (const auto& [name, expected] : written->outputs()) {
+    const Difference d = compare(actual.at(name), expected, rootMeanSquare(expected));
+    if (!d.sameShape || !d.finite || d.maxRel > tolerance)
+      throw UserError(ExitStatus::wrong, fmt::format("{}: {} differs by {:.1e} at {}", row.name, name, d.maxRel, d.at));
+  }
   return {{runtime::median(times[0]), runtime::median(times[1])},
           {*std::ranges::min_element(times[0]), *std::ranges::min_element(times[1])}};
 }
