@@ -30,6 +30,29 @@ int reductionsIn(Expr e) {
 
 }  // namespace
 
+double stepsWrittenOut(Expr element) {
+  constexpr double many = 1e9, unrolledSteps = 300;
+  std::unordered_map<Expr, double> known;  // terms share what they contain
+  const std::function<double(Expr)> steps = [&](Expr e) -> double {
+    if (e.is(Expr::Form::lambda)) return steps(e.body());
+    if (!e.is(Expr::Form::apply)) return 0;
+    if (const auto found = known.find(e); found != known.end()) return found->second;
+    const Spine s = spineOf(e);
+    const bool loops = s.isPrim(Prim::generate) || strategies::isComputingMap(e) ||
+                       (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
+    double inside = 0, all = 0;
+    for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? inside : all) += steps(a);
+    if (loops) {
+      const Type over = s.arguments.back().type().isArray() ? s.arguments.back().type() : e.type();
+      const auto length = over.isArray() ? over.length().constant() : std::nullopt;
+      all += std::max(1.0, inside) * (length ? static_cast<double>(*length) : many);
+      if (s.isPrim(Prim::reduce) && all < many) all = std::min(all, unrolledSteps);
+    }
+    return known[e] = all;
+  };
+  return steps(element);
+}
+
 bool prefersGroups(const runtime::DeviceInfo& device) { return device.type == "gpu" && device.localMemoryIsDedicated; }
 
 bool elementsLieTogether(const Recognised& form) {
@@ -47,7 +70,7 @@ namespace {
 bool reducesByOperations(Expr e) {
   return !anyTerm(e, [](Expr term) {
     const Spine s = spineOf(term);
-    if (!s.isCall(Prim::reduce)) return false;
+    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
     const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
     return !accumulation || !operationsOf(*accumulation);
   });
@@ -61,7 +84,7 @@ std::string notInRowSums(const Recognised& form) {
 // A name for an array that is computed element by element.
 bool namesMap(Expr e) {
   const Spine s = spineOf(e);
-  return s.isCall(Prim::let) && strategies::isComputingMap(s.arguments[1]);
+  return s.isPrim(Prim::let) && s.arguments.size() == 2 && strategies::isComputingMap(s.arguments[1]);
 }
 
 // Whether loops run in the steps of a loop: much work for what is read.
@@ -116,7 +139,7 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     r.apply(canonical());
     r.apply(strategies::rowSums({rowsOfItem, group, outer, cut.fill}));
   };
-  // A processor's group should take about as long as waking another core does; on other devices groups should have many
+  // A processor's group should take about as long as waking another core does; the groups of others should have many
   // work-items.
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
     constexpr std::int64_t elementsOfGroup = 1 << 15;
@@ -154,7 +177,7 @@ bool usesItsReductions(const Recognised& form) {
   if (!row.isRegister() && !(row.isArray() && row.element().isRegister())) return false;
   const auto readsInOrder = [&](Expr e) {
     const Spine s = spineOf(e);
-    if (!s.isCall(Prim::reduce)) return false;
+    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
     Expr in = s.arguments[2];
     while (strategies::isComputingMap(in)) in = spineOf(in).arguments.back();
     const auto strides = stridesInside(form.nest, in);
@@ -210,31 +233,6 @@ OperatorFamily reductionByGroups(const Recognised& form) {
 constexpr std::int64_t unrolledWindow = 400;  // of more steps kernels are too long
 constexpr std::int64_t unrolledRow = 32;      // of more elements drivers take long to build them
 
-// How many steps of innermost loops are written out for an element. Of a reduction at most `unrolledSteps` are, beyond
-// which its outer loops stay loops; maps are written out whole. Where a length is not known it counts as many.
-double stepsWrittenOut(Expr element) {
-  constexpr double many = 1e9, unrolledSteps = 300;
-  std::unordered_map<Expr, double> known;  // terms share what they contain
-  const std::function<double(Expr)> steps = [&](Expr e) -> double {
-    if (e.is(Expr::Form::lambda)) return steps(e.body());
-    if (!e.is(Expr::Form::apply)) return 0;
-    if (const auto found = known.find(e); found != known.end()) return found->second;
-    const Spine s = spineOf(e);
-    const bool loops = s.isPrim(Prim::generate) || strategies::isComputingMap(e) ||
-                       (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
-    double inside = 0, all = 0;
-    for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? inside : all) += steps(a);
-    if (loops) {
-      const Type over = s.arguments.back().type().isArray() ? s.arguments.back().type() : e.type();
-      const auto length = over.isArray() ? over.length().constant() : std::nullopt;
-      all += std::max(1.0, inside) * (length ? static_cast<double>(*length) : many);
-      if (s.isPrim(Prim::reduce) && all < many) all = std::min(all, unrolledSteps);
-    }
-    return known[e] = all;
-  };
-  return steps(element);
-}
-
 // Neighbouring windows of a row per work-item, in lanes.
 std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
   const auto& loops = form.nest.loops;
@@ -245,7 +243,8 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
     size.rows *= loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
   const bool windows = form.pattern == Pattern::stencil;
   const Cut cut = cutOfColumns(columns, 128, windows);
-  const std::int64_t unroll = size.window <= (windows ? unrolledWindow : unrolledRow) ? 0 : windows ? 1 : 4;
+  const double written = std::max(static_cast<double>(size.window), windows ? stepsWrittenOut(form.nest.body) : 0);
+  const std::int64_t unroll = written <= (windows ? unrolledWindow : unrolledRow) ? 0 : windows ? 1 : 4;
   OperatorFamily family;
   family.name = "lanes";
   family.meaning = windows ? "neighbouring windows of a row in lanes, padding in memory" : "neighbouring rows in lanes";
@@ -279,8 +278,8 @@ std::optional<Path> gatherIn(Expr map) {
   std::optional<Expr> gather;
   anyTerm(f.body(), [&](Expr e) {
     const Spine at = spineOf(e);
-    if (at.isCall(Prim::at) && e != f.body() && e.type().isScalar() && at.arguments[0].hasFree(x) &&
-        !at.arguments[1].hasFree(x))
+    if (at.isPrim(Prim::at) && at.arguments.size() == 2 && e != f.body() && e.type().isScalar() &&
+        at.arguments[0].hasFree(x) && !at.arguments[1].hasFree(x))
       gather = e;
     return gather.has_value();
   });
@@ -290,10 +289,10 @@ std::optional<Path> gatherIn(Expr map) {
 // A name for an index.
 bool namesIndex(Expr e) {
   const Spine s = spineOf(e);
-  return s.isCall(Prim::let) && s.arguments[1].type() == Type::scalar(Scalar::i32);
+  return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].type() == Type::scalar(Scalar::i32);
 }
 
-// Reads at computed indices moved into maps of their own: there are no vectors of such reads, but of all else.
+// What a map reads at indices by maps of its own: there are no vectors of that, but of all else.
 Strategy gathersApart() {
   constexpr int most = 8;
   const Strategy apart = [](Expr e, Rewriting& r) -> std::optional<Expr> {
@@ -388,9 +387,9 @@ bool neighboursLieTogether(const Recognised& form) {
   return std::ranges::count(strides, 1) > 0;
 }
 
-// Whether private memory holds the arrays that loops leave in each lane. On processors it is a stack of 8 MiB, which 64
-// work-items of 16 lanes share, with room for some copies. Of a row that is written as a part of the result, no map
-// needs memory, nor does what is written there.
+// Whether private memory holds the arrays that loops leave in each lane: on processors a stack of 8 MiB those of 64
+// work-items of 16 lanes, and some copies. Of a row that is a part of the result no map is kept, nor what is written
+// there.
 bool keepsLittle(Expr body, bool isWritten = false) {
   constexpr std::int64_t mostBytes = 4096;
   Nat bytes = 0;
@@ -415,8 +414,8 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 
-// Whether an elementwise map of many elements in long rows reads its own element of every input, and these lie side by
-// side. Where the number of elements is not known, it does not: the scalar kernel is a tenth as long.
+// Of an elementwise map of many elements in long rows: whether each reads its own of every input, and those lie side by
+// side. Where their number is not known, the scalar kernel is a tenth as long.
 bool readsInVectors(const Recognised& form) {
   constexpr std::int64_t shortest = 64, fewest = 1 << 14;
   const Nest::Loop& loop = form.nest.loops.back();
@@ -424,14 +423,17 @@ bool readsInVectors(const Recognised& form) {
   for (const Nest::Loop& l : form.nest.loops) elements = elements * l.input.type().length();
   if (form.nest.turned || elements.constant().value_or(0) < fewest || *loop.input.type().length().constant() < shortest)
     return false;
-  const bool gathers = anyTerm(form.nest.body, [&](Expr e) { return spineOf(e).isCall(Prim::at); });
+  const bool gathers = anyTerm(form.nest.body, [&](Expr e) {
+    const Spine s = spineOf(e);
+    return s.isPrim(Prim::at) && s.arguments.size() == 2;
+  });
   const auto strides = stridesOf(form.nest, loop.variable);
   return !gathers && std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
 
-// Whether each row may be computed in a lane of its own. Rows must give few values, and it must pay: neighbouring rows
-// read what lies side by side or is the same, or they approximate functions and are short, or their reductions cannot
-// be divided among lanes, or what they read is read again and again in steps that wait for each other.
+// Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
+// their neighbours, or read it again and again in steps that wait for each other, or approximate functions and are
+// short where they are reduced, or what reduces them cannot be divided.
 bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
   if (form.nest.loops.empty()) return false;
@@ -448,7 +450,7 @@ bool neighboursAreInLanes(const Recognised& form) {
   const Expr lane = form.nest.loops.back().variable;
   const bool gathers = anyTerm(body, [&](Expr e) {
     const Spine s = spineOf(e);
-    return s.isCall(Prim::at) && s.arguments[0].hasFree(lane);
+    return s.isPrim(Prim::at) && s.arguments.size() == 2 && s.arguments[0].hasFree(lane);
   });
   pays = pays && (form.pattern == Pattern::elementwise || !gathers);
   return pays && keepsLittle(body) && values.constant() && *values.constant() <= most &&

@@ -53,6 +53,9 @@ std::optional<OperatorPart> operatorPartOf(Expr term);
 bool runsLoop(Expr primitive);
 // Whether families may derive what the term computes: loops run in it, or it computes of windows.
 bool mayBeCore(Expr term);
+// Steps of the innermost loops that are written out for an element. Of reductions these are at most `unrolledSteps`,
+// beyond which their outer loops stay; maps are written out whole. Many where a length is not known.
+double stepsWrittenOut(Expr element);
 // Whether the term is an iteration over kernels of whose steps parts are made: of an array, or with loops in its steps.
 bool hasStepsOfParts(Expr term);
 // What a result is made of by layouts that it is written through.

@@ -341,6 +341,57 @@ Strategy columnsTogether() {
   return wherever(true, chosen);
 }
 
+// Where an element of a long reduction is computed in loops of its own, apart from the accumulator: the largest such
+// term of register type.
+std::optional<Path> costlyElementIn(const Spine& reduction) {
+  constexpr double fewElements = 256, shortest = 16;
+  const Expr f = reduction.arguments[1];
+  if (estimate(reduction.arguments[2].type().length()) < fewElements) return std::nullopt;
+  std::optional<Path> found;
+  const std::function<void(Expr, const Path&, std::vector<Expr>)> find = [&](Expr e, const Path& path,
+                                                                             std::vector<Expr> binders) {
+    if (found || !e.hasFree(f.parameter())) return;
+    const Expr rest =
+        replaceTerms(e, {{build::get(f.parameter(), 1), Expr::variable("x", reduction.arguments[2].type().element())}});
+    const bool isOfElement =
+        !rest.hasFree(f.parameter()) && std::ranges::none_of(binders, [&](Expr b) { return e.hasFree(b); });
+    if (isOfElement && e.type().isRegister()) {
+      if (anyPrimitive(e, runsLoop) && stepsWrittenOut(e) >= shortest) found = path;
+      return;
+    }
+    if (!e.is(Expr::Form::apply)) return;
+    const Spine s = spineOf(e);
+    if (s.head.is(Expr::Form::primitive) && (runsLoop(s.head) || s.isPrim(Prim::map) || s.isPrim(Prim::ifThenElse)))
+      return;
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      const Expr a = s.arguments[i];
+      if (!a.is(Expr::Form::lambda)) {
+        find(a, path + argumentPath(s, i), binders);
+      } else {
+        binders.push_back(a.parameter());
+        find(a.body(), path + argumentPath(s, i) + Path{0}, binders);
+        binders.pop_back();
+      }
+    }
+  };
+  find(f.body(), toBody, {});
+  return found;
+}
+
+// What is reduced as an array in memory where an element takes loops: lanes and work-items compute that, and a
+// reduction of numbers is left.
+Strategy elementsApart() {
+  const auto chosen = [](Expr e) -> std::optional<Strategy> {
+    const Spine s = spineOf(e);
+    if (!s.isPrim(Prim::reduce) || !isLoop(s) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+    const auto place = costlyElementIn(s);
+    if (!place) return std::nullopt;
+    const Strategy ofWhatItNeeds = attempt(orElse(use("mapOfFirst"), use("mapOfSecond")));
+    return seq({use(ruleAt("reduceFission", *place)), at(Path{1, 1}, seq({ofWhatItNeeds, use("keepAhead")}))});
+  };
+  return outsideLoops(chosen);
+}
+
 // Reductions and scans of arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
@@ -412,10 +463,13 @@ Program restated(const Program& program, bool inOrder) {
   const bool together = r.tryApply(columnsTogether());
   const bool stepped = r.tryApply(stepsApart());
   if (stepped) liftProducts();
+  const bool elements = r.tryApply(elementsApart());
+  if (elements) r.apply(sumsTogether());
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated = lifts > 0 || indexed || alone || apart || outside || together || stepped || chunked;
+  const bool isRestated =
+      lifts > 0 || indexed || alone || apart || outside || together || stepped || elements || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

@@ -122,6 +122,16 @@ inline const std::vector<Case>& cases() {
        "    generate(5, fun k => k)), generate(5, fun k => k)) in s / t)\n",
        {{"h", 9}, {"w", 36}},
        {{P::stencil, "strips"}}},
+      {"a mean of what windows give",
+       "def main(x: [h][w]f32): f32 = slide2D(5, 5, 1, 1, x)\n"
+       "  |> map2D(fun q => let m = sum(join(q)) / 25.0 in abs(q[2][2] - m) / (1.0 + m * m)) |> join |> sum\n",
+       {{"h", 20}, {"w", 36}},
+       {{P::stencil, "strips"}, {P::reduction, "default"}}},
+      {"the least of what rows need, and where",
+       "def main(x: [n][d]f32, y: [d]f32): (i32, f32) = minimumIndexed(map(fun row =>\n"
+       "  sqrt(sum(map(fun (a, b) => (a - b) * (a - b), zip(row, y)))), x))\n",
+       {{"n", 300}, {"d", 64}},
+       {{P::rows, "rows"}, {P::reduction, "default"}}},
       {"a product whose rows and columns are one index",
        "def main(a: [n][k]f32, b: [k][m]f32): [n * m]f32 =\n"
        "  generate(n * m, fun t => sum(generate(k, fun l => a[t / m][l] * b[l][t % m])))\n",

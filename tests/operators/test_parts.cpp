@@ -153,6 +153,20 @@ TEST_CASE("parts say where they stand", "[null]") {
   CHECK(lines == std::vector<std::string>{"1", "3"});
 }
 
+TEST_CASE("windows of which each takes several long loops are not written out", "[null]") {
+  const parted::Case attention{"attention within windows",
+                               "def main(q: [n][64]f32, k: [n + 63][64]f32): [n][64]f32 =\n"
+                               "  zip(q, slide(64, 1, k)) |> map(fun (q, near) =>\n"
+                               "    let e = map(fun r => exp(dotProduct(q, r)), near) in\n"
+                               "    transpose(near) |> map(fun c => dotProduct(e, c) / sum(e)))\n",
+                               {{"n", 128}},
+                               {}};
+  const Variant v = derive(programWorkload(parted::load(attention), 0), partsFamilyName);
+  std::size_t longest = 0;
+  for (const std::string& source : compileVariant(v, v.defaults).sources) longest = std::max(longest, source.size());
+  CHECK(longest < 100'000);
+}
+
 TEST_CASE("the derivation of the whole is one that replays", "[null]") {
   for (const parted::Case& c : parted::cases()) DYNAMIC_SECTION(c.name) {
       const Variant v = derive(programWorkload(parted::load(c), 0), partsFamilyName);
