@@ -252,19 +252,37 @@ Strategy arraysOfIndices() {
   return seq({attempt(normalise({"idAway", "letInline", "columnOfRows"})), everywhere(elements)});
 }
 
-// What loops read at several places beside their indices as windows, but not in what is reduced.
-Strategy neighboursAsWindows() {
-  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+// A rule for loops over indices wherever it applies, but not in steps whose state a work-item keeps, where an element
+// is read no faster by other means; perhaps not in what is reduced, either.
+Strategy rulesOfIndices(const std::string& rule, bool inReductions) {
+  const auto isKept = [](Type state) {
+    constexpr double mostOfItem = 1024;
+    double elements = 0;
+    for (const Leaf& leaf : leavesOf(state)) {
+      double all = 1;
+      for (const Nat n : leaf.shape) all *= estimate(n);
+      elements += all;
+    }
+    return elements <= mostOfItem;
+  };
+  return [=](Expr e, Rewriting& r) -> std::optional<Expr> {
     bool any = false;
     const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
-      const Spine s = spineOf(term);
-      if (s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive)) return term;
-      if (s.isPrim(Prim::generate)) {
-        const auto now = use("windowsBesideIndices")(term, r);
-        any = any || now;
-        return now.value_or(term);
+      if (const auto now = spineOf(term).isPrim(Prim::generate) ? use(rule)(term, r) : std::nullopt) {
+        any = true;
+        term = *now;
       }
-      return all([&](Expr child, Rewriting&) { return walk(child); })(term, r);
+      const Spine s = spineOf(term);
+      const bool folds = s.head.is(Expr::Form::primitive) && isLoop(s) && !s.isPrim(Prim::map);
+      const bool iterates = s.head.is(Expr::Form::primitive) && isIteration(s.head.prim()) && !s.arguments.empty() &&
+                            !s.arguments.back().is(Expr::Form::lambda);
+      if (folds && !inReductions) return term;
+      if (!(folds || iterates) || !isKept(s.arguments[folds ? 0 : s.arguments.size() - 1].type()))
+        return rewrite::all([&](Expr child, Rewriting&) { return walk(child); })(term, r);
+      for (std::size_t i = 0; i < s.arguments.size(); i++)
+        if (!s.arguments[i].is(Expr::Form::lambda))
+          term = *at(argumentPath(s, i), [&](Expr child, Rewriting&) { return walk(child); })(term, r);
+      return term;
     };
     const auto now = walk(e);
     return any ? now : std::nullopt;
@@ -424,8 +442,8 @@ Program restated(const Program& program, bool inOrder) {
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
   bool indexed = r.tryApply(digitsApart());
-  for (const char* rule : {"paddingOfIndices", "bordersOfIndices"}) r.tryApply(everywhere(use(rule)));
-  r.tryApply(neighboursAsWindows());
+  for (const char* rule : {"paddingOfIndices", "bordersOfIndices"}) r.tryApply(rulesOfIndices(rule, true));
+  r.tryApply(rulesOfIndices("windowsBesideIndices", false));
   r.tryApply(everywhere(use("windowsOfIndices")));
   indexed |= r.tryApply(arraysOfIndices());
   r.apply(sumsTogether());

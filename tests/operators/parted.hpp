@@ -112,7 +112,7 @@ inline const std::vector<Case>& cases() {
        "def main(u: [h][w]f32, v: [h][w]f32): ([h][w]f32, [h][w]f32) = iterate(3, fun (u, v) =>\n"
        "  (generate2D(h, w, fun (i, j) => u[i][j] + 0.1 * (beside(v, i, j + 1) - v[i][j])),\n"
        "   generate2D(h, w, fun (i, j) => v[i][j] + 0.1 * (u[i][j] - beside(u, i - 1, j)))), (u, v))\n",
-       {{"h", 7}, {"w", 32}},
+       {{"h", 20}, {"w", 64}},
        {{P::stencil, "strips"}, {P::stencil, "strips"}}},
       {"weights of windows that loops over indices read in lanes",
        "def main(x: [h][w]f32): [h-4][w-4]f32 = slide2D(5, 5, 1, 1, x) |> map2D(fun q =>\n"

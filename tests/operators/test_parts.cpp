@@ -153,6 +153,18 @@ TEST_CASE("parts say where they stand", "[null]") {
   CHECK(lines == std::vector<std::string>{"1", "3"});
 }
 
+TEST_CASE("a list that a work-item keeps is read by indices, without padding", "[null]") {
+  const parted::Case greatest{"the greatest in order",
+                              "def main(xs: [n][m]f32): [n][6]f32 = xs |> map(fun row => reduce(fill(6, lowest),\n"
+                              "  fun (best, x) => generate(6, fun j => if x <= best[j] then best[j]\n"
+                              "    else if j > 0 && x > best[max(j - 1, 0)] then best[max(j - 1, 0)] else x), row))\n",
+                              {{"n", 32}, {"m", 20}},
+                              {}};
+  const PartedProgram parted = partsOf(parted::load(greatest));
+  REQUIRE(parted.parts.size() == 1);
+  CHECK(print(parted.program.body).find("padClamp") == std::string::npos);
+}
+
 TEST_CASE("windows of which each takes several long loops are not written out", "[null]") {
   const parted::Case attention{"attention within windows",
                                "def main(q: [n][64]f32, k: [n + 63][64]f32): [n][64]f32 =\n"
