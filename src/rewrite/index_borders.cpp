@@ -368,7 +368,11 @@ std::optional<Expr> windowsBesideIndices(Expr e) {
     const bool small = std::ranges::all_of(dimensions, [](const Beside& d) { return d.most - d.least < most; });
     const bool beside = std::ranges::any_of(dimensions, [](const Beside& d) { return d.index && d.most > d.least; });
     const auto isSame = [&](const Read& r) { return r.term == group.reads.front().term; };
-    if (!small || !beside || std::ranges::all_of(group.reads, isSame)) continue;
+    // Of one read, windowsOfIndices makes windows in the order of its loops, unless one goes backwards.
+    const bool backwards = std::ranges::any_of(group.reads.front().indices, [](const auto& index) {
+      return std::ranges::any_of(index.second.terms, [](const auto& term) { return term.second < 0; });
+    });
+    if (!small || !beside || (std::ranges::all_of(group.reads, isSame) && !backwards)) continue;
     const Expr windows = windowsBeside(group.array, dimensions, 0);
     for (const Read& read : group.reads) {
       IndexedArray now{windows, {}};

@@ -108,6 +108,8 @@ TEST_CASE("elements beside an index are of one window") {
   CHECK_FALSE(windows("def main(a: [3][5][6]i32): [4][5]i32 = generate(4, fun i => generate(5, fun j =>\n"
                       "  a[1][i][j] - a[1][i + 1][j + 1] + sum(generate(2, fun k => a[1][i + k][j]))))")
                   .empty());
+  CHECK_THAT(windows("def main(xs: [9]i32): [7]i32 = generate(7, fun i => sum(generate(3, fun d => xs[i - d + 2])))"),
+             Contains("slide(3, 1, xs)[i]"));
   CHECK(windows("def main(a: [3][6]i32, k: [3]i32): [5]i32 = generate(5, fun i =>\n"
                 "  sum(generate(3, fun c => k[c] * (a[c][i] - a[c][i + 1]))))")
             .empty());
