@@ -37,7 +37,7 @@ constexpr JudgeInfo judges[] = {
      "that*,in a loop over kernels*,an intermediate that is*,steps that go on*,launches of unlike*'"},
     {Judge::differential, "differential",
      "LIFT_DIFF_COUNT=600 $FAULTY/faulty_differential 'random programs*,random indices*'"},
-    {Judge::parts, "parts", "$FAULTY/faulty_operators 'every part has*'"},
+    {Judge::parts, "parts", "$FAULTY/faulty_operators 'every part has*,lanes that*'"},
     {Judge::searches, "searches",
      "$FAULTY/faulty_tune 'every explorer*,what goes by*,a network*,a ridge*,what failed*,the nearest*,a database*,"
      "points w*,where a search*'"},

@@ -153,6 +153,13 @@ TEST_CASE("parts say where they stand", "[null]") {
   CHECK(lines == std::vector<std::string>{"1", "3"});
 }
 
+TEST_CASE("lanes that have ended stay as they are, and indices that end with an array read what they say", "[null]") {
+  const auto device = runtime::makeEmulatorDevice();
+  for (const char* name : {"elements by indices, each with a loop that ends early", "a step on a torus, written out",
+                           "neighbours that conditions choose, in a batch"})
+    CHECK(parted::errorOn(*device, caseNamed(name)) < parted::tolerance);
+}
+
 TEST_CASE("a list that a work-item keeps is read by indices, without padding", "[null]") {
   const parted::Case greatest{"the greatest in order",
                               "def main(xs: [n][m]f32): [n][6]f32 = xs |> map(fun row => reduce(fill(6, lowest),\n"
