@@ -95,7 +95,7 @@ class Unswitch {
     Expander copies(kernel_, [](const For&, For&) { return -1; });
     const auto under = [&](Block& then, bool holds) {
       Block all = decided(Block(begin, before.end()), t->all, holds);
-      std::ranges::move(then, std::back_inserter(all));
+      std::ranges::move(branches(std::move(then), t->all, holds), std::back_inserter(all));
       then = copies.run(all);
     };
     under(branch.then, true);
@@ -195,6 +195,20 @@ class Unswitch {
     for (const Comparison& x : testOf(*mapped)->all)
       if (!contains(shared, x)) rest.push_back(x);
     return rest.empty() ? c.then : choose(test(std::move(rest)), c.then, c.otherwise);
+  }
+  // The statements with those of the branches that are taken, where the conjunction decides that.
+  static Block branches(Block from, const Conjunction& shared, bool holds) {
+    Block to;
+    for (Stmt& s : from) {
+      forEachBlock(s, [&](Block& inner) { inner = branches(std::move(inner), shared, holds); });
+      auto* branch = std::get_if<If>(&s.node);
+      const Test* t = branch == nullptr ? nullptr : std::get_if<Test>(&branch->condition->node);
+      if (t != nullptr && (holds ? includes(shared, t->all) : includes(t->all, shared)))
+        std::ranges::move(holds ? branch->then : branch->otherwise, std::back_inserter(to));
+      else
+        to.push_back(std::move(s));
+    }
+    return to;
   }
   static Block decided(Block statements, const Conjunction& shared, bool holds) {
     for (Stmt& s : statements) {

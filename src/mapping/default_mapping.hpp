@@ -110,6 +110,7 @@ class DefaultMapping : Walk {
   std::optional<Expr> withNamesStored(Expr e);
   std::optional<Expr> spread(Expr e);
   std::optional<Expr> longReduction(Expr e);
+  Expr ofWhatItUses(Expr map);
   Expr apart(Expr nest, const Nest& levels, Expr value, const std::string& why);
 
   // kept.cpp: what is kept in memory

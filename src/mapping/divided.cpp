@@ -466,6 +466,17 @@ Expr DefaultMapping::resultInLanes(Expr e) {
 
 // --------------------------------------------------------------------------------------------------- nests divided
 
+// A map over arrays side by side without those that its function does not use.
+Expr DefaultMapping::ofWhatItUses(Expr map) {
+  for (bool changed = true; std::exchange(changed, false);)
+    for (const char* rule : {"mapOfFirst", "mapOfSecond", "mapOfNestedEnds", "mapOfNestedLast"})
+      if (const auto next = attempt(rule, map)) {
+        map = *next;
+        changed = true;
+      }
+  return map;
+}
+
 // The value in the body of a nest by a nest of its own, kept in memory.
 Expr DefaultMapping::apart(Expr nest, const Nest& levels, Expr value, const std::string& why) {
   for (std::size_t level = levels.levels.size(); level-- > 0;) {
@@ -473,6 +484,11 @@ Expr DefaultMapping::apart(Expr nest, const Nest& levels, Expr value, const std:
       const auto place = rewrite::pathOf(value, spineOf(map).arguments[0].body());
       ensure(place.has_value(), "the value is in the nest");
       return applyTo("mapFission", argumentPath(spineOf(map), 0) + rewrite::Path{0} + *place, map);
+    });
+    // It reads no more than it uses: what is not read would stand in it again, and in what reads it in turn.
+    nest = at(nest, levels.levels[level], [&](Expr map) {
+      return argument(map, 1,
+                      [&](Expr zip) { return argument(zip, 1, [&](Expr values) { return ofWhatItUses(values); }); });
     });
     value = spineOf(spineOf(partAt(nest, levels.levels[level])).arguments[1]).arguments[1];
   }
@@ -584,11 +600,15 @@ std::optional<Expr> DefaultMapping::spread(Expr e) {
   const Spine s = spineOf(body);
   if (!s.isPrim(Prim::let) || !computesElements(underLayouts(letsOf(body).body))) return std::nullopt;
   const Expr value = s.arguments[1];
-  if (work_.of(body) < dividedOperations / enoughItems) return std::nullopt;
-  const bool isConstant = value.freeVariables().empty() && value.type().isRegister() && isCheap(value);
-  if (isConstant) return at(e, nest.body, [this](Expr let) { return apply("letUnfold", let); });
+  const double least = options_.isGpu ? dividedOperations / enoughItems
+                                      : dividedOperations / static_cast<double>(*nest.items.constant());
+  if (work_.of(body) < least) return std::nullopt;
+  // A number that is cheap is no kernel's work.
+  if (value.type().isRegister() && isCheap(value))
+    return at(e, nest.body, [this](Expr let) { return apply("letUnfold", let); });
   e = apart(e, nest, value, "few rows, each of many elements");
-  return at(e, nest.body, [this](Expr let) { return apply("letInline", let); });
+  e = at(e, nest.body, [this](Expr let) { return apply("letInline", let); });
+  return at(e, nest.levels.front(), [this](Expr map) { return ofWhatItUses(map); });
 }
 
 // A reduction that a work-item does once, and that may be divided.

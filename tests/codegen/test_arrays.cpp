@@ -409,4 +409,26 @@ TEST_CASE("numbers that a row's map of loops shares are stored, and the map's el
   CHECK(planAt(scaled, {{"n", 128}, {"d", 64}}).kernels.size() == 1);
 }
 
+TEST_CASE("steps of few rows are kernels where their work is worth them, and read no more than they use") {
+  // Rotations of two rows of matrices each, of which numbers are named.
+  const auto rotations = [](int n, int count) {
+    std::string text =
+        "def rot(q: i32, m: [k][k]f32): [k][k]f32 = let a = m[0][0] in let b = m[q][0] in let r = sqrt(a * a + b * b) "
+        "in "
+        "let c = a / r in let s = b / r in generate2D(k, k, fun (i, j) => if i == 0 then c * m[0][j] + s * m[q][j] "
+        "else "
+        "if i == q then c * m[q][j] - s * m[0][j] else m[i][j])\n";
+    text += fmt::format("def main(xs: [3][{0}][{0}]f32): [3][{0}][{0}]f32 = xs |> map(fun m => m", n);
+    for (int i = 0; i < count; i++) text += fmt::format(" |> rot({})", 1 + i % (n - 1));
+    return text + ")";
+  };
+  const auto lengthOfMapped = [&](int count) { return print(mapByDefault(parse(rotations(40, count)))).size(); };
+  const auto few = lengthOfMapped(5), more = lengthOfMapped(10);
+  CHECK(more < 3 * few);
+  CHECK(compile(parse(rotations(40, 5))).kernels.size() == 5);
+  CHECK(compile(parse(rotations(4, 2))).kernels.size() == 2);
+  CHECK(wrong(rotations(4, 3), {}) == "");
+  CHECK(wrong(rotations(24, 3), {}) == "");
+}
+
 }  // namespace lift::codegen_tests

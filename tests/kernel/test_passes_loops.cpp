@@ -324,6 +324,28 @@ TEST_CASE("unswitch: what is declared for a branch by its condition is declared 
   CHECK(bodyText(pass("unswitch", branching(true))) == bodyText(branching(true)));
 }
 
+TEST_CASE("unswitch: a branch that asks again for what it has been asked is decided, and what it alone reads is gone") {
+  Maker m;
+  const auto in = m.in("in", 16), out = m.out("out", 9);
+  const VarId v = m.var("v"), w = m.var("w");
+  m.k.body = block(seq("x", 8, [&](Nat x) {
+    const ExprPtr isInner = test({{x, Relation::less, 7}});
+    return block(
+        Declare{v, choose(isInner, load(in, x), load(in, x + 1))},
+        If{isInner, block(If{isInner, block(Store{out, x, ref(v, f32)}), {}}),
+           block(Declare{w, add(ref(v, f32), number(1))},
+                 If{test({{x, Relation::less, 7}, {0, Relation::less, x}}), block(Store{out, 8, ref(w, f32)}), {}})});
+  }));
+  const Kernel after = pass("dead", pass("unswitch", m.k));
+  INFO(bodyText(after));
+  CHECK(structure(after)["if"] == 1);
+  CHECK(bodyText(after).find("else") == std::string::npos);
+  Memory a = {floats(ramp(16, 1)), floats(std::vector<float>(9))}, b = a;
+  CHECK(emulate(m.k, a).ok());
+  CHECK(emulate(after, b).ok());
+  CHECK(a == b);
+}
+
 TEST_CASE("absent: iterations that only add what was padded with zeros are left out") {
   // Rows of 4, of which those outside of 1 to 16 are zero; sums of products of three of them.
   const auto body = [](bool isFinite, double padding, bool isOtherRow, Op op, bool isFilledLater) {
