@@ -153,7 +153,7 @@ class Outliner {
         if (!runsInParallel(a[0])) a[0] = copied(a[0]);
         return applyAll(s.head, a);
       case Prim::let:
-        if (waits(a[1]) || isOfOneStage(s)) {
+        if (waits(a[1]) || isOfOneStage(s) || !isAvailable(a[1])) {
           if (waits(a[1])) guards_.hold(a[0].parameter());
           a[1] = operand(a[1]);
           return applyAll(s.head, {Expr::lambda(a[0].parameter(), result(a[0].body())), a[1]});

@@ -1,6 +1,7 @@
 #include "cost.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "lift/build.hpp"
@@ -79,7 +80,9 @@ namespace {
 // much.
 class Reads {
  public:
-  explicit Reads(Expr variable) : variable_(variable) {}
+  // By functions: what they read of their parameter, and of its second component.
+  using OfParameters = std::array<std::unordered_map<Expr, double>, 2>;
+  Reads(Expr variable, OfParameters& ofParameters) : variable_(variable), ofParameters_(ofParameters) {}
 
   double in(Expr e) {
     if (e == variable_) return 1;
@@ -101,7 +104,7 @@ class Reads {
 
  private:
   // How often each element of the argument is read for the result.
-  static double again(const Spine& s, std::size_t argument) {
+  double again(const Spine& s, std::size_t argument) {
     const Prim prim = s.head.prim();
     if (prim == Prim::slide || prim == Prim::slideStrict)
       return std::max(1.0, estimate(s.head.nats()[0]) / std::max(1.0, estimate(s.head.nats()[1])));
@@ -114,9 +117,15 @@ class Reads {
                : 1;
   }
   // Reads of an argument of a function, if it is an array, else it is read once and kept in registers.
-  static double ofParameter(Expr f, std::optional<int> component) {
+  double ofParameter(Expr f, std::optional<int> component) {
+    auto& known = ofParameters_[component ? 1 : 0];
+    if (const auto found = known.find(f); found != known.end()) return found->second;
+    const double reads = computedOfParameter(f, component);
+    return known[f] = reads;
+  }
+  double computedOfParameter(Expr f, std::optional<int> component) {
     const Expr p = f.parameter();
-    if (!component && p.type().isArray()) return readsOfElement(f.body(), p);
+    if (!component && p.type().isArray()) return Reads(p, ofParameters_).in(f.body());
     double most = 1;
     if (p.type().is(Type::Kind::tuple)) {
       std::unordered_map<Expr, Expr> names;
@@ -127,7 +136,7 @@ class Reads {
       }
       if (names.empty()) return 1;
       const Expr body = replaceTerms(f.body(), names);
-      for (const auto& [part, name] : names) most = std::max(most, readsOfElement(body, name));
+      for (const auto& [part, name] : names) most = std::max(most, Reads(name, ofParameters_).in(body));
       if (body.hasFree(p) && std::ranges::any_of(names, [&](const auto& n) { return body.hasFree(n.first); }))
         return unknownSize;
     }
@@ -135,12 +144,16 @@ class Reads {
   }
 
   Expr variable_;
+  OfParameters& ofParameters_;
   std::unordered_map<Expr, double> known_;
 };
 
 }  // namespace
 
-double readsOfElement(Expr e, Expr variable) { return Reads(variable).in(e); }
+double readsOfElement(Expr e, Expr variable) {
+  Reads::OfParameters ofParameters;
+  return Reads(variable, ofParameters).in(e);
+}
 
 namespace {
 

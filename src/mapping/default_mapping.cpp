@@ -83,7 +83,11 @@ Expr DefaultMapping::result(Expr e, const Layouts& through) {
   if (!e.is(Expr::Form::apply)) return copy(e);
   const Spine s = spineOf(e);
   if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) return iterated(e);
-  if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) return alone(e);
+  if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) {
+    // What stands behind a name is divided where it is much: what it reads is there before its kernels.
+    const double much = options_.isGpu ? dividedOnGpu : dividedOperations;
+    return s.isPrim(Prim::let) && work_.of(s.arguments[0].body()) >= much ? resultOfLet(e) : alone(e);
+  }
   if (s.isPrim(Prim::tuple)) return results(e);
   if (isWrittenThrough(s.head.prim())) {
     const bool isLayout = s.arguments.size() == 1;

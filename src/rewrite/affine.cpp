@@ -60,6 +60,8 @@ struct Scope {
 // must be an element of an array.
 enum class Role : std::uint8_t { value, summed, factor };
 
+constexpr int mostSteps = 5'000;  // layers with their epilogues take some dozens
+
 class Reader {
  public:
   using Factors = std::map<int, std::vector<std::int64_t>>;  // of the roots whose indices are divided
@@ -209,6 +211,8 @@ class Reader {
   }
 
   Expr at(Expr e, Takes takes, Guards guards, const ScopePtr& scope, Role role) {
+    // What names several times what names several times … is a long expression of an element.
+    if (++steps_ > mostSteps) throw Unknown{"its elements are computed of too many others"};
     if (e.is(Expr::Form::variable)) {
       if (std::ranges::find(accumulators_, e) != accumulators_.end()) {
         if (!guards.empty()) throw Unknown{"it pads what it computes"};
@@ -548,7 +552,7 @@ class Reader {
   std::vector<std::pair<int, std::size_t>> places_;  // of the digits: root and position
   std::vector<std::vector<std::int64_t>> digitsOf_;  // of the roots
   std::vector<Expr> accumulators_;
-  int roots_ = 0;
+  int roots_ = 0, steps_ = 0;
 };
 
 template <class F>

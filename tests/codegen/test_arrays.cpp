@@ -431,4 +431,12 @@ TEST_CASE("steps of few rows are kernels where their work is worth them, and rea
   CHECK(wrong(rotations(24, 3), {}) == "");
 }
 
+TEST_CASE("chains of names that are each read several times compile in time that grows with their number") {
+  std::string tuples = "def main(x: [n]f32, y: [n]f32): ([n]f32, [n]f32) = let p0 = (x, y) in ";
+  for (int i = 0; i < 24; i++)
+    tuples +=
+        fmt::format("let p{1} = (zipWith(add, p{0}.0, reverse(p{0}.1)), zipWith(mul, p{0}.1, p{0}.0)) in ", i, i + 1);
+  CHECK(compile(at(parse(tuples + "p24"), {{"n", 100}})).kernels.size() >= 2);
+}
+
 }  // namespace lift::codegen_tests

@@ -259,4 +259,18 @@ TEST_CASE("inner loops do not compute again what they do not change") {
   CHECK(wrong(program) == "");
 }
 
+TEST_CASE("a number that is computed of named numbers and arrays is divided where it is much") {
+  const std::string text =
+      "def main(x: [n]f32): f32 = let t = sum(x) / 3.0 in let b = map(fun v => v - t, x) in sum(zipWith(mul, b, b))";
+  const auto items = [&](std::int64_t n) {
+    const kernel::Plan plan = compile(at(parse(text), {{"n", n}}));
+    double most = 0;
+    for (const auto& k : plan.kernels) most = std::max(most, static_cast<double>(*k.range.global[0].constant()));
+    return std::pair(plan.kernels.size(), most);
+  };
+  CHECK(items(64) == std::pair<std::size_t, double>(1, 1));  // no launch is worth it
+  CHECK(items(1 << 17).second >= 1024);
+  CHECK(wrong(text, {{"n", 9}}) == "");
+}
+
 }  // namespace lift::codegen_tests

@@ -28,6 +28,15 @@ TEST_CASE("convolutions are recognised however they are written") {
     }
 }
 
+TEST_CASE("elements that are computed of very many others are no layer's, which does not take long to see") {
+  recognised::registerConv();
+  std::string text = "def main(xs: [4][64]f32): [4][64]f32 = xs |> map(fun y0 => ";
+  for (int i = 0; i < 24; i++)
+    text += "let y" + std::to_string(i + 1) + " = let s = sum(y" + std::to_string(i) +
+            ") in map(fun a => a / s + exp(a), y" + std::to_string(i) + ") in ";
+  for (const Part& p : partsOf(parseProgram(*addSource("rows.lift", text + "y24)"))).parts) CHECK(!p.same);
+}
+
 TEST_CASE("families of a layer derive the parts that compute it") {
   recognised::registerConv();
   const auto device = runtime::makeEmulatorDevice();

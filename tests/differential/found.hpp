@@ -110,6 +110,12 @@ def main(x: [2][3]f32) =
 def main(x: [1][1]f32) = x |> map(scan(0.25, fun (a, b) => a * 0.5 + b)) |> map(fun v =>
   reduceByIndex(generate(1, fun b => f32(b) * 0.5), fun (a, x) => x, zip(generate(1, fun i => i32(v[i] * 5.0)), v)))
 )"},
+    {"a sum of an array that is named behind a number that is", R"(
+def main(x: [n]f32) =
+  let a = map(fun v => v - sum(x) / 8.0, x) in
+  let b = map(fun v => v - sum(a) / 8.0, a) in
+  (sum(b), let t = maximum(a) in let c = map(fun v => v - t, a) in sum(zipWith(mul, c, reverse(c))))
+)"},
 };
 
 }  // namespace lift::differential
