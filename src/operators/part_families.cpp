@@ -70,7 +70,7 @@ namespace {
 bool reducesByOperations(Expr e) {
   return !anyTerm(e, [](Expr term) {
     const Spine s = spineOf(term);
-    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
+    if (!s.isCall(Prim::reduce)) return false;
     const auto accumulation = accumulationOf(s.arguments[0], s.arguments[1]);
     return !accumulation || !operationsOf(*accumulation);
   });
@@ -84,7 +84,7 @@ std::string notInRowSums(const Recognised& form) {
 // A name for an array that is computed element by element.
 bool namesMap(Expr e) {
   const Spine s = spineOf(e);
-  return s.isPrim(Prim::let) && s.arguments.size() == 2 && strategies::isComputingMap(s.arguments[1]);
+  return s.isCall(Prim::let) && strategies::isComputingMap(s.arguments[1]);
 }
 
 // Whether loops run in the steps of a loop: much work for what is read.
@@ -139,7 +139,7 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     r.apply(canonical());
     r.apply(strategies::rowSums({rowsOfItem, group, outer, cut.fill}));
   };
-  // A processor's group should take about as long as waking another core does; the groups of others should have many
+  // A processor's group should take about as long as waking another core does; on other devices groups should have many
   // work-items.
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
     constexpr std::int64_t elementsOfGroup = 1 << 15;
@@ -177,7 +177,7 @@ bool usesItsReductions(const Recognised& form) {
   if (!row.isRegister() && !(row.isArray() && row.element().isRegister())) return false;
   const auto readsInOrder = [&](Expr e) {
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::reduce) || s.arguments.size() != 3) return false;
+    if (!s.isCall(Prim::reduce)) return false;
     Expr in = s.arguments[2];
     while (strategies::isComputingMap(in)) in = spineOf(in).arguments.back();
     const auto strides = stridesInside(form.nest, in);
@@ -278,8 +278,8 @@ std::optional<Path> gatherIn(Expr map) {
   std::optional<Expr> gather;
   anyTerm(f.body(), [&](Expr e) {
     const Spine at = spineOf(e);
-    if (at.isPrim(Prim::at) && at.arguments.size() == 2 && e != f.body() && e.type().isScalar() &&
-        at.arguments[0].hasFree(x) && !at.arguments[1].hasFree(x))
+    if (at.isCall(Prim::at) && e != f.body() && e.type().isScalar() && at.arguments[0].hasFree(x) &&
+        !at.arguments[1].hasFree(x))
       gather = e;
     return gather.has_value();
   });
@@ -289,10 +289,10 @@ std::optional<Path> gatherIn(Expr map) {
 // A name for an index.
 bool namesIndex(Expr e) {
   const Spine s = spineOf(e);
-  return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[1].type() == Type::scalar(Scalar::i32);
+  return s.isCall(Prim::let) && s.arguments[1].type() == Type::scalar(Scalar::i32);
 }
 
-// What a map reads at indices by maps of its own: there are no vectors of that, but of all else.
+// Reads at computed indices moved into maps of their own: there are no vectors of such reads, but of all else.
 Strategy gathersApart() {
   constexpr int most = 8;
   const Strategy apart = [](Expr e, Rewriting& r) -> std::optional<Expr> {
@@ -387,9 +387,9 @@ bool neighboursLieTogether(const Recognised& form) {
   return std::ranges::count(strides, 1) > 0;
 }
 
-// Whether private memory holds the arrays that loops leave in each lane: on processors a stack of 8 MiB those of 64
-// work-items of 16 lanes, and some copies. Of a row that is a part of the result no map is kept, nor what is written
-// there.
+// Whether private memory holds the arrays that loops leave in each lane. On processors it is a stack of 8 MiB, which 64
+// work-items of 16 lanes share, with room for some copies. Of a row that is written as a part of the result, no map
+// needs memory, nor does what is written there.
 bool keepsLittle(Expr body, bool isWritten = false) {
   constexpr std::int64_t mostBytes = 4096;
   Nat bytes = 0;
@@ -414,8 +414,8 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 
-// Of an elementwise map of many elements in long rows: whether each reads its own of every input, and those lie side by
-// side. Where their number is not known, the scalar kernel is a tenth as long.
+// Whether an elementwise map of many elements in long rows reads its own element of every input, and these lie side by
+// side. Where the number of elements is not known, it does not: the scalar kernel is a tenth as long.
 bool readsInVectors(const Recognised& form) {
   constexpr std::int64_t shortest = 64, fewest = 1 << 14;
   const Nest::Loop& loop = form.nest.loops.back();
@@ -423,17 +423,14 @@ bool readsInVectors(const Recognised& form) {
   for (const Nest::Loop& l : form.nest.loops) elements = elements * l.input.type().length();
   if (form.nest.turned || elements.constant().value_or(0) < fewest || *loop.input.type().length().constant() < shortest)
     return false;
-  const bool gathers = anyTerm(form.nest.body, [&](Expr e) {
-    const Spine s = spineOf(e);
-    return s.isPrim(Prim::at) && s.arguments.size() == 2;
-  });
+  const bool gathers = anyTerm(form.nest.body, [&](Expr e) { return spineOf(e).isCall(Prim::at); });
   const auto strides = stridesOf(form.nest, loop.variable);
   return !gathers && std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
 
-// Whether rows may each have a lane of their own: they give few values, and read what lies in vectors, or the same as
-// their neighbours, or read it again and again in steps that wait for each other, or approximate functions and are
-// short where they are reduced, or what reduces them cannot be divided.
+// Whether each row may be computed in a lane of its own. Rows must give few values, and it must pay: neighbouring rows
+// read what lies side by side or is the same, or they approximate functions and are short, or their reductions cannot
+// be divided among lanes, or what they read is read again and again in steps that wait for each other.
 bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
   if (form.nest.loops.empty()) return false;
@@ -450,7 +447,7 @@ bool neighboursAreInLanes(const Recognised& form) {
   const Expr lane = form.nest.loops.back().variable;
   const bool gathers = anyTerm(body, [&](Expr e) {
     const Spine s = spineOf(e);
-    return s.isPrim(Prim::at) && s.arguments.size() == 2 && s.arguments[0].hasFree(lane);
+    return s.isCall(Prim::at) && s.arguments[0].hasFree(lane);
   });
   pays = pays && (form.pattern == Pattern::elementwise || !gathers);
   return pays && keepsLittle(body) && values.constant() && *values.constant() <= most &&

@@ -101,7 +101,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> rangeOf(const AffineIndex& 
 
 std::optional<IndexedArray> readOf(Expr e) {
   IndexedArray read{e, {}};
-  for (Spine s = spineOf(e); s.isPrim(Prim::at) && s.arguments.size() == 2; s = spineOf(read.array)) {
+  for (Spine s = spineOf(e); s.isCall(Prim::at); s = spineOf(read.array)) {
     read.indices.insert(read.indices.begin(), s.arguments[0]);
     read.array = s.arguments[1];
   }
@@ -125,7 +125,7 @@ void forEachRead(Expr e, const std::function<bool(Expr, const std::vector<Expr>&
     Spine s = spineOf(term);
     if (!s.isPrim(Prim::at))  // a choice of elements
       for (const Expr part : s.arguments) anyTerm(part, [&](Expr x) { return inner.insert(x), false; });
-    for (; s.isPrim(Prim::at) && s.arguments.size() == 2; s = spineOf(s.arguments[1])) inner.insert(s.arguments[1]);
+    for (; s.isCall(Prim::at); s = spineOf(s.arguments[1])) inner.insert(s.arguments[1]);
     return false;
   });
 }
@@ -133,7 +133,7 @@ void forEachRead(Expr e, const std::function<bool(Expr, const std::vector<Expr>&
 Expr withoutNamesOfIndices(Expr e, const std::function<bool(Expr)>& isIndex) {
   const auto namesIndex = [&](Expr term) {
     const Spine s = spineOf(term);
-    return s.isPrim(Prim::let) && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
+    return s.isCall(Prim::let) && s.arguments[0].is(Expr::Form::lambda) &&
            s.arguments[1].type() == Type::scalar(Scalar::i32) && isIndex(s.arguments[1]);
   };
   const std::function<Expr(Expr)> without = [&](Expr term) {
