@@ -151,8 +151,8 @@ bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, con
 }
 
 // Vectors of four, or of two that divide the groups, by four pixels, which share what they load. Where a row of taps
-// loads more than registers hold beside the sums, vectors of two; by two pixels, if gaps between the taps make it so long
-// that most of its loads are of the padding, too, and ask for it.
+// loads more than registers hold beside the sums, vectors of two; by two pixels, if gaps between the taps make it so
+// long that most of its loads are of the padding, too, and ask for it.
 Config depthwiseTiledDefaults(const ConvSpec& spec) {
   constexpr std::int64_t most = 4, mostLoaded = 32;
   std::int64_t pixels = evenTile(spec.ow, most, pixelBorder);
