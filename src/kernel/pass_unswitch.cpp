@@ -80,8 +80,9 @@ class Unswitch {
   // Moves into a branch what is declared right before it by choices on its condition and not mentioned after it.
   void moveInto(If& branch, Block& before, std::span<const Stmt> after) {
     const auto* t = std::get_if<Test>(&branch.condition->node);
+    if (t == nullptr) return;
     std::size_t first = before.size();
-    for (std::size_t at = before.size(); t != nullptr && at-- > 0;) {
+    for (std::size_t at = before.size(); at-- > 0;) {
       const auto* d = std::get_if<Declare>(&before[at].node);
       if (d == nullptr || !d->value) break;
       if (countOf(before[at], t->all) == 0) continue;
