@@ -3,11 +3,11 @@
 //   windows in tiles of m by m, kernels outside of a tile's windows;
 //   the sum over channels outside of the tile, so that each channel's part is a filter of two dimensions;
 //   that filter by cookToom; its last linear map out of the sum over channels;
-//   transformed tiles, their products with transformed kernels, and transformed kernels kept, and moved out of the
-//   maps: out of all, so that each has a kernel of its own, or of those within a block of tiles, for which a work-group
-//   keeps them in local memory; the products as one matrix product for each of the (m + r - 1)² positions, tiles by
-//   output channels, in register tiles of tiles by vectors of output channels; transformed kernels in the order of
-//   these loops; the transforms in two steps, rows and columns, in lanes over channels.
+//   transformed tiles and kernels are kept, and moved out of the maps that need them: kernels in panels, as the
+//   products read them, tiles out of all maps, or of those within a block of tiles, which a work-group keeps in local
+//   memory; a block's kernels are taken some at a time; the products are one matrix product for each of the (m + r -
+//   1)² positions, tiles by output channels, in register tiles of tiles by vectors of output channels, and are kept
+//   where the tiles are; the transforms run in two steps, rows and columns, in lanes over channels.
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -93,6 +93,12 @@ bool keepsOwn(Expr e) {
   return keeps(bodyOf(e));
 }
 
+// What a map takes of arrays side by side without those that it does not use.
+void takeWhatIsUsed(Rewriting& r) {
+  r.apply(normalise(
+      {"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast", "mapFirst", "mapSecond"}));
+}
+
 // What was kept last, which is the innermost, out of the maps that it depends on.
 void moveOut(Rewriting& r, int maps) {
   const Strategy innermost = bottomUp([](Expr e, Rewriting& rewriting) {
@@ -100,8 +106,7 @@ void moveOut(Rewriting& r, int maps) {
   });
   for (int map = 0; map < maps; map++) {
     r.apply(innermost);
-    r.apply(normalise(
-        {"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast", "mapFirst", "mapSecond"}));
+    takeWhatIsUsed(r);
   }
 }
 
@@ -111,17 +116,18 @@ void keepTiles(Rewriting& r, int outer) {
   moveOut(r, 2 + outer);  // channels, tiles
 }
 
-// Transformed kernels, which depend on weights alone; in panels of so many, as the products read them.
+// Transformed kernels, which depend on weights alone, out of the channels, the kernels and the groups; in panels of so
+// many kernels, as the products read them.
 void keepKernels(Rewriting& r, std::optional<Nat> panel, bool grouped) {
   r.apply(inside(isPairOfKernel, function(use("keepAhead"))));
   moveOut(r, 2);  // channels, kernels
   if (panel) r.apply(inside(isOverKernels, argument(argument(use("keepInPanels", {{"l", *panel}})))));
   if (!grouped) return;
   r.apply(inside(isOverGroups, use("precompute")));
-  r.apply(normalise({"mapOfFirst", "mapOfLastTwo"}));
+  takeWhatIsUsed(r);
 }
 
-// A block names its transformed tiles, and takes `kernels` at a time.
+// A block names its transformed tiles, so that a loop over its kernels, so many at a time, stands around its products.
 void inParts(Rewriting& r, Nat kernels) {
   r.apply(inside(isOverKept, seq({argument(use("keepByPosition")), use("shareArray")})));
   r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
@@ -131,15 +137,14 @@ void inParts(Rewriting& r, Nat kernels) {
   r.apply(layoutsOut());
 }
 
-// The products out of the maps that need them; a block names them.
+// The products out of the maps that need them; a block, within which they stay (outer = 0), names them.
 void keepProducts(Rewriting& r, int outer) {
   r.apply(inside(isReduction, use("keepAhead")));
   moveOut(r, 2 + outer);  // kernels, tiles
   if (outer == 0) r.apply(inside(isOverKept, use("shareArray")));
 }
 
-// What is kept: the products, which read the others; transformed tiles; transformed kernels, and these once more in the
-// order of the products' loops.
+// What is kept: the products, which read the others; transformed tiles; transformed kernels.
 bool products(Expr e) { return contains(e, Prim::reduce); }
 bool tiles(Expr e) { return !readsWeights(e) && !products(e); }
 bool kernels(Expr e) { return readsWeights(e) && !contains(e, Prim::toGlobal); }
@@ -157,6 +162,7 @@ void byPosition(Rewriting& r, int outer) {
   r.apply(topDown(use("productsByPosition")));
 }
 
+// The products in the order in which they are computed: what lays them out otherwise stands behind the keeping.
 void keepAsComputed(Rewriting& r) {
   const Strategy before =
       orElse(orElse(use("keptMap"), use("keptJoin")), orElse(use("keptSplit"), use("keptTranspose")));
@@ -293,11 +299,11 @@ std::int64_t tilesOfImage(const ConvSpec& s, const Winograd& w) {
 }
 std::int64_t tilesOf(const ConvSpec& s, const Winograd& w) { return s.batch * tilesOfImage(s, w); }
 
-// Transformed kernels, of a group.
+// Bytes of a group's transformed kernels.
 std::int64_t kernelBytes(const ConvSpec& s, const Winograd& w) {
   return w.products() * s.icPerGroup() * s.ocPerGroup() * static_cast<std::int64_t>(sizeof(float));
 }
-// Kernels whose products a block keeps at a time: about so many, in whole vectors.
+// Kernels whose products a block keeps at a time: halves of them, in whole vectors, while these are not few.
 std::int64_t kernelsAtATime(std::int64_t kernels, std::int64_t lanes) {
   constexpr std::int64_t fewest = 64;
   std::int64_t n = kernels;
@@ -305,7 +311,7 @@ std::int64_t kernelsAtATime(std::int64_t kernels, std::int64_t lanes) {
   return n;
 }
 
-// What a fused kernel keeps of a tile: it, transformed, and its products with so many kernels.
+// Bytes that a fused kernel keeps of a tile: it, transformed, and its products with so many kernels.
 std::int64_t keptBytes(const ConvSpec& s, const Winograd& w, std::int64_t kernels) {
   return w.products() * (s.icPerGroup() + kernels) * static_cast<std::int64_t>(sizeof(float));
 }
