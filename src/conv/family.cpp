@@ -369,6 +369,9 @@ void addDepthwise(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts)
                         .derive = [=](rewrite::Rewriting& r) { detail::deriveDepthwiseTiled(spec, r); },
                         .defaults = detail::depthwiseTiledDefaults(spec),
                         .forGpus = true});
+  w.families.back().preferred = [=](const runtime::DeviceInfo& device) {
+    return detail::depthwiseTiledPreferred(spec, device);
+  };
   w.families.back().firstOn = [=](const runtime::DeviceInfo& device) {
     return detail::prefersDepthwiseTiled(spec, layouts, device);
   };

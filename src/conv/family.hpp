@@ -151,9 +151,10 @@ bool prefersPlanes(const ConvSpec& spec, const ConvLayouts& layouts);
 
 void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
 Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
-// For GPUs without local memory of its own: of groups of one input channel.
+// For GPUs, without local memory: of groups of one input channel. The defaults are for a Mali's 64 registers.
 void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r);
 Config depthwiseTiledDefaults(const ConvSpec& spec);
+Config depthwiseTiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device);  // empty: the defaults
 // Whether that is likely the fastest family on the device.
 bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 // Whether `depthwise` makes more of a layer's registers than `blocked`: vectors over a group's kernels are filled by

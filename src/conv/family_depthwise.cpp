@@ -137,31 +137,44 @@ void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
   lower(r, spec, {"mapToGlobal0", "mapToGlobal2", "mapToGlobal1"}, mostTapsOnGpus);
 }
 
+namespace {
+
+// On GPUs: vectors of four groups, or of two that divide them, by four pixels, which share what they load.
+Config tileOfGpus(const ConvSpec& spec) {
+  constexpr std::int64_t most = 4;
+  const std::int64_t lanes = hasVectors(spec.groups) ? std::min(most, widestVector(spec.groups)) : most;
+  return {{"lanes", lanes}, {"pixels", evenTile(spec.ow, most, pixelBorder)}};
+}
+
+}  // namespace
+
 // Where a large device has local memory of its own, tiles of a small layer leave most of it idle. Groups that vectors
 // leave over are read one by one at each tap, which must be few.
 bool prefersDepthwiseTiled(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device) {
   constexpr std::int64_t tapsOfUnit = 512 * 9;  // of all its work-items
   if (device.type != "gpu" || spec.ocPerGroup() > 2 || layouts.input == Layout::nchw || layouts.output == Layout::nchw)
     return false;
-  const Config tile = depthwiseTiledDefaults(spec);
+  const Config tile = tileOfGpus(spec);
   const std::int64_t lanes = tile.at("lanes"), pixels = tile.at("pixels");
   if (spec.groups % lanes != 0 && spec.kh * spec.kw > mostTapsOnGpus) return false;
   const std::int64_t items = spec.batch * spec.oh * ceilDiv(spec.ow, pixels) * ceilDiv(spec.groups, lanes);
   return !device.localMemoryIsDedicated || items * spec.kh * spec.kw >= tapsOfUnit * std::max(1, device.computeUnits);
 }
 
-// Vectors of four, or of two that divide the groups, by four pixels, which share what they load. Where a row of taps
-// loads more than registers hold beside the sums, vectors of two; by two pixels, if gaps between the taps make it so
-// long that most of its loads are of the padding, too, and ask for it.
 Config depthwiseTiledDefaults(const ConvSpec& spec) {
-  constexpr std::int64_t most = 4, mostLoaded = 32;
-  std::int64_t pixels = evenTile(spec.ow, most, pixelBorder);
-  std::int64_t lanes = hasVectors(spec.groups) ? std::min(most, widestVector(spec.groups)) : most;
+  constexpr std::int64_t mostLoaded = 32;
+  Config tile = tileOfGpus(spec);
+  std::int64_t &lanes = tile.at("lanes"), &pixels = tile.at("pixels");
   if (((pixels - 1) * spec.sw + spec.extentW()) * lanes > mostLoaded) {
     lanes = 2;
+    // Gaps between taps make the row so long that most of its loads may be of padding, and ask for it.
     if (spec.dilatesColumns()) pixels = std::min<std::int64_t>(pixels, 2);
   }
-  return {{"lanes", lanes}, {"pixels", pixels}};
+  return tile;
+}
+
+Config depthwiseTiledPreferred(const ConvSpec& spec, const runtime::DeviceInfo& device) {
+  return device.type == "gpu" && device.localMemoryIsDedicated ? tileOfGpus(spec) : Config();
 }
 
 namespace {

@@ -204,6 +204,9 @@ TEST_CASE("depthwise layers are vectors of channels by pixels where these fill t
   for (const char* layer : {"g144ic144ih56oc144kh3ph1", "g96ic96ih56oc96kh7ph3"})
     CHECK(chosen(parseConv(layer), "adreno-630").variant.family == "depthwiseTiled");
   CHECK(chosen(parseConv("g96ic96ih56oc96kh7ph3"), "nvidia").variant.family == "depthwiseTiled");
+  // A row of taps that loads much is of vectors of two where registers are few.
+  CHECK(chosen(parseConv("g24ic24ih14oc24kh5sh2ph2"), "mali-g72").config.at("lanes") == 2);
+  CHECK(chosen(parseConv("g144ic144ih56oc144kh5sh2ph2"), "adreno-630").config.at("lanes") == 4);
   // Vectors divide the groups where they can; groups that are left over are read one by one at each tap.
   CHECK(chosen(parseConv("g58ic58ih28oc58kh3ph1"), "mali-g72").config.at("lanes") == 2);
   CHECK(chosen(parseConv("g7ic7ih29oc7kh5sh2ph2"), "mali-g72").variant.family == "naive");
