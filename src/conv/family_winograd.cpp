@@ -499,7 +499,7 @@ void deriveWinogradStaged(const ConvSpec& layer, const Winograd& w, Rewriting& r
 namespace {
 
 constexpr std::int64_t usuallyKept = 384 << 10;  // bytes of a block
-constexpr int usualUnits = 2;
+constexpr int usualUnits = 2;                    // cores, where no device is known
 
 // The tiles of a block, which keeps at most `most`, so that `units` cores are done soonest. To read the kernels takes
 // as long as to compute some tiles.

@@ -360,6 +360,29 @@ TEST_CASE("copies of f16 are numbers of f32 for processors that have no arithmet
   CHECK(copies == 24);  // windows or padded inputs, and weights
 }
 
+TEST_CASE("Winograd in one kernel keeps products of some kernels at a time, of tiles of several rows") {
+  const auto device = runtime::makeEmulatorDevice();
+  for (const char* layer : {"mb2ic6ih11iw7oc12kh3ph1", "g2ic8ih9iw6oc24kh3ph1"}) {
+    INFO("LIFT_TEST_SEED=" << seed() << ", " << layer);
+    const ConvSpec spec = parseConv(layer);
+    const ConvTensors tensors = randomConvTensors(spec, seed());
+    const Tensor expected = reference(spec, tensors);
+    const Variant v = derive(convWorkload(spec), "winogradFused");
+    std::vector<std::int64_t> local;
+    for (const std::int64_t kernels : {12, 4}) {
+      const kernel::Plan plan = compileVariant(
+          v, v.completed({{"block", 6}, {"kernels", kernels}, {"lanes", 2}, {"tiles", 3}, {"vectors", 2}}));
+      local.push_back(0);  // of the kernel that has any
+      for (const kernel::Kernel& k : plan.kernels) local.back() += kernel::localBytes(k).constant().value();
+      const Tensor out = device->load(plan)
+                             ->run({{"input", tensors.input}, {"weights", tensors.weights}, {"biases", tensors.bias}})
+                             .outputs.at("out");
+      CHECK(compare(out, expected, rootMeanSquare(expected)).maxRel <= v.toleranceAt({}));
+    }
+    CHECK(local[0] - local[1] == 36 * 6 * (12 - 4) * std::int64_t{sizeof(float)});
+  }
+}
+
 TEST_CASE("each set of points has its own tolerance, within which its results are") {
   const ConvSpec spec = parseConv("ic16ih8oc4kh3ph1");
   const ConvTensors tensors = randomConvTensors(spec, seed());

@@ -66,6 +66,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     for (size_t d = 0; d < size / sizeof(size_t); d++) static_cast<size_t*>(value)[d] = d == 0 ? 8 : 1;
   if (has("small-memory") && what == CL_DEVICE_LOCAL_MEM_SIZE && status == CL_SUCCESS && value != nullptr)
     *static_cast<cl_ulong*>(value) = 1024;
+  if (has("near-cache") && what == CL_DEVICE_GLOBAL_MEM_CACHE_SIZE && status == CL_SUCCESS && value != nullptr)
+    *static_cast<cl_ulong*>(value) = 4096;
   if (has("sub-groups") && what == CL_DEVICE_EXTENSIONS && status == CL_SUCCESS && value != nullptr) {
     constexpr std::string_view other = "cl_khr_byte_addressable_store", subgroups = "cl_khr_subgroups             ";
     static_assert(other.size() == subgroups.size());

@@ -42,6 +42,13 @@ if "$liftc" devices --json | grep -m1 '"type"' | grep -q cpu; then
     --expect together.npy >run.log 2>&1 || { cat run.log; fail "they were used"; }
 fi
 
+# A processor's last cache is the system's account where the driver tells of a smaller one.
+quirk=near-cache
+if "$liftc" devices --json | grep -m1 '"type"' | grep -q cpu; then
+  bytes=$(with "$liftc" devices --json | grep -m1 '"cache_bytes"' | tr -dc 0-9)
+  ((bytes > 4096)) || fail "the last cache has $bytes bytes"
+fi
+
 # A device whose compiler is too old is refused for that; one that has no log, with what is known.
 refused() { # QUIRK REASON
   quirk=$1
