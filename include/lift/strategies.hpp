@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "lift/rewrite.hpp"
 
@@ -24,6 +26,9 @@ bool isComputingMap(Expr e);
 
 // s at the outermost map that computes; layouts of the result around it are passed over.
 rewrite::Strategy outermost(rewrite::Strategy s);
+
+// The outermost maps, nested in each other, by the rule for dimensions dimensions - 1 … 0: mapToGroups, mapToGlobal.
+rewrite::Strategy placedBy(std::string_view rule, int dimensions);
 
 // The outermost maps, nested in each other, over global dimensions dimensions - 1 … 0.
 rewrite::Strategy parallel(int dimensions);
@@ -82,6 +87,13 @@ rewrite::Strategy rowSums(const RowSums& tile);
 // A work-group for each row below `outer` maps, whose work-items reduce it together, so many neighbouring elements in a
 // step, where that is given: these divide it. What is computed of each element with the reductions, they share.
 rewrite::Strategy rowsOfGroups(int outer, std::optional<Nat> elements = {});
+
+// A work-group for each element below `outer` maps, at most two, whose work-items share each step of the iterations and
+// folds over arrays that compute it: states in local memory, in turns, maps of a step over work-items, reductions by
+// all of them. Scans, reductions by index and iterateWhile outside of a step's maps are refused.
+rewrite::Strategy stepsOfGroups(int outer);
+// The states of these iterations and folds in a term, outside of the functions of maps.
+std::vector<Type> statesOfGroup(Expr e);
 
 // Reductions that no loop runs, each in chunks of so many elements by a work-group each; what these give one group puts
 // together. Its work-items do the rest.

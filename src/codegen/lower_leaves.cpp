@@ -464,13 +464,14 @@ void Lowering::clearVectors(Block& block) {
   }
 }
 
-void Lowering::copy(const ViewPtr& from, const Destination& to) {
+void Lowering::copy(const ViewPtr& from, const Destination& to, LoopKind kind) {
   const Type type = to.view->type();
   if (type.isArray()) {
-    loop("i", type.length(), LoopKind::sequential, 0, 0, [&](Nat i) { copy(from->at(i), to.with(to.view->at(i))); });
+    loop(kind == LoopKind::local ? "lcl0" : "i", type.length(), kind, 0, 0,
+         [&](Nat i) { copy(from->at(i), to.with(to.view->at(i))); });
   } else if (type.is(Type::Kind::tuple)) {
     for (int c = 0; c < static_cast<int>(type.components().size()); c++)
-      copy(from->component(c), to.with(to.view->component(c)));
+      copy(from->component(c), to.with(to.view->component(c)), kind);
   } else {
     store(to.view, value(from));
   }

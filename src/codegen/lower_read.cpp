@@ -161,9 +161,9 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::reduceByIndexGlb:  // which is refused where it is read inside of its kernel
     case Prim::reduceByIndex: return materialise(e, env, ownSpace(e.type()), nameIn(AddressSpace::priv));
     case Prim::iterate: {  // numbers, too, which `materialise` would come back here to read
-      if (!isWrittenOut(s)) return iterateInLoop(s, env, spaceForSteps(s, e.type()));
-      const AddressSpace space = ownSpace(e.type());
-      const ViewPtr result = allocate(e.type(), space, nameIn(AddressSpace::priv));
+      const AddressSpace space = spaceForSteps(s, e.type());
+      if (!isWrittenOut(s)) return iterateInLoop(s, env, space);
+      const ViewPtr result = allocateState(e.type(), space, nameIn(space));
       write(e, env, {result, space});
       return result;
     }

@@ -92,9 +92,9 @@ void Lowering::advance(Expr next, const EnvPtr& env, const Accumulator& acc, Add
     return;
   }
   backTo(std::move(before));
-  const ViewPtr apart = allocate(acc.view->type(), space, "next");
+  const ViewPtr apart = allocateState(acc.view->type(), space, "next");
   write(next, env, {apart, space});
-  copy(apart, {acc.view, space});
+  copy(apart, {acc.view, space}, space == AddressSpace::local ? LoopKind::local : LoopKind::sequential);
 }
 
 // Assigns a step's new values to the accumulator's registers after the last statement of the block that reads the old
@@ -144,47 +144,52 @@ void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {
   for (std::size_t i = 0; i < to.size(); i++) store(to[i], values[i]);
 }
 
-namespace {
+Expr Lowering::Counter::of(Expr state) const {
+  return component ? build::component(state, static_cast<std::size_t>(*component)) : state;
+}
 
-// The number of a state that each step raises by one, as long as it is less than what no step changes.
-struct Counter {
-  std::optional<int> component;  // none: the state itself
-  Expr bound;
+ViewPtr Lowering::Counter::of(const ViewPtr& state) const { return component ? state->component(*component) : state; }
 
-  Expr of(Expr state) const {
-    return component ? build::component(state, static_cast<std::size_t>(*component)) : state;
-  }
-  ViewPtr of(const ViewPtr& state) const { return component ? state->component(*component) : state; }
-  ViewPtr with(const ViewPtr& state, const ViewPtr& number) const {
-    if (!component) return number;
-    std::vector<ViewPtr> parts;
-    for (int c = 0; c < static_cast<int>(state->type().components().size()); c++)
-      parts.push_back(c == *component ? number : state->component(c));
-    return tupleView(std::move(parts));
-  }
-};
+ViewPtr Lowering::Counter::at(Nat number, const ViewPtr& state) const {
+  if (!fitsInt(number)) return state;
+  const ViewPtr known = valueView(of(state)->type(), kernel::index(number));
+  if (!component) return known;
+  std::vector<ViewPtr> parts;
+  for (int c = 0; c < static_cast<int>(state->type().components().size()); c++)
+    parts.push_back(c == *component ? known : state->component(c));
+  return tupleView(std::move(parts));
+}
 
-std::optional<Counter> counterOf(Expr condition, Expr f) {
-  const Spine s = spineOf(condition.body());
-  if (!s.isPrim(Prim::op) || (s.head.op() != Op::lt && s.head.op() != Op::gt)) return std::nullopt;
-  const bool isFirst = s.head.op() == Op::lt;
-  const Expr state = condition.parameter(), number = s.arguments[isFirst ? 0 : 1], bound = s.arguments[isFirst ? 1 : 0];
-  const auto i32 = Type::scalar(Scalar::i32);
-  if (number.type() != i32 || bound.hasFree(state)) return std::nullopt;
-  Counter counter{{}, bound};
-  if (const Spine n = spineOf(number); n.isPrim(Prim::get) && n.arguments[0] == state)
-    counter.component = static_cast<int>(*n.head.nats()[0].constant());
-  else if (number != state)
-    return std::nullopt;
-  const Expr now = counter.of(f.parameter()), next = counter.of(letsOf(f.body()).body);
+bool Lowering::Counter::isRaisedBy(Expr f) const {
+  const Expr now = of(f.parameter()), next = of(letsOf(f.body()).body);
+  if (now.type() != Type::scalar(Scalar::i32)) return false;
   const Spine sum = spineOf(next);
   const auto isOne = [](Expr e) {
     return (e.is(Expr::Form::literal) && e.value().integer == 1) ||
            (e.is(Expr::Form::natLiteral) && e.natValue() == Nat(1));
   };
   const auto is = [&](std::size_t a, std::size_t b) { return sum.arguments[a] == now && isOne(sum.arguments[b]); };
-  const bool isRaised = sum.isPrim(Prim::op) && sum.head.op() == Op::add && (is(0, 1) || is(1, 0));
-  return isRaised ? std::optional(counter) : std::nullopt;
+  return sum.isPrim(Prim::op) && sum.head.op() == Op::add && (is(0, 1) || is(1, 0));
+}
+
+namespace {
+
+// What is asked before a step: whether a number of the state is less than what no step changes.
+struct Comparison {
+  std::optional<int> component;  // of the state; none: the state itself
+  Expr bound;
+};
+
+std::optional<Comparison> comparisonOf(Expr condition) {
+  const Spine s = spineOf(condition.body());
+  if (!s.isPrim(Prim::op) || (s.head.op() != Op::lt && s.head.op() != Op::gt)) return std::nullopt;
+  const bool isFirst = s.head.op() == Op::lt;
+  const Expr state = condition.parameter(), number = s.arguments[isFirst ? 0 : 1], bound = s.arguments[isFirst ? 1 : 0];
+  if (bound.hasFree(state)) return std::nullopt;
+  if (number == state) return Comparison{{}, bound};
+  const Spine n = spineOf(number);
+  if (!n.isPrim(Prim::get) || n.arguments[0] != state) return std::nullopt;
+  return Comparison{static_cast<int>(*n.head.nats()[0].constant()), bound};
 }
 
 }  // namespace
@@ -225,15 +230,14 @@ ViewPtr Lowering::iterateWhile(const Spine& s, const EnvPtr& env) {
   // Whether there is another step, after `done` of them; the condition is only asked where the count leaves it open.
   const Nat count = s.head.nats()[0];
   const bool mayFail = mayFailWithin(condition);
-  if (const auto counter = counterOf(condition, f);
-      counter && fitsInt(count) && (!mayFail || lessEqual(1, count) == Truth::proved)) {
-    const auto from = indexOf(counter->of(in), env);
-    const Nat steps =
-        stepsTo(value(read(counter->bound, env)), from ? kernel::index(*from) : value(counter->of(state.view)), count);
+  const auto comparison = comparisonOf(condition);
+  if (const Counter counter{comparison ? comparison->component : std::nullopt};
+      comparison && counter.isRaisedBy(f) && fitsInt(count) && (!mayFail || lessEqual(1, count) == Truth::proved)) {
+    const auto from = indexOf(counter.of(in), env);
+    const Nat steps = stepsTo(value(read(comparison->bound, env)),
+                              from ? kernel::index(*from) : value(counter.of(state.view)), count);
     loop("step", steps, LoopKind::sequential, 0, 0, [&](Nat step) {
-      ViewPtr before = state.view;
-      if (from && fitsInt(*from + step))
-        before = counter->with(before, valueView(counter->of(before)->type(), kernel::index(*from + step)));
+      const ViewPtr before = from ? counter.at(*from + step, state.view) : state.view;
       advance(f.body(), bindParameter(f, env, before), state, space);
     });
     return state.view;

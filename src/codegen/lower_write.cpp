@@ -430,28 +430,40 @@ ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& wr
 
 namespace {
 
-// Whether a state consists of long arrays only: a step then knows no numbers of it, and copies of the step would be
-// long.
-bool hasOnlyLongArrays(Type state) {
+bool isLongArray(const Leaf& leaf) {
   constexpr std::int64_t registers = 16;
-  return std::ranges::all_of(leavesOf(state), [](const Leaf& leaf) {
-    Nat elements = leaf.shape.empty() ? 0 : 1;
-    for (const Nat n : leaf.shape) elements = elements * n;
-    return elements.constant().value_or(registers + 1) > registers;
-  });
-}
-
-bool alternates(const Spine& iterate) {
-  const Type state = iterate.arguments[1].type();
-  return iterate.head.nats()[0].constant().value_or(0) > 2 && iterate.arguments[0].body().type() == state &&
-         hasOnlyLongArrays(state);
+  Nat elements = leaf.shape.empty() ? 0 : 1;
+  for (const Nat n : leaf.shape) elements = elements * n;
+  return elements.constant().value_or(registers + 1) > registers;
 }
 
 }  // namespace
 
-bool Lowering::isWrittenOut(const Spine& iterate) {
+// Whether the steps go from one memory to another and back, in a loop of two: those of long arrays, of which a step
+// knows no numbers, and copies of it would be long. A work-group's state may have numbers beside them.
+bool Lowering::alternates(const Spine& iterate, AddressSpace space) {
+  const Type state = iterate.arguments[1].type();
+  if (iterate.head.nats()[0].constant().value_or(0) <= 2 || iterate.arguments[0].body().type() != state) return false;
+  const auto leaves = leavesOf(state);
+  if (space != AddressSpace::local) return std::ranges::all_of(leaves, isLongArray);
+  return std::ranges::any_of(leaves, isLongArray) &&
+         std::ranges::all_of(leaves, [](const Leaf& leaf) { return leaf.shape.empty() || isLongArray(leaf); });
+}
+
+bool Lowering::isWrittenOut(const Spine& iterate) const {
   const auto times = iterate.head.nats()[0].constant();
-  return times && (*times <= maxUnrolledIterations || alternates(iterate));
+  return times &&
+         (*times <= maxUnrolledIterations || alternates(iterate, spaceForSteps(iterate, iterate.arguments[1].type())));
+}
+
+ViewPtr Lowering::allocateState(Type type, AddressSpace space, const std::string& name,
+                                std::vector<kernel::BufferId>* made) {
+  if (space != AddressSpace::local) return allocate(type, space, name, made);
+  if (!type.is(Type::Kind::tuple)) return allocate(type, type.isArray() ? space : AddressSpace::priv, name, made);
+  std::vector<ViewPtr> parts;
+  for (const Type c : type.components())
+    parts.push_back(allocateState(c, space, fmt::format("{}_{}", name, parts.size()), made));
+  return tupleView(std::move(parts));
 }
 
 void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out) {
@@ -464,20 +476,28 @@ void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out
     write(f.body(), bindParameter(f, env, from), to);
   };
   std::array<ViewPtr, 2> memory;
-  if (alternates(s)) {
-    for (std::size_t i = 0; i < 2; i++) memory[i] = allocate(in.type(), space, fmt::format("step{}", i));
-    const bool isInMemory = onlyMovesData(in);
-    isInMemory ? stepTo(read(in, env), {memory[0], space}) : write(in, env, {memory[0], space});
-    const std::int64_t between = times - 1 - (isInMemory ? 1 : 0);  // steps from one memory to the other
-    loop("step", between / 2, LoopKind::sequential, 0, 1, [&](Nat) {
-      stepTo(memory[0], {memory[1], space});
-      stepTo(memory[1], {memory[0], space});
+  if (alternates(s, space)) {
+    for (std::size_t i = 0; i < 2; i++) memory[i] = allocateState(in.type(), space, fmt::format("step{}", i));
+    Counter counter;
+    std::optional<Nat> counted;  // before the first step
+    for (int c = 0; !counted && in.type().is(Type::Kind::tuple) && c < static_cast<int>(in.type().components().size());
+         c++)
+      if (counter.component = c; counter.isRaisedBy(f)) counted = indexOf(counter.of(in), env);
+    const auto stepAfter = [&](Nat done, const ViewPtr& from, const Destination& to) {
+      stepTo(counted ? counter.at(*counted + done, from) : from, to);
+    };
+    const std::int64_t first = onlyMovesData(in) ? 1 : 0;  // a step from where the state is before all of them
+    first > 0 ? stepTo(read(in, env), {memory[0], space}) : write(in, env, {memory[0], space});
+    const std::int64_t between = times - 1 - first;  // steps from one memory to the other
+    loop("step", between / 2, LoopKind::sequential, 0, 1, [&](Nat pair) {
+      stepAfter(first + 2 * pair, memory[0], {memory[1], space});
+      stepAfter(first + 2 * pair + 1, memory[1], {memory[0], space});
     });
     if (between % 2 != 0) {
-      stepTo(memory[0], {memory[1], space});
+      stepAfter(times - 2, memory[0], {memory[1], space});
       std::swap(memory[0], memory[1]);
     }
-    return stepTo(memory[0], out);
+    return stepAfter(times - 1, memory[0], out);
   }
   ViewPtr from = read(in, env);
   for (std::int64_t i = 0; i + 1 < times; i++) {
@@ -493,7 +513,7 @@ void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out
 ViewPtr Lowering::iterateInLoop(const Spine& s, const EnvPtr& env, AddressSpace space) {
   const Expr f = s.arguments[0], in = s.arguments[1];
   Accumulator state;
-  state.view = allocate(in.type(), space, "state", &state.buffers);
+  state.view = allocateState(in.type(), space, "state", &state.buffers);
   write(in, env, {state.view, space});
   loop("step", s.head.nats()[0], LoopKind::sequential, 0, 1,
        [&](Nat) { advance(f.body(), bindParameter(f, env, state.view), state, space); });

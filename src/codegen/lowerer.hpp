@@ -162,8 +162,8 @@ class Lowering {
   void assignLane(kernel::VarId variable, int width, Nat lane, ExprPtr v);
   // Lanes of private vectors are written by writing the whole vector back, so these start as zero.
   void clearVectors(Block& block);
-  // Element by element, in sequential loops.
-  void copy(const ViewPtr& from, const Destination& to);
+  // Element by element, in sequential loops, or the outermost dimension by the work-items of a group.
+  void copy(const ViewPtr& from, const Destination& to, LoopKind kind = LoopKind::sequential);
 
   // ------------------------------------------------------------------------------------------------------------ read
   ViewPtr apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument);
@@ -204,6 +204,15 @@ class Lowering {
   static int unrollOf(const Spine& s);
   ViewPtr reduce(const Spine& s, const EnvPtr& env);
   ViewPtr reduceInGroup(const Spine& s, const EnvPtr& env);
+  // The i32 of a state that each step raises by one: a component of it, or the state itself.
+  struct Counter {
+    std::optional<int> component = {};
+
+    Expr of(Expr state) const;
+    ViewPtr of(const ViewPtr& state) const;
+    ViewPtr at(Nat number, const ViewPtr& state) const;  // the state, where it is known to be that number
+    bool isRaisedBy(Expr f) const;
+  };
   struct Accumulator {
     ViewPtr view;
     std::vector<kernel::BufferId> buffers;  // of an array; empty where it is a part of memory that is not known here
@@ -245,7 +254,11 @@ class Lowering {
   ViewPtr withConstants(Expr state, const EnvPtr& env, const ViewPtr& written);
   // Two memories in turns when the count is known, and small or the state one of long arrays, else a state that each
   // step replaces.
-  static bool isWrittenOut(const Spine& iterate);
+  static bool alternates(const Spine& iterate, AddressSpace space);
+  bool isWrittenOut(const Spine& iterate) const;
+  // Memory for the state of an iteration: of a work-group's, numbers are in registers, the same in all work-items.
+  ViewPtr allocateState(Type type, AddressSpace space, const std::string& name,
+                        std::vector<kernel::BufferId>* made = nullptr);
   void iterate(const Spine& s, const EnvPtr& env, const Destination& out);
   ViewPtr iterateInLoop(const Spine& s, const EnvPtr& env, AddressSpace space);
 

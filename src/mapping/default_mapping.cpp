@@ -171,6 +171,7 @@ Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
     return argument(e, 1, [&](Expr x) { return result(x, with(through, e)); });
   if (onlyMovesData(e)) return copy(e);
   if (const auto joined = together(e)) return result(preparation_.elements(*joined), through);
+  if (const auto shared = sharedByGroups(e)) return *shared;
   if (const Expr body = s.arguments[0].body(); options_.isGpu && updatesAtOnce(body))
     return apply("mapToGroups0", argument(functionBody(e, 0, [this](Expr b) { return updatedByGroup(b); }), 1,
                                           [this](Expr in) { return operand(in); }));
@@ -246,6 +247,7 @@ std::vector<int> DefaultMapping::placesOf(Expr map, const Layouts& through) cons
 }
 
 Expr DefaultMapping::iterated(Expr e) {
+  if (const auto shared = sharedByGroup(e)) return copied(*shared);
   if (!takesLaunches(e) || !mayMove(e)) return alone(e);
   const Spine s = spineOf(e);
   const std::size_t functions = s.arguments.size() - 1;

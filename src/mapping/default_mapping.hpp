@@ -113,6 +113,11 @@ class DefaultMapping : Walk {
   Expr ofWhatItUses(Expr map);
   Expr apart(Expr nest, const Nest& levels, Expr value, const std::string& why);
 
+  // groups.cpp: steps that a work-group shares
+  Expr closedKept(Expr e);
+  std::optional<Expr> sharedByGroups(Expr e);
+  std::optional<Expr> sharedByGroup(Expr e);
+
   // kept.cpp: what is kept in memory
   Expr kept(Expr e, std::string_view why);
   bool isKept(Expr e) const { return kept_.count(e) > 0; }

@@ -134,6 +134,7 @@ bool DefaultMapping::runsInSteps(const Spine& s) {
 // A reduction or a scan whose steps wait for each other: each step is mapped like a program of its own, where that pays
 // and no condition decides about it, since a step takes its element by an index.
 Expr DefaultMapping::inSteps(Expr e) {
+  if (const auto shared = sharedByGroup(e)) return copied(*shared);
   const Spine s = spineOf(e);
   const Expr element = build::call(Prim::at, {Expr::variable("k", Type::scalar(Scalar::i32)), s.arguments[2]});
   if (!runsInSteps(s) || !mayMove(e) || !guards_.allow(element)) return alone(e);

@@ -113,8 +113,10 @@ bool DefaultMapping::isKernelBoundary(Expr e) const { return endsKernel(spineOf(
 Expr DefaultMapping::operand(Expr e, bool shared) {
   if (!e.is(Expr::Form::apply) || isKept(e)) return e;
   if (isKernelBoundary(e)) return kept(e, "the program says so");
-  if (isStored(e, shared))
+  if (isStored(e, shared)) {
+    if (const auto byGroup = sharedByGroup(e)) return *byGroup;
     return kept(e, isExpensive(e) ? "it is expensive" : "several results read each of its elements");
+  }
   return alone(e, shared);
 }
 

@@ -98,6 +98,17 @@ bool hasNestedLoops(Expr e) {
   });
 }
 
+// Whether all rows read the same elements, and are enough work-items for a GPU: each reads what its neighbours do.
+bool areManyRowsOfSameElements(const Recognised& form) {
+  constexpr double enough = 16384;
+  Nat rows = 1;
+  for (std::size_t i = 0; i < form.nest.loops.size(); i++) {
+    rows = rows * form.nest.loops[i].input.type().length();
+    if (std::ranges::any_of(stridesOf(form.nest, *form.input, i), [](const auto& s) { return s != 0; })) return false;
+  }
+  return estimate(rows) >= enough;
+}
+
 OperatorFamily sumsByGroups(const Recognised& form) {
   constexpr std::int64_t longest = 16;
   OperatorFamily family;
@@ -110,7 +121,9 @@ OperatorFamily sumsByGroups(const Recognised& form) {
     r.apply(strategies::rowsOfGroups(outer, elements));
   };
   family.defaults = {{"elements", 1}};
-  family.firstOn = prefersGroups;
+  family.firstOn = [shared = areManyRowsOfSameElements(form)](const runtime::DeviceInfo& device) {
+    return prefersGroups(device) && !shared;
+  };
   return family;
 }
 

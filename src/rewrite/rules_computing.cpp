@@ -51,6 +51,8 @@ std::vector<RuleRow> algorithmicRules() {
       {"mapFission", "map(fun x => let(g, f(x)), xs) => map(g, map(f, xs))", "functor law, ICFP 2015 (Steuwer et al.)"},
       {"mapConstant", "map(fun x => v, (xs: [n]t)) => generate(n, fun i => v)", "functor law"},
       {"generateAsMap", "generate(n, f) => map(f, generate(n, fun i => i))", "functor law"},
+      {"inOneGroup", "(x: t) => map(fun i => x, generate(1, fun i => i))[0]", "functor law, of the only element"},
+      {"letValue", "x => let(fun y => y, x)", "beta, from right to left"},
       {"mapLet", "map(f, let(g, x)) => let(fun y => map(f, g(y)), x)", "let floats out"},
       {"letUnfold", "let(f, x) => f(x)", "beta"},
       {"joinMap", "join(map(fun x => map(f, (g(x): [m]t)), xs)) => map(f, join(map(fun x => g(x), xs)))", "naturality"},

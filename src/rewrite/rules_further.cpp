@@ -40,7 +40,6 @@ std::vector<RuleRow> furtherRules() {
       {"mapConcat", "map(f, concat(xs, ys)) => concat(map(f, xs), map(f, ys))", "naturality"},
       {"letToLocal", "let(f, x) => let(f, toLocal(x))", "lift-conv §4.2"},
       {"letToGlobal", "let(f, x) => let(f, toGlobal(x))", "lift-conv §4.2"},
-      {"mapToLocalMemory", "map(f, xs) => toLocal(map(f, xs))", "lift-conv §4.2"},
       {"mapToGlobalMemory", "map(f, xs) => toGlobal(map(f, xs))", "a kernel of its own"},
       {"mapToPrivateMemory", "map(f, xs) => toPrivate(map(f, xs))", "lift-conv §4.2"},
       {"mapToItems2", "map(f, xs) => mapLcl(2, f, xs)", "lift-conv §3.2"},

@@ -231,6 +231,7 @@ std::vector<RuleRow> loweringRules() {
       {"mapToGroups0", "map(f, xs) => mapWrg(0, f, xs)", "lift-conv §3.2"},
       {"mapToGroups1", "map(f, xs) => mapWrg(1, f, xs)", "lift-conv §3.2"},
       {"mapToGroups2", "map(f, xs) => mapWrg(2, f, xs)", "lift-conv §3.2"},
+      {"mapToLocalMemory", "map(f, xs) => toLocal(map(f, xs))", "lift-conv §4.2"},
       {"mapToItems0", "map(f, xs) => mapLcl(0, f, xs)", "lift-conv §3.2"},
       {"mapToItems1", "map(f, xs) => mapLcl(1, f, xs)", "lift-conv §3.2"},
       {"reduceToItems", "reduce(i, f, xs) => reduceLcl(i, f, xs)", "a group's work-items put together what each has",

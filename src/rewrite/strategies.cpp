@@ -41,16 +41,11 @@ Strategy outermost(Strategy s) {
   };
 }
 
-namespace {
-
-// The outermost maps, each by the rule of its dimension.
 Strategy placedBy(std::string_view rule, int dimensions) {
   const Strategy here = use(fmt::format("{}{}", rule, dimensions - 1));
   if (dimensions == 1) return outermost(here);
   return outermost(seq({function(body(placedBy(rule, dimensions - 1))), here}));
 }
-
-}  // namespace
 
 Strategy parallel(int dimensions) { return placedBy("mapToGlobal", dimensions); }
 

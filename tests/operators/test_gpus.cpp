@@ -3,6 +3,7 @@
 #include "lift/predict.hpp"
 #include "parted.hpp"
 #include "programs/catalogue.hpp"
+#include "steps_of_groups.hpp"
 
 using namespace lift;
 
@@ -132,5 +133,30 @@ TEST_CASE("rows of arrays of any number of dimensions have a work-group each on 
     const Choice onProcessor = chosenOn(runtime::readProfile("generic-cpu"), program);
     const kernel::Plan other = compileVariant(onProcessor.variant, onProcessor.config);
     CHECK(largestError(emulator->load(other)->run(inputs).outputs, interpret(program, inputs)) < parted::tolerance);
+  }
+}
+
+TEST_CASE("work-groups of GPUs share the steps of iterations over arrays", "[null]") {
+  const auto emulator = runtime::makeEmulatorDevice();
+  const runtime::DeviceInfo device = runtime::readProfile("nvidia");
+  for (const steps::Case& c : steps::cases()) {
+    INFO(c.text);
+    const Program program = parted::load({"steps", c.text, c.sizes, {}});
+    const Choice choice = chosenOn(device, program);
+    const kernel::Plan plan = compileVariant(choice.variant, choice.config);
+    const auto isOfSteps = [&](const kernel::Kernel& k) {
+      const auto& [global, local] = k.range;
+      const bool keeps = std::ranges::any_of(k.buffers, [](const kernel::Buffer& b) {
+        return b.space == kernel::AddressSpace::local && b.count != Nat(0);
+      });
+      return keeps && local[0] != Nat(1) && global[0] * global[1] * global[2] == local[0] * Nat(c.groups);
+    };
+    CHECK(std::ranges::count_if(plan.kernels, isOfSteps) == 1);
+    for (const kernel::Kernel& k : plan.kernels)
+      CHECK(std::ranges::none_of(k.buffers, [](const kernel::Buffer& b) {
+        return b.space == kernel::AddressSpace::priv && b.count != Nat(0);
+      }));
+    const auto inputs = parted::inputsOf(program);
+    CHECK(largestError(emulator->load(plan)->run(inputs).outputs, interpret(program, inputs)) < parted::tolerance);
   }
 }

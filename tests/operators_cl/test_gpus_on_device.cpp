@@ -1,5 +1,6 @@
 // What graphics processors get, on an OpenCL device: groups that reduce together, and that update elements at once.
 #include "operators/parted.hpp"
+#include "operators/steps_of_groups.hpp"
 
 using namespace lift;
 
@@ -28,5 +29,18 @@ TEST_CASE("what a GPU gets is right on a device", "[cl]") {
       const auto run = device->load(compileVariant(choice.variant, choice.config))->run(inputs);
       CHECK(largestError(run.outputs, interpret(program, inputs)) < parted::tolerance);
     }
+  }
+}
+
+TEST_CASE("steps that the groups of a GPU share are right on a device", "[cl]") {
+  const auto device = runtime::openDevice();
+  const runtime::DeviceInfo gpu = runtime::readProfile("nvidia");
+  for (const steps::Case& c : steps::cases()) {
+    INFO(c.text);
+    const Program program = parted::load({"steps", c.text, c.sizes, {}});
+    const Choice choice = choose(programWorkload(program, 0), &gpu, {.tuned = false});
+    const auto inputs = parted::inputsOf(program);
+    const auto run = device->load(compileVariant(choice.variant, choice.config))->run(inputs);
+    CHECK(largestError(run.outputs, interpret(program, inputs)) < parted::tolerance);
   }
 }

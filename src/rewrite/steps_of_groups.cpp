@@ -1,0 +1,126 @@
+// The strategy of iterations over arrays, each by a work-group whose work-items share the work of every step.
+#include "lift/strategies.hpp"
+#include "lift/terms.hpp"
+
+namespace lift::strategies {
+
+using namespace rewrite;
+
+namespace {
+
+// Where what a group computes goes: to the result's memory, to local memory, or where it is read.
+enum class To { result, local, reader };
+
+Strategy byGroup(To to);
+
+// Whether it is computed in steps each of which leaves arrays to the next.
+bool stepsOverArrays(const Spine& s) {
+  if (s.isPrim(Prim::iterate)) return holdsArrays(s.arguments[1].type());
+  return s.isPrim(Prim::reduce) && holdsArrays(s.arguments[0].type());
+}
+
+// Whether a work-item computes it alone, and all do the same: loops that they cannot share.
+bool isOfOneItem(const Spine& s) {
+  if (!s.head.is(Expr::Form::primitive)) return false;
+  const Traits::Loop loop = traits(s.head.prim()).loop;
+  return loop == Traits::Loop::scan || loop == Traits::Loop::reduceByIndex || s.isPrim(Prim::iterateWhile);
+}
+
+// A map over the group's work-items, what it computes of an element in sequence.
+Strategy overItems(To to) {
+  const Strategy map = seq({function(body(sequential(16))), use("mapToItems0")});
+  return to == To::local ? seq({use("mapToLocalMemory"), argument(map)}) : map;
+}
+
+// A copy by the group's work-items, of matrices element by element.
+Strategy copied(To to) {
+  const Strategy elements =
+      seq({use("copyMap"), function(body(use("copyMap"))), use("mapFlatten"), argument(overItems(to))});
+  return orElse(when([](Expr e) { return e.type().element().isArray(); }, elements),
+                seq({use("copyMap"), overItems(to)}));
+}
+
+std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
+  const bool isTuple = e.type().is(Type::Kind::tuple), stores = to != To::reader && (e.type().isArray() || isTuple);
+  const Spine s = spineOf(e);
+  if (!e.is(Expr::Form::apply) || (onlyMovesData(e) && !s.isPrim(Prim::tuple))) {
+    if (!stores) return e;
+    return isTuple ? seq({use("tupleOfParts"), byGroup(to)})(e, r) : copied(to)(e, r);
+  }
+  const bool isOfSteps = stepsOverArrays(s);
+  if (stores && isTuple && !s.isPrim(Prim::tuple) && !s.isPrim(Prim::let) && !(isOfSteps && to == To::local))
+    return seq({use("letValue"), byGroup(to)})(e, r);
+  const auto at = [&](std::size_t i, const Strategy& strategy) {
+    return [i, strategy](Expr x, Rewriting& inner) {
+      return rewrite::at(argumentPath(spineOf(x), i), strategy)(x, inner);
+    };
+  };
+  const auto arguments = [&](To each) {
+    std::vector<Strategy> all;
+    for (std::size_t i = 0; i < s.arguments.size(); i++)
+      if (!s.arguments[i].is(Expr::Form::lambda)) all.push_back(at(i, byGroup(each)));
+    return seq(std::move(all));
+  };
+  if (s.isPrim(Prim::let)) {
+    const bool isKept = s.arguments[1].type().isArray() && !onlyMovesData(s.arguments[1]);
+    return seq({at(1, byGroup(isKept ? To::local : To::reader)), function(body(byGroup(to)))})(e, r);
+  }
+  if (s.isPrim(Prim::tuple)) return arguments(to)(e, r);
+  if (isOfOneItem(s)) return std::nullopt;
+  if (isOfSteps && s.isPrim(Prim::reduce)) {
+    // Elements that take no loops are computed in the step that takes them.
+    const bool areNear = anyPrimitive(s.arguments[2], [](Expr p) {
+      const Traits::Loop loop = traits(p.prim()).loop;
+      return loop != Traits::Loop::none && loop != Traits::Loop::map && loop != Traits::Loop::generate;
+    });
+    return seq({use("reduceToSteps"), areNear ? identity() : attempt(use("letUnfold")), byGroup(to)})(e, r);
+  }
+  if (isOfSteps) {
+    const Strategy steps = seq({at(1, byGroup(To::local)), function(body(byGroup(To::local)))});
+    return (to == To::result ? seq({steps, copied(to)}) : steps)(e, r);
+  }
+  if (stores && isComputingMap(e)) {
+    const Strategy flat = seq({use("mapFlatten"), tidy(), byGroup(to)});
+    const Strategy rows = seq({at(1, byGroup(To::reader)), overItems(to)});
+    return (isComputingMap(s.arguments[0].body()) ? orElse(flat, rows) : rows)(e, r);
+  }
+  if (stores && isResultLayout(s, Crops::yes)) return argument(byGroup(to))(e, r);
+  if (s.isPrim(Prim::generate) && stores) return seq({use("generateAsMap"), byGroup(to)})(e, r);
+  if (s.isPrim(Prim::reduce)) {
+    constexpr std::int64_t shortest = 32;
+    const bool isShort = s.arguments[2].type().length().constant().value_or(shortest) < shortest;
+    return seq({arguments(To::reader), isShort ? identity() : attempt(use("reduceToItems"))})(e, r);
+  }
+  if (s.isPrim(Prim::ifThenElse)) {
+    if (anyPrimitive(e, [](Expr p) { return traits(p.prim()).loop == Traits::Loop::iterate; })) return std::nullopt;
+    return stores ? copied(to)(e, r) : e;
+  }
+  return seq({arguments(To::reader), stores ? copied(to) : identity()})(e, r);
+}
+
+Strategy byGroup(To to) {
+  return [to](Expr e, Rewriting& r) { return computed(e, r, to); };
+}
+
+}  // namespace
+
+std::vector<Type> statesOfGroup(Expr e) {
+  if (!e.is(Expr::Form::apply)) return {};
+  const Spine s = spineOf(e);
+  std::vector<Type> states;
+  const auto add = [&](Expr below) {
+    const auto more = statesOfGroup(below);
+    states.insert(states.end(), more.begin(), more.end());
+  };
+  if (stepsOverArrays(s)) states.push_back(e.type());
+  const bool opens = stepsOverArrays(s) || s.isPrim(Prim::let);
+  for (const Expr a : s.arguments)
+    if (!a.is(Expr::Form::lambda) || opens) add(a.is(Expr::Form::lambda) ? a.body() : a);
+  return states;
+}
+
+Strategy stepsOfGroups(int outer) {
+  return seq({fused(), below(outer + 1, byGroup(To::result)), placedBy("mapToGroups", outer + 1)});
+}
+
+}  // namespace lift::strategies
