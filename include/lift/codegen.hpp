@@ -28,7 +28,10 @@ struct CompileOptions {
   std::array<std::optional<std::int64_t>, 3> local;
   // Number of work-groups per dimension for mapWrg; as many as there is work where not given.
   std::array<std::optional<std::int64_t>, 3> groups;
-  std::int64_t maxGroupSize = 256;  // work-items in a group, as the device allows or as is wanted
+  // Work-items in a group, as the device allows or as is wanted. Where it is not given as many as is usual, and on a
+  // GPU four times as many in kernels of a few groups.
+  std::optional<std::int64_t> maxGroupSize;
+  static constexpr std::int64_t usualGroupSize = 256;
   // Parameters whose contents stay, e.g. the weights of a network: what depends on nothing else is computed once, by
   // the plan's preparation launches.
   std::vector<std::string> constants;

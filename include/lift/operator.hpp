@@ -151,7 +151,7 @@ CompileOptions optionsOf(const Variant& variant, CompileOptions options = {});
 kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options = {},
                             CompileReport* report = nullptr);
 
-// The limits of what variants are compiled to: a group of more work-items than CompileOptions::maxGroupSize would have
+// The limits of what variants are compiled to: a group of more work-items than CompileOptions::usualGroupSize would have
 // them take turns, each with the private memory of all.
 DeviceLimits compiledWithin(DeviceLimits limits);
 // The space of a variant's configurations on a device.

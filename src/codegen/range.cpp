@@ -53,6 +53,17 @@ Nat largest(const std::vector<Nat>& counts) {
   return n;
 }
 
+// Whether so few groups run that most of a GPU's units are idle: each may be as large as a unit holds.
+bool isOfFewGroups(const Counts& group, const Counts& global) {
+  constexpr std::int64_t few = 16;
+  Nat groups = 1;
+  for (std::size_t d = 0; d < 3; d++) {
+    if (!global[d].empty()) return false;
+    if (!group[d].empty()) groups = groups * largest(group[d]);
+  }
+  return groups.constant().value_or(few + 1) <= few;
+}
+
 // The largest divisor of n that is at most `limit`; `limit` itself when divisors would make tiny groups.
 std::int64_t groupSizeFor(std::int64_t n, std::int64_t limit) {
   if (n <= limit) return n;
@@ -212,7 +223,9 @@ void chooseParts(kernel::Kernel& kernel) {
 void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
   Counts group, local, global;
   parallelCounts(kernel.body, group, local, global);
-  std::int64_t left = std::min(options.maxGroupSize, options.target.groupSize), items = 1;
+  const std::int64_t usual =
+      CompileOptions::usualGroupSize * (options.target.isGpu && isOfFewGroups(group, global) ? 4 : 1);
+  std::int64_t left = std::min(options.maxGroupSize.value_or(usual), options.target.groupSize), items = 1;
   for (std::size_t d = 0; d < 3; d++) {
     const std::int64_t room = std::min(left, options.target.groupSizes[d]);
     Nat size = 1;

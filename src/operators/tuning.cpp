@@ -227,7 +227,7 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
 }  // namespace
 
 DeviceLimits compiledWithin(DeviceLimits limits) {
-  limits.groupSize = std::min(limits.groupSize, CompileOptions().maxGroupSize);
+  limits.groupSize = std::min(limits.groupSize, CompileOptions::usualGroupSize);
   return limits;
 }
 

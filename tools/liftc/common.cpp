@@ -160,7 +160,7 @@ void CodegenOptions::add(cli::App& app) {
 
 CodegenOptions CodegenOptions::within(const lift::runtime::DeviceInfo* device) const {
   CodegenOptions options = *this;
-  const auto usual = static_cast<std::uint64_t>(lift::CompileOptions().maxGroupSize);
+  const auto usual = static_cast<std::uint64_t>(lift::CompileOptions::usualGroupSize);
   if (maxGroup == 0 && device != nullptr && device->maxWorkGroupSize > 0 && device->maxWorkGroupSize < usual)
     options.maxGroup = static_cast<std::int64_t>(device->maxWorkGroupSize);
   return options;
