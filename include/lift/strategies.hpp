@@ -88,12 +88,18 @@ rewrite::Strategy rowSums(const RowSums& tile);
 // step, where that is given: these divide it. What is computed of each element with the reductions, they share.
 rewrite::Strategy rowsOfGroups(int outer, std::optional<Nat> elements = {});
 
-// A work-group for each element below `outer` maps, at most two, whose work-items share each step of the iterations and
-// folds over arrays that compute it: states in local memory, in turns, maps of a step over work-items, reductions by
-// all of them. Scans, reductions by index and iterateWhile outside of a step's maps are refused.
+// A work-group for each element below `outer` maps, at most two, whose work-items share what computes it: each step of
+// iterations and folds over arrays, whose states are in local memory, in turns; the rows of a scan; reductions.
+// Reductions by index and iterateWhile outside of a step's maps are refused.
 rewrite::Strategy stepsOfGroups(int outer);
-// The states of these iterations and folds in a term, outside of the functions of maps.
-std::vector<Type> statesOfGroup(Expr e);
+// These iterations, folds, scans and reductions in a term, outside of the functions of maps.
+std::vector<Expr> loopsOfGroup(Expr e);
+
+// The rules of a scan, or of a scanExclusive.
+struct ScanRules {
+  std::string_view inOrder, inChunks, filled, asRow;
+};
+const ScanRules& rulesOfScan(Prim scan);
 
 // Reductions that no loop runs, each in chunks of so many elements by a work-group each; what these give one group puts
 // together. Its work-items do the rest.

@@ -434,7 +434,7 @@ Expr DefaultMapping::inOrder(Expr e) {
     return reduceInOrder(e);
   }
   if (!s.isPrim(Prim::scan) && !s.isPrim(Prim::scanExclusive)) return e;
-  e = apply(s.isPrim(Prim::scan) ? "scanInOrder" : "scanExclusiveInOrder", e);
+  e = apply(strategies::rulesOfScan(s.head.prim()).inOrder, e);
   if (const auto span = spans_.find(s.head); span != spans_.end()) {
     const Span place = span->second;
     spans_.emplace(spineOf(e).head, place);

@@ -117,6 +117,9 @@ class DefaultMapping : Walk {
   Expr closedKept(Expr e);
   std::optional<Expr> sharedByGroups(Expr e);
   std::optional<Expr> sharedByGroup(Expr e);
+  bool areRowsOfFilled(Expr rows) const;
+  bool isSharedByGroup(Expr e, bool fewItems);
+  std::optional<std::int64_t> chunkOfGroup(const Spine& scan) const;
 
   // kept.cpp: what is kept in memory
   Expr kept(Expr e, std::string_view why);

@@ -8,6 +8,7 @@
 #include "default_mapping.hpp"
 #include "lift/build.hpp"
 #include "lift/integers.hpp"
+#include "lift/strategies.hpp"
 
 namespace lift::detail {
 
@@ -149,10 +150,16 @@ Expr DefaultMapping::scanned(Expr e) {
   const Nat length = e.type().length();
   if (!mayMove(e)) return alone(e);
   const double each = std::max(1.0, (work_.of(e) - work_.of(s.arguments[0])) / std::max(1.0, estimate(length)));
-  const auto chunk = chunkFor(length, each);
+  const auto ofGroup = chunkOfGroup(s);
+  const auto chunk = ofGroup ? ofGroup : chunkFor(length, each);
   if (!chunk || !mayDivide(s.head, s.arguments[0], s.arguments[1])) return inSteps(e);
+  const strategies::ScanRules& rules = strategies::rulesOfScan(s.head.prim());
+  if (ofGroup && *length.constant() <= *chunk) return result(apply(rules.asRow, e));
+  if (ofGroup && *length.constant() % *chunk != 0)
+    return argument(apply(rules.filled, e, {{"k", strategies::missingTo(length, *chunk)}}), 0,
+                    [this](Expr filled) { return scanned(filled); });
   e = argument(e, 2, [this](Expr in) { return operand(in); });
-  e = apply(s.isPrim(Prim::scan) ? "scanInChunks" : "scanExclusiveInChunks", e, {{"c", Nat(*chunk)}});
+  e = apply(rules.inChunks, e, {{"c", Nat(*chunk)}});
   const auto totals = [&](Expr x) { return argument(x, 2, [&](Expr t) { return kept(t, "chunks in parallel"); }); };
   const auto ofChunks = [&](Expr join) {
     return argument(join, 0, [&](Expr map) {

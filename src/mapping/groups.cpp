@@ -1,6 +1,6 @@
-// On a graphics processor: iterations and folds over arrays whose steps the work-items of a group share, in local
-// memory. A work-item of its own would keep the arrays in private memory, which is slow there, and launches for each
-// step take longer than little work.
+// On a graphics processor: what the work-items of a group share, in local memory. Iterations and folds over arrays: a
+// work-item of its own would keep the arrays in private memory, which is slow there, and launches for each step take
+// longer than little work. Scans and reductions of rows: work-items with a row each would read elements that lie apart.
 #include "default_mapping.hpp"
 #include "lift/strategies.hpp"
 
@@ -8,25 +8,49 @@ namespace lift::detail {
 
 namespace {
 
-// Whether the states are more than registers hold, and local memory, which every GPU has so much of, holds them.
-bool fitGroups(const std::vector<Type>& states) {
-  constexpr std::int64_t registers = 16, localBytes = 32 << 10;
-  constexpr std::int64_t copies = 3;  // two in turns, and what a step keeps besides
+constexpr std::int64_t localBytes = 32 << 10;  // that every GPU has
+constexpr std::int64_t copies = 3;  // of what is in local memory: two in turns, and what a step keeps besides
+
+std::optional<std::int64_t> elementsOf(const Leaf& leaf) {
+  Nat elements = 1;
+  for (const Nat n : leaf.shape) elements = elements * n;
+  return elements.constant();
+}
+
+std::int64_t bytesOf(const Leaf& leaf) { return static_cast<std::int64_t>(info(leaf.scalar).bytes); }
+
+bool fitsLocalMemory(const std::vector<Expr>& loops) {
   std::int64_t bytes = 0;
-  bool areLong = false;
-  for (const Type state : states)
-    for (const Leaf& leaf : leavesOf(state)) {
-      Nat elements = 1;
-      for (const Nat n : leaf.shape) elements = elements * n;
-      const auto count = elements.constant();
+  for (const Expr loop : loops)
+    for (const Leaf& leaf : leavesOf(loop.type())) {
+      const auto count = elementsOf(leaf);
       if (!count || *count > localBytes) return false;
-      areLong = areLong || *count > registers;
-      bytes += *count * static_cast<std::int64_t>(info(leaf.scalar).bytes);
+      bytes += *count * bytesOf(leaf);
     }
-  return areLong && copies * bytes <= localBytes;
+  return copies * bytes <= localBytes;
+}
+
+// Whether a state has arrays that registers do not hold.
+bool isLongState(Type state) {
+  constexpr std::int64_t registers = 16;
+  return std::ranges::any_of(leavesOf(state),
+                             [](const Leaf& leaf) { return elementsOf(leaf).value_or(0) > registers; });
 }
 
 }  // namespace
+
+// Elements of a scan that a group takes at a time: rows of 17 for its work-items, which read local memory that lies in
+// other banks than their neighbours'. Nothing where a work-item does it as well.
+std::optional<std::int64_t> DefaultMapping::chunkOfGroup(const Spine& scan) const {
+  constexpr std::int64_t row = 17, most = 128, fewest = 33;
+  const auto length = scan.arguments[2].type().length().constant();
+  if (!options_.isGpu || options_.chunk > 0 || !length || *length < fewest || !scan.arguments[0].type().isRegister())
+    return std::nullopt;
+  std::int64_t bytes = 0, items = most;
+  for (const Leaf& leaf : leavesOf(scan.arguments[0].type())) bytes += bytesOf(leaf);
+  while (copies * bytes * items * row > localBytes) items /= 2;
+  return items * row;
+}
 
 // What the term's steps read and do not change, in memory.
 Expr DefaultMapping::closedKept(Expr e) {
@@ -38,21 +62,52 @@ Expr DefaultMapping::closedKept(Expr e) {
   return eachArgument(e, [&](Expr x, bool) { return x.is(Expr::Form::lambda) ? body(x, below) : below(x); });
 }
 
-// A nest of maps whose elements are computed in such steps: a group for each element.
+// Whether the rows are chunks of an array that is filled to whole ones.
+bool DefaultMapping::areRowsOfFilled(Expr rows) const {
+  const Spine s = spineOf(rows);
+  if (s.isPrim(Prim::zip))
+    return std::ranges::all_of(s.arguments,
+                               [&](Expr a) { return !a.type().element().isArray() || areRowsOfFilled(a); });
+  const Spine filled = s.isPrim(Prim::split) ? spineOf(s.arguments[0]) : s;
+  return filled.isPrim(Prim::padClamp) && isContiguous(filled.arguments.back());
+}
+
+// Whether it pays that a group computes the term: it takes steps over arrays, or goes over long rows, which lie side by
+// side in memory or are few.
+bool DefaultMapping::isSharedByGroup(Expr e, bool fewItems) {
+  constexpr std::int64_t shortest = 64, longest = 1 << 14;  // longer reductions are divided among groups
+  const auto loops = strategies::loopsOfGroup(e);
+  if (!fitsLocalMemory(loops)) return false;
+  return std::ranges::any_of(loops, [&](Expr loop) {
+    const Spine s = spineOf(loop);
+    const bool isScan = s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
+    if (s.isPrim(Prim::iterate) || foldsArrays(s)) return !isScan && isLongState(loop.type());
+    const auto length = s.arguments[2].type().length().constant();
+    if (!length || *length < (isScan ? shortest : 4 * shortest) || *length > longest) return false;
+    return (fewItems || isContiguous(s.arguments[2])) && mayDivide(s.head, s.arguments[0], s.arguments[1]);
+  });
+}
+
+// A nest of maps whose elements groups compute: one each.
 std::optional<Expr> DefaultMapping::sharedByGroups(Expr e) {
   if (!options_.isGpu) return std::nullopt;
   const Nest nest = nestOf(e);
-  if (!fitGroups(strategies::statesOfGroup(rewrite::partAt(e, nest.body)))) return std::nullopt;
+  for (const rewrite::Path& level : nest.levels) {
+    const Spine map = spineOf(rewrite::partAt(e, level));
+    if (areRowsOfFilled(map.arguments[1])) rows_.emplace(map.arguments[0].parameter(), map.arguments[1]);
+    noteRows(map.arguments[0], map.arguments[1]);
+  }
+  if (!isSharedByGroup(rewrite::partAt(e, nest.body), hasFewItems(e))) return std::nullopt;
   const auto steps = strategies::stepsOfGroups(static_cast<int>(nest.levels.size()) - 1);
   const auto before = rewriting_.mark();
   if (!steps(e, rewriting_)) return std::nullopt;
   rewriting_.undo(before);
-  note(spineOf(e).head, "each element by a work-group, whose work-items share its steps");
+  note(spineOf(e).head, "each element by a work-group, whose work-items share its loops");
   e = argument(e, 1, [this](Expr in) { return operand(in); });
   return *steps(at(e, nest.body, [this](Expr x) { return closedKept(x); }), rewriting_);
 }
 
-// The only iteration of a kernel, of steps that are too little work for launches of their own, by one group.
+// An iteration or a fold of steps that are too little work for launches of their own, by one group.
 std::optional<Expr> DefaultMapping::sharedByGroup(Expr e) {
   if (!options_.isGpu || options_.chunk > 0 || !isClosed(e) || !mayMove(e)) return std::nullopt;
   const Spine s = spineOf(e);
@@ -61,15 +116,15 @@ std::optional<Expr> DefaultMapping::sharedByGroup(Expr e) {
     e = argument(e, 0, [this](Expr x) { return sharedByGroup(x).value_or(x); });
     return spineOf(e).arguments[0] == state ? std::nullopt : std::optional(e);
   }
-  if (!fitGroups(strategies::statesOfGroup(e)) || (!s.isPrim(Prim::iterate) && !foldsArrays(s))) return std::nullopt;
-  const Expr step = s.arguments[s.isPrim(Prim::iterate) ? 0 : 1];
+  const bool iterates = s.isPrim(Prim::iterate), folds = s.isPrim(Prim::reduce) && foldsArrays(s);
+  if ((!iterates && !folds) || !isSharedByGroup(e, true)) return std::nullopt;
+  const Expr step = s.arguments[iterates ? 0 : 1];
   if (work_.of(step) >= (launchesOf(step.body()) + 2) * dividedOperations) return std::nullopt;
   const auto before = rewriting_.mark();
-  const Expr alone = apply("inOneGroup", e);
-  const bool isShared =
-      rewrite::at(argumentPath(spineOf(alone), 1), strategies::stepsOfGroups(0))(alone, rewriting_).has_value();
+  const Expr only = apply("inOneGroup", e);
+  const auto shared = rewrite::at(argumentPath(spineOf(only), 1), strategies::stepsOfGroups(0))(only, rewriting_);
   rewriting_.undo(before);
-  if (!isShared) return std::nullopt;
+  if (!shared) return std::nullopt;
   return argument(apply("inOneGroup", e), 1, [this](Expr map) { return kept(map, "a group shares its steps"); });
 }
 

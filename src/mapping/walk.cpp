@@ -1,5 +1,7 @@
 #include "walk.hpp"
 
+#include <fmt/format.h>
+
 namespace lift::detail {
 
 using rewrite::Path;
@@ -16,8 +18,8 @@ Expr Walk::applyTo(const std::string& rule, const Path& part, Expr e) {
   return must(attemptAt(rule, part, e), rule, e);
 }
 
-Expr Walk::must(std::optional<Expr> applied, const std::string& rule, Expr e) {
-  if (!applied) throw InternalError("the mapping's rule " + rule + " does not apply to " + print(e));
+Expr Walk::must(std::optional<Expr> applied, std::string_view rule, Expr e) {
+  if (!applied) throw InternalError(fmt::format("the mapping's rule {} does not apply to {}", rule, print(e)));
   return *applied;
 }
 

@@ -59,11 +59,11 @@ class Walk {
     return e;
   }
 
-  std::optional<Expr> attempt(const std::string& rule, Expr e, const rewrite::Arguments& arguments = {}) {
+  std::optional<Expr> attempt(std::string_view rule, Expr e, const rewrite::Arguments& arguments = {}) {
     return rewriting_.applyHere(rewrite::ruleNamed(rule), arguments, e);
   }
   // The rule, which must apply.
-  Expr apply(const std::string& rule, Expr e, const rewrite::Arguments& arguments = {}) {
+  Expr apply(std::string_view rule, Expr e, const rewrite::Arguments& arguments = {}) {
     return must(attempt(rule, e, arguments), rule, e);
   }
   // The rule of a part of the term.
@@ -83,7 +83,7 @@ class Walk {
     if (from == path.size()) return f(e);
     return child(e, path[from], [&](Expr part) { return at(part, path, from + 1, f); });
   }
-  static Expr must(std::optional<Expr> applied, const std::string& rule, Expr e);
+  static Expr must(std::optional<Expr> applied, std::string_view rule, Expr e);
   static Expr withChild(Expr e, std::uint8_t which, Expr now);
 
   std::vector<std::pair<Expr, std::uint8_t>> above_;  // the terms around, as they are now, and which child is next

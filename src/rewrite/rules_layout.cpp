@@ -181,6 +181,13 @@ std::vector<RuleRow> memoryRules() {
        "scanExclusive(i, f, (xs: [n]t)) => let(fun ys => get(1, iterate(n, fun (s, out, k) => (f((s, ys[k])), "
        "reduceByIndex(out, fun (o, v) => v, [(k, s)]), k + 1), (i, map(fun y => i, ys), 0))), xs)",
        "a scan as a loop, each of whose steps writes one result"},
+      {"scanAsRow", "scan(i, f, (xs: [n]t)) => join(map(fun row => scan(i, f, row), split(n, xs)))", "the only row"},
+      {"scanExclusiveAsRow",
+       "scanExclusive(i, f, (xs: [n]t)) => join(map(fun row => scanExclusive(i, f, row), split(n, xs)))",
+       "the only row"},
+      {"scanFilled", "scan(i, f, (xs: [n]t)) => take(n, scan(i, f, padClamp(0, k, xs)))", "elements more, cropped"},
+      {"scanExclusiveFilled", "scanExclusive(i, f, (xs: [n]t)) => take(n, scanExclusive(i, f, padClamp(0, k, xs)))",
+       "elements more, cropped"},
       {"copyBlocked",
        "map(f, (xs: [n][w][h][c]t)) => map(fun x => let("
        "fun b => f(map(fun col => map(fun row => join(row), transpose(col)), transpose(map(fun p => transpose(p), "

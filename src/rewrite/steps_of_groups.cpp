@@ -19,11 +19,12 @@ bool stepsOverArrays(const Spine& s) {
   return s.isPrim(Prim::reduce) && holdsArrays(s.arguments[0].type());
 }
 
+bool isScan(const Spine& s) { return s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive); }
+
 // Whether a work-item computes it alone, and all do the same: loops that they cannot share.
 bool isOfOneItem(const Spine& s) {
-  if (!s.head.is(Expr::Form::primitive)) return false;
-  const Traits::Loop loop = traits(s.head.prim()).loop;
-  return loop == Traits::Loop::scan || loop == Traits::Loop::reduceByIndex || s.isPrim(Prim::iterateWhile);
+  return s.head.is(Expr::Form::primitive) &&
+         (traits(s.head.prim()).loop == Traits::Loop::reduceByIndex || s.isPrim(Prim::iterateWhile));
 }
 
 // A map over the group's work-items, what it computes of an element in sequence.
@@ -40,6 +41,40 @@ Strategy copied(To to) {
                 seq({use("copyMap"), overItems(to)}));
 }
 
+Strategy inLocalMemory() { return seq({use("keepAhead"), use("keepNear")}); }
+
+Strategy argumentAt(std::size_t i, const Strategy& s) {
+  return [i, s](Expr e, Rewriting& r) { return rewrite::at(argumentPath(spineOf(e), i), s)(e, r); };
+}
+
+// Elements of a row that a work-item scans: of odd rows neighbours do not wait for each other's local memory.
+std::optional<std::int64_t> rowOfScan(std::int64_t length) {
+  for (const std::int64_t row : {17, 15, 19, 13, 21, 16, 11, 23, 9, 20, 12, 18, 14, 10, 24, 8, 32})
+    if (length % row == 0) return row;
+  return std::nullopt;
+}
+
+// A scan in local memory: a row by each work-item, from what stands before it. What each row gives is scanned the same
+// way, until one work-item does it as fast.
+Strategy scanned() {
+  return [](Expr e, Rewriting& r) -> std::optional<Expr> {
+    constexpr std::int64_t fewElements = 32, usualRow = 16;
+    const Spine s = spineOf(e);
+    const auto length = s.arguments[2].type().length().constant();
+    const ScanRules& rules = rulesOfScan(s.head.prim());
+    if (!length || !s.arguments[0].type().isRegister()) return std::nullopt;
+    const Strategy isThere = when([](Expr x) { return spineOf(x).isPrim(Prim::toLocal); }, identity());
+    const Strategy placed = argument(orElse(isThere, byGroup(To::local)));
+    if (*length <= fewElements) return seq({placed, use(rules.inOrder), inLocalMemory()})(e, r);
+    const auto row = rowOfScan(*length);
+    if (!row) return seq({use(rules.filled, {{"k", missingTo(*length, usualRow)}}), argument(scanned())})(e, r);
+    const Strategy offsets = seq({use("loopToScanExclusive"), scanned()});
+    const Strategy rows = seq({argument(argumentAt(0, offsets)), overItems(To::result)});
+    return seq({placed, use("letOf<1>"),
+                function(body(seq({use(rules.inChunks, {{"c", Nat(*row)}}), argument(rows), inLocalMemory()})))})(e, r);
+  };
+}
+
 std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
   const bool isTuple = e.type().is(Type::Kind::tuple), stores = to != To::reader && (e.type().isArray() || isTuple);
   const Spine s = spineOf(e);
@@ -50,23 +85,19 @@ std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
   const bool isOfSteps = stepsOverArrays(s);
   if (stores && isTuple && !s.isPrim(Prim::tuple) && !s.isPrim(Prim::let) && !(isOfSteps && to == To::local))
     return seq({use("letValue"), byGroup(to)})(e, r);
-  const auto at = [&](std::size_t i, const Strategy& strategy) {
-    return [i, strategy](Expr x, Rewriting& inner) {
-      return rewrite::at(argumentPath(spineOf(x), i), strategy)(x, inner);
-    };
-  };
   const auto arguments = [&](To each) {
     std::vector<Strategy> all;
     for (std::size_t i = 0; i < s.arguments.size(); i++)
-      if (!s.arguments[i].is(Expr::Form::lambda)) all.push_back(at(i, byGroup(each)));
+      if (!s.arguments[i].is(Expr::Form::lambda)) all.push_back(argumentAt(i, byGroup(each)));
     return seq(std::move(all));
   };
   if (s.isPrim(Prim::let)) {
     const bool isKept = s.arguments[1].type().isArray() && !onlyMovesData(s.arguments[1]);
-    return seq({at(1, byGroup(isKept ? To::local : To::reader)), function(body(byGroup(to)))})(e, r);
+    return seq({argumentAt(1, byGroup(isKept ? To::local : To::reader)), function(body(byGroup(to)))})(e, r);
   }
   if (s.isPrim(Prim::tuple)) return arguments(to)(e, r);
   if (isOfOneItem(s)) return std::nullopt;
+  if (isScan(s)) return (to == To::result ? seq({scanned(), copied(to)}) : scanned())(e, r);
   if (isOfSteps && s.isPrim(Prim::reduce)) {
     // Elements that take no loops are computed in the step that takes them.
     const bool areNear = anyPrimitive(s.arguments[2], [](Expr p) {
@@ -76,12 +107,12 @@ std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
     return seq({use("reduceToSteps"), areNear ? identity() : attempt(use("letUnfold")), byGroup(to)})(e, r);
   }
   if (isOfSteps) {
-    const Strategy steps = seq({at(1, byGroup(To::local)), function(body(byGroup(To::local)))});
+    const Strategy steps = seq({argumentAt(1, byGroup(To::local)), function(body(byGroup(To::local)))});
     return (to == To::result ? seq({steps, copied(to)}) : steps)(e, r);
   }
   if (stores && isComputingMap(e)) {
     const Strategy flat = seq({use("mapFlatten"), tidy(), byGroup(to)});
-    const Strategy rows = seq({at(1, byGroup(To::reader)), overItems(to)});
+    const Strategy rows = seq({argumentAt(1, byGroup(To::reader)), overItems(to)});
     return (isComputingMap(s.arguments[0].body()) ? orElse(flat, rows) : rows)(e, r);
   }
   if (stores && isResultLayout(s, Crops::yes)) return argument(byGroup(to))(e, r);
@@ -104,19 +135,26 @@ Strategy byGroup(To to) {
 
 }  // namespace
 
-std::vector<Type> statesOfGroup(Expr e) {
+const ScanRules& rulesOfScan(Prim scan) {
+  static constexpr ScanRules inclusive{"scanInOrder", "scanInChunks", "scanFilled", "scanAsRow"};
+  static constexpr ScanRules exclusive{"scanExclusiveInOrder", "scanExclusiveInChunks", "scanExclusiveFilled",
+                                       "scanExclusiveAsRow"};
+  return scan == Prim::scan ? inclusive : exclusive;
+}
+
+std::vector<Expr> loopsOfGroup(Expr e) {
   if (!e.is(Expr::Form::apply)) return {};
   const Spine s = spineOf(e);
-  std::vector<Type> states;
+  std::vector<Expr> loops;
   const auto add = [&](Expr below) {
-    const auto more = statesOfGroup(below);
-    states.insert(states.end(), more.begin(), more.end());
+    const auto more = loopsOfGroup(below);
+    loops.insert(loops.end(), more.begin(), more.end());
   };
-  if (stepsOverArrays(s)) states.push_back(e.type());
+  if (stepsOverArrays(s) || isScan(s) || s.isPrim(Prim::reduce)) loops.push_back(e);
   const bool opens = stepsOverArrays(s) || s.isPrim(Prim::let);
   for (const Expr a : s.arguments)
     if (!a.is(Expr::Form::lambda) || opens) add(a.is(Expr::Form::lambda) ? a.body() : a);
-  return states;
+  return loops;
 }
 
 Strategy stepsOfGroups(int outer) {

@@ -1,4 +1,4 @@
-// Iterations and folds over arrays, whose steps a GPU's work-groups share.
+// Iterations and folds over arrays, scans and reductions of rows, which a GPU's work-groups share.
 #pragma once
 
 #include <map>
@@ -10,7 +10,8 @@ namespace lift::steps {
 struct Case {
   std::string text;
   std::map<std::string, std::int64_t> sizes;
-  std::int64_t groups;  // of the kernel with the steps
+  std::int64_t groups;       // of a kernel
+  std::int64_t kernels = 1;  // that have so many groups
 };
 
 inline const std::vector<Case>& cases() {
@@ -90,6 +91,25 @@ inline const std::vector<Case>& cases() {
        "x[i])))\n",
        {{"p", 3}, {"n", 21}},
        3},
+      // Scans: of rows; of one short array; in chunks, of which the last is filled, with what stands before each.
+      {"def main(x: [h][w]f32): [h][w]f32 = map(fun row => let s = cumsum(row) in let m = maximum(row) in map(fun v => "
+       "v "
+       "/ (9.0 + m), s), x)\n",
+       {{"h", 4}, {"w", 130}},
+       4},
+      {"def main(x: [n]i32): [n]i32 = scanExclusive(7, max, x)\n", {{"n", 1021}}, 1},
+      {"def main(x: [n]f32): [n]f32 = scan(0.5, add, x)\n", {{"n", 5000}}, 3, 2},
+      {"def main(x: [n]f32, y: [n]f32): [n](f32, f32) = zip(x, y) |> scanExclusive((0.0, 1.0), fun ((s, m), (a, b)) => "
+       "(s + a, max(m, b)))\n",
+       {{"n", 3264}},
+       3,
+       2},
+      // Columns, which are few.
+      {"def main(x: [h][w]f32): [h][w]f32 = transpose(map(cumsum, transpose(x)))\n", {{"h", 100}, {"w", 6}}, 6},
+      // Sums of rows of what is computed twice in them.
+      {"def main(x: [h][w]f32): [h]f32 = map(fun row => sum(row) + maximum(map(square, row)), x)\n",
+       {{"h", 5}, {"w", 300}},
+       5},
   };
   return all;
 }

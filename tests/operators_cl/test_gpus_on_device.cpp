@@ -32,10 +32,12 @@ TEST_CASE("what a GPU gets is right on a device", "[cl]") {
   }
 }
 
-TEST_CASE("steps that the groups of a GPU share are right on a device", "[cl]") {
+TEST_CASE("what the groups of a GPU share is right on a device", "[cl]") {
   const auto device = runtime::openDevice();
   const runtime::DeviceInfo gpu = runtime::readProfile("nvidia");
-  for (const steps::Case& c : steps::cases()) {
+  constexpr std::size_t step = 3;  // PoCL takes seconds to build the kernels of each
+  for (std::size_t i = 0; i < steps::cases().size(); i += step) {
+    const steps::Case& c = steps::cases()[i];
     INFO(c.text);
     const Program program = parted::load({"steps", c.text, c.sizes, {}});
     const Choice choice = choose(programWorkload(program, 0), &gpu, {.tuned = false});
