@@ -56,6 +56,10 @@ bool takesLaunches(Expr term);
 // Whether the term is a reduction or a scan over arrays each of whose steps is enough work for launches of its own.
 bool foldsByLaunches(Expr term);
 
+// Whether the term is a nest of maps for each of whose elements the default mapping for graphics processors has a
+// work-group, which shares its steps over arrays; each step is little work.
+bool sharesStepsInGroups(Expr term);
+
 // What an operation on scalars takes, in additions, about.
 double costOf(Op op);
 // Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,

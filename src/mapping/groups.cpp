@@ -30,6 +30,9 @@ bool fitsLocalMemory(const std::vector<Expr>& loops) {
   return copies * bytes <= localBytes;
 }
 
+// Whether it takes steps each of which leaves arrays to the next.
+bool stepsOverArrays(const Spine& s) { return s.isPrim(Prim::iterate) || (s.isPrim(Prim::reduce) && foldsArrays(s)); }
+
 // Whether a state has arrays that registers do not hold.
 bool isLongState(Type state) {
   constexpr std::int64_t registers = 16;
@@ -81,7 +84,8 @@ bool DefaultMapping::isSharedByGroup(Expr e, bool fewItems) {
   return std::ranges::any_of(loops, [&](Expr loop) {
     const Spine s = spineOf(loop);
     const bool isScan = s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
-    if (s.isPrim(Prim::iterate) || foldsArrays(s)) return !isScan && isLongState(loop.type());
+    if (stepsOverArrays(s)) return isLongState(loop.type());
+    if (isScan && foldsArrays(s)) return false;
     const auto length = s.arguments[2].type().length().constant();
     if (!length || *length < (isScan ? shortest : 4 * shortest) || *length > longest) return false;
     return (fewItems || isContiguous(s.arguments[2])) && mayDivide(s.head, s.arguments[0], s.arguments[1]);
@@ -116,10 +120,9 @@ std::optional<Expr> DefaultMapping::sharedByGroup(Expr e) {
     e = argument(e, 0, [this](Expr x) { return sharedByGroup(x).value_or(x); });
     return spineOf(e).arguments[0] == state ? std::nullopt : std::optional(e);
   }
-  const bool iterates = s.isPrim(Prim::iterate), folds = s.isPrim(Prim::reduce) && foldsArrays(s);
-  if ((!iterates && !folds) || !isSharedByGroup(e, true)) return std::nullopt;
-  const Expr step = s.arguments[iterates ? 0 : 1];
-  if (work_.of(step) >= (launchesOf(step.body()) + 2) * dividedOperations) return std::nullopt;
+  if (!stepsOverArrays(s) || !isSharedByGroup(e, true)) return std::nullopt;
+  const Expr step = s.arguments[s.isPrim(Prim::iterate) ? 0 : 1];
+  if (work_.of(step) >= (launchesOf(step.body()) + 2) * sharedOperations) return std::nullopt;
   const auto before = rewriting_.mark();
   const Expr only = apply("inOneGroup", e);
   const auto shared = rewrite::at(argumentPath(spineOf(only), 1), strategies::stepsOfGroups(0))(only, rewriting_);
@@ -129,3 +132,21 @@ std::optional<Expr> DefaultMapping::sharedByGroup(Expr e) {
 }
 
 }  // namespace lift::detail
+
+namespace lift {
+
+bool sharesStepsInGroups(Expr term) {
+  Expr body = detail::underLayouts(etaLong(term));
+  if (!detail::computesElements(body)) return false;
+  while (detail::computesElements(body)) body = detail::underLayouts(spineOf(body).arguments[0].body());
+  const auto loops = strategies::loopsOfGroup(body);
+  if (!detail::fitsLocalMemory(loops)) return false;
+  detail::Work work;
+  return std::ranges::any_of(loops, [&](Expr loop) {
+    const Spine s = spineOf(loop);
+    if (!detail::stepsOverArrays(s) || !detail::isLongState(loop.type())) return false;
+    return work.of(s.arguments[s.isPrim(Prim::iterate) ? 0 : 1]) < detail::sharedOperations;
+  });
+}
+
+}  // namespace lift

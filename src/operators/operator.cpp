@@ -208,8 +208,9 @@ void addParts(Workload& w) {
   }
   const bool isFirst = derivesAny(family);
   if (!isFirst)
-    family.firstOn = [parted = family.parted](const runtime::DeviceInfo& device) {
-      return std::ranges::any_of(parted->parts, [&](const Part& part) {
+    family.firstOn = [parted = family.parted,
+                      shared = sharesStepsInGroups(w.program.body)](const runtime::DeviceInfo& device) {
+      return !shared && std::ranges::any_of(parted->parts, [&](const Part& part) {
         const auto& own = part.workload.families;
         return std::ranges::any_of(own, [&](const OperatorFamily& f) { return f.firstOn && f.firstOn(device); });
       });
