@@ -78,11 +78,6 @@ inline const std::vector<Case>& cases() {
        "  fun (alpha, ek) => zipWith(add, ek, map(fun col => maximum(zipWith(add, col, alpha)), transpose(t)))))\n",
        {{"s", 19}, {"b", 3}, {"l", 6}},
        3},
-      // Steps that could be products of all the batch, but for launches.
-      {"def main(t: [s][s]f32, em: [b][l][s]f32): [b][s]f32 = em |> map(fun e => e |> reduce(fill(s, 1.0),\n"
-       "  fun (alpha, ek) => zipWith(mul, ek, map(fun col => 0.1 * dotProduct(col, alpha), transpose(t)))))\n",
-       {{"s", 64}, {"b", 128}, {"l", 2}},
-       128},
       // A batch of two dimensions, elements that take a loop each, and a map of what is left.
       {"def main(xs: [p][q][l][n]f32): [p][q][n]f32 = map2D(fun rows => rows |> reduce(fill(n, 1.0), fun (s, row) =>\n"
        "    let m = sum(row) in zipWith(fun (a, b) => a * 0.5 + b / (2.0 + m * m), reverse(s), row)) |> map(fun v => v "
