@@ -24,9 +24,9 @@ bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, cons
     if (typeAt(i).isArray()) arrays++, last = i;
   for (std::size_t i = 0; i < values.size(); i++) {
     const Type t = typeAt(i);
-    if (t.is(Type::Kind::variable)) continue;
+    if (t.isVariable()) continue;
     std::string hint;
-    if (!t.isScalar() && !t.is(Type::Kind::vector)) {
+    if (!t.isScalar() && !t.isVector()) {
       if (arrays == 1 && values.size() == 1) hint = fmt::format("write map({}, {})", row.name, textAt(0));
       if (arrays == 1 && values.size() == 2 && !row.infix.empty())
         hint =
@@ -45,7 +45,7 @@ bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, cons
       report(span, fmt::format("'{}' works on scalars and vectors, found {}", shown, show(t)), hint);
       return false;
     }
-    const Type scalar = t.is(Type::Kind::vector) ? solver_.resolve(t.element()) : t;
+    const Type scalar = t.isVector() ? solver_.resolve(t.element()) : t;
     if (row.typing != OpTyping::integral || !scalar.isScalar() || isInteger(scalar.scalar())) continue;
     if (op == Op::bitXor && isFloat(scalar.scalar())) hint = "powers are written pow(x, y); square(x) is x * x";
     if (scalar.scalar() == Scalar::boolean) {
@@ -168,10 +168,10 @@ Expr Inference::conversion(std::vector<Argument> arguments, std::optional<Type> 
   conversions_.push_back(placeholder);
   if (arguments.empty()) return finish(placeholder, expected, span);
   const Expr value = infer(arguments[0].syntax, arguments[0].scope, placeholder.type().parameter());
-  if (const Type from = solver_.resolve(value.type()); from.is(Type::Kind::vector)) {
+  if (const Type from = solver_.resolve(value.type()); from.isVector()) {
     const Type to = Type::vector(from.length(), solver_.freshType());
     solver_.unify(placeholder.type().result(), to, span);
-  } else if (!from.isScalar() && !from.is(Type::Kind::variable)) {
+  } else if (!from.isScalar() && !from.isVariable()) {
     report(span, fmt::format("convert(…) converts scalars and vectors, found {}", show(from)));
     return poison(expected);
   }
@@ -181,12 +181,12 @@ Expr Inference::conversion(std::vector<Argument> arguments, std::optional<Type> 
 Expr Inference::conversion(Scalar to, std::vector<Argument> arguments, std::optional<Type> expected, Span span) {
   const auto prim = [&](Type from) {
     const Type r = solver_.resolve(from);
-    const Type result = r.is(Type::Kind::vector) ? Type::vector(r.length(), Type::scalar(to)) : Type::scalar(to);
+    const Type result = r.isVector() ? Type::vector(r.length(), Type::scalar(to)) : Type::scalar(to);
     return Expr::primitive(Prim::convert, {}, Type::function(from, result), static_cast<std::uint8_t>(to));
   };
   if (arguments.empty()) {
     Type from = solver_.freshType();
-    if (expected && solver_.resolve(*expected).is(Type::Kind::function)) from = solver_.resolve(*expected).parameter();
+    if (expected && solver_.resolve(*expected).isFunction()) from = solver_.resolve(*expected).parameter();
     return finish(prim(from), expected, span);
   }
   if (arguments.size() != 1) {
@@ -194,9 +194,9 @@ Expr Inference::conversion(Scalar to, std::vector<Argument> arguments, std::opti
     return poison(expected);
   }
   const Expr value = infer(arguments[0].syntax, arguments[0].scope);
-  if (solver_.resolve(value.type()).is(Type::Kind::variable)) solver_.applyDefaults();
+  if (solver_.resolve(value.type()).isVariable()) solver_.applyDefaults();
   const Type from = solver_.resolve(value.type());
-  if (!from.isScalar() && !from.is(Type::Kind::vector) && !from.is(Type::Kind::variable)) {
+  if (!from.isScalar() && !from.isVector() && !from.isVariable()) {
     report(span, fmt::format("{}(…) converts scalars and vectors, found {}", info(to).name, show(from)),
            from.isArray() ? fmt::format("map({}, xs) converts each element of an array", info(to).name) : "");
     return poison(expected);

@@ -121,7 +121,7 @@ class Inference {
   // The type, if it is known to be that of a function.
   std::optional<Type> functionType(Type t) const {
     t = solver_.resolve(t);
-    return t.is(Type::Kind::function) ? std::optional<Type>(t) : std::nullopt;
+    return t.isFunction() ? std::optional<Type>(t) : std::nullopt;
   }
   bool expect(Type actual, Type expected, Span span, const std::string& what = {});
   // For messages: a type that is longer than some lines ends in "…".

@@ -56,7 +56,7 @@ void followMapping(const Explained& s,
   lift::rewrite::replay(s.unmapped, s.mapping, [&](const Step& step, const Program& program) {
     lift::Expr term = before.body;
     for (const auto child : step.path)
-      term = term.is(lift::Expr::Form::lambda) ? term.body() : child == 0 ? term.function() : term.argument();
+      term = term.isLambda() ? term.body() : child == 0 ? term.function() : term.argument();
     see(step, lift::placeIn(before.spans, term), program);
     before.body = program.body;
   });
