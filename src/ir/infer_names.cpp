@@ -226,6 +226,8 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
   std::string hint;
   if (a.isScalar() && e.isScalar() && a != e) hint = fmt::format("convert with {}(…)", e.str());
   if (a.isScalar() && e.is(Type::Kind::vector)) hint = fmt::format("splat({}, …) makes a vector", e.length().str());
+  if (a.is(Type::Kind::vector) && e == Type::scalar(Scalar::boolean))
+    hint = "anyLane(…) says whether a lane holds; select(c, a, b) chooses lane by lane";
   if (a.is(Type::Kind::function) && !e.is(Type::Kind::function)) hint = "an argument is missing";
   if (hint.empty()) hint = solver_.whyNot(a, e);
   report(span, fmt::format("{}expected {}, found {}", what.empty() ? "" : what + ": ", show(e), show(a)), hint);

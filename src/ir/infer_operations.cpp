@@ -49,7 +49,8 @@ bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, cons
     if (row.typing != OpTyping::integral || !scalar.isScalar() || isInteger(scalar.scalar())) continue;
     if (op == Op::bitXor && isFloat(scalar.scalar())) hint = "powers are written pow(x, y); square(x) is x * x";
     if (scalar.scalar() == Scalar::boolean) {
-      hint = fmt::format("{} binds less tightly than a comparison, as in C: write (a {} b) == c", shown, shown);
+      if (!row.infix.empty())
+        hint = fmt::format("{} binds less tightly than a comparison, as in C: write (a {} b) == c", shown, shown);
       if (op == Op::bitAnd && values.size() == 2 && typeAt(0) == typeAt(1)) hint = "logical and is written &&";
       if (op == Op::bitOr && values.size() == 2 && typeAt(0) == typeAt(1)) hint = "logical or is written ||";
       if (op == Op::bitNot) hint = "logical not is written !x";
@@ -108,6 +109,32 @@ Inference::OperationTypes Inference::typesOf(Op op) {
   return types;
 }
 
+// Of vectors, comparisons and logical operations have a truth value for each lane, and select may take one for each.
+void Inference::widenTruth(Op op, OperationTypes& types, const std::vector<Expr>& values, Span span) {
+  const OpTyping typing = info(op).typing;
+  const bool compares = typing == OpTyping::comparison;
+  if (!compares && typing != OpTyping::logical && typing != OpTyping::selection) return;
+  const auto isVector = [&](Expr v) { return solver_.resolve(v.type()).is(Type::Kind::vector); };
+  const auto vector =
+      typing == OpTyping::selection && !isVector(values[0]) ? values.end() : std::ranges::find_if(values, isVector);
+  if (vector == values.end()) {
+    // What is not known yet must not become a vector, since the result is none.
+    if (compares && solver_.resolve(types.common).is(Type::Kind::variable))
+      solver_.require(types.common, TypeClass::scalar, span);
+    return;
+  }
+  const Type lanes = Type::vector(solver_.resolve(vector->type()).length(), Type::scalar(Scalar::boolean));
+  if (typing == OpTyping::logical) std::ranges::fill(types.operands, lanes);
+  if (typing != OpTyping::selection) {
+    types.result = lanes;
+    return;
+  }
+  types.operands[0] = lanes;
+  const Type chosen = Type::vector(lanes.length(), solver_.freshType());
+  solver_.unify(chosen, types.common, span);  // else the operands do not fit
+  types.common = types.operands[1] = types.operands[2] = types.result = chosen;
+}
+
 bool Inference::takesOperand(Op op, const OperationTypes& types, std::size_t i, Expr value, Span span) {
   const OpInfo& row = info(op);
   const auto refuse = [&](const std::string& wanted, const std::string& found, const std::string& hint = {}) {
@@ -140,8 +167,8 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
   if (arguments.empty()) return operationAsFunction(op, expected, span);
   if (const auto done = incomplete(op, arity, {}, arguments, expected, span)) return *done;
 
-  const OperationTypes types = typesOf(op);
-  if (expected) solver_.unify(types.result, *expected, span);
+  OperationTypes types = typesOf(op);
+  if (expected && types.result == types.common) solver_.unify(types.result, *expected, span);
   std::vector<Expr> values;
   for (std::size_t i = 0; i < arity; i++) {
     // What a definition gives is shared by uses that want the same type of it.
@@ -150,6 +177,7 @@ Expr Inference::operation(Op op, std::vector<Argument> arguments, std::optional<
         infer(arguments[i].syntax, arguments[i].scope, isDefined ? std::optional(types.operands[i]) : std::nullopt));
   }
   if (op != Op::select && !fitsOperation(op, arguments, values, span)) return poison(expected);
+  widenTruth(op, types, values, span);
   for (std::size_t i = 0; i < arity; i++)
     if (!takesOperand(op, types, i, values[i], arguments[i].syntax->span)) return poison(expected);
   if (types.wanted) solver_.require(types.common, *types.wanted, span);

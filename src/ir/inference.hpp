@@ -197,6 +197,7 @@ class Inference {
   Expr operationAsFunction(Op op, std::optional<Type> expected, Span span);
   struct OperationTypes;
   OperationTypes typesOf(Op op);  // fresh ones, for one use
+  void widenTruth(Op op, OperationTypes& types, const std::vector<Expr>& values, Span span);
   bool takesOperand(Op op, const OperationTypes& types, std::size_t i, Expr value, Span span);  // else reports
   // lowest and highest, of the type that their place asks for.
   Expr extreme(ScalarValue::Extreme end, std::optional<Type> expected, Span span);

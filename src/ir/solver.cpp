@@ -212,16 +212,16 @@ std::vector<Solver::Equation> Solver::settle(const std::vector<Divides>& facts) 
 }
 
 void Solver::applyDefaults() {
-  for (const auto& c : classes_) {
-    const Type t = resolve(c.type);
-    if (!t.is(Type::Kind::variable)) continue;
-    if (c.wanted == TypeClass::realLiteral) types_.emplace(t.variableId(), Type::scalar(Scalar::f32));
-  }
-  for (const auto& c : classes_) {
-    const Type t = resolve(c.type);
-    if (t.is(Type::Kind::variable) && c.wanted == TypeClass::integerLiteral)
-      types_.emplace(t.variableId(), Type::scalar(Scalar::i32));
-  }
+  const auto apply = [&](TypeClass wanted, Scalar scalar) {
+    for (const auto& c : classes_) {
+      if (c.wanted != wanted) continue;
+      Type t = resolve(c.type);
+      if (t.is(Type::Kind::vector)) t = resolve(t.element());
+      if (t.is(Type::Kind::variable)) types_.emplace(t.variableId(), Type::scalar(scalar));
+    }
+  };
+  apply(TypeClass::realLiteral, Scalar::f32);
+  apply(TypeClass::integerLiteral, Scalar::i32);
 }
 
 bool Solver::fits(Type t, TypeClass wanted) const {
