@@ -27,13 +27,17 @@ bool Inference::fitsOperation(Op op, const std::vector<Argument>& operands, cons
     if (t.is(Type::Kind::variable)) continue;
     std::string hint;
     if (!t.isScalar() && !t.is(Type::Kind::vector)) {
+      // Passed by its name, it has no operands that could be written in another way.
+      const bool isPassed = values.size() == 2 && operands[0].syntax->span.begin == operands[1].syntax->span.begin;
+      if (isPassed && arrays == 2) hint = fmt::format("zipWith({}) is of arrays", row.name);
+      if (isPassed && arrays == 1) hint = "join(xs) has the elements of all rows; map takes each row";
       if (arrays == 1 && values.size() == 1) hint = fmt::format("write map({}, {})", row.name, textAt(0));
-      if (arrays == 1 && values.size() == 2 && !row.infix.empty())
+      if (arrays == 1 && values.size() == 2 && !isPassed && !row.infix.empty())
         hint =
             fmt::format("write map(fun x => {}, {})",
                         last == 0 ? fmt::format("x {} {}", shown, textAt(1)) : fmt::format("{} {} x", textAt(0), shown),
                         textAt(last));
-      if (arrays == 2 && values.size() == 2)
+      if (arrays == 2 && values.size() == 2 && !isPassed)
         hint = fmt::format("write zipWith({}, {}, {})", row.name, textAt(0), textAt(1));
       // Inside a definition of another file the user can only map the whole definition.
       const auto call = std::find_if(expansions_.rbegin(), expansions_.rend(),
@@ -70,7 +74,23 @@ Expr Inference::operationAsFunction(Op op, std::optional<Type> expected, Span sp
     for (std::size_t i = 0; i < arity; i++) parts.push_back(solver_.freshType());
     parameter = Type::tuple(parts);
   }
-  if (expected) expect(Type::function(parameter, result), *expected, span);
+  if (expected) {
+    // One array where the operation takes two of its elements is to be reduced.
+    const Type wanted = solver_.resolve(*expected);
+    const Type given = wanted.is(Type::Kind::function) ? solver_.resolve(wanted.parameter()) : wanted;
+    if (arity > 1 && (given.isArray() || given.isScalar())) {
+      constexpr std::pair<Op, const char*> ofArrays[] = {{Op::add, "sum"},        {Op::mul, "product"},
+                                                         {Op::max, "maximum"},    {Op::min, "minimum"},
+                                                         {Op::logicalAnd, "all"}, {Op::logicalOr, "any"}};
+      const auto* ofArray = std::ranges::find(ofArrays, op, &std::pair<Op, const char*>::first);
+      const bool reduces = given.isArray() && ofArray != std::end(ofArrays);
+      report(span, fmt::format("{} takes {} values, and is given one, {}", info(op).name, arity, show(given)),
+             reduces ? fmt::format("{} is of an array", ofArray->second)
+                     : fmt::format("zipWith({}, xs, ys) takes those of two arrays", info(op).name));
+      return poison(expected);
+    }
+    expect(Type::function(parameter, result), *expected, span);
+  }
   parameter = solver_.resolve(parameter);
   const Expr p = Expr::variable("p", parameter);
   std::vector<Argument> operands;
@@ -152,7 +172,10 @@ bool Inference::takesOperand(Op op, const OperationTypes& types, std::size_t i, 
     return refuse(wanted.str(), found.str(), hint);
   }
   if (types.wanted && types.operands[i] == types.common && !solver_.fits(types.common, *types.wanted))
-    return refuse(describe(*types.wanted), show(types.common));
+    return refuse(describe(*types.wanted), show(types.common),
+                  types.wanted == TypeClass::floating && solver_.fits(types.common, TypeClass::integral)
+                      ? "convert with f32(…)"
+                      : "");
   return true;
 }
 

@@ -148,6 +148,7 @@ class Inference {
   Type typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& names);
   // Free names in the lengths of a type that nothing binds yet.
   void freeSizes(const SynType& type, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
+  std::string nestedLike(Type type, const SynPattern& pattern) const;  // a hint
   Scope bindPattern(const SynPattern& pattern, Expr value, Scope scope);
   // What a tuple of values is taken apart into, as parameters that arguments may name.
   static std::vector<Definition::Parameter> parametersOf(const std::vector<SynPattern>& patterns) {
