@@ -149,7 +149,7 @@ class Outliner {
       case Prim::reduceByIndexGlb:
         if (s.isPrim(Prim::reduceByIndex) && !updateOf(e)) break;
         for (std::size_t i = 1; i < a.size(); i++) a[i] = operand(a[i]);
-        a[0] = runsInParallel(a[0]) && !updateOf(a[0]) ? result(a[0]) : operand(a[0]);
+        a[0] = isComputedInParallel(a[0]) && !updateOf(a[0]) ? result(a[0]) : operand(a[0]);
         if (!runsInParallel(a[0])) a[0] = copied(a[0]);
         return applyAll(s.head, a);
       case Prim::let:

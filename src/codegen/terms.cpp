@@ -66,12 +66,22 @@ std::optional<Expr> writtenThrough(const Spine& s) {
 
 }  // namespace
 
+bool isComputedInParallel(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.head.isPrimitive()) {
+    if (endsKernel(s) || s.isCall(Prim::reduceByIndex)) return isComputedInParallel(s.arguments[0]);
+    if (s.isCall(Prim::let)) return isComputedInParallel(s.arguments[0].body());
+    if (isReduce(s.head.prim()) && s.arguments.size() == 3) return runsInParallel(s.arguments[1]);
+  }
+  return runsInParallel(e);
+}
+
 std::optional<Expr> updateOf(Expr e) {
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduceByIndex) || s.isPrim(Prim::reduceByIndexGlb)) {
     const auto leaves = leavesOf(e.type());
     const bool rounds = std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
-    const bool isApart = s.isPrim(Prim::reduceByIndexGlb) || runsInParallel(s.arguments[0]);
+    const bool isApart = s.isPrim(Prim::reduceByIndexGlb) || isComputedInParallel(s.arguments[0]);
     return isApart && !rounds ? std::optional(e) : std::nullopt;
   }
   const auto below = writtenThrough(s);

@@ -20,7 +20,10 @@ Type resultOf(Op op, const std::vector<Type>& in) {
     case OpTyping::floating:
     case OpTyping::integral: return in.at(0);
     case OpTyping::comparison:
-    case OpTyping::logical: return Type::scalar(Scalar::boolean);
+    case OpTyping::logical: {
+      const Type truth = Type::scalar(Scalar::boolean);
+      return in.at(0).isVector() ? Type::vector(in[0].length(), truth) : truth;
+    }
     case OpTyping::selection: return in.at(1);
   }
   throw InternalError("unknown typing of an operation");

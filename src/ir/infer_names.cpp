@@ -226,6 +226,8 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
   std::string hint;
   if (a.isScalar() && e.isScalar() && a != e) hint = fmt::format("convert with {}(…)", e.str());
   if (a.isScalar() && e.isVector()) hint = fmt::format("splat({}, …) makes a vector", e.length().str());
+  if (a.isVector() && e == Type::scalar(Scalar::boolean))
+    hint = "anyLane(…) says whether a lane holds; select(c, a, b) chooses lane by lane";
   if (a.isFunction() && !e.isFunction()) hint = "an argument is missing";
   if (hint.empty()) hint = solver_.whyNot(a, e);
   report(span, fmt::format("{}expected {}, found {}", what.empty() ? "" : what + ": ", show(e), show(a)), hint);
@@ -278,7 +280,7 @@ std::string Inference::suggestion(const std::string& name, const Scope& scope) c
 }
 
 Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
-  return detail::natOfSyntax(*syntax, [&](const Syn& leaf) -> Nat {
+  const auto ofLeaf = [&](const Syn& leaf) -> Nat {
     if (const auto* name = as<Syn::Name>(leaf)) {
       const auto b = meaningOf(*name, scope);
       if (b) {
@@ -296,7 +298,9 @@ Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
       if (b && std::holds_alternative<Expr>(*b)) {
         if (!isPoison(std::get<Expr>(*b).type()))
           report(leaf.span, fmt::format("'{}' is a value; a size is needed here", name->text),
-                 "sizes are integers, names in array types, and parameters of type nat");
+                 std::get<Expr>(*b).type().isArray()
+                     ? "sizes stand in front of arrays: slide(size, step, xs)"
+                     : "sizes are integers, names in array types, and parameters of type nat");
       } else {
         report(leaf.span, fmt::format("unknown size '{}'", name->text),
                "sizes are named in the types of a definition's parameters, or declared as `k: nat`; a function's "
@@ -306,7 +310,14 @@ Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
     }
     report(leaf.span, "this is not a size", "sizes are built from integers, names, + - * / %, min and max");
     return solver_.poisonNat();
-  });
+  };
+  try {
+    return detail::natOfSyntax(*syntax, ofLeaf);
+  } catch (const UserError& e) {  // of arithmetic, which knows no places
+    if (e.diagnostics().front().span) throw;
+    report(syntax->span, e.diagnostics().front().message, e.diagnostics().front().hint);
+    return solver_.poisonNat();
+  }
 }
 
 void Inference::freeSizes(const SynType& type, const Scope& scope,
@@ -356,6 +367,39 @@ Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& na
   return solver_.poison();
 }
 
+namespace {
+
+// The pattern of a flat tuple as the type nests: ((a, b), c) for a, b, c; empty where it has not as many names.
+std::string nested(const std::function<Type(Type)>& resolve, Type type, std::vector<std::string>& names) {
+  type = resolve(type);
+  if (!type.isTuple()) {
+    if (names.empty()) return {};
+    const std::string name = names.front();
+    names.erase(names.begin());
+    return name;
+  }
+  std::string text;
+  for (const Type c : type.components()) {
+    const std::string part = nested(resolve, c, names);
+    if (part.empty()) return {};
+    text += (text.empty() ? "" : ", ") + part;
+  }
+  return "(" + text + ")";
+}
+
+}  // namespace
+
+std::string Inference::nestedLike(Type type, const SynPattern& pattern) const {
+  if (!type.isTuple())
+    return pattern.components.size() == 2 && type.isScalar()
+               ? "zip(xs, ys) has pairs of elements, enumerate(xs) of an index and an element"
+               : "";
+  std::vector<std::string> names;
+  for (const SynPattern& c : pattern.components) names.push_back(c.components.empty() ? c.name : "");
+  const std::string text = nested([&](Type t) { return solver_.resolve(t); }, type, names);
+  return text.empty() || !names.empty() ? "" : "write " + text;
+}
+
 Scope Inference::bindPattern(const SynPattern& pattern, Expr value, Scope scope) {
   if (pattern.type) {
     TypeNames names = typeVariables_;
@@ -375,7 +419,8 @@ Scope Inference::bindPattern(const SynPattern& pattern, Expr value, Scope scope)
   if (!type.isTuple() || type.components().size() != pattern.components.size()) {
     if (!isPoison(type))
       report(pattern.span,
-             fmt::format("this pattern has {} components, the value is {}", pattern.components.size(), show(type)));
+             fmt::format("this pattern has {} components, the value is {}", pattern.components.size(), show(type)),
+             nestedLike(type, pattern));
     for (const SynPattern& c : pattern.components) scope = bindPattern(c, poison({}), std::move(scope));
     return scope;
   }

@@ -233,6 +233,11 @@ bool Inference::takeData(SchemeCall& call, const Instance& instance) {
       call.values[i] = infer(a.syntax, a.scope);
       if (solver_.unify(call.values[i]->type(), parameter, a.syntax->span)) continue;
       const Type found = solver_.zonk(call.values[i]->type()), wanted = solver_.zonk(parameter);
+      if (call.row.prim == Prim::at && i == 1 && !found.isArray()) {
+        report(a.syntax->span, fmt::format("{} is no array, and has no elements", found.str()),
+               found.isTuple() ? "components are written p.0, p.1" : "");
+        return false;
+      }
       report(
           a.syntax->span,
           fmt::format("argument '{}' of {}: expected {}, found {}", call.names[i], call.row.name, wanted.str(),

@@ -234,8 +234,10 @@ Expr Inference::applyValue(Expr value, const std::vector<Argument>& arguments, s
     const Type type = solver_.resolve(value.type());
     if (isPoison(type)) return poison(expected);
     if (!type.isFunction()) {
-      report(span, name.empty() ? fmt::format("a value of type {} cannot be called", show(type))
-                                : fmt::format("'{}' is not a function", name));
+      report(span,
+             name.empty() ? fmt::format("a value of type {} cannot be called", show(type))
+                          : fmt::format("'{}' is not a function", name),
+             name.empty() ? "there is an argument too many" : "");
       return poison(expected);
     }
     if (!value.type().isFunction()) {  // the parameter of a function that was not known to be one

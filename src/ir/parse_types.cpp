@@ -300,6 +300,8 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
     if (result.back().isRest && at(Tok::comma))
       failHere("expected ')' behind the parameter of all remaining arguments", "*name is the last parameter");
   } while (accept(Tok::comma));
+  if (at(Tok::leftBracket) || at(Tok::name))
+    failHere("expected ')' to close the parameters", "the type stands behind a colon: x: [n]f32");
   expectClosing(Tok::rightParen, open, "the parameters");
   return result;
 }

@@ -211,16 +211,16 @@ std::vector<Solver::Equation> Solver::settle(const std::vector<Divides>& facts) 
 }
 
 void Solver::applyDefaults() {
-  for (const auto& c : classes_) {
-    const Type t = resolve(c.type);
-    if (!t.isVariable()) continue;
-    if (c.wanted == TypeClass::realLiteral) types_.emplace(t.variableId(), Type::scalar(Scalar::f32));
-  }
-  for (const auto& c : classes_) {
-    const Type t = resolve(c.type);
-    if (t.isVariable() && c.wanted == TypeClass::integerLiteral)
-      types_.emplace(t.variableId(), Type::scalar(Scalar::i32));
-  }
+  const auto apply = [&](TypeClass wanted, Scalar scalar) {
+    for (const auto& c : classes_) {
+      if (c.wanted != wanted) continue;
+      Type t = resolve(c.type);
+      if (t.isVector()) t = resolve(t.element());
+      if (t.isVariable()) types_.emplace(t.variableId(), Type::scalar(scalar));
+    }
+  };
+  apply(TypeClass::realLiteral, Scalar::f32);
+  apply(TypeClass::integerLiteral, Scalar::i32);
 }
 
 bool Solver::fits(Type t, TypeClass wanted) const {

@@ -338,11 +338,8 @@ void addConv(cli::App& app, int& status) {
     if (o->shapes.empty() == (o->words.size() == 1))
       throw UserError(ExitStatus::usage, "give a descriptor or --shapes FILE",
                       "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
-    // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
-    std::string descriptor = o->words[0];
-    if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
     const LayoutOptions layouts = o->layouts.on(o->device);
-    const std::vector<Workload> layers = o->shapes.empty() ? std::vector{layouts.workload(parseConv(descriptor))}
+    const std::vector<Workload> layers = o->shapes.empty() ? std::vector{layouts.workload(parseConv(o->words[0]))}
                                                            : readWorkloads(o->shapes, "conv", layouts);
     if (action != "check" && layers.size() != 1) throw UserError(ExitStatus::usage, "--shapes goes with check");
     return act(action, layers, *o);
