@@ -56,7 +56,7 @@ struct Element {
 
   // What the term stands for, if it is one of the accesses' variables; else null.
   const Access* accessOf(Expr e) const {
-    const auto found = e.is(Expr::Form::variable) ? accesses.find(e.id()) : accesses.end();
+    const auto found = e.isVariable() ? accesses.find(e.id()) : accesses.end();
     return found == accesses.end() ? nullptr : &found->second;
   }
 };

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "lift/expr.hpp"
@@ -14,14 +16,23 @@ Expr call(Prim prim, std::vector<Nat> nats, const std::vector<Expr>& arguments, 
 inline Expr call(Prim prim, const std::vector<Expr>& arguments) { return call(prim, {}, arguments); }
 Expr operation(Op op, const std::vector<Expr>& operands);
 Expr convert(Expr in, Scalar to);
+Expr integer(std::int64_t value);  // a literal of i32
 
 Expr let(Expr variable, Expr value, Expr body);  // let variable = value in body
-Expr tuple(const std::vector<Expr>& parts);      // of one part, itself
+// The same of several names, of which later ones may be made of earlier ones.
+Expr let(const std::vector<std::pair<Expr, Expr>>& names, Expr body);
+Expr tuple(const std::vector<Expr>& parts);  // of one part, itself
 Expr get(Expr tuple, std::size_t component);
 // get, or the component itself where the tuple is written out.
 Expr component(Expr tuple, std::size_t i);
 std::vector<Expr> components(Expr e);  // of what is no tuple, itself
 Expr map(Expr f, Expr in);
+// map(fun name => body(name), in)
+template <class Body>
+Expr map(const std::string& name, Expr in, Body&& body) {
+  const Expr element = Expr::variable(name, in.type().element());
+  return map(Expr::lambda(element, body(element)), in);
+}
 Expr reduce(Expr init, Expr f, Expr in);
 Expr reduceSeq(Expr init, Expr f, Expr in);
 Expr zip(const std::vector<Expr>& arrays);  // of one array, itself

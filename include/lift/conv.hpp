@@ -78,7 +78,7 @@ struct ConvSpec {
 // between equal axes; a 1D layer needs ih1kh1; and an output size is refused when it leaves out a window that
 // fits or puts a window wholly into extra padding.
 //
-// MIOpenDriver's flags in one string, with or without a leading "MIOpenDriver conv":
+// MIOpenDriver's flags in one string, with or without a leading "MIOpenDriver conv" or "conv":
 // -n 1 -c 64 -H 224 -W 224 -k 64 -y 3 -x 3 -p 1 -q 1 -u 1 -v 1 -l 1 -j 1 -g 1, short or long (--in_channels 64 or
 // --in_channels=64). -l and -j are the dilation itself, 1 for none. Padding is symmetric. Sizes must be given
 // (MIOpenDriver would assume a 32x32 image); -n defaults to 1. Flags about running (-F 1, -V, -t, -i, ...) are ignored.

@@ -40,7 +40,12 @@ class Expr {
   static Expr primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t detail = 0, Span place = {});
 
   Form form() const;
-  bool is(Form f) const { return form() == f; }
+  bool isVariable() const { return form() == Form::variable; }
+  bool isLambda() const { return form() == Form::lambda; }
+  bool isApply() const { return form() == Form::apply; }
+  bool isLiteral() const { return form() == Form::literal; }
+  bool isNatLiteral() const { return form() == Form::natLiteral; }
+  bool isPrimitive() const { return form() == Form::primitive; }
   Type type() const;
 
   const std::string& name() const;   // variable
@@ -87,10 +92,10 @@ bool mayFail(Expr primitive);
 struct Spine {
   Expr head;
   std::vector<Expr> arguments;
-  bool isPrim(Prim p) const { return head.is(Expr::Form::primitive) && head.prim() == p; }
+  bool isPrim(Prim p) const { return head.isPrimitive() && head.prim() == p; }
   bool isCall(Prim p) const;  // of p with all of its arguments
 };
-inline bool endsKernel(const Spine& s) { return s.head.is(Expr::Form::primitive) && endsKernel(s.head.prim()); }
+inline bool endsKernel(const Spine& s) { return s.head.isPrimitive() && endsKernel(s.head.prim()); }
 Spine spineOf(Expr e);
 Expr applyAll(Expr head, const std::vector<Expr>& arguments);
 

@@ -20,6 +20,7 @@
 
 #include "lift/image_layout.hpp"
 #include "lift/nat.hpp"
+#include "lift/node.hpp"
 #include "lift/ops.hpp"
 #include "lift/scalar.hpp"
 #include "lift/source.hpp"

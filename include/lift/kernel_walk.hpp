@@ -27,15 +27,15 @@ decltype(auto) match(Node&& node, F&&... f) {
 // Calls f(ExprPtr&) on the operands of one expression.
 template <class E, class F>
 void forEachChild(E& e, F&& f) {
-  if (auto* operation = std::get_if<Operation>(&e.node))
+  if (auto* operation = as<Operation>(e))
     for (auto& a : operation->args) f(a);
-  if (auto* convert = std::get_if<Convert>(&e.node)) f(convert->value);
-  if (auto* splat = std::get_if<Splat>(&e.node)) f(splat->value);
-  if (auto* lane = std::get_if<Lane>(&e.node)) f(lane->vector);
-  if (auto* any = std::get_if<AnyLane>(&e.node)) f(any->vector);
-  if (auto* vector = std::get_if<MakeVector>(&e.node))
+  if (auto* convert = as<Convert>(e)) f(convert->value);
+  if (auto* splat = as<Splat>(e)) f(splat->value);
+  if (auto* lane = as<Lane>(e)) f(lane->vector);
+  if (auto* any = as<AnyLane>(e)) f(any->vector);
+  if (auto* vector = as<MakeVector>(e))
     for (auto& l : vector->lanes) f(l);
-  if (auto* choice = std::get_if<Choose>(&e.node)) {
+  if (auto* choice = as<Choose>(e)) {
     f(choice->condition);
     f(choice->then);
     f(choice->otherwise);
@@ -52,9 +52,9 @@ void forEachExpr(const Expr& e, F&& f) {
 // Calls f(Nat&) on the integers of one expression, not of its operands.
 template <class E, class F>
 void forEachNat(E& e, F&& f) {
-  if (auto* index = std::get_if<Index>(&e.node)) f(index->value);
-  if (auto* load = std::get_if<Load>(&e.node)) f(load->index);
-  if (auto* test = std::get_if<Test>(&e.node))
+  if (auto* index = as<Index>(e)) f(index->value);
+  if (auto* load = as<Load>(e)) f(load->index);
+  if (auto* test = as<Test>(e))
     for (auto& c : test->all) {
       f(c.lhs);
       f(c.rhs);
@@ -64,7 +64,7 @@ void forEachNat(E& e, F&& f) {
 // The expression with every operand replaced by f(operand); the same pointer when nothing changes.
 template <class F>
 ExprPtr mapChildren(const ExprPtr& e, F&& f) {
-  if (const auto* l = std::get_if<Lane>(&e->node)) {
+  if (const auto* l = as<Lane>(e)) {
     ExprPtr vector = f(l->vector);
     return vector == l->vector ? e : lane(std::move(vector), l->lane);
   }
@@ -94,13 +94,13 @@ ExprPtr mapNats(const ExprPtr& e, F&& f) {
 // Calls f(ExprPtr&) on the expressions that a statement itself holds (not those of nested statements).
 template <class S, class F>
 void forEachRoot(S& s, F&& f) {
-  if (auto* declare = std::get_if<Declare>(&s.node); declare != nullptr && declare->value) f(*declare->value);
-  if (auto* assign = std::get_if<Assign>(&s.node)) f(assign->value);
-  if (auto* assign = std::get_if<AssignLane>(&s.node)) f(assign->value);
-  if (auto* declare = std::get_if<DeclareIndex>(&s.node)) f(declare->value);
-  if (auto* store = std::get_if<Store>(&s.node)) f(store->value);
-  if (auto* branch = std::get_if<If>(&s.node)) f(branch->condition);
-  if (auto* fault = std::get_if<Fault>(&s.node)) f(fault->value);
+  if (auto* declare = as<Declare>(s); declare != nullptr && declare->value) f(*declare->value);
+  if (auto* assign = as<Assign>(s)) f(assign->value);
+  if (auto* assign = as<AssignLane>(s)) f(assign->value);
+  if (auto* declare = as<DeclareIndex>(s)) f(declare->value);
+  if (auto* store = as<Store>(s)) f(store->value);
+  if (auto* branch = as<If>(s)) f(branch->condition);
+  if (auto* fault = as<Fault>(s)) f(fault->value);
 }
 
 // Calls f(const Expr&) on these and everything below them, operands first.
@@ -113,9 +113,9 @@ void forEachExpr(const Stmt& s, F&& f) {
 template <class F>
 void forEachAccess(const Stmt& s, F&& f) {
   forEachExpr(s, [&](const Expr& e) {
-    if (const auto* l = std::get_if<Load>(&e.node)) f(l->buffer, l->index, e.type.width, false);
+    if (const auto* l = as<Load>(e)) f(l->buffer, l->index, e.type.width, false);
   });
-  if (const auto* st = std::get_if<Store>(&s.node)) f(st->buffer, st->index, st->value->type.width, true);
+  if (const auto* st = as<Store>(s)) f(st->buffer, st->index, st->value->type.width, true);
 }
 
 // Replaces the expressions that a statement itself holds by f(ExprPtr).
@@ -127,13 +127,20 @@ void mapRoots(Stmt& s, F&& f) {
 // Calls f(Nat&) on the integers that a statement itself holds outside of its expressions.
 template <class S, class F>
 void forEachOwnNat(S& s, F&& f) {
-  if (auto* store = std::get_if<Store>(&s.node)) f(store->index);
-  if (auto* prefetch = std::get_if<Prefetch>(&s.node)) f(prefetch->index);
-  if (auto* loop = std::get_if<For>(&s.node)) f(loop->count);
-  if (auto* fault = std::get_if<Fault>(&s.node)) f(fault->bound);
+  if (auto* store = as<Store>(s)) f(store->index);
+  if (auto* prefetch = as<Prefetch>(s)) f(prefetch->index);
+  if (auto* loop = as<For>(s)) f(loop->count);
+  if (auto* fault = as<Fault>(s)) f(fault->bound);
 }
 
-// Replaces them by f(Nat).
+// Calls f(Nat) on these and on those of its expressions.
+template <class F>
+void forEachNat(const Stmt& s, F&& f) {
+  forEachOwnNat(s, f);
+  forEachExpr(s, [&](const Expr& e) { forEachNat(e, f); });
+}
+
+// Replaces those outside of its expressions by f(Nat).
 template <class F>
 void mapOwnNats(Stmt& s, F&& f) {
   forEachOwnNat(s, [&](Nat& n) { n = f(n); });
@@ -141,8 +148,8 @@ void mapOwnNats(Stmt& s, F&& f) {
 
 // The variable that a statement itself reads outside of its expressions.
 inline std::optional<VarId> ownRead(const Stmt& s) {
-  if (const auto* combine = std::get_if<Combine>(&s.node)) return combine->variable;
-  const auto* loop = std::get_if<For>(&s.node);
+  if (const auto* combine = as<Combine>(s)) return combine->variable;
+  const auto* loop = as<For>(s);
   return loop != nullptr ? loop->running : std::nullopt;
 }
 
@@ -154,8 +161,8 @@ inline For withBody(const For& loop, Block body) {
 // Calls f(Block&) on the blocks directly inside a statement.
 template <class S, class F>
 void forEachBlock(S& s, F&& f) {
-  if (auto* loop = std::get_if<For>(&s.node)) f(loop->body);
-  if (auto* branch = std::get_if<If>(&s.node)) {
+  if (auto* loop = as<For>(s)) f(loop->body);
+  if (auto* branch = as<If>(s)) {
     f(branch->then);
     f(branch->otherwise);
   }
@@ -186,9 +193,14 @@ bool anyExpr(const In& in, F&& f) {
 template <class Loop>
 bool anyLoop(const Block& block, Loop&& f) {
   return anyStmt(block, [&](const Stmt& s) {
-    const auto* loop = std::get_if<For>(&s.node);
+    const auto* loop = as<For>(s);
     return loop != nullptr && f(*loop);
   });
+}
+
+// Whether no other loop is in it.
+inline bool isInnermost(const For& loop) {
+  return !anyLoop(loop.body, [](const For&) { return true; });
 }
 
 // The buffers that statements load from and store to.

@@ -15,6 +15,7 @@
 #include "lift/files.hpp"
 #include "lift/free_memory.hpp"
 #include "lift/image_layout.hpp"
+#include "lift/node.hpp"
 // nat, tensor
 #include "lift/nat.hpp"
 #include "lift/nat_code.hpp"

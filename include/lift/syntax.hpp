@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lift/expr.hpp"
+#include "lift/node.hpp"
 #include "lift/source.hpp"
 
 namespace lift {

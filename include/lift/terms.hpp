@@ -41,8 +41,9 @@ std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::siz
 // Whether there is such a term in a term, itself included; equal ones are asked about once.
 bool anyTerm(Expr e, const std::function<bool(Expr)>& test);
 bool anyPrimitive(Expr e, const std::function<bool(Expr primitive)>& test);
-bool runsInParallel(Expr e);  // whether a map over work-items or groups is in it
-bool isReduce(Prim prim);     // reduce and its OpenCL forms
+void forEachTerm(Expr e, const std::function<void(Expr)>& visit);  // equal ones once
+bool runsInParallel(Expr e);                                       // whether a map over work-items or groups is in it
+bool isReduce(Prim prim);                                          // reduce and its OpenCL forms
 bool isIteration(Prim prim);
 // Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
 bool runsInOrder(Prim prim);
@@ -66,7 +67,7 @@ class Guards {
   // f() as the i-th argument's part: f(whether a condition decides if it is evaluated).
   template <class F>
   auto inArgument(const Spine& s, std::size_t i, F&& f) {
-    const bool guarded = isOptional(s, i) && !s.arguments[i].type().is(Type::Kind::function);
+    const bool guarded = isOptional(s, i) && !s.arguments[i].type().isFunction();
     depth_ += guarded;
     auto result = f(guarded);
     depth_ -= guarded;
@@ -87,8 +88,8 @@ class Guards {
 // The term with f applied to what is directly below it: the body of a lambda, the arguments of an application.
 template <class F>
 Expr withParts(Expr e, F&& f) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), f(e.body()));
-  if (!e.is(Expr::Form::apply)) return e;
+  if (e.isLambda()) return Expr::lambda(e.parameter(), f(e.body()));
+  if (!e.isApply()) return e;
   Spine s = spineOf(e);
   for (Expr& a : s.arguments) a = f(a);
   return applyAll(s.head, s.arguments);

@@ -34,10 +34,13 @@ class Type {
   static Type freshVariable(std::string name = "t");
 
   Kind kind() const;
-  bool is(Kind k) const { return kind() == k; }
   bool isScalar() const { return kind() == Kind::scalar; }
+  bool isVector() const { return kind() == Kind::vector; }
   bool isArray() const { return kind() == Kind::array; }
-  bool hasLength() const { return isArray() || kind() == Kind::vector; }
+  bool isTuple() const { return kind() == Kind::tuple; }
+  bool isFunction() const { return kind() == Kind::function; }
+  bool isVariable() const { return kind() == Kind::variable; }
+  bool hasLength() const { return isArray() || isVector(); }
   Scalar scalar() const;                        // scalar
   Nat length() const;                           // array length, vector width
   Type element() const;                         // array, vector

@@ -111,15 +111,10 @@ class Follower {
   const Needs& needsOf(const Stmt& s) {
     if (const auto found = needs_.find(&s); found != needs_.end()) return found->second;
     Needs needs;
-    const auto mention = [&](Nat n) {
+    forEachNat(s, [&](Nat n) {
       for (const NatVar v : n.variables()) needs.variables.insert(v.id());
-    };
-    forEachOwnNat(s, mention);
-    if (const auto* store = std::get_if<Store>(&s.node)) needs.accesses = isGlobal(store->buffer);
-    forEachExpr(s, [&](const kernel::Expr& e) {
-      forEachNat(e, mention);
-      if (const auto* l = std::get_if<Load>(&e.node)) needs.accesses = needs.accesses || isGlobal(l->buffer);
     });
+    forEachAccess(s, [&](BufferId b, Nat, int, bool) { needs.accesses = needs.accesses || isGlobal(b); });
     forEachBlock(s, [&](const Block& block) {
       for (const Stmt& inner : block) {
         const Needs& of = needsOf(inner);
@@ -127,7 +122,7 @@ class Follower {
         needs.accesses = needs.accesses || of.accesses;
       }
     });
-    if (std::holds_alternative<DeclareIndex>(s.node)) needs.accesses = true;
+    if (is<DeclareIndex>(s)) needs.accesses = true;
     return needs_.emplace(&s, std::move(needs)).first->second;
   }
   bool isGlobal(BufferId b) const { return k_.buffers[b].space == AddressSpace::global; }
@@ -142,7 +137,7 @@ class Follower {
   }
 
   std::optional<bool> truth(const kernel::Expr& e) {
-    const auto* t = std::get_if<Test>(&e.node);
+    const auto* t = as<Test>(e);
     if (t == nullptr) return std::nullopt;
     for (const Comparison& c : t->all) {
       const auto a = evaluate(c.lhs), b = evaluate(c.rhs);
@@ -153,8 +148,8 @@ class Follower {
   }
 
   void follow(const kernel::Expr& e) {
-    if (const auto* l = std::get_if<Load>(&e.node)) access(read_, l->buffer, l->index, e.type.width);
-    if (const auto* c = std::get_if<Choose>(&e.node)) {
+    if (const auto* l = as<Load>(e)) access(read_, l->buffer, l->index, e.type.width);
+    if (const auto* c = as<Choose>(e)) {
       const auto which = truth(*c->condition);
       if (!which) follow(*c->condition);
       if (!which || *which) follow(*c->then);
@@ -167,11 +162,11 @@ class Follower {
   void follow(const Block& block) {
     for (const Stmt& s : block) {
       if (!needsOf(s).accesses) continue;
-      if (const auto* loop = std::get_if<For>(&s.node)) {
+      if (const auto* loop = as<For>(s)) {
         follow(*loop, needsOf(s));
         continue;
       }
-      if (const auto* i = std::get_if<If>(&s.node)) {
+      if (const auto* i = as<If>(s)) {
         const auto which = truth(*i->condition);
         if (!which) follow(*i->condition);
         if (!which || *which) follow(i->then);
@@ -179,12 +174,12 @@ class Follower {
         continue;
       }
       forEachRoot(s, [&](const ExprPtr& e) { follow(*e); });
-      if (const auto* d = std::get_if<DeclareIndex>(&s.node)) {
-        const auto* known = std::get_if<Index>(&d->value->node);
+      if (const auto* d = as<DeclareIndex>(s)) {
+        const auto* known = as<Index>(d->value);
         const auto value = known ? evaluate(known->value) : std::nullopt;
         values_[placeOf(d->variable)] = value;
       }
-      if (const auto* st = std::get_if<Store>(&s.node)) access(written_, st->buffer, st->index, st->value->type.width);
+      if (const auto* st = as<Store>(s)) access(written_, st->buffer, st->index, st->value->type.width);
     }
   }
 

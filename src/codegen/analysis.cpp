@@ -28,8 +28,7 @@ void Uses::visit(Expr e, int weight) {
   if (!e.hasFree(parameter_)) return;
   std::vector<int> path;
   Expr inner = e;
-  while (inner.is(Expr::Form::apply) && inner.function().is(Expr::Form::primitive) &&
-         inner.function().prim() == Prim::get) {
+  while (inner.isApply() && inner.function().isPrimitive() && inner.function().prim() == Prim::get) {
     path.insert(path.begin(), static_cast<int>(*inner.function().nats()[0].constant()));
     inner = inner.argument();
   }
@@ -37,10 +36,10 @@ void Uses::visit(Expr e, int weight) {
     counts_[path] += weight;
     return;
   }
-  if (e.is(Expr::Form::lambda)) visit(e.body(), 2);
-  if (!e.is(Expr::Form::apply)) return;
-  const bool let = e.function().is(Expr::Form::primitive) && e.function().prim() == Prim::let;
-  if (let && e.argument().is(Expr::Form::lambda)) {  // runs once
+  if (e.isLambda()) visit(e.body(), 2);
+  if (!e.isApply()) return;
+  const bool let = e.function().isPrimitive() && e.function().prim() == Prim::let;
+  if (let && e.argument().isLambda()) {  // runs once
     visit(e.argument().body(), weight);
   } else {
     visit(e.function(), weight);
@@ -63,7 +62,7 @@ bool isWatched(const std::vector<kernel::BufferId>& buffers, kernel::BufferId b)
 std::vector<kernel::BufferId> storedIn(const Block& block) {
   std::set<kernel::BufferId> stored;
   kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
-    if (const auto* store = std::get_if<kernel::Store>(&s.node)) stored.insert(store->buffer);
+    if (const auto* store = as<kernel::Store>(s)) stored.insert(store->buffer);
   });
   return {stored.begin(), stored.end()};
 }
@@ -73,10 +72,10 @@ bool mayStoreInPlace(const Block& block, const std::vector<kernel::BufferId>& bu
   bool safe = true;
   for (const kernel::Stmt& s : block) {
     kernel::forEachExpr(s, [&](const kernel::Expr& e) {
-      if (const auto* l = std::get_if<kernel::Load>(&e.node); l && isWatched(buffers, l->buffer)) pending.push_back(*l);
+      if (const auto* l = as<kernel::Load>(e); l && isWatched(buffers, l->buffer)) pending.push_back(*l);
     });
     kernel::forEachBlock(s, [&](const Block& inner) { safe = safe && mayStoreInPlace(inner, buffers); });
-    const auto* store = std::get_if<kernel::Store>(&s.node);
+    const auto* store = as<kernel::Store>(s);
     if (!store || !isWatched(buffers, store->buffer)) continue;
     for (const kernel::Load& l : pending) safe = safe && l.buffer == store->buffer && l.index == store->index;
     pending.clear();
@@ -138,14 +137,14 @@ class Sharing {
 
   void visit(const Block& block) {
     for (const kernel::Stmt& s : block) {
-      if (const auto* a = std::get_if<kernel::Allocate>(&s.node)) depth_[a->buffer] = path_.size();
+      if (const auto* a = as<kernel::Allocate>(s)) depth_[a->buffer] = path_.size();
       kernel::forEachAccess(s, [&](BufferId b, Nat index, int, bool isStore) {
         if (!depth_.contains(b)) return;
         Accesses& a = accesses_[b];
         (isStore ? a.stores : a.loads).insert(parallelLoops(b));
         if (isPrivate(b)) notePlaces(a, index, depth_.at(b), isStore);
       });
-      const auto* loop = std::get_if<kernel::For>(&s.node);
+      const auto* loop = as<kernel::For>(s);
       if (loop) {
         path_.push_back(loop);
         if (loop->kind != LoopKind::sequential && !(loop->count == Nat(1))) all_.emplace(loop->kind, loop->dim);
@@ -236,10 +235,7 @@ std::vector<NatVar> sizesIn(const Block& block) {
     for (const NatVar v : n.variables())
       if (v.role() == NatVar::Role::size || v.role() == NatVar::Role::tunable) sizes.insert(v);
   };
-  kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
-    kernel::forEachOwnNat(s, note);
-    kernel::forEachExpr(s, [&](const kernel::Expr& e) { kernel::forEachNat(e, note); });
-  });
+  kernel::forEachStmt(block, [&](const kernel::Stmt& s) { kernel::forEachNat(s, note); });
   return {sizes.begin(), sizes.end()};
 }
 

@@ -7,7 +7,7 @@ namespace lift::detail {
 namespace {
 
 bool holdsF16(Type type) {
-  if (type.is(Type::Kind::function)) return false;
+  if (type.isFunction()) return false;
   const std::vector<Leaf> leaves = leavesOf(type);
   return std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
 }
@@ -36,20 +36,20 @@ void Halves::add(Expr variable) {
 }
 
 bool Halves::inBody(Expr f, bool arguments) {
-  if (!f.is(Expr::Form::lambda)) return false;
+  if (!f.isLambda()) return false;
   bound_[f.parameter()] = arguments;
   return areAllOf(f.body());
 }
 
 bool Halves::areAllOf(Expr e) {
   if (!holdsF16(e.type())) return true;
-  if (e.is(Expr::Form::variable)) {
+  if (e.isVariable()) {
     const auto found = bound_.find(e);
     return found != bound_.end() ? found->second : has(e);
   }
-  if (e.is(Expr::Form::literal)) return convert(e.value(), Scalar::f16).real == e.value().real;
+  if (e.isLiteral()) return convert(e.value(), Scalar::f16).real == e.value().real;
   const Spine s = spineOf(e);
-  if (!s.head.is(Expr::Form::primitive)) return false;
+  if (!s.head.isPrimitive()) return false;
   const auto& a = s.arguments;
   const auto all = [&](std::size_t from) {
     return std::all_of(a.begin() + static_cast<std::ptrdiff_t>(from), a.end(), [&](Expr x) { return areAllOf(x); });

@@ -31,8 +31,8 @@ struct Accesses {
   explicit Accesses(const Kernel& k) {
     kernel::forEachStmt(k.body, [&](const Stmt& s) {
       kernel::forEachAccess(s, [&](BufferId b, Nat, int, bool isStore) { (isStore ? stores : loads)[b]++; });
-      const auto* st = std::get_if<kernel::Store>(&s.node);
-      const auto* l = st == nullptr || st->update ? nullptr : std::get_if<kernel::Load>(&st->value->node);
+      const auto* st = as<kernel::Store>(s);
+      const auto* l = st == nullptr || st->update ? nullptr : as<kernel::Load>(st->value);
       if (l != nullptr && l->index == st->index) copies.emplace_back(st->buffer, l->buffer);
     });
   }
@@ -42,7 +42,7 @@ struct Accesses {
 Block without(const Block& from, const std::set<BufferId>& dropped) {
   Block to;
   for (const Stmt& s : from) {
-    const auto* st = std::get_if<kernel::Store>(&s.node);
+    const auto* st = as<kernel::Store>(s);
     if (st != nullptr && dropped.contains(st->buffer)) continue;
     to.push_back(s);
     bool hadBlocks = false, isEmpty = true;
@@ -177,8 +177,8 @@ class Moved {
   // Behind the block's own; `merges`: parallel loops over the same work-items become one.
   void append(Block& to, const Block& from, bool merges) {
     for (const Stmt& s : from) {
-      const auto* loop = std::get_if<For>(&s.node);
-      auto* last = to.empty() ? nullptr : std::get_if<For>(&to.back().node);
+      const auto* loop = as<For>(s);
+      auto* last = to.empty() ? nullptr : as<For>(to.back());
       if (merges && loop != nullptr && last != nullptr && loop->kind != LoopKind::sequential &&
           loop->kind == last->kind && loop->dim == last->dim && loop->count == last->count) {
         indices_.insert_or_assign(loop->index, Nat(last->index));
@@ -222,10 +222,8 @@ class Moved {
   Nat nat(Nat n) const { return indices_.empty() || n.constant() ? n : n.substitute(indices_); }
 
   ExprPtr expr(const ExprPtr& e) {
-    if (const auto* v = std::get_if<kernel::VarRef>(&e->node))
-      return kernel::ref(v->variable + firstVariable_, e->type);
-    if (const auto* l = std::get_if<kernel::Load>(&e->node))
-      return kernel::load(buffers_[l->buffer], nat(l->index), e->type);
+    if (const auto* v = as<kernel::VarRef>(e)) return kernel::ref(v->variable + firstVariable_, e->type);
+    if (const auto* l = as<kernel::Load>(e)) return kernel::load(buffers_[l->buffer], nat(l->index), e->type);
     return kernel::mapNats(kernel::mapChildren(e, [&](const ExprPtr& c) { return expr(c); }),
                            [&](Nat n) { return nat(n); });
   }
@@ -240,12 +238,12 @@ class Moved {
 std::optional<double> operationsOf(const Block& block) {
   double operations = 0;
   for (const Stmt& s : block) {
-    operations += std::holds_alternative<kernel::Store>(s.node) ? 1 : 0;
+    operations += is<kernel::Store>(s) ? 1 : 0;
     kernel::forEachExpr(s, [&](const kernel::Expr& e) {
-      if (std::holds_alternative<kernel::Load>(e.node)) operations++;
-      if (const auto* o = std::get_if<kernel::Operation>(&e.node)) operations += costOf(o->op);
+      if (is<kernel::Load>(e)) operations++;
+      if (const auto* o = as<kernel::Operation>(e)) operations += costOf(o->op);
     });
-    const auto* f = std::get_if<For>(&s.node);
+    const auto* f = as<For>(s);
     const auto times =
         f != nullptr && f->kind == LoopKind::sequential ? f->count.constant() : std::optional<std::int64_t>(1);
     bool areKnown = times.has_value();
@@ -262,9 +260,9 @@ std::optional<double> operationsOf(const Block& block) {
 // Whether its work-items are all alike and know nothing of each other.
 bool isPlain(const Kernel& k) {
   const bool hasGroups = kernel::anyStmt(k.body, [](const Stmt& s) {
-    const auto* f = std::get_if<For>(&s.node);
-    return (f != nullptr && (f->kind == LoopKind::group || f->kind == LoopKind::local)) ||
-           std::holds_alternative<kernel::Combine>(s.node) || std::holds_alternative<kernel::Barrier>(s.node);
+    const auto* f = as<For>(s);
+    return (f != nullptr && (f->kind == LoopKind::group || f->kind == LoopKind::local)) || is<kernel::Combine>(s) ||
+           is<kernel::Barrier>(s);
   });
   const std::set<BufferId> used = kernel::usedBuffers(k.body);
   return !k.faults && !hasGroups && std::ranges::none_of(used, [&](BufferId b) {

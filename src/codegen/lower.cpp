@@ -11,7 +11,7 @@ ValueType valueTypeOf(Type type) {
   ValueType t;
   const Scalar s = scalarOf(type);
   t.scalar = keptAs(s);
-  if (type.is(Type::Kind::vector)) {
+  if (type.isVector()) {
     const auto width = type.length().constant();
     if (!width)
       throw UserError(ExitStatus::program, "a vector's width must be a constant when code is generated",
@@ -58,7 +58,7 @@ EnvPtr Lowering::bindParameter(Expr lambda, const EnvPtr& env, const ViewPtr& ar
 }
 
 ViewPtr Lowering::force(const ViewPtr& v, const Uses& uses, std::vector<int> path, const std::string& name) {
-  if (v->type().is(Type::Kind::tuple)) {
+  if (v->type().isTuple()) {
     std::vector<ViewPtr> parts;
     for (int i = 0; i < static_cast<int>(v->type().components().size()); i++) {
       path.push_back(i);
@@ -80,8 +80,7 @@ ViewPtr Lowering::inRegister(const ViewPtr& v, const std::string& name) {
 }
 
 bool Lowering::isAtom(const ExprPtr& e) {
-  return std::holds_alternative<kernel::VarRef>(e->node) || std::holds_alternative<kernel::Literal>(e->node) ||
-         std::holds_alternative<kernel::Index>(e->node);
+  return is<kernel::VarRef>(e) || is<kernel::Literal>(e) || is<kernel::Index>(e);
 }
 
 Lowering::Made Lowering::made() const {
@@ -162,7 +161,7 @@ void Lowering::requireConstantSizes(Expr primitive, Type type, AddressSpace spac
 ViewPtr Lowering::allocate(Type type, AddressSpace space, const std::string& name,
                            std::vector<kernel::BufferId>* made) {
   if (space == AddressSpace::priv) {
-    if (type.is(Type::Kind::tuple)) {
+    if (type.isTuple()) {
       std::vector<ViewPtr> parts;
       for (std::size_t i = 0; i < type.components().size(); i++)
         parts.push_back(allocate(type.components()[i], space, fmt::format("{}_{}", name, i), made));
@@ -194,7 +193,7 @@ ViewPtr Lowering::arrayMemory(Type type, AddressSpace space, const std::string& 
   const Type base = baseOf(type);
   for (Leaf l : leavesOf(type)) {
     int unit = 1;
-    if (space == AddressSpace::priv && base.is(Type::Kind::vector)) {  // kept as vectors, for registers
+    if (space == AddressSpace::priv && base.isVector()) {  // kept as vectors, for registers
       unit = valueTypeOf(base).width;
       l.shape.pop_back();
     }
@@ -222,7 +221,7 @@ AddressSpace Lowering::spaceForSteps(const Spine& s, Type type) const {
 }
 
 ViewPtr Lowering::materialise(Expr e, const EnvPtr& env, AddressSpace space, const std::string& name) {
-  if (space == AddressSpace::priv && !e.type().isArray() && !e.type().is(Type::Kind::tuple)) {
+  if (space == AddressSpace::priv && !e.type().isArray() && !e.type().isTuple()) {
     const ExprPtr v = value(read(e, env));
     const kernel::VarId variable = newVariable(name, v->type);
     emit(kernel::Declare{variable, v});

@@ -45,8 +45,7 @@ ExprPtr Lowering::checkedIndex(Expr primitive, const ExprPtr& index, Nat length)
 
 // The divisor where it is not 0, else 1.
 ExprPtr Lowering::checkedDivisor(Expr primitive, const ExprPtr& divisor) {
-  if (const auto* l = std::get_if<kernel::Literal>(&divisor->node); l != nullptr && l->value.integer != 0)
-    return divisor;
+  if (const auto* l = as<kernel::Literal>(divisor); l != nullptr && l->value.integer != 0) return divisor;
   const ExprPtr d = isAtom(divisor) ? divisor : declare("divisor", divisor);
   const auto constant = [&](int x) {
     return kernel::literal(ScalarValue::ofInteger(d->type.scalar, x), d->type.width);

@@ -16,18 +16,18 @@ bool isSpeculable(const Block& block) {
   constexpr double mostAdditions = 8;
   double additions = 0;
   for (const kernel::Stmt& s : block) {
-    const auto* d = std::get_if<kernel::Declare>(&s.node);
+    const auto* d = as<kernel::Declare>(s);
     if (d == nullptr || !d->value) return false;
     bool defined = true;
     kernel::forEachExpr(**d->value, [&](const kernel::Expr& e) {
-      const auto* o = std::get_if<kernel::Operation>(&e.node);
+      const auto* o = as<kernel::Operation>(e);
       if (o != nullptr) additions += costOf(o->op);
       const bool divides = o != nullptr && (o->op == Op::div || o->op == Op::mod) && !isFloat(e.type.scalar);
       if (divides) {
-        const auto* divisor = std::get_if<kernel::Literal>(&o->args[1]->node);
+        const auto* divisor = as<kernel::Literal>(o->args[1]);
         defined = defined && divisor != nullptr && divisor->value.integer != 0;
       }
-      defined = defined && !std::holds_alternative<kernel::Load>(e.node);
+      defined = defined && !is<kernel::Load>(e);
     });
     if (!defined || additions > mostAdditions) return false;
   }
@@ -247,7 +247,7 @@ ExprPtr Lowering::laneValue(const LaneView& v) {
 }
 
 void Lowering::store(const ViewPtr& out, ExprPtr v) {
-  if (out->type().is(Type::Kind::vector)) v = widen(v, valueTypeOf(out->type()).width);  // the same in all lanes
+  if (out->type().isVector()) v = widen(v, valueTypeOf(out->type()).width);  // the same in all lanes
   if (const auto* m = dynamic_cast<const MemoryView*>(out.get())) return emit(kernel::Store{m->buffer, m->offset, v});
   if (const auto* m = dynamic_cast<const RegisterView*>(out.get())) return emit(kernel::Assign{m->variable, v});
   if (dynamic_cast<const NowhereView*>(out.get())) return;
@@ -447,12 +447,12 @@ void Lowering::assignLane(kernel::VarId variable, int width, Nat lane, ExprPtr v
 
 void Lowering::clearVectors(Block& block) {
   for (std::size_t i = 0; i < block.size(); i++) {
-    if (auto* f = std::get_if<kernel::For>(&block[i].node)) {
+    if (auto* f = as<kernel::For>(block[i])) {
       clearVectors(f->body);
-    } else if (auto* branch = std::get_if<kernel::If>(&block[i].node)) {
+    } else if (auto* branch = as<kernel::If>(block[i])) {
       clearVectors(branch->then);
       clearVectors(branch->otherwise);
-    } else if (const auto* a = std::get_if<kernel::Allocate>(&block[i].node); a && writtenByLane_.count(a->buffer)) {
+    } else if (const auto* a = as<kernel::Allocate>(block[i]); a && writtenByLane_.count(a->buffer)) {
       const kernel::Buffer& b = kernel_.buffers[a->buffer];
       const NatVar k = NatVar::index("k", b.count);
       Block body;
@@ -469,7 +469,7 @@ void Lowering::copy(const ViewPtr& from, const Destination& to, LoopKind kind) {
   if (type.isArray()) {
     loop(kind == LoopKind::local ? "lcl0" : "i", type.length(), kind, 0, 0,
          [&](Nat i) { copy(from->at(i), to.with(to.view->at(i))); });
-  } else if (type.is(Type::Kind::tuple)) {
+  } else if (type.isTuple()) {
     for (int c = 0; c < static_cast<int>(type.components().size()); c++)
       copy(from->component(c), to.with(to.view->component(c)), kind);
   } else {

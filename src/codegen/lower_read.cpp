@@ -11,7 +11,7 @@
 namespace lift::detail {
 
 ViewPtr Lowering::apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument) {
-  ensure(lambda.is(Expr::Form::lambda), "function arguments are lambdas after etaLong");
+  ensure(lambda.isLambda(), "function arguments are lambdas after etaLong");
   return read(lambda.body(), bindParameter(lambda, env, argument));
 }
 
@@ -21,8 +21,7 @@ static bool isByLane(Expr f) {
   const auto& outside = f.freeVariables();
   const auto isInside = [&](Expr v) { return std::ranges::find(outside, v) == outside.end(); };
   const auto isRead = [&](Expr e) {  // at(i)
-    if (!e.is(Expr::Form::apply) || !e.function().is(Expr::Form::primitive) || e.function().prim() != Prim::at)
-      return false;
+    if (!e.isApply() || !e.function().isPrimitive() || e.function().prim() != Prim::at) return false;
     return std::ranges::any_of(e.argument().freeVariables(), isInside);
   };
   const bool chooses = anyPrimitive(f, [](Expr p) { return p.prim() == Prim::ifThenElse; });
@@ -41,7 +40,7 @@ ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
     default: break;
   }
   const Spine s = spineOf(e);
-  ensure(s.head.is(Expr::Form::primitive), "a term is a variable, a literal or an application of a primitive");
+  ensure(s.head.isPrimitive(), "a term is a variable, a literal or an application of a primitive");
   if (ViewPtr elsewhere = layout(s, env)) return elsewhere;
   if (ViewPtr value = computed(e, s, env)) return value;
   if (ViewPtr memory = kept(e, s, env)) return memory;
@@ -99,7 +98,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
       });
     case Prim::let: {
       ViewPtr in = read(a[1], env);
-      if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
+      if (a[1].type().isRegister() && !a[1].type().isTuple()) in = inRegister(in, a[0].parameter().name());
       return apply(a[0], env, in);
     }
     case Prim::ifThenElse: return conditional(e, s, env);
@@ -115,7 +114,7 @@ ViewPtr Lowering::computed(Expr e, const Spine& s, const EnvPtr& env) {
       const ExprPtr from = value(read(a[0], env));
       if (s.head.target() != Scalar::f16) return valueView(e.type(), kernel::convertTo(from, s.head.target()));
       // Half is a storage type: what is stored is rounded then, constants are now.
-      if (const auto* l = std::get_if<kernel::Literal>(&from->node))
+      if (const auto* l = as<kernel::Literal>(from))
         return valueView(e.type(),
                          kernel::literal(convert(convert(l->value, Scalar::f16), Scalar::f32), from->type.width));
       return valueView(e.type(), kernel::convertTo(from, Scalar::f32));
@@ -146,7 +145,7 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
     case Prim::toImage: {
       const AddressSpace space = spaceOf(prim);
       requireConstantSizes(s.head, e.type(), space);
-      return materialise(a[0], env, space, a[0].is(Expr::Form::variable) ? a[0].name() : nameIn(space));
+      return materialise(a[0], env, space, a[0].isVariable() ? a[0].name() : nameIn(space));
     }
     case Prim::mapLcl:
     case Prim::reduceByIndexLcl:
@@ -195,7 +194,7 @@ namespace {
 // The scalars of a value, leaf by leaf of its type; next is the first leaf.
 void flatten(const Value& value, Type type, std::size_t first, std::vector<std::vector<ScalarValue>>& leaves) {
   if (type.isScalar()) return leaves[first].push_back(value.scalar());
-  if (type.is(Type::Kind::tuple)) {
+  if (type.isTuple()) {
     for (std::size_t c = 0; c < type.components().size(); c++) {
       flatten(value.sequence()[c], type.components()[c], first, leaves);
       first += leavesOf(type.components()[c]).size();
@@ -256,15 +255,13 @@ ExprPtr Lowering::integer(Nat n) {
 }
 
 std::optional<Nat> Lowering::natOf(const ExprPtr& e) {
-  if (const auto* i = std::get_if<kernel::Index>(&e->node))
-    return fitsInt(i->value) ? std::optional(i->value) : std::nullopt;
-  if (const auto* l = std::get_if<kernel::Literal>(&e->node); l && e->type == ValueType{Scalar::i32, 1})
-    return Nat(l->value.integer);
+  if (const auto* i = as<kernel::Index>(e)) return fitsInt(i->value) ? std::optional(i->value) : std::nullopt;
+  if (const auto* l = as<kernel::Literal>(e); l && e->type == ValueType{Scalar::i32, 1}) return Nat(l->value.integer);
   return std::nullopt;
 }
 
 std::optional<ScalarValue> Lowering::constantOf(const ExprPtr& e) {
-  if (const auto* l = std::get_if<kernel::Literal>(&e->node); l != nullptr && e->type.width == 1) return l->value;
+  if (const auto* l = as<kernel::Literal>(e); l != nullptr && e->type.width == 1) return l->value;
   const auto n = e->type == ValueType{Scalar::i32, 1} ? natOf(e) : std::nullopt;
   const auto c = n ? n->constant() : std::nullopt;
   return c ? std::optional(ScalarValue::ofInteger(Scalar::i32, *c)) : std::nullopt;
@@ -338,7 +335,7 @@ ExprPtr Lowering::logical(Op op, const std::vector<Expr>& operands, const EnvPtr
 // In a register, unless it is a comparison of indices, about which the passes know more.
 ExprPtr Lowering::conditionOf(Expr condition, const EnvPtr& env) {
   const ExprPtr c = value(read(condition, env));
-  return isAtom(c) || std::holds_alternative<kernel::Test>(c->node) ? c : declare("condition", c);
+  return isAtom(c) || is<kernel::Test>(c) ? c : declare("condition", c);
 }
 
 namespace {
@@ -348,10 +345,10 @@ bool namesLittle(const Block& block) {
   constexpr double mostAdditions = 8;
   double additions = 0;
   return std::ranges::all_of(block, [&](const kernel::Stmt& s) {
-    const auto* number = std::get_if<kernel::Declare>(&s.node);
-    if (!std::holds_alternative<kernel::DeclareIndex>(s.node) && (number == nullptr || !number->value)) return false;
+    const auto* number = as<kernel::Declare>(s);
+    if (!is<kernel::DeclareIndex>(s) && (number == nullptr || !number->value)) return false;
     kernel::forEachExpr(s, [&](const kernel::Expr& x) {
-      if (const auto* o = std::get_if<kernel::Operation>(&x.node)) additions += costOf(o->op);
+      if (const auto* o = as<kernel::Operation>(x)) additions += costOf(o->op);
     });
     return additions <= mostAdditions;
   });
@@ -362,7 +359,7 @@ bool namesLittle(const Block& block) {
 ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
   const auto& a = s.arguments;
   if (e.type().isRegister()) {
-    const ExprPtr condition = e.type().is(Type::Kind::tuple) ? conditionOf(a[0], env) : value(read(a[0], env));
+    const ExprPtr condition = e.type().isTuple() ? conditionOf(a[0], env) : value(read(a[0], env));
     std::vector<ExprPtr> results;
     if (condition->type.width > 1) {  // in a vectorised function
       const std::vector<ExprPtr> then = leafValues(read(a[1], env)), otherwise = leafValues(read(a[2], env));
@@ -393,7 +390,7 @@ ViewPtr Lowering::conditional(Expr e, const Spine& s, const EnvPtr& env) {
 }
 
 ViewPtr Lowering::composed(Type type, const std::function<ViewPtr(Type)>& leaf) {
-  if (!type.is(Type::Kind::tuple)) return leaf(type);
+  if (!type.isTuple()) return leaf(type);
   std::vector<ViewPtr> parts;
   for (const Type c : type.components()) parts.push_back(composed(c, leaf));
   return tupleView(std::move(parts));
@@ -441,7 +438,7 @@ std::optional<ExprPtr> Lowering::onIndices(Op op, const std::vector<ExprPtr>& ar
   for (const ExprPtr& a : args) {
     const auto nat = natOf(a);
     if (!nat) return std::nullopt;
-    anyIndex = anyIndex || std::holds_alternative<kernel::Index>(a->node);
+    anyIndex = anyIndex || is<kernel::Index>(a);
     n.push_back(*nat);
   }
   if (!anyIndex) return std::nullopt;
@@ -468,7 +465,7 @@ ExprPtr Lowering::dot(ExprPtr a, ExprPtr b) {
 }
 
 void Lowering::leaves(const ViewPtr& v, std::vector<ViewPtr>& out) {
-  if (!v->type().is(Type::Kind::tuple)) return out.push_back(v);
+  if (!v->type().isTuple()) return out.push_back(v);
   for (int c = 0; c < static_cast<int>(v->type().components().size()); c++) leaves(v->component(c), out);
 }
 

@@ -22,7 +22,7 @@ ViewPtr Lowering::reduce(const Spine& s, const EnvPtr& env) {
   const Expr init = s.arguments[0];
   const ViewPtr xs = read(s.arguments[2], env);
   Accumulator acc;
-  if (init.type().isRegister() && !init.type().is(Type::Kind::tuple)) {
+  if (init.type().isRegister() && !init.type().isTuple()) {
     const ExprPtr v = value(read(init, env));
     const kernel::VarId variable = newVariable("acc", v->type);
     emit(kernel::Declare{variable, v});
@@ -106,12 +106,12 @@ bool Lowering::assignLast(Block& step, const ViewPtr& accumulator) {
   for (const ViewPtr& v : all)
     if (const auto* r = dynamic_cast<const RegisterView*>(v.get())) registers.insert(r->variable);
   const auto isLane = [&](const kernel::Stmt& s) {
-    const auto* lane = std::get_if<kernel::AssignLane>(&s.node);
+    const auto* lane = as<kernel::AssignLane>(s);
     return lane != nullptr && registers.contains(lane->variable);
   };
   Block now, last;
   for (kernel::Stmt& s : step) {
-    auto* a = std::get_if<kernel::Assign>(&s.node);
+    auto* a = as<kernel::Assign>(s);
     if (a != nullptr && registers.contains(a->variable)) {
       const ValueType type = a->value->type;
       const kernel::VarId next = newVariable("next", type);
@@ -122,7 +122,7 @@ bool Lowering::assignLast(Block& step, const ViewPtr& accumulator) {
     bool assigns = isLane(s);
     kernel::forEachBlock(s, [&](const Block& inner) {
       assigns = assigns || kernel::anyStmt(inner, [&](const kernel::Stmt& x) {
-                  const auto* deep = std::get_if<kernel::Assign>(&x.node);
+                  const auto* deep = as<kernel::Assign>(x);
                   return isLane(x) || (deep != nullptr && registers.contains(deep->variable));
                 });
     });
@@ -140,7 +140,7 @@ void Lowering::replace(const ViewPtr& registers, const ViewPtr& next) {
   std::vector<ExprPtr> values = leafValues(next);
   if (to.size() > 1)
     for (ExprPtr& v : values)
-      if (!isAtom(v) || std::holds_alternative<kernel::VarRef>(v->node)) v = declare("next", v);
+      if (!isAtom(v) || is<kernel::VarRef>(v)) v = declare("next", v);
   for (std::size_t i = 0; i < to.size(); i++) store(to[i], values[i]);
 }
 
@@ -165,8 +165,7 @@ bool Lowering::Counter::isRaisedBy(Expr f) const {
   if (now.type() != Type::scalar(Scalar::i32)) return false;
   const Spine sum = spineOf(next);
   const auto isOne = [](Expr e) {
-    return (e.is(Expr::Form::literal) && e.value().integer == 1) ||
-           (e.is(Expr::Form::natLiteral) && e.natValue() == Nat(1));
+    return (e.isLiteral() && e.value().integer == 1) || (e.isNatLiteral() && e.natValue() == Nat(1));
   };
   const auto is = [&](std::size_t a, std::size_t b) { return sum.arguments[a] == now && isOne(sum.arguments[b]); };
   return sum.isPrim(Prim::op) && sum.head.op() == Op::add && (is(0, 1) || is(1, 0));

@@ -19,8 +19,7 @@ constexpr int maxUnrolledIterations = 64;
 std::set<int> rangesOver(const Block& block) {
   std::set<int> dimensions;
   kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
-    if (const auto* f = std::get_if<kernel::For>(&s.node); f != nullptr && f->kind == LoopKind::global)
-      dimensions.insert(f->dim);
+    if (const auto* f = as<kernel::For>(s); f != nullptr && f->kind == LoopKind::global) dimensions.insert(f->dim);
   });
   return dimensions;
 }
@@ -41,8 +40,8 @@ void takeAlso(const std::set<int>& dimensions, const std::set<int>& own, Block& 
 }  // namespace
 
 void Lowering::write(Expr e, const EnvPtr& env, const Destination& out) {
-  if (e.is(Expr::Form::variable)) return copy(lookUp(env, e), out);
-  if (!e.is(Expr::Form::apply)) return store(out.view, value(read(e, env)));
+  if (e.isVariable()) return copy(lookUp(env, e), out);
+  if (!e.isApply()) return store(out.view, value(read(e, env)));
   const Spine s = spineOf(e);
   if (!writeThrough(e, s, env, out) && !writeComputed(e, s, env, out)) copy(read(e, env), out);
 }
@@ -61,7 +60,7 @@ bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const De
     case Prim::generate: generateLoop(s, env, out); return true;
     case Prim::let: {
       ViewPtr in = read(a[1], env);
-      if (a[1].type().isRegister() && !a[1].type().is(Type::Kind::tuple)) in = inRegister(in, a[0].parameter().name());
+      if (a[1].type().isRegister() && !a[1].type().isTuple()) in = inRegister(in, a[0].parameter().name());
       write(a[0].body(), bindParameter(a[0], env, in), out);
       return true;
     }
@@ -326,7 +325,7 @@ void Lowering::reduceByIndexAtOnce(const Spine& s, const EnvPtr& env, const Dest
     atKey(x, init.type().length(), [&](Nat at) {
       const ViewPtr element = out.view->at(at), pair = tupleView({read(update->start, env), x->component(1)});
       const ViewPtr made = read(f.body(), bindParameter(f, env, pair));
-      const bool isTuple = element->type().is(Type::Kind::tuple);
+      const bool isTuple = element->type().isTuple();
       for (std::size_t c = 0; c < update->operations.size(); c++) {
         const int number = static_cast<int>(c);
         const auto place = std::dynamic_pointer_cast<const MemoryView>(isTuple ? element->component(number) : element);
@@ -382,12 +381,12 @@ bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::Buffer
   bool found = false;
   const auto among = [&](kernel::BufferId b) { return std::ranges::find(buffers, b) != buffers.end(); };
   const auto note = [&](const kernel::Expr& x) {
-    if (const auto* l = std::get_if<kernel::Load>(&x.node)) found = found || among(l->buffer);
+    if (const auto* l = as<kernel::Load>(x)) found = found || among(l->buffer);
   };
   const std::function<void(const ViewPtr&)> look = [&](const ViewPtr& v) {
     const Type type = v->type();
     if (type.isArray()) return look(v->at(Nat(NatVar::index("i", type.length()))));
-    if (!type.is(Type::Kind::tuple)) return kernel::forEachExpr(*value(v), note);
+    if (!type.isTuple()) return kernel::forEachExpr(*value(v), note);
     for (int c = 0; c < static_cast<int>(type.components().size()); c++) look(v->component(c));
   };
   std::unordered_set<Expr> bound, seen;
@@ -395,12 +394,12 @@ bool Lowering::reads(Expr e, const EnvPtr& env, const std::vector<kernel::Buffer
     if (found || !seen.insert(x).second) return;
     Expr root = x;
     while (spineOf(root).isPrim(Prim::get)) root = spineOf(root).arguments[0];
-    if (root.is(Expr::Form::variable)) {
+    if (root.isVariable()) {
       if (!bound.contains(root)) look(read(x, env));
-    } else if (x.is(Expr::Form::lambda)) {
+    } else if (x.isLambda()) {
       bound.insert(x.parameter());
       visit(x.body());
-    } else if (x.is(Expr::Form::apply)) {
+    } else if (x.isApply()) {
       visit(x.function());
       visit(x.argument());
     }
@@ -419,7 +418,7 @@ ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& wr
   std::vector<ViewPtr> components;
   for (std::size_t i = 0; i < s.arguments.size(); i++) {
     components.push_back(written->component(static_cast<int>(i)));
-    if (!s.arguments[i].type().is(Type::Kind::scalar)) continue;
+    if (!s.arguments[i].type().isScalar()) continue;
     ExprPtr known;
     if (!collect([&] { known = value(read(s.arguments[i], env)); }).empty()) continue;
     if (const auto number = constantOf(known))
@@ -459,7 +458,7 @@ bool Lowering::isWrittenOut(const Spine& iterate) const {
 ViewPtr Lowering::allocateState(Type type, AddressSpace space, const std::string& name,
                                 std::vector<kernel::BufferId>* made) {
   if (space != AddressSpace::local) return allocate(type, space, name, made);
-  if (!type.is(Type::Kind::tuple)) return allocate(type, type.isArray() ? space : AddressSpace::priv, name, made);
+  if (!type.isTuple()) return allocate(type, type.isArray() ? space : AddressSpace::priv, name, made);
   std::vector<ViewPtr> parts;
   for (const Type c : type.components())
     parts.push_back(allocateState(c, space, fmt::format("{}_{}", name, parts.size()), made));
@@ -480,8 +479,7 @@ void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out
     for (std::size_t i = 0; i < 2; i++) memory[i] = allocateState(in.type(), space, fmt::format("step{}", i));
     Counter counter;
     std::optional<Nat> counted;  // before the first step
-    for (int c = 0; !counted && in.type().is(Type::Kind::tuple) && c < static_cast<int>(in.type().components().size());
-         c++)
+    for (int c = 0; !counted && in.type().isTuple() && c < static_cast<int>(in.type().components().size()); c++)
       if (counter.component = c; counter.isRaisedBy(f)) counted = indexOf(counter.of(in), env);
     const auto stepAfter = [&](Nat done, const ViewPtr& from, const Destination& to) {
       stepTo(counted ? counter.at(*counted + done, from) : from, to);

@@ -20,6 +20,8 @@ namespace lift::detail {
 bool goesOnReducing(Expr f);
 // Every element copied by a work-item of its own.
 Expr copied(Expr e);
+// Whether work-items of their own compute its elements: not if only what it reads, kept in memory, is computed so.
+bool isComputedInParallel(Expr e);
 // The reduction by index whose elements the kernel of the term changes where they are, below layouts and names: what it
 // starts from is computed by work-items of its own, in a kernel in front of it.
 std::optional<Expr> updateOf(Expr e);

@@ -44,23 +44,23 @@ class MappingRules {
   }
 
   void visit(Expr e, Context context) {
-    if (e.is(Expr::Form::lambda)) return visit(e.body(), context);
-    if (!e.is(Expr::Form::apply)) return;
+    if (e.isLambda()) return visit(e.body(), context);
+    if (!e.isApply()) return;
     const Spine s = spineOf(e);
     // What depends on no function's parameter is a kernel of its own, wherever it stands.
     if (endsKernel(s) && isOutside(e)) context = Context{};
     if (s.isPrim(Prim::toImage)) checkImage(s.head, e);
     Context inner = context;
-    if (s.head.is(Expr::Form::primitive)) check(s.head, isOutside(e), context, inner);
-    const bool isSteps = s.head.is(Expr::Form::primitive) && isIteration(s.head.prim());
+    if (s.head.isPrimitive()) check(s.head, isOutside(e), context, inner);
+    const bool isSteps = s.head.isPrimitive() && isIteration(s.head.prim());
     if (isSteps && isOutside(e)) inner.endsEarly = false;  // of kernels
     for (const Expr a : s.arguments) {
       const bool isInFront = (s.isPrim(Prim::let) || isSteps) && isOutside(e);
-      const bool runs = a.is(Expr::Form::lambda) && !isInFront;
+      const bool runs = a.isLambda() && !isInFront;
       if (runs) bound_.insert(a.parameter());
-      visit(a, a.type().is(Type::Kind::function) ? inner : context);
+      visit(a, a.type().isFunction() ? inner : context);
     }
-    if (!s.head.is(Expr::Form::primitive)) visit(s.head, context);
+    if (!s.head.isPrimitive()) visit(s.head, context);
   }
 
   void check(Expr p, bool isOutside, const Context& context, Context& inner) {

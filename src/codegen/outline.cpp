@@ -18,7 +18,7 @@ constexpr std::int64_t maxUnrolledSteps = 16;
 
 // Whether it is an iteration over kernels.
 bool stepsInParallel(const Spine& s) {
-  return s.head.is(Expr::Form::primitive) && isIteration(s.head.prim()) &&
+  return s.head.isPrimitive() && isIteration(s.head.prim()) &&
          std::any_of(s.arguments.begin(), s.arguments.end() - 1, runsInParallel);
 }
 
@@ -129,7 +129,7 @@ class Outliner {
 
   // The term whose value is the stage's result; what can be written through to the destination stays.
   Expr result(Expr e) {
-    if (!e.is(Expr::Form::apply)) return e;
+    if (!e.isApply()) return e;
     Spine s = spineOf(e);
     auto& a = s.arguments;
     if (isWrittenThrough(s.head.prim())) {
@@ -149,7 +149,7 @@ class Outliner {
       case Prim::reduceByIndexGlb:
         if (s.isPrim(Prim::reduceByIndex) && !updateOf(e)) break;
         for (std::size_t i = 1; i < a.size(); i++) a[i] = operand(a[i]);
-        a[0] = runsInParallel(a[0]) && !updateOf(a[0]) ? result(a[0]) : operand(a[0]);
+        a[0] = isComputedInParallel(a[0]) && !updateOf(a[0]) ? result(a[0]) : operand(a[0]);
         if (!runsInParallel(a[0])) a[0] = copied(a[0]);
         return applyAll(s.head, a);
       case Prim::let:
@@ -188,7 +188,7 @@ class Outliner {
     if (onlyMovesData(value)) return operand(value);
     // What the last step leaves in memory stays there.
     const Spine kept = spineOf(value), steps = spineOf(kept.isPrim(Prim::toGlobal) ? kept.arguments[0] : value);
-    if (value.type().is(Type::Kind::tuple) && stepsInParallel(steps) && isAvailable(value)) {
+    if (value.type().isTuple() && stepsInParallel(steps) && isAvailable(value)) {
       Expr last = iterated(steps);
       for (Spine let = spineOf(last); let.isPrim(Prim::let) && !waits(let.arguments[1]); let = spineOf(last))
         last = etaLong(opened(let.arguments[0], let.arguments[1]));
@@ -201,7 +201,7 @@ class Outliner {
       return tuple(parts);
     }
     const Expr computed = operand(value);
-    if (waits(computed) || !value.type().isRegister() || value.type().is(Type::Kind::tuple)) return computed;
+    if (waits(computed) || !value.type().isRegister() || value.type().isTuple()) return computed;
     const Expr name = available_.count(wish) ? Expr::variable(wish.name(), wish.type()) : wish;
     available_.insert(name);
     lets_.emplace_back(name, computed);
@@ -210,7 +210,7 @@ class Outliner {
 
   // A term that the stage reads; also inside lambdas, where its value does not depend on them.
   Expr operand(Expr e) {
-    if (!e.is(Expr::Form::apply) && !e.is(Expr::Form::lambda)) return e;
+    if (!e.isApply() && !e.isLambda()) return e;
     if (auto done = memo_.find(e); done != memo_.end()) return done->second;
     const Expr out = rebuilt(e);
     memo_.emplace(e, out);
@@ -218,7 +218,7 @@ class Outliner {
   }
 
   Expr rebuilt(Expr e) {
-    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), operand(e.body()));
+    if (e.isLambda()) return Expr::lambda(e.parameter(), operand(e.body()));
     Spine s = spineOf(e);
     if (isAvailable(e)) {
       if (endsKernel(s)) {
@@ -228,7 +228,7 @@ class Outliner {
         kept_.insert_or_assign(key, kept);
         return kept;
       }
-      if (s.head.is(Expr::Form::primitive) && isKernelMap(s.head.prim())) return temporary(result(e));
+      if (s.head.isPrimitive() && isKernelMap(s.head.prim())) return temporary(result(e));
       if (stepsInParallel(s)) return operand(iterated(s));
       if (s.isPrim(Prim::let) && runsInParallel(e) && !waits(s.arguments[1]))
         return operand(opened(s.arguments[0], s.arguments[1]));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 
 #include "lift/diagnostic.hpp"
 #include "lift/terms.hpp"

@@ -25,7 +25,7 @@ using Counts = std::array<std::vector<Nat>, 3>;
 
 void parallelCounts(const Block& block, Counts& group, Counts& local, Counts& global) {
   kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
-    const auto* f = std::get_if<For>(&s.node);
+    const auto* f = as<For>(s);
     if (f == nullptr) return;
     const auto d = static_cast<std::size_t>(f->dim);
     if (f->kind == LoopKind::group) group[d].push_back(f->count);
@@ -37,9 +37,8 @@ void parallelCounts(const Block& block, Counts& group, Counts& local, Counts& gl
 // Whether memory is written outside of the loops that the dimension distributes.
 bool storesOutside(const kernel::Kernel& k, const Block& block, int dim) {
   return std::ranges::any_of(block, [&](const kernel::Stmt& s) {
-    if (const auto* st = std::get_if<kernel::Store>(&s.node))
-      return k.buffers[st->buffer].space != kernel::AddressSpace::priv;
-    const auto* f = std::get_if<For>(&s.node);
+    if (const auto* st = as<kernel::Store>(s)) return k.buffers[st->buffer].space != kernel::AddressSpace::priv;
+    const auto* f = as<For>(s);
     if (f && f->dim == dim && (f->kind == LoopKind::group || f->kind == LoopKind::global)) return false;
     bool found = false;
     kernel::forEachBlock(s, [&](const Block& inner) { found = found || storesOutside(k, inner, dim); });
@@ -107,11 +106,11 @@ std::optional<kernel::AddressSpace> updatedBy(const kernel::Kernel& k, const ker
   std::set<kernel::VarId> declared, assigned;
   bool parallel = false;
   const auto visit = [&](const kernel::Stmt& s) {
-    if (const auto* f = std::get_if<For>(&s.node)) parallel = parallel || f->kind != LoopKind::sequential;
-    if (const auto* d = std::get_if<kernel::Declare>(&s.node)) declared.insert(d->variable);
-    if (const auto* a = std::get_if<kernel::Assign>(&s.node)) assigned.insert(a->variable);
-    if (const auto* a = std::get_if<kernel::AssignLane>(&s.node)) assigned.insert(a->variable);
-    parallel = parallel || std::holds_alternative<kernel::Combine>(s.node);
+    if (const auto* f = as<For>(s)) parallel = parallel || f->kind != LoopKind::sequential;
+    if (const auto* d = as<kernel::Declare>(s)) declared.insert(d->variable);
+    if (const auto* a = as<kernel::Assign>(s)) assigned.insert(a->variable);
+    if (const auto* a = as<kernel::AssignLane>(s)) assigned.insert(a->variable);
+    parallel = parallel || is<kernel::Combine>(s);
     kernel::forEachAccess(s,
                           [&](kernel::BufferId b, Nat, int, bool isStore) { (isStore ? stored : loaded).insert(b); });
   };
@@ -142,17 +141,17 @@ class StoreGuard {
         for (kernel::Stmt& wrapped : alone(std::move(s), undistributed(*space))) out.push_back(std::move(wrapped));
         continue;
       }
-      if (auto* f = std::get_if<For>(&s.node)) {
+      if (auto* f = as<For>(s)) {
         const auto d = static_cast<std::size_t>(f->dim);
         const auto saved = std::pair(items_, groups_);
         if (f->kind == LoopKind::local || f->kind == LoopKind::global) items_[d] = true;
         if (f->kind == LoopKind::group || f->kind == LoopKind::global) groups_[d] = true;
         visit(f->body);
         std::tie(items_, groups_) = saved;
-      } else if (auto* i = std::get_if<kernel::If>(&s.node)) {
+      } else if (auto* i = as<kernel::If>(s)) {
         visit(i->then);
         visit(i->otherwise);
-      } else if (const auto* st = std::get_if<kernel::Store>(&s.node)) {
+      } else if (const auto* st = as<kernel::Store>(s)) {
         const auto dimensions = undistributed(kernel_.buffers[st->buffer].space);
         if (!dimensions.empty()) {
           for (kernel::Stmt& wrapped : alone(std::move(s), dimensions)) out.push_back(std::move(wrapped));
@@ -198,7 +197,7 @@ double statementsOf(const Block& block) {
   for (const kernel::Stmt& s : block) {
     double inner = 1;
     kernel::forEachBlock(s, [&](const Block& b) { inner += statementsOf(b); });
-    const auto* f = std::get_if<For>(&s.node);
+    const auto* f = as<For>(s);
     const bool repeats = f != nullptr && f->kind == LoopKind::sequential;
     n += repeats ? inner * static_cast<double>(f->count.constant().value_or(longItem)) : inner;
   }
@@ -209,7 +208,7 @@ double statementsOf(const Block& block) {
 void chooseParts(kernel::Kernel& kernel) {
   const auto& [items, rows, planes] = kernel.range.local;
   kernel::forEachStmt(kernel.body, [&](const kernel::Stmt& s) {
-    const auto* c = std::get_if<kernel::Combine>(&s.node);
+    const auto* c = as<kernel::Combine>(s);
     if (c == nullptr) return;
     if (rows != Nat(1) || planes != Nat(1))
       throw UserError(ExitStatus::program, "reduceLcl in a work-group of more than one dimension",
@@ -301,7 +300,7 @@ std::vector<kernel::Kernel> withRanges(kernel::Kernel whole, const CompileOption
   chooseRange(whole, options);
   std::vector<kernel::Kernel> nests;
   for (const kernel::Stmt& s : whole.body) {
-    const auto* loop = std::get_if<For>(&s.node);
+    const auto* loop = as<For>(s);
     const bool isParallel = loop && (loop->kind == LoopKind::group || loop->kind == LoopKind::global);
     if (!isParallel || !runsLoop(loop->body)) return {whole};
     nests.push_back(whole);

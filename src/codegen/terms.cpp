@@ -19,7 +19,7 @@ void refuse(const Spans& spans, Expr primitive, std::string message, std::string
 bool goesOnReducing(Expr f) {
   const Expr p = f.parameter();
   const Spine s = spineOf(f.body());
-  if (!s.head.is(Expr::Form::primitive) || !isReduce(s.head.prim()) || s.arguments.size() != 3) return false;
+  if (!s.head.isPrimitive() || !isReduce(s.head.prim()) || s.arguments.size() != 3) return false;
   const auto isComponent = [p](Expr e, const Nat& i) {
     const Spine get = spineOf(e);
     return get.isPrim(Prim::get) && get.head.nats()[0] == i && get.arguments.size() == 1 && get.arguments[0] == p;
@@ -27,8 +27,8 @@ bool goesOnReducing(Expr f) {
   // Of the parameter, function and elements of the inner reduction may use the element.
   const std::function<bool(Expr)> usesElementOnly = [&](Expr e) {
     if (!e.hasFree(p) || isComponent(e, 1)) return true;
-    if (e.is(Expr::Form::lambda)) return usesElementOnly(e.body());
-    return e.is(Expr::Form::apply) && usesElementOnly(e.function()) && usesElementOnly(e.argument());
+    if (e.isLambda()) return usesElementOnly(e.body());
+    return e.isApply() && usesElementOnly(e.function()) && usesElementOnly(e.argument());
   };
   return isComponent(s.arguments[0], 0) && usesElementOnly(s.arguments[1]) && usesElementOnly(s.arguments[2]);
 }
@@ -44,7 +44,7 @@ Expr copied(Expr e, int dimension) {
 }  // namespace
 
 Expr copied(Expr e) {
-  if (e.type().is(Type::Kind::tuple)) {
+  if (e.type().isTuple()) {
     std::vector<Expr> parts = build::components(e);
     for (Expr& p : parts) p = copied(p);
     return build::tuple(parts);
@@ -57,7 +57,7 @@ namespace {
 
 // The argument through which the result of an invertible layout, or of a let, is written.
 std::optional<Expr> writtenThrough(const Spine& s) {
-  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return std::nullopt;
+  if (!s.head.isPrimitive() || s.arguments.empty()) return std::nullopt;
   if (s.isPrim(Prim::let)) return s.arguments[0].body();
   const bool isLayout = isInvertibleLayout(s.head.prim()) ||
                         (s.isPrim(Prim::map) && isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()));
@@ -66,12 +66,22 @@ std::optional<Expr> writtenThrough(const Spine& s) {
 
 }  // namespace
 
+bool isComputedInParallel(Expr e) {
+  const Spine s = spineOf(e);
+  if (s.head.isPrimitive()) {
+    if (endsKernel(s) || s.isCall(Prim::reduceByIndex)) return isComputedInParallel(s.arguments[0]);
+    if (s.isCall(Prim::let)) return isComputedInParallel(s.arguments[0].body());
+    if (isReduce(s.head.prim()) && s.arguments.size() == 3) return runsInParallel(s.arguments[1]);
+  }
+  return runsInParallel(e);
+}
+
 std::optional<Expr> updateOf(Expr e) {
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduceByIndex) || s.isPrim(Prim::reduceByIndexGlb)) {
     const auto leaves = leavesOf(e.type());
     const bool rounds = std::ranges::any_of(leaves, [](const Leaf& l) { return l.scalar == Scalar::f16; });
-    const bool isApart = s.isPrim(Prim::reduceByIndexGlb) || runsInParallel(s.arguments[0]);
+    const bool isApart = s.isPrim(Prim::reduceByIndexGlb) || isComputedInParallel(s.arguments[0]);
     return isApart && !rounds ? std::optional(e) : std::nullopt;
   }
   const auto below = writtenThrough(s);

@@ -154,7 +154,7 @@ class ResourceWalk {
 
   // ------------------------------------------------------------------------------------------------------------ terms
   void write(Expr e, Memory out) {
-    if (!e.is(Expr::Form::apply)) return;
+    if (!e.isApply()) return;
     const Spine s = spineOf(e);
     const auto& a = s.arguments;
     if (isWrittenThrough(s.head.prim())) {
@@ -233,8 +233,8 @@ class ResourceWalk {
   }
 
   void read(Expr e) {
-    if (e.is(Expr::Form::lambda)) return read(e.body());
-    if (!e.is(Expr::Form::apply)) return;
+    if (e.isLambda()) return read(e.body());
+    if (!e.isApply()) return;
     const Spine s = spineOf(e);
     const Traits& t = traits(s.head.prim());
     if (t.memory != Memory::none) return materialise(e, s, t.memory);

@@ -31,9 +31,7 @@ bool isOverFilledBlocks(Expr e) {
 }
 
 bool contains(Expr e, Prim prim) {
-  if (e.is(Expr::Form::primitive)) return e.prim() == prim;
-  if (e.is(Expr::Form::lambda)) return contains(e.body(), prim);
-  return e.is(Expr::Form::apply) && (contains(e.function(), prim) || contains(e.argument(), prim));
+  return anyPrimitive(e, [prim](Expr p) { return p.prim() == prim; });
 }
 
 Expr argumentOf(Expr application, std::size_t i) { return spineOf(application).arguments.at(i); }
@@ -132,24 +130,27 @@ void exposePhases(const ConvSpec& spec, Phases phases, Rewriting& r) {
   exposeWindows(r);
 }
 
-void exposeWindows(Rewriting& r) {
-  r.apply(normalise(
-      {"mapIdentity", "idAway", "transposeTwice", "letInline", "slideMap", "transposeMapSlide", "mapFusionMoves"}));
+void applyLayoutsOut(Rewriting& r, const Strategy& strategy) {
+  r.apply(strategy);
   r.apply(layoutsOut());
+}
+
+void exposeWindows(Rewriting& r) {
+  applyLayoutsOut(r, normalise({"mapIdentity", "idAway", "transposeTwice", "letInline", "slideMap", "transposeMapSlide",
+                                "mapFusionMoves"}));
 }
 
 bool isWindowsMap(Expr e) {
   if (!isMapOver(e, Prim::slide)) return false;
   const Expr slid = argumentOf(argumentOf(e, 1), 0);
-  return isApplied(slid, Prim::transpose) && argumentOf(slid, 0).is(Expr::Form::variable);
+  return isApplied(slid, Prim::transpose) && argumentOf(slid, 0).isVariable();
 }
 bool isRowsMap(Expr e) { return isMapOver(e, Prim::slide) && isWindowsMap(bodyOf(e)); }
 
 void splitWindows(Rewriting& r, bool (*where)(Expr), Nat k) {
   r.apply(inside(where, use("mapSplit", {{"k", k}})));
   r.apply(topDown(use("splitSlide")));
-  r.apply(normalise({"mapFusionMoves"}));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, normalise({"mapFusionMoves"}));
 }
 
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns) {
@@ -159,8 +160,7 @@ void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns) {
 }
 
 void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows) {
-  r.apply(inside(isRowsMap, use("padWindows", {{"r", missingTo(height, rows) * stride}})));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, inside(isRowsMap, use("padWindows", {{"r", missingTo(height, rows) * stride}})));
 }
 
 void arrangeWeights(Rewriting& r, int maps) {

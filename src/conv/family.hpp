@@ -76,6 +76,9 @@ using strategies::copyInParallel;
 using strategies::layoutsOut;
 using strategies::missingTo;
 
+// Applies the strategy, then moves layouts of results out of the maps that compute them.
+void applyLayoutsOut(Rewriting& r, const Strategy& strategy);
+
 // The map over the windows of one row, or tiles of them: they slide over columns of a variable, the rows of a window.
 bool isWindowsMap(Expr e);
 bool isRowsMap(Expr e);  // the map over rows of windows, or tiles of them

@@ -51,7 +51,7 @@ bool isAroundBatches(Expr e) { return isMap(e) && isOverBatches(bodyOf(e)); }
 bool isAroundOneBatch(Expr e) {
   if (!isMapOver(e, Prim::slide)) return false;
   const Expr inner = bodyOf(e);
-  return isMap(inner) && argumentOf(inner, 1).is(Expr::Form::variable);
+  return isMap(inner) && argumentOf(inner, 1).isVariable();
 }
 
 bool isAroundKernels(Expr e) { return isMapOver(e, Prim::slide) && isOverReduction(bodyOf(e)); }
@@ -94,8 +94,8 @@ Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const
 // The reduction in blocks of channels, and kernels more, to whole batches of groups; what they give is cropped.
 void padKernels(Rewriting& r, const ConvSpec& spec, const Tile& t, std::int64_t taps, Nat kernels) {
   r.apply(topDown(use(taps > 1 ? "reduceInnerFirstInRows" : "reduceInnerFirst", {{"k", t.channels}})));
-  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels * t.groups)}})));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r,
+                  inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels * t.groups)}})));
 }
 
 // Windows more, to whole tiles of rows by pixels; of a layer whose rows are joined these are of so many pixels.
@@ -115,17 +115,12 @@ void tile(Rewriting& r, const Tile& t, Nat pixels, Nat kernels) {
   for (const Nat k : {t.rows, t.bands}) {
     splitWindows(r, isRowsMap, k);
     r.apply(topDown(use("slideInterchange")));
-    r.apply(normalise({"transposeTwice"}));
-    r.apply(layoutsOut());
+    applyLayoutsOut(r, normalise({"transposeTwice"}));
   }
-  for (int outer = 0; outer < 5; outer++) {  // windows, rows, bands, tiles of windows, tiles of rows
-    r.apply(inside(isAroundBatches, use("mapInterchange")));
-    r.apply(layoutsOut());
-  }
-  for (int inner = 0; inner < 2; inner++) {  // windows, rows
-    r.apply(inside(isAroundOneBatch, use("mapInterchange")));
-    r.apply(layoutsOut());
-  }
+  for (int outer = 0; outer < 5; outer++)  // windows, rows, bands, tiles of windows, tiles of rows
+    applyLayoutsOut(r, inside(isAroundBatches, use("mapInterchange")));
+  for (int inner = 0; inner < 2; inner++)  // windows, rows
+    applyLayoutsOut(r, inside(isAroundOneBatch, use("mapInterchange")));
 }
 
 // The tile's inputs, padding included, in memory of their own: blocks of channels, rows, columns, channels of a block.
@@ -188,8 +183,7 @@ void derivePlanes(const ConvSpec& layer, Rewriting& r) {
   padKernels(r, spec, t, 1, t.singles);
   padWindows(r, spec, rows, pixels);
   tile(r, t, pixels, t.singles);
-  r.apply(inside(isAroundKernels, use("mapInterchange")));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
   r.apply(topDown(use("mapReduceZipLeft")));
   r.apply(topDown(use("vectoriseAccumulatorsLeft", {{"w", t.lanes}})));
   r.apply(topDown(use("mapAsScalarOut")));

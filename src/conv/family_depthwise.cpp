@@ -72,8 +72,7 @@ void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
   r.apply(topDown(use("groupsPadded", {{"r", missingTo(groups, block)}})));
   r.apply(topDown(use("groupsSplit", {{"k", block}})));
   r.apply(topDown(use("groupsInWindows")));
-  r.apply(topDown(use("kernelsOutOfGroups")));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, topDown(use("kernelsOutOfGroups")));
 }
 
 void reduceTiles(Rewriting& r, Nat lanes) {
@@ -103,10 +102,8 @@ void inTiles(Rewriting& r, const ConvSpec& spec, Nat rows, Nat pixels, Nat lanes
   splitWindows(r, isWindowsMap, pixels);
   splitWindows(r, isRowsMap, rows);
   r.apply(topDown(use("slideInterchange")));
-  r.apply(normalise({"transposeTwice"}));
-  r.apply(layoutsOut());
-  r.apply(inside(isAroundKernels, use("mapInterchange")));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, normalise({"transposeTwice"}));
+  applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
   reduceTiles(r, lanes);
 }
 

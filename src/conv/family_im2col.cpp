@@ -67,16 +67,13 @@ void deriveIm2col(const ConvSpec& spec, Rewriting& r) {
 
   exposeWindows(r);
   keepWindows(r);
-  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.oc, lanes * vectors)}})));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.oc, lanes * vectors)}})));
   r.apply(inside(isOverReductions, use("mapPadded", {{"k", missingTo(windows, pixels)}})));
-  r.apply(inside(isOverReductions, use("tileMaps", {{"k", pixels}, {"l", lanes * vectors}})));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, inside(isOverReductions, use("tileMaps", {{"k", pixels}, {"l", lanes * vectors}})));
   r.apply(topDown(use("mapReduceZipRight")));
   r.apply(topDown(use("vectoriseAccumulators", {{"w", lanes}})));
   r.apply(topDown(use("mapAsScalarOut")));
-  r.apply(topDown(use("mapReduceZipLeft")));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, topDown(use("mapReduceZipLeft")));
   arrangeWeights(r, 1);
   lower(r, unroll);
 }

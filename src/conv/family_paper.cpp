@@ -173,10 +173,7 @@ void lower(Rewriting& r, bool grouped, const Tunables& t) {
   r.apply(padding(copyInParallel(3)));
   r.apply(partial(topDown(use("reduceToUnrolled", {{"u", t.unroll}}))));
 
-  for (int level = 0; level < (grouped ? 2 : 1); level++) {
-    r.apply(computing("mapFlatten"));
-    r.apply(layoutsOut());
-  }
+  for (int level = 0; level < (grouped ? 2 : 1); level++) applyLayoutsOut(r, computing("mapFlatten"));
   r.apply(inside(isComputingMap, use("keepAhead")));
   for (const char* rule : {"mapToGlobal2", "mapToGlobal1", "mapToGlobal0"}) r.apply(computing(rule));
   r.apply(topDown(use("reduceToLoop")));

@@ -42,8 +42,7 @@ void exposeProduct(const ConvSpec& spec, Layout input, std::optional<Nat> vector
     r.apply(normalise({"splitTwice"}));
   }
   if (grouped) {  // images, groups
-    r.apply(inside(isComputingMap, use("mapFlatten")));
-    r.apply(layoutsOut());
+    applyLayoutsOut(r, inside(isComputingMap, use("mapFlatten")));
   }
 }
 

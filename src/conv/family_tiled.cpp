@@ -47,8 +47,7 @@ std::optional<Expr> copyVectors(Expr e, Rewriting& r) {
 void tile(Rewriting& r, Nat pixels, Nat kernels) {
   r.apply(inside(isOverReduction, use("mapSplit", {{"k", kernels}})));
   splitWindows(r, isWindowsMap, pixels);
-  r.apply(inside(isAroundGroups, use("mapInterchange")));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, inside(isAroundGroups, use("mapInterchange")));
 }
 
 void arrange(Rewriting& r, bool grouped) {
@@ -61,10 +60,8 @@ void arrange(Rewriting& r, bool grouped) {
 }
 
 void lower(Rewriting& r, bool grouped, Nat unroll) {
-  for (int level = 0; level < (grouped ? 2 : 1); level++) {  // images, groups of channels, rows
-    r.apply(inside(isComputingMap, use("mapFlatten")));
-    r.apply(layoutsOut());
-  }
+  for (int level = 0; level < (grouped ? 2 : 1); level++)  // images, groups of channels, rows
+    applyLayoutsOut(r, inside(isComputingMap, use("mapFlatten")));
   r.apply(inside(isComputingMap, use("mapToGlobal1")));
   r.apply(inside(isComputingMap, use("mapFlatten")));  // tiles, groups of kernels
   r.apply(inside(isComputingMap, use("mapToGlobal0")));
@@ -104,8 +101,7 @@ void deriveTiled(const ConvSpec& spec, Layout input, bool images, Rewriting& r) 
     r.apply(topDown(use("reduceDot", {{"v", vector}})));
     r.apply(normalise({"asVectorJoin", "mapJoin"}));
   }
-  r.apply(inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels)}})));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, inside(isOverReduction, use("mapPadded", {{"k", missingTo(spec.ocPerGroup(), kernels)}})));
   padWindowsTo(r, spec, 1, pixels);
   if (copiesInput(spec, input)) padAhead(r, grouped, alongInputs ? std::optional(vector) : std::nullopt);
   tile(r, pixels, kernels);

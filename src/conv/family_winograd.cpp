@@ -27,8 +27,8 @@ namespace {
 bool isOverGroups(Expr e) {
   if (!isMap(e)) return false;
   Type element = argumentOf(e, 1).type().element();
-  while (element.is(Type::Kind::tuple) && element.components().size() == 2) element = element.components()[0];
-  return element.is(Type::Kind::tuple);
+  while (element.isTuple() && element.components().size() == 2) element = element.components()[0];
+  return element.isTuple();
 }
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && !isOverGroups(e); }
@@ -58,12 +58,9 @@ void tile(Rewriting& r, const Winograd& w) {
   splitWindows(r, isWindowsMap, w.columns.m);
   splitWindows(r, isRowsMap, w.rows.m);
   r.apply(topDown(use("slideInterchange")));
-  r.apply(normalise({"transposeTwice"}));
-  r.apply(layoutsOut());
-  for (int inner = 0; inner < 2; inner++) {  // windows, rows
-    r.apply(inside(isAroundKernels, use("mapInterchange")));
-    r.apply(layoutsOut());
-  }
+  applyLayoutsOut(r, normalise({"transposeTwice"}));
+  for (int inner = 0; inner < 2; inner++)  // windows, rows
+    applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
 }
 
 // The algorithm at each of its sets of points.
@@ -87,8 +84,8 @@ bool keepsOwn(Expr e) {
   const std::function<bool(Expr)> keeps = [&](Expr t) {
     if (!t.hasFree(element)) return false;
     if (isApplied(t, Prim::toGlobal)) return true;
-    if (t.is(Expr::Form::lambda)) return keeps(t.body());
-    return t.is(Expr::Form::apply) && (keeps(t.function()) || keeps(t.argument()));
+    if (t.isLambda()) return keeps(t.body());
+    return t.isApply() && (keeps(t.function()) || keeps(t.argument()));
   };
   return keeps(bodyOf(e));
 }
@@ -131,10 +128,8 @@ void keepKernels(Rewriting& r, std::optional<Nat> panel, bool grouped) {
 void inParts(Rewriting& r, Nat kernels) {
   r.apply(inside(isOverKept, seq({argument(use("keepByPosition")), use("shareArray")})));
   r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
-  r.apply(normalise({"splitZip", "mapFusionMoves"}));
-  r.apply(layoutsOut());
-  r.apply(inside(isAroundKernels, use("mapInterchange")));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, normalise({"splitZip", "mapFusionMoves"}));
+  applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
 }
 
 // The products out of the maps that need them; a block, within which they stay (outer = 0), names them.
@@ -176,8 +171,7 @@ void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat
   r.apply(inside(isOverTiles, [&](Expr e, Rewriting& rewriting) {
     return use("mapPadded", {{"k", missingTo(e.type().length(), tiles)}})(e, rewriting);
   }));
-  r.apply(inside(isOverTiles, use("tileMaps", {{"k", tiles}, {"l", kernels}})));
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, inside(isOverTiles, use("tileMaps", {{"k", tiles}, {"l", kernels}})));
   const Strategy zeros = inside(isReduction, at({0, 0, 1}, use("mapConstant")));
   r.apply(topDown(use("mapReduceZipRight")));
   r.apply(zeros);
@@ -186,8 +180,7 @@ void multiply(Rewriting& r, int outer, Nat tiles, Nat kernels, std::optional<Nat
     r.apply(topDown(use("mapAsScalarOut")));
   }
   r.apply(topDown(use("mapReduceZipLeft")));
-  r.apply(zeros);
-  r.apply(layoutsOut());
+  applyLayoutsOut(r, zeros);
   keepAsComputed(r);
 }
 
@@ -240,10 +233,7 @@ Strategy computing(const char* rule, Arguments arguments = {}) {
 // The transforms of tiles and of products: rows of tiles, tiles, channels.
 void placeTransforms(Rewriting& r, int images, std::initializer_list<const char*> rules) {
   const auto overTiles = [&](const std::function<Strategy(Strategy)>& where) {
-    for (int map = 0; map < images; map++) {
-      r.apply(where(computing("mapFlatten")));
-      r.apply(layoutsOut());
-    }
+    for (int map = 0; map < images; map++) applyLayoutsOut(r, where(computing("mapFlatten")));
     for (const char* rule : rules) r.apply(where(computing(rule)));
   };
   overTiles([](Strategy s) { return s; });
@@ -258,10 +248,7 @@ void placeApart(Rewriting& r, int images) {
 
 // A group for each block of tiles, which keeps its tiles and products to itself.
 void placeTogether(Rewriting& r, int images) {
-  for (int map = 1; map < images; map++) {
-    r.apply(computing("mapFlatten"));
-    r.apply(layoutsOut());
-  }
+  for (int map = 1; map < images; map++) applyLayoutsOut(r, computing("mapFlatten"));
   for (const char* rule : {"mapToGroups1", "mapToGroups0"}) r.apply(computing(rule));
   for (int i = 0; i < 3; i++) r.apply(computing("mapToLoop"));  // kernels at a time, tiles, kernels
   for (int i = 0; i < 2; i++) r.apply(kept(tiles, computing("mapToLoop")));
@@ -418,8 +405,7 @@ void transformTiles(Rewriting& r, const ConvSpec& layer, const Winograd& w, std:
   if (block) {
     r.apply(inside([](Expr e) { return isMap(e) && isAroundKernels(bodyOf(e)); }, use("mapFlattenInner")));
     r.apply(layoutsOut());
-    r.apply(inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
-    r.apply(layoutsOut());
+    applyLayoutsOut(r, inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
   }
   transform(r, w, points);
 }

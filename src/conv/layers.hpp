@@ -2,12 +2,8 @@
 // operand is a sum of digits with coefficients: a digit counts a loop, or a part of one where an index was divided.
 #pragma once
 
-#include <algorithm>
 #include <functional>
-#include <map>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "lift/affine.hpp"
 #include "lift/arranged.hpp"

@@ -114,7 +114,7 @@ class Restating {
       bias_ = e_.accessOf(init);
       return value;
     }
-    if (!(init.is(Expr::Form::literal) && init.value().asDouble() == 0))
+    if (!(init.isLiteral() && init.value().asDouble() == 0))
       return replaceTerms(value, {{sum_, build::operation(Op::add, {init, sum_})}});
     const std::optional<Expr> sum = biased(value, isBias);
     return sum ? replaceTerms(value, {{*sum, sum_}}) : value;

@@ -72,7 +72,7 @@ class Reader {
       return std::nullopt;
     }
     const std::string_view first = word(at_);
-    driver_ = text_[begin_] == '-' || first == "MIOpenDriver" || first.ends_with("/MIOpenDriver");
+    driver_ = text_[begin_] == '-' || first == "conv" || first == "MIOpenDriver" || first.ends_with("/MIOpenDriver");
     if (driver_) {
       readFlags();
     } else {
@@ -179,8 +179,8 @@ class Reader {
   // --- MIOpenDriver ---
 
   void readFlags() {
-    if (text_[at_] != '-') {  // "MIOpenDriver conv"
-      at_ += word(at_).size();
+    if (text_[at_] != '-') {  // "MIOpenDriver conv", "conv"
+      if (word(at_) != "conv") at_ += word(at_).size();
       skipBlanks();
       const std::string_view what = word(at_);
       if (what != "conv" && !what.starts_with('-'))

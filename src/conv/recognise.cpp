@@ -41,8 +41,7 @@ std::array<const affine::Access*, 2> operandsOf(const affine::Sum& sum, const af
 
 Recognised recognised(Expr term) {
   const Type type = baseOf(term.type());
-  if (!term.type().isArray() || !type.is(Type::Kind::scalar) ||
-      !(scalarOf(type) == Scalar::f32 || isHalf(scalarOf(type))))
+  if (!term.type().isArray() || !type.isScalar() || !(scalarOf(type) == Scalar::f32 || isHalf(scalarOf(type))))
     throw Not{"it is not of f32, f16 or h16"};
   if (!anyPrimitive(term, [](Expr p) { return p.prim() == Prim::reduce; })) throw Not{"it reduces nothing"};
   std::string why;

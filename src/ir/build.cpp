@@ -8,7 +8,7 @@ namespace {
 
 Type lanesOf(Nat width, Type scalars) {
   if (scalars.isArray()) return Type::array(scalars.length(), lanesOf(width, scalars.element()));
-  if (!scalars.is(Type::Kind::tuple)) return Type::vector(width, scalars);
+  if (!scalars.isTuple()) return Type::vector(width, scalars);
   std::vector<Type> parts;
   for (const Type c : scalars.components()) parts.push_back(lanesOf(width, c));
   return Type::tuple(std::move(parts));
@@ -20,7 +20,10 @@ Type resultOf(Op op, const std::vector<Type>& in) {
     case OpTyping::floating:
     case OpTyping::integral: return in.at(0);
     case OpTyping::comparison:
-    case OpTyping::logical: return Type::scalar(Scalar::boolean);
+    case OpTyping::logical: {
+      const Type truth = Type::scalar(Scalar::boolean);
+      return in.at(0).isVector() ? Type::vector(in[0].length(), truth) : truth;
+    }
     case OpTyping::selection: return in.at(1);
   }
   throw InternalError("unknown typing of an operation");
@@ -55,7 +58,7 @@ Type resultOf(Prim prim, const std::vector<Nat>& nats, const std::vector<Type>& 
     case Prim::op: return resultOf(static_cast<Op>(detail), in);
     case Prim::convert: {
       const Type to = Type::scalar(static_cast<Scalar>(detail));
-      return in.at(0).is(Type::Kind::vector) ? Type::vector(in[0].length(), to) : to;
+      return in.at(0).isVector() ? Type::vector(in[0].length(), to) : to;
     }
     default: return byScheme(prim, nats, in);
   }
@@ -76,7 +79,14 @@ Expr operation(Op op, const std::vector<Expr>& operands) {
 
 Expr convert(Expr in, Scalar to) { return call(Prim::convert, {}, {in}, static_cast<std::uint8_t>(to)); }
 
+Expr integer(std::int64_t value) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, value)); }
+
 Expr let(Expr variable, Expr value, Expr body) { return call(Prim::let, {Expr::lambda(variable, body), value}); }
+
+Expr let(const std::vector<std::pair<Expr, Expr>>& names, Expr body) {
+  for (auto name = names.rbegin(); name != names.rend(); ++name) body = let(name->first, name->second, body);
+  return body;
+}
 
 Expr tuple(const std::vector<Expr>& parts) { return parts.size() == 1 ? parts[0] : call(Prim::tuple, parts); }
 
@@ -91,7 +101,7 @@ Expr component(Expr tuple, std::size_t i) {
 }
 
 std::vector<Expr> components(Expr e) {
-  if (!e.type().is(Type::Kind::tuple)) return {e};
+  if (!e.type().isTuple()) return {e};
   std::vector<Expr> parts;
   for (std::size_t i = 0; i < e.type().components().size(); i++) parts.push_back(component(e, i));
   return parts;

@@ -71,7 +71,7 @@ namespace {
 // Equal up to sizes that only facts (or later binding) can relate, (n / 4) * 4 against n, and up to type variables,
 // which are there only while inference runs.
 bool compatible(Type a, Type b) {
-  if (a == b || a.is(Type::Kind::variable) || b.is(Type::Kind::variable)) return true;
+  if (a == b || a.isVariable() || b.isVariable()) return true;
   if (a.kind() != b.kind() || a.isScalar()) return false;
   if (a.hasLength() && equal(a.length(), b.length()) == Truth::refuted) return false;
   return std::ranges::equal(a.parts(), b.parts(), compatible);
@@ -88,15 +88,15 @@ bool mayFail(Prim prim, Type type, std::uint8_t detail) {
   if (prim == Prim::at) return true;
   if (prim != Prim::op || (static_cast<Op>(detail) != Op::div && static_cast<Op>(detail) != Op::mod)) return false;
   Type operand = type.parameter();
-  if (operand.is(Type::Kind::vector)) operand = operand.element();
+  if (operand.isVector()) operand = operand.element();
   return !operand.isScalar() || !isFloat(operand.scalar());
 }
 
 // Of an application: no redex, no component of a tuple that is there, and functions are given as lambdas.
 bool isEtaLong(Expr function, Expr argument) {
-  if (function.is(Expr::Form::lambda) || !function.node()->isEtaLong || !argument.node()->isEtaLong) return false;
-  if (argument.type().is(Type::Kind::function)) return argument.is(Expr::Form::lambda);
-  return !function.is(Expr::Form::primitive) || function.prim() != Prim::get || !spineOf(argument).isPrim(Prim::tuple);
+  if (function.isLambda() || !function.node()->isEtaLong || !argument.node()->isEtaLong) return false;
+  if (argument.type().isFunction()) return argument.isLambda();
+  return !function.isPrimitive() || function.prim() != Prim::get || !spineOf(argument).isPrim(Prim::tuple);
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ Expr Expr::variable(std::string name, Type type) {
 }
 
 Expr Expr::lambda(Expr parameter, Expr body) {
-  ensure(parameter.is(Form::variable), "the parameter of a lambda must be a variable");
+  ensure(parameter.isVariable(), "the parameter of a lambda must be a variable");
   ExprNode n = detail::node(Form::lambda, Type::function(parameter.type(), body.type()));
   n.children = {parameter, body};
   n.free = body.freeVariables();
@@ -123,7 +123,7 @@ Expr Expr::lambda(Expr parameter, Expr body) {
 
 Expr Expr::apply(Expr function, Expr argument) {
   const Type type = function.type();
-  ensure(type.is(Type::Kind::function), "only functions can be applied");
+  ensure(type.isFunction(), "only functions can be applied");
   if (!compatible(type.parameter(), argument.type()))
     throw InternalError(fmt::format("ill-typed application: a function of {} applied to {}", type.parameter().str(),
                                     argument.type().str()));
@@ -156,7 +156,7 @@ Expr Expr::primitive(Prim prim, std::vector<Nat> nats, Type type, std::uint8_t d
 }
 
 bool mayFail(Expr primitive) {
-  return primitive.is(Expr::Form::primitive) && mayFail(primitive.prim(), primitive.type(), primitive.node()->detail);
+  return primitive.isPrimitive() && mayFail(primitive.prim(), primitive.type(), primitive.node()->detail);
 }
 
 Expr::Form Expr::form() const { return node_->form; }
@@ -164,19 +164,19 @@ Type Expr::type() const { return node_->type; }
 const std::string& Expr::name() const { return node_->name; }
 std::uint64_t Expr::id() const { return node_->id; }
 Expr Expr::parameter() const {
-  ensure(is(Form::lambda), "parameter() of a term that is not a lambda");
+  ensure(isLambda(), "parameter() of a term that is not a lambda");
   return node_->children[0];
 }
 Expr Expr::body() const {
-  ensure(is(Form::lambda), "body() of a term that is not a lambda");
+  ensure(isLambda(), "body() of a term that is not a lambda");
   return node_->children[1];
 }
 Expr Expr::function() const {
-  ensure(is(Form::apply), "function() of a term that is not an application");
+  ensure(isApply(), "function() of a term that is not an application");
   return node_->children[0];
 }
 Expr Expr::argument() const {
-  ensure(is(Form::apply), "argument() of a term that is not an application");
+  ensure(isApply(), "argument() of a term that is not an application");
   return node_->children[1];
 }
 const ScalarValue& Expr::value() const { return node_->value; }
@@ -194,12 +194,12 @@ bool Spine::isCall(Prim p) const {
   if (!isPrim(p)) return false;
   Type rest = head.type();
   for (std::size_t i = 0; i < arguments.size(); i++) rest = rest.result();
-  return !rest.is(Type::Kind::function);
+  return !rest.isFunction();
 }
 
 Spine spineOf(Expr e) {
   std::vector<Expr> arguments;
-  while (e.is(Expr::Form::apply)) {
+  while (e.isApply()) {
     arguments.push_back(e.argument());
     e = e.function();
   }
@@ -221,8 +221,8 @@ class Substitution : public detail::Rebuilding<Substitution> {
   Expr rebuilt(Expr e) {
     const auto& free = e.freeVariables();
     if (std::ranges::none_of(free, [&](Expr v) { return replacements_.count(v) > 0; })) return e;
-    if (e.is(Expr::Form::variable)) return replacements_.at(e);
-    if (!e.is(Expr::Form::lambda) || !captures(e.parameter())) return parts(e);
+    if (e.isVariable()) return replacements_.at(e);
+    if (!e.isLambda() || !captures(e.parameter())) return parts(e);
     const Expr renamed = Expr::variable(e.parameter().name(), e.parameter().type());
     return Expr::lambda(renamed, (*this)(substitute(e.body(), e.parameter(), renamed)));
   }
@@ -277,14 +277,14 @@ class EtaLong : public detail::Rebuilding<EtaLong> {
  public:
   Expr rebuilt(Expr e) {
     if (e.node()->isEtaLong) return e;
-    if (!e.is(Expr::Form::apply)) return parts(e);
+    if (!e.isApply()) return parts(e);
     Spine spine = spineOf(e);
-    if (spine.head.is(Expr::Form::lambda)) {
+    if (spine.head.isLambda()) {
       Expr reduced = substitute(spine.head.body(), spine.head.parameter(), spine.arguments[0]);
       for (std::size_t i = 1; i < spine.arguments.size(); i++) reduced = Expr::apply(reduced, spine.arguments[i]);
       return (*this)(reduced);
     }
-    for (Expr& a : spine.arguments) a = a.type().is(Type::Kind::function) ? expand(a) : (*this)(a);
+    for (Expr& a : spine.arguments) a = a.type().isFunction() ? expand(a) : (*this)(a);
     if (spine.isPrim(Prim::get))
       if (const Spine tuple = spineOf(spine.arguments[0]); tuple.isPrim(Prim::tuple))
         return tuple.arguments[static_cast<std::size_t>(*spine.head.nats()[0].constant())];
@@ -293,7 +293,7 @@ class EtaLong : public detail::Rebuilding<EtaLong> {
 
  private:
   Expr expand(Expr f) {
-    if (f.is(Expr::Form::lambda)) return (*this)(f);
+    if (f.isLambda()) return (*this)(f);
     const Expr x = Expr::variable("x", f.type().parameter());
     return Expr::lambda(x, (*this)(Expr::apply(f, x)));
   }

@@ -117,13 +117,13 @@ std::unordered_map<Expr, Expr> Inference::literalValues() {
                                  isFloat(l.value.type) ? fmt::to_string(real) : fmt::to_string(l.value.integer),
                                  info(scalar).name));
     Expr e = Expr::literal(value);
-    if (type.is(Type::Kind::vector))
+    if (type.isVector())
       e = Expr::apply(Expr::primitive(Prim::splat, {type.length()}, Type::function(Type::scalar(scalar), type)), e);
     values.emplace(l.placeholder, e);
   }
   for (const Expr c : conversions_) {
     const Type type = solver_.zonk(c.type());
-    if (const Type to = type.result(); to.isScalar() || to.is(Type::Kind::vector))
+    if (const Type to = type.result(); to.isScalar() || to.isVector())
       values.emplace(c, Expr::primitive(Prim::convert, {}, type, static_cast<std::uint8_t>(scalarOf(to))));
   }
   return values;
@@ -224,7 +224,7 @@ Scope Inference::declareSizes(Program& program, const Definition& entry, Scope s
   for (const auto& p : entry.parameters) {
     if (p.name.front() == '(')  // a pattern (syntax_parser.hpp)
       report(p.span, "an input of the program needs a name", "name it, and take it apart with let (a, b) = … in");
-    if (p.type && std::holds_alternative<SynType::Nat>(p.type->node)) {
+    if (p.type && is<SynType::Nat>(p.type)) {
       free.emplace_back(p.name, p.span);
     } else if (!p.type) {
       report(p.span, fmt::format("parameter '{}' of the program needs a type", p.name),
@@ -232,11 +232,11 @@ Scope Inference::declareSizes(Program& program, const Definition& entry, Scope s
     }
   }
   for (const auto& p : entry.parameters)
-    if (p.type && !std::holds_alternative<SynType::Nat>(p.type->node)) freeSizes(*p.type, scope, free);
+    if (p.type && !is<SynType::Nat>(p.type)) freeSizes(*p.type, scope, free);
   // A range may speak of the sizes without one, and of those before it.
   const auto rangeOf = [&](const std::string& name) -> const SynType::Nat* {
     for (const auto& p : entry.parameters)
-      if (const auto* nat = p.type && p.name == name ? std::get_if<SynType::Nat>(&p.type->node) : nullptr)
+      if (const auto* nat = p.type && p.name == name ? as<SynType::Nat>(p.type) : nullptr)
         return nat->low ? nat : nullptr;
     return nullptr;
   };
@@ -258,7 +258,7 @@ Scope Inference::declareSizes(Program& program, const Definition& entry, Scope s
 
 Scope Inference::declareParameters(Program& program, const Definition& entry, Scope scope, TypeNames& names) {
   for (const auto& p : entry.parameters) {
-    if (!p.type || std::holds_alternative<SynType::Nat>(p.type->node)) continue;
+    if (!p.type || is<SynType::Nat>(p.type)) continue;
     if (const auto other = scope.find(p.name); other && (std::get_if<Nat>(&*other) || std::get_if<Expr>(&*other)))
       report(p.span, fmt::format("'{}' is declared twice", p.name));
     const Expr v = Expr::variable(p.name, typeOf(p.type, scope, names));
@@ -345,7 +345,7 @@ Program Inference::program(const Definition& entry) {
   if (entry.result) result = typeOf(entry.result, scope, names);
   const Expr body = infer(entry.body, scope, result);
   settle(program, entry.body->span.file);
-  if (errors_.empty() && solver_.resolve(body.type()).is(Type::Kind::function))
+  if (errors_.empty() && solver_.resolve(body.type()).isFunction())
     report(entry.body->span, fmt::format("the program's result is a function: {}", show(body.type())),
            "an argument is missing");
   if (!errors_.empty()) throw UserError(ExitStatus::program, errors_);

@@ -25,24 +25,24 @@ namespace {
 // The pattern that takes apart the only parameter of a definition, if one does (syntax_parser.hpp).
 const SynPattern* solePattern(const Definition& def) {
   if (def.parameters.size() != 1 || def.parameters[0].name.front() != '(') return nullptr;
-  const auto* let = std::get_if<Syn::Let>(&def.body->node);
+  const auto* let = as<Syn::Let>(def.body);
   return let ? &let->pattern : nullptr;
 }
 
-bool isSize(const Definition::Parameter& p) { return p.type && std::holds_alternative<SynType::Nat>(p.type->node); }
+bool isSize(const Definition::Parameter& p) { return p.type && is<SynType::Nat>(p.type); }
 
 }  // namespace
 
 // The components of a tuple of `count`; nothing if the value is none. A value of unknown type becomes one.
 std::optional<std::vector<Expr>> Inference::componentsOf(Expr value, std::size_t count) {
   Type type = solver_.resolve(value.type());
-  if (type.is(Type::Kind::variable) && !isPoison(type)) {
+  if (type.isVariable() && !isPoison(type)) {
     std::vector<Type> parts;
     for (std::size_t i = 0; i < count; i++) parts.push_back(solver_.freshType());
     solver_.unify(type, Type::tuple(parts), {});
     type = solver_.resolve(type);
   }
-  if (!type.is(Type::Kind::tuple) || type.components().size() != count) return std::nullopt;
+  if (!type.isTuple() || type.components().size() != count) return std::nullopt;
   std::vector<Expr> parts;
   for (std::size_t i = 0; i < count; i++) parts.push_back(componentOf(value, type, i));
   return parts;
@@ -52,11 +52,11 @@ std::optional<Expr> Inference::incomplete(const Binding& callee, std::size_t ari
                                           std::vector<Argument>& arguments, std::optional<Type> expected, Span span) {
   if (arguments.size() >= arity) return std::nullopt;
   const std::size_t missing = arity - arguments.size();
-  const bool wanted = expected && solver_.resolve(*expected).is(Type::Kind::function);
+  const bool wanted = expected && solver_.resolve(*expected).isFunction();
   if (!wanted && !arguments.empty() && arguments.back().name.empty() && !isFunction(arguments.back())) {
     // f((a, b)) is f(a, b).
     const Argument last = arguments.back();
-    if (const auto* tuple = std::get_if<Syn::Tuple>(&last.syntax->node)) {
+    if (const auto* tuple = as<Syn::Tuple>(last.syntax)) {
       if (tuple->components.size() == missing + 1) {
         arguments.pop_back();
         for (const SynPtr& c : tuple->components) arguments.push_back({{}, c, last.scope});
@@ -66,7 +66,7 @@ std::optional<Expr> Inference::incomplete(const Binding& callee, std::size_t ari
       const Expr value = infer(last.syntax, last.scope);
       if (isPoison(value.type())) return poison(expected);
       const Type type = solver_.resolve(value.type());
-      if (type.is(Type::Kind::tuple) && type.components().size() == missing + 1) {
+      if (type.isTuple() && type.components().size() == missing + 1) {
         const Expr p = onlyMovesData(value) ? value : Expr::variable("p", value.type());
         arguments.pop_back();
         const std::vector<Expr> parts = *componentsOf(p, missing + 1);
@@ -128,7 +128,7 @@ Scope Inference::bindSizes(const Definition& def, const std::vector<const Argume
   for (const auto& [name, where] : free) scope = scope.with(name, Solver::freshSize(name));
   for (std::size_t i = 0; i < slots.size(); i++) {
     const auto& p = def.parameters[i];
-    const auto* nat = p.type ? std::get_if<SynType::Nat>(&p.type->node) : nullptr;
+    const auto* nat = p.type ? as<SynType::Nat>(p.type) : nullptr;
     if (!nat || !nat->low) continue;
     const auto [low, high] = rangeIn(*nat, p.name, scope);
     const Nat value = std::get<Nat>(*scope.find(p.name));
@@ -239,14 +239,11 @@ Expr Inference::expandBody(const Definition& def, const std::vector<const Argume
     if (result) expect(declared, *result, span);
     result = declared;
   }
-  Expr body =
+  const Expr body =
       rest.empty() ? infer(def.body, scope, result) : inferCall(def.body, scope, std::move(rest), expected, span);
   expansions_.pop_back();
-  for (auto b = bound.rbegin(); b != bound.rend(); ++b) {
-    single_.insert(b->first);
-    body = build::let(b->first, b->second, body);
-  }
-  return body;
+  for (const auto& [name, value] : bound) single_.insert(name);
+  return build::let(bound, body);
 }
 
 // ----------------------------------------------------------------------------------------------------------- sharing
@@ -300,8 +297,8 @@ std::optional<Expr> Inference::instanceOf(const void* code, const std::vector<Bi
 
 bool Inference::callsDefinition(const Argument& argument) {
   const Syn* s = argument.syntax.get();
-  while (const auto* call = std::get_if<Syn::Call>(&s->node)) s = call->function.get();
-  const auto* name = std::get_if<Syn::Name>(&s->node);
+  while (const auto* call = as<Syn::Call>(s)) s = call->function.get();
+  const auto* name = as<Syn::Name>(s);
   const auto b = name ? meaningOf(*name, argument.scope) : std::nullopt;
   return b && std::get_if<Global>(&*b);
 }

@@ -209,7 +209,7 @@ void Inference::report(Span span, std::string message, std::string hint, std::ve
 
 Expr Inference::poison(std::optional<Type> expected) {
   const Type type = expected.value_or(solver_.poison());
-  if (solver_.resolve(type).is(Type::Kind::variable)) solver_.unify(type, solver_.poison(), {});
+  if (solver_.resolve(type).isVariable()) solver_.unify(type, solver_.poison(), {});
   return Expr::variable("?", type);
 }
 
@@ -225,8 +225,10 @@ bool Inference::expect(Type actual, Type expected, Span span, const std::string&
   const Type a = solver_.zonk(actual), e = solver_.zonk(expected);
   std::string hint;
   if (a.isScalar() && e.isScalar() && a != e) hint = fmt::format("convert with {}(…)", e.str());
-  if (a.isScalar() && e.is(Type::Kind::vector)) hint = fmt::format("splat({}, …) makes a vector", e.length().str());
-  if (a.is(Type::Kind::function) && !e.is(Type::Kind::function)) hint = "an argument is missing";
+  if (a.isScalar() && e.isVector()) hint = fmt::format("splat({}, …) makes a vector", e.length().str());
+  if (a.isVector() && e == Type::scalar(Scalar::boolean))
+    hint = "anyLane(…) says whether a lane holds; select(c, a, b) chooses lane by lane";
+  if (a.isFunction() && !e.isFunction()) hint = "an argument is missing";
   if (hint.empty()) hint = solver_.whyNot(a, e);
   report(span, fmt::format("{}expected {}, found {}", what.empty() ? "" : what + ": ", show(e), show(a)), hint);
   return false;
@@ -278,8 +280,8 @@ std::string Inference::suggestion(const std::string& name, const Scope& scope) c
 }
 
 Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
-  return detail::natOfSyntax(*syntax, [&](const Syn& leaf) -> Nat {
-    if (const auto* name = std::get_if<Syn::Name>(&leaf.node)) {
+  const auto ofLeaf = [&](const Syn& leaf) -> Nat {
+    if (const auto* name = as<Syn::Name>(leaf)) {
       const auto b = meaningOf(*name, scope);
       if (b) {
         if (const Nat* n = std::get_if<Nat>(&*b)) return *n;
@@ -296,7 +298,9 @@ Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
       if (b && std::holds_alternative<Expr>(*b)) {
         if (!isPoison(std::get<Expr>(*b).type()))
           report(leaf.span, fmt::format("'{}' is a value; a size is needed here", name->text),
-                 "sizes are integers, names in array types, and parameters of type nat");
+                 std::get<Expr>(*b).type().isArray()
+                     ? "sizes stand in front of arrays: slide(size, step, xs)"
+                     : "sizes are integers, names in array types, and parameters of type nat");
       } else {
         report(leaf.span, fmt::format("unknown size '{}'", name->text),
                "sizes are named in the types of a definition's parameters, or declared as `k: nat`; a function's "
@@ -306,7 +310,14 @@ Nat Inference::sizeOf(const SynPtr& syntax, const Scope& scope) {
     }
     report(leaf.span, "this is not a size", "sizes are built from integers, names, + - * / %, min and max");
     return solver_.poisonNat();
-  });
+  };
+  try {
+    return detail::natOfSyntax(*syntax, ofLeaf);
+  } catch (const UserError& e) {  // of arithmetic, which knows no places
+    if (e.diagnostics().front().span) throw;
+    report(syntax->span, e.diagnostics().front().message, e.diagnostics().front().hint);
+    return solver_.poisonNat();
+  }
 }
 
 void Inference::freeSizes(const SynType& type, const Scope& scope,
@@ -322,14 +333,14 @@ void Inference::freeSizes(const SynType& type, const Scope& scope,
 }
 
 Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& names) {
-  if (const auto* t = std::get_if<SynType::ScalarName>(&type->node)) return Type::scalar(t->scalar);
-  if (const auto* t = std::get_if<SynType::Array>(&type->node)) {
+  if (const auto* t = as<SynType::ScalarName>(type)) return Type::scalar(t->scalar);
+  if (const auto* t = as<SynType::Array>(type)) {
     const Nat length = sizeOf(t->length, scope);
     if (const auto c = length.constant(); c && *c < 1)
       report(t->length->span, fmt::format("an array cannot have length {}", *c), "lengths are at least 1");
     return Type::array(length, typeOf(t->element, scope, names));
   }
-  if (const auto* t = std::get_if<SynType::Vector>(&type->node)) {
+  if (const auto* t = as<SynType::Vector>(type)) {
     const Nat width = sizeOf(t->width, scope);
     if (const auto c = width.constant(); c && *c != 2 && *c != 3 && *c != 4 && *c != 8 && *c != 16)
       report(t->width->span, fmt::format("{} is not a vector width", *c), "OpenCL has vectors of 2, 3, 4, 8 and 16");
@@ -337,16 +348,16 @@ Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& na
     solver_.require(element, TypeClass::scalar, type->span);
     return Type::vector(width, element);
   }
-  if (const auto* t = std::get_if<SynType::Tuple>(&type->node)) {
+  if (const auto* t = as<SynType::Tuple>(type)) {
     std::vector<Type> parts;
     for (const auto& c : t->components) parts.push_back(typeOf(c, scope, names));
     return Type::tuple(std::move(parts));
   }
-  if (const auto* t = std::get_if<SynType::Function>(&type->node)) {
+  if (const auto* t = as<SynType::Function>(type)) {
     const Type parameter = typeOf(t->parameter, scope, names);
     return Type::function(parameter, typeOf(t->result, scope, names));
   }
-  if (const auto* t = std::get_if<SynType::Name>(&type->node)) {
+  if (const auto* t = as<SynType::Name>(type)) {
     if (const auto found = names.types.find(t->text); found != names.types.end()) return found->second;
     report(type->span, fmt::format("unknown type '{}'", t->text),
            "scalar types are bool, i8 … u64, f16, h16, f32 and f64; vectors are written f32x4");
@@ -354,6 +365,39 @@ Type Inference::typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& na
   }
   report(type->span, "'nat' can only be the type of a definition's parameter, or of a size that stands as a value");
   return solver_.poison();
+}
+
+namespace {
+
+// The pattern of a flat tuple as the type nests: ((a, b), c) for a, b, c; empty where it has not as many names.
+std::string nested(const std::function<Type(Type)>& resolve, Type type, std::vector<std::string>& names) {
+  type = resolve(type);
+  if (!type.isTuple()) {
+    if (names.empty()) return {};
+    const std::string name = names.front();
+    names.erase(names.begin());
+    return name;
+  }
+  std::string text;
+  for (const Type c : type.components()) {
+    const std::string part = nested(resolve, c, names);
+    if (part.empty()) return {};
+    text += (text.empty() ? "" : ", ") + part;
+  }
+  return "(" + text + ")";
+}
+
+}  // namespace
+
+std::string Inference::nestedLike(Type type, const SynPattern& pattern) const {
+  if (!type.isTuple())
+    return pattern.components.size() == 2 && type.isScalar()
+               ? "zip(xs, ys) has pairs of elements, enumerate(xs) of an index and an element"
+               : "";
+  std::vector<std::string> names;
+  for (const SynPattern& c : pattern.components) names.push_back(c.components.empty() ? c.name : "");
+  const std::string text = nested([&](Type t) { return solver_.resolve(t); }, type, names);
+  return text.empty() || !names.empty() ? "" : "write " + text;
 }
 
 Scope Inference::bindPattern(const SynPattern& pattern, Expr value, Scope scope) {
@@ -366,16 +410,17 @@ Scope Inference::bindPattern(const SynPattern& pattern, Expr value, Scope scope)
     return scope.with(pattern.name, value);
   }
   Type type = solver_.resolve(value.type());
-  if (type.is(Type::Kind::variable) && !isPoison(type)) {
+  if (type.isVariable() && !isPoison(type)) {
     std::vector<Type> parts;
     for (std::size_t i = 0; i < pattern.components.size(); i++) parts.push_back(solver_.freshType());
     solver_.unify(type, Type::tuple(parts), pattern.span);
     type = solver_.resolve(type);
   }
-  if (!type.is(Type::Kind::tuple) || type.components().size() != pattern.components.size()) {
+  if (!type.isTuple() || type.components().size() != pattern.components.size()) {
     if (!isPoison(type))
       report(pattern.span,
-             fmt::format("this pattern has {} components, the value is {}", pattern.components.size(), show(type)));
+             fmt::format("this pattern has {} components, the value is {}", pattern.components.size(), show(type)),
+             nestedLike(type, pattern));
     for (const SynPattern& c : pattern.components) scope = bindPattern(c, poison({}), std::move(scope));
     return scope;
   }

@@ -23,7 +23,7 @@ Expr Inference::tuple(const std::vector<Argument>& parts, std::optional<Type> ex
   std::vector<std::optional<Type>> wanted(parts.size());
   if (expected) {
     const Type t = solver_.resolve(*expected);
-    if (t.is(Type::Kind::tuple) && t.components().size() == parts.size())
+    if (t.isTuple() && t.components().size() == parts.size())
       for (std::size_t i = 0; i < parts.size(); i++) wanted[i] = t.components()[i];
   }
   std::vector<Expr> values;
@@ -56,11 +56,11 @@ Expr Inference::project(const SynPtr& tuple, const Scope& scope, int component, 
   const Expr value = infer(tuple, scope);
   const Type type = solver_.resolve(value.type());
   if (isPoison(type)) return poison(expected);
-  if (type.is(Type::Kind::variable)) {
+  if (type.isVariable()) {
     report(span, "the tuple's type is not known here", "annotate it, e.g. fun (p: (f32, f32)) => p.0");
     return poison(expected);
   }
-  if (!type.is(Type::Kind::tuple)) {
+  if (!type.isTuple()) {
     report(span, fmt::format("a value of type {} has no components", show(type)));
     return poison(expected);
   }
@@ -80,7 +80,7 @@ Expr Inference::ifThenElse(const std::vector<Argument>& arguments, std::optional
   if (!expect(a.type(), t, arguments[1].syntax->span)) return poison(expected);
   const Expr b = infer(arguments[2].syntax, arguments[2].scope);
   if (!expect(b.type(), t, arguments[2].syntax->span, "both sides of 'if' have one type")) return poison(expected);
-  if (solver_.resolve(t).is(Type::Kind::function)) {
+  if (solver_.resolve(t).isFunction()) {
     report(span, "'if' chooses between values, not functions", "call them: if c then f(x) else g(x)");
     return poison(expected);
   }
@@ -119,7 +119,7 @@ Expr Inference::unzip(const std::vector<Argument>& arguments, std::optional<Type
   const Type type = solver_.resolve(e.type());
   const Type element = type.isArray() ? solver_.resolve(type.element()) : type;
   if (isPoison(type) || isPoison(element)) return poison(expected);
-  if (!type.isArray() || !element.is(Type::Kind::tuple)) {
+  if (!type.isArray() || !element.isTuple()) {
     report(span, fmt::format("unzip takes an array of tuples, found {}", show(type)));
     return poison(expected);
   }
@@ -133,7 +133,7 @@ Expr Inference::unzip(const std::vector<Argument>& arguments, std::optional<Type
 Type Inference::vectorOf(Nat width, Type t, Span span) {
   t = solver_.resolve(t);
   if (t.isArray()) return Type::array(t.length(), vectorOf(width, t.element(), span));
-  if (t.is(Type::Kind::tuple)) {
+  if (t.isTuple()) {
     std::vector<Type> parts;
     for (const Type c : t.components()) parts.push_back(vectorOf(width, c, span));
     return Type::tuple(std::move(parts));
@@ -144,12 +144,12 @@ Type Inference::vectorOf(Nat width, Type t, Span span) {
 
 std::optional<Type> Inference::scalarsOf(Type t) {
   t = solver_.resolve(t);
-  if (t.is(Type::Kind::vector)) return t.element();
+  if (t.isVector()) return t.element();
   if (t.isArray()) {
     const auto s = scalarsOf(t.element());
     return s ? std::optional(Type::array(t.length(), *s)) : std::nullopt;
   }
-  if (!t.is(Type::Kind::tuple)) return std::nullopt;
+  if (!t.isTuple()) return std::nullopt;
   std::vector<Type> parts;
   for (const Type c : t.components()) {
     const auto s = scalarsOf(c);
@@ -170,14 +170,14 @@ Expr Inference::vectorize(std::vector<Argument> arguments, std::optional<Type> e
   if (arguments.size() > 2) {
     in = infer(arguments[2].syntax, arguments[2].scope);
     vectors = in->type();
-  } else if (expected && solver_.resolve(*expected).is(Type::Kind::function)) {
+  } else if (expected && solver_.resolve(*expected).isFunction()) {
     vectors = solver_.resolve(*expected).parameter();
   }
   Type scalars = solver_.freshType();
   if (vectors) {
     if (const auto s = scalarsOf(*vectors)) {
       scalars = *s;
-    } else if (!solver_.resolve(*vectors).is(Type::Kind::variable)) {
+    } else if (!solver_.resolve(*vectors).isVariable()) {
       report(span, fmt::format("vectorize({}) works on vectors, found {}", width.str(), show(*vectors)));
       return poison(expected);
     }
@@ -205,10 +205,9 @@ Expr Inference::iterate(std::vector<Argument> arguments, std::optional<Type> exp
   const Type from = solver_.zonk(x.type()), to = solver_.zonk(once.type());
   // Of the result literals may be open; what changes is a size.
   const std::function<bool(Type, Type)> mayEqual = [&](Type a, Type b) {
-    if (b.is(Type::Kind::variable)) return true;
+    if (b.isVariable()) return true;
     if (a.isArray() && b.isArray()) return a.length() == b.length() && mayEqual(a.element(), b.element());
-    if (!a.is(Type::Kind::tuple) || !b.is(Type::Kind::tuple) || a.components().size() != b.components().size())
-      return a == b;
+    if (!a.isTuple() || !b.isTuple() || a.components().size() != b.components().size()) return a == b;
     for (std::size_t i = 0; i < a.components().size(); i++)
       if (!mayEqual(a.components()[i], b.components()[i])) return false;
     return true;
@@ -236,7 +235,7 @@ bool Inference::takeApart(std::vector<Argument>& arguments) {
   const Span where = arguments[0].syntax->span;
   const Type type = solver_.resolve(in.type());
   arguments.clear();
-  if (!type.is(Type::Kind::tuple)) {
+  if (!type.isTuple()) {
     arguments.push_back({{}, typedSyntax(in, where), {}});
     return false;
   }
@@ -260,7 +259,7 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
   std::size_t arity = scheme.parameters.size();
   if (isVariadic(prim)) {
     const Type in = function ? solver_.resolve(function->parameter()) : Type::scalar(Scalar::i32);
-    arity = arguments.empty() && in.is(Type::Kind::tuple) ? in.components().size() : 2;
+    arity = arguments.empty() && in.isTuple() ? in.components().size() : 2;
   }
   const bool isCurried = function && (arguments.size() + 1 == arity || functionType(function->result()));
   if (!isVariadic(prim) && prim != Prim::vectorize && arguments.size() < scheme.parameters.size()) {
@@ -275,7 +274,7 @@ Expr Inference::primitive(Prim prim, std::vector<Argument> arguments, std::optio
   if (arguments.size() > scheme.parameters.size()) {
     // Of a definition that is a call of the primitive with all that it takes, the definition got too many.
     const Definition* def = expansions_.empty() ? nullptr : expansions_.back().definition;
-    const auto* body = def == nullptr ? nullptr : std::get_if<Syn::Call>(&def->body->node);
+    const auto* body = def == nullptr ? nullptr : as<Syn::Call>(def->body);
     if (body != nullptr && body->arguments.size() == scheme.parameters.size()) {
       const std::size_t takes = def->parameters.size();
       report(span,

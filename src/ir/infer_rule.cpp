@@ -81,7 +81,7 @@ void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
   if (const auto* name = std::get_if<Syn::Name>(&node)) {
     value(name->text, false);
   } else if (const auto* call = std::get_if<Syn::Call>(&node)) {
-    const auto* head = std::get_if<Syn::Name>(&call->function->node);
+    const auto* head = as<Syn::Name>(call->function);
     const auto prim = head ? primNamed(head->text) : std::nullopt;
     if (head)
       value(head->text, true);
@@ -90,10 +90,10 @@ void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
     for (std::size_t i = 0; i < call->arguments.size(); i++) {
       const SynPtr& argument = call->arguments[i].value;
       const SynTypePtr* parameter = prim ? parameterOf(schemeOf(*prim), call->arguments[i], i) : nullptr;
-      if (parameter && std::holds_alternative<SynType::Nat>((*parameter)->node)) {
+      if (parameter && is<SynType::Nat>(*parameter)) {
         sizesOf(*argument, names);
-      } else if (parameter && std::holds_alternative<SynType::Index>((*parameter)->node)) {
-        if (std::get_if<Syn::Call>(&argument->node)) sizesOf(*argument, names);
+      } else if (parameter && is<SynType::Index>(*parameter)) {
+        if (as<Syn::Call>(argument)) sizesOf(*argument, names);
       } else {
         metavariables(argument, names);
       }
@@ -119,7 +119,7 @@ void Inference::metavariables(const SynPtr& syntax, Metavariables& names) {
     metavariables(subscript->index, names);
     metavariables(subscript->array, names);
   } else if (const auto* ascribe = std::get_if<Syn::Ascribe>(&node)) {
-    if (std::holds_alternative<SynType::Nat>(ascribe->type->node)) return sizesOf(*ascribe->value, names);
+    if (is<SynType::Nat>(ascribe->type)) return sizesOf(*ascribe->value, names);
     metavariables(ascribe->value, names);
     metavariables(*ascribe->type, names);
   }

@@ -23,12 +23,12 @@ std::string Inference::whatLacks(const Argument& argument) const {
   Scope scope = argument.scope;
   std::size_t given = 0;
   for (int steps = 0; steps < maxAliases; steps++) {
-    if (const auto* call = std::get_if<Syn::Call>(&s->node)) {
+    if (const auto* call = as<Syn::Call>(s)) {
       given += call->arguments.size();
       s = call->function;
       continue;
     }
-    const auto* name = std::get_if<Syn::Name>(&s->node);
+    const auto* name = as<Syn::Name>(s);
     const auto meaning = name ? meaningOf(*name, scope) : std::nullopt;
     if (!meaning) return {};
     if (const Thunk* t = std::get_if<Thunk>(&*meaning)) {
@@ -49,9 +49,7 @@ std::string Inference::whatLacks(const Argument& argument) const {
 }
 
 bool Inference::inOrder(const PrimInfo& row, const SynScheme& scheme, const std::vector<const Argument*>& slots) {
-  const auto wantsFunction = [&](std::size_t i) {
-    return std::holds_alternative<SynType::Function>(scheme.parameters[i].type->node);
-  };
+  const auto wantsFunction = [&](std::size_t i) { return is<SynType::Function>(scheme.parameters[i].type); };
   std::vector<const Argument*> functions, others;
   std::size_t wanted = 0, wrong = slots.size();
   for (std::size_t i = 0; i < slots.size(); i++) {
@@ -123,8 +121,8 @@ bool Inference::takeSizes(SchemeCall& call, const std::vector<const Argument*>& 
   const SynScheme& scheme = schemeOf(call.row.prim);
   for (std::size_t i = 0; i < slots.size(); i++) {
     const auto& p = scheme.parameters[i];
-    const bool isNat = std::holds_alternative<SynType::Nat>(p.type->node);
-    if (!isNat && !std::holds_alternative<SynType::Index>(p.type->node)) {
+    const bool isNat = is<SynType::Nat>(p.type);
+    if (!isNat && !is<SynType::Index>(p.type)) {
       call.data.push_back(slots[i]);
       call.names.push_back(p.name);
     } else if (!slots[i]) {
@@ -144,11 +142,11 @@ bool Inference::takeSizes(SchemeCall& call, const std::vector<const Argument*>& 
 bool Inference::takeIndexFunction(SchemeCall& call, const Argument& argument) {
   SynPtr fn = argument.syntax;
   std::vector<SynPtr> arguments;
-  if (const auto* applied = std::get_if<Syn::Call>(&fn->node)) {
+  if (const auto* applied = as<Syn::Call>(fn)) {
     for (const auto& a : applied->arguments) arguments.push_back(a.value);
     fn = applied->function;
   }
-  const auto* name = std::get_if<Syn::Name>(&fn->node);
+  const auto* name = as<Syn::Name>(fn);
   const auto indexFn = name ? indexFnNamed(name->text) : std::nullopt;
   if (!indexFn) {
     report(argument.syntax->span, "this is not an index function",
@@ -223,18 +221,23 @@ bool Inference::takeData(SchemeCall& call, const Instance& instance) {
   for (const bool functions : {false, true})
     for (std::size_t i = 0; i < data.size(); i++) {
       const Type parameter = instance.parameters[i];
-      if (!data[i] || call.values[i] || solver_.resolve(parameter).is(Type::Kind::function) != functions) continue;
+      if (!data[i] || call.values[i] || solver_.resolve(parameter).isFunction() != functions) continue;
       const Argument& a = *data[i];
       if (functions) {
         call.values[i] = infer(a.syntax, a.scope, parameter);
         // An error below it, which is reported, may have left something that is no function.
         const Type found = solver_.resolve(call.values[i]->type());
-        if (!found.is(Type::Kind::function) && !found.is(Type::Kind::variable)) return false;
+        if (!found.isFunction() && !found.isVariable()) return false;
         continue;
       }
       call.values[i] = infer(a.syntax, a.scope);
       if (solver_.unify(call.values[i]->type(), parameter, a.syntax->span)) continue;
       const Type found = solver_.zonk(call.values[i]->type()), wanted = solver_.zonk(parameter);
+      if (call.row.prim == Prim::at && i == 1 && !found.isArray()) {
+        report(a.syntax->span, fmt::format("{} is no array, and has no elements", found.str()),
+               found.isTuple() ? "components are written p.0, p.1" : "");
+        return false;
+      }
       report(
           a.syntax->span,
           fmt::format("argument '{}' of {}: expected {}, found {}", call.names[i], call.row.name, wanted.str(),

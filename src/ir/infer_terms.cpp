@@ -68,13 +68,13 @@ void Inference::failTooLarge(Span span) const {
 // Components and elements of a type, those within them included; a part of it that is shared counts wherever it is.
 std::size_t Inference::partsOf(Type t) {
   t = solver_.resolve(t);
-  if (t.isScalar() || t.is(Type::Kind::variable)) return 1;
+  if (t.isScalar() || t.isVariable()) return 1;
   const auto [known, isNew] = parts_.emplace(t, 1);
   if (!isNew) return known->second;
   std::size_t count = 1;
-  if (t.is(Type::Kind::tuple)) {
+  if (t.isTuple()) {
     for (const Type c : t.components()) count += partsOf(c);
-  } else if (t.is(Type::Kind::function)) {
+  } else if (t.isFunction()) {
     count += partsOf(t.parameter()) + partsOf(t.result());
   } else {
     count += partsOf(t.element());
@@ -114,8 +114,7 @@ Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optiona
   if (const auto* s = std::get_if<Syn::Let>(&node))
     return let(s->pattern, {{}, s->value, scope}, s->body, scope, expected);
   if (const auto* s = std::get_if<Syn::Ascribe>(&node)) {
-    if (std::holds_alternative<SynType::Nat>(s->type->node))
-      return finish(Expr::nat(sizeOf(s->value, scope)), expected, span);
+    if (is<SynType::Nat>(s->type)) return finish(Expr::nat(sizeOf(s->value, scope)), expected, span);
     TypeNames names = typeVariables_;
     const Type type = typeOf(s->type, scope, names);
     return finish(infer(s->value, scope, type), expected, span);
@@ -128,15 +127,15 @@ Expr Inference::inferNode(const SynPtr& syntax, const Scope& scope, std::optiona
 Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> arguments, std::optional<Type> expected,
                           Span span) {
   // f(a)(b) and x |> f(a) are one call with two arguments.
-  while (const auto* call = std::get_if<Syn::Call>(&head->node)) {
+  while (const auto* call = as<Syn::Call>(head)) {
     std::vector<Argument> inner;
     for (const auto& a : call->arguments) inner.push_back({a.name, a.value, scope});
     arguments.insert(arguments.begin(), inner.begin(), inner.end());
     head = call->function;
   }
-  if (const auto* fun = std::get_if<Syn::Fun>(&head->node); fun && !arguments.empty())
+  if (const auto* fun = as<Syn::Fun>(head); fun && !arguments.empty())
     return callFun({head, scope}, *fun, "this function", std::move(arguments), expected, span);
-  const auto* named = std::get_if<Syn::Name>(&head->node);
+  const auto* named = as<Syn::Name>(head);
   if (!named) {
     if (arguments.empty()) return infer(head, scope, expected);
     return applyValue(infer(head, scope), arguments, expected, head->span, {});
@@ -155,7 +154,7 @@ Expr Inference::inferCall(SynPtr head, Scope scope, std::vector<Argument> argume
     return poison(expected);
   }
   if (const Thunk* t = std::get_if<Thunk>(&*binding)) {
-    if (const auto* fun = std::get_if<Syn::Fun>(&t->syntax->node); fun && !arguments.empty())
+    if (const auto* fun = as<Syn::Fun>(t->syntax); fun && !arguments.empty())
       return callFun(*t, *fun, fmt::format("'{}'", name), std::move(arguments), expected, span);
     return inferCall(t->syntax, t->scope, std::move(arguments), expected, span);
   }
@@ -211,7 +210,7 @@ Expr Inference::callFun(const Thunk& thunk, const Syn::Fun& fun, const std::stri
     const SynPattern& pattern = isOne ? fun.parameter : components[i];
     if (const Expr* value = std::get_if<Expr>(&key[i + 1])) {
       Expr name = *value;
-      if (!value->is(Expr::Form::variable)) {
+      if (!value->isVariable()) {
         name = Expr::variable(nameOf(pattern), value->type());
         bound.emplace_back(name, *value);
       }
@@ -223,8 +222,7 @@ Expr Inference::callFun(const Thunk& thunk, const Syn::Fun& fun, const std::stri
       return poison(expected);
     }
   }
-  Expr result = infer(fun.body, scope, expected);
-  for (auto b = bound.rbegin(); b != bound.rend(); ++b) result = build::let(b->first, b->second, result);
+  const Expr result = build::let(bound, infer(fun.body, scope, expected));
   remember(nullptr, std::move(key), result);
   return result;
 }
@@ -235,12 +233,14 @@ Expr Inference::applyValue(Expr value, const std::vector<Argument>& arguments, s
   for (const Argument& a : arguments) {
     const Type type = solver_.resolve(value.type());
     if (isPoison(type)) return poison(expected);
-    if (!type.is(Type::Kind::function)) {
-      report(span, name.empty() ? fmt::format("a value of type {} cannot be called", show(type))
-                                : fmt::format("'{}' is not a function", name));
+    if (!type.isFunction()) {
+      report(span,
+             name.empty() ? fmt::format("a value of type {} cannot be called", show(type))
+                          : fmt::format("'{}' is not a function", name),
+             name.empty() ? "there is an argument too many" : "");
       return poison(expected);
     }
-    if (!value.type().is(Type::Kind::function)) {  // the parameter of a function that was not known to be one
+    if (!value.type().isFunction()) {  // the parameter of a function that was not known to be one
       if (errors_.empty())
         report(span,
                fmt::format("{} stands for a function that was left out", name.empty() ? "this" : "'" + name + "'"),
@@ -269,10 +269,10 @@ Expr Inference::lambda(const Syn::Fun& fun, const Scope& scope, std::optional<Ty
   std::optional<Type> result;
   if (expected) {
     const Type type = solver_.resolve(*expected);
-    if (type.is(Type::Kind::function)) {
+    if (type.isFunction()) {
       parameter = type.parameter();
       result = type.result();
-    } else if (!type.is(Type::Kind::variable)) {
+    } else if (!type.isVariable()) {
       report(fun.parameter.span, fmt::format("expected {}, found a function", show(type)));
       return poison(expected);
     }
@@ -296,7 +296,7 @@ Expr Inference::let(const SynPattern& pattern, const Argument& value, const SynP
   const Expr v = infer(value.syntax, value.scope);
   if (pattern.components.empty() && functionType(v.type()))
     return infer(body, scope.with(pattern.name, bindingOf(v, value.syntax->span)), expected);
-  if (v.is(Expr::Form::variable) || (std::get_if<Syn::Name>(&value.syntax->node) && onlyMovesData(v)))
+  if (v.isVariable() || (as<Syn::Name>(value.syntax) && onlyMovesData(v)))
     return infer(body, bindPattern(pattern, v, scope), expected);  // another name
   const Expr variable = Expr::variable(nameOf(pattern), v.type());
   const Expr inner = infer(body, bindPattern(pattern, variable, scope), expected);
@@ -313,17 +313,17 @@ std::optional<Binding> Inference::asFunction(const Argument& argument) {
   Scope scope = argument.scope;
   std::size_t arguments = 0;
   for (int steps = 0; steps < maxAliases; steps++) {
-    if (std::get_if<Syn::Fun>(&s->node)) return arguments == 0 ? std::optional<Binding>(Thunk{s, scope}) : std::nullopt;
-    if (const auto* call = std::get_if<Syn::Call>(&s->node)) {
+    if (as<Syn::Fun>(s)) return arguments == 0 ? std::optional<Binding>(Thunk{s, scope}) : std::nullopt;
+    if (const auto* call = as<Syn::Call>(s)) {
       arguments += call->arguments.size();
       s = call->function;
       continue;
     }
     const Thunk whole{argument.syntax, argument.scope};
-    const auto* name = std::get_if<Syn::Name>(&s->node);
+    const auto* name = as<Syn::Name>(s);
     if (!name) {
-      const auto* typed = std::get_if<Syn::Typed>(&s->node);
-      if (typed && solver_.resolve(typed->term.type()).is(Type::Kind::function)) return whole;
+      const auto* typed = as<Syn::Typed>(s);
+      if (typed && solver_.resolve(typed->term.type()).isFunction()) return whole;
       return std::nullopt;
     }
     const auto b = meaningOf(*name, scope);
@@ -348,10 +348,10 @@ std::optional<Binding> Inference::asFunction(const Argument& argument) {
     } else if (std::get_if<Scalar>(&*b)) {
       parameters = 1;
     } else if (const Expr* e = std::get_if<Expr>(&*b)) {
-      parameters = solver_.resolve(e->type()).is(Type::Kind::function) ? 1 : 0;
+      parameters = solver_.resolve(e->type()).isFunction() ? 1 : 0;
     }
     const Global* g = std::get_if<Global>(&*b);
-    if (g && arguments == parameters && std::get_if<Syn::Fun>(&g->definition->body->node)) return whole;
+    if (g && arguments == parameters && as<Syn::Fun>(g->definition->body)) return whole;
     if (arguments >= parameters) return std::nullopt;
     if (arguments > 0) return whole;
     return g ? Binding(Global{g->definition, g->home, g->namedIn.value_or(scope.within())}) : *b;
@@ -363,18 +363,18 @@ std::optional<Binding> Inference::asFunction(const Argument& argument) {
 Expr Inference::partial(const Binding& callee, std::size_t missing, const Scope& from, std::vector<Argument> arguments,
                         Type expected, Span span) {
   expected = solver_.resolve(expected);
-  if (expected.is(Type::Kind::variable)) {
+  if (expected.isVariable()) {
     if (isPoison(expected)) return poison(expected);
     const Type f = Type::function(solver_.freshType(), solver_.freshType());
     solver_.unify(expected, f, span);
     expected = f;
   }
-  if (!expected.is(Type::Kind::function)) {
+  if (!expected.isFunction()) {
     report(span, fmt::format("expected {}, found a function: an argument is missing", show(expected)));
     return poison(expected);
   }
   const Expr x = Expr::variable("x", expected.parameter());
-  const bool curried = solver_.resolve(expected.result()).is(Type::Kind::function);
+  const bool curried = solver_.resolve(expected.result()).isFunction();
   if (missing == 1 || curried) {
     arguments.push_back({{}, typedSyntax(x, span), {}});
   } else {

@@ -121,7 +121,7 @@ class Inference {
   // The type, if it is known to be that of a function.
   std::optional<Type> functionType(Type t) const {
     t = solver_.resolve(t);
-    return t.is(Type::Kind::function) ? std::optional<Type>(t) : std::nullopt;
+    return t.isFunction() ? std::optional<Type>(t) : std::nullopt;
   }
   bool expect(Type actual, Type expected, Span span, const std::string& what = {});
   // For messages: a type that is longer than some lines ends in "…".
@@ -148,6 +148,7 @@ class Inference {
   Type typeOf(const SynTypePtr& type, const Scope& scope, TypeNames& names);
   // Free names in the lengths of a type that nothing binds yet.
   void freeSizes(const SynType& type, const Scope& scope, std::vector<std::pair<std::string, Span>>& out) const;
+  std::string nestedLike(Type type, const SynPattern& pattern) const;  // a hint
   Scope bindPattern(const SynPattern& pattern, Expr value, Scope scope);
   // What a tuple of values is taken apart into, as parameters that arguments may name.
   static std::vector<Definition::Parameter> parametersOf(const std::vector<SynPattern>& patterns) {
@@ -197,6 +198,7 @@ class Inference {
   Expr operationAsFunction(Op op, std::optional<Type> expected, Span span);
   struct OperationTypes;
   OperationTypes typesOf(Op op);  // fresh ones, for one use
+  void widenTruth(Op op, OperationTypes& types, const std::vector<Expr>& values, Span span);
   bool takesOperand(Op op, const OperationTypes& types, std::size_t i, Expr value, Span span);  // else reports
   // lowest and highest, of the type that their place asks for.
   Expr extreme(ScalarValue::Extreme end, std::optional<Type> expected, Span span);

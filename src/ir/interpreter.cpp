@@ -72,7 +72,7 @@ void requireRoom(std::int64_t numbers, Type type, Span place, std::string_view w
 // A primitive and the arguments it has so far. `rest` is the type of that application: no primitive returns a
 // function, so when `rest` is none the primitive has all its arguments and means a value, else it waits for the next.
 Value partial(Expr prim, std::vector<Value> known, Type rest, const Arithmetic& arithmetic) {
-  if (!rest.is(Type::Kind::function)) {
+  if (!rest.isFunction()) {
     requireRoom(numbersIn(rest), rest, prim.place(), info(prim.prim()).name);
     return meaningOf(prim, std::move(known), arithmetic);
   }
@@ -110,7 +110,7 @@ Value applied(Expr e, const Environment& environment) {
   std::vector<Value> arguments;
   for (const Expr a : spine.arguments) arguments.push_back(evaluate(a, environment));
   const Expr head = spine.head;
-  if (head.is(Expr::Form::primitive)) return partial(head, std::move(arguments), e.type(), *environment.arithmetic);
+  if (head.isPrimitive()) return partial(head, std::move(arguments), e.type(), *environment.arithmetic);
   Value result = evaluate(head, environment);
   for (const Value& a : arguments) result = result.function()(a);
   return result;

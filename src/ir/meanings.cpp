@@ -117,7 +117,7 @@ Value generate(Call& c) {
 
 // Lane i of a vector; of a tuple or an array of vectors, the tuple or array of lanes.
 Value lane(const Value& v, Type type, Int i) {
-  if (type.is(Type::Kind::vector)) return element(v.sequence(), i);
+  if (type.isVector()) return element(v.sequence(), i);
   return build(length(v.sequence()), [&](Int k) {
     return lane(element(v.sequence(), k),
                 type.isArray() ? type.element() : type.components()[static_cast<std::size_t>(k)], i);

@@ -134,8 +134,7 @@ ParsedExpr Parser::call(ParsedExpr function) {
 
 ParsedExpr Parser::projection(ParsedExpr tuple) {
   take();
-  if (const auto* prefix = std::get_if<Syn::Name>(&tuple.syn->node);
-      prefix && at(Tok::name) && prefixes_.count(prefix->text)) {
+  if (const auto* prefix = as<Syn::Name>(tuple.syn); prefix && at(Tok::name) && prefixes_.count(prefix->text)) {
     const Token member = take();
     return node(cover(tuple.span, spanOf(member)), 0, Syn::Name{fmt::format("{}.{}", prefix->text, text(member))});
   }
@@ -144,7 +143,7 @@ ParsedExpr Parser::projection(ParsedExpr tuple) {
   const auto component = token.kind == Tok::number ? parseInteger(digits) : std::nullopt;
   if (token.kind != Tok::number || !component) {
     std::string hint = "components are counted from 0: pair.0, pair.1";
-    if (std::holds_alternative<Syn::Integer>(tuple.syn->node)) hint = "a literal has digits on both sides: 5.0";
+    if (is<Syn::Integer>(tuple.syn)) hint = "a literal has digits on both sides: 5.0";
     const bool isCalled = peek(1).kind == Tok::leftParen;
     if (at(Tok::name) && digits.front() != '_' && !isCalled)
       hint = "there are no records: a pattern names components, let (x, y) = p in …";

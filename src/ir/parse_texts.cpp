@@ -148,7 +148,7 @@ Nat parseSize(const SourceFile& file, const std::function<std::optional<Nat>(con
     return size;
   });
   return detail::natOfSyntax(*size, [&](const Syn& leaf) -> Nat {
-    if (const auto* name = std::get_if<Syn::Name>(&leaf.node))
+    if (const auto* name = as<Syn::Name>(leaf))
       if (const auto found = named(name->text)) return *found;
     throw UserError(ExitStatus::program, "this is no size",
                     "sizes are built from integers, names of sizes, + - * / %, min and max", leaf.span);

@@ -152,11 +152,11 @@ struct AliasArguments {
 };
 
 SynPtr substituted(const SynPtr& size, const AliasArguments& known) {
-  if (const auto* name = std::get_if<Syn::Name>(&size->node)) {
+  if (const auto* name = as<Syn::Name>(size)) {
     const auto found = known.sizes.find(name->text);
     return found == known.sizes.end() ? size : found->second;
   }
-  const auto* call = std::get_if<Syn::Call>(&size->node);
+  const auto* call = as<Syn::Call>(size);
   if (!call) return size;
   Syn::Call copy{call->function, {}};
   for (const auto& a : call->arguments) copy.arguments.push_back({a.name, substituted(a.value, known)});
@@ -164,7 +164,7 @@ SynPtr substituted(const SynPtr& size, const AliasArguments& known) {
 }
 
 SynTypePtr substituted(const SynTypePtr& type, const AliasArguments& known) {
-  if (const auto* name = std::get_if<SynType::Name>(&type->node)) {
+  if (const auto* name = as<SynType::Name>(type)) {
     const auto found = known.types.find(name->text);
     return found == known.types.end() ? type : found->second;
   }
@@ -287,7 +287,7 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
       fail(parameter.span, fmt::format("there are two parameters '{}'", parameter.name));
     if (typesRequired && !at(Tok::colon)) failHere("expected ':' and the parameter's type");
     if (accept(Tok::colon)) parameter.type = type(sorts).type;
-    if (parameter.type && std::holds_alternative<SynType::Nat>(parameter.type->node) && accept(Tok::kwIn)) {
+    if (parameter.type && is<SynType::Nat>(parameter.type) && accept(Tok::kwIn)) {
       const std::string hint = "ranges are written k: nat in 0..8, without an upper bound k: nat in 0..";
       SynType::Nat nat;
       nat.low = size().syn;
@@ -300,6 +300,8 @@ std::vector<Definition::Parameter> Parser::parameters(const Token& open, Sorts s
     if (result.back().isRest && at(Tok::comma))
       failHere("expected ')' behind the parameter of all remaining arguments", "*name is the last parameter");
   } while (accept(Tok::comma));
+  if (at(Tok::leftBracket) || at(Tok::name))
+    failHere("expected ')' to close the parameters", "the type stands behind a colon: x: [n]f32");
   expectClosing(Tok::rightParen, open, "the parameters");
   return result;
 }

@@ -115,21 +115,20 @@ class Printer {
   std::string application(Expr e, std::size_t indent, int precedence) {
     Spine spine = spineOf(e);
     auto& args = spine.arguments;
-    if (spine.isPrim(Prim::let) && args.size() == 2 && args[0].is(Expr::Form::lambda)) {
+    if (spine.isPrim(Prim::let) && args.size() == 2 && args[0].isLambda()) {
       const std::string value = text(args[1], indent + 4);
       const std::string name = declare(args[0].parameter());
       std::string s =
           fmt::format("let {} = {} in\n{}{}", name, value, std::string(indent, ' '), text(args[0].body(), indent));
       return parenthesise(std::move(s), precedence > openPrecedence);
     }
-    if (spine.isPrim(Prim::tuple) && args.size() >= 2 && spine.head.type().is(Type::Kind::function) &&
-        !e.type().is(Type::Kind::function))
+    if (spine.isPrim(Prim::tuple) && args.size() >= 2 && spine.head.type().isFunction() && !e.type().isFunction())
       return list("(", args, ")", indent);
     if (spine.isPrim(Prim::ifThenElse) && args.size() == 3)
       return parenthesise(
           list("if ", {args[0]}, " then ", indent) + text(args[1], indent + 2) + " else " + text(args[2], indent + 2),
           precedence > openPrecedence);
-    if (spine.isPrim(Prim::arrayOf) && !e.type().is(Type::Kind::function)) return list("[", args, "]", indent);
+    if (spine.isPrim(Prim::arrayOf) && !e.type().isFunction()) return list("[", args, "]", indent);
     if (spine.isPrim(Prim::get) && args.size() == 1)
       return text(args[0], indent, atomPrecedence) + "." + spine.head.nats()[0].str();
     if (spine.isPrim(Prim::at) && args.size() == 2)
@@ -147,8 +146,7 @@ class Printer {
       const std::string name = say(info(spine.head.target()).name);
       return args.empty() ? name : list(name + "(", args, ")", indent);
     }
-    if (!spine.head.is(Expr::Form::primitive))
-      return list(text(spine.head, indent, atomPrecedence) + "(", args, ")", indent);
+    if (!spine.head.isPrimitive()) return list(text(spine.head, indent, atomPrecedence) + "(", args, ")", indent);
 
     const std::string head = say(info(spine.head.prim()).name);
     std::vector<std::string> sizes;

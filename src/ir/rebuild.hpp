@@ -21,8 +21,8 @@ class Rebuilding {
 
  protected:
   Expr parts(Expr e) {
-    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), (*this)(e.body()));
-    if (!e.is(Expr::Form::apply)) return e;
+    if (e.isLambda()) return Expr::lambda(e.parameter(), (*this)(e.body()));
+    if (!e.isApply()) return e;
     const Expr f = (*this)(e.function());
     return Expr::apply(f, (*this)(e.argument()));
   }

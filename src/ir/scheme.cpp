@@ -22,11 +22,11 @@ const SynScheme& schemeOf(Prim prim) {
 }
 
 Nat natOfSyntax(const Syn& syn, const std::function<Nat(const Syn&)>& leaf) {
-  if (const auto* integer = std::get_if<Syn::Integer>(&syn.node); integer && !integer->type) return integer->value;
-  if (const auto* size = std::get_if<Syn::Size>(&syn.node)) return size->value;
-  const auto* call = std::get_if<Syn::Call>(&syn.node);
+  if (const auto* integer = as<Syn::Integer>(syn); integer && !integer->type) return integer->value;
+  if (const auto* size = as<Syn::Size>(syn)) return size->value;
+  const auto* call = as<Syn::Call>(syn);
   if (!call) return leaf(syn);
-  const auto* name = std::get_if<Syn::Name>(&call->function->node);
+  const auto* name = as<Syn::Name>(call->function);
   const auto op = name ? opNamed(name->text) : std::nullopt;
   if (!op) return leaf(syn);
   std::vector<Nat> operands;
@@ -50,8 +50,7 @@ Instance::Instance(Prim prim, Solver& solver, const std::map<std::string, Nat>& 
   const SynScheme& scheme = schemeOf(prim);
   names_.sizes = given;
   for (const auto& p : scheme.parameters) {
-    if (std::holds_alternative<SynType::Nat>(p.type->node) || std::holds_alternative<SynType::Index>(p.type->node))
-      continue;
+    if (is<SynType::Nat>(p.type) || is<SynType::Index>(p.type)) continue;
     parameters.push_back(typeOf(*p.type));
   }
   result = typeOf(*scheme.result);
@@ -62,7 +61,7 @@ Type Instance::functionType() const { return Type::function(parameters, result);
 
 Nat Instance::natOf(const Syn& size) {
   return natOfSyntax(size, [this](const Syn& leaf) {
-    const auto* name = std::get_if<Syn::Name>(&leaf.node);
+    const auto* name = as<Syn::Name>(leaf);
     ensure(name != nullptr, "a scheme's size is built from names and operators");
     auto found = names_.sizes.find(name->text);
     if (found == names_.sizes.end()) found = names_.sizes.emplace(name->text, solver_.freshNat(name->text)).first;
@@ -71,26 +70,26 @@ Nat Instance::natOf(const Syn& size) {
 }
 
 Type Instance::typeOf(const SynType& type) {
-  if (const auto* t = std::get_if<SynType::ScalarName>(&type.node)) return Type::scalar(t->scalar);
-  if (const auto* t = std::get_if<SynType::Array>(&type.node)) {
+  if (const auto* t = as<SynType::ScalarName>(type)) return Type::scalar(t->scalar);
+  if (const auto* t = as<SynType::Array>(type)) {
     const Nat length = natOf(*t->length);
     return Type::array(length, typeOf(*t->element));
   }
-  if (const auto* t = std::get_if<SynType::Vector>(&type.node)) {
+  if (const auto* t = as<SynType::Vector>(type)) {
     const Type element = typeOf(*t->element);
     solver_.require(element, TypeClass::scalar, origin_);
     return Type::vector(natOf(*t->width), element);
   }
-  if (const auto* t = std::get_if<SynType::Tuple>(&type.node)) {
+  if (const auto* t = as<SynType::Tuple>(type)) {
     std::vector<Type> parts;
     for (const auto& c : t->components) parts.push_back(typeOf(*c));
     return Type::tuple(std::move(parts));
   }
-  if (const auto* t = std::get_if<SynType::Function>(&type.node)) {
+  if (const auto* t = as<SynType::Function>(type)) {
     const Type parameter = typeOf(*t->parameter);
     return Type::function(parameter, typeOf(*t->result));
   }
-  const auto* name = std::get_if<SynType::Name>(&type.node);
+  const auto* name = as<SynType::Name>(type);
   ensure(name != nullptr, "a scheme's type is built from types and names");
   auto found = names_.types.find(name->text);
   if (found == names_.types.end()) found = names_.types.emplace(name->text, solver_.freshType(name->text)).first;
@@ -100,7 +99,7 @@ Type Instance::typeOf(const SynType& type) {
 std::map<std::string, Nat> sizeArguments(Prim prim, const std::vector<Nat>& nats) {
   std::map<std::string, Nat> sizes;
   for (const auto& p : schemeOf(prim).parameters)
-    if (std::holds_alternative<SynType::Nat>(p.type->node)) {
+    if (is<SynType::Nat>(p.type)) {
       ensure(sizes.size() < nats.size(), "a primitive lacks a size");
       sizes.emplace(p.name, nats[sizes.size()]);
     }
@@ -125,7 +124,7 @@ namespace {
 
 // The array that a primitive works on: its last parameter.
 Type lastParameter(Type type) {
-  while (type.result().is(Type::Kind::function)) type = type.result();
+  while (type.result().isFunction()) type = type.result();
   return type.parameter();
 }
 

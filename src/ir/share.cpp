@@ -13,15 +13,14 @@ namespace lift::detail {
 namespace {
 
 std::vector<Expr> childrenOf(Expr e) {
-  if (e.is(Expr::Form::lambda)) return {e.body()};
-  if (e.is(Expr::Form::apply)) return {e.function(), e.argument()};
+  if (e.isLambda()) return {e.body()};
+  if (e.isApply()) return {e.function(), e.argument()};
   return {};
 }
 
 bool isLet(Expr e) {
-  return e.is(Expr::Form::apply) && e.function().is(Expr::Form::apply) &&
-         e.function().function().is(Expr::Form::primitive) && e.function().function().prim() == Prim::let &&
-         e.function().argument().is(Expr::Form::lambda);
+  return e.isApply() && e.function().isApply() && e.function().function().isPrimitive() &&
+         e.function().function().prim() == Prim::let && e.function().argument().isLambda();
 }
 
 // The nodes of a term, children before parents, and who uses whom.
@@ -72,8 +71,7 @@ class Naming : public Rebuilding<Naming> {
   Naming(Expr root, const std::unordered_set<Expr>& shared) : graph_(root) {
     for (int i = 0; i < graph_.size(); i++) {
       const Expr e = graph_.node(i);
-      if (!shared.count(e) || graph_.parents(i).size() < 2 || !e.is(Expr::Form::apply) ||
-          e.type().is(Type::Kind::function) || onlyMovesData(e))
+      if (!shared.count(e) || graph_.parents(i).size() < 2 || !e.isApply() || e.type().isFunction() || onlyMovesData(e))
         continue;
       if (const int place = placeOf(i); place >= 0) named_[graph_.node(place)].push_back(e);
     }
@@ -81,9 +79,8 @@ class Naming : public Rebuilding<Naming> {
 
   Expr rebuilt(Expr e) {
     std::vector<std::pair<Expr, Expr>> lets;
-    Expr result = named(e, lets);
-    for (auto l = lets.rbegin(); l != lets.rend(); ++l) result = build::let(l->first, l->second, result);
-    return result;
+    const Expr result = named(e, lets);
+    return build::let(lets, result);
   }
 
  private:
@@ -102,11 +99,11 @@ class Naming : public Rebuilding<Naming> {
   // The innermost complete application around all uses that needs the value whenever it is evaluated; -1 if none.
   int placeOf(int i) const {
     int place = graph_.dominator(i);
-    while (graph_.node(place).type().is(Type::Kind::function)) {
-      if (!graph_.node(place).is(Expr::Form::apply) || place == graph_.dominator(place)) return -1;
+    while (graph_.node(place).type().isFunction()) {
+      if (!graph_.node(place).isApply() || place == graph_.dominator(place)) return -1;
       place = graph_.dominator(place);
     }
-    if (!graph_.node(place).is(Expr::Form::apply)) return -1;
+    if (!graph_.node(place).isApply()) return -1;
     // All nodes between, from the value outwards: does each need it?
     std::unordered_map<int, bool> needs{{i, true}};
     std::vector<int> open(graph_.parents(i));
@@ -130,7 +127,7 @@ class Naming : public Rebuilding<Naming> {
   template <class Needed>
   static bool isNeeded(Expr e, const Needed& needed) {
     // Of a condition's branches one is evaluated, of other arguments that may be left out perhaps none.
-    if (e.is(Expr::Form::apply)) {
+    if (e.isApply()) {
       const Spine s = spineOf(e);
       bool always = false, optional = false, eachBranch = true;
       for (std::size_t i = 0; i < s.arguments.size(); i++)
@@ -163,7 +160,7 @@ class Inlining : public Rebuilding<Inlining> {
 
   Expr rebuilt(Expr e) {
     if (inlined_.empty()) return e;
-    if (e.is(Expr::Form::variable)) {
+    if (e.isVariable()) {
       const auto value = inlined_.find(e);
       return value == inlined_.end() ? e : (*this)(value->second);
     }
@@ -181,7 +178,7 @@ class Inlining : public Rebuilding<Inlining> {
       if (graph_.parents(i).size() != 1) return false;
       i = graph_.parents(i).front();
       const Expr e = graph_.node(i);
-      if (e.is(Expr::Form::lambda) && e != lambda && !inlined_.count(e.parameter())) return false;
+      if (e.isLambda() && e != lambda && !inlined_.count(e.parameter())) return false;
     }
     return true;
   }
@@ -195,15 +192,14 @@ class Aliases : public Rebuilding<Aliases> {
  public:
   Expr rebuilt(Expr e) {
     if (isLet(e)) return bound(e.function().argument(), e.argument());
-    if (e.is(Expr::Form::apply) && e.function().is(Expr::Form::lambda)) return bound(e.function(), e.argument());
+    if (e.isApply() && e.function().isLambda()) return bound(e.function(), e.argument());
     return parts(e);
   }
 
  private:
   Expr bound(Expr lambda, Expr argument) {
     const Expr value = (*this)(argument);
-    const bool isAtom =
-        value.is(Expr::Form::variable) || value.is(Expr::Form::literal) || value.is(Expr::Form::natLiteral);
+    const bool isAtom = value.isVariable() || value.isLiteral() || value.isNatLiteral();
     if (isAtom) memo_.insert_or_assign(lambda.parameter(), value);
     const Expr body = (*this)(lambda.body());
     return isAtom ? body : build::let(lambda.parameter(), value, body);

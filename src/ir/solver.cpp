@@ -21,17 +21,17 @@ Nat Solver::poisonNat() {
 
 bool Solver::isPoison(Type t) const {
   t = resolve(t);
-  return t.is(Type::Kind::variable) && poison_.count(t.variableId()) > 0;
+  return t.isVariable() && poison_.count(t.variableId()) > 0;
 }
 
 Type Solver::resolve(Type t) const {
   Type root = t;
-  for (; root.is(Type::Kind::variable);) {
+  for (; root.isVariable();) {
     const auto found = types_.find(root.variableId());
     if (found == types_.end()) break;
     root = found->second;
   }
-  while (t != root && t.is(Type::Kind::variable)) t = std::exchange(types_.find(t.variableId())->second, root);
+  while (t != root && t.isVariable()) t = std::exchange(types_.find(t.variableId())->second, root);
   return root;
 }
 
@@ -52,7 +52,7 @@ Type Solver::zonk(Type t) const {
   return t.substitute([&](Nat n) { return zonk(n); },
                       [&](Type v) {
                         const Type r = resolve(v);
-                        return r.is(Type::Kind::variable) ? r : zonk(r);
+                        return r.isVariable() ? r : zonk(r);
                       });
 }
 
@@ -64,11 +64,10 @@ bool Solver::occurs(Type variable, Type in) const {
 bool Solver::unify(Type a, Type b, Span origin) {
   a = resolve(a);
   b = resolve(b);
-  if (a == b || (isPoison(a) && !b.is(Type::Kind::variable)) || (isPoison(b) && !a.is(Type::Kind::variable)))
-    return true;
+  if (a == b || (isPoison(a) && !b.isVariable()) || (isPoison(b) && !a.isVariable())) return true;
   if (isPoison(a)) std::swap(a, b);
-  if (b.is(Type::Kind::variable) && !a.is(Type::Kind::variable)) std::swap(a, b);
-  if (a.is(Type::Kind::variable)) {
+  if (b.isVariable() && !a.isVariable()) std::swap(a, b);
+  if (a.isVariable()) {
     if (occurs(a, b)) return false;
     types_.emplace(a.variableId(), b);
     return true;
@@ -212,22 +211,22 @@ std::vector<Solver::Equation> Solver::settle(const std::vector<Divides>& facts) 
 }
 
 void Solver::applyDefaults() {
-  for (const auto& c : classes_) {
-    const Type t = resolve(c.type);
-    if (!t.is(Type::Kind::variable)) continue;
-    if (c.wanted == TypeClass::realLiteral) types_.emplace(t.variableId(), Type::scalar(Scalar::f32));
-  }
-  for (const auto& c : classes_) {
-    const Type t = resolve(c.type);
-    if (t.is(Type::Kind::variable) && c.wanted == TypeClass::integerLiteral)
-      types_.emplace(t.variableId(), Type::scalar(Scalar::i32));
-  }
+  const auto apply = [&](TypeClass wanted, Scalar scalar) {
+    for (const auto& c : classes_) {
+      if (c.wanted != wanted) continue;
+      Type t = resolve(c.type);
+      if (t.isVector()) t = resolve(t.element());
+      if (t.isVariable()) types_.emplace(t.variableId(), Type::scalar(scalar));
+    }
+  };
+  apply(TypeClass::realLiteral, Scalar::f32);
+  apply(TypeClass::integerLiteral, Scalar::i32);
 }
 
 bool Solver::fits(Type t, TypeClass wanted) const {
   t = resolve(t);
-  if (t.is(Type::Kind::vector) && wanted != TypeClass::scalar) t = resolve(t.element());
-  if (t.is(Type::Kind::variable)) return true;
+  if (t.isVector() && wanted != TypeClass::scalar) t = resolve(t.element());
+  if (t.isVariable()) return true;
   if (!t.isScalar()) return false;
   const Scalar s = t.scalar();
   switch (wanted) {

@@ -51,6 +51,7 @@ constexpr Habit habits[] = {
     {"->", "functions are written fun x => e", Habit::here},
     {":", "a type stands behind its value in parentheses: (e : t)", Habit::here},
     {"in", "'in' belongs to let x = e in …", Habit::here},
+    {"as", "conversions are written i32(x)", Habit::here},
     {"then", "conditions are written if c then a else b", Habit::here},
     {"else", "conditions are written if c then a else b", Habit::here},
 };
@@ -110,7 +111,11 @@ void Parser::fail(Span span, std::string message, std::string hint, std::vector<
 std::string Parser::habit() const {
   const Token none{Tok::end, 0, 0};
   const Token before = next_ > 0 ? tokens_[next_ - 1] : none, here = peek();
-  const Token after = next_ == 0 && tokens_.size() > 1 ? tokens_[1] : none;
+  const Token after = next_ + 1 < tokens_.size() ? tokens_[next_ + 1] : none;
+  const auto ends = [](Tok kind) { return kind == Tok::comma || kind == Tok::rightParen; };
+  const Token sign = ends(here.kind) ? before : ends(after.kind) ? here : none;
+  if (const auto op = opInfix(text(sign)))
+    return fmt::format("as a function, '{}' is named {}", text(sign), info(*op).name);
   std::string pair;
   if (after.begin == here.end && after.end > after.begin && !isWord(here.kind) && !isWord(after.kind))
     pair = fmt::format("{}{}", text(here), text(after));

@@ -13,28 +13,28 @@ void forEachPart(T& type, OnSize&& onSize, OnType&& onType) {
     onSize(size);
     onType(element);
   };
-  if (auto* vector = std::get_if<SynType::Vector>(&type.node)) elements(vector->width, vector->element);
-  if (auto* array = std::get_if<SynType::Array>(&type.node)) elements(array->length, array->element);
-  if (auto* function = std::get_if<SynType::Function>(&type.node)) {
+  if (auto* vector = as<SynType::Vector>(type)) elements(vector->width, vector->element);
+  if (auto* array = as<SynType::Array>(type)) elements(array->length, array->element);
+  if (auto* function = as<SynType::Function>(type)) {
     onType(function->parameter);
     onType(function->result);
   }
-  if (auto* tuple = std::get_if<SynType::Tuple>(&type.node))
+  if (auto* tuple = as<SynType::Tuple>(type))
     for (auto& component : tuple->components) onType(component);
 }
 
 // Calls onName(const Syn&) on the names in a size.
 template <class OnName>
 void forEachName(const Syn& size, OnName&& onName) {
-  if (std::holds_alternative<Syn::Name>(size.node)) onName(size);
-  if (const auto* call = std::get_if<Syn::Call>(&size.node))
+  if (is<Syn::Name>(size)) onName(size);
+  if (const auto* call = as<Syn::Call>(size))
     for (const auto& a : call->arguments) forEachName(*a.value, onName);
 }
 
 // The same for the sizes in a type, and onType(text) on the names of types.
 template <class OnName, class OnType>
 void forEachName(const SynType& type, OnName&& onName, OnType&& onType) {
-  if (const auto* name = std::get_if<SynType::Name>(&type.node)) onType(name->text);
+  if (const auto* name = as<SynType::Name>(type)) onType(name->text);
   forEachPart(
       type, [&](const SynPtr& size) { forEachName(*size, onName); },
       [&](const SynTypePtr& part) { forEachName(*part, onName, onType); });

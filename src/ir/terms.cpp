@@ -12,10 +12,10 @@ namespace lift {
 bool isInvertibleIn(Expr body, Expr parameter) {
   if (body == parameter) return true;
   const Spine s = spineOf(body);
-  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  if (!s.head.isPrimitive() || s.arguments.empty()) return false;
   if ((isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::unzip)) && s.arguments.size() == 1)
     return isInvertibleIn(s.arguments[0], parameter);
-  if (s.head.prim() == Prim::map && s.arguments.size() == 2 && s.arguments[0].is(Expr::Form::lambda) &&
+  if (s.head.prim() == Prim::map && s.arguments.size() == 2 && s.arguments[0].isLambda() &&
       !s.arguments[0].hasFree(parameter))
     return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter()) &&
            isInvertibleIn(s.arguments[1], parameter);
@@ -27,10 +27,10 @@ namespace {
 bool isCropIn(Expr body, Expr parameter) {
   if (body == parameter) return true;
   const Spine s = spineOf(body);
-  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  if (!s.head.isPrimitive() || s.arguments.empty()) return false;
   if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCropIn(s.arguments[0], parameter);
-  return s.isCall(Prim::map) && s.arguments[0].is(Expr::Form::lambda) && !s.arguments[0].hasFree(parameter) &&
+  return s.isCall(Prim::map) && s.arguments[0].isLambda() && !s.arguments[0].hasFree(parameter) &&
          isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) && isCropIn(s.arguments[1], parameter);
 }
 
@@ -38,41 +38,41 @@ bool isCropIn(Expr body, Expr parameter) {
 
 bool isCroppedResult(Expr e) {
   const Spine s = spineOf(e);
-  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  if (!s.head.isPrimitive() || s.arguments.empty()) return false;
   if (isKernelMap(s.head.prim())) return traits(s.head.prim()).loop == Traits::Loop::map;
   if (s.isPrim(Prim::concat)) return std::ranges::all_of(s.arguments, isCroppedResult);
   if (isInvertibleLayout(s.head.prim()) || isCrop(s.head.prim()))
     return s.arguments.size() == 1 && isCroppedResult(s.arguments[0]);
-  return s.isCall(Prim::map) && s.arguments[0].is(Expr::Form::lambda) &&
+  return s.isCall(Prim::map) && s.arguments[0].isLambda() &&
          isCropIn(s.arguments[0].body(), s.arguments[0].parameter()) && isCroppedResult(s.arguments[1]);
 }
 
 bool isResultLayout(const Spine& s, Crops crops) {
-  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  if (!s.head.isPrimitive() || s.arguments.empty()) return false;
   const Prim prim = s.head.prim();
   const bool mayCrop = crops == Crops::yes;
   if (isInvertibleLayout(prim) || prim == Prim::unzip || (mayCrop && isCrop(prim))) return true;
   if (prim != Prim::map || s.arguments.size() != 2) return false;
   const Expr f = etaLong(s.arguments[0]);
-  return f.is(Expr::Form::lambda) && (mayCrop ? isCropIn : isInvertibleIn)(f.body(), f.parameter());
+  return f.isLambda() && (mayCrop ? isCropIn : isInvertibleIn)(f.body(), f.parameter());
 }
 
 bool isOptional(const Spine& s, std::size_t argument) {
-  if (!s.head.is(Expr::Form::primitive)) return false;
+  if (!s.head.isPrimitive()) return false;
   if (s.isPrim(Prim::op)) return argument > 0 && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr);
   switch (traits(s.head.prim()).lazy) {
     case Traits::Lazy::none: return false;
     case Traits::Lazy::branches: return argument > 0;
-    case Traits::Lazy::functions: return s.arguments[argument].type().is(Type::Kind::function);
+    case Traits::Lazy::functions: return s.arguments[argument].type().isFunction();
   }
   return false;
 }
 
 std::size_t treeSize(Expr e, std::size_t most, std::unordered_map<Expr, std::size_t>& known) {
-  if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return 1;
+  if (!e.isLambda() && !e.isApply()) return 1;
   if (const auto found = known.find(e); found != known.end()) return found->second;
   std::size_t size = 1;
-  if (e.is(Expr::Form::lambda))
+  if (e.isLambda())
     size += treeSize(e.body(), most, known);
   else
     size += treeSize(e.function(), most, known) + treeSize(e.argument(), most, known);
@@ -94,7 +94,11 @@ bool anyTerm(Expr e, const std::function<bool(Expr)>& test) {
 }
 
 bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
-  return anyTerm(e, [&](Expr x) { return x.is(Expr::Form::primitive) && test(x); });
+  return anyTerm(e, [&](Expr x) { return x.isPrimitive() && test(x); });
+}
+
+void forEachTerm(Expr e, const std::function<void(Expr)>& visit) {
+  anyTerm(e, [&](Expr x) { return visit(x), false; });
 }
 
 bool runsInParallel(Expr e) {
@@ -106,7 +110,7 @@ namespace {
 // Divides by a literal that is not zero, or takes an element at a literal within the array.
 bool isSafeByLiteral(const Spine& s) {
   if (s.arguments.size() != 2) return false;
-  const auto literal = [&](std::size_t i) { return s.arguments[i].is(Expr::Form::literal); };
+  const auto literal = [&](std::size_t i) { return s.arguments[i].isLiteral(); };
   if (s.isPrim(Prim::op)) return literal(1) && s.arguments[1].value().integer != 0;
   if (!s.isPrim(Prim::at) || !literal(0)) return false;
   const std::int64_t index = s.arguments[0].value().integer;
@@ -119,8 +123,8 @@ bool mayFailWithin(Expr e) {
   std::unordered_set<Expr> seen;
   const std::function<bool(Expr)> visit = [&](Expr x) -> bool {
     if (!seen.insert(x).second) return false;
-    if (x.is(Expr::Form::lambda)) return visit(x.body());
-    if (!x.is(Expr::Form::apply)) return mayFail(x);
+    if (x.isLambda()) return visit(x.body());
+    if (!x.isApply()) return mayFail(x);
     const Spine s = spineOf(x);
     if (!isSafeByLiteral(s) && visit(s.head)) return true;
     return std::ranges::any_of(s.arguments, visit);
@@ -257,7 +261,7 @@ class Replacement : public detail::Rebuilding<Replacement> {
 class FreshBinders : public detail::Rebuilding<FreshBinders> {
  public:
   Expr rebuilt(Expr e) {
-    if (!e.is(Expr::Form::lambda)) return parts(e);
+    if (!e.isLambda()) return parts(e);
     const Expr fresh = Expr::variable(e.parameter().name(), e.parameter().type());
     memo_.insert_or_assign(e.parameter(), fresh);
     return Expr::lambda(fresh, (*this)(e.body()));

@@ -97,15 +97,15 @@ Type Type::element() const {
   return node_->parts[0];
 }
 const std::vector<Type>& Type::components() const {
-  ensure(is(Kind::tuple), "components() of a type that is not a tuple");
+  ensure(isTuple(), "components() of a type that is not a tuple");
   return node_->parts;
 }
 Type Type::parameter() const {
-  ensure(is(Kind::function), "parameter() of a type that is not a function");
+  ensure(isFunction(), "parameter() of a type that is not a function");
   return node_->parts[0];
 }
 Type Type::result() const {
-  ensure(is(Kind::function), "result() of a type that is not a function");
+  ensure(isFunction(), "result() of a type that is not a function");
   return node_->parts[1];
 }
 const std::vector<Type>& Type::parts() const { return node_->parts; }
@@ -127,7 +127,7 @@ Type Type::substitute(const std::map<NatVar, Nat>& sizes) const {
 }
 
 Type Type::substitute(const std::function<Nat(Nat)>& onNat, const std::function<Type(Type)>& onVariable) const {
-  if (is(Kind::variable)) return onVariable(*this);
+  if (isVariable()) return onVariable(*this);
   TypeNode copy = *node_;
   if (hasLength()) copy.length = onNat(length());
   for (Type& t : copy.parts) t = t.substitute(onNat, onVariable);
@@ -148,7 +148,7 @@ std::string Type::str() const {
         return fmt::format("{}x{}", element().str(), *length().constant());
       return fmt::format("<{}>{}", length().str(), element().str());
     case Kind::array: {
-      const std::string inner = element().is(Kind::function) ? "(" + element().str() + ")" : element().str();
+      const std::string inner = element().isFunction() ? "(" + element().str() + ")" : element().str();
       return fmt::format("[{}]{}", length().str(), inner);
     }
     case Kind::tuple: {
@@ -157,7 +157,7 @@ std::string Type::str() const {
       return s + ")";
     }
     case Kind::function: {
-      const std::string from = parameter().is(Kind::function) ? "(" + parameter().str() + ")" : parameter().str();
+      const std::string from = parameter().isFunction() ? "(" + parameter().str() + ")" : parameter().str();
       return from + " -> " + result().str();
     }
   }
@@ -178,18 +178,18 @@ Type baseOf(Type type) {
 }
 
 bool holdsArrays(Type type) {
-  return type.is(Type::Kind::tuple) ? std::ranges::any_of(type.components(), holdsArrays) : type.isArray();
+  return type.isTuple() ? std::ranges::any_of(type.components(), holdsArrays) : type.isArray();
 }
 
 namespace {
 void collectLeaves(Type type, const std::string& path, std::vector<Nat> shape, std::vector<Leaf>& out) {
   for (; type.isArray(); type = type.element()) shape.push_back(type.length());
-  if (type.is(Type::Kind::tuple)) {
+  if (type.isTuple()) {
     for (std::size_t i = 0; i < type.components().size(); i++)
       collectLeaves(type.components()[i], path + "." + std::to_string(i), shape, out);
     return;
   }
-  if (type.is(Type::Kind::vector)) shape.push_back(type.length());
+  if (type.isVector()) shape.push_back(type.length());
   out.push_back({path, scalarOf(type), std::move(shape)});
 }
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<std::int64_t> shapeOf(const Leaf& leaf) {
 
 std::size_t leafCount(Type type) {
   while (type.isArray()) type = type.element();
-  if (!type.is(Type::Kind::tuple)) return 1;
+  if (!type.isTuple()) return 1;
   std::size_t count = 0;
   for (const Type t : type.components()) count += leafCount(t);
   return count;
@@ -52,7 +52,7 @@ void store(Tensor& tensor, std::int64_t place, const ScalarValue& value) {
 Value read(const std::vector<const Tensor*>& leaves, Type type, std::size_t leaf, std::int64_t place) {
   if (type.isScalar()) return Value::of(load(*leaves[leaf], scalarOf(type), place));
   Value::Sequence out;
-  if (type.is(Type::Kind::tuple)) {
+  if (type.isTuple()) {
     for (const Type t : type.components()) {
       out.push_back(read(leaves, t, leaf, place));
       leaf += leafCount(t);
@@ -68,7 +68,7 @@ Value read(const std::vector<const Tensor*>& leaves, Type type, std::size_t leaf
 void write(std::vector<Tensor>& leaves, const Value& value, Type type, std::size_t leaf, std::int64_t place) {
   if (type.isScalar()) return store(leaves[leaf], place, value.scalar());
   const Value::Sequence& parts = value.sequence();
-  if (type.is(Type::Kind::tuple)) {
+  if (type.isTuple()) {
     ensure(parts.size() == type.components().size(), "a tuple has another number of components than its type says");
     for (std::size_t i = 0; i < parts.size(); i++) {
       write(leaves, parts[i], type.components()[i], leaf, place);

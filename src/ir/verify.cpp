@@ -15,7 +15,7 @@ using detail::Instance;
 using detail::Solver;
 
 bool vectorsHoldScalars(Type t) {
-  if (t.is(Type::Kind::vector)) return t.element().isScalar();
+  if (t.isVector()) return t.element().isScalar();
   return std::ranges::all_of(t.parts(), vectorsHoldScalars);
 }
 
@@ -71,7 +71,7 @@ class Verifier {
   // The type's parameters, and its result.
   static std::pair<std::vector<Type>, Type> uncurried(Type type) {
     std::vector<Type> parameters;
-    for (; type.is(Type::Kind::function); type = type.result()) parameters.push_back(type.parameter());
+    for (; type.isFunction(); type = type.result()) parameters.push_back(type.parameter());
     return {parameters, type};
   }
 
@@ -89,22 +89,22 @@ class Verifier {
         for (const Type& p : parameters) require(p == result.element(), "an array literal");
         return;
       case Prim::zip: {
-        require(parameters.size() >= 2 && result.isArray() && result.element().is(Type::Kind::tuple), "zip");
+        require(parameters.size() >= 2 && result.isArray() && result.element().isTuple(), "zip");
         for (std::size_t i = 0; i < parameters.size(); i++)
           require(parameters[i].isArray() && parameters[i].element() == result.element().components().at(i), "zip");
         return;
       }
       case Prim::unzip: {
-        require(parameters.size() == 1 && parameters[0].isArray() && result.is(Type::Kind::tuple), "unzip");
+        require(parameters.size() == 1 && parameters[0].isArray() && result.isTuple(), "unzip");
         const Type element = parameters[0].element();
-        require(element.is(Type::Kind::tuple) && element.components().size() == result.components().size(), "unzip");
+        require(element.isTuple() && element.components().size() == result.components().size(), "unzip");
         for (std::size_t i = 0; i < result.components().size(); i++)
           require(result.components()[i] == Type::array(parameters[0].length(), element.components()[i]), "unzip");
         return;
       }
       case Prim::get: {
         const auto i = e.nats().at(0).constant();
-        require(i && parameters.size() == 1 && parameters[0].is(Type::Kind::tuple), "get");
+        require(i && parameters.size() == 1 && parameters[0].isTuple(), "get");
         require(*i >= 0 && *i < static_cast<std::int64_t>(parameters[0].components().size()) &&
                     parameters[0].components()[static_cast<std::size_t>(*i)] == result,
                 "get");
@@ -116,7 +116,7 @@ class Verifier {
       }
       case Prim::convert: require(parameters.size() == 1 && scalarOf(result) == e.target(), "a conversion"); return;
       case Prim::vectorize: {
-        require(e.type().parameter().is(Type::Kind::function), "vectorize");
+        require(e.type().parameter().isFunction(), "vectorize");
         return;
       }
       default: break;

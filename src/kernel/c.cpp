@@ -101,10 +101,10 @@ class Serial {
 // instance, is then read from far memory once for the row.
 Stmt inOrderOfDimensions(For f) {
   if (isParallel(f) && !f.body.empty()) {
-    auto* inner = std::get_if<For>(&f.body.back().node);
+    auto* inner = as<For>(f.body.back());
     const auto moves = [&](const Stmt& s) {
-      const auto* index = std::get_if<DeclareIndex>(&s.node);
-      return std::holds_alternative<Declare>(s.node) || (index != nullptr && !inner->count.mentions(index->variable));
+      const auto* index = as<DeclareIndex>(s);
+      return is<Declare>(s) || (index != nullptr && !inner->count.mentions(index->variable));
     };
     if (inner != nullptr && inner->kind == f.kind && inner->dim > f.dim && !inner->count.mentions(f.index) &&
         std::all_of(f.body.begin(), std::prev(f.body.end()), moves)) {
@@ -122,7 +122,7 @@ Stmt inOrderOfDimensions(For f) {
 Block inOrderOfDimensions(Block b) {
   for (Stmt& s : b) {
     forEachBlock(s, [](Block& inner) { inner = inOrderOfDimensions(std::move(inner)); });
-    if (auto* f = std::get_if<For>(&s.node)) s = inOrderOfDimensions(For(std::move(*f)));
+    if (auto* f = as<For>(s)) s = inOrderOfDimensions(For(std::move(*f)));
   }
   return b;
 }
@@ -164,7 +164,7 @@ class CPrinter final : public Printer {
     while (iterations < plenty) {
       const Block& body = loops.back()->body;
       if (body.size() != 1) break;
-      const auto* inner = std::get_if<For>(&body[0].node);
+      const auto* inner = as<For>(body[0]);
       if (inner == nullptr || !isParallel(*inner)) break;
       if (std::ranges::any_of(loops, [&](const For* l) { return inner->count.mentions(l->index); })) break;
       if ((inner->kind == LoopKind::local) != (f.kind == LoopKind::local)) break;
@@ -183,7 +183,7 @@ class CPrinter final : public Printer {
   }
 
   static bool allocates(const Block& body) {
-    return anyStmt(body, [](const Stmt& s) { return std::holds_alternative<Allocate>(s.node); });
+    return anyStmt(body, [](const Stmt& s) { return is<Allocate>(s); });
   }
 
   void parallel(const For& f, bool) override {

@@ -45,7 +45,7 @@ class Counter {
 
   void structure(const Block& body) {
     forEachStmt(body, [&](const Stmt& s) {
-      c_.statements += !std::holds_alternative<Comment>(s.node);
+      c_.statements += !is<Comment>(s);
       match(
           s.node,
           [&](const For& f) {
@@ -58,9 +58,7 @@ class Counter {
             c_.privateArrayBytes += bytes(k_.buffers[a.buffer]);
           },
           [](const auto&) {});
-      forEachExpr(s, [&](const Expr& e) {
-        c_.vectorOperations += std::holds_alternative<Operation>(e.node) && e.type.width > 1;
-      });
+      forEachExpr(s, [&](const Expr& e) { c_.vectorOperations += is<Operation>(e) && e.type.width > 1; });
     });
   }
 
@@ -69,15 +67,15 @@ class Counter {
     std::set<VarId> used, declared;
     for (const Stmt& s : body) {
       forEachExpr(s, [&](const Expr& e) {
-        if (const auto* r = std::get_if<VarRef>(&e.node)) used.insert(r->variable);
+        if (const auto* r = as<VarRef>(e)) used.insert(r->variable);
       });
       if (const auto v = ownRead(s)) used.insert(*v);
-      if (const auto* d = std::get_if<Declare>(&s.node)) declared.insert(d->variable);
-      if (const auto* a = std::get_if<Assign>(&s.node)) used.insert(a->variable);
-      if (const auto* a = std::get_if<AssignLane>(&s.node)) used.insert(a->variable);
+      if (const auto* d = as<Declare>(s)) declared.insert(d->variable);
+      if (const auto* a = as<Assign>(s)) used.insert(a->variable);
+      if (const auto* a = as<AssignLane>(s)) used.insert(a->variable);
       std::set<VarId> inner;
       forEachBlock(s, [&](const Block& b) { inner.merge(usedBy(b)); });
-      if (std::holds_alternative<For>(s.node)) c_.liveBytes = std::max(c_.liveBytes, registerBytes(inner));
+      if (is<For>(s)) c_.liveBytes = std::max(c_.liveBytes, registerBytes(inner));
       used.merge(inner);
     }
     for (const VarId v : declared) used.erase(v);
@@ -100,11 +98,11 @@ class Counter {
     const double times = product(groups, items);
     for (const Stmt& s : b) {
       forEachRoot(s, [&](const ExprPtr& e) { expr(*e, times); });
-      if (std::holds_alternative<AssignLane>(s.node)) c_.laneMoves += times;
-      if (const auto* st = std::get_if<Store>(&s.node)) traffic(st->buffer, st->value->type.width, times, true);
-      if (std::holds_alternative<Barrier>(s.node) || std::holds_alternative<Combine>(s.node)) c_.barriers += times;
-      if (const auto* f = std::get_if<For>(&s.node)) loop(*f, groups, items);
-      if (const auto* i = std::get_if<If>(&s.node)) branches(*i, groups, items);
+      if (is<AssignLane>(s)) c_.laneMoves += times;
+      if (const auto* st = as<Store>(s)) traffic(st->buffer, st->value->type.width, times, true);
+      if (is<Barrier>(s) || is<Combine>(s)) c_.barriers += times;
+      if (const auto* f = as<For>(s)) loop(*f, groups, items);
+      if (const auto* i = as<If>(s)) branches(*i, groups, items);
     }
   }
 
@@ -160,10 +158,10 @@ class Counter {
   }
 
   void expr(const Expr& e, double times) {
-    if (const auto* l = std::get_if<Load>(&e.node)) traffic(l->buffer, e.type.width, times, false);
-    if (const auto* v = std::get_if<MakeVector>(&e.node)) c_.laneMoves += times * static_cast<double>(v->lanes.size());
-    if (std::holds_alternative<Lane>(e.node) || std::holds_alternative<AnyLane>(e.node)) c_.laneMoves += times;
-    if (const auto* o = std::get_if<Operation>(&e.node)) {
+    if (const auto* l = as<Load>(e)) traffic(l->buffer, e.type.width, times, false);
+    if (const auto* v = as<MakeVector>(e)) c_.laneMoves += times * static_cast<double>(v->lanes.size());
+    if (is<Lane>(e) || is<AnyLane>(e)) c_.laneMoves += times;
+    if (const auto* o = as<Operation>(e)) {
       const double lanes = times * e.type.width;
       const OpTyping typing = info(o->op).typing;
       const bool counts = typing != OpTyping::comparison && typing != OpTyping::selection;
@@ -199,7 +197,7 @@ std::map<std::string, std::int64_t> structure(const Kernel& kernel) {
           result["if"] += f.trip == Trip::atMostOnce;
         },
         [&](const If&) { result["if"]++; }, [&](const Allocate&) { result["private_array"]++; }, [](const auto&) {});
-    result["statement"] += !std::holds_alternative<Comment>(s.node);
+    result["statement"] += !is<Comment>(s);
   });
   result["local_bytes"] = localBytes(kernel).constant().value_or(0);
   return result;

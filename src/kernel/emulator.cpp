@@ -198,8 +198,7 @@ class Emulator {
         [&](const Convert& c) { return convert(scalar(*c.value, lane), e.type.scalar); },
         [&](const Splat& s) { return scalar(*s.value, lane); },
         [&](const Lane& l) {
-          if (const auto* v = std::get_if<VarRef>(&l.vector->node))
-            return readLane(*v, static_cast<std::size_t>(l.lane), lane);
+          if (const auto* v = as<VarRef>(l.vector)) return readLane(*v, static_cast<std::size_t>(l.lane), lane);
           Wide w;
           wide(*l.vector, lane, w.data());
           return w[static_cast<std::size_t>(l.lane)];
@@ -289,7 +288,7 @@ class Emulator {
   }
   void step(const DeclareIndex& d, std::size_t lane) {
     const std::size_t at = slot(d.variable);
-    const auto* i = std::get_if<Index>(&d.value->node);
+    const auto* i = as<Index>(d.value);
     integer(at, lane) = i != nullptr ? evaluate(i->value, lane) : scalar(*d.value, lane).integer;
   }
   void step(const Allocate& a, std::size_t lane) { memories_[a.buffer]->forgetLane(lane); }

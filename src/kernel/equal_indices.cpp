@@ -65,7 +65,7 @@ class EqualIndices {
         mapRoots(s, [&](const ExprPtr& e) { return expr(e); });
         mapOwnNats(s, [&](Nat n) { return n.substitute(same_); });
       }
-      if (const auto* d = std::get_if<DeclareIndex>(&s.node); d != nullptr && staysTheSame(*d->value)) {
+      if (const auto* d = as<DeclareIndex>(s); d != nullptr && staysTheSame(*d->value)) {
         const auto first = known_.end() - static_cast<std::ptrdiff_t>(std::min(known_.size(), mostCompared));
         const auto equal = std::find_if(first, known_.end(), [&](const auto& k) { return isSame(k.second, d->value); });
         if (equal != known_.end()) {
@@ -85,8 +85,8 @@ class EqualIndices {
   bool staysTheSame(const Expr& value) const {
     bool stays = true;
     forEachExpr(value, [&](const Expr& e) {
-      if (const auto* v = std::get_if<VarRef>(&e.node)) stays = stays && !changes_[v->variable];
-      if (const auto* l = std::get_if<Load>(&e.node)) stays = stays && !stored_[l->buffer];
+      if (const auto* v = as<VarRef>(e)) stays = stays && !changes_[v->variable];
+      if (const auto* l = as<Load>(e)) stays = stays && !stored_[l->buffer];
     });
     return stays;
   }

@@ -3,17 +3,16 @@
 namespace lift::kernel {
 
 ExprPtr Expander::expr(const ExprPtr& e) {
-  if (const auto* v = std::get_if<VarRef>(&e->node)) {
+  if (const auto* v = as<VarRef>(e)) {
     const VarId renamed = variable(v->variable);
     return renamed == v->variable ? e : ref(renamed, e->type);
   }
-  if (const auto* l = std::get_if<Load>(&e->node)) {
+  if (const auto* l = as<Load>(e)) {
     const BufferId b = buffer(l->buffer);
     const Nat at = nat(l->index);
     return b == l->buffer && at == l->index ? e : load(b, at, e->type);
   }
-  if (std::holds_alternative<Index>(e->node) || std::holds_alternative<Test>(e->node))
-    return mapNats(e, [&](Nat n) { return nat(n); });
+  if (is<Index>(e) || is<Test>(e)) return mapNats(e, [&](Nat n) { return nat(n); });
   return mapChildren(e, [&](const ExprPtr& c) { return expr(c); });
 }
 
@@ -42,7 +41,7 @@ void Expander::append(const Declare& d, Block& to) {
 
 void Expander::append(const DeclareIndex& d, Block& to) {
   const ExprPtr value = expr(d.value);
-  const auto* i = std::get_if<Index>(&value->node);
+  const auto* i = as<Index>(value);
   if (i != nullptr && i->value.constant()) {
     nats_.insert_or_assign(d.variable, i->value);
     return;

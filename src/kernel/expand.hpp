@@ -17,7 +17,9 @@ class Expander {
   // kept may be changed.
   using Decide = std::function<std::int64_t(const For& original, For& loop)>;
 
-  Expander(Kernel& kernel, Decide decide)
+  // By default all loops are kept: copies.
+  explicit Expander(
+      Kernel& kernel, Decide decide = [](const For&, For&) { return -1; })
       : kernel_(kernel),
         decide_(std::move(decide)),
         seenVariables_(kernel.variables.size()),

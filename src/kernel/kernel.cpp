@@ -98,7 +98,7 @@ ExprPtr choose(ExprPtr condition, ExprPtr then, ExprPtr otherwise) {
 ExprPtr splat(ExprPtr value, int width) {
   if (value->type.width != 1) throw InternalError("splat: not a scalar");
   if (width == 1) return value;
-  if (const auto* l = std::get_if<Literal>(&value->node)) return literal(l->value, width);
+  if (const auto* l = as<Literal>(value)) return literal(l->value, width);
   const Scalar scalar = value->type.scalar;
   return make({scalar, width}, Splat{std::move(value)});
 }
@@ -106,9 +106,9 @@ ExprPtr splat(ExprPtr value, int width) {
 ExprPtr lane(ExprPtr vector, int lane) {
   if (lane < 0 || lane >= vector->type.width) throw InternalError("lane out of range");
   if (vector->type.width == 1) return vector;
-  if (const auto* s = std::get_if<Splat>(&vector->node)) return s->value;
-  if (const auto* l = std::get_if<Literal>(&vector->node)) return literal(l->value);
-  if (const auto* m = std::get_if<MakeVector>(&vector->node)) return m->lanes[static_cast<std::size_t>(lane)];
+  if (const auto* s = as<Splat>(vector)) return s->value;
+  if (const auto* l = as<Literal>(vector)) return literal(l->value);
+  if (const auto* m = as<MakeVector>(vector)) return m->lanes[static_cast<std::size_t>(lane)];
   const Scalar scalar = vector->type.scalar;
   return make({scalar, 1}, Lane{std::move(vector), lane});
 }
@@ -116,8 +116,8 @@ ExprPtr lane(ExprPtr vector, int lane) {
 ExprPtr anyLane(ExprPtr vector) {
   if (vector->type.scalar != Scalar::boolean) throw InternalError("anyLane: no vector of booleans");
   if (vector->type.width == 1) return vector;
-  if (const auto* s = std::get_if<Splat>(&vector->node)) return s->value;
-  if (const auto* l = std::get_if<Literal>(&vector->node)) return literal(l->value);
+  if (const auto* s = as<Splat>(vector)) return s->value;
+  if (const auto* l = as<Literal>(vector)) return literal(l->value);
   return make({Scalar::boolean, 1}, AnyLane{std::move(vector)});
 }
 
@@ -133,14 +133,14 @@ ExprPtr makeVector(std::vector<ExprPtr> lanes) {
 }
 
 bool isSameLiteral(const ExprPtr& a, const ExprPtr& b) {
-  const auto *l = std::get_if<Literal>(&a->node), *r = std::get_if<Literal>(&b->node);
+  const auto *l = as<Literal>(a), *r = as<Literal>(b);
   return l != nullptr && r != nullptr && a->type == b->type && identical(l->value, r->value);
 }
 
 ExprPtr convertTo(ExprPtr value, Scalar to) {
   to = registerType(to);
   if (value->type.scalar == to) return value;
-  if (const auto* l = std::get_if<Literal>(&value->node)) return literal(convert(l->value, to), value->type.width);
+  if (const auto* l = as<Literal>(value)) return literal(convert(l->value, to), value->type.width);
   const int width = value->type.width;
   return make({to, width}, Convert{std::move(value)});
 }

@@ -11,16 +11,16 @@ namespace lift::kernel {
 template <class F>
 void forEachRead(const Expr& e, F&& f) {
   forEachExpr(e, [&](const Expr& inner) {
-    if (const auto* v = std::get_if<VarRef>(&inner.node)) f(v->variable);
+    if (const auto* v = as<VarRef>(inner)) f(v->variable);
   });
 }
 
 // The variable to which a statement itself gives a value.
 inline std::optional<VarId> assignedBy(const Stmt& s) {
-  if (const auto* d = std::get_if<Declare>(&s.node)) return d->value ? std::optional(d->variable) : std::nullopt;
-  if (const auto* a = std::get_if<Assign>(&s.node)) return a->variable;
-  if (const auto* a = std::get_if<AssignLane>(&s.node)) return a->variable;
-  if (const auto* c = std::get_if<Combine>(&s.node)) return c->variable;
+  if (const auto* d = as<Declare>(s)) return d->value ? std::optional(d->variable) : std::nullopt;
+  if (const auto* a = as<Assign>(s)) return a->variable;
+  if (const auto* a = as<AssignLane>(s)) return a->variable;
+  if (const auto* c = as<Combine>(s)) return c->variable;
   return std::nullopt;
 }
 

@@ -20,7 +20,7 @@ struct Padded {
 };
 
 bool isZero(const ExprPtr& e) {
-  const auto* l = std::get_if<Literal>(&e->node);
+  const auto* l = as<Literal>(e);
   return l != nullptr && l->value.asDouble() == 0;
 }
 
@@ -28,17 +28,15 @@ class Absent {
  public:
   explicit Absent(Kernel& kernel) : kernel_(kernel) {
     forEachStmt(kernel_.body, [&](const Stmt& s) {
-      if (const auto* st = std::get_if<Store>(&s.node)) stores_[st->buffer]++;
+      if (const auto* st = as<Store>(s)) stores_[st->buffer]++;
     });
   }
 
   void block(Block& b) {
     const auto before = padded_;
     for (Stmt& s : b) {
-      if (auto* loop = std::get_if<For>(&s.node); loop != nullptr && loop->kind == LoopKind::sequential)
-        leaveOut(*loop);
-      if (auto* branch = std::get_if<If>(&s.node); branch != nullptr && addsZeros(branch->otherwise))
-        branch->otherwise.clear();
+      if (auto* loop = as<For>(s); loop != nullptr && loop->kind == LoopKind::sequential) leaveOut(*loop);
+      if (auto* branch = as<If>(s); branch != nullptr && addsZeros(branch->otherwise)) branch->otherwise.clear();
       forEachBlock(s, [&](Block& inner) { block(inner); });
       fill(s, {});
     }
@@ -48,14 +46,14 @@ class Absent {
  private:
   // What is padded from this statement on.
   void fill(const Stmt& s, std::vector<For> loops) {
-    if (const auto* f = std::get_if<For>(&s.node); f != nullptr && f->body.size() == 1 && f->kind != LoopKind::group) {
+    if (const auto* f = as<For>(s); f != nullptr && f->body.size() == 1 && f->kind != LoopKind::group) {
       loops.push_back(withBody(*f, {}));
       return fill(f->body[0], std::move(loops));
     }
-    const auto* st = std::get_if<Store>(&s.node);
+    const auto* st = as<Store>(s);
     if (st == nullptr || kernel_.buffers[st->buffer].space == AddressSpace::global || stores_[st->buffer] != 1) return;
-    const auto* choice = std::get_if<Choose>(&st->value->node);
-    const auto* t = choice == nullptr ? nullptr : std::get_if<Test>(&choice->condition->node);
+    const auto* choice = as<Choose>(st->value);
+    const auto* t = choice == nullptr ? nullptr : as<Test>(choice->condition);
     if (t == nullptr || !isZero(choice->otherwise)) return;
     Padded p{{}, {}, t->all};
     std::map<std::int64_t, For, std::greater<>> byStride;
@@ -107,20 +105,20 @@ class Absent {
 
   bool onlyAdds(const Block& statements, Body& body) const {
     return std::ranges::all_of(statements, [&](const Stmt& s) {
-      if (const auto* f = std::get_if<For>(&s.node)) {
+      if (const auto* f = as<For>(s)) {
         body.bound.insert(f->index);
         return f->kind == LoopKind::sequential && !f->running && onlyAdds(f->body, body);
       }
-      if (const auto* d = std::get_if<Declare>(&s.node)) {
+      if (const auto* d = as<Declare>(s)) {
         body.declared.insert(d->variable);
         if (d->value && vanishes(*d->value, body)) body.zeros.insert(d->variable);
         return d->value.has_value();
       }
-      const auto* a = std::get_if<Assign>(&s.node);
-      const auto* o = a == nullptr ? nullptr : std::get_if<Operation>(&a->value->node);
+      const auto* a = as<Assign>(s);
+      const auto* o = a == nullptr ? nullptr : as<Operation>(a->value);
       if (o == nullptr || body.declared.contains(a->variable)) return false;
       const auto isSum = [&](const ExprPtr& e) {
-        const auto* v = std::get_if<VarRef>(&e->node);
+        const auto* v = as<VarRef>(e);
         return v != nullptr && v->variable == a->variable;
       };
       if (o->op == Op::add) return isSum(o->args[0]) && vanishes(o->args[1], body);

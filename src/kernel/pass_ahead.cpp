@@ -29,7 +29,7 @@ class Ahead {
     Block to;
     for (Stmt& s : b) {
       forEachBlock(s, [&](Block& inner) { block(inner); });
-      if (auto* loop = std::get_if<For>(&s.node)) ahead(*loop, to);
+      if (auto* loop = as<For>(s)) ahead(*loop, to);
       to.push_back(std::move(s));
     }
     b = std::move(to);
@@ -37,7 +37,7 @@ class Ahead {
 
   // The loop's loads moved to the step before; those of the first step are added to `before`.
   void ahead(For& loop, Block& before) {
-    const auto isBarrier = [](const Stmt& s) { return std::holds_alternative<Barrier>(s.node); };
+    const auto isBarrier = [](const Stmt& s) { return is<Barrier>(s); };
     if (loop.kind != LoopKind::sequential || loop.running || loop.count.lower().value_or(0) < 1) return;
     const auto last = std::find_if(loop.body.rbegin(), loop.body.rend(), isBarrier).base();
     Copy copy;
@@ -55,18 +55,16 @@ class Ahead {
     before.insert(before.end(), first.begin(), first.end());
   }
 
-  Block at(const Block& loads, NatVar index, Nat value) {
-    return Expander(k_, [](const For&, For&) { return std::int64_t{-1}; }).run(loads, index, value);
-  }
+  Block at(const Block& loads, NatVar index, Nat value) { return Expander(k_).run(loads, index, value); }
 
   bool readsGlobal(const Expr& e) const {
-    const auto* l = std::get_if<Load>(&e.node);
+    const auto* l = as<Load>(e);
     return l != nullptr && k_.buffers[l->buffer].space == AddressSpace::global;
   }
 
   // Whether the statement does nothing but copy.
   bool split(const Stmt& s, Copy& copy) {
-    if (const auto* loop = std::get_if<For>(&s.node)) {
+    if (const auto* loop = as<For>(s)) {
       if (loop->kind != LoopKind::local || loop->trip != Trip::exactlyOnce) return false;
       Copy inside;
       std::swap(inside.loaded, copy.loaded);
@@ -79,8 +77,8 @@ class Ahead {
       copy.stores.push_back({withBody(*loop, std::move(inside.stores))});
       return true;
     }
-    const auto* declare = std::get_if<Declare>(&s.node);
-    const auto* store = std::get_if<Store>(&s.node);
+    const auto* declare = as<Declare>(s);
+    const auto* store = as<Store>(s);
     const bool copies = declare != nullptr ? declare->value.has_value()
                                            : store != nullptr && k_.buffers[store->buffer].space == AddressSpace::local;
     if (!copies) return false;
@@ -100,8 +98,8 @@ class Ahead {
     copy.loaded.insert(v);
     copy.bytes += info(value->type.scalar).bytes * static_cast<std::size_t>(value->type.width);
     return !anyExpr(*value, [&](const Expr& e) {
-      const auto* from = std::get_if<Load>(&e.node);
-      const auto* of = std::get_if<VarRef>(&e.node);
+      const auto* from = as<Load>(e);
+      const auto* of = as<VarRef>(e);
       return (from != nullptr && !k_.buffers[from->buffer].readOnly) ||
              (of != nullptr && !copy.loaded.contains(of->variable));
     });

@@ -131,7 +131,7 @@ class Analysis {
   bool touchesMemory(const Stmt& s) {
     const auto found = touches_.find(&s);
     if (found != touches_.end()) return found->second;
-    bool any = !accesses(s).empty() || std::holds_alternative<Barrier>(s.node);
+    bool any = !accesses(s).empty() || is<Barrier>(s);
     forEachBlock(s, [&](const Block& b) {
       for (const Stmt& inner : b) any = touchesMemory(inner) || any;
     });
@@ -215,7 +215,7 @@ class Analysis {
 
   void visit(const Block& block) {
     for (const Stmt& s : block) {
-      if (const auto* b = std::get_if<Barrier>(&s.node)) {
+      if (const auto* b = as<Barrier>(s)) {
         pass(nullptr, *b, pending_, nowhere, true);
         continue;
       }
@@ -225,8 +225,8 @@ class Analysis {
         resolve(s, now);
         for (const Entry& e : now) pending_.add(e);
       }
-      if (const auto* f = std::get_if<For>(&s.node)) loop(s, *f);
-      if (const auto* i = std::get_if<If>(&s.node)) branch(s, *i);
+      if (const auto* f = as<For>(s)) loop(s, *f);
+      if (const auto* i = as<If>(s)) branch(s, *i);
     }
   }
 

@@ -21,15 +21,13 @@ struct Effects {
   bool fixed = false;  // a barrier or a fault: nothing moves across it
 
   void add(const Stmt& s) {
-    const auto nat = [&](Nat n) {
+    forEachNat(s, [&](Nat n) {
       for (const NatVar v : n.variables()) indicesUsed.insert(v);
-    };
-    forEachOwnNat(s, nat);
+    });
     if (const auto v = ownRead(s)) read.insert(*v);
     forEachExpr(s, [&](const Expr& e) {
-      forEachNat(e, nat);
-      if (const auto* v = std::get_if<VarRef>(&e.node)) read.insert(v->variable);
-      if (const auto* l = std::get_if<Load>(&e.node)) loaded.insert(l->buffer);
+      if (const auto* v = as<VarRef>(e)) read.insert(v->variable);
+      if (const auto* l = as<Load>(e)) loaded.insert(l->buffer);
     });
     match(
         s.node, [&](const Declare& d) { written.insert(d.variable); },
@@ -72,7 +70,7 @@ bool commute(const Effects& a, const Effects& b) {
 }
 
 const For* fusible(const Stmt& s) {
-  const auto* f = std::get_if<For>(&s.node);
+  const auto* f = as<For>(s);
   return f != nullptr && f->kind == LoopKind::sequential && !f->running ? f : nullptr;
 }
 
@@ -111,8 +109,7 @@ bool fuseInto(Block& block, std::size_t first, std::size_t second) {
       staying.push_back(e);
       continue;
     }
-    const bool value =
-        std::holds_alternative<Declare>(block[i].node) || std::holds_alternative<DeclareIndex>(block[i].node);
+    const bool value = is<Declare>(block[i]) || is<DeclareIndex>(block[i]);
     if (!value || !commute(e, ea)) return false;
     moved.push_back(i);
     moving.push_back(e);

@@ -172,13 +172,13 @@ class Hoist {
   template <class F>
   void eachNat(const Stmt& s, F&& f) {
     forEachExpr(s, [&](const Expr& e) {
-      const auto* l = std::get_if<Load>(&e.node);
+      const auto* l = as<Load>(e);
       const std::string& wish = l != nullptr ? wishFor(l->buffer) : plain_;
       forEachNat(e, [&](Nat n) { f(n, wish); });
     });
-    if (const auto* st = std::get_if<Store>(&s.node)) f(st->index, wishFor(st->buffer));
-    if (const auto* p = std::get_if<Prefetch>(&s.node)) f(p->index, wishFor(p->buffer));
-    if (const auto* x = std::get_if<Fault>(&s.node)) f(x->bound, plain_);
+    if (const auto* st = as<Store>(s)) f(st->index, wishFor(st->buffer));
+    if (const auto* p = as<Prefetch>(s)) f(p->index, wishFor(p->buffer));
+    if (const auto* x = as<Fault>(s)) f(x->bound, plain_);
   }
   const std::string& wishFor(BufferId b) {
     std::string& s = wishes_[b];
@@ -194,8 +194,8 @@ class Hoist {
     for (const Stmt& s : b) {
       levels_[here].current = &s;
       eachNat(s, [&](Nat n, const std::string& wish) { countNat(n, wish); });
-      if (const auto* d = std::get_if<DeclareIndex>(&s.node)) level_[d->variable] = here;
-      if (const auto* f = std::get_if<For>(&s.node)) {
+      if (const auto* d = as<DeclareIndex>(s)) level_[d->variable] = here;
+      if (const auto* f = as<For>(s)) {
         level_[f->index] = here + 1;
         count(f->body, repeats(*f));
       } else {
@@ -267,10 +267,10 @@ class Hoist {
           to.push_back({DeclareIndex{*c.name, index(value)}});
         }
       Stmt copy;
-      if (const auto* f = std::get_if<For>(&s.node)) {
+      if (const auto* f = as<For>(s)) {
         level_[f->index] = here + 1;
         copy.node = withBody(*f, rewrite(f->body, repeats(*f)));
-      } else if (const auto* i = std::get_if<If>(&s.node)) {
+      } else if (const auto* i = as<If>(s)) {
         const ExprPtr condition = named(i->condition);
         Block then = rewrite(i->then, false);
         copy.node = If{condition, std::move(then), rewrite(i->otherwise, false)};
@@ -278,7 +278,7 @@ class Hoist {
         copy = s;
         mapRoots(copy, [&](const ExprPtr& e) { return named(e); });
         mapOwnNats(copy, [&](Nat n) { return named(n); });
-        if (const auto* d = std::get_if<DeclareIndex>(&s.node)) level_[d->variable] = here;
+        if (const auto* d = as<DeclareIndex>(s)) level_[d->variable] = here;
       }
       to.push_back(std::move(copy));
     }

@@ -24,11 +24,11 @@ class Join {
 
   std::optional<Access> accessOf(const Stmt& s) const {
     std::optional<Access> a;
-    if (const auto* d = std::get_if<Declare>(&s.node); d != nullptr && d->value) {
-      if (const auto* l = std::get_if<Load>(&(*d->value)->node); l != nullptr && k_.buffers[l->buffer].readOnly)
+    if (const auto* d = as<Declare>(s); d != nullptr && d->value) {
+      if (const auto* l = as<Load>(*d->value); l != nullptr && k_.buffers[l->buffer].readOnly)
         a = {l->buffer, l->index, (*d->value)->type};
-    } else if (const auto* st = std::get_if<Store>(&s.node)) {
-      if (!st->update && !anyExpr(*st->value, [](const Expr& e) { return std::holds_alternative<Load>(e.node); }))
+    } else if (const auto* st = as<Store>(s)) {
+      if (!st->update && !anyExpr(*st->value, [](const Expr& e) { return is<Load>(e); }))
         a = {st->buffer, st->index, st->value->type};
     }
     if (!a) return std::nullopt;
@@ -66,7 +66,7 @@ class Join {
         to.push_back(std::move(b[i++]));
         continue;
       }
-      std::holds_alternative<Store>(b[i].node) ? store(b, i, lanes, to) : load(b, i, lanes, to);
+      is<Store>(b[i]) ? store(b, i, lanes, to) : load(b, i, lanes, to);
       i += lanes;
     }
     b = std::move(to);

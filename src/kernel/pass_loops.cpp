@@ -27,11 +27,11 @@ class PrivateIndices {
  public:
   PrivateIndices(const Kernel& k, const PassOptions& options) {
     forEachStmt(k.body, [&](const Stmt& s) {
-      if (const auto* f = std::get_if<For>(&s.node))
+      if (const auto* f = as<For>(s))
         if (f->kind == LoopKind::sequential && !f->running && (f->unroll == 0 || f->unroll == -1))
           unrollable_.insert(f->index);
-      if (const auto* d = std::get_if<DeclareIndex>(&s.node))
-        if (const auto* i = std::get_if<Index>(&d->value->node)) definitions_.emplace(d->variable, i->value);
+      if (const auto* d = as<DeclareIndex>(s))
+        if (const auto* i = as<Index>(d->value)) definitions_.emplace(d->variable, i->value);
       forEachAccess(s, [&](BufferId b, Nat index, int width, bool) {
         access(k, b, index);
         if (width > 1) ofVectors_.insert(b);
@@ -109,7 +109,7 @@ class Sizes {
     for (const Stmt& s : b) {
       n += 1;
       forEachRoot(s, [&](const ExprPtr& e) { n += exprNodes(*e); });
-      if (const auto* f = std::get_if<For>(&s.node)) {
+      if (const auto* f = as<For>(s)) {
         n += ofLoop(*f);
       } else {
         forEachBlock(s, [&](const Block& inner) { n += of(inner); });
@@ -145,7 +145,7 @@ bool storesInTurns(const Kernel& k, const For& f) {
   if (f.count.constant().value_or(mostTrips + 1) > mostTrips) return false;
   std::map<BufferId, std::int64_t> stores;
   for (const Stmt& s : f.body) {
-    const auto* st = std::get_if<Store>(&s.node);
+    const auto* st = as<Store>(s);
     if (st == nullptr || st->value->type.width != 1 || k.buffers[st->buffer].space != AddressSpace::global) continue;
     const Nat next = st->index.substitute({{f.index, Nat(f.index) + Nat(1)}});
     stores[st->buffer] += next - st->index == Nat(1) ? 1 : 0;
@@ -161,7 +161,7 @@ bool choosesByIteration(const For& f) {
   if (trips < 2 || trips > mostTrips) return false;
   std::set<std::int64_t> values;
   const auto see = [&](const Expr& e) {
-    const auto* test = std::get_if<Test>(&e.node);
+    const auto* test = as<Test>(e);
     if (test == nullptr) return;
     for (const Comparison& c : test->all) {
       const auto distance = (c.lhs - c.rhs).linearIn(f.index);
@@ -181,13 +181,13 @@ std::unordered_set<NatVar> tinyLoops(const Block& body) {
   constexpr std::int64_t mostTrips = 4, mostNodes = 128, mostTripsDivided = 32, mostNodesDivided = 1000;
   std::unordered_set<NatVar> tiny;
   forEachStmt(body, [&](const Stmt& outer) {
-    const auto* around = std::get_if<For>(&outer.node);
+    const auto* around = as<For>(outer);
     if (around == nullptr || around->kind != LoopKind::sequential) return;
     for (const Stmt& s : around->body) {
-      const auto* f = std::get_if<For>(&s.node);
+      const auto* f = as<For>(s);
       if (f == nullptr || f->kind != LoopKind::sequential || f->unroll != 0 || f->running) continue;
       const std::int64_t trips = f->count.constant().value_or(mostTripsDivided + 1);
-      if (trips < 1 || trips > mostTripsDivided || anyLoop(f->body, [](const For&) { return true; })) continue;
+      if (trips < 1 || trips > mostTripsDivided || !isInnermost(*f)) continue;
       const std::int64_t nodes = trips * Sizes([](const For&) { return false; }).of(f->body);
       if ((trips <= mostTrips && nodes <= mostNodes) || (nodes <= mostNodesDivided && divisorIn(f->body, f->index) > 0))
         tiny.insert(f->index);
@@ -223,7 +223,7 @@ Kernel unrollPass(Kernel kernel, const PassOptions& options) {
     more = false;
     Sizes sizes(candidate);
     forEachStmt(kernel.body, [&](const Stmt& s) {
-      const auto* f = std::get_if<For>(&s.node);
+      const auto* f = as<For>(s);
       if (more || !f || !candidate(*f)) return;
       const auto n = f->count.upper();
       const std::int64_t size = sizes.ofBody(*f), budget = f->unroll == -1 ? options.unrollLimit : options.unrollBudget;

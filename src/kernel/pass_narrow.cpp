@@ -45,7 +45,7 @@ class Narrow {
     for (const Buffer& b : k_.buffers) see(b.scalar, b.width);
     for (const Variable& v : k_.variables) see(v.type.scalar, v.type.width);
     forEachStmt(k_.body, [&](const Stmt& s) {
-      const auto* combine = std::get_if<Combine>(&s.node);
+      const auto* combine = as<Combine>(s);
       combines = combines || (combine != nullptr && k_.variables[combine->variable].type.width > 1);
       forEachExpr(s, [&](const Expr& e) { see(e.type.scalar, e.type.width); });
     });
@@ -95,17 +95,17 @@ class Narrow {
   // What is no wide vector, with those in it taken apart.
   ExprPtr whole(const ExprPtr& e) {
     ensure(!isWide(e->type.width), "a wide vector is used part by part");
-    const auto* l = std::get_if<Lane>(&e->node);
+    const auto* l = as<Lane>(e);
     if (l != nullptr && isWide(l->vector->type.width))
       return lane(part(l->vector, l->lane / lanes_ * lanes_), l->lane % lanes_);
-    const auto* any = std::get_if<AnyLane>(&e->node);
+    const auto* any = as<AnyLane>(e);
     if (any != nullptr && isWide(any->vector->type.width)) {
       ExprPtr parts = part(any->vector, 0);
       for (int first = lanes_; first < any->vector->type.width; first += lanes_)
         parts = operation(Op::logicalOr, {parts, part(any->vector, first)});
       return anyLane(parts);
     }
-    if (const auto* m = std::get_if<MakeVector>(&e->node)) {
+    if (const auto* m = as<MakeVector>(e)) {
       std::vector<ExprPtr> lanes;
       for (const ExprPtr& lane : m->lanes) lanes.push_back(whole(lane));
       return vectorOf(std::move(lanes));
@@ -117,8 +117,8 @@ class Narrow {
   static ExprPtr vectorOf(std::vector<ExprPtr> lanes) {
     std::optional<VarId> vector;
     for (std::size_t i = 0; i < lanes.size(); i++) {
-      const auto* l = std::get_if<Lane>(&lanes[i]->node);
-      const auto* v = l != nullptr ? std::get_if<VarRef>(&l->vector->node) : nullptr;
+      const auto* l = as<Lane>(lanes[i]);
+      const auto* v = l != nullptr ? as<VarRef>(l->vector) : nullptr;
       const bool follows = v != nullptr && l->lane == static_cast<int>(i) &&
                            l->vector->type.width == static_cast<int>(lanes.size()) &&
                            vector.value_or(v->variable) == v->variable;
@@ -143,7 +143,7 @@ class Narrow {
 
   // A statement on a wide vector, as one for each part.
   bool takenApart(const Stmt& s, Block& to) {
-    if (const auto* d = std::get_if<Declare>(&s.node); d != nullptr && parts_.contains(d->variable)) {
+    if (const auto* d = as<Declare>(s); d != nullptr && parts_.contains(d->variable)) {
       const auto& parts = parts_.at(d->variable);
       for (std::size_t p = 0; p < parts.size(); p++) {
         std::optional<ExprPtr> value;
@@ -152,7 +152,7 @@ class Narrow {
       }
       return true;
     }
-    if (const auto* a = std::get_if<Assign>(&s.node); a != nullptr && parts_.contains(a->variable)) {
+    if (const auto* a = as<Assign>(s); a != nullptr && parts_.contains(a->variable)) {
       const auto& parts = parts_.at(a->variable);
       std::vector<ExprPtr> values = partsOf(a->value);
       if (readsPartsBefore(values, parts))
@@ -160,13 +160,13 @@ class Narrow {
       for (std::size_t p = 0; p < parts.size(); p++) to.push_back({Assign{parts[p], std::move(values[p])}});
       return true;
     }
-    if (const auto* a = std::get_if<AssignLane>(&s.node); a != nullptr && parts_.contains(a->variable)) {
+    if (const auto* a = as<AssignLane>(s); a != nullptr && parts_.contains(a->variable)) {
       to.push_back({AssignLane{parts_.at(a->variable)[numberOf(a->lane)], a->lane % lanes_, whole(a->value)}});
       return true;
     }
-    if (const auto* st = std::get_if<Store>(&s.node); st != nullptr && isWide(st->value->type.width)) {
+    if (const auto* st = as<Store>(s); st != nullptr && isWide(st->value->type.width)) {
       const bool moves = anyExpr(*st->value, [&](const Expr& e) {
-        const auto* l = std::get_if<Load>(&e.node);
+        const auto* l = as<Load>(e);
         return l != nullptr && l->buffer == st->buffer;
       });
       std::vector<ExprPtr> values = partsOf(st->value);
@@ -193,7 +193,7 @@ class Narrow {
   static bool readsPartsBefore(const std::vector<ExprPtr>& values, const std::vector<VarId>& parts) {
     for (std::size_t p = 1; p < parts.size(); p++)
       if (anyExpr(*values[p], [&](const Expr& e) {
-            const auto* v = std::get_if<VarRef>(&e.node);
+            const auto* v = as<VarRef>(e);
             return v != nullptr && std::find(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(p),
                                              v->variable) != parts.begin() + static_cast<std::ptrdiff_t>(p);
           }))

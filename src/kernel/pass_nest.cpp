@@ -28,11 +28,8 @@ std::int64_t divisorIn(Nat n, NatVar index) {
 
 std::int64_t divisorIn(const Block& block, NatVar index) {
   std::int64_t greatest = 0;
-  forEachStmt(block, [&](const Stmt& s) {
-    const auto look = [&](Nat n) { greatest = std::max(greatest, divisorIn(n, index)); };
-    forEachOwnNat(s, look);
-    forEachExpr(s, [&](const Expr& e) { forEachNat(e, look); });
-  });
+  forEachStmt(
+      block, [&](const Stmt& s) { forEachNat(s, [&](Nat n) { greatest = std::max(greatest, divisorIn(n, index)); }); });
   return greatest;
 }
 
@@ -41,20 +38,20 @@ namespace {
 // Whether it computes functions that take longer than a loop's own work.
 bool isCostly(const Stmt& s) {
   return anyExpr(s, [](const Expr& e) {
-    const auto* o = std::get_if<Operation>(&e.node);
+    const auto* o = as<Operation>(e);
     return o != nullptr && !info(o->op).isExact;
   });
 }
 
 class Nest {
  public:
-  explicit Nest(Kernel& kernel) : kernel_(kernel), copies_(kernel, [](const For&, For&) { return -1; }) {}
+  explicit Nest(Kernel& kernel) : kernel_(kernel), copies_(kernel) {}
 
   bool changed() const { return changed_; }
 
   Block block(Block statements) {
     for (Stmt& s : statements) {
-      if (auto* f = std::get_if<For>(&s.node)) loop(*f);
+      if (auto* f = as<For>(s)) loop(*f);
       forEachBlock(s, [&](Block& inner) { inner = block(std::move(inner)); });
     }
     return statements;
@@ -63,8 +60,7 @@ class Nest {
  private:
   void loop(For& f) {
     const std::int64_t count = f.count.constant().value_or(0);
-    const bool isInnermost = !anyLoop(f.body, [](const For&) { return true; });
-    if (f.kind != LoopKind::sequential || f.running || f.unroll == -1 || !isInnermost) return;
+    if (f.kind != LoopKind::sequential || f.running || f.unroll == -1 || !isInnermost(f)) return;
     const std::int64_t inner = divisorIn(f.body, f.index);
     if (inner < 2 || inner >= count || count % inner != 0 || inner % std::max(f.unroll, 1) != 0) return;
     const bool costly = std::ranges::any_of(f.body, isCostly);
@@ -95,10 +91,10 @@ class Nest {
     std::set<BufferId> loaded;
     bool may = true;
     for (const Stmt& s : f.body) {
-      const auto* d = std::get_if<Declare>(&s.node);
-      const auto* st = std::get_if<Store>(&s.node);
+      const auto* d = as<Declare>(s);
+      const auto* st = as<Store>(s);
       forEachExpr(s, [&](const Expr& e) {
-        if (const auto* l = std::get_if<Load>(&e.node)) loaded.insert(l->buffer);
+        if (const auto* l = as<Load>(e)) loaded.insert(l->buffer);
       });
       may = may && (st == nullptr ? d != nullptr && d->value : !st->update && st->value->type.width == 1);
       if (st != nullptr) stores.emplace_back(st->buffer, st->index);
@@ -124,11 +120,9 @@ class Nest {
     Block shared, rest;
     std::set<VarId> own;  // of a quotient
     for (const Stmt& s : body) {
-      const auto* d = std::get_if<Declare>(&s.node);
+      const auto* d = as<Declare>(s);
       bool depends = d == nullptr;
-      const auto look = [&](Nat n) { depends = depends || n.mentions(quotient); };
-      forEachOwnNat(s, look);
-      forEachExpr(s, [&](const Expr& e) { forEachNat(e, look); });
+      forEachNat(s, [&](Nat n) { depends = depends || n.mentions(quotient); });
       forEachMention(s, [&](VarId v) { depends = depends || own.contains(v); });
       if (depends && d != nullptr) own.insert(d->variable);
       (depends ? rest : shared).push_back(s);

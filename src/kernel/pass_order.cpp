@@ -23,20 +23,20 @@ class Order {
 
   bool readsWhatIsWritten(const Expr& value) const {
     return anyExpr(value, [&](const Expr& e) {
-      const auto* l = std::get_if<Load>(&e.node);
+      const auto* l = as<Load>(e);
       return l != nullptr && !k_.buffers[l->buffer].readOnly;
     });
   }
 
   // Whether the statement only names a value, which may be named before the stores in front of it.
   bool isName(const Stmt& s) const {
-    const auto* d = std::get_if<Declare>(&s.node);
+    const auto* d = as<Declare>(s);
     return d != nullptr && d->value && !readsWhatIsWritten(**d->value);
   }
 
   // The store, as one of the run that begins with `first`.
   std::optional<Place> placeOf(const Stmt& s, const Store& first) const {
-    const auto* store = std::get_if<Store>(&s.node);
+    const auto* store = as<Store>(s);
     if (store == nullptr || store->update || store->buffer != first.buffer || store->value->type.width != 1)
       return std::nullopt;
     if (readsWhatIsWritten(*store->value)) return std::nullopt;
@@ -47,7 +47,7 @@ class Order {
   void block(Block& b) {
     Block to;
     for (std::size_t i = 0; i < b.size();) {
-      const auto* first = std::get_if<Store>(&b[i].node);
+      const auto* first = as<Store>(b[i]);
       std::vector<Place> places;
       Block names;
       std::size_t end = i;

@@ -43,7 +43,7 @@ class Owned {
   };
 
   Around inside(const Stmt& s, Around around) const {
-    const auto* f = std::get_if<For>(&s.node);
+    const auto* f = as<For>(s);
     if (f == nullptr || f->kind != LoopKind::local) return around;
     around.once = around.once && f->trip != Trip::any;
     around.ids.emplace(f->index, Nat(items_[static_cast<std::size_t>(f->dim)]));
@@ -76,13 +76,13 @@ class Owned {
       return part != parts_.end() && part->second.shared ? index.substitute(around.zeros) : index;
     };
     const std::function<ExprPtr(const ExprPtr&)> expr = [&](const ExprPtr& e) -> ExprPtr {
-      const auto* l = std::get_if<Load>(&e->node);
+      const auto* l = as<Load>(e);
       if (l == nullptr) return mapChildren(e, expr);
       return mapNats(e, [&](Nat index) { return at(l->buffer, index); });
     };
     for (Stmt& s : block) {
       mapRoots(s, expr);
-      if (auto* st = std::get_if<Store>(&s.node)) st->index = at(st->buffer, st->index);
+      if (auto* st = as<Store>(s)) st->index = at(st->buffer, st->index);
       const Around inner = inside(s, around);
       forEachBlock(s, [&](Block& nested) { rewrite(nested, inner); });
     }

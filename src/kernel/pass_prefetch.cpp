@@ -38,7 +38,7 @@ class Prefetching {
       sum.reset();
     };
     for (Stmt& s : b) {
-      const auto* loop = std::get_if<For>(&s.node);
+      const auto* loop = as<For>(s);
       if (loop != nullptr) ask();
       inside(s);
       to.push_back(std::move(s));
@@ -49,7 +49,7 @@ class Prefetching {
   }
 
   void inside(Stmt& s) {
-    const auto* loop = std::get_if<For>(&s.node);
+    const auto* loop = as<For>(s);
     if (loop != nullptr) {
       known_.insert(loop->index);
       loops_.push_back(loop);
@@ -64,7 +64,7 @@ class Prefetching {
   // A loop that leaves something in variables alone.
   bool isSum(const For& loop) const {
     return loop.kind == LoopKind::sequential && !anyStmt(loop.body, [&](const Stmt& x) {
-             const auto* st = std::get_if<Store>(&x.node);
+             const auto* st = as<Store>(x);
              return st != nullptr && k_.buffers[st->buffer].space == AddressSpace::global;
            });
   }
@@ -73,14 +73,14 @@ class Prefetching {
   Block prefetches(const Block& b, std::size_t sum) {
     ByBase<std::set<std::int64_t>> places;  // their constants
     const auto collect = [&](const Stmt& s) {
-      const auto* st = std::get_if<Store>(&s.node);
+      const auto* st = as<Store>(s);
       if (st == nullptr || st->streams || !isLarge(k_.buffers[st->buffer]) || !isKnown(st->index)) return;
       const auto [base, offset] = splitConstant(st->index);
       places[{st->buffer, base}].insert(offset);
     };
     for (std::size_t i = sum + 1; i < b.size(); i++) {
       collect(b[i]);
-      if (const auto* branch = std::get_if<If>(&b[i].node)) std::ranges::for_each(branch->then, collect);
+      if (const auto* branch = as<If>(b[i])) std::ranges::for_each(branch->then, collect);
     }
     Block lines;
     for (const auto& [place, offsets] : places) {
@@ -115,7 +115,7 @@ class Prefetching {
     forEachBlock(s, [&](const Block& b) {
       for (const Stmt& x : b) inner += statements(x);
     });
-    const auto* loop = std::get_if<For>(&s.node);
+    const auto* loop = as<For>(s);
     return loop == nullptr ? inner : inner * loop->count.constant().value_or(1);
   }
 

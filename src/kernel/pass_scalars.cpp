@@ -23,7 +23,7 @@ class Scalars {
 
   void run() {
     forEachStmt(k_.body, [&](const Stmt& s) {
-      if (const auto* a = std::get_if<Allocate>(&s.node)) arrays_[a->buffer].allocated = true;
+      if (const auto* a = as<Allocate>(s)) arrays_[a->buffer].allocated = true;
       forEachAccess(s, [&](BufferId b, Nat index, int width, bool) { access(b, index, width); });
     });
     for (BufferId b = 0; b < arrays_.size(); b++) decide(b);
@@ -94,7 +94,7 @@ class Scalars {
   bool split(BufferId b, int accessWidth) const { return k_.buffers[b].width == 1 && arrays_[b].width != accessWidth; }
 
   ExprPtr expr(const ExprPtr& e) {
-    const auto* l = std::get_if<Load>(&e->node);
+    const auto* l = as<Load>(e);
     if (l == nullptr) return mapChildren(e, [&](const ExprPtr& c) { return expr(c); });
     const Array* array = replaced(l->buffer);
     if (array == nullptr) return e;
@@ -110,13 +110,13 @@ class Scalars {
   Block block(const Block& from) {
     Block to;
     for (const Stmt& s : from) {
-      if (const auto* a = std::get_if<Allocate>(&s.node)) {
+      if (const auto* a = as<Allocate>(s)) {
         if (const Array* array = replaced(a->buffer)) {
           for (const auto& [i, v] : array->element) to.push_back({Declare{v, {}}});
           continue;
         }
       }
-      if (const auto* st = std::get_if<Store>(&s.node)) {
+      if (const auto* st = as<Store>(s)) {
         if (const Array* array = replaced(st->buffer)) {
           assign(*array, *st, to);
           continue;

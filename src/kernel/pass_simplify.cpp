@@ -30,8 +30,8 @@ Truth prove(const Comparison& c) {
 
 std::optional<bool> constantCondition(const ExprPtr& e) {
   if (e->type.width != 1) return std::nullopt;
-  if (const auto* l = std::get_if<Literal>(&e->node)) return l->value.truth();
-  if (const auto* t = std::get_if<Test>(&e->node))
+  if (const auto* l = as<Literal>(e)) return l->value.truth();
+  if (const auto* t = as<Test>(e))
     if (t->all.empty()) return true;
   return std::nullopt;
 }
@@ -75,7 +75,7 @@ class Simplifier {
   class Assume {
    public:
     Assume(Simplifier& s, const ExprPtr& condition) : s_(s) {
-      if (const auto* t = std::get_if<Test>(&condition->node))
+      if (const auto* t = as<Test>(condition))
         for (const Comparison& c : t->all)
           if (s.known_.insert(keyOf(c)).second) added_.push_back(keyOf(c));
     }
@@ -92,7 +92,7 @@ class Simplifier {
 
   void append(const Block& from, Block& to) {
     for (const Stmt& s : from) {
-      if (const auto* i = std::get_if<If>(&s.node)) {
+      if (const auto* i = as<If>(s)) {
         const ExprPtr condition = expr(i->condition);
         if (const auto known = constantCondition(condition)) {
           append(*known ? i->then : i->otherwise, to);
@@ -105,7 +105,7 @@ class Simplifier {
         }
         result.otherwise = block(i->otherwise);
         if (!result.then.empty() || !result.otherwise.empty()) to.push_back({std::move(result)});
-      } else if (const auto* f = std::get_if<For>(&s.node)) {
+      } else if (const auto* f = as<For>(s)) {
         to.push_back({withBody(*f, block(f->body))});
       } else {
         to.push_back(s);
@@ -117,12 +117,12 @@ class Simplifier {
 
   // Whether the statement assigns a variable or a private element to itself, which is what remains of `x = x + 0`.
   bool assignsToItself(const Stmt& s) const {
-    if (const auto* a = std::get_if<Assign>(&s.node)) {
-      const auto* v = std::get_if<VarRef>(&a->value->node);
+    if (const auto* a = as<Assign>(s)) {
+      const auto* v = as<VarRef>(a->value);
       return v != nullptr && v->variable == a->variable;
     }
-    const auto* st = std::get_if<Store>(&s.node);
-    const auto* l = st == nullptr ? nullptr : std::get_if<Load>(&st->value->node);
+    const auto* st = as<Store>(s);
+    const auto* l = st == nullptr ? nullptr : as<Load>(st->value);
     return l != nullptr && l->buffer == st->buffer && l->index == st->index &&
            buffers_[st->buffer].space == AddressSpace::priv;
   }
@@ -136,7 +136,7 @@ class Simplifier {
   }
 
   ExprPtr expr(const ExprPtr& e) {
-    if (const auto* c = std::get_if<Choose>(&e->node)) {
+    if (const auto* c = as<Choose>(e)) {
       const ExprPtr condition = expr(c->condition);
       if (const auto known = constantCondition(condition)) return expr(*known ? c->then : c->otherwise);
       ExprPtr then;
@@ -150,7 +150,7 @@ class Simplifier {
       if (condition == c->condition && then == c->then && otherwise == c->otherwise) return e;
       return choose(condition, then, otherwise);
     }
-    if (const auto* t = std::get_if<Test>(&e->node)) {
+    if (const auto* t = as<Test>(e)) {
       std::vector<Comparison> open;
       std::set<Key> listed;
       bool same = true;
@@ -165,13 +165,13 @@ class Simplifier {
       return open.empty() ? truth(true) : test(std::move(open));
     }
     const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return expr(c); });
-    if (const auto* o = std::get_if<Operation>(&mapped->node)) return fold(mapped, *o);
-    if (const auto* c = std::get_if<Convert>(&mapped->node))
-      if (const auto* l = std::get_if<Literal>(&c->value->node))
+    if (const auto* o = as<Operation>(mapped)) return fold(mapped, *o);
+    if (const auto* c = as<Convert>(mapped))
+      if (const auto* l = as<Literal>(c->value))
         return literal(convert(l->value, mapped->type.scalar), mapped->type.width);
-    if (const auto* s = std::get_if<Splat>(&mapped->node)) return splat(s->value, mapped->type.width);
-    if (const auto* l = std::get_if<Load>(&mapped->node)) return fold(mapped, *l);
-    if (const auto* m = std::get_if<MakeVector>(&mapped->node)) return fold(mapped, m->lanes);
+    if (const auto* s = as<Splat>(mapped)) return splat(s->value, mapped->type.width);
+    if (const auto* l = as<Load>(mapped)) return fold(mapped, *l);
+    if (const auto* m = as<MakeVector>(mapped)) return fold(mapped, m->lanes);
     return mapped;
   }
 
@@ -191,13 +191,13 @@ class Simplifier {
                                          : made(Op::logicalAnd, {condition, then});
   }
   static bool isOpposite(const ExprPtr& e) {
-    const auto* o = std::get_if<Operation>(&e->node);
+    const auto* o = as<Operation>(e);
     return o != nullptr && o->op == Op::logicalNot;
   }
 
   static bool isSameTest(const ExprPtr& a, const ExprPtr& b) {
     if (a == b) return true;
-    const auto *x = std::get_if<Test>(&a->node), *y = std::get_if<Test>(&b->node);
+    const auto *x = as<Test>(a), *y = as<Test>(b);
     return x != nullptr && y != nullptr && x->all == y->all;
   }
 
@@ -208,18 +208,18 @@ class Simplifier {
         if (!is(lanes[l], Nat(static_cast<std::int64_t>(l)))) return false;
       return true;
     };
-    if (const auto* first = std::get_if<Load>(&lanes[0]->node)) {
+    if (const auto* first = as<Load>(lanes[0])) {
       const bool consecutive = all([&](const ExprPtr& lane, Nat l) {
-        const auto* next = std::get_if<Load>(&lane->node);
+        const auto* next = as<Load>(lane);
         return next != nullptr && next->buffer == first->buffer && next->index == first->index + l;
       });
       const Buffer& memory = buffers_[first->buffer];  // private arrays may become scalars
       if (consecutive && memory.width == 1 && memory.space != AddressSpace::priv)
         return load(first->buffer, first->index, e->type);
     }
-    const auto* first = std::get_if<Choose>(&lanes[0]->node);
+    const auto* first = as<Choose>(lanes[0]);
     const auto isChosen = [&](const ExprPtr& lane, Nat) {
-      const auto* c = std::get_if<Choose>(&lane->node);
+      const auto* c = as<Choose>(lane);
       return c != nullptr && isSameTest(c->condition, first->condition);
     };
     if (first == nullptr || !all(isChosen)) return e;
@@ -230,7 +230,7 @@ class Simplifier {
     }
     const auto vector = [&](std::vector<ExprPtr> parts) {
       const ExprPtr made = makeVector(std::move(parts));
-      const auto* m = std::get_if<MakeVector>(&made->node);
+      const auto* m = as<MakeVector>(made);
       return m == nullptr ? made : fold(made, m->lanes);
     };
     return choose(first->condition, vector(std::move(then)), vector(std::move(otherwise)));
@@ -238,10 +238,10 @@ class Simplifier {
 
   // One condition in place of two, a ? b ? x : y : y, where y costs nothing; null if it is not of this form.
   static ExprPtr joined(const ExprPtr& condition, const ExprPtr& then, const ExprPtr& otherwise) {
-    const auto* inner = std::get_if<Choose>(&then->node);
+    const auto* inner = as<Choose>(then);
     if (inner == nullptr || !isSameLiteral(inner->otherwise, otherwise)) return nullptr;
-    const auto* outerTest = std::get_if<Test>(&condition->node);
-    const auto* innerTest = std::get_if<Test>(&inner->condition->node);
+    const auto* outerTest = as<Test>(condition);
+    const auto* innerTest = as<Test>(inner->condition);
     if (outerTest == nullptr || innerTest == nullptr) return nullptr;
     std::vector<Comparison> all = outerTest->all;
     all.insert(all.end(), innerTest->all.begin(), innerTest->all.end());
@@ -267,7 +267,7 @@ class Simplifier {
   ExprPtr identity(const ExprPtr& e, const Operation& o) const {
     const bool isReal = isFloat(e->type.scalar);
     const auto is = [](const ExprPtr& x, int value) {
-      const auto* l = std::get_if<Literal>(&x->node);
+      const auto* l = as<Literal>(x);
       return l != nullptr && l->value.asDouble() == value && !(value == 0 && std::signbit(l->value.real));
     };
     const ExprPtr &a = o.args[0], &b = o.args.back();
@@ -302,7 +302,7 @@ class Simplifier {
     if (const ExprPtr less = identity(e, o)) return less;
     std::vector<ScalarValue> values;
     for (const ExprPtr& a : o.args) {
-      const auto* l = std::get_if<Literal>(&a->node);
+      const auto* l = as<Literal>(a);
       if (l == nullptr) return e;
       values.push_back(l->value);
     }

@@ -57,15 +57,15 @@ class Middle {
   };
 
   ExprPtr decided(const ExprPtr& e) {
-    const auto* t = std::get_if<Test>(&e->node);
-    if (const auto* c = std::get_if<Choose>(&e->node)) {
+    const auto* t = as<Test>(e);
+    if (const auto* c = as<Choose>(e)) {
       const int before = borders_.decided;
       const ExprPtr condition = decided(c->condition);
       choices_ += accumulates_ && borders_.decided > before && asksForIndexAlone(*c->condition);
       return choose(condition, decided(c->then), decided(c->otherwise));
     }
     if (t == nullptr) {
-      const bool isLane = std::exchange(isLane_, isLane_ || std::holds_alternative<MakeVector>(e->node));
+      const bool isLane = std::exchange(isLane_, isLane_ || is<MakeVector>(e));
       const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return decided(c); });
       isLane_ = isLane;
       return mapNats(mapped, [&](Nat n) { return decided(n); });
@@ -90,17 +90,17 @@ class Middle {
   }
 
   static bool accumulates(const Stmt& s) {
-    const auto* a = std::get_if<Assign>(&s.node);
-    const auto* st = std::get_if<Store>(&s.node);
+    const auto* a = as<Assign>(s);
+    const auto* st = as<Store>(s);
     return anyExpr(s, [&](const Expr& e) {
-      if (const auto* v = std::get_if<VarRef>(&e.node)) return a != nullptr && v->variable == a->variable;
-      const auto* l = std::get_if<Load>(&e.node);
+      if (const auto* v = as<VarRef>(e)) return a != nullptr && v->variable == a->variable;
+      const auto* l = as<Load>(e);
       return st != nullptr && l != nullptr && l->buffer == st->buffer && l->index == st->index;
     });
   }
 
   bool asksForIndexAlone(const Expr& condition) const {
-    const auto* t = std::get_if<Test>(&condition.node);
+    const auto* t = as<Test>(condition);
     return t != nullptr && std::ranges::any_of(t->all, [&](const Comparison& c) {
              return (c.rhs - c.lhs).variables() == std::vector{index_};
            });
@@ -220,9 +220,7 @@ class Middle {
 class Split {
  public:
   explicit Split(Kernel& kernel)
-      : kernel_(kernel),
-        copies_(kernel, [](const For&, For&) { return -1; }),
-        uniform_(kernel.sizes.begin(), kernel.sizes.end()) {}
+      : kernel_(kernel), copies_(kernel), uniform_(kernel.sizes.begin(), kernel.sizes.end()) {}
 
   bool run() {
     kernel_.body = block(groups(std::move(kernel_.body)));
@@ -233,12 +231,12 @@ class Split {
   Block block(const Block& from) {
     Block to;
     for (const Stmt& s : from) {
-      if (const auto* f = std::get_if<For>(&s.node)) {
+      if (const auto* f = as<For>(s)) {
         if (f->kind == LoopKind::sequential) uniform_.insert(f->index);
         Block body = block(f->body);
         uniform_.erase(f->index);
         loop(withBody(*f, std::move(body)), to);
-      } else if (const auto* i = std::get_if<If>(&s.node)) {
+      } else if (const auto* i = as<If>(s)) {
         to.push_back({If{i->condition, block(i->then), block(i->otherwise)}});
       } else {
         to.push_back(s);
@@ -283,7 +281,7 @@ class Split {
   // One loop over work-groups, the innermost that pays.
   Block groups(Block statements) {
     for (Stmt& s : statements)
-      if (auto* f = std::get_if<For>(&s.node); f != nullptr && f->kind == LoopKind::group) {
+      if (auto* f = as<For>(s); f != nullptr && f->kind == LoopKind::group) {
         const bool changed = changed_;
         f->body = groups(std::move(f->body));
         if (changed_ == changed) f->body = bordersApart(*f);
@@ -327,16 +325,12 @@ class Split {
     to.push_back({std::move(part)});
   }
 
-  static bool isInnermost(const For& f) {
-    return !anyLoop(f.body, [](const For&) { return true; });
-  }
-
   // Tiles in local and private memory are too small to pay for longer kernels.
   bool storesResults(const For& f) const { return storesTo(f.body, AddressSpace::global); }
 
   bool storesTo(const Block& body, AddressSpace space) const {
     return anyStmt(body, [&](const Stmt& s) {
-      const auto* st = std::get_if<Store>(&s.node);
+      const auto* st = as<Store>(s);
       return st != nullptr && kernel_.buffers[st->buffer].space == space;
     });
   }

@@ -37,14 +37,14 @@ class Streaming {
   void block(Block& b) {
     ByBase<std::map<std::int64_t, Store*>> places;  // by their constants
     const auto collect = [&](Stmt& s) {
-      auto* st = std::get_if<Store>(&s.node);
+      auto* st = as<Store>(s);
       if (st == nullptr || !large_.contains(st->buffer) || !isVector(*st)) return;
       const auto [base, offset] = splitConstant(st->index);
       places[{st->buffer, base}].emplace(offset, st);
     };
     for (Stmt& s : b) {
       collect(s);
-      if (auto* branch = std::get_if<If>(&s.node)) std::ranges::for_each(branch->then, collect);
+      if (auto* branch = as<If>(s)) std::ranges::for_each(branch->then, collect);
       forEachBlock(s, [&](Block& inner) { block(inner); });
     }
     for (const auto& [place, stores] : places) {

@@ -26,18 +26,16 @@ bool includes(const Conjunction& all, const Conjunction& some) {
 }
 
 const Test* testOf(const Expr& e) {
-  const auto* c = std::get_if<Choose>(&e.node);
-  return c == nullptr ? nullptr : std::get_if<Test>(&c->condition->node);
+  const auto* c = as<Choose>(e);
+  return c == nullptr ? nullptr : as<Test>(c->condition);
 }
 
 // Computes only, in sequence, and declares nothing that later statements see.
 bool isCopied(const Stmt& s) {
-  if (const auto* f = std::get_if<For>(&s.node))
-    return f->kind == LoopKind::sequential && !f->running && std::ranges::all_of(f->body, [](const Stmt& x) {
-             return isCopied(x) || std::holds_alternative<Declare>(x.node);
-           });
-  return std::holds_alternative<Assign>(s.node) || std::holds_alternative<AssignLane>(s.node) ||
-         std::holds_alternative<Store>(s.node);
+  if (const auto* f = as<For>(s))
+    return f->kind == LoopKind::sequential && !f->running &&
+           std::ranges::all_of(f->body, [](const Stmt& x) { return isCopied(x) || is<Declare>(x); });
+  return is<Assign>(s) || is<AssignLane>(s) || is<Store>(s);
 }
 
 template <class F>
@@ -62,7 +60,7 @@ class Unswitch {
         i = end;
       } else {
         Stmt s = inside(from[i++]);
-        if (auto* branch = std::get_if<If>(&s.node))
+        if (auto* branch = as<If>(s))
           moveInto(*branch, to, {from.begin() + static_cast<std::ptrdiff_t>(i), from.end()});
         to.push_back(std::move(s));
       }
@@ -72,18 +70,18 @@ class Unswitch {
 
  private:
   Stmt inside(const Stmt& s) {
-    if (const auto* f = std::get_if<For>(&s.node)) return {withBody(*f, block(f->body))};
-    if (const auto* i = std::get_if<If>(&s.node)) return {If{i->condition, block(i->then), block(i->otherwise)}};
+    if (const auto* f = as<For>(s)) return {withBody(*f, block(f->body))};
+    if (const auto* i = as<If>(s)) return {If{i->condition, block(i->then), block(i->otherwise)}};
     return s;
   }
 
   // Moves into a branch what is declared right before it by choices on its condition and not mentioned after it.
   void moveInto(If& branch, Block& before, std::span<const Stmt> after) {
-    const auto* t = std::get_if<Test>(&branch.condition->node);
+    const auto* t = as<Test>(branch.condition);
     if (t == nullptr) return;
     std::size_t first = before.size();
     for (std::size_t at = before.size(); at-- > 0;) {
-      const auto* d = std::get_if<Declare>(&before[at].node);
+      const auto* d = as<Declare>(before[at]);
       if (d == nullptr || !d->value) break;
       if (countOf(before[at], t->all) == 0) continue;
       if (isMentioned(d->variable, after)) break;
@@ -93,7 +91,7 @@ class Unswitch {
     if (std::any_of(begin, before.end(),
                     [&](const Stmt& s) { return isMentioned(std::get<Declare>(s.node).variable, after); }))
       return;
-    Expander copies(kernel_, [](const For&, For&) { return -1; });
+    Expander copies(kernel_);
     const auto under = [&](Block& then, bool holds) {
       Block all = decided(Block(begin, before.end()), t->all, holds);
       std::ranges::move(branches(std::move(then), t->all, holds), std::back_inserter(all));
@@ -123,7 +121,7 @@ class Unswitch {
     }
     run({from.begin(), first}, to);
     const Block some(first, last);
-    Expander copies(kernel_, [](const For&, For&) { return -1; });
+    Expander copies(kernel_);
     Block then = copies.run(decided(some, shared, true));
     to.push_back({If{test(shared), block(then), copies.run(decided(some, shared, false))}});
     run({last, from.end()}, to);
@@ -135,7 +133,7 @@ class Unswitch {
     std::int64_t nodes = 0;
     for (const Stmt& s : statements)
       forEachStmt(s, [&](const Stmt& x) {
-        if (const auto* f = std::get_if<For>(&x.node)) bound.insert(f->index);
+        if (const auto* f = as<For>(x)) bound.insert(f->index);
       });
     std::vector<std::pair<Conjunction, int>> uses;
     for (const Stmt& s : statements)
@@ -202,8 +200,8 @@ class Unswitch {
     Block to;
     for (Stmt& s : from) {
       forEachBlock(s, [&](Block& inner) { inner = branches(std::move(inner), shared, holds); });
-      auto* branch = std::get_if<If>(&s.node);
-      const Test* t = branch == nullptr ? nullptr : std::get_if<Test>(&branch->condition->node);
+      auto* branch = as<If>(s);
+      const Test* t = branch == nullptr ? nullptr : as<Test>(branch->condition);
       if (t != nullptr && (holds ? includes(shared, t->all) : includes(t->all, shared)))
         std::ranges::move(holds ? branch->then : branch->otherwise, std::back_inserter(to));
       else
@@ -213,7 +211,7 @@ class Unswitch {
   }
   static Block decided(Block statements, const Conjunction& shared, bool holds) {
     for (Stmt& s : statements) {
-      if (const auto* f = std::get_if<For>(&s.node))
+      if (const auto* f = as<For>(s))
         s = {withBody(*f, decided(f->body, shared, holds))};
       else
         mapRoots(s, [&](const ExprPtr& e) { return decided(e, shared, holds); });

@@ -18,7 +18,7 @@ void lowerDeclarations(Block& block, std::vector<std::size_t>& firstUse) {
   std::vector<VarId> open;  // declared in this block without a value
   for (std::size_t i = 0; i < block.size(); i++) {
     forEachBlock(block[i], [&](Block& inner) { lowerDeclarations(inner, firstUse); });
-    if (const auto* d = std::get_if<Declare>(&block[i].node))
+    if (const auto* d = as<Declare>(block[i]))
       if (!d->value) open.push_back(d->variable);
   }
   if (open.empty()) return;
@@ -32,11 +32,11 @@ void lowerDeclarations(Block& block, std::vector<std::size_t>& firstUse) {
     });
   Block result;
   for (std::size_t i = 0; i < block.size(); i++) {
-    if (const auto* d = std::get_if<Declare>(&block[i].node))
+    if (const auto* d = as<Declare>(block[i]))
       if (!d->value) continue;
     const auto found = before.find(i);
     if (found != before.end()) {
-      const auto* a = std::get_if<Assign>(&block[i].node);
+      const auto* a = as<Assign>(block[i]);
       bool initialises = false;
       for (VarId v : found->second) {
         bool reads = a == nullptr || a->variable != v;
@@ -65,7 +65,7 @@ class Copies {
     forEachStmt(k.body, [&](const Stmt& s) {
       if (const auto v = assignedBy(s)) {
         definitions[*v]++;
-        changes_[*v] = definitions[*v] > 1 || !std::holds_alternative<Declare>(s.node);
+        changes_[*v] = definitions[*v] > 1 || !is<Declare>(s);
       }
       forEachRoot(s, [&](const ExprPtr& e) { forEachRead(*e, [&](VarId v) { reads_[v]++; }); });
       if (const auto v = ownRead(s)) changes_[*v] = true;
@@ -83,19 +83,18 @@ class Copies {
       mapRoots(copy, [&](const ExprPtr& e) { return expr(e, 0); });
       for (VarId v : used_) dropped[waiting.at(v).position] = true;
       for (VarId v : used_) waiting.erase(v);
-      if (const auto* d = std::get_if<Declare>(&copy.node); d != nullptr && d->value && !changes_[d->variable]) {
+      if (const auto* d = as<Declare>(copy); d != nullptr && d->value && !changes_[d->variable]) {
         if (isName(*d->value)) {
           names_.emplace(d->variable, *d->value);
           continue;
         }
         if (reads_[d->variable] == 1) wait(d->variable, *d->value, to.size(), waiting);
-      } else if (std::holds_alternative<For>(copy.node) || std::holds_alternative<If>(copy.node) ||
-                 std::holds_alternative<Barrier>(copy.node)) {
+      } else if (is<For>(copy) || is<If>(copy) || is<Barrier>(copy)) {
         waiting.clear();
         forEachBlock(copy, [&](Block& inner) { inner = block(inner); });
         waiting_ = &waiting;
       } else {
-        if (const auto* st = std::get_if<Store>(&copy.node))
+        if (const auto* st = as<Store>(copy))
           std::erase_if(waiting, [&](const auto& w) { return contains(w.second.buffers, st->buffer); });
         if (const auto v = assignedBy(copy))
           if (mentioned_.contains(*v))
@@ -132,17 +131,17 @@ class Copies {
 
   // A value that costs nothing and never changes.
   bool isName(const ExprPtr& e) const {
-    if (const auto* v = std::get_if<VarRef>(&e->node)) return !changes_[v->variable];
-    if (const auto* i = std::get_if<Index>(&e->node)) return i->value.constant() || i->value.variable();
-    return std::holds_alternative<Literal>(e->node);
+    if (const auto* v = as<VarRef>(e)) return !changes_[v->variable];
+    if (const auto* i = as<Index>(e)) return i->value.constant() || i->value.variable();
+    return is<Literal>(e);
   }
 
   void wait(VarId v, const ExprPtr& value, std::size_t position, Waiting& waiting) {
     Pending p{value, position, depth(*value), {}, {}};
     if (p.depth >= maxDepth) return;
     forEachExpr(*value, [&](const Expr& e) {
-      if (const auto* l = std::get_if<Load>(&e.node)) p.buffers.push_back(l->buffer);
-      if (const auto* r = std::get_if<VarRef>(&e.node))
+      if (const auto* l = as<Load>(e)) p.buffers.push_back(l->buffer);
+      if (const auto* r = as<VarRef>(e))
         if (changes_[r->variable]) {
           p.variables.push_back(r->variable);
           mentioned_.insert(r->variable);
@@ -159,7 +158,7 @@ class Copies {
   }
 
   ExprPtr expr(const ExprPtr& e, int above) {
-    const auto* v = std::get_if<VarRef>(&e->node);
+    const auto* v = as<VarRef>(e);
     if (v == nullptr) return mapChildren(e, [&](const ExprPtr& c) { return expr(c, above + 1); });
     const auto name = names_.find(v->variable);
     if (name != names_.end()) return name->second;
@@ -193,20 +192,20 @@ class Dead {
     forEachStmt(body, [&](const Stmt& s) {
       if (const auto v = assignedBy(s)) {
         forEachRoot(s, [&](const ExprPtr& e) { values_[*v].push_back(e); });
-      } else if (const auto* st = std::get_if<Store>(&s.node); st != nullptr && !isGlobal(st->buffer)) {
+      } else if (const auto* st = as<Store>(s); st != nullptr && !isGlobal(st->buffer)) {
         stores_[st->buffer].push_back(st);
       } else if (st != nullptr) {
         nat(st->index);
         root(st->value);
-      } else if (const auto* i = std::get_if<If>(&s.node)) {
+      } else if (const auto* i = as<If>(s)) {
         root(i->condition);
-      } else if (const auto* f = std::get_if<For>(&s.node)) {
+      } else if (const auto* f = as<For>(s)) {
         nat(f->count);
         if (f->running) root(ref(*f->running, {Scalar::boolean, 1}));
-      } else if (const auto* x = std::get_if<Fault>(&s.node)) {
+      } else if (const auto* x = as<Fault>(s)) {
         nat(x->bound);
         root(x->value);
-      } else if (const auto* d = std::get_if<DeclareIndex>(&s.node)) {
+      } else if (const auto* d = as<DeclareIndex>(s)) {
         indices_.emplace(d->variable, d->value);
       }
     });
@@ -236,11 +235,11 @@ class Dead {
 
   void visit(const Expr& e) {
     forEachNat(e, [&](Nat n) { nat(n); });
-    if (const auto* v = std::get_if<VarRef>(&e.node); v != nullptr && !variableLive_[v->variable]) {
+    if (const auto* v = as<VarRef>(e); v != nullptr && !variableLive_[v->variable]) {
       variableLive_[v->variable] = true;
       for (const ExprPtr& value : values_[v->variable]) root(value);
     }
-    if (const auto* l = std::get_if<Load>(&e.node); l != nullptr && !bufferLive_[l->buffer]) {
+    if (const auto* l = as<Load>(e); l != nullptr && !bufferLive_[l->buffer]) {
       bufferLive_[l->buffer] = true;
       for (const Store* st : stores_[l->buffer]) {
         nat(st->index);
@@ -263,7 +262,7 @@ class Dead {
         [](const auto&) { return false; });
   }
   static bool withoutEffect(const Block& b) {
-    return std::ranges::all_of(b, [](const Stmt& s) { return std::holds_alternative<Comment>(s.node); });
+    return std::ranges::all_of(b, [](const Stmt& s) { return is<Comment>(s); });
   }
 
   bool sweep(Block& b) const {

@@ -34,7 +34,7 @@ class Needs {
     fails_ = fails_ || !n;
     last_[loop.index] = n.value_or(1) - 1;
     forEachStmt(loop.body, [&](const Stmt& s) {
-      if (const auto* inner = std::get_if<For>(&s.node)) within(*inner);
+      if (const auto* inner = as<For>(s)) within(*inner);
     });
   }
 
@@ -48,8 +48,8 @@ class Needs {
   }
 
   ExprPtr decided(const ExprPtr& e) {
-    if (const auto* c = std::get_if<Choose>(&e->node))
-      if (const auto* t = std::get_if<Test>(&c->condition->node)) {
+    if (const auto* c = as<Choose>(e))
+      if (const auto* t = as<Test>(c->condition)) {
         for (const Comparison& x : t->all) need(x);
         return decided(c->then);
       }
@@ -125,9 +125,9 @@ class Version {
   Block block(const Block& from) {
     Block to;
     for (const Stmt& s : from) {
-      if (const auto* f = std::get_if<For>(&s.node))
+      if (const auto* f = as<For>(s))
         to.push_back(loop(withBody(*f, block(f->body))));
-      else if (const auto* i = std::get_if<If>(&s.node))
+      else if (const auto* i = as<If>(s))
         to.push_back({If{i->condition, block(i->then), block(i->otherwise)}});
       else
         to.push_back(s);
@@ -152,9 +152,9 @@ class Version {
   // Only stores to tiles, perhaps in loops.
   bool fills(const Block& body) const {
     return std::ranges::all_of(body, [&](const Stmt& s) {
-      if (const auto* inner = std::get_if<For>(&s.node))
+      if (const auto* inner = as<For>(s))
         return inner->kind == LoopKind::sequential && !inner->running && fills(inner->body);
-      const auto* store = std::get_if<Store>(&s.node);
+      const auto* store = as<Store>(s);
       return store != nullptr && kernel_.buffers[store->buffer].space != AddressSpace::global;
     });
   }

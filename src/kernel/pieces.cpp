@@ -74,12 +74,12 @@ class Pieces {
  private:
   // The points at which comparisons of the statement change.
   void collect(const Stmt& s) {
-    const auto* branch = std::get_if<If>(&s.node);
+    const auto* branch = as<If>(s);
     if (branch != nullptr && guards(*branch->condition)) pays_ = true;
     forEachExpr(s, [&](const Expr& e) {
-      if (const auto* c = std::get_if<Choose>(&e.node))
+      if (const auto* c = as<Choose>(e))
         pays_ = pays_ || ((loads(*c->then) || loads(*c->otherwise)) && guards(*c->condition));
-      if (const auto* t = std::get_if<Test>(&e.node))
+      if (const auto* t = as<Test>(e))
         for (const Comparison& c : t->all) {
           const auto change = known(c);
           if (!change) continue;
@@ -102,7 +102,7 @@ class Pieces {
   bool guards(const Expr& condition) const {
     bool is = false;
     forEachExpr(condition, [&](const Expr& e) {
-      const auto* t = std::get_if<Test>(&e.node);
+      const auto* t = as<Test>(e);
       if (t == nullptr) return;
       for (const Comparison& c : t->all)
         if (const auto change = known(c))
@@ -113,7 +113,7 @@ class Pieces {
   }
   static bool loads(const Expr& value) {
     bool does = false;
-    forEachExpr(value, [&](const Expr& e) { does = does || std::holds_alternative<Load>(e.node); });
+    forEachExpr(value, [&](const Expr& e) { does = does || is<Load>(e); });
     return does;
   }
 
@@ -190,9 +190,8 @@ class Pieces {
   }
 
   ExprPtr decided(const ExprPtr& e) const {
-    if (const auto* c = std::get_if<Choose>(&e->node))
-      return choose(decided(c->condition), decided(c->then), decided(c->otherwise));
-    const auto* t = std::get_if<Test>(&e->node);
+    if (const auto* c = as<Choose>(e)) return choose(decided(c->condition), decided(c->then), decided(c->otherwise));
+    const auto* t = as<Test>(e);
     if (t == nullptr) return mapChildren(e, [&](const ExprPtr& c) { return decided(c); });
     std::vector<Comparison> open;
     for (const Comparison& c : t->all) {

@@ -13,8 +13,8 @@ class Survey {
  public:
   explicit Survey(const Kernel& kernel) : kernel_(kernel) {
     forEachStmt(kernel.body, [&](const Stmt& s) {
-      const auto* d = std::get_if<DeclareIndex>(&s.node);
-      const auto* value = d != nullptr ? std::get_if<Index>(&d->value->node) : nullptr;
+      const auto* d = as<DeclareIndex>(s);
+      const auto* value = d != nullptr ? as<Index>(d->value) : nullptr;
       if (value == nullptr || value->value.lower().value_or(-1) < 0) return;
       names_.insert(d->variable);
       values_.emplace_back(d->variable, value->value);
@@ -36,15 +36,15 @@ class Survey {
 
  private:
   void statement(const Stmt& s) {
-    const auto* declared = std::get_if<DeclareIndex>(&s.node);
+    const auto* declared = as<DeclareIndex>(s);
     const bool isName = declared != nullptr && names_.contains(declared->variable);
     if (!isName)
       forEachExpr(s, [&](const Expr& e) {
-        if (const auto* l = std::get_if<Load>(&e.node)) return access(l->buffer, l->index);
+        if (const auto* l = as<Load>(e)) return access(l->buffer, l->index);
         forEachNat(e, [&](Nat n) { compute(n); });
       });
-    if (const auto* store = std::get_if<Store>(&s.node)) return access(store->buffer, store->index);
-    if (const auto* prefetch = std::get_if<Prefetch>(&s.node)) return access(prefetch->buffer, prefetch->index);
+    if (const auto* store = as<Store>(s)) return access(store->buffer, store->index);
+    if (const auto* prefetch = as<Prefetch>(s)) return access(prefetch->buffer, prefetch->index);
     forEachOwnNat(s, [&](Nat n) { compute(n); });
   }
 

@@ -38,21 +38,16 @@ void Printer::block(const Block& b) {
 // What must be known before printing: variables assigned after their declaration, arrays and indices used.
 void Printer::survey() {
   assigned_.assign(kernel_.variables.size(), false);
-  const auto reads = [&](Nat n) {
-    for (const NatVar v : n.variables()) indices_.insert(v);
-  };
   forEachStmt(kernel_.body, [&](const Stmt& s) {
-    if (const auto* a = std::get_if<Assign>(&s.node)) assigned_[a->variable] = true;
-    if (const auto* a = std::get_if<AssignLane>(&s.node)) assigned_[a->variable] = true;
-    if (const auto* st = std::get_if<Store>(&s.node)) used_.insert(st->buffer);
-    if (const auto* c = std::get_if<Combine>(&s.node)) {
+    if (const auto* a = as<Assign>(s)) assigned_[a->variable] = true;
+    if (const auto* a = as<AssignLane>(s)) assigned_[a->variable] = true;
+    if (const auto* c = as<Combine>(s)) {
       assigned_[c->variable] = true;
       used_.insert(c->parts);
     }
-    forEachOwnNat(s, reads);
-    forEachExpr(s, [&](const Expr& e) {
-      if (const auto* l = std::get_if<Load>(&e.node)) used_.insert(l->buffer);
-      forEachNat(e, reads);
+    forEachAccess(s, [&](BufferId b, Nat, int, bool) { used_.insert(b); });
+    forEachNat(s, [&](Nat n) {
+      for (const NatVar v : n.variables()) indices_.insert(v);
     });
   });
 }
@@ -163,7 +158,7 @@ void Printer::declare(const Declare& d) {
 
 // Named after its value is written: the value cannot mention it.
 void Printer::declareIndex(const DeclareIndex& d) {
-  const auto* i = std::get_if<Index>(&d.value->node);
+  const auto* i = as<Index>(d.value);
   if (const auto array = write_.pointsInto(d.variable)) {
     const std::string value = write_.pointer(*array, i->value);
     write_.name(d.variable, false);

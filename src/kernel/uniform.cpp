@@ -22,7 +22,7 @@ void substitute(Block& b, const std::map<NatVar, Nat>& by) {
 }
 
 bool hasBarrier(const Stmt& s) {
-  if (std::holds_alternative<Barrier>(s.node) || std::holds_alternative<Combine>(s.node)) return true;
+  if (is<Barrier>(s) || is<Combine>(s)) return true;
   bool found = false;
   forEachBlock(s, [&](const Block& b) {
     for (const Stmt& inner : b) found = found || hasBarrier(inner);
@@ -39,12 +39,12 @@ class Builder {
     for (const Stmt& s : from) {
       const auto barrier = placed_.find(&s);
       if (barrier != placed_.end()) to.push_back({barrier->second});
-      if (const auto* f = std::get_if<For>(&s.node)) {
+      if (const auto* f = as<For>(s)) {
         loop(*f, to);
-      } else if (const auto* i = std::get_if<If>(&s.node)) {
+      } else if (const auto* i = as<If>(s)) {
         branch(*i, to);
       } else {
-        if (const auto* d = std::get_if<DeclareIndex>(&s.node))
+        if (const auto* d = as<DeclareIndex>(s))
           if (!isUniform(*d->value)) varying_.insert(d->variable);
         to.push_back(s);
       }
@@ -61,8 +61,8 @@ class Builder {
   }
   // Conservative: variables and memory may differ between work-items.
   bool isUniform(const Expr& e) const {
-    if (std::holds_alternative<VarRef>(e.node)) return false;
-    if (const auto* l = std::get_if<Load>(&e.node))
+    if (is<VarRef>(e)) return false;
+    if (const auto* l = as<Load>(e))
       if (!k_.buffers[l->buffer].readOnly) return false;
     bool uniform = true;
     forEachNat(e, [&](Nat n) { uniform = uniform && isUniform(n); });
@@ -138,13 +138,13 @@ class Builder {
       segment.clear();
     };
     for (const Stmt& s : from) {
-      if (const auto* d = std::get_if<Declare>(&s.node)) {
+      if (const auto* d = as<Declare>(s)) {
         to.push_back({Declare{d->variable, {}}});
         if (d->value) segment.push_back({Assign{d->variable, *d->value}});
-      } else if (std::holds_alternative<Allocate>(s.node)) {
+      } else if (is<Allocate>(s)) {
         to.push_back(s);
-      } else if (const auto* x = std::get_if<DeclareIndex>(&s.node)) {
-        if (std::holds_alternative<Index>(x->value->node)) {
+      } else if (const auto* x = as<DeclareIndex>(s)) {
+        if (is<Index>(x->value)) {
           to.push_back(s);  // arithmetic only, harmless for idle work-items
         } else {
           flush();
@@ -152,12 +152,12 @@ class Builder {
         }
       } else if (!hasBarrier(s)) {
         segment.push_back(s);
-      } else if (const auto* f = std::get_if<For>(&s.node)) {
+      } else if (const auto* f = as<For>(s)) {
         flush();
         For loop = withBody(*f, guarded(f->body, guard));
         requireUniform(*f);
         to.push_back({std::move(loop)});
-      } else if (const auto* i = std::get_if<If>(&s.node)) {
+      } else if (const auto* i = as<If>(s)) {
         flush();
         appendGuarded(*i, guard, to);
       } else {

@@ -266,7 +266,7 @@ Text Writer::conversion(const Expr& e, const Convert& c) {
 
 // Of the integers that the mask has as it is computed.
 std::size_t Writer::maskBytes(const ExprPtr& e) {
-  const auto* o = std::get_if<Operation>(&e->node);
+  const auto* o = as<Operation>(e);
   if (o == nullptr) return 1;
   const bool ofMasks = o->args.back()->type.scalar == Scalar::boolean;
   return ofMasks ? maskBytes(o->args.back()) : info(o->args.back()->type.scalar).bytes;

@@ -18,9 +18,9 @@ bool computesElements(Expr e) {
 }
 
 bool computesArray(Expr e) {
-  if (!e.is(Expr::Form::apply) || !holdsArrays(e.type())) return false;
+  if (!e.isApply() || !holdsArrays(e.type())) return false;
   const Spine s = spineOf(e);
-  if (!s.head.is(Expr::Form::primitive)) return false;
+  if (!s.head.isPrimitive()) return false;
   if (isIteration(s.head.prim())) return true;
   if (!e.type().isArray()) return false;
   return computesElements(e) || runsInOrder(s.head.prim()) ||
@@ -32,7 +32,7 @@ bool sharesElements(const Spine& s) {
     return (p.prim() == Prim::slide || p.prim() == Prim::slideStrict) &&
            lessEqual(p.nats()[0], p.nats()[1]) != Truth::proved;
   };
-  if (!s.head.is(Expr::Form::primitive)) return false;
+  if (!s.head.isPrimitive()) return false;
   if (s.isPrim(Prim::map)) return onlyMovesData(s.arguments[0]) && anyPrimitive(s.arguments[0], overlapping);
   return overlapping(s.head);
 }
@@ -62,11 +62,11 @@ double occurrences(Expr e, Expr variable) {
     if (x == variable) return 1;
     if (!x.hasFree(variable)) return 0;
     if (const auto known = counts.find(x); known != counts.end()) return known->second;
-    if (x.is(Expr::Form::lambda)) return visit(x.body());
+    if (x.isLambda()) return visit(x.body());
     const Spine s = spineOf(x);
     double count = 0;
     for (const Expr a : s.arguments) {
-      const bool mapped = s.isPrim(Prim::map) && !a.is(Expr::Form::lambda);
+      const bool mapped = s.isPrim(Prim::map) && !a.isLambda();
       count += visit(a) * (mapped ? occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1);
     }
     return counts[x] = count;
@@ -88,13 +88,13 @@ class Reads {
     if (e == variable_) return 1;
     if (!e.hasFree(variable_)) return 0;
     if (const auto known = known_.find(e); known != known_.end()) return known->second;
-    if (e.is(Expr::Form::lambda)) return in(e.body());
+    if (e.isLambda()) return in(e.body());
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive)) return unknownSize;
+    if (!s.head.isPrimitive()) return unknownSize;
     double sum = 0;
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       const Expr a = s.arguments[i];
-      if (a.is(Expr::Form::lambda))
+      if (a.isLambda())
         sum += in(a.body()) * evaluations(s);
       else
         sum += in(a)*again(s, i);
@@ -108,13 +108,12 @@ class Reads {
     const Prim prim = s.head.prim();
     if (prim == Prim::slide || prim == Prim::slideStrict)
       return std::max(1.0, estimate(s.head.nats()[0]) / std::max(1.0, estimate(s.head.nats()[1])));
-    if (s.arguments.empty() || !s.arguments[0].type().is(Type::Kind::function)) {
-      const bool function = s.arguments.size() > 1 && s.arguments[1].is(Expr::Form::lambda);
+    if (s.arguments.empty() || !s.arguments[0].type().isFunction()) {
+      const bool function = s.arguments.size() > 1 && s.arguments[1].isLambda();
       return function && argument + 1 == s.arguments.size() ? ofParameter(s.arguments[1], 1) : 1;
     }
-    return argument + 1 == s.arguments.size() && s.arguments[0].is(Expr::Form::lambda)
-               ? ofParameter(s.arguments[0], std::nullopt)
-               : 1;
+    return argument + 1 == s.arguments.size() && s.arguments[0].isLambda() ? ofParameter(s.arguments[0], std::nullopt)
+                                                                           : 1;
   }
   // Reads of an argument of a function, if it is an array, else it is read once and kept in registers.
   double ofParameter(Expr f, std::optional<int> component) {
@@ -127,7 +126,7 @@ class Reads {
     const Expr p = f.parameter();
     if (!component && p.type().isArray()) return Reads(p, ofParameters_).in(f.body());
     double most = 1;
-    if (p.type().is(Type::Kind::tuple)) {
+    if (p.type().isTuple()) {
       std::unordered_map<Expr, Expr> names;
       for (int i = 0; i < static_cast<int>(p.type().components().size()); i++) {
         const Expr part = get(p, i);
@@ -170,17 +169,17 @@ double costOf(Expr primitive) {
 }  // namespace
 
 double Work::of(Expr e) {
-  if (e.is(Expr::Form::lambda)) return of(e.body());
-  if (!e.is(Expr::Form::apply)) return 0;
+  if (e.isLambda()) return of(e.body());
+  if (!e.isApply()) return 0;
   if (const auto found = known_.find(e); found != known_.end()) return found->second;
   const Spine s = spineOf(e);
   if (endsKernel(s)) return 0;  // is there
   double times = 1, work = 0;
-  if (s.head.is(Expr::Form::primitive)) {
+  if (s.head.isPrimitive()) {
     work = costOf(s.head);
     times = evaluations(s);
   }
-  for (const Expr a : s.arguments) work += of(a) * (a.is(Expr::Form::lambda) ? times : 1);
+  for (const Expr a : s.arguments) work += of(a) * (a.isLambda() ? times : 1);
   return known_[e] = work;
 }
 

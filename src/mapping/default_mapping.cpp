@@ -16,9 +16,9 @@ namespace {
 bool isTrivial(Expr map) { return spineOf(map).arguments[1].type().length() == Nat(1); }
 
 bool computesFirst(Expr e) {
-  if (!e.is(Expr::Form::apply)) return false;
+  if (!e.isApply()) return false;
   const Spine s = spineOf(e);
-  if (s.head.is(Expr::Form::primitive) && takesSteps(s.head)) return true;
+  if (s.head.isPrimitive() && takesSteps(s.head)) return true;
   if (s.isPrim(Prim::let) && (s.arguments[1].type().isRegister() || computesFirst(s.arguments[0].body()))) return true;
   return std::ranges::any_of(s.arguments, [&](Expr a) { return computesFirst(a); });
 }
@@ -58,7 +58,7 @@ void applyLayout(Expr layout, Levels& dimensions, std::size_t from) {
 
 // Whether the loop goes over its last argument, one element after the other.
 bool goesOver(const Spine& s) {
-  if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return false;
+  if (!s.head.isPrimitive() || s.arguments.empty()) return false;
   const Traits::Loop loop = traits(s.head.prim()).loop;
   return loop == Traits::Loop::reduce || loop == Traits::Loop::scan || loop == Traits::Loop::reduceByIndex;
 }
@@ -80,10 +80,10 @@ bool isChosen(const Spine& s, Type type) {
 Expr DefaultMapping::result(Expr e, const Layouts& through) {
   if (isKept(e)) return e;
   ofKernel_ = e.type();
-  if (!e.is(Expr::Form::apply)) return copy(e);
+  if (!e.isApply()) return copy(e);
   const Spine s = spineOf(e);
-  if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) return iterated(e);
-  if (!e.type().isArray() && !e.type().is(Type::Kind::tuple)) {
+  if (s.head.isPrimitive() && isIteration(s.head.prim())) return iterated(e);
+  if (!e.type().isArray() && !e.type().isTuple()) {
     // What stands behind a name is divided where it is much: what it reads is there before its kernels.
     const double much = options_.isGpu ? dividedOnGpu : dividedOperations;
     return s.isPrim(Prim::let) && work_.of(s.arguments[0].body()) >= much ? resultOfLet(e) : alone(e);
@@ -118,9 +118,9 @@ Expr DefaultMapping::result(Expr e, const Layouts& through) {
 // work-item that computes them reads them.
 bool DefaultMapping::hasStepsOfOwn(Expr choice) {
   const std::function<bool(Expr, bool)> among = [&](Expr e, bool isResult) {
-    if (!e.is(Expr::Form::apply) || mayMove(e)) return false;
+    if (!e.isApply() || mayMove(e)) return false;
     const Spine s = spineOf(e);
-    const bool inOrder = s.head.is(Expr::Form::primitive) && runsInOrder(s.head.prim()) && holdsArrays(e.type());
+    const bool inOrder = s.head.isPrimitive() && runsInOrder(s.head.prim()) && holdsArrays(e.type());
     if (inOrder && (!isResult || isIteration(s.head.prim()))) return true;
     if (s.isPrim(Prim::let)) {
       if (!mayMove(s.arguments[1])) guards_.hold(s.arguments[0].parameter());
@@ -192,9 +192,9 @@ std::optional<Expr> DefaultMapping::flattened(Expr map) {
   constexpr std::int64_t few = 4;
   const std::function<bool(Expr)> isInMemory = [&](Expr e) {
     if (isKept(e) || onlyMovesData(e)) return true;
-    if (!e.is(Expr::Form::apply)) return false;
+    if (!e.isApply()) return false;
     const Spine s = spineOf(e);
-    return s.head.is(Expr::Form::primitive) && (movesData(s.head.prim()) || s.isPrim(Prim::map)) &&
+    return s.head.isPrimitive() && (movesData(s.head.prim()) || s.isPrim(Prim::map)) &&
            std::ranges::all_of(s.arguments, isInMemory);
   };
   const Expr body = spineOf(map).arguments[0].body();
@@ -277,9 +277,9 @@ Expr DefaultMapping::results(Expr e) {
   return parts(e, [&](Expr x) {
     if (inStep ? !updates && isComputed(x) : isKeptName(x) && given_.insert(x).second) return x;  // is where it is kept
     if (inStep && isUpdate(x)) return updated(x);
-    const bool computes = x.is(Expr::Form::apply) && (x.type().isArray() || !isCheap(x));
+    const bool computes = x.isApply() && (x.type().isArray() || !isCheap(x));
     const bool apart = !alike || isUpdatedInPlace(underLayouts(x));
-    const bool own = apart && mayMove(x) && computes && !x.type().is(Type::Kind::tuple);
+    const bool own = apart && mayMove(x) && computes && !x.type().isTuple();
     x = own ? kept(x, "it is a result") : result(x);
     return own && inStep && (updates || !runsInParallel(x)) ? copied(x) : x;
   });
@@ -289,7 +289,7 @@ Expr DefaultMapping::results(Expr e) {
 Expr DefaultMapping::copy(Expr e) { return copied(operand(e)); }
 
 Expr DefaultMapping::copied(Expr e) {
-  if (e.type().is(Type::Kind::tuple)) {
+  if (e.type().isTuple()) {
     if (!spineOf(e).isPrim(Prim::tuple)) e = apply("tupleOfParts", e);
     return parts(e, [this](Expr x) { return copied(x); });
   }
@@ -299,12 +299,12 @@ Expr DefaultMapping::copied(Expr e) {
 
 // What the only work-item of a kernel does.
 Expr DefaultMapping::alone(Expr e, bool shared) {
-  if (!e.is(Expr::Form::apply) || isKept(e)) return e;
+  if (!e.isApply() || isKept(e)) return e;
   shared = shared || sharesElements(spineOf(e));
   const bool divides = spineOf(e).isPrim(Prim::reduce) && chunkOf(spineOf(e));
   const auto in = goesOver(spineOf(e)) && !divides ? std::optional(spineOf(e).arguments.back()) : std::nullopt;
   e = eachArgument(e, [&](Expr x, bool) {
-    if (x.is(Expr::Form::lambda)) return body(x, [this](Expr b) { return inside(b); });
+    if (x.isLambda()) return body(x, [this](Expr b) { return inside(b); });
     return x == in ? ahead(x, shared) : operand(x, shared);
   });
   const Spine s = spineOf(e);
@@ -323,8 +323,7 @@ Expr DefaultMapping::alone(Expr e, bool shared) {
 // What one work-item goes over in order: elements that cost much are computed before, by many.
 Expr DefaultMapping::ahead(Expr e, bool shared) {
   constexpr double aheadOperations = 8;  // on an element, beside which a store and a load are little
-  if (e.is(Expr::Form::apply) && spineOf(e).isPrim(Prim::zip))
-    return parts(e, [&](Expr x) { return ahead(x, shared); });
+  if (e.isApply() && spineOf(e).isPrim(Prim::zip)) return parts(e, [&](Expr x) { return ahead(x, shared); });
   const double work = work_.of(e);
   const bool pays =
       options_.isGpu ? work >= dividedOnGpu : work >= dividedOperations && work > aheadOperations * elementsOf(e);
@@ -339,10 +338,10 @@ Expr DefaultMapping::ahead(Expr e, bool shared) {
 // a dimension, each of the map's work-items would do it again. Those that are stored in front of the kernel do not
 // count.
 bool DefaultMapping::runsLoops(Expr e) const {
-  if (e.is(Expr::Form::lambda)) return runsLoops(e.body());
-  if (!e.is(Expr::Form::apply) || isKept(e) || (computesArray(e) && isClosed(e))) return false;
+  if (e.isLambda()) return runsLoops(e.body());
+  if (!e.isApply() || isKept(e) || (computesArray(e) && isClosed(e))) return false;
   const Spine s = spineOf(e);
-  if (s.head.is(Expr::Form::primitive) && runsInOrder(s.head.prim())) return true;
+  if (s.head.isPrimitive() && runsInOrder(s.head.prim())) return true;
   if (isChosen(s, e.type())) return true;
   // What a row shares.
   if (s.isPrim(Prim::let) && !isClosed(s.arguments[1]) && anyPrimitive(s.arguments[1], takesSteps)) return true;
@@ -412,7 +411,7 @@ Expr DefaultMapping::input(Expr nest, Expr in) {
 }
 
 Expr DefaultMapping::produced(Expr e, std::size_t dimensions) {
-  if (!e.is(Expr::Form::apply) || isKept(e) || isKernelBoundary(e)) return operand(e);
+  if (!e.isApply() || isKept(e) || isKernelBoundary(e)) return operand(e);
   const Spine s = spineOf(e);
   const auto further = [&](Expr x) { return produced(x, dimensions); };
   if (s.isPrim(Prim::zip) || s.isPrim(Prim::transpose)) return parts(e, further);
@@ -485,7 +484,7 @@ bool isCostlyNumber(Expr e, Type result) {
 // Where a host asks before each step, it takes longer than what is little work for one work-item.
 bool takesLaunches(Expr e) {
   const Spine s = spineOf(e);
-  if (!s.head.is(Expr::Form::primitive) || !isIteration(s.head.prim())) return false;
+  if (!s.head.isPrimitive() || !isIteration(s.head.prim())) return false;
   const Type state = s.arguments.back().type();
   if (s.isPrim(Prim::iterateWhile) ? isSymbolic(state) : holdsArrays(state)) return true;
   detail::Work work;

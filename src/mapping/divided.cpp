@@ -61,12 +61,12 @@ bool foldsArrays(const Spine& s) {
 }
 
 double launchesOf(Expr e) {
-  if (!e.is(Expr::Form::apply)) return 0;
+  if (!e.isApply()) return 0;
   const Spine s = spineOf(e);
-  double launches = computesElements(e) ? 1 : s.head.is(Expr::Form::primitive) && takesSteps(s.head) ? 3 : 0;
+  double launches = computesElements(e) ? 1 : s.head.isPrimitive() && takesSteps(s.head) ? 3 : 0;
   const bool opens = launches == 0;
   for (const Expr a : s.arguments) {
-    const bool function = a.is(Expr::Form::lambda);
+    const bool function = a.isLambda();
     if (!function || opens) launches += launchesOf(function ? a.body() : a);
   }
   return launches;
@@ -361,7 +361,7 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
 
 // Whether all elements of an array of rows come from memory in order, row after row.
 bool DefaultMapping::isDense(Expr e) const {
-  if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0;
+  if (e.isVariable()) return parameters_.count(e) > 0;
   if (isKept(e)) return true;
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::zip) || s.isPrim(Prim::get))
@@ -380,9 +380,9 @@ bool DefaultMapping::isDense(Expr e) const {
 // Whether neighbours are neighbours in memory.
 bool DefaultMapping::isContiguous(Expr e) const {
   if (isKept(e) || contiguous_.count(e) > 0) return true;
-  if (e.is(Expr::Form::variable)) return parameters_.count(e) > 0 || rows_.count(e) > 0;
+  if (e.isVariable()) return parameters_.count(e) > 0 || rows_.count(e) > 0;
   const Spine s = spineOf(e);
-  if (!s.head.is(Expr::Form::primitive)) return false;
+  if (!s.head.isPrimitive()) return false;
   switch (s.head.prim()) {
     case Prim::zip: return std::ranges::all_of(s.arguments, [&](Expr a) { return isContiguous(a); });
     case Prim::map: return isContiguous(s.arguments[1]);
@@ -621,12 +621,12 @@ std::optional<Expr> DefaultMapping::spread(Expr e) {
 
 // A reduction that a work-item does once, and that may be divided.
 std::optional<Expr> DefaultMapping::longReduction(Expr e) {
-  if (!e.is(Expr::Form::apply) || isKept(e)) return std::nullopt;
+  if (!e.isApply() || isKept(e)) return std::nullopt;
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduce) && chunkOf(s)) return e;
   for (std::size_t i = 0; i < s.arguments.size(); i++) {
     const Expr a = s.arguments[i];
-    if (a.is(Expr::Form::lambda) || (isOptional(s, i) && mayFailWithin(a))) continue;
+    if (a.isLambda() || (isOptional(s, i) && mayFailWithin(a))) continue;
     if (const auto found = longReduction(a)) return found;
   }
   return std::nullopt;

@@ -58,11 +58,11 @@ std::optional<std::int64_t> DefaultMapping::chunkOfGroup(const Spine& scan) cons
 // What the term's steps read and do not change, in memory.
 Expr DefaultMapping::closedKept(Expr e) {
   const auto below = [this](Expr x) {
-    if (x.is(Expr::Form::apply) && isStored(x, false)) return kept(x, "the same for all elements of a map");
+    if (x.isApply() && isStored(x, false)) return kept(x, "the same for all elements of a map");
     return closedKept(x);
   };
-  if (!e.is(Expr::Form::apply) || isKept(e)) return e;
-  return eachArgument(e, [&](Expr x, bool) { return x.is(Expr::Form::lambda) ? body(x, below) : below(x); });
+  if (!e.isApply() || isKept(e)) return e;
+  return eachArgument(e, [&](Expr x, bool) { return x.isLambda() ? body(x, below) : below(x); });
 }
 
 // Whether the rows are chunks of an array that is filled to whole ones.

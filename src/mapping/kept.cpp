@@ -55,10 +55,9 @@ bool DefaultMapping::isExpensive(Expr e) {
   if (isKept(e)) return false;
   if (const auto known = expensive_.find(e); known != expensive_.end()) return known->second;
   bool is = false;
-  if (e.is(Expr::Form::lambda)) is = isExpensive(e.body());
-  if (e.is(Expr::Form::apply))
-    is = isChosen(spineOf(e), e.type()) || isExpensive(e.function()) || isExpensive(e.argument());
-  if (e.is(Expr::Form::primitive)) is = takesSteps(e);
+  if (e.isLambda()) is = isExpensive(e.body());
+  if (e.isApply()) is = isChosen(spineOf(e), e.type()) || isExpensive(e.function()) || isExpensive(e.argument());
+  if (e.isPrimitive()) is = takesSteps(e);
   return expensive_[e] = is;
 }
 
@@ -66,15 +65,15 @@ bool DefaultMapping::isCheap(Expr e) { return !isExpensive(e) || work_.of(e) <= 
 
 // A value, no array, that costs a loop.
 bool DefaultMapping::isWorthNaming(Expr e) {
-  return e.type().isRegister() && e.is(Expr::Form::apply) && (!isCheap(e) || isCostlyNumber(e, ofKernel_));
+  return e.type().isRegister() && e.isApply() && (!isCheap(e) || isCostlyNumber(e, ofKernel_));
 }
 
 // Whether the array gets memory of its own; `shared` says that its elements are read for several results. Of a map
 // that only moves data, what it moves may get some.
 bool DefaultMapping::isStored(Expr e, bool shared) {
   // Of a loop whose value is a tuple, components with arrays are read.
-  const bool ofTuple = e.type().is(Type::Kind::tuple) && holdsArrays(e.type()) && e.is(Expr::Form::apply) &&
-                       spineOf(e).head.is(Expr::Form::primitive) && takesSteps(spineOf(e).head);
+  const bool ofTuple = e.type().isTuple() && holdsArrays(e.type()) && e.isApply() && spineOf(e).head.isPrimitive() &&
+                       takesSteps(spineOf(e).head);
   if (isKept(e) || !(computesArray(e) || ofTuple) || !isClosed(e) || !mayMove(e)) return false;
   if (const Spine s = spineOf(e); s.isPrim(Prim::map) && onlyMovesData(s.arguments[0])) return false;
   return isExpensive(e) || (shared && operations(e, shared) > recomputedOperations);
@@ -83,15 +82,15 @@ bool DefaultMapping::isStored(Expr e, bool shared) {
 // Scalar operations, about, that an element of the term costs where it is not stored. What is below is counted as it
 // will be: an array that is stored costs nothing more.
 double DefaultMapping::operations(Expr e, bool shared) {
-  if (e.is(Expr::Form::lambda)) return operations(e.body(), shared);
-  if (!e.is(Expr::Form::apply) || isKept(e)) return 0;
+  if (e.isLambda()) return operations(e.body(), shared);
+  if (!e.isApply() || isKept(e)) return 0;
   auto& known = operations_[shared ? 1 : 0];
   if (const auto found = known.find(e); found != known.end()) return found->second;
   const Spine s = spineOf(e);
   const bool below = shared || sharesElements(s);
   double count = s.isPrim(Prim::op) || s.isPrim(Prim::convert) ? 1 : 0;
   for (const Expr a : s.arguments) {
-    const bool reads = s.isPrim(Prim::map) && !a.is(Expr::Form::lambda);
+    const bool reads = s.isPrim(Prim::map) && !a.isLambda();
     const double times = reads ? occurrences(s.arguments[0].body(), s.arguments[0].parameter()) : 1;
     if (!isStored(a, below)) count += times * operations(a, below);
   }
@@ -111,7 +110,7 @@ bool DefaultMapping::isKernelBoundary(Expr e) const { return endsKernel(spineOf(
 
 // A term that is read outside of every lambda: expensive intermediates get a kernel of their own.
 Expr DefaultMapping::operand(Expr e, bool shared) {
-  if (!e.is(Expr::Form::apply) || isKept(e)) return e;
+  if (!e.isApply() || isKept(e)) return e;
   if (isKernelBoundary(e)) return kept(e, "the program says so");
   if (isStored(e, shared)) {
     if (const auto byGroup = sharedByGroup(e)) return *byGroup;
@@ -164,8 +163,8 @@ Expr DefaultMapping::storedWithin(Expr e) {
 
 // A term inside a lambda: what does not depend on the lambda is computed once, outside.
 Expr DefaultMapping::inside(Expr e) {
-  if (e.is(Expr::Form::lambda)) return body(e, [this](Expr b) { return inside(b); });
-  if (!e.is(Expr::Form::apply) || isKept(e)) return e;
+  if (e.isLambda()) return body(e, [this](Expr b) { return inside(b); });
+  if (!e.isApply() || isKept(e)) return e;
   if (isKernelBoundary(e)) return kept(e, "the program says so");
   // A kernel cannot end inside of a map: there toGlobal asks for nothing that sharing between work-items could see.
   if (const Spine s = spineOf(e); endsKernel(s))

@@ -29,7 +29,7 @@ class RestMapping : detail::Walk {
 
   // Of the program's result, or that of a step of an iteration.
   Expr result(Expr e, std::vector<Expr> keptNames = {}, bool inStep = false) {
-    if (!e.is(Expr::Form::apply)) return e;
+    if (!e.isApply()) return e;
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::let) || isSteps(s)) {
       if (isSteps(s)) keptNames.clear();
@@ -67,7 +67,7 @@ bool isMapped(const Program& program) { return saysWhere(program.body); }
 // For a primitive that the compiler made, the place of something within the term.
 std::string placeIn(const std::unordered_map<Expr, Span>& spans, Expr term) {
   const Expr head = spineOf(term).head;
-  if (!head.is(Expr::Form::primitive)) return head.is(Expr::Form::variable) ? head.name() : "";
+  if (!head.isPrimitive()) return head.isVariable() ? head.name() : "";
   const auto spanOf = [&](Expr p) {
     const auto found = spans.find(p);
     return found == spans.end() ? Span{} : found->second;

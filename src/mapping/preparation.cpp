@@ -24,9 +24,7 @@ double workOfNames(Expr e) {
 }
 
 // Of the arguments of a primitive, the function runs many times.
-bool isLoop(const Spine& s) {
-  return s.head.is(Expr::Form::primitive) && traits(s.head.prim()).loop != Traits::Loop::none;
-}
+bool isLoop(const Spine& s) { return s.head.isPrimitive() && traits(s.head.prim()).loop != Traits::Loop::none; }
 
 // Whether a let in the term has that name and value.
 bool isNamedAgain(Expr term, Expr name, Expr value) {
@@ -50,13 +48,13 @@ class Invariants {
  private:
   // `guarded`: what runs perhaps not at all.
   void visit(Expr e, bool inLoop, bool guarded) {
-    if (e.is(Expr::Form::lambda)) {
+    if (e.isLambda()) {
       bound_.insert(e.parameter());
       visit(e.body(), inLoop, guarded);
       bound_.erase(e.parameter());
       return;
     }
-    if (!e.is(Expr::Form::apply)) return;
+    if (!e.isApply()) return;
     if (inLoop && isFree(e) && pays_(e) && !(guarded && mayFailWithin(e))) {
       if (std::ranges::find(found_, e) == found_.end()) found_.push_back(e);
       return;
@@ -64,7 +62,7 @@ class Invariants {
     const Spine s = spineOf(e);
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       const Expr a = s.arguments[i];
-      const bool runs = a.is(Expr::Form::lambda) && isLoop(s);
+      const bool runs = a.isLambda() && isLoop(s);
       visit(a, inLoop || runs, guarded || isOptional(s, i));
     }
   }
@@ -86,7 +84,7 @@ Expr underLayouts(Expr e) {
     const Spine s = spineOf(e);
     const auto isLayout = [&] {
       if (s.isCall(Prim::map)) return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
-      return s.head.is(Expr::Form::primitive) && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim());
+      return s.head.isPrimitive() && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim());
     };
     if (!isLayout()) return e;
     e = s.arguments.back();
@@ -144,7 +142,7 @@ Expr Preparation::unlessKept(Expr e) {
 
 Expr Preparation::rows(Expr e, bool inMap) {
   const bool isMap = spineOf(e).isPrim(Prim::map);
-  e = parts(e, [&](Expr a) { return rows(a, inMap || (isMap && a.is(Expr::Form::lambda))); });
+  e = parts(e, [&](Expr a) { return rows(a, inMap || (isMap && a.isLambda())); });
   if (!isMap || !inMap || !isAtMost(e.type().length(), registerAccumulators)) return e;
   // What each column would compute again.
   const Spine columns = spineOf(spineOf(e).arguments[1]);
@@ -157,7 +155,7 @@ Expr Preparation::invariants(Expr e) {
   const Spine s = spineOf(e);
   const bool inwards = isLoop(s) || s.isPrim(Prim::let);
   return parts(e, [&](Expr a) {
-    if (!inwards || !a.is(Expr::Form::lambda)) return invariants(a);
+    if (!inwards || !a.isLambda()) return invariants(a);
     return body(a, [&](Expr b) {
       std::size_t named = 0;
       for (const Expr v : Invariants(pays_).of(b))
@@ -176,8 +174,8 @@ Expr Preparation::invariants(Expr e) {
 }
 
 Expr Preparation::flatNames(Expr e) {
-  if (e.is(Expr::Form::lambda)) return body(e, [this](Expr b) { return flatNames(b); });
-  if (!e.is(Expr::Form::apply)) return e;
+  if (e.isLambda()) return body(e, [this](Expr b) { return flatNames(b); });
+  if (!e.isApply()) return e;
   return flatArguments(e, spineOf(e).isCall(Prim::let) ? 1 : 0, false, [this](Expr b) { return flatNames(b); });
 }
 

@@ -34,7 +34,7 @@ std::pair<Expr, Path> Walk::around(Expr e, std::size_t levels) const {
 }
 
 Expr Walk::withChild(Expr e, std::uint8_t which, Expr now) {
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), now);
+  if (e.isLambda()) return Expr::lambda(e.parameter(), now);
   return which == 0 ? Expr::apply(now, e.argument()) : Expr::apply(e.function(), now);
 }
 

@@ -25,7 +25,7 @@ class Walk {
   // The term with f(part) for what is below it.
   template <class F>
   Expr child(Expr e, std::uint8_t which, F&& f) {
-    const bool isLambda = e.is(Expr::Form::lambda);
+    const bool isLambda = e.isLambda();
     const Expr old = isLambda ? e.body() : which == 0 ? e.function() : e.argument();
     above_.emplace_back(e, which);
     const Expr now = *rewriting_.at(which, [&] { return std::optional<Expr>(f(old)); });
@@ -52,8 +52,8 @@ class Walk {
   // Every argument, or the body of a lambda.
   template <class F>
   Expr parts(Expr e, F&& f) {
-    if (e.is(Expr::Form::lambda)) return body(e, f);
-    if (!e.is(Expr::Form::apply)) return e;
+    if (e.isLambda()) return body(e, f);
+    if (!e.isApply()) return e;
     const std::size_t count = spineOf(e).arguments.size();
     for (std::size_t i = 0; i < count; i++) e = argument(e, i, f);
     return e;

@@ -88,24 +88,23 @@ class Search {
  private:
   void visit(Expr e, const Path& path) {
     if (found_) return;
-    if (e.is(Expr::Form::lambda)) {  // of no loop and no let: what is bound is not known
+    if (e.isLambda()) {  // of no loop and no let: what is bound is not known
       return scoped({e.parameter(), e, path, false}, true, [&] { visit(e.body(), path + Path{0}); });
     }
-    if (!e.is(Expr::Form::apply)) return;
+    if (!e.isApply()) return;
     const Spine s = spineOf(e);
-    if (s.head.is(Expr::Form::primitive) && isIteration(s.head.prim())) {  // a step is a program of its own
+    if (s.head.isPrimitive() && isIteration(s.head.prim())) {  // a step is a program of its own
       std::vector<Binder> around;
       std::swap(around, around_);
       for (std::size_t i = 0; i < s.arguments.size(); i++)
-        if (around.empty() && s.arguments[i].is(Expr::Form::lambda))
+        if (around.empty() && s.arguments[i].isLambda())
           visit(s.arguments[i].body(), path + argumentPath(s, i) + Path{0});
       std::swap(around, around_);
-      if (!s.arguments.back().is(Expr::Form::lambda))
-        visit(s.arguments.back(), path + argumentPath(s, s.arguments.size() - 1));
+      if (!s.arguments.back().isLambda()) visit(s.arguments.back(), path + argumentPath(s, s.arguments.size() - 1));
       return;
     }
     const bool loop = isLoop(s), binds = loop || s.isCall(Prim::let);
-    if (binds && functionOf(s).is(Expr::Form::lambda)) {
+    if (binds && functionOf(s).isLambda()) {
       if (!s.isPrim(Prim::map) && loop) visit(s.arguments[0], path + argumentPath(s, 0));
       visit(s.arguments.back(), path + Path{1});
       const Binder binder{functionOf(s).parameter(), s.arguments.back(), path, loop};
@@ -138,7 +137,7 @@ class Search {
       for (std::size_t i = end; i-- > 0;) {
         const Binder& b = around_[i];
         if (!term.hasFree(b.variable)) continue;
-        if (b.value.is(Expr::Form::lambda) || b.accumulates(term)) return false;
+        if (b.value.isLambda() || b.accumulates(term)) return false;
         if (const auto arrays = b.arraysOf(term)) {
           on[i] = true;
           if (!std::ranges::all_of(*arrays, [&](Expr a) { return mark(a, i); })) return false;
@@ -186,9 +185,9 @@ class Search {
   static std::optional<Path> computedIn(Expr e) {
     Path path;
     for (;;) {
-      if (!e.is(Expr::Form::apply) || onlyMovesData(e)) return std::nullopt;
+      if (!e.isApply() || onlyMovesData(e)) return std::nullopt;
       const Spine s = spineOf(e);
-      if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
+      if (!s.head.isPrimitive()) return std::nullopt;
       const bool layout = isInvertibleLayout(s.head.prim()) || isPadding(s.head) || isCrop(s.head.prim()) ||
                           s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict) ||
                           (s.isPrim(Prim::map) && !isComputingMap(e));
@@ -341,7 +340,7 @@ class Search {
     while (!place.empty() && place.back() == 1) {
       place.pop_back();
       const Expr around = partAt(program_, place);
-      if (!around.is(Expr::Form::apply) || !isComputingMap(around)) continue;
+      if (!around.isApply() || !isComputingMap(around)) continue;
       const auto part = operatorPartOf(around);
       const bool readsSame = part && std::ranges::all_of(inputs, [&](Expr input) {
                                const auto& all = part->match.inputs;
@@ -362,7 +361,7 @@ class Search {
   static bool readsPairs(const std::vector<const Binder*>& loops, Expr body, Expr sum) {
     const Expr rest = replaceTerms(body, {{sum, Expr::variable("r", sum.type())}});
     return std::ranges::any_of(loops, [&](const Binder* loop) {
-      return loop->variable.type().is(Type::Kind::tuple) && sum.hasFree(loop->variable) && rest.hasFree(loop->variable);
+      return loop->variable.type().isTuple() && sum.hasFree(loop->variable) && rest.hasFree(loop->variable);
     });
   }
 

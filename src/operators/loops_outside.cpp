@@ -22,13 +22,12 @@ class SharedProducts {
   SharedProducts(std::unordered_set<Expr> own, double elements) : own_(std::move(own)), elements_(elements) {}
 
   bool in(Expr e) {
-    if (e.is(Expr::Form::lambda)) return in(e.body());
-    if (!e.is(Expr::Form::apply)) return false;
+    if (e.isLambda()) return in(e.body());
+    if (!e.isApply()) return false;
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::reduce) && isProduct(s)) return true;
     const bool binds = isLoop(s) || s.isCall(Prim::let);
-    if (!binds || !functionOf(s).is(Expr::Form::lambda))
-      return std::ranges::any_of(s.arguments, [&](Expr a) { return in(a); });
+    if (!binds || !functionOf(s).isLambda()) return std::ranges::any_of(s.arguments, [&](Expr a) { return in(a); });
     for (std::size_t i = 0; i < s.arguments.size(); i++)
       if (s.arguments[i] != functionOf(s) && in(s.arguments[i])) return true;
     const Expr variable = functionOf(s).parameter(), over = s.arguments.back();
@@ -81,10 +80,10 @@ Strategy loopsOutside(Prim loop, const char* rule) {
     std::optional<Path> place;
     std::vector<Binder> around;
     const std::function<void(Expr, const Path&)> find = [&](Expr e, const Path& path) {
-      if (place || !e.is(Expr::Form::apply)) return;
+      if (place || !e.isApply()) return;
       const Spine s = spineOf(e);
-      const bool isFull = !e.type().is(Type::Kind::function) && s.arguments.size() >= 2;
-      if (s.isPrim(loop) && isFull && functionOf(s).is(Expr::Form::lambda)) {
+      const bool isFull = !e.type().isFunction() && s.arguments.size() >= 2;
+      if (s.isPrim(loop) && isFull && functionOf(s).isLambda()) {
         std::unordered_set<Expr> own{functionOf(s).parameter()};
         double elements = 1;
         std::vector<Expr> needed{e};  // and what the loops run over that it depends on
@@ -100,8 +99,8 @@ Strategy loopsOutside(Prim loop, const char* rule) {
       const bool isMap = s.isCall(Prim::map);
       for (std::size_t i = 0; i < s.arguments.size(); i++) {
         const Expr a = s.arguments[i];
-        if (!a.is(Expr::Form::lambda)) find(a, path + argumentPath(s, i));
-        if (!a.is(Expr::Form::lambda) || !(isMap || s.isPrim(Prim::let))) continue;
+        if (!a.isLambda()) find(a, path + argumentPath(s, i));
+        if (!a.isLambda() || !(isMap || s.isPrim(Prim::let))) continue;
         around.push_back({a.parameter(), s.arguments.back(), path, isMap});
         find(a.body(), path + argumentPath(s, i) + Path{0});
         around.pop_back();

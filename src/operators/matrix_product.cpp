@@ -17,7 +17,7 @@ std::optional<Operand> operandOf(Expr e) {
   const Spine s = spineOf(e);
   const bool transposed = s.isPrim(Prim::transpose);
   const Expr array = transposed ? s.arguments[0] : e;
-  if (!array.is(Expr::Form::variable)) return std::nullopt;
+  if (!array.isVariable()) return std::nullopt;
   return Operand{array.name(), transposed};
 }
 
@@ -46,7 +46,7 @@ bool isProductOfElement(Expr x, Expr parameter) {
          (isComponent(s.arguments[0], 1) && isComponent(s.arguments[1], 0));
 }
 
-bool isZero(Expr e) { return e.is(Expr::Form::literal) && e.value().asDouble() == 0; }
+bool isZero(Expr e) { return e.isLiteral() && e.value().asDouble() == 0; }
 
 }  // namespace
 

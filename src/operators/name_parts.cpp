@@ -53,11 +53,10 @@ class Naming {
   template <class F>
   Expr framed(F&& make) {
     frames_.emplace_back();
-    Expr e = make();
+    const Expr e = make();
     const Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    for (auto l = frame.lets.rbegin(); l != frame.lets.rend(); ++l) e = build::let(l->first, l->second, e);
-    return e;
+    return build::let(frame.lets, e);
   }
 
   // The program's result, or that of a step of an iteration.
@@ -66,7 +65,7 @@ class Naming {
   }
 
   Expr resultWithin(Expr e) {
-    if (!e.is(Expr::Form::apply)) return e;
+    if (!e.isApply()) return e;
     Spine s = spineOf(e);
     if (s.isPrim(Prim::let)) return result(opened(s));
     if (s.isPrim(Prim::tuple)) {
@@ -79,7 +78,7 @@ class Naming {
   // What a step changes of an array of its state is changed where that is.
   Expr resultOfTuple(Expr e) {
     Spine s = spineOf(e);
-    const bool changes = s.head.is(Expr::Form::primitive) && traits(s.head.prim()).loop == Traits::Loop::reduceByIndex;
+    const bool changes = s.head.isPrimitive() && traits(s.head.prim()).loop == Traits::Loop::reduceByIndex;
     if (!changes || !inStep_ || !onlyMovesData(s.arguments[0]))
       return isComputed(e) ? named(e) : visit(e, Reader::once, false, false);
     visitArguments(s, readerOf(e), false, false);
@@ -156,7 +155,7 @@ class Naming {
 
   // What one part computes; arrays that it reads and that are parts themselves are names.
   Expr stage(Expr e) {
-    if (!e.is(Expr::Form::apply)) return e;
+    if (!e.isApply()) return e;
     if (const auto found = operatorPartOf(e)) return withInputsNamed(e, found->match.inputs);
     if (isJoinedOfParts(e)) {
       std::unordered_map<Expr, Expr> staged;
@@ -164,7 +163,7 @@ class Naming {
       return replaceTerms(e, staged);
     }
     Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive)) return e;
+    if (!s.head.isPrimitive()) return e;
     if (s.isPrim(Prim::let) && isClosed(e)) return within(opened(s), [&](Expr body) { return stage(body); });
     if (s.isPrim(Prim::toGlobal)) return stage(s.arguments[0]);
     const bool layout = isInvertibleLayout(s.head.prim()) || s.isPrim(Prim::unzip);
@@ -224,7 +223,7 @@ class Naming {
     if (!value.type().isArray() || !mayBeCore(value) || spineOf(value).isPrim(Prim::toGlobal)) return false;
     if (usesOf(name, body) != 1) return false;
     const std::function<bool(Expr)> finishes = [&](Expr e) {
-      if (!e.is(Expr::Form::apply) || !e.hasFree(name)) return false;
+      if (!e.isApply() || !e.hasFree(name)) return false;
       if (resultOfEpilogue(e, [&](Expr array) { return underLayouts(array) == name; })) return true;
       const Spine s = spineOf(e);
       if (s.isPrim(Prim::let) && finishes(s.arguments[0].body())) return true;
@@ -241,8 +240,8 @@ class Naming {
       if (e == part) return 1;
       if (const auto found = counts.find(e); found != counts.end()) return found->second;
       int n = 0;
-      if (e.is(Expr::Form::lambda)) n = count(e.body());
-      if (e.is(Expr::Form::apply)) n = count(e.function()) + count(e.argument());
+      if (e.isLambda()) n = count(e.body());
+      if (e.isApply()) n = count(e.function()) + count(e.argument());
       return counts.emplace(e, std::min(n, most)).first->second;
     };
     return count(term);
@@ -252,7 +251,7 @@ class Naming {
   Expr withInputsNamed(Expr e, const std::vector<Expr>& inputs) {
     std::unordered_map<Expr, Expr> names;
     for (const Expr input : inputs)
-      if (!input.is(Expr::Form::variable)) names.emplace(input, named(input));
+      if (!input.isVariable()) names.emplace(input, named(input));
     return replaceTerms(e, names);
   }
 
@@ -271,14 +270,14 @@ class Naming {
     if (reader == Reader::several && overlaps(s)) reader = Reader::many;
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       Expr& a = s.arguments[i];
-      a = visit(a, reader, inLoop || (a.is(Expr::Form::lambda) && !s.isPrim(Prim::let)), guarded || isOptional(s, i));
+      a = visit(a, reader, inLoop || (a.isLambda() && !s.isPrim(Prim::let)), guarded || isOptional(s, i));
     }
   }
 
   // `guarded`: evaluated perhaps not at all.
   Expr visit(Expr e, Reader reader, bool inLoop, bool guarded) {
-    if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), visit(e.body(), reader, inLoop, guarded));
-    if (!e.is(Expr::Form::apply)) return e;
+    if (e.isLambda()) return Expr::lambda(e.parameter(), visit(e.body(), reader, inLoop, guarded));
+    if (!e.isApply()) return e;
     if (isClosed(e) && !(guarded && mayFailWithin(e)) && isStage(e, reader, inLoop)) return named(e);
     Spine s = spineOf(e);
     visitArguments(s, reader, inLoop, guarded);
@@ -287,7 +286,7 @@ class Naming {
 
   bool isStage(Expr e, Reader reader, bool inLoop) const {
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive)) return false;
+    if (!s.head.isPrimitive()) return false;
     if (s.isPrim(Prim::toGlobal) || takesLaunches(e)) return true;
     if (!holdsArrays(e.type())) return inLoop && (runsLoops(e) || (s.isPrim(Prim::op) && isCostly(e)));
     if (runsLoop(s.head) || s.isPrim(Prim::ifThenElse) || s.isPrim(Prim::let)) return runsLoops(e);
@@ -301,7 +300,7 @@ class Naming {
 
   bool isCostly(Expr e) const { return isCostlyNumber(e, current_.type()); }
 
-  bool isComputed(Expr e) const { return e.is(Expr::Form::apply) && holdsArrays(e.type()) && !onlyMovesData(e); }
+  bool isComputed(Expr e) const { return e.isApply() && holdsArrays(e.type()) && !onlyMovesData(e); }
 
   bool isClosed(Expr e) const {
     const auto& free = e.freeVariables();

@@ -21,10 +21,10 @@ namespace {
 
 // Reductions in the term that are not within another loop.
 int reductionsIn(Expr e) {
-  if (!e.is(Expr::Form::apply)) return 0;
+  if (!e.isApply()) return 0;
   const Spine s = spineOf(e);
   int count = s.isPrim(Prim::reduce) ? 1 : 0;
-  for (const Expr a : s.arguments) count += reductionsIn(a.is(Expr::Form::lambda) ? a.body() : a);
+  for (const Expr a : s.arguments) count += reductionsIn(a.isLambda() ? a.body() : a);
   return count;
 }
 
@@ -34,14 +34,14 @@ double stepsWrittenOut(Expr element) {
   constexpr double many = 1e9, unrolledSteps = 300;
   std::unordered_map<Expr, double> known;  // terms share what they contain
   const std::function<double(Expr)> steps = [&](Expr e) -> double {
-    if (e.is(Expr::Form::lambda)) return steps(e.body());
-    if (!e.is(Expr::Form::apply)) return 0;
+    if (e.isLambda()) return steps(e.body());
+    if (!e.isApply()) return 0;
     if (const auto found = known.find(e); found != known.end()) return found->second;
     const Spine s = spineOf(e);
-    const bool loops = s.isPrim(Prim::generate) || strategies::isComputingMap(e) ||
-                       (s.head.is(Expr::Form::primitive) && runsLoop(s.head));
+    const bool loops =
+        s.isPrim(Prim::generate) || strategies::isComputingMap(e) || (s.head.isPrimitive() && runsLoop(s.head));
     double inside = 0, all = 0;
-    for (const Expr a : s.arguments) (loops && a.is(Expr::Form::lambda) ? inside : all) += steps(a);
+    for (const Expr a : s.arguments) (loops && a.isLambda() ? inside : all) += steps(a);
     if (loops) {
       const Type over = s.arguments.back().type().isArray() ? s.arguments.back().type() : e.type();
       const auto length = over.isArray() ? over.length().constant() : std::nullopt;
@@ -89,12 +89,10 @@ bool namesMap(Expr e) {
 
 // Whether loops run in the steps of a loop: much work for what is read.
 bool hasNestedLoops(Expr e) {
-  if (e.is(Expr::Form::lambda)) return hasNestedLoops(e.body());
-  if (!e.is(Expr::Form::apply)) return false;
-  const Spine s = spineOf(e);
-  const bool loop = s.head.is(Expr::Form::primitive) && runsLoop(s.head);
-  return std::ranges::any_of(s.arguments, [&](Expr a) {
-    return (loop && a.is(Expr::Form::lambda) && anyPrimitive(a, runsLoop)) || hasNestedLoops(a);
+  return anyTerm(e, [](Expr term) {
+    const Spine s = spineOf(term);
+    const auto runsLoops = [](Expr a) { return a.isLambda() && anyPrimitive(a, runsLoop); };
+    return s.head.isPrimitive() && runsLoop(s.head) && std::ranges::any_of(s.arguments, runsLoops);
   });
 }
 
@@ -408,22 +406,17 @@ bool keepsLittle(Expr body, bool isWritten = false) {
   Nat bytes = 0;
   Expr written = underLayouts(body);
   while (spineOf(written).isPrim(Prim::let)) written = underLayouts(spineOf(written).arguments[0].body());
-  std::unordered_set<Expr> seen;
-  const std::function<void(Expr)> visit = [&](Expr e) {
-    if (!seen.insert(e).second) return;
-    if (e.is(Expr::Form::lambda)) return visit(e.body());
-    if (!e.is(Expr::Form::apply)) return;
+  forEachTerm(body, [&](Expr e) {
     const Spine s = spineOf(e);
-    const bool loop = s.head.is(Expr::Form::primitive) && (runsLoop(s.head) || strategies::isComputingMap(e));
+    const bool loop = e.isApply() && !e.type().isFunction() && s.head.isPrimitive() &&
+                      (runsLoop(s.head) || strategies::isComputingMap(e));
     const bool isKept = loop && !(isWritten && (e == written || strategies::isComputingMap(e)));
     for (const Leaf& leaf : isKept ? leavesOf(e.type()) : std::vector<Leaf>()) {
       Nat count = leaf.shape.empty() ? 0 : static_cast<std::int64_t>(info(leaf.scalar).bytes);
       for (const Nat n : leaf.shape) count = count * n;
       bytes = bytes + count;
     }
-    for (const Expr x : s.arguments) visit(x);
-  };
-  visit(body);
+  });
   return bytes.constant() && *bytes.constant() <= mostBytes;
 }
 

@@ -42,10 +42,10 @@ double constantOf(Nat n) {
 
 double scalars(Type t) {
   double sum = 1;
-  if (t.is(Type::Kind::tuple)) {
+  if (t.isTuple()) {
     sum = 0;
     for (const Type c : t.components()) sum += scalars(c);
-  } else if (t.isArray() || t.is(Type::Kind::vector)) {
+  } else if (t.isArray() || t.isVector()) {
     sum = constantOf(t.length()) * scalars(t.element());
   }
   return sum;
@@ -68,7 +68,7 @@ class Reader {
  private:
   Value fresh(Type t) {
     Value v;
-    if (t.is(Type::Kind::tuple))
+    if (t.isTuple())
       for (const Type c : t.components()) v.components.push_back(fresh(c));
     else
       v.leaf.uses[sources_++] = 1;
@@ -101,12 +101,12 @@ class Reader {
   Value read(Expr e) {
     if (const auto found = bound_.find(e); found != bound_.end()) return found->second;
     Value v;
-    if (e.is(Expr::Form::literal) || e.is(Expr::Form::natLiteral)) {
+    if (e.isLiteral() || e.isNatLiteral()) {
       v.leaf.constant = 1;
       return v;
     }
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive)) throw Unknown{"an operand is computed by a function"};
+    if (!s.head.isPrimitive()) throw Unknown{"an operand is computed by a function"};
     return ofPrimitive(e, s);
   }
 

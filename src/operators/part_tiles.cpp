@@ -55,7 +55,7 @@ Strategy paddedInMemory() {
     const auto& inputs = term.freeVariables();
     const auto isPadded = [&inputs](Expr e) {
       const auto& free = e.freeVariables();
-      return e.type().isArray() && e.is(Expr::Form::apply) && onlyMovesData(e) && anyPrimitive(e, isPadding) &&
+      return e.type().isArray() && e.isApply() && onlyMovesData(e) && anyPrimitive(e, isPadding) &&
              !anyPrimitive(e, isSliding) &&
              std::ranges::all_of(free, [&](Expr v) { return std::ranges::find(inputs, v) != inputs.end(); });
     };

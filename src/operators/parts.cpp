@@ -28,7 +28,7 @@ using rewrite::operator+;
 
 // Calls `found` with the terms of the parts, in the order in which they run, and their paths.
 void forEachPart(Expr e, const Path& path, const std::function<void(Expr, const Path&)>& found) {
-  if (!e.is(Expr::Form::apply)) return;
+  if (!e.isApply()) return;
   const Spine s = spineOf(e);
   const auto& a = s.arguments;
   if (s.isPrim(Prim::let)) {
@@ -58,19 +58,10 @@ void forEachPart(Expr e, const Path& path, const std::function<void(Expr, const 
 // Free variables in the order of the text.
 std::vector<Expr> inputsOf(Expr term) {
   std::vector<Expr> inputs;
-  std::unordered_set<Expr> seen;
   const auto& free = term.freeVariables();
-  const std::function<void(Expr)> visit = [&](Expr e) {
-    if (!seen.insert(e).second) return;
-    if (e.is(Expr::Form::variable) && std::ranges::find(free, e) != free.end()) inputs.push_back(e);
-    if (e.is(Expr::Form::lambda)) visit(e.body());
-    if (e.is(Expr::Form::apply)) {
-      const Spine s = spineOf(e);
-      for (const Expr a : s.arguments) visit(a);
-      visit(s.head);
-    }
-  };
-  visit(term);
+  forEachTerm(term, [&](Expr e) {
+    if (e.isVariable() && std::ranges::find(free, e) != free.end()) inputs.push_back(e);
+  });
   return inputs;
 }
 

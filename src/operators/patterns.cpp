@@ -116,7 +116,7 @@ std::optional<Spine> firstLoop(Expr e) {
   std::optional<Spine> found;
   anyTerm(e, [&](Expr x) {
     const Spine s = spineOf(x);
-    if (s.head.is(Expr::Form::primitive) && runsLoop(s.head)) found = s;
+    if (s.head.isPrimitive() && runsLoop(s.head)) found = s;
     return found.has_value();
   });
   return found;

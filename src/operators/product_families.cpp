@@ -67,7 +67,7 @@ struct ProductShape {
     if (!canCopy() || !spineOf(rowsOf).isPrim(Prim::transpose) || shape.size() != 2) return std::nullopt;
     const auto n = shape[0].constant(), steps = shape[1].constant();
     const Type element = rowsOf.type().element().element();
-    if (!n || !steps || !element.is(Type::Kind::scalar) || estimated(columns()) < fewest) return std::nullopt;
+    if (!n || !steps || !element.isScalar() || estimated(columns()) < fewest) return std::nullopt;
     const auto bytes = static_cast<std::int64_t>(info(scalarOf(element)).bytes);
     if (*n * *steps * bytes <= secondCache) return std::nullopt;
     return Transposition{.restated = rowsOf, .moved = {}, .element = element, .rows = *steps, .columns = *n};

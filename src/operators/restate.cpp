@@ -61,7 +61,7 @@ std::vector<Path> nestPaths(Expr e) {
   Path path;
   for (;;) {
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return maps;
+    if (!s.head.isPrimitive() || s.arguments.empty()) return maps;
     if (isComputingMap(e)) {
       maps.push_back(path);
       path = path + toBody;
@@ -107,7 +107,7 @@ Strategy columnsCopied() {
       if (s.isPrim(Prim::reduce) && in.isPrim(Prim::zip))
         for (const Expr a : in.arguments)
           if (a.hasFree(column)) operand = a;
-      if (!operand && x.is(Expr::Form::apply))
+      if (!operand && x.isApply())
         for (const Expr a : s.arguments) find(a);
     };
     find(spineOf(map).arguments[0].body());
@@ -131,13 +131,13 @@ std::optional<Path> placeWhere(Expr e, const std::function<bool(Expr, bool inLoo
   std::optional<Path> place;
   const std::function<void(Expr, const Path&, bool)> find = [&](Expr term, const Path& path, bool inLoop) {
     if (place) return;
-    if (term.is(Expr::Form::lambda)) return find(term.body(), path + Path{0}, inLoop);
-    if (!term.is(Expr::Form::apply)) return;
+    if (term.isLambda()) return find(term.body(), path + Path{0}, inLoop);
+    if (!term.isApply()) return;
     if (accepts(term, inLoop)) return void(place = path);
     const Spine s = spineOf(term);
-    const bool runsOnce = s.isPrim(Prim::let) || !s.head.is(Expr::Form::primitive) || isIteration(s.head.prim());
+    const bool runsOnce = s.isPrim(Prim::let) || !s.head.isPrimitive() || isIteration(s.head.prim());
     for (std::size_t i = 0; i < s.arguments.size(); i++)
-      find(s.arguments[i], path + argumentPath(s, i), inLoop || (!runsOnce && s.arguments[i].is(Expr::Form::lambda)));
+      find(s.arguments[i], path + argumentPath(s, i), inLoop || (!runsOnce && s.arguments[i].isLambda()));
   };
   find(e, {}, false);
   return place;
@@ -203,8 +203,7 @@ Strategy indicesAsElements() {
     const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) -> std::optional<Expr> {
       const Spine s = spineOf(term);
       if (isResultLayout(s, Crops::yes)) return argument([&](Expr inner, Rewriting&) { return walk(inner); })(term, r);
-      if (!s.isPrim(Prim::generate) || !s.arguments[0].is(Expr::Form::lambda) || onlyMovesData(s.arguments[0]))
-        return std::nullopt;
+      if (!s.isPrim(Prim::generate) || !s.arguments[0].isLambda() || onlyMovesData(s.arguments[0])) return std::nullopt;
       const auto isOverKeys = [](Expr map) { return applyRule(ruleNamed("mapByKey"), map).term.has_value(); };
       const Strategy inside = function(body([&](Expr inner, Rewriting&) { return walk(inner); }));
       return seq({use("generateAsMap"), when([&](Expr map) { return !isOverKeys(map); }, attempt(inside))})(term, r);
@@ -218,7 +217,7 @@ Strategy canonical() {
   const auto hasLongState = [](Expr e) {
     constexpr std::int64_t registers = 16;
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].is(Expr::Form::lambda)) return false;
+    if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].isLambda()) return false;
     const auto length = e.type().length().constant();
     return (!length || *length > registers) && letsOf(s.arguments[1].body()).bound.empty();
   };
@@ -273,14 +272,14 @@ Strategy rulesOfIndices(const std::string& rule, bool inReductions) {
         term = *now;
       }
       const Spine s = spineOf(term);
-      const bool folds = s.head.is(Expr::Form::primitive) && isLoop(s) && !s.isPrim(Prim::map);
-      const bool iterates = s.head.is(Expr::Form::primitive) && isIteration(s.head.prim()) && !s.arguments.empty() &&
-                            !s.arguments.back().is(Expr::Form::lambda);
+      const bool folds = s.head.isPrimitive() && isLoop(s) && !s.isPrim(Prim::map);
+      const bool iterates =
+          s.head.isPrimitive() && isIteration(s.head.prim()) && !s.arguments.empty() && !s.arguments.back().isLambda();
       if (folds && !inReductions) return term;
       if (!(folds || iterates) || !isKept(s.arguments[folds ? 0 : s.arguments.size() - 1].type()))
         return rewrite::all([&](Expr child, Rewriting&) { return walk(child); })(term, r);
       for (std::size_t i = 0; i < s.arguments.size(); i++)
-        if (!s.arguments[i].is(Expr::Form::lambda))
+        if (!s.arguments[i].isLambda())
           term = *at(argumentPath(s, i), [&](Expr child, Rewriting&) { return walk(child); })(term, r);
       return term;
     };
@@ -317,7 +316,7 @@ Strategy sumsOfLargeArrays() {
   const auto isLarge = [](Expr e) {
     constexpr double registers = 16;
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].is(Expr::Form::lambda)) return false;
+    if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].isLambda()) return false;
     double elements = 1;
     for (Type t = e.type(); t.isArray(); t = t.element()) elements *= estimate(t.length());
     return elements > registers && letsOf(s.arguments[1].body()).bound.empty();
@@ -353,7 +352,7 @@ Strategy columnsTogether() {
       return std::nullopt;
     const Spine columns = spineOf(s.arguments[1]);
     const Spine rows = columns.isPrim(Prim::transpose) ? spineOf(columns.arguments[0]) : columns;
-    const bool areRows = rows.isPrim(Prim::map) && rows.arguments[0].is(Expr::Form::lambda);
+    const bool areRows = rows.isPrim(Prim::map) && rows.arguments[0].isLambda();
     return areRows && sharesWork(rows.arguments[0].body()) ? std::optional(use("reduceRows")) : std::nullopt;
   };
   return wherever(true, chosen);
@@ -377,13 +376,12 @@ std::optional<Path> costlyElementIn(const Spine& reduction) {
       if (anyPrimitive(e, runsLoop) && stepsWrittenOut(e) >= shortest) found = path;
       return;
     }
-    if (!e.is(Expr::Form::apply)) return;
+    if (!e.isApply()) return;
     const Spine s = spineOf(e);
-    if (s.head.is(Expr::Form::primitive) && (runsLoop(s.head) || s.isPrim(Prim::map) || s.isPrim(Prim::ifThenElse)))
-      return;
+    if (s.head.isPrimitive() && (runsLoop(s.head) || s.isPrim(Prim::map) || s.isPrim(Prim::ifThenElse))) return;
     for (std::size_t i = 0; i < s.arguments.size(); i++) {
       const Expr a = s.arguments[i];
-      if (!a.is(Expr::Form::lambda)) {
+      if (!a.isLambda()) {
         find(a, path + argumentPath(s, i), binders);
       } else {
         binders.push_back(a.parameter());
@@ -401,7 +399,7 @@ std::optional<Path> costlyElementIn(const Spine& reduction) {
 Strategy elementsApart() {
   const auto chosen = [](Expr e) -> std::optional<Strategy> {
     const Spine s = spineOf(e);
-    if (!s.isPrim(Prim::reduce) || !isLoop(s) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+    if (!s.isPrim(Prim::reduce) || !isLoop(s) || !s.arguments[1].isLambda()) return std::nullopt;
     const auto place = costlyElementIn(s);
     if (!place) return std::nullopt;
     const Strategy ofWhatItNeeds = attempt(orElse(use("mapOfFirst"), use("mapOfSecond")));

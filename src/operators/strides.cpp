@@ -43,9 +43,9 @@ class Reader {
 
   Layout read(Expr e) {
     if (const auto found = bound_.find(e); found != bound_.end()) return found->second;
-    if (e.is(Expr::Form::variable)) return input(e.type());
+    if (e.isVariable()) return input(e.type());
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) throw Unknown{};
+    if (!s.head.isPrimitive() || s.arguments.empty()) throw Unknown{};
     return ofPrimitive(s);
   }
 
@@ -56,7 +56,7 @@ class Reader {
       lengths.push_back(t.length());
       return input(t.element(), std::move(lengths));
     }
-    if (t.is(Type::Kind::tuple)) {
+    if (t.isTuple()) {
       for (const Type c : t.components()) layout.components.push_back(input(c, lengths));
       return layout;
     }
@@ -81,7 +81,7 @@ class Reader {
     using Dimensions = std::vector<Stride>;
     switch (s.head.prim()) {
       case Prim::map: {
-        if (!a[0].is(Expr::Form::lambda)) throw Unknown{};
+        if (!a[0].isLambda()) throw Unknown{};
         const int loop = bind(a[0].parameter(), a[1]);
         Layout out = read(a[0].body());
         out.forEachLeaf([&](Leaf& leaf) {

@@ -80,7 +80,7 @@ class Follower {
   }
 
   bool holds(const kernel::Expr& condition) const {
-    const auto* t = std::get_if<Test>(&condition.node);
+    const auto* t = as<Test>(condition);
     if (t == nullptr) return true;  // of data: as if always
     return std::ranges::all_of(
         t->all, [&](const Comparison& c) { return kernel::holds(evaluate(c.lhs), c.relation, evaluate(c.rhs)); });
@@ -102,29 +102,27 @@ class Follower {
   }
 
   void follow(const kernel::Expr& e, double weight) {
-    if (const auto* l = std::get_if<Load>(&e.node)) access(false, l->buffer, l->index, e.type.width, weight);
-    if (const auto* c = std::get_if<Choose>(&e.node))
-      return follow(holds(*c->condition) ? *c->then : *c->otherwise, weight);
+    if (const auto* l = as<Load>(e)) access(false, l->buffer, l->index, e.type.width, weight);
+    if (const auto* c = as<Choose>(e)) return follow(holds(*c->condition) ? *c->then : *c->otherwise, weight);
     forEachChild(e, [&](const ExprPtr& child) { follow(*child, weight); });
   }
 
   void follow(const Block& block, double weight) {
     for (const Stmt& s : block) {
-      if (const auto* loop = std::get_if<For>(&s.node)) {
+      if (const auto* loop = as<For>(s)) {
         follow(*loop, weight);
         continue;
       }
-      if (const auto* i = std::get_if<If>(&s.node)) {
+      if (const auto* i = as<If>(s)) {
         follow(holds(*i->condition) ? i->then : i->otherwise, weight);
         continue;
       }
       forEachRoot(s, [&](const ExprPtr& e) { follow(*e, weight); });
-      if (const auto* d = std::get_if<DeclareIndex>(&s.node)) {
-        const auto* known = std::get_if<Index>(&d->value->node);
+      if (const auto* d = as<DeclareIndex>(s)) {
+        const auto* known = as<Index>(d->value);
         values_[d->variable] = known != nullptr ? evaluate(known->value) : 0;
       }
-      if (const auto* st = std::get_if<Store>(&s.node))
-        access(true, st->buffer, st->index, st->value->type.width, weight);
+      if (const auto* st = as<Store>(s)) access(true, st->buffer, st->index, st->value->type.width, weight);
     }
   }
 

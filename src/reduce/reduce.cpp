@@ -85,11 +85,11 @@ std::vector<Place> placesIn(Expr root, const std::vector<Expr>& parameters) {
   };
   for (std::size_t i = 0; i < all.size(); i++) {
     const Place at = all[i];
-    if (at.term.is(Expr::Form::lambda)) {
+    if (at.term.isLambda()) {
       std::vector<Expr> scope = at.scope;
       scope.push_back(at.term.parameter());
       add(at.term.body(), std::move(scope));
-    } else if (at.term.is(Expr::Form::apply)) {
+    } else if (at.term.isApply()) {
       add(at.term.function(), at.scope);
       add(at.term.argument(), at.scope);
     }
@@ -99,9 +99,9 @@ std::vector<Place> placesIn(Expr root, const std::vector<Expr>& parameters) {
 
 Expr replaced(Expr e, Expr from, Expr to, std::unordered_map<Expr, Expr>& done) {
   if (e == from) return to;
-  if (!e.is(Expr::Form::lambda) && !e.is(Expr::Form::apply)) return e;
+  if (!e.isLambda() && !e.isApply()) return e;
   if (const auto found = done.find(e); found != done.end()) return found->second;
-  const Expr result = e.is(Expr::Form::lambda)
+  const Expr result = e.isLambda()
                           ? Expr::lambda(e.parameter(), replaced(e.body(), from, to, done))
                           : Expr::apply(replaced(e.function(), from, to, done), replaced(e.argument(), from, to, done));
   done.emplace(e, result);
@@ -124,9 +124,8 @@ std::vector<Expr> partsOf(const Place& place) {
 std::vector<Expr> simplerTerms(const Place& place) {
   std::vector<Expr> terms;
   const Type type = place.term.type();
-  if (place.term.is(Expr::Form::variable)) return terms;
-  if (type.is(Type::Kind::scalar) && !place.term.is(Expr::Form::literal))
-    terms.push_back(Expr::literal(ScalarValue::of(type.scalar(), 0)));
+  if (place.term.isVariable()) return terms;
+  if (type.isScalar() && !place.term.isLiteral()) terms.push_back(Expr::literal(ScalarValue::of(type.scalar(), 0)));
   for (const Expr variable : place.scope)
     if (variable.type() == type) terms.push_back(variable);
   for (const Expr part : partsOf(place))
@@ -168,7 +167,7 @@ class ProgramReduction {
   bool takePart() {
     const Program whole = program();
     for (const Expr part : partsOf({whole.body, whole.parameters})) {
-      if (part.type().is(Type::Kind::function)) continue;
+      if (part.type().isFunction()) continue;
       Program candidate = whole;
       candidate.body = part;
       if (acceptShorter(candidate)) return true;

@@ -39,7 +39,7 @@ const Row* rowOf(Op op) {
 std::vector<Expr> componentsOf(Expr e) {
   const Spine s = spineOf(e);
   std::vector<Expr> parts;
-  if (s.isPrim(Prim::let) && s.arguments[0].is(Expr::Form::lambda)) {
+  if (s.isPrim(Prim::let) && s.arguments[0].isLambda()) {
     const Expr name = s.arguments[0].parameter();
     for (const Expr part : componentsOf(s.arguments[0].body()))
       parts.push_back(part.hasFree(name) ? let(name, s.arguments[1], part) : part);
@@ -61,7 +61,7 @@ struct Part {
 std::optional<Part> partOf(Expr body, Expr accumulator) {
   if (body == accumulator) return Part{};
   const Spine s = spineOf(body);
-  if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
+  if (!s.head.isPrimitive()) return std::nullopt;
   const auto& a = s.arguments;
   const auto free = [&](Expr e) { return !e.hasFree(accumulator); };
   // The accumulation `inner`, continued by `op`.
@@ -101,7 +101,7 @@ std::optional<Part> partOf(Expr body, Expr accumulator) {
 Expr neutralOf(const Row& row, Type type) {
   const ScalarValue value = ScalarValue::ofInteger(scalarOf(type), row.neutral);
   const Expr scalar = Expr::literal(value);
-  return type.is(Type::Kind::vector) ? splat(type.length(), scalar) : scalar;
+  return type.isVector() ? splat(type.length(), scalar) : scalar;
 }
 
 Expr partsOf(Expr tuple, int i, bool whole) { return whole ? tuple : get(tuple, i); }
@@ -146,7 +146,7 @@ std::optional<PartAccumulation> accumulationOfArray(const Spine& map, Expr part)
 
 std::optional<PartAccumulation> accumulationOfPart(Expr body, Expr part) {
   if (body.type().isArray() && body != part) return accumulationOfArray(spineOf(body), part);
-  if (!body.type().isScalar() && !body.type().is(Type::Kind::vector) && body != part) return std::nullopt;
+  if (!body.type().isScalar() && !body.type().isVector() && body != part) return std::nullopt;
   const auto found = partOf(body, part);
   if (!found) return std::nullopt;
   const Row* row = found->op ? rowOf(*found->op) : nullptr;
@@ -314,7 +314,7 @@ std::optional<std::vector<Op>> operationsOf(const Accumulation& accumulation) {
 
 std::optional<AtomicUpdate> atomicUpdateOf(Type element, Expr f) {
   const Expr z = Expr::variable("z", element);
-  const bool isTuple = element.is(Type::Kind::tuple);
+  const bool isTuple = element.isTuple();
   const std::vector<Type> numbers = isTuple ? element.components() : std::vector{element};
   if (!std::ranges::all_of(numbers, [](Type t) { return t.isScalar(); })) return std::nullopt;
   const auto accumulation = accumulationOf(z, f);
@@ -350,10 +350,10 @@ std::optional<Expr> neutralOf(Op op, Type type) {
 }
 
 std::optional<Accumulation> accumulationOf(Expr init, Expr f, const Grows& grows) {
-  if (!f.is(Expr::Form::lambda)) return std::nullopt;
+  if (!f.isLambda()) return std::nullopt;
   const auto step = detail::foldStepOf(f);
   if (!step) return std::nullopt;
-  const bool whole = !init.type().is(Type::Kind::tuple);
+  const bool whole = !init.type().isTuple();
   std::vector<Expr> bodies{step->body};
   if (!whole) bodies = componentsOf(step->body);
   if (auto found = byOperations(*step, init, bodies, whole)) return found;

@@ -76,7 +76,7 @@ class Reader {
       takes.insert(takes.begin(), Take{std::move(form)});
       element_.result.push_back(std::move(digits));
     }
-    if (!type.is(Type::Kind::scalar)) throw Unknown{"its elements are no scalars"};
+    if (!type.isScalar()) throw Unknown{"its elements are no scalars"};
     element_.value = at(term, takes, {}, nullptr, Role::value);
     return std::move(element_);
   }
@@ -164,7 +164,7 @@ class Reader {
     }
     Type type = source.type();
     for (std::size_t i = 0; i < a.place.size(); i++) type = type.element();
-    if (!type.is(Type::Kind::scalar)) throw Unknown{"its elements are no scalars"};
+    if (!type.isScalar()) throw Unknown{"its elements are no scalars"};
     for (const Guard& g : bounded(a, guards))
       if (!isWithin(g.index, g.length)) a.guards.push_back(g);
     const Expr variable = Expr::variable("a", type);
@@ -213,7 +213,7 @@ class Reader {
   Expr at(Expr e, Takes takes, Guards guards, const ScopePtr& scope, Role role) {
     // What names several times what names several times … is a long expression of an element.
     if (++steps_ > mostSteps) throw Unknown{"its elements are computed of too many others"};
-    if (e.is(Expr::Form::variable)) {
+    if (e.isVariable()) {
       if (std::ranges::find(accumulators_, e) != accumulators_.end()) {
         if (!guards.empty()) throw Unknown{"it pads what it computes"};
         return e;
@@ -229,12 +229,12 @@ class Reader {
       if (isScalar) s->scalar = value;
       return value;
     }
-    if (e.is(Expr::Form::literal)) {
+    if (e.isLiteral()) {
       if (!guards.empty() && e.value().asDouble() != 0) throw Unknown{"it pads what is no element of an array"};
       return e;
     }
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) throw Unknown{"it calls a function"};
+    if (!s.head.isPrimitive() || s.arguments.empty()) throw Unknown{"it calls a function"};
     if (role == Role::factor && (isComputed(s) || s.isPrim(Prim::toGlobal))) {
       if (isClosed(e, scope)) return access(e, takes, guards);
       if (!s.isPrim(Prim::map)) throw Unknown{"a factor is computed within the loops"};
@@ -293,17 +293,17 @@ class Reader {
 
   // Such an integer as a form.
   Form formOf(Expr e, const ScopePtr& scope, Takes takes = {}) {
-    if (e.is(Expr::Form::variable)) {
+    if (e.isVariable()) {
       const Scope* s = find(e, scope);
       if (s == nullptr) throw Unknown{"an index is read from an array"};
       if (s->index) return *s->index;
       takes.insert(takes.end(), s->takes.begin(), s->takes.end());
       return formOf(s->value, s->around, std::move(takes));
     }
-    if (e.is(Expr::Form::natLiteral)) return {constantOf(e.natValue()), {}};
-    if (e.is(Expr::Form::literal) && e.value().type == Scalar::i32) return {e.value().integer, {}};
+    if (e.isNatLiteral()) return {constantOf(e.natValue()), {}};
+    if (e.isLiteral() && e.value().type == Scalar::i32) return {e.value().integer, {}};
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) throw Unknown{"an index is no sum of indices"};
+    if (!s.head.isPrimitive() || s.arguments.empty()) throw Unknown{"an index is no sum of indices"};
     if (const auto in = throughLayout(s, takes)) return formOf(*in, scope, std::move(takes));
     const auto& a = s.arguments;
     switch (s.head.prim()) {
@@ -501,11 +501,11 @@ class Reader {
     return applyAll(s.head, arguments);
   }
 
-  static bool isZero(Expr e) { return e.is(Expr::Form::literal) && e.value().asDouble() == 0; }
+  static bool isZero(Expr e) { return e.isLiteral() && e.value().asDouble() == 0; }
 
   Expr sum(const Spine& s, const Takes& takes, const Guards& guards, const ScopePtr& scope) {
     const auto& a = s.arguments;
-    if (!takes.empty() || !a[0].type().is(Type::Kind::scalar)) throw Unknown{"it reduces arrays"};
+    if (!takes.empty() || !a[0].type().isScalar()) throw Unknown{"it reduces arrays"};
     if (!guards.empty()) throw Unknown{"it pads what it computes"};
     const Expr init = at(a[0], {}, {}, scope, Role::value);
     auto [form, digits] = index(a[2].type().length());
@@ -524,7 +524,7 @@ class Reader {
   // Turns what a reduction's function computes of `acc` into the term of a sum, if it adds to `acc`. A sum of sums
   // becomes one sum.
   bool becomesSum(Sum& sum, Expr acc) {
-    if (sum.term.is(Expr::Form::variable)) {
+    if (sum.term.isVariable()) {
       const auto inner = element_.sums.find(sum.term.id());
       if (inner == element_.sums.end() || inner->second.init != acc) return false;
       absorb(sum, inner->second);
@@ -536,7 +536,7 @@ class Reader {
     if (!first && s.arguments[1] != acc) return false;
     sum.term = s.arguments[first ? 1 : 0];
     if (sum.term.hasFree(acc)) return false;
-    if (!sum.term.is(Expr::Form::variable)) return true;
+    if (!sum.term.isVariable()) return true;
     const auto inner = element_.sums.find(sum.term.id());
     if (inner != element_.sums.end() && isZero(inner->second.init)) absorb(sum, inner->second);
     return true;

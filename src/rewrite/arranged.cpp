@@ -26,9 +26,7 @@ Upwards upwards(Form form, const Extents& extents) {
 Expr call(Prim prim, Expr x) { return build::call(prim, {x}); }
 
 Expr below(Expr x, int depth, const std::function<Expr(Expr)>& f) {
-  if (depth == 0) return f(x);
-  const Expr row = Expr::variable("row", x.type().element());
-  return build::map(Expr::lambda(row, below(row, depth - 1, f)), x);
+  return depth == 0 ? f(x) : build::map("row", x, [&](Expr row) { return below(row, depth - 1, f); });
 }
 
 }  // namespace

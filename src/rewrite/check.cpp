@@ -39,8 +39,8 @@ struct Open {
   }
 
   void add(Type t, bool scalar) {
-    const bool isVector = t.is(Type::Kind::vector);
-    if (t.is(Type::Kind::variable)) {
+    const bool isVector = t.isVector();
+    if (t.isVariable()) {
       if (std::ranges::find(types, t.variableId()) == types.end()) types.push_back(t.variableId());
       if (scalar) scalars.insert(t.variableId());
     }
@@ -51,10 +51,10 @@ struct Open {
 
   void add(Expr e) {
     detail::anySubterm(e, [this](Expr s, const auto&) {
-      if (s.is(Expr::Form::natLiteral)) add(s.natValue());
-      if (s.is(Expr::Form::primitive))
+      if (s.isNatLiteral()) add(s.natValue());
+      if (s.isPrimitive())
         for (const Nat n : s.nats()) add(n);
-      add(s.type(), s.is(Expr::Form::primitive) && info(s.prim()).dialect == Dialect::scalar);
+      add(s.type(), s.isPrimitive() && info(s.prim()).dialect == Dialect::scalar);
       return false;
     });
   }
@@ -136,7 +136,7 @@ class Instance {
                             : rule_.when() == When::accumulates ? Flavour::accumulates
                             : rule_.when() == When::linear      ? Flavour::linear
                                                                 : Flavour::any;
-    if (type.is(Type::Kind::function)) return terms_.function(type, flavour);
+    if (type.isFunction()) return terms_.function(type, flavour);
     for (const Leaf& l : leavesOf(type)) {
       std::int64_t elements = 1;
       for (const Nat n : l.shape) elements *= *n.constant();
@@ -160,15 +160,14 @@ class Instance {
 
 bool hasFloats(Expr body) {
   return detail::anySubterm(body, [](Expr e, const auto&) {
-    if (e.type().is(Type::Kind::function)) return false;
+    if (e.type().isFunction()) return false;
     const auto leaves = leavesOf(e.type());
     return std::ranges::any_of(leaves, [](const Leaf& l) { return isFloat(l.scalar); });
   });
 }
 
 bool hasDot(Expr e) {
-  return detail::anySubterm(e,
-                            [](Expr s, const auto&) { return s.is(Expr::Form::primitive) && s.prim() == Prim::dot; });
+  return detail::anySubterm(e, [](Expr s, const auto&) { return s.isPrimitive() && s.prim() == Prim::dot; });
 }
 
 // Whether floating-point numbers may be rounded otherwise on the right side.

@@ -27,11 +27,11 @@ class Reading {
   // Reads a map whose result is what `isResult` accepts; `found` is then relative to the map.
   bool read(Expr map, const std::function<bool(Expr)>& isResult) {
     const Spine s = spineOf(map);
-    if (!s.isCall(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return false;
+    if (!s.isCall(Prim::map) || !s.arguments[0].isLambda()) return false;
     Expr parameter = s.arguments[0].parameter(), body = s.arguments[0].body(), in = s.arguments[1];
-    while (baseOf(in.type()).is(Type::Kind::tuple)) {  // rows are zipped by a map of their own
+    while (baseOf(in.type()).isTuple()) {  // rows are zipped by a map of their own
       const Spine rows = spineOf(in);
-      if (!rows.isCall(Prim::map) || !rows.arguments[0].is(Expr::Form::lambda)) break;
+      if (!rows.isCall(Prim::map) || !rows.arguments[0].isLambda()) break;
       body = withRow(body, parameter, rows.arguments[0].body());
       parameter = rows.arguments[0].parameter();
       in = rows.arguments[1];
@@ -60,7 +60,7 @@ class Reading {
   // The body of a function of a row that is made by that term.
   static Expr withRow(Expr body, Expr parameter, Expr row) {
     std::unordered_map<Expr, Expr> names;
-    if (row.type().is(Type::Kind::tuple))
+    if (row.type().isTuple())
       for (std::size_t i = 0; i < row.type().components().size(); i++)
         names.emplace(get(parameter, i), component(row, i));
     return substitute(replaceTerms(body, names), parameter, row);

@@ -1,8 +1,6 @@
 // Elements at indices that are held at the ends of an array, wrap around or turn back there, as elements of the array
 // with padding; and elements at several places beside an index as elements of one window.
 #include <algorithm>
-#include <functional>
-#include <unordered_set>
 
 #include "computed.hpp"
 #include "index_sums.hpp"
@@ -112,7 +110,7 @@ std::optional<GuardedRead> guardedRead(Expr e, const Counts& counts) {
 std::optional<BorderedRead> valueBorderedRead(Expr e, const Counts& counts) {
   const auto guarded = guardedRead(e, counts);
   const auto read = guarded ? readOf(guarded->read) : std::nullopt;
-  if (!read || !guarded->read.type().is(Type::Kind::scalar)) return borderedRead(e, counts);
+  if (!read || !guarded->read.type().isScalar()) return borderedRead(e, counts);
   BorderedRead all{read->array, {}, guarded->otherwise};
   std::vector<bool> isBound(guarded->bounds.size());
   Type type = read->array.type();

@@ -16,7 +16,7 @@ Counts countsIn(Expr e) {
   anySubterm(e, [&](Expr term, const std::vector<Expr>&) {
     const Spine s = spineOf(term);
     const auto loops = [&](Prim prim, std::size_t arguments, std::size_t f) {
-      return s.isPrim(prim) && s.arguments.size() == arguments && s.arguments[f].is(Expr::Form::lambda);
+      return s.isPrim(prim) && s.arguments.size() == arguments && s.arguments[f].isLambda();
     };
     if (loops(Prim::generate, 1, 0))
       counts.emplace(s.arguments[0].parameter(), s.head.nats()[0]);
@@ -41,8 +41,8 @@ void AffineIndex::add(const AffineIndex& other, std::int64_t factor) {
 }
 
 std::optional<std::int64_t> integerOf(Expr e) {
-  if (e.is(Expr::Form::literal) && e.value().type == Scalar::i32) return e.value().integer;
-  if (e.is(Expr::Form::natLiteral)) return e.natValue().constant();
+  if (e.isLiteral() && e.value().type == Scalar::i32) return e.value().integer;
+  if (e.isNatLiteral()) return e.natValue().constant();
   const Spine s = spineOf(e);
   if (!s.isPrim(Prim::op) || s.head.op() != Op::mul) return std::nullopt;
   const auto a = integerOf(s.arguments[0]), b = integerOf(s.arguments[1]);
@@ -72,15 +72,14 @@ std::optional<AffineIndex> affineIndex(Expr e, const Counts& counts) {
 }
 
 Expr indexOf(const AffineIndex& sum) {
-  const auto number = [](std::int64_t n) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, n)); };
   std::optional<Expr> e;
   for (const auto& [index, factor] : sum.terms) {
     if (factor == 0) continue;
-    const Expr term = factor == 1 ? index : operation(Op::mul, {number(factor), index});
+    const Expr term = factor == 1 ? index : operation(Op::mul, {integer(factor), index});
     e = e ? operation(Op::add, {*e, term}) : term;
   }
-  if (!e) return number(sum.constant);
-  return sum.constant == 0 ? *e : operation(Op::add, {*e, number(sum.constant)});
+  if (!e) return integer(sum.constant);
+  return sum.constant == 0 ? *e : operation(Op::add, {*e, integer(sum.constant)});
 }
 
 bool areEqual(const AffineIndex& a, const AffineIndex& b) {
@@ -133,8 +132,8 @@ void forEachRead(Expr e, const std::function<bool(Expr, const std::vector<Expr>&
 Expr withoutNamesOfIndices(Expr e, const std::function<bool(Expr)>& isIndex) {
   const auto namesIndex = [&](Expr term) {
     const Spine s = spineOf(term);
-    return s.isCall(Prim::let) && s.arguments[0].is(Expr::Form::lambda) &&
-           s.arguments[1].type() == Type::scalar(Scalar::i32) && isIndex(s.arguments[1]);
+    return s.isCall(Prim::let) && s.arguments[0].isLambda() && s.arguments[1].type() == Type::scalar(Scalar::i32) &&
+           isIndex(s.arguments[1]);
   };
   const std::function<Expr(Expr)> without = [&](Expr term) {
     while (namesIndex(term)) {

@@ -24,8 +24,7 @@ std::optional<IndexedArray> windowsOf(Expr xs, AffineIndex at, const Counts& cou
   Nat size = 1;
   for (const auto& [inner, factor] : rest.terms) size = size + Nat(factor) * (counts.at(inner) - Nat(1));
   const Expr windows = call(Prim::slide, {size, Nat(step)}, {xs});
-  const Expr zero = Expr::literal(ScalarValue::ofInteger(Scalar::i32, 0));
-  if (rest.terms.empty()) return IndexedArray{windows, {index, zero}};
+  if (rest.terms.empty()) return IndexedArray{windows, {index, integer(0)}};
   const Expr window = Expr::variable("w", windows.type().element());
   auto below = windowsOf(window, rest, counts);
   if (!below) return std::nullopt;
@@ -87,7 +86,6 @@ std::optional<Expr> digitsOfIndices(Expr e) {
   });
   if (!count || length == 0 || *count % length != 0 || *count <= length) return std::nullopt;
   const Expr row = Expr::variable(t.name(), t.type()), column = Expr::variable(t.name(), t.type());
-  const auto number = [](std::int64_t n) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, n)); };
   std::unordered_map<Expr, Expr> now;
   for (const auto& [term, c] : digits) {
     if (c % length != 0) return std::nullopt;
@@ -95,11 +93,12 @@ std::optional<Expr> digitsOfIndices(Expr e) {
     if (c == length)
       now.emplace(term, isQuotient ? row : column);
     else if (isQuotient)
-      now.emplace(term, operation(Op::div, {row, number(c / length)}));
+      now.emplace(term, operation(Op::div, {row, integer(c / length)}));
     else
       now.emplace(
-          term, operation(Op::add, {operation(Op::mul, {operation(Op::mod, {row, number(c / length)}), number(length)}),
-                                    column}));
+          term,
+          operation(Op::add,
+                    {operation(Op::mul, {operation(Op::mod, {row, integer(c / length)}), integer(length)}), column}));
   }
   const Expr element = replaceTerms(body, now);
   if (element.hasFree(t)) return std::nullopt;

@@ -66,17 +66,17 @@ std::optional<Columns> columnsOf(Expr in) {
     return whole;
   }
   if (element.isScalar()) return Columns{{in}, [](const std::vector<Expr>& elements) { return elements[0]; }};
-  if (!element.is(Type::Kind::tuple)) return std::nullopt;
+  if (!element.isTuple()) return std::nullopt;
   return columnsOf(components(call(Prim::unzip, {in})));
 }
 
 // Whether a term of scalars, of which `lanes` differ from lane to lane, is computed lane by lane on vectors.
 bool isLanewise(Expr e, std::vector<Expr> lanes) {
-  if (!e.type().is(Type::Kind::tuple) && !e.type().isScalar()) return false;
+  if (!e.type().isTuple() && !e.type().isScalar()) return false;
   if (std::ranges::none_of(lanes, [&](Expr v) { return e.hasFree(v); })) return e.type().isScalar();
-  if (e.is(Expr::Form::variable)) return true;
+  if (e.isVariable()) return true;
   const Spine s = spineOf(e);
-  if (!s.head.is(Expr::Form::primitive)) return false;
+  if (!s.head.isPrimitive()) return false;
   const auto all = [&](const std::vector<Expr>& terms) {
     return std::ranges::all_of(terms, [&](Expr t) { return isLanewise(t, lanes); });
   };
@@ -130,11 +130,11 @@ std::optional<Expr> foldedLanes(Expr vectors, Expr combine, std::int64_t width) 
   const Expr name = Expr::variable(fmt::format("lanes{}", width), vectors.type());
   std::vector<Expr> halves;
   std::vector<Type> scalars;
-  for (const std::int32_t i : {0, 1})
+  for (const int i : {0, 1})
     for (const Expr vector : components(name)) {
       const Expr lanes = call(Prim::asScalar, {fill(1, vector)});
       const Expr parts = half == 1 ? lanes : call(Prim::asVector, {Nat(half)}, {lanes});
-      halves.push_back(call(Prim::at, {Expr::literal(ScalarValue::ofInteger(Scalar::i32, i)), parts}));
+      halves.push_back(call(Prim::at, {integer(i), parts}));
       scalars.push_back(lanes.type().element());
     }
   if (half == 1) return let(name, vectors, ofHalves(combine, halves));

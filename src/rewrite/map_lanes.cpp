@@ -43,7 +43,7 @@ class Lanes {
       if (!vectors) return std::nullopt;
       return call(Prim::transpose, {build::map(Expr::lambda(column, *vectors), columns)});
     }
-    if (!element.is(Type::Kind::tuple)) return std::nullopt;
+    if (!element.isTuple()) return std::nullopt;
     const Spine s = spineOf(in);
     const auto parts = ofAll(s.isPrim(Prim::zip) ? s.arguments : components(call(Prim::unzip, {in})),
                              [this](Expr part) { return arrayInLanes(part); });
@@ -58,8 +58,8 @@ class Lanes {
     if (isLaneArray(type))
       return call(Prim::transpose, {call(Prim::split, {width_}, {call(Prim::asScalar, {vectors})})});
     if (type.isArray()) {
-      const Expr v = Expr::variable("v", vectors.type().element());
-      return call(Prim::transpose, {build::map(Expr::lambda(v, scalarsOf(v, type.element())), vectors)});
+      const auto ofElement = [&](Expr v) { return scalarsOf(v, type.element()); };
+      return call(Prim::transpose, {build::map("v", vectors, ofElement)});
     }
     std::vector<Expr> parts;
     for (std::size_t i = 0; i < type.components().size(); i++)
@@ -73,7 +73,7 @@ class Lanes {
       const auto element = typeInLanes(type.element());
       return element ? std::optional(Type::array(type.length(), *element)) : std::nullopt;
     }
-    if (!type.is(Type::Kind::tuple)) return std::nullopt;
+    if (!type.isTuple()) return std::nullopt;
     const auto parts = ofAll(type.components(), [this](Type component) { return typeInLanes(component); });
     return parts ? std::optional(Type::tuple(*parts)) : std::nullopt;
   }
@@ -87,7 +87,7 @@ class Lanes {
       const auto each = as(type.element(), x);
       return each ? std::optional(build::map(Expr::lambda(x, *each), *e)) : std::nullopt;
     }
-    if (!type.is(Type::Kind::tuple)) return std::nullopt;
+    if (!type.isTuple()) return std::nullopt;
     std::vector<Expr> parts;
     for (std::size_t i = 0; i < type.components().size(); i++) {
       const auto part = as(type.components()[i], component(*e, i));
@@ -99,7 +99,7 @@ class Lanes {
 
   // The function of values of other types; what it gives is of type `to` where one is given.
   std::optional<Expr> onLanes(Expr f, const std::vector<Type>& from, std::optional<Type> to = {}) {
-    if (!f.is(Expr::Form::lambda)) return std::nullopt;
+    if (!f.isLambda()) return std::nullopt;
     const Expr x = f.parameter();
     const Expr now = Expr::variable(x.name(), from.size() == 1 ? from[0] : Type::tuple(from));
     names_.insert_or_assign(x, now);
@@ -117,7 +117,7 @@ class Lanes {
     if (const auto found = same_.find(e); found != same_.end()) return found->second;
     std::optional<Expr> now = nameInLanes(e);
     if (now && now->type() != e.type()) now.reset();
-    if (!now && !e.is(Expr::Form::variable)) {
+    if (!now && !e.isVariable()) {
       bool all = true;
       now = withParts(e, [&](Expr part) {
         const auto same = all ? sameInAllLanes(part) : std::nullopt;
@@ -143,7 +143,7 @@ class Lanes {
     if (const auto name = names_.find(e); name != names_.end()) return name->second;
     if (const auto same = sameInAllLanes(e)) return same;
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive)) return std::nullopt;
+    if (!s.head.isPrimitive()) return std::nullopt;
     if (isOfScalars(s)) return e.type().isScalar() ? ofScalars(e) : chosenTuple(s);
     const auto argument = [&](std::size_t i) { return inLanes(s.arguments[i]); };
     const auto withArguments = [&](const auto& f) -> std::optional<Expr> {
@@ -232,7 +232,7 @@ class Lanes {
 
   // Lane by lane, of vectors and tuples of them.
   Expr chosenBy(Expr mask, Expr then, Expr otherwise) const {
-    if (then.type().is(Type::Kind::tuple)) {
+    if (then.type().isTuple()) {
       std::vector<Expr> parts;
       for (std::size_t i = 0; i < then.type().components().size(); i++)
         parts.push_back(chosenBy(mask, component(then, i), component(otherwise, i)));
@@ -252,7 +252,7 @@ class Lanes {
   // if c then (a, b) else (d, e)  ->  (if c then a else d, if c then b else e)
   std::optional<Expr> chosenTuple(const Spine& s) {
     const Type type = s.arguments[1].type();
-    if (!type.is(Type::Kind::tuple)) return std::nullopt;
+    if (!type.isTuple()) return std::nullopt;
     std::vector<Expr> parts;
     for (std::size_t i = 0; i < type.components().size(); i++) {
       const auto part =
@@ -304,7 +304,7 @@ class Lanes {
 
 std::optional<Expr> mapInLanes(Expr e, Nat lanes) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isPrim(Prim::map) || !s.arguments[0].isLambda()) return std::nullopt;
   if (const auto w = lanes.constant(); w && (*w < 2 || *w > 16 || (*w & (*w - 1)) != 0)) return std::nullopt;
   return Lanes(lanes).map(withFreshBinders(s.arguments[0]), s.arguments[1]);
 }

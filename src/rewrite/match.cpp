@@ -97,8 +97,8 @@ Type Matcher::instance(Type t) const {
 
 bool Matcher::match(Type pattern, Type subject) {
   if (pattern == subject) return true;
-  if (pattern.is(Type::Kind::variable)) {
-    if (subject.is(Type::Kind::function)) return false;  // what is of any type is a value
+  if (pattern.isVariable()) {
+    if (subject.isFunction()) return false;  // what is of any type is a value
     const auto [entry, isNew] = types_.emplace(pattern.variableId(), subject);
     return isNew || entry->second == subject || match(entry->second, subject);
   }
@@ -106,7 +106,7 @@ bool Matcher::match(Type pattern, Type subject) {
   if (pattern.hasLength()) {
     // In split(k, join((xs: [n][k]t))) a length is a size argument as well; it does not follow from the subject's type.
     const auto length = pattern.length().variable();
-    const bool mustHold = pattern.is(Type::Kind::vector) || (length && arguments_.count(*length) > 0);
+    const bool mustHold = pattern.isVector() || (length && arguments_.count(*length) > 0);
     if (!match(pattern.length(), subject.length(), mustHold)) return false;
   }
   return std::ranges::equal(pattern.parts(), subject.parts(), [this](Type p, Type s) { return match(p, s); });
@@ -116,7 +116,7 @@ bool Matcher::match(Type pattern, Type subject) {
 
 bool Matcher::isMetavariable(Expr e) const {
   const auto& all = rule_->typed().variables;
-  return e.is(Expr::Form::variable) && std::ranges::find(all, e) != all.end();
+  return e.isVariable() && std::ranges::find(all, e) != all.end();
 }
 
 bool Matcher::match(Expr pattern, Expr subject) {
@@ -125,19 +125,16 @@ bool Matcher::match(Expr pattern, Expr subject) {
       if (const auto found = bound_.find(pattern); found != bound_.end()) return found->second == subject;
       return bind(pattern, subject);
     case Expr::Form::literal: return pattern == subject;
-    case Expr::Form::natLiteral:
-      return subject.is(Expr::Form::natLiteral) && match(pattern.natValue(), subject.natValue(), true);
+    case Expr::Form::natLiteral: return subject.isNatLiteral() && match(pattern.natValue(), subject.natValue(), true);
     case Expr::Form::lambda: {
-      if (!subject.is(Expr::Form::lambda) || !match(pattern.parameter().type(), subject.parameter().type()))
-        return false;
+      if (!subject.isLambda() || !match(pattern.parameter().type(), subject.parameter().type())) return false;
       bound_.insert_or_assign(pattern.parameter(), subject.parameter());
       const bool matched = match(pattern.body(), subject.body());
       bound_.erase(pattern.parameter());
       return matched;
     }
     case Expr::Form::primitive: {
-      if (!subject.is(Expr::Form::primitive) || pattern.prim() != subject.prim() ||
-          pattern.nats().size() != subject.nats().size())
+      if (!subject.isPrimitive() || pattern.prim() != subject.prim() || pattern.nats().size() != subject.nats().size())
         return false;
       if ((pattern.prim() == Prim::op && pattern.op() != subject.op()) ||
           (pattern.prim() == Prim::convert && pattern.target() != subject.target()) ||
@@ -151,7 +148,7 @@ bool Matcher::match(Expr pattern, Expr subject) {
     }
     case Expr::Form::apply:
       if (isMetavariable(pattern.function())) return matchCall(pattern, subject);
-      return subject.is(Expr::Form::apply) && match(pattern.function(), subject.function()) &&
+      return subject.isApply() && match(pattern.function(), subject.function()) &&
              match(pattern.argument(), subject.argument());
   }
   return false;
@@ -169,13 +166,13 @@ bool Matcher::bind(Expr metavariable, Expr value) {
 
 // A bound variable of the pattern, or a component of one.
 bool Matcher::isPlace(Expr pattern) const {
-  if (pattern.is(Expr::Form::variable)) return bound_.count(pattern) > 0;
+  if (pattern.isVariable()) return bound_.count(pattern) > 0;
   const Spine s = spineOf(pattern);
   return s.isCall(Prim::get) && isPlace(s.arguments[0]);
 }
 
 Expr Matcher::inSubject(Expr place) const {
-  if (place.is(Expr::Form::variable)) return bound_.at(place);
+  if (place.isVariable()) return bound_.at(place);
   const Spine s = spineOf(place);
   return component(inSubject(s.arguments[0]), static_cast<std::size_t>(*s.head.nats()[0].constant()));
 }
@@ -199,7 +196,7 @@ std::optional<Expr> Matcher::find(Expr pattern, Expr body) {
 bool Matcher::replaceWhole(Expr& body, const std::unordered_map<Expr, Expr>& places) const {
   const std::function<std::optional<Expr>(Expr)> whole = [&](Expr e) -> std::optional<Expr> {
     if (const auto found = places.find(e); found != places.end()) return found->second;
-    if (!e.type().is(Type::Kind::tuple)) return std::nullopt;
+    if (!e.type().isTuple()) return std::nullopt;
     const auto all = ofAll(build::components(e), whole);
     return all ? std::optional(build::tuple(*all)) : std::nullopt;
   };
@@ -223,7 +220,7 @@ bool Matcher::matchCall(Expr pattern, Expr subject) {
   for (std::size_t i = 0; i < parts.size(); i++) {
     if (isPlace(parts[i])) {
       const Expr place = inSubject(parts[i]);
-      variables[i] = Expr::variable(place.is(Expr::Form::variable) ? place.name() : "t", place.type());
+      variables[i] = Expr::variable(place.isVariable() ? place.name() : "t", place.type());
       places.emplace(place, variables[i]);
     } else {
       const auto hole = find(parts[i], body);

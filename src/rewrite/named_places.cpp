@@ -20,16 +20,16 @@ Expr marked(Expr e, Expr mark, const std::vector<Path>& paths, const Path& here 
   if (!any) return e;
   const auto child = [&](std::uint8_t c, Expr of) { return marked(of, mark, paths, here + Path{c}); };
   Expr now = e;
-  if (e.is(Expr::Form::lambda)) now = Expr::lambda(e.parameter(), child(0, e.body()));
-  if (e.is(Expr::Form::apply)) now = Expr::apply(child(0, e.function()), child(1, e.argument()));
+  if (e.isLambda()) now = Expr::lambda(e.parameter(), child(0, e.body()));
+  if (e.isApply()) now = Expr::apply(child(0, e.function()), child(1, e.argument()));
   return std::ranges::find(paths, here) == paths.end() ? now : Expr::apply(mark, now);
 }
 
 // The term without marks; the paths of what they were applied to are added.
 Expr unmarked(Expr e, Expr mark, std::vector<Path>& paths, const Path& here) {
   if (!e.hasFree(mark)) return e;
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), unmarked(e.body(), mark, paths, here + Path{0}));
-  if (!e.is(Expr::Form::apply)) return e;
+  if (e.isLambda()) return Expr::lambda(e.parameter(), unmarked(e.body(), mark, paths, here + Path{0}));
+  if (!e.isApply()) return e;
   if (e.function() == mark) {
     paths.push_back(here);
     return unmarked(e.argument(), mark, paths, here);
@@ -50,7 +50,7 @@ std::optional<Expr> appliedTo(const Rule& any, const Arguments& arguments, const
 }  // namespace
 
 void Rewriting::giveName(const std::string& name, Expr term) {
-  ensure(!term.type().is(Type::Kind::function), "names are given to values");
+  ensure(!term.type().isFunction(), "names are given to values");
   names_[name] = {{path_}, {}};
 }
 
@@ -98,7 +98,7 @@ void Rewriting::forwardNames(const Rule& rule, const Arguments& arguments, Expr 
 
 Strategy name(std::string name) {
   return [name = std::move(name)](Expr e, Rewriting& r) -> std::optional<Expr> {
-    if (e.type().is(Type::Kind::function)) {
+    if (e.type().isFunction()) {
       r.miss(fmt::format("'{}' would name a function: name its body, or what it is applied to", name));
       return std::nullopt;
     }

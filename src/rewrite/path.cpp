@@ -16,7 +16,7 @@ std::optional<Path> pathOf(Expr part, Expr term) {
       if (!optional) optional = path;
       return std::nullopt;
     }
-    if (e.is(Expr::Form::lambda)) return find(e.body(), guarded, path + Path{0});
+    if (e.isLambda()) return find(e.body(), guarded, path + Path{0});
     const Spine s = spineOf(e);
     for (std::size_t i = 0; i < s.arguments.size(); i++)
       if (const auto found = find(s.arguments[i], guarded || isOptional(s, i), path + argumentPath(s, i))) return found;
@@ -28,7 +28,7 @@ std::optional<Path> pathOf(Expr part, Expr term) {
 
 Expr partAt(Expr term, const Path& path) {
   for (const std::uint8_t child : path)
-    term = term.is(Expr::Form::lambda) ? term.body() : child == 0 ? term.function() : term.argument();
+    term = term.isLambda() ? term.body() : child == 0 ? term.function() : term.argument();
   return term;
 }
 

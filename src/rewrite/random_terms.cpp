@@ -7,8 +7,6 @@ namespace {
 
 constexpr int deepest = 2;  // of the terms that are drawn, below the root
 
-Expr integer(std::int64_t value) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, value)); }
-
 }  // namespace
 
 Type integerType(Type type) {
@@ -26,11 +24,8 @@ Type integerType(Type type) {
 
 Expr converted(Expr integers, Type type) {
   if (integers.type() == type) return integers;
-  if (type.isArray()) {
-    const Expr x = Expr::variable("x", integers.type().element());
-    return build::map(Expr::lambda(x, converted(x, type.element())), integers);
-  }
-  if (type.is(Type::Kind::tuple)) {
+  if (type.isArray()) return build::map("x", integers, [&](Expr x) { return converted(x, type.element()); });
+  if (type.isTuple()) {
     std::vector<Expr> components;
     for (std::size_t i = 0; i < type.components().size(); i++)
       components.push_back(converted(component(integers, i), type.components()[i]));
@@ -40,7 +35,7 @@ Expr converted(Expr integers, Type type) {
 }
 
 void RandomTerms::addTo(Scope& scope, Expr e) {
-  if (!e.type().is(Type::Kind::tuple)) return scope.push_back(e);
+  if (!e.type().isTuple()) return scope.push_back(e);
   for (std::size_t i = 0; i < e.type().components().size(); i++) addTo(scope, component(e, i));
 }
 
@@ -56,7 +51,7 @@ std::optional<Expr> RandomTerms::function(Type type, Flavour flavour) {
     addTo(scope, parameter);
     return lambda(parameter, scope, deepest, type.result());
   }
-  if (!type.parameter().is(Type::Kind::tuple) || component(parameter, 0).type() != type.result()) return std::nullopt;
+  if (!type.parameter().isTuple() || component(parameter, 0).type() != type.result()) return std::nullopt;
   for (std::size_t i = 1; i < type.parameter().components().size(); i++) addTo(scope, component(parameter, i));
   const auto body = accumulate(component(parameter, 0), scope);
   return body ? std::optional(Expr::lambda(parameter, *body)) : std::nullopt;
@@ -94,14 +89,14 @@ Expr RandomTerms::operation(Expr a, Expr b) {
 
 // Some scalar in a value of the scope.
 std::optional<Expr> RandomTerms::scalarOf(Expr e, Scalar type) {
-  while (e.type().isArray() || e.type().is(Type::Kind::tuple)) {
-    if (e.type().is(Type::Kind::tuple)) {
+  while (e.type().isArray() || e.type().isTuple()) {
+    if (e.type().isTuple()) {
       e = component(e, random_.below(e.type().components().size()));
       continue;
     }
     if (!computes_) return std::nullopt;
     const auto length = static_cast<std::size_t>(*e.type().length().constant());
-    e = build::call(Prim::at, {integer(static_cast<std::int64_t>(random_.below(length))), e});
+    e = build::call(Prim::at, {build::integer(static_cast<std::int64_t>(random_.below(length))), e});
   }
   if (!e.type().isScalar()) return std::nullopt;
   if (e.type().scalar() == type) return e;
@@ -158,7 +153,7 @@ std::optional<Expr> RandomTerms::array(Type type, const Scope& scope, int depth)
 std::optional<Expr> RandomTerms::accumulate(Expr accumulator, const Scope& scope) {
   static const std::vector<Op> ops = {Op::add, Op::mul, Op::min, Op::max};
   const Type type = accumulator.type();
-  if (type.is(Type::Kind::tuple)) return std::nullopt;
+  if (type.isTuple()) return std::nullopt;
   const auto element = draw(type, scope, 1);
   if (!element) return std::nullopt;
   if (!type.isArray()) {

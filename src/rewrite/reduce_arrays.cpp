@@ -12,11 +12,6 @@ using namespace build;
 
 namespace {
 
-Expr named(const LetChain& names, Expr body) {
-  for (auto n = names.bound.rbegin(); n != names.bound.rend(); ++n) body = let(n->first, n->second, body);
-  return body;
-}
-
 // Which arrays a step's columns are made of: the arrays that it adds as they are, or those below the maps that compute
 // them.
 enum class Columns : bool { results, inputs };
@@ -32,7 +27,7 @@ std::optional<Expr> elementOfFill(Expr e) {
 bool sharesWork(Expr function) {
   return anyTerm(function.body(), [&](Expr e) {
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || !takesSteps(s.head) || e.type().is(Type::Kind::function)) return false;
+    if (!s.head.isPrimitive() || !takesSteps(s.head) || e.type().isFunction()) return false;
     return std::ranges::all_of(e.freeVariables(), [&](Expr v) { return function.hasFree(v); });
   });
 }
@@ -101,7 +96,7 @@ std::optional<Expr> reduceElements(Expr reduction, Columns columnsOf) {
   const std::optional<Expr> start = columnsOf == Columns::inputs ? elementOfFill(zs) : std::nullopt;
   if (!start) arrays.push_back(zs);
   for (const Expr y : others) {
-    const Expr rows = build::map(withFreshBinders(Expr::lambda(x, named(names, y))), xs);
+    const Expr rows = build::map(withFreshBinders(Expr::lambda(x, let(names.bound, y))), xs);
     arrays.push_back(call(Prim::transpose, {rows}));
   }
   if (arrays.empty()) return std::nullopt;
@@ -114,7 +109,7 @@ std::optional<Expr> reduceElements(Expr reduction, Columns columnsOf) {
   std::unordered_map<Expr, Expr> parts{{z, get(t, 0)}, {x, columns.size() > 1 ? get(get(t, 1), 0) : get(t, 1)}};
   for (std::size_t i = 0; i < otherElements.size(); i++)
     parts.emplace(otherElements[i], get(get(t, 1), static_cast<int>(i) + 1));
-  const Expr function = Expr::lambda(t, etaLong(substitute(named(names, element), parts)));
+  const Expr function = Expr::lambda(t, etaLong(substitute(let(names.bound, element), parts)));
   const Expr sum = reduce(start ? *start : partOf(0), withFreshBinders(function), column);
   return build::map(Expr::lambda(r, sum), all);
 }
@@ -127,7 +122,7 @@ std::optional<Expr> reduceElementsOfMaps(Expr reduction) { return reduceElements
 
 std::optional<Expr> reduceRows(Expr ofColumns) {
   const Spine s = spineOf(ofColumns);
-  if (!s.isPrim(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isPrim(Prim::map) || !s.arguments[0].isLambda()) return std::nullopt;
   const Expr h = s.arguments[0];
   const Spine columns = spineOf(s.arguments[1]), reduction = spineOf(h.body());
   if (!columns.isPrim(Prim::transpose) || !reduction.isPrim(Prim::reduce)) return std::nullopt;
@@ -142,7 +137,7 @@ std::optional<Expr> reduceRows(Expr ofColumns) {
   const Expr zs = fill(few, r[0]);
   const Expr p = Expr::variable("p", Type::tuple({zs.type(), g.parameter().type()}));
   const Expr sums = map(withFreshBinders(r[1]), zip({get(p, 0), names.body}));
-  const Expr step = etaLong(substitute(named(names, sums), g.parameter(), get(p, 1)));
+  const Expr step = etaLong(substitute(let(names.bound, sums), g.parameter(), get(p, 1)));
   return reduce(zs, withFreshBinders(Expr::lambda(p, step)), rows.arguments[1]);
 }
 

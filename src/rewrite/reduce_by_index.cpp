@@ -96,7 +96,7 @@ std::optional<Expr> fromReductions(Expr index, Expr reduction, Nat n) {
 
 // Terms of a map's body that are evaluated once for each element, whatever the data.
 void reductionsIn(Expr e, std::vector<Expr>& found) {
-  if (!e.is(Expr::Form::apply)) return;
+  if (!e.isApply()) return;
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduce)) return found.push_back(e);
   for (std::size_t i = 0; i < s.arguments.size(); i++) {
@@ -195,7 +195,7 @@ Expr componentAt(Expr xs, int component, Expr k) {
 
 std::optional<Expr> lastByIndex(Expr e) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::reduceByIndex) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isPrim(Prim::reduceByIndex) || !s.arguments[1].isLambda()) return std::nullopt;
   const Expr zs = s.arguments[0], f = s.arguments[1], xs = s.arguments[2], p = f.parameter();
   const Expr v = Expr::variable("v", p.type().components()[1]);
   const Expr made = replaceTerms(f.body(), {{get(p, 1), v}});
@@ -204,16 +204,15 @@ std::optional<Expr> lastByIndex(Expr e) {
   const Expr keys = map(Expr::lambda(x, get(x, 0)), xs), i32 = Expr::variable("k", Type::scalar(Scalar::i32));
   const Expr pair = Expr::variable("p", Type::tuple({i32.type(), i32.type()}));
   const Expr later = Expr::lambda(pair, operation(Op::max, {get(pair, 0), get(pair, 1)}));
-  const auto number = [](int n) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, n)); };
   const Expr last = call(Prim::reduceByIndex,
-                         {fill(zs.type().length(), number(-1)), later, zip({keys, indices(xs.type().length())})});
+                         {fill(zs.type().length(), integer(-1)), later, zip({keys, indices(xs.type().length())})});
   const Expr both = zip({zs, last}), q = Expr::variable("q", both.type().element()), k = get(q, 1);
   const auto valueAt = [&](Expr at) { return etaLong(substitute(made, v, componentAt(xs, 1, at))); };
   const auto chosen = [&](Expr then, Expr otherwise) {
-    return call(Prim::ifThenElse, {operation(Op::lt, {k, number(0)}), then, otherwise});
+    return call(Prim::ifThenElse, {operation(Op::lt, {k, integer(0)}), then, otherwise});
   };
   // In front of the choice, whose branches could not name what is kept in memory.
-  const Expr value = valueAt(operation(Op::max, {k, number(0)}));
+  const Expr value = valueAt(operation(Op::max, {k, integer(0)}));
   if (!zs.type().element().isArray()) {
     const Expr name = Expr::variable("value", value.type());
     return map(Expr::lambda(q, let(name, value, chosen(get(q, 0), name))), both);
@@ -231,10 +230,9 @@ bool isNumbered(Nat elements) { return elements.constant().value_or(0) <= std::n
 
 // then where the key is an index below n, else -1, which is no index.
 Expr whereIndex(Expr key, Nat n, Expr then) {
-  const auto number = [](int i) { return Expr::literal(ScalarValue::ofInteger(Scalar::i32, i)); };
   const Expr isIndex =
-      operation(Op::logicalAnd, {operation(Op::ge, {key, number(0)}), operation(Op::lt, {key, Expr::nat(n)})});
-  return call(Prim::ifThenElse, {isIndex, then, number(-1)});
+      operation(Op::logicalAnd, {operation(Op::ge, {key, integer(0)}), operation(Op::lt, {key, Expr::nat(n)})});
+  return call(Prim::ifThenElse, {isIndex, then, integer(-1)});
 }
 
 Expr joined(Expr row, Nat width, Expr column) {
@@ -245,7 +243,7 @@ Expr joined(Expr row, Nat width, Expr column) {
 
 std::optional<Expr> reduceRowsByIndex(Expr e) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::reduceByIndex) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isPrim(Prim::reduceByIndex) || !s.arguments[1].isLambda()) return std::nullopt;
   const Expr zs = s.arguments[0], xs = s.arguments[2];
   const Type row = zs.type().element();
   if (!row.isArray()) return std::nullopt;
@@ -288,8 +286,7 @@ std::optional<Expr> reduceEachByIndex(Expr e) {
   if (!s.isCall(Prim::map)) return std::nullopt;
   const Expr x = s.arguments[0].parameter(), xs = s.arguments[1], body = s.arguments[0].body();
   Expr reduction = body;
-  for (Spine l = spineOf(body);
-       l.head.is(Expr::Form::primitive) && isInvertibleLayout(l.head.prim()) && l.arguments.size() == 1;
+  for (Spine l = spineOf(body); l.head.isPrimitive() && isInvertibleLayout(l.head.prim()) && l.arguments.size() == 1;
        l = spineOf(reduction))
     reduction = l.arguments[0];
   const Spine r = spineOf(reduction);

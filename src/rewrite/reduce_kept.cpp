@@ -23,7 +23,7 @@ bool isElement(Expr e, Expr element) {
   const std::vector<Expr> parts = components(e);
   for (std::size_t i = 0; i < parts.size(); i++)
     if (parts.size() < 2 || parts[i] != get(element, i)) return false;
-  return element.type().is(Type::Kind::tuple) && parts.size() == element.type().components().size();
+  return element.type().isTuple() && parts.size() == element.type().components().size();
 }
 
 std::optional<Op> turned(Op op) {
@@ -100,9 +100,9 @@ std::optional<Expr> reduceUnlessKept(Expr reduction) {
   const Expr q = Expr::variable("q", Type::tuple({state.type(), step->element.type()}));
   const Expr asks = operation(kept->compare, {kept->value, get(get(q, 0), 1)});
   const Expr same = tuple({get(get(q, 0), 0), get(get(q, 0), 1)}), next = let(y, names.body, tuple({y, *after}));
-  Expr body = call(Prim::ifThenElse, {asks, kept->holds ? same : next, kept->holds ? next : same});
-  for (auto n = names.bound.rbegin(); n != names.bound.rend(); ++n) body = let(n->first, n->second, body);
-  body = substitute(body, {{step->accumulator, get(get(q, 0), 0)}, {step->element, get(q, 1)}});
+  const Expr choice = call(Prim::ifThenElse, {asks, kept->holds ? same : next, kept->holds ? next : same});
+  const Expr body =
+      substitute(let(names.bound, choice), {{step->accumulator, get(get(q, 0), 0)}, {step->element, get(q, 1)}});
   const Expr f = withFreshBinders(Expr::lambda(q, etaLong(body)));
   return let(z, zs, get(reduce(tuple({z, *before}), f, xs), 0));
 }

@@ -16,8 +16,8 @@ void collectSizes(Expr e, std::vector<NatVar>& out) {
     for (const NatVar v : n.variables()) out.push_back(v);
   };
   detail::anySubterm(e, [&](Expr s, const auto&) {
-    if (s.is(Expr::Form::natLiteral)) add(s.natValue());
-    if (s.is(Expr::Form::primitive))
+    if (s.isNatLiteral()) add(s.natValue());
+    if (s.isPrimitive())
       for (const Nat n : s.nats()) add(n);
     s.type().forEachNat(add);
     return false;
@@ -26,18 +26,18 @@ void collectSizes(Expr e, std::vector<NatVar>& out) {
 
 // Whether the heads of both spines can be the same: most terms are told from most rules by that.
 bool fits(Expr pattern, Expr term) {
-  while (pattern.is(Expr::Form::apply)) {
-    if (pattern.function().is(Expr::Form::variable)) return true;
-    if (!term.is(Expr::Form::apply)) return false;
+  while (pattern.isApply()) {
+    if (pattern.function().isVariable()) return true;
+    if (!term.isApply()) return false;
     pattern = pattern.function();
     term = term.function();
   }
-  if (!pattern.is(Expr::Form::primitive)) return true;
-  return term.is(Expr::Form::primitive) && term.prim() == pattern.prim();
+  if (!pattern.isPrimitive()) return true;
+  return term.isPrimitive() && term.prim() == pattern.prim();
 }
 
 void collectVectorElements(Type t, std::set<std::uint64_t>& out) {
-  if (t.is(Type::Kind::vector) && t.element().is(Type::Kind::variable)) out.insert(t.element().variableId());
+  if (t.isVector() && t.element().isVariable()) out.insert(t.element().variableId());
   for (const Type part : t.parts()) collectVectorElements(part, out);
 }
 
@@ -117,7 +117,7 @@ const Rule& Rule::formFor(Expr term) const {
   if (forms_.empty()) return *this;
   Type type = term.type();
   while (type.hasLength()) type = type.element();
-  if (!type.is(Type::Kind::scalar)) return *this;
+  if (!type.isScalar()) return *this;
   const auto form = std::ranges::find_if(forms_, [&](const Rule& f) { return f.float_ == scalarOf(type); });
   return form == forms_.end() ? *this : *form;
 }
@@ -144,7 +144,7 @@ void Rule::build(Built& out) const {
                       Span{file, 0, static_cast<std::uint32_t>(text.size())});
   for (const Expr side : {typed.left, typed.right})
     detail::anySubterm(side, [&](Expr e, const auto&) {
-      if (e.is(Expr::Form::primitive)) collectVectorElements(e.type(), out.vectorElements);
+      if (e.isPrimitive()) collectVectorElements(e.type(), out.vectorElements);
       return false;
     });
   std::vector<NatVar> left, right;
@@ -194,7 +194,7 @@ Applied applyRule(const Rule& any, Expr term, const Arguments& arguments, const 
       throw UserError(ExitStatus::usage, fmt::format("rule '{}' has no size '{}'", rule.name(), name));
   Applied result;
   if (rule.computation()) {
-    if (term.type().is(Type::Kind::function)) return result;  // a primitive that lacks arguments
+    if (term.type().isFunction()) return result;  // a primitive that lacks arguments
     const auto made = rule.computation()(term, arguments);
     if (!made) return result;
     std::vector<Divides> known = facts;

@@ -23,7 +23,7 @@ class Dropped {
   Dropped(std::optional<Expr> name, Expr value, Expr now) : name_(name), value_(value), now_(now) {}
 
   Expr in(Expr e) {
-    if (!e.is(Expr::Form::apply) && !e.is(Expr::Form::lambda)) return e;
+    if (!e.isApply() && !e.isLambda()) return e;
     if (const auto done = known_.find(e); done != known_.end()) return done->second;
     const Spine s = spineOf(e);
     Expr out = e;
@@ -56,8 +56,7 @@ std::optional<Expr> letAgain(Expr e) {
 Expr broughtToFront(Expr array, std::size_t dimensions) {
   if (dimensions == 0) return array;
   if (dimensions == 1) return call(Prim::transpose, {array});
-  const Expr row = Expr::variable("row", array.type().element());
-  return call(Prim::transpose, {map(Expr::lambda(row, broughtToFront(row, dimensions - 1)), array)});
+  return call(Prim::transpose, {map("row", array, [&](Expr row) { return broughtToFront(row, dimensions - 1); })});
 }
 
 // generate(n, fun i => e[xs[i]])  ->  map(fun (i, x) => e[x], zip(indices(n), xs)) for all arrays of which i itself is
@@ -109,7 +108,7 @@ std::optional<Expr> elementsOfIndices(Expr e) {
 
 // x  ->  (x.0, x.1)
 std::optional<Expr> tupleOfParts(Expr e) {
-  if (!e.type().is(Type::Kind::tuple)) return std::nullopt;
+  if (!e.type().isTuple()) return std::nullopt;
   return tuple(components(e));
 }
 
@@ -250,7 +249,7 @@ std::optional<Place> placeAt(Expr e, const Path& path) {
   Place place{e, {}, false};
   for (std::size_t i = 0; i < path.size(); i++) {
     const Expr now = place.part;
-    if (now.is(Expr::Form::lambda)) {
+    if (now.isLambda()) {
       if (path[i] != 0) return std::nullopt;
       place.binders.push_back(now.parameter());
       place.part = now.body();
@@ -271,7 +270,7 @@ std::optional<Place> placeAt(Expr e, const Path& path) {
 
 Expr replacedAt(Expr e, const Path& path, Expr by, std::size_t from = 0) {
   if (from == path.size()) return by;
-  if (e.is(Expr::Form::lambda)) return Expr::lambda(e.parameter(), replacedAt(e.body(), path, by, from + 1));
+  if (e.isLambda()) return Expr::lambda(e.parameter(), replacedAt(e.body(), path, by, from + 1));
   return path[from] == 0 ? Expr::apply(replacedAt(e.function(), path, by, from + 1), e.argument())
                          : Expr::apply(e.function(), replacedAt(e.argument(), path, by, from + 1));
 }
@@ -280,7 +279,7 @@ using ComputationAt = std::optional<Expr> (*)(Expr, const Path&, const Arguments
 
 std::optional<Expr> letOf(Expr e, const Path& path, const Arguments&) {
   const auto place = placeAt(e, path);
-  if (!place || place->part.type().is(Type::Kind::function) || !place->mayMove(place->part)) return std::nullopt;
+  if (!place || place->part.type().isFunction() || !place->mayMove(place->part)) return std::nullopt;
   const Expr t = Expr::variable("t", place->part.type());
   return let(t, place->part, replaceTerms(e, {{place->part, t}}));
 }
@@ -299,7 +298,7 @@ std::optional<Expr> letInto(Expr e, const Path& path, const Arguments&) {
   const Spine s = spineOf(e);
   if (!place || !s.isCall(Prim::let) || path.size() < 3 || path[1] != 1)
     return std::nullopt;  // 010…: in the function's body
-  if (place->part.type().is(Type::Kind::function)) return std::nullopt;
+  if (place->part.type().isFunction()) return std::nullopt;
   const Expr own = let(s.arguments[0].parameter(), s.arguments[1], place->part);
   return replacedAt(e, path, withFreshBinders(own));
 }
@@ -308,8 +307,7 @@ std::optional<Expr> letInto(Expr e, const Path& path, const Arguments&) {
 // function.
 std::optional<Expr> partOfFunction(Expr e, const Path& path) {
   const auto place = placeAt(e, path);
-  if (!place || path.size() < 3 || path[0] != 0 || path[1] != 1 || place->part.type().is(Type::Kind::function))
-    return std::nullopt;
+  if (!place || path.size() < 3 || path[0] != 0 || path[1] != 1 || place->part.type().isFunction()) return std::nullopt;
   Place below = *place;
   below.binders.erase(below.binders.begin());  // of the function itself
   return below.mayMove(place->part) ? std::optional(place->part) : std::nullopt;

@@ -49,7 +49,7 @@ std::optional<Expr> reduceInChunks(Expr e, Nat chunk) {
 // and what the chunks of a row leave put together.
 std::optional<Expr> reduceRowsInChunks(Expr e, Nat chunk) {
   const Spine s = spineOf(e);
-  if (!s.isCall(Prim::map) || !s.arguments[0].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isCall(Prim::map) || !s.arguments[0].isLambda()) return std::nullopt;
   const Expr a = s.arguments[0].parameter(), rows = s.arguments[1];
   const Spine reduction = spineOf(s.arguments[0].body());
   if (!reduction.isPrim(Prim::reduce) || !hasChunk(reduction.arguments[2], chunk)) return std::nullopt;
@@ -59,15 +59,11 @@ std::optional<Expr> reduceRowsInChunks(Expr e, Nat chunk) {
   if (!accumulation) return std::nullopt;
   const Chunks parts = chunksOf(in, in, chunk);
   const Expr ofRows = call(Prim::transpose, {map(withFreshBinders(Expr::lambda(a, parts.chunks)), rows)});
-  const Expr one = Expr::variable("chunk", parts.chunks.type().element());
-  const Expr all = Expr::variable("chunks", ofRows.type().element());
-  const Expr ofAll = map(Expr::lambda(one, reduce(accumulation->start, withFreshBinders(f), one)), all);
-  const Expr partials = call(Prim::transpose, {map(Expr::lambda(all, ofAll), ofRows)});
+  const auto ofChunk = [&](Expr chunk) { return reduce(accumulation->start, withFreshBinders(f), chunk); };
+  const auto ofChunks = [&](Expr chunks) { return map("chunk", chunks, ofChunk); };
+  const Expr partials = call(Prim::transpose, {map("chunks", ofRows, ofChunks)});
   const auto combined = [&](Expr results) { return reduce(init, withFreshBinders(accumulation->combine), results); };
-  if (!parts.rest) {
-    const Expr p = Expr::variable("p", partials.type().element());
-    return map(Expr::lambda(p, combined(p)), partials);
-  }
+  if (!parts.rest) return map("p", partials, combined);
   const Expr both = zip({rows, partials}), p = Expr::variable("p", both.type().element());
   const Expr rest = etaLong(substitute(withFreshBinders(*parts.rest), a, get(p, 0)));
   return map(Expr::lambda(p, reduce(combined(get(p, 1)), withFreshBinders(f), rest)), both);
@@ -94,11 +90,11 @@ std::optional<Expr> scanInChunks(Expr e, Nat chunk) {
   if (!accumulation) return std::nullopt;
   const Chunks parts = chunksOf(in, in, chunk);
   const auto scanned = [&](Expr start, Expr xs) { return call(scan, {start, withFreshBinders(f), xs}); };
-  const Expr part = Expr::variable("chunk", parts.chunks.type().element());
-  const Expr totals = map(Expr::lambda(part, reduce(accumulation->start, withFreshBinders(f), part)), parts.chunks);
+  const Expr totals =
+      map("chunk", parts.chunks, [&](Expr part) { return reduce(accumulation->start, withFreshBinders(f), part); });
   const Expr offsets = call(Prim::scanExclusiveSeq, {init, withFreshBinders(accumulation->combine), totals});
-  const Expr all = zip({offsets, parts.chunks}), p = Expr::variable("p", all.type().element());
-  const Expr first = call(Prim::join, {map(Expr::lambda(p, scanned(get(p, 0), get(p, 1))), all)});
+  const auto fromOffset = [&](Expr p) { return scanned(get(p, 0), get(p, 1)); };
+  const Expr first = call(Prim::join, {map("p", zip({offsets, parts.chunks}), fromOffset)});
   if (!parts.rest) return first;
   const Expr before = reduceSeq(init, withFreshBinders(accumulation->combine), totals);
   return call(Prim::concat, {first, scanned(before, *parts.rest)});
@@ -108,8 +104,7 @@ std::optional<Expr> scanInChunks(Expr e, Nat chunk) {
 // xs(x)), in)
 std::optional<Expr> reduceOfReductions(Expr e) {
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::reduce) || !s.arguments[0].type().isRegister() || !s.arguments[1].is(Expr::Form::lambda))
-    return std::nullopt;
+  if (!s.isPrim(Prim::reduce) || !s.arguments[0].type().isRegister() || !s.arguments[1].isLambda()) return std::nullopt;
   const Expr p = s.arguments[1].parameter(), body = s.arguments[1].body();
   const Spine outer = spineOf(body);
   for (const Expr inner : outer.arguments) {
@@ -144,8 +139,7 @@ std::optional<Expr> reduceByIndexInChunks(Expr e, Nat chunk) {
                                                        : fill(zs.type().length(), accumulation->start);
     return call(Prim::reduceByIndex, {starts, withFreshBinders(f), xs});
   };
-  const Expr part = Expr::variable("chunk", parts.chunks.type().element());
-  std::vector<Expr> arrays{zs, call(Prim::transpose, {map(Expr::lambda(part, reduced(part)), parts.chunks)})};
+  std::vector<Expr> arrays{zs, call(Prim::transpose, {map("chunk", parts.chunks, reduced)})};
   if (parts.rest) arrays.push_back(reduced(*parts.rest));
   const Expr all = zip(arrays), p = Expr::variable("p", all.type().element());
   const Expr done = reduce(get(p, 0), withFreshBinders(accumulation->combine), get(p, 1));
@@ -161,15 +155,15 @@ namespace {
 std::optional<double> whereZero(Expr e, const std::vector<Expr>& zeros) {
   const Spine s = spineOf(e);
   if (std::ranges::find(zeros, e) != zeros.end()) return 0;
-  if (e.is(Expr::Form::literal)) return e.value().asDouble();
+  if (e.isLiteral()) return e.value().asDouble();
   std::vector<double> values;
   for (const Expr a : s.arguments) {
-    if (a.is(Expr::Form::lambda)) continue;
+    if (a.isLambda()) continue;
     const auto value = whereZero(a, zeros);
     if (!value) return std::nullopt;
     values.push_back(*value);
   }
-  if (s.isPrim(Prim::let) && s.arguments[0].is(Expr::Form::lambda) && values[0] == 0) {
+  if (s.isPrim(Prim::let) && s.arguments[0].isLambda() && values[0] == 0) {
     std::vector<Expr> more = zeros;
     more.push_back(s.arguments[0].parameter());
     return whereZero(s.arguments[0].body(), more);
@@ -187,7 +181,7 @@ std::optional<double> whereZero(Expr e, const std::vector<Expr>& zeros) {
 // Of two arrays of numbers, where zeros of both add zero.
 std::optional<Expr> reduceFilled(Expr e, const Arguments& arguments) {
   const Spine s = spineOf(e);
-  if (!s.isCall(Prim::reduce) || !s.arguments[1].is(Expr::Form::lambda)) return std::nullopt;
+  if (!s.isCall(Prim::reduce) || !s.arguments[1].isLambda()) return std::nullopt;
   const Spine zipped = spineOf(s.arguments[2]), sum = spineOf(s.arguments[1].body());
   if (!zipped.isPrim(Prim::zip) || zipped.arguments.size() != 2 || !sum.isPrim(Prim::op)) return std::nullopt;
   const Expr p = s.arguments[1].parameter(), acc = get(p, 0), element = get(p, 1);

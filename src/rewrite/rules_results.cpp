@@ -26,7 +26,7 @@ class Computed {
   // these alone.
   std::optional<Expr> in(Expr e, const Arrays& others) {
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return of(e, others);
+    if (!s.head.isPrimitive() || s.arguments.empty()) return of(e, others);
     const Prim p = s.head.prim();
     const bool isMap = traits(p).loop == Traits::Loop::map && s.arguments.size() == 2;
     if (p == Prim::let) {
@@ -100,7 +100,7 @@ class Computed {
       case Prim::asVector: return call(Prim::asScalar, {other});
       case Prim::take: {
         const Type element = other.type().element();
-        if (baseOf(element).is(Type::Kind::vector)) return std::nullopt;
+        if (baseOf(element).isVector()) return std::nullopt;
         return call(Prim::pad, {Nat(0), in.length() - other.type().length()}, {zeros(element), other});
       }
       case Prim::map: {
@@ -117,7 +117,7 @@ class Computed {
   static std::optional<Expr> before(Expr chain, Expr parameter, Expr other) {
     if (chain == parameter) return other;
     const Spine s = spineOf(chain);
-    if (!s.head.is(Expr::Form::primitive) || s.arguments.empty()) return std::nullopt;
+    if (!s.head.isPrimitive() || s.arguments.empty()) return std::nullopt;
     if (s.isPrim(Prim::map) && s.arguments[0].hasFree(parameter)) return std::nullopt;
     const auto undone = beforeLayout(s, other);
     return undone ? before(s.arguments.back(), parameter, *undone) : std::nullopt;
@@ -143,7 +143,7 @@ class Computed {
       for (std::size_t i = others.size(); i-- > 0;) value = let(names[i + 1], others[i], value);
       return let(names[0], e, value);
     }
-    if (!t.is(Type::Kind::vector) || t.element() != scalar) return std::nullopt;
+    if (!t.isVector() || t.element() != scalar) return std::nullopt;
     if (others.empty()) return call(Prim::vectorize, {t.length()}, {Expr::lambda(names[0], value), e});
     Arrays lanes{e};
     lanes.insert(lanes.end(), others.begin(), others.end());

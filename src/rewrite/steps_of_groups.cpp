@@ -23,7 +23,7 @@ bool isScan(const Spine& s) { return s.isPrim(Prim::scan) || s.isPrim(Prim::scan
 
 // Whether a work-item computes it alone, and all do the same: loops that they cannot share.
 bool isOfOneItem(const Spine& s) {
-  return s.head.is(Expr::Form::primitive) &&
+  return s.head.isPrimitive() &&
          (traits(s.head.prim()).loop == Traits::Loop::reduceByIndex || s.isPrim(Prim::iterateWhile));
 }
 
@@ -76,9 +76,9 @@ Strategy scanned() {
 }
 
 std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
-  const bool isTuple = e.type().is(Type::Kind::tuple), stores = to != To::reader && (e.type().isArray() || isTuple);
+  const bool isTuple = e.type().isTuple(), stores = to != To::reader && (e.type().isArray() || isTuple);
   const Spine s = spineOf(e);
-  if (!e.is(Expr::Form::apply) || (onlyMovesData(e) && !s.isPrim(Prim::tuple))) {
+  if (!e.isApply() || (onlyMovesData(e) && !s.isPrim(Prim::tuple))) {
     if (!stores) return e;
     return isTuple ? seq({use("tupleOfParts"), byGroup(to)})(e, r) : copied(to)(e, r);
   }
@@ -88,7 +88,7 @@ std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
   const auto arguments = [&](To each) {
     std::vector<Strategy> all;
     for (std::size_t i = 0; i < s.arguments.size(); i++)
-      if (!s.arguments[i].is(Expr::Form::lambda)) all.push_back(argumentAt(i, byGroup(each)));
+      if (!s.arguments[i].isLambda()) all.push_back(argumentAt(i, byGroup(each)));
     return seq(std::move(all));
   };
   if (s.isPrim(Prim::let)) {
@@ -143,7 +143,7 @@ const ScanRules& rulesOfScan(Prim scan) {
 }
 
 std::vector<Expr> loopsOfGroup(Expr e) {
-  if (!e.is(Expr::Form::apply)) return {};
+  if (!e.isApply()) return {};
   const Spine s = spineOf(e);
   std::vector<Expr> loops;
   const auto add = [&](Expr below) {
@@ -153,7 +153,7 @@ std::vector<Expr> loopsOfGroup(Expr e) {
   if (stepsOverArrays(s) || isScan(s) || s.isPrim(Prim::reduce)) loops.push_back(e);
   const bool opens = stepsOverArrays(s) || s.isPrim(Prim::let);
   for (const Expr a : s.arguments)
-    if (!a.is(Expr::Form::lambda) || opens) add(a.is(Expr::Form::lambda) ? a.body() : a);
+    if (!a.isLambda() || opens) add(a.isLambda() ? a.body() : a);
   return loops;
 }
 

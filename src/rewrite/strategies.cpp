@@ -113,7 +113,7 @@ Strategy copyTransposed(Nat lanes, const std::optional<Nat>& inBlocks) {
 
 // Whether evaluating the term reduces something, not once for each element of something else.
 bool reducesOnce(Expr e) {
-  if (!e.is(Expr::Form::apply)) return false;
+  if (!e.isApply()) return false;
   const Spine s = spineOf(e);
   if (s.isPrim(Prim::reduce)) return true;
   return std::ranges::any_of(s.arguments, reducesOnce);
@@ -125,8 +125,7 @@ Strategy reductionsApart() {
     if (!isComputingMap(e)) return false;
     const Expr body = spineOf(e).arguments[0].body();
     const Spine s = spineOf(body);
-    const bool gives =
-        s.isPrim(Prim::reduce) || (s.head.is(Expr::Form::primitive) && isInvertibleLayout(s.head.prim()));
+    const bool gives = s.isPrim(Prim::reduce) || (s.head.isPrimitive() && isInvertibleLayout(s.head.prim()));
     return !gives && reducesOnce(body);
   };
   return attempt(seq({inside(doesMore, use("mapReduceFission")), tidy()}));
@@ -308,7 +307,7 @@ namespace {
 Strategy outsideLoops(const Strategy& s) {
   return [s](Expr e, Rewriting& r) -> std::optional<Expr> {
     const auto further = [&s](Expr x, Rewriting& inner) { return outsideLoops(s)(x, inner); };
-    if (!e.is(Expr::Form::apply) || spineOf(e).isPrim(Prim::ifThenElse)) return e;
+    if (!e.isApply() || spineOf(e).isPrim(Prim::ifThenElse)) return e;
     if (auto changed = s(e, r)) return changed;
     return spineOf(e).isPrim(Prim::let) ? seq({function(body(further)), argument(further)})(e, r) : all(further)(e, r);
   };

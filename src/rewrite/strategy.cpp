@@ -8,8 +8,8 @@ namespace {
 
 // s at the child, in place. Nothing where there is no such child.
 std::optional<Expr> atChild(std::uint8_t child, Expr e, const Strategy& s, Rewriting& r) {
-  const bool isLambda = e.is(Expr::Form::lambda);
-  if (isLambda ? child != 0 : !e.is(Expr::Form::apply)) return std::nullopt;
+  const bool isLambda = e.isLambda();
+  if (isLambda ? child != 0 : !e.isApply()) return std::nullopt;
   const Expr old = isLambda ? e.body() : child == 0 ? e.function() : e.argument();
   const auto changed = r.at(child, [&] { return s(old, r); });
   if (!changed) return std::nullopt;
@@ -18,7 +18,7 @@ std::optional<Expr> atChild(std::uint8_t child, Expr e, const Strategy& s, Rewri
   return child == 0 ? Expr::apply(*changed, e.argument()) : Expr::apply(e.function(), *changed);
 }
 
-int childrenOf(Expr e) { return e.is(Expr::Form::lambda) ? 1 : e.is(Expr::Form::apply) ? 2 : 0; }
+int childrenOf(Expr e) { return e.isLambda() ? 1 : e.isApply() ? 2 : 0; }
 
 }  // namespace
 
@@ -160,7 +160,7 @@ Strategy inside(std::function<bool(Expr)> where, Strategy s) { return topDown(wh
 
 Strategy body(Strategy s) {
   return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
-    return e.is(Expr::Form::lambda) ? atChild(0, e, s, r) : std::nullopt;
+    return e.isLambda() ? atChild(0, e, s, r) : std::nullopt;
   };
 }
 
@@ -173,7 +173,7 @@ Strategy function(Strategy s) {
 
 Strategy argument(Strategy s) {
   return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
-    return e.is(Expr::Form::apply) ? atChild(1, e, s, r) : std::nullopt;
+    return e.isApply() ? atChild(1, e, s, r) : std::nullopt;
   };
 }
 

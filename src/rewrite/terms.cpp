@@ -40,10 +40,10 @@ class Linear {
   explicit Linear(Expr parameter) { variables_.insert(parameter); }
 
   bool operator()(Expr e) {
-    if (e.is(Expr::Form::variable)) return variables_.count(e) > 0;
+    if (e.isVariable()) return variables_.count(e) > 0;
     const Spine s = spineOf(e);
     const auto& a = s.arguments;
-    if (!s.head.is(Expr::Form::primitive) || a.empty()) return false;
+    if (!s.head.isPrimitive() || a.empty()) return false;
     const Prim prim = s.head.prim();
     if (prim == Prim::op) return operation(s.head.op(), a);
     if (prim == Prim::at) return isFree(a[0]) && (*this)(a[1]);
@@ -70,11 +70,11 @@ class Linear {
     }
   }
 
-  bool body(Expr f) { return f.is(Expr::Form::lambda) && (*this)(f.body()); }
+  bool body(Expr f) { return f.isLambda() && (*this)(f.body()); }
 
   // f of a value, or of the elements of one.
   bool under(Expr f, Expr value) {
-    if (!f.is(Expr::Form::lambda)) return false;
+    if (!f.isLambda()) return false;
     if (isFree(value)) return body(f);
     if (!(*this)(value)) return false;
     variables_.insert(f.parameter());
@@ -88,7 +88,7 @@ class Linear {
 
 }  // namespace
 
-bool isLinear(Expr f) { return f.is(Expr::Form::lambda) && Linear(f.parameter())(f.body()); }
+bool isLinear(Expr f) { return f.isLambda() && Linear(f.parameter())(f.body()); }
 
 bool alphaEqual(Expr a, Expr b) { return AlphaEqual()(a, b); }
 
@@ -96,8 +96,8 @@ bool anySubterm(Expr e, const std::function<bool(Expr, const std::vector<Expr>&)
   std::vector<Expr> binders;
   const std::function<bool(Expr)> walk = [&](Expr term) {
     if (visit(term, binders)) return true;
-    if (term.is(Expr::Form::apply)) return walk(term.function()) || walk(term.argument());
-    if (!term.is(Expr::Form::lambda)) return false;
+    if (term.isApply()) return walk(term.function()) || walk(term.argument());
+    if (!term.isLambda()) return false;
     binders.push_back(term.parameter());
     const bool found = walk(term.body());
     binders.pop_back();
@@ -110,8 +110,8 @@ std::unordered_set<Expr> evaluatedAlways(Expr e) {
   std::unordered_set<Expr> all;
   const std::function<void(Expr)> visit = [&](Expr x) {
     if (!all.insert(x).second) return;
-    if (x.is(Expr::Form::lambda)) return visit(x.body());
-    if (!x.is(Expr::Form::apply)) return;
+    if (x.isLambda()) return visit(x.body());
+    if (!x.isApply()) return;
     const Spine s = spineOf(x);
     for (std::size_t i = 0; i < s.arguments.size(); i++)
       if (!isOptional(s, i)) visit(s.arguments[i]);
@@ -148,7 +148,7 @@ std::optional<FoldStep> foldStepOf(Expr f) {
 }
 
 bool accumulates(Expr f) {
-  if (!f.is(Expr::Form::lambda) || !f.parameter().type().is(Type::Kind::tuple)) return false;
+  if (!f.isLambda() || !f.parameter().type().isTuple()) return false;
   const auto accumulation = accumulationOf(Expr::variable("z", f.parameter().type().components()[0]), f);
   return accumulation && accumulation->commutative;
 }

@@ -119,9 +119,7 @@ class Restating {
   }
 
   Expr eachMatrix(Expr array, const std::function<Expr(Expr)>& f) const {
-    if (batch_.empty()) return f(array);
-    const Expr m = Expr::variable("m", array.type().element());
-    return build::map(Expr::lambda(m, f(m)), array);
+    return batch_.empty() ? f(array) : build::map("m", array, f);
   }
 
   // The element's value for each element of the array that is moved.
@@ -144,13 +142,13 @@ class Restating {
   }
 
   static Expr elementwise(Expr value, const std::vector<Expr>& variables, const std::vector<Expr>& arrays) {
-    const Expr all = build::zip(arrays), x = Expr::variable("x", all.type().element());
-    std::vector<Expr> elements;
-    for (std::size_t i = 0; i < arrays.size(); i++) elements.push_back(arrays.size() == 1 ? x : build::get(x, i));
-    if (elements[0].type().isArray()) return build::map(Expr::lambda(x, elementwise(value, variables, elements)), all);
-    std::unordered_map<Expr, Expr> now;
-    for (std::size_t i = 0; i < variables.size(); i++) now.emplace(variables[i], elements[i]);
-    return build::map(Expr::lambda(x, substitute(value, now)), all);
+    return build::map("x", build::zip(arrays), [&](Expr x) {
+      const std::vector<Expr> elements = arrays.size() == 1 ? std::vector{x} : build::components(x);
+      if (elements[0].type().isArray()) return elementwise(value, variables, elements);
+      std::unordered_map<Expr, Expr> now;
+      for (std::size_t i = 0; i < variables.size(); i++) now.emplace(variables[i], elements[i]);
+      return substitute(value, now);
+    });
   }
 
   const Element& e_;

@@ -9,7 +9,7 @@ namespace {
 Nat unitsOf(Type type, int unit) {
   Nat count = 1;
   for (; type.isArray(); type = type.element()) count = count * type.length();
-  if (type.is(Type::Kind::vector) && unit == 1) count = count * type.length();
+  if (type.isVector() && unit == 1) count = count * type.length();
   return count;
 }
 
@@ -55,7 +55,7 @@ class StructView final : public View {
 ViewPtr structure(Type type, const std::vector<Storage>& leaves, std::size_t& next) {
   const std::vector<Nat> shape = shapeOf(type);
   const Type base = baseOf(type);
-  if (!base.is(Type::Kind::tuple)) {
+  if (!base.isTuple()) {
     const Storage& leaf = leaves.at(next++);
     return std::make_shared<MemoryView>(type, leaf.buffer, Nat(0), leaf.unit);
   }

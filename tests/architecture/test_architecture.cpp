@@ -28,7 +28,7 @@ const std::map<std::string, Module> modules = {
     {"support",
      {{},
       {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "integers", "stopwatch", "process", "files",
-       "free_memory", "image_layout", "interning", "compile_target"}}},
+       "free_memory", "image_layout", "interning", "node", "compile_target"}}},
     {"nat", {{"support"}, {"nat", "nat_code"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
@@ -253,6 +253,14 @@ TEST_CASE("wrong includes are found") {
   CHECK(wrong("ir", "#include \"lift/new.hpp\"\n#include \"lift/detail/nat.hpp\"\n") == 2);
   CHECK(wrong("ir", "#include \"../nat/node.hpp\"\n#include \"nat/node.hpp\"\n#include \"node.hpp\"\n") == 3);
   CHECK(wrong("conv", "#include <CL/opencl.hpp>\n") == 1);
+}
+
+TEST_CASE("docs/architecture.md has a paragraph on every module") {
+  const std::string text = slurp(root / "docs/architecture.md");
+  for (const auto& [name, row] : modules) {
+    INFO(name);
+    CHECK(text.find("** (`" + name + "`). ") != std::string::npos);
+  }
 }
 
 TEST_CASE("every module explains itself on a screen") {

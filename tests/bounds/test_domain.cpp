@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <set>
 
 #include "lift/bounds.hpp"
 #include "lift/conv_operator.hpp"

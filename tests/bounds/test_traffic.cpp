@@ -1,7 +1,4 @@
 #include <catch2/catch.hpp>
-#include <map>
-#include <regex>
-#include <set>
 
 #include "lift/bounds.hpp"
 #include "lift/conv_operator.hpp"

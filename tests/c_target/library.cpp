@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"

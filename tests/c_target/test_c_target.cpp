@@ -6,7 +6,6 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "c_target/library.hpp"

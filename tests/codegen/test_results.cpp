@@ -235,12 +235,12 @@ TEST_CASE("a store beside its place is found out") {
   kernel::Plan plan = compile(at(parse("def main(x: [n]f32): [n]f32 = map(fun v => v + 1.0, x)"), {{"n", 8}}));
   int moved = 0;
   for (kernel::Stmt& s : plan.kernels.at(0).body)
-    if (auto* store = std::get_if<kernel::Store>(&s.node)) {
+    if (auto* store = as<kernel::Store>(s)) {
       store->index = store->index + Nat(1);
       moved++;
-    } else if (auto* loop = std::get_if<kernel::For>(&s.node)) {
+    } else if (auto* loop = as<kernel::For>(s)) {
       for (kernel::Stmt& t : loop->body)
-        if (auto* inner = std::get_if<kernel::Store>(&t.node)) {
+        if (auto* inner = as<kernel::Store>(t)) {
           inner->index = inner->index + Nat(1);
           moved++;
         }

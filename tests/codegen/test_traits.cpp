@@ -229,9 +229,8 @@ TEST_CASE("traits: loops are of primitives that take functions, and parallel map
     INFO(info(s.prim).name);
     const SynScheme scheme = parseScheme(*addSource("scheme", std::string(info(s.prim).scheme)));
     const auto takes = [&](const std::string& name) { return scheme.parameters[0].name == name; };
-    const bool function = std::any_of(scheme.parameters.begin(), scheme.parameters.end(), [](const auto& p) {
-      return std::holds_alternative<SynType::Function>(p.type->node);
-    });
+    const bool function = std::any_of(scheme.parameters.begin(), scheme.parameters.end(),
+                                      [](const auto& p) { return is<SynType::Function>(p.type); });
     const Traits& t = traits(s.prim);
     const bool once = s.prim == Prim::let || s.prim == Prim::vectorize;
     CHECK((t.loop != Traits::Loop::none) == (function && !once));
@@ -268,8 +267,7 @@ TEST_CASE("traits: primitives that name a memory or a level are kept and run the
     std::set<kernel::LoopKind> kinds;
     for (const kernel::Kernel& k : compile(program, options).kernels)
       kernel::forEachStmt(k.body, [&](const kernel::Stmt& stmt) {
-        if (const auto* loop = std::get_if<kernel::For>(&stmt.node); loop && loop->count == Nat(8))
-          kinds.insert(loop->kind);
+        if (const auto* loop = as<kernel::For>(stmt); loop && loop->count == Nat(8)) kinds.insert(loop->kind);
       });
     CHECK(kinds == std::set<kernel::LoopKind>{kind});
   }

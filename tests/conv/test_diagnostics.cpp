@@ -1,6 +1,4 @@
 // What a wrong descriptor's user reads, whole.
-#include <filesystem>
-#include <fstream>
 
 #include "harness/setting.hpp"
 #include "helpers.hpp"

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "conv/helpers.hpp"
 #include "lift/conv_operator.hpp"

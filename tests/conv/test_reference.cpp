@@ -1,8 +1,5 @@
 // The references against results worked out by hand, against each other and against oneDNN.
-#include <chrono>
 #include <cmath>
-#include <limits>
-#include <set>
 
 #include "harness/setting.hpp"
 #include "helpers.hpp"

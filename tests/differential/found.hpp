@@ -116,6 +116,19 @@ def main(x: [n]f32) =
   let b = map(fun v => v - sum(a) / 8.0, a) in
   (sum(b), let t = maximum(a) in let c = map(fun v => v - t, a) in sum(zipWith(mul, c, reverse(c))))
 )"},
+    {"comparisons of vectors, and what is chosen and counted by them", R"(
+def main(x: [8]i32, y: [8]f32) =
+  let v = asVector(4, x) in let w = asVector(4, y) in
+  (map(fun v => v < splat(4, 0), v), map(fun v => anyLane(v < splat(4, -3) || !(v >= splat(4, -5))), v),
+   asScalar(map(fun v => select(v < splat(4, 0), v, v + v), v)), reduce(splat(4, true), fun (a, v) => a && v == v, w),
+   asScalar(scan(splat(4, false), fun (a, v) => a || v < splat(4, 0.5), w)), asScalar(map(lt, zip(w, reverse(w)))),
+   asScalar(map(fun v => select(0 < v && v != 3, 1.0, 2.0), v)))
+)"},
+    {"changes by index of what others leave that were computed in parallel", R"(
+def main(x: [n]i32, y: [n]i32) =
+  (scatter(scatter(fill(2 * n, 0), map(fun v => v + count(fun w => w < v, y), x), x), y, y),
+   reduceByIndex(reduceByIndex(fill(n, 0), add, zip(map(fun v => v + count(fun w => w < v, y), x), x)), add, zip(y, x)))
+)"},
 };
 
 }  // namespace lift::differential

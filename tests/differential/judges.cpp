@@ -73,8 +73,8 @@ Case::Case(const std::string& text)
 double longestSum(const Program& program) {
   double longest = 0;
   const std::function<void(Expr)> visit = [&](Expr e) {
-    if (e.is(Expr::Form::lambda)) return visit(e.body());
-    if (!e.is(Expr::Form::apply)) return;
+    if (e.isLambda()) return visit(e.body());
+    if (!e.isApply()) return;
     const Spine s = spineOf(e);
     if (s.isPrim(Prim::reduce) || s.isPrim(Prim::reduceByIndex))
       longest = std::max(longest, static_cast<double>(s.arguments[2].type().length().constant().value_or(0)));

@@ -2,7 +2,6 @@
 // zip), each with a few arguments, applied to the whole array or under a map.
 #pragma once
 
-#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>

@@ -27,7 +27,7 @@ class MaximumIsMinimum final : public runtime::Device {
  private:
   static kernel::ExprPtr replace(const kernel::ExprPtr& e) {
     const kernel::ExprPtr inner = kernel::mapChildren(e, replace);
-    const auto* o = std::get_if<kernel::Operation>(&inner->node);
+    const auto* o = as<kernel::Operation>(inner);
     return o && o->op == Op::max ? kernel::operation(Op::min, o->args) : inner;
   }
   std::unique_ptr<runtime::Device> emulator_ = runtime::makeEmulatorDevice();

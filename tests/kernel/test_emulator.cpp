@@ -1,7 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include <cmath>
-
 #include "make.hpp"
 
 using namespace lift;

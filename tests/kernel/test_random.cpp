@@ -203,12 +203,12 @@ class Generator {
 
 void serialise(Block& b) {
   for (Stmt& s : b) {
-    if (auto* f = std::get_if<For>(&s.node)) {
+    if (auto* f = as<For>(s)) {
       f->kind = LoopKind::sequential;
       f->trip = Trip::any;
       serialise(f->body);
     }
-    if (auto* i = std::get_if<If>(&s.node)) {
+    if (auto* i = as<If>(s)) {
       serialise(i->then);
       serialise(i->otherwise);
     }
@@ -278,10 +278,10 @@ TEST_CASE("random kernels: taking any barrier away leaves a race") {
       Kernel broken = k;
       std::int64_t seen = 0;
       const auto strike = [&](Block& b, const auto& self) -> void {
-        std::erase_if(b, [&](const Stmt& s) { return std::holds_alternative<Barrier>(s.node) && seen++ == drop; });
+        std::erase_if(b, [&](const Stmt& s) { return is<Barrier>(s) && seen++ == drop; });
         for (Stmt& s : b) {
-          if (auto* f = std::get_if<For>(&s.node)) self(f->body, self);
-          if (auto* i = std::get_if<If>(&s.node)) {
+          if (auto* f = as<For>(s)) self(f->body, self);
+          if (auto* i = as<If>(s)) {
             self(i->then, self);
             self(i->otherwise, self);
           }

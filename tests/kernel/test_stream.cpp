@@ -31,7 +31,7 @@ int streamed(const Places& places, const PassOptions& options, bool reads = fals
   int n = 0;
   const Kernel k = pass("stream", m.k, options);
   forEachStmt(k.body, [&](const Stmt& s) {
-    const auto* st = std::get_if<Store>(&s.node);
+    const auto* st = as<Store>(s);
     n += st != nullptr && st->streams;
   });
   return n;

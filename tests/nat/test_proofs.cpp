@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <limits>
-#include <map>
 
 #include "lift/diagnostic.hpp"
 #include "lift/nat.hpp"

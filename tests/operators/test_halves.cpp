@@ -1,9 +1,7 @@
 // Programs of f16: computed in f32 by whatever family derives them, and rounded where they give a result. Sums here go
 // far up before they come down again, so that what is rounded in between shows.
-#include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <iostream>
 #include <set>
 
 #include "lift/diagnostic.hpp"

@@ -1,7 +1,5 @@
 // The operators against references, interpreter and emulator.
-#include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "lift/conv_operator.hpp"

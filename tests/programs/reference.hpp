@@ -1,7 +1,6 @@
 // What references are written with: tensors read and made by index, borders, the rows of the catalogue.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <tuple>

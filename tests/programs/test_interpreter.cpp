@@ -1,5 +1,4 @@
 // Every program of the catalogue in the interpreter against its reference.
-#include <fmt/format.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>

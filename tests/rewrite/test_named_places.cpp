@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
-#include <set>
 
 #include "lift/diagnostic.hpp"
 #include "lift/rewrite.hpp"
@@ -19,12 +18,12 @@ namespace {
 Program programOf(const std::string& text) { return parseProgram(*addSource("test.lift", text)); }
 
 Expr partAt(Expr e, const Path& path) {
-  for (const auto child : path) e = e.is(Expr::Form::lambda) ? e.body() : child == 0 ? e.function() : e.argument();
+  for (const auto child : path) e = e.isLambda() ? e.body() : child == 0 ? e.function() : e.argument();
   return e;
 }
 
 Strategy where(Prim prim, Strategy s) {
-  return inside([prim](Expr e) { return spineOf(e).isPrim(prim) && !e.type().is(Type::Kind::function); }, std::move(s));
+  return inside([prim](Expr e) { return spineOf(e).isPrim(prim) && !e.type().isFunction(); }, std::move(s));
 }
 
 std::string textAt(const Rewriting& r, const std::string& name) {
@@ -120,7 +119,7 @@ TEST_CASE("names are where a number says that their terms are, whatever is rewri
   };
   const auto isMarked = [](Expr e) {
     const Spine s = spineOf(e);
-    return s.isPrim(Prim::op) && s.arguments.size() == 2 && s.arguments[1].is(Expr::Form::literal) &&
+    return s.isPrim(Prim::op) && s.arguments.size() == 2 && s.arguments[1].isLiteral() &&
            s.arguments[1].value().asDouble() == 7777.0;
   };
   const unsigned seed = 20;
@@ -143,7 +142,7 @@ TEST_CASE("names are where a number says that their terms are, whatever is rewri
       // Anywhere but at the named term itself or below it.
       int places = static_cast<int>(random() % 6);
       const auto anywhere = topDown([&](Expr e, Rewriting& rw) -> std::optional<Expr> {
-        if (isMarked(e) || e.is(Expr::Form::literal) || e.type().is(Type::Kind::function)) return std::nullopt;
+        if (isMarked(e) || e.isLiteral() || e.type().isFunction()) return std::nullopt;
         const auto mark = rw.mark();
         const auto applied = rw.applyHere(rule, arguments, e);
         if (!applied || places-- <= 0) return applied;
@@ -167,8 +166,8 @@ TEST_CASE("names are where a number says that their terms are, whatever is rewri
           p.push_back(child);
           return p;
         };
-        if (e.is(Expr::Form::lambda)) visit(e.body(), below(0));
-        if (!e.is(Expr::Form::apply)) return;
+        if (e.isLambda()) visit(e.body(), below(0));
+        if (!e.isApply()) return;
         visit(e.function(), below(0));
         visit(e.argument(), below(1));
       };

@@ -101,7 +101,7 @@ TEST_CASE("each combinator") {
   CHECK(after(at({0, 1, 0}, loop)) == after(bottomUp(loop)));
   CHECK(after(at({1}, loop)).empty());
   CHECK(after(argument(loop)).empty());
-  CHECK(after(inside([](Expr e) { return e.is(Expr::Form::lambda); }, body(loop))) == after(bottomUp(loop)));
+  CHECK(after(inside([](Expr e) { return e.isLambda(); }, body(loop))) == after(bottomUp(loop)));
 }
 
 TEST_CASE("what a strategy did before it failed is undone") {

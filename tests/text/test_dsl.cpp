@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <functional>
 #include <string>
 
 #include "lift/diagnostic.hpp"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>

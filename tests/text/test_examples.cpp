@@ -1,9 +1,7 @@
 // The examples compute what their comments say: each against a loop nest written here.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>

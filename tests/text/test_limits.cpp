@@ -34,8 +34,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 std::size_t countTerms(Expr e, std::unordered_set<Expr>& seen) {
   if (!seen.insert(e).second) return 0;
-  if (e.is(Expr::Form::lambda)) return 1 + countTerms(e.body(), seen);
-  if (e.is(Expr::Form::apply)) return 1 + countTerms(e.function(), seen) + countTerms(e.argument(), seen);
+  if (e.isLambda()) return 1 + countTerms(e.body(), seen);
+  if (e.isApply()) return 1 + countTerms(e.function(), seen) + countTerms(e.argument(), seen);
   return 1;
 }
 

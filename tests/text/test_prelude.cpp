@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <map>
 #include <regex>
 #include <string>
-#include <vector>
 
 #include "lift/files.hpp"
 #include "lift/interpreter.hpp"

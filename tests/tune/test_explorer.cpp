@@ -1,7 +1,6 @@
 // Explorers on invented landscapes and on recorded sweeps.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <random>
 #include <set>
-#include <sstream>
 
 #include "lift/experience.hpp"
 #include "lift/tune.hpp"

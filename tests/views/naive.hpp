@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -201,7 +199,7 @@ inline ViewPtr constantView(Type type) { return std::make_shared<ConstantView>(t
 inline int lanesOf(Type type, const World& world) { return static_cast<int>(world.of(type.length())); }
 
 inline Data leaf(const View& v, const World& world) {
-  const bool vector = v.type().is(Type::Kind::vector);
+  const bool vector = v.type().isVector();
   if (const auto* m = dynamic_cast<const MemoryView*>(&v)) {
     const auto first = static_cast<int>(m->buffer) * bufferStep + static_cast<int>(world.of(m->offset)) * m->unit;
     if (!vector) return element(first);
@@ -236,7 +234,7 @@ inline Data evaluate(const ViewPtr& v, const World& world = {}) {
     for (std::int64_t i = 0; i < n; i++) parts.push_back(evaluate(v->at(Nat(i)), world));
     return listOf(parts);
   }
-  if (v->type().is(Type::Kind::tuple)) {
+  if (v->type().isTuple()) {
     for (int c = 0; c < static_cast<int>(v->type().components().size()); c++)
       parts.push_back(evaluate(v->component(c), world));
     return listOf(parts);
@@ -257,7 +255,7 @@ inline Resolved resolve(const ViewPtr& v) {
     r.count = v->type().length();
     r.index.push_back(NatVar::index("i", r.count));
     r.parts.push_back(resolve(v->at(Nat(r.index[0]))));
-  } else if (v->type().is(Type::Kind::tuple)) {
+  } else if (v->type().isTuple()) {
     for (int c = 0; c < static_cast<int>(v->type().components().size()); c++)
       r.parts.push_back(resolve(v->component(c)));
   } else {

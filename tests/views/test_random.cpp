@@ -204,12 +204,12 @@ class Composer {
                   [=](const Data& d) { return split(width, d); }, asScalarView};
     }
     if (name == "asScalar") {
-      if (!below.is(Type::Kind::vector)) return {};
+      if (!below.isVector()) return {};
       return Step{name, asScalarView, join,
                   [width = lanesOf(below, world)](const ViewPtr& v) { return asVectorView(v, width); }};
     }
     if (name == "zip") {
-      if (below.is(Type::Kind::tuple)) return {};
+      if (below.isTuple()) return {};
       return Step{name,
                   [](const ViewPtr& v) {
                     return zipView({v, reorderView(v, IndexFn::reverse, {})});
@@ -219,7 +219,7 @@ class Composer {
                   }};
     }
     if (name == "unzip") {
-      if (!below.is(Type::Kind::tuple)) return {};
+      if (!below.isTuple()) return {};
       const int c = pick(0, static_cast<int>(below.components().size()) - 1);
       return Step{name, [=](const ViewPtr& v) { return unzipView(v)->component(c); },
                   [=](const Data& d) { return unzip(d).parts.at(static_cast<std::size_t>(c)); }};

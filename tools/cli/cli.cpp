@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <type_traits>
 #include <utility>
 
@@ -131,13 +132,18 @@ bool App::has_subcommand(const std::string& name) const {
 namespace {
 
 // The arguments from the last to the first, as CLI11 takes them. Further NAME=VALUE behind an option of such a value
-// are its, too: `--size n=4 m=8` is `--size n=4 --size m=8`.
+// are its, too: `--size n=4 m=8` is `--size n=4 --size m=8`. Flags of another program's in one argument, "-n 1 -c 3",
+// are no option, and get a blank in front.
 std::vector<std::string> reversed(const std::vector<std::string>& arguments) {
   const auto isOption = [](const std::string& word) { return word.starts_with('-'); };
   const auto isNamed = [&](const std::string& word) { return !isOption(word) && word.find('=') != std::string::npos; };
   std::vector<std::string> words;
+  std::deque<std::string> flags;
   const std::string* option = nullptr;  // whose values these are
-  for (const std::string& word : arguments) {
+  for (const std::string& argument : arguments) {
+    const bool areFlags = argument.starts_with('-') && argument.find(' ') < argument.find('=');
+    const std::string& word = areFlags ? flags.emplace_back(" " + argument) : argument;
+    if (areFlags && !words.empty() && words.back() == "--") words.pop_back();  // they need it no longer
     if (isNamed(word) && option != nullptr && isNamed(words.back())) words.push_back(*option);
     if (isOption(word)) option = &word;
     if (!isOption(word) && !isNamed(word)) option = nullptr;

@@ -15,11 +15,8 @@
 #include "sweep.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-namespace bench = lift::bench;
-namespace tune = lift::tune;
 
 struct Options {
   std::string file, entry;         // a program
@@ -43,17 +40,17 @@ struct Options {
 
 // What is measured; of a layer what its peers are given, too.
 struct Subject {
-  lift::Workload workload;
-  std::optional<lift::ConvSpec> layer;
-  lift::ConvLayouts layouts;  // of the layer
-  std::string list = {};      // the file that it stands in
+  Workload workload;
+  std::optional<ConvSpec> layer;
+  ConvLayouts layouts;    // of the layer
+  std::string list = {};  // the file that it stands in
 };
 
 // One workload: our result first, then the peers'.
 struct Row {
   Subject subject;
   std::string family;
-  lift::Config config;
+  Config config;
   double tolerance = 0;
   std::vector<bench::Result> results;
 
@@ -89,7 +86,7 @@ class JudgedByRows final : public bench::Contestant {
   JudgedByRows(std::unique_ptr<bench::Contestant> contestant, std::vector<std::int64_t> rows)
       : contestant_(std::move(contestant)), rows_(std::move(rows)) {}
   double run(int runs) override { return contestant_->run(runs); }
-  std::map<std::string, lift::Tensor> outputs() override { return tune::rowsOf(contestant_->outputs(), rows_); }
+  std::map<std::string, Tensor> outputs() override { return tune::rowsOf(contestant_->outputs(), rows_); }
   bench::Memory memory() const override { return contestant_->memory(); }
   std::string implementation() const override { return contestant_->implementation(); }
 
@@ -98,25 +95,24 @@ class JudgedByRows final : public bench::Contestant {
   std::vector<std::int64_t> rows_;
 };
 
-bench::Setup judged(bench::Setup setup, const lift::Workload& w) {
+bench::Setup judged(bench::Setup setup, const Workload& w) {
   if (setup.contestant) setup.contestant = std::make_unique<JudgedByRows>(std::move(setup.contestant), w.judgedRows);
   return setup;
 }
 
 // A plan of ours on the workload's inputs. A layer's results are compared in the natural layout, as its peers' are.
-std::unique_ptr<bench::Contestant> contestant(const Subject& subject, const lift::kernel::Plan& plan, const Options& o,
-                                              lift::runtime::Device& device) {
+std::unique_ptr<bench::Contestant> contestant(const Subject& subject, const kernel::Plan& plan, const Options& o,
+                                              runtime::Device& device) {
   if (!subject.layer)
     return std::make_unique<JudgedByRows>(
         bench::contestPlan(device, plan, subject.workload.makeInputs(o.seed), o.device.load()),
         subject.workload.judgedRows);
-  return bench::contestPlan(device, plan, lift::randomConvTensors(*subject.layer, o.seed), subject.layouts,
-                            o.device.load());
+  return bench::contestPlan(device, plan, randomConvTensors(*subject.layer, o.seed), subject.layouts, o.device.load());
 }
 
 // The family's default configuration, where another one is ours.
 bench::Setup setUpUntuned(const Subject& subject, const CompiledWorkload& ours, const Options& o,
-                          lift::runtime::Device& device) {
+                          runtime::Device& device) {
   FamilyOptions family = o.family;
   family.noTuned = true;
   family.config.clear();
@@ -126,10 +122,10 @@ bench::Setup setUpUntuned(const Subject& subject, const CompiledWorkload& ours, 
 }
 
 bench::Setup setUpDefaultMapping(const Subject& subject, const CompiledWorkload& ours, const Options& o,
-                                 lift::runtime::Device& device) {
-  if (ours.family == lift::programFamily) return {nullptr, "ours is the default mapping"};
+                                 runtime::Device& device) {
+  if (ours.family == programFamily) return {nullptr, "ours is the default mapping"};
   FamilyOptions family = o.family;
-  family.family = lift::programFamily;
+  family.family = programFamily;
   family.config.clear();
   const auto compiled = family.compile(subject.workload, o.codegen, &device.info());
   return {contestant(subject, compiled->plan, o, device)};
@@ -138,17 +134,17 @@ bench::Setup setUpDefaultMapping(const Subject& subject, const CompiledWorkload&
 // The processor by way of C, beside a device of OpenCL that is one, or why not: its threads wait awake, where drivers
 // wake theirs for each launch.
 struct ByC {
-  std::unique_ptr<lift::runtime::Device> device;
+  std::unique_ptr<runtime::Device> device;
   std::string absent = {};
 };
 
-ByC processorByC(const Options& o, const lift::runtime::DeviceInfo& device) {
+ByC processorByC(const Options& o, const runtime::DeviceInfo& device) {
   if (device.takesC()) return {nullptr, "ours runs by way of C"};
   if (device.type != "cpu") return {nullptr, "the device is no processor"};
   if (!o.device.buildOptions.empty()) return {nullptr, "--build-options are for the device's compiler"};
   try {
-    return {lift::runtime::openDevice({.platform = {}, .device = byC})};
-  } catch (const lift::UserError& e) {
+    return {runtime::openDevice({.platform = {}, .device = byC})};
+  } catch (const UserError& e) {
     return {nullptr, e.diagnostics().front().message};
   }
 }
@@ -158,7 +154,7 @@ bench::Setup setUpByC(const Subject& subject, const Options& o, const ByC& nativ
   try {
     const auto compiled = o.family.compile(subject.workload, o.codegen, &native.device->info());
     return {contestant(subject, compiled->plan, o, *native.device)};
-  } catch (const lift::UserError& e) {
+  } catch (const UserError& e) {
     return {nullptr, e.diagnostics().front().message};
   }
 }
@@ -171,15 +167,15 @@ bench::TurnOptions turnsOf(const Options& o) {
   return turns;
 }
 
-Row measure(const Subject& subject, const CompiledWorkload& compiled, const Options& o, lift::runtime::Device& device,
+Row measure(const Subject& subject, const CompiledWorkload& compiled, const Options& o, runtime::Device& device,
             const ByC& native) {
   std::vector<bench::Entry> entries;
   entries.push_back({"ours", {contestant(subject, compiled.plan, o, device)}});
-  std::optional<lift::ConvTensors> tensors;
-  std::map<std::string, lift::Tensor> expected;
+  std::optional<ConvTensors> tensors;
+  std::map<std::string, Tensor> expected;
   if (subject.layer) {
-    tensors = lift::randomConvTensors(*subject.layer, o.seed);
-    expected = {{"out", lift::convReference(*subject.layer, tensors->input, tensors->weights, tensors->bias)}};
+    tensors = randomConvTensors(*subject.layer, o.seed);
+    expected = {{"out", convReference(*subject.layer, tensors->input, tensors->weights, tensors->bias)}};
     for (const bench::Peer& p : bench::peers())
       if (chosen(o, p.group)) entries.push_back({p.name, p.setUp({*subject.layer, *tensors, device})});
   } else {
@@ -233,9 +229,9 @@ Json rowJson(const Row& row, double peak) {
 // -------------------------------------------------------------------------------------------------------- database
 
 // The peers' results, for reports; what the database has of a peer stays.
-void remember(const Row& row, const lift::runtime::DeviceInfo& device, tune::Database& db) {
+void remember(const Row& row, const runtime::DeviceInfo& device, tune::Database& db) {
   const tune::DeviceRow deviceRow = tune::deviceRow(device);
-  const lift::Workload& w = row.subject.workload;
+  const Workload& w = row.subject.workload;
   const tune::ProblemRow problem{w.key(), w.label, commandLine(problemWords(w)), w.operations, w.tensorBytes};
   const tune::DerivationRow derivation = tune::derivationRow("");
   db.add(deviceRow);
@@ -260,7 +256,7 @@ void remember(const Row& row, const lift::runtime::DeviceInfo& device, tune::Dat
 // ----------------------------------------------------------------------------------------------------------- table
 
 void printRow(const Row& row, std::size_t number, double peak) {
-  const lift::Workload& w = row.subject.workload;
+  const Workload& w = row.subject.workload;
   std::cout << fmt::format("{}: {}\n", w.label.empty() ? fmt::format("#{}", number) : w.label, w.descriptor);
   for (const bench::Result& r : row.results) {
     if (!r.absent.empty()) {
@@ -277,7 +273,7 @@ void printRow(const Row& row, std::size_t number, double peak) {
   std::cout << std::flush;
 }
 
-void printHeader(double peak, double emptyRun, const lift::runtime::DeviceInfo& device) {
+void printHeader(double peak, double emptyRun, const runtime::DeviceInfo& device) {
   const std::string reached = peak > 0 ? fmt::format("fused multiply-adds reach {:.1f} GFLOP/s; ", peak) : "";
   std::cout << fmt::format("{}: {}a run of an empty kernel takes {:.1f} us\n", device.name, reached, 1e3 * emptyRun)
             << fmt::format("  {:<18} {:>10} {:>9} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}  {}\n", "", "ms", "GFLOP/s",
@@ -338,20 +334,20 @@ void printAllMeans(const std::vector<Row>& rows) {
   printMeans(rows);
 }
 
-Subject subjectOf(lift::Workload w, const LayoutOptions& layouts, std::string list = {}) {
+Subject subjectOf(Workload w, const LayoutOptions& layouts, std::string list = {}) {
   Subject subject{std::move(w), {}, {}, std::move(list)};
-  subject.layer = lift::layerOf(subject.workload);
+  subject.layer = layerOf(subject.workload);
   if (subject.layer) {
     subject.layouts = layouts.of(*subject.layer);
-    if (subject.layouts.elements != lift::Scalar::f32)
-      throw lift::UserError(lift::ExitStatus::usage, "bench compares layers of f32 alone",
-                            "`liftc conv LAYER check --elements " + layouts.elements + "` times the others");
+    if (subject.layouts.elements != Scalar::f32)
+      throw UserError(ExitStatus::usage, "bench compares layers of f32 alone",
+                      "`liftc conv LAYER check --elements " + layouts.elements + "` times the others");
   }
   return subject;
 }
 
 // Of a layer whose layouts are ours to choose, and of which tuning knows something in the natural layouts alone: that.
-std::optional<CompiledWorkload> compileChosen(Subject& subject, const Options& o, const lift::runtime::Device& device) {
+std::optional<CompiledWorkload> compileChosen(Subject& subject, const Options& o, const runtime::Device& device) {
   auto compiled = o.family.compile(subject.workload, o.codegen, &device.info());
   const LayoutOptions natural = o.layouts.natural();
   if (!compiled || compiled->measured || o.family.noTuned || !subject.layer ||
@@ -403,16 +399,16 @@ int run(std::vector<Subject>& subjects, const Options& o) {
   } else {
     printAllMeans(rows);
   }
-  return ok ? 0 : static_cast<int>(lift::ExitStatus::wrong);
+  return ok ? 0 : static_cast<int>(ExitStatus::wrong);
 }
 
 Subject programSubject(const Options& o) {
   const ProgramOptions options{o.file, o.entry, o.sizes, {}};
-  const lift::Program program = options.readAtValues();
+  const Program program = options.readAtValues();
   DataOptions data;
   data.fill = "random";
   static_cast<void>(makeInputs(program, {}, data));  // reports sizes without values
-  return {lift::programWorkload(program, o.rtol), {}, {}};
+  return {programWorkload(program, o.rtol), {}, {}};
 }
 
 }  // namespace
@@ -455,26 +451,25 @@ void addBench(cli::App& app, int& status) {
     const bool lists = !o->shapes.empty();
     if (int{!o->file.empty()} + int{!o->descriptor.empty()} + int{lists} + int{o->op.size() == 2} != 1 ||
         (o->op.size() == 1 && !lists))
-      throw lift::UserError(lift::ExitStatus::usage,
-                            "give a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR, or --shapes FILE",
-                            "for example liftc bench --conv ic64ih56oc64kh3ph1");
+      throw UserError(ExitStatus::usage, "give a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR, or --shapes FILE",
+                      "for example liftc bench --conv ic64ih56oc64kh3ph1");
     if (!o->file.empty() && (o->keep || !o->tuneTime.empty()))
-      throw lift::UserError(lift::ExitStatus::usage, "--keep and --tune-time are for layers and operators",
-                            "`liftc tune FILE.lift` tunes a program");
+      throw UserError(ExitStatus::usage, "--keep and --tune-time are for layers and operators",
+                      "`liftc tune FILE.lift` tunes a program");
     std::vector<Subject> subjects;
     const LayoutOptions layouts = o->layouts.on(o->device);
     if (!o->file.empty()) {
       subjects.push_back(programSubject(*o));
     } else if (lists) {
       for (const std::string& file : o->shapes)
-        for (lift::Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], layouts))
+        for (Workload& w : readWorkloads(file, o->op.empty() ? "conv" : o->op[0], layouts))
           subjects.push_back(subjectOf(std::move(w), layouts, std::filesystem::path(file).stem().string()));
     } else {
-      subjects.push_back(o->op.empty() ? subjectOf(layouts.workload(lift::parseConv(o->descriptor)), layouts)
+      subjects.push_back(o->op.empty() ? subjectOf(layouts.workload(parseConv(o->descriptor)), layouts)
                                        : Subject{workloadNamed(o->op[0], o->op[1]), {}, {}});
     }
     return run(subjects, *o);
   });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

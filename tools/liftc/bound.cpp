@@ -11,12 +11,8 @@
 #include "lift/diagnostic.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-namespace bounds = lift::bounds;
-using lift::ExitStatus;
-using lift::UserError;
 
 constexpr std::int64_t elementBytes = 4;  // f32
 
@@ -36,18 +32,18 @@ double megabytes(double elements) { return elements * elementBytes * 1e-6; }
 
 // ------------------------------------------------------------------------------------------------------------- kernels
 
-Json toJson(const lift::kernel::Traffic& t) {
+Json toJson(const kernel::Traffic& t) {
   return {{"loads", t.loads}, {"stores", t.stores}, {"bytes_loaded", t.bytesLoaded}, {"bytes_stored", t.bytesStored}};
 }
 
 struct Device {
-  lift::runtime::DeviceInfo info;
+  runtime::DeviceInfo info;
   double peak = 0, bandwidth = 0;  // GFLOP/s, GB/s; 0: not measured
 };
 
 // The kernels of the best known configuration, or of the one asked for, against what `near` holds them.
 template <class Near>
-Json kernelJson(const lift::Workload& workload, const Options& o, const Device* device, const Near& near) {
+Json kernelJson(const Workload& workload, const Options& o, const Device* device, const Near& near) {
   CodegenOptions codegen;
   const auto compiled = o.family.compile(workload, codegen, device != nullptr ? &device->info : nullptr);
   const bounds::Nearness n = near(*compiled);
@@ -80,31 +76,28 @@ void addRoofline(Json& row, std::int64_t operations, const Device& device) {
 
 void printKernel(const Json& k) {
   const Json &g = k["global"], &l = k["local"];
-  std::cout << fmt::format("  kernel: family {}{}{} ({})\n", k["family"].get<std::string>(),
-                           k["config"].empty() ? "" : ", ", lift::str(k["config"].get<lift::Config>()),
-                           k["config_origin"].get<std::string>());
+  std::cout << fmt::format("  kernel: family {}{}{} ({})\n", k["family"], k["config"].empty() ? "" : ", ",
+                           str(k["config"].get<Config>()), k["config_origin"]);
   const auto issued = [](const char* name, const Json& t) {
     std::cout << fmt::format("    {:<28} {:>10.2f} MB loaded, {:.2f} MB stored\n", name,
                              t["bytes_loaded"].get<double>() * 1e-6, t["bytes_stored"].get<double>() * 1e-6);
   };
   issued("issued, global memory", g);
   if (l["loads"].get<double>() > 0) issued("issued, local memory", l);
-  const auto groups = k["work_groups"].get<std::int64_t>(), counted = k["work_groups_counted"].get<std::int64_t>();
+  const std::int64_t groups = k["work_groups"], counted = k["work_groups_counted"];
   std::cout << fmt::format("    {:<28} {:>10.2f} MB in {} work-groups of at most {:.1f} KiB{}\n",
                            "distinct by work-group", k["distinct_bytes"].get<double>() * 1e-6, groups,
                            k["working_set_bytes"].get<double>() / 1024,
                            counted < groups ? fmt::format(" (from {} of them)", counted) : "");
-  std::cout << fmt::format("    {:<28} {:>10.2f} of the bound of {} for {:.1f} KiB\n", "ratio",
-                           k["ratio"].get<double>(), k["algorithm"].get<std::string>(),
-                           k["bound_at_bytes"].get<double>() / 1024);
+  std::cout << fmt::format("    {:<28} {:>10.2f} of the bound of {} for {:.1f} KiB\n", "ratio", k["ratio"],
+                           k["algorithm"], k["bound_at_bytes"].get<double>() / 1024);
 }
 
 void printRoofline(const Json& r) {
   std::cout << fmt::format(
       "  roofline of {}: {:.1f} GFLOP/s, {:.1f} GB/s; {:.1f} operations per byte, balance {:.1f}: "
       "{:.1f} GFLOP/s attainable\n",
-      r["device"].get<std::string>(), r["peak_gflops"].get<double>(), r["bandwidth_gbs"].get<double>(),
-      r["flops_per_byte"].get<double>(), r["balance"].get<double>(), r["attainable_gflops"].get<double>());
+      r["device"], r["peak_gflops"], r["bandwidth_gbs"], r["flops_per_byte"], r["balance"], r["attainable_gflops"]);
 }
 
 // -------------------------------------------------------------------------------------------------------------- layers
@@ -128,7 +121,7 @@ Json toJson(const bounds::ConvBound& b) {
   return j;
 }
 
-Json layerJson(const lift::ConvSpec& spec, const Options& o, const Device* device) {
+Json layerJson(const ConvSpec& spec, const Options& o, const Device* device) {
   const bounds::ConvBound direct = bounds::boundOf(spec, o.elements());
   Json j{{"conv", spec.str()},
          {"fast_memory_bytes", o.fast},
@@ -140,48 +133,45 @@ Json layerJson(const lift::ConvSpec& spec, const Options& o, const Device* devic
   else
     for (const int m : {2, 4}) j["algorithms"].push_back(toJson(bounds::winogradBound(spec, m, o.elements())));
   if (o.noKernel) return j;
-  const lift::Workload workload = o.layouts.workload(spec);
+  const Workload workload = o.layouts.workload(spec);
   j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
-    return bounds::nearnessOf(spec, lift::derive(workload, compiled.family).derivation, compiled.plan, o.elements());
+    return bounds::nearnessOf(spec, derive(workload, compiled.family).derivation, compiled.plan, o.elements());
   });
   if (device != nullptr && device->peak > 0) addRoofline(j, workload.operations, *device);
   return j;
 }
 
 void printLayer(const Json& j) {
-  std::cout << fmt::format("{}, fast memory of {} elements\n", j["conv"].get<std::string>(),
-                           j["fast_memory_elements"].get<std::int64_t>());
-  std::cout << fmt::format("  {:<30} {:>10.2f} MB\n", "inputs and outputs", megabytes(j["compulsory"].get<double>()));
+  std::cout << fmt::format("{}, fast memory of {} elements\n", j["conv"], j["fast_memory_elements"]);
+  std::cout << fmt::format("  {:<30} {:>10.2f} MB\n", "inputs and outputs", megabytes(j["compulsory"]));
   for (const Json& a : j["algorithms"]) {
-    std::cout << fmt::format("  {}\n", a["algorithm"].get<std::string>());
+    std::cout << fmt::format("  {}\n", a["algorithm"]);
     std::cout << fmt::format("    {:<28} {:>10.2f} MB; each input is in {} windows at most, R = {:.4g}\n", "bound",
-                             megabytes(a["bound"].get<double>()), a["most_reuse"].get<std::int64_t>(),
-                             a["reuse"].get<double>());
+                             megabytes(a["bound"]), a["most_reuse"], a["reuse"]);
     std::cout << fmt::format("    {:<28} {:>10.2f} MB; theorem 4.6: {:.2f} MB\n",
                              a["algorithm"] == "direct" ? "order, equation (14)" : "order, equation (19)",
-                             megabytes(a["order"].get<double>()), megabytes(a["composite"].get<double>()));
+                             megabytes(a["order"]), megabytes(a["composite"]));
     const Json& d = a["dataflow"];
     if (d.is_null()) {
-      std::cout << fmt::format("    {:<28} none: {}\n", "dataflow", a["reason"].get<std::string>());
+      std::cout << fmt::format("    {:<28} none: {}\n", "dataflow", a["reason"]);
       continue;
     }
     const Json& t = d["tile"];
     const auto of = [&](const char* key) { return t[key].get<std::int64_t>(); };
     std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {}{} x {} pixels, {} channels: {:.2f} of the bound\n",
-                             "dataflow", megabytes(d["volume"].get<double>()),
+                             "dataflow", megabytes(d["volume"]),
                              of("images") > 1 ? fmt::format("{} images, ", of("images")) : "", of("rows"),
                              of("columns"), of("channels"), d["volume"].get<double>() / a["bound"].get<double>());
     std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {:.1f} pixels, {:.1f} channels\n",
                              a["algorithm"] == "direct" ? "equation (21)" : "equation (22), times √2",
-                             megabytes(d["ideal"].get<double>()), d["area"].get<double>(), d["channels"].get<double>());
+                             megabytes(d["ideal"]), d["area"], d["channels"]);
   }
-  if (j.contains("no_winograd"))
-    std::cout << fmt::format("  no bound of Winograd's algorithm: {}\n", j["no_winograd"].get<std::string>());
+  if (j.contains("no_winograd")) std::cout << fmt::format("  no bound of Winograd's algorithm: {}\n", j["no_winograd"]);
   if (j.contains("kernel")) printKernel(j["kernel"]);
   if (j.contains("roofline")) printRoofline(j["roofline"]);
 }
 
-void printTable(const Json& rows, const std::vector<lift::ConvSpec>& layers, const Options& o) {
+void printTable(const Json& rows, const std::vector<ConvSpec>& layers, const Options& o) {
   std::cout << fmt::format("fast memory of {} elements; traffic in MB\n\n", o.elements());
   std::cout << fmt::format("{:<14} {:>7} {:>10} {:>9} {:>9} {:>6}  {:<16} {:>10} {:>10}", "layer", "R", "in + out",
                            "bound", "dataflow", "ratio", "tile", "F(2) bound", "F(4) bound");
@@ -193,26 +183,24 @@ void printTable(const Json& rows, const std::vector<lift::ConvSpec>& layers, con
     std::string tile = "none", volume = "-", ratio = "-";
     if (!d.is_null()) {
       const Json& t = d["tile"];
-      tile = fmt::format("{}x{}x{}", t["rows"].get<std::int64_t>(), t["columns"].get<std::int64_t>(),
-                         t["channels"].get<std::int64_t>());
-      volume = fmt::format("{:.2f}", megabytes(d["volume"].get<double>()));
+      tile = fmt::format("{}x{}x{}", t["rows"], t["columns"], t["channels"]);
+      volume = fmt::format("{:.2f}", megabytes(d["volume"]));
       ratio = fmt::format("{:.2f}", d["volume"].get<double>() / direct["bound"].get<double>());
     }
     const auto winograd = [&](std::size_t a) {
-      return row["algorithms"].size() > a
-                 ? fmt::format("{:.2f}", megabytes(row["algorithms"][a]["bound"].get<double>()))
-                 : std::string("-");
+      return row["algorithms"].size() > a ? fmt::format("{:.2f}", megabytes(row["algorithms"][a]["bound"]))
+                                          : std::string("-");
     };
     std::cout << fmt::format("{:<14} {:>7.2f} {:>10.2f} {:>9.2f} {:>9} {:>6}  {:<16} {:>10} {:>10}",
-                             layers[i].name.empty() ? std::to_string(i + 1) : layers[i].name,
-                             direct["reuse"].get<double>(), megabytes(row["compulsory"].get<double>()),
-                             megabytes(direct["bound"].get<double>()), volume, ratio, tile, winograd(1), winograd(2));
+                             layers[i].name.empty() ? std::to_string(i + 1) : layers[i].name, direct["reuse"],
+                             megabytes(row["compulsory"]), megabytes(direct["bound"]), volume, ratio, tile, winograd(1),
+                             winograd(2));
     if (row.contains("kernel")) {
       const Json &k = row["kernel"], &g = k["global"];
-      std::cout << fmt::format("  {:<14} {:>9.1f} {:>9.2f} {:>8.1f} {:>6.2f}", k["family"].get<std::string>(),
+      std::cout << fmt::format("  {:<14} {:>9.1f} {:>9.2f} {:>8.1f} {:>6.2f}", k["family"],
                                (g["bytes_loaded"].get<double>() + g["bytes_stored"].get<double>()) * 1e-6,
                                k["distinct_bytes"].get<double>() * 1e-6, k["working_set_bytes"].get<double>() / 1024,
-                               k["ratio"].get<double>());
+                               k["ratio"]);
     }
     std::cout << "\n";
   }
@@ -225,7 +213,7 @@ Json programJson(const Options& o, const Device* device) {
   options.file = o.what;
   options.entry = o.entry;
   options.sizes = o.sizes;
-  const lift::Program program = options.readAtValues();
+  const Program program = options.readAtValues();
   Json j{{"program", program.name},
          {"file", o.what},
          {"sizes", options.values()},
@@ -234,11 +222,11 @@ Json programJson(const Options& o, const Device* device) {
          {"parts", Json::array()}};
   std::int64_t sum = 0;
   const bool isMapped = lift::isMapped(program);
-  const std::vector<lift::Part> parts = lift::partsOf(program).parts;
-  for (const lift::Part& part : parts) {
+  const std::vector<Part> parts = partsOf(program).parts;
+  for (const Part& part : parts) {
     const bounds::PartBound b = bounds::boundOf(part, o.elements());
     Json p{{"name", part.name},
-           {"pattern", lift::name(part.pattern)},
+           {"pattern", name(part.pattern)},
            {"place", part.place},
            {"compulsory", b.compulsory},
            {"bound", b.bound}};
@@ -251,7 +239,7 @@ Json programJson(const Options& o, const Device* device) {
   }
   j["bound"] = sum;
   if (o.noKernel || !program.tunables.empty()) return j;
-  const lift::Workload workload = lift::programWorkload(program, 0);
+  const Workload workload = programWorkload(program, 0);
   j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
     return bounds::nearnessOf(parts, compiled.plan, o.elements());
   });
@@ -260,23 +248,21 @@ Json programJson(const Options& o, const Device* device) {
 }
 
 void printProgram(const Json& j) {
-  std::cout << fmt::format("{} of {}, fast memory of {} elements\n", j["program"].get<std::string>(),
-                           j["file"].get<std::string>(), j["fast_memory_elements"].get<std::int64_t>());
+  std::cout << fmt::format("{} of {}, fast memory of {} elements\n", j["program"], j["file"],
+                           j["fast_memory_elements"]);
   for (const Json& p : j["parts"]) {
-    std::cout << fmt::format("  {} {}{}\n", p["name"].get<std::string>(), p["pattern"].get<std::string>(),
+    std::cout << fmt::format("  {} {}{}\n", p["name"], p["pattern"],
                              p["place"] == "" ? "" : ", " + p["place"].get<std::string>());
-    std::cout << fmt::format("    {:<28} {:>10.3f} MB\n", "inputs and outputs",
-                             megabytes(p["compulsory"].get<double>()));
+    std::cout << fmt::format("    {:<28} {:>10.3f} MB\n", "inputs and outputs", megabytes(p["compulsory"]));
     if (p.contains("reason"))
-      std::cout << fmt::format("    no bound better than these is known: {}\n", p["reason"].get<std::string>());
+      std::cout << fmt::format("    no bound better than these is known: {}\n", p["reason"]);
     else
       std::cout << fmt::format("    {:<28} {:>10.3f} MB for {:.4g} products, each value good for {:.4g}\n", "bound",
-                               megabytes(p["bound"].get<double>()), p["products"].get<double>(),
-                               p["reuse"].get<double>());
+                               megabytes(p["bound"]), p["products"], p["reuse"]);
   }
   if (j["parts"].size() > 1)
     std::cout << fmt::format("  {:<30} {:>10.3f} MB, where arrays between parts are kept in slow memory\n", "all parts",
-                             megabytes(j["bound"].get<double>()));
+                             megabytes(j["bound"]));
   if (j.contains("kernel")) printKernel(j["kernel"]);
   if (j.contains("roofline")) printRoofline(j["roofline"]);
 }
@@ -286,7 +272,7 @@ void printProgram(const Json& j) {
 // The paper's Table 2: sizes of spaces, exactly.
 int printSpaces(const Options& o) {
   Json rows = Json::array();
-  const auto size = [](const lift::Space& space) {
+  const auto size = [](const Space& space) {
     return static_cast<std::int64_t>(space.count(std::numeric_limits<std::int64_t>::max()).points);
   };
   for (const bounds::TemplateSpace& s : bounds::templateSpaces()) {
@@ -308,10 +294,8 @@ int printSpaces(const Options& o) {
   std::cout << fmt::format("{:<11} {:>6} {:>12} {:>9} {:>12} {:>9} {:>18}\n", "layer", "R", "space", "printed",
                            "z <= √(S/R)", "printed", "all inequalities");
   for (const Json& r : rows)
-    std::cout << fmt::format("{:<11} {:>6.4g} {:>12} {:>9.2e} {:>12} {:>9.2e} {:>18}\n", r["layer"].get<std::string>(),
-                             r["reuse"].get<double>(), r["space"].get<std::int64_t>(), r["printed_space"].get<double>(),
-                             r["channels_only"].get<std::int64_t>(), r["printed_domain"].get<double>(),
-                             r["domain"].get<std::int64_t>());
+    std::cout << fmt::format("{:<11} {:>6.4g} {:>12} {:>9.2e} {:>12} {:>9.2e} {:>18}\n", r["layer"], r["reuse"],
+                             r["space"], r["printed_space"], r["channels_only"], r["printed_domain"], r["domain"]);
   return 0;
 }
 
@@ -329,7 +313,7 @@ int bound(const Options& o) {
   std::optional<Device> device;
   if (o.roofline) {
     const auto opened = o.device.open();
-    device = Device{opened->info(), lift::bench::peakGflops(*opened), lift::bench::copyBandwidth(*opened)};
+    device = Device{opened->info(), bench::peakGflops(*opened), bench::copyBandwidth(*opened)};
     if (device->peak == 0)
       throw UserError(ExitStatus::usage, fmt::format("--roofline: {} has no speed to measure", device->info.name),
                       "name an OpenCL device with --device");
@@ -343,9 +327,9 @@ int bound(const Options& o) {
     o.json ? printJson(j) : printProgram(j);
     return 0;
   }
-  const auto layers = o.shapes.empty() ? std::vector{lift::parseConv(o.what)} : lift::readShapes(o.shapes);
+  const auto layers = o.shapes.empty() ? std::vector{parseConv(o.what)} : readShapes(o.shapes);
   Json rows = Json::array();
-  for (const lift::ConvSpec& spec : layers) rows.push_back(layerJson(spec, o, known));
+  for (const ConvSpec& spec : layers) rows.push_back(layerJson(spec, o, known));
   if (o.json)
     printJson(o.shapes.empty() ? rows[0] : Json{{"schema", 1}, {"rows", rows}});
   else
@@ -377,4 +361,4 @@ void addBound(cli::App& app, int& status) {
   onCall(*sub, status, [o] { return bound(*o); });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -7,7 +7,7 @@
 
 #include "lift/diagnostic.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -35,8 +35,7 @@ double secondsOf(const std::string& text, const char* option) {
     if (unit != units.end() && value >= 0 && value * unit->second <= longest) return value * unit->second;
   } catch (const std::exception&) {
   }
-  throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: '{}' is no time", option, text),
-                        "write 90s, 10m or 2h");
+  throw UserError(ExitStatus::usage, fmt::format("{}: '{}' is no time", option, text), "write 90s, 10m or 2h");
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

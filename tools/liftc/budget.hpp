@@ -4,7 +4,7 @@
 #include <csignal>
 #include <string>
 
-namespace liftc {
+namespace lift::liftc {
 
 constexpr int interruptedStatus = 128 + SIGINT;  // of a command that Ctrl-C ended
 
@@ -25,4 +25,4 @@ class InterruptGuard {
 // "90s", "10m", "2h", or seconds; throws UserError (usage) that names the option.
 double secondsOf(const std::string& text, const char* option);
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -14,10 +14,7 @@
 #include "lift/space.hpp"
 #include "lift/text.hpp"
 
-namespace liftc {
-
-using lift::ExitStatus;
-using lift::UserError;
+namespace lift::liftc {
 
 void ProgramOptions::add(cli::App& app) {
   app.add_option("file", file, "Program (.lift); - reads standard input")->required();
@@ -26,13 +23,13 @@ void ProgramOptions::add(cli::App& app) {
   app.add_option("--config", config, "Values of tunables, k=v,k=v")->type_name("K=V,…");
 }
 
-lift::Program ProgramOptions::read() const { return lift::readProgram(file, entry); }
+Program ProgramOptions::read() const { return readProgram(file, entry); }
 
-lift::Program ProgramOptions::readAtValues() const {
-  const lift::Program program = read();
+Program ProgramOptions::readAtValues() const {
+  const Program program = read();
   const auto given = values();
   checkValues(program, given);
-  return lift::atValues(program, given);
+  return atValues(program, given);
 }
 
 std::map<std::string, std::int64_t> ProgramOptions::values() const {
@@ -76,49 +73,49 @@ void DeviceOptions::add(cli::App& app) {
   app.add_flag("--no-cache", noCache, "Do not use the cache of compiled kernels");
 }
 
-lift::runtime::DeviceChoice DeviceOptions::choice() const {
-  lift::runtime::DeviceChoice choice;
+runtime::DeviceChoice DeviceOptions::choice() const {
+  runtime::DeviceChoice choice;
   if (!platform.empty()) choice.platform = platform;
   if (!device.empty()) choice.device = device;
   return choice;
 }
 
 bool DeviceOptions::isEmulator() const {
-  return choice().withEnvironment().device == lift::runtime::emulatorDeviceInfo().name;
+  return choice().withEnvironment().device == runtime::emulatorDeviceInfo().name;
 }
 
-lift::runtime::DeviceInfo DeviceOptions::info() const { return lift::runtime::findDevice(choice()); }
+runtime::DeviceInfo DeviceOptions::info() const { return runtime::findDevice(choice()); }
 
-lift::runtime::DeviceInfo DeviceOptions::compilesFor() const {
+runtime::DeviceInfo DeviceOptions::compilesFor() const {
   const bool isC = target == "c";
-  const auto byTarget = [&](lift::runtime::DeviceInfo info) {
+  const auto byTarget = [&](runtime::DeviceInfo info) {
     if (info.type == "cpu" && info.takesC() != isC) info.languageVersion = isC ? "C11" : "";
     return info;
   };
   if (!profile.empty()) {
     if (!platform.empty() || !device.empty())
       throw UserError(ExitStatus::usage, "--profile stands in place of --platform and --device");
-    return byTarget(lift::runtime::readProfile(profile));
+    return byTarget(runtime::readProfile(profile));
   }
-  if (isC && platform.empty() && device.empty()) return lift::runtime::nativeDeviceInfo();
-  const lift::runtime::DeviceChoice asked = choice().withEnvironment();
-  const bool any = asked.platform || asked.device || lift::runtime::haveOpenClDevice();
-  return any ? byTarget(lift::runtime::findDevice(asked)) : lift::runtime::readProfile("portable");
+  if (isC && platform.empty() && device.empty()) return runtime::nativeDeviceInfo();
+  const runtime::DeviceChoice asked = choice().withEnvironment();
+  const bool any = asked.platform || asked.device || runtime::haveOpenClDevice();
+  return any ? byTarget(runtime::findDevice(asked)) : runtime::readProfile("portable");
 }
 
-void DeviceOptions::checkFits(const lift::kernel::Plan& plan) const {
+void DeviceOptions::checkFits(const kernel::Plan& plan) const {
   if (profile.empty()) return;
-  const lift::runtime::DeviceInfo device = lift::runtime::readProfile(profile);
-  for (const lift::kernel::Kernel& k : plan.kernels) lift::runtime::checkNeeds(device, lift::runtime::needsOf(k));
+  const runtime::DeviceInfo device = runtime::readProfile(profile);
+  for (const kernel::Kernel& k : plan.kernels) runtime::checkNeeds(device, runtime::needsOf(k));
 }
 
-std::vector<std::string> DeviceOptions::words(const lift::runtime::DeviceInfo& device) const {
+std::vector<std::string> DeviceOptions::words(const runtime::DeviceInfo& device) const {
   if (!profile.empty()) return {"--profile", std::filesystem::path(profile).filename().string()};
   if (target == "c") return {};  // is for this processor
   return {"--profile", device.description()};
 }
 
-bool areForAny(const lift::kernel::Plan& plan, const std::function<std::optional<lift::kernel::Plan>()>& madeForAny) {
+bool areForAny(const kernel::Plan& plan, const std::function<std::optional<kernel::Plan>()>& madeForAny) {
   try {
     const auto other = madeForAny();
     return other && other->sources == plan.sources;
@@ -127,10 +124,10 @@ bool areForAny(const lift::kernel::Plan& plan, const std::function<std::optional
   }
 }
 
-std::unique_ptr<lift::runtime::Device> DeviceOptions::open() const { return lift::runtime::openDevice(choice()); }
+std::unique_ptr<runtime::Device> DeviceOptions::open() const { return runtime::openDevice(choice()); }
 
-lift::runtime::LoadOptions DeviceOptions::load() const {
-  lift::runtime::LoadOptions options;
+runtime::LoadOptions DeviceOptions::load() const {
+  runtime::LoadOptions options;
   options.buildOptions = buildOptions;
   options.cache = !noCache;
   return options;
@@ -158,23 +155,22 @@ void CodegenOptions::add(cli::App& app) {
   app.add_flag("--timing", timing, "Print the compiler's time by stage, and what it could not do");
 }
 
-CodegenOptions CodegenOptions::within(const lift::runtime::DeviceInfo* device) const {
+CodegenOptions CodegenOptions::within(const runtime::DeviceInfo* device) const {
   CodegenOptions options = *this;
-  const auto usual = static_cast<std::uint64_t>(lift::CompileOptions::usualGroupSize);
+  const auto usual = static_cast<std::uint64_t>(CompileOptions::usualGroupSize);
   if (maxGroup == 0 && device != nullptr && device->maxWorkGroupSize > 0 && device->maxWorkGroupSize < usual)
     options.maxGroup = static_cast<std::int64_t>(device->maxWorkGroupSize);
   return options;
 }
 
-std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& program, double parseMilliseconds,
-                                                          lift::CompileReport* report,
-                                                          const lift::runtime::DeviceInfo* device) const {
+std::optional<kernel::Plan> CodegenOptions::compile(const Program& program, double parseMilliseconds,
+                                                    CompileReport* report, const runtime::DeviceInfo* device) const {
   std::string passNames;
-  for (const auto& p : lift::kernel::passes()) passNames += fmt::format("{}{}", passNames.empty() ? "" : ", ", p.name);
+  for (const auto& p : kernel::passes()) passNames += fmt::format("{}{}", passNames.empty() ? "" : ", ", p.name);
   const auto checkStage = [&](const std::string& stage) {
     for (const char* s : {"map", "outline", "lower", "print"})
       if (stage == s) return;
-    if (!lift::kernel::passNamed(stage))
+    if (!kernel::passNamed(stage))
       throw UserError(ExitStatus::usage, fmt::format("unknown stage '{}'", stage),
                       "stages are map, outline, lower, " + passNames + ", print");
   };
@@ -182,11 +178,11 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
     if (stage != "all") checkStage(stage);
   if (!stopAfter.empty()) checkStage(stopAfter);
   for (const std::string& pass : skipPasses)
-    if (!lift::kernel::passNamed(pass))
+    if (!kernel::passNamed(pass))
       throw UserError(ExitStatus::usage, fmt::format("unknown pass '{}'", pass), "passes are " + passNames);
 
   struct Stop {};
-  lift::CompileOptions options;
+  CompileOptions options;
   for (std::size_t d = 0; d < local.size(); d++) {
     if (local[d] < 1) throw UserError(ExitStatus::usage, "--local: sizes are at least 1");
     options.local[d] = local[d];
@@ -200,12 +196,12 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
   options.mapping.strictReductions = strictReductions;
   options.passes.finiteMath = finiteMath;
   for (const std::string& name : constants)
-    if (std::ranges::none_of(program.parameters, [&](lift::Expr p) { return p.name() == name; }))
+    if (std::ranges::none_of(program.parameters, [&](Expr p) { return p.name() == name; }))
       throw UserError(ExitStatus::usage, fmt::format("--constant: '{}' has no parameter '{}'", program.name, name));
   options.constants = constants;
   options.checkBounds = checkBounds;
   options.opencl.alignedVectors = alignedVectors;
-  if (device != nullptr) options.target = lift::parseDeviceLimits(device->toJson()).target;
+  if (device != nullptr) options.target = parseDeviceLimits(device->toJson()).target;
   if (!printAfter.empty() || !stopAfter.empty())
     options.dump = [&](std::string_view stage, const std::string& text) {
       const auto wanted = [&](const std::string& s) { return s == stage || s == "all"; };
@@ -214,9 +210,9 @@ std::optional<lift::kernel::Plan> CodegenOptions::compile(const lift::Program& p
       std::cout << text;
       if (stage == "map" || stage == "outline") throw Stop{};  // the others come once for each kernel
     };
-  lift::CompileReport own;
+  CompileReport own;
   if (!report) report = &own;
-  std::optional<lift::kernel::Plan> plan;
+  std::optional<kernel::Plan> plan;
   try {
     plan = lift::compile(program, options, report);
   } catch (const Stop&) {
@@ -320,16 +316,16 @@ std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& 
   return values;
 }
 
-void checkValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values) {
-  std::map<lift::NatVar, lift::Nat> given;
+void checkValues(const Program& program, const std::map<std::string, std::int64_t>& values) {
+  std::map<NatVar, Nat> given;
   for (const auto* list : {&program.sizes, &program.tunables})
-    for (const lift::NatVar v : *list)
+    for (const NatVar v : *list)
       if (const auto value = values.find(v.name()); value != values.end()) given.emplace(v, value->second);
   for (const auto& [name, value] : values) {
-    std::optional<lift::NatVar> found;
+    std::optional<NatVar> found;
     std::string known;
     for (const auto* list : {&program.sizes, &program.tunables})
-      for (const lift::NatVar v : *list) {
+      for (const NatVar v : *list) {
         if (v.name() == name) found = v;
         known += (known.empty() ? "" : ", ") + v.name();
       }
@@ -351,7 +347,7 @@ int guarded(const std::function<int()>& body) {
   try {
     return body();
   } catch (const UserError& e) {
-    std::cerr << lift::render(e.diagnostics());
+    std::cerr << render(e.diagnostics());
     return static_cast<int>(e.status());
   } catch (const std::filesystem::filesystem_error& e) {
     std::cerr << fmt::format("error: '{}': {}\n", e.path1().string(), e.code().message());
@@ -400,4 +396,4 @@ void writeFile(const std::filesystem::path& path, const std::string& contents) {
   lift::writeFile(path, contents);
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

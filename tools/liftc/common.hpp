@@ -1,12 +1,16 @@
 // What the subcommands of liftc share: options, inputs and outputs, devices, messages.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/cli.hpp"
@@ -15,10 +19,37 @@
 #include "lift/expr.hpp"
 #include "lift/tensor.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 using Json = nlohmann::ordered_json;
-using Tensors = std::map<std::string, lift::Tensor>;
+
+}  // namespace lift::liftc
+
+// A value of JSON as the string, number or bool that it is; an integer as a real number where the format is one's.
+template <>
+struct fmt::formatter<lift::liftc::Json> {
+  std::string_view specification;  // what stands behind the colon
+
+  constexpr auto parse(fmt::format_parse_context& context) {
+    const auto end = std::find(context.begin(), context.end(), '}');
+    specification = {context.begin(), end};
+    return end;
+  }
+  template <class Context>
+  auto format(const lift::liftc::Json& value, Context& context) const {
+    const auto as = [&](const auto& held) {
+      return fmt::format_to(context.out(), fmt::runtime(fmt::format("{{:{}}}", specification)), held);
+    };
+    const bool isReal = specification.find_first_of("efg") != std::string_view::npos;
+    if (value.is_string()) return as(value.get_ref<const std::string&>());
+    if (value.is_boolean()) return as(value.get<bool>());
+    return value.is_number_float() || isReal ? as(value.get<double>()) : as(value.get<std::int64_t>());
+  }
+};
+
+namespace lift::liftc {
+
+using Tensors = std::map<std::string, Tensor>;
 
 // A program file, its entry, and values for its sizes and tunables.
 struct ProgramOptions {
@@ -28,8 +59,8 @@ struct ProgramOptions {
   std::vector<std::string> config;  // name=value,name=value
 
   void add(cli::App& app);
-  lift::Program read() const;
-  lift::Program readAtValues() const;  // at the sizes that were given; the others stay symbolic
+  Program read() const;
+  Program readAtValues() const;  // at the sizes that were given; the others stay symbolic
   std::map<std::string, std::int64_t> values() const;
   std::vector<std::string> words() const;  // arguments that say the same; the file by its name, without folders
 };
@@ -56,19 +87,19 @@ struct DeviceOptions {
   void add(cli::App& app);
   void addChoice(cli::App& app);   // which; part of `add`
   void addProfile(cli::App& app);  // --profile and --target, for commands that compile
-  lift::runtime::DeviceChoice choice() const;
+  runtime::DeviceChoice choice() const;
   bool isEmulator() const;
-  lift::runtime::DeviceInfo info() const;  // without opening it
+  runtime::DeviceInfo info() const;  // without opening it
   // What to compile for where nothing is run: the profile asked for, else the device that `run` takes, else, where
   // there is none and none was asked for, "portable". For the target "c" it is this processor where none was asked for,
   // and other processors are taken as GCC serves them.
-  lift::runtime::DeviceInfo compilesFor() const;
+  runtime::DeviceInfo compilesFor() const;
   // Throws UserError (device) where a profile was asked for and a kernel exceeds it, as --config and --local can do.
-  void checkFits(const lift::kernel::Plan& plan) const;
+  void checkFits(const kernel::Plan& plan) const;
   // Arguments by which other machines compile for the device that compilesFor() told.
-  std::vector<std::string> words(const lift::runtime::DeviceInfo& device) const;
-  std::unique_ptr<lift::runtime::Device> open() const;
-  lift::runtime::LoadOptions load() const;
+  std::vector<std::string> words(const runtime::DeviceInfo& device) const;
+  std::unique_ptr<runtime::Device> open() const;
+  runtime::LoadOptions load() const;
 };
 
 // How code is generated, and what of it is shown.
@@ -87,18 +118,17 @@ struct CodegenOptions {
 
   void add(cli::App& app);
   // These options, with groups that the device allows; nullptr: any.
-  CodegenOptions within(const lift::runtime::DeviceInfo* device) const;
+  CodegenOptions within(const runtime::DeviceInfo* device) const;
   // Compiles, for a device in groups that it allows; prints stages and timing to standard error as asked. Nothing when
   // a stage to stop after was reached.
-  std::optional<lift::kernel::Plan> compile(const lift::Program& program, double parseMilliseconds,
-                                            lift::CompileReport* report = nullptr,
-                                            const lift::runtime::DeviceInfo* device = nullptr) const;
+  std::optional<kernel::Plan> compile(const Program& program, double parseMilliseconds, CompileReport* report = nullptr,
+                                      const runtime::DeviceInfo* device = nullptr) const;
   std::vector<std::string> words() const;  // arguments that say the same of the kernels
   CodegenOptions silent() const;           // which print nothing
 };
 
 // Whether kernels are those that are made for no device in particular, so that no command need name one.
-bool areForAny(const lift::kernel::Plan& plan, const std::function<std::optional<lift::kernel::Plan>()>& madeForAny);
+bool areForAny(const kernel::Plan& plan, const std::function<std::optional<kernel::Plan>()>& madeForAny);
 
 // A command as a shell reads it: words with anything but letters, digits and some punctuation are quoted.
 std::string commandLine(const std::vector<std::string>& words);
@@ -111,19 +141,19 @@ std::int64_t parseInteger(const std::string& text, const std::string& option);
 std::map<std::string, std::int64_t> parseValues(const std::vector<std::string>& arguments, const std::string& option);
 
 // Throws UserError (usage) for a value of no size or tunable of the program, or out of its range.
-void checkValues(const lift::Program& program, const std::map<std::string, std::int64_t>& values);
+void checkValues(const Program& program, const std::map<std::string, std::int64_t>& values);
 
 // The program's inputs from files and fill; sizes are bound from the files' shapes and `values`.
 struct Inputs {
   Tensors tensors;
-  std::map<lift::NatVar, std::int64_t> sizes;
+  std::map<NatVar, std::int64_t> sizes;
 };
 // Throws UserError, naming the array, before anything is made that the device, or this machine, has no memory for.
-Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
-                  const DataOptions& data, const lift::runtime::DeviceInfo* device = nullptr);
+Inputs makeInputs(const Program& program, const std::map<std::string, std::int64_t>& values, const DataOptions& data,
+                  const runtime::DeviceInfo* device = nullptr);
 
 // The same with every size and tunable replaced by its value.
-lift::Program atSizes(const lift::Program& program, const std::map<lift::NatVar, std::int64_t>& sizes);
+Program atSizes(const Program& program, const std::map<NatVar, std::int64_t>& sizes);
 
 // Writes outputs as asked, or shows them on standard output; compares with --expect. Returns the exit status.
 int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report);
@@ -163,7 +193,8 @@ void addRewrite(cli::App& app, int& status);
 void addCache(cli::App& app, int& status);
 void addTune(cli::App& app, int& status);
 void addDb(cli::App& app, int& status);
+void addReduce(cli::App& app, int& status);
 void addTuneWorker(cli::App& app, int& status);
 void addTuneChild(cli::App& app, int& status);
 
-}  // namespace liftc
+}  // namespace lift::liftc

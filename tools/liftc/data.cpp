@@ -12,62 +12,58 @@
 #include "lift/diagnostic.hpp"
 #include "lift/free_memory.hpp"
 
-namespace liftc {
-
-using lift::ExitStatus;
-using lift::Tensor;
-using lift::UserError;
+namespace lift::liftc {
 
 namespace {
 
 constexpr std::int64_t shownElements = 8;  // of a row, before the dots
 
-using lift::kernel::PlanBuffer;
+using kernel::PlanBuffer;
 
 // A plan that has only the program's inputs: what binding sizes needs.
-lift::kernel::Plan signatureOf(const lift::Program& program) {
-  lift::kernel::Plan plan;
+kernel::Plan signatureOf(const Program& program) {
+  kernel::Plan plan;
   plan.name = program.name;
   plan.sizes = program.sizes;
   plan.sizes.insert(plan.sizes.end(), program.tunables.begin(), program.tunables.end());
-  for (const lift::Expr p : program.parameters)
-    for (const lift::Leaf& l : lift::leavesOf(p.type()))
+  for (const Expr p : program.parameters)
+    for (const Leaf& l : leavesOf(p.type()))
       plan.buffers.push_back({p.name() + l.path, l.scalar, l.shape, PlanBuffer::Role::input});
   return plan;
 }
 
 // Whether the sizes make an array of the shape; what else they break is reported elsewhere.
 bool isArray(const PlanBuffer& b, const std::map<std::string, std::int64_t>& values) {
-  const auto size = [&](lift::NatVar v) {
+  const auto size = [&](NatVar v) {
     const auto found = values.find(v.name());
     return found == values.end() ? 0 : found->second;
   };
   try {
-    return std::ranges::all_of(b.shape, [&](lift::Nat n) { return n.evaluate(size) >= 1; });
+    return std::ranges::all_of(b.shape, [&](Nat n) { return n.evaluate(size) >= 1; });
   } catch (const UserError&) {
     return false;
   }
 }
 
 // Refuses a program whose inputs and outputs the device, or this machine, has no memory for.
-void checkMemory(lift::kernel::Plan plan, const lift::Program& program, const Tensors& read,
-                 const std::map<std::string, std::int64_t>& values, const lift::runtime::DeviceInfo* device) {
+void checkMemory(kernel::Plan plan, const Program& program, const Tensors& read,
+                 const std::map<std::string, std::int64_t>& values, const runtime::DeviceInfo* device) {
   std::vector<PlanBuffer> made;  // inputs without a file, and outputs
   std::erase_if(plan.buffers, [&](const PlanBuffer& b) {
     if (!read.count(b.name)) made.push_back(b);
     return !read.count(b.name);
   });
-  for (const lift::Leaf& l : lift::leavesOf(program.result())) made.push_back({"out" + l.path, l.scalar, l.shape});
+  for (const Leaf& l : leavesOf(program.result())) made.push_back({"out" + l.path, l.scalar, l.shape});
   std::map<std::string, std::int64_t> sizes;
-  for (const auto& [v, value] : lift::runtime::bindSizes(plan, lift::runtime::typesOf(read), values).sizes)
+  for (const auto& [v, value] : runtime::bindSizes(plan, runtime::typesOf(read), values).sizes)
     sizes.emplace(v.name(), value);
   for (PlanBuffer& b : made) {
     b.role = PlanBuffer::Role::output;
     if (isArray(b, sizes)) plan.buffers.push_back(std::move(b));
   }
   if (plan.buffers.empty()) return;
-  const auto binding = lift::runtime::bindSizes(plan, lift::runtime::typesOf(read), values);
-  if (device) lift::runtime::checkLimits(*device, plan, binding, lift::runtime::deviceMemoryOf(plan, binding));
+  const auto binding = runtime::bindSizes(plan, runtime::typesOf(read), values);
+  if (device) runtime::checkLimits(*device, plan, binding, runtime::deviceMemoryOf(plan, binding));
   // A processor has buffers of its own in the same memory.
   const bool isHere = device && (device->type == "cpu" || device->name == "emulator");
   constexpr std::int64_t large = std::int64_t{64} << 20U;
@@ -79,7 +75,7 @@ void checkMemory(lift::kernel::Plan plan, const lift::Program& program, const Te
     if (binding.bytes[b] > binding.bytes[largest]) largest = b;
   }
   if (needed < large) return;
-  if (const std::int64_t left = lift::freeMemory(); needed > static_cast<double>(left))
+  if (const std::int64_t left = freeMemory(); needed > static_cast<double>(left))
     throw UserError(
         ExitStatus::program,
         fmt::format("inputs and outputs need {:.0f} bytes of memory{} ({} for {}, the largest array), {} are free",
@@ -88,22 +84,22 @@ void checkMemory(lift::kernel::Plan plan, const lift::Program& program, const Te
 }
 
 // Sizes and tunables that have no value and do not occur in the shapes of the inputs that are there.
-void checkDetermined(const lift::Program& program, const lift::kernel::Plan& signature, const Tensors& tensors,
-                     bool filled, const std::map<std::string, std::int64_t>& values) {
-  const auto occurs = [&](lift::NatVar v, bool anywhere) {
+void checkDetermined(const Program& program, const kernel::Plan& signature, const Tensors& tensors, bool filled,
+                     const std::map<std::string, std::int64_t>& values) {
+  const auto occurs = [&](NatVar v, bool anywhere) {
     for (const auto& b : signature.buffers)
       if (anywhere || tensors.count(b.name))
-        for (const lift::Nat n : b.shape)
-          for (const lift::NatVar w : n.variables())
+        for (const Nat n : b.shape)
+          for (const NatVar w : n.variables())
             if (w == v) return true;
     return false;
   };
-  const auto determined = [&](lift::NatVar v) { return values.count(v.name()) || occurs(v, !filled); };
-  for (const lift::NatVar t : program.tunables)
+  const auto determined = [&](NatVar v) { return values.count(v.name()) || occurs(v, !filled); };
+  for (const NatVar t : program.tunables)
     if (!determined(t))
       throw UserError(ExitStatus::program, fmt::format("the tunable {} has no value", t.name()),
                       fmt::format("give one with --size {}=…", t.name()));
-  for (const lift::NatVar s : program.sizes)
+  for (const NatVar s : program.sizes)
     if (!determined(s))
       throw UserError(
           ExitStatus::program, fmt::format("the size {} has no value", s.name()),
@@ -117,19 +113,19 @@ void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
     return;
   }
   const std::string prefix = "random:";
-  if (fill == "random") return lift::fillRandom(t, 0, name);
+  if (fill == "random") return fillRandom(t, 0, name);
   if (fill.rfind(prefix, 0) == 0) {
     const std::int64_t seed = parseInteger(fill.substr(prefix.size()), "--fill");
     if (seed < 0) throw UserError(ExitStatus::usage, fmt::format("--fill: {} is no seed, a number from 0", seed));
-    return lift::fillRandom(t, static_cast<std::uint64_t>(seed), name);
+    return fillRandom(t, static_cast<std::uint64_t>(seed), name);
   }
   throw UserError(ExitStatus::usage, fmt::format("--fill: unknown '{}'", fill), "use zeros, ones or random:SEED");
 }
 
 // A scalar that is given as a number; nothing where the text is none.
-std::optional<Tensor> numberOf(const std::string& text, lift::Scalar scalar) {
+std::optional<Tensor> numberOf(const std::string& text, Scalar scalar) {
   const auto doesNotFit = [&] {
-    throw UserError(ExitStatus::usage, fmt::format("-i: {} does not fit {}", text, lift::info(scalar).name));
+    throw UserError(ExitStatus::usage, fmt::format("-i: {} does not fit {}", text, info(scalar).name));
   };
   const auto parsed = [&]<class T>(T value) -> std::optional<T> {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -137,45 +133,45 @@ std::optional<Tensor> numberOf(const std::string& text, lift::Scalar scalar) {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
   };
   Tensor t(scalar, {});
-  if (lift::isFloat(scalar)) {
+  if (isFloat(scalar)) {
     const auto value = parsed(0.0);
     if (value) t.set(0, *value);
     if (value && std::isfinite(*value) && !std::isfinite(t.get(0))) doesNotFit();
     return value ? std::optional(t) : std::nullopt;
   }
-  if (scalar == lift::Scalar::boolean && (text == "true" || text == "false")) {
+  if (scalar == Scalar::boolean && (text == "true" || text == "false")) {
     t.set(0, text == "true" ? 1 : 0);
     return t;
   }
-  const auto whole = scalar == lift::Scalar::u64 ? [&] {
+  const auto whole = scalar == Scalar::u64 ? [&] {
     const auto value = parsed(std::uint64_t{0});
     return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
   }() : parsed(std::int64_t{0});
   if (!whole) return std::nullopt;
-  t.put(0, lift::ScalarValue::ofInteger(scalar, *whole));
+  t.put(0, ScalarValue::ofInteger(scalar, *whole));
   if (t.at(0).integer != *whole) doesNotFit();
   return t;
 }
 
 // What the text behind `-i NAME=` gives: of a scalar a number, else a file's tensor.
 Tensor tensorOf(const PlanBuffer& input, const std::string& text) {
-  const bool isScalar = input.shape.empty(), isNumber = numberOf(text, lift::Scalar::f64).has_value();
+  const bool isScalar = input.shape.empty(), isNumber = numberOf(text, Scalar::f64).has_value();
   if (const auto number = isScalar ? numberOf(text, input.scalar) : std::nullopt) return *number;
   if (isScalar && (isNumber || !std::filesystem::path(text).has_extension()))
-    throw UserError(ExitStatus::usage, fmt::format("-i: '{}' is no {}", text, lift::info(input.scalar).name),
+    throw UserError(ExitStatus::usage, fmt::format("-i: '{}' is no {}", text, info(input.scalar).name),
                     fmt::format("{} is a number of this type, or a tensor file of one element", input.name));
   if (!isScalar && isNumber)
     throw UserError(ExitStatus::usage, fmt::format("-i: {} is an array, '{}' is a number", input.name, text),
                     "arrays are read from files: .npy, .pgm or .ppm");
-  return lift::readTensorFile(text);
+  return readTensorFile(text);
 }
 
 void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_t& at, std::size_t indent) {
   if (dimension == t.shape.size()) {
-    const lift::ScalarValue value = t.at(at);
+    const ScalarValue value = t.at(at);
     const double v = t.get(at++);
-    const bool isWhole = lift::isInteger(t.scalar);
-    if (isWhole && t.scalar == lift::Scalar::u64)
+    const bool isWhole = isInteger(t.scalar);
+    if (isWhole && t.scalar == Scalar::u64)
       out << static_cast<std::uint64_t>(value.integer);
     else if (isWhole)
       out << value.integer;
@@ -207,9 +203,9 @@ bool isNpz(const std::string& path) { return path.size() > 4 && path.substr(path
 bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {
   Tensors expected;
   if (isNpz(data.expect))
-    expected = lift::readNpz(data.expect);
+    expected = readNpz(data.expect);
   else
-    expected["out"] = lift::readTensorFile(data.expect);
+    expected["out"] = readTensorFile(data.expect);
   bool ok = true;
   double worst = 0;
   for (const auto& [name, e] : expected) {
@@ -217,7 +213,7 @@ bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, 
     if (found == outputs.end())
       throw UserError(ExitStatus::usage, fmt::format("--expect: the program has no output '{}'", name),
                       "several outputs are compared with the tensors of an .npz file");
-    const lift::Difference d = lift::compare(found->second, e, lift::largestMagnitude(e));
+    const Difference d = compare(found->second, e, largestMagnitude(e));
     const bool same = d.sameShape && d.finite && d.maxRel <= data.rtol;
     ok = ok && same;
     worst = std::max(worst, d.maxRel);
@@ -252,10 +248,10 @@ void DataOptions::add(cli::App& app) {
   app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
 }
 
-Inputs makeInputs(const lift::Program& program, const std::map<std::string, std::int64_t>& values,
-                  const DataOptions& data, const lift::runtime::DeviceInfo* device) {
+Inputs makeInputs(const Program& program, const std::map<std::string, std::int64_t>& values, const DataOptions& data,
+                  const runtime::DeviceInfo* device) {
   checkValues(program, values);
-  const lift::kernel::Plan signature = signatureOf(program);
+  const kernel::Plan signature = signatureOf(program);
   std::string known;
   for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
   const auto checkKnown = [&](const std::string& name) {
@@ -269,7 +265,7 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
     if (equals == std::string::npos) {
       if (!isNpz(argument))
         throw UserError(ExitStatus::usage, fmt::format("-i: expected NAME=FILE or an .npz file, found '{}'", argument));
-      for (auto& [name, tensor] : lift::readNpz(argument)) inputs.tensors[name] = std::move(tensor);
+      for (auto& [name, tensor] : readNpz(argument)) inputs.tensors[name] = std::move(tensor);
       continue;
     }
     const std::string name = argument.substr(0, equals), value = argument.substr(equals + 1);
@@ -281,29 +277,28 @@ Inputs makeInputs(const lift::Program& program, const std::map<std::string, std:
   if (!data.fill.empty()) {
     checkMemory(signature, program, inputs.tensors, values, device);
     // Sizes come from the inputs that are there; the others get tensors of the shapes that follow.
-    lift::kernel::Plan partial = signature;
+    kernel::Plan partial = signature;
     partial.buffers.clear();
     for (const auto& b : signature.buffers)
       if (inputs.tensors.count(b.name)) partial.buffers.push_back(b);
-    const lift::runtime::Binding binding =
-        lift::runtime::bindSizes(partial, lift::runtime::typesOf(inputs.tensors), values);
+    const runtime::Binding binding = runtime::bindSizes(partial, runtime::typesOf(inputs.tensors), values);
     for (const auto& b : signature.buffers) {
       if (inputs.tensors.count(b.name)) continue;
       std::vector<std::int64_t> shape;
-      for (const lift::Nat n : b.shape) shape.push_back(binding.evaluate(n));
+      for (const Nat n : b.shape) shape.push_back(binding.evaluate(n));
       Tensor t(b.scalar, shape);
       fillTensor(t, data.fill, b.name);
       inputs.tensors[b.name] = std::move(t);
     }
   }
-  inputs.sizes = lift::runtime::bindSizes(signature, lift::runtime::typesOf(inputs.tensors), values).sizes;
+  inputs.sizes = runtime::bindSizes(signature, runtime::typesOf(inputs.tensors), values).sizes;
   return inputs;
 }
 
-lift::Program atSizes(const lift::Program& program, const std::map<lift::NatVar, std::int64_t>& sizes) {
-  std::map<lift::NatVar, lift::Nat> values;
-  for (const auto& [v, value] : sizes) values.emplace(v, lift::Nat(value));
-  return lift::specialise(program, values);
+Program atSizes(const Program& program, const std::map<NatVar, std::int64_t>& sizes) {
+  std::map<NatVar, Nat> values;
+  for (const auto& [v, value] : sizes) values.emplace(v, Nat(value));
+  return specialise(program, values);
 }
 
 int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {
@@ -313,7 +308,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
     const std::string path = equals == std::string::npos ? o : o.substr(equals + 1);
     if (equals == std::string::npos && isNpz(path)) {
       makeFolderOf(path);
-      lift::writeNpz(path, outputs);
+      writeNpz(path, outputs);
       continue;
     }
     const auto found = outputs.find(name);
@@ -328,7 +323,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
           fmt::format("outputs are {}: write {}=FILE, or all to one .npz file", known, outputs.begin()->first));
     }
     makeFolderOf(path);
-    lift::writeTensorFile(path, found->second);
+    writeTensorFile(path, found->second);
   }
   Json shapes = Json::object();
   for (const auto& [name, t] : outputs) shapes[name] = t.describe();
@@ -344,4 +339,4 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
   return compareOutputs(outputs, data, json, report) ? 0 : static_cast<int>(ExitStatus::wrong);
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

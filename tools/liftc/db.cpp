@@ -13,10 +13,8 @@
 #include "sweep.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-namespace tune = lift::tune;
 
 struct Options {
   std::string db;
@@ -77,7 +75,7 @@ std::string labelOf(const tune::ProblemRow& p) { return p.label.empty() ? p.key 
 
 // The command that runs this point again.
 std::string reproduce(const tune::ProblemRow& p, const tune::Measurement& m) {
-  return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, lift::str(m.key.config));
+  return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, str(m.key.config));
 }
 
 Json rowJson(const Row& row, const tune::Measurement& best) {
@@ -172,7 +170,7 @@ int show(const Options& o) {
     else
       std::cout << fmt::format("{:<13} {:>10} ms  ±{:>4.1f} %  {:>9.2f} MB  {}  {} {}{}\n", tune::name(m.status),
                                timeOf(m), m.spread() * 100, static_cast<double>(m.workspaceBytes) * 1e-6,
-                               labelOf(row.problem), m.key.family, lift::str(m.key.config),
+                               labelOf(row.problem), m.key.family, str(m.key.config),
                                m.detail.empty() ? "" : "  -- " + m.detail.substr(0, m.detail.find('\n')));
   }
   if (o.json) printJson(out);
@@ -185,7 +183,7 @@ std::optional<tune::Measurement> currentBestOf(const std::vector<Row>& group, st
   try {
     const ProblemChoice problem = ProblemChoice::parse(group.front().problem.command);
     regenerate = problem.regenerate(group.front().device);
-  } catch (const lift::UserError& e) {
+  } catch (const UserError& e) {
     why = fmt::format("its kernels were not compared: {}", e.diagnostics().front().message);
     return bestOf(group);
   }
@@ -290,7 +288,7 @@ int writeReport(const Options& o) {
     devices[row.device.id]++;
     if (std::ranges::find(problems, row.problem.key) == problems.end()) problems.push_back(row.problem.key);
   }
-  if (devices.empty()) throw lift::UserError(lift::ExitStatus::program, "the database has no such measurements");
+  if (devices.empty()) throw UserError(ExitStatus::program, "the database has no such measurements");
   const auto most = std::ranges::max_element(devices, [](const auto& a, const auto& b) { return a.second < b.second; });
   writeFile(o.file, tune::report(db, most->first, problems));
   return 0;
@@ -344,4 +342,4 @@ void addDb(cli::App& app, int& status) {
   json(merged);
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

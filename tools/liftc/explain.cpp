@@ -16,12 +16,10 @@
 #include "lift/rewrite_check.hpp"
 #include "parts.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
-using lift::ExitStatus;
-using lift::Program;
-using lift::rewrite::Step;
+using rewrite::Step;
 
 // ------------------------------------------------------------------------------------------------------------- steps
 
@@ -29,13 +27,13 @@ using lift::rewrite::Step;
 Program follow(const Explained& s, const std::function<void(std::size_t, const Step&, const Program&)>& see = {}) {
   if (s.derivation.steps.empty()) return s.source;
   std::size_t done = 0;
-  return lift::rewrite::replay(s.source, s.derivation, [&](const Step& step, const Program& program) {
+  return rewrite::replay(s.source, s.derivation, [&](const Step& step, const Program& program) {
     if (see) see(done++, step, program);
   });
 }
 
 Json stepJson(const Step& step) {
-  const auto& rule = lift::rewrite::ruleNamed(step.rule);
+  const auto& rule = rewrite::ruleNamed(step.rule);
   Json arguments = Json::object();
   for (const auto& [name, value] : step.arguments) arguments[name] = value.str();
   std::string place;
@@ -52,12 +50,12 @@ Json stepJson(const Step& step) {
 void followMapping(const Explained& s,
                    const std::function<void(const Step&, const std::string&, const Program&)>& see) {
   Program before = s.unmapped;
-  before.body = lift::etaLong(before.body);
-  lift::rewrite::replay(s.unmapped, s.mapping, [&](const Step& step, const Program& program) {
-    lift::Expr term = before.body;
+  before.body = etaLong(before.body);
+  rewrite::replay(s.unmapped, s.mapping, [&](const Step& step, const Program& program) {
+    Expr term = before.body;
     for (const auto child : step.path)
-      term = term.is(lift::Expr::Form::lambda) ? term.body() : child == 0 ? term.function() : term.argument();
-    see(step, lift::placeIn(before.spans, term), program);
+      term = term.isLambda() ? term.body() : child == 0 ? term.function() : term.argument();
+    see(step, placeIn(before.spans, term), program);
     before.body = program.body;
   });
 }
@@ -67,23 +65,23 @@ void showMapping(const Explained& s, bool terms) {
   std::size_t done = 0;
   followMapping(s, [&](const Step& step, const std::string& place, const Program& program) {
     std::cout << fmt::format("{}/{}  {}{}{}\n    {}\n", ++done, s.mapping.steps.size(), step.str(),
-                             place.empty() ? "" : ", ", place, lift::rewrite::ruleNamed(step.rule).text());
-    if (terms) std::cout << lift::print(program);
+                             place.empty() ? "" : ", ", place, rewrite::ruleNamed(step.rule).text());
+    if (terms) std::cout << print(program);
   });
   if (!s.notes.empty()) std::cout << "\n";
   for (const std::string& n : s.notes) std::cout << "  " << n << "\n";
-  std::cout << lift::print(*s.mapped);
+  std::cout << print(*s.mapped);
 }
 
 void showSteps(const Explained& s, bool terms) {
-  std::cout << s.title << "\n\nFrom\n" << lift::print(s.source);
+  std::cout << s.title << "\n\nFrom\n" << print(s.source);
   const std::size_t count = s.derivation.steps.size();
   if (count == 0 && !s.mapped) std::cout << "\nno rule was applied\n";
   follow(s, [&](std::size_t i, const Step& step, const Program& program) {
-    const auto& rule = lift::rewrite::ruleNamed(step.rule);
+    const auto& rule = rewrite::ruleNamed(step.rule);
     std::cout << fmt::format("\n{}/{}  {}\n    {}\n    from {}\n", i + 1, count, step.str(), rule.text(),
                              rule.origin());
-    if (terms) std::cout << lift::print(program);
+    if (terms) std::cout << print(program);
   });
   if (s.mapped) showMapping(s, terms);
   if (!s.parts.empty()) {
@@ -99,11 +97,11 @@ void showSteps(const Explained& s, bool terms) {
 Json stepsJson(const Explained& s, bool terms) {
   Json j{{"schema", 1}};
   j.update(s.facts);
-  j["source"] = lift::print(s.source);
+  j["source"] = print(s.source);
   j["steps"] = Json::array();
   follow(s, [&](std::size_t, const Step& step, const Program& program) {
     Json row = stepJson(step);
-    if (terms) row["program"] = lift::print(program);
+    if (terms) row["program"] = print(program);
     j["steps"].push_back(std::move(row));
   });
   if (s.mapped) {
@@ -112,10 +110,10 @@ Json stepsJson(const Explained& s, bool terms) {
     followMapping(s, [&](const Step& step, const std::string& place, const Program& program) {
       Json row = stepJson(step);
       row["term"] = place;
-      if (terms) row["program"] = lift::print(program);
+      if (terms) row["program"] = print(program);
       j["mapping_steps"].push_back(std::move(row));
     });
-    j["mapped"] = lift::print(*s.mapped);
+    j["mapped"] = print(*s.mapped);
   }
   if (!s.parts.empty()) j["parts"] = s.parts;
   if (!s.memory.is_null()) j["memory"] = s.memory;
@@ -127,8 +125,8 @@ Json stepsJson(const Explained& s, bool terms) {
 // The kernels of the derivation, made once more, beside those that are recorded.
 Json replayed(const Explained& s) {
   if (s.digests.empty())
-    throw lift::UserError(lift::ExitStatus::program, "there are no digests to compare the kernels with",
-                          "OpenCL kernels have them; C functions have none");
+    throw UserError(ExitStatus::program, "there are no digests to compare the kernels with",
+                    "OpenCL kernels have them; C functions have none");
   const auto made = digestsOf(s.generate(follow(s)));
   Json j{{"ok", true}, {"generator", s.generator}, {"kernels", Json::array()}};
   for (const auto& [name, digest] : s.digests) {
@@ -145,13 +143,13 @@ void showReplay(const Json& replay) {
   std::cout << "\n";
   for (const Json& k : replay["kernels"]) {
     const bool same = k["sha256"] == k["replayed"];
-    std::cout << fmt::format("kernel {}: sha256 {}, {}\n", k["name"].get<std::string>(), k["sha256"].get<std::string>(),
+    std::cout << fmt::format("kernel {}: sha256 {}, {}\n", k["name"], k["sha256"],
                              same                      ? "replayed: the same"
                              : k["replayed"].is_null() ? "replayed: there is NO SUCH KERNEL"
                                                        : "replayed: ANOTHER, " + k["replayed"].get<std::string>());
   }
   if (!replay["ok"].get<bool>() && replay["generator"] != generator)
-    std::cout << fmt::format("it was generated by {}, this is {}\n", replay["generator"].get<std::string>(), generator);
+    std::cout << fmt::format("it was generated by {}, this is {}\n", replay["generator"], generator);
 }
 
 // ----------------------------------------------------------------------------------------------------------- traffic
@@ -159,13 +157,13 @@ void showReplay(const Json& replay) {
 constexpr std::int64_t usualFastMemory = 32 * 1024 / 4;  // elements
 
 // Of a layer: what its kernels move against what must be.
-std::optional<lift::bounds::Nearness> nearness(const Explained& s) {
+std::optional<bounds::Nearness> nearness(const Explained& s) {
   if (!s.facts.contains("conv")) return std::nullopt;
-  return lift::bounds::nearnessOf(lift::parseConv(s.facts["conv"].get<std::string>()), s.derivation,
-                                  s.generate(s.program), usualFastMemory);
+  return bounds::nearnessOf(parseConv(s.facts["conv"].get<std::string>()), s.derivation, s.generate(s.program),
+                            usualFastMemory);
 }
 
-Json toJson(const lift::bounds::Nearness& n) {
+Json toJson(const bounds::Nearness& n) {
   return {{"distinct_bytes", n.traffic.distinct},
           {"working_set_bytes", n.traffic.workingSet},
           {"algorithm", n.algorithm},
@@ -173,7 +171,7 @@ Json toJson(const lift::bounds::Nearness& n) {
           {"ratio", n.ratio}};
 }
 
-void show(const lift::bounds::Nearness& n) {
+void show(const bounds::Nearness& n) {
   std::cout << fmt::format(
       "\ntraffic: work-groups touch {:.2f} MB, {:.2f} times the bound of {} for {:.1f} KiB (`liftc bound`)\n",
       n.traffic.distinct * 1e-6, n.ratio, n.algorithm, static_cast<double>(n.fast) / 256);
@@ -195,15 +193,15 @@ Json checked(const Explained& s) {
   std::set<std::string> rules;
   for (const Step& step : s.derivation.steps) rules.insert(step.rule);
   for (const std::string& name : rules) {
-    const auto result = lift::rewrite::checkRule(lift::rewrite::ruleNamed(name), {.samples = samplesOfRule});
+    const auto result = rewrite::checkRule(rewrite::ruleNamed(name), {.samples = samplesOfRule});
     if (result.disagreement) wrong(fmt::format("rule {}: {}", name, result.disagreement->what));
     if (result.samples < samplesOfRule) wrong(fmt::format("rule {}: only {} instances", name, result.samples));
     j["rules"] = j["rules"].get<int>() + 1;
   }
   if (!j["followed"].get<bool>()) return j;
-  const Program source = lift::atValues(s.source, s.config);
+  const Program source = atValues(s.source, s.config);
   follow(s, [&](std::size_t i, const Step& step, const Program& program) {
-    if (const auto what = lift::rewrite::exactDifference(source, lift::atValues(program, s.config), 1))
+    if (const auto what = rewrite::exactDifference(source, atValues(program, s.config), 1))
       wrong(fmt::format("step {}, {}: {}", i + 1, step.str(), *what));
     j["programs"] = j["programs"].get<int>() + 1;
   });
@@ -211,9 +209,9 @@ Json checked(const Explained& s) {
 }
 
 void showChecked(const Json& check) {
-  std::cout << fmt::format("\n{} rules on {} random instances each", check["rules"].get<int>(), samplesOfRule);
+  std::cout << fmt::format("\n{} rules on {} random instances each", check["rules"], samplesOfRule);
   if (check["followed"].get<bool>())
-    std::cout << fmt::format(", and the programs after {} steps, without rounding", check["programs"].get<int>());
+    std::cout << fmt::format(", and the programs after {} steps, without rounding", check["programs"]);
   std::cout << (check["ok"].get<bool>() ? ": all equal\n" : ": WRONG, " + check["wrong"].get<std::string>() + "\n");
   if (!check["followed"].get<bool>())
     std::cout << "the layer is too large to be interpreted after every step: take one of fewer channels and rows\n";
@@ -291,7 +289,7 @@ int difference(const Explained& a, const Explained& b, bool json) {
 
 }  // namespace
 
-int explain(const lift::Workload& workload, const FamilyOptions& family, bool json) {
+int explain(const Workload& workload, const FamilyOptions& family, bool json) {
   Explained s = ofWorkload(workload, family, {});
   s.digests = digestsOf(s.generate(s.program));
   ExplainOptions o;
@@ -327,4 +325,4 @@ void addExplain(cli::App& app, int& status) {
   });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -11,31 +11,28 @@
 #include "lift/parts.hpp"
 #include "parts.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
-using lift::ExitStatus;
-using lift::Program;
-using lift::UserError;
-using lift::kernel::Plan;
-using lift::rewrite::Derivation;
-using Profile = std::optional<lift::runtime::DeviceInfo>;  // that kernels were compiled for
+using kernel::Plan;
+using rewrite::Derivation;
+using Profile = std::optional<runtime::DeviceInfo>;  // that kernels were compiled for
 
 std::map<std::string, std::string> digestsOf(const Plan& plan) {
   std::map<std::string, std::string> digests;
   for (std::size_t k = 0; k < plan.kernels.size(); k++)
-    digests[plan.kernels[k].name] = lift::runtime::kernelDigest(plan.sources[k]);
+    digests[plan.kernels[k].name] = runtime::kernelDigest(plan.sources[k]);
   return digests;
 }
 
 namespace {
 
-const lift::runtime::DeviceInfo* pointer(const Profile& device) { return device ? &*device : nullptr; }
+const runtime::DeviceInfo* pointer(const Profile& device) { return device ? &*device : nullptr; }
 
 // The default mapping of a program that does not say where its work runs.
-void addMapping(Explained& s, const Program& program, const lift::MappingOptions& options) {
-  if (lift::isMapped(program)) return;
-  lift::kernel::Notes notes;
-  lift::Mapping mapping = lift::mappingOf(program, options, &notes);
+void addMapping(Explained& s, const Program& program, const MappingOptions& options) {
+  if (isMapped(program)) return;
+  kernel::Notes notes;
+  Mapping mapping = mappingOf(program, options, &notes);
   s.unmapped = program;
   s.mapped = std::move(mapping.program);
   s.mapping = std::move(mapping.derivation);
@@ -43,19 +40,19 @@ void addMapping(Explained& s, const Program& program, const lift::MappingOptions
 }
 
 // `recorded` replaces the steps that the family takes now.
-Explained ofConfig(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen,
+Explained ofConfig(const Variant& variant, const Config& config, const CodegenOptions& codegen,
                    const std::string& recorded, const Profile& device = {}) {
   Explained s;
   s.config = variant.defaults;
   for (const auto& [name, value] : config) s.config[name] = value;
   s.title = fmt::format("{}, family {}{}{}", wordsOf(variant.workload).command.back(), variant.family,
-                        s.config.empty() ? "" : ", ", lift::str(s.config));
+                        s.config.empty() ? "" : ", ", str(s.config));
   s.operations = variant.workload.operations;
   s.facts = toJson(variant.workload);
   s.facts.update({{"family", variant.family}, {"config", s.config}});
   s.source = variant.source;
   s.program = variant.program;
-  addMapping(s, lift::configured(variant, s.config), {});  // refuses what is no configuration
+  addMapping(s, configured(variant, s.config), {});  // refuses what is no configuration
   s.derivation = recorded.empty() ? variant.derivation : Derivation::parse(recorded, variant.source);
   s.generate = [variant = variant, config = s.config, codegen, device](const Program& derived) mutable {
     variant.program.body = derived.body;
@@ -67,18 +64,18 @@ Explained ofConfig(const lift::Variant& variant, const lift::Config& config, con
 
 }  // namespace
 
-Explained ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
-                     const std::string& recorded, const lift::runtime::DeviceInfo* device) {
-  const lift::Config config = parseValues(family.config, "--config");
-  const lift::Choice choice = lift::choose(workload, device, {.family = family.familyOf(workload), .config = config});
+Explained ofWorkload(const Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
+                     const std::string& recorded, const runtime::DeviceInfo* device) {
+  const Config config = parseValues(family.config, "--config");
+  const Choice choice = choose(workload, device, {.family = family.familyOf(workload), .config = config});
   return ofConfig(choice.variant, config, codegen, recorded, device != nullptr ? Profile(*device) : Profile());
 }
 
 namespace {
 
 // The best entry that a tuning database has for the workload, of whatever device, with the steps that it recorded.
-Explained ofEntry(const lift::Workload& workload, const FamilyOptions& options) {
-  namespace tune = lift::tune;
+Explained ofEntry(const Workload& workload, const FamilyOptions& options) {
+  namespace tune = tune;
   const tune::Database db = openExistingDatabase(options.db);
   const auto best = tune::fastest(db.select({.problem = workload.key(), .family = options.family}));
   if (!best)
@@ -87,27 +84,27 @@ Explained ofEntry(const lift::Workload& workload, const FamilyOptions& options) 
   std::string recorded;
   for (const tune::DerivationRow& row : db.derivations())
     if (row.id == best->derivation) recorded = row.text;
-  Explained s = ofConfig(lift::derive(workload, best->key.family), best->key.config, {}, recorded);
+  Explained s = ofConfig(derive(workload, best->key.family), best->key.config, {}, recorded);
   s.title += fmt::format("\n{:.3f} ms, measured by {}", best->median(), best->provenance);
   return s;
 }
 
-lift::Workload workloadOf(const Program& program, const CodegenOptions& codegen) {
-  const lift::Workload w = lift::programWorkload(program, 0);
-  return codegen.strictReductions ? lift::inOrder(w) : w;
+Workload workloadOf(const Program& program, const CodegenOptions& codegen) {
+  const Workload w = programWorkload(program, 0);
+  return codegen.strictReductions ? inOrder(w) : w;
 }
 
 // A program by its parts, each by a family of its own.
 Explained byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen,
                   const Profile& device) {
-  lift::Workload w = workloadOf(options.readAtValues(), codegen);
+  Workload w = workloadOf(options.readAtValues(), codegen);
   w.constants = codegen.constants;
-  const lift::Config config = parseValues(family.config, "--config");
-  const lift::Variant variant = lift::choose(w, pointer(device), {.family = family.family, .config = config}).variant;
+  const Config config = parseValues(family.config, "--config");
+  const Variant variant = choose(w, pointer(device), {.family = family.family, .config = config}).variant;
   Explained s = ofConfig(variant, config, codegen, {}, device);
   const auto sizes = options.values();
   s.title = fmt::format("{} of {}{}{}, family {}{}{}", s.source.name, options.file, sizes.empty() ? "" : " at ",
-                        lift::str(sizes), family.family, s.config.empty() ? "" : ", ", lift::str(s.config));
+                        str(sizes), family.family, s.config.empty() ? "" : ", ", str(s.config));
   s.facts = {{"program", s.source.name},
              {"file", options.file},
              {"sizes", sizes},
@@ -125,9 +122,9 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
   s.source = options.readAtValues();
   s.config = options.values();
   s.title = fmt::format("{} of {}{}{}, compiled as it is written", s.source.name, options.file,
-                        s.config.empty() ? "" : " at ", lift::str(s.config));
-  if (!lift::isMapped(s.source)) {
-    lift::MappingOptions mapping;
+                        s.config.empty() ? "" : " at ", str(s.config));
+  if (!isMapped(s.source)) {
+    MappingOptions mapping;
     mapping.strictReductions = codegen.strictReductions;
     addMapping(s, s.source, mapping);
   }
@@ -135,7 +132,7 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
   s.generate = [=](const Program& program) {
     return codegen.compile(program, 0, nullptr, pointer(device)).value_or(Plan());
   };
-  if (s.source.tunables.empty() && !lift::isMapped(s.source)) s.parts = partsJson(s.source);
+  if (s.source.tunables.empty() && !isMapped(s.source)) s.parts = partsJson(s.source);
   return s;
 }
 
@@ -143,15 +140,15 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
 Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions codegen, const Profile& device = {}) {
   if (family.family.empty()) {
     const Program program = options.readAtValues();
-    if (lift::isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen, device);
+    if (isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen, device);
     family.family = workloadOf(program, codegen).families[0].name;
     family.config.clear();  // is the program's
     codegen.alignedVectors = device && device->type == "gpu";
-  } else if (family.family != lift::programFamily) {
+  } else if (family.family != programFamily) {
     options.config.clear();  // is the family's
   }
-  return family.family == lift::programFamily ? asWritten(options, codegen, device)
-                                              : byParts(options, family, codegen, device);
+  return family.family == programFamily ? asWritten(options, codegen, device)
+                                        : byParts(options, family, codegen, device);
 }
 
 // The subject of a command that a header or a manifest holds. Programs are read from the current folder.
@@ -181,7 +178,7 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
     throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
   }
   Profile profile;
-  if (!device.profile.empty()) profile = lift::runtime::readProfile(device.profile);
+  if (!device.profile.empty()) profile = runtime::readProfile(device.profile);
   if (!isLayer && !isOp) {
     family.config = program.config;
     if (!std::filesystem::exists(program.file))
@@ -189,13 +186,12 @@ Explained ofCommand(const std::string& command, const std::string& recorded = {}
                       "kernels do not name its folder: run this there");
     return ofProgram(program, family, codegen, profile);
   }
-  const lift::Workload workload =
-      isOp ? workloadNamed(named[0], named[1]) : layouts.workload(lift::parseConv(named[0]));
+  const Workload workload = isOp ? workloadNamed(named[0], named[1]) : layouts.workload(parseConv(named[0]));
   return ofWorkload(workload, family, codegen, recorded, pointer(profile));
 }
 
 Explained ofKernels(const std::string& file, const std::string& text) {
-  const auto kernels = lift::runtime::readHeaders(text);
+  const auto kernels = runtime::readHeaders(text);
   if (kernels.empty())
     throw UserError(ExitStatus::program, fmt::format("'{}' has no header that says where its kernels come from", file),
                     "`liftc compile` and `liftc conv … compile` write one above every kernel");
@@ -207,7 +203,7 @@ Explained ofKernels(const std::string& file, const std::string& text) {
                       "explain them one by one");
     if (!k.unchanged())
       std::cerr << fmt::format("warning: kernel '{}' was changed after it was generated\n", k.header.kernel);
-    s.digests[k.header.kernel] = lift::runtime::kernelDigest(k.source);
+    s.digests[k.header.kernel] = runtime::kernelDigest(k.source);
   }
   return s;
 }
@@ -218,7 +214,7 @@ Explained ofManifest(const std::string& file, const std::string& text) {
     std::string steps;
     if (const auto recorded = manifest.find("derivation"); recorded != manifest.end())
       for (const Json& step : *recorded) steps += step.get<std::string>() + "\n";
-    Explained s = ofCommand(manifest.at("command").get<std::string>(), steps);
+    Explained s = ofCommand(manifest.at("command"), steps);
     s.generator = manifest.at("generator").get<std::string>();
     const bool isC = manifest.value("target", "") == "c";  // functions of one file have no digests
     if (!isC)
@@ -248,8 +244,7 @@ Explained explainedBy(const std::string& what, const ExplainOptions& o) {
   }
   const bool isManifest = endsWith(what, ".json");
   if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
-    const lift::Workload workload =
-        o.op == "conv" ? o.layouts.workload(lift::parseConv(what)) : workloadNamed(o.op, what);
+    const Workload workload = o.op == "conv" ? o.layouts.workload(parseConv(what)) : workloadNamed(o.op, what);
     const bool chosen = !o.family.config.empty() || o.family.db.empty();
     Explained s = chosen ? ofWorkload(workload, o.family, {}) : ofEntry(workload, o.family);
     s.digests = digestsOf(s.generate(s.program));
@@ -259,4 +254,4 @@ Explained explainedBy(const std::string& what, const ExplainOptions& o) {
   return isManifest ? ofManifest(what, text) : ofKernels(what, text);
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

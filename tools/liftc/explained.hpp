@@ -11,22 +11,22 @@
 #include "manifest.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 // A program that is compiled as it is written has no steps.
 struct Explained {
   std::string title;
   Json facts;  // of what, by which family, with which configuration
   std::map<std::string, std::int64_t> config;
-  lift::Program source;   // where the derivation starts
-  lift::Program program;  // what the strategy of today makes of it
-  lift::rewrite::Derivation derivation;
-  std::function<lift::kernel::Plan(const lift::Program& derived)> generate;
+  Program source;   // where the derivation starts
+  Program program;  // what the strategy of today makes of it
+  rewrite::Derivation derivation;
+  std::function<kernel::Plan(const Program& derived)> generate;
   // Of a program that is compiled as it is written: the default mapping, and what it decided; else nothing.
-  std::optional<lift::Program> mapped;
+  std::optional<Program> mapped;
   std::vector<std::string> notes;
-  lift::Program unmapped;                      // what it was made of
-  lift::rewrite::Derivation mapping;           // by these steps
+  Program unmapped;                            // what it was made of
+  rewrite::Derivation mapping;                 // by these steps
   Json parts = Json::array(), memory;          // of a program: its parts, and what its plan keeps between kernels
   std::int64_t operations = 0;                 // of a layer
   std::map<std::string, std::string> digests;  // of the kernels by name, as they are recorded
@@ -44,11 +44,11 @@ struct ExplainOptions {
 };
 
 // The digests of a plan's kernels, by their names.
-std::map<std::string, std::string> digestsOf(const lift::kernel::Plan& plan);
+std::map<std::string, std::string> digestsOf(const kernel::Plan& plan);
 // `recorded` replaces the steps that the family takes now.
-Explained ofWorkload(const lift::Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
-                     const std::string& recorded = {}, const lift::runtime::DeviceInfo* device = nullptr);
+Explained ofWorkload(const Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
+                     const std::string& recorded = {}, const runtime::DeviceInfo* device = nullptr);
 // Of a file where there is one, or where the name is one's; else of a descriptor.
 Explained explainedBy(const std::string& what, const ExplainOptions& o);
 
-}  // namespace liftc
+}  // namespace lift::liftc

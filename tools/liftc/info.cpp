@@ -7,7 +7,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/primitive.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 void addDevices(cli::App& app, int& status) {
   struct Options {
@@ -17,12 +17,12 @@ void addDevices(cli::App& app, int& status) {
   cli::App* sub = app.add_subcommand("devices", "List the devices that programs can run on");
   sub->add_flag("--json", o->json, "Print all properties as JSON");
   onCall(*sub, status, [o] {
-    const auto devices = lift::runtime::listDevices();
-    for (const auto& d : lift::runtime::unusableDrivers())
+    const auto devices = runtime::listDevices();
+    for (const auto& d : runtime::unusableDrivers())
       std::cerr << fmt::format("warning: {}: the loader leaves out this driver{}: {}\n", d.file,
                                d.library.empty() ? "" : ", " + d.library, d.reason);
     if (o->json) {
-      std::cout << lift::runtime::toJson(devices, 2) << "\n";
+      std::cout << runtime::toJson(devices, 2) << "\n";
       return 0;
     }
     bool any = false;
@@ -61,20 +61,20 @@ void addPrimitives(cli::App& app, int& status) {
   onCall(*sub, status, [o] {
     Json j{{"primitives", Json::array()}, {"operations", Json::array()}, {"index_functions", Json::array()}};
     constexpr const char* dialects[] = {"functional", "opencl", "scalar"};
-    for (int i = 0; i < lift::primCount; i++) {
-      const auto& row = lift::info(static_cast<lift::Prim>(i));
+    for (int i = 0; i < primCount; i++) {
+      const auto& row = info(static_cast<Prim>(i));
       j["primitives"].push_back({{"name", row.name},
                                  {"type", row.scheme},
                                  {"dialect", dialects[static_cast<int>(row.dialect)]},
                                  {"meaning", row.meaning}});
     }
-    for (int i = 0; i < lift::opCount; i++) {
-      const auto& row = lift::info(static_cast<lift::Op>(i));
+    for (int i = 0; i < opCount; i++) {
+      const auto& row = info(static_cast<Op>(i));
       j["operations"].push_back(
           {{"name", row.name}, {"infix", row.infix}, {"operands", row.arity}, {"meaning", row.meaning}});
     }
-    for (int i = 0; i < lift::indexFnCount; i++) {
-      const auto& row = lift::info(static_cast<lift::IndexFn>(i));
+    for (int i = 0; i < indexFnCount; i++) {
+      const auto& row = info(static_cast<IndexFn>(i));
       j["index_functions"].push_back({{"name", row.name}, {"formula", row.formula}, {"meaning", row.meaning}});
     }
     if (o->json) {
@@ -84,18 +84,14 @@ void addPrimitives(cli::App& app, int& status) {
     for (const char* dialect : dialects) {
       std::cout << dialect << " primitives\n";
       for (const auto& row : j["primitives"])
-        if (row["dialect"] == dialect)
-          std::cout << fmt::format("  {}\n      {}\n", row["type"].get<std::string>(),
-                                   row["meaning"].get<std::string>());
+        if (row["dialect"] == dialect) std::cout << fmt::format("  {}\n      {}\n", row["type"], row["meaning"]);
     }
     std::cout << "operations (on scalars, and lane by lane on vectors)\n";
     for (const auto& row : j["operations"])
-      std::cout << fmt::format("  {:<12}{:<4}{}\n", row["name"].get<std::string>(), row["infix"].get<std::string>(),
-                               row["meaning"].get<std::string>());
+      std::cout << fmt::format("  {:<12}{:<4}{}\n", row["name"], row["infix"], row["meaning"]);
     std::cout << "index functions of reorder\n";
     for (const auto& row : j["index_functions"])
-      std::cout << fmt::format("  {:<12}{}\n      {}\n", row["name"].get<std::string>(),
-                               row["formula"].get<std::string>(), row["meaning"].get<std::string>());
+      std::cout << fmt::format("  {:<12}{}\n      {}\n", row["name"], row["formula"], row["meaning"]);
     return 0;
   });
 }
@@ -109,8 +105,8 @@ void addCache(cli::App& app, int& status) {
   sub->add_flag("--clear", o->clear, "Remove all entries");
   sub->add_flag("--json", o->json, "Print as JSON");
   onCall(*sub, status, [o] {
-    const std::int64_t removed = o->clear ? lift::runtime::clearCache() : 0;
-    const auto s = lift::runtime::cacheSummary();
+    const std::int64_t removed = o->clear ? runtime::clearCache() : 0;
+    const auto s = runtime::cacheSummary();
     if (o->json)
       printJson(Json{{"enabled", s.enabled},
                      {"directory", s.directory.string()},
@@ -124,4 +120,4 @@ void addCache(cli::App& app, int& status) {
   });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

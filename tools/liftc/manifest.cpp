@@ -6,23 +6,23 @@
 #include "lift/host_code.hpp"
 #include "lift/kernel_header.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
-using lift::kernel::Plan;
+using kernel::Plan;
 
-Json size(lift::Nat n) {
+Json size(Nat n) {
   if (const auto c = n.constant()) return *c;
   return n.str();
 }
 
-Json sizes3(const std::array<lift::Nat, 3>& n) { return Json::array({size(n[0]), size(n[1]), size(n[2])}); }
+Json sizes3(const std::array<Nat, 3>& n) { return Json::array({size(n[0]), size(n[1]), size(n[2])}); }
 
-std::string_view roleName(lift::kernel::PlanBuffer::Role role) {
+std::string_view roleName(kernel::PlanBuffer::Role role) {
   switch (role) {
-    case lift::kernel::PlanBuffer::Role::input: return "input";
-    case lift::kernel::PlanBuffer::Role::output: return "output";
-    case lift::kernel::PlanBuffer::Role::temporary: return "temporary";
+    case kernel::PlanBuffer::Role::input: return "input";
+    case kernel::PlanBuffer::Role::output: return "output";
+    case kernel::PlanBuffer::Role::temporary: return "temporary";
   }
   return "";
 }
@@ -39,13 +39,13 @@ Json buffersOf(const Plan& plan) {
   Json buffers = Json::array();
   for (const auto& b : plan.buffers) {
     Json shape = Json::array();
-    for (const lift::Nat n : b.shape) shape.push_back(size(n));
+    for (const Nat n : b.shape) shape.push_back(size(n));
     buffers.push_back({{"name", b.name},
                        {"role", roleName(b.role)},
-                       {"type", lift::info(b.scalar).name},
+                       {"type", info(b.scalar).name},
                        {"shape", shape},
-                       {"bytes", size(b.count() * lift::Nat(static_cast<std::int64_t>(lift::info(b.scalar).bytes)))}});
-    if (b.isImage) buffers.back()["image_row_texels"] = lift::ImageLayout::rowTexels;
+                       {"bytes", size(b.count() * Nat(static_cast<std::int64_t>(info(b.scalar).bytes)))}});
+    if (b.isImage) buffers.back()["image_row_texels"] = ImageLayout::rowTexels;
   }
   return buffers;
 }
@@ -53,17 +53,17 @@ Json buffersOf(const Plan& plan) {
 Json kernelsOf(const Plan& plan) {
   Json kernels = Json::array();
   for (std::size_t i = 0; i < plan.kernels.size(); i++) {
-    const lift::kernel::Kernel& k = plan.kernels[i];
+    const kernel::Kernel& k = plan.kernels[i];
     Json arguments = Json::array();
     for (const auto a : k.arguments) arguments.push_back(k.buffers[a].name);
-    for (const lift::NatVar v : k.sizes) arguments.push_back("int " + v.name());
+    for (const NatVar v : k.sizes) arguments.push_back("int " + v.name());
     kernels.push_back({{"name", k.name},
                        {"file", k.name + ".cl"},
-                       {"sha256", lift::runtime::kernelDigest(plan.sources[i])},
+                       {"sha256", runtime::kernelDigest(plan.sources[i])},
                        {"arguments", arguments},
                        {"global", sizes3(k.range.global)},
                        {"local", sizes3(k.range.local)},
-                       {"local_memory_bytes", size(lift::kernel::localBytes(k))}});
+                       {"local_memory_bytes", size(kernel::localBytes(k))}});
   }
   return kernels;
 }
@@ -72,8 +72,8 @@ Json kernelsOf(const Plan& plan) {
 Json requirementsOf(const Plan& plan) {
   std::int64_t localBytes = 0, items = 1;
   bool f64 = false, h16 = false, images = false;
-  for (const lift::kernel::Kernel& k : plan.kernels) {
-    const lift::runtime::KernelNeeds needs = lift::runtime::needsOf(k);
+  for (const kernel::Kernel& k : plan.kernels) {
+    const runtime::KernelNeeds needs = runtime::needsOf(k);
     localBytes = std::max(localBytes, needs.localBytes);
     items = std::max(items, needs.items());
     f64 = f64 || needs.f64;
@@ -84,7 +84,7 @@ Json requirementsOf(const Plan& plan) {
       {"local_memory_bytes", localBytes}, {"work_group_size", items}, {"fp64", f64}, {"fp16", h16}, {"images", images}};
 }
 
-Json launchesOf(const Plan& plan, const std::vector<lift::kernel::Launch>& list) {
+Json launchesOf(const Plan& plan, const std::vector<kernel::Launch>& list) {
   Json launches = Json::array();
   for (const auto& l : list) {
     Json arguments = Json::array();
@@ -96,7 +96,7 @@ Json launchesOf(const Plan& plan, const std::vector<lift::kernel::Launch>& list)
 
 }  // namespace
 
-void Provenance::addChoice(const lift::runtime::DeviceInfo& device, const std::string& origin) {
+void Provenance::addChoice(const runtime::DeviceInfo& device, const std::string& origin) {
   details.update({{"compiled_for", device.name}, {"config_origin", origin}});
 }
 
@@ -108,14 +108,14 @@ Json manifest(const Plan& plan, const Provenance& provenance) {
          {"build_options", "-cl-std=CL1.2"}};
   j.update(provenance.details);
   j["sizes"] = Json::array();
-  for (const lift::NatVar v : plan.sizes) j["sizes"].push_back(v.name());
+  for (const NatVar v : plan.sizes) j["sizes"].push_back(v.name());
   j["buffers"] = buffersOf(plan);
   j["kernels"] = kernelsOf(plan);
   j["requires"] = requirementsOf(plan);
   if (plan.faults) {
     j["faults"] = {{"buffer", bufferName(plan, *plan.faults)}, {"sites", Json::array()}};
     for (const auto& s : plan.sites)
-      j["faults"]["sites"].push_back({{"place", lift::placeOf(s.span)}, {"message", s.message}});
+      j["faults"]["sites"].push_back({{"place", placeOf(s.span)}, {"message", s.message}});
   }
   j["preparation"] = launchesOf(plan, plan.preparation);
   j["launches"] = launchesOf(plan, plan.launches);
@@ -146,11 +146,11 @@ Json manifestOfC(const Plan& plan, const Provenance& provenance, const std::stri
 // DIR/KERNEL.cl for each kernel, the manifest, and the host code.
 void writeArtefacts(const std::filesystem::path& directory, const Plan& plan, const Provenance& provenance,
                     const std::string& prefix) {
-  const lift::kernel::Plan headed = lift::runtime::withHeaders(plan, commandOf(provenance), generator);
+  const kernel::Plan headed = runtime::withHeaders(plan, commandOf(provenance), generator);
   for (std::size_t k = 0; k < headed.kernels.size(); k++)
     writeFile(directory / (headed.kernels[k].name + ".cl"), headed.sources[k]);
   writeFile(directory / "manifest.json", dump(manifest(plan, provenance)) + "\n");
-  const lift::HostCode host = lift::printHostCode(headed, prefix);
+  const HostCode host = printHostCode(headed, prefix);
   writeFile(directory / "host.h", host.header);
   writeFile(directory / "host.c", host.source);
 }
@@ -173,7 +173,7 @@ void deliver(const Plan& plan, const Provenance& provenance, const std::string& 
     Provenance own = provenance;
     own.command.insert(own.command.end(), {"--target", "c"});
     const std::string origin = "/* " + commandOf(own) + " */\n";
-    const lift::CCode code = lift::printCCode(plan, prefix);
+    const CCode code = printCCode(plan, prefix);
     j = manifestOfC(plan, own, code.name);
     files = {code.name + ".c", code.name + ".h", "manifest.json"};
     printed = origin + code.source;
@@ -185,8 +185,7 @@ void deliver(const Plan& plan, const Provenance& provenance, const std::string& 
   } else {
     for (const auto& k : plan.kernels) files.push_back(k.name + ".cl");
     files.insert(files.end(), {"manifest.json", "host.h", "host.c"});
-    for (const auto& source : lift::runtime::withHeaders(plan, commandOf(provenance), generator).sources)
-      printed += source;
+    for (const auto& source : runtime::withHeaders(plan, commandOf(provenance), generator).sources) printed += source;
     if (!directory.empty()) writeArtefacts(directory, plan, provenance, prefix);
   }
   if (json) {
@@ -199,4 +198,4 @@ void deliver(const Plan& plan, const Provenance& provenance, const std::string& 
   }
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -7,7 +7,7 @@
 #include "common.hpp"
 #include "lift/kernel.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 inline constexpr const char* generator = "liftc " LIFT_VERSION;
 
@@ -17,12 +17,12 @@ struct Provenance {
   Json details = Json::object();     // what is to stand in the manifest besides
 
   // For which device it was compiled, and where its configuration comes from.
-  void addChoice(const lift::runtime::DeviceInfo& device, const std::string& origin);
+  void addChoice(const runtime::DeviceInfo& device, const std::string& origin);
 };
 
 // Where it comes from; kernels with digest, argument order and launch geometry, buffers with shapes, launches in order.
 // Sizes that are not constants are expressions over the symbolic sizes.
-Json manifest(const lift::kernel::Plan& plan, const Provenance& provenance);
+Json manifest(const kernel::Plan& plan, const Provenance& provenance);
 
 // --prefix, of the names in host.h and host.c, or in the library of C.
 cli::Option* addPrefix(cli::App& app, std::string& prefix);
@@ -32,7 +32,7 @@ cli::Option* addPrefix(cli::App& app, std::string& prefix);
 // `prefix`, or the plan's name where that is empty. Then they print the manifest as JSON, the names of the files, or
 // the kernels. For the target "c" the files are DIR/NAME.c, DIR/NAME.h and the manifest (printCCode), and the source is
 // what is printed.
-void deliver(const lift::kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
+void deliver(const kernel::Plan& plan, const Provenance& provenance, const std::string& directory, bool json,
              double compileMilliseconds, const std::string& prefix = {}, const std::string& target = "opencl");
 
-}  // namespace liftc
+}  // namespace lift::liftc

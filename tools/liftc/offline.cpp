@@ -11,11 +11,8 @@
 #include "program.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-using lift::ExitStatus;
-using lift::UserError;
 
 struct Options {
   std::string what;  // a layer's descriptor, a program, or a folder
@@ -33,8 +30,8 @@ struct Options {
 // A plan's kernels, and what it is.
 struct Subject {
   std::string title, choice;
-  std::vector<lift::KernelText> kernels;
-  std::optional<lift::kernel::Plan> plan = {};  // where it was compiled here
+  std::vector<KernelText> kernels;
+  std::optional<kernel::Plan> plan = {};  // where it was compiled here
 };
 
 // What `liftc … compile -o FOLDER` left.
@@ -51,7 +48,7 @@ Subject ofFolder(const std::filesystem::path& folder) {
   try {
     for (const Json& k : j["kernels"]) {
       const Json& needs = j.at("requires");
-      lift::KernelText text{
+      KernelText text{
           {k.at("name"), {1, 1, 1}, 0, needs.at("fp64"), needs.value("fp16", false), needs.value("images", false)},
           readFile(folder / k.at("file"))};
       for (std::size_t d = 0; d < 3; d++)
@@ -65,52 +62,51 @@ Subject ofFolder(const std::filesystem::path& folder) {
   return s;
 }
 
-Subject ofWorkload(const lift::Workload& w, const Options& o, const lift::runtime::DeviceInfo& device) {
+Subject ofWorkload(const Workload& w, const Options& o, const runtime::DeviceInfo& device) {
   FamilyOptions family = o.family;
   family.config = o.program.config;
   const auto compiled = family.compile(w, o.codegen, &device);
   if (!compiled) return {};
   return {w.label.empty() ? w.key() : w.label,
-          fmt::format("{} {}: {}", compiled->family, lift::str(compiled->config), compiled->origin),
-          lift::kernelsOf(compiled->plan), compiled->plan};
+          fmt::format("{} {}: {}", compiled->family, str(compiled->config), compiled->origin),
+          kernelsOf(compiled->plan), compiled->plan};
 }
 
-Subject ofProgram(const Options& o, const lift::runtime::DeviceInfo& device) {
+Subject ofProgram(const Options& o, const runtime::DeviceInfo& device) {
   Options own = o;
   own.program.file = o.what;
   if (!own.family.family.empty()) own.family.config = std::exchange(own.program.config, {});
   const auto compiled = compileProgram(own.program.readAtValues(), own.family, own.codegen, 0, &device);
   if (!compiled) return {};
-  return {o.what, fmt::format("{}: {}", compiled->family, compiled->origin), lift::kernelsOf(compiled->plan),
-          compiled->plan};
+  return {o.what, fmt::format("{}: {}", compiled->family, compiled->origin), kernelsOf(compiled->plan), compiled->plan};
 }
 
-std::vector<Subject> subjects(const Options& o, const lift::runtime::DeviceInfo& device) {
+std::vector<Subject> subjects(const Options& o, const runtime::DeviceInfo& device) {
   if (std::filesystem::is_directory(o.what)) return {ofFolder(o.what)};
   if (std::filesystem::path(o.what).extension() == ".lift") return {ofProgram(o, device)};
-  std::vector<lift::Workload> workloads;
+  std::vector<Workload> workloads;
   if (!o.op.empty()) workloads.push_back(workloadNamed(o.op[0], o.op[1]));
-  if (!o.what.empty()) workloads.push_back(o.layouts.workload(lift::parseConv(o.what)));
+  if (!o.what.empty()) workloads.push_back(o.layouts.workload(parseConv(o.what)));
   if (!o.shapes.empty())
-    for (lift::Workload& w : readWorkloads(o.shapes, "conv", o.layouts)) workloads.push_back(std::move(w));
+    for (Workload& w : readWorkloads(o.shapes, "conv", o.layouts)) workloads.push_back(std::move(w));
   std::vector<Subject> all;
-  for (const lift::Workload& w : workloads) all.push_back(ofWorkload(w, o, device));
+  for (const Workload& w : workloads) all.push_back(ofWorkload(w, o, device));
   return all;
 }
 
 std::string text(const std::optional<std::int64_t>& n) { return n ? std::to_string(*n) : ""; }
 
-std::string cyclesText(const lift::KernelStatistics& s) {
+std::string cyclesText(const KernelStatistics& s) {
   std::string line;
   for (const auto& [pipe, cycles] : s.cycles)
     if (cycles > 0) line += fmt::format("{}{} {:.2f}", line.empty() ? "" : ", ", pipe, cycles);
   return line;
 }
 
-Json toJson(const lift::KernelText& k, const lift::KernelReport& r) {
+Json toJson(const KernelText& k, const KernelReport& r) {
   Json j{{"kernel", r.kernel}, {"ok", r.built}, {"group", k.needs.items()}, {"local_memory_bytes", k.needs.localBytes}};
   if (!r.built) j["error"] = r.error;
-  const lift::KernelStatistics& s = r.statistics;
+  const KernelStatistics& s = r.statistics;
   const auto add = [&](const char* key, const std::optional<std::int64_t>& n) {
     if (n) j[key] = *n;
   };
@@ -125,8 +121,8 @@ Json toJson(const lift::KernelText& k, const lift::KernelReport& r) {
   return j;
 }
 
-void printRow(const lift::KernelText& k, const lift::KernelReport& r) {
-  const lift::KernelStatistics& s = r.statistics;
+void printRow(const KernelText& k, const KernelReport& r) {
+  const KernelStatistics& s = r.statistics;
   std::cout << fmt::format("  {:<16} {:>6} {:>7} {:>7} {:>6} {:>6} {:>7} {:>8} {:>10}  {}\n", r.kernel, k.needs.items(),
                            k.needs.localBytes, text(s.instructions), text(s.loads), text(s.registers), text(s.spills),
                            text(s.scratchBytes), text(s.occupancy), cyclesText(s));
@@ -136,16 +132,16 @@ void printRow(const lift::KernelText& k, const lift::KernelReport& r) {
 }
 
 // What a run is predicted to take, and what limits each kernel.
-void printPrediction(const lift::PlanPrediction& p) {
+void printPrediction(const PlanPrediction& p) {
   std::string kernels;
-  for (const lift::KernelPrediction& k : p.kernels)
+  for (const KernelPrediction& k : p.kernels)
     kernels += fmt::format("{}{} {:.2f} ms by {}", kernels.empty() ? "" : ", ", k.kernel, k.milliseconds, k.limit);
   std::cout << fmt::format("    predicted: {:.2f} ms ({})\n", p.milliseconds, kernels) << std::flush;
 }
 
-void addPrediction(Json& j, const lift::PlanPrediction& p) {
+void addPrediction(Json& j, const PlanPrediction& p) {
   j["predicted_ms"] = p.milliseconds;
-  for (const lift::KernelPrediction& k : p.kernels)
+  for (const KernelPrediction& k : p.kernels)
     j["predicted"].push_back({{"kernel", k.kernel},
                               {"ms", k.milliseconds},
                               {"limit", k.limit},
@@ -158,7 +154,7 @@ void addPrediction(Json& j, const lift::PlanPrediction& p) {
                               {"filled", k.filled}});
 }
 
-std::string toInstall(const lift::OfflineTools& tools) {
+std::string toInstall(const OfflineTools& tools) {
   std::string line;
   for (const auto& need : tools.missing)
     line += fmt::format("{}{} ({})", line.empty() ? "" : "; ", need.name, need.install);
@@ -166,8 +162,8 @@ std::string toInstall(const lift::OfflineTools& tools) {
 }
 
 int list() {
-  for (const lift::OfflineTarget& t : lift::offlineTargets()) {
-    const lift::OfflineTools tools = lift::findTools(t);
+  for (const OfflineTarget& t : offlineTargets()) {
+    const OfflineTools tools = findTools(t);
     std::cout << fmt::format("{:<12} {}{}\n", t.name, t.meaning,
                              tools.missing.empty() ? "" : "\n             missing: " + toInstall(tools));
   }
@@ -175,9 +171,9 @@ int list() {
 }
 
 // The kernels of all that was asked for on a target. False where one fails.
-bool judge(const lift::OfflineTarget& target, const Options& o, Json& report) {
-  const lift::OfflineTools tools = lift::findTools(target);
-  const lift::runtime::DeviceInfo device = lift::runtime::readProfile(o.profile.empty() ? target.profile : o.profile);
+bool judge(const OfflineTarget& target, const Options& o, Json& report) {
+  const OfflineTools tools = findTools(target);
+  const runtime::DeviceInfo device = runtime::readProfile(o.profile.empty() ? target.profile : o.profile);
   const std::vector<Subject> all = subjects(o, device);
   if (!o.json) {
     std::cout << fmt::format("{}: {}; limits of {}\n", target.name, target.meaning, device.name);
@@ -189,16 +185,16 @@ bool judge(const lift::OfflineTarget& target, const Options& o, Json& report) {
   for (const Subject& s : all) {
     if (!o.json) std::cout << fmt::format("  {}  {}\n", s.title, s.choice);
     Json j{{"target", target.name}, {"subject", s.title}, {"choice", s.choice}, {"kernels", Json::array()}};
-    lift::StatisticsByKernel statistics;
-    for (const lift::KernelText& k : s.kernels) {
-      const lift::KernelReport r = lift::buildOffline(target, tools, k, device);
+    StatisticsByKernel statistics;
+    for (const KernelText& k : s.kernels) {
+      const KernelReport r = buildOffline(target, tools, k, device);
       ok = ok && r.built;
       j["kernels"].push_back(toJson(k, r));
       statistics[k.needs.kernel] = r.statistics;
       if (!o.json) printRow(k, r);
     }
-    if (s.plan && s.plan->sizes.empty() && lift::canPredict(device)) {
-      const lift::PlanPrediction p = lift::predict(*s.plan, device, statistics);
+    if (s.plan && s.plan->sizes.empty() && canPredict(device)) {
+      const PlanPrediction p = predict(*s.plan, device, statistics);
       addPrediction(j, p);
       if (!o.json) printPrediction(p);
     }
@@ -214,18 +210,18 @@ int offline(const Options& o) {
         ExitStatus::usage, "give a layer's descriptor, a program, a folder, --op or --shapes",
         "for example liftc offline mb1ic64ih56oc64oh56kh3ph1 --target spirv,sm_80, the names without spaces");
   const bool all = o.targets.empty() || std::ranges::find(o.targets, "all") != o.targets.end();
-  std::vector<const lift::OfflineTarget*> targets;
-  const auto add = [&](const lift::OfflineTarget& t) {  // each once, however often it is named
+  std::vector<const OfflineTarget*> targets;
+  const auto add = [&](const OfflineTarget& t) {  // each once, however often it is named
     if (std::ranges::find(targets, &t) == targets.end()) targets.push_back(&t);
   };
   for (const std::string& name : o.targets)
-    if (name != "all") add(lift::offlineTarget(name));
-  if (all) std::ranges::for_each(lift::offlineTargets(), add);
+    if (name != "all") add(offlineTarget(name));
+  if (all) std::ranges::for_each(offlineTargets(), add);
   if (std::filesystem::is_directory(o.what)) ofFolder(o.what);  // wrong ones are refused whichever compilers are here
   Json report{{"schema", 1}, {"rows", Json::array()}};
   bool ok = true, anyFound = false;
-  for (const lift::OfflineTarget* t : targets) {
-    const lift::OfflineTools tools = lift::findTools(*t);
+  for (const OfflineTarget* t : targets) {
+    const OfflineTools tools = findTools(*t);
     if (tools.missing.empty()) {
       anyFound = true;
       ok = judge(*t, o, report) && ok;
@@ -270,4 +266,4 @@ void addOffline(cli::App& app, int& status) {
   onCall(*sub, status, [o] { return offline(*o); });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

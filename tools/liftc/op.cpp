@@ -13,7 +13,7 @@
 #include "lift/space.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
 struct Options {
@@ -35,20 +35,20 @@ struct Options {
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   if (from.empty() || at == std::string::npos)
-    throw lift::UserError(lift::ExitStatus::usage, fmt::format("--test-mutate: the kernels do not contain '{}'", from));
+    throw UserError(ExitStatus::usage, fmt::format("--test-mutate: the kernels do not contain '{}'", from));
   return text.replace(at, from.size(), to);
 }
 
-void mutate(lift::kernel::Plan& plan, const std::string& mutation) {
+void mutate(kernel::Plan& plan, const std::string& mutation) {
   const auto arrow = mutation.find("=>");
-  if (arrow == std::string::npos) throw lift::UserError(lift::ExitStatus::usage, "--test-mutate: expected FROM=>TO");
+  if (arrow == std::string::npos) throw UserError(ExitStatus::usage, "--test-mutate: expected FROM=>TO");
   plan.sources.back() = replaced(plan.sources.back(), mutation.substr(0, arrow), mutation.substr(arrow + 2));
 }
 
 // What `check` compiles of a workload: the configuration asked for or known, or --samples random ones of the family's
 // space.
-std::vector<CompiledWorkload> candidates(const lift::Workload& workload, const Options& o,
-                                         const lift::runtime::DeviceInfo& device) {
+std::vector<CompiledWorkload> candidates(const Workload& workload, const Options& o,
+                                         const runtime::DeviceInfo& device) {
   std::vector<CompiledWorkload> out;
   const auto add = [&](std::optional<CompiledWorkload> compiled) {
     if (!compiled) return;
@@ -59,8 +59,8 @@ std::vector<CompiledWorkload> candidates(const lift::Workload& workload, const O
     add(o.family.compile(workload, o.codegen, &device));
     return out;
   }
-  const lift::Variant variant = lift::derive(workload, o.family.familyOf(workload));
-  lift::Sampler sampler(lift::spaceOf(variant, lift::parseDeviceLimits(device.toJson())), o.seed);
+  const Variant variant = derive(workload, o.family.familyOf(workload));
+  Sampler sampler(spaceOf(variant, parseDeviceLimits(device.toJson())), o.seed);
   for (int i = 0; i < o.samples; i++) {
     const auto config = sampler.next();
     if (!config) break;  // the space has no more
@@ -70,8 +70,7 @@ std::vector<CompiledWorkload> candidates(const lift::Workload& workload, const O
 }
 
 // The error's norm relative to the results'.
-double normError(const std::map<std::string, lift::Tensor>& actual,
-                 const std::map<std::string, lift::Tensor>& expected) {
+double normError(const std::map<std::string, Tensor>& actual, const std::map<std::string, Tensor>& expected) {
   double errors = 0, squares = 0;
   for (const auto& [name, wanted] : expected) {
     const auto found = actual.find(name);
@@ -90,13 +89,13 @@ struct Row {
   bool ok = true;
 };
 
-using Executables = std::vector<std::unique_ptr<lift::runtime::Executable>>;
+using Executables = std::vector<std::unique_ptr<runtime::Executable>>;
 
 // Drivers take their time to build: all cores do.
-Executables loadAll(const std::vector<CompiledWorkload>& all, const Options& o, lift::runtime::Device& device) {
+Executables loadAll(const std::vector<CompiledWorkload>& all, const Options& o, runtime::Device& device) {
   Executables built(all.size());
   std::vector<std::exception_ptr> failed(all.size());
-  lift::parallelFor(static_cast<std::int64_t>(all.size()), [&](std::int64_t index) {
+  parallelFor(static_cast<std::int64_t>(all.size()), [&](std::int64_t index) {
     const auto i = static_cast<std::size_t>(index);
     try {
       built[i] = device.load(all[i].plan, {}, o.device.load());
@@ -109,13 +108,13 @@ Executables loadAll(const std::vector<CompiledWorkload>& all, const Options& o, 
   return built;
 }
 
-std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& o, lift::runtime::Device& device) {
+std::optional<Row> checkWorkload(const Workload& workload, const Options& o, runtime::Device& device) {
   const std::vector<CompiledWorkload> all = candidates(workload, o, device.info());
   if (all.empty()) return std::nullopt;
   Executables built = loadAll(all, o, device);
   const auto inputs = workload.makeInputs(o.seed);
   const auto expected = workload.expected(inputs);
-  lift::runtime::MeasureOptions measure;
+  runtime::MeasureOptions measure;
   measure.repetitions = o.samples > 0 ? 1 : o.repetitions;
   measure.warmup = o.samples > 0 ? 0 : 1;
   measure.outputs = true;
@@ -126,7 +125,7 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
     const auto timing = built[i]->measure(inputs, measure);
     const double buildMilliseconds = built[i]->build().milliseconds;
     built[i].reset();  // its memory
-    const double error = lift::largestError(timing.outputs, expected), ms = timing.median();
+    const double error = largestError(timing.outputs, expected), ms = timing.median();
     const bool ok = error <= all[i].tolerance;
     row.ok = row.ok && ok;
     const double norm = normError(timing.outputs, expected);
@@ -152,7 +151,7 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
     if (o.samples > 0) configs.push_back(found);
     if (row.json.is_null() || ms < row.json["ms"].get<double>()) row.json = found;
     if (!ok && !o.json && o.samples > 0)
-      std::cerr << fmt::format("{} is wrong with --config {}\n", workload.key(), lift::str(all[i].config));
+      std::cerr << fmt::format("{} is wrong with --config {}\n", workload.key(), str(all[i].config));
   }
   row.json["ok"] = row.ok;
   row.json["max_rel_err"] = worst;
@@ -161,23 +160,23 @@ std::optional<Row> checkWorkload(const lift::Workload& workload, const Options& 
   return row;
 }
 
-int check(const std::vector<lift::Workload>& workloads, const Options& o) {
+int check(const std::vector<Workload>& workloads, const Options& o) {
   const auto device = o.device.open();
   Json rows = Json::array();
-  auto status = lift::ExitStatus::ok;  // of the first layer that is not right
-  for (const lift::Workload& w : workloads) {
+  auto status = ExitStatus::ok;  // of the first layer that is not right
+  for (const Workload& w : workloads) {
     std::optional<Row> row;
     std::string refused;
     try {
       row = checkWorkload(w, o, *device);
       if (!row) return 0;
-      if (!row->ok && status == lift::ExitStatus::ok) status = lift::ExitStatus::wrong;
-    } catch (const lift::UserError& e) {
+      if (!row->ok && status == ExitStatus::ok) status = ExitStatus::wrong;
+    } catch (const UserError& e) {
       if (o.shapes.empty()) throw;  // of a sweep, the other layers are still checked
       refused = e.diagnostics().front().message;
       row = Row{toJson(w), false};
       row->json.update({{"ok", false}, {"error", refused}});
-      if (status == lift::ExitStatus::ok) status = e.status();
+      if (status == ExitStatus::ok) status = e.status();
     }
     if (!o.json && rows.empty())
       std::cout << fmt::format("{:<40} {:>10} {:>9} {:>10} {:>9} {:>9} {:>11} {:>10}  {}\n", workloads[0].op, "ms",
@@ -189,9 +188,9 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
     } else if (!o.json) {
       const Json& r = row->json;
       std::cout << fmt::format("{:<40} {:>10.3f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9.2e} {:>11.2e} {:>10.2e}  {}\n", label,
-                               r["ms"].get<double>(), r["gflops"].get<double>(), r["tensor_bytes"].get<double>() * 1e-6,
-                               r["workspace_bytes"].get<double>() * 1e-6, r["norm_rel_err"].get<double>(),
-                               r["max_rel_err"].get<double>(), r["tolerance"].get<double>(), row->ok ? "ok" : "WRONG")
+                               r["ms"], r["gflops"], r["tensor_bytes"].get<double>() * 1e-6,
+                               r["workspace_bytes"].get<double>() * 1e-6, r["norm_rel_err"], r["max_rel_err"],
+                               r["tolerance"], row->ok ? "ok" : "WRONG")
                 << std::flush;
     }
   }
@@ -205,33 +204,33 @@ int check(const std::vector<lift::Workload>& workloads, const Options& o) {
 }
 
 // Families whose kernels a profile allows, as they are chosen for it.
-std::vector<std::string> fittingFamilies(const lift::Workload& workload, const lift::runtime::DeviceInfo& device,
+std::vector<std::string> fittingFamilies(const Workload& workload, const runtime::DeviceInfo& device,
                                          const Options& o) {
   std::vector<std::string> fitting;
-  for (const lift::OperatorFamily& f : workload.families) try {
+  for (const OperatorFamily& f : workload.families) try {
       FamilyOptions family = o.family;
       family.family = f.name;
       family.config.clear();
       o.device.checkFits(family.compile(workload, o.codegen, &device)->plan);
       fitting.push_back(f.name);
-    } catch (const lift::UserError&) {
+    } catch (const UserError&) {
     }
   return fitting;
 }
 
-int compile(const lift::Workload& workload, const Options& o) {
-  const lift::runtime::DeviceInfo device = o.device.compilesFor();
+int compile(const Workload& workload, const Options& o) {
+  const runtime::DeviceInfo device = o.device.compilesFor();
   auto compiled = o.family.compile(workload, o.codegen, &device);
   if (!compiled) return 0;
   try {
     o.device.checkFits(compiled->plan);
-  } catch (const lift::UserError& refusal) {
-    std::vector<lift::Diagnostic> told = refusal.diagnostics();
+  } catch (const UserError& refusal) {
+    std::vector<Diagnostic> told = refusal.diagnostics();
     told.front().hint = fmt::format("families that fit: {}", fmt::join(fittingFamilies(workload, device, o), ", "));
-    throw lift::UserError(refusal.status(), std::move(told));
+    throw UserError(refusal.status(), std::move(told));
   }
-  const auto forAny = [&]() -> std::optional<lift::kernel::Plan> {
-    const lift::Choice same = lift::choose(workload, nullptr, {.family = compiled->family, .config = compiled->config});
+  const auto forAny = [&]() -> std::optional<kernel::Plan> {
+    const Choice same = choose(workload, nullptr, {.family = compiled->family, .config = compiled->config});
     auto again = compileAt(same.variant, compiled->config, o.codegen.within(&device).silent(), {});
     return again ? std::optional(std::move(again->plan)) : std::nullopt;
   };
@@ -244,13 +243,13 @@ int compile(const lift::Workload& workload, const Options& o) {
   return 0;
 }
 
-int run(const lift::Workload& workload, const Options& o) {
+int run(const Workload& workload, const Options& o) {
   const auto device = o.device.open();
   const auto compiled = o.family.compile(workload, o.codegen, &device->info());
   if (!compiled) return 0;
   DataOptions data = o.data;
   if (!o.output.empty()) data.outputs = {o.output};
-  const lift::Program program = workload.outer ? workload.outer(workload.program) : workload.program;
+  const Program program = workload.outer ? workload.outer(workload.program) : workload.program;
   const Inputs inputs = makeInputs(program, {}, data);
   const auto executable = device->load(compiled->plan, {}, o.device.load());
   auto e = executable->run(inputs.tensors);
@@ -269,19 +268,19 @@ int run(const lift::Workload& workload, const Options& o) {
   return code;
 }
 
-int act(const std::string& action, const std::vector<lift::Workload>& workloads, const Options& o) {
+int act(const std::string& action, const std::vector<Workload>& workloads, const Options& o) {
   if (action != "compile" && (o.device.target != "opencl" || !o.device.profile.empty()))
-    throw lift::UserError(lift::ExitStatus::usage, "--target and --profile go with compile");
-  if (o.repetitions < 1) throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
+    throw UserError(ExitStatus::usage, "--target and --profile go with compile");
+  if (o.repetitions < 1) throw UserError(ExitStatus::usage, "--repeat: at least 1");
   // Before a device is looked for: a wrong name is wrong without one, too. A family that only some layers of a sweep
   // lack is said beside these.
-  std::vector<lift::UserError> lacking;
-  for (const lift::Workload& w : workloads) try {
+  std::vector<UserError> lacking;
+  for (const Workload& w : workloads) try {
       static_cast<void>(o.family.familyOf(w));
-    } catch (const lift::UserError& e) {
+    } catch (const UserError& e) {
       lacking.push_back(e);
     }
-  if (!lacking.empty() && lacking.size() == workloads.size()) throw lift::UserError(lacking.front());
+  if (!lacking.empty() && lacking.size() == workloads.size()) throw UserError(lacking.front());
   if (action == "check") return check(workloads, o);
   if (action == "explain") return explain(workloads.at(0), o.family, o.json);
   if (action == "compile") return compile(workloads.at(0), o);
@@ -289,11 +288,10 @@ int act(const std::string& action, const std::vector<lift::Workload>& workloads,
 }
 
 void checkWords(const std::vector<std::string>& words, std::size_t most, const char* usage) {
-  if (words.size() > most)
-    throw lift::UserError(lift::ExitStatus::usage, fmt::format("'{}' is not expected", words[most]), usage);
+  if (words.size() > most) throw UserError(ExitStatus::usage, fmt::format("'{}' is not expected", words[most]), usage);
   const std::string& action = words.back();
   if (action != "run" && action != "check" && action != "compile" && action != "explain")
-    throw lift::UserError(lift::ExitStatus::usage, fmt::format("unknown action '{}'", action), usage);
+    throw UserError(ExitStatus::usage, fmt::format("unknown action '{}'", action), usage);
 }
 
 void addOptions(cli::App& sub, Options& o) {
@@ -334,21 +332,16 @@ void addConv(cli::App& app, int& status) {
   onCall(*sub, status, [o] {
     constexpr const char* usage = "write liftc conv DESCRIPTOR run|check|compile|explain";
     if (o->words.empty())
-      throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE, and an action", usage);
+      throw UserError(ExitStatus::usage, "give a descriptor or --shapes FILE, and an action", usage);
     checkWords(o->words, 2, usage);
     const std::string action = o->words.back();
     if (o->shapes.empty() == (o->words.size() == 1))
-      throw lift::UserError(lift::ExitStatus::usage, "give a descriptor or --shapes FILE",
-                            "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
-    // MIOpenDriver's flags may follow its own word, since an argument that begins with - would be an option of ours.
-    std::string descriptor = o->words[0];
-    if (descriptor.rfind("conv ", 0) == 0) descriptor.erase(0, 5);
+      throw UserError(ExitStatus::usage, "give a descriptor or --shapes FILE",
+                      "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
     const LayoutOptions layouts = o->layouts.on(o->device);
-    const std::vector<lift::Workload> layers = o->shapes.empty()
-                                                   ? std::vector{layouts.workload(lift::parseConv(descriptor))}
-                                                   : readWorkloads(o->shapes, "conv", layouts);
-    if (action != "check" && layers.size() != 1)
-      throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
+    const std::vector<Workload> layers = o->shapes.empty() ? std::vector{layouts.workload(parseConv(o->words[0]))}
+                                                           : readWorkloads(o->shapes, "conv", layouts);
+    if (action != "check" && layers.size() != 1) throw UserError(ExitStatus::usage, "--shapes goes with check");
     return act(action, layers, *o);
   });
 }
@@ -362,19 +355,17 @@ void addOp(cli::App& app, int& status) {
   addOptions(*sub, *o);
   onCall(*sub, status, [o] {
     if (o->words.empty()) {
-      for (const lift::Operator& op : lift::operators())
+      for (const Operator& op : operators())
         std::cout << fmt::format("{:<12} {}\n{:<12} descriptors: {}\n", op.name, op.meaning, "", op.syntax);
       return 0;
     }
     constexpr const char* usage = "write liftc op OPERATOR DESCRIPTOR run|check|compile|explain";
     if (o->words.size() < (o->shapes.empty() ? 3 : 2))
-      throw lift::UserError(lift::ExitStatus::usage, "give an operator, a descriptor or --shapes FILE, and an action",
-                            usage);
+      throw UserError(ExitStatus::usage, "give an operator, a descriptor or --shapes FILE, and an action", usage);
     checkWords(o->words, o->shapes.empty() ? 3 : 2, usage);
     const std::string action = o->words.back();
-    if (!o->shapes.empty() && action != "check")
-      throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with check");
-    static_cast<void>(lift::operatorNamed(o->words[0]));
+    if (!o->shapes.empty() && action != "check") throw UserError(ExitStatus::usage, "--shapes goes with check");
+    static_cast<void>(operatorNamed(o->words[0]));
     return act(action,
                o->shapes.empty() ? std::vector{workloadNamed(o->words[0], o->words[1])}
                                  : readWorkloads(o->shapes, o->words[0], {}),
@@ -382,4 +373,4 @@ void addOp(cli::App& app, int& status) {
   });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

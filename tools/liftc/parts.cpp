@@ -8,17 +8,17 @@
 #include "lift/parts.hpp"
 #include "lift/plan_memory.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
-using lift::kernel::Plan;
-using lift::kernel::PlanBuffer;
+using kernel::Plan;
+using kernel::PlanBuffer;
 
-Json describe(const lift::Part& part) {
+Json describe(const Part& part) {
   Json families = Json::array();
-  for (const lift::OperatorFamily& f : part.workload.families) families.push_back(f.name);
+  for (const OperatorFamily& f : part.workload.families) families.push_back(f.name);
   Json row{{"part", part.name},
-           {"pattern", lift::name(part.pattern)},
+           {"pattern", name(part.pattern)},
            {"place", part.place},
            {"elementwise_maps_of_result", part.epilogues},
            {"result", part.term.type().str()},
@@ -28,24 +28,23 @@ Json describe(const lift::Part& part) {
 }
 
 // Its steps, as they stand in the derivation of the whole.
-Json stepsOf(const lift::Part& part, const lift::rewrite::Derivation& derivation) {
+Json stepsOf(const Part& part, const rewrite::Derivation& derivation) {
   Json steps = Json::array();
-  for (const lift::rewrite::Step& s : derivation.steps)
+  for (const rewrite::Step& s : derivation.steps)
     if (s.path.size() >= part.path.size() && std::equal(part.path.begin(), part.path.end(), s.path.begin()))
       steps.push_back(s.str());
   return steps;
 }
 
-lift::Config configOf(const lift::Part& part, const lift::Config& whole) {
-  lift::Config config;
+Config configOf(const Part& part, const Config& whole) {
+  Config config;
   const std::string prefix = part.name + "_";
   for (const auto& [name, value] : whole)
     if (name.rfind(prefix, 0) == 0) config[name.substr(prefix.size())] = value;
   return config;
 }
 
-Json describeChoice(const lift::Part& part, const lift::PartChoice& choice, const lift::Config& config,
-                    const std::string& otherwise) {
+Json describeChoice(const Part& part, const PartChoice& choice, const Config& config, const std::string& otherwise) {
   Json row = describe(part);
   const bool isOwn = config.empty() || std::ranges::all_of(choice.config, [&](const auto& tunable) {
                        const auto given = config.find(tunable.first);
@@ -57,29 +56,29 @@ Json describeChoice(const lift::Part& part, const lift::PartChoice& choice, cons
 }
 
 // Launches of the part alone.
-std::size_t launchesOf(const lift::Part& part, const lift::PartChoice& choice, const lift::Config& config) {
-  return lift::compileVariant(lift::derive(part.workload, choice.family), config).launches.size();
+std::size_t launchesOf(const Part& part, const PartChoice& choice, const Config& config) {
+  return compileVariant(derive(part.workload, choice.family), config).launches.size();
 }
 
 std::optional<std::int64_t> bytesOf(const PlanBuffer& buffer) {
   const auto count = buffer.count().constant();
   if (!count) return std::nullopt;
-  return *count * static_cast<std::int64_t>(lift::info(buffer.scalar).bytes);
+  return *count * static_cast<std::int64_t>(info(buffer.scalar).bytes);
 }
 
 }  // namespace
 
-Json partsJson(const lift::Program& program) {
+Json partsJson(const Program& program) {
   Json parts = Json::array();
-  for (const lift::Part& part : lift::partsOf(program).parts) parts.push_back(describe(part));
+  for (const Part& part : partsOf(program).parts) parts.push_back(describe(part));
   return parts;
 }
 
-Json partChoicesJson(const lift::OperatorFamily& family, const lift::Config& config, const std::string& otherwise) {
+Json partChoicesJson(const OperatorFamily& family, const Config& config, const std::string& otherwise) {
   Json rows = Json::array();
   if (!family.parted) return rows;
   for (std::size_t i = 0; i < family.parted->parts.size(); i++) {
-    const lift::Part& part = family.parted->parts[i];
+    const Part& part = family.parted->parts[i];
     rows.push_back(describeChoice(part, (*family.choices)[i], configOf(part, config), otherwise));
   }
   return rows;
@@ -91,29 +90,29 @@ std::string partChoicesText(const Json& choices) {
   std::size_t more = 0;  // by the default mapping, or one too many for a line
   for (const Json& c : choices) {
     const auto family = c["family"].get<std::string>();
-    if ((family == lift::defaultFamily && !c.contains("reason")) || texts.size() == most) {
+    if ((family == defaultFamily && !c.contains("reason")) || texts.size() == most) {
       more++;
       continue;
     }
-    const auto config = c["config"].get<lift::Config>();
+    const auto config = c["config"].get<Config>();
     const std::string why = c[c.contains("reason") ? "reason" : "origin"].get<std::string>();
-    texts.push_back(fmt::format("{} {}: {}{}{} ({})", c["part"].get<std::string>(), c["pattern"].get<std::string>(),
-                                family == lift::defaultFamily ? "default mapping" : family, config.empty() ? "" : ", ",
-                                lift::str(config), why));
+    texts.push_back(fmt::format("{} {}: {}{}{} ({})", c["part"], c["pattern"],
+                                family == defaultFamily ? "default mapping" : family, config.empty() ? "" : ", ",
+                                str(config), why));
   }
   if (more > 0 && !texts.empty()) texts.push_back(fmt::format("{} more", more));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-Json partsJson(const lift::Variant& variant, const lift::Config& config, const Plan& plan) {
-  const lift::OperatorFamily& family = variant.workload.family(variant.family);
+Json partsJson(const Variant& variant, const Config& config, const Plan& plan) {
+  const OperatorFamily& family = variant.workload.family(variant.family);
   Json parts = Json::array();
   if (!family.parted) return parts;
   std::vector<std::size_t> launches;
   for (std::size_t i = 0; i < family.parted->parts.size(); i++) {
-    const lift::Part& part = family.parted->parts[i];
-    const lift::PartChoice& choice = (*family.choices)[i];
-    const lift::Config own = configOf(part, config);
+    const Part& part = family.parted->parts[i];
+    const PartChoice& choice = (*family.choices)[i];
+    const Config own = configOf(part, config);
     Json row = describeChoice(part, choice, own, "as given");
     row["steps"] = stepsOf(part, variant.derivation);
     launches.push_back(launchesOf(part, choice, own));
@@ -136,36 +135,33 @@ Json partsJson(const lift::Variant& variant, const lift::Config& config, const P
 void printParts(const Json& parts) {
   for (const Json& p : parts) {
     const int epilogues = p["elementwise_maps_of_result"].get<int>();
-    std::cout << fmt::format("  {}  {}{}{}: {}\n", p["part"].get<std::string>(), p["pattern"].get<std::string>(),
+    std::cout << fmt::format("  {}  {}{}{}: {}\n", p["part"], p["pattern"],
                              epilogues == 0   ? std::string()
                              : epilogues == 1 ? " and an elementwise map of its result"
                                               : fmt::format(" and {} elementwise maps of its result", epilogues),
-                             p["place"] == "" ? "" : " at " + p["place"].get<std::string>(),
-                             p["result"].get<std::string>());
-    if (p.contains("same")) std::cout << fmt::format("      computes {}\n", p["same"].get<std::string>());
+                             p["place"] == "" ? "" : " at " + p["place"].get<std::string>(), p["result"]);
+    if (p.contains("same")) std::cout << fmt::format("      computes {}\n", p["same"]);
     if (!p.contains("family")) {
       std::cout << fmt::format("      families {}\n", fmt::join(p["families"].get<std::vector<std::string>>(), ", "));
       continue;
     }
-    const auto config = p["config"].get<lift::Config>();
-    std::cout << fmt::format("      family {}{}{}: {}, {} steps\n", p["family"].get<std::string>(),
-                             config.empty() ? "" : ", ", lift::str(config), p["origin"].get<std::string>(),
-                             p["steps"].size());
-    if (p.contains("reason")) std::cout << fmt::format("      {}\n", p["reason"].get<std::string>());
+    const auto config = p["config"].get<Config>();
+    std::cout << fmt::format("      family {}{}{}: {}, {} steps\n", p["family"], config.empty() ? "" : ", ",
+                             str(config), p["origin"], p["steps"].size());
+    if (p.contains("reason")) std::cout << fmt::format("      {}\n", p["reason"]);
     if (p.contains("kernels"))
       std::cout << fmt::format("      kernels {}\n", fmt::join(p["kernels"].get<std::vector<std::string>>(), ", "));
     else
       std::cout << fmt::format(
-          "      launches {} by itself; short neighbours share one (of an iteration: in each step)\n",
-          p["launches"].get<std::size_t>());
+          "      launches {} by itself; short neighbours share one (of an iteration: in each step)\n", p["launches"]);
   }
 }
 
 Json memoryJson(const Plan& plan) {
-  const auto lifetimes = lift::kernel::temporaryLifetimes(plan);
+  const auto lifetimes = kernel::temporaryLifetimes(plan);
   std::vector<std::int64_t> bytes;
   for (const PlanBuffer& b : plan.buffers) bytes.push_back(bytesOf(b).value_or(1));
-  const auto slots = lift::kernel::shareTemporaries(plan, bytes);
+  const auto slots = kernel::shareTemporaries(plan, bytes);
   Json rows = Json::array();
   std::int64_t unshared = 0;
   bool known = true;
@@ -191,13 +187,12 @@ Json memoryJson(const Plan& plan) {
 
 void printMemory(const Json& memory) {
   for (const Json& t : memory["temporaries"])
-    std::cout << fmt::format("  {:<8} {:>12} launches {} to {}, memory {}\n", t["buffer"].get<std::string>(),
-                             t["bytes"].is_null() ? "" : fmt::format("{} bytes", t["bytes"].get<std::int64_t>()),
-                             t["first"].get<int>(), t["last"].get<int>(), t["slot"].get<int>());
+    std::cout << fmt::format("  {:<8} {:>12} launches {} to {}, memory {}\n", t["buffer"],
+                             t["bytes"].is_null() ? "" : fmt::format("{} bytes", t["bytes"]), t["first"], t["last"],
+                             t["slot"]);
   if (memory.contains("workspace_bytes"))
-    std::cout << fmt::format("  workspace {} bytes, {} if none were shared\n",
-                             memory["workspace_bytes"].get<std::int64_t>(),
-                             memory["workspace_bytes_unshared"].get<std::int64_t>());
+    std::cout << fmt::format("  workspace {} bytes, {} if none were shared\n", memory["workspace_bytes"],
+                             memory["workspace_bytes_unshared"]);
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -16,55 +16,51 @@
 #include "lift/space.hpp"
 #include "lift/text.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
-namespace tune = lift::tune;
-
 // The program at its sizes, symbolic in its tunables.
-lift::Program programOf(const ProblemChoice& choice) {
-  const lift::Program symbolic = lift::readProgram(choice.file, choice.entry);
+Program programOf(const ProblemChoice& choice) {
+  const Program symbolic = readProgram(choice.file, choice.entry);
   const auto given = parseValues(choice.sizes, "--size");
   checkValues(symbolic, given);
-  for (const lift::NatVar s : symbolic.sizes)
+  for (const NatVar s : symbolic.sizes)
     if (given.count(s.name()) == 0)
-      throw lift::UserError(lift::ExitStatus::program, fmt::format("the size {} has no value", s.name()),
-                            fmt::format("give one with --size {}=…", s.name()));
-  return lift::atValues(symbolic, given);
+      throw UserError(ExitStatus::program, fmt::format("the size {} has no value", s.name()),
+                      fmt::format("give one with --size {}=…", s.name()));
+  return atValues(symbolic, given);
 }
 
 void checkGiven(const ProblemChoice& choice) {
   if (int{!choice.file.empty()} + int{!choice.conv.empty()} + int{!choice.op.empty()} != 1)
-    throw lift::UserError(lift::ExitStatus::usage, "give a program, --conv DESCRIPTOR or --op NAME DESCRIPTOR",
-                          "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
+    throw UserError(ExitStatus::usage, "give a program, --conv DESCRIPTOR or --op NAME DESCRIPTOR",
+                    "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
   for (const std::string& family : choice.families)
-    if (!choice.file.empty() && choice.part == 0 && family != lift::programFamily && family != lift::partsFamilyName)
-      throw lift::UserError(
-          lift::ExitStatus::usage, fmt::format("--family: there is no family '{}'", family),
-          fmt::format("a program of your own has two, '{}' and '{}'", lift::programFamily, lift::partsFamilyName));
-  if (choice.part > 0 && choice.file.empty())
-    throw lift::UserError(lift::ExitStatus::usage, "--part goes with a program");
+    if (!choice.file.empty() && choice.part == 0 && family != programFamily && family != partsFamilyName)
+      throw UserError(ExitStatus::usage, fmt::format("--family: there is no family '{}'", family),
+                      fmt::format("a program of your own has two, '{}' and '{}'", programFamily, partsFamilyName));
+  if (choice.part > 0 && choice.file.empty()) throw UserError(ExitStatus::usage, "--part goes with a program");
 }
 
-void checkTunables(const lift::Workload& w, const ProblemChoice& choice) {
-  const auto has = [](const lift::OperatorFamily& f) { return !f.defaults.empty(); };
+void checkTunables(const Workload& w, const ProblemChoice& choice) {
+  const auto has = [](const OperatorFamily& f) { return !f.defaults.empty(); };
   if (std::ranges::none_of(w.families, has))
-    throw lift::UserError(lift::ExitStatus::program,
-                          fmt::format("{}'{}' has no tunables",
-                                      choice.part > 0 ? fmt::format("part {} of ", choice.part) : "", choice.file),
-                          "`tune k in 1..32` in a program declares one");
+    throw UserError(ExitStatus::program,
+                    fmt::format("{}'{}' has no tunables",
+                                choice.part > 0 ? fmt::format("part {} of ", choice.part) : "", choice.file),
+                    "`tune k in 1..32` in a program declares one");
 }
 
 // A part of the program, as `liftc explain` counts them.
-lift::Workload partOf(const lift::Program& program, const ProblemChoice& choice) {
-  const std::vector<lift::Part> parts = lift::partsOf(program).parts;
+Workload partOf(const Program& program, const ProblemChoice& choice) {
+  const std::vector<Part> parts = partsOf(program).parts;
   if (static_cast<std::size_t>(choice.part) > parts.size())
-    throw lift::UserError(lift::ExitStatus::usage,
-                          fmt::format("--part {}: '{}' has {} parts", choice.part, choice.file, parts.size()),
-                          "`liftc explain FILE` lists them");
-  const lift::Part& part = parts[static_cast<std::size_t>(choice.part) - 1];
+    throw UserError(ExitStatus::usage,
+                    fmt::format("--part {}: '{}' has {} parts", choice.part, choice.file, parts.size()),
+                    "`liftc explain FILE` lists them");
+  const Part& part = parts[static_cast<std::size_t>(choice.part) - 1];
   // Tuned as the operator that computes it, and known to it, too; or without what is computed of each element.
-  lift::Workload w = part.same ? *part.same : part.workload;
+  Workload w = part.same ? *part.same : part.workload;
   w.label = fmt::format("{} at {}", part.workload.label, part.place);
   if (w.op != part.workload.op) return w;
   w.tolerance = choice.rtol;
@@ -75,7 +71,7 @@ lift::Workload partOf(const lift::Program& program, const ProblemChoice& choice)
 // The least and the greatest value of each tunable, of all families.
 using Ranges = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
 
-void addTo(Ranges& ranges, lift::NatVar tunable) {
+void addTo(Ranges& ranges, NatVar tunable) {
   const auto upper = tunable.upper() ? tunable.upper()->constant() : std::nullopt;
   const std::int64_t high = upper.value_or(std::numeric_limits<std::int64_t>::max());
   const auto [range, isNew] = ranges.emplace(tunable.name(), std::pair(tunable.lower(), high));
@@ -88,13 +84,13 @@ void checkFixed(const ProblemChoice& choice, const Ranges& known) {
     if (range == known.end()) {
       std::string names;
       for (const auto& k : known) names += (names.empty() ? "" : ", ") + k.first;
-      throw lift::UserError(lift::ExitStatus::usage, fmt::format("--fix: there is no tunable '{}'", name),
-                            "the tunables are " + names);
+      throw UserError(ExitStatus::usage, fmt::format("--fix: there is no tunable '{}'", name),
+                      "the tunables are " + names);
     }
     const auto [low, high] = range->second;
     if (value < low || value > high)
-      throw lift::UserError(lift::ExitStatus::usage,
-                            fmt::format("--fix: {} = {} is out of its range, {} to {}", name, value, low, high));
+      throw UserError(ExitStatus::usage,
+                      fmt::format("--fix: {} = {} is out of its range, {} to {}", name, value, low, high));
   }
 }
 
@@ -132,16 +128,16 @@ std::vector<std::string> ProblemChoice::problemWords() const {
   return words;
 }
 
-lift::Workload ProblemChoice::workload() const {
+Workload ProblemChoice::workload() const {
   checkGiven(*this);
-  if (!conv.empty()) return layouts.on(device).workload(lift::parseConv(conv));
+  if (!conv.empty()) return layouts.on(device).workload(parseConv(conv));
   if (!op.empty()) return workloadNamed(op[0], op[1]);
-  const lift::Program program = programOf(*this);
+  const Program program = programOf(*this);
   if (part > 0) return partOf(program, *this);
   DataOptions data;
   data.fill = fill;
-  lift::Workload w = lift::programWorkload(program, rtol);
-  w = lift::programWorkload(program, rtol, makeInputs(program, w.family(lift::programFamily).defaults, data).tensors);
+  Workload w = programWorkload(program, rtol);
+  w = programWorkload(program, rtol, makeInputs(program, w.family(programFamily).defaults, data).tensors);
   w.label = fmt::format("{} {}", program.name, fmt::join(sizes, " "));
   checkTunables(w, *this);
   return w;
@@ -167,62 +163,60 @@ std::vector<FamilyProgram> ProblemChoice::programs() const {
   checkGiven(*this);
   std::vector<FamilyProgram> programs;
   const ProgramOptions options{file, entry, sizes, {}};
-  if (const lift::Program program = isProgram() ? options.readAtValues() : lift::Program(); !program.tunables.empty()) {
-    programs.push_back({lift::programFamily, lift::mapByDefault(program)});
-    lift::checkMapping(programs[0].program);
+  if (const Program program = isProgram() ? options.readAtValues() : Program(); !program.tunables.empty()) {
+    programs.push_back({programFamily, mapByDefault(program)});
+    checkMapping(programs[0].program);
   } else {
-    const lift::Workload w = workload();
-    for (const lift::OperatorFamily& family : w.families) {
+    const Workload w = workload();
+    for (const OperatorFamily& family : w.families) {
       if (!families.empty() && std::ranges::find(families, family.name) == families.end()) continue;
-      lift::Program program = lift::mapByDefault(lift::derive(w, family.name).program);
+      Program program = mapByDefault(derive(w, family.name).program);
       if (!families.empty() || !program.tunables.empty()) programs.push_back({family.name, std::move(program)});
     }
     for (const std::string& family : families) static_cast<void>(w.family(family));
   }
   Ranges tunables;
   for (const FamilyProgram& p : programs)
-    for (const lift::NatVar t : p.program.tunables) addTo(tunables, t);
+    for (const NatVar t : p.program.tunables) addTo(tunables, t);
   checkFixed(*this, tunables);
   return programs;
 }
 
-std::vector<lift::Constraint> ProblemChoice::constraints(const FamilyProgram& of,
-                                                         const lift::DeviceLimits& limits) const {
-  std::vector<lift::Constraint> constraints =
-      lift::constraintsOf(of.program, isProgram() ? limits : lift::compiledWithin(limits));
+std::vector<Constraint> ProblemChoice::constraints(const FamilyProgram& of, const DeviceLimits& limits) const {
+  std::vector<Constraint> constraints = constraintsOf(of.program, isProgram() ? limits : compiledWithin(limits));
   const auto more = asked(of.family, of.program);
   constraints.insert(constraints.end(), more.begin(), more.end());
   return constraints;
 }
 
-std::vector<lift::Constraint> ProblemChoice::asked(const std::string& family, const lift::Program& program) const {
-  std::vector<lift::Constraint> constraints;
+std::vector<Constraint> ProblemChoice::asked(const std::string& family, const Program& program) const {
+  std::vector<Constraint> constraints;
   if (domain > 0) {
-    const auto layer = isProgram() && part == 0 ? std::nullopt : lift::layerOf(workload());
+    const auto layer = isProgram() && part == 0 ? std::nullopt : layerOf(workload());
     if (!layer)
-      throw lift::UserError(lift::ExitStatus::usage, "--optimality-domain is of convolution layers",
-                            "name one with --conv or --op conv, or a program's part that is one with --part");
-    constraints = lift::bounds::optimalityDomain(*layer, family, program, domain / sizeof(float));
+      throw UserError(ExitStatus::usage, "--optimality-domain is of convolution layers",
+                      "name one with --conv or --op conv, or a program's part that is one with --part");
+    constraints = bounds::optimalityDomain(*layer, family, program, domain / sizeof(float));
   }
   const auto values = parseValues(fixed, "--fix");
-  for (const lift::NatVar t : program.tunables)
+  for (const NatVar t : program.tunables)
     if (const auto value = values.find(t.name()); value != values.end())
-      constraints.push_back({{lift::SizeCondition::Kind::equal, t, value->second, fmt::format("--fix {}", t.name())},
-                             lift::Constraint::Kind::user,
+      constraints.push_back({{SizeCondition::Kind::equal, t, value->second, fmt::format("--fix {}", t.name())},
+                             Constraint::Kind::user,
                              {t}});
   return constraints;
 }
 
-tune::Problem ProblemChoice::problem(const lift::runtime::DeviceInfo& info) const {
-  const lift::Workload w = workload();
+tune::Problem ProblemChoice::problem(const runtime::DeviceInfo& info) const {
+  const Workload w = workload();
   Ranges tunables;
   tune::Problem p;
   try {
-    p = lift::tuningProblem(w, info, families, [&](const std::string& family, const lift::Program& program) {
-      for (const lift::NatVar t : program.tunables) addTo(tunables, t);
+    p = tuningProblem(w, info, families, [&](const std::string& family, const Program& program) {
+      for (const NatVar t : program.tunables) addTo(tunables, t);
       return asked(family, program);
     });
-  } catch (const lift::UserError&) {
+  } catch (const UserError&) {
     if (!tunables.empty()) checkFixed(*this, tunables);
     throw;
   }
@@ -239,15 +233,14 @@ ProblemChoice ProblemChoice::parse(const std::string& command) {
   try {
     app.parse(commandWords(command));
   } catch (const cli::ParseError& e) {
-    throw lift::UserError(lift::ExitStatus::program,
-                          fmt::format("cannot follow the command '{}': {}", command, e.what()));
+    throw UserError(ExitStatus::program, fmt::format("cannot follow the command '{}': {}", command, e.what()));
   }
   return choice;
 }
 
 tune::Regenerate ProblemChoice::regenerate(const tune::DeviceRow& row) const {
-  const lift::Workload made = workload();
-  return lift::regenerate(made, lift::parseDeviceLimits(row.properties), device.buildOptions);
+  const Workload made = workload();
+  return lift::regenerate(made, parseDeviceLimits(row.properties), device.buildOptions);
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -7,11 +7,11 @@
 #include "lift/tune.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 struct FamilyProgram {
   std::string family;  // of a workload, or "program"
-  lift::Program program;
+  Program program;
 };
 
 // The options that name a problem, its families and the device; the same for `tune` and for its workers.
@@ -36,21 +36,21 @@ struct ProblemChoice {
 
   bool isProgram() const { return conv.empty() && op.empty(); }
   // Throws UserError.
-  lift::Workload workload() const;
+  Workload workload() const;
   // The program of every family, mapped to work-items and symbolic in its tunables. Throws UserError.
   std::vector<FamilyProgram> programs() const;
   // What ties a program's tunables.
-  std::vector<lift::Constraint> constraints(const FamilyProgram& of, const lift::DeviceLimits& limits) const;
+  std::vector<Constraint> constraints(const FamilyProgram& of, const DeviceLimits& limits) const;
   // Those that the user asked for: the values of tunables that are fixed, and the optimality-condition domain.
-  std::vector<lift::Constraint> asked(const std::string& family, const lift::Program& program) const;
+  std::vector<Constraint> asked(const std::string& family, const Program& program) const;
   // Of the device's limits, its info() as JSON is what counts. Throws UserError.
-  lift::tune::Problem problem(const lift::runtime::DeviceInfo& device) const;
+  tune::Problem problem(const runtime::DeviceInfo& device) const;
 
   // The problem of a record: its problemWords() on one line. Throws UserError.
   static ProblemChoice parse(const std::string& command);
   // The kernels of its configurations as they are made now for a device. Families are derived when they are asked for;
   // what a program's file says now counts. Throws UserError when the problem itself cannot be made.
-  lift::tune::Regenerate regenerate(const lift::tune::DeviceRow& device) const;
+  tune::Regenerate regenerate(const tune::DeviceRow& device) const;
 };
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -16,30 +16,30 @@
 #include "program.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
-std::string highOf(lift::NatVar v) { return v.upper() ? v.upper()->str() : ""; }
+std::string highOf(NatVar v) { return v.upper() ? v.upper()->str() : ""; }
 
 // As it would be declared: name(parameters): result.
-std::string signatureText(const lift::Program& program) {
+std::string signatureText(const Program& program) {
   std::vector<std::string> parameters;
-  for (const lift::NatVar s : program.sizes) {
+  for (const NatVar s : program.sizes) {
     bool isMentioned = false;
-    for (const lift::Expr p : program.parameters)
-      p.type().forEachNat([&](lift::Nat n) { isMentioned = isMentioned || n.mentions(s); });
+    for (const Expr p : program.parameters)
+      p.type().forEachNat([&](Nat n) { isMentioned = isMentioned || n.mentions(s); });
     if (s.lower() != 1 || s.upper())
       parameters.push_back(fmt::format("{}: nat in {}..{}", s.name(), s.lower(), highOf(s)));
     else if (!isMentioned)
       parameters.push_back(s.name() + ": nat");
   }
-  for (const lift::Expr p : program.parameters) parameters.push_back(fmt::format("{}: {}", p.name(), p.type().str()));
+  for (const Expr p : program.parameters) parameters.push_back(fmt::format("{}: {}", p.name(), p.type().str()));
   const std::string list = fmt::format("{}", fmt::join(parameters, ", "));
   return fmt::format("{}{}: {}", program.name, list.empty() ? "" : "(" + list + ")", program.result().str());
 }
 
 // What the default mapping decided, without its reasons.
-void printSummary(const lift::kernel::Notes& notes, const std::string& file) {
+void printSummary(const kernel::Notes& notes, const std::string& file) {
   constexpr std::size_t most = 4;
   for (std::size_t i = 0; i < std::min(notes.size(), most); i++) {
     const std::string& text = notes[i].text;
@@ -67,17 +67,16 @@ void moveConfig(ProgramOptions& program, FamilyOptions& family) {
   if (!family.family.empty()) family.config = std::exchange(program.config, {});
 }
 
-Json signatureJson(const lift::Program& program) {
+Json signatureJson(const Program& program) {
   Json j;
   j["name"] = program.name;
   j["parameters"] = Json::array();
-  for (const lift::Expr p : program.parameters)
-    j["parameters"].push_back({{"name", p.name()}, {"type", p.type().str()}});
+  for (const Expr p : program.parameters) j["parameters"].push_back({{"name", p.name()}, {"type", p.type().str()}});
   j["result"] = program.result().str();
   j["sizes"] = Json::array();
-  for (const lift::NatVar v : program.sizes) j["sizes"].push_back(v.name());
+  for (const NatVar v : program.sizes) j["sizes"].push_back(v.name());
   j["tunables"] = Json::array();
-  for (const lift::NatVar v : program.tunables)
+  for (const NatVar v : program.tunables)
     j["tunables"].push_back(
         {{"name", v.name()}, {"low", v.lower()}, {"high", v.upper() ? v.upper()->str() : std::string("inf")}});
   j["conditions"] = Json::array();
@@ -87,29 +86,28 @@ Json signatureJson(const lift::Program& program) {
 
 }  // namespace
 
-std::optional<CompiledProgram> compileProgram(const lift::Program& program, const FamilyOptions& family,
+std::optional<CompiledProgram> compileProgram(const Program& program, const FamilyOptions& family,
                                               const CodegenOptions& codegen, double parseMilliseconds,
-                                              const lift::runtime::DeviceInfo* device) {
-  const bool asWritten = lift::isMapped(program) || !program.tunables.empty();
-  if (family.family.empty() ? asWritten : family.family == lift::programFamily && family.config.empty()) {
-    lift::CompileReport report;
+                                              const runtime::DeviceInfo* device) {
+  const bool asWritten = isMapped(program) || !program.tunables.empty();
+  if (family.family.empty() ? asWritten : family.family == programFamily && family.config.empty()) {
+    CompileReport report;
     auto plan = codegen.compile(program, parseMilliseconds, &report, device);
     if (!plan) return std::nullopt;
     family.checkWorkspace(*plan);
-    return CompiledProgram{std::move(*plan), report.total(), lift::programFamily, "as it is written", {}, family};
+    return CompiledProgram{std::move(*plan), report.total(), programFamily, "as it is written", {}, family};
   }
-  lift::Workload w = lift::programWorkload(program, 0);
+  Workload w = programWorkload(program, 0);
   w.constants = codegen.constants;
   auto compiled = family.compile(w, codegen, device);
   if (!compiled) return std::nullopt;
-  const bool byParts = compiled->family == lift::partsFamilyName;
+  const bool byParts = compiled->family == partsFamilyName;
   FamilyOptions asked = family;
   // Elsewhere its parts may have families.
-  if (family.family.empty() && (byParts || w.families[0].name == lift::partsFamilyName))
-    asked.family = compiled->family;
-  if (byParts && !compiled->config.empty()) asked.config = {lift::str(compiled->config)};
+  if (family.family.empty() && (byParts || w.families[0].name == partsFamilyName)) asked.family = compiled->family;
+  if (byParts && !compiled->config.empty()) asked.config = {str(compiled->config)};
   Json parts = std::move(compiled->parts);
-  if (!byParts && family.family.empty()) parts = partChoicesJson(w.family(lift::partsFamilyName), {});
+  if (!byParts && family.family.empty()) parts = partChoicesJson(w.family(partsFamilyName), {});
   return CompiledProgram{std::move(compiled->plan),
                          compiled->milliseconds,
                          compiled->family,
@@ -129,9 +127,9 @@ void addCheck(cli::App& app, int& status) {
   o->program.add(*sub);
   sub->add_flag("--json", o->json, "Print the program's signature as JSON");
   onCall(*sub, status, [o] {
-    const lift::Program program = o->program.readAtValues();
-    lift::kernel::Notes notes;
-    lift::checkMapping(lift::mapByDefault(program, {}, &notes));
+    const Program program = o->program.readAtValues();
+    kernel::Notes notes;
+    checkMapping(mapByDefault(program, {}, &notes));
     if (o->json) {
       Json j = signatureJson(program);
       j["mapping"] = Json::array();
@@ -140,7 +138,7 @@ void addCheck(cli::App& app, int& status) {
       return 0;
     }
     std::cout << signatureText(program) << "\n";
-    for (const lift::NatVar t : program.tunables)
+    for (const NatVar t : program.tunables)
       std::cout << fmt::format("  tune {} in {}..{}\n", t.name(), t.lower(), highOf(t));
     for (const auto& c : program.conditions) std::cout << "  requires " << c.str() << "  (" << c.origin << ")\n";
     printSummary(notes, o->program.file);
@@ -162,9 +160,9 @@ void addPrint(cli::App& app, int& status) {
       ->capture_default_str();
   sub->add_flag("--canonical", o->canonical, "Number the variables, so that equal programs print equally");
   onCall(*sub, status, [o] {
-    lift::Program program = o->program.readAtValues();
-    if (o->stage == "map") program = lift::mapByDefault(program);
-    std::cout << lift::print(program, o->canonical ? lift::Names::canonical : lift::Names::given);
+    Program program = o->program.readAtValues();
+    if (o->stage == "map") program = mapByDefault(program);
+    std::cout << print(program, o->canonical ? Names::canonical : Names::given);
     return 0;
   });
 }
@@ -181,9 +179,9 @@ void addEval(cli::App& app, int& status) {
   o->data.add(*sub);
   sub->add_flag("--json", o->json, "Print a report as JSON");
   onCall(*sub, status, [o] {
-    const lift::Program program = o->program.read();
+    const Program program = o->program.read();
     const Inputs inputs = makeInputs(program, o->program.values(), o->data);
-    const Tensors outputs = lift::interpret(atSizes(program, inputs.sizes), inputs.tensors);
+    const Tensors outputs = interpret(atSizes(program, inputs.sizes), inputs.tensors);
     Json report{{"program", program.name}, {"device", "interpreter"}};
     const int code = finishOutputs(outputs, o->data, o->json, report);
     if (o->json) printJson(report);
@@ -213,24 +211,24 @@ void addCompile(cli::App& app, int& status) {
   addPrefix(*sub, o->prefix)->needs(output);
   sub->add_flag("--json", o->json, "Print the manifest and the compiler's times as JSON");
   onCall(*sub, status, [o] {
-    const lift::Stopwatch watch;
+    const Stopwatch watch;
     moveConfig(o->program, o->family);
-    const lift::Program program = o->program.readAtValues();
-    const lift::runtime::DeviceInfo device = o->device.compilesFor();
+    const Program program = o->program.readAtValues();
+    const runtime::DeviceInfo device = o->device.compilesFor();
     auto compiled = compileProgram(program, o->family, o->codegen, watch.milliseconds(), &device);
     if (!compiled) return 0;
     o->device.checkFits(compiled->plan);
-    if (!o->json && compiled->family == lift::partsFamilyName) printChoice(*compiled);
+    if (!o->json && compiled->family == partsFamilyName) printChoice(*compiled);
     compiled->provenance.addChoice(device, compiled->origin);
     auto& command = compiled->provenance.command;
     command = {"compile"};
     ProgramOptions values = o->program;  // of the program's tunables; --config is the family's
-    if (compiled->family == lift::partsFamilyName) {
+    if (compiled->family == partsFamilyName) {
       values.sizes.insert(values.sizes.end(), values.config.begin(), values.config.end());
       values.config.clear();
     }
     const CodegenOptions codegen = o->codegen.within(&device);
-    const auto forAny = [&]() -> std::optional<lift::kernel::Plan> {
+    const auto forAny = [&]() -> std::optional<kernel::Plan> {
       auto again = compileProgram(program, compiled->asked, codegen.silent(), 0, nullptr);
       return again ? std::optional(std::move(again->plan)) : std::nullopt;
     };
@@ -258,13 +256,13 @@ struct RunOptions {
 };
 
 int run(RunOptions& o) {
-  const lift::Stopwatch watch;
+  const Stopwatch watch;
   moveConfig(o.program, o.family);
-  const lift::Program program = o.program.read();
+  const Program program = o.program.read();
   const double parse = watch.milliseconds();
   const auto device = o.device.open();
   const Inputs inputs = makeInputs(program, o.program.values(), o.data, &device->info());
-  std::map<lift::NatVar, std::int64_t> fixed = inputs.sizes;
+  std::map<NatVar, std::int64_t> fixed = inputs.sizes;
   std::map<std::string, std::int64_t> given;  // when the kernels run
   if (o.symbolic) {
     static_cast<void>(atSizes(program, inputs.sizes));  // reports sizes that break a condition of the program
@@ -277,16 +275,16 @@ int run(RunOptions& o) {
   const auto compiled = compileProgram(atSizes(program, fixed), o.family, o.codegen, parse, &device->info());
   if (!compiled) return 0;
   const auto executable = device->load(compiled->plan, given, o.device.load());
-  const lift::runtime::Execution e = executable->run(inputs.tensors);
+  const runtime::Execution e = executable->run(inputs.tensors);
   Json report{{"program", program.name}, {"device", device->info().name}, {"ms", e.milliseconds()}};
   report["launches"] = toJson(e.launches);
   if (o.repetitions > 0) {
-    lift::runtime::MeasureOptions measure;
+    runtime::MeasureOptions measure;
     measure.repetitions = o.repetitions;
     const auto timing = executable->measure(inputs.tensors, measure);
     report.update({{"ms", timing.median()}, {"launches", toJson(timing.launches)}});
   }
-  const bool byHost = executable->timer() == lift::runtime::Timer::host;
+  const bool byHost = executable->timer() == runtime::Timer::host;
   if (byHost) report["timer"] = "host";
   report["workspace_bytes"] = e.memory.temporaries;
   report["workspace_bytes_unshared"] = e.memory.temporariesUnshared;
@@ -296,7 +294,7 @@ int run(RunOptions& o) {
     printJson(report);
   else if (!o.data.quiet) {
     printChoice(*compiled);
-    std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name, report["ms"].get<double>(),
+    std::cerr << fmt::format("{} on {}: {:.3f} ms{}\n", program.name, device->info().name, report["ms"],
                              byHost ? " by the host's clock" : "");
   }
   return code;
@@ -317,10 +315,9 @@ void addRun(cli::App& app, int& status) {
   sub->add_flag("--symbolic", o->symbolic, "Keep sizes as kernel arguments instead of specialising to them");
   sub->add_flag("--json", o->json, "Print a report as JSON");
   onCall(*sub, status, [o, sub] {
-    if (sub->count("--repeat") > 0 && o->repetitions < 1)
-      throw lift::UserError(lift::ExitStatus::usage, "--repeat: at least 1");
+    if (sub->count("--repeat") > 0 && o->repetitions < 1) throw UserError(ExitStatus::usage, "--repeat: at least 1");
     return run(*o);
   });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

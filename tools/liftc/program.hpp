@@ -3,18 +3,17 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common.hpp"
 #include "manifest.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 // The plan of a program: by the family asked for, else part by part where a part has a family, else by the default
 // mapping.
 struct CompiledProgram {
-  lift::kernel::Plan plan;
+  kernel::Plan plan;
   double milliseconds = 0;  // of compilation
   std::string family = {}, origin = {};
   Provenance provenance = {};  // but for the command
@@ -22,8 +21,8 @@ struct CompiledProgram {
   Json parts = Json::array();
 };
 // Nothing when a stage to stop after was reached.
-std::optional<CompiledProgram> compileProgram(const lift::Program& program, const FamilyOptions& family,
+std::optional<CompiledProgram> compileProgram(const Program& program, const FamilyOptions& family,
                                               const CodegenOptions& codegen, double parseMilliseconds,
-                                              const lift::runtime::DeviceInfo* device);
+                                              const runtime::DeviceInfo* device);
 
-}  // namespace liftc
+}  // namespace lift::liftc

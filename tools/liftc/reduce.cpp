@@ -1,5 +1,4 @@
 // liftc reduce: the smallest program, derivation and configuration with which a command still fails.
-#include "reduce.hpp"
 
 #include <fmt/format.h>
 
@@ -12,11 +11,8 @@
 #include "lift/process.hpp"
 #include "lift/reduce.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-using lift::ExitStatus;
-using lift::UserError;
 
 struct ReduceOptions {
   std::string program, derivation, command, contains, output;
@@ -28,7 +24,7 @@ struct ReduceOptions {
 // What is given to the command; what it has no place for stays empty.
 struct Inputs {
   std::string program, derivation;
-  lift::Config config;
+  Config config;
 };
 
 std::string contentsOf(const std::string& file) { return file.empty() ? "" : readFile(file); }
@@ -61,7 +57,7 @@ class Reduction {
 
   // Until nothing can be made smaller while the rest stays as it is.
   Inputs run() {
-    const lift::Finished first = outcomeOf(inputs_);
+    const Finished first = outcomeOf(inputs_);
     if (first.status == 0 && options_.contains.empty())
       throw UserError(ExitStatus::usage, "the command does not fail",
                       "its exit status is 0; --contains TEXT reduces what makes it print something");
@@ -74,11 +70,11 @@ class Reduction {
     for (std::size_t before = 0; before != size();) {
       before = size();
       if (!inputs_.config.empty())
-        lift::reducedConfig(inputs_.config, [&](const lift::Config& c) { return tries(&Inputs::config, c); });
-      lift::reducedList(linesOf(inputs_.derivation), [&](const std::vector<std::string>& lines) {
+        reducedConfig(inputs_.config, [&](const Config& c) { return tries(&Inputs::config, c); });
+      reducedList(linesOf(inputs_.derivation), [&](const std::vector<std::string>& lines) {
         return tries(&Inputs::derivation, fmt::format("{}", fmt::join(lines, "")));
       });
-      lift::reducedProgram(inputs_.program, [&](const std::string& p) { return tries(&Inputs::program, p); });
+      reducedProgram(inputs_.program, [&](const std::string& p) { return tries(&Inputs::program, p); });
     }
     return inputs_;
   }
@@ -100,24 +96,24 @@ class Reduction {
     candidate.*what = value;
     if (attempts_ >= options_.attempts) return false;
     attempts_++;
-    const lift::Finished finished = outcomeOf(candidate);
+    const Finished finished = outcomeOf(candidate);
     if (finished.end != end_ || finished.output.find(options_.contains) == std::string::npos) return false;
     inputs_ = std::move(candidate);
     return true;
   }
 
-  lift::Finished outcomeOf(const Inputs& inputs) const {
+  Finished outcomeOf(const Inputs& inputs) const {
     std::ofstream(programFile_, std::ios::binary) << inputs.program;
     std::ofstream(derivationFile_, std::ios::binary) << inputs.derivation;
     std::string command = replacedAll(options_.command, "{derivation}", derivationFile_.string());
-    command = replacedAll(command, "{config}", lift::str(inputs.config));
+    command = replacedAll(command, "{config}", str(inputs.config));
     command = replacedAll(command, "{}", programFile_.string());
-    return lift::runProgram({"/bin/sh", "-c", command}, ".", options_.limit);
+    return runProgram({"/bin/sh", "-c", command}, ".", options_.limit);
   }
 
   const ReduceOptions& options_;
   Inputs inputs_;
-  lift::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::filesystem::path programFile_, derivationFile_;
   std::string end_;  // how the command ends that fails
   std::int64_t attempts_ = 0;
@@ -131,12 +127,12 @@ int reduce(const ReduceOptions& options) {
   if (options.output.empty()) {
     std::cout << smallest.program;
     if (!options.derivation.empty()) std::cout << "-- derivation\n" << smallest.derivation;
-    if (!options.config.empty()) std::cout << "-- config " << lift::str(smallest.config) << "\n";
+    if (!options.config.empty()) std::cout << "-- config " << str(smallest.config) << "\n";
     return 0;
   }
   writeFile(options.output, smallest.program);
   if (!options.derivation.empty()) writeFile(options.output + ".derivation", smallest.derivation);
-  if (!options.config.empty()) writeFile(options.output + ".config", lift::str(smallest.config) + "\n");
+  if (!options.config.empty()) writeFile(options.output + ".config", str(smallest.config) + "\n");
   return 0;
 }
 
@@ -158,4 +154,4 @@ void addReduce(cli::App& app, int& status) {
   onCall(*sub, status, [o] { return reduce(*o); });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -11,14 +11,12 @@
 #include "sweep.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-namespace tune = lift::tune;
 
 constexpr std::array<std::size_t, 3> trials = {16, 64, 256};  // after which the regret is told
 
-using Forecasts = std::map<tune::Point, lift::kernel::Forecast>;
+using Forecasts = std::map<tune::Point, kernel::Forecast>;
 
 struct Recorded {
   tune::ProblemRow problem;
@@ -32,16 +30,15 @@ struct Recorded {
 // was compiled, or liftc makes other configurations of it today.
 template <class T>
 std::map<tune::Point, T> ofEachPoint(const tune::ProblemRow& problem, const tune::Recording& recording,
-                                     const std::function<T(const lift::kernel::Plan&)>& of, const T& failed) {
-  if (problem.command.empty())
-    throw lift::UserError(lift::ExitStatus::program, "the record does not say what was compiled");
-  const lift::Workload workload = ProblemChoice::parse(problem.command).workload();
+                                     const std::function<T(const kernel::Plan&)>& of, const T& failed) {
+  if (problem.command.empty()) throw UserError(ExitStatus::program, "the record does not say what was compiled");
+  const Workload workload = ProblemChoice::parse(problem.command).workload();
   std::map<tune::Point, T> all;
   for (const tune::SearchSpace& family : recording.families()) {
-    const lift::Variant variant = lift::derive(workload, family.name);
-    family.forEach([&](const lift::Config& config) {
+    const Variant variant = derive(workload, family.name);
+    family.forEach([&](const Config& config) {
       const tune::Point point{family.name, config};
-      all[point] = recording.time(point) ? of(lift::compileVariant(variant, config)) : failed;
+      all[point] = recording.time(point) ? of(compileVariant(variant, config)) : failed;
       return true;
     });
   }
@@ -49,8 +46,8 @@ std::map<tune::Point, T> ofEachPoint(const tune::ProblemRow& problem, const tune
 }
 
 Forecasts forecastsOf(const tune::ProblemRow& problem, const tune::Recording& recording) {
-  return ofEachPoint<lift::kernel::Forecast>(problem, recording, lift::kernel::forecastOf,
-                                             {std::numeric_limits<double>::infinity(), {}});
+  return ofEachPoint<kernel::Forecast>(problem, recording, kernel::forecastOf,
+                                       {std::numeric_limits<double>::infinity(), {}});
 }
 
 // Calls f(problem, measurements) for each problem of the files that has any.
@@ -72,7 +69,7 @@ std::vector<Recorded> recordedIn(const std::vector<std::string>& files) {
     Recorded r{problem, measurements.front().key.device, tune::Recording(measurements), {}, {}};
     try {
       r.forecasts = forecastsOf(problem, r.recording);
-    } catch (const lift::UserError& e) {
+    } catch (const UserError& e) {
       r.why = e.diagnostics().front().message;
     }
     all.push_back(std::move(r));
@@ -168,7 +165,7 @@ int compareExplorers(const std::vector<std::string>& files, int seeds, double se
 }
 
 int judgePredictions(const std::vector<std::string>& files, const std::string& profile, bool json) {
-  const lift::runtime::DeviceInfo device = lift::runtime::readProfile(profile);
+  const runtime::DeviceInfo device = runtime::readProfile(profile);
   std::string notes;
   Json rows = Json::array();
   if (!json)
@@ -180,10 +177,10 @@ int judgePredictions(const std::vector<std::string>& files, const std::string& p
     std::map<tune::Point, double> costs;
     try {
       costs = ofEachPoint<double>(
-          problem, recording, [&](const lift::kernel::Plan& plan) { return lift::predict(plan, device).milliseconds; },
+          problem, recording, [&](const kernel::Plan& plan) { return predict(plan, device).milliseconds; },
           std::numeric_limits<double>::infinity());
-    } catch (const lift::UserError& e) {
-      if (e.status() == lift::ExitStatus::usage) throw;
+    } catch (const UserError& e) {
+      if (e.status() == ExitStatus::usage) throw;
       notes += fmt::format("no predictions of {}: {}\n", problem.label, e.diagnostics().front().message);
       return;
     }
@@ -195,7 +192,7 @@ int judgePredictions(const std::vector<std::string>& files, const std::string& p
         ratios.push_back(*time / cost);
       }
     if (measured.size() < 2) return;
-    const double rank = lift::rankCorrelation(measured, predicted), ratio = lift::runtime::median(ratios);
+    const double rank = rankCorrelation(measured, predicted), ratio = runtime::median(ratios);
     // How much slower than the fastest is what would have been chosen.
     const auto chosen = std::ranges::min_element(predicted) - predicted.begin();
     const double loss = measured[static_cast<std::size_t>(chosen)] / *std::ranges::min_element(measured);
@@ -214,4 +211,4 @@ int judgePredictions(const std::vector<std::string>& files, const std::string& p
   return 0;
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

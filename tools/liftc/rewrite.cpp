@@ -17,18 +17,16 @@
 #include "lift/terms.hpp"
 #include "lift/text.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
 
-using lift::ExitStatus;
-using lift::UserError;
-using namespace lift::rewrite;
+using namespace rewrite;
 
 // What a rule needs of sizes and functions, in words.
 std::vector<std::string> needsOf(const Rule& rule) {
   std::vector<std::string> needs;
   for (const auto& c : rule.typed().required)
-    if (lift::holds(c) != lift::Truth::proved) needs.push_back(c.str());
+    if (holds(c) != Truth::proved) needs.push_back(c.str());
   if (rule.when() != When::always) needs.emplace_back(meaning(rule.when()));
   return needs;
 }
@@ -74,16 +72,14 @@ Json checked(const Rule& rule, const CheckOptions& options, ExitStatus& worst) {
 // One of the rules that the user gave, else of the tables.
 const Rule& ruleNamed(const std::string& name, const std::vector<Rule>& given) {
   const auto own = std::ranges::find_if(given, [&](const Rule& r) { return r.name() == name; });
-  return own == given.end() ? lift::rewrite::ruleNamed(name) : *own;
+  return own == given.end() ? rewrite::ruleNamed(name) : *own;
 }
 
 // "mapSplit(k = 4)", perhaps " at 0110".
-Step parseStep(const std::string& text, const lift::Program& program, bool& placed) {
+Step parseStep(const std::string& text, const Program& program, bool& placed) {
   placed = text.find(" at ") != std::string::npos;
   return Derivation::parse(placed ? text : text + " at .", program).steps.at(0);
 }
-
-namespace explore = lift::explore;
 
 void printTable(const explore::Exploration& e, std::size_t top) {
   std::cout << fmt::format("{} programs derived, {} run: {} slow, {} failed, {} wrong; ended: {}\n", e.derived, e.run,
@@ -140,12 +136,12 @@ struct RewriteOptions {
 // At each place that the term has, from the leaves: not in what the rule makes, so that this ends whatever the rule is.
 // A rule that copies what it is applied to makes a term that grows exponentially.
 Strategy eachPlace(Strategy s) {
-  return [s = std::move(s)](lift::Expr e, Rewriting& r) -> std::optional<lift::Expr> {
+  return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {
     constexpr std::size_t most = 200'000;
-    std::unordered_map<lift::Expr, std::size_t> sizes;
+    std::unordered_map<Expr, std::size_t> sizes;
     bool any = false;
-    const std::function<std::optional<lift::Expr>(lift::Expr)> walk = [&](lift::Expr term) {
-      term = *all([&](lift::Expr child, Rewriting&) { return walk(child); })(term, r);
+    const std::function<std::optional<Expr>(Expr)> walk = [&](Expr term) {
+      term = *all([&](Expr child, Rewriting&) { return walk(child); })(term, r);
       const auto changed = s(term, r);
       any = any || changed;
       if (changed && treeSize(*changed, most, sizes) > most)
@@ -196,7 +192,7 @@ void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& 
       std::cout << fmt::format("-- {}\n-- {}\n", s.str(), ruleNamed(s.rule, given).text());
   const std::string text = lift::print(rewriting.program());
   try {
-    static_cast<void>(lift::parseProgram(*lift::addSource("<rewritten>", text)));
+    static_cast<void>(parseProgram(*addSource("<rewritten>", text)));
   } catch (const UserError& e) {  // of lengths that are equal under conditions, for which the language has no words
     throw UserError(ExitStatus::program,
                     "the rewritten program would not read back: " + e.diagnostics().front().message,
@@ -208,7 +204,7 @@ void RewriteOptions::print(const Rewriting& rewriting, const std::vector<Rule>& 
 int RewriteOptions::runExplore() const {
   DataOptions filled = data;
   if (filled.fill.empty()) filled.fill = "random:1";
-  const lift::Program read = program.read();
+  const Program read = program.read();
   const Inputs inputs = makeInputs(read, program.values(), filled);
   const auto opened = device.open();
   explore::Options options;
@@ -216,7 +212,7 @@ int RewriteOptions::runExplore() const {
   options.candidates = candidates;
   if (!timeLimit.empty()) options.seconds = secondsOf(timeLimit, "--time-limit");
   options.compile.maxGroupSize = static_cast<std::int64_t>(opened->info().maxWorkGroupSize);
-  options.compile.target = lift::parseDeviceLimits(opened->info().toJson()).target;
+  options.compile.target = parseDeviceLimits(opened->info().toJson()).target;
   if (!data.quiet) options.progress = [](const std::string& text) { std::cerr << text << std::endl; };
   const InterruptGuard guard;
   options.stop = InterruptGuard::isInterrupted;
@@ -246,7 +242,7 @@ int RewriteOptions::run() const {
   for (const auto& [name, value] : parseValues(values, "-k")) {
     if (std::ranges::none_of(given, [&](const Rule& r) { return std::ranges::count(r.tunables(), name) > 0; }))
       throw UserError(ExitStatus::usage, fmt::format("-k: no --rule leaves a size '{}' to choose", name));
-    arguments.emplace(name, lift::Nat(value));
+    arguments.emplace(name, Nat(value));
   }
   for (const Rule& rule : given) {
     if (replayed.count(rule.name())) continue;
@@ -261,7 +257,7 @@ int RewriteOptions::run() const {
     const Strategy rule = use(ruleNamed(step.rule, given), step.arguments);
     rewriting.apply(hasPlace ? at(step.path, rule) : placed(rule));
   }
-  if (map) rewriting.apply(lift::defaultMapping(rewriting.program()));
+  if (map) rewriting.apply(defaultMapping(rewriting.program()));
   print(rewriting, given);
   return 0;
 }
@@ -294,8 +290,8 @@ void addRules(cli::App& app, int& status) {
         all.push_back(row);
         if (o->json) continue;
         if (o->check)
-          std::cout << fmt::format("{:<28}{:>6} of {:>6} draws{}\n", rule.name(), row["samples"].get<int>(),
-                                   row["draws"].get<int>(), row["ok"].get<bool>() ? "" : "  WRONG")
+          std::cout << fmt::format("{:<28}{:>6} of {:>6} draws{}\n", rule.name(), row["samples"], row["draws"],
+                                   row["ok"].get<bool>() ? "" : "  WRONG")
                     << std::flush;
         else
           show(rule);
@@ -358,4 +354,4 @@ void addRewrite(cli::App& app, int& status) {
   onCall(*sub, status, [o] { return o->run(); });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -6,33 +6,29 @@
 #include "lift/diagnostic.hpp"
 #include "lift/space.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-using lift::Config;
-using lift::Constraint;
-using lift::Space;
 
 // ----------------------------------------------------------------------------------------------------------- answers
 
 Json constraintJson(const Constraint& c) {
   Json names = Json::array();
-  for (const lift::NatVar v : c.variables) names.push_back(v.name());
-  return {{"kind", lift::name(c.kind)},
+  for (const NatVar v : c.variables) names.push_back(v.name());
+  return {{"kind", name(c.kind)},
           {"condition", c.condition.str()},
           {"tunables", std::move(names)},
           {"origin", c.condition.origin}};
 }
 
-Json countJson(const lift::Count& count) {
+Json countJson(const Count& count) {
   return {{"points", count.points}, {"exact", count.exact}, {"low", count.low}, {"high", count.high}};
 }
 
 // Sizes that have no value are no obstacle to an explanation, but nothing can be counted then.
 Json explanation(const FamilyProgram& of, const std::vector<Constraint>& constraints) {
-  const lift::Program& program = of.program;
+  const Program& program = of.program;
   Json answer{{"family", of.family}, {"tunables", Json::array()}, {"constraints", Json::array()}};
-  for (const lift::NatVar t : program.tunables)
+  for (const NatVar t : program.tunables)
     answer["tunables"].push_back(
         {{"name", t.name()}, {"low", t.lower()}, {"high", t.upper() ? t.upper()->str() : std::string("inf")}});
   for (const Constraint& c : constraints) answer["constraints"].push_back(constraintJson(c));
@@ -45,11 +41,10 @@ Json explanation(const FamilyProgram& of, const std::vector<Constraint>& constra
 }
 
 // A condition with the configuration's numbers, "5 | 128".
-std::string atConfig(const lift::SizeCondition& condition, const Space& space, const Config& config) {
-  std::map<lift::NatVar, lift::Nat> values;
+std::string atConfig(const SizeCondition& condition, const Space& space, const Config& config) {
+  std::map<NatVar, Nat> values;
   for (const auto& t : space.tunables()) values.emplace(t.variable, config.at(t.name()));
-  return lift::SizeCondition{condition.kind, condition.left.substitute(values), condition.right.substitute(values), {}}
-      .str();
+  return SizeCondition{condition.kind, condition.left.substitute(values), condition.right.substitute(values), {}}.str();
 }
 
 Json rejection(const FamilyProgram& of, const std::vector<Constraint>& constraints, const Config& config) {
@@ -65,25 +60,21 @@ Json rejection(const FamilyProgram& of, const std::vector<Constraint>& constrain
 
 // ------------------------------------------------------------------------------------------------------------- showing
 
-std::string text(const Json& answer, const char* key) { return answer.at(key).get<std::string>(); }
-
 void showConstraint(const Json& c) {
-  std::cout << fmt::format("{:<10}{}\n{:<10}  {}\n", text(c, "kind"), text(c, "condition"), "", text(c, "origin"));
+  std::cout << fmt::format("{:<10}{}\n{:<10}  {}\n", c.at("kind"), c.at("condition"), "", c.at("origin"));
 }
 
 std::string describe(const Json& count) {
   const double points = count.at("points");
   if (count.at("exact").get<bool>()) return fmt::format("{:.0f} points", points);
-  return fmt::format("about {:.3g} points ({:.3g} to {:.3g})", points, count.at("low").get<double>(),
-                     count.at("high").get<double>());
+  return fmt::format("about {:.3g} points ({:.3g} to {:.3g})", points, count.at("low"), count.at("high"));
 }
 
 void showExplanation(const Json& answer) {
   for (const Json& t : answer.at("tunables")) {
-    const std::string high = text(t, "high");
-    std::cout << fmt::format("{:<10}{} in {}..{}", "tunable", text(t, "name"), t.at("low").get<std::int64_t>(),
-                             high == "inf" ? "" : high);
-    if (t.contains("values")) std::cout << fmt::format(": {} values", t["values"].get<std::size_t>());
+    const std::string high = t.at("high");
+    std::cout << fmt::format("{:<10}{} in {}..{}", "tunable", t.at("name"), t.at("low"), high == "inf" ? "" : high);
+    if (t.contains("values")) std::cout << fmt::format(": {} values", t["values"]);
     std::cout << "\n";
   }
   for (const Json& c : answer.at("constraints")) showConstraint(c);
@@ -94,7 +85,7 @@ void showRejection(const Json& answer) {
   if (answer.at("valid").get<bool>()) std::cout << "valid\n";
   for (const Json& c : answer.at("violated")) {
     showConstraint(c);
-    std::cout << fmt::format("{:<10}  here {}\n", "", text(c, "values"));
+    std::cout << fmt::format("{:<10}  here {}\n", "", c.at("values"));
   }
 }
 
@@ -112,11 +103,9 @@ void SpaceQuestion::add(cli::App& app) {
 int SpaceQuestion::answer(const ProblemChoice& problem, bool json) const {
   const std::vector<FamilyProgram> programs = problem.programs();
   if (!explain && programs.size() > 1)
-    throw lift::UserError(lift::ExitStatus::usage, "--why takes a configuration of one family",
-                          "name it with --family");
-  const lift::DeviceLimits limits = profile.empty()
-                                        ? lift::parseDeviceLimits(problem.device.info().toJson())
-                                        : lift::parseDeviceLimits(lift::runtime::readProfile(profile).toJson());
+    throw UserError(ExitStatus::usage, "--why takes a configuration of one family", "name it with --family");
+  const DeviceLimits limits = profile.empty() ? parseDeviceLimits(problem.device.info().toJson())
+                                              : parseDeviceLimits(runtime::readProfile(profile).toJson());
   Json answers = Json::array();
   for (const FamilyProgram& of : programs) {
     const std::vector<Constraint> constraints = problem.constraints(of, limits);
@@ -127,10 +116,10 @@ int SpaceQuestion::answer(const ProblemChoice& problem, bool json) const {
     return 0;
   }
   for (const Json& answer : answers) {
-    if (answers.size() > 1) std::cout << "family " << text(answer, "family") << "\n";
+    if (answers.size() > 1) std::cout << fmt::format("family {}\n", answer.at("family"));
     explain ? showExplanation(answer) : showRejection(answer);
   }
   return 0;
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -3,7 +3,7 @@
 
 #include "problem.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 struct SpaceQuestion {
   std::string profile;  // limits of a device that is not at hand
@@ -16,4 +16,4 @@ struct SpaceQuestion {
   int answer(const ProblemChoice& problem, bool json) const;
 };
 
-}  // namespace liftc
+}  // namespace lift::liftc

@@ -14,10 +14,8 @@
 #include "lift/tune_report.hpp"
 #include "workload.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-namespace tune = lift::tune;
 
 std::string clock(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds + 0.5);
@@ -48,7 +46,7 @@ class ProgressLine {
     const tune::Measurement& m = p.measurement;
     std::cerr << fmt::format("{} {:<13} {:>10}  {} {}{}{}  {}{}\n", count, tune::name(m.status),
                              m.times.empty() ? "-" : fmt::format("{:.3f} ms", m.median()), m.key.family,
-                             lift::str(m.key.config), p.fresh ? "" : "  (known)", p.improved ? "  *" : "", best, left);
+                             str(m.key.config), p.fresh ? "" : "  (known)", p.improved ? "  *" : "", best, left);
   }
 
   void clear() const {
@@ -80,13 +78,13 @@ std::map<std::int64_t, std::string> troublesOf(const std::string& text) {
 // What all sweeps of one command share.
 struct Setting {
   const SweepChoice& choice;
-  lift::runtime::DeviceInfo device;
+  runtime::DeviceInfo device;
   tune::DeviceRow deviceRow;
 };
 
 std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tune::Problem& problem,
                                            const Setting& s) {
-  if (!s.choice.predicted.empty()) return lift::makePredictor(problem, s.device);
+  if (!s.choice.predicted.empty()) return makePredictor(problem, s.device);
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return tune::makeWorkers(workerCommand(choice), problem.data(), s.choice.limits,
                            s.choice.workers > 0 ? s.choice.workers : cores);
@@ -126,17 +124,16 @@ void printResult(const tune::Problem& problem, const Setting& s, const tune::Swe
         t.choosing, t.building, r.compilerSeconds, r.driverSeconds, r.firstSeconds, t.timing, t.again);
   if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
   if (!r.best) return;
-  const std::string config = lift::str(r.best->key.config);
+  const std::string config = str(r.best->key.config);
   out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {}{}\n", speed(problem.row, *r.best),
                      r.best->key.family, config, problem.row.command, r.best->key.family,
                      config.empty() ? "" : " --config " + config);
 }
 
 // Of a command that measured this: fine where anything ran and was right.
-lift::ExitStatus statusOf(const std::map<tune::Status, std::int64_t>& points) {
-  if (points.empty() || points.count(tune::Status::ok) + points.count(tune::Status::skipped) > 0)
-    return lift::ExitStatus::ok;
-  return points.count(tune::Status::wrong) > 0 ? lift::ExitStatus::wrong : lift::ExitStatus::device;
+ExitStatus statusOf(const std::map<tune::Status, std::int64_t>& points) {
+  if (points.empty() || points.count(tune::Status::ok) + points.count(tune::Status::skipped) > 0) return ExitStatus::ok;
+  return points.count(tune::Status::wrong) > 0 ? ExitStatus::wrong : ExitStatus::device;
 }
 
 tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
@@ -175,7 +172,7 @@ tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem&
 // One point, measured now whatever the database has, and not remembered.
 int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s) {
   if (problem.subspaces.size() != 1)
-    throw lift::UserError(lift::ExitStatus::usage, "--config: which family?", "give one with --family");
+    throw UserError(ExitStatus::usage, "--config: which family?", "give one with --family");
   const auto measurer = measurerOf(choice, problem, s);
   const tune::Point point{problem.subspaces.front().search.name, parseValues({s.choice.config}, "--config")};
   problem.subspaces.front().plan(point.config);  // refuses what is no configuration
@@ -206,16 +203,16 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
 // The points that a random or exhaustive sweep would measure, in its order.
 int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
   if (!choice.explorer.empty() && choice.explorer != "random" && choice.explorer != "exhaustive")
-    throw lift::UserError(lift::ExitStatus::usage,
-                          fmt::format("--dry-run: where {} goes depends on what it measures", choice.explorer),
-                          "use --explorer random or exhaustive");
+    throw UserError(ExitStatus::usage,
+                    fmt::format("--dry-run: where {} goes depends on what it measures", choice.explorer),
+                    "use --explorer random or exhaustive");
   std::vector<tune::SearchSpace> families;
   for (const tune::Subspace& s : problem.subspaces) families.push_back(s.search);
   const auto explorer = tune::makeExplorer(choice.explorer.empty() ? "random" : choice.explorer, families,
                                            {.seed = choice.seed, .points = choice.points});
   Json points = Json::array();
   for (const tune::Point& p : explorer->next(static_cast<std::size_t>(choice.points))) {
-    if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, lift::str(p.config));
+    if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, str(p.config));
     points.push_back({{"family", p.family}, {"config", p.config}});
   }
   if (choice.json) std::cout << dump(Json{{"problem", problem.row.key}, {"points", std::move(points)}}, -1) << "\n";
@@ -225,9 +222,9 @@ int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
 std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepChoice& sweep) {
   if (sweep.shapes.empty()) return {choice};
   if (!choice.conv.empty() || !choice.file.empty() || !choice.op.empty())
-    throw lift::UserError(lift::ExitStatus::usage, "--shapes goes with no other problem");
+    throw UserError(ExitStatus::usage, "--shapes goes with no other problem");
   std::vector<ProblemChoice> all;
-  for (const lift::Workload& w : readWorkloads(sweep.shapes, "conv", {})) {
+  for (const Workload& w : readWorkloads(sweep.shapes, "conv", {})) {
     all.push_back(choice);
     const std::string descriptor = w.label.empty() ? w.descriptor : fmt::format("{}n\"{}\"", w.descriptor, w.label);
     if (w.op == "conv")
@@ -303,8 +300,7 @@ void SweepChoice::addMeasuring(cli::App& app) {
 
 int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   const std::vector<ProblemChoice> choices = problemsOf(choice, sweep);
-  Setting s{
-      sweep, sweep.predicted.empty() ? choice.device.open()->info() : lift::runtime::readProfile(sweep.predicted), {}};
+  Setting s{sweep, sweep.predicted.empty() ? choice.device.open()->info() : runtime::readProfile(sweep.predicted), {}};
   s.deviceRow = tune::deviceRow(s.device);
   double secondsLeft =
       sweep.timeLimit.empty() ? std::numeric_limits<double>::infinity() : secondsOf(sweep.timeLimit, "--time-limit");
@@ -317,9 +313,9 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
                                                          : tune::Database::open(databasePath(sweep.db));
   Json rows = Json::array();
   std::vector<std::string> keys;
-  lift::ExitStatus status = lift::ExitStatus::ok;  // the worst of all problems
+  ExitStatus status = ExitStatus::ok;  // the worst of all problems
   for (std::size_t i = 0; i < choices.size() && !InterruptGuard::isInterrupted(); i++) {
-    const lift::Stopwatch watch;
+    const Stopwatch watch;
     const tune::Problem problem = choices[i].problem(s.device);
     const double share = secondsLeft / static_cast<double>(choices.size() - i);
     const tune::SweepResult result = sweepProblem(choices[i], problem, s, share, db);
@@ -334,7 +330,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
   return InterruptGuard::isInterrupted() ? interruptedStatus : static_cast<int>(status);
 }
 
-bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& path,
+bool tuneWorkload(const Workload& workload, const DeviceOptions& device, double seconds, const std::string& path,
                   bool quiet) {
   ProblemChoice choice;
   choice.op = {workload.op, workload.descriptor};
@@ -386,14 +382,13 @@ class PointServer {
   std::vector<tune::Task> tasksOf(const std::string& line, int number) const {
     std::vector<tune::Task> tasks;
     const auto fail = [&](const std::string& what) {
-      throw lift::UserError(lift::ExitStatus::usage, fmt::format("line {} of the input: {}", number, what),
-                            "a line is {\"points\": [{\"family\": …, \"config\": {…}}, …]}, as `liftc tune --dry-run "
-                            "--json` prints it");
+      throw UserError(ExitStatus::usage, fmt::format("line {} of the input: {}", number, what),
+                      "a line is {\"points\": [{\"family\": …, \"config\": {…}}, …]}, as `liftc tune --dry-run "
+                      "--json` prints it");
     };
     try {
       const Json request = Json::parse(line);
-      for (const Json& p : request.at("points"))
-        tasks.push_back({{p.at("family").get<std::string>(), p.at("config").get<lift::Config>()}});
+      for (const Json& p : request.at("points")) tasks.push_back({{p.at("family"), p.at("config").get<Config>()}});
     } catch (const nlohmann::json::exception& e) {
       fail(reasonOf(e));
     }
@@ -419,7 +414,7 @@ class PointServer {
         tune::feedOf(tasks), [&] { return best_; }, done, InterruptGuard::isInterrupted, [] { return false; });
   }
 
-  const lift::runtime::DeviceInfo device_;
+  const runtime::DeviceInfo device_;
   const tune::Problem problem_;
   tune::DeviceRow deviceRow_;
   std::unique_ptr<tune::Measurer> measurer_;
@@ -452,4 +447,4 @@ void addTuneChild(cli::App& app, int& status) {
   });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

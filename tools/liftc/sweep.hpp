@@ -3,7 +3,7 @@
 
 #include "problem.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 // The options of a sweep; those that are not of a problem.
 struct SweepChoice {
@@ -16,7 +16,7 @@ struct SweepChoice {
   std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes
   double maxError = std::numeric_limits<double>::infinity();             // relative
   int workers = 0;                                                       // 0: one for each core
-  lift::tune::Limits limits;
+  tune::Limits limits;
   std::string config;  // one point to measure, in place of a sweep
   bool dryRun = false;
   bool alone = false;     // models take no experience from the database
@@ -30,10 +30,10 @@ struct SweepChoice {
 };
 
 // The best of a problem, as reports have it.
-Json bestJson(const lift::tune::ProblemRow& row, const lift::tune::Measurement& best);
+Json bestJson(const tune::ProblemRow& row, const tune::Measurement& best);
 
 // "1.234 ms, 5.6 GFLOP/s"; of what is not counted in operations the time alone.
-std::string speed(const lift::tune::ProblemRow& row, const lift::tune::Measurement& m);
+std::string speed(const tune::ProblemRow& row, const tune::Measurement& m);
 
 // Sweeps over the problem, or over all layers of the file of shapes. The exit status: 130 after Ctrl-C, as shells have
 // it; what was measured is kept.
@@ -41,7 +41,7 @@ int runSweeps(const ProblemChoice& problem, const SweepChoice& sweep);
 
 // Searches for the best configuration of an operator's workload for so many seconds; what was found is in the database
 // (empty: the default one). False after Ctrl-C.
-bool tuneWorkload(const lift::Workload& workload, const DeviceOptions& device, double seconds, const std::string& db,
+bool tuneWorkload(const Workload& workload, const DeviceOptions& device, double seconds, const std::string& db,
                   bool quiet);
 
 // What is predicted for the profile beside what was measured, on recorded sweeps (files of JSON lines).
@@ -53,4 +53,4 @@ int judgePredictions(const std::vector<std::string>& files, const std::string& p
 int compareExplorers(const std::vector<std::string>& files, int seeds, double seconds, const std::string& report,
                      bool json);
 
-}  // namespace liftc
+}  // namespace lift::liftc

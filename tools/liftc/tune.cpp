@@ -5,7 +5,7 @@
 #include "space.hpp"
 #include "sweep.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
 void addTune(cli::App& app, int& status) {
   struct Options {
@@ -29,10 +29,10 @@ void addTune(cli::App& app, int& status) {
       "Search by what a model predicts for --profile, with no device; with --replay, hold it to what was measured");
   onCall(*sub, status, [o] {
     if (o->predict && o->space.profile.empty())
-      throw lift::UserError(lift::ExitStatus::usage, "--predict: for which device?", "give one with --profile");
+      throw UserError(ExitStatus::usage, "--predict: for which device?", "give one with --profile");
     if (!o->predict && !o->space.profile.empty() && !o->space.isAsked())
-      throw lift::UserError(lift::ExitStatus::usage, "--profile: there is no such device to measure on",
-                            "search by a model of it: --predict; or leave out --profile");
+      throw UserError(ExitStatus::usage, "--profile: there is no such device to measure on",
+                      "search by a model of it: --predict; or leave out --profile");
     if (o->predict) o->sweep.predicted = o->space.profile;
     if (o->space.isAsked()) return o->space.answer(o->problem, o->sweep.json);
     if (!o->replay.empty() && o->predict) return judgePredictions(o->replay, o->space.profile, o->sweep.json);
@@ -46,4 +46,4 @@ void addTune(cli::App& app, int& status) {
   });
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

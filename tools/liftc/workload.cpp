@@ -15,19 +15,17 @@
 #include "lift/vector_registers.hpp"
 #include "parts.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 namespace {
-
-namespace tune = lift::tune;
 
 constexpr std::string_view with = " with ";  // before the layouts of a layer's descriptor
 
-lift::Layout layoutOf(const std::string& name, const char* option, bool weights, lift::Layout any) {
+Layout layoutOf(const std::string& name, const char* option, bool weights, Layout any) {
   if (name == "any") return any;
-  const auto layout = lift::layoutNamed(name);
-  if (!layout || lift::isWeightLayout(*layout) != weights)
-    throw lift::UserError(lift::ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name),
-                          weights ? "use ohwi, oihw or any" : "use nhwc, nchw, nChw16c, nChw8c or any");
+  const auto layout = layoutNamed(name);
+  if (!layout || isWeightLayout(*layout) != weights)
+    throw UserError(ExitStatus::usage, fmt::format("{}: unknown layout '{}'", option, name),
+                    weights ? "use ohwi, oihw or any" : "use nhwc, nchw, nChw16c, nChw8c or any");
   return *layout;
 }
 
@@ -43,38 +41,37 @@ std::vector<std::string> layoutWords(std::string_view order) {
   return words;
 }
 
-Provenance provenanceOf(const lift::Variant& variant, const lift::Config& config, const CodegenOptions& codegen) {
+Provenance provenanceOf(const Variant& variant, const Config& config, const CodegenOptions& codegen) {
   const WorkloadWords words = wordsOf(variant.workload);
   Provenance provenance{words.command};
   auto& command = provenance.command;
   command.insert(command.end(), {"compile", "--family", variant.family});
   command.insert(command.end(), words.options.begin(), words.options.end());
-  if (!config.empty()) command.insert(command.end(), {"--config", lift::str(config)});
+  if (!config.empty()) command.insert(command.end(), {"--config", str(config)});
   const auto more = codegen.words();
   command.insert(command.end(), more.begin(), more.end());
   provenance.details = toJson(variant.workload);
   provenance.details.update({{"family", variant.family}, {"config", config}, {"derivation", Json::array()}});
-  for (const lift::rewrite::Step& step : variant.derivation.steps)
-    provenance.details["derivation"].push_back(step.str());
+  for (const rewrite::Step& step : variant.derivation.steps) provenance.details["derivation"].push_back(step.str());
   return provenance;
 }
 
 }  // namespace
 
-WorkloadWords wordsOf(const lift::Workload& w) {
+WorkloadWords wordsOf(const Workload& w) {
   if (w.op != "conv") return {{"op", w.op, w.descriptor}, {}};
   const std::size_t layouts = std::min(w.descriptor.find(with), w.descriptor.size());
   return {{"conv", w.descriptor.substr(0, layouts)}, layoutWords(std::string_view(w.descriptor).substr(layouts))};
 }
 
-std::vector<std::string> problemWords(const lift::Workload& w) {
+std::vector<std::string> problemWords(const Workload& w) {
   WorkloadWords words = wordsOf(w);
   words.command[0] = "--" + words.command[0];
   words.command.insert(words.command.end(), words.options.begin(), words.options.end());
   return words.command;
 }
 
-Json toJson(const lift::Workload& w) {
+Json toJson(const Workload& w) {
   if (w.op != "conv") return {{"op", w.op}, {"descriptor", w.descriptor}};
   const WorkloadWords words = wordsOf(w);
   Json layouts{{"input", "nhwc"}, {"weights", "ohwi"}, {"output", "nhwc"}};
@@ -88,21 +85,21 @@ Json toJson(const lift::Workload& w) {
   return {{"conv", words.command[1]}, {"layouts", layouts}};
 }
 
-Json toJson(const std::vector<lift::runtime::LaunchTime>& launches) {
+Json toJson(const std::vector<runtime::LaunchTime>& launches) {
   Json all = Json::array();
   for (const auto& l : launches) all.push_back({{"kernel", l.kernel}, {"ms", l.milliseconds}});
   return all;
 }
 
-lift::Workload workloadNamed(const std::string& op, const std::string& descriptor) {
-  return lift::operatorNamed(op).parse(descriptor);
+Workload workloadNamed(const std::string& op, const std::string& descriptor) {
+  return operatorNamed(op).parse(descriptor);
 }
 
 tune::Database openExistingDatabase(const std::filesystem::path& path) {
   std::error_code unreachable;
   if (!std::filesystem::exists(path, unreachable))
-    throw lift::UserError(lift::ExitStatus::program, fmt::format("there is no tuning database '{}'", path.string()),
-                          "`liftc tune` writes one; --db names another");
+    throw UserError(ExitStatus::program, fmt::format("there is no tuning database '{}'", path.string()),
+                    "`liftc tune` writes one; --db names another");
   return tune::Database::openToRead(path);
 }
 
@@ -119,9 +116,9 @@ void LayoutOptions::add(cli::App& app) {
 namespace {
 
 // Of the registers that layouts of our choice are for: a processor's; a GPU has none; else the widest.
-std::int64_t lanesOf(const lift::runtime::DeviceInfo& device) {
+std::int64_t lanesOf(const runtime::DeviceInfo& device) {
   if (device.type == "gpu") return 0;
-  return device.type == "cpu" ? lift::runtime::vectorRegisters(device).lanes : lift::runtime::VectorRegisters().lanes;
+  return device.type == "cpu" ? runtime::vectorRegisters(device).lanes : runtime::VectorRegisters().lanes;
 }
 
 }  // namespace
@@ -132,12 +129,12 @@ LayoutOptions LayoutOptions::on(const DeviceOptions& device) const {
   return own;
 }
 
-lift::ConvLayouts LayoutOptions::of(const lift::ConvSpec& layer) const {
-  const lift::ConvLayouts free = lift::freeLayouts(layer, lanes);
-  const auto scalar = lift::scalarNamed(elements);
-  if (!scalar || (*scalar != lift::Scalar::f32 && !lift::isHalf(*scalar)))
-    throw lift::UserError(lift::ExitStatus::usage, fmt::format("--elements: no layers have elements '{}'", elements),
-                          "use f32, f16 or h16");
+ConvLayouts LayoutOptions::of(const ConvSpec& layer) const {
+  const ConvLayouts free = freeLayouts(layer, lanes);
+  const auto scalar = scalarNamed(elements);
+  if (!scalar || (*scalar != Scalar::f32 && !isHalf(*scalar)))
+    throw UserError(ExitStatus::usage, fmt::format("--elements: no layers have elements '{}'", elements),
+                    "use f32, f16 or h16");
   return {layoutOf(input, "--in-layout", false, free.input), layoutOf(weights, "--weights-layout", true, free.weights),
           layoutOf(output, "--out-layout", false, free.output), *scalar};
 }
@@ -146,9 +143,7 @@ LayoutOptions LayoutOptions::natural() const {
   return {input == "any" ? "nhwc" : input, output == "any" ? "nhwc" : output, weights, elements};
 }
 
-lift::Workload LayoutOptions::workload(const lift::ConvSpec& layer) const {
-  return lift::convWorkload(layer, of(layer));
-}
+Workload LayoutOptions::workload(const ConvSpec& layer) const { return convWorkload(layer, of(layer)); }
 
 void FamilyOptions::addKnown(cli::App& app) {
   app.add_option("--db", db,
@@ -177,15 +172,15 @@ void FamilyOptions::addMaxWorkspace(cli::App& app) {
       ->type_name("SIZE");
 }
 
-void FamilyOptions::checkWorkspace(const lift::kernel::Plan& plan) const {
-  if (maxWorkspace == lift::anyWorkspace) return;
-  for (const lift::kernel::PlanBuffer& b : plan.buffers)
-    if (b.role == lift::kernel::PlanBuffer::Role::temporary && !b.count().constant())
-      throw lift::UserError(lift::ExitStatus::usage, "--max-workspace: the sizes of the program are not known",
-                            "give --size NAME=VALUE");
-  if (const std::int64_t bytes = lift::kernel::workspaceOf(plan); bytes > maxWorkspace)
-    throw lift::UserError(
-        lift::ExitStatus::program,
+void FamilyOptions::checkWorkspace(const kernel::Plan& plan) const {
+  if (maxWorkspace == anyWorkspace) return;
+  for (const kernel::PlanBuffer& b : plan.buffers)
+    if (b.role == kernel::PlanBuffer::Role::temporary && !b.count().constant())
+      throw UserError(ExitStatus::usage, "--max-workspace: the sizes of the program are not known",
+                      "give --size NAME=VALUE");
+  if (const std::int64_t bytes = kernel::workspaceOf(plan); bytes > maxWorkspace)
+    throw UserError(
+        ExitStatus::program,
         fmt::format("the kernels need {} bytes of workspace, --max-workspace allows {}", bytes, maxWorkspace));
 }
 
@@ -196,7 +191,7 @@ std::vector<std::string> FamilyOptions::words() const {
   return words;
 }
 
-std::string FamilyOptions::familyOf(const lift::Workload& workload) const {
+std::string FamilyOptions::familyOf(const Workload& workload) const {
   return family.empty() ? workload.families.at(0).name : workload.family(family).name;
 }
 
@@ -213,25 +208,24 @@ std::optional<tune::Database> known(const std::string& asked) {
   try {
     const std::filesystem::path path = databasePath(asked);
     if (std::filesystem::exists(path, unreachable)) return tune::Database::openToRead(path);
-  } catch (const lift::UserError& e) {
+  } catch (const UserError& e) {
     if (!asked.empty()) throw;
-    lift::Diagnostic warning = e.diagnostics().front();
-    warning.severity = lift::Severity::warning;
+    Diagnostic warning = e.diagnostics().front();
+    warning.severity = Severity::warning;
     static std::once_flag told;
-    std::call_once(told, [&] { std::cerr << lift::render(warning); });
+    std::call_once(told, [&] { std::cerr << render(warning); });
   }
   return std::nullopt;
 }
 
 // The other layouts in which a layer was tuned on a device, for a user who asks for it in these; empty where there are
 // none.
-std::string tunedElsewhere(const lift::Workload& workload, const lift::runtime::DeviceInfo& device,
-                           const tune::Database& db) {
-  const auto layer = lift::layerOf(workload);
+std::string tunedElsewhere(const Workload& workload, const runtime::DeviceInfo& device, const tune::Database& db) {
+  const auto layer = layerOf(workload);
   if (!layer) return {};
-  for (lift::ConvLayouts layouts : {lift::freeLayouts(*layer, lanesOf(device)), lift::ConvLayouts()}) {
-    layouts.elements = lift::leavesOf(workload.program.body.type()).at(0).scalar;
-    const lift::Workload other = lift::convWorkload(*layer, layouts);
+  for (ConvLayouts layouts : {freeLayouts(*layer, lanesOf(device)), ConvLayouts()}) {
+    layouts.elements = leavesOf(workload.program.body.type()).at(0).scalar;
+    const Workload other = convWorkload(*layer, layouts);
     tune::Filter filter;
     filter.problem = other.key();
     filter.device = tune::deviceRow(device).id;
@@ -244,17 +238,17 @@ std::string tunedElsewhere(const lift::Workload& workload, const lift::runtime::
 
 }  // namespace
 
-std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& given, const CodegenOptions& codegen,
-                                                       const lift::runtime::DeviceInfo* device) const {
-  const lift::Workload workload = codegen.strictReductions ? lift::inOrder(given) : given;
-  const lift::Stopwatch derivation;
-  lift::ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
+std::optional<CompiledWorkload> FamilyOptions::compile(const Workload& given, const CodegenOptions& codegen,
+                                                       const runtime::DeviceInfo* device) const {
+  const Workload workload = codegen.strictReductions ? inOrder(given) : given;
+  const Stopwatch derivation;
+  ChoiceOptions options{family, std::nullopt, nullptr, !noTuned};
   options.maxWorkspace = maxWorkspace;
   if (!config.empty()) options.config = parseValues(config, "--config");
   std::optional<tune::Database> own;
   if (!noTuned && config.empty()) own = known(db);
   if (own) options.own = &*own;
-  const lift::Choice choice = lift::choose(workload, device, options);
+  const Choice choice = choose(workload, device, options);
   auto compiled = compileAt(choice.variant, choice.config, codegen, derivation, device);
   if (compiled) {
     checkWorkspace(compiled->plan);
@@ -270,22 +264,21 @@ std::optional<CompiledWorkload> FamilyOptions::compile(const lift::Workload& giv
   return compiled;
 }
 
-std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
-                                          const CodegenOptions& codegen, const lift::Stopwatch& derivation,
-                                          const lift::runtime::DeviceInfo* device) {
+std::optional<CompiledWorkload> compileAt(const Variant& variant, const Config& config, const CodegenOptions& codegen,
+                                          const Stopwatch& derivation, const runtime::DeviceInfo* device) {
   CompiledWorkload compiled;
   compiled.family = variant.family;
   compiled.config = variant.defaults;
   for (const auto& [name, value] : config) compiled.config[name] = value;
   compiled.tolerance = variant.toleranceAt(compiled.config);
   compiled.parts = partChoicesJson(variant.workload.family(variant.family), compiled.config);
-  const lift::Program program = lift::configured(variant, compiled.config);
+  const Program program = configured(variant, compiled.config);
   const double derive = derivation.milliseconds();
   CodegenOptions options = codegen;
   options.constants = variant.workload.constants;
-  options.alignedVectors = lift::optionsOf(variant).opencl.alignedVectors;
+  options.alignedVectors = optionsOf(variant).opencl.alignedVectors;
   options.finiteMath |= variant.workload.finiteMath;
-  lift::CompileReport report;
+  CompileReport report;
   auto plan = options.compile(program, derive, &report, device);
   if (!plan) return std::nullopt;
   compiled.plan = std::move(*plan);
@@ -300,45 +293,44 @@ namespace {
 struct Line {
   std::string op, descriptor;
   bool namesOp = false;
-  lift::Span span;
+  Span span;
 };
 
-Line lineOf(lift::Span span, const std::string& op) {
+Line lineOf(Span span, const std::string& op) {
   const std::string_view text = std::string_view(span.file->text).substr(span.begin, span.end - span.begin);
   const std::string_view word = text.substr(0, text.find_first_of(" \t"));
-  for (const lift::Operator& o : lift::operators())
+  for (const Operator& o : operators())
     if (o.name == word) return {o.name, std::string(text.substr(word.size())), true, span};
   return {op, std::string(text), false, span};
 }
 
 }  // namespace
 
-std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op,
-                                          const LayoutOptions& layouts) {
+std::vector<Workload> readWorkloads(const std::string& path, const std::string& op, const LayoutOptions& layouts) {
   auto text = lift::readFile(path);
-  if (!text) throw lift::UserError(lift::ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
-  const lift::SourceFile* file = lift::addSource(path, std::move(*text));
+  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
+  const SourceFile* file = addSource(path, std::move(*text));
   std::vector<Line> lines;
-  for (const lift::Span line : lift::descriptorLines(*file)) lines.push_back(lineOf(line, op));
-  if (lines.empty()) throw lift::UserError(lift::ExitStatus::program, fmt::format("'{}' has no descriptors", path));
-  std::vector<lift::Workload> workloads;
+  for (const Span line : descriptorLines(*file)) lines.push_back(lineOf(line, op));
+  if (lines.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path));
+  std::vector<Workload> workloads;
   // Of layers alone every error has its place in the file.
   if (std::ranges::all_of(lines, [](const Line& l) { return l.op == "conv" && !l.namesOp; })) {
-    for (const lift::ConvSpec& spec : lift::parseShapes(file->text, path)) workloads.push_back(layouts.workload(spec));
+    for (const ConvSpec& spec : parseShapes(file->text, path)) workloads.push_back(layouts.workload(spec));
     return workloads;
   }
-  std::vector<lift::Diagnostic> errors;
+  std::vector<Diagnostic> errors;
   for (const Line& line : lines) try {
-      workloads.push_back(line.op == "conv" ? layouts.workload(lift::parseConv(line.descriptor))
+      workloads.push_back(line.op == "conv" ? layouts.workload(parseConv(line.descriptor))
                                             : workloadNamed(line.op, line.descriptor));
-    } catch (const lift::UserError& e) {
-      for (lift::Diagnostic d : e.diagnostics()) {
-        d.notes.push_back({lift::Severity::note, line.span, "in this line", {}, {}});
+    } catch (const UserError& e) {
+      for (Diagnostic d : e.diagnostics()) {
+        d.notes.push_back({Severity::note, line.span, "in this line", {}, {}});
         errors.push_back(std::move(d));
       }
     }
-  lift::throwErrors(std::move(errors));
+  throwErrors(std::move(errors));
   return workloads;
 }
 
-}  // namespace liftc
+}  // namespace lift::liftc

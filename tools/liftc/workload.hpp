@@ -11,19 +11,19 @@
 #include "lift/stopwatch.hpp"
 #include "manifest.hpp"
 
-namespace liftc {
+namespace lift::liftc {
 
-// --in-layout, --out-layout and --weights-layout, where `any` is lift::freeLayouts'; --elements.
+// --in-layout, --out-layout and --weights-layout, where `any` is freeLayouts'; --elements.
 struct LayoutOptions {
   std::string input = "nhwc", output = "nhwc", weights = "ohwi", elements = "f32";
   std::int64_t lanes = 16;  // of the registers that `any` is for
 
   void add(cli::App& app);
   LayoutOptions on(const DeviceOptions& device) const;  // `any` for that device
-  lift::ConvLayouts of(const lift::ConvSpec& layer) const;
+  ConvLayouts of(const ConvSpec& layer) const;
   // The same, those of `any` natural.
   LayoutOptions natural() const;
-  lift::Workload workload(const lift::ConvSpec& layer) const;
+  Workload workload(const ConvSpec& layer) const;
 };
 
 // What names a workload on the command line: {"conv", DESCRIPTOR} or {"op", NAME, DESCRIPTOR}, and the options that
@@ -31,21 +31,21 @@ struct LayoutOptions {
 struct WorkloadWords {
   std::vector<std::string> command, options;
 };
-WorkloadWords wordsOf(const lift::Workload& workload);
+WorkloadWords wordsOf(const Workload& workload);
 // The options of `liftc tune` and `liftc bench` that name it: "--conv ic64…".
-std::vector<std::string> problemWords(const lift::Workload& workload);
+std::vector<std::string> problemWords(const Workload& workload);
 // What it is, for reports: {"conv": …} or {"op": …, "descriptor": …}.
-Json toJson(const lift::Workload& workload);
+Json toJson(const Workload& workload);
 // How long each launch took: [{"kernel": …, "ms": …}].
-Json toJson(const std::vector<lift::runtime::LaunchTime>& launches);
+Json toJson(const std::vector<runtime::LaunchTime>& launches);
 // The operators that come with liftc, and those that a program registered before.
-lift::Workload workloadNamed(const std::string& op, const std::string& descriptor);
+Workload workloadNamed(const std::string& op, const std::string& descriptor);
 
 struct CompiledWorkload {
-  lift::kernel::Plan plan;
+  kernel::Plan plan;
   std::string family;
   std::string origin;  // of family and config: "the family's default", "kappa=4 of …"
-  lift::Config config;
+  Config config;
   bool measured = false;       // by the tuner
   Json parts = Json::array();  // of the family `parts`: how each is derived
   double tolerance = 0;
@@ -54,7 +54,7 @@ struct CompiledWorkload {
 };
 
 // Commands that only read make no file. Throws UserError (program) where there is none.
-lift::tune::Database openExistingDatabase(const std::filesystem::path& path);
+tune::Database openExistingDatabase(const std::filesystem::path& path);
 
 // --family and --config. Without --config the best configuration known for the workload on the device is taken
 // (tune_db.hpp), of the given family or of any; where nothing is known, the family's default.
@@ -63,19 +63,19 @@ struct FamilyOptions {
   std::vector<std::string> config;  // name=value,name=value
   std::string db;                   // where tuning's results are; empty: the default
   bool noTuned = false;
-  std::int64_t maxWorkspace = lift::anyWorkspace;  // bytes
+  std::int64_t maxWorkspace = anyWorkspace;  // bytes
 
   void add(cli::App& app);
   void addOfProgram(cli::App& app);  // of a program, which has --config already
   void addMaxWorkspace(cli::App& app);
-  void checkWorkspace(const lift::kernel::Plan& plan) const;   // throws UserError where it needs more
-  std::vector<std::string> words() const;                      // arguments that say the same
-  std::string familyOf(const lift::Workload& workload) const;  // the one asked for, else the first
+  void checkWorkspace(const kernel::Plan& plan) const;   // throws UserError where it needs more
+  std::vector<std::string> words() const;                // arguments that say the same
+  std::string familyOf(const Workload& workload) const;  // the one asked for, else the first
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
   // UserError (usage) for a tunable that the family does not have. Without a device the family's defaults are taken,
   // whatever their needs.
-  std::optional<CompiledWorkload> compile(const lift::Workload& workload, const CodegenOptions& codegen,
-                                          const lift::runtime::DeviceInfo* device = nullptr) const;
+  std::optional<CompiledWorkload> compile(const Workload& workload, const CodegenOptions& codegen,
+                                          const runtime::DeviceInfo* device = nullptr) const;
 
  private:
   void addKnown(cli::App& app);
@@ -86,15 +86,14 @@ std::filesystem::path databasePath(const std::string& asked);
 
 // A variant at a configuration; what `config` leaves out is the variant's default. `start` is when its derivation
 // began: part of the compiler's time.
-std::optional<CompiledWorkload> compileAt(const lift::Variant& variant, const lift::Config& config,
-                                          const CodegenOptions& codegen, const lift::Stopwatch& derivation,
-                                          const lift::runtime::DeviceInfo* device = nullptr);
+std::optional<CompiledWorkload> compileAt(const Variant& variant, const Config& config, const CodegenOptions& codegen,
+                                          const Stopwatch& derivation, const runtime::DeviceInfo* device = nullptr);
 
 // `liftc explain` of a workload, with the kernels generated again.
-int explain(const lift::Workload& workload, const FamilyOptions& family, bool json);
+int explain(const Workload& workload, const FamilyOptions& family, bool json);
 
 // Descriptors, one a line, of `op` where the line does not begin with the name of another operator: "gemm m64n64k64".
-// Blank lines and comments as in lift::readShapes. A file without a descriptor is a UserError (program).
-std::vector<lift::Workload> readWorkloads(const std::string& path, const std::string& op, const LayoutOptions& layouts);
+// Blank lines and comments as in readShapes. A file without a descriptor is a UserError (program).
+std::vector<Workload> readWorkloads(const std::string& path, const std::string& op, const LayoutOptions& layouts);
 
-}  // namespace liftc
+}  // namespace lift::liftc
