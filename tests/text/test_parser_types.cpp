@@ -139,9 +139,7 @@ TEST_CASE("patterns as parameters are lets in front of the body") {
   CHECK(!parameters[0].type);
   CHECK(show(*parameters[1].type) == "i32");
   CHECK(show(*parameters[2].type) == show(*parse("def g(x: (f32, i32)) = x").definitions[0].parameters[0].type));
-  const auto* first = as<Syn::Let>(m.definitions[0].body);
-  REQUIRE(first);
-  CHECK(first->pattern.components.size() == 2);
+  CHECK(as<Syn::Let>(m.definitions[0].body).pattern.components.size() == 2);
   CHECK_THAT(errorsOf("def f((a, b), a) = a"), Catch::Contains("there are two parameters 'a'"));
   CHECK_THAT(errorsOf("def f(a, (a, b)) = a"), Catch::Contains("'a' is bound twice in this pattern"));
 }
