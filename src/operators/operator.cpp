@@ -208,9 +208,8 @@ void addParts(Workload& w) {
   }
   const bool isFirst = derivesAny(family);
   if (!isFirst)
-    family.firstOn = [parted = family.parted,
-                      shared = sharesStepsInGroups(w.program.body)](const runtime::DeviceInfo& device) {
-      return !shared && std::ranges::any_of(parted->parts, [&](const Part& part) {
+    family.firstOn = [parted = family.parted](const runtime::DeviceInfo& device) {
+      return std::ranges::any_of(parted->parts, [&](const Part& part) {
         const auto& own = part.workload.families;
         return std::ranges::any_of(own, [&](const OperatorFamily& f) { return f.firstOn && f.firstOn(device); });
       });
@@ -230,7 +229,9 @@ Workload programWorkload(const Program& program, double tolerance, std::map<std:
   w.program = program;
   w.tolerance = tolerance;
   w.judge = "interpreter";
-  const OperatorFamily asWritten{programFamily, "the program as it is written", {}, firstPoint(program)};
+  OperatorFamily asWritten{programFamily, "the program as it is written", {}, firstPoint(program)};
+  if (sharesStepsInGroups(program.body))
+    asWritten.firstOn = [](const runtime::DeviceInfo& device) { return device.type == "gpu"; };
   w.families = {asWritten};
   if (isMapped(program))
     w.refused.emplace(partsFamilyName, "it says itself where its work runs");

