@@ -75,7 +75,7 @@ class SharedProducts {
 }  // namespace
 
 Strategy loopsOutside(Prim loop, const char* rule) {
-  // Below the maps of a term: where such an iteration is.
+  // Where such an iteration is, below the maps of a term.
   const auto found = [loop](Expr map) {
     std::optional<Path> place;
     std::vector<Binder> around;

@@ -384,14 +384,14 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
   return family;
 }
 
-// Of a reduction of rows: whether all that neighbouring rows read of its elements lies side by side, or is the same.
+// Whether this reduces rows, and all that neighbouring rows read of their elements lies side by side, or is the same.
 bool neighboursReadClose(const Recognised& form) {
   if (!form.reduces || !form.input) return false;
   const auto strides = stridesOf(form.nest, *form.input);
   return std::ranges::all_of(strides, [](const auto& stride) { return stride == 0 || stride == 1; });
 }
 
-// Whether some of that does lie side by side.
+// Whether some of that lies side by side, and not all is the same.
 bool neighboursLieTogether(const Recognised& form) {
   if (!neighboursReadClose(form)) return false;
   const auto strides = stridesOf(form.nest, *form.input);

@@ -14,7 +14,7 @@
 namespace lift {
 namespace {
 
-// Of an array's scalars: how often each source's elements are among them, and how many come from no source.
+// How often each source's elements are among an array's scalars, and how many scalars come from no source.
 struct Leaf {
   std::map<int, double> uses;
   double constant = 0;

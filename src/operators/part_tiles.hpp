@@ -36,7 +36,7 @@ Cut filledCut(Nat n, std::int64_t longest);
 // Accumulators of a tile and vectors of a stencil's item.
 constexpr std::int64_t mostVectors = 64, mostVectorsOfItem = 16;
 
-// Of the tiles that the cuts take the one that costs least; none, without lanes, where all costs are infinite.
+// The tile of least cost among those that the cuts take; a tile without lanes where all costs are infinite.
 template <class Cost>
 Tile cheapest(const Cut& rows, const Cut& columns, std::int64_t vectors, const Cost& cost) {
   Tile best;
@@ -61,15 +61,16 @@ bool isPadding(Expr primitive);
 // The input with its padding in memory, so that neighbours are read as vectors.
 rewrite::Strategy paddedInMemory();
 
-// Of a product: the families of tiles, the cheapest first, or why there are none; the family of tiles of sums in lanes,
-// where elements lie in memory in order.
+// Why a product is not computed in tiles; empty where it is, by these families, the cheapest first.
 std::string notInTiles(const Recognised& form);
 std::vector<OperatorFamily> productFamilies(const Recognised& form);
+// Whether every element is a sum of elements that lie in memory in order, which dotProductFamily adds in lanes.
 bool hasDotProducts(const Recognised& form);
-// The same, of so few sums that a work-item for each leaves a graphics processor idle.
+// Whether there are so few sums that a work-item for each leaves a graphics processor idle.
 bool isOfFewSums(const Recognised& form);
 // Whether a side of a product is too short to pay for a copy of the other.
 bool isFewByMany(const Recognised& form);
+// A tile of sums per work-item, each in lanes.
 OperatorFamily dotProductFamily(const Recognised& form);
 // Why a product is not computed in blocks whose operands go through local memory; empty where it is.
 std::string notStaged(const Recognised& form);
@@ -80,7 +81,7 @@ bool prefersGroups(const runtime::DeviceInfo& device);
 // Whether every element of the result is one long sum of elements that lie in memory in order.
 bool elementsLieTogether(const Recognised& form);
 
-// Of data that is moved into another order; none where there are no vectors of it.
+// Families for data that is moved into another order; none where it has no vectors.
 std::vector<OperatorFamily> transpositionFamilies(const rewrite::Transposition& t);
 // The tiles of that family's defaults.
 strategies::TransposedTiles usualTiles(const rewrite::Transposition& t);

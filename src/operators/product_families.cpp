@@ -354,7 +354,6 @@ std::vector<OperatorFamily> stagedFamilies(const Recognised& form) {
   return {staged, split};
 }
 
-// A tile of sums per work-item, each in lanes.
 OperatorFamily dotProductFamily(const Recognised& form) {
   const ProductShape product(form);
   const std::int64_t rows = *form.nest.loops[form.nest.loops.size() - 2].input.type().length().constant();

@@ -80,7 +80,7 @@ bool chosen(const Options& o, const std::string& group) {
   return o.peers.empty() || std::ranges::find(o.peers, group) != o.peers.end();
 }
 
-// One of whose results some rows are judged.
+// A contestant whose results are checked in some of their rows only.
 class JudgedByRows final : public bench::Contestant {
  public:
   JudgedByRows(std::unique_ptr<bench::Contestant> contestant, std::vector<std::int64_t> rows)
@@ -280,7 +280,7 @@ void printHeader(double peak, double emptyRun, const runtime::DeviceInfo& device
                            "% peak", "to ours", "tensor MB", "work MB", "prep. MB", "rel err", "implementation");
 }
 
-// Of times relative to ours, each a row's.
+// The geometric mean of times relative to ours, one of each row.
 struct Mean {
   double logarithms = 0;
   int rows = 0;
@@ -324,7 +324,7 @@ void printMeans(const std::vector<Row>& rows, const std::string& list = {}) {
   bestOverC.print("the best peer", where, byC);
 }
 
-// Of each list of shapes, then of all.
+// The means of each list of shapes, then those of all.
 void printAllMeans(const std::vector<Row>& rows) {
   std::vector<std::string> lists;
   for (const Row& row : rows)
@@ -346,7 +346,7 @@ Subject subjectOf(Workload w, const LayoutOptions& layouts, std::string list = {
   return subject;
 }
 
-// Of a layer whose layouts are ours to choose, and of which tuning knows something in the natural layouts alone: that.
+// The workload compiled in the layouts that we choose, or in the natural ones where those alone have been tuned.
 std::optional<CompiledWorkload> compileChosen(Subject& subject, const Options& o, const runtime::Device& device) {
   auto compiled = o.family.compile(subject.workload, o.codegen, &device.info());
   const LayoutOptions natural = o.layouts.natural();

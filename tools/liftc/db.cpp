@@ -54,7 +54,7 @@ std::vector<Row> rows(const tune::Database& db, const Options& o) {
   return found;
 }
 
-// By problem and device, in the order of their keys.
+// The rows grouped by problem and device, in the order of their keys.
 std::vector<std::vector<Row>> groups(const tune::Database& db, const Options& o) {
   std::map<std::pair<std::string, std::string>, std::vector<Row>> all;
   for (Row& row : rows(db, o)) all[{row.problem.key, row.device.id}].push_back(std::move(row));
@@ -137,7 +137,7 @@ Json showJson(const Row& row) {
           {"generator", m.generator}};
 }
 
-// Of each problem on each device, the points that no other beats in both time and workspace.
+// For each problem on each device, the points that no other beats in both time and workspace.
 std::vector<Row> paretoFronts(const tune::Database& db, const Options& o) {
   std::vector<Row> fronts;
   for (const auto& group : groups(db, o)) {
@@ -146,7 +146,7 @@ std::vector<Row> paretoFronts(const tune::Database& db, const Options& o) {
   return fronts;
 }
 
-// Of a point that was ended while it ran, what it took longer than.
+// The median time; for a point that was ended while it ran, the limit that it exceeded, after ">".
 std::string timeOf(const tune::Measurement& m) {
   if (m.times.empty()) return "-";
   return fmt::format("{}{:.3f}", m.status == tune::Status::runTimeout ? ">" : "", m.median());
@@ -230,7 +230,7 @@ std::vector<tune::Measurement> chosen(const tune::Database& db, const Options& o
   return measurements;
 }
 
-// With the rows that they refer to.
+// A database of these measurements, and of the problems, devices and derivations that they refer to.
 tune::Database databaseOf(const tune::Database& db, const std::vector<tune::Measurement>& measurements) {
   std::set<std::string> referred;
   for (const tune::Measurement& m : measurements) referred.insert({m.key.problem, m.key.device, m.derivation});
@@ -279,7 +279,7 @@ int import(const Options& o) {
   return report(o, db.merge(read));
 }
 
-// Of the problems chosen, on the device that most of their measurements come from.
+// Writes the report on the chosen problems, for the device that most of their measurements come from.
 int writeReport(const Options& o) {
   const auto db = openExistingDatabase(databasePath(o.db));
   std::map<std::string, int> devices;

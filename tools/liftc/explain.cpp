@@ -156,7 +156,7 @@ void showReplay(const Json& replay) {
 
 constexpr std::int64_t usualFastMemory = 32 * 1024 / 4;  // elements
 
-// Of a layer: what its kernels move against what must be.
+// For a layer, what its kernels move, compared with what any must move.
 std::optional<bounds::Nearness> nearness(const Explained& s) {
   if (!s.facts.contains("conv")) return std::nullopt;
   return bounds::nearnessOf(parseConv(s.facts["conv"].get<std::string>()), s.derivation, s.generate(s.program),
@@ -247,7 +247,7 @@ struct Change {
   std::string step;
 };
 
-// By a longest common subsequence.
+// What was added and removed from `a` to `b`, by a longest common subsequence.
 std::vector<Change> changes(const std::vector<Step>& a, const std::vector<Step>& b) {
   std::vector<std::string> left, right;
   for (const Step& s : a) left.push_back(s.str());

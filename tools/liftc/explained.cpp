@@ -116,7 +116,7 @@ Explained byParts(const ProgramOptions& options, const FamilyOptions& family, co
   return s;
 }
 
-// By the default mapping, or by the one that it has.
+// The program as it is compiled: by the default mapping, unless it is mapped already.
 Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen, const Profile& device) {
   Explained s;
   s.source = options.readAtValues();
@@ -136,7 +136,7 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
   return s;
 }
 
-// As `liftc compile` takes it.
+// The program or the family's variant that `liftc compile` would take for these options.
 Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions codegen, const Profile& device = {}) {
   if (family.family.empty()) {
     const Program program = options.readAtValues();

@@ -22,7 +22,7 @@ struct Explained {
   Program program;  // what the strategy of today makes of it
   rewrite::Derivation derivation;
   std::function<kernel::Plan(const Program& derived)> generate;
-  // Of a program that is compiled as it is written: the default mapping, and what it decided; else nothing.
+  // For a program that is compiled as it is written: what the default mapping made of it, and what that decided.
   std::optional<Program> mapped;
   std::vector<std::string> notes;
   Program unmapped;                            // what it was made of
@@ -48,7 +48,7 @@ std::map<std::string, std::string> digestsOf(const kernel::Plan& plan);
 // `recorded` replaces the steps that the family takes now.
 Explained ofWorkload(const Workload& workload, const FamilyOptions& family, const CodegenOptions& codegen,
                      const std::string& recorded = {}, const runtime::DeviceInfo* device = nullptr);
-// Of a file where there is one, or where the name is one's; else of a descriptor.
+// `what` is a file where one of that name exists, or where the name is that of a file; else a descriptor.
 Explained explainedBy(const std::string& what, const ExplainOptions& o);
 
 }  // namespace lift::liftc

@@ -68,7 +68,7 @@ Json kernelsOf(const Plan& plan) {
   return kernels;
 }
 
-// Of a device, by all kernels.
+// What all kernels together require of a device.
 Json requirementsOf(const Plan& plan) {
   std::int64_t localBytes = 0, items = 1;
   bool f64 = false, h16 = false, images = false;

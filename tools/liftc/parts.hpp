@@ -13,7 +13,8 @@ Json partsJson(const Program& program);
 Json partChoicesJson(const OperatorFamily& family, const Config& config, const std::string& otherwise = "as given");
 // The same on one line: "p1 matrix product: panels, columns=32,lanes=16,rows=8 (the family's default); p2 …".
 std::string partChoicesText(const Json& choices);
-// Of a variant of the family `parts` also how each was derived, and its kernels in the plan; of another nothing.
+// The parts of a variant of the family `parts`, how each was derived, and its kernels in the plan; of other variants,
+// an empty array.
 Json partsJson(const Variant& variant, const Config& config, const kernel::Plan& plan);
 void printParts(const Json& parts);
 

@@ -41,9 +41,9 @@ struct ProblemChoice {
   std::vector<FamilyProgram> programs() const;
   // What ties a program's tunables.
   std::vector<Constraint> constraints(const FamilyProgram& of, const DeviceLimits& limits) const;
-  // Those that the user asked for: the values of tunables that are fixed, and the optimality-condition domain.
+  // The constraints that the user asked for: fixed values of tunables, and the optimality-condition domain.
   std::vector<Constraint> asked(const std::string& family, const Program& program) const;
-  // Of the device's limits, its info() as JSON is what counts. Throws UserError.
+  // The tuning problem on the device, whose limits are those of its info(). Throws UserError.
   tune::Problem problem(const runtime::DeviceInfo& device) const;
 
   // The problem of a record: its problemWords() on one line. Throws UserError.

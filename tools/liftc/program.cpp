@@ -21,7 +21,7 @@ namespace {
 
 std::string highOf(NatVar v) { return v.upper() ? v.upper()->str() : ""; }
 
-// As it would be declared: name(parameters): result.
+// The signature as it would be declared: name(parameters): result.
 std::string signatureText(const Program& program) {
   std::vector<std::string> parameters;
   for (const NatVar s : program.sizes) {

@@ -88,7 +88,7 @@ class Reduction {
     return inputs_.program.size() + inputs_.derivation.size() + numbers;
   }
 
-  // Whether it fails with this in place of what there is, which it then takes.
+  // Takes the value in place of the present one where the inputs still fail with it; returns whether they do.
   template <class T>
   bool tries(T Inputs::*what, const T& value) {
     Inputs candidate = inputs_;

@@ -133,7 +133,7 @@ struct RewriteOptions {
   void print(const Rewriting& rewriting, const std::vector<Rule>& given) const;
 };
 
-// At each place that the term has, from the leaves: not in what the rule makes, so that this ends whatever the rule is.
+// Applies the strategy at each place of the term, from the leaves up, but not within its results: so it always ends.
 // A rule that copies what it is applied to makes a term that grows exponentially.
 Strategy eachPlace(Strategy s) {
   return [s = std::move(s)](Expr e, Rewriting& r) -> std::optional<Expr> {

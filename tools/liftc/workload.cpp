@@ -115,7 +115,7 @@ void LayoutOptions::add(cli::App& app) {
 
 namespace {
 
-// Of the registers that layouts of our choice are for: a processor's; a GPU has none; else the widest.
+// The lanes of the vector registers that our layouts are made for: a processor's own; none on a GPU; else the widest.
 std::int64_t lanesOf(const runtime::DeviceInfo& device) {
   if (device.type == "gpu") return 0;
   return device.type == "cpu" ? runtime::vectorRegisters(device).lanes : runtime::VectorRegisters().lanes;
@@ -314,7 +314,7 @@ std::vector<Workload> readWorkloads(const std::string& path, const std::string& 
   for (const Span line : descriptorLines(*file)) lines.push_back(lineOf(line, op));
   if (lines.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path));
   std::vector<Workload> workloads;
-  // Of layers alone every error has its place in the file.
+  // Where all lines are layers, every error is reported at its place in the file.
   if (std::ranges::all_of(lines, [](const Line& l) { return l.op == "conv" && !l.namesOp; })) {
     for (const ConvSpec& spec : parseShapes(file->text, path)) workloads.push_back(layouts.workload(spec));
     return workloads;
