@@ -622,7 +622,7 @@ inline const std::vector<Case>& cases() {
        "def main(a: [n][d]f32, b: [m][d]f32): [n][m]f32 =\n"
        "  a |> map(fun x => b |> map(fun y => dotProduct(x, y) / (norm(x) * norm(y))))\n",
        {{"n", 48}, {"m", 64}, {"d", 48}},
-       {{P::product, "near"}, {P::rows, "default"}, {P::rows, "default"}}},
+       {{P::rows, "default"}, {P::product, "near"}, {P::rows, "default"}}},
       {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "strips"}}},
       {"signal", signal, {{"n", 64}}, {{P::stencil, "strips"}}},
   };
