@@ -230,7 +230,7 @@ class Search {
     constexpr double few = 256;
     if (results_.count(moved) > 0) return;
     const auto below = computedIn(moved);
-    if (below && isComputedInOrder(partAt(moved, *below))) liftLarge(moved, path, few);
+    if (below && isComputedInOrder(partAt(moved, *below))) liftLarge(moved, path, few, true);
   }
 
   // Layouts that the elements of a loop's result are written through.
@@ -238,8 +238,9 @@ class Search {
     for (; isResultLayout(spineOf(e), Crops::no); e = spineOf(e).arguments.back()) results_.insert(e);
   }
 
-  // An array that depends on loops around, and has more elements for each of their iterations.
-  void liftLarge(Expr array, const Path& path, double few) {
+  // An array that depends on loops around, and has more elements for each of their iterations; of unknown sizes where
+  // each work-item would keep all of it.
+  void liftLarge(Expr array, const Path& path, double few, bool ofUnknownSize = false) {
     constexpr double most = 1 << 27;
     const auto on = dependence(array);
     if (!on || std::ranges::find(*on, true) == on->end()) return;
@@ -252,7 +253,7 @@ class Search {
       if (!around_[i].isLoop) return;
       all *= estimate(around_[i].value.type().length());
     }
-    if (known && elements > few && elements * all <= most) lift(path);
+    if (known ? elements > few && elements * all <= most : ofUnknownSize) lift(path);
   }
 
   void examine(const Spine& reduction, const Path& path) {
