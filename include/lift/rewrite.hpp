@@ -137,6 +137,9 @@ using Path = std::vector<std::uint8_t>;
 std::optional<Path> pathOf(Expr part, Expr term);
 Expr partAt(Expr term, const Path& path);
 
+// A rule for a term and a place within it: "mapFission<0101>".
+std::string ruleAt(std::string rule, const Path& place);
+
 Path operator+(Path path, const Path& below);
 Path argumentPath(const Spine& application, std::size_t i);  // from an application to its i-th argument
 bool isAbove(const Path& path, const Path& below);           // or the same place

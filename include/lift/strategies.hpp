@@ -1,6 +1,7 @@
 // Strategies that many programs share, composed of the rules of the tables.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,10 @@ rewrite::Strategy tidy();
 
 // Tidied, and what is mapped in front of a reduction done by the reduction.
 rewrite::Strategy fused();
+
+// A name, in front of the loops, for the greatest terms that loops compute again and again and for which it `pays`;
+// outside of all loops nothing is named.
+rewrite::Strategy invariantsNamed(std::function<bool(Expr)> pays);
 
 // Layouts of results, moved out of the maps that compute them.
 rewrite::Strategy layoutsOut();

@@ -1,9 +1,9 @@
 #include "preparation.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "lift/build.hpp"
+#include "lift/strategies.hpp"
 
 namespace lift::detail {
 namespace {
@@ -23,9 +23,6 @@ double workOfNames(Expr e) {
   return sum;
 }
 
-// Of the arguments of a primitive, the function runs many times.
-bool isLoop(const Spine& s) { return s.head.isPrimitive() && traits(s.head.prim()).loop != Traits::Loop::none; }
-
 // Whether a let in the term has that name and value.
 bool isNamedAgain(Expr term, Expr name, Expr value) {
   return anyTerm(term, [&](Expr e) {
@@ -33,49 +30,6 @@ bool isNamedAgain(Expr term, Expr name, Expr value) {
     return s.isCall(Prim::let) && s.arguments[0].parameter() == name && s.arguments[1] == value;
   });
 }
-
-// The greatest subterms of `body` that some loop in it computes again and again though nothing bound in `body` occurs
-// in them.
-class Invariants {
- public:
-  explicit Invariants(const std::function<bool(Expr)>& pays) : pays_(pays) {}
-
-  std::vector<Expr> of(Expr body) {
-    visit(body, false, false);
-    return std::move(found_);
-  }
-
- private:
-  // `guarded`: what runs perhaps not at all.
-  void visit(Expr e, bool inLoop, bool guarded) {
-    if (e.isLambda()) {
-      bound_.insert(e.parameter());
-      visit(e.body(), inLoop, guarded);
-      bound_.erase(e.parameter());
-      return;
-    }
-    if (!e.isApply()) return;
-    if (inLoop && isFree(e) && pays_(e) && !(guarded && mayFailWithin(e))) {
-      if (std::ranges::find(found_, e) == found_.end()) found_.push_back(e);
-      return;
-    }
-    const Spine s = spineOf(e);
-    for (std::size_t i = 0; i < s.arguments.size(); i++) {
-      const Expr a = s.arguments[i];
-      const bool runs = a.isLambda() && isLoop(s);
-      visit(a, inLoop || runs, guarded || isOptional(s, i));
-    }
-  }
-
-  bool isFree(Expr e) const {
-    const auto& free = e.freeVariables();
-    return std::ranges::none_of(free, [&](Expr v) { return bound_.count(v) > 0; });
-  }
-
-  const std::function<bool(Expr)>& pays_;
-  std::unordered_set<Expr> bound_;
-  std::vector<Expr> found_;
-};
 
 }  // namespace
 
@@ -93,7 +47,7 @@ Expr underLayouts(Expr e) {
 
 Expr Preparation::run(Expr e) {
   e = rows(unlessKept(elements(byKey(generates(names(e))))), false);
-  return flatNames(invariants(e));
+  return flatNames(*strategies::invariantsNamed(pays_)(e, rewriting_));
 }
 
 Expr Preparation::names(Expr e) {
@@ -149,28 +103,6 @@ Expr Preparation::rows(Expr e, bool inMap) {
   const Spine shared = columns.isPrim(Prim::transpose) ? spineOf(columns.arguments[0]) : columns;
   if (!shared.isPrim(Prim::map) || workOfNames(shared.arguments[0].body()) <= recomputedOperations / 2) return e;
   return attempt("reduceRows", e).value_or(e);
-}
-
-Expr Preparation::invariants(Expr e) {
-  const Spine s = spineOf(e);
-  const bool inwards = isLoop(s) || s.isPrim(Prim::let);
-  return parts(e, [&](Expr a) {
-    if (!inwards || !a.isLambda()) return invariants(a);
-    return body(a, [&](Expr b) {
-      std::size_t named = 0;
-      for (const Expr v : Invariants(pays_).of(b))
-        if (const auto path = rewrite::pathOf(v, b)) {
-          b = applyTo("letOf", *path, b);
-          named++;
-        }
-      const std::function<Expr(Expr, std::size_t)> below = [&](Expr term, std::size_t lets) {
-        if (lets == 0) return invariants(term);
-        term = functionBody(term, 0, [&](Expr inner) { return below(inner, lets - 1); });
-        return argument(term, 1, [&](Expr v) { return invariants(v); });
-      };
-      return below(b, named);
-    });
-  });
 }
 
 Expr Preparation::flatNames(Expr e) {

@@ -24,7 +24,6 @@ class Preparation : Walk {
   Expr byKey(Expr e);
   Expr unlessKept(Expr e);
   Expr rows(Expr e, bool inMap);
-  Expr invariants(Expr e);
   using Change = std::function<Expr(Expr)>;
   Expr flatArguments(Expr e, std::size_t from, bool isFlat, const Change& below);
 

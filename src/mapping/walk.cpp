@@ -8,10 +8,7 @@ using rewrite::Path;
 
 std::optional<Expr> Walk::attemptAt(const std::string& rule, const Path& part, Expr e,
                                     const rewrite::Arguments& arguments) {
-  if (part.empty()) return attempt(rule, e, arguments);
-  std::string place;
-  for (const std::uint8_t c : part) place += static_cast<char>('0' + c);
-  return attempt(rule + "<" + place + ">", e, arguments);
+  return attempt(part.empty() ? rule : rewrite::ruleAt(rule, part), e, arguments);
 }
 
 Expr Walk::applyTo(const std::string& rule, const Path& part, Expr e) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
@@ -57,12 +58,6 @@ std::vector<Path> loopsAround(Expr e, const Path& place) {
 
 }  // namespace
 
-std::string ruleAt(std::string rule, const Path& path) {
-  rule += '<';
-  for (const std::uint8_t child : path) rule += static_cast<char>('0' + child);
-  return rule + '>';
-}
-
 std::optional<Expr> lifted(Expr e, Rewriting& r, Path& place) {
   const std::vector<Path> loops = loopsAround(e, place);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
@@ -108,8 +103,10 @@ class Search {
       if (!s.isPrim(Prim::map) && loop) visit(s.arguments[0], path + argumentPath(s, 0));
       visit(s.arguments.back(), path + Path{1});
       const Binder binder{functionOf(s).parameter(), s.arguments.back(), path, loop};
+      if (s.isPrim(Prim::map)) noteResult(functionOf(s).body());
       scoped(binder, loop || !around_.empty(), [&] { visit(functionOf(s).body(), path + toBody); });
       if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
+      if (!found_ && s.isPrim(Prim::reduce)) examineShared(partAt(program_, path), path);
       if (!found_ && !loop) examineName(s.arguments[1], path + Path{1});
       return;
     }
@@ -117,9 +114,11 @@ class Search {
     if (found_) return;
     for (std::size_t i = 0; i < s.arguments.size(); i++) visit(s.arguments[i], path + argumentPath(s, i));
     if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
+    if (!found_ && s.isPrim(Prim::reduce)) examineShared(e, path);
     if (!found_ && s.isPrim(Prim::join)) examineRows(s.arguments[0], path + Path{1});
     if (!found_ && (s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict)))
       examineWindows(s.arguments.back(), path + Path{1});
+    if (!found_ && (s.isPrim(Prim::transpose) || s.isPrim(Prim::join))) examineAcross(e, path);
   }
 
   template <class F>
@@ -220,15 +219,27 @@ class Search {
   // it.
   void examineWindows(Expr array, const Path& path) {
     constexpr double few = 256;
-    const auto isInOrder = [](Expr p) {
-      return p.prim() == Prim::scan || p.prim() == Prim::scanExclusive || isIteration(p.prim());
-    };
     const auto below = computedIn(array);
-    if (below && anyPrimitive(partAt(array, *below), isInOrder)) liftLarge(partAt(array, *below), path + *below, few);
+    if (below && isComputedInOrder(partAt(array, *below))) liftLarge(partAt(array, *below), path + *below, few);
   }
 
-  // An array that depends on loops around, and has more elements for each of their iterations.
-  void liftLarge(Expr array, const Path& path, double few) {
+  // Columns of what is computed row by row in order, or rows of such rows put together: what reads their elements by
+  // loops of its own would compute whole rows for each. They are stored in the order in which they are read.
+  void examineAcross(Expr moved, const Path& path) {
+    constexpr double few = 256;
+    if (results_.count(moved) > 0) return;
+    const auto below = computedIn(moved);
+    if (below && isComputedInOrder(partAt(moved, *below))) liftLarge(moved, path, few, true);
+  }
+
+  // Layouts that the elements of a loop's result are written through.
+  void noteResult(Expr e) {
+    for (; isResultLayout(spineOf(e), Crops::no); e = spineOf(e).arguments.back()) results_.insert(e);
+  }
+
+  // An array that depends on loops around, and has more elements for each of their iterations; of unknown sizes where
+  // each work-item would keep all of it.
+  void liftLarge(Expr array, const Path& path, double few, bool ofUnknownSize = false) {
     constexpr double most = 1 << 27;
     const auto on = dependence(array);
     if (!on || std::ranges::find(*on, true) == on->end()) return;
@@ -241,7 +252,7 @@ class Search {
       if (!around_[i].isLoop) return;
       all *= estimate(around_[i].value.type().length());
     }
-    if (known && elements > few && elements * all <= most) lift(path);
+    if (known ? elements > few && elements * all <= most : ofUnknownSize) lift(path);
   }
 
   void examine(const Spine& reduction, const Path& path) {
@@ -277,6 +288,39 @@ class Search {
     }
     lift(path);
   }
+
+  // A number that takes a loop, within loops of which it does not depend on one further out: it would be computed again
+  // for each of that one's elements.
+  void examineShared(Expr reduction, const Path& path) {
+    constexpr double often = 8, enough = 1 << 12, fewReduced = 8;
+    if (!reduction.type().isRegister()) return;
+    const auto on = dependence(reduction);
+    if (!on) return;
+    const auto deepest = std::find(on->rbegin(), on->rend(), true);
+    if (deepest == on->rend()) return;
+    // Where all of that loop depends on no more, it is a part.
+    const auto ofLoop = dependence(partAt(program_, around_[static_cast<std::size_t>(on->rend() - deepest) - 1].place));
+    bool more = !ofLoop;
+    for (std::size_t i = 0; i < on->size(); i++) more = more || ((*ofLoop)[i] && !(*on)[i]);
+    if (!more) return;
+    double again = 1, elements = 1;
+    bool below = false;  // a loop that it depends on
+    for (std::size_t i = around_.size(); i-- > 0;) {
+      if (!around_[i].isLoop) {
+        if ((*on)[i]) return;
+        continue;
+      }
+      if (!isMap(around_[i])) return;
+      const double length = estimate(around_[i].value.type().length());
+      below = below || (*on)[i];
+      if ((*on)[i]) elements *= length;
+      if (below && !(*on)[i]) again *= length;
+    }
+    const double reduced = estimate(spineOf(reduction).arguments[2].type().length());
+    if (again >= often && reduced >= fewReduced && again * elements * reduced >= enough && !isOfOperator()) lift(path);
+  }
+
+  bool isMap(const Binder& loop) const { return spineOf(partAt(program_, loop.place)).isPrim(Prim::map); }
 
   // What an operator computes by indices of its own, within loops over other arrays.
   void examineIndexed(Expr e, const Path& path) {
@@ -373,6 +417,7 @@ class Search {
 
   Expr program_;
   std::vector<Binder> around_;
+  std::unordered_set<Expr> results_;
   std::optional<Path> found_;
 };
 

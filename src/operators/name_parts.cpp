@@ -189,8 +189,9 @@ class Naming {
   // Whether all these are derived by families: then each is a part, written where it belongs.
   bool isJoinedOfParts(Expr e) const {
     const std::vector<Expr> all = joinedOf(e);
-    return all.size() > 1 &&
-           std::ranges::all_of(all, [&](Expr x) { return isClosed(x) && !isNamed(x) && hasFamily(x, program_); });
+    return all.size() > 1 && std::ranges::all_of(all, [&](Expr x) {
+             return isClosed(x) && !isNamed(x) && hasFamily(x, program_, false);
+           });
   }
 
   // What is computed element by element of a result that nothing else reads, and that a family derives: a stage of
@@ -206,7 +207,7 @@ class Naming {
     inScope_.insert(hole);
     const Expr inner = stage(*result);
     Expr filled = inner;
-    if (mayBeCore(inner) && !hasFamily(inner, program_)) filled = bound(*result, inner, "");
+    if (mayBeCore(inner) && !hasFamily(inner, program_, true)) filled = bound(*result, inner, "");
     const Expr rest = replaceTerms(e, {{*result, hole}});
     if (filled != inner) return stage(substitute(rest, hole, filled));
     Spine s = spineOf(rest);

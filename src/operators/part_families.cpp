@@ -465,7 +465,7 @@ bool isOfColumns(const Recognised& form) {
   const auto& loops = form.nest.loops;
   if (!form.nest.turned || !loops.back().input.type().length().constant()) return false;
   const Type row = form.nest.body.type();
-  if (!row.isArray() || !row.element().isScalar() || !keepsLittle(form.nest.body, true)) return false;
+  if (!row.isArray() || !row.element().isScalar() || !keepsLittle(form.nest.body, !form.isFinished)) return false;
   const auto strides = stridesOf(form.nest, loops.back().variable);
   return std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }

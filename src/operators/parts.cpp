@@ -182,11 +182,12 @@ Workload workloadOf(const Program& part, const Recognised& form, std::vector<Ope
 std::string firstLine(const UserError& e) { return e.diagnostics().empty() ? e.what() : e.diagnostics()[0].message; }
 
 // The part's families: those of an operator that computes it or its core, or else those of the core's pattern.
-void addFamilies(Part& part, const Program& whole, bool ofOperators) {
+void addFamilies(Part& part, const Program& whole, bool ofOperators, bool isFinished = false) {
   const Program alone = aloneOf(part.term, whole, Pattern::other);
   Core core = detail::parts::coreOf(part.term);
   part.epilogues = static_cast<int>(core.epilogues.size());
   Recognised form = detail::parts::recognise(detail::parts::tidied(alone));
+  form.isFinished = isFinished;
   auto [families, reason] = detail::parts::familiesOf(form);
   part.reason = std::move(reason);
   part.same = {};
@@ -201,7 +202,8 @@ void addFamilies(Part& part, const Program& whole, bool ofOperators) {
     families = withEpilogues(familiesOf(*part.same, found->match), core);
     families.push_back(byDefault);
   } else if (!core.epilogues.empty()) {
-    const Recognised inner = detail::parts::recognise(detail::parts::tidied(aloneOf(term, whole, Pattern::other)));
+    Recognised inner = detail::parts::recognise(detail::parts::tidied(aloneOf(term, whole, Pattern::other)));
+    inner.isFinished = true;
     auto ofCore = detail::parts::familiesOf(inner);
     if (ofCore.all.size() > 1) {
       form = inner;
@@ -245,10 +247,10 @@ std::optional<detail::parts::OperatorPart> detail::parts::operatorPartOf(Expr te
   return std::nullopt;
 }
 
-bool detail::parts::hasFamily(Expr term, const Program& whole) {
+bool detail::parts::hasFamily(Expr term, const Program& whole, bool isFinished) {
   Part part;
   part.term = term;
-  addFamilies(part, whole, true);
+  addFamilies(part, whole, true, isFinished);
   return part.workload.families.size() > 1;
 }
 

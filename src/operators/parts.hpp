@@ -51,6 +51,9 @@ std::optional<OperatorPart> operatorPartOf(Expr term);
 
 // Reductions, scans and iterations.
 bool runsLoop(Expr primitive);
+// Whether it computes an array the elements of which cannot be computed each by itself: by scans, iterations,
+// reductions by index, and reductions that give arrays.
+bool isComputedInOrder(Expr e);
 // Whether families may derive what the term computes: loops run in it, or it computes of windows.
 bool mayBeCore(Expr term);
 // Steps of the innermost loops that are written out for an element. Of reductions these are at most `unrolledSteps`,
@@ -77,8 +80,9 @@ struct Core {
 Core coreOf(Expr term);
 // The array that an epilogue finishes, which runs loops, of a map that computes; `isResult` may refuse arrays.
 std::optional<Expr> resultOfEpilogue(Expr map, const std::function<bool(Expr)>& isResult);
-// Whether the core of a term has a family besides the default mapping.
-bool hasFamily(Expr term, const Program& whole);
+// Whether the core of a term has a family besides the default mapping; `isFinished` where an epilogue reads its
+// elements.
+bool hasFamily(Expr term, const Program& whole, bool isFinished);
 
 // The maps around what is computed for an element of the result, from the outermost, and that.
 struct Nest {
@@ -106,6 +110,7 @@ struct Recognised {
   bool reduces = false;          // an element needs reductions, and no other loops
   std::optional<Nat> reduced;    // elements of the first reduction
   std::optional<Expr> input;     // what it reduces
+  bool isFinished = false;       // its elements are read by an epilogue, not stored as they are computed
   bool rowsThenColumns = false;  // of a product: its rows and columns are the two innermost loops
   // Of a product or a convolution: its operands, and on which loops of the nest they depend.
   std::vector<Expr> operands = {};

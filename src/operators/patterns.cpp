@@ -43,6 +43,14 @@ bool hasWindows(Expr e) {
 
 }  // namespace
 
+bool isComputedInOrder(Expr e) {
+  return anyTerm(e, [](Expr x) {
+    const Spine s = spineOf(x);
+    if (!s.head.isPrimitive() || !holdsArrays(x.type())) return false;
+    return runsInOrder(s.head.prim()) || isReduce(s.head.prim());
+  });
+}
+
 bool mayBeCore(Expr term) { return anyPrimitive(term, runsLoop) || (hasWindows(term) && !onlyMovesData(term)); }
 
 bool hasStepsOfParts(Expr term) {
@@ -70,16 +78,31 @@ std::optional<std::array<Joined, 2>> joinedIn(Expr e, rewrite::Path path) {
                     Joined{s.arguments[1], path + rewrite::argumentPath(s, 1)}};
 }
 
+namespace {
+
+// The first of the two dimensions of the array that a layout exchanges, and does nothing else.
+std::optional<std::size_t> exchanged(Expr layout, Expr array) {
+  const Spine s = spineOf(layout);
+  if (s.isPrim(Prim::transpose)) return s.arguments[0] == array ? std::optional<std::size_t>(0) : std::nullopt;
+  if (!s.isCall(Prim::map) || s.arguments[1] != array || !s.arguments[0].isLambda()) return std::nullopt;
+  const auto inside = exchanged(s.arguments[0].body(), s.arguments[0].parameter());
+  return inside ? std::optional(*inside + 1) : std::nullopt;
+}
+
+}  // namespace
+
 Nest nestOf(Expr term, std::size_t most) {
   Nest nest;
   Expr given = term;  // with its layouts
+  std::optional<std::size_t> turned;
   for (nest.body = underLayouts(given); isComputingMap(nest.body); nest.body = underLayouts(given)) {
     if (nest.loops.size() == most) break;
-    const Spine s = spineOf(nest.body), layout = spineOf(given);
-    nest.turned = layout.isPrim(Prim::transpose) && layout.arguments[0] == nest.body;
+    if (const auto dimension = exchanged(given, nest.body)) turned = nest.loops.size() + *dimension;
+    const Spine s = spineOf(nest.body);
     nest.loops.push_back({s.arguments[0].parameter(), s.arguments[1]});
     given = s.arguments[0].body();
   }
+  nest.turned = turned && *turned + 1 == nest.loops.size();
   return nest;
 }
 
@@ -94,17 +117,14 @@ Core coreOf(Expr term) {
   Core core;
   rewrite::Path path;
   for (Expr e = term;;) {
-    const Spine s = spineOf(e);
-    if (isResultLayout(s, Crops::no)) {
-      path.push_back(1);
-      e = s.arguments.back();
-      continue;
-    }
     core.path = path;
+    const bool turned = nestOf(e).turned;  // how the result is written decides how it is computed
+    for (const Expr under = underLayouts(e); e != under; e = spineOf(e).arguments.back()) path.push_back(1);
+    if (!turned) core.path = path;
     const auto result = resultOfEpilogue(e, mayBeCore);
     if (!result) return core;
     core.epilogues.push_back(path);
-    path = path + rewrite::Path{1} + *rewrite::pathOf(*result, s.arguments[1]);
+    path = path + rewrite::Path{1} + *rewrite::pathOf(*result, spineOf(e).arguments[1]);
     e = *result;
   }
 }
@@ -177,6 +197,98 @@ Pattern ofReductions(Recognised& form, const Spine& reduction) {
   return windows ? Pattern::stencil : Pattern::rows;
 }
 
+// How many dimensions of an array may be cut so that what a piece needs is computed for it alone: none of a scan, one
+// of rows each of which is one.
+class Apart {
+ public:
+  using Depths = ByComponent<int>;
+  static constexpr int all = 64;
+
+  void bind(Expr variable, const Depths& of) {
+    const bool isNew = known_.insert_or_assign(variable, of).second;
+    if (!isNew) terms_.clear();
+  }
+  static bool any(Depths d, int depth) {
+    bool found = false;
+    d.forEachLeaf([&](int leaf) { found = found || leaf == depth; });
+    return found;
+  }
+  static Depths element(Depths array) {
+    return changed(std::move(array), [](int d) { return d == all ? d : d - 1; });
+  }
+
+  Depths of(Expr e) {
+    if (e.isVariable()) {
+      const auto found = known_.find(e);
+      return found == known_.end() ? Depths{{}, all} : found->second;
+    }
+    if (const auto found = terms_.find(e); found != terms_.end()) return found->second;
+    const Depths depths = ofTerm(e);
+    terms_.insert_or_assign(e, depths);
+    return depths;
+  }
+
+ private:
+  Depths ofTerm(Expr e) {
+    const Spine s = spineOf(e);
+    if (!s.head.isPrimitive() || s.arguments.empty() || !holdsArrays(e.type())) return {{}, all};
+    const auto& a = s.arguments;
+    const auto changed = [&](const auto& f) { return Apart::changed(of(a.back()), f); };
+    switch (s.head.prim()) {
+      case Prim::get: {
+        const Depths whole = of(a[0]);
+        const auto k = static_cast<std::size_t>(*s.head.nats()[0].constant());
+        return whole.components.empty() ? whole : whole.components[k];
+      }
+      case Prim::tuple:
+      case Prim::zip: {
+        Depths parts{{}, all};
+        for (const Expr x : a) parts.components.push_back(of(x));
+        return parts;
+      }
+      case Prim::let: bind(a[0].parameter(), of(a[1])); return of(a[0].body());
+      case Prim::map: {
+        const Depths in = of(a[1]);
+        if (any(in, 0)) return {{}, 0};
+        bind(a[0].parameter(), element(in));
+        return Apart::changed(of(a[0].body()), [](int d) { return d == all ? d : d + 1; });
+      }
+      case Prim::generate: return Apart::changed(of(a[0].body()), [](int d) { return d == all ? d : d + 1; });
+      case Prim::split:
+      case Prim::slide:
+      case Prim::slideStrict: return changed([](int d) { return d == 0 || d == all ? d : d + 1; });
+      case Prim::join: return changed([](int d) { return d == all ? d : std::max(d - 1, 0); });
+      case Prim::transpose: return changed([](int d) { return d == 1 ? 0 : d; });
+      case Prim::at: return element(changed([](int d) { return std::max(d, 1); }));
+      default: break;
+    }
+    if (runsInOrder(s.head.prim()) || isReduce(s.head.prim())) return {{}, 0};
+    if (movesData(s.head.prim()) && a.size() == 1) return of(a[0]);
+    return {{}, isComputedInOrder(e) ? 0 : all};
+  }
+
+  template <class F>
+  static Depths changed(Depths d, const F& f) {
+    d.forEachLeaf([&](int& leaf) { leaf = f(leaf); });
+    return d;
+  }
+  std::unordered_map<Expr, Depths> known_, terms_;  // of variables, of terms
+};
+
+// The loops of the nest that a kernel may run side by side: what is computed in order for all elements of a loop below
+// others would be computed for each of them.
+Nest loopsApart(Expr term) {
+  Nest nest = nestOf(term);
+  if (!isComputedInOrder(term)) return nest;
+  Apart apart;
+  for (std::size_t i = 0; i < nest.loops.size(); i++) {
+    const Apart::Depths of = apart.of(nest.loops[i].input);
+    if (i > 0 && Apart::any(of, 0)) return nestOf(term, i);
+    apart.bind(nest.loops[i].variable, Apart::element(of));
+  }
+  return nest;
+}
+
 // Whether the innermost loop is one of few elements, of channels say, within a long one of approximated functions:
 // whatever neighbours in that compute fills vectors.
 bool endsInFewElements(const Nest& nest) {
@@ -192,7 +304,7 @@ bool endsInFewElements(const Nest& nest) {
 
 Recognised recognise(Expr term) {
   Recognised form;
-  form.nest = nestOf(term);
+  form.nest = loopsApart(term);
   if (endsInFewElements(form.nest)) form.nest = nestOf(term, form.nest.loops.size() - 1);
   const auto loop = firstLoop(form.nest.body);
   if (loop) {

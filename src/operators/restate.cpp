@@ -408,6 +408,41 @@ Strategy elementsApart() {
   return outsideLoops(chosen);
 }
 
+// Within loops, rows that are computed in order, where they are read: a work-item that has a row computes it once.
+Strategy rowsWhereRead() {
+  const auto chosen = [](Expr e) -> std::optional<Strategy> {
+    const Spine s = spineOf(e), zipped = s.isCall(Prim::map) ? spineOf(s.arguments[1]) : s;
+    if (!zipped.isPrim(Prim::zip)) return std::nullopt;
+    const bool any = std::ranges::any_of(zipped.arguments, [](Expr array) {
+      const Spine rows = spineOf(array);
+      return rows.isCall(Prim::map) && isComputedInOrder(rows.arguments[0].body());
+    });
+    return any ? std::optional(use("mapFusionOfZipped")) : std::nullopt;
+  };
+  return wherever(true, chosen);
+}
+
+// What a loop would compute again for each element, in loops of its own, has a name in front of it. What depends on
+// nothing within the program is a part.
+Strategy sharedNamed(const Program& program) {
+  const auto pays = [parameters =
+                         std::unordered_set<Expr>(program.parameters.begin(), program.parameters.end())](Expr e) {
+    constexpr std::int64_t fewest = 8;
+    const auto& free = e.freeVariables();
+    if (!e.type().isRegister() || std::ranges::all_of(free, [&](Expr v) { return parameters.contains(v); }))
+      return false;
+    return anyTerm(e, [&](Expr x) {
+      const Spine s = spineOf(x);
+      return s.head.isPrimitive() && takesSteps(s.head) && x.type().isRegister() && isLoop(s) &&
+             s.arguments.back().type().length().constant().value_or(fewest) >= fewest;
+    });
+  };
+  return [pays](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Expr now = *strategies::invariantsNamed(pays)(e, r);
+    return now == e ? std::nullopt : std::optional(now);
+  };
+}
+
 // Reductions and scans of arrays whose steps are launches, as iterations: what a step computes are parts.
 Strategy stepsApart() {
   const auto toSteps = [](Expr e) -> std::optional<Strategy> {
@@ -429,6 +464,7 @@ Program restated(const Program& program, bool inOrder) {
   Rewriting columns(eta);
   bool changed = columns.tryApply(everywhere(tuplesOfArraysApart()));
   changed |= columns.tryApply(everywhere(use("windowsOfColumns")));
+  if (columns.tryApply(seq({attempt(sumsTogether()), rowsWhereRead()}))) changed = true;
   const Program start = changed ? columns.program() : program;
   Rewriting r(changed ? start : eta);
   // A name for a constant, or for other names, would hide that what stands on both sides of it belongs together.
@@ -479,13 +515,14 @@ Program restated(const Program& program, bool inOrder) {
   const bool together = r.tryApply(columnsTogether());
   const bool stepped = r.tryApply(stepsApart());
   if (stepped) liftProducts();
+  const bool named = r.tryApply(sharedNamed(program));
   const bool elements = r.tryApply(elementsApart());
   if (elements) r.apply(sumsTogether());
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
   const bool isRestated =
-      lifts > 0 || indexed || alone || apart || outside || together || stepped || elements || chunked;
+      lifts > 0 || indexed || alone || apart || outside || together || stepped || named || elements || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

@@ -29,9 +29,6 @@ struct Binder {
   std::optional<std::vector<Expr>> arraysOf(Expr term) const;
 };
 
-// A rule for a term and a place within it: "mapFission<0101>".
-std::string ruleAt(std::string rule, const rewrite::Path& path);
-
 // The next term to be lifted out of the loops around it: a product that is worth a family, what stands in its way, or
 // an array that would be computed again for each of its elements.
 std::optional<rewrite::Path> placeToLift(Expr program);

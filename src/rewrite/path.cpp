@@ -7,6 +7,12 @@
 
 namespace lift::rewrite {
 
+std::string ruleAt(std::string rule, const Path& place) {
+  rule += '<';
+  for (const std::uint8_t child : place) rule += static_cast<char>('0' + child);
+  return rule + '>';
+}
+
 std::optional<Path> pathOf(Expr part, Expr term) {
   std::optional<Path> optional;  // where a condition decides
   const std::function<std::optional<Path>(Expr, bool, const Path&)> find =

@@ -175,6 +175,36 @@ std::optional<Expr> fissionOfReduction(Expr reduction, Expr value) {
   return call(s.head.prim(), {s.arguments[0], f, elements});
 }
 
+// map(f, zip(…, map(g, xs), …))  ->  map(fun t => let z = g(t.k) in f((…, z, …)), zip(…, xs, …)) for all maps there
+std::optional<Expr> mapFusionOfZipped(Expr e) {
+  const Spine s = spineOf(e);
+  const Spine zipped = s.isCall(Prim::map) ? spineOf(s.arguments[1]) : s;
+  if (!zipped.isPrim(Prim::zip) || !s.arguments[0].isLambda()) return std::nullopt;
+  std::vector<Expr> arrays = zipped.arguments, functions(arrays.size(), s.arguments[0]);
+  bool any = false;
+  for (std::size_t i = 0; i < arrays.size(); i++) {
+    const Spine inner = spineOf(arrays[i]);
+    const bool fuses = inner.isCall(Prim::map) && inner.arguments[0].isLambda();
+    any = any || fuses;
+    functions[i] = fuses ? inner.arguments[0] : Expr::nat(0);
+    if (fuses) arrays[i] = inner.arguments[1];
+  }
+  if (!any) return std::nullopt;
+  const Expr all = zip(arrays), t = Expr::variable("p", all.type().element());
+  std::vector<Expr> elements;
+  std::vector<std::pair<Expr, Expr>> names;
+  for (std::size_t i = 0; i < arrays.size(); i++) {
+    elements.push_back(get(t, static_cast<int>(i)));
+    if (functions[i] == Expr::nat(0)) continue;
+    const Expr z = Expr::variable("z", functions[i].type().result());
+    names.emplace_back(z, substitute(functions[i].body(), functions[i].parameter(), elements[i]));
+    elements[i] = z;
+  }
+  Expr body = substitute(s.arguments[0].body(), s.arguments[0].parameter(), tuple(elements));
+  for (auto n = names.rbegin(); n != names.rend(); ++n) body = let(n->first, n->second, body);
+  return build::map(Expr::lambda(t, etaLong(withFreshBinders(body))), all);
+}
+
 }  // namespace
 
 Rule computedRule(const RuleRow& row, std::optional<Expr> (*compute)(Expr)) {
@@ -212,6 +242,11 @@ std::vector<Rule> namingRules() {
                     "f((a, b)))))",
                     "an index of rows and columns"},
                    digitsOfIndices),
+      computedRule({"mapFusionOfZipped",
+                    "map(fun (x, y) => f((x, y)), zip(map(g, xs), ys)) => map(fun (x, y) => let(fun z => f((z, y)), "
+                    "g(x)), zip(xs, ys))",
+                    "functor law, of zipped maps"},
+                   mapFusionOfZipped),
       computedRule(
           {"letTuple", "let(f, (x, y)) => let(fun x => let(fun y => f((x, y)), y), x)", "a name for each component"},
           letTuple),

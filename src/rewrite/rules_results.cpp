@@ -131,7 +131,10 @@ class Computed {
       const Expr zipped = zip(all), x = Expr::variable("x", zipped.type().element());
       const auto each = of(others.empty() ? x : get(x, 0), elementsOf(x, others.size()));
       if (!each) return std::nullopt;
-      return call(Prim::mapSeqUnroll, {Nat(0)}, {Expr::lambda(x, *each), zipped});
+      constexpr std::int64_t unrolled = 64;
+      const Expr f = Expr::lambda(x, *each);
+      const bool isShort = t.length().constant().value_or(unrolled + 1) <= unrolled;
+      return isShort ? call(Prim::mapSeqUnroll, {Nat(0)}, {f, zipped}) : call(Prim::mapSeq, {f, zipped});
     }
     std::vector<Expr> names;
     Expr value = withFreshBinders(f_);

@@ -588,6 +588,40 @@ inline const std::vector<Case>& cases() {
        "  map(cumsum, p) |> padClamp2D(1, 1, 1, 1) |> slide2D(3, 3, 1, 1) |> map2D(fun v => sum(join(v))))\n",
        {{"b", 2}, {"h", 11}, {"w", 32}},
        {{P::other, "default"}, {P::stencil, "strips"}}},
+      {"states along time, in a batch, read in the order of time",
+       "def main(a: [b][t][c]f32, u: [b][t][c]f32, g: [b][t][c]f32): [b][t][c]f32 =\n"
+       "  zip(a, u, g) |> map(fun (as, us, gs) =>\n"
+       "    let states = zip(transpose(as), transpose(us)) |> map(fun (xs, ys) =>\n"
+       "      zip(xs, ys) |> scan(0.0, fun (h, (x, y)) => x * h + y)) in\n"
+       "    zipWith2D(fun (h, x) => h * sigmoid(x), transpose(states), gs))\n",
+       {{"b", 2}, {"t", 20}, {"c", 32}},
+       {{P::other, "vectors"}}},
+      {"long states along time, in a batch",
+       "def main(a: [b][t][c]f32, g: [b][t][c]f32): [b][t][c]f32 =\n"
+       "  zip(a, g) |> map(fun (as, gs) =>\n"
+       "    zipWith2D(fun (h, x) => h * sigmoid(x), transpose(map(cumsum, transpose(as))), gs))\n",
+       {{"b", 2}, {"t", 1030}, {"c", 16}},
+       {{P::other, "vectors"}, {P::elementwise, "vectors"}}},
+      {"running sums of rows in a batch, each with another row",
+       "def main(a: [b][c][t]f32, g: [b][c][t]f32): [b][c][t]f32 =\n"
+       "  zip(a, g) |> map(fun (as, gs) => zipWith2D(fun (h, x) => h * exp(x), map(cumsum, as), gs))\n",
+       {{"b", 2}, {"c", 16}, {"t", 48}},
+       {{P::other, "default"}}},
+      {"running sums of rows in a batch, joined",
+       "def main(a: [b][c][t]f32, g: [b][c][t]f32): [b][c][t]f32 =\n"
+       "  zip(a, g) |> map(fun (as, gs) => zipWith(fun (h, x) => h * exp(x), join(map(cumsum, as)), join(gs)) |> "
+       "split(t))\n",
+       {{"b", 2}, {"c", 16}, {"t", 48}},
+       {{P::other, "default"}, {P::elementwise, "vectors"}}},
+      {"rows over their lengths, which have no names",
+       "def main(xs: [n][m]f32): [n][m]f32 = xs |> map(fun row => row |> map(fun x => x / norm(row)))\n",
+       {{"n", 70}, {"m", 48}},
+       {{P::rows, "default"}}},
+      {"cosines of all pairs, each with the norms of both",
+       "def main(a: [n][d]f32, b: [m][d]f32): [n][m]f32 =\n"
+       "  a |> map(fun x => b |> map(fun y => dotProduct(x, y) / (norm(x) * norm(y))))\n",
+       {{"n", 48}, {"m", 64}, {"d", 48}},
+       {{P::rows, "default"}, {P::product, "near"}, {P::rows, "default"}}},
       {"planes", planes, {{"d", 5}, {"h", 6}, {"w", 18}}, {{P::stencil, "strips"}}},
       {"signal", signal, {{"n", 64}}, {{P::stencil, "strips"}}},
   };

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "harness/sample.hpp"
+#include "harness/work.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/plan_memory.hpp"
 #include "parted.hpp"
@@ -59,6 +60,27 @@ TEST_CASE("what windows and rows are read of is computed where it is read, or in
       for (const kernel::Buffer& b : k.buffers)
         if (b.space == kernel::AddressSpace::priv) CHECK(b.count.constant().value_or(0) <= 256);
     }
+  }
+}
+
+TEST_CASE("what is computed in order, and what rows share, is computed once", "[null]") {
+  const std::vector<std::pair<const char*, const char*>> grows{
+      {"states along time, in a batch, read in the order of time", "t"},
+      {"long states along time, in a batch", "t"},
+      {"running sums of rows in a batch, each with another row", "t"},
+      {"running sums of rows in a batch, joined", "t"},
+      {"rows over their lengths, which have no names", "m"},
+  };
+  for (const auto& [name, size] : grows) {
+    INFO(name);
+    parted::Case c = caseNamed(name);
+    const auto work = [&] {
+      const Variant v = derive(programWorkload(parted::load(c), 0), partsFamilyName);
+      return test::work(compileVariant(v, v.defaults));
+    };
+    const double once = work();
+    c.sizes.at(size) *= 2;
+    CHECK(work() <= 3 * once);  // short loops are written out, and keep their arrays in registers
   }
 }
 
