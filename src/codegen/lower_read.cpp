@@ -15,17 +15,24 @@ ViewPtr Lowering::apply(Expr lambda, const EnvPtr& env, const ViewPtr& argument)
   return read(lambda.body(), bindParameter(lambda, env, argument));
 }
 
-// Whether a function of scalars has no form on vectors: each lane may read another element of an array, or must not
-// compute a branch that it does not take.
-static bool isByLane(Expr f) {
+bool Lowering::isByLane(Expr f) {
   const auto& outside = f.freeVariables();
   const auto isInside = [&](Expr v) { return std::ranges::find(outside, v) == outside.end(); };
   const auto isRead = [&](Expr e) {  // at(i)
     if (!e.isApply() || !e.function().isPrimitive() || e.function().prim() != Prim::at) return false;
     return std::ranges::any_of(e.argument().freeVariables(), isInside);
   };
+  const auto keepsOwn = [&](Expr e) {
+    const Spine s = spineOf(e);
+    if (!s.head.is(Expr::Form::primitive)) return false;
+    const Traits& t = traits(s.head.prim());
+    const bool keeps =
+        t.memory != Traits::Memory::none ||
+        (t.loop != Traits::Loop::none && t.loop != Traits::Loop::map && t.loop != Traits::Loop::generate);
+    return keeps && std::ranges::any_of(e.freeVariables(), isInside);
+  };
   const bool chooses = anyPrimitive(f, [](Expr p) { return p.prim() == Prim::ifThenElse; });
-  return anyTerm(f, isRead) || (chooses && mayFailWithin(f));
+  return anyTerm(f, isRead) || anyTerm(f, keepsOwn) || (chooses && mayFailWithin(f));
 }
 
 ViewPtr Lowering::read(Expr e, const EnvPtr& env) {
@@ -401,26 +408,50 @@ ViewPtr Lowering::registersOf(Type type, const std::vector<ExprPtr>& leaves) {
   return composed(type, [&](Type t) { return valueView(t, leaves[next++]); });
 }
 
+ViewPtr Lowering::laneOf(const ViewPtr& vectors, Type scalars, int lane) {
+  if (scalars.isArray())
+    return lazyView(scalars, [=, this](const Nat& i) { return laneOf(vectors->at(i), scalars.element(), lane); });
+  std::vector<ExprPtr> lanes;
+  for (const ExprPtr& v : leafValues(vectors)) lanes.push_back(v->type.width > 1 ? kernel::lane(v, lane) : v);
+  return registersOf(scalars, lanes);
+}
+
+ViewPtr Lowering::ofLanes(const std::vector<ViewPtr>& lanes, Type vectors) {
+  if (vectors.isArray())
+    return lazyView(vectors, [=, this](const Nat& i) {
+      std::vector<ViewPtr> elements;
+      for (const ViewPtr& lane : lanes) elements.push_back(lane->at(i));
+      return ofLanes(elements, vectors.element());
+    });
+  if (vectors.is(Type::Kind::tuple)) {
+    std::vector<ViewPtr> parts;
+    for (std::size_t c = 0; c < vectors.components().size(); c++) {
+      std::vector<ViewPtr> components;
+      for (const ViewPtr& lane : lanes) components.push_back(lane->component(static_cast<int>(c)));
+      parts.push_back(ofLanes(components, vectors.components()[c]));
+    }
+    return tupleView(std::move(parts));
+  }
+  std::vector<ExprPtr> values;
+  for (const ViewPtr& lane : lanes) values.push_back(value(lane));
+  return valueView(vectors, kernel::makeVector(std::move(values)));
+}
+
 ViewPtr Lowering::vectorizeLanes(const Spine& s, const EnvPtr& env) {
   const Expr f = s.arguments[0];
-  std::vector<std::vector<ExprPtr>> lanes;  // by lane, then leaf
-  std::vector<ExprPtr> vectors = leafValues(read(s.arguments[1], env));
-  for (ExprPtr& v : vectors)
-    if (!isAtom(v)) v = declare("v", v);
-  const auto laneOf = [&](int l) {
-    std::vector<ExprPtr> scalars;
-    for (const ExprPtr& v : vectors) scalars.push_back(kernel::lane(v, l));
-    return registersOf(f.parameter().type(), scalars);
-  };
-  for (int l = 0; l < static_cast<int>(*s.head.nats()[0].constant()); l++)
-    lanes.push_back(leafValues(apply(f, env, laneOf(l))));
-  std::vector<ExprPtr> results;
-  for (std::size_t leaf = 0; leaf < lanes[0].size(); leaf++) {
-    std::vector<ExprPtr> parts;
-    for (const auto& lane : lanes) parts.push_back(lane[leaf]);
-    results.push_back(kernel::makeVector(std::move(parts)));
+  ViewPtr vectors = read(s.arguments[1], env);
+  if (s.arguments[1].type().isRegister()) {
+    std::vector<ExprPtr> values = leafValues(vectors);
+    for (ExprPtr& v : values)
+      if (!isAtom(v)) v = declare("v", v);
+    vectors = registersOf(s.arguments[1].type(), values);
   }
-  return registersOf(s.head.type().result().result(), results);
+  std::vector<ViewPtr> lanes;
+  for (int l = 0; l < static_cast<int>(*s.head.nats()[0].constant()); l++) {
+    lanes.push_back(apply(f, env, laneOf(vectors, f.parameter().type(), l)));
+    if (lanes.back()->type().isRegister()) lanes.back() = registersOf(lanes.back()->type(), leafValues(lanes.back()));
+  }
+  return ofLanes(lanes, s.head.type().result().result());
 }
 
 ViewPtr Lowering::inAllLanes(const ViewPtr& v, Type type, Nat lanes) {

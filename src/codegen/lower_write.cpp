@@ -65,7 +65,7 @@ bool Lowering::writeComputed(Expr e, const Spine& s, const EnvPtr& env, const De
       return true;
     }
     case Prim::vectorize:  // what it gives of an array is written element by element
-      if (!e.type().isArray()) return false;
+      if (!e.type().isArray() || isByLane(a[0])) return false;
       write(a[0].body(), bindParameter(a[0], env, read(a[1], env)), out);
       return true;
     case Prim::scan:

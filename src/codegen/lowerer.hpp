@@ -187,8 +187,13 @@ class Lowering {
   ExprPtr logical(Op op, const std::vector<Expr>& operands, const EnvPtr& env);
   ExprPtr conditionOf(Expr condition, const EnvPtr& env);
   ViewPtr conditional(Expr e, const Spine& s, const EnvPtr& env);
+  // Whether a function of scalars has no form on vectors: each lane may read another element of an array, must not
+  // compute a branch that it does not take, or has a state or an array of its own in a loop.
+  static bool isByLane(Expr f);
   // Lane by lane, each by itself.
   ViewPtr vectorizeLanes(const Spine& s, const EnvPtr& env);
+  ViewPtr laneOf(const ViewPtr& vectors, Type scalars, int lane);
+  ViewPtr ofLanes(const std::vector<ViewPtr>& lanes, Type vectors);
   // What `leaf` gives for the scalars and vectors of the type, in order, in its tuples.
   static ViewPtr composed(Type type, const std::function<ViewPtr(Type)>& leaf);
   // The leaves in order, as values of the type.

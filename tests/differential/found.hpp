@@ -129,6 +129,17 @@ def main(x: [n]i32, y: [n]i32) =
   (scatter(scatter(fill(2 * n, 0), map(fun v => v + count(fun w => w < v, y), x), x), y, y),
    reduceByIndex(reduceByIndex(fill(n, 0), add, zip(map(fun v => v + count(fun w => w < v, y), x), x)), add, zip(y, x)))
 )"},
+    {"functions of lanes that have loops, states and arrays of their own", R"(
+def main(x: [8]i32, y: [2][2]i32) =
+  let v = asVector(4, x) in
+  (asScalar(map(vectorize(4, fun k => iterateWhile(9, fun w => w > 10 || w < -10, fun w => w / 2, k * 9)), v)),
+   asScalar(map(vectorize(4, fun k => iterate(3, fun w => w / 2 + 1, k)), v)),
+   asScalar(map(vectorize(4, fun k => reduce(k, fun (s, w) => if w > s then s + w else s - 1, x)), v)),
+   asScalar(map(vectorize(4, fun k => scan(k, fun (s, w) => if w > s then s + w else s - 1, x)[3]), v)),
+   map(asScalar, transpose(map(vectorize(4, fun k => scan(k, fun (s, w) => if w > s then s + w else s - 1, take(3, x))), v))),
+   map(vectorize(2, fun row => (reduce(1, fun (s, w) => s * w - 1, row), row[abs(row[0]) % 2])), map(asVector(2), [join(y)]))
+     |> map(fun (a, b) => asScalar([a, b])))
+)"},
 };
 
 }  // namespace lift::differential
