@@ -24,7 +24,7 @@ bool Lowering::isByLane(Expr f) {
   };
   const auto keepsOwn = [&](Expr e) {
     const Spine s = spineOf(e);
-    if (!s.head.is(Expr::Form::primitive)) return false;
+    if (!s.head.isPrimitive()) return false;
     const Traits& t = traits(s.head.prim());
     const bool keeps =
         t.memory != Traits::Memory::none ||
@@ -423,7 +423,7 @@ ViewPtr Lowering::ofLanes(const std::vector<ViewPtr>& lanes, Type vectors) {
       for (const ViewPtr& lane : lanes) elements.push_back(lane->at(i));
       return ofLanes(elements, vectors.element());
     });
-  if (vectors.is(Type::Kind::tuple)) {
+  if (vectors.isTuple()) {
     std::vector<ViewPtr> parts;
     for (std::size_t c = 0; c < vectors.components().size(); c++) {
       std::vector<ViewPtr> components;
