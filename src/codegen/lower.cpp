@@ -112,6 +112,15 @@ ExprPtr Lowering::declare(const std::string& name, const ExprPtr& value) {
 
 kernel::BufferId Lowering::newBuffer(const std::string& name, Scalar scalar, int width, AddressSpace space, Nat count,
                                      bool readOnly) {
+  const auto isSuch = [&](kernel::BufferId b) {
+    const kernel::Buffer& spare = kernel_.buffers[b];
+    return spare.scalar == scalar && spare.width == width && spare.space == space && spare.count == count;
+  };
+  if (const auto found = std::ranges::find_if(spare_, isSuch); found != spare_.end()) {
+    const kernel::BufferId b = *found;
+    spare_.erase(found);
+    return b;
+  }
   kernel_.buffers.push_back({name, scalar, width, space, count, readOnly});
   return static_cast<kernel::BufferId>(kernel_.buffers.size() - 1);
 }

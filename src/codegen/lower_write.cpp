@@ -471,8 +471,15 @@ void Lowering::iterate(const Spine& s, const EnvPtr& env, const Destination& out
   if (!isWrittenOut(s)) return copy(iterateInLoop(s, env, space), out);
   const std::int64_t times = *s.head.nats()[0].constant();
   if (times == 0) return write(in, env, out);
+  std::vector<kernel::BufferId> ofStep;  // local memory, but for states
   const auto stepTo = [&](const ViewPtr& from, const Destination& to) {
+    const bool isFirst = ofStep.empty();
+    const std::size_t first = kernel_.buffers.size();
+    const std::vector<kernel::BufferId> before = isFirst ? spare_ : std::exchange(spare_, ofStep);
     write(f.body(), bindParameter(f, env, from), to);
+    if (!isFirst) spare_ = before;
+    for (std::size_t b = first; isFirst && b < kernel_.buffers.size(); b++)
+      if (kernel_.buffers[b].space == AddressSpace::local) ofStep.push_back(static_cast<kernel::BufferId>(b));
   };
   std::array<ViewPtr, 2> memory;
   if (alternates(s, space)) {

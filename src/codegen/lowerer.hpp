@@ -292,6 +292,7 @@ class Lowering {
   std::vector<Loop> loops_;
   std::unordered_map<Expr, ViewPtr> tables_;
   std::set<kernel::BufferId> writtenByLane_;  // private arrays of vectors
+  std::vector<kernel::BufferId> spare_;       // local memory of the step before, which this one may use again
 };
 
 }  // namespace lift::detail

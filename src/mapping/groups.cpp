@@ -30,8 +30,30 @@ bool fitsLocalMemory(const std::vector<Expr>& loops) {
   return copies * bytes <= localBytes;
 }
 
+// Local memory that a group of so many work-items takes for the term, mapped.
+std::int64_t localMemoryOf(Expr e, std::int64_t items) {
+  if (e.isLambda()) return localMemoryOf(e.body(), items);
+  if (!e.isApply()) return 0;
+  const Spine s = spineOf(e);
+  std::int64_t bytes = 0;
+  for (const Leaf& leaf : leavesOf(e.type())) {
+    // Of an iteration there is a third state: what its last step leaves.
+    const bool isArray = s.isPrim(Prim::toLocal) || (s.isPrim(Prim::iterate) && !leaf.shape.empty());
+    if (isArray) bytes += elementsOf(leaf).value_or(localBytes) * bytesOf(leaf);
+    if (s.isPrim(Prim::reduceLcl)) bytes += items * bytesOf(leaf);
+  }
+  for (const Expr a : s.arguments) bytes += localMemoryOf(a, items);
+  return bytes;
+}
+
 // Whether it takes steps each of which leaves arrays to the next.
 bool stepsOverArrays(const Spine& s) { return s.isPrim(Prim::iterate) || (s.isPrim(Prim::reduce) && foldsArrays(s)); }
+
+// Work-items of a group at most: more where a kernel has few groups.
+std::int64_t itemsOf(Nat groups) {
+  constexpr std::int64_t few = 16, usual = 256;
+  return groups.constant().value_or(few + 1) <= few ? 4 * usual : usual;
+}
 
 // Whether a state has arrays that registers do not hold.
 bool isLongState(Type state) {
@@ -104,8 +126,9 @@ std::optional<Expr> DefaultMapping::sharedByGroups(Expr e) {
   if (!isSharedByGroup(rewrite::partAt(e, nest.body), hasFewItems(e))) return std::nullopt;
   const auto steps = strategies::stepsOfGroups(static_cast<int>(nest.levels.size()) - 1);
   const auto before = rewriting_.mark();
-  if (!steps(e, rewriting_)) return std::nullopt;
+  const auto shared = steps(e, rewriting_);
   rewriting_.undo(before);
+  if (!shared || localMemoryOf(*shared, itemsOf(nest.items)) > localBytes) return std::nullopt;
   note(spineOf(e).head, "each element by a work-group, whose work-items share its loops");
   e = argument(e, 1, [this](Expr in) { return operand(in); });
   return *steps(at(e, nest.body, [this](Expr x) { return closedKept(x); }), rewriting_);
@@ -127,7 +150,7 @@ std::optional<Expr> DefaultMapping::sharedByGroup(Expr e) {
   const Expr only = apply("inOneGroup", e);
   const auto shared = rewrite::at(argumentPath(spineOf(only), 1), strategies::stepsOfGroups(0))(only, rewriting_);
   rewriting_.undo(before);
-  if (!shared) return std::nullopt;
+  if (!shared || localMemoryOf(*shared, itemsOf(1)) > localBytes) return std::nullopt;
   return argument(apply("inOneGroup", e), 1, [this](Expr map) { return kept(map, "a group shares its steps"); });
 }
 

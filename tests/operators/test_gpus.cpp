@@ -175,3 +175,28 @@ TEST_CASE("steps of little work are a group's, though each could be a product of
   CHECK(launches(64) == 1);
   CHECK(launches(512) > 1);  // of a loop of the host's
 }
+
+TEST_CASE("what groups share fits the local memory that every GPU has", "[null]") {
+  const runtime::DeviceInfo device = runtime::readProfile("portable");
+  const auto local = [&](const steps::Case& c, std::int64_t n) {
+    std::map<std::string, std::int64_t> sizes = c.sizes;
+    sizes["n"] = n;
+    const Choice choice = chosenOn(device, parted::load({"fits", c.text, sizes, {}}));
+    std::int64_t most = 0;
+    for (const kernel::Kernel& k : compileVariant(choice.variant, choice.config).kernels)
+      most = std::max(most, kernel::localBytes(k).constant().value());
+    return most;
+  };
+  int shared = 0;
+  for (const steps::Case& c : steps::cases()) {
+    if (!c.sizes.contains("n")) continue;
+    INFO(c.text);
+    for (const std::int64_t n : {20, 50, 300, 600, 900}) {
+      INFO(n);
+      const std::int64_t bytes = local(c, n);
+      CHECK(bytes <= 32 << 10);
+      shared += bytes > 0 ? 1 : 0;
+    }
+  }
+  CHECK(shared > 30);
+}

@@ -136,7 +136,8 @@ runtime::LoadOptions DeviceOptions::load() const {
 void CodegenOptions::add(cli::App& app) {
   app.add_option("--local", local, "Work-group size per dimension, x,y,z")->delimiter(',')->expected(1, 3);
   app.add_option("--groups", groups, "Number of work-groups per dimension, x,y,z")->delimiter(',')->expected(1, 3);
-  app.add_option("--max-group", maxGroup, "Most work-items in a group (default 256)")->positive();
+  app.add_option("--max-group", maxGroup, "Most work-items in a group (default 256; on GPUs 1024 where groups are few)")
+      ->positive();
   app.add_option("--print-after", printAfter, "Print what a stage produced (or all)")->type_name("STAGE");
   app.add_option("--stop-after", stopAfter, "Stop after a stage and print what it produced")->type_name("STAGE");
   app.add_option("--constant", constants, "Parameter whose contents stay: what depends on it alone is computed once")
