@@ -305,6 +305,7 @@ bool endsInFewElements(const Nest& nest) {
 Recognised recognise(Expr term) {
   Recognised form;
   form.nest = loopsApart(term);
+  const bool isOfRows = form.nest.loops.size() < nestOf(term).loops.size();
   if (endsInFewElements(form.nest)) form.nest = nestOf(term, form.nest.loops.size() - 1);
   const auto loop = firstLoop(form.nest.body);
   if (loop) {
@@ -319,6 +320,8 @@ Recognised recognise(Expr term) {
     const bool windows = std::ranges::any_of(loops, [](const Nest::Loop& l) { return hasWindows(l.input); });
     form.pattern = windows ? Pattern::stencil : Pattern::elementwise;
   }
+  // Families of stencils take each window as an element, none takes rows of windows as one.
+  if (isOfRows && form.pattern == Pattern::stencil) form.pattern = Pattern::other;
   return form;
 }
 
