@@ -272,6 +272,16 @@ TEST_CASE("parts of symbolic sizes have families whose tiles are filled", "[null
   for (const char* family : {"panels", "strips", "default"}) CHECK(families.count(family) == 1);
 }
 
+TEST_CASE("rows of windows of symbolic length are not cut as if they were windows", "[null]") {
+  parted::Case c = caseNamed("windows of running sums in a batch");
+  const Variant v = derive(programWorkload(parted::symbolic(c), 0), partsFamilyName);
+  c.sizes = {{"b", 2}, {"h", 12}, {"w", 33}};
+  const Program concrete = parted::load(c);
+  const auto inputs = parted::inputsOf(concrete);
+  const auto run = runtime::makeEmulatorDevice()->load(compileVariant(v, v.defaults))->run(inputs);
+  CHECK(largestError(run.outputs, interpret(concrete, inputs)) < parted::tolerance);
+}
+
 TEST_CASE("rows of symbolic length are filled up where they are cut, whatever has their length within or is turned",
           "[null]") {
   const auto device = runtime::makeEmulatorDevice();
