@@ -49,7 +49,7 @@ std::int64_t localMemoryOf(Expr e, std::int64_t items) {
 // Whether it takes steps each of which leaves arrays to the next.
 bool stepsOverArrays(const Spine& s) { return s.isPrim(Prim::iterate) || (s.isPrim(Prim::reduce) && foldsArrays(s)); }
 
-// Work-items of a group at most: more where a kernel has few groups.
+// Work-items of a group at most, as code generation chooses them: more where a kernel has few groups.
 std::int64_t itemsOf(Nat groups) {
   constexpr std::int64_t few = 16, usual = 256;
   return groups.constant().value_or(few + 1) <= few ? 4 * usual : usual;
@@ -103,6 +103,12 @@ bool DefaultMapping::isSharedByGroup(Expr e, bool fewItems) {
   constexpr std::int64_t shortest = 64, longest = 1 << 14;  // longer reductions are divided among groups
   const auto loops = strategies::loopsOfGroup(e);
   if (!fitsLocalMemory(loops)) return false;
+  // What work-items reduce or scan together is not rounded in the order of the elements.
+  const auto keepsOrder = [&](Expr loop) {
+    const Spine s = spineOf(loop);
+    return !s.isPrim(Prim::iterate) && !foldsArrays(s) && !mayDivide(s.head, s.arguments[0], s.arguments[1]);
+  };
+  if (options_.strictReductions && std::ranges::any_of(loops, keepsOrder)) return false;
   return std::ranges::any_of(loops, [&](Expr loop) {
     const Spine s = spineOf(loop);
     const bool isScan = s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);

@@ -1,4 +1,5 @@
-// The strategy of iterations over arrays, each by a work-group whose work-items share the work of every step.
+// The strategy of work-groups whose work-items share what computes an element: each step of iterations over arrays,
+// the rows of scans, reductions.
 #include "lift/strategies.hpp"
 #include "lift/terms.hpp"
 

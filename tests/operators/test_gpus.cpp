@@ -1,6 +1,8 @@
 // What graphics processors get: many work-items, of which neighbours read and write what lies side by side. Counted on
 // the kernels' trees for a device that is not at hand; results are judged by the emulator.
+#include "lift/mapping.hpp"
 #include "lift/predict.hpp"
+#include "lift/terms.hpp"
 #include "parted.hpp"
 #include "programs/catalogue.hpp"
 #include "steps_of_groups.hpp"
@@ -199,4 +201,15 @@ TEST_CASE("what groups share fits the local memory that every GPU has", "[null]"
     }
   }
   CHECK(shared > 30);
+}
+
+TEST_CASE("groups of GPUs keep the order of reductions where that is asked for", "[null]") {
+  const auto reducesTogether = [](bool strict) {
+    steps::Case solve = steps::cases()[1];
+    const Program mapped = mapByDefault(parted::load({"strict", solve.text, solve.sizes, {}}),
+                                        {.strictReductions = strict, .isGpu = true});
+    return anyPrimitive(mapped.body, [](Expr p) { return p.prim() == Prim::reduceLcl; });
+  };
+  CHECK(reducesTogether(false));
+  CHECK_FALSE(reducesTogether(true));
 }
