@@ -61,12 +61,12 @@ function(lift_test_objects name)
   lift_test_options(${name} ${arg_LINK})
 endfunction()
 
-# lift_tests(NAME LABELS labels LINK libraries [TIMEOUT seconds] [WITH parts]): builds tests/NAME/*.cpp with Catch2; every
+# lift_tests(NAME [TEAM] LABELS labels LINK libraries [TIMEOUT seconds] [WITH parts]): builds tests/NAME/*.cpp with Catch2; every
 # case is a ctest test. The parts are objects shared with other tests (lift_test_objects). Tests with a timeout of their
 # own are long: they start first, so that processors are busy to the end.
 # Labels say what a test needs: `null` nothing but the processor, `cl` an OpenCL device.
 function(lift_tests name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;LINK;WITH" ${ARGN})
+  cmake_parse_arguments(arg "TEAM" "TIMEOUT" "LABELS;LINK;WITH" ${ARGN})
   if(NOT LIFT_DEVICE_TESTS AND "cl" IN_LIST arg_LABELS)
     return()
   endif()
@@ -90,7 +90,13 @@ function(lift_tests name)
   endforeach()
   set_target_properties(test_${name} PROPERTIES LIFT_SHARED "${shared}")
   lift_test_options(test_${name} ${arg_LINK})
-  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${arg_LABELS}" ${limit})
+  set(environment)
+  if(arg_TEAM)  # runtime::requestTeams() for PoCL
+    cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+    string(REPEAT " basic" ${cores} members)
+    set(environment ENVIRONMENT "POCL_DEVICES=pthread${members}")
+  endif()
+  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES LABELS "${arg_LABELS}" ${limit} ${environment})
 endfunction()
 
 # lift_cases(NAME): every tests/NAME/*.test is a ctest test, run by run_case (format: tests/diagnostics/README.md).

@@ -30,36 +30,42 @@ for line in open("shapes/vgg16.txt"):
 
 point = tune(layers[7], "--family", "paper", "--config", table4)
 print(f"Table 4's point of layer 7: {point['ms']:.1f} ms predicted, {printed[7][2]:.2f} printed\n")
-# Of a family's default: ms, workspace in MB; where liftc-mesa is, with its spills, and what limits its longest kernel.
-def chosen(layer, family, compiles):
-    choice = run("conv", layer, "compile", "--profile", "mali-g72", "--no-tuned", "--family", family, "--json")
-    point = tune(layer, "--family", family, "--config", ",".join(f"{k}={v}" for k, v in choice["config"].items()))
-    if not compiles or not shutil.which("liftc-mesa"):
-        return point["ms"], point["workspace_bytes"] * 1e-6, ""
-    row = run("offline", layer, "--no-tuned", "--family", family, "--target", "mali-g72", "--json")["rows"][0]
+# What is chosen for the layer (among the direct families, by the name of one): family, ms, workspace in MB; where
+# liftc-mesa is, with its spills, and what limits the longest kernel.
+def chosen(layer, *family):
+    choice = run("conv", layer, "compile", "--profile", "mali-g72", "--no-tuned", *family, "--json")
+    family = ("--family", choice["family"], "--config", ",".join(f"{k}={v}" for k, v in choice["config"].items()))
+    point = tune(layer, *family)
+    if not shutil.which("liftc-mesa"):
+        return choice["family"], point["ms"], point["workspace_bytes"] * 1e-6, ""
+    row = run("offline", layer, "--no-tuned", *family, "--target", "mali-g72", "--json")["rows"][0]
     limit = max(row["predicted"], key=lambda k: k["ms"])["limit"]
-    return row["predicted_ms"], point["workspace_bytes"] * 1e-6, limit
+    return choice["family"], row["predicted_ms"], point["workspace_bytes"] * 1e-6, limit
 
-print("| Layer | ARM direct | ARM GEMM | Lift, printed | Lift, predicted | `tiled`, predicted | `tiledImages`, predicted | "
-      "limited by | printed by `tiledImages` | MByte/s of outputs: printed, `tiledImages` | "
-      "workspace MB: `paper`, `tiled`, `tiledImages` |")
-print("|---" * 11 + "|")
-off, gain = [], []
+print("| Layer | ARM direct | ARM GEMM | Lift, printed | Lift, predicted | `tiledImages`, predicted | limited by | "
+      "printed by `tiledImages` | first choice, predicted | limited by | "
+      "MByte/s of outputs: printed, `tiledImages`, first choice | workspace MB: `paper`, `tiledImages`, first choice |")
+print("|---" * 12 + "|")
+off, gain, firsts = [], [], []
 for n, layer in layers.items():
     direct, gemm, lift = printed[n]
     paper = tune(layer, "--family", "paper", "--explorer", "random", "--points", points)["rows"][0]["best"]
-    tiled, images = chosen(layer, "tiled", False), chosen(layer, "tiledImages", True)
+    images, first = chosen(layer, "--family", "tiledImages"), chosen(layer)
     off.append(lift / paper["ms"])
-    gain.append(lift / images[0])
+    gain.append(lift / images[1])
+    firsts.append(lift / first[1])
     out = {0: 64 * 224**2, 2: 64 * 224**2, 5: 128 * 112**2, 7: 128 * 112**2, 10: 256 * 56**2, 12: 256 * 56**2,
            17: 512 * 28**2, 19: 512 * 28**2, 24: 512 * 14**2}[n] * 4e-6
-    print(f"| {n} | {direct} | {gemm} | {lift} | {paper['ms']:.1f} | {tiled[0]:.1f} | {images[0]:.1f} | {images[2]} | "
-          f"{gain[-1]:.2f} | {out / lift * 1e3:.0f}, {out / images[0] * 1e3:.0f} | "
-          f"{paper['workspace_bytes'] * 1e-6:.1f}, {tiled[1]:.1f}, {images[1]:.1f} |")
+    print(f"| {n} | {direct} | {gemm} | {lift} | {paper['ms']:.1f} | {images[1]:.1f} | {images[3]} | {gain[-1]:.2f} | "
+          f"`{first[0]}`: {first[1]:.1f} | {first[3]} | "
+          f"{out / lift * 1e3:.0f}, {out / images[1] * 1e3:.0f}, {out / first[1] * 1e3:.0f} | "
+          f"{paper['workspace_bytes'] * 1e-6:.1f}, {images[2]:.1f}, {first[2]:.1f} |")
     sys.stdout.flush()
 mean = math.exp(statistics.mean(map(math.log, off)))
 spread = math.exp(statistics.stdev(map(math.log, off)))
 print(f"\nPrinted by predicted, `paper`: geometric mean {mean:.2f}, times or by {spread:.2f} (one standard deviation of "
       f"logarithms), from {min(off):.2f} to {max(off):.2f}")
-print(f"Printed by `tiledImages`, predicted: geometric mean {math.exp(statistics.mean(map(math.log, gain))):.2f}")
+for name, ratios in [("`tiledImages`", gain), ("the first choice", firsts)]:
+    mean = math.exp(statistics.mean(map(math.log, ratios)))
+    print(f"Printed by {name}, predicted: geometric mean {mean:.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
 PYTHON

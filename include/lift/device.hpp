@@ -139,6 +139,12 @@ std::size_t chooseDevice(const std::vector<DeviceInfo>& devices, const DeviceCho
 
 class Device;
 
+// Has PoCL's kernels computed by a team of threads of ours, one for each core, which takes a launch from 10
+// microseconds to 1 or 2: by POCL_DEVICES, unless it is set, so before OpenCL is first used in the process. Who uses
+// OpenCL beside this library sees devices of one unit for them then, before that of all cores; listDevices() leaves
+// them out. Of PoCL's other drivers (of CUDA, …) none is there then.
+void requestTeams();
+
 // chooseDevice over listDevices() and the environment, and opens it.
 std::unique_ptr<Device> openDevice(const DeviceChoice& choice = {});
 DeviceInfo findDevice(const DeviceChoice& choice = {});  // without opening it

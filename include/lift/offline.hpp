@@ -72,7 +72,8 @@ OfflineTools findTools(const OfflineTarget& target);
 
 struct KernelReport {
   std::string kernel;
-  bool built = false;  // and within the limits
+  bool built = false;  // the compilers took it
+  bool fits = false;   // and it is within the device's limits
   std::string error;   // why not
   KernelStatistics statistics;
 };

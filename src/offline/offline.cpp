@@ -100,6 +100,7 @@ KernelReport buildOffline(const OfflineTarget& target, const OfflineTools& tools
     report.error = fmt::format("{}: {}\n{}", fs::path(words[0]).filename().string(), f.end, lastLines(f.output, 20));
     return report;
   }
+  report.built = true;
   report.statistics = target.parse(output, assemblyIn(work.path()));
   report.error = excess(report.statistics, kernel, device);
   if (report.error.empty()) {
@@ -109,7 +110,7 @@ KernelReport buildOffline(const OfflineTarget& target, const OfflineTools& tools
       report.error = e.diagnostics().at(0).message;
     }
   }
-  report.built = report.error.empty();
+  report.fits = report.error.empty();
   return report;
 }
 

@@ -38,16 +38,19 @@ bool keepsKernels(const DeviceInfo& device) {
 
 class Builder {
  public:
-  Builder(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
+  Builder(const cl::Context& context, const std::vector<cl::Device>& devices, const DeviceInfo& info,
           const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept)
       : context_(context),
-        device_(device),
+        device_(devices.front()),
         info_(info),
         units_(units),
         kept_(kept),
         options_(standardFor(info, units) + (options.buildOptions.empty() ? "" : " " + options.buildOptions) +
                  noWarnings),
-        cache_(options.cache && !keepsKernels(info) ? ProgramCache::fromEnvironment() : ProgramCache(std::nullopt)) {}
+        cache_(options.cache && devices.size() == 1 && !keepsKernels(info) ? ProgramCache::fromEnvironment()
+                                                                           : ProgramCache(std::nullopt)) {
+    for (const cl::Device& d : devices) devices_.push_back(d());
+  }
 
   BuiltKernels run() {
     built_.kernels.resize(units_.size());
@@ -88,7 +91,8 @@ class Builder {
     if (fromCache(group, key)) return;
     try {
       const cl::Program program(context_, source);
-      const cl_int status = clBuildProgram(program(), 1, &device_(), options_.c_str(), nullptr, nullptr);
+      const cl_int status = clBuildProgram(program(), static_cast<cl_uint>(devices_.size()), devices_.data(),
+                                           options_.c_str(), nullptr, nullptr);
       if (status != CL_SUCCESS) return explain(group, source, status, logOf(program));
       const std::vector<cl::Kernel> kernels = createKernels(group, program);
       // Not earlier: some drivers compile only when a kernel is created, and their binaries are empty before.
@@ -171,7 +175,8 @@ class Builder {
   }
 
   const cl::Context& context_;
-  const cl::Device& device_;
+  const cl::Device& device_;  // the first
+  std::vector<cl_device_id> devices_;
   const DeviceInfo& info_;
   const std::vector<SourceUnit>& units_;
   BuiltPrograms& kept_;
@@ -195,9 +200,9 @@ void BuiltPrograms::keep(const std::string& options, const std::string& source, 
   programs_.insert_or_assign({options, source}, program);
 }
 
-BuiltKernels buildKernels(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
+BuiltKernels buildKernels(const cl::Context& context, const std::vector<cl::Device>& devices, const DeviceInfo& info,
                           const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept) {
-  return Builder(context, device, info, units, options, kept).run();
+  return Builder(context, devices, info, units, options, kept).run();
 }
 
 }  // namespace lift::runtime

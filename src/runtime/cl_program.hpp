@@ -53,8 +53,9 @@ class BuiltPrograms {
   std::map<std::pair<std::string, std::string>, cl::Program> programs_;
 };
 
-// Builds or takes from the cache. Throws UserError (device) with the driver's log and the beginning of the source.
-BuiltKernels buildKernels(const cl::Context& context, const cl::Device& device, const DeviceInfo& info,
+// Builds for all of the devices, which are alike, or takes from the cache. Throws UserError (device) with the driver's
+// log and the beginning of the source.
+BuiltKernels buildKernels(const cl::Context& context, const std::vector<cl::Device>& devices, const DeviceInfo& info,
                           const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept);
 
 }  // namespace lift::runtime

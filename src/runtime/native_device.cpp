@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -19,21 +18,19 @@
 
 #include "build_failure.hpp"
 #include "cache.hpp"
-#include "host_memory.hpp"
+#include "host_executable.hpp"
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
 #include "lift/process.hpp"
 #include "lift/stopwatch.hpp"
 #include "native_compiler.hpp"
-#include "outputs.hpp"
 
 namespace lift::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using kernel::Launch;
-using kernel::PlanBuffer;
 
 double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
@@ -141,11 +138,11 @@ class Builder {
 
 // ------------------------------------------------------------------------------------------------------------ running
 
-class NativeExecutable : public Executable {
+class NativeExecutable : public HostExecutable {
  public:
   NativeExecutable(const DeviceInfo& info, Builder& builder, const kernel::Plan& plan,
                    const std::map<std::string, std::int64_t>& sizes, const LoadOptions& options)
-      : Executable(info, plan, sizes) {
+      : HostExecutable(info, plan, sizes) {
     const NativeLibrary library = builder.build(plan, options, build_);
     for (std::size_t k = 0; k < plan.kernels.size(); k++) functions_.push_back(library.function(entryName(k)));
   }
@@ -153,18 +150,6 @@ class NativeExecutable : public Executable {
   Timer timer() const override { return Timer::host; }
 
  protected:
-  void upload(const Binding& binding, const DeviceMemory& memory,
-              const std::map<std::string, Tensor>& inputs) override {
-    if (allocated_ != binding.sizes) allocateAll(binding, memory);
-    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
-      const PlanBuffer& buffer = plan().buffers[b];
-      const auto bytes = static_cast<std::size_t>(binding.bytes[b]);
-      if (bytes == 0) continue;
-      if (buffer.role == PlanBuffer::Role::input) std::memcpy(buffers_[b], inputs.at(buffer.name).bytes.data(), bytes);
-      if (buffer.role == PlanBuffer::Role::output) std::memset(buffers_[b], 0xFF, bytes);
-    }
-  }
-
   Repetition launch(const Binding& binding, const std::vector<Launch>& launches,
                     const std::vector<kernel::LaunchLoop>& loops, int runs, Timed) override {
     struct Call {
@@ -208,36 +193,8 @@ class NativeExecutable : public Executable {
     return mean;
   }
 
-  std::map<std::string, Tensor> download(const Binding& binding) override {
-    return readOutputs(plan(), binding, [&](std::size_t b, Tensor& tensor) {
-      std::memcpy(tensor.bytes.data(), buffers_[b], tensor.bytes.size());
-    });
-  }
-
  private:
-  void allocateAll(const Binding& binding, const DeviceMemory& memory) {
-    // The old ones first, so that both sets are never there together.
-    allocated_.reset();
-    memory_.clear();
-    buffers_.assign(plan().buffers.size(), nullptr);
-    requireHostMemory(plan(), binding, memory.use);
-    const auto create = [&](std::int64_t bytes) { return memory_.emplace_back(allocateHostMemory(bytes)).get(); };
-    std::vector<void*> slots;
-    for (const std::int64_t bytes : memory.temporaries.bytes) slots.push_back(create(bytes));
-    for (std::size_t b = 0; b < plan().buffers.size(); b++) {
-      const int slot = memory.temporaries.slot[b];
-      if (slot >= 0)
-        buffers_[b] = slots[static_cast<std::size_t>(slot)];
-      else if (plan().buffers[b].role != PlanBuffer::Role::temporary)
-        buffers_[b] = create(binding.bytes[b]);
-    }
-    allocated_ = binding.sizes;
-  }
-
   std::vector<NativeLibrary::Function> functions_;  // of each kernel
-  std::vector<HostMemory> memory_;
-  std::vector<void*> buffers_;  // one per plan buffer; temporaries of one slot share theirs
-  std::optional<std::map<NatVar, std::int64_t>> allocated_;  // the sizes for which the buffers are
 };
 
 // -------------------------------------------------------------------------------------------------------- the device

@@ -11,6 +11,7 @@
 #include "host_memory.hpp"
 #include "lift/stopwatch.hpp"
 #include "opencl_list.hpp"
+#include "opencl_team.hpp"
 #include "outputs.hpp"
 
 namespace lift::runtime {
@@ -26,6 +27,7 @@ struct Opened {
   cl::Device device;
   cl::Context context;
   std::unique_ptr<BuiltPrograms> kept = std::make_unique<BuiltPrograms>();
+  std::shared_ptr<OpenClTeam> team = {};  // that computes for it
 };
 
 class OpenClExecutable : public Executable {
@@ -37,7 +39,7 @@ class OpenClExecutable : public Executable {
     std::vector<SourceUnit> units;
     for (std::size_t k = 0; k < plan.kernels.size(); k++)
       units.push_back({kernelNameIn(plan.sources[k], plan.kernels[k].name), plan.sources[k]});
-    built_ = buildKernels(opened_->context, opened_->device, opened_->info, units, options, *opened_->kept);
+    built_ = buildKernels(opened_->context, {opened_->device}, opened_->info, units, options, *opened_->kept);
     build_ = built_.report;
     queue_ = makeQueue();
   }
@@ -298,6 +300,7 @@ class OpenClDeviceImpl : public Device {
  protected:
   std::unique_ptr<Executable> loadChecked(const kernel::Plan& plan, const std::map<std::string, std::int64_t>& sizes,
                                           const LoadOptions& options) override {
+    if (opened_->team && isForTeams(plan)) return loadOnTeam(opened_->team, opened_->info, plan, sizes, options);
     return std::make_unique<OpenClExecutable>(opened_, plan, sizes, options);
   }
 
@@ -323,9 +326,9 @@ std::unique_ptr<Device> openOpenClDevice(const DeviceInfo& info) {
     if (d.info.platformIndex != info.platformIndex || d.info.deviceIndex != info.deviceIndex) continue;
     requireLanguage(d.info);
     return guarded("open " + info.name, [&]() -> std::unique_ptr<Device> {
-      cl::Context context(d.device);
-      return std::make_unique<OpenClDeviceImpl>(
-          std::make_shared<const Opened>(Opened{std::move(d.info), d.device, std::move(context)}));
+      Opened opened{std::move(d.info), d.device, cl::Context(d.device)};
+      if (!d.members.empty()) opened.team = std::make_shared<OpenClTeam>(std::move(d.members));
+      return std::make_unique<OpenClDeviceImpl>(std::make_shared<const Opened>(std::move(opened)));
     });
   }
   throw UserError(ExitStatus::device, fmt::format("device {} of platform {} is gone", info.deviceIndex, info.platform));

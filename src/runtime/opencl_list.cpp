@@ -1,13 +1,15 @@
 // Which OpenCL devices exist, and what they are.
-#include <pthread.h>
-
+#include <algorithm>
+#include <cstdlib>
 #include <sstream>
+#include <thread>
 #include <type_traits>
 
 #include "cl_bindings.hpp"
 #include "host_memory.hpp"
 #include "opencl_device.hpp"
 #include "opencl_list.hpp"
+#include "team.hpp"
 
 namespace lift::runtime {
 namespace {
@@ -29,39 +31,6 @@ void query(const Object& object, T& value) {
   } catch (const cl::Error&) {
   }
 }
-
-// While it lives, threads are created with large stacks where the C library lets one ask for that. PoCL's, which it
-// creates when its devices are first asked for, keep the variables of all work-items of a group on their stacks, more
-// than the usual 8 MiB where large groups have many. Of a stack, only what is used takes memory.
-class LargeStacks {
- public:
-#ifdef __GLIBC__
-  LargeStacks() {
-    constexpr std::size_t large = 128U << 20U;
-    std::size_t usual = 0;
-    pthread_attr_t attributes;
-    if (pthread_getattr_default_np(&attributes) != 0) return;
-    if (pthread_attr_getstacksize(&attributes, &usual) == 0 && usual < large && set(attributes, large)) before_ = usual;
-    pthread_attr_destroy(&attributes);
-  }
-  ~LargeStacks() {
-    pthread_attr_t attributes;
-    if (before_ == 0 || pthread_getattr_default_np(&attributes) != 0) return;
-    set(attributes, before_);
-    pthread_attr_destroy(&attributes);
-  }
-  LargeStacks(const LargeStacks&) = delete;
-  LargeStacks& operator=(const LargeStacks&) = delete;
-
- private:
-  static bool set(pthread_attr_t& attributes, std::size_t size) {
-    return pthread_attr_setstacksize(&attributes, size) == 0 && pthread_setattr_default_np(&attributes) == 0;
-  }
-  std::size_t before_ = 0;  // bytes; 0: nothing was changed
-#else
-  LargeStacks() {}
-#endif
-};
 
 const char* typeName(cl_device_type type) {
   if ((type & CL_DEVICE_TYPE_GPU) != 0) return "gpu";
@@ -115,7 +84,36 @@ DeviceInfo describe(const cl::Platform& platform, const cl::Device& device) {
   return d;
 }
 
+// PoCL's devices of one unit, where there is one for each unit of its only other device: they are not listed, but
+// compute for that one.
+std::vector<cl::Device> takeMembers(std::vector<cl::Device>& devices) {
+  const auto isOfOneUnit = [](const cl::Device& d) {
+    std::string name;
+    query<CL_DEVICE_NAME>(d, name);
+    return name.starts_with("basic-") || name.starts_with("cpu-minimal-");
+  };
+  const auto others = std::stable_partition(devices.begin(), devices.end(), [&](auto& d) { return !isOfOneUnit(d); });
+  std::vector<cl::Device> members(others, devices.end());
+  if (others - devices.begin() != 1) return {};
+  unsigned units = 0;
+  query<CL_DEVICE_MAX_COMPUTE_UNITS>(devices.front(), units);
+  if (members.size() != units) return {};
+  devices.resize(1);
+  return members;
+}
+
 }  // namespace
+
+void requestTeams() {
+  constexpr unsigned most = 64;
+  const unsigned cores = std::thread::hardware_concurrency();
+  if (cores == 0 || cores > most) return;
+  // Each member's device takes what the first one compiled from there.
+  if (const char* kept = std::getenv("POCL_KERNEL_CACHE"); kept != nullptr && kept == std::string_view("0")) return;
+  std::string devices = "pthread";
+  for (unsigned i = 0; i < cores; i++) devices += " basic";
+  setenv("POCL_DEVICES", devices.c_str(), 0);
+}
 
 std::vector<OpenClDevice> findOpenClDevices() {
   const LargeStacks stacks;
@@ -131,11 +129,12 @@ std::vector<OpenClDevice> findOpenClDevices() {
       platforms[p].getDevices(CL_DEVICE_TYPE_ALL, &devices);
     } catch (const cl::Error&) {
     }
+    const std::vector<cl::Device> members = takeMembers(devices);
     for (std::size_t d = 0; d < devices.size(); d++) {
       DeviceInfo info = describe(platforms[p], devices[d]);
       info.platformIndex = static_cast<int>(p);
       info.deviceIndex = static_cast<int>(d);
-      all.push_back({std::move(info), platforms[p], devices[d]});
+      all.push_back({std::move(info), platforms[p], devices[d], members});
     }
   }
   return all;

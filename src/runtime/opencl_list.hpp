@@ -12,6 +12,7 @@ struct OpenClDevice {
   DeviceInfo info;
   cl::Platform platform;
   cl::Device device;
+  std::vector<cl::Device> members;  // of a team that computes for it (opencl_team.hpp): one for each of its units
 };
 
 // What a driver refuses to tell keeps its default. Does not throw for OpenCL's reasons.

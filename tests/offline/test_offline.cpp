@@ -166,11 +166,12 @@ TEST_CASE("building: commands in order, failures, and limits of the device and o
   };
   const runtime::DeviceInfo device = runtime::readProfile("portable");
   const KernelReport good = buildOffline(t, tools, textOf("k", "text"), device);
-  CHECK(good.built);
+  CHECK((good.built && good.fits));
   CHECK(good.statistics.warnings == std::vector<std::string>{"one\ntwo\n", "text"});
 
-  CHECK(buildOffline(t, tools, textOf("k", "text", 128), device).error ==
-        "it allows groups of 64 work-items, the kernel has 128");
+  const KernelReport large = buildOffline(t, tools, textOf("k", "text", 128), device);
+  CHECK((large.built && !large.fits));
+  CHECK(large.error == "it allows groups of 64 work-items, the kernel has 128");
   t.parse = [](const std::string&, const std::string&) { return KernelStatistics(); };
   CHECK(buildOffline(t, tools, textOf("k", "text", 128), device).error.find("the device allows 64") !=
         std::string::npos);
@@ -191,7 +192,7 @@ TEST_CASE("compilers that are found build a kernel, and refuse what is no kernel
     const runtime::DeviceInfo device = runtime::readProfile(t.profile);
     const KernelReport r = buildOffline(t, tools, textOf("scale", scale), device);
     INFO(r.error);
-    CHECK(r.built);
+    CHECK(r.fits);
     CHECK(r.statistics.warnings.empty());
     if (t.name != "spirv") {
       REQUIRE(r.statistics.instructions);

@@ -9,6 +9,7 @@
 #include "common.hpp"
 #include "lift/command_line.hpp"
 #include "lift/conv_operator.hpp"
+#include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/opset.hpp"
 
@@ -16,6 +17,7 @@ int lift::commandLine(int argc, char** argv) {
   // PoCL's threads each on a core of its own, unless the user wants it otherwise: left to the system, two of them often
   // share one, and times are of half a processor.
   setenv("POCL_AFFINITY", "1", /*overwrite=*/0);
+  runtime::requestTeams();
   // Threads of OpenMP that wait long for each other lose their turns to others on a busy machine. The processes that
   // tuning measures in read this when they start.
   setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);

@@ -104,8 +104,12 @@ std::string cyclesText(const KernelStatistics& s) {
 }
 
 Json toJson(const KernelText& k, const KernelReport& r) {
-  Json j{{"kernel", r.kernel}, {"ok", r.built}, {"group", k.needs.items()}, {"local_memory_bytes", k.needs.localBytes}};
-  if (!r.built) j["error"] = r.error;
+  Json j{{"kernel", r.kernel},
+         {"ok", r.fits},
+         {"built", r.built},
+         {"group", k.needs.items()},
+         {"local_memory_bytes", k.needs.localBytes}};
+  if (!r.fits) j["error"] = r.error;
   const KernelStatistics& s = r.statistics;
   const auto add = [&](const char* key, const std::optional<std::int64_t>& n) {
     if (n) j[key] = *n;
@@ -127,7 +131,7 @@ void printRow(const KernelText& k, const KernelReport& r) {
                            k.needs.localBytes, text(s.instructions), text(s.loads), text(s.registers), text(s.spills),
                            text(s.scratchBytes), text(s.occupancy), cyclesText(s));
   for (const std::string& w : s.warnings) std::cout << "    " << w << "\n";
-  if (!r.built) std::cout << "    FAILED: " << r.error << "\n";
+  if (!r.fits) std::cout << "    FAILED: " << r.error << "\n";
   std::cout << std::flush;
 }
 
@@ -188,7 +192,7 @@ bool judge(const OfflineTarget& target, const Options& o, Json& report) {
     StatisticsByKernel statistics;
     for (const KernelText& k : s.kernels) {
       const KernelReport r = buildOffline(target, tools, k, device);
-      ok = ok && r.built;
+      ok = ok && r.fits;
       j["kernels"].push_back(toJson(k, r));
       statistics[k.needs.kernel] = r.statistics;
       if (!o.json) printRow(k, r);
