@@ -60,6 +60,11 @@ bool foldsByLaunches(Expr term);
 // work-group, which shares its steps over arrays; each step is little work.
 bool sharesStepsInGroups(Expr term);
 
+// Work-items of a group at most where the user does not say it; on a GPU more in kernels of few groups, which leave
+// most of its units idle.
+constexpr std::int64_t usualGroupSize = 256;
+std::int64_t groupSizeOnGpu(Nat groups);
+
 // What an operation on scalars takes, in additions, about.
 double costOf(Op op);
 // Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,

@@ -61,8 +61,6 @@ bool mayBeCore(Expr term);
 double stepsWrittenOut(Expr element);
 // Whether the term is an iteration over kernels of whose steps parts are made: of an array, or with loops in its steps.
 bool hasStepsOfParts(Expr term);
-// What a result is made of by layouts that it is written through.
-Expr underLayouts(Expr e);
 
 // The arrays of a concatenation of what is computed, under layouts, and where they stand; nothing for other terms.
 struct Joined {
