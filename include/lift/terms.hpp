@@ -19,8 +19,8 @@ bool isInvertibleIn(Expr body, Expr parameter);
 // A result of parallel loops under layouts, of which `take` may crop some: it is written where it belongs, and what is
 // cropped is not.
 bool isCroppedResult(Expr e);
-// Whether what the last argument computes is written through the rest of the term: invertible layouts, or crops, too,
-// also under map.
+// Whether the primitive is a layout through which the result of its last argument is written where it belongs: an
+// invertible one, or, with Crops::yes, one that drops elements; also as the function of a map.
 enum class Crops : bool { no, yes };
 bool isResultLayout(const Spine& s, Crops crops);
 // The term below all such layouts but crops.

@@ -263,7 +263,9 @@ class Naming {
   }
 
   // What windows that overlap read of a stage with loops is stored: families read neighbours as vectors.
-  static bool overlaps(const Spine& s) { return isSlide(s.head) && s.head.nats()[0] != s.head.nats()[1]; }
+  static bool overlaps(const Spine& s) {
+    return s.head.isPrimitive() && isSlide(s.head) && s.head.nats()[0] != s.head.nats()[1];
+  }
 
   void visitArguments(Spine& s, Reader reader, bool inLoop, bool guarded) {
     if (reader == Reader::several && overlaps(s)) reader = Reader::many;
