@@ -31,7 +31,6 @@ struct CompileOptions {
   // Work-items in a group, as the device allows or as is wanted. Where it is not given as many as is usual, and on a
   // GPU four times as many in kernels of a few groups.
   std::optional<std::int64_t> maxGroupSize;
-  static constexpr std::int64_t usualGroupSize = 256;
   // Parameters whose contents stay, e.g. the weights of a network: what depends on nothing else is computed once, by
   // the plan's preparation launches.
   std::vector<std::string> constants;

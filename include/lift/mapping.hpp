@@ -56,9 +56,14 @@ bool takesLaunches(Expr term);
 // Whether the term is a reduction or a scan over arrays each of whose steps is enough work for launches of its own.
 bool foldsByLaunches(Expr term);
 
-// Whether the term is a nest of maps for each of whose elements the default mapping for graphics processors has a
-// work-group, which shares its steps over arrays; each step is little work.
+// Whether the default mapping for graphics processors gives each element of the term, a nest of maps, to a work-group
+// whose work-items share steps over arrays, each of little work.
 bool sharesStepsInGroups(Expr term);
+
+// Work-items of a group at most where the user does not say it; on a GPU more in kernels of few groups, which leave
+// most of its units idle.
+constexpr std::int64_t usualGroupSize = 256;
+std::int64_t groupSizeOnGpu(Nat groups);
 
 // What an operation on scalars takes, in additions, about.
 double costOf(Op op);

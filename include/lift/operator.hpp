@@ -151,8 +151,8 @@ CompileOptions optionsOf(const Variant& variant, CompileOptions options = {});
 kernel::Plan compileVariant(const Variant& variant, const Config& config, CompileOptions options = {},
                             CompileReport* report = nullptr);
 
-// The limits of what variants are compiled to: a group of more work-items than CompileOptions::usualGroupSize would
-// have them take turns, each with the private memory of all.
+// The limits of what variants are compiled to: a group of more work-items than usualGroupSize would have them take
+// turns, each with the private memory of all.
 DeviceLimits compiledWithin(DeviceLimits limits);
 // The space of a variant's configurations on a device.
 Space spaceOf(const Variant& variant, const DeviceLimits& limits, std::vector<Constraint> further = {});

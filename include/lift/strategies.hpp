@@ -19,6 +19,9 @@ rewrite::Strategy tidy();
 // Tidied, and what is mapped in front of a reduction done by the reduction.
 rewrite::Strategy fused();
 
+// Maps over zipped arrays whose functions use only some of them: over those alone.
+rewrite::Strategy ofWhatIsUsed();
+
 // A name, in front of the loops, for the greatest terms that loops compute again and again and for which it `pays`;
 // outside of all loops nothing is named.
 rewrite::Strategy invariantsNamed(std::function<bool(Expr)> pays);

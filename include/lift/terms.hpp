@@ -19,10 +19,12 @@ bool isInvertibleIn(Expr body, Expr parameter);
 // A result of parallel loops under layouts, of which `take` may crop some: it is written where it belongs, and what is
 // cropped is not.
 bool isCroppedResult(Expr e);
-// Whether what the last argument computes is written through the rest of the term: invertible layouts, or crops, too,
-// also under map.
+// Whether the primitive is a layout through which the result of its last argument is written where it belongs: an
+// invertible one, or, with Crops::yes, one that drops elements; also as the function of a map.
 enum class Crops : bool { no, yes };
 bool isResultLayout(const Spine& s, Crops crops);
+// The term below all such layouts but crops.
+Expr underLayouts(Expr e);
 // Evaluating the term (all of it) only moves data; variables and literals count.
 bool onlyMovesData(Expr e);
 // Whether evaluating the term may find its data wrong. Integers divided by literals do not, nor elements at literals
@@ -45,6 +47,16 @@ void forEachTerm(Expr e, const std::function<void(Expr)>& visit);  // equal ones
 bool runsInParallel(Expr e);                                       // whether a map over work-items or groups is in it
 bool isReduce(Prim prim);                                          // reduce and its OpenCL forms
 bool isIteration(Prim prim);
+bool isScan(const Spine& s);     // scan, scanExclusive
+bool isFold(const Spine& s);     // reduce, scan, scanExclusive: an initial state, a function, an array
+bool isSlide(Expr primitive);    // slide, slideStrict
+bool isPadding(Expr primitive);  // pad, padClamp, padMirror, padWrap
+// Whether it is a fold whose state holds arrays.
+bool foldsArrays(const Spine& s);
+// Whether it is an iterate or a reduce each of whose steps leaves arrays to the next.
+bool stepsOverArrays(const Spine& s);
+// Elements of an array up to which a work-item keeps it in registers.
+constexpr std::int64_t registerElements = 16;
 // Whether it computes its elements or steps one after the other: scans, iterations, reductions by index.
 bool runsInOrder(Prim prim);
 // Whether evaluating the primitive runs a loop: a reduction, a scan or an iteration.

@@ -76,6 +76,7 @@ Scalar scalarOf(Type type);
 // Array lengths outside in, and what is below them: [n][3](f32, i32) has shape {n, 3} and base (f32, i32).
 std::vector<Nat> shapeOf(Type type);
 Type baseOf(Type type);
+Nat elementCount(const std::vector<Nat>& shape);  // the product of the lengths: 1 where there are none
 
 // An array, or a tuple with arrays in it.
 bool holdsArrays(Type type);

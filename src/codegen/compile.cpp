@@ -191,7 +191,7 @@ class PlanBuilder {
       const PlanBuffer& buffer = plan_.buffers[b];
       if (buffer.role != PlanBuffer::Role::output) continue;
       const std::string part = buffer.name.substr(std::string("out").size());
-      if (part.rfind(path, 0) == 0 && (part.size() == path.size() || part[path.size()] == '.'))
+      if (part.starts_with(path) && (part.size() == path.size() || part[path.size()] == '.'))
         ids.push_back(static_cast<int>(b));
     }
     return ids;

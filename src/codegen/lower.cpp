@@ -125,12 +125,6 @@ kernel::BufferId Lowering::newBuffer(const std::string& name, Scalar scalar, int
   return static_cast<kernel::BufferId>(kernel_.buffers.size() - 1);
 }
 
-Nat Lowering::countOf(const std::vector<Nat>& shape) {
-  Nat n = 1;
-  for (const Nat d : shape) n = n * d;
-  return n;
-}
-
 std::string Lowering::leafName(const std::string& base, const std::string& path) {
   std::string name = base + path;
   for (char& c : name)
@@ -144,7 +138,7 @@ ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary, std
   for (const Leaf& l : leavesOf(variable.type())) {
     const Scalar scalar = keeping_.halves.has(variable) ? l.scalar : keptAs(l.scalar);
     const auto b =
-        newBuffer(leafName(variable.name(), l.path), scalar, 1, AddressSpace::global, countOf(l.shape), readOnly);
+        newBuffer(leafName(variable.name(), l.path), scalar, 1, AddressSpace::global, elementCount(l.shape), readOnly);
     kernel_.buffers[b].isImage = keeping_.images.contains(variable);
     kernel_.arguments.push_back(b);
     arguments_.push_back({variable, leaf++, temporary});
@@ -156,7 +150,7 @@ ViewPtr Lowering::globalMemory(Expr variable, bool readOnly, bool temporary, std
 
 bool Lowering::hasConstantSizes(Type type) {
   const std::vector<Leaf> leaves = leavesOf(type);
-  return std::ranges::all_of(leaves, [](const Leaf& l) { return countOf(l.shape).constant().has_value(); });
+  return std::ranges::all_of(leaves, [](const Leaf& l) { return elementCount(l.shape).constant().has_value(); });
 }
 
 void Lowering::requireConstantSizes(Expr primitive, Type type, AddressSpace space) const {
@@ -206,7 +200,7 @@ ViewPtr Lowering::arrayMemory(Type type, AddressSpace space, const std::string& 
       unit = valueTypeOf(base).width;
       l.shape.pop_back();
     }
-    const Nat count = countOf(l.shape);
+    const Nat count = elementCount(l.shape);
     ensure(count.constant().has_value(), "private and local memory have constant sizes");
     const auto b = newBuffer(leafName(name, l.path), keptAs(l.scalar), unit, space, count, false);
     if (space == AddressSpace::priv) emit(kernel::Allocate{b});
@@ -225,7 +219,7 @@ AddressSpace Lowering::spaceForSteps(const Spine& s, Type type) const {
   // A work-item's own: what is large does not fit a thread's stack, which holds the arrays of a whole work-group.
   constexpr std::int64_t mostElements = 4096;
   for (const Leaf& l : leavesOf(type))
-    if (countOf(l.shape).constant().value_or(0) > mostElements) return AddressSpace::global;
+    if (elementCount(l.shape).constant().value_or(0) > mostElements) return AddressSpace::global;
   return ownSpace(type);
 }
 

@@ -430,10 +430,7 @@ ViewPtr Lowering::withConstants(Expr state, const EnvPtr& env, const ViewPtr& wr
 namespace {
 
 bool isLongArray(const Leaf& leaf) {
-  constexpr std::int64_t registers = 16;
-  Nat elements = leaf.shape.empty() ? 0 : 1;
-  for (const Nat n : leaf.shape) elements = elements * n;
-  return elements.constant().value_or(registers + 1) > registers;
+  return !leaf.shape.empty() && elementCount(leaf.shape).constant().value_or(registerElements + 1) > registerElements;
 }
 
 }  // namespace

@@ -129,7 +129,6 @@ class Lowering {
   // ---------------------------------------------------------------------------------------------------------- memory
   kernel::BufferId newBuffer(const std::string& name, Scalar scalar, int width, AddressSpace space, Nat count,
                              bool readOnly);
-  static Nat countOf(const std::vector<Nat>& shape);
   static std::string leafName(const std::string& base, const std::string& path);
   ViewPtr globalMemory(Expr variable, bool readOnly, bool temporary = false,
                        std::vector<kernel::BufferId>* made = nullptr);

@@ -40,7 +40,7 @@ std::string identifier(std::string_view wish) {
   std::string name;
   for (char c : wish) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (name.empty() || name[0] == '_' || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "x" + name;
-  const auto starts = [&](std::string_view prefix) { return name.rfind(prefix, 0) == 0; };
+  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
   const bool capitals = name.size() > 2 && std::ranges::none_of(name, [](char c) {
                           return std::islower(static_cast<unsigned char>(c)) != 0;
                         });
@@ -159,7 +159,7 @@ SizeWriter::Text SizeWriter::write(Nat n) {
 SizeWriter::Text SizeWriter::sum(const Text& a, Nat addend) {
   // a - 3 * n rather than a + -3 * n
   const Text plain = write(addend), negated = write(-addend);
-  const bool minus = plain.text[0] == '-' || plain.text.rfind("(-", 0) == 0;
+  const bool minus = plain.text[0] == '-' || plain.text.starts_with("(-");
   const Text& b = minus ? negated : plain;
   if (a.most + b.most <= 2 * limit)
     return {a.text + (minus ? " - " : " + ") + b.within(Form::product), a.most + b.most, Form::sum};

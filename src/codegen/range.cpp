@@ -52,15 +52,14 @@ Nat largest(const std::vector<Nat>& counts) {
   return n;
 }
 
-// Whether so few groups run that most of a GPU's units are idle: each may be as large as a unit holds.
-bool isOfFewGroups(const Counts& group, const Counts& global) {
-  constexpr std::int64_t few = 16;
+// Work-items of a group at most, where the user does not say it. Loops over global dimensions have as many groups as
+// their size gives.
+std::int64_t mostItems(const Counts& group, const Counts& global, bool isGpu) {
+  if (!isGpu || std::ranges::any_of(global, [](const auto& counts) { return !counts.empty(); })) return usualGroupSize;
   Nat groups = 1;
-  for (std::size_t d = 0; d < 3; d++) {
-    if (!global[d].empty()) return false;
-    if (!group[d].empty()) groups = groups * largest(group[d]);
-  }
-  return groups.constant().value_or(few + 1) <= few;
+  for (const auto& counts : group)
+    if (!counts.empty()) groups = groups * largest(counts);
+  return groupSizeOnGpu(groups);
 }
 
 // The largest divisor of n that is at most `limit`; `limit` itself when divisors would make tiny groups.
@@ -181,10 +180,6 @@ class StoreGuard {
   std::array<bool, 3> items_{}, groups_{};          // distributed by the loops around
 };
 
-}  // namespace
-
-namespace {
-
 // Few work-items, each of so many statements, are divided into as many groups as keep several cores at work, but not
 // into smaller ones than fill vectors. Of shorter ones a group has several rows, where these are so much shorter than a
 // group and there are enough of them.
@@ -222,8 +217,7 @@ void chooseParts(kernel::Kernel& kernel) {
 void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
   Counts group, local, global;
   parallelCounts(kernel.body, group, local, global);
-  const std::int64_t usual =
-      CompileOptions::usualGroupSize * (options.target.isGpu && isOfFewGroups(group, global) ? 4 : 1);
+  const std::int64_t usual = mostItems(group, global, options.target.isGpu);
   std::int64_t left = std::min(options.maxGroupSize.value_or(usual), options.target.groupSize), items = 1;
   for (std::size_t d = 0; d < 3; d++) {
     const std::int64_t room = std::min(left, options.target.groupSizes[d]);

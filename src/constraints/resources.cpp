@@ -22,15 +22,9 @@ using Memory = Traits::Memory;
 using Level = Traits::Level;
 using Loop = Traits::Loop;
 
-Nat elementsOf(const Leaf& leaf) {
-  Nat elements = 1;
-  for (const Nat n : leaf.shape) elements = elements * n;
-  return elements;
-}
-
 Nat bytesOf(const Leaf& leaf, bool inHalves = false) {
   const Scalar kept = leaf.scalar == Scalar::f16 && !inHalves ? Scalar::f32 : leaf.scalar;
-  return elementsOf(leaf) * static_cast<std::int64_t>(info(kept).bytes);
+  return elementCount(leaf.shape) * static_cast<std::int64_t>(info(kept).bytes);
 }
 
 Nat bytesOf(Type type) {
@@ -225,7 +219,7 @@ class ResourceWalk {
     allocate(e.type(), memory, nameOf(s.head));
     if (s.isPrim(Prim::toImage))
       for (const Leaf& l : leavesOf(e.type()))
-        limit(elementsOf(l), limits_.imageElements, "elements of " + nameOf(s.head));
+        limit(elementCount(l.shape), limits_.imageElements, "elements of " + nameOf(s.head));
     write(e, memory);
     if (!isInFront) return;
     endKernel();

@@ -166,8 +166,8 @@ void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows) {
 void arrangeWeights(Rewriting& r, int maps) {
   r.apply(inside(isReduction, argument(argument(use("keepAhead")))));
   for (int map = 0; map < maps; map++) r.apply(topDown(use("precompute")));
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal); },
-                 argument(seq({normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}), copyInParallel(3)}))));
+  r.apply(
+      inside([](Expr e) { return isApplied(e, Prim::toGlobal); }, argument(seq({ofWhatIsUsed(), copyInParallel(3)}))));
 }
 
 void windowsIntoReduction(Rewriting& r, Lanes lanes) {

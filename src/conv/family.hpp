@@ -75,6 +75,7 @@ bool readsWeights(Expr e);  // the program's parameter
 using strategies::copyInParallel;
 using strategies::layoutsOut;
 using strategies::missingTo;
+using strategies::ofWhatIsUsed;
 
 // Applies the strategy, then moves layouts of results out of the maps that compute them.
 void applyLayoutsOut(Rewriting& r, const Strategy& strategy);

@@ -115,7 +115,7 @@ void chunk(Rewriting& r, const ConvSpec& spec, const Tunables& t) {
 // What is computed ahead moves out of all maps around it: over images and groups of channels, and `inner` more.
 void moveOut(Rewriting& r, bool grouped, int inner, const std::function<Strategy(Strategy)>& where) {
   for (int level = 0; level < inner + (grouped ? 2 : 1); level++) r.apply(where(topDown(use("precompute"))));
-  r.apply(where(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"})));
+  r.apply(where(ofWhatIsUsed()));
 }
 
 void separate(Rewriting& r, bool grouped) {

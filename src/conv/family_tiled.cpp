@@ -55,7 +55,7 @@ void arrange(Rewriting& r, bool grouped) {
   r.apply(topDown(use("precompute")));
   r.apply(topDown(use("keepFirstInside")));
   if (grouped) r.apply(topDown(use("precompute")));
-  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
+  r.apply(ofWhatIsUsed());
   r.apply(inside(areArranged, argument(copyVectors)));
 }
 
@@ -79,7 +79,7 @@ bool copiesInput(const ConvSpec& s, Layout input) {
 void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector) {
   r.apply(inside(isRowsMap, argument(argument(use("keepAhead")))));
   for (int level = 0; level < (grouped ? 2 : 1); level++) r.apply(topDown(use("precompute")));
-  r.apply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo"}));
+  r.apply(ofWhatIsUsed());
   r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal) && !contains(e, Prim::reduce); },
                  argument(copyPixels(grouped, vector))));
 }

@@ -90,12 +90,6 @@ bool keepsOwn(Expr e) {
   return keeps(bodyOf(e));
 }
 
-// What a map takes of arrays side by side without those that it does not use.
-void takeWhatIsUsed(Rewriting& r) {
-  r.apply(normalise(
-      {"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast", "mapFirst", "mapSecond"}));
-}
-
 // What was kept last, which is the innermost, out of the maps that it depends on.
 void moveOut(Rewriting& r, int maps) {
   const Strategy innermost = bottomUp([](Expr e, Rewriting& rewriting) {
@@ -103,7 +97,7 @@ void moveOut(Rewriting& r, int maps) {
   });
   for (int map = 0; map < maps; map++) {
     r.apply(innermost);
-    takeWhatIsUsed(r);
+    r.apply(ofWhatIsUsed());
   }
 }
 
@@ -121,7 +115,7 @@ void keepKernels(Rewriting& r, std::optional<Nat> panel, bool grouped) {
   if (panel) r.apply(inside(isOverKernels, argument(argument(use("keepInPanels", {{"l", *panel}})))));
   if (!grouped) return;
   r.apply(inside(isOverGroups, use("precompute")));
-  takeWhatIsUsed(r);
+  r.apply(ofWhatIsUsed());
 }
 
 // A block names its transformed tiles, so that a loop over its kernels, so many at a time, stands around its products.

@@ -57,6 +57,11 @@ bool isResultLayout(const Spine& s, Crops crops) {
   return f.isLambda() && (mayCrop ? isCropIn : isInvertibleIn)(f.body(), f.parameter());
 }
 
+Expr underLayouts(Expr e) {
+  for (Spine s = spineOf(e); isResultLayout(s, Crops::no); s = spineOf(e)) e = s.arguments.back();
+  return e;
+}
+
 bool isOptional(const Spine& s, std::size_t argument) {
   if (!s.head.isPrimitive()) return false;
   if (s.isPrim(Prim::op)) return argument > 0 && (s.head.op() == Op::logicalAnd || s.head.op() == Op::logicalOr);
@@ -136,6 +141,17 @@ using Loop = Traits::Loop;
 
 bool isReduce(Prim p) { return traits(p).loop == Loop::reduce; }
 bool isIteration(Prim p) { return traits(p).loop == Loop::iterate; }
+bool isScan(const Spine& s) { return s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive); }
+bool isFold(const Spine& s) { return s.isPrim(Prim::reduce) || isScan(s); }
+bool isSlide(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
+bool isPadding(Expr p) {
+  return p.prim() == Prim::pad || p.prim() == Prim::padClamp || p.prim() == Prim::padMirror ||
+         p.prim() == Prim::padWrap;
+}
+bool foldsArrays(const Spine& s) { return isFold(s) && holdsArrays(s.arguments[0].type()); }
+bool stepsOverArrays(const Spine& s) {
+  return s.isPrim(Prim::iterate) ? holdsArrays(s.arguments[1].type()) : s.isPrim(Prim::reduce) && foldsArrays(s);
+}
 
 bool runsInOrder(Prim p) {
   switch (traits(p).loop) {
@@ -199,10 +215,6 @@ std::optional<Nat> computed(Op op, const std::vector<Nat>& n) {
     default: return std::nullopt;
   }
 }
-
-}  // namespace
-
-namespace {
 
 // The largest absolute value that the number may have; of a size that is not known, four times itself still fits.
 double magnitude(Nat n) {

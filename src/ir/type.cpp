@@ -194,6 +194,12 @@ void collectLeaves(Type type, const std::string& path, std::vector<Nat> shape, s
 }
 }  // namespace
 
+Nat elementCount(const std::vector<Nat>& shape) {
+  Nat count = 1;
+  for (const Nat n : shape) count = count * n;
+  return count;
+}
+
 std::vector<Leaf> leavesOf(Type type) {
   std::vector<Leaf> out;
   collectLeaves(type, "", {}, out);

@@ -28,10 +28,7 @@ bool computesArray(Expr e) {
 }
 
 bool sharesElements(const Spine& s) {
-  const auto overlapping = [](Expr p) {
-    return (p.prim() == Prim::slide || p.prim() == Prim::slideStrict) &&
-           lessEqual(p.nats()[0], p.nats()[1]) != Truth::proved;
-  };
+  const auto overlapping = [](Expr p) { return isSlide(p) && lessEqual(p.nats()[0], p.nats()[1]) != Truth::proved; };
   if (!s.head.isPrimitive()) return false;
   if (s.isPrim(Prim::map)) return onlyMovesData(s.arguments[0]) && anyPrimitive(s.arguments[0], overlapping);
   return overlapping(s.head);

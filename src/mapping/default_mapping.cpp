@@ -432,7 +432,7 @@ Expr DefaultMapping::inOrder(Expr e) {
     if (const auto lanes = byLanes(e)) return *lanes;
     return reduceInOrder(e);
   }
-  if (!s.isPrim(Prim::scan) && !s.isPrim(Prim::scanExclusive)) return e;
+  if (!isScan(s)) return e;
   e = apply(strategies::rulesOfScan(s.head.prim()).inOrder, e);
   if (const auto span = spans_.find(s.head); span != spans_.end()) {
     const Span place = span->second;
@@ -498,7 +498,7 @@ bool takesLaunches(Expr e) {
 
 bool foldsByLaunches(Expr e) {
   const Spine s = spineOf(e);
-  if (!detail::foldsArrays(s)) return false;
+  if (!foldsArrays(s)) return false;
   detail::Work work;
   return work.of(s.arguments[1]) >= (detail::launchesOf(s.arguments[1].body()) + 2) * detail::dividedOperations;
 }

@@ -184,8 +184,6 @@ constexpr double dividedOperations = 16384;
 constexpr double dividedOnGpu = 256;
 // What a group of one computes in the time of a launch.
 constexpr double sharedOperations = 65536;
-// Whether it is a reduction or a scan whose state holds arrays.
-bool foldsArrays(const Spine& s);
 // Kernels that compute the term, about: those of its maps, and of what is done in chunks.
 double launchesOf(Expr e);
 // Dimensions of work-items.

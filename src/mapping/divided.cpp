@@ -48,17 +48,10 @@ Nat extentOf(Type type) {
   std::vector<Nat> largest;
   for (const Leaf& leaf : leavesOf(type))
     if (leaf.shape.size() > largest.size()) largest = leaf.shape;
-  Nat extent = 1;
-  for (const Nat n : largest) extent = extent * n;
-  return extent;
+  return elementCount(largest);
 }
 
 }  // namespace
-
-bool foldsArrays(const Spine& s) {
-  return (s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive)) &&
-         holdsArrays(s.arguments[0].type());
-}
 
 double launchesOf(Expr e) {
   if (!e.isApply()) return 0;
@@ -398,8 +391,7 @@ bool DefaultMapping::isContiguous(Expr e) const {
 
 bool DefaultMapping::hasContiguousRows(Expr e) const {
   const Spine s = spineOf(e);
-  if (s.isPrim(Prim::split) || s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict))
-    return isContiguous(s.arguments[0]);
+  if (s.isPrim(Prim::split) || (s.head.isPrimitive() && isSlide(s.head))) return isContiguous(s.arguments[0]);
   if (s.isPrim(Prim::zip))
     return std::ranges::all_of(s.arguments,
                                [&](Expr a) { return !a.type().element().isArray() || hasContiguousRows(a); });

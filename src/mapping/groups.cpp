@@ -11,11 +11,7 @@ namespace {
 constexpr std::int64_t localBytes = 32 << 10;  // that every GPU has
 constexpr std::int64_t copies = 3;  // of what is in local memory: two in turns, and what a step keeps besides
 
-std::optional<std::int64_t> elementsOf(const Leaf& leaf) {
-  Nat elements = 1;
-  for (const Nat n : leaf.shape) elements = elements * n;
-  return elements.constant();
-}
+std::optional<std::int64_t> elementsOf(const Leaf& leaf) { return elementCount(leaf.shape).constant(); }
 
 std::int64_t bytesOf(const Leaf& leaf) { return static_cast<std::int64_t>(info(leaf.scalar).bytes); }
 
@@ -46,20 +42,10 @@ std::int64_t localMemoryOf(Expr e, std::int64_t items) {
   return bytes;
 }
 
-// Whether it takes steps each of which leaves arrays to the next.
-bool stepsOverArrays(const Spine& s) { return s.isPrim(Prim::iterate) || (s.isPrim(Prim::reduce) && foldsArrays(s)); }
-
-// Work-items of a group at most, as code generation chooses them: more where a kernel has few groups.
-std::int64_t itemsOf(Nat groups) {
-  constexpr std::int64_t few = 16, usual = 256;
-  return groups.constant().value_or(few + 1) <= few ? 4 * usual : usual;
-}
-
 // Whether a state has arrays that registers do not hold.
 bool isLongState(Type state) {
-  constexpr std::int64_t registers = 16;
   return std::ranges::any_of(leavesOf(state),
-                             [](const Leaf& leaf) { return elementsOf(leaf).value_or(0) > registers; });
+                             [](const Leaf& leaf) { return elementsOf(leaf).value_or(0) > registerElements; });
 }
 
 }  // namespace
@@ -111,11 +97,10 @@ bool DefaultMapping::isSharedByGroup(Expr e, bool fewItems) {
   if (options_.strictReductions && std::ranges::any_of(loops, keepsOrder)) return false;
   return std::ranges::any_of(loops, [&](Expr loop) {
     const Spine s = spineOf(loop);
-    const bool isScan = s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
     if (stepsOverArrays(s)) return isLongState(loop.type());
-    if (isScan && foldsArrays(s)) return false;
+    if (isScan(s) && foldsArrays(s)) return false;
     const auto length = s.arguments[2].type().length().constant();
-    if (!length || *length < (isScan ? shortest : 4 * shortest) || *length > longest) return false;
+    if (!length || *length < (isScan(s) ? shortest : 4 * shortest) || *length > longest) return false;
     return (fewItems || isContiguous(s.arguments[2])) && mayDivide(s.head, s.arguments[0], s.arguments[1]);
   });
 }
@@ -134,7 +119,7 @@ std::optional<Expr> DefaultMapping::sharedByGroups(Expr e) {
   const auto before = rewriting_.mark();
   const auto shared = steps(e, rewriting_);
   rewriting_.undo(before);
-  if (!shared || localMemoryOf(*shared, itemsOf(nest.items)) > localBytes) return std::nullopt;
+  if (!shared || localMemoryOf(*shared, groupSizeOnGpu(nest.items)) > localBytes) return std::nullopt;
   note(spineOf(e).head, "each element by a work-group, whose work-items share its loops");
   e = argument(e, 1, [this](Expr in) { return operand(in); });
   return *steps(at(e, nest.body, [this](Expr x) { return closedKept(x); }), rewriting_);
@@ -156,7 +141,7 @@ std::optional<Expr> DefaultMapping::sharedByGroup(Expr e) {
   const Expr only = apply("inOneGroup", e);
   const auto shared = rewrite::at(argumentPath(spineOf(only), 1), strategies::stepsOfGroups(0))(only, rewriting_);
   rewriting_.undo(before);
-  if (!shared || localMemoryOf(*shared, itemsOf(1)) > localBytes) return std::nullopt;
+  if (!shared || localMemoryOf(*shared, groupSizeOnGpu(1)) > localBytes) return std::nullopt;
   return argument(apply("inOneGroup", e), 1, [this](Expr map) { return kept(map, "a group shares its steps"); });
 }
 
@@ -164,16 +149,21 @@ std::optional<Expr> DefaultMapping::sharedByGroup(Expr e) {
 
 namespace lift {
 
+std::int64_t groupSizeOnGpu(Nat groups) {
+  constexpr std::int64_t few = 16;
+  return groups.constant().value_or(few + 1) <= few ? 4 * usualGroupSize : usualGroupSize;
+}
+
 bool sharesStepsInGroups(Expr term) {
-  Expr body = detail::underLayouts(etaLong(term));
+  Expr body = underLayouts(etaLong(term));
   if (!detail::computesElements(body)) return false;
-  while (detail::computesElements(body)) body = detail::underLayouts(spineOf(body).arguments[0].body());
+  while (detail::computesElements(body)) body = underLayouts(spineOf(body).arguments[0].body());
   const auto loops = strategies::loopsOfGroup(body);
   if (!detail::fitsLocalMemory(loops)) return false;
   detail::Work work;
   return std::ranges::any_of(loops, [&](Expr loop) {
     const Spine s = spineOf(loop);
-    if (!detail::stepsOverArrays(s) || !detail::isLongState(loop.type())) return false;
+    if (!stepsOverArrays(s) || !detail::isLongState(loop.type())) return false;
     return work.of(s.arguments[s.isPrim(Prim::iterate) ? 0 : 1]) < detail::sharedOperations;
   });
 }

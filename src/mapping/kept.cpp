@@ -139,9 +139,8 @@ Expr DefaultMapping::storedWithin(Expr e) {
   constexpr std::int64_t storedElements = 4096;  // that a work-item has room for
   constexpr double ownOperations = 8;            // on an element, that are worth a store to memory of its own
   const auto fits = [&](Type type) {
-    Nat count = 1;
-    for (const Nat n : shapeOf(type)) count = count * n;
-    return type.isArray() && leavesOf(type).size() == 1 && count.constant() && *count.constant() <= storedElements;
+    const auto count = elementCount(shapeOf(type)).constant();
+    return type.isArray() && leavesOf(type).size() == 1 && count && *count <= storedElements;
   };
   if (readsRowsOften(e) && fits(spineOf(e).arguments[1].type().element())) return apply("mapFusion", e);
   const Spine s = spineOf(e);

@@ -1,7 +1,5 @@
 #include "preparation.hpp"
 
-#include <algorithm>
-
 #include "lift/build.hpp"
 #include "lift/strategies.hpp"
 
@@ -10,8 +8,6 @@ namespace {
 
 // So few elements are reduced faster by comparisons, several at once, than one after the other in memory.
 constexpr std::int64_t comparedElements = 8;
-// Accumulators that a work-item keeps in registers.
-constexpr std::int64_t registerAccumulators = 16;
 
 bool isAtMost(Nat count, std::int64_t most) { return count.constant() && *count.constant() <= most; }
 
@@ -32,18 +28,6 @@ bool isNamedAgain(Expr term, Expr name, Expr value) {
 }
 
 }  // namespace
-
-Expr underLayouts(Expr e) {
-  for (;;) {
-    const Spine s = spineOf(e);
-    const auto isLayout = [&] {
-      if (s.isCall(Prim::map)) return isInvertibleIn(s.arguments[0].body(), s.arguments[0].parameter());
-      return s.head.isPrimitive() && s.arguments.size() == 1 && isInvertibleLayout(s.head.prim());
-    };
-    if (!isLayout()) return e;
-    e = s.arguments.back();
-  }
-}
 
 Expr Preparation::run(Expr e) {
   e = rows(unlessKept(elements(byKey(generates(names(e))))), false);
@@ -81,7 +65,7 @@ Expr Preparation::byKey(Expr e) {
 Expr Preparation::elements(Expr e) {
   e = parts(e, [this](Expr a) { return elements(a); });
   const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::reduce) || !e.type().isArray() || isAtMost(e.type().length(), registerAccumulators) ||
+  if (!s.isPrim(Prim::reduce) || !e.type().isArray() || isAtMost(e.type().length(), registerElements) ||
       workOfNames(s.arguments[1].body()) > recomputedOperations)
     return e;
   return attempt("reduceElements", e).value_or(e);
@@ -97,7 +81,7 @@ Expr Preparation::unlessKept(Expr e) {
 Expr Preparation::rows(Expr e, bool inMap) {
   const bool isMap = spineOf(e).isPrim(Prim::map);
   e = parts(e, [&](Expr a) { return rows(a, inMap || (isMap && a.isLambda())); });
-  if (!isMap || !inMap || !isAtMost(e.type().length(), registerAccumulators)) return e;
+  if (!isMap || !inMap || !isAtMost(e.type().length(), registerElements)) return e;
   // What each column would compute again.
   const Spine columns = spineOf(spineOf(e).arguments[1]);
   const Spine shared = columns.isPrim(Prim::transpose) ? spineOf(columns.arguments[0]) : columns;

@@ -30,7 +30,4 @@ class Preparation : Walk {
   std::function<bool(Expr)> pays_;
 };
 
-// The part of a map's body that is below invertible layouts.
-Expr underLayouts(Expr e);
-
 }  // namespace lift::detail

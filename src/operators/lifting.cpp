@@ -14,10 +14,7 @@ namespace lift::detail::parts {
 
 using namespace rewrite;
 
-bool isLoop(const Spine& s) {
-  const bool folds = s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
-  return s.isCall(Prim::map) || (folds && s.arguments.size() == 3);
-}
+bool isLoop(const Spine& s) { return s.isCall(Prim::map) || (isFold(s) && s.arguments.size() == 3); }
 
 Expr functionOf(const Spine& loop) { return loop.arguments[loop.arguments.size() - 2]; }
 
@@ -116,8 +113,7 @@ class Search {
     if (!found_ && s.isPrim(Prim::reduce)) examine(s, path);
     if (!found_ && s.isPrim(Prim::reduce)) examineShared(e, path);
     if (!found_ && s.isPrim(Prim::join)) examineRows(s.arguments[0], path + Path{1});
-    if (!found_ && (s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict)))
-      examineWindows(s.arguments.back(), path + Path{1});
+    if (!found_ && s.head.isPrimitive() && isSlide(s.head)) examineWindows(s.arguments.back(), path + Path{1});
     if (!found_ && (s.isPrim(Prim::transpose) || s.isPrim(Prim::join))) examineAcross(e, path);
   }
 
@@ -188,8 +184,7 @@ class Search {
       const Spine s = spineOf(e);
       if (!s.head.isPrimitive()) return std::nullopt;
       const bool layout = isInvertibleLayout(s.head.prim()) || isPadding(s.head) || isCrop(s.head.prim()) ||
-                          s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict) ||
-                          (s.isPrim(Prim::map) && !isComputingMap(e));
+                          isSlide(s.head) || (s.isPrim(Prim::map) && !isComputingMap(e));
       if (!layout)
         return isComputingMap(e) || (e.type().isArray() && anyPrimitive(e, runsLoop)) ? std::optional(path)
                                                                                       : std::nullopt;

@@ -264,7 +264,7 @@ class Naming {
 
   // What windows that overlap read of a stage with loops is stored: families read neighbours as vectors.
   static bool overlaps(const Spine& s) {
-    return (s.isPrim(Prim::slide) || s.isPrim(Prim::slideStrict)) && s.head.nats()[0] != s.head.nats()[1];
+    return s.head.isPrimitive() && isSlide(s.head) && s.head.nats()[0] != s.head.nats()[1];
   }
 
   void visitArguments(Spine& s, Reader reader, bool inLoop, bool guarded) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "lift/accumulation.hpp"
 #include "lift/mapping.hpp"
@@ -412,9 +411,8 @@ bool keepsLittle(Expr body, bool isWritten = false) {
                       (runsLoop(s.head) || strategies::isComputingMap(e));
     const bool isKept = loop && !(isWritten && (e == written || strategies::isComputingMap(e)));
     for (const Leaf& leaf : isKept ? leavesOf(e.type()) : std::vector<Leaf>()) {
-      Nat count = leaf.shape.empty() ? 0 : static_cast<std::int64_t>(info(leaf.scalar).bytes);
-      for (const Nat n : leaf.shape) count = count * n;
-      bytes = bytes + count;
+      const Nat count = leaf.shape.empty() ? 0 : elementCount(leaf.shape);
+      bytes = bytes + count * static_cast<std::int64_t>(info(leaf.scalar).bytes);
     }
   });
   return bytes.constant() && *bytes.constant() <= mostBytes;
@@ -441,8 +439,7 @@ bool neighboursAreInLanes(const Recognised& form) {
   constexpr std::int64_t most = 16;
   if (form.nest.loops.empty()) return false;
   Nat values = 1;
-  for (const Leaf& leaf : leavesOf(form.nest.body.type()))
-    for (const Nat n : leaf.shape) values = values * n;
+  for (const Leaf& leaf : leavesOf(form.nest.body.type())) values = values * elementCount(leaf.shape);
   const bool isShort = form.reduced && form.reduced->constant().value_or(most + 1) <= most;
   const Expr body = form.nest.body;
   bool pays = false;

@@ -39,24 +39,13 @@ std::string isNotKnown(Nat size) { return fmt::format("the size {} is not known"
 
 std::string notInLanes(Nat columns) { return estimated(columns) < 2 ? "it has one column" : ""; }
 
-namespace {
-
-bool isSliding(Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; }
-
-}  // namespace
-
-bool isPadding(Expr p) {
-  return p.prim() == Prim::pad || p.prim() == Prim::padClamp || p.prim() == Prim::padMirror ||
-         p.prim() == Prim::padWrap;
-}
-
 Strategy paddedInMemory() {
   return [](Expr term, Rewriting& r) {
     const auto& inputs = term.freeVariables();
     const auto isPadded = [&inputs](Expr e) {
       const auto& free = e.freeVariables();
       return e.type().isArray() && e.isApply() && onlyMovesData(e) && anyPrimitive(e, isPadding) &&
-             !anyPrimitive(e, isSliding) &&
+             !anyPrimitive(e, isSlide) &&
              std::ranges::all_of(free, [&](Expr v) { return std::ranges::find(inputs, v) != inputs.end(); });
     };
     const auto copied = [](Expr e, Rewriting& rewriting) {

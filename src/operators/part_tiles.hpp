@@ -57,7 +57,6 @@ std::string isNotKnown(Nat size);
 // Why the loops cannot be cut into tiles whose innermost dimension is in vectors; empty where they can.
 std::string notInLanes(Nat columns);
 
-bool isPadding(Expr primitive);
 // The input with its padding in memory, so that neighbours are read as vectors.
 rewrite::Strategy paddedInMemory();
 

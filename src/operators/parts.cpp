@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "judging.hpp"
 #include "lift/diagnostic.hpp"

@@ -39,7 +39,8 @@ rewrite::Strategy sumsTogether();
 // The same, and the loops of a product in the order batch, rows, columns, where they may be interchanged: one of rows,
 // one of columns.
 rewrite::Strategy canonical();
-// The columns of a product in memory, by a kernel of its own, each row of which has one element of all.
+// Copies a product's columns to memory by a kernel of its own, transposed: a row of the copy has one element of each
+// column.
 rewrite::Strategy columnsCopied();
 
 // What a registered operator computes, too.
@@ -61,8 +62,6 @@ bool mayBeCore(Expr term);
 double stepsWrittenOut(Expr element);
 // Whether the term is an iteration over kernels of whose steps parts are made: of an array, or with loops in its steps.
 bool hasStepsOfParts(Expr term);
-// What a result is made of by layouts that it is written through.
-Expr underLayouts(Expr e);
 
 // The arrays of a concatenation of what is computed, under layouts, and where they stand; nothing for other terms.
 struct Joined {
@@ -71,10 +70,10 @@ struct Joined {
 };
 std::optional<std::array<Joined, 2>> joinedIn(Expr e, rewrite::Path path = {});  // the path of e
 
-// What is computed of a result element by element (epilogue.hpp), again and again, under layouts: where the result is
-// computed, and the maps of each epilogue, from the outermost.
+// A term may end with epilogues: maps that compute something of each element of a result (epilogue.hpp), one after the
+// other, perhaps with layouts between them. Here are the places of that result and of the maps, the outermost first.
 struct Core {
-  rewrite::Path path;
+  rewrite::Path path;  // of the result
   std::vector<rewrite::Path> epilogues;
 };
 Core coreOf(Expr term);
@@ -84,7 +83,7 @@ std::optional<Expr> resultOfEpilogue(Expr map, const std::function<bool(Expr)>& 
 // elements.
 bool hasFamily(Expr term, const Program& whole, bool isFinished);
 
-// The maps around what is computed for an element of the result, from the outermost, and that.
+// The maps that a result is computed by, one within the other, the outermost first; and what the innermost computes.
 struct Nest {
   struct Loop {
     Expr variable;  // an element of the input
@@ -95,8 +94,8 @@ struct Nest {
   bool turned = false;  // what the innermost loop gives is transposed: neighbours' elements lie side by side
 };
 Nest nestOf(Expr term, std::size_t most = SIZE_MAX);  // at most so many loops
-// Of every input that the operand reads: how many scalars lie between what neighbouring elements of a loop, from
-// outside, read; 0 where they read the same, nothing where that is not known.
+// For every input that the operand reads: the distance, in scalars, between what two neighbouring elements of a loop
+// (counted from the outermost) read of it; 0 where they read the same, nothing where it is not known.
 std::vector<std::optional<std::int64_t>> stridesOf(const Nest& nest, Expr operand, std::size_t loop);
 // The same of the innermost loop.
 std::vector<std::optional<std::int64_t>> stridesOf(const Nest& nest, Expr operand);
@@ -126,9 +125,10 @@ Expr tidied(const Program& program);
 
 constexpr std::int64_t secondCache = 1 << 20;  // bytes of a processor's
 
-// What a configuration costs, in comparison with others on the same device.
-// Where the columns of a product's tiles are read: where they are, from a copy of all in the order in which they are
-// read, from a copy by each group, in local memory.
+// Models of cost, to compare configurations on one device.
+
+// Where a product's tiles read their columns: in place, from a copy of all columns in the order in which they are read
+// (panels), or from a copy that each group makes in local memory (near).
 enum class ColumnsRead { inPlace, panels, near };
 struct ProductSize {
   std::int64_t batch, rows, columns, depth;

@@ -37,9 +37,7 @@ bool runsLoop(Expr primitive) {
 
 namespace {
 
-bool hasWindows(Expr e) {
-  return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::slide || p.prim() == Prim::slideStrict; });
-}
+bool hasWindows(Expr e) { return anyPrimitive(e, isSlide); }
 
 }  // namespace
 
@@ -57,14 +55,6 @@ bool hasStepsOfParts(Expr term) {
   if (!takesLaunches(term)) return false;
   const auto& a = spineOf(term).arguments;
   return a.back().type().isArray() || std::any_of(a.begin(), a.end() - 1, [](Expr f) { return mayBeCore(f.body()); });
-}
-
-Expr underLayouts(Expr e) {
-  for (;;) {
-    const Spine s = spineOf(e);
-    if (!isResultLayout(s, Crops::no)) return e;
-    e = s.arguments.back();
-  }
 }
 
 std::optional<std::array<Joined, 2>> joinedIn(Expr e, rewrite::Path path) {

@@ -156,10 +156,6 @@ Strategy keptOutsideLoops() {
   };
 }
 
-}  // namespace
-
-namespace {
-
 // The chosen strategies, wherever loops run a term or none does.
 Strategy wherever(bool inLoops, const std::function<std::optional<Strategy>(Expr)>& chosen) {
   return [=](Expr e, Rewriting& r) -> std::optional<Expr> {
@@ -215,11 +211,10 @@ Strategy indicesAsElements() {
 Strategy canonical() {
   // A state whose elements go on by themselves is one reduction for each element, unless registers hold it.
   const auto hasLongState = [](Expr e) {
-    constexpr std::int64_t registers = 16;
     const Spine s = spineOf(e);
     if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].isLambda()) return false;
     const auto length = e.type().length().constant();
-    return (!length || *length > registers) && letsOf(s.arguments[1].body()).bound.empty();
+    return (!length || *length > registerElements) && letsOf(s.arguments[1].body()).bound.empty();
   };
   return seq({sumsTogether(), attempt(everywhere(when(hasLongState, seq({use("reduceElements"), sumsTogether()})))),
               productLoops(), attempt(indicesAsElements())});
@@ -314,12 +309,11 @@ Strategy sumsOfElements() {
 // The same of all that registers do not hold.
 Strategy sumsOfLargeArrays() {
   const auto isLarge = [](Expr e) {
-    constexpr double registers = 16;
     const Spine s = spineOf(e);
     if (!s.isPrim(Prim::reduce) || !e.type().isArray() || !s.arguments[1].isLambda()) return false;
     double elements = 1;
     for (Type t = e.type(); t.isArray(); t = t.element()) elements *= estimate(t.length());
-    return elements > registers && letsOf(s.arguments[1].body()).bound.empty();
+    return elements > static_cast<double>(registerElements) && letsOf(s.arguments[1].body()).bound.empty();
   };
   return everywhere(when(isLarge, sumsOfElements()));
 }
@@ -504,8 +498,7 @@ Program restated(const Program& program, bool inOrder) {
       if (more) r.apply(sumsTogether());
     }
     // Arrays of which only a part was read, which is lifted now: left there, their windows would look like a stencil's.
-    if (lifts > 0)
-      r.tryApply(normalise({"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast"}));
+    if (lifts > 0) r.tryApply(strategies::ofWhatIsUsed());
   };
   liftProducts();
   if (r.tryApply(loopsOutside(Prim::reduce, "mapReduce"))) {

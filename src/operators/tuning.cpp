@@ -227,7 +227,7 @@ OperatorFamily withPartsFor(const runtime::DeviceInfo& device, const OperatorFam
 }  // namespace
 
 DeviceLimits compiledWithin(DeviceLimits limits) {
-  limits.groupSize = std::min(limits.groupSize, CompileOptions::usualGroupSize);
+  limits.groupSize = std::min(limits.groupSize, usualGroupSize);
   return limits;
 }
 

@@ -249,10 +249,6 @@ std::optional<Accumulation> byChoice(const FoldStep& step, Expr init, const std:
   return Accumulation{Expr::lambda(q, whole ? parts[0] : tuple(parts)), init, index.has_value(), ordered};
 }
 
-}  // namespace
-
-namespace {
-
 // The components that `part` takes of nested tuples `of`, the last one first; nothing where it does more.
 std::optional<std::vector<int>> componentPath(Expr part, Expr of) {
   std::vector<int> path;

@@ -1,6 +1,7 @@
 // Elements at indices that are held at the ends of an array, wrap around or turn back there, as elements of the array
 // with padding; and elements at several places beside an index as elements of one window.
 #include <algorithm>
+#include <unordered_set>
 
 #include "computed.hpp"
 #include "index_sums.hpp"
@@ -291,103 +292,126 @@ Expr windowsBeside(Expr array, const std::vector<Beside>& dimensions, std::size_
   return mapped(window, movedInward(window, inner), array);
 }
 
+using Nest = std::unordered_set<Expr>;  // indices of the loops around
+
+// A read, and of each of its indices what is left of the sum without the index of a loop around.
+struct BesideRead {
+  Expr term;
+  std::vector<std::pair<Expr, AffineIndex>> indices;
+};
+
+// Reads of one array along the same loops.
+struct ReadsBeside {
+  Expr array;
+  std::vector<Beside> dimensions;
+  std::vector<BesideRead> reads;
+
+  void add(BesideRead read, const std::vector<Beside>& of) {
+    for (std::size_t i = 0; i < of.size(); i++) {
+      dimensions[i].least = std::min(dimensions[i].least, of[i].least);
+      dimensions[i].most = std::max(dimensions[i].most, of[i].most);
+    }
+    reads.push_back(std::move(read));
+  }
+
+  bool areWorthWindows() const {
+    constexpr std::int64_t most = 256;  // elements of a window in one dimension
+    const bool small = std::ranges::all_of(dimensions, [](const Beside& d) { return d.most - d.least < most; });
+    const bool beside = std::ranges::any_of(dimensions, [](const Beside& d) { return d.index && d.most > d.least; });
+    const auto isSame = [&](const BesideRead& r) { return r.term == reads.front().term; };
+    // Of one read, windowsOfIndices makes windows in the order of its loops, unless one goes backwards.
+    const bool backwards = std::ranges::any_of(reads.front().indices, [](const auto& index) {
+      return std::ranges::any_of(index.second.terms, [](const auto& term) { return term.second < 0; });
+    });
+    return small && beside && (backwards || !std::ranges::all_of(reads, isSame));
+  }
+
+  // What is read, of windows that windowsBeside makes.
+  Expr elementOf(const BesideRead& read, Expr windows) const {
+    IndexedArray now{windows, {}};
+    std::vector<Expr> inWindow;
+    for (std::size_t i = 0; i < dimensions.size(); i++) {
+      const auto& [index, rest] = read.indices[i];
+      const Beside& d = dimensions[i];
+      if (!d.index) inWindow.push_back(index);
+      if (!d.index) continue;
+      now.indices.push_back(*d.index);
+      AffineIndex place = rest;
+      place.constant -= d.least;
+      if (d.hasWindow()) inWindow.push_back(indexOf(place));
+    }
+    now.indices.insert(now.indices.end(), inWindow.begin(), inWindow.end());
+    return elementAt(now);
+  }
+};
+
+// One dimension of a read by the sum, which loses the index of the loop around; nothing where it may be outside of so
+// many elements, or is no element beside that index.
+std::optional<Beside> besideOf(AffineIndex& sum, std::optional<std::int64_t> length, const Counts& counts,
+                               const Nest& nest) {
+  std::erase_if(sum.terms, [](const auto& t) { return t.second == 0; });
+  const auto inNest = [&](const auto& t) { return nest.contains(t.first); };
+  const auto along = std::ranges::find_if(sum.terms, inNest);
+  if (along == sum.terms.end()) return Beside();
+  const auto whole = rangeOf(sum, counts);
+  if (!length || !whole || whole->first < 0 || whole->second >= *length) return std::nullopt;
+  if (along->second < 1 || std::ranges::count_if(sum.terms, inNest) != 1) return std::nullopt;
+  Beside beside{along->first, along->second};
+  sum.terms.erase(along);
+  const auto rest = rangeOf(sum, counts);
+  beside.least = rest->first;
+  beside.most = rest->second;
+  return beside;
+}
+
+// Adds the read to those of its array; false where it is none that windows replace.
+bool addRead(std::vector<ReadsBeside>& groups, Expr term, const IndexedArray& read, const Counts& counts,
+             const Nest& nest) {
+  BesideRead now{term, {}};
+  std::vector<Beside> dimensions;
+  Type type = read.array.type();
+  for (const Expr index : read.indices) {
+    const auto length = type.length().constant();
+    type = type.element();
+    auto sum = affineIndex(index, counts);
+    const auto beside = sum ? besideOf(*sum, length, counts, nest) : Beside();
+    if (!beside) return false;
+    const bool ofInner = !beside->index && std::ranges::any_of(counts, [&](const auto& loop) {
+      return !nest.contains(loop.first) && anyTerm(index, [&](Expr part) { return part == loop.first; });
+    });
+    if (ofInner) return false;  // a sum of rows beside each other: those are read in its order
+    now.indices.emplace_back(index, sum.value_or(AffineIndex{}));
+    dimensions.push_back(*beside);
+  }
+  const auto isAlong = [](const Beside& a, const Beside& b) { return a.isAlong(b); };
+  const auto group = std::ranges::find_if(groups, [&](const ReadsBeside& g) {
+    return g.array == read.array && std::ranges::equal(g.dimensions, dimensions, isAlong);
+  });
+  if (group == groups.end())
+    groups.push_back({read.array, std::move(dimensions), {std::move(now)}});
+  else
+    group->add(std::move(now), dimensions);
+  return true;
+}
+
 }  // namespace
 
 std::optional<Expr> windowsBesideIndices(Expr e) {
-  constexpr std::int64_t most = 256;  // elements of a window in one dimension
   const Counts counts = countsIn(e);
-  std::unordered_map<Expr, std::size_t> nest;  // the loops around, from the outermost
+  Nest nest;
   for (Spine s = spineOf(e); s.isPrim(Prim::generate); s = spineOf(s.arguments[0].body()))
-    nest.emplace(s.arguments[0].parameter(), nest.size());
+    nest.insert(s.arguments[0].parameter());
   if (nest.empty()) return std::nullopt;
-  struct Read {
-    Expr term;
-    std::vector<std::pair<Expr, AffineIndex>> indices;  // and what is left of the sum beside the loop's index
-  };
-  struct Group {
-    Expr array;
-    std::vector<Beside> dimensions;
-    std::vector<Read> reads;
-  };
-  std::vector<Group> groups;
+  std::vector<ReadsBeside> groups;
   forEachRead(e, [&](Expr term, const std::vector<Expr>& binders) {
     const auto read = readOf(term);
-    if (!read || dependsOn(read->array, binders)) return false;
-    Read now{term, {}};
-    std::vector<Beside> dimensions;
-    Type type = read->array.type();
-    for (const Expr index : read->indices) {
-      const auto length = type.length().constant();
-      type = type.element();
-      Beside beside;
-      auto sum = affineIndex(index, counts);
-      if (sum) {
-        std::erase_if(sum->terms, [](const auto& t) { return t.second == 0; });
-        const auto inNest = [&](const auto& t) { return nest.contains(t.first); };
-        const auto along = std::ranges::find_if(sum->terms, inNest);
-        if (along != sum->terms.end()) {
-          const auto whole = rangeOf(*sum, counts);
-          if (!length || !whole || whole->first < 0 || whole->second >= *length) return false;
-          if (along->second < 1 || std::ranges::count_if(sum->terms, inNest) != 1) return false;
-          beside.index = along->first;
-          beside.step = along->second;
-          sum->terms.erase(along);
-          const auto rest = rangeOf(*sum, counts);
-          beside.least = rest->first;
-          beside.most = rest->second;
-        }
-      }
-      const bool ofInner = !beside.index && std::ranges::any_of(counts, [&](const auto& loop) {
-        return !nest.contains(loop.first) && anyTerm(index, [&](Expr part) { return part == loop.first; });
-      });
-      if (ofInner) return false;  // a sum of rows beside each other: those are read in its order
-      now.indices.emplace_back(index, sum.value_or(AffineIndex{}));
-      dimensions.push_back(beside);
-    }
-    const auto group = std::ranges::find_if(groups, [&](const Group& g) {
-      return g.array == read->array &&
-             std::ranges::equal(g.dimensions, dimensions,
-                                [](const Beside& a, const Beside& b) { return a.isAlong(b); });
-    });
-    if (group == groups.end()) {
-      groups.push_back({read->array, std::move(dimensions), {std::move(now)}});
-      return true;
-    }
-    for (std::size_t i = 0; i < dimensions.size(); i++) {
-      group->dimensions[i].least = std::min(group->dimensions[i].least, dimensions[i].least);
-      group->dimensions[i].most = std::max(group->dimensions[i].most, dimensions[i].most);
-    }
-    group->reads.push_back(std::move(now));
-    return true;
+    return read && !dependsOn(read->array, binders) && addRead(groups, term, *read, counts, nest);
   });
   std::unordered_map<Expr, Expr> replaced;
-  for (const Group& group : groups) {
-    const auto& dimensions = group.dimensions;
-    const bool small = std::ranges::all_of(dimensions, [](const Beside& d) { return d.most - d.least < most; });
-    const bool beside = std::ranges::any_of(dimensions, [](const Beside& d) { return d.index && d.most > d.least; });
-    const auto isSame = [&](const Read& r) { return r.term == group.reads.front().term; };
-    // Of one read, windowsOfIndices makes windows in the order of its loops, unless one goes backwards.
-    const bool backwards = std::ranges::any_of(group.reads.front().indices, [](const auto& index) {
-      return std::ranges::any_of(index.second.terms, [](const auto& term) { return term.second < 0; });
-    });
-    if (!small || !beside || (std::ranges::all_of(group.reads, isSame) && !backwards)) continue;
-    const Expr windows = windowsBeside(group.array, dimensions, 0);
-    for (const Read& read : group.reads) {
-      IndexedArray now{windows, {}};
-      std::vector<Expr> inWindow;
-      for (std::size_t i = 0; i < dimensions.size(); i++) {
-        const auto& [index, rest] = read.indices[i];
-        const Beside& d = dimensions[i];
-        if (!d.index) inWindow.push_back(index);
-        if (!d.index) continue;
-        now.indices.push_back(*d.index);
-        AffineIndex place = rest;
-        place.constant -= d.least;
-        if (d.hasWindow()) inWindow.push_back(indexOf(place));
-      }
-      now.indices.insert(now.indices.end(), inWindow.begin(), inWindow.end());
-      replaced.emplace(read.term, elementAt(now));
-    }
+  for (const ReadsBeside& group : groups) {
+    if (!group.areWorthWindows()) continue;
+    const Expr windows = windowsBeside(group.array, group.dimensions, 0);
+    for (const BesideRead& read : group.reads) replaced.emplace(read.term, group.elementOf(read, windows));
   }
   return replaced.empty() ? std::nullopt : std::optional(etaLong(replaceTerms(e, replaced)));
 }

@@ -187,10 +187,6 @@ Expr reducedInArray(const Accumulation& accumulation, Expr f, Expr in, Nat lanes
   return reduceSeq(fill(lanes, accumulation.start), Expr::lambda(p, step), split(lanes, in));
 }
 
-}  // namespace
-
-namespace {
-
 // The elements that chunks of so many leave, one after the other.
 Expr withRest(Expr done, Expr f, Expr in, Nat chunk) {
   if (dividesEvenly(chunk, in.type().length())) return done;

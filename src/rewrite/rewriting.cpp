@@ -169,7 +169,7 @@ Derivation Derivation::parse(const std::string& text, const Program& program) {
   Derivation out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line.rfind(comment, 0) == 0) continue;
+    if (line.empty() || line.starts_with(comment)) continue;
     Step step;
     const std::size_t at = line.rfind(" at ");
     if (at == std::string::npos) malformed(line);

@@ -355,8 +355,7 @@ std::optional<Expr> mapFission(Expr e, const Path& path, const Arguments&) {
 
 std::optional<Expr> reduceFission(Expr e, const Path& path, const Arguments&) {
   const Spine s = spineOf(e);
-  const bool folds = s.isPrim(Prim::reduce) || s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive);
-  const auto part = folds ? partOfFunction(e, path) : std::nullopt;
+  const auto part = isFold(s) ? partOfFunction(e, path) : std::nullopt;
   return part ? fissionOfReduction(e, *part) : std::nullopt;
 }
 

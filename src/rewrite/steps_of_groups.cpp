@@ -14,14 +14,6 @@ enum class To { result, local, reader };
 
 Strategy byGroup(To to);
 
-// Whether it is computed in steps each of which leaves arrays to the next.
-bool stepsOverArrays(const Spine& s) {
-  if (s.isPrim(Prim::iterate)) return holdsArrays(s.arguments[1].type());
-  return s.isPrim(Prim::reduce) && holdsArrays(s.arguments[0].type());
-}
-
-bool isScan(const Spine& s) { return s.isPrim(Prim::scan) || s.isPrim(Prim::scanExclusive); }
-
 // Whether a work-item computes it alone, and all do the same: loops that they cannot share.
 bool isOfOneItem(const Spine& s) {
   return s.head.isPrimitive() &&

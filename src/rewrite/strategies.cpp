@@ -24,6 +24,11 @@ Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapS
 
 Strategy fused() { return seq({tidy(), normalise({"reduceMapFusion", "letInline"}), tidy()}); }
 
+Strategy ofWhatIsUsed() {
+  return normalise(
+      {"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast", "mapFirst", "mapSecond"});
+}
+
 bool isComputingMap(Expr e) {
   const Spine s = spineOf(e);
   return s.isCall(Prim::map) && !onlyMovesData(s.arguments[0]);
@@ -137,10 +142,6 @@ Strategy reducedInRegisters() {
   return attempt(seq({normalise({"mapAsScalar"}), inside(goesOn, argument(topDown(use("reduceToPrivateMemory"))))}));
 }
 
-}  // namespace
-
-namespace {
-
 // A reduction of rows that are joined as one of each row: indices without divisions.
 Strategy sumsOfRows() {
   return seq({normalise({"transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin", "reduceMap"}), tidy()});
@@ -250,15 +251,11 @@ Strategy sumsInLanes() {
 }
 
 // The reductions of a map at once: a map of each step.
-Strategy sumsTogether(std::string what) {
+Strategy reductionsTogether(std::string what) {
   return seq({named(std::move(what),
                     topDown(orElse(use("mapReduceZipLeft"), orElse(use("mapReduceZipRight"), use("mapReduce"))))),
               tidy()});
 }
-
-}  // namespace
-
-namespace {
 
 // Of more maps than work-groups have dimensions, `outer` and one below, the outermost two as one until there are not.
 Strategy inDimensions(int& outer) {
@@ -278,7 +275,7 @@ Strategy rowSums(const RowSums& given) {
   const Strategy whole =
       tile.fill ? seq({below(tile.outer, outermost(filled(together))), normalise({"mapTakeOut"})}) : identity();
   return seq({tidy(), flat, whole, cut(tile.outer, together), cut(tile.outer + 1, tile.rows), reductionsApart(),
-              sumsInLanes(), sumsTogether("the rows of an item"), reducedInRegisters(),
+              sumsInLanes(), reductionsTogether("the rows of an item"), reducedInRegisters(),
               inGroups(tile.outer + 1, outermost(use("mapToItems0"))), sequential()});
 }
 
@@ -304,9 +301,9 @@ Strategy rowsOfGroups(int outer, std::optional<Nat> elements) {
 namespace {
 
 // s wherever it applies outside of functions and of what a condition decides about.
-Strategy outsideLoops(const Strategy& s) {
+Strategy whereRunOnce(const Strategy& s) {
   return [s](Expr e, Rewriting& r) -> std::optional<Expr> {
-    const auto further = [&s](Expr x, Rewriting& inner) { return outsideLoops(s)(x, inner); };
+    const auto further = [&s](Expr x, Rewriting& inner) { return whereRunOnce(s)(x, inner); };
     if (!e.isApply() || spineOf(e).isPrim(Prim::ifThenElse)) return e;
     if (auto changed = s(e, r)) return changed;
     return spineOf(e).isPrim(Prim::let) ? seq({function(body(further)), argument(further)})(e, r) : all(further)(e, r);
@@ -329,7 +326,7 @@ std::optional<Expr> chunksByGroups(Expr e, Rewriting& r) {
 }  // namespace
 
 Strategy reductionsByGroups(Nat chunk) {
-  const Strategy divided = outsideLoops(seq({use("reduceInChunks", {{"c", chunk}}), chunksByGroups}));
+  const Strategy divided = whereRunOnce(seq({use("reduceInChunks", {{"c", chunk}}), chunksByGroups}));
   return seq({fused(), [divided](Expr e, Rewriting& r) -> std::optional<Expr> {
                 const auto changed = divided(e, r);
                 return changed == e ? std::nullopt : changed;
@@ -338,7 +335,7 @@ Strategy reductionsByGroups(Nat chunk) {
 
 Strategy dotProducts(Nat rows, Nat columns, int batch) {
   return seq({tidy(), below(batch, topDown(use("tileMaps", {{"k", rows}, {"l", columns}}))), tidy(), reductionsApart(),
-              sumsInLanes(), sumsTogether("a row of the tile"), reductionsApart(), sumsTogether("its rows"),
+              sumsInLanes(), reductionsTogether("a row of the tile"), reductionsApart(), reductionsTogether("its rows"),
               reducedInRegisters(), inParallel(2 + batch)});
 }
 

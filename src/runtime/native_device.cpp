@@ -204,7 +204,7 @@ std::string fromCpuInfo(const std::vector<std::string>& keys) {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);)
     for (const std::string& key : keys)
-      if (const auto colon = line.find(": "); line.rfind(key, 0) == 0 && colon != std::string::npos)
+      if (const auto colon = line.find(": "); line.starts_with(key) && colon != std::string::npos)
         return line.substr(colon + 2);
   return {};
 }

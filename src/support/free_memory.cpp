@@ -50,7 +50,7 @@ std::int64_t leftByGroups() {
     const std::string line = own->substr(at, end - at);
     at = end + 1;
     const std::size_t slash = line.find(":/");
-    const bool isFirst = line.find(":memory:") != std::string::npos, isSecond = line.rfind("0::", 0) == 0;
+    const bool isFirst = line.find(":memory:") != std::string::npos, isSecond = line.starts_with("0::");
     if (slash == std::string::npos || (!isFirst && !isSecond)) continue;
     const std::filesystem::path top = isFirst ? root / "memory" : root;
     for (std::filesystem::path below = line.substr(slash + 2);; below = below.parent_path()) {

@@ -13,10 +13,6 @@ namespace lift {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-}  // namespace
-
-namespace {
-
 // Bytes of a dense array, or a UserError. Zero extents do not excuse absurd ones: strides must stay computable.
 std::size_t byteCount(Scalar scalar, const std::vector<std::int64_t>& shape) {
   std::int64_t bytes = static_cast<std::int64_t>(info(scalar).bytes);

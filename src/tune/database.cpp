@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "fields.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/tune_db.hpp"
 #include "sqlite.hpp"
@@ -32,9 +33,18 @@ CREATE TABLE measurement(
   UNIQUE(problem, device, kernels, family, config, stage));
 )sql";
 
-constexpr const char* columns =
-    "problem, device, kernels, family, config, stage, derivation, generator, status, times, workspace_bytes, "
-    "compile_ms, build_ms, first_ms, timing_ms, max_error, tolerance, detail, provenance, measured_at";
+// The columns of a row in their order; times are no number, and have no unit in their name.
+template <class Row>
+std::vector<std::string> columnsOf() {
+  std::vector<std::string> columns;
+  const Row row{};
+  forEachField(row, [&](std::string_view name, const auto&) {
+    columns.emplace_back(name == "times_ms" ? std::string_view("times") : name);
+  });
+  return columns;
+}
+
+std::string measurementColumns() { return fmt::format("{}", fmt::join(columnsOf<Measurement>(), ", ")); }
 
 constexpr const char* forecastTable =
     "CREATE TABLE IF NOT EXISTS forecast(kernels TEXT PRIMARY KEY, instructions REAL, features TEXT, names TEXT)";
@@ -49,7 +59,7 @@ T valid(const Connection& connection, std::optional<T> value) {
 }
 
 template <class T>
-T fromJson(const Connection& connection, const std::string& text) {
+T parsed(const Connection& connection, const std::string& text) {
   try {
     return nlohmann::json::parse(text).get<T>();
   } catch (const nlohmann::json::exception&) {
@@ -57,36 +67,43 @@ T fromJson(const Connection& connection, const std::string& text) {
   }
 }
 
-std::string toJson(const Config& config) { return nlohmann::json(config).dump(); }
+std::string stored(const std::string& text) { return text; }
+std::int64_t stored(std::int64_t value) { return value; }
+double stored(double value) { return value; }
+std::string stored(Phase phase) { return std::string(name(phase)); }
+std::string stored(Status status) { return std::string(name(status)); }
+std::string stored(const Config& config) { return nlohmann::json(config).dump(); }
+std::string stored(const std::vector<double>& times) { return nlohmann::json(times).dump(); }
 
-void bindKey(Statement& s, const Key& key) {
-  s.bind(key.problem).bind(key.device).bind(key.kernels);
-  s.bind(key.family).bind(toJson(key.config)).bind(std::string(name(key.phase)));
+template <class Row>
+void bindFields(Statement& s, const Row& row) {
+  forEachField(row, [&](const char*, const auto& value) { s.bind(stored(value)); });
 }
 
-Measurement readMeasurement(const Connection& connection, Statement& s) {
-  Measurement m;
-  m.key.problem = s.text();
-  m.key.device = s.text();
-  m.key.kernels = s.text();
-  m.key.family = s.text();
-  m.key.config = fromJson<Config>(connection, s.text());
-  m.key.phase = valid(connection, phaseNamed(s.text()));
-  m.derivation = s.text();
-  m.generator = s.text();
-  m.status = valid(connection, statusNamed(s.text()));
-  m.times = fromJson<std::vector<double>>(connection, s.text());
-  m.workspaceBytes = s.integer();
-  m.compileMs = s.real();
-  m.buildMs = s.real();
-  m.firstMs = s.real();
-  m.timingMs = s.real();
-  m.maxError = s.real();
-  m.tolerance = s.real();
-  m.detail = s.text();
-  m.provenance = s.text();
-  m.measuredAt = s.text();
-  return m;
+void read(const Connection&, Statement& s, std::string& text) { text = s.text(); }
+void read(const Connection&, Statement& s, std::int64_t& value) { value = s.integer(); }
+void read(const Connection&, Statement& s, double& value) { value = s.real(); }
+void read(const Connection& c, Statement& s, Phase& phase) { phase = valid(c, phaseNamed(s.text())); }
+void read(const Connection& c, Statement& s, Status& status) { status = valid(c, statusNamed(s.text())); }
+void read(const Connection& c, Statement& s, Config& config) { config = parsed<Config>(c, s.text()); }
+void read(const Connection& c, Statement& s, std::vector<double>& times) {
+  times = parsed<std::vector<double>>(c, s.text());
+}
+
+// The rows that the statement finds, whose columns are those of a row.
+template <class Row>
+std::vector<Row> rowsOf(const Connection& connection, Statement& s) {
+  std::vector<Row> rows;
+  while (s.next()) {
+    Row& row = rows.emplace_back();
+    forEachField(row, [&](const char*, auto& value) { read(connection, s, value); });
+  }
+  return rows;
+}
+template <class Row>
+std::vector<Row> rowsOf(const Connection& connection, const char* order) {
+  Statement s(connection, fmt::format("SELECT * FROM {} ORDER BY {}", kindOf(Row()), order));
+  return rowsOf<Row>(connection, s);
 }
 
 }  // namespace
@@ -118,8 +135,15 @@ struct Database::Impl {
     }
   }
 
-  // Whether it changed anything.
-  bool put(const Measurement& m, const char* statement);
+  // These tell whether they changed anything.
+  bool put(const Measurement& m, const char* statement) const;
+  template <class Row>
+  bool add(const Row& row) const {
+    const std::vector<std::string> places(columnsOf<Row>().size(), "?");
+    Statement s(connection, fmt::format("INSERT OR IGNORE INTO {} VALUES({})", kindOf(row), fmt::join(places, ",")));
+    bindFields(s, row);
+    return done(s);
+  }
   void prepare() {
     connection.run("PRAGMA synchronous=FULL");
     checkWhole();
@@ -166,13 +190,13 @@ struct Database::Impl {
     connection.run(measurementTable);
     connection.run(
         fmt::format("INSERT INTO measurement({0}, median_ms) SELECT {1}, median_ms FROM measurement_1 ORDER BY id",
-                    columns, columnsOfVersion1())
+                    measurementColumns(), columnsOfVersion1())
             .c_str());
     connection.run("DROP TABLE measurement_1");
   }
 
   static std::string columnsOfVersion1() {
-    std::string selected = columns;
+    std::string selected = measurementColumns();
     const auto replace = [&](const std::string& column, const std::string& expression) {
       const auto at = selected.find(column);
       ensure(at != std::string::npos, "measurements have these columns");
@@ -242,14 +266,12 @@ Database Database::openToRead(const std::filesystem::path& path, int patienceMs)
 
 Database Database::inMemory() { return Database(std::make_unique<Impl>(":memory:", "<memory>", 0)); }
 
-bool Database::Impl::put(const Measurement& m, const char* statement) {
-  Statement s(connection,
-              fmt::format("{} INTO measurement({}, median_ms) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                          statement, columns));
-  bindKey(s, m.key);
-  s.bind(m.derivation).bind(m.generator).bind(std::string(name(m.status))).bind(nlohmann::json(m.times).dump());
-  s.bind(m.workspaceBytes).bind(m.compileMs).bind(m.buildMs).bind(m.firstMs).bind(m.timingMs);
-  s.bind(m.maxError).bind(m.tolerance).bind(m.detail).bind(m.provenance).bind(m.measuredAt).bind(m.median());
+bool Database::Impl::put(const Measurement& m, const char* statement) const {
+  const std::vector<std::string> places(columnsOf<Measurement>().size() + 1, "?");
+  Statement s(connection, fmt::format("{} INTO measurement({}, median_ms) VALUES({})", statement, measurementColumns(),
+                                      fmt::join(places, ",")));
+  bindFields(s, m);
+  s.bind(m.median());
   return done(s);
 }
 
@@ -257,33 +279,16 @@ bool Database::add(const Measurement& m) { return impl_->put(m, "INSERT OR IGNOR
 
 void Database::replace(const Measurement& m) { impl_->put(m, "INSERT OR REPLACE"); }
 
-bool Database::add(const ProblemRow& row) {
-  Statement s(impl_->connection, "INSERT OR IGNORE INTO problem VALUES(?,?,?,?,?)");
-  s.bind(row.key).bind(row.label).bind(row.command).bind(row.operations).bind(row.tensorBytes);
-  return impl_->done(s);
-}
-
-bool Database::add(const DeviceRow& row) {
-  Statement s(impl_->connection, "INSERT OR IGNORE INTO device VALUES(?,?,?,?,?,?,?)");
-  s.bind(row.id).bind(row.name).bind(row.vendor).bind(row.platform).bind(row.type).bind(row.driver);
-  s.bind(row.properties);
-  return impl_->done(s);
-}
-
-bool Database::add(const DerivationRow& row) {
-  Statement s(impl_->connection, "INSERT OR IGNORE INTO derivation VALUES(?,?)");
-  s.bind(row.id).bind(row.text);
-  return impl_->done(s);
-}
+bool Database::add(const ProblemRow& row) { return impl_->add(row); }
+bool Database::add(const DeviceRow& row) { return impl_->add(row); }
+bool Database::add(const DerivationRow& row) { return impl_->add(row); }
 
 std::optional<Measurement> Database::find(const Key& key) const {
-  Statement s(impl_->connection,
-              fmt::format("SELECT {} FROM measurement WHERE problem=? AND device=? AND kernels=? AND family=? "
-                          "AND config=? AND stage=?",
-                          columns));
-  bindKey(s, key);
-  if (!s.next()) return std::nullopt;
-  return readMeasurement(impl_->connection, s);
+  Statement s(impl_->connection, fmt::format("SELECT {} FROM measurement WHERE {}=?", measurementColumns(),
+                                             fmt::join(columnsOf<Key>(), "=? AND ")));
+  bindFields(s, key);
+  const auto found = rowsOf<Measurement>(impl_->connection, s);
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 std::vector<Measurement> Database::select(const Filter& filter) const {
@@ -291,45 +296,16 @@ std::vector<Measurement> Database::select(const Filter& filter) const {
               fmt::format("SELECT {} FROM measurement WHERE ?1 IN ('', problem) AND ?2 IN ('', device) "
                           "AND ?3 IN ('', family) AND ?4 IN ('', stage) AND ?5 IN ('', config) "
                           "AND ?6 IN ('', kernels) ORDER BY id",
-                          columns));
+                          measurementColumns()));
   s.bind(filter.problem).bind(filter.device).bind(filter.family);
-  s.bind(std::string(filter.phase ? name(*filter.phase) : "")).bind(filter.config ? toJson(*filter.config) : "");
+  s.bind(filter.phase ? stored(*filter.phase) : "").bind(filter.config ? stored(*filter.config) : "");
   s.bind(filter.kernels);
-  std::vector<Measurement> found;
-  while (s.next()) found.push_back(readMeasurement(impl_->connection, s));
-  return found;
+  return rowsOf<Measurement>(impl_->connection, s);
 }
 
-namespace {
-
-template <class Read>
-auto rowsOf(Connection& connection, const char* query, const Read& read) {
-  Statement s(connection, query);
-  std::vector<decltype(read(s))> rows;
-  while (s.next()) rows.push_back(read(s));
-  return rows;
-}
-
-}  // namespace
-
-// Columns are read one by one, in order: the evaluation order of braces is left to right.
-std::vector<ProblemRow> Database::problems() const {
-  return rowsOf(impl_->connection, "SELECT * FROM problem ORDER BY key", [](Statement& s) {
-    return ProblemRow{s.text(), s.text(), s.text(), s.integer(), s.integer()};
-  });
-}
-
-std::vector<DeviceRow> Database::devices() const {
-  return rowsOf(impl_->connection, "SELECT * FROM device ORDER BY id", [](Statement& s) {
-    return DeviceRow{s.text(), s.text(), s.text(), s.text(), s.text(), s.text(), s.text()};
-  });
-}
-
-std::vector<DerivationRow> Database::derivations() const {
-  return rowsOf(impl_->connection, "SELECT * FROM derivation ORDER BY id", [](Statement& s) {
-    return DerivationRow{s.text(), s.text()};
-  });
-}
+std::vector<ProblemRow> Database::problems() const { return rowsOf<ProblemRow>(impl_->connection, "key"); }
+std::vector<DeviceRow> Database::devices() const { return rowsOf<DeviceRow>(impl_->connection, "id"); }
+std::vector<DerivationRow> Database::derivations() const { return rowsOf<DerivationRow>(impl_->connection, "id"); }
 
 void Database::keep(const std::string& kernels, const kernel::Forecast& forecast) {
   impl_->connection.run(forecastTable);
@@ -347,7 +323,7 @@ std::map<std::string, kernel::Forecast> Database::forecasts() const {
     std::string kernels = s.text();
     const double instructions = s.real();
     found.emplace(std::move(kernels),
-                  kernel::Forecast{instructions, fromJson<std::vector<float>>(impl_->connection, s.text())});
+                  kernel::Forecast{instructions, parsed<std::vector<float>>(impl_->connection, s.text())});
   }
   return found;
 }

@@ -53,13 +53,13 @@ Json t4Result(const Measurement& m) {
 void importLine(Database& db, const Json& j, Database::Merged& count) {
   const std::string kind = j.at("kind");
   if (kind == "problem")
-    db.add(problemFrom(j));
+    db.add(fromJson<ProblemRow>(j));
   else if (kind == "device")
-    db.add(deviceFrom(j));
+    db.add(fromJson<DeviceRow>(j));
   else if (kind == "derivation")
-    db.add(derivationFrom(j));
+    db.add(fromJson<DerivationRow>(j));
   else if (kind == "measurement")
-    ++(db.add(measurementFrom(j)) ? count.added : count.present);
+    ++(db.add(fromJson<Measurement>(j)) ? count.added : count.present);
   else if (kind != fileKind)
     throw nlohmann::json::other_error::create(501, "unknown kind '" + kind + "'", &j);
   else if (j.at("schema") != linesSchema && j.at("schema") != 1)

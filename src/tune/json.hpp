@@ -9,15 +9,11 @@ namespace lift::tune {
 
 using Json = nlohmann::ordered_json;
 
-Json toJson(const Measurement& m);
-Json toJson(const ProblemRow& row);
-Json toJson(const DeviceRow& row);
-Json toJson(const DerivationRow& row);
-
-// These throw nlohmann::json::exception for missing or ill-typed members.
-Measurement measurementFrom(const Json& j);
-ProblemRow problemFrom(const Json& j);
-DeviceRow deviceFrom(const Json& j);
-DerivationRow derivationFrom(const Json& j);
+// Of a Measurement, a ProblemRow, a DeviceRow or a DerivationRow.
+template <class Row>
+Json toJson(const Row& row);
+// Throws nlohmann::json::exception for missing or ill-typed members.
+template <class Row>
+Row fromJson(const Json& j);
 
 }  // namespace lift::tune

@@ -110,7 +110,7 @@ std::string unknownKernels(const std::string& generator, const std::string& deri
   return fmt::format("{}{}, derivation {}", unknownPrefix, generator, derivation);
 }
 
-bool areUnknown(std::string_view kernels) { return kernels.rfind(unknownPrefix, 0) == 0; }
+bool areUnknown(std::string_view kernels) { return kernels.starts_with(unknownPrefix); }
 
 namespace {
 constexpr std::string_view peerPrefix = "peer:";
@@ -118,7 +118,7 @@ constexpr std::string_view peerPrefix = "peer:";
 
 std::string peerFamily(std::string_view peer) { return std::string(peerPrefix) + std::string(peer); }
 
-bool isPeer(const Measurement& measurement) { return measurement.key.family.rfind(peerPrefix, 0) == 0; }
+bool isPeer(const Measurement& measurement) { return measurement.key.family.starts_with(peerPrefix); }
 
 std::string peerName(std::string_view family) { return std::string(family.substr(peerPrefix.size())); }
 

@@ -19,9 +19,8 @@ namespace lift::liftc {
 namespace {
 
 struct Options {
-  std::string file, entry;         // a program
-  std::vector<std::string> sizes;  // of the program
-  double rtol = 1e-4;              // of the program's results
+  ProgramOptions program;
+  double rtol = 1e-4;  // of the program's results
   std::string descriptor;
   std::vector<std::string> shapes;  // files of descriptors
   std::vector<std::string> op;      // an operator and its descriptor
@@ -186,7 +185,7 @@ Row measure(const Subject& subject, const CompiledWorkload& compiled, const Opti
   }
   if (chosen(o, untuned)) entries.push_back({untuned, setUpUntuned(subject, compiled, o, device)});
   if (chosen(o, byC)) entries.push_back({byC, setUpByC(subject, o, native)});
-  if (!o.file.empty() && chosen(o, byDefault))
+  if (!o.program.file.empty() && chosen(o, byDefault))
     entries.push_back({byDefault, setUpDefaultMapping(subject, compiled, o, device)});
   return {subject, compiled.family, compiled.config, compiled.tolerance,
           bench::compare(expected, compiled.tolerance, entries, turnsOf(o))};
@@ -403,8 +402,7 @@ int run(std::vector<Subject>& subjects, const Options& o) {
 }
 
 Subject programSubject(const Options& o) {
-  const ProgramOptions options{o.file, o.entry, o.sizes, {}};
-  const Program program = options.readAtValues();
+  const Program program = o.program.readAtValues();
   DataOptions data;
   data.fill = "random";
   static_cast<void>(makeInputs(program, {}, data));  // reports sizes without values
@@ -417,9 +415,9 @@ void addBench(cli::App& app, int& status) {
   auto o = std::make_shared<Options>();
   cli::App* sub = app.add_subcommand(
       "bench", "Measure workloads and their peers in turns, and compare all results with the reference");
-  sub->add_option("file", o->file, "A program (.lift), at sizes: by its parts, untuned, and by the default mapping");
-  sub->add_option("--entry", o->entry, "Of a program: definition to use (default: main, else the last)");
-  sub->add_option("-s,--size", o->sizes, "Of a program: value of a size, NAME=VALUE")->type_name("NAME=VALUE");
+  sub->add_option("file", o->program.file,
+                  "A program (.lift), at sizes: by its parts, untuned, and by the default mapping");
+  o->program.addValues(*sub);
   sub->add_option("--rtol", o->rtol, "Of a program: largest error, relative to the root mean square of the results")
       ->nonNegative()
       ->capture_default_str();
@@ -448,17 +446,17 @@ void addBench(cli::App& app, int& status) {
   o->device.add(*sub);
   o->codegen.add(*sub);
   onCall(*sub, status, [o] {
-    const bool lists = !o->shapes.empty();
-    if (int{!o->file.empty()} + int{!o->descriptor.empty()} + int{lists} + int{o->op.size() == 2} != 1 ||
+    const bool lists = !o->shapes.empty(), isProgram = !o->program.file.empty();
+    if (int{isProgram} + int{!o->descriptor.empty()} + int{lists} + int{o->op.size() == 2} != 1 ||
         (o->op.size() == 1 && !lists))
       throw UserError(ExitStatus::usage, "give a program, --conv DESCRIPTOR, --op NAME DESCRIPTOR, or --shapes FILE",
                       "for example liftc bench --conv ic64ih56oc64kh3ph1");
-    if (!o->file.empty() && (o->keep || !o->tuneTime.empty()))
+    if (isProgram && (o->keep || !o->tuneTime.empty()))
       throw UserError(ExitStatus::usage, "--keep and --tune-time are for layers and operators",
                       "`liftc tune FILE.lift` tunes a program");
     std::vector<Subject> subjects;
     const LayoutOptions layouts = o->layouts.on(o->device);
-    if (!o->file.empty()) {
+    if (isProgram) {
       subjects.push_back(programSubject(*o));
     } else if (lists) {
       for (const std::string& file : o->shapes)

@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t elementBytes = 4;  // f32
 
 struct Options {
-  std::string what, shapes, entry;
-  std::vector<std::string> sizes;
+  std::string what, shapes;
+  ProgramOptions program;
   std::int64_t fast = 32 * 1024;
   FamilyOptions family;
   LayoutOptions layouts;
@@ -209,10 +209,8 @@ void printTable(const Json& rows, const std::vector<ConvSpec>& layers, const Opt
 // ------------------------------------------------------------------------------------------------------------ programs
 
 Json programJson(const Options& o, const Device* device) {
-  ProgramOptions options;
+  ProgramOptions options = o.program;
   options.file = o.what;
-  options.entry = o.entry;
-  options.sizes = o.sizes;
   const Program program = options.readAtValues();
   Json j{{"program", program.name},
          {"file", o.what},
@@ -321,8 +319,7 @@ int bound(const Options& o) {
     device = Device{o.device.info()};
   }
   const Device* known = device ? &*device : nullptr;
-  const bool isProgram = o.what.size() > 5 && o.what.compare(o.what.size() - 5, 5, ".lift") == 0;
-  if (isProgram) {
+  if (o.what.ends_with(".lift")) {
     const Json j = programJson(o, known);
     o.json ? printJson(j) : printProgram(j);
     return 0;
@@ -348,8 +345,7 @@ void addBound(cli::App& app, int& status) {
   sub->add_option("--fast-memory", o->fast, "Bytes of fast memory, as 32768 or 32KiB; elements are of four bytes")
       ->asSize()
       ->capture_default_str();
-  sub->add_option("-s,--size", o->sizes, "Values for a program's sizes: NAME=VALUE")->type_name("NAME=VALUE");
-  sub->add_option("--entry", o->entry, "A program's definition, where it is not main");
+  o->program.addValues(*sub);
   o->family.add(*sub);
   o->layouts.add(*sub);
   sub->add_flag("--no-kernel", o->noKernel, "Only the bounds");

@@ -18,9 +18,13 @@ namespace lift::liftc {
 
 void ProgramOptions::add(cli::App& app) {
   app.add_option("file", file, "Program (.lift); - reads standard input")->required();
-  app.add_option("--entry", entry, "Definition to use (default: main, else the last)");
-  app.add_option("-s,--size", sizes, "Value of a size or tunable, NAME=VALUE")->type_name("NAME=VALUE");
+  addValues(app);
   app.add_option("--config", config, "Values of tunables, k=v,k=v")->type_name("K=V,…");
+}
+
+void ProgramOptions::addValues(cli::App& app) {
+  app.add_option("--entry", entry, "Definition of the program to use (default: main, else the last)");
+  app.add_option("-s,--size", sizes, "Value of a size or tunable of the program, NAME=VALUE")->type_name("NAME=VALUE");
 }
 
 Program ProgramOptions::read() const { return readProgram(file, entry); }
@@ -158,7 +162,7 @@ void CodegenOptions::add(cli::App& app) {
 
 CodegenOptions CodegenOptions::within(const runtime::DeviceInfo* device) const {
   CodegenOptions options = *this;
-  const auto usual = static_cast<std::uint64_t>(CompileOptions::usualGroupSize);
+  const auto usual = static_cast<std::uint64_t>(usualGroupSize);
   if (maxGroup == 0 && device != nullptr && device->maxWorkGroupSize > 0 && device->maxWorkGroupSize < usual)
     options.maxGroup = static_cast<std::int64_t>(device->maxWorkGroupSize);
   return options;

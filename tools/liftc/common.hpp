@@ -59,6 +59,7 @@ struct ProgramOptions {
   std::vector<std::string> config;  // name=value,name=value
 
   void add(cli::App& app);
+  void addValues(cli::App& app);  // --entry and --size, for commands that take other things than programs, too
   Program read() const;
   Program readAtValues() const;  // at the sizes that were given; the others stay symbolic
   std::map<std::string, std::int64_t> values() const;

@@ -114,7 +114,7 @@ void fillTensor(Tensor& t, const std::string& fill, const std::string& name) {
   }
   const std::string prefix = "random:";
   if (fill == "random") return fillRandom(t, 0, name);
-  if (fill.rfind(prefix, 0) == 0) {
+  if (fill.starts_with(prefix)) {
     const std::int64_t seed = parseInteger(fill.substr(prefix.size()), "--fill");
     if (seed < 0) throw UserError(ExitStatus::usage, fmt::format("--fill: {} is no seed, a number from 0", seed));
     return fillRandom(t, static_cast<std::uint64_t>(seed), name);
@@ -197,7 +197,7 @@ void show(std::ostream& out, const Tensor& t, std::size_t dimension, std::int64_
   out << "]";
 }
 
-bool isNpz(const std::string& path) { return path.size() > 4 && path.substr(path.size() - 4) == ".npz"; }
+bool isNpz(const std::string& path) { return path.size() > 4 && path.ends_with(".npz"); }
 
 // Errors are taken relative to the expected tensor's largest value.
 bool compareOutputs(const Tensors& outputs, const DataOptions& data, bool json, Json& report) {

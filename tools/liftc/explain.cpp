@@ -307,9 +307,7 @@ void addExplain(cli::App& app, int& status) {
          "there")
       ->required();
   sub->add_option("--diff", o->diff, "Another one: print how the two derivations differ")->type_name("WHAT");
-  sub->add_option("-s,--size", o->sizes, "Of a program: value of a size or tunable, NAME=VALUE")
-      ->type_name("NAME=VALUE");
-  sub->add_option("--entry", o->entry, "Of a program: definition to use (default: main, else the last)");
+  o->program.addValues(*sub);
   sub->add_flag("--steps", o->steps, "Print the program after each step");
   sub->add_flag("--replay", o->replay, "Generate the kernels again; exit status 4 when a digest differs");
   sub->add_flag("--check", o->check,

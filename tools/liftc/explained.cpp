@@ -225,25 +225,19 @@ Explained ofManifest(const std::string& file, const std::string& text) {
   }
 }
 
-bool endsWith(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 }  // namespace
 
 Explained explainedBy(const std::string& what, const ExplainOptions& o) {
-  if (endsWith(what, ".lift")) {
-    ProgramOptions program;
+  if (what.ends_with(".lift")) {
+    ProgramOptions program = o.program;
     program.file = what;
-    program.entry = o.entry;
-    program.sizes = o.sizes;
     program.config = o.family.config;
     Explained s = ofProgram(program, o.family, {});
     if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
     return s;
   }
-  const bool isManifest = endsWith(what, ".json");
-  if (!isManifest && !endsWith(what, ".cl") && !std::filesystem::is_regular_file(what)) {
+  const bool isManifest = what.ends_with(".json");
+  if (!isManifest && !what.ends_with(".cl") && !std::filesystem::is_regular_file(what)) {
     const Workload workload = o.op == "conv" ? o.layouts.workload(parseConv(what)) : workloadNamed(o.op, what);
     const bool chosen = !o.family.config.empty() || o.family.db.empty();
     Explained s = chosen ? ofWorkload(workload, o.family, {}) : ofEntry(workload, o.family);

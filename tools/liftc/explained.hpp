@@ -38,8 +38,7 @@ struct ExplainOptions {
   std::string op = "conv";  // the operator of descriptors
   FamilyOptions family;
   LayoutOptions layouts;
-  std::vector<std::string> sizes;
-  std::string entry;
+  ProgramOptions program;
   bool steps = false, replay = false, check = false, json = false;
 };
 

@@ -258,8 +258,7 @@ void addOffline(cli::App& app, int& status) {
       ->allow_extra_args(false);
   sub->add_option("--op", o->op, "An operator and its descriptor")->expected(2)->type_name("NAME DESCRIPTOR");
   sub->add_option("--shapes", o->shapes, "File of layers' descriptors, one a line");
-  sub->add_option("--entry", o->program.entry, "Definition of the program (default: main, else the last)");
-  sub->add_option("-s,--size", o->program.sizes, "Value of a size of the program, NAME=VALUE")->type_name("NAME=VALUE");
+  o->program.addValues(*sub);
   sub->add_option("--config", o->program.config, "Values of tunables, in place of the best known or the defaults")
       ->type_name("NAME=VALUE,...");
   o->family.addOfProgram(*sub);

@@ -40,7 +40,7 @@ Config configOf(const Part& part, const Config& whole) {
   Config config;
   const std::string prefix = part.name + "_";
   for (const auto& [name, value] : whole)
-    if (name.rfind(prefix, 0) == 0) config[name.substr(prefix.size())] = value;
+    if (name.starts_with(prefix)) config[name.substr(prefix.size())] = value;
   return config;
 }
 

@@ -14,15 +14,14 @@
 #include "lift/inputs.hpp"
 #include "lift/parts.hpp"
 #include "lift/space.hpp"
-#include "lift/text.hpp"
 
 namespace lift::liftc {
 namespace {
 
 // The program at its sizes, symbolic in its tunables.
 Program programOf(const ProblemChoice& choice) {
-  const Program symbolic = readProgram(choice.file, choice.entry);
-  const auto given = parseValues(choice.sizes, "--size");
+  const Program symbolic = choice.source.read();
+  const auto given = parseValues(choice.source.sizes, "--size");
   checkValues(symbolic, given);
   for (const NatVar s : symbolic.sizes)
     if (given.count(s.name()) == 0)
@@ -32,14 +31,14 @@ Program programOf(const ProblemChoice& choice) {
 }
 
 void checkGiven(const ProblemChoice& choice) {
-  if (int{!choice.file.empty()} + int{!choice.conv.empty()} + int{!choice.op.empty()} != 1)
+  if (int{!choice.source.file.empty()} + int{!choice.conv.empty()} + int{!choice.op.empty()} != 1)
     throw UserError(ExitStatus::usage, "give a program, --conv DESCRIPTOR or --op NAME DESCRIPTOR",
                     "for example liftc tune --conv mb1ic64ih56oc64oh56kh3ph1 --points 100");
   for (const std::string& family : choice.families)
-    if (!choice.file.empty() && choice.part == 0 && family != programFamily && family != partsFamilyName)
+    if (!choice.source.file.empty() && choice.part == 0 && family != programFamily && family != partsFamilyName)
       throw UserError(ExitStatus::usage, fmt::format("--family: there is no family '{}'", family),
                       fmt::format("a program of your own has two, '{}' and '{}'", programFamily, partsFamilyName));
-  if (choice.part > 0 && choice.file.empty()) throw UserError(ExitStatus::usage, "--part goes with a program");
+  if (choice.part > 0 && choice.source.file.empty()) throw UserError(ExitStatus::usage, "--part goes with a program");
 }
 
 void checkTunables(const Workload& w, const ProblemChoice& choice) {
@@ -47,7 +46,7 @@ void checkTunables(const Workload& w, const ProblemChoice& choice) {
   if (std::ranges::none_of(w.families, has))
     throw UserError(ExitStatus::program,
                     fmt::format("{}'{}' has no tunables",
-                                choice.part > 0 ? fmt::format("part {} of ", choice.part) : "", choice.file),
+                                choice.part > 0 ? fmt::format("part {} of ", choice.part) : "", choice.source.file),
                     "`tune k in 1..32` in a program declares one");
 }
 
@@ -56,7 +55,7 @@ Workload partOf(const Program& program, const ProblemChoice& choice) {
   const std::vector<Part> parts = partsOf(program).parts;
   if (static_cast<std::size_t>(choice.part) > parts.size())
     throw UserError(ExitStatus::usage,
-                    fmt::format("--part {}: '{}' has {} parts", choice.part, choice.file, parts.size()),
+                    fmt::format("--part {}: '{}' has {} parts", choice.part, choice.source.file, parts.size()),
                     "`liftc explain FILE` lists them");
   const Part& part = parts[static_cast<std::size_t>(choice.part) - 1];
   // Tuned as the operator that computes it, and known to it, too; or without what is computed of each element.
@@ -97,9 +96,8 @@ void checkFixed(const ProblemChoice& choice, const Ranges& known) {
 }  // namespace
 
 void ProblemChoice::add(cli::App& app) {
-  app.add_option("file", file, "Program (.lift) with tunables");
-  app.add_option("--entry", entry, "Definition to use (default: main, else the last)");
-  app.add_option("-s,--size", sizes, "Value of a size of the program, NAME=VALUE")->type_name("NAME=VALUE");
+  app.add_option("file", source.file, "Program (.lift) with tunables");
+  source.addValues(app);
   app.add_option("--part", part, "Part of a program, as `liftc explain` counts them: tuned by itself")->positive();
   app.add_option("--conv", conv, "Convolution layer: its descriptor");
   app.add_option("--op", op, "Operator and its descriptor: --op conv ic64ih56oc64kh3ph1")
@@ -121,9 +119,9 @@ void ProblemChoice::add(cli::App& app) {
 
 std::vector<std::string> ProblemChoice::problemWords() const {
   if (!isProgram()) return liftc::problemWords(workload());
-  std::vector<std::string> words{file};
-  if (!entry.empty()) words.insert(words.end(), {"--entry", entry});
-  for (const std::string& s : sizes) words.insert(words.end(), {"--size", s});
+  std::vector<std::string> words{source.file};
+  if (!source.entry.empty()) words.insert(words.end(), {"--entry", source.entry});
+  for (const std::string& s : source.sizes) words.insert(words.end(), {"--size", s});
   if (part > 0) words.insert(words.end(), {"--part", std::to_string(part)});
   return words;
 }
@@ -138,7 +136,7 @@ Workload ProblemChoice::workload() const {
   data.fill = fill;
   Workload w = programWorkload(program, rtol);
   w = programWorkload(program, rtol, makeInputs(program, w.family(programFamily).defaults, data).tensors);
-  w.label = fmt::format("{} {}", program.name, fmt::join(sizes, " "));
+  w.label = fmt::format("{} {}", program.name, fmt::join(source.sizes, " "));
   checkTunables(w, *this);
   return w;
 }
@@ -151,7 +149,7 @@ std::vector<std::string> ProblemChoice::words() const {
   for (const std::string& f : families) option("--family", f);
   for (const std::string& f : fixed) option("--fix", f);
   if (domain > 0) option("--optimality-domain", std::to_string(domain));
-  if (!file.empty()) option("--fill", fill);
+  if (!source.file.empty()) option("--fill", fill);
   option("--platform", device.platform);
   option("--device", device.device);
   option("--build-options", device.buildOptions);
@@ -162,8 +160,7 @@ std::vector<std::string> ProblemChoice::words() const {
 std::vector<FamilyProgram> ProblemChoice::programs() const {
   checkGiven(*this);
   std::vector<FamilyProgram> programs;
-  const ProgramOptions options{file, entry, sizes, {}};
-  if (const Program program = isProgram() ? options.readAtValues() : Program(); !program.tunables.empty()) {
+  if (const Program program = isProgram() ? source.readAtValues() : Program(); !program.tunables.empty()) {
     programs.push_back({programFamily, mapByDefault(program)});
     checkMapping(programs[0].program);
   } else {

@@ -16,10 +16,9 @@ struct FamilyProgram {
 
 // The options that name a problem, its families and the device; the same for `tune` and for its workers.
 struct ProblemChoice {
-  std::string file, entry;         // a program…
-  std::vector<std::string> sizes;  // …at these sizes
-  int part = 0;                    // or only this part of it, from 1
-  std::string conv;                // or a layer
+  ProgramOptions source;  // a program at sizes…
+  int part = 0;           // or only this part of it, from 1
+  std::string conv;       // or a layer
   LayoutOptions layouts;
   std::vector<std::string> op;  // or an operator and its descriptor
   std::vector<std::string> families;

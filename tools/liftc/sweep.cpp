@@ -221,7 +221,7 @@ int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
 
 std::vector<ProblemChoice> problemsOf(const ProblemChoice& choice, const SweepChoice& sweep) {
   if (sweep.shapes.empty()) return {choice};
-  if (!choice.conv.empty() || !choice.file.empty() || !choice.op.empty())
+  if (!choice.conv.empty() || !choice.source.file.empty() || !choice.op.empty())
     throw UserError(ExitStatus::usage, "--shapes goes with no other problem");
   std::vector<ProblemChoice> all;
   for (const Workload& w : readWorkloads(sweep.shapes, "conv", {})) {
