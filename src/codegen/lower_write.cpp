@@ -15,11 +15,12 @@ namespace {
 
 constexpr int maxUnrolledIterations = 64;
 
-// The dimensions that the block's work-items of the whole range share work in.
+// The dimensions that the block's work-items of the whole range, or its groups, share work in.
 std::set<int> rangesOver(const Block& block) {
   std::set<int> dimensions;
   kernel::forEachStmt(block, [&](const kernel::Stmt& s) {
-    if (const auto* f = as<kernel::For>(s); f != nullptr && f->kind == LoopKind::global) dimensions.insert(f->dim);
+    const auto* f = as<kernel::For>(s);
+    if (f != nullptr && (f->kind == LoopKind::global || f->kind == LoopKind::group)) dimensions.insert(f->dim);
   });
   return dimensions;
 }

@@ -136,7 +136,7 @@ bool checkOutput(const ConvSpec& spec, const Axis& axis, bool padGiven, std::vec
   // Wider padding than the kernel is legal when the user asks for it (then on both sides), but not to make up numbers.
   if (needed > std::max(padGiven ? padding : 0, extent - 1)) {
     problems.push_back({axis.o, false,
-                        fmt::format("{} needs {} of padding at the {}, more than the kernel spans", output,
+                        fmt::format("{} needs {} of padding at the {}, all that its last window would see", output,
                                     count(needed, axis.lines), axis.end),
                         hint});
     return false;

@@ -91,6 +91,8 @@ ParsedType Parser::typePrefix() {
     case Tok::name: {
       ParsedType named = typeName();
       if (at(Tok::leftBracket)) failArraySuffix(first);
+      if (at(Tok::less))
+        fail(spanOf(first), fmt::format("there is no type '{}<…>'", text(first)), "arrays are written [n]f32");
       return named;
     }
     default: failHere("expected a type");

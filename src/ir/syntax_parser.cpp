@@ -95,11 +95,17 @@ Token Parser::expectClosing(Tok kind, const Token& open, const std::string& what
   if (!at(kind)) {
     std::string hint = habit();
     if (hint.empty() && (isWord(peek().kind) || at(Tok::leftParen)) && !isReservedWord(peek().kind))
-      hint = "a comma or an operator is missing";
+      hint = isCast() ? fmt::format("conversions are written {}(x)", text(tokens_[next_ - 2]))
+                      : "a comma or an operator is missing";
     failHere(fmt::format("expected '{}' to close {}", spelling(kind), what), hint,
              {{Severity::note, spanOf(open), "opened here", {}, {}}});
   }
   return take();
+}
+
+bool Parser::isCast() const {
+  return next_ > 2 && tokens_[next_ - 1].kind == Tok::rightParen && tokens_[next_ - 3].kind == Tok::leftParen &&
+         scalarNamed(text(tokens_[next_ - 2]));
 }
 
 void Parser::fail(Span span, std::string message, std::string hint, std::vector<Diagnostic> notes) {

@@ -95,6 +95,7 @@ class Parser {
 
   // What another language has there, and how it is written here; empty where nothing is known.
   std::string habit() const;
+  bool isCast() const;  // whether "(i32)" or its like stands right before
 
  private:
   class Nesting;

@@ -66,8 +66,8 @@ TEST_CASE("an output smaller than stride and padding give") {
 
 TEST_CASE("an output larger than stride and padding give") {
   CHECK(briefly("ic8ih28iw20oc8oh28ow28kh3ph1") ==
-        "1:19-22 output of 28 columns needs 9 columns of padding at the right, more than the kernel spans (stride 1 "
-        "and padding 1 on both sides give 20 columns)");
+        "1:19-22 output of 28 columns needs 9 columns of padding at the right, all that its last window would see "
+        "(stride 1 and padding 1 on both sides give 20 columns)");
 }
 
 TEST_CASE("a key given twice shows both places") {

@@ -140,6 +140,12 @@ def main(x: [8]i32, y: [2][2]i32) =
    map(vectorize(2, fun row => (reduce(1, fun (s, w) => s * w - 1, row), row[abs(row[0]) % 2])), map(asVector(2), [join(y)]))
      |> map(fun (a, b) => asScalar([a, b])))
 )"},
+    {"work-groups in one branch, work-items of the whole range in the other", R"(
+def main(x: [8][2]i32, at: [2]i32, y: [8][33]i32) =
+  if at[0] < 100 then mapWrg(0, fun row =>
+    mapLcl(0, id, toLocal(reduceByIndexLcl(mapLcl(0, id, fill(33, 0)), add, zip([1, 5], row)))), x)
+  else mapGlb(1, mapGlb(0, id), y)
+)"},
 };
 
 }  // namespace lift::differential

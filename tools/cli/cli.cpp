@@ -40,6 +40,15 @@ std::string nearestOption(const CLI::App& command, const std::string& word) {
   return nearest;
 }
 
+// "--profile is an option of compile and conv": of the commands beside it that have the option.
+std::string elsewhere(const CLI::App& root, const std::string& option) {
+  std::vector<std::string> names;
+  if (option.starts_with("--"))
+    for (const CLI::App* sub : root.get_subcommands([](const CLI::App*) { return true; }))
+      if (sub->get_option_no_throw(option) != nullptr) names.push_back(sub->get_name());
+  return names.empty() ? "" : fmt::format("{} is an option of {}", option, fmt::join(names, ", "));
+}
+
 }  // namespace
 
 Option* Option::required() { return option_.required(), this; }
@@ -82,11 +91,14 @@ App::App(const std::string& description, const std::string& name)
       return fmt::format("error: unknown subcommand '{}'\n  hint: those of {} are {}\n", rest.front(),
                          command->get_name(), names);
     }
-    std::string similar;
+    std::string hint;
     for (const std::string& unexpected : rest)
-      if (similar.empty()) similar = nearestOption(*command, unexpected);
-    return fmt::format("error: {}\n  hint: {}`{} {}--help` explains the usage\n", e.what(),
-                       similar.empty() ? "" : fmt::format("there is {}; ", similar), root->get_name(),
+      if (hint.empty()) hint = nearestOption(*command, unexpected);
+    if (!hint.empty()) hint = "there is " + hint;
+    for (const std::string& unexpected : rest)
+      if (hint.empty()) hint = elsewhere(*root, unexpected);
+    return fmt::format("error: {}\n  hint: {}{}`{} {}--help` explains the usage\n", e.what(), hint,
+                       hint.empty() ? "" : "; ", root->get_name(),
                        subcommands.empty() ? "" : subcommands.front()->get_name() + " ");
   });
 }
