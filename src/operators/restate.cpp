@@ -475,6 +475,7 @@ Program restated(const Program& program, bool inOrder) {
            (s.arguments[1].freeVariables().empty() && !anyPrimitive(s.arguments[1], runsLoop));
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
+  const bool tabled = r.tryApply(strategies::tablesOfIndices(approximates));
   bool indexed = r.tryApply(digitsApart());
   for (const char* rule : {"paddingOfIndices", "bordersOfIndices"}) r.tryApply(rulesOfIndices(rule, true));
   r.tryApply(rulesOfIndices("windowsBesideIndices", false));
@@ -521,8 +522,8 @@ Program restated(const Program& program, bool inOrder) {
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated =
-      lifts > 0 || indexed || alone || apart || outside || together || stepped || named || elements || chunked;
+  const bool isRestated = lifts > 0 || tabled || indexed || alone || apart || outside || together || stepped || named ||
+                          elements || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

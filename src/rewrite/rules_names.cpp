@@ -270,7 +270,8 @@ namespace {
 struct Place {
   Expr part;
   std::vector<Expr> binders;
-  bool optional = false;  // evaluations of the term may leave it out
+  std::vector<Spine> owners;  // of each binder's function: what it is an argument of
+  bool optional = false;      // evaluations of the term may leave it out
 
   bool isFree(Expr e) const {
     return std::ranges::none_of(binders, [&](Expr b) { return e.hasFree(b); });
@@ -281,12 +282,14 @@ struct Place {
 
 // Nothing where the path leads nowhere, or to a primitive that lacks arguments.
 std::optional<Place> placeAt(Expr e, const Path& path) {
-  Place place{e, {}, false};
+  Place place{e, {}, {}, false};
+  Spine owner{e, {}};
   for (std::size_t i = 0; i < path.size(); i++) {
     const Expr now = place.part;
     if (now.isLambda()) {
       if (path[i] != 0) return std::nullopt;
       place.binders.push_back(now.parameter());
+      place.owners.push_back(owner);
       place.part = now.body();
       continue;
     }
@@ -299,6 +302,7 @@ std::optional<Place> placeAt(Expr e, const Path& path) {
     i += past;
     place.optional = place.optional || isOptional(s, argument);
     place.part = s.arguments[argument];
+    owner = s;
   }
   return place;
 }
@@ -380,6 +384,67 @@ std::optional<Expr> reduceInLanes(Expr e, const Path& path, const Arguments& arg
   return replacedAt(e, path, laneReduction(*accumulation, s.arguments[0], s.arguments[1], s.arguments[2], lanes));
 }
 
+// The indices in an element of the array, and how many there are of each.
+void findIndices(Expr array, Expr element, std::vector<std::pair<Expr, Nat>>& found) {
+  const Spine s = spineOf(array);
+  if (s.isCall(Prim::generate)) {
+    const Expr i = s.arguments[0].parameter(), value = s.arguments[0].body();
+    const Spine same = spineOf(value);
+    if (value == i || (same.isCall(Prim::id) && same.arguments[0] == i)) found.emplace_back(element, s.head.nats()[0]);
+  }
+  if (s.isCall(Prim::get)) {
+    const Expr written = component(s.arguments[0], static_cast<std::size_t>(*s.head.nats()[0].constant()));
+    if (written != array) findIndices(written, element, found);
+  }
+  if (s.isPrim(Prim::zip))
+    for (std::size_t i = 0; i < s.arguments.size(); i++) findIndices(s.arguments[i], get(element, i), found);
+}
+
+// The indices that the function's parameter holds.
+std::vector<std::pair<Expr, Nat>> indicesOf(const Spine& loop, Expr parameter) {
+  std::vector<std::pair<Expr, Nat>> found;
+  if (loop.isCall(Prim::generate)) found.emplace_back(parameter, loop.head.nats()[0]);
+  if (loop.isCall(Prim::map)) findIndices(loop.arguments[1], parameter, found);
+  if (loop.isCall(Prim::reduce) || loop.isCall(Prim::scan) || loop.isCall(Prim::scanExclusive))
+    findIndices(loop.arguments[2], get(parameter, 1), found);
+  return found;
+}
+
+// The part there, of which nothing but indices is bound in the term, in a table in front of it.
+std::optional<Expr> tableOf(Expr e, const Path& path, const Arguments&) {
+  const auto place = placeAt(e, path);
+  if (!place || !place->part.type().isScalar()) return std::nullopt;
+  Expr value = place->part;
+  std::vector<std::pair<Expr, Expr>> used;  // an index, and its name in the table
+  std::vector<Nat> counts;
+  for (std::size_t k = place->binders.size(); k-- > 0;) {
+    const Expr bound = place->binders[k];
+    const Spine& owner = place->owners[k];
+    if (!value.hasFree(bound)) continue;
+    if (owner.isCall(Prim::let) && owner.arguments[1].type().isRegister()) {
+      value = etaLong(substitute(value, bound, owner.arguments[1]));
+      continue;
+    }
+    for (const auto& [index, count] : indicesOf(owner, bound)) {
+      const Expr name = Expr::variable("i", index.type());
+      const Expr now = replaceTerms(value, {{index, name}});
+      if (now == value) continue;
+      value = now;
+      used.emplace_back(index, name);
+      counts.push_back(count);
+    }
+    if (value.hasFree(bound)) return std::nullopt;
+  }
+  if (used.empty() || mayFailWithin(value)) return std::nullopt;
+  Expr table = withFreshBinders(value);
+  for (std::size_t k = 0; k < used.size(); k++)
+    table = call(Prim::generate, {counts[k]}, {Expr::lambda(used[k].second, table)});
+  const Expr name = Expr::variable("table", table.type());
+  Expr read = name;
+  for (std::size_t k = used.size(); k-- > 0;) read = call(Prim::at, {used[k].first, read});
+  return let(name, table, replacedAt(e, path, read));
+}
+
 struct PlaceRule {
   std::string_view name;
   std::string_view text;
@@ -401,6 +466,14 @@ const std::vector<PlaceRule>& allPlaceRules() {
        {},
        letInto,
        {"0101", "01001"}},
+      {"tableOf",
+       "map(fun x => f((x, generate(n, fun i => g(exp(f32(i)))))), xs) => let table = generate(n, fun i => "
+       "exp(f32(i))) in map(fun x => f((x, generate(n, fun i => g(table[i])))), xs)",
+       "the part there, of indices alone, in a table",
+       When::always,
+       {},
+       tableOf,
+       {"0101111011"}},
       {"mapFission",
        "map(fun x => f((x, g(x))), xs) => map(fun (x, t) => f((x, t)), zip(xs, map(g, xs)))",
        "functor law: the part there by a map of its own",
