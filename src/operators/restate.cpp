@@ -247,7 +247,9 @@ Strategy tuplesOfArraysApart() {
 
 // Loops over indices that select elements, in their own or in inner loops, as loops over those elements.
 Strategy arraysOfIndices() {
-  const Strategy elements = orElse(use("elementsOfIndices"), seq({use("mapOfIndices"), use("elementsOfIndices")}));
+  const Strategy elements =
+      orElse(use("elementsOfIndices"), orElse(seq({use("mapOfIndices"), use("elementsOfIndices")}),
+                                              orElse(use("elementsBesideIndices"), use("reducedBesideIndices"))));
   return seq({attempt(normalise({"idAway", "letInline", "columnOfRows"})), everywhere(elements)});
 }
 
