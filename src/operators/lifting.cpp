@@ -202,7 +202,7 @@ class Search {
     constexpr double mostOfItem = 4096;
     if (!value.type().isArray() || !anyPrimitive(value, runsLoop)) return;
     const Path below = computedIn(value).value_or(Path{});  // without the windows that a name may stand for
-    liftLarge(partAt(value, below), path + below, mostOfItem);
+    liftLarge(partAt(value, below), path + below, mostOfItem, true);
   }
 
   // Joined rows each of which takes a loop for all of its elements: it would run for each of them.

@@ -65,9 +65,9 @@ struct ElementsRead {
   Expr term;
 };
 
-// Of all arrays with at least `count` elements, behind other dimensions perhaps that are bound in the term; the first
-// `count` are read.
-ElementsRead elementsReadAt(Expr i, Nat count, Expr e) {
+// Of all arrays with at least `count` elements that do not depend on the parameter of the term's function, behind other
+// dimensions perhaps that are bound in the term; the first `count` are read.
+ElementsRead elementsReadAt(Expr i, Nat count, Expr e, Expr parameter) {
   ElementsRead found{{}, {}, e};
   std::unordered_map<Expr, Expr> reads;
   const auto always = evaluatedAlways(e);
@@ -75,7 +75,7 @@ ElementsRead elementsReadAt(Expr i, Nat count, Expr e) {
     Spine read = spineOf(term);
     if (!read.isCall(Prim::at) || read.arguments[0] != i || reads.contains(term)) return false;
     const auto isBound = [&](Expr x) {
-      return x.hasFree(i) || std::ranges::any_of(binders, [&](Expr b) { return x.hasFree(b); });
+      return x.hasFree(i) || x.hasFree(parameter) || std::ranges::any_of(binders, [&](Expr b) { return x.hasFree(b); });
     };
     std::vector<Spine> outer;  // reads of outer dimensions, from the inside
     Expr array = read.arguments[1];
@@ -105,7 +105,7 @@ std::optional<Expr> elementsOfIndices(Expr e) {
   if (!s.isPrim(Prim::generate)) return std::nullopt;
   const Nat count = s.head.nats()[0];
   const Expr i = s.arguments[0].parameter();
-  auto [arrays, elements, body] = elementsReadAt(i, count, s.arguments[0].body());
+  auto [arrays, elements, body] = elementsReadAt(i, count, s.arguments[0].body(), i);
   if (elements.empty()) return std::nullopt;
   if (body.hasFree(i)) {
     arrays.insert(arrays.begin(), indices(count));
@@ -141,8 +141,8 @@ std::optional<Expr> elementsBesideIndices(Expr e) {
   const auto k = static_cast<std::size_t>(counter - zipped.arguments.begin());
   const Expr f = s.arguments[folds ? 1 : 0], i = Expr::variable("i", Type::scalar(Scalar::i32));
   const auto elementOf = [&](Expr parameter) { return folds ? get(parameter, 1) : parameter; };
-  auto [arrays, names, body] =
-      elementsReadAt(i, counter->type().length(), replaceTerms(f.body(), {{get(elementOf(f.parameter()), k), i}}));
+  auto [arrays, names, body] = elementsReadAt(
+      i, counter->type().length(), replaceTerms(f.body(), {{get(elementOf(f.parameter()), k), i}}), f.parameter());
   if (names.empty()) return std::nullopt;
   std::vector<Expr> all = zipped.arguments, before;  // what the function had of each array
   for (std::size_t j = 0; j < all.size(); j++) before.push_back(j == k ? i : get(elementOf(f.parameter()), j));
