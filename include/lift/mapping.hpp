@@ -70,8 +70,9 @@ double costOf(Op op);
 // Whether functions are applied that libraries approximate, not single instructions: there are fast ones of vectors,
 // which compilers do not take for scalars side by side.
 bool approximates(Expr term);
-// Whether a number takes each of the work-items for such a result longer to compute than to read.
-bool isCostlyNumber(Expr term, Type result);
+// Whether a number takes each of the work-items for such a result, which computes it so many times, longer to compute
+// than to read.
+bool isCostlyNumber(Expr term, Type result, double times = 1);
 
 // Whether an array that `body` calls `name` is better computed wherever an element of it is read than stored: it is
 // read once, or is a few operations on memory of which no more is read then.

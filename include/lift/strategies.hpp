@@ -26,6 +26,9 @@ rewrite::Strategy ofWhatIsUsed();
 // outside of all loops nothing is named.
 rewrite::Strategy invariantsNamed(std::function<bool(Expr)> pays);
 
+// Tables in front of all loops for what they compute again and again of the same indices, where that is `costly`.
+rewrite::Strategy tablesOfIndices(std::function<bool(Expr)> costly);
+
 // Layouts of results, moved out of the maps that compute them.
 rewrite::Strategy layoutsOut();
 

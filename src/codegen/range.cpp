@@ -199,6 +199,14 @@ double statementsOf(const Block& block) {
   return n;
 }
 
+// Work-items of the smallest group that fills vectors: a processor's work-items that compute in vectors fill them
+// alone.
+std::int64_t smallestGroup(const kernel::Kernel& kernel, bool isGpu) {
+  int lanes = 1;
+  for (const kernel::Variable& v : kernel.variables) lanes = std::max(lanes, v.type.width);
+  return isGpu ? smallGroup : std::max<std::int64_t>(1, smallGroup / lanes);
+}
+
 // Room for what every work-item of a group has where they put it together.
 void chooseParts(kernel::Kernel& kernel) {
   const auto& [items, rows, planes] = kernel.range.local;
@@ -232,7 +240,7 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
       const auto n = largest(global[d]).constant();
       const bool isFlat = global[1].empty() && global[2].empty();
       if (n && isFlat && *n < fewGroups * limit && statementsOf(kernel.body) >= longItem)
-        limit = std::clamp<std::int64_t>(*n / fewGroups, std::min<std::int64_t>(smallGroup, limit), limit);
+        limit = std::clamp(*n / fewGroups, std::min(smallestGroup(kernel, options.target.isGpu), limit), limit);
       size = n ? groupSizeFor(*n, limit) : limit;
     } else if (!global[d].empty() && options.target.isGpu) {
       const auto n = largest(global[d]).constant();

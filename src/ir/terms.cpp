@@ -112,10 +112,12 @@ bool runsInParallel(Expr e) {
 
 namespace {
 
-// Divides by a literal that is not zero, or takes an element at a literal within the array.
+// Divides by a literal or a size that is not zero, or takes an element at a literal within the array.
 bool isSafeByLiteral(const Spine& s) {
   if (s.arguments.size() != 2) return false;
   const auto literal = [&](std::size_t i) { return s.arguments[i].isLiteral(); };
+  if (s.isPrim(Prim::op) && s.arguments[1].isNatLiteral())
+    return less(Nat(0), s.arguments[1].natValue()) == Truth::proved;
   if (s.isPrim(Prim::op)) return literal(1) && s.arguments[1].value().integer != 0;
   if (!s.isPrim(Prim::at) || !literal(0)) return false;
   const std::int64_t index = s.arguments[0].value().integer;

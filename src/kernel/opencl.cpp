@@ -56,9 +56,9 @@ const std::unordered_set<std::string_view>& reserved() {
 bool looksReserved(const std::string& s) {
   if (reserved().contains(s)) return true;
   for (std::string_view prefix :
-       {"get_",  "vload",  "vstore",    "convert_",   "as_",         "atomic_",   "atom_", "native_",
-        "half_", "async_", "group_",    "sub_group_", "work_group_", "CLK_",      "cl_",   "CL_",
-        "FLT_",  "DBL_",   "truncate_", "absolute_",  "quotient_",   "remainder_"})
+       {"get_",  "vload",  "vstore",    "convert_",   "as_",         "atomic_",    "atom_",    "native_",
+        "half_", "async_", "group_",    "sub_group_", "work_group_", "CLK_",       "cl_",      "CL_",
+        "FLT_",  "DBL_",   "truncate_", "absolute_",  "quotient_",   "remainder_", "popcount_"})
     if (s.starts_with(prefix)) return true;
   std::size_t end = s.size();
   while (end > 0 && std::isdigit(static_cast<unsigned char>(s[end - 1]))) end--;
@@ -172,7 +172,7 @@ class OpenclDialect final : public Dialect {
                                         fmt::format("  return max(x, {});\n", operation(Op::neg, t, {{"x"}}).text));
       return {fmt::format("{}({})", name, list), postfix};
     }
-    return {call, postfix};
+    return {op == Op::popcount && isVector ? fmt::format("{}({})", bitsCounted(t), list) : call, postfix};
   }
   // What -1 leaves of the least integer is undefined, too.
   Text division(Op op, ValueType t, const std::vector<Text>& args) override {
@@ -329,6 +329,28 @@ class OpenclDialect final : public Dialect {
           body + "#endif\n";
     return function(fmt::format("update_{}_{}_{}", info(op).name, info(t.scalar).name, memory.substr(2)), "void",
                     fmt::format("volatile {} {}* p, {} x", memory, real, real), body);
+  }
+
+  // PoCL's popcount of a vector takes lane by lane: here all of them add up neighbouring bits, then pairs, and so on.
+  std::string bitsCounted(ValueType t) {
+    const int bits = static_cast<int>(info(t.scalar).bytes) * 8;
+    const std::string own = type(t), computed = info(t.scalar).isSigned ? "u" + own : own;
+    const auto repeated = [&](int byte) {
+      std::string digits;
+      for (int i = 0; i < bits; i += 8) digits += fmt::format("{:02x}", byte);
+      return fmt::format("({})(0x{}u{})", computed, digits, bits == 64 ? "l" : "");
+    };
+    std::string body = fmt::format(
+        "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+        "  {0} n = as_{0}(x);\n"
+        "  n = n - ((n >> ({0})(1)) & {1});\n"
+        "  n = (n & {2}) + ((n >> ({0})(2)) & {2});\n"
+        "  n = (n + (n >> ({0})(4))) & {3};\n",
+        computed, repeated(0x55), repeated(0x33), repeated(0x0f));
+    for (int step = 8; step < bits; step *= 2) body += fmt::format("  n = n + (n >> ({})({}));\n", computed, step);
+    body += fmt::format("  return as_{}(n & ({})({}));\n#else\n  return popcount(x);\n#endif\n", own, computed,
+                        2 * bits - 1);
+    return function("popcount_" + own, own, own + " x", body);
   }
 
   std::string function(const std::string& name, const std::string& result, const std::string& parameters,

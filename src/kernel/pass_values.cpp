@@ -1,5 +1,6 @@
 // Variables: where they are declared, which are only names for other values, which are never used.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -185,12 +186,14 @@ class Dead {
         variableLive_(k.variables.size()),
         bufferLive_(k.buffers.size()),
         values_(k.variables.size()),
-        stores_(k.buffers.size()) {}
+        stores_(k.buffers.size()),
+        isSum_(k.variables.size(), true) {}
 
   // True when something disappeared.
   bool run(Block& body) {
     forEachStmt(body, [&](const Stmt& s) {
       if (const auto v = assignedBy(s)) {
+        if (!addsUp(s)) isSum_[*v] = false;
         forEachRoot(s, [&](const ExprPtr& e) { values_[*v].push_back(e); });
       } else if (const auto* st = as<Store>(s); st != nullptr && !isGlobal(st->buffer)) {
         stores_[st->buffer].push_back(st);
@@ -249,10 +252,35 @@ class Dead {
     forEachChild(e, [&](const ExprPtr& c) { visit(*c); });
   }
 
+  static bool isZero(const ExprPtr& e, bool positive) {
+    if (const auto* splat = as<Splat>(e)) return isZero(splat->value, positive);
+    const auto* l = as<Literal>(e);
+    return l != nullptr && isFloat(e->type.scalar) && l->value.real == 0 && !(positive && std::signbit(l->value.real));
+  }
+  // What is added to the variable.
+  static const ExprPtr* addend(const Assign& a) {
+    const auto* sum = as<Operation>(a.value);
+    if (sum == nullptr || sum->op != Op::add || !isFloat(a.value->type.scalar)) return nullptr;
+    for (std::size_t i = 0; i < 2; i++)
+      if (const auto* v = as<VarRef>(sum->args[i]); v != nullptr && v->variable == a.variable) return &sum->args[1 - i];
+    return nullptr;
+  }
+  // Whether the variable, if it is only assigned so, is a sum that begins with 0: never -0, so that zeros change
+  // nothing.
+  static bool addsUp(const Stmt& s) {
+    if (const auto* d = as<Declare>(s)) return isZero(*d->value, true);
+    const auto* a = as<Assign>(s);
+    return a != nullptr && (isZero(a->value, true) || addend(*a) != nullptr);
+  }
+  bool addsZero(const Assign& a) const {
+    const ExprPtr* added = isSum_[a.variable] ? addend(a) : nullptr;
+    return added != nullptr && isZero(*added, false);
+  }
+
   bool isDead(const Stmt& s) const {
     return match(
         s.node, [&](const Declare& d) { return !variableLive_[d.variable]; },
-        [&](const Assign& a) { return !variableLive_[a.variable]; },
+        [&](const Assign& a) { return !variableLive_[a.variable] || addsZero(a); },
         [&](const AssignLane& a) { return !variableLive_[a.variable]; },
         [&](const Combine& c) { return !variableLive_[c.variable]; },
         [&](const DeclareIndex& d) { return !natsLive_.contains(d.variable); },
@@ -277,6 +305,7 @@ class Dead {
   std::vector<bool> variableLive_, bufferLive_;
   std::vector<std::vector<ExprPtr>> values_;
   std::vector<std::vector<const Store*>> stores_;
+  std::vector<bool> isSum_;
   std::unordered_map<NatVar, ExprPtr> indices_;
   std::unordered_set<NatVar> natsLive_, named_;
   std::unordered_set<Nat> natsSeen_;

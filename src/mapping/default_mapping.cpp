@@ -304,7 +304,7 @@ Expr DefaultMapping::alone(Expr e, bool shared) {
   const bool divides = spineOf(e).isPrim(Prim::reduce) && chunkOf(spineOf(e));
   const auto in = goesOver(spineOf(e)) && !divides ? std::optional(spineOf(e).arguments.back()) : std::nullopt;
   e = eachArgument(e, [&](Expr x, bool) {
-    if (x.isLambda()) return body(x, [this](Expr b) { return inside(b); });
+    if (x.isLambda()) return insideLoop(spineOf(e), x);
     return x == in ? ahead(x, shared) : operand(x, shared);
   });
   const Spine s = spineOf(e);
@@ -471,11 +471,11 @@ bool approximates(Expr e) {
   return anyPrimitive(e, [](Expr p) { return p.prim() == Prim::op && !info(p.op()).isExact && p.op() != Op::rsqrt; });
 }
 
-bool isCostlyNumber(Expr e, Type result) {
-  constexpr double many = 1 << 14;  // work-items
+bool isCostlyNumber(Expr e, Type result, double times) {
+  constexpr double many = 1 << 14;  // evaluations
   if (!e.type().isRegister() || e.freeVariables().empty() || !approximates(e)) return false;
-  return std::ranges::any_of(leavesOf(result), [](const Leaf& leaf) {
-    double elements = 1;
+  return std::ranges::any_of(leavesOf(result), [&](const Leaf& leaf) {
+    double elements = times;
     for (const Nat n : leaf.shape) elements *= estimate(n);
     return elements >= many;
   });

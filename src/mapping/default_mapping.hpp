@@ -139,6 +139,7 @@ class DefaultMapping : Walk {
   Expr storedWithin(Expr e);
   Expr operand(Expr e, bool shared = false);
   Expr inside(Expr e);
+  Expr insideLoop(const Spine& loop, Expr f);
   void note(Expr term, const std::string& text);
 
   template <class F>
@@ -166,6 +167,7 @@ class DefaultMapping : Walk {
   Type ofKernel_ = Type::scalar(Scalar::i32);     // of what the kernel that is being mapped computes
   bool ofChunks_ = false;                         // what is mapped are the chunks of a reduction by index
   int iterations_ = 0;                            // over kernels, that are being mapped
+  double evaluations_ = 1;                        // of what is being mapped, by a work-item
   std::unordered_set<Expr> keptNames_, given_;    // names of such; those that are results
   std::unordered_map<Expr, int> computedInStep_;  // those whose kernels run in parallel, and in how many iterations
   rewrite::Rows rows_;                            // parameters that are rows with elements side by side; of which array

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
+#include <utility>
 
 #include "default_mapping.hpp"
 
@@ -33,9 +35,9 @@ Expr DefaultMapping::kept(Expr e, std::string_view why) {
     return found->second.term;
   }
   const std::size_t first = rewriting_.derivation().steps.size(), above = rewriting_.path().size();
-  const Type around = ofKernel_;
+  const auto around = std::pair(ofKernel_, std::exchange(evaluations_, 1));
   k = argument(k, 0, [this](Expr x) { return result(x); });
-  ofKernel_ = around;
+  std::tie(ofKernel_, evaluations_) = around;
   Kept kept{k, {}};
   const auto& steps = rewriting_.derivation().steps;
   for (std::size_t i = first; i < steps.size(); i++) {
@@ -65,7 +67,7 @@ bool DefaultMapping::isCheap(Expr e) { return !isExpensive(e) || work_.of(e) <= 
 
 // A value, no array, that costs a loop.
 bool DefaultMapping::isWorthNaming(Expr e) {
-  return e.type().isRegister() && e.isApply() && (!isCheap(e) || isCostlyNumber(e, ofKernel_));
+  return e.type().isRegister() && e.isApply() && (!isCheap(e) || isCostlyNumber(e, ofKernel_, evaluations_));
 }
 
 // Whether the array gets memory of its own; `shared` says that its elements are read for several results. Of a map
@@ -160,6 +162,15 @@ Expr DefaultMapping::storedWithin(Expr e) {
   return e;
 }
 
+// A function that the loop runs.
+Expr DefaultMapping::insideLoop(const Spine& loop, Expr f) {
+  const double times = loop.head.isPrimitive() ? evaluations(loop) : 1;
+  const double around = std::exchange(evaluations_, evaluations_ * times);
+  f = inside(f);
+  evaluations_ = around;
+  return f;
+}
+
 // A term inside a lambda: what does not depend on the lambda is computed once, outside.
 Expr DefaultMapping::inside(Expr e) {
   if (e.isLambda()) return body(e, [this](Expr b) { return inside(b); });
@@ -182,7 +193,8 @@ Expr DefaultMapping::inside(Expr e) {
   e = storedWithin(e);
   if (namesLanes(e)) return inside(apply("letUnfold", e));
   if (const Spine s = spineOf(e); s.isPrim(Prim::map)) noteRows(s.arguments[0], s.arguments[1]);
-  return inOrder(eachArgument(e, [this](Expr x, bool) { return inside(x); }));
+  const Spine s = spineOf(e);
+  return inOrder(eachArgument(e, [&](Expr x, bool) { return x.isLambda() ? insideLoop(s, x) : inside(x); }));
 }
 
 }  // namespace lift::detail

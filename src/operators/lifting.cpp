@@ -151,17 +151,15 @@ class Search {
   bool isWorth(const std::vector<bool>& a, const std::vector<bool>& b, Nat reduced, bool takesLoops) const {
     constexpr double enoughReduced = 4, most = 1 << 27;
     const double enough = takesLoops ? 1 << 12 : 1 << 17;
-    double rows = 1, columns = 1, elements = 1,
-           work = reduced.constant() ? static_cast<double>(*reduced.constant()) : 0;
+    double rows = 1, columns = 1, elements = 1, work = estimate(reduced);
     if (work < enoughReduced) return false;
     for (std::size_t i = 0; i < around_.size(); i++) {
       if (!around_[i].isLoop || !(a[i] || b[i])) continue;
-      const auto length = around_[i].value.type().length().constant();
-      if (!length) return false;
-      work *= static_cast<double>(*length);
-      elements *= static_cast<double>(*length);
-      if (!b[i]) rows *= static_cast<double>(*length);
-      if (!a[i]) columns *= static_cast<double>(*length);
+      const double length = estimate(around_[i].value.type().length());
+      work *= length;
+      elements *= length;
+      if (!b[i]) rows *= length;
+      if (!a[i]) columns *= length;
     }
     return rows >= 4 && columns >= 4 && work >= enough && elements <= most;
   }
@@ -199,7 +197,7 @@ class Search {
     constexpr double mostOfItem = 4096;
     if (!value.type().isArray() || !anyPrimitive(value, runsLoop)) return;
     const Path below = computedIn(value).value_or(Path{});  // without the windows that a name may stand for
-    liftLarge(partAt(value, below), path + below, mostOfItem);
+    liftLarge(partAt(value, below), path + below, mostOfItem, true);
   }
 
   // Joined rows each of which takes a loop for all of its elements: it would run for each of them.

@@ -242,7 +242,9 @@ Strategy tuplesOfArraysApart() {
 
 // Loops over indices that select elements, in their own or in inner loops, as loops over those elements.
 Strategy arraysOfIndices() {
-  const Strategy elements = orElse(use("elementsOfIndices"), seq({use("mapOfIndices"), use("elementsOfIndices")}));
+  const Strategy elements =
+      orElse(use("elementsOfIndices"), orElse(seq({use("mapOfIndices"), use("elementsOfIndices")}),
+                                              orElse(use("elementsBesideIndices"), use("reducedBesideIndices"))));
   return seq({attempt(normalise({"idAway", "letInline", "columnOfRows"})), everywhere(elements)});
 }
 
@@ -469,6 +471,7 @@ Program restated(const Program& program, bool inOrder) {
            (s.arguments[1].freeVariables().empty() && !anyPrimitive(s.arguments[1], runsLoop));
   };
   r.apply(attempt(everywhere(when(namesConstant, use("letUnfold")))));
+  const bool tabled = r.tryApply(strategies::tablesOfIndices(approximates));
   bool indexed = r.tryApply(digitsApart());
   for (const char* rule : {"paddingOfIndices", "bordersOfIndices"}) r.tryApply(rulesOfIndices(rule, true));
   r.tryApply(rulesOfIndices("windowsBesideIndices", false));
@@ -514,8 +517,8 @@ Program restated(const Program& program, bool inOrder) {
   bool chunked = false;
   if (!inOrder)
     for (const Strategy& inChunks : {deepProductsInChunks(), columnsInChunks()}) chunked |= r.tryApply(inChunks);
-  const bool isRestated =
-      lifts > 0 || indexed || alone || apart || outside || together || stepped || named || elements || chunked;
+  const bool isRestated = lifts > 0 || tabled || indexed || alone || apart || outside || together || stepped || named ||
+                          elements || chunked;
   return !isRestated || (inOrder && roundingRule(r.derivation())) ? start : r.program();
 }
 

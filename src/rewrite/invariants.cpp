@@ -57,7 +57,58 @@ class Invariants {
   std::vector<Expr> found_;
 };
 
+double evaluationsOf(const Spine& s) {
+  if (!isLoop(s)) return 1;
+  const auto& nats = s.head.nats();
+  if (s.isPrim(Prim::generate) || s.isPrim(Prim::iterate)) return estimate(nats[0]);
+  return s.arguments.back().type().isArray() ? estimate(s.arguments.back().type().length()) : 1;
+}
+
+// The term with the first table that saves so many evaluations of each of its elements.
+std::optional<Expr> withTable(Expr e, Rewriting& r, const std::function<bool(Expr)>& costly) {
+  constexpr double fewestReads = 8, mostElements = 1 << 22;
+  std::optional<Expr> found;
+  const std::function<void(Expr, const Path&, double)> find = [&](Expr term, const Path& path, double evaluations) {
+    if (found || !term.isApply() || !costly(term)) return;
+    const Spine s = spineOf(term);
+    if (term.type().isScalar() && evaluations > fewestReads) {
+      const Rule& rule = ruleNamed(ruleAt("tableOf", path));
+      if (const auto tabled = applyRule(rule, e).term) {
+        double elements = 1;
+        for (const Nat n : shapeOf(spineOf(*tabled).arguments[1].type())) elements *= estimate(n);
+        if (elements <= mostElements && evaluations >= fewestReads * elements) found = use(rule)(e, r);
+        if (found) return;
+      }
+    }
+    for (std::size_t i = 0; i < s.arguments.size(); i++) {
+      const Expr a = s.arguments[i];
+      const Path place = path + argumentPath(s, i);
+      if (a.isLambda())
+        find(a.body(), place + Path{0}, evaluations * evaluationsOf(s));
+      else
+        find(a, place, evaluations);
+    }
+  };
+  find(e, {}, 1);
+  return found;
+}
+
 }  // namespace
+
+Strategy tablesOfIndices(std::function<bool(Expr)> costly) {
+  return [costly = std::move(costly)](Expr e, Rewriting& r) -> std::optional<Expr> {
+    bool any = false;
+    const std::function<Expr(Expr)> walk = [&](Expr term) -> Expr {
+      const Strategy further = [&](Expr x, Rewriting&) { return std::optional(walk(x)); };
+      if (spineOf(term).isCall(Prim::let)) return *seq({argument(further), function(rewrite::body(further))})(term, r);
+      const auto now = withTable(term, r, costly);
+      any = any || now;
+      return now ? walk(*now) : term;
+    };
+    const Expr now = walk(e);
+    return any ? std::optional(now) : std::nullopt;
+  };
+}
 
 Strategy invariantsNamed(std::function<bool(Expr)> pays) {
   return [pays = std::move(pays)](Expr e, Rewriting& r) -> std::optional<Expr> {

@@ -59,22 +59,23 @@ Expr broughtToFront(Expr array, std::size_t dimensions) {
   return call(Prim::transpose, {map("row", array, [&](Expr row) { return broughtToFront(row, dimensions - 1); })});
 }
 
-// generate(n, fun i => e[xs[i]])  ->  map(fun (i, x) => e[x], zip(indices(n), xs)) for all arrays of which i itself is
-// an index, behind others perhaps that are bound in e; of which the first n elements are read.
-std::optional<Expr> elementsOfIndices(Expr e) {
-  const Spine s = spineOf(e);
-  if (!s.isPrim(Prim::generate)) return std::nullopt;
-  const Nat count = s.head.nats()[0];
-  const Expr i = s.arguments[0].parameter();
-  const Expr index = Expr::variable(i.name(), i.type());
-  std::vector<Expr> arrays{indices(count)}, elements{index};
-  std::unordered_map<Expr, Expr> reads{{i, index}};
-  const auto always = evaluatedAlways(s.arguments[0].body());
-  anySubterm(s.arguments[0].body(), [&](Expr term, const std::vector<Expr>& binders) {
+// Arrays of which a term reads the elements at an index, and their names in it.
+struct ElementsRead {
+  std::vector<Expr> arrays, names;
+  Expr term;
+};
+
+// Of all arrays with at least `count` elements that do not depend on the parameter of the term's function, behind other
+// dimensions perhaps that are bound in the term; the first `count` are read.
+ElementsRead elementsReadAt(Expr i, Nat count, Expr e, Expr parameter) {
+  ElementsRead found{{}, {}, e};
+  std::unordered_map<Expr, Expr> reads;
+  const auto always = evaluatedAlways(e);
+  anySubterm(e, [&](Expr term, const std::vector<Expr>& binders) {
     Spine read = spineOf(term);
     if (!read.isCall(Prim::at) || read.arguments[0] != i || reads.contains(term)) return false;
     const auto isBound = [&](Expr x) {
-      return x.hasFree(i) || std::ranges::any_of(binders, [&](Expr b) { return x.hasFree(b); });
+      return x.hasFree(i) || x.hasFree(parameter) || std::ranges::any_of(binders, [&](Expr b) { return x.hasFree(b); });
     };
     std::vector<Spine> outer;  // reads of outer dimensions, from the inside
     Expr array = read.arguments[1];
@@ -86,24 +87,82 @@ std::optional<Expr> elementsOfIndices(Expr e) {
     if (isBound(array) || (mayFailWithin(array) && !always.contains(term))) return false;
     array = broughtToFront(array, outer.size());
     if (lessEqual(count, array.type().length()) != Truth::proved) return false;
-    arrays.push_back(array.type().length() == count ? array : take(count, array));
-    elements.push_back(Expr::variable("x", array.type().element()));
-    Expr now = elements.back();
+    found.arrays.push_back(array.type().length() == count ? array : take(count, array));
+    found.names.push_back(Expr::variable("x", array.type().element()));
+    Expr now = found.names.back();
     for (auto o = outer.rbegin(); o != outer.rend(); ++o) now = call(Prim::at, {o->arguments[0], now});
     reads.emplace(term, now);
     return false;
   });
-  if (elements.size() == 1) return std::nullopt;
-  const Expr body = replaceTerms(s.arguments[0].body(), reads);
-  if (!body.hasFree(index)) {
-    arrays.erase(arrays.begin());
-    elements.erase(elements.begin());
+  found.term = replaceTerms(e, reads);
+  return found;
+}
+
+// generate(n, fun i => e[xs[i]])  ->  map(fun (i, x) => e[x], zip(indices(n), xs)) for all arrays of which i itself is
+// an index.
+std::optional<Expr> elementsOfIndices(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isPrim(Prim::generate)) return std::nullopt;
+  const Nat count = s.head.nats()[0];
+  const Expr i = s.arguments[0].parameter();
+  auto [arrays, elements, body] = elementsReadAt(i, count, s.arguments[0].body(), i);
+  if (elements.empty()) return std::nullopt;
+  if (body.hasFree(i)) {
+    arrays.insert(arrays.begin(), indices(count));
+    elements.insert(elements.begin(), i);
   }
   const Expr in = zip(arrays), p = Expr::variable(i.name(), in.type().element());
   std::unordered_map<Expr, Expr> parts{{elements[0], p}};
   for (std::size_t k = 0; elements.size() > 1 && k < elements.size(); k++)
     parts.insert_or_assign(elements[k], get(p, k));
   return map(Expr::lambda(p, etaLong(substitute(body, parts))), in);
+}
+
+// Whether the array has as its elements 0, 1, …
+bool countsUp(Expr array) {
+  const Spine s = spineOf(array);
+  if (!s.isCall(Prim::generate)) return false;
+  const Expr i = s.arguments[0].parameter(), value = s.arguments[0].body();
+  const Spine same = spineOf(value);
+  return value == i || (same.isCall(Prim::id) && same.arguments[0] == i);
+}
+
+// map(fun (i, y) => e[xs[i]], zip(indices(n), ys))  ->  map(fun (i, y, x) => e[x], zip(indices(n), ys, xs)); the same
+// of a reduction.
+template <Prim loop>
+std::optional<Expr> elementsBesideIndices(Expr e) {
+  constexpr bool folds = loop == Prim::reduce;
+  const Spine s = spineOf(e);
+  if (!s.isCall(loop)) return std::nullopt;
+  const Spine zipped = spineOf(s.arguments.back());
+  if (!zipped.isPrim(Prim::zip)) return std::nullopt;
+  const auto counter = std::ranges::find_if(zipped.arguments, countsUp);
+  if (counter == zipped.arguments.end()) return std::nullopt;
+  const auto k = static_cast<std::size_t>(counter - zipped.arguments.begin());
+  const Expr f = s.arguments[folds ? 1 : 0], i = Expr::variable("i", Type::scalar(Scalar::i32));
+  const auto elementOf = [&](Expr parameter) { return folds ? get(parameter, 1) : parameter; };
+  auto [arrays, names, body] = elementsReadAt(
+      i, counter->type().length(), replaceTerms(f.body(), {{get(elementOf(f.parameter()), k), i}}), f.parameter());
+  if (names.empty()) return std::nullopt;
+  std::vector<Expr> all = zipped.arguments, before;  // what the function had of each array
+  for (std::size_t j = 0; j < all.size(); j++) before.push_back(j == k ? i : get(elementOf(f.parameter()), j));
+  all.insert(all.end(), arrays.begin(), arrays.end());
+  before.insert(before.end(), names.begin(), names.end());
+  if (!body.hasFree(i)) {
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(k));
+    before.erase(before.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  const Expr in = zip(all);
+  const Type element = in.type().element();
+  const Expr p = Expr::variable("p", folds ? Type::tuple({s.arguments[0].type(), element}) : element);
+  std::unordered_map<Expr, Expr> now;
+  for (std::size_t j = 0; j < all.size(); j++)
+    now.emplace(before[j], all.size() == 1 ? elementOf(p) : get(elementOf(p), j));
+  if (folds) now.emplace(get(f.parameter(), 0), get(p, 0));
+  body = replaceTerms(body, now);
+  if (body.hasFree(f.parameter())) return std::nullopt;
+  const Expr g = Expr::lambda(p, etaLong(body));
+  return folds ? call(Prim::reduce, {s.arguments[0], g, in}) : map(g, in);
 }
 
 // x  ->  (x.0, x.1)
@@ -217,6 +276,16 @@ std::vector<Rule> namingRules() {
                     "generate(n, fun i => f((i, (xs: [n]t)[i]))) => map(f, zip(generate(n, fun i => i), xs))",
                     "an index that only selects elements"},
                    elementsOfIndices),
+      computedRule({"elementsBesideIndices",
+                    "map(fun (y, i) => f((y, (xs: [n]t)[i])), zip(ys, generate(n, fun i => i))) => "
+                    "map(f, zip(ys, xs))",
+                    "the same beside other arrays"},
+                   elementsBesideIndices<Prim::map>),
+      computedRule({"reducedBesideIndices",
+                    "reduce(z, fun (acc, (y, i)) => f((acc, y, (xs: [n]t)[i])), zip(ys, generate(n, fun i => i))) => "
+                    "reduce(z, fun (acc, (y, x)) => f((acc, y, x)), zip(ys, xs))",
+                    "the same, reduced"},
+                   elementsBesideIndices<Prim::reduce>),
       computedRule({"windowsOfIndices",
                     "generate(n, fun i => generate(k, fun j => f((xs: [n + k]t)[i + j]))) => map(fun w => map(f, w), "
                     "take(n, slide(k, 1, xs)))",
@@ -270,7 +339,8 @@ namespace {
 struct Place {
   Expr part;
   std::vector<Expr> binders;
-  bool optional = false;  // evaluations of the term may leave it out
+  std::vector<Spine> owners;  // of each binder's function: what it is an argument of
+  bool optional = false;      // evaluations of the term may leave it out
 
   bool isFree(Expr e) const {
     return std::ranges::none_of(binders, [&](Expr b) { return e.hasFree(b); });
@@ -281,12 +351,14 @@ struct Place {
 
 // Nothing where the path leads nowhere, or to a primitive that lacks arguments.
 std::optional<Place> placeAt(Expr e, const Path& path) {
-  Place place{e, {}, false};
+  Place place{e, {}, {}, false};
+  Spine owner{e, {}};
   for (std::size_t i = 0; i < path.size(); i++) {
     const Expr now = place.part;
     if (now.isLambda()) {
       if (path[i] != 0) return std::nullopt;
       place.binders.push_back(now.parameter());
+      place.owners.push_back(owner);
       place.part = now.body();
       continue;
     }
@@ -299,6 +371,7 @@ std::optional<Place> placeAt(Expr e, const Path& path) {
     i += past;
     place.optional = place.optional || isOptional(s, argument);
     place.part = s.arguments[argument];
+    owner = s;
   }
   return place;
 }
@@ -379,6 +452,63 @@ std::optional<Expr> reduceInLanes(Expr e, const Path& path, const Arguments& arg
   return replacedAt(e, path, laneReduction(*accumulation, s.arguments[0], s.arguments[1], s.arguments[2], lanes));
 }
 
+// The indices in an element of the array, and how many there are of each.
+void findIndices(Expr array, Expr element, std::vector<std::pair<Expr, Nat>>& found) {
+  const Spine s = spineOf(array);
+  if (countsUp(array)) found.emplace_back(element, array.type().length());
+  if (s.isCall(Prim::get)) {
+    const Expr written = component(s.arguments[0], static_cast<std::size_t>(*s.head.nats()[0].constant()));
+    if (written != array) findIndices(written, element, found);
+  }
+  if (s.isPrim(Prim::zip))
+    for (std::size_t i = 0; i < s.arguments.size(); i++) findIndices(s.arguments[i], get(element, i), found);
+}
+
+// The indices that the function's parameter holds.
+std::vector<std::pair<Expr, Nat>> indicesOf(const Spine& loop, Expr parameter) {
+  std::vector<std::pair<Expr, Nat>> found;
+  if (loop.isCall(Prim::generate)) found.emplace_back(parameter, loop.head.nats()[0]);
+  if (loop.isCall(Prim::map)) findIndices(loop.arguments[1], parameter, found);
+  if (loop.isCall(Prim::reduce) || loop.isCall(Prim::scan) || loop.isCall(Prim::scanExclusive))
+    findIndices(loop.arguments[2], get(parameter, 1), found);
+  return found;
+}
+
+// The part there, of which nothing but indices is bound in the term, in a table in front of it.
+std::optional<Expr> tableOf(Expr e, const Path& path, const Arguments&) {
+  const auto place = placeAt(e, path);
+  if (!place || !place->part.type().isScalar()) return std::nullopt;
+  Expr value = place->part;
+  std::vector<std::pair<Expr, Expr>> used;  // an index, and its name in the table
+  std::vector<Nat> counts;
+  for (std::size_t k = place->binders.size(); k-- > 0;) {
+    const Expr bound = place->binders[k];
+    const Spine& owner = place->owners[k];
+    if (!value.hasFree(bound)) continue;
+    if (owner.isCall(Prim::let) && owner.arguments[1].type().isRegister()) {
+      value = etaLong(substitute(value, bound, owner.arguments[1]));
+      continue;
+    }
+    for (const auto& [index, count] : indicesOf(owner, bound)) {
+      const Expr name = Expr::variable("i", index.type());
+      const Expr now = replaceTerms(value, {{index, name}});
+      if (now == value) continue;
+      value = now;
+      used.emplace_back(index, name);
+      counts.push_back(count);
+    }
+    if (value.hasFree(bound)) return std::nullopt;
+  }
+  if (used.empty() || mayFailWithin(value)) return std::nullopt;
+  Expr table = withFreshBinders(value);
+  for (std::size_t k = 0; k < used.size(); k++)
+    table = call(Prim::generate, {counts[k]}, {Expr::lambda(used[k].second, table)});
+  const Expr name = Expr::variable("table", table.type());
+  Expr read = name;
+  for (std::size_t k = used.size(); k-- > 0;) read = call(Prim::at, {used[k].first, read});
+  return let(name, table, replacedAt(e, path, read));
+}
+
 struct PlaceRule {
   std::string_view name;
   std::string_view text;
@@ -400,6 +530,14 @@ const std::vector<PlaceRule>& allPlaceRules() {
        {},
        letInto,
        {"0101", "01001"}},
+      {"tableOf",
+       "map(fun x => f((x, generate(n, fun i => g(exp(f32(i)))))), xs) => let table = generate(n, fun i => "
+       "exp(f32(i))) in map(fun x => f((x, generate(n, fun i => g(table[i])))), xs)",
+       "the part there, of indices alone, in a table",
+       When::always,
+       {},
+       tableOf,
+       {"0101111011"}},
       {"mapFission",
        "map(fun x => f((x, g(x))), xs) => map(fun (x, t) => f((x, t)), zip(xs, map(g, xs)))",
        "functor law: the part there by a map of its own",

@@ -409,6 +409,16 @@ TEST_CASE("numbers that a row's map of loops shares are stored, and the map's el
   CHECK(planAt(scaled, {{"n", 128}, {"d", 64}}).kernels.size() == 1);
 }
 
+TEST_CASE("costly numbers are computed once where loops of few work-items compute them often") {
+  const std::string text =
+      "def main(h: f32, xs: [n]f32, ys: [m]f32): [n]f32 =\n"
+      "  xs |> map(fun x => reduce(0.0, fun (acc, y) => if acc < y then acc + pow(h, 9.0) else x, ys))";
+  CHECK(planAt(text, {{"n", 128}, {"m", 64}}).kernels.size() == 1);
+  CHECK(planAt(text, {{"n", 128}, {"m", 1024}}).kernels.size() == 2);
+  CHECK(planAt(text, {}).kernels.size() == 2);
+  CHECK(wrong(text, {{"n", 5}, {"m", 7}}) == "");
+}
+
 TEST_CASE("steps of few rows are kernels where their work is worth them, and read no more than they use") {
   // Rotations of two rows of matrices each, of which numbers are named.
   const auto rotations = [](int n, int count) {

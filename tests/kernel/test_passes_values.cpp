@@ -291,6 +291,33 @@ TEST_CASE("dead: what matters stays") {
   CHECK(bodyText(pass("dead", m.k)) == bodyText(m.k));
 }
 
+TEST_CASE("dead: zeros that are added to a sum that begins with 0") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const VarId a = m.var("a");
+  const auto text = [&](double start, const ExprPtr& added) {
+    m.k.body = block(Declare{a, number(start)},
+                     seq("i", 4,
+                         [&](Nat i) {
+                           return block(Assign{a, add(ref(a, f32), load(in, i))});
+                         }),
+                     seq("j", 4,
+                         [&](Nat) {
+                           return block(Assign{a, add(ref(a, f32), added)});
+                         }),
+                     Store{out, 0, ref(a, f32)});
+    return bodyText(pass("dead", m.k));
+  };
+  const auto loops = [](const std::string& s) { return s.find("int i") != s.npos && s.find("int j") != s.npos; };
+  CHECK(!loops(text(0, number(0))));
+  CHECK(!loops(text(0, number(-0.0))));
+  CHECK(loops(text(-0.0, number(0))));  // may be -0, which 0 would make 0
+  CHECK(loops(text(0, number(1))));
+  m.k.body = block(Declare{a, number(0)}, Assign{a, load(in, 0)}, Assign{a, add(ref(a, f32), number(0))},
+                   Store{out, 0, ref(a, f32)});
+  CHECK(bodyText(pass("dead", m.k)) == bodyText(m.k));
+}
+
 TEST_CASE("fuse: indices that are computed by the same expression are one, where what they are computed of stays") {
   Maker m;
   const auto out = m.out("out", 32), ints = m.in("ints", 8, Scalar::i32), counts = m.local("counts", 8, Scalar::i32);

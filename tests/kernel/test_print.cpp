@@ -264,6 +264,27 @@ TEST_CASE("print: conversions") {
         "vstore4(truncate_float4_int4(vload4(0, in)), 0, out)");
 }
 
+TEST_CASE("print: bits of vectors are counted in all lanes at once where the builtin takes lane by lane") {
+  Maker m;
+  const auto in = m.in("in", 4, Scalar::i16), out = m.out("out", 4, Scalar::i16);
+  const auto count = [&](int width) { return operation(Op::popcount, {load(in, 0, {Scalar::i16, width})}); };
+  m.k.body = block(Store{out, 0, count(4)}, Store{out, 0, count(1)});
+  verify(m.k);
+  CHECK(bodyText(m.k) == "  vstore4(popcount_short4(vload4(0, in)), 0, out);\n  out[0] = popcount(in[0]);\n");
+  CHECK(printOpenCL(m.k).find("static inline short4 popcount_short4(short4 x) {\n"
+                              "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+                              "  ushort4 n = as_ushort4(x);\n"
+                              "  n = n - ((n >> (ushort4)(1)) & (ushort4)(0x5555u));\n"
+                              "  n = (n & (ushort4)(0x3333u)) + ((n >> (ushort4)(2)) & (ushort4)(0x3333u));\n"
+                              "  n = (n + (n >> (ushort4)(4))) & (ushort4)(0x0f0fu);\n"
+                              "  n = n + (n >> (ushort4)(8));\n"
+                              "  return as_short4(n & (ushort4)(31));\n"
+                              "#else\n"
+                              "  return popcount(x);\n"
+                              "#endif\n"
+                              "}\n") != std::string::npos);
+}
+
 TEST_CASE("print: double precision asks for its extension, and only then") {
   Maker m;
   const auto out = m.out("out", 4, Scalar::f64);

@@ -52,6 +52,17 @@ inline const std::vector<Case>& cases() {
        "  transpose(map(softmax, transpose(sums)))\n",
        {{"h", 9}, {"w", 22}},
        {{P::other, "vectors"}, {P::rows, "vectors"}}},
+      {"a transform by its definition, whose factors depend on indices alone",
+       "def main(x: [t][f]f32): [t][f]f32 = x |> map(fun y => generate(f, fun k =>\n"
+       "  enumerate(y) |> map(fun (i, v) => let a = 6.2831855 * f32(i * k % f) / f32(f) in v * cos(a)) |> sum))\n",
+       {{"t", 24}, {"f", 32}},
+       {{P::elementwise, "vectors"}, {P::product, "near"}}},
+      {"windows over a function of their places, in one reduction",
+       "def main(x: [t][f]f32): [t](f32, f32) = x |> map(fun y =>\n"
+       "  enumerate(y) |> reduce((0.0, 0.0), fun ((re, im), (i, v)) =>\n"
+       "    let a = 0.5 * f32(i) in (re + v * cos(a), im + v * sin(a))))\n",
+       {{"t", 24}, {"f", 21}},
+       {{P::elementwise, "vectors"}, {P::elementwise, "vectors"}, {P::rows, "default"}}},
       {"rows by matrices that an index chooses",
        "def main(xs: [n][d]f32, chosen: [n]i32, ms: [e][d][h]f32): [n][h]f32 =\n"
        "  zip(xs, chosen) |> map(fun (x, k) => transpose(ms[abs(k) % e]) |> map(fun column => dotProduct(x, "
