@@ -7,6 +7,7 @@
 
 #include "cl_bindings.hpp"
 #include "host_memory.hpp"
+#include "lift/files.hpp"
 #include "opencl_device.hpp"
 #include "opencl_list.hpp"
 #include "team.hpp"
@@ -102,12 +103,21 @@ std::vector<cl::Device> takeMembers(std::vector<cl::Device>& devices) {
   return members;
 }
 
+// Whether a control group gives the process less time than its cores have, as containers do; threads that wait busily
+// would use it up.
+bool isRationed() {
+  const auto quota = readFile("/sys/fs/cgroup/cpu.max");  // "max 100000", or microseconds of so many
+  if (quota) return !quota->starts_with("max");
+  const auto first = readFile("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");  // of version 1; -1: all
+  return first && !first->starts_with("-1");
+}
+
 }  // namespace
 
 void requestTeams() {
   constexpr unsigned most = 64;
   const unsigned cores = std::thread::hardware_concurrency();
-  if (cores == 0 || cores > most) return;
+  if (cores == 0 || cores > most || isRationed()) return;
   // Each member's device takes what the first one compiled from there.
   if (const char* kept = std::getenv("POCL_KERNEL_CACHE"); kept != nullptr && kept == std::string_view("0")) return;
   std::string devices = "pthread";
