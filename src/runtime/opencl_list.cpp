@@ -98,7 +98,8 @@ std::vector<cl::Device> takeMembers(std::vector<cl::Device>& devices) {
   if (others - devices.begin() != 1) return {};
   unsigned units = 0;
   query<CL_DEVICE_MAX_COMPUTE_UNITS>(devices.front(), units);
-  if (members.size() != units) return {};
+  if (members.size() < units) return {};
+  members.resize(units);  // PoCL may have been told to use fewer cores
   devices.resize(1);
   return members;
 }
