@@ -200,6 +200,20 @@ void BuiltPrograms::keep(const std::string& options, const std::string& source, 
   programs_.insert_or_assign({options, source}, program);
 }
 
+void setArguments(cl::Kernel& compiled, const kernel::Kernel& kernel, const kernel::Launch& launch,
+                  const Binding& binding, const std::vector<cl::Memory>& buffers, std::vector<cl_mem>& set) {
+  const bool sizes = set.empty();
+  set.resize(launch.arguments.size());
+  cl_uint argument = 0;
+  for (const int b : launch.arguments) {
+    const cl::Memory& buffer = buffers[static_cast<std::size_t>(b)];
+    if (set[argument] != buffer()) compiled.setArg(argument, buffer);
+    set[argument++] = buffer();
+  }
+  if (!sizes) return;
+  for (const NatVar v : kernel.sizes) compiled.setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
+}
+
 BuiltKernels buildKernels(const cl::Context& context, const std::vector<cl::Device>& devices, const DeviceInfo& info,
                           const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept) {
   return Builder(context, devices, info, units, options, kept).run();

@@ -58,4 +58,9 @@ class BuiltPrograms {
 BuiltKernels buildKernels(const cl::Context& context, const std::vector<cl::Device>& devices, const DeviceInfo& info,
                           const std::vector<SourceUnit>& units, const LoadOptions& options, BuiltPrograms& kept);
 
+// Sets what the launch passes. `set` holds the buffers that were set before for launches of this kernel at these sizes,
+// which stay: runs that follow one another set arguments once.
+void setArguments(cl::Kernel& compiled, const kernel::Kernel& kernel, const kernel::Launch& launch,
+                  const Binding& binding, const std::vector<cl::Memory>& buffers, std::vector<cl_mem>& set);
+
 }  // namespace lift::runtime

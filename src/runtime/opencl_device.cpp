@@ -216,28 +216,13 @@ class OpenClExecutable : public Executable {
     return untimed_;
   }
 
-  // Arguments stay until others are set: runs that follow one another set them once.
-  void setArguments(const Binding& binding, const Launch& launch, cl::Kernel& compiled) {
-    std::vector<cl_mem>& set = setArguments_[static_cast<std::size_t>(launch.kernel)];
-    const bool sizes = set.empty();
-    set.resize(launch.arguments.size());
-    cl_uint argument = 0;
-    for (const int b : launch.arguments) {
-      const cl::Memory& buffer = buffers_[static_cast<std::size_t>(b)];
-      if (set[argument] != buffer()) compiled.setArg(argument, buffer);
-      set[argument++] = buffer();
-    }
-    if (!sizes) return;
-    for (const NatVar v : kernelOf(launch).sizes) compiled.setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
-  }
-
   void enqueue(const cl::CommandQueue& queue, const Binding& binding, const Launch& launch, const Geometry& g,
                cl::Event* event) {
     if (g.empty()) return;
     const Kernel& k = kernelOf(launch);
     cl::Kernel& compiled = built_.kernels[static_cast<std::size_t>(launch.kernel)];
     guarded("launch kernel " + k.name, [&] {
-      setArguments(binding, launch, compiled);
+      setArguments(compiled, k, launch, binding, buffers_, setArguments_[static_cast<std::size_t>(launch.kernel)]);
       try {
         return queue.enqueueNDRangeKernel(compiled, cl::NullRange, cl::NDRange(g.global[0], g.global[1], g.global[2]),
                                           cl::NDRange(g.local[0], g.local[1], g.local[2]), nullptr, event);

@@ -137,7 +137,7 @@ class TeamExecutable : public HostExecutable {
   struct Lane {  // what a member of the team has
     cl::CommandQueue queue;
     std::vector<cl::Kernel> kernels;
-    std::vector<cl::Buffer> buffers;       // one per plan buffer, of the same memory in all lanes
+    std::vector<cl::Memory> buffers;       // one per plan buffer, of the same memory in all lanes
     std::vector<void*> host;               // that memory
     std::vector<std::vector<cl_mem>> set;  // the arguments of each kernel, in these launches
     std::vector<bool> compiled;            // whether each kernel has been launched, which compiles it
@@ -188,7 +188,7 @@ class TeamExecutable : public HostExecutable {
       for (std::size_t part; (part = team_->team.next()) < s.ends.size();) {
         const std::size_t begin = part == 0 ? 0 : s.ends[part - 1], end = s.ends[part];
         if (begin == end) continue;
-        if (!any) setArguments(lane, launch, binding);
+        if (!any) setArguments(lane.kernels[k], plan().kernels[k], launch, binding, lane.buffers, lane.set[k]);
         any = true;
         lane.queue.enqueueNDRangeKernel(lane.kernels[k], cl::NDRange(s.groups[0], s.groups[1], (begin + 1) * local[2]),
                                         cl::NDRange(local[0], local[1], (end - begin) * local[2]),
@@ -203,22 +203,6 @@ class TeamExecutable : public HostExecutable {
                                                         e.getProfilingInfo<CL_PROFILING_COMMAND_START>());
       return 0;
     });
-  }
-
-  void setArguments(Lane& lane, const Launch& launch, const Binding& binding) {
-    const auto k = static_cast<std::size_t>(launch.kernel);
-    std::vector<cl_mem>& set = lane.set[k];
-    const bool sizes = set.empty();
-    set.resize(launch.arguments.size());
-    cl_uint argument = 0;
-    for (const int b : launch.arguments) {
-      const cl::Buffer& buffer = lane.buffers[static_cast<std::size_t>(b)];
-      if (set[argument] != buffer()) lane.kernels[k].setArg(argument, buffer);
-      set[argument++] = buffer();
-    }
-    if (!sizes) return;
-    for (const NatVar v : plan().kernels[k].sizes)
-      lane.kernels[k].setArg(argument++, static_cast<cl_int>(binding.sizes.at(v)));
   }
 
   std::shared_ptr<OpenClTeam> team_;
