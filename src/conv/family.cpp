@@ -91,9 +91,7 @@ ConvSpec atStrideOne(const ConvSpec& layer) {
   return s;
 }
 
-// Whether an input that is multiplied with vectors takes an instruction and a register: AVX-512 has products with an
-// element of memory.
-static bool loadsInputs(const VectorRegisters& of) { return of.count < 32; }
+bool loadsInputs(const VectorRegisters& of) { return of.count < 32; }
 
 std::int64_t accumulatorsBeside(std::int64_t vectors, const VectorRegisters& of) {
   return of.count - std::max<std::int64_t>(4, vectors + int{loadsInputs(of)});

@@ -34,6 +34,10 @@ Expr bodyOf(Expr map);  // of the mapped function
 constexpr double pixelBorder = 2, rowBorder = 0.1;
 std::int64_t evenTile(std::int64_t n, std::int64_t most, double border);
 
+// Whether an input that is multiplied with vectors takes an instruction and a register: AVX-512 has products with an
+// element of memory.
+bool loadsInputs(const VectorRegisters& of);
+
 // Accumulators that a register tile of so many vectors may have, beside the operands of a step of its sums.
 std::int64_t accumulatorsBeside(std::int64_t vectors, const VectorRegisters& of);
 // What a step of a register tile costs, in products of vectors: these, at least as many as hide the latency of one, a

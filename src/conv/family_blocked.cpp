@@ -202,10 +202,24 @@ std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
   return linesHeld(channelsApart(spec, input) * spec.sw);
 }
 
+// Whether a tile's outputs are written after so few products that writing them takes a good part of the time.
+bool isShort(const ConvSpec& spec) {
+  constexpr std::int64_t mostProducts = 128;
+  return spec.reduction() <= mostProducts;
+}
+
 // Pixels and vectors of a register tile: as many accumulators as leave registers for the operands, with little left
-// over of the output's width and channels.
+// over of the output's width and channels. Of short reductions and many registers only as many as hide the latency of
+// a multiply-add: the fewer outputs a tile has, the more tiles a core has in flight at once, the writing of one beside
+// the products of the next.
 void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const VectorRegisters& of, Config& config) {
   const std::int64_t most = std::min(mostSingles, mostPixelsInPlace(spec, input));
+  if (isShort(spec) && !loadsInputs(of)) {
+    constexpr std::int64_t hidingLatency = 8;
+    config["pixels"] = evenTile(spec.ow, std::min(most, hidingLatency), pixelBorder);
+    config["vectors"] = 1;
+    return;
+  }
   double least = 0;
   for (const std::int64_t vectors : {2, 3, 4, 5, 6, 7, 8, 1}) {
     const std::int64_t pixels =
@@ -264,7 +278,7 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   const std::int64_t inPlace = blockOf(layouts.input) > 1      ? blockOf(layouts.input)
                                : layouts.input == Layout::nchw ? mostPlanes
                                                                : spec.icPerGroup();
-  constexpr std::int64_t mostCopiedTogether = 32;
+  constexpr std::int64_t mostCopiedTogether = 64;
   if (copiesInputs(spec)) {  // blocks of as wide vectors as the channels have
     const std::int64_t load = copiesThrees(spec.icPerGroup()) ? 3 : widestVectorOf(spec.icPerGroup(), of);
     config["channels"] = load * largestDivisor(spec.icPerGroup() / load, mostCopiedTogether / load);
@@ -272,10 +286,13 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   } else {
     config["channels"] = largestDivisor(spec.icPerGroup(), inPlace);
   }
-  config["unroll"] = largestDivisor(config["channels"] * tapsTogether(spec), 4);
+  config["unroll"] =
+      largestDivisor(config["channels"] * tapsTogether(spec), copiesInputs(spec) && config["vectors"] == 2 ? 2 : 4);
   const std::int64_t pixels = config["pixels"];
+  // The outputs of a pixel are side by side, and best written together if a core's own cache has room for all weights.
+  constexpr std::int64_t mostWeights = (128 << 10) / sizeof(float);
   chooseLoops(isPointwise(image) ? inRowsOf(pixels, image) : spec, copiesInputs(spec), pixels,
-              lanes * config["vectors"], 4, config);
+              lanes * config["vectors"], spec.ocPerGroup() * spec.reduction() <= mostWeights ? kernels : 4, config);
   return config;
 }
 
