@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "host_executable.hpp"
 #include "lift/diagnostic.hpp"
@@ -64,6 +65,7 @@ class TeamExecutable : public HostExecutable {
 
  protected:
   void allocated() override {
+    spent_.clear();
     guarded("use memory of the process", [&] {
       for (Lane& lane : lanes_) {
         lane.host = buffers_;
@@ -88,8 +90,9 @@ class TeamExecutable : public HostExecutable {
     std::vector<Shares> shares;
     const bool isRun = &launches == &plan().launches;
     for (std::size_t i = 0; i < launches.size(); i++)
-      shares.push_back(sharesOf(launches[i], binding, isRun && !spent_.empty() ? spent_[i] : 0));
+      shares.push_back(sharesOf(launches[i], binding, isRun && !spent_.empty() ? spent_[i] : Spent{}));
     std::vector<double> milliseconds(launches.size(), 0.0), times(launches.size(), 0.0);
+    std::vector<bool> compiled(launches.size(), false);
     double whole = 0;
     team_->team.run([&](int member) {
       Lane& lane = lanes_[static_cast<std::size_t>(member)];
@@ -97,24 +100,32 @@ class TeamExecutable : public HostExecutable {
       team_->team.meet();  // times begin when all are awake
       const auto begin = Clock::now();
       auto last = begin;
+      int alone = 0;  // launches by the first member that the others have not waited for
+      const auto settle = [&] {
+        if (std::exchange(alone, 0) > 0) team_->team.meet();
+      };
       const auto one = [&](std::size_t i) {
         if (shares[i].geometry.empty()) return;
-        const bool compiles = !lane.compiled[static_cast<std::size_t>(launches[i].kernel)];
-        compute(lane, launches[i], shares[i], binding);
-        team_->team.meet();
+        const bool isAlone = shares[i].isAlone, compiles = !lane.compiled[static_cast<std::size_t>(launches[i].kernel)];
+        if (!isAlone) settle();
+        if (member == 0 || !isAlone) compute(lane, launches[i], shares[i], binding);
+        if (!isAlone) team_->team.meet();
         if (member == 0) {
           const auto now = Clock::now();
           milliseconds[i] += compiles ? longest(lanes_) : std::chrono::duration<double, std::milli>(now - last).count();
           times[i]++;
+          if (compiles) compiled[i] = true;
           last = now;
         }
         if (compiles) team_->team.meet();  // before others compute the next
+        if (isAlone && ++alone == mostAlone) settle();
       };
       const auto swap = [&](int a, int b) {
         std::swap(lane.buffers[static_cast<std::size_t>(a)], lane.buffers[static_cast<std::size_t>(b)]);
         std::swap(lane.host[static_cast<std::size_t>(a)], lane.host[static_cast<std::size_t>(b)]);
       };
       const auto holds = [&](int b) {
+        settle();
         const bool flag = *static_cast<const unsigned char*>(lane.host[static_cast<std::size_t>(b)]) != 0;
         team_->team.meet();  // before a launch writes the next
         return flag;
@@ -125,9 +136,10 @@ class TeamExecutable : public HostExecutable {
       if (member == 0) whole = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     });
     buffers_ = lanes_.front().host;
-    if (isRun) spent_.assign(launches.size(), 0.0);
+    if (isRun) spent_.resize(launches.size());
     for (std::size_t i = 0; i < launches.size(); i++) {
-      if (isRun && times[i] > 0) spent_[i] = milliseconds[i] / times[i];
+      if (isRun && times[i] > 0 && (!compiled[i] || milliseconds[i] >= shortest))  // events leave out what parts cost
+        spent_[i].add(milliseconds[i] / times[i], shares[i].isAlone);
       milliseconds[i] /= runs;
     }
     return {0, whole / runs, std::move(milliseconds)};
@@ -144,21 +156,46 @@ class TeamExecutable : public HostExecutable {
     double milliseconds = 0;               // that the lane's parts of a launch that was the first one took
   };
 
+  // The least milliseconds that a launch took, divided among the members and by the first one alone; 0: not known.
+  struct Spent {
+    double shared = 0, alone = 0;
+    int triesAlone = 0;
+
+    void add(double milliseconds, bool isAlone) {
+      double& least = isAlone ? alone : shared;
+      least = least > 0 ? std::min(least, milliseconds) : milliseconds;
+      triesAlone += int{isAlone};
+    }
+  };
+
+  static constexpr double shortest = 0.005;  // milliseconds, below which both are tried
+  static constexpr int mostAlone = 8;  // launches that others do not wait for: few, so that they do not fall asleep
+
   // How the groups of a launch are shared out.
   struct Shares {
     Geometry geometry;
     std::array<std::size_t, 3> groups{};
     std::vector<std::size_t> ends = {};  // of each part, which begins where the one before ends
+    bool isAlone = false;                // the first member computes all
   };
 
-  // A launch that has taken so long is divided among the members, a long one in parts that become shorter, so that none
-  // waits long for another that was interrupted or whose groups take longer.
-  Shares sharesOf(const Launch& launch, const Binding& binding, double milliseconds) const {
+  // A launch is divided among the members, a long one in parts that become shorter, so that none waits long for another
+  // that was interrupted or whose groups take longer. Of one so short that handing its data from core to core may take
+  // longer than computing them, both are tried, alone some times, since the first run after others is slow, and the
+  // faster one stays.
+  Shares sharesOf(const Launch& launch, const Binding& binding, const Spent& spent) const {
+    constexpr int tries = 4;
     constexpr double shortLaunch = 0.1, shortPart = 0.05, ofRest = 0.6;
+    const double milliseconds = spent.shared;
     Shares s{.geometry = geometryOf(plan().kernels[static_cast<std::size_t>(launch.kernel)], binding)};
     for (std::size_t d = 0; d < 3; d++) s.groups[d] = s.geometry.global[d] / s.geometry.local[d];
     const std::size_t total = s.groups[0] * s.groups[1] * s.groups[2];
     const auto members = lanes_.size();
+    s.isAlone = spent.shared > 0 && spent.shared < shortest && (spent.triesAlone < tries || spent.alone < spent.shared);
+    if (s.isAlone) {
+      s.ends = {total};
+      return s;
+    }
     if (milliseconds < shortLaunch) {
       for (std::size_t m = 1; m <= members; m++) s.ends.push_back(total * m / members);
       return s;
@@ -185,7 +222,8 @@ class TeamExecutable : public HostExecutable {
     guarded("launch kernel " + plan().kernels[k].name, [&] {
       bool any = false;
       std::vector<cl::Event> events;
-      for (std::size_t part; (part = team_->team.next()) < s.ends.size();) {
+      std::size_t own = 0;
+      for (std::size_t part; (part = s.isAlone ? own++ : team_->team.next()) < s.ends.size();) {
         const std::size_t begin = part == 0 ? 0 : s.ends[part - 1], end = s.ends[part];
         if (begin == end) continue;
         if (!any) setArguments(lane.kernels[k], plan().kernels[k], launch, binding, lane.buffers, lane.set[k]);
@@ -207,7 +245,7 @@ class TeamExecutable : public HostExecutable {
 
   std::shared_ptr<OpenClTeam> team_;
   std::vector<std::int64_t> bytes_;  // of each buffer, as they are allocated
-  std::vector<double> spent_;        // milliseconds of each launch of a run, the last time
+  std::vector<Spent> spent_;         // on each launch of a run
   std::vector<Lane> lanes_;
 };
 
