@@ -144,7 +144,7 @@ class Counter {
   }
 
   static bool decidesCount(const For& f) {
-    return anyLoop(f.body, [&](const For& inner) { return inner.count.mentions(f.index); });
+    return anyStmt<For>(f.body, [&](const For& inner) { return inner.count.mentions(f.index); });
   }
 
   void traffic(BufferId b, int width, double times, bool isStore) {
