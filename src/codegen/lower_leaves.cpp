@@ -38,6 +38,18 @@ void append(Block from, Block& to) {
   for (kernel::Stmt& s : from) to.push_back(std::move(s));
 }
 
+// Whether the lanes are one vector in memory.
+bool areConsecutive(const std::vector<ViewPtr>& lanes) {
+  const auto* first = lanes.empty() ? nullptr : dynamic_cast<const MemoryView*>(lanes[0].get());
+  if (first == nullptr || first->unit != 1) return false;
+  for (std::size_t l = 1; l < lanes.size(); l++) {
+    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
+    if (m == nullptr || m->buffer != first->buffer || m->offset != first->offset + Nat(static_cast<std::int64_t>(l)))
+      return false;
+  }
+  return true;
+}
+
 // Of lanes of vectors of so many: also where bounds have only whole vectors below them.
 bool isSame(const GuardedView::Guard& a, const GuardedView::Guard& b, std::size_t lanes = 1) {
   const Nat width = static_cast<std::int64_t>(lanes);
@@ -184,22 +196,20 @@ std::optional<Unclamped> unclamped(const std::vector<ViewPtr>& lanes) {
 }  // namespace
 
 ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
-  const auto* first = dynamic_cast<const MemoryView*>(lanes[0].get());
-  bool consecutive = first && first->unit == 1, equal = first != nullptr;
-  const auto* guard = dynamic_cast<const GuardedView*>(lanes[0].get());
-  for (std::size_t l = 0; l < lanes.size(); l++) {
-    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
-    consecutive = consecutive && m && m->buffer == first->buffer &&
-                  m->offset == first->offset + Nat(static_cast<std::int64_t>(l));
-    equal = equal && m && m->buffer == first->buffer && m->offset == first->offset;
-    const auto* g = dynamic_cast<const GuardedView*>(lanes[l].get());
-    if (guard && (!g || !isSame(g->guard, guard->guard, lanes.size()))) guard = nullptr;
-  }
   const ValueType vt = valueTypeOf(type);
-  if (consecutive) return kernel::load(first->buffer, first->offset, vt);
-  if (equal) return kernel::splat(value(lanes[0]), vt.width);
-  if (guard) {
-    // All lanes are under one condition: choose between two vectors.
+  const auto* first = dynamic_cast<const MemoryView*>(lanes[0].get());
+  if (areConsecutive(lanes)) return kernel::load(first->buffer, first->offset, vt);
+  const auto isFirst = [&](const ViewPtr& lane) {
+    const auto* m = dynamic_cast<const MemoryView*>(lane.get());
+    return m && m->buffer == first->buffer && m->offset == first->offset;
+  };
+  if (first && std::ranges::all_of(lanes, isFirst)) return kernel::splat(value(lanes[0]), vt.width);
+  const auto* guard = dynamic_cast<const GuardedView*>(lanes[0].get());
+  const auto isUnderIt = [&](const ViewPtr& lane) {
+    const auto* g = dynamic_cast<const GuardedView*>(lane.get());
+    return g && isSame(g->guard, guard->guard, lanes.size());
+  };
+  if (guard && std::ranges::all_of(lanes, isUnderIt)) {  // choose between two vectors
     const auto vectorOf = [&](bool isInside) {
       const auto lane = [lanes, isInside](Nat l) {
         const auto* g = static_cast<const GuardedView*>(lanes.at(static_cast<std::size_t>(*l.constant())).get());
@@ -266,18 +276,6 @@ void Lowering::store(const ViewPtr& out, ExprPtr v) {
 }
 
 namespace {
-
-// Whether the lanes are one vector in memory.
-bool areConsecutive(const std::vector<ViewPtr>& lanes) {
-  const auto* first = lanes.empty() ? nullptr : dynamic_cast<const MemoryView*>(lanes[0].get());
-  if (first == nullptr || first->unit != 1) return false;
-  for (std::size_t l = 1; l < lanes.size(); l++) {
-    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
-    if (m == nullptr || m->buffer != first->buffer || m->offset != first->offset + Nat(static_cast<std::int64_t>(l)))
-      return false;
-  }
-  return true;
-}
 
 // What holds where all lanes' guards do; nothing where none has one, or one that is no bound.
 std::optional<GuardedView::Guard> guardOfAll(const std::vector<ViewPtr>& lanes) {
@@ -447,12 +445,8 @@ void Lowering::assignLane(kernel::VarId variable, int width, Nat lane, ExprPtr v
 
 void Lowering::clearVectors(Block& block) {
   for (std::size_t i = 0; i < block.size(); i++) {
-    if (auto* f = as<kernel::For>(block[i])) {
-      clearVectors(f->body);
-    } else if (auto* branch = as<kernel::If>(block[i])) {
-      clearVectors(branch->then);
-      clearVectors(branch->otherwise);
-    } else if (const auto* a = as<kernel::Allocate>(block[i]); a && writtenByLane_.count(a->buffer)) {
+    kernel::forEachBlock(block[i], [&](Block& inner) { clearVectors(inner); });
+    if (const auto* a = as<kernel::Allocate>(block[i]); a && writtenByLane_.count(a->buffer)) {
       const kernel::Buffer& b = kernel_.buffers[a->buffer];
       const NatVar k = NatVar::index("k", b.count);
       Block body;
