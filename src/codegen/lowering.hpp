@@ -57,8 +57,9 @@ struct Outline {
     std::size_t at;
     Expr holds;
   };
-  // Stages [first, last), run `count` times, or at most so often where there is a condition; each time what was computed
-  // as `next` becomes `state`. The state is an output; next is one, or a tuple of outputs and of components of them.
+  // Stages [first, last), run `count` times, or at most so often where there is a condition; each time what was
+  // computed as `next` becomes `state`. The state is an output; next is one, or a tuple of outputs and of components of
+  // them.
   struct Loop {
     std::size_t first, last;
     Nat count;
