@@ -73,16 +73,14 @@ struct Traffic {
 // What one launch does, summed over all work-items, and what the source contains. Conditionals count as taken on both
 // sides; a count that depends on an outer loop's index is taken at that loop's every iteration.
 struct Counts {
-  double flops = 0;      // floating-point operations by lane; fma counts two, conversions and comparisons none
-  double halfFlops = 0;  // of these, those in h16
-  double integerOps =
-      0;  // operations on integers and booleans by lane; comparisons and index arithmetic are not counted
+  double flops = 0;       // floating-point operations by lane; fma counts two, conversions and comparisons none
+  double halfFlops = 0;   // of these, those in h16
+  double integerOps = 0;  // of integers and booleans, by lane; comparisons and index arithmetic are not counted
   double operations = 0;  // as flops, but of any width, and fma counts one
   double laneMoves = 0;   // lanes that are put into vectors or taken out of them one by one
   Traffic global, local, priv;
   double barriers = 0;  // executed, by work-item
   int loops = 0;        // statements that print as `for`
-  int conditionals = 0;
   int statements = 0;
   int vectorOperations = 0;            // arithmetic statements' operations of width > 1
   std::int64_t localBytes = 0;         // per work-group

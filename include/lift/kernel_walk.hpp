@@ -91,6 +91,12 @@ ExprPtr mapNats(const ExprPtr& e, F&& f) {
   return changed ? std::make_shared<const Expr>(std::move(now)) : e;
 }
 
+// The expression with all its integers, those of its operands too, replaced by f(Nat).
+template <class F>
+ExprPtr mapAllNats(const ExprPtr& e, const F& f) {
+  return mapNats(mapChildren(e, [&](const ExprPtr& c) { return mapAllNats(c, f); }), f);
+}
+
 // Calls f(ExprPtr&) on the expressions that a statement itself holds (not those of nested statements).
 template <class S, class F>
 void forEachRoot(S& s, F&& f) {
@@ -146,6 +152,13 @@ void mapOwnNats(Stmt& s, F&& f) {
   forEachOwnNat(s, [&](Nat& n) { n = f(n); });
 }
 
+// Replaces these and those of its expressions by f(Nat).
+template <class F>
+void mapAllNats(Stmt& s, const F& f) {
+  mapOwnNats(s, f);
+  mapRoots(s, [&](const ExprPtr& e) { return mapAllNats(e, f); });
+}
+
 // The variable that a statement itself reads outside of its expressions.
 inline std::optional<VarId> ownRead(const Stmt& s) {
   if (const auto* combine = as<Combine>(s)) return combine->variable;
@@ -178,6 +191,7 @@ void forEachStmt(B& block, F&& f) {
 }
 
 // Whether f(statement) of any of them; whether f(expression) of any of those in an expression or in a statement itself.
+// With a type (anyStmt<For>, anyExpr<Load>): of those of that type, as which f gets them.
 template <class F>
 bool anyStmt(const Block& block, F&& f) {
   bool found = false;
@@ -190,17 +204,18 @@ bool anyExpr(const In& in, F&& f) {
   forEachExpr(in, [&](const Expr& e) { found = found || f(e); });
   return found;
 }
-template <class Loop>
-bool anyLoop(const Block& block, Loop&& f) {
-  return anyStmt(block, [&](const Stmt& s) {
-    const auto* loop = as<For>(s);
-    return loop != nullptr && f(*loop);
-  });
+template <class T, class F>
+bool anyStmt(const Block& block, F&& f) {
+  return anyStmt(block, [&](const Stmt& s) { return is<T>(s) && f(*as<T>(s)); });
+}
+template <class T, class In, class F>
+bool anyExpr(const In& in, F&& f) {
+  return anyExpr(in, [&](const Expr& e) { return is<T>(e) && f(*as<T>(e)); });
 }
 
 // Whether no other loop is in it.
 inline bool isInnermost(const For& loop) {
-  return !anyLoop(loop.body, [](const For&) { return true; });
+  return !anyStmt(loop.body, [](const Stmt& s) { return is<For>(s); });
 }
 
 // The buffers that statements load from and store to.

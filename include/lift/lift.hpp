@@ -13,6 +13,7 @@
 #include "lift/stopwatch.hpp"
 #include "lift/process.hpp"
 #include "lift/files.hpp"
+#include "lift/listed.hpp"
 #include "lift/free_memory.hpp"
 #include "lift/image_layout.hpp"
 #include "lift/node.hpp"

@@ -13,66 +13,20 @@
 
 namespace lift {
 
+// clang-format off
 enum class Prim : std::uint8_t {
   // functional: computation
-  map,
-  reduce,
-  scan,
-  scanExclusive,
-  reduceByIndex,
-  iterate,
-  iterateWhile,
-  ifThenElse,
-  let,
-  id,
-  generate,
-  vectorize,
+  map, reduce, scan, scanExclusive, reduceByIndex, iterate, iterateWhile, ifThenElse, let, id, generate, vectorize,
   // functional: data layout
-  zip,
-  unzip,
-  tuple,
-  get,
-  arrayOf,
-  split,
-  join,
-  slide,
-  slideStrict,
-  pad,
-  padClamp,
-  padMirror,
-  padWrap,
-  transpose,
-  reorder,
-  concat,
-  take,
-  drop,
-  at,
-  asVector,
-  asScalar,
+  zip, unzip, tuple, get, arrayOf, split, join, slide, slideStrict, pad, padClamp, padMirror, padWrap, transpose,
+  reorder, concat, take, drop, at, asVector, asScalar,
   // values
-  op,
-  convert,
-  splat,
-  dot,
-  anyLane,
+  op, convert, splat, dot, anyLane,
   // OpenCL
-  mapGlb,
-  mapWrg,
-  mapLcl,
-  reduceLcl,
-  reduceByIndexLcl,
-  reduceByIndexGlb,
-  mapSeq,
-  mapSeqUnroll,
-  reduceSeq,
-  reduceSeqUnroll,
-  scanSeq,
-  scanExclusiveSeq,
-  toGlobal,
-  toImage,
-  toLocal,
-  toPrivate,
+  mapGlb, mapWrg, mapLcl, reduceLcl, reduceByIndexLcl, reduceByIndexGlb, mapSeq, mapSeqUnroll, reduceSeq,
+  reduceSeqUnroll, scanSeq, scanExclusiveSeq, toGlobal, toImage, toLocal, toPrivate,
 };
+// clang-format on
 inline constexpr int primCount = static_cast<int>(Prim::toPrivate) + 1;
 
 enum class Dialect : std::uint8_t { functional, opencl, scalar };

@@ -91,31 +91,7 @@ class PlanBuilder {
     keeping_.halves.add(out);
     addBuffers(out, PlanBuffer::Role::output);
     detail::Launches launches{{}, {}, plan_.buffers, outline.loops, options_.passes.notes};
-    for (std::size_t i = 0; i < stages.size(); i++) {
-      const bool last = i + 1 == stages.size();
-      const bool starts = !last && stages[i + 1].start == stages[i].output;
-      const Stage& whole = stages[starts ? i + 1 : i];
-      const auto isState = [&](const detail::Outline::Loop& l) {
-        return l.state == whole.output || l.next.hasFree(whole.output);
-      };
-      const bool changes = std::ranges::any_of(outline.loops, isState);
-      const bool copies = !changes && !options_.target.wideCopies && keeping_.halves.areAllOf(stages[i].body);
-      if (whole.result || copies) keeping_.halves.add(stages[i].output);
-      if (stages[i].inImage && !stages[i].result) keeping_.images.insert(stages[i].output);
-      if (stages[i].start)
-        buffers_[stages[i].output] = buffers_.at(*stages[i].start);
-      else if (whole.result)
-        buffers_[stages[i].output] = results(*whole.result);
-      else
-        addBuffers(stages[i].output, PlanBuffer::Role::temporary, stages[i].inPlace);
-      const std::string name =
-          kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1));
-      const std::size_t unit = unitOf(stages[i], name, mapped.spans, launches);
-      const bool repeats = starts || stages[i].start || std::ranges::any_of(outline.loops, [&](const auto& l) {
-                             return (l.first <= i && i < l.last) || l.state == stages[i].output;
-                           });
-      launches.steps.push_back({i, launchOf(stages[i], unit), !repeats && isPreparation(stages[i])});
-    }
+    for (std::size_t i = 0; i < stages.size(); i++) addStage(outline, i, mapped.spans, launches);
     for (const detail::Outline::Loop& l : outline.loops) {
       for (const Expr e : {l.state, l.next})
         for (const int b : buffersOfAll(e)) launches.fixed.insert(b);
@@ -127,23 +103,53 @@ class PlanBuilder {
     if (const detail::Step& last = launches.steps.back(); last.stage + 1 < stages.size())  // the last one was a copy
       launches.kernels[static_cast<std::size_t>(last.launch.kernel)].name = kernel::openclIdentifier(program_.name);
     finish(launches);
-    const auto firstLaunch = [&](std::size_t stage) {
-      return static_cast<std::size_t>(
-          std::ranges::count_if(launches.steps, [&](const detail::Step& s) { return !s.prepares && s.stage < stage; }));
-    };
-    for (const detail::Outline::Loop& l : outline.loops) {
-      kernel::LaunchLoop loop{firstLaunch(l.first), firstLaunch(l.last), l.count, {}};
-      const std::vector<int> state = buffersOfAll(l.state), next = buffersOfAll(l.next);
-      for (std::size_t leaf = 0; leaf < state.size(); leaf++)
-        if (state[leaf] != next[leaf]) loop.swaps.emplace_back(state[leaf], next[leaf]);
-      if (l.condition) loop.condition = {firstLaunch(l.condition->at), buffers_.at(l.condition->holds).front()};
-      plan_.loops.push_back(std::move(loop));
-    }
+    for (const detail::Outline::Loop& l : outline.loops) addLoop(l, launches);
     dropUnusedTemporaries();
     return std::move(plan_);
   }
 
  private:
+  // The i-th stage: where its result is kept, its kernel, and its launch.
+  void addStage(const detail::Outline& outline, std::size_t i, const detail::Spans& spans, detail::Launches& launches) {
+    const Stage& stage = outline.stages[i];
+    const bool last = i + 1 == outline.stages.size();
+    const bool starts = !last && outline.stages[i + 1].start == stage.output;
+    const Stage& whole = starts ? outline.stages[i + 1] : stage;
+    const auto isState = [&](const detail::Outline::Loop& l) {
+      return l.state == whole.output || l.next.hasFree(whole.output);
+    };
+    const bool changes = std::ranges::any_of(outline.loops, isState);
+    const bool copies = !changes && !options_.target.wideCopies && keeping_.halves.areAllOf(stage.body);
+    if (whole.result || copies) keeping_.halves.add(stage.output);
+    if (stage.inImage && !stage.result) keeping_.images.insert(stage.output);
+    if (stage.start)
+      buffers_[stage.output] = buffers_.at(*stage.start);
+    else if (whole.result)
+      buffers_[stage.output] = results(*whole.result);
+    else
+      addBuffers(stage.output, PlanBuffer::Role::temporary, stage.inPlace);
+    const std::string name =
+        kernel::openclIdentifier(last ? program_.name : fmt::format("{}_{}", program_.name, i + 1));
+    const std::size_t unit = unitOf(stage, name, spans, launches);
+    const bool repeats = starts || stage.start || std::ranges::any_of(outline.loops, [&](const auto& l) {
+                           return (l.first <= i && i < l.last) || l.state == stage.output;
+                         });
+    launches.steps.push_back({i, launchOf(stage, unit), !repeats && isPreparation(stage)});
+  }
+
+  void addLoop(const detail::Outline::Loop& l, const detail::Launches& launches) {
+    const auto firstLaunch = [&](std::size_t stage) {
+      return static_cast<std::size_t>(
+          std::ranges::count_if(launches.steps, [&](const detail::Step& s) { return !s.prepares && s.stage < stage; }));
+    };
+    kernel::LaunchLoop loop{firstLaunch(l.first), firstLaunch(l.last), l.count, {}};
+    const std::vector<int> state = buffersOfAll(l.state), next = buffersOfAll(l.next);
+    for (std::size_t leaf = 0; leaf < state.size(); leaf++)
+      if (state[leaf] != next[leaf]) loop.swaps.emplace_back(state[leaf], next[leaf]);
+    if (l.condition) loop.condition = {firstLaunch(l.condition->at), buffers_.at(l.condition->holds).front()};
+    plan_.loops.push_back(std::move(loop));
+  }
+
   // `inPlace`: components of the variable get(i, state) whose buffers the variable shares.
   void addBuffers(Expr variable, PlanBuffer::Role role, const std::vector<Expr>& inPlace = {}) {
     std::vector<int> ids;

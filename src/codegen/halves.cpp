@@ -1,4 +1,7 @@
 // Which arrays of f16 are kept in halves: see lowering.hpp.
+#include <algorithm>
+#include <array>
+
 #include "lift/terms.hpp"
 #include "lowering.hpp"
 
@@ -15,18 +18,8 @@ bool holdsF16(Type type) {
 // Whether the result of the operation on halves is a half without rounding: it chooses an operand, or gives an integral
 // value or another sign.
 bool givesHalves(Op op) {
-  switch (op) {
-    case Op::neg:
-    case Op::abs:
-    case Op::min:
-    case Op::max:
-    case Op::select:
-    case Op::floor:
-    case Op::ceil:
-    case Op::round:
-    case Op::trunc: return true;
-    default: return false;
-  }
+  constexpr std::array all{Op::neg, Op::abs, Op::min, Op::max, Op::select, Op::floor, Op::ceil, Op::round, Op::trunc};
+  return std::ranges::find(all, op) != all.end();
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ ViewPtr Lowering::force(const ViewPtr& v, const Uses& uses, std::vector<int> pat
 }
 
 ViewPtr Lowering::inRegister(const ViewPtr& v, const std::string& name) {
-  if (dynamic_cast<const RegisterView*>(v.get())) return v;
+  if (viewAs<RegisterView>(v)) return v;
   const ExprPtr e = value(v);
   if (isAtom(e)) return valueView(v->type(), e);
   return valueView(v->type(), declare(name, e));

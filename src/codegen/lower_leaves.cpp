@@ -38,6 +38,18 @@ void append(Block from, Block& to) {
   for (kernel::Stmt& s : from) to.push_back(std::move(s));
 }
 
+// Whether the lanes are one vector in memory.
+bool areConsecutive(const std::vector<ViewPtr>& lanes) {
+  const auto* first = lanes.empty() ? nullptr : viewAs<MemoryView>(lanes[0]);
+  if (first == nullptr || first->unit != 1) return false;
+  for (std::size_t l = 1; l < lanes.size(); l++) {
+    const auto* m = viewAs<MemoryView>(lanes[l]);
+    if (m == nullptr || m->buffer != first->buffer || m->offset != first->offset + Nat(static_cast<std::int64_t>(l)))
+      return false;
+  }
+  return true;
+}
+
 // Of lanes of vectors of so many: also where bounds have only whole vectors below them.
 bool isSame(const GuardedView::Guard& a, const GuardedView::Guard& b, std::size_t lanes = 1) {
   const Nat width = static_cast<std::int64_t>(lanes);
@@ -58,23 +70,21 @@ ExprPtr Lowering::testOf(const GuardedView::Guard& guard) {
 }
 
 ExprPtr Lowering::value(const ViewPtr& v) {
-  if (const auto* m = dynamic_cast<const ValueView*>(v.get())) return m->expr;
-  if (const auto* m = dynamic_cast<const RegisterView*>(v.get()))
-    return kernel::ref(m->variable, valueTypeOf(v->type()));
-  if (const auto* m = dynamic_cast<const MemoryView*>(v.get()))
-    return kernel::load(m->buffer, m->offset, valueTypeOf(v->type()));
-  if (const auto* m = dynamic_cast<const GuardedView*>(v.get())) {
+  if (const auto* m = viewAs<ValueView>(v)) return m->expr;
+  if (const auto* m = viewAs<RegisterView>(v)) return kernel::ref(m->variable, valueTypeOf(v->type()));
+  if (const auto* m = viewAs<MemoryView>(v)) return kernel::load(m->buffer, m->offset, valueTypeOf(v->type()));
+  if (const auto* m = viewAs<GuardedView>(v)) {
     const auto of = [&](const ViewPtr& side) { return std::vector{value(side)}; };
     return choose(
         testOf(m->guard), m->guard.condition ? "chosen" : "padded", [&] { return of(m->inside()); },
         [&] { return of(m->outside()); })[0];
   }
-  if (const auto* m = dynamic_cast<const VectorView*>(v.get())) {
+  if (const auto* m = viewAs<VectorView>(v)) {
     std::vector<ViewPtr> lanes;
     for (int l = 0; l < valueTypeOf(v->type()).width; l++) lanes.push_back(m->lane(l));
     return gather(lanes, v->type());
   }
-  if (const auto* m = dynamic_cast<const LaneView*>(v.get())) return laneValue(*m);
+  if (const auto* m = viewAs<LaneView>(v)) return laneValue(*m);
   throw InternalError("not a leaf: a view of " + v->type().str());
 }
 
@@ -164,7 +174,7 @@ std::optional<std::pair<const NatVar, Nat>> valueUnless(const std::vector<kernel
 std::optional<Unclamped> unclamped(const std::vector<ViewPtr>& lanes) {
   std::optional<Unclamped> result;
   for (std::size_t l = lanes.size(); l-- > 0;) {
-    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
+    const auto* m = viewAs<MemoryView>(lanes[l]);
     if (m == nullptr || m->unit != 1 || m->buffer != static_cast<const MemoryView*>(lanes.back().get())->buffer)
       return std::nullopt;
     std::vector<kernel::Comparison> kept;
@@ -184,22 +194,20 @@ std::optional<Unclamped> unclamped(const std::vector<ViewPtr>& lanes) {
 }  // namespace
 
 ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
-  const auto* first = dynamic_cast<const MemoryView*>(lanes[0].get());
-  bool consecutive = first && first->unit == 1, equal = first != nullptr;
-  const auto* guard = dynamic_cast<const GuardedView*>(lanes[0].get());
-  for (std::size_t l = 0; l < lanes.size(); l++) {
-    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
-    consecutive = consecutive && m && m->buffer == first->buffer &&
-                  m->offset == first->offset + Nat(static_cast<std::int64_t>(l));
-    equal = equal && m && m->buffer == first->buffer && m->offset == first->offset;
-    const auto* g = dynamic_cast<const GuardedView*>(lanes[l].get());
-    if (guard && (!g || !isSame(g->guard, guard->guard, lanes.size()))) guard = nullptr;
-  }
   const ValueType vt = valueTypeOf(type);
-  if (consecutive) return kernel::load(first->buffer, first->offset, vt);
-  if (equal) return kernel::splat(value(lanes[0]), vt.width);
-  if (guard) {
-    // All lanes are under one condition: choose between two vectors.
+  const auto* first = viewAs<MemoryView>(lanes[0]);
+  if (areConsecutive(lanes)) return kernel::load(first->buffer, first->offset, vt);
+  const auto isFirst = [&](const ViewPtr& lane) {
+    const auto* m = viewAs<MemoryView>(lane);
+    return m && m->buffer == first->buffer && m->offset == first->offset;
+  };
+  if (first && std::ranges::all_of(lanes, isFirst)) return kernel::splat(value(lanes[0]), vt.width);
+  const auto* guard = viewAs<GuardedView>(lanes[0]);
+  const auto isUnderIt = [&](const ViewPtr& lane) {
+    const auto* g = viewAs<GuardedView>(lane);
+    return g && isSame(g->guard, guard->guard, lanes.size());
+  };
+  if (guard && std::ranges::all_of(lanes, isUnderIt)) {  // choose between two vectors
     const auto vectorOf = [&](bool isInside) {
       const auto lane = [lanes, isInside](Nat l) {
         const auto* g = static_cast<const GuardedView*>(lanes.at(static_cast<std::size_t>(*l.constant())).get());
@@ -215,7 +223,7 @@ ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
   const auto whole = unclamped(lanes);
   const auto rest = whole ? valueUnless(whole->all) : std::nullopt;
   for (const ViewPtr& l : lanes) {
-    const auto* m = dynamic_cast<const MemoryView*>(l.get());
+    const auto* m = viewAs<MemoryView>(l);
     parts.push_back(rest ? kernel::load(m->buffer, m->offset.substitute({*rest}), valueTypeOf(l->type())) : value(l));
   }
   if (std::ranges::all_of(parts, [&](const ExprPtr& p) { return p == parts[0]; }))
@@ -226,9 +234,9 @@ ExprPtr Lowering::gather(const std::vector<ViewPtr>& lanes, Type type) {
 }
 
 ExprPtr Lowering::laneValue(const LaneView& v) {
-  if (const auto* m = dynamic_cast<const MemoryView*>(v.vector.get()); m && m->unit == 1)
+  if (const auto* m = viewAs<MemoryView>(v.vector); m && m->unit == 1)
     return kernel::load(m->buffer, m->offset + v.lane, valueTypeOf(v.type()));
-  if (const auto* m = dynamic_cast<const VectorView*>(v.vector.get())) return value(m->scalars->at(m->base + v.lane));
+  if (const auto* m = viewAs<VectorView>(v.vector)) return value(m->scalars->at(m->base + v.lane));
   if (std::dynamic_pointer_cast<const GuardedView>(v.vector)) {
     const auto guarded = std::static_pointer_cast<const GuardedView>(v.vector);
     const auto lane = [type = v.type(), lane = v.lane](const ViewPtr& vector) -> ViewPtr {
@@ -248,42 +256,30 @@ ExprPtr Lowering::laneValue(const LaneView& v) {
 
 void Lowering::store(const ViewPtr& out, ExprPtr v) {
   if (out->type().isVector()) v = widen(v, valueTypeOf(out->type()).width);  // the same in all lanes
-  if (const auto* m = dynamic_cast<const MemoryView*>(out.get())) return emit(kernel::Store{m->buffer, m->offset, v});
-  if (const auto* m = dynamic_cast<const RegisterView*>(out.get())) return emit(kernel::Assign{m->variable, v});
-  if (dynamic_cast<const NowhereView*>(out.get())) return;
-  if (const auto* m = dynamic_cast<const GuardedView*>(out.get())) {
+  if (const auto* m = viewAs<MemoryView>(out)) return emit(kernel::Store{m->buffer, m->offset, v});
+  if (const auto* m = viewAs<RegisterView>(out)) return emit(kernel::Assign{m->variable, v});
+  if (viewAs<NowhereView>(out)) return;
+  if (const auto* m = viewAs<GuardedView>(out)) {
     if (!isAtom(v)) v = declare("v", v);
     return emit(kernel::If{testOf(m->guard), collect([&] { store(m->inside(), v); }),
                            collect([&] { store(m->outside(), v); })});
   }
-  if (const auto* m = dynamic_cast<const VectorView*>(out.get())) {
+  if (const auto* m = viewAs<VectorView>(out)) {
     std::vector<ViewPtr> lanes;
     for (int l = 0; l < valueTypeOf(out->type()).width; l++) lanes.push_back(m->lane(l));
     return storeLanes(lanes, v);
   }
-  if (const auto* m = dynamic_cast<const LaneView*>(out.get())) return storeLane(*m, std::move(v));
+  if (const auto* m = viewAs<LaneView>(out)) return storeLane(*m, std::move(v));
   throw InternalError("not a place to store to: a view of " + out->type().str());
 }
 
 namespace {
 
-// Whether the lanes are one vector in memory.
-bool areConsecutive(const std::vector<ViewPtr>& lanes) {
-  const auto* first = lanes.empty() ? nullptr : dynamic_cast<const MemoryView*>(lanes[0].get());
-  if (first == nullptr || first->unit != 1) return false;
-  for (std::size_t l = 1; l < lanes.size(); l++) {
-    const auto* m = dynamic_cast<const MemoryView*>(lanes[l].get());
-    if (m == nullptr || m->buffer != first->buffer || m->offset != first->offset + Nat(static_cast<std::int64_t>(l)))
-      return false;
-  }
-  return true;
-}
-
 // What holds where all lanes' guards do; nothing where none has one, or one that is no bound.
 std::optional<GuardedView::Guard> guardOfAll(const std::vector<ViewPtr>& lanes) {
   GuardedView::Guard all;
   for (const ViewPtr& lane : lanes) {
-    const auto* g = dynamic_cast<const GuardedView*>(lane.get());
+    const auto* g = viewAs<GuardedView>(lane);
     if (g == nullptr) continue;
     if (g->guard.condition) return {};
     for (const GuardedView::Bound& b : g->guard.bounds) {
@@ -312,29 +308,27 @@ std::optional<Nat> byLane(const std::vector<Nat>& numbers, Nat lane) {
 // Lanes of one array, perhaps under conditions on indices, as a view of the lane; nothing where they are no such lanes.
 ViewPtr viewByLane(const std::vector<ViewPtr>& lanes, Nat lane) {
   const Type type = lanes[0]->type();
-  const auto all = [&]<class View>(std::type_identity<View>, auto&& holds) {
-    return std::ranges::all_of(lanes, [&](const ViewPtr& v) {
-      const auto* view = dynamic_cast<const View*>(v.get());
-      return view != nullptr && holds(*view);
-    });
-  };
   const auto numbers = [&](auto&& of) {
     std::vector<Nat> list;
     for (const ViewPtr& v : lanes) list.push_back(of(v));
     return byLane(list, lane);
   };
-  if (all(std::type_identity<NowhereView>{}, [](const auto&) { return true; })) return lanes[0];
-  if (const auto* m = dynamic_cast<const MemoryView*>(lanes[0].get())) {
-    const auto isBeside = [&](const MemoryView& v) { return v.buffer == m->buffer && v.unit == 1; };
-    if (!type.isScalar() || !all(std::type_identity<MemoryView>{}, isBeside)) return nullptr;
+  if (std::ranges::all_of(lanes, [](const ViewPtr& v) { return viewAs<NowhereView>(v) != nullptr; })) return lanes[0];
+  if (const auto* first = viewAs<MemoryView>(lanes[0])) {
+    const auto isBeside = [&](const ViewPtr& v) {
+      const auto* m = viewAs<MemoryView>(v);
+      return m && m->buffer == first->buffer && m->unit == 1;
+    };
+    if (!type.isScalar() || !std::ranges::all_of(lanes, isBeside)) return nullptr;
     const auto offset = numbers([](const ViewPtr& v) { return static_cast<const MemoryView&>(*v).offset; });
-    return offset ? std::make_shared<MemoryView>(type, m->buffer, *offset) : nullptr;
+    return offset ? std::make_shared<MemoryView>(type, first->buffer, *offset) : nullptr;
   }
   const auto guardOf = [](const ViewPtr& v) -> const auto& { return static_cast<const GuardedView&>(*v).guard; };
-  const auto isAlike = [&](const GuardedView& v) {
-    return !v.guard.condition && v.guard.bounds.size() == guardOf(lanes[0]).bounds.size();
+  const auto isAlike = [&](const ViewPtr& v) {
+    const auto* g = viewAs<GuardedView>(v);
+    return g && !g->guard.condition && g->guard.bounds.size() == guardOf(lanes[0]).bounds.size();
   };
-  if (!all(std::type_identity<GuardedView>{}, isAlike)) return nullptr;
+  if (!std::ranges::all_of(lanes, isAlike)) return nullptr;
   GuardedView::Guard guard;
   for (std::size_t b = 0; b < guardOf(lanes[0]).bounds.size(); b++) {
     const auto smaller = numbers([&](const ViewPtr& v) { return guardOf(v).bounds[b].smaller; });
@@ -367,14 +361,14 @@ void Lowering::storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v) {
   std::vector<ViewPtr> insides;
   bool isOne = true;
   for (const ViewPtr& lane : lanes) {
-    const auto* g = dynamic_cast<const GuardedView*>(lane.get());
+    const auto* g = viewAs<GuardedView>(lane);
     insides.push_back(g == nullptr ? lane : g->inside());
     isOne = isOne && g != nullptr && isSame(g->guard, *guard);
   }
   const ExprPtr whole = testOf(*guard);
   const auto known = valueUnless(std::get<kernel::Test>(whole->node).all);
   const auto holds = [&](std::size_t l, Truth truth) {
-    const auto* g = dynamic_cast<const GuardedView*>(lanes[l].get());
+    const auto* g = viewAs<GuardedView>(lanes[l]);
     if (g == nullptr) return truth == Truth::proved;
     const auto is = [&](const GuardedView::Bound& b) {
       return less(b.smaller.substitute({*known}), b.larger.substitute({*known})) == truth;
@@ -419,7 +413,7 @@ void Lowering::storeLanes(const std::vector<ViewPtr>& lanes, const ExprPtr& v) {
 }
 
 void Lowering::storeLane(const LaneView& out, ExprPtr v) {
-  if (const auto* m = dynamic_cast<const MemoryView*>(out.vector.get())) {
+  if (const auto* m = viewAs<MemoryView>(out.vector)) {
     if (m->unit == 1) return emit(kernel::Store{m->buffer, m->offset + out.lane, v});
     writtenByLane_.insert(m->buffer);
     const ValueType type = valueTypeOf(m->type());
@@ -428,9 +422,8 @@ void Lowering::storeLane(const LaneView& out, ExprPtr v) {
     assignLane(variable, type.width, out.lane, v);
     return emit(kernel::Store{m->buffer, m->offset, old});
   }
-  if (const auto* m = dynamic_cast<const VectorView*>(out.vector.get()))
-    return store(m->scalars->at(m->base + out.lane), v);
-  if (const auto* m = dynamic_cast<const RegisterView*>(out.vector.get()))
+  if (const auto* m = viewAs<VectorView>(out.vector)) return store(m->scalars->at(m->base + out.lane), v);
+  if (const auto* m = viewAs<RegisterView>(out.vector))
     return assignLane(m->variable, valueTypeOf(m->type()).width, out.lane, v);
   throw InternalError("not a lane to store to");
 }
@@ -447,12 +440,8 @@ void Lowering::assignLane(kernel::VarId variable, int width, Nat lane, ExprPtr v
 
 void Lowering::clearVectors(Block& block) {
   for (std::size_t i = 0; i < block.size(); i++) {
-    if (auto* f = as<kernel::For>(block[i])) {
-      clearVectors(f->body);
-    } else if (auto* branch = as<kernel::If>(block[i])) {
-      clearVectors(branch->then);
-      clearVectors(branch->otherwise);
-    } else if (const auto* a = as<kernel::Allocate>(block[i]); a && writtenByLane_.count(a->buffer)) {
+    kernel::forEachBlock(block[i], [&](Block& inner) { clearVectors(inner); });
+    if (const auto* a = as<kernel::Allocate>(block[i]); a && writtenByLane_.count(a->buffer)) {
       const kernel::Buffer& b = kernel_.buffers[a->buffer];
       const NatVar k = NatVar::index("k", b.count);
       Block body;

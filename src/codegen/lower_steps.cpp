@@ -104,7 +104,7 @@ bool Lowering::assignLast(Block& step, const ViewPtr& accumulator) {
   leaves(accumulator, all);
   std::set<kernel::VarId> registers;
   for (const ViewPtr& v : all)
-    if (const auto* r = dynamic_cast<const RegisterView*>(v.get())) registers.insert(r->variable);
+    if (const auto* r = viewAs<RegisterView>(v)) registers.insert(r->variable);
   const auto isLane = [&](const kernel::Stmt& s) {
     const auto* lane = as<kernel::AssignLane>(s);
     return lane != nullptr && registers.contains(lane->variable);

@@ -347,12 +347,12 @@ bool haveSamePlaces(const ViewPtr& a, const ViewPtr& b, std::vector<kernel::Buff
     const Nat i(NatVar::index("i", type.length()));
     return haveSamePlaces(a->at(i), b->at(i), buffers);
   }
-  if (const auto* m = dynamic_cast<const MemoryView*>(a.get())) {
-    const auto* n = dynamic_cast<const MemoryView*>(b.get());
+  if (const auto* m = viewAs<MemoryView>(a)) {
+    const auto* n = viewAs<MemoryView>(b);
     buffers.push_back(m->buffer);
     return n != nullptr && m->buffer == n->buffer && m->offset == n->offset && m->unit == n->unit;
   }
-  const auto *v = dynamic_cast<const VectorView*>(a.get()), *w = dynamic_cast<const VectorView*>(b.get());
+  const auto *v = viewAs<VectorView>(a), *w = viewAs<VectorView>(b);
   if (v == nullptr || w == nullptr) return false;
   for (int l = 0; l < valueTypeOf(type).width; l++)
     if (!haveSamePlaces(v->lane(l), w->lane(l), buffers)) return false;

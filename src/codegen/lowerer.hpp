@@ -53,6 +53,12 @@ class ValueCondition final : public Condition {
   const ExprPtr value;
 };
 
+// The view as one of that kind, else null.
+template <class Kind>
+const Kind* viewAs(const ViewPtr& v) {
+  return dynamic_cast<const Kind*>(v.get());
+}
+
 inline ViewPtr valueView(Type type, ExprPtr e) { return std::make_shared<ValueView>(type, std::move(e)); }
 
 // Where a term's result goes, and in which address space that is.

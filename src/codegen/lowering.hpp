@@ -52,13 +52,14 @@ struct Stage {
 // Cuts a mapped program where an intermediate lives in global memory. The last stage's output is the result, or the
 // last component of it that has a kernel of its own.
 struct Outline {
-  // Stages [first, last), run `count` times; each time what was computed as `next` becomes `state`. The state is an
-  // output; next is one, or a tuple of outputs and of components of them.
-  // With a condition, at most so many times: while what the stages in front of number `at` compute as `holds` is true.
+  // Of a loop: it goes on while what the stages in front of number `at` compute as `holds` is true.
   struct Condition {
     std::size_t at;
     Expr holds;
   };
+  // Stages [first, last), run `count` times, or at most so often where there is a condition; each time what was
+  // computed as `next` becomes `state`. The state is an output; next is one, or a tuple of outputs and of components of
+  // them.
   struct Loop {
     std::size_t first, last;
     Nat count;

@@ -272,7 +272,7 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
 namespace {
 
 bool runsLoop(const Block& block) {
-  return kernel::anyLoop(block, [](const For& f) { return f.kind == LoopKind::sequential; });
+  return kernel::anyStmt<For>(block, [](const For& f) { return f.kind == LoopKind::sequential; });
 }
 
 // Whether one of the nests reads what another one stores.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 #include "search.hpp"
 
 namespace lift {
@@ -110,9 +111,8 @@ Count estimate(const std::shared_ptr<const SpaceData>& data, std::int64_t effort
 // ------------------------------------------------------------------------------------------------------ configurations
 
 std::string str(const Config& config) {
-  std::string text;
-  for (const auto& [name, value] : config) text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
-  return text;
+  return listed(
+      config, [](const auto& c) { return fmt::format("{}={}", c.first, c.second); }, ",");
 }
 
 bool detail::SpaceData::holds(const std::vector<std::int64_t>& values) const {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "inference.hpp"
+#include "lift/listed.hpp"
 #include "lift/terms.hpp"
 #include "share.hpp"
 
@@ -367,11 +368,9 @@ Program infer(const Module& module, const Module& prelude, const std::string& en
         throw UserError(ExitStatus::program, fmt::format("'{}' is defined twice", d.name), {}, d.span);
     if (d.name == (entry.empty() ? "main" : entry)) chosen = &d;
   }
-  if (!chosen && !entry.empty()) {
-    std::string known;
-    for (const Definition& d : module.definitions) known += (known.empty() ? "" : ", ") + d.name;
-    throw UserError(ExitStatus::usage, fmt::format("there is no definition '{}'", entry), "the file defines " + known);
-  }
+  if (!chosen && !entry.empty())
+    throw UserError(ExitStatus::usage, fmt::format("there is no definition '{}'", entry),
+                    "the file defines " + listed(module.definitions, &Definition::name));
   if (!chosen) chosen = &module.definitions.back();
   Program program = detail::Inference(module, prelude).program(*chosen);
   checkIndices(program);

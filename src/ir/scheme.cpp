@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 
 namespace lift::detail {
 
@@ -129,8 +130,7 @@ Type lastParameter(Type type) {
 }
 
 std::string applied(Expr primitive) {
-  std::string sizes;
-  for (const Nat n : primitive.nats()) sizes += (sizes.empty() ? "" : ", ") + n.str();
+  std::string sizes = listed(primitive.nats(), &Nat::str);
   if (primitive.prim() == Prim::reorder) {
     const std::string fn(info(primitive.indexFn()).name);
     sizes = sizes.empty() ? fn : fn + "(" + sizes + ")";

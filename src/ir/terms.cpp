@@ -156,16 +156,8 @@ bool stepsOverArrays(const Spine& s) {
 }
 
 bool runsInOrder(Prim p) {
-  switch (traits(p).loop) {
-    case Loop::scan:
-    case Loop::reduceByIndex:
-    case Loop::iterate: return true;
-    case Loop::none:
-    case Loop::map:
-    case Loop::generate:
-    case Loop::reduce: return false;
-  }
-  return false;
+  const Loop loop = traits(p).loop;
+  return loop == Loop::scan || loop == Loop::reduceByIndex || loop == Loop::iterate;
 }
 
 bool takesSteps(Expr primitive) { return isReduce(primitive.prim()) || runsInOrder(primitive.prim()); }

@@ -140,7 +140,7 @@ class CPrinter final : public Printer {
     const std::string head = parameters(
         "static void " + name, [&](BufferId b) { return pointerTo(b) + " restrict " + write_.nameOfBuffer(b); });
     enter(1);
-    if (!anyLoop(kernel_.body, [](const For& f) { return f.kind == LoopKind::group; })) declareLocals();
+    if (!anyStmt<For>(kernel_.body, [](const For& f) { return f.kind == LoopKind::group; })) declareLocals();
     block(kernel_.body);
     return fmt::format("{} {{\n{}{}}}\n", head, constants, text());
   }
@@ -177,7 +177,7 @@ class CPrinter final : public Printer {
   // Whether a loop's iterations depend on more than the sizes, so that some work-groups do more than others.
   static bool isUneven(const Kernel& kernel) {
     const auto isSize = [&](NatVar v) { return std::ranges::find(kernel.sizes, v) != kernel.sizes.end(); };
-    return anyLoop(kernel.body, [&](const For& f) {
+    return anyStmt<For>(kernel.body, [&](const For& f) {
       return f.kind == LoopKind::sequential && (f.running || !std::ranges::all_of(f.count.variables(), isSize));
     });
   }

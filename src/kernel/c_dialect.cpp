@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 #include "opencl.hpp"
 
 namespace lift::kernel {
@@ -391,9 +392,7 @@ Text CDialect::operation(Op op, ValueType t, const std::vector<Text>& args) {
     const bool rounds = t.width == 1 && t.scalar == Scalar::h16 && info(op).typing == OpTyping::numeric;
     return rounds ? Text{fmt::format("({}){}", cType(t.scalar), result.within(unary)), unary} : result;
   }
-  std::string list;
-  for (const Text& a : args) list += (list.empty() ? "" : ", ") + a.text;
-  return {fmt::format("{}({})", operationOf(op, t), list)};
+  return {fmt::format("{}({})", operationOf(op, t), listed(args, &Text::text))};
 }
 
 std::string CDialect::choice(ValueType t, const std::string& mask, const std::string& then,

@@ -47,12 +47,7 @@ class Counter {
     forEachStmt(body, [&](const Stmt& s) {
       c_.statements += !is<Comment>(s);
       match(
-          s.node,
-          [&](const For& f) {
-            c_.loops += f.trip == Trip::any;
-            c_.conditionals += f.trip == Trip::atMostOnce;
-          },
-          [&](const If&) { c_.conditionals++; },
+          s.node, [&](const For& f) { c_.loops += f.trip == Trip::any; },
           [&](const Allocate& a) {
             c_.privateArrays++;
             c_.privateArrayBytes += bytes(k_.buffers[a.buffer]);
@@ -144,7 +139,7 @@ class Counter {
   }
 
   static bool decidesCount(const For& f) {
-    return anyLoop(f.body, [&](const For& inner) { return inner.count.mentions(f.index); });
+    return anyStmt<For>(f.body, [&](const For& inner) { return inner.count.mentions(f.index); });
   }
 
   void traffic(BufferId b, int width, double times, bool isStore) {

@@ -7,27 +7,8 @@ namespace lift::kernel {
 std::string Text::within(int least) const { return binds < least ? '(' + text + ')' : text; }
 
 std::optional<Infix> infixOf(Op op) {
-  switch (op) {
-    case Op::add: return Infix{"+", additive};
-    case Op::sub: return Infix{"-", additive};
-    case Op::mul: return Infix{"*", multiplicative};
-    case Op::div: return Infix{"/", multiplicative};
-    case Op::mod: return Infix{"%", multiplicative};  // integers only
-    case Op::lt: return Infix{"<", relational};
-    case Op::le: return Infix{"<=", relational};
-    case Op::gt: return Infix{">", relational};
-    case Op::ge: return Infix{">=", relational};
-    case Op::eq: return Infix{"==", equality};
-    case Op::ne: return Infix{"!=", equality};
-    case Op::logicalAnd: return Infix{"&&", andAlso};
-    case Op::logicalOr: return Infix{"||", orElse};
-    case Op::bitAnd: return Infix{"&", bitAnd_};
-    case Op::bitOr: return Infix{"|", bitOr_};
-    case Op::bitXor: return Infix{"^", bitXor_};
-    case Op::shl: return Infix{"<<", shift};
-    case Op::shr: return Infix{">>", shift};
-    default: return std::nullopt;
-  }
+  const OpInfo& row = info(op);  // Lift spells these as C does; C has one precedence more, that of ?:
+  return row.infix.empty() ? std::nullopt : std::optional(Infix{row.infix, row.precedence + ternary});
 }
 
 bool isSmallInteger(Scalar s) { return isInteger(s) && info(s).bytes < 4; }

@@ -13,22 +13,12 @@
 namespace lift::kernel {
 
 // C's precedences; larger binds tighter.
+// clang-format off
 enum Precedence : int {
-  ternary = 1,
-  orElse,
-  andAlso,
-  bitOr_,
-  bitXor_,
-  bitAnd_,
-  equality,
-  relational,
-  shift,
-  additive,
-  multiplicative,
-  unary,
-  postfix,
-  primary,
+  ternary = 1, orElse, andAlso, bitOr_, bitXor_, bitAnd_, equality, relational, shift, additive, multiplicative, unary,
+  postfix, primary
 };
+// clang-format on
 
 // An expression as text.
 struct Text {

@@ -61,10 +61,7 @@ class EqualIndices {
     const std::size_t outside = known_.size();
     Block kept;
     for (Stmt& s : b) {
-      if (!same_.empty()) {
-        mapRoots(s, [&](const ExprPtr& e) { return expr(e); });
-        mapOwnNats(s, [&](Nat n) { return n.substitute(same_); });
-      }
+      if (!same_.empty()) mapAllNats(s, [&](Nat n) { return n.substitute(same_); });
       if (const auto* d = as<DeclareIndex>(s); d != nullptr && staysTheSame(*d->value)) {
         const auto first = known_.end() - static_cast<std::ptrdiff_t>(std::min(known_.size(), mostCompared));
         const auto equal = std::find_if(first, known_.end(), [&](const auto& k) { return isSame(k.second, d->value); });
@@ -89,11 +86,6 @@ class EqualIndices {
       if (const auto* l = as<Load>(e)) stays = stays && !stored_[l->buffer];
     });
     return stays;
-  }
-
-  ExprPtr expr(const ExprPtr& e) const {
-    return mapNats(mapChildren(e, [&](const ExprPtr& c) { return expr(c); }),
-                   [&](Nat n) { return n.substitute(same_); });
   }
 
   static constexpr std::size_t mostCompared = 256;

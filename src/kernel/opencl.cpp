@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "lift/kernel_walk.hpp"
+#include "lift/listed.hpp"
 #include "printer.hpp"
 
 namespace lift::kernel {
@@ -162,8 +163,7 @@ class OpenclDialect final : public Dialect {
       return finish(
           {fmt::format("{} {} {}", args[0].within(infix->precedence), infix->text, right), infix->precedence});
     }
-    std::string list;
-    for (const Text& a : args) list += (list.empty() ? "" : ", ") + a.text;
+    const std::string list = listed(args, &Text::text);
     const bool integer = isInteger(t.scalar) && !row.openclInteger.empty();
     const std::string call = fmt::format("{}({})", integer ? row.openclInteger : row.opencl, list);
     if (op == Op::abs && integer && info(t.scalar).isSigned) {  // of compilers' abs, the least integer is undefined

@@ -57,11 +57,6 @@ class Ahead {
 
   Block at(const Block& loads, NatVar index, Nat value) { return Expander(k_).run(loads, index, value); }
 
-  bool readsGlobal(const Expr& e) const {
-    const auto* l = as<Load>(e);
-    return l != nullptr && k_.buffers[l->buffer].space == AddressSpace::global;
-  }
-
   // Whether the statement does nothing but copy.
   bool split(const Stmt& s, Copy& copy) {
     if (const auto* loop = as<For>(s)) {
@@ -82,7 +77,7 @@ class Ahead {
     const bool copies = declare != nullptr ? declare->value.has_value()
                                            : store != nullptr && k_.buffers[store->buffer].space == AddressSpace::local;
     if (!copies) return false;
-    if (!anyExpr(s, [&](const Expr& e) { return readsGlobal(e); })) {
+    if (!anyExpr<Load>(s, [&](const Load& l) { return k_.buffers[l.buffer].space == AddressSpace::global; })) {
       copy.stores.push_back(s);
       return true;
     }
@@ -97,12 +92,8 @@ class Ahead {
     copy.loads.push_back({Assign{v, value}});
     copy.loaded.insert(v);
     copy.bytes += info(value->type.scalar).bytes * static_cast<std::size_t>(value->type.width);
-    return !anyExpr(*value, [&](const Expr& e) {
-      const auto* from = as<Load>(e);
-      const auto* of = as<VarRef>(e);
-      return (from != nullptr && !k_.buffers[from->buffer].readOnly) ||
-             (of != nullptr && !copy.loaded.contains(of->variable));
-    });
+    return !anyExpr<Load>(*value, [&](const Load& from) { return !k_.buffers[from.buffer].readOnly; }) &&
+           !anyExpr<VarRef>(*value, [&](const VarRef& of) { return !copy.loaded.contains(of.variable); });
   }
 
   Kernel& k_;

@@ -260,7 +260,7 @@ class Analysis {
 
   // Whether work-items other than those of the loop's own dimension share the work of its body.
   bool distributesInside(const Block& b) const {
-    return anyLoop(b, [&](const For& f) { return dependence_.distributes(f); });
+    return anyStmt<For>(b, [&](const For& f) { return dependence_.distributes(f); });
   }
 
   void loop(const Stmt& s, const For& f) {

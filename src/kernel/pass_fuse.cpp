@@ -77,12 +77,7 @@ const For* fusible(const Stmt& s) {
 // The statement with one index in place of another.
 void rename(Stmt& s, NatVar from, NatVar to) {
   const std::map<NatVar, Nat> names{{from, Nat(to)}};
-  const auto nat = [&](Nat n) { return n.substitute(names); };
-  const auto expr = [&](const ExprPtr& e, const auto& self) -> ExprPtr {
-    return mapNats(mapChildren(e, [&](const ExprPtr& c) { return self(c, self); }), nat);
-  };
-  mapOwnNats(s, nat);
-  mapRoots(s, [&](const ExprPtr& e) { return expr(e, expr); });
+  mapAllNats(s, [&](Nat n) { return n.substitute(names); });
   forEachBlock(s, [&](Block& inner) {
     for (Stmt& x : inner) rename(x, from, to);
   });

@@ -248,11 +248,6 @@ class Hoist {
     return result;
   }
 
-  ExprPtr named(const ExprPtr& e) {
-    const ExprPtr inner = mapChildren(e, [&](const ExprPtr& c) { return named(c); });
-    return mapNats(inner, [&](Nat n) { return named(n); });
-  }
-
   Block rewrite(const Block& b, bool repeating) {
     levels_.push_back({nextBlock_++, repeating});
     const std::size_t here = levels_.size() - 1;
@@ -271,13 +266,12 @@ class Hoist {
         level_[f->index] = here + 1;
         copy.node = withBody(*f, rewrite(f->body, repeats(*f)));
       } else if (const auto* i = as<If>(s)) {
-        const ExprPtr condition = named(i->condition);
+        const ExprPtr condition = mapAllNats(i->condition, [&](Nat n) { return named(n); });
         Block then = rewrite(i->then, false);
         copy.node = If{condition, std::move(then), rewrite(i->otherwise, false)};
       } else {
         copy = s;
-        mapRoots(copy, [&](const ExprPtr& e) { return named(e); });
-        mapOwnNats(copy, [&](Nat n) { return named(n); });
+        mapAllNats(copy, [&](Nat n) { return named(n); });
         if (const auto* d = as<DeclareIndex>(s)) level_[d->variable] = here;
       }
       to.push_back(std::move(copy));

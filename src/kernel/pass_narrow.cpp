@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "lift/kernel_walk.hpp"
@@ -165,10 +166,7 @@ class Narrow {
       return true;
     }
     if (const auto* st = as<Store>(s); st != nullptr && isWide(st->value->type.width)) {
-      const bool moves = anyExpr(*st->value, [&](const Expr& e) {
-        const auto* l = as<Load>(e);
-        return l != nullptr && l->buffer == st->buffer;
-      });
+      const bool moves = anyExpr<Load>(*st->value, [&](const Load& l) { return l.buffer == st->buffer; });
       std::vector<ExprPtr> values = partsOf(st->value);
       if (moves)
         for (ExprPtr& v : values) v = named(v, to);
@@ -192,11 +190,8 @@ class Narrow {
   // Whether the value of a part is made of one that would have been assigned by then.
   static bool readsPartsBefore(const std::vector<ExprPtr>& values, const std::vector<VarId>& parts) {
     for (std::size_t p = 1; p < parts.size(); p++)
-      if (anyExpr(*values[p], [&](const Expr& e) {
-            const auto* v = as<VarRef>(e);
-            return v != nullptr && std::find(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(p),
-                                             v->variable) != parts.begin() + static_cast<std::ptrdiff_t>(p);
-          }))
+      if (const auto assigned = std::span(parts).first(p); anyExpr<VarRef>(
+              *values[p], [&](const VarRef& v) { return std::ranges::find(assigned, v.variable) != assigned.end(); }))
         return true;
     return false;
   }

@@ -37,10 +37,7 @@ namespace {
 
 // Whether it computes functions that take longer than a loop's own work.
 bool isCostly(const Stmt& s) {
-  return anyExpr(s, [](const Expr& e) {
-    const auto* o = as<Operation>(e);
-    return o != nullptr && !info(o->op).isExact;
-  });
+  return anyExpr<Operation>(s, [](const Operation& o) { return !info(o.op).isExact; });
 }
 
 class Nest {

@@ -22,10 +22,7 @@ class Order {
   };
 
   bool readsWhatIsWritten(const Expr& value) const {
-    return anyExpr(value, [&](const Expr& e) {
-      const auto* l = as<Load>(e);
-      return l != nullptr && !k_.buffers[l->buffer].readOnly;
-    });
+    return anyExpr<Load>(value, [&](const Load& l) { return !k_.buffers[l.buffer].readOnly; });
   }
 
   // Whether the statement only names a value, which may be named before the stores in front of it.

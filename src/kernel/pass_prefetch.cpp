@@ -63,9 +63,8 @@ class Prefetching {
 
   // A loop that leaves something in variables alone.
   bool isSum(const For& loop) const {
-    return loop.kind == LoopKind::sequential && !anyStmt(loop.body, [&](const Stmt& x) {
-             const auto* st = as<Store>(x);
-             return st != nullptr && k_.buffers[st->buffer].space == AddressSpace::global;
+    return loop.kind == LoopKind::sequential && !anyStmt<Store>(loop.body, [&](const Store& st) {
+             return k_.buffers[st.buffer].space == AddressSpace::global;
            });
   }
 

@@ -236,10 +236,9 @@ class Split {
         Block body = block(f->body);
         uniform_.erase(f->index);
         loop(withBody(*f, std::move(body)), to);
-      } else if (const auto* i = as<If>(s)) {
-        to.push_back({If{i->condition, block(i->then), block(i->otherwise)}});
       } else {
         to.push_back(s);
+        forEachBlock(to.back(), [&](Block& inner) { inner = block(inner); });
       }
     }
     return to;
@@ -329,10 +328,7 @@ class Split {
   bool storesResults(const For& f) const { return storesTo(f.body, AddressSpace::global); }
 
   bool storesTo(const Block& body, AddressSpace space) const {
-    return anyStmt(body, [&](const Stmt& s) {
-      const auto* st = as<Store>(s);
-      return st != nullptr && kernel_.buffers[st->buffer].space == space;
-    });
+    return anyStmt<Store>(body, [&](const Store& st) { return kernel_.buffers[st.buffer].space == space; });
   }
 
   Kernel& kernel_;

@@ -69,9 +69,8 @@ class Unswitch {
   }
 
  private:
-  Stmt inside(const Stmt& s) {
-    if (const auto* f = as<For>(s)) return {withBody(*f, block(f->body))};
-    if (const auto* i = as<If>(s)) return {If{i->condition, block(i->then), block(i->otherwise)}};
+  Stmt inside(Stmt s) {
+    forEachBlock(s, [&](Block& b) { b = block(b); });
     return s;
   }
 
@@ -211,10 +210,8 @@ class Unswitch {
   }
   static Block decided(Block statements, const Conjunction& shared, bool holds) {
     for (Stmt& s : statements) {
-      if (const auto* f = as<For>(s))
-        s = {withBody(*f, decided(f->body, shared, holds))};
-      else
-        mapRoots(s, [&](const ExprPtr& e) { return decided(e, shared, holds); });
+      mapRoots(s, [&](const ExprPtr& e) { return decided(e, shared, holds); });
+      if (auto* f = as<For>(s)) f->body = decided(std::move(f->body), shared, holds);
     }
     return statements;
   }

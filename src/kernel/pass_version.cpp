@@ -122,17 +122,11 @@ class Version {
  public:
   explicit Version(Kernel& kernel) : kernel_(kernel) {}
 
-  Block block(const Block& from) {
-    Block to;
-    for (const Stmt& s : from) {
-      if (const auto* f = as<For>(s))
-        to.push_back(loop(withBody(*f, block(f->body))));
-      else if (const auto* i = as<If>(s))
-        to.push_back({If{i->condition, block(i->then), block(i->otherwise)}});
-      else
-        to.push_back(s);
+  void block(Block& statements) {
+    for (Stmt& s : statements) {
+      forEachBlock(s, [&](Block& inner) { block(inner); });
+      if (const auto* f = as<For>(s)) s = loop(*f);
     }
-    return to;
   }
 
  private:
@@ -165,7 +159,7 @@ class Version {
 }  // namespace
 
 Kernel versionPass(Kernel kernel, const PassOptions&) {
-  kernel.body = Version(kernel).block(kernel.body);
+  Version(kernel).block(kernel.body);
   return kernel;
 }
 

@@ -100,21 +100,15 @@ class Pieces {
 
   // Whether a condition changes within the loop, at a point as asked for.
   bool guards(const Expr& condition) const {
-    bool is = false;
-    forEachExpr(condition, [&](const Expr& e) {
-      const auto* t = as<Test>(e);
-      if (t == nullptr) return;
-      for (const Comparison& c : t->all)
-        if (const auto change = known(c))
-          is = is || (change->point.constant() ? where_ == Points::constant && isInside(change->point)
-                                               : where_ == Points::given);
-    });
-    return is;
+    const auto changes = [&](const Comparison& c) {
+      const auto change = known(c);
+      return change && (change->point.constant() ? where_ == Points::constant && isInside(change->point)
+                                                 : where_ == Points::given);
+    };
+    return anyExpr<Test>(condition, [&](const Test& t) { return std::ranges::any_of(t.all, changes); });
   }
   static bool loads(const Expr& value) {
-    bool does = false;
-    forEachExpr(value, [&](const Expr& e) { does = does || is<Load>(e); });
-    return does;
+    return anyExpr(value, [](const Expr& e) { return is<Load>(e); });
   }
 
   bool isInside(Nat point) const { return !isAtMost(point, 0) && !isAtMost(loop_.count, point); }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "lift/kernel_walk.hpp"
@@ -9,24 +10,9 @@
 namespace lift::kernel {
 namespace {
 
-ExprPtr substituted(const ExprPtr& e, const std::map<NatVar, Nat>& by) {
-  const ExprPtr inner = mapChildren(e, [&](const ExprPtr& c) { return substituted(c, by); });
-  return mapNats(inner, [&](Nat n) { return n.substitute(by); });
-}
-
-void substitute(Block& b, const std::map<NatVar, Nat>& by) {
-  forEachStmt(b, [&](Stmt& s) {
-    mapRoots(s, [&](const ExprPtr& e) { return substituted(e, by); });
-    mapOwnNats(s, [&](Nat n) { return n.substitute(by); });
-  });
-}
-
 bool hasBarrier(const Stmt& s) {
-  if (is<Barrier>(s) || is<Combine>(s)) return true;
-  bool found = false;
-  forEachBlock(s, [&](const Block& b) {
-    for (const Stmt& inner : b) found = found || hasBarrier(inner);
-  });
+  bool found = is<Barrier>(s) || is<Combine>(s);
+  forEachBlock(s, [&](const Block& b) { found = found || std::ranges::any_of(b, hasBarrier); });
   return found;
 }
 
@@ -73,8 +59,7 @@ class Builder {
   void loop(const For& f, Block& to) {
     if (dependence_.distributes(f)) varying_.insert(f.index);
     For result = withBody(f, block(f.body));
-    const bool split = hasBarrier({If{test({}), result.body, {}}});
-    if (!split) {
+    if (std::ranges::none_of(result.body, hasBarrier)) {
       to.push_back({std::move(result)});
       return;
     }
@@ -93,7 +78,8 @@ class Builder {
     const NatVar id = NatVar::index(f.index.name(), n);
     varying_.insert(id);
     const Nat i = once ? Nat(id) : Nat(round) * n + Nat(id);
-    substitute(result.body, {{f.index, i}});
+    const std::map<NatVar, Nat> now{{f.index, i}};
+    forEachStmt(result.body, [&](Stmt& s) { mapAllNats(s, [&](Nat n) { return n.substitute(now); }); });
     For items{id, n, f.kind, f.dim, Trip::exactlyOnce, 0, guarded(result.body, test({{i, Relation::less, f.count}}))};
     if (once) {
       to.push_back({std::move(items)});

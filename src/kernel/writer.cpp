@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lift/kernel_walk.hpp"
+#include "lift/listed.hpp"
 
 namespace lift::kernel {
 namespace {
@@ -232,9 +233,8 @@ Text Writer::text(const ExprPtr& e) {
       [&](const Test& t) {
         if (t.all.empty()) return Text{"true"};
         if (t.all.size() == 1) return comparison(t.all[0]);
-        std::string s;
-        for (const Comparison& c : t.all) s += (s.empty() ? "" : " && ") + comparison(c).within(andAlso);
-        return Text{s, andAlso};
+        const auto operand = [&](const Comparison& c) { return comparison(c).within(andAlso); };
+        return Text{listed(t.all, operand, " && "), andAlso};
       },
       [&](const Choose& c) {
         return Text{fmt::format("{} ? {} : {}", expr(c.condition, orElse), expr(c.then), expr(c.otherwise)), ternary};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 #include "parsers.hpp"
 
 namespace lift {
@@ -113,12 +114,10 @@ const std::vector<OfflineTarget>& offlineTargets() {
 }
 
 const OfflineTarget& offlineTarget(std::string_view name) {
-  std::string names;
-  for (const OfflineTarget& t : offlineTargets()) {
+  for (const OfflineTarget& t : offlineTargets())
     if (t.name == name) return t;
-    names += (names.empty() ? "" : ", ") + t.name;
-  }
-  throw UserError(ExitStatus::usage, fmt::format("there is no target '{}'", name), "targets are " + names);
+  throw UserError(ExitStatus::usage, fmt::format("there is no target '{}'", name),
+                  "targets are " + listed(offlineTargets(), &OfflineTarget::name));
 }
 
 }  // namespace lift

@@ -31,7 +31,7 @@ std::optional<std::int64_t> chunkOf(Expr e) {
   const auto steps = form.reduced->constant();
   std::int64_t rows = 1, columns = 1;
   for (std::size_t i = 0; i < form.nest.loops.size(); i++) {
-    const auto length = form.nest.loops[i].input.type().length().constant();
+    const auto length = form.nest.loops[i].length().constant();
     if (!length || form.dependsOn[0][i] == form.dependsOn[1][i]) return std::nullopt;
     (form.dependsOn[0][i] ? rows : columns) *= *length;
   }

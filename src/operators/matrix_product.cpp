@@ -70,8 +70,8 @@ std::optional<MatrixProduct> matrixProductOf(const Program& program) {
   if (loops == 2 && other != nest.loops[1].variable) return std::nullopt;
   const auto left = operandOf(nest.loops[0].input), right = operandOf(loops == 2 ? nest.loops[1].input : other);
   if (!left || !right || scalarOf(nest.body.type()) != Scalar::f32) return std::nullopt;
-  const auto rows = nest.loops[0].input.type().length().constant(), depth = row.type().length().constant();
-  const auto columns = loops == 2 ? nest.loops[1].input.type().length().constant() : 1;
+  const auto rows = nest.loops[0].length().constant(), depth = row.type().length().constant();
+  const auto columns = loops == 2 ? nest.loops[1].length().constant() : 1;
   if (!rows || !depth || !columns) return std::nullopt;
   // The columns are the rows of the right operand's transpose.
   return MatrixProduct{left->name, right->name, left->transposed, loops == 2 && !right->transposed, *rows,

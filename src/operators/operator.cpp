@@ -9,6 +9,7 @@
 #include "lift/digest.hpp"
 #include "lift/inputs.hpp"
 #include "lift/interpreter.hpp"
+#include "lift/listed.hpp"
 #include "lift/parts.hpp"
 #include "lift/rewrite_check.hpp"
 
@@ -18,13 +19,6 @@ namespace {
 std::vector<Operator>& registry() {
   static std::vector<Operator> all;
   return all;
-}
-
-template <class Named>
-std::string namesOf(const std::vector<Named>& all) {
-  std::string names;
-  for (const Named& n : all) names += (names.empty() ? "" : ", ") + n.name;
-  return names;
 }
 
 }  // namespace
@@ -43,7 +37,7 @@ const Operator& operatorNamed(std::string_view name) {
   for (const Operator& o : registry())
     if (o.name == name) return o;
   throw UserError(ExitStatus::usage, fmt::format("there is no operator '{}'", name),
-                  "the operators are " + namesOf(registry()));
+                  "the operators are " + listed(registry(), &Operator::name));
 }
 
 const OperatorFamily& Workload::family(std::string_view name) const {
@@ -51,9 +45,9 @@ const OperatorFamily& Workload::family(std::string_view name) const {
     if (f.name == name) return f;
   if (const auto why = refused.find(std::string(name)); why != refused.end())
     throw UserError(ExitStatus::usage, fmt::format("family '{}' has no program for {}: {}", name, key(), why->second),
-                    "its families are " + namesOf(families));
+                    "its families are " + listed(families, &OperatorFamily::name));
   throw UserError(ExitStatus::usage, fmt::format("there is no family '{}' of {}", name, key()),
-                  families.empty() ? "it has none" : "its families are " + namesOf(families));
+                  families.empty() ? "it has none" : "its families are " + listed(families, &OperatorFamily::name));
 }
 
 std::map<std::string, Tensor> Workload::makeInputs(std::uint64_t seed) const {
@@ -97,8 +91,7 @@ Program configured(const Variant& variant, const Config& config) {
   const auto& tunables = variant.program.tunables;
   for (const auto& [name, value] : config)
     if (std::ranges::none_of(tunables, [&wanted = name](NatVar t) { return t.name() == wanted; })) {
-      std::string known;
-      for (const NatVar t : tunables) known += (known.empty() ? "" : ", ") + t.name();
+      const std::string known = listed(tunables, &NatVar::name);
       throw UserError(ExitStatus::usage, fmt::format("family '{}' has no tunable '{}'", variant.family, name),
                       known.empty() ? "it has none" : "its tunables are " + known);
     }

@@ -161,6 +161,11 @@ double costOfStencil(const runtime::DeviceInfo& device, const StencilSize& size,
                     static_cast<double>(size.window) * cycles + 40 + 2 * vectors);
 }
 
+OperatorFamily withUsualDefaults(OperatorFamily family) {
+  family.defaults = family.preferred(usualProcessor());
+  return family;
+}
+
 const runtime::DeviceInfo& usualProcessor() {
   static const runtime::DeviceInfo usual = [] {
     runtime::DeviceInfo d;

@@ -76,14 +76,19 @@ bool reducesByOperations(Expr e) {
 }
 
 std::string notInRowSums(const Recognised& form) {
-  const Nat rows = form.nest.loops.back().input.type().length();
-  return estimated(rows) < 2 ? "it has one row" : "";
+  return estimated(form.nest.innermost()) < 2 ? "it has one row" : "";
 }
 
 // A name for an array that is computed element by element.
 bool namesMap(Expr e) {
   const Spine s = spineOf(e);
   return s.isCall(Prim::let) && strategies::isComputingMap(s.arguments[1]);
+}
+
+// Arrays that are computed element by element have no names: their elements are computed where they are read.
+Strategy withoutNamedMaps() {
+  return seq({attempt(everywhere(when(namesMap, use("letUnfold")))), normalise({"mapFusion", "reduceMapFusion"}),
+              canonical()});
 }
 
 // Whether loops run in the steps of a loop: much work for what is read.
@@ -98,52 +103,41 @@ bool hasNestedLoops(Expr e) {
 // Whether all rows read the same elements, and are enough work-items for a GPU: each reads what its neighbours do.
 bool areManyRowsOfSameElements(const Recognised& form) {
   constexpr double enough = 16384;
-  Nat rows = 1;
-  for (std::size_t i = 0; i < form.nest.loops.size(); i++) {
-    rows = rows * form.nest.loops[i].input.type().length();
+  for (std::size_t i = 0; i < form.nest.loops.size(); i++)
     if (std::ranges::any_of(stridesOf(form.nest, *form.input, i), [](const auto& s) { return s != 0; })) return false;
-  }
-  return estimate(rows) >= enough;
+  return estimate(form.nest.elements()) >= enough;
 }
 
 OperatorFamily sumsByGroups(const Recognised& form) {
   constexpr std::int64_t longest = 16;
-  OperatorFamily family;
-  family.name = "groups";
-  family.meaning = "a row per work-group, whose work-items reduce it together, by sub-groups where there are any";
-  family.derive = [outer = static_cast<int>(form.nest.loops.size()) - 1,
-                   most = std::min(*form.reduced->constant(), longest)](Rewriting& r) {
-    const Nat elements = r.tunable("elements", 1, most);
-    r.apply(canonical());
-    r.apply(strategies::rowsOfGroups(outer, elements));
-  };
-  family.defaults = {{"elements", 1}};
-  family.firstOn = [shared = areManyRowsOfSameElements(form)](const runtime::DeviceInfo& device) {
-    return prefersGroups(device) && !shared;
-  };
-  return family;
+  return {.name = "groups",
+          .meaning = "a row per work-group, whose work-items reduce it together, by sub-groups where there are any",
+          .derive =
+              [outer = form.nest.outer(), most = std::min(*form.reduced->constant(), longest)](Rewriting& r) {
+                const Nat elements = r.tunable("elements", 1, most);
+                r.apply(canonical());
+                r.apply(strategies::rowsOfGroups(outer, elements));
+              },
+          .defaults = {{"elements", 1}},
+          .firstOn = [shared = areManyRowsOfSameElements(form)](
+                         const runtime::DeviceInfo& device) { return prefersGroups(device) && !shared; }};
 }
 
 // Whether rows are too few work-items, and so long that the default mapping divides each.
 bool areFewLongRows(const Recognised& form) {
   constexpr std::int64_t longest = 1 << 15, fewest = 64;
-  Nat rows = 1;
-  for (const Nest::Loop& loop : form.nest.loops) rows = rows * loop.input.type().length();
-  return *form.reduced->constant() > longest && rows.constant().value_or(fewest) < fewest;
+  return *form.reduced->constant() > longest && form.nest.elements().constant().value_or(fewest) < fewest;
 }
 
 // Several rows per work-item, their sums in lanes.
 std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
-  const int outer = static_cast<int>(form.nest.loops.size()) - 1;
-  const Nat length = form.nest.loops.back().input.type().length();
-  const std::int64_t rows = estimated(length);
-  const std::int64_t depth = *form.reduced->constant();
+  const std::int64_t rows = estimated(form.nest.innermost()), depth = *form.reduced->constant();
   constexpr std::int64_t largestGroup = 64;
-  const Cut cut = cutOfRows(length);
+  const Cut cut = cutOfRows(form.nest.innermost());
   OperatorFamily family;
   family.name = "rows";
   family.meaning = "several rows per work-item, each summed in lanes";
-  family.derive = [=](Rewriting& r) {
+  family.derive = [=, outer = form.nest.outer()](Rewriting& r) {
     const Nat rowsOfItem = r.tunable("rows", 1, cut.longest);
     const Nat group = r.tunable("group", 1, largestGroup);
     r.apply(canonical());
@@ -168,8 +162,7 @@ std::vector<OperatorFamily> rowSumFamilies(const Recognised& form) {
     while (group > 1 && !isGood(group)) group--;
     return {{"rows", rowsOfItem}, {"group", group}};
   };
-  family.defaults = family.preferred(usualProcessor());
-  std::vector<OperatorFamily> families = {family};
+  std::vector<OperatorFamily> families = {withUsualDefaults(std::move(family))};
   if (reducesByOperations(form.nest.body)) families.push_back(sumsByGroups(form));
   if (areFewLongRows(form))
     for (OperatorFamily& f : families) f.firstOn = [](const runtime::DeviceInfo&) { return false; };
@@ -197,18 +190,16 @@ bool usesItsReductions(const Recognised& form) {
 }
 
 OperatorFamily rowsByGroups(const Recognised& form) {
-  OperatorFamily family;
-  family.name = "groups";
-  family.meaning =
-      "a row per work-group, whose work-items reduce it together and share what is computed of each element";
-  family.derive = [outer = static_cast<int>(form.nest.loops.size()) - 1](Rewriting& r) {
-    r.apply(canonical());
-    r.apply(seq({attempt(everywhere(when(namesMap, use("letUnfold")))), normalise({"mapFusion", "reduceMapFusion"}),
-                 canonical()}));
-    r.apply(strategies::rowsOfGroups(outer));
-  };
-  family.firstOn = isGpu;  // no other family for GPUs takes such rows
-  return family;
+  return {
+      .name = "groups",
+      .meaning = "a row per work-group, whose work-items reduce it together and share what is computed of each element",
+      .derive =
+          [outer = form.nest.outer()](Rewriting& r) {
+            r.apply(canonical());
+            r.apply(withoutNamedMaps());
+            r.apply(strategies::rowsOfGroups(outer));
+          },
+      .firstOn = isGpu};  // no other family for GPUs takes such rows
 }
 
 // Whether all that is computed are long reductions, whose chunks work-groups reduce.
@@ -229,30 +220,40 @@ OperatorFamily reductionByGroups(const Recognised& form) {
     for (chunk = least; *length % chunk != 0 && chunk < 2 * least;) chunk += ofGroup;
     if (*length % chunk != 0) chunk = least;
   }
-  OperatorFamily family;
-  family.name = "groups";
-  family.meaning = "a chunk per work-group, whose work-items reduce it together, and a group for what all give";
-  family.derive = [chunk](Rewriting& r) {
-    r.apply(canonical());
-    r.apply(strategies::reductionsByGroups(chunk));
-  };
-  family.firstOn = isGpu;
-  return family;
+  return {.name = "groups",
+          .meaning = "a chunk per work-group, whose work-items reduce it together, and a group for what all give",
+          .derive =
+              [chunk](Rewriting& r) {
+                r.apply(canonical());
+                r.apply(strategies::reductionsByGroups(chunk));
+              },
+          .firstOn = isGpu};
 }
 
 constexpr std::int64_t unrolledWindow = 400;  // of more steps kernels are too long
 constexpr std::int64_t unrolledRow = 32;      // of more elements drivers take long to build them
 
+// One row of windows, or of what else is reduced.
+StencilSize rowsOfWindows(const Recognised& form) {
+  constexpr std::int64_t usualWindow = 9;
+  return {1, estimated(form.nest.innermost()),
+          form.reduced ? form.reduced->constant().value_or(usualWindow) : usualWindow};
+}
+
+// The columns of a work-item, in at most so many vectors, that cost least.
+Tile stripOn(const runtime::DeviceInfo& device, const Cut& columns, const StencilSize& size, std::int64_t vectors = 1) {
+  return cheapest(Cut{false, 1, 1}, columns, vectors,
+                  [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
+}
+
 // Neighbouring windows of a row per work-item, in lanes.
 std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
-  const auto& loops = form.nest.loops;
-  const int outer = static_cast<int>(loops.size()) - 1;
-  const Nat columns = loops.back().input.type().length();
-  StencilSize size{1, estimated(columns), form.reduced->constant().value_or(9)};
+  const int outer = form.nest.outer();
+  StencilSize size = rowsOfWindows(form);
   for (int i = 0; i < outer; i++)
-    size.rows *= loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
+    size.rows *= form.nest.loops[static_cast<std::size_t>(i)].length().constant().value_or(1);
   const bool windows = form.pattern == Pattern::stencil;
-  const Cut cut = cutOfColumns(columns, 128, windows);
+  const Cut cut = cutOfColumns(form.nest.innermost(), 128, windows);
   const double written = std::max(static_cast<double>(size.window), windows ? stepsWrittenOut(form.nest.body) : 0);
   const std::int64_t unroll = written <= (windows ? unrolledWindow : unrolledRow) ? 0 : windows ? 1 : 4;
   OperatorFamily family;
@@ -272,12 +273,10 @@ std::vector<OperatorFamily> stencilFamilies(const Recognised& form) {
     r.apply(strategies::stencil(columnsOfItem, lanes, outer, unroll));
   };
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
-    const Tile t = cheapest(Cut{false, 1, 1}, cut, mostVectorsOfItem,
-                            [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
+    const Tile t = stripOn(device, cut, size, mostVectorsOfItem);
     return {{"columns", t.columns}, {"lanes", t.lanes}};
   };
-  family.defaults = family.preferred(usualProcessor());
-  return {family};
+  return {withUsualDefaults(std::move(family))};
 }
 
 // An element at an index that the map's element gives, of an array that it does not.
@@ -321,11 +320,9 @@ Strategy gathersApart() {
 
 // A window per lane, whatever is computed of it; of long rows no array but the result is kept.
 OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
-  const auto& loops = form.nest.loops;
-  const int outer = static_cast<int>(loops.size()) - 1;
-  const Nat columns = loops.back().input.type().length();
-  const StencilSize size{1, estimated(columns), form.reduced ? form.reduced->constant().value_or(9) : 9};
-  const Cut cut = cutOfColumns(columns, 16);
+  const int outer = form.nest.outer();
+  const StencilSize size = rowsOfWindows(form);
+  const Cut cut = cutOfColumns(form.nest.innermost(), 16);
   OperatorFamily family;
   family.name = "vectors";
   const bool windows = form.pattern == Pattern::stencil, elementwise = form.pattern == Pattern::elementwise;
@@ -338,29 +335,23 @@ OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
     if (elementwise) r.apply(attempt(strategies::below(outer, strategies::outermost(gathersApart()))));
     if (cut.fill && windows) r.apply(strategies::filledWindows(lanes, outer));
     if (windows) r.apply(seq({paddedInMemory(), canonical()}));
-    if (!keepsArrays)
-      r.apply(seq({attempt(everywhere(when(namesMap, use("letUnfold")))), normalise({"mapFusion", "reduceMapFusion"}),
-                   canonical()}));
+    if (!keepsArrays) r.apply(withoutNamedMaps());
     r.apply(strategies::mapsInLanes(lanes, outer, cut.fill && !windows));
   };
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
-    const Tile t = cheapest(Cut{false, 1, 1}, cut, 1,
-                            [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
-    return {{"lanes", t.lanes}};
+    return {{"lanes", stripOn(device, cut, size).lanes}};
   };
-  family.defaults = family.preferred(usualProcessor());
-  return family;
+  return withUsualDefaults(std::move(family));
 }
 
 // The same, read where it is: rows of vectors, whose loops are split where padding begins.
 OperatorFamily stripsOfWindows(const Recognised& form) {
-  const auto& loops = form.nest.loops;
-  const int outer = static_cast<int>(loops.size()) - 1;
-  const Nat length = loops.back().input.type().length();
-  const std::int64_t columns = estimated(length);
-  const StencilSize size{1, columns, form.reduced ? form.reduced->constant().value_or(9) : 9};
-  const Cut cut = cutOfColumns(length, 16);
-  const std::int64_t longest = length.constant() ? 64 : 8;  // vectors of a strip; of unknown rows few are filled
+  const int outer = form.nest.outer();
+  const StencilSize size = rowsOfWindows(form);
+  const Cut cut = cutOfColumns(form.nest.innermost(), 16);
+  const std::int64_t columns = size.columns;
+  const std::int64_t longest =
+      form.nest.innermost().constant() ? 64 : 8;  // vectors of a strip; of unknown rows few are filled
   OperatorFamily family;
   family.name = "strips";
   family.meaning = "a strip of a row in vectors per work-item, padding where its loop begins and ends";
@@ -374,13 +365,11 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
     r.apply(seq({canonical(), strategies::stripsInLanes(lanes, vectors, outer)}));
   };
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
-    const Tile t = cheapest(Cut{false, 1, 1}, cut, 1,
-                            [&](const Tile& tile) { return costOfStencil(device, size, tile.columns, tile.lanes); });
+    const Tile t = stripOn(device, cut, size);
     const std::int64_t vectors = ceilDiv(columns, t.lanes), strips = ceilDiv(vectors, longest);
     return {{"lanes", t.lanes}, {"vectors", cut.fill ? ceilDiv(vectors, strips) : largestDivisor(vectors, longest)}};
   };
-  family.defaults = family.preferred(usualProcessor());
-  return family;
+  return withUsualDefaults(std::move(family));
 }
 
 // Whether this reduces rows, and all that neighbouring rows read of their elements lies side by side, or is the same.
@@ -422,13 +411,11 @@ bool keepsLittle(Expr body, bool isWritten = false) {
 // side. Where the number of elements is not known, it does not: the scalar kernel is a tenth as long.
 bool readsInVectors(const Recognised& form) {
   constexpr std::int64_t shortest = 64, fewest = 1 << 14;
-  const Nest::Loop& loop = form.nest.loops.back();
-  Nat elements = 1;
-  for (const Nest::Loop& l : form.nest.loops) elements = elements * l.input.type().length();
-  if (form.nest.turned || elements.constant().value_or(0) < fewest || *loop.input.type().length().constant() < shortest)
+  if (form.nest.turned || form.nest.elements().constant().value_or(0) < fewest ||
+      *form.nest.innermost().constant() < shortest)
     return false;
   const bool gathers = anyTerm(form.nest.body, [&](Expr e) { return spineOf(e).isCall(Prim::at); });
-  const auto strides = stridesOf(form.nest, loop.variable);
+  const auto strides = stridesOf(form.nest, form.nest.loops.back().variable);
   return !gathers && std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
 
@@ -454,21 +441,20 @@ bool neighboursAreInLanes(const Recognised& form) {
   });
   pays = pays && (form.pattern == Pattern::elementwise || !gathers);
   return pays && keepsLittle(body) && values.constant() && *values.constant() <= most &&
-         notInLanes(form.nest.loops.back().input.type().length()).empty();
+         notInLanes(form.nest.innermost()).empty();
 }
 
 // Whether the rows are columns, of what is read and of the result.
 bool isOfColumns(const Recognised& form) {
-  const auto& loops = form.nest.loops;
-  if (!form.nest.turned || !loops.back().input.type().length().constant()) return false;
+  if (!form.nest.turned || !form.nest.innermost().constant()) return false;
   const Type row = form.nest.body.type();
   if (!row.isArray() || !row.element().isScalar() || !keepsLittle(form.nest.body, !form.isFinished)) return false;
-  const auto strides = stridesOf(form.nest, loops.back().variable);
+  const auto strides = stridesOf(form.nest, form.nest.loops.back().variable);
   return std::ranges::all_of(strides, [](const auto& s) { return s == 1; });
 }
 
 std::string notInVectors(const Recognised& form) {
-  const Nat rows = form.nest.loops.back().input.type().length();
+  const Nat rows = form.nest.innermost();
   if (!rows.constant()) return isNotKnown(rows);
   const std::string refused = notInLanes(rows);
   if (!refused.empty() || *rows.constant() % 2 == 0) return refused;
@@ -504,7 +490,7 @@ Families familiesOf(const Recognised& form) {
         std::ranges::any_of(loops, [](const auto& loop) { return anyPrimitive(loop.input, isPadding); });
     const bool isShort = stepsWrittenOut(form.nest.body) <= unrolledWindow &&
                          (!form.reduces || form.reduced->constant().value_or(unrolledWindow + 1) <= unrolledWindow);
-    add(notInLanes(form.nest.loops.back().input.type().length()), [&](const Recognised& stencil) {
+    add(notInLanes(form.nest.innermost()), [&](const Recognised& stencil) {
       std::vector<OperatorFamily> all;
       if (isShort) all.push_back(stripsOfWindows(stencil));
       if (stencil.reduces) all.push_back(stencilFamilies(stencil).front());

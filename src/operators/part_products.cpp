@@ -171,7 +171,7 @@ std::optional<PartProducts> productsOf(const Part& part, std::string* why) {
     p.depth = constantOf(*form.reduced);
     for (std::size_t i = 0; i < form.nest.loops.size(); i++) {
       const bool a = form.dependsOn[0][i], b = form.dependsOn[1][i];
-      const double length = constantOf(form.nest.loops[i].input.type().length());
+      const double length = constantOf(form.nest.loops[i].length());
       if (!a && !b && length > 1) throw Unknown{"some results are the same products"};
       (a && b ? p.depth : a ? p.rows : p.columns) *= length;
     }

@@ -54,11 +54,7 @@ std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
   const strategies::TransposedTiles tiles = tilesOf(t);
   if (!haveVectors(tiles)) return {};
   const TilesOfItem usual(t, tiles);
-  OperatorFamily family;
-  family.name = "tiles";
-  family.meaning = "tiles transposed in registers";
-  family.forProcessors = true;  // neighbouring work-items read and write what lies far apart
-  family.derive = [=](Rewriting& r) {
+  const auto derive = [=](Rewriting& r) {
     strategies::TransposedTiles chosen = tiles;
     chosen.rowTiles = r.tunable("rowTiles", 1, usual.mostRows);
     chosen.columnTiles = r.tunable("columnTiles", 1, usual.mostColumns);
@@ -67,9 +63,13 @@ std::vector<OperatorFamily> transpositionFamilies(const Transposition& t) {
     r.within(t.moved, [&] { r.apply(strategies::transposedTiles(chosen)); });
     if (t.computes) r.apply(strategies::outermost(use("mapIntoResult")));
   };
-  family.defaults = {{"rowTiles", usual.rows}, {"columnTiles", usual.columns}};
-  if (tiles.batch) family.defaults["matrices"] = usual.matrices;
-  return {family};
+  Config defaults{{"rowTiles", usual.rows}, {"columnTiles", usual.columns}};
+  if (tiles.batch) defaults["matrices"] = usual.matrices;
+  return {{.name = "tiles",
+           .meaning = "tiles transposed in registers",
+           .derive = derive,
+           .defaults = std::move(defaults),
+           .forProcessors = true}};  // neighbouring work-items read and write what lies far apart
 }
 
 }  // namespace lift::detail::parts

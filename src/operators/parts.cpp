@@ -125,7 +125,7 @@ std::string rangeOf(Span span) {
 // Steps of the reductions: their elements for all elements of the result; 0 where that is not known.
 std::int64_t stepsOf(const Recognised& form) {
   std::int64_t steps = form.reduced ? form.reduced->constant().value_or(0) : 0;
-  for (const auto& loop : form.nest.loops) steps *= loop.input.type().length().constant().value_or(0);
+  for (const auto& loop : form.nest.loops) steps *= loop.length().constant().value_or(0);
   return steps;
 }
 

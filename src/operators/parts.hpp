@@ -88,10 +88,17 @@ struct Nest {
   struct Loop {
     Expr variable;  // an element of the input
     Expr input;
+
+    Nat length() const { return input.type().length(); }
   };
   std::vector<Loop> loops;
   Expr body = Expr::nat(0);
   bool turned = false;  // what the innermost loop gives is transposed: neighbours' elements lie side by side
+
+  int outer() const { return static_cast<int>(loops.size()) - 1; }  // loops around the innermost
+  Nat innermost() const { return loops.back().length(); }
+  Nat rows() const { return loops[loops.size() - 2].length(); }  // of a product with its rows and columns innermost
+  Nat elements() const;                                          // of all loops
 };
 Nest nestOf(Expr term, std::size_t most = SIZE_MAX);  // at most so many loops
 // For every input that the operand reads: the distance, in scalars, between what two neighbouring elements of a loop
@@ -152,6 +159,8 @@ double costOfStencil(const runtime::DeviceInfo& device, const StencilSize& size,
                      std::int64_t lanes);
 // What is taken where the device is not known: one core with vectors of 512 bits.
 const runtime::DeviceInfo& usualProcessor();
+// The family, with what it prefers there as its defaults.
+OperatorFamily withUsualDefaults(OperatorFamily family);
 
 // The families of a pattern, that of the default mapping last; and why that is all, where the pattern has others.
 struct Families {

@@ -81,6 +81,12 @@ std::optional<std::size_t> exchanged(Expr layout, Expr array) {
 
 }  // namespace
 
+Nat Nest::elements() const {
+  Nat all = 1;
+  for (const Loop& loop : loops) all = all * loop.length();
+  return all;
+}
+
 Nest nestOf(Expr term, std::size_t most) {
   Nest nest;
   Expr given = term;  // with its layouts
@@ -285,7 +291,7 @@ bool endsInFewElements(const Nest& nest) {
   constexpr std::int64_t few = 4, many = 16;
   if (nest.loops.size() < 2 || nest.turned || !approximates(nest.body)) return false;
   const auto length = [&](std::size_t fromInside) {
-    return nest.loops[nest.loops.size() - fromInside].input.type().length().constant();
+    return nest.loops[nest.loops.size() - fromInside].length().constant();
   };
   return length(1) && *length(1) <= few && length(2) && *length(2) >= many;
 }

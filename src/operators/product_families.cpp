@@ -134,7 +134,7 @@ class ProductFamilies {
     ProductSize size{1, estimated(product_.rows()), estimated(product_.columns()),
                      form.reduced->constant().value_or(256)};
     for (int i = 0; i < product_.batch; i++)
-      size.batch *= form.nest.loops[static_cast<std::size_t>(i)].input.type().length().constant().value_or(1);
+      size.batch *= form.nest.loops[static_cast<std::size_t>(i)].length().constant().value_or(1);
     size.values = static_cast<std::int64_t>(leavesOf(form.nest.body.type()).size());
     size.rowsApart = product_.rowsApart;
     size.stepsApart = product_.stepsApart;
@@ -221,14 +221,13 @@ std::vector<OperatorFamily> productFamilies(const Recognised& form) { return Pro
 
 bool hasDotProducts(const Recognised& form) {
   if (form.pattern != Pattern::product || !form.rowsThenColumns || !elementsLieTogether(form)) return false;
-  const auto& loops = form.nest.loops;
-  return loops[loops.size() - 2].input.type().length().constant() && loops.back().input.type().length().constant();
+  return form.nest.rows().constant() && form.nest.innermost().constant();
 }
 
 bool isOfFewSums(const Recognised& form) {
   constexpr std::int64_t few = 1 << 14;
   std::int64_t sums = 1;
-  for (const Nest::Loop& loop : form.nest.loops) sums *= estimated(loop.input.type().length());
+  for (const Nest::Loop& loop : form.nest.loops) sums *= estimated(loop.length());
   return hasDotProducts(form) && sums <= few;
 }
 
@@ -281,9 +280,7 @@ Strategy inBlocks(Strategy staged) {
 std::string notStaged(const Recognised& form) {
   if (form.pattern != Pattern::product || !form.rowsThenColumns) return "it is no product of rows and columns";
   if (!form.nest.body.type().isScalar() || !sumIn(form.nest.body)) return "its elements are more than a sum";
-  const auto& loops = form.nest.loops;
-  if (std::min(estimated(loops[loops.size() - 2].input.type().length()),
-               estimated(loops.back().input.type().length())) < 2)
+  if (std::min(estimated(form.nest.rows()), estimated(form.nest.innermost())) < 2)
     return "it has one row or one column";
   return form.reduced->constant() || fillsSteps(form) ? "" : isNotKnown(*form.reduced);
 }
@@ -309,22 +306,20 @@ std::vector<OperatorFamily> stagedFamilies(const Recognised& form) {
   const auto& loops = form.nest.loops;
   const std::size_t inner = loops.size() - 1, outer = inner - 1;
   StagedSize size{.batch = 1,
-                  .rows = estimated(loops[outer].input.type().length()),
-                  .columns = estimated(loops[inner].input.type().length()),
+                  .rows = estimated(form.nest.rows()),
+                  .columns = estimated(form.nest.innermost()),
                   .depth = estimated(*form.reduced),
                   .ofRows = stagedOperand(form, outer),
                   .ofColumns = stagedOperand(form, inner),
                   .elementBytes = static_cast<std::int64_t>(info(scalarOf(form.nest.body.type())).bytes),
                   .fillsDepth = form.reduced->constant().value_or(1) % usualDepth != 0 && fillsSteps(form),
                   .batchLoops = static_cast<int>(outer)};
-  for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].input.type().length());
-  OperatorFamily staged;
-  staged.name = "staged";
-  staged.meaning = "blocks of rows by columns, operands copied to local memory: for GPUs";
-  staged.derive = [size](Rewriting& r) {
-    r.apply(canonical());
-    r.apply(inBlocks(strategies::stagedProduct(stagedTunables(r, size))));
-  };
+  for (std::size_t i = 0; i < outer; i++) size.batch *= estimated(loops[i].length());
+  OperatorFamily staged{"staged", "blocks of rows by columns, operands copied to local memory: for GPUs",
+                        [size](Rewriting& r) {
+                          r.apply(canonical());
+                          r.apply(inBlocks(strategies::stagedProduct(stagedTunables(r, size))));
+                        }};
   const auto ofGpu = [](const runtime::DeviceInfo& device) { return device.type == "gpu" ? &device : nullptr; };
   staged.defaults = stagedBlock(size, nullptr).config;
   staged.preferred = [=](const runtime::DeviceInfo& device) { return stagedBlock(size, ofGpu(device)).config; };
@@ -356,14 +351,9 @@ std::vector<OperatorFamily> stagedFamilies(const Recognised& form) {
 
 OperatorFamily dotProductFamily(const Recognised& form) {
   const ProductShape product(form);
-  const std::int64_t rows = *form.nest.loops[form.nest.loops.size() - 2].input.type().length().constant();
-  const std::int64_t columns = *form.nest.loops.back().input.type().length().constant();
+  const std::int64_t rows = *form.nest.rows().constant(), columns = *form.nest.innermost().constant();
   constexpr std::int64_t most = 24, longest = 16, usual = 8;  // accumulators, of a side
-  OperatorFamily family;
-  family.name = "dots";
-  family.meaning = "a tile of sums in registers, each in lanes";
-  family.forProcessors = true;
-  family.derive = [=, batch = product.batch](Rewriting& r) {
+  const auto derive = [=, batch = product.batch](Rewriting& r) {
     const Nat rowsOfTile = r.tunable("rows", 1, std::min(rows, longest));
     const Nat columnsOfTile = r.tunable("columns", 1, std::min(columns, longest));
     r.assume({SizeCondition::Kind::lessEqual, rowsOfTile * columnsOfTile, Nat(most), "accumulators"});
@@ -374,8 +364,11 @@ OperatorFamily dotProductFamily(const Recognised& form) {
   const bool fewRows = rows <= columns;
   const std::int64_t first = largestDivisor(std::min(rows, columns), usual);
   const std::int64_t second = largestDivisor(std::max(rows, columns), std::min(longest, most / first));
-  family.defaults = {{"rows", fewRows ? first : second}, {"columns", fewRows ? second : first}};
-  return family;
+  return {.name = "dots",
+          .meaning = "a tile of sums in registers, each in lanes",
+          .derive = derive,
+          .defaults = {{"rows", fewRows ? first : second}, {"columns", fewRows ? second : first}},
+          .forProcessors = true};
 }
 
 }  // namespace lift::detail::parts

@@ -39,7 +39,7 @@ std::optional<std::pair<std::string, int>> nextStep(const Recognised& form) {
   };
   // Windows of a row in lanes: its rows are one product each.
   constexpr std::int64_t vector = 8;
-  const auto columns = loops.back().input.type().length().constant();
+  const auto columns = loops.back().length().constant();
   const bool inLanes = columns && columnsLieTogether(form) && *columns % vector == 0;
   const auto last = loops.size() - 1;
   const auto rank = [&](std::size_t i) {  // the order that loops should have

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 
 namespace lift::rewrite {
 
@@ -164,8 +165,7 @@ std::string number(const Rational& value, const Literals& literals) {
   if (isPower(value.denominator()) && above.size() == 1 && std::ilogb(value.toDouble()) >= literals.lowest)
     return text(value.toDouble());
   if (value.numerator() < 0) above[0] = -above[0];
-  std::string out;
-  for (const double x : above) out += (out.empty() ? "" : " * ") + text(x);
+  std::string out = listed(above, text, " * ");
   for (const double x : factorsOf(value.denominator(), literals, value)) out += " / " + text(x);
   return fmt::format("({})", out);
 }

@@ -152,12 +152,11 @@ std::optional<Expr> reducedInVectors(const Accumulation& accumulation, Expr f, E
   const auto columns = columnsOf(in);
   if (!columns) return std::nullopt;
   std::vector<Expr> startVectors, vectors;
-  std::vector<Type> scalars, accumulatorTypes;
+  std::vector<Type> scalars;
   for (const Expr start : starts) {
     if (!start.type().isScalar()) return std::nullopt;
     scalars.push_back(start.type());
     startVectors.push_back(splat(lanes, start));
-    accumulatorTypes.push_back(startVectors.back().type());
   }
   for (const Expr array : columns->arrays) {
     scalars.push_back(array.type().element());

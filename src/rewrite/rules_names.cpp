@@ -510,65 +510,53 @@ std::optional<Expr> tableOf(Expr e, const Path& path, const Arguments&) {
 }
 
 struct PlaceRule {
-  std::string_view name;
-  std::string_view text;
-  std::string_view origin;
-  When when;
-  std::vector<std::string> tunables;
+  RuleRow row;
   ComputationAt compute;
   std::vector<std::string_view> tabled;  // places of those in the table
+  std::vector<std::string> tunables = {};
 };
 
 const std::vector<PlaceRule>& allPlaceRules() {
   static const auto& all = *new std::vector<PlaceRule>{
-      {"letOf", "f(v) => let(f, v)", "the part there gets a name", When::always, {}, letOf, {"1", "01", "101"}},
-      {"letOut", "f(let(g, x)) => let(fun y => f(g(y)), x)", "let floats out", When::always, {}, letOut, {"1", "01"}},
-      {"letInto",
-       "let x = h(v) in f((x, g(x))) => let x = h(v) in f((x, let(g, h(v))))",
-       "the part there gets a let of its own",
-       When::always,
-       {},
+      {{"letOf", "f(v) => let(f, v)", "the part there gets a name"}, letOf, {"1", "01", "101"}},
+      {{"letOut", "f(let(g, x)) => let(fun y => f(g(y)), x)", "let floats out"}, letOut, {"1", "01"}},
+      {{"letInto", "let x = h(v) in f((x, g(x))) => let x = h(v) in f((x, let(g, h(v))))",
+        "the part there gets a let of its own"},
        letInto,
        {"0101", "01001"}},
-      {"tableOf",
-       "map(fun x => f((x, generate(n, fun i => g(exp(f32(i)))))), xs) => let table = generate(n, fun i => "
-       "exp(f32(i))) in map(fun x => f((x, generate(n, fun i => g(table[i])))), xs)",
-       "the part there, of indices alone, in a table",
-       When::always,
-       {},
+      {{"tableOf",
+        "map(fun x => f((x, generate(n, fun i => g(exp(f32(i)))))), xs) => let table = generate(n, fun i => "
+        "exp(f32(i))) in map(fun x => f((x, generate(n, fun i => g(table[i])))), xs)",
+        "the part there, of indices alone, in a table"},
        tableOf,
        {"0101111011"}},
-      {"mapFission",
-       "map(fun x => f((x, g(x))), xs) => map(fun (x, t) => f((x, t)), zip(xs, map(g, xs)))",
-       "functor law: the part there by a map of its own",
-       When::always,
-       {},
+      {{"mapFission", "map(fun x => f((x, g(x))), xs) => map(fun (x, t) => f((x, t)), zip(xs, map(g, xs)))",
+        "functor law: the part there by a map of its own"},
        mapFission,
        {"0101", "01001"}},
-      {"reduceFission",
-       "reduce(i, fun (acc, x) => f((acc, g(x))), xs) => reduce(i, fun (acc, (x, t)) => f((acc, t)), zip(xs, map(g, "
-       "xs)))",
-       "fold fusion, backwards: the part there by a map of its own",
-       When::always,
-       {},
+      {{"reduceFission",
+        "reduce(i, fun (acc, x) => f((acc, g(x))), xs) => reduce(i, fun (acc, (x, t)) => f((acc, t)), zip(xs, map(g, "
+        "xs)))",
+        "fold fusion, backwards: the part there by a map of its own"},
        reduceFission,
        {"0101"}},
-      {"reduceInLanes",
-       "reduce(i, f, xs) => reduce(i, combine, reduce(generate(w, fun k => start), "
-       "fun (acc, x) => map(f, zip(acc, x)), split(w, xs)))",
-       "accumulators that take turns",
-       When::accumulates,
-       {"w"},
+      {{"reduceInLanes",
+        "reduce(i, f, xs) => reduce(i, combine, reduce(generate(w, fun k => start), "
+        "fun (acc, x) => map(f, zip(acc, x)), split(w, xs)))",
+        "accumulators that take turns", When::accumulates},
        reduceInLanes,
-       {""}}};
+       {""},
+       {"w"}}};
   return all;
 }
 
-Rule placeRule(const PlaceRule& row, const Path& path, std::string_view written) {
+Rule placeRule(const PlaceRule& rule, const Path& path, std::string_view written) {
+  RuleRow row = rule.row;
   const std::string name = written.empty() ? std::string(row.name) : fmt::format("{}<{}>", row.name, written);
-  return Rule(
-      RuleRow{name, row.text, row.origin, row.when}, row.tunables,
-      [compute = row.compute, path](Expr e, const Arguments& arguments) { return compute(e, path, arguments); });
+  row.name = name;
+  return Rule(row, rule.tunables, [compute = rule.compute, path](Expr e, const Arguments& arguments) {
+    return compute(e, path, arguments);
+  });
 }
 
 std::optional<Path> parsed(std::string_view text) {
@@ -582,8 +570,8 @@ std::optional<Path> parsed(std::string_view text) {
 
 const PlaceRule* rowOf(std::string_view name) {
   const std::string_view family = name.substr(0, name.find('<'));
-  for (const PlaceRule& row : allPlaceRules())
-    if (row.name == family) return &row;
+  for (const PlaceRule& rule : allPlaceRules())
+    if (rule.row.name == family) return &rule;
   return nullptr;
 }
 
@@ -591,8 +579,8 @@ const PlaceRule* rowOf(std::string_view name) {
 
 std::vector<Rule> placeRules() {
   std::vector<Rule> rules;
-  for (const PlaceRule& row : allPlaceRules())
-    for (const std::string_view at : row.tabled) rules.push_back(placeRule(row, *parsed(at), at));
+  for (const PlaceRule& rule : allPlaceRules())
+    for (const std::string_view at : rule.tabled) rules.push_back(placeRule(rule, *parsed(at), at));
   return rules;
 }
 
@@ -608,7 +596,7 @@ const Rule& placeRuleNamed(std::string_view name) {
   const auto path = parsed(written);
   if (!path || name.back() != '>' || written.empty())
     throw UserError(ExitStatus::usage, fmt::format("'{}' is no rule", name),
-                    fmt::format("write the place of a part, as in {}<0110>", rowOf(name)->name));
+                    fmt::format("write the place of a part, as in {}<0110>", rowOf(name)->row.name));
   return *made.emplace(std::string(name), std::make_unique<Rule>(placeRule(*rowOf(name), *path, written)))
               .first->second;
 }

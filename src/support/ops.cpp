@@ -13,22 +13,11 @@ namespace lift {
 namespace {
 
 // Precedences of C, among the operators there are.
+// clang-format off
 enum : int {
-  none = 0,
-  oring = 1,
-  anding = 2,
-  bitOring = 3,
-  bitXoring = 4,
-  bitAnding = 5,
-  equality = 6,
-  relational = 7,
-  shifting = 8,
-  additive = 9,
-  multiplicative = 10,
-  unary = 11,
+  none, oring, anding, bitOring, bitXoring, bitAnding, equality, relational, shifting, additive, multiplicative, unary
 };
 
-// clang-format off
 constexpr OpInfo table[] = {
     // op, name, infix, precedence, arity, typing, OpenCL for floats, for integers where different, exact, meaning
     {Op::add, "add", "+", additive, 2, OpTyping::numeric, "+", "", true, "sum; integers wrap"},

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "chart.hpp"
+#include "lift/listed.hpp"
 #include "lift/tune_report.hpp"
 
 namespace lift::tune {
@@ -276,10 +277,7 @@ std::string everyPoint(const Subject& s) {
 std::string statusCounts(const Subject& s) {
   std::map<Status, int> counts;
   for (const Measurement& m : s.sweep) counts[m.status]++;
-  std::string text;
-  for (const auto& [status, count] : counts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(status));
-  return text;
+  return listed(counts, [](const auto& row) { return fmt::format("{} {}", row.second, name(row.first)); });
 }
 
 std::string section(const Subject& s) {

@@ -28,7 +28,7 @@ const std::map<std::string, Module> modules = {
     {"support",
      {{},
       {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "integers", "stopwatch", "process", "files",
-       "free_memory", "image_layout", "interning", "node", "compile_target"}}},
+       "listed", "free_memory", "image_layout", "interning", "node", "compile_target"}}},
     {"nat", {{"support"}, {"nat", "nat_code"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},

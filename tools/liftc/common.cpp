@@ -11,6 +11,7 @@
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
 #include "lift/inputs.hpp"
+#include "lift/listed.hpp"
 #include "lift/space.hpp"
 #include "lift/text.hpp"
 
@@ -170,8 +171,7 @@ CodegenOptions CodegenOptions::within(const runtime::DeviceInfo* device) const {
 
 std::optional<kernel::Plan> CodegenOptions::compile(const Program& program, double parseMilliseconds,
                                                     CompileReport* report, const runtime::DeviceInfo* device) const {
-  std::string passNames;
-  for (const auto& p : kernel::passes()) passNames += fmt::format("{}{}", passNames.empty() ? "" : ", ", p.name);
+  const std::string passNames = listed(kernel::passes(), &kernel::Pass::name);
   const auto checkStage = [&](const std::string& stage) {
     for (const char* s : {"map", "outline", "lower", "print"})
       if (stage == s) return;
@@ -268,9 +268,7 @@ std::string commandLine(const std::vector<std::string>& words) {
     }
     return out + "'";
   };
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
-  return line;
+  return listed(words, quoted, " ");
 }
 
 std::vector<std::string> commandWords(const std::string& command) {

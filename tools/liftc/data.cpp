@@ -11,6 +11,7 @@
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/free_memory.hpp"
+#include "lift/listed.hpp"
 
 namespace lift::liftc {
 
@@ -252,8 +253,7 @@ Inputs makeInputs(const Program& program, const std::map<std::string, std::int64
                   const runtime::DeviceInfo* device) {
   checkValues(program, values);
   const kernel::Plan signature = signatureOf(program);
-  std::string known;
-  for (const auto& b : signature.buffers) known += (known.empty() ? "" : ", ") + b.name;
+  const std::string known = listed(signature.buffers, &PlanBuffer::name);
   const auto checkKnown = [&](const std::string& name) {
     if (std::ranges::find(signature.buffers, name, &PlanBuffer::name) == signature.buffers.end())
       throw UserError(ExitStatus::program, fmt::format("the program has no input '{}'", name),
@@ -313,8 +313,7 @@ int finishOutputs(const Tensors& outputs, const DataOptions& data, bool json, Js
     }
     const auto found = outputs.find(name);
     if (found == outputs.end()) {
-      std::string known;
-      for (const auto& [n, t] : outputs) known += (known.empty() ? "" : ", ") + n;
+      const std::string known = listed(outputs, &Tensors::value_type::first);
       const bool isUnnamed = equals == std::string::npos;
       throw UserError(
           ExitStatus::usage,

@@ -6,6 +6,7 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/listed.hpp"
 #include "lift/offline.hpp"
 #include "lift/predict.hpp"
 #include "program.hpp"
@@ -137,9 +138,9 @@ void printRow(const KernelText& k, const KernelReport& r) {
 
 // What a run is predicted to take, and what limits each kernel.
 void printPrediction(const PlanPrediction& p) {
-  std::string kernels;
-  for (const KernelPrediction& k : p.kernels)
-    kernels += fmt::format("{}{} {:.2f} ms by {}", kernels.empty() ? "" : ", ", k.kernel, k.milliseconds, k.limit);
+  const std::string kernels = listed(p.kernels, [](const KernelPrediction& k) {
+    return fmt::format("{} {:.2f} ms by {}", k.kernel, k.milliseconds, k.limit);
+  });
   std::cout << fmt::format("    predicted: {:.2f} ms ({})\n", p.milliseconds, kernels) << std::flush;
 }
 
@@ -159,10 +160,8 @@ void addPrediction(Json& j, const PlanPrediction& p) {
 }
 
 std::string toInstall(const OfflineTools& tools) {
-  std::string line;
-  for (const auto& need : tools.missing)
-    line += fmt::format("{}{} ({})", line.empty() ? "" : "; ", need.name, need.install);
-  return line;
+  return listed(
+      tools.missing, [](const auto& need) { return fmt::format("{} ({})", need.name, need.install); }, "; ");
 }
 
 int list() {

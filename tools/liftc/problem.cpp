@@ -12,6 +12,7 @@
 #include "lift/conv_operator.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/inputs.hpp"
+#include "lift/listed.hpp"
 #include "lift/parts.hpp"
 #include "lift/space.hpp"
 
@@ -80,12 +81,9 @@ void addTo(Ranges& ranges, NatVar tunable) {
 void checkFixed(const ProblemChoice& choice, const Ranges& known) {
   for (const auto& [name, value] : parseValues(choice.fixed, "--fix")) {
     const auto range = known.find(name);
-    if (range == known.end()) {
-      std::string names;
-      for (const auto& k : known) names += (names.empty() ? "" : ", ") + k.first;
+    if (range == known.end())
       throw UserError(ExitStatus::usage, fmt::format("--fix: there is no tunable '{}'", name),
-                      "the tunables are " + names);
-    }
+                      "the tunables are " + listed(known, &Ranges::value_type::first));
     const auto [low, high] = range->second;
     if (value < low || value > high)
       throw UserError(ExitStatus::usage,

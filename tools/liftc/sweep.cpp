@@ -9,6 +9,7 @@
 #include "budget.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/experience.hpp"
+#include "lift/listed.hpp"
 #include "lift/predict.hpp"
 #include "lift/stopwatch.hpp"
 #include "lift/tune_report.hpp"
@@ -86,7 +87,7 @@ std::unique_ptr<tune::Measurer> measurerOf(const ProblemChoice& choice, const tu
                                            const Setting& s) {
   if (!s.choice.predicted.empty()) return makePredictor(problem, s.device);
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return tune::makeWorkers(workerCommand(choice), problem.data(), s.choice.limits,
+  return tune::makeWorkers(workerCommand(choice), problem.data(), s.choice.options.limits,
                            s.choice.workers > 0 ? s.choice.workers : cores);
 }
 
@@ -110,9 +111,8 @@ Json resultJson(const tune::Problem& problem, const Setting& s, const tune::Swee
 }
 
 void printResult(const tune::Problem& problem, const Setting& s, const tune::SweepResult& r, std::ostream& out) {
-  std::string counts;
-  for (const auto& [status, count] : r.byStatus)
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, tune::name(status));
+  const std::string counts =
+      listed(r.byStatus, [](const auto& row) { return fmt::format("{} {}", row.second, tune::name(row.first)); });
   const std::string equal = r.equal > 0 ? fmt::format(", {} of kernels that were measured already", r.equal) : "";
   out << fmt::format("{}: {} points, {} of them {} now{} ({}); ended: {}\n", problem.row.label, r.points, r.fresh,
                      s.choice.predicted.empty() ? "measured" : "predicted", equal, counts, r.ended);
@@ -139,15 +139,9 @@ ExitStatus statusOf(const std::map<tune::Status, std::int64_t>& points) {
 tune::SweepResult sweepProblem(const ProblemChoice& choice, const tune::Problem& problem, const Setting& s,
                                double seconds, tune::Database& db) {
   const auto measurer = measurerOf(choice, problem, s);
-  tune::SweepOptions options;
-  options.points = s.choice.points;
+  tune::SweepOptions options = s.choice.options;
   options.seconds = seconds;
-  options.maxWorkspace = s.choice.maxWorkspace;
-  options.maxError = s.choice.maxError;
-  options.patience = s.choice.patience;
-  options.limits = s.choice.limits;
-  options.seed = s.choice.seed;
-  options.explorer = s.choice.explorer.empty() ? "model" : s.choice.explorer;
+  if (options.explorer.empty()) options.explorer = "model";
   options.generator = "liftc " LIFT_VERSION;
   options.buildOptions = choice.device.buildOptions;
   options.provenance =
@@ -202,16 +196,16 @@ int measurePoint(const ProblemChoice& choice, const tune::Problem& problem, cons
 
 // The points that a random or exhaustive sweep would measure, in its order.
 int listPoints(const tune::Problem& problem, const SweepChoice& choice) {
-  if (!choice.explorer.empty() && choice.explorer != "random" && choice.explorer != "exhaustive")
-    throw UserError(ExitStatus::usage,
-                    fmt::format("--dry-run: where {} goes depends on what it measures", choice.explorer),
+  const std::string& name = choice.options.explorer;
+  if (!name.empty() && name != "random" && name != "exhaustive")
+    throw UserError(ExitStatus::usage, fmt::format("--dry-run: where {} goes depends on what it measures", name),
                     "use --explorer random or exhaustive");
   std::vector<tune::SearchSpace> families;
   for (const tune::Subspace& s : problem.subspaces) families.push_back(s.search);
-  const auto explorer = tune::makeExplorer(choice.explorer.empty() ? "random" : choice.explorer, families,
-                                           {.seed = choice.seed, .points = choice.points});
+  const auto explorer = tune::makeExplorer(name.empty() ? "random" : name, families,
+                                           {.seed = choice.options.seed, .points = choice.options.points});
   Json points = Json::array();
-  for (const tune::Point& p : explorer->next(static_cast<std::size_t>(choice.points))) {
+  for (const tune::Point& p : explorer->next(static_cast<std::size_t>(choice.options.points))) {
     if (!choice.json) std::cout << fmt::format("{} {}\n", p.family, str(p.config));
     points.push_back({{"family", p.family}, {"config", p.config}});
   }
@@ -256,21 +250,23 @@ std::string speed(const tune::ProblemRow& row, const tune::Measurement& m) {
 
 void SweepChoice::add(cli::App& app) {
   app.add_option("--shapes", shapes, "File of layers, one a line, in place of --conv");
-  app.add_option("--points", points, "Budget: points to try, of each problem")->positive()->capture_default_str();
-  app.add_option("--seed", seed, "Seed of the search")->capture_default_str();
-  app.add_option("--explorer", explorer,
+  app.add_option("--points", options.points, "Budget: points to try, of each problem")
+      ->positive()
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Seed of the search")->capture_default_str();
+  app.add_option("--explorer", options.explorer,
                  "How points are chosen: model, walk, q, random, annealing, exhaustive (default: model; of --dry-run "
                  "random)");
   app.add_flag("--alone", alone, "Models learn from this problem's measurements only, not from others in the database");
   app.add_option("--time-limit", timeLimit,
                  "Budget: time of this command, 90s, 10m, 2h; each layer has an equal part. With --replay the recorded "
                  "time after which the regret is told (default: 60s)");
-  app.add_option("--max-workspace", maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
+  app.add_option("--max-workspace", options.maxWorkspace, "Bytes that the best may use beside the tensors: 4MB")
       ->asSize()
       ->type_name("SIZE");
-  app.add_option("--max-error", maxError, "Largest error that the best may have, relative to the results: 1e-5")
+  app.add_option("--max-error", options.maxError, "Largest error that the best may have, relative to the results: 1e-5")
       ->nonNegative();
-  app.add_option("--patience", patience, "Budget: so many points without a gain of 1 %")->nonNegative();
+  app.add_option("--patience", options.patience, "Budget: so many points without a gain of 1 %")->nonNegative();
   app.add_option("--config", config, "Measure this one point, k=v,k=v, and remember nothing")->type_name("K=V,…");
   app.add_flag("--dry-run", dryRun, "Print the points, measure nothing");
   addMeasuring(app);
@@ -283,17 +279,17 @@ void SweepChoice::add(cli::App& app) {
 
 void SweepChoice::addMeasuring(cli::App& app) {
   app.add_option("--workers", workers, "Processes that build (default: one for each core)")->nonNegative();
-  app.add_option("--build-limit", limits.buildSeconds, "Seconds in which a point must build")
+  app.add_option("--build-limit", options.limits.buildSeconds, "Seconds in which a point must build")
       ->positive()
       ->capture_default_str();
-  app.add_option("--run-limit", limits.runSeconds, "Seconds in which a point must run")
+  app.add_option("--run-limit", options.limits.runSeconds, "Seconds in which a point must run")
       ->positive()
       ->capture_default_str();
-  app.add_option("--least-run-limit", limits.leastRunSeconds,
+  app.add_option("--least-run-limit", options.limits.leastRunSeconds,
                  "Seconds that a point may run at least, however fast others ran")
       ->nonNegative()
       ->capture_default_str();
-  app.add_option("--give-up", limits.hopeless, "A repetition so many times slower than the best ends a point")
+  app.add_option("--give-up", options.limits.hopeless, "A repetition so many times slower than the best ends a point")
       ->positive()
       ->capture_default_str();
 }

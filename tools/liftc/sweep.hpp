@@ -7,17 +7,11 @@ namespace lift::liftc {
 
 // The options of a sweep; those that are not of a problem.
 struct SweepChoice {
-  std::string shapes;  // a file of layers, in place of ProblemChoice::conv
-  std::int64_t points = 1000;
-  std::uint64_t seed = 1;
-  std::string explorer;   // empty: "model"; of a dry run "random"
-  std::string timeLimit;  // "90s", "10m", "2h"; empty: none
-  std::int64_t patience = 0;
-  std::int64_t maxWorkspace = std::numeric_limits<std::int64_t>::max();  // bytes
-  double maxError = std::numeric_limits<double>::infinity();             // relative
-  int workers = 0;                                                       // 0: one for each core
-  tune::Limits limits;
-  std::string config;  // one point to measure, in place of a sweep
+  std::string shapes;                          // a file of layers, in place of ProblemChoice::conv
+  tune::SweepOptions options{.explorer = {}};  // as far as the user says them; no explorer: "model", dry run "random"
+  std::string timeLimit;                       // "90s", "10m", "2h"; empty: none
+  int workers = 0;                             // 0: one for each core
+  std::string config;                          // one point to measure, in place of a sweep
   bool dryRun = false;
   bool alone = false;     // models take no experience from the database
   std::string predicted;  // a profile: times are predicted for it, none is measured
