@@ -27,6 +27,7 @@
 #include "lift/expr.hpp"
 #include "lift/build.hpp"
 #include "lift/terms.hpp"
+#include "lift/canonical.hpp"
 #include "lift/syntax.hpp"
 #include "lift/interning.hpp"
 #include "lift/interpreter.hpp"

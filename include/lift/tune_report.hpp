@@ -8,6 +8,9 @@
 
 namespace lift::tune {
 
+// The command that measures the point again.
+std::string commandOf(const ProblemRow& problem, const Measurement& m);
+
 // For each problem, of what was measured on the device: the best time against the points tried; time against
 // workspace, with the Pareto front; the best parameters; how sensitive the time is to each tunable; every point with
 // the command that measures it again. For all of them together: throughput and memory by layer, beside peers where the

@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <compare>
+#include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
@@ -23,6 +27,7 @@ class MappingRules {
   struct Context {
     std::array<bool, 3> group{}, local{}, global{};
     bool endsEarly = false;  // inside of iterateWhile
+    auto operator<=>(const Context&) const = default;
     bool anyGroup() const { return group[0] || group[1] || group[2]; }
     bool anyLocal() const { return local[0] || local[1] || local[2]; }
     bool anyGlobal() const { return global[0] || global[1] || global[2]; }
@@ -45,7 +50,7 @@ class MappingRules {
 
   void visit(Expr e, Context context) {
     if (e.isLambda()) return visit(e.body(), context);
-    if (!e.isApply()) return;
+    if (!e.isApply() || !visited_.emplace(e.node(), context).second) return;
     const Spine s = spineOf(e);
     // What depends on no function's parameter is a kernel of its own, wherever it stands.
     if (endsKernel(s) && isOutside(e)) context = Context{};
@@ -123,6 +128,7 @@ class MappingRules {
 
   const Program& program_;
   std::unordered_set<Expr> bound_;  // parameters of functions, but for names and states of loops outside of all of them
+  std::set<std::pair<const detail::ExprNode*, Context>> visited_;
   std::vector<Diagnostic> errors_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lift/build.hpp"
+#include "lift/canonical.hpp"
 #include "lift/diagnostic.hpp"
 #include "lowering.hpp"
 
@@ -222,7 +223,7 @@ class Outliner {
     Spine s = spineOf(e);
     if (isAvailable(e)) {
       if (endsKernel(s)) {
-        const std::string key = keyOf(e);
+        const Expr key = canonical_(e);
         if (const auto same = kept_.find(key); same != kept_.end()) return same->second;
         const Expr kept = keptAsAsked(e);
         kept_.insert_or_assign(key, kept);
@@ -235,13 +236,6 @@ class Outliner {
     }
     guards_.eachArgument(s, [&](Expr x, bool) { return operand(x); });
     return applyAll(s.head, s.arguments);
-  }
-
-  // Equal for terms that differ only in the identity of bound variables.
-  static std::string keyOf(Expr e) {
-    std::string key = print(e, Names::canonical);
-    for (const Expr v : e.freeVariables()) key += fmt::format(" {}", v.id());
-    return key;
   }
 
   // What may fail in a branch must not be computed before its condition is known.
@@ -431,7 +425,8 @@ class Outliner {
   std::vector<Outline::Loop> loops_;
   std::vector<std::pair<Expr, Expr>> lets_;  // variables and their values, which name only what is in front of them
   std::unordered_map<Expr, Expr> memo_;
-  std::unordered_map<std::string, Expr> kept_;  // intermediates by what they keep
+  std::unordered_map<Expr, Expr> kept_;  // intermediates by what they keep
+  Canonical canonical_;
 };
 
 }  // namespace

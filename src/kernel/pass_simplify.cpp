@@ -1,4 +1,5 @@
 // Conditions that are known, operations on literals.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -26,6 +27,13 @@ Truth prove(const Comparison& c) {
       }
   }
   return Truth::unknown;
+}
+
+// x + 3 < n implies x + 1 < n; x < 7 implies x < 9.
+bool implies(const Comparison& known, const Comparison& c) {
+  if (known.relation != Relation::less || c.relation != Relation::less) return false;
+  return (known.rhs == c.rhs && lessEqual(c.lhs, known.lhs) == Truth::proved) ||
+         (known.lhs == c.lhs && lessEqual(known.rhs, c.rhs) == Truth::proved);
 }
 
 std::optional<bool> constantCondition(const ExprPtr& e) {
@@ -77,17 +85,19 @@ class Simplifier {
     Assume(Simplifier& s, const ExprPtr& condition) : s_(s) {
       if (const auto* t = as<Test>(condition))
         for (const Comparison& c : t->all)
-          if (s.known_.insert(keyOf(c)).second) added_.push_back(keyOf(c));
+          if (s.known_.insert(keyOf(c)).second) added_.push_back(c);
+      s.assumed_.insert(s.assumed_.end(), added_.begin(), added_.end());
     }
     ~Assume() {
-      for (const Key& k : added_) s_.known_.erase(k);
+      for (const Comparison& c : added_) s_.known_.erase(keyOf(c));
+      s_.assumed_.resize(s_.assumed_.size() - added_.size());
     }
     Assume(const Assume&) = delete;
     Assume& operator=(const Assume&) = delete;
 
    private:
     Simplifier& s_;
-    std::vector<Key> added_;
+    std::vector<Comparison> added_;
   };
 
   void append(const Block& from, Block& to) {
@@ -129,7 +139,8 @@ class Simplifier {
 
   Truth decide(const Comparison& c) {
     const Key key = keyOf(c);
-    if (known_.contains(key)) return Truth::proved;
+    if (known_.contains(key) || std::ranges::any_of(assumed_, [&](const Comparison& k) { return implies(k, c); }))
+      return Truth::proved;
     const auto found = proofs_.find(key);
     if (found != proofs_.end()) return found->second;
     return proofs_[key] = prove(c);
@@ -316,6 +327,7 @@ class Simplifier {
   const std::vector<Buffer>& buffers_;
   const PassOptions& options_;
   std::set<Key> known_;
+  std::vector<Comparison> assumed_;  // the same, from the outermost condition on
   std::map<Key, Truth> proofs_;
 };
 

@@ -122,7 +122,7 @@ class Unswitch {
     const Block some(first, last);
     Expander copies(kernel_);
     Block then = copies.run(decided(some, shared, true));
-    to.push_back({If{test(shared), block(then), copies.run(decided(some, shared, false))}});
+    to.push_back({If{test(shared), block(then), block(copies.run(decided(some, shared, false)))}});
     run({last, from.end()}, to);
   }
 

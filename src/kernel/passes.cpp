@@ -43,9 +43,10 @@ const Pass* passNamed(std::string_view name) {
 
 std::vector<const Pass*> pipeline() {
   std::vector<const Pass*> list;
-  for (const char* name : {"trips",   "own",    "unroll", "trips",  "simplify", "nest",     "split",   "scalars",
-                           "declare", "copies", "dead",   "fuse",   "unswitch", "dead",     "version", "absent",
-                           "order",   "join",   "narrow", "stream", "prefetch", "barriers", "ahead",   "hoist"})
+  for (const char* name :
+       {"trips",  "own",    "unroll", "trips",    "simplify", "nest",  "split",   "scalars", "declare",
+        "copies", "dead",   "fuse",   "unswitch", "simplify", "dead",  "version", "absent",  "order",
+        "join",   "narrow", "stream", "prefetch", "barriers", "ahead", "hoist"})
     list.push_back(passNamed(name));
   return list;
 }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "lift/accumulation.hpp"
+#include "lift/canonical.hpp"
 #include "lift/mapping.hpp"
 #include "preparation.hpp"
 
@@ -162,8 +163,9 @@ class DefaultMapping : Walk {
   const MappingOptions& options_;
   kernel::Notes* notes_;
   Work work_;
-  std::unordered_set<Expr> kept_;                 // terms toGlobal(…) that are mapped
-  std::unordered_map<std::string, Kept> known_;   // the same by the term they keep
+  std::unordered_set<Expr> kept_;         // terms toGlobal(…) that are mapped
+  std::unordered_map<Expr, Kept> known_;  // the same by the term they keep
+  Canonical canonical_;
   Type ofKernel_ = Type::scalar(Scalar::i32);     // of what the kernel that is being mapped computes
   bool ofChunks_ = false;                         // what is mapped are the chunks of a reduction by index
   int iterations_ = 0;                            // over kernels, that are being mapped

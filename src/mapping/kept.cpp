@@ -23,8 +23,7 @@ Expr DefaultMapping::kept(Expr e, std::string_view why) {
   const bool isMarked = endsKernel(spineOf(e));
   const Expr value = isMarked ? spineOf(e).arguments[0] : e;
   const bool inImage = spineOf(e).isPrim(Prim::toImage);
-  std::string key = print(inImage ? e : value, Names::canonical);
-  for (const Expr v : value.freeVariables()) key += fmt::format(" {}", v.id());
+  const Expr key = canonical_(inImage ? e : value);
   Expr k = isMarked ? e : apply("keepAhead", e);
   if (const auto found = known_.find(key); found != known_.end()) {
     for (const rewrite::Step& step : found->second.steps) {
@@ -46,7 +45,7 @@ Expr DefaultMapping::kept(Expr e, std::string_view why) {
     path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(above));
   }
   kept_.insert(k);
-  known_.emplace(std::move(key), std::move(kept));
+  known_.emplace(key, std::move(kept));
   if (notes_ != nullptr)
     note(value, fmt::format("{} is kept in memory, computed by a kernel of its own: {}", e.type().str(), why));
   return k;

@@ -65,7 +65,8 @@ std::string Best::str() const {
   const std::string which = match == Match::exact ? "" : fmt::format(", {}", device.name);
   const char* changed = areUnknown(measurement.key.kernels) ? "; of kernels that were not recorded"
                                                             : "; stale: its kernels have changed since";
-  return fmt::format("{} of family {}, measured on {}{} ({:.3f} ms{}{})", lift::str(measurement.key.config),
+  const std::string config = lift::str(measurement.key.config);
+  return fmt::format("{}family {}, measured on {}{} ({:.3f} ms{}{})", config.empty() ? "" : config + " of ",
                      measurement.key.family, where.at(static_cast<std::size_t>(match)), which, measurement.median(),
                      shipped ? "; shipped with liftc" : "", stale ? changed : "");
 }

@@ -98,11 +98,6 @@ std::vector<Subject> subjects(const Database& db, const std::string& device, con
   return found;
 }
 
-std::string command(const Subject& s, const Measurement& m) {
-  const std::string config = m.key.config.empty() ? "" : " --config " + lift::str(m.key.config);
-  return fmt::format("liftc tune {} --family {}{}", s.problem.command, m.key.family, config);
-}
-
 std::string tip(const Subject& s, const Measurement& m) {
   return fmt::format("{} ms, {} MB: {} {}", shortNumber(m.median()), shortNumber(s.memory(m)), m.key.family,
                      lift::str(m.key.config));
@@ -265,7 +260,7 @@ std::string everyPoint(const Subject& s) {
     rows += fmt::format("<tr><td class=n>{}</td><td class=n>{}</td><td{}>{}{}</td><td><code>{}</code></td></tr>\n",
                         time, shortNumber(s.memory(m)), m.valid() ? "" : " class=bad",
                         m.key.phase == Phase::retime ? "timed again" : name(m.status),
-                        m.detail.empty() ? "" : escapeHtml(": " + m.detail), escapeHtml(command(s, m)));
+                        m.detail.empty() ? "" : escapeHtml(": " + m.detail), escapeHtml(commandOf(s.problem, m)));
   }
   return fmt::format(
       "<details><summary>All {} measurements, and the command that repeats each</summary>\n<div class=scroll>"
@@ -395,6 +390,11 @@ std::string comparisonTable(const Comparison& c) {
 }
 
 }  // namespace
+
+std::string commandOf(const ProblemRow& problem, const Measurement& m) {
+  const std::string config = m.key.config.empty() ? "" : " --config " + lift::str(m.key.config);
+  return fmt::format("liftc tune {} --family {}{}", problem.command, m.key.family, config);
+}
 
 std::string report(const Database& database, const std::string& device, const std::vector<std::string>& problems) {
   const std::vector<Subject> all = subjects(database, device, problems);

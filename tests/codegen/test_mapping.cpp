@@ -435,6 +435,14 @@ TEST_CASE("equal stages share a kernel, whatever they are called") {
   CHECK(wrong(text, {{"n", 6}}) == "");
 }
 
+TEST_CASE("stages that each read the one before twice are visited once each") {
+  std::string text =
+      "def stage(y) = let s = sum(y) in map(fun a => a / s + exp(a), y)\n"
+      "def main(xs: [m][n]f32): [m][n]f32 = map(fun r => r";
+  for (int i = 0; i < 24; i++) text += " |> stage";
+  CHECK(!compile(at(parse(text + ", xs)"), {{"m", 16}, {"n", 4096}})).sources.empty());
+}
+
 TEST_CASE("violations of the mapping rules are reported where they stand") {
   CHECK(violations("def main(x: [n]f32): [n]f32 =\n  mapLcl(0, fun v => v + 1.0, x)") ==
         Texts{"2:3 mapLcl outside of mapWrg"});

@@ -297,6 +297,29 @@ TEST_CASE("unswitch: not for few values, nor where they share nothing") {
   for (const Kernel& k : {guarded(7, true), guarded(12, false)}) CHECK(bodyText(pass("unswitch", k)) == bodyText(k));
 }
 
+TEST_CASE("unswitch: what many values share where a condition does not hold is asked once there, too") {
+  Maker m;
+  const auto in = m.in("in", 64), out = m.out("out", 144);
+  m.k.body = block(seq("x", 8, [&](Nat x) {
+    const ExprPtr isWhole = test({{x, Relation::less, 7}});
+    Block stores;
+    for (std::int64_t i = 0; i < 18; i++) {
+      const ExprPtr isInside = test({{Nat(i / 9), Relation::less, x}});
+      const ExprPtr value = choose(isWhole, load(in, x + i), load(in, x + 2 * i));
+      stores.push_back({Store{out, 18 * x + i, choose(isInside, value, number(0))}});
+    }
+    return stores;
+  }));
+  const Kernel after = pass("unswitch", m.k);
+  const std::string text = bodyText(after);
+  INFO(text);
+  CHECK(std::count(text.begin(), text.end(), '?') == 0);
+  Memory a = {floats(ramp(64, 1)), floats(std::vector<float>(144))}, b = a;
+  CHECK(emulate(m.k, a).ok());
+  CHECK(emulate(after, b).ok());
+  CHECK(a == b);
+}
+
 TEST_CASE("unswitch: what is declared for a branch by its condition is declared there, unless it is read after it") {
   const auto branching = [](bool isReadAfter) {
     Maker m;

@@ -29,6 +29,39 @@ TEST_CASE("simplify: proved and refuted conditions") {
 )");
 }
 
+TEST_CASE("simplify: what a condition implies holds under it, so that lanes become a vector") {
+  Maker m;
+  const auto in = m.in("in", 8), out = m.out("out", 8);
+  const NatVar n = NatVar::size("n");
+  m.k.sizes = {n};
+  const Nat i = counter("i", 8);
+  const auto guarded = [&](Nat x) { return choose(test({{x, Relation::less, Nat(n)}}), load(in, x), number(0)); };
+  const auto stored = [&](Nat x) {
+    return Store{out, i, choose(test({{x, Relation::less, 6}}), number(1), number(2))};
+  };
+  m.k.body =
+      block(seq(i,
+                If{test({{i + 1, Relation::less, Nat(n)}}),
+                   block(Store{out, i, makeVector({guarded(i), guarded(i + 1)})}), block(Store{out, i, guarded(i)})},
+                Store{out, i, choose(test({{i + 1, Relation::less, Nat(n)}}), guarded(i + 2), number(0))},
+                If{test({{i, Relation::less, 4}}), block(stored(i), stored(i + 1), stored(i + 2), stored(i + 3)), {}}));
+  CHECK(bodyText(pass("simplify", m.k)) == R"(  for (int i = 0; i < 8; i++) {
+    if (i + 1 < n) {
+      vstore2(vload2(0, in + i), 0, out + i);
+    } else {
+      out[i] = i < n ? in[i] : 0.0f;
+    }
+    out[i] = i + 1 < n && i + 2 < n ? in[i + 2] : 0.0f;
+    if (i < 4) {
+      out[i] = 1.0f;
+      out[i] = 1.0f;
+      out[i] = 1.0f;
+      out[i] = i < 3 ? 1.0f : 2.0f;
+    }
+  }
+)");
+}
+
 TEST_CASE("simplify: conditions read well") {
   Maker m;
   const auto in = m.in("in", 8), out = m.out("out", 8);

@@ -44,6 +44,16 @@ int count(const std::string& text, const std::string& pattern) {
 
 }  // namespace
 
+TEST_CASE("the command of a point names tunables where the family has any") {
+  const ProblemRow problem{.key = "lrn", .label = {}, .command = "--op lrn 'c64 n5'"};
+  Measurement m;
+  m.key.family = "naive";
+  CHECK(commandOf(problem, m) == "liftc tune --op lrn 'c64 n5' --family naive");
+  m.key.family = "tiles";
+  m.key.config = {{"rows", 2}, {"columns", 4}};
+  CHECK(commandOf(problem, m) == "liftc tune --op lrn 'c64 n5' --family tiles --config columns=4,rows=2");
+}
+
 TEST_CASE("a report is one whole file that asks for no other") {
   const std::string html = report(example(), "d");
   CHECK(html.rfind("<!doctype html>", 0) == 0);

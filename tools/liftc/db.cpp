@@ -73,18 +73,13 @@ std::optional<tune::Measurement> bestOf(const std::vector<Row>& group) { return 
 
 std::string labelOf(const tune::ProblemRow& p) { return p.label.empty() ? p.key : p.label; }
 
-// The command that runs this point again.
-std::string reproduce(const tune::ProblemRow& p, const tune::Measurement& m) {
-  return fmt::format("liftc tune {} --family {} --config {}", p.command, m.key.family, str(m.key.config));
-}
-
 Json rowJson(const Row& row, const tune::Measurement& best) {
   Json j{{"problem", row.problem.key},
          {"label", row.problem.label},
          {"device", row.device.name},
          {"device_id", row.device.id}};
   j.update(bestJson(row.problem, best));
-  j.update({{"measured_at", best.measuredAt}, {"command", reproduce(row.problem, best)}});
+  j.update({{"measured_at", best.measuredAt}, {"command", tune::commandOf(row.problem, best)}});
   return j;
 }
 
@@ -212,7 +207,7 @@ int best(const Options& o) {
     if (!o.json)
       std::cout << fmt::format("{} on {}: {}{}\n  {}\n", labelOf(first.problem), first.device.name,
                                speed(first.problem, *found), why.empty() ? "" : fmt::format("  ({})", why),
-                               reproduce(first.problem, *found));
+                               tune::commandOf(first.problem, *found));
   }
   if (o.json) printJson(out);
   return 0;

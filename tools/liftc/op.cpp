@@ -187,10 +187,11 @@ int check(const std::vector<Workload>& workloads, const Options& o) {
       std::cout << fmt::format("{:<40} {}\n", label, "error: " + refused) << std::flush;
     } else if (!o.json) {
       const Json& r = row->json;
+      const std::string of = o.samples > 0 ? fmt::format(", the fastest of {}", r["samples"].size()) : "";
       std::cout << fmt::format("{:<40} {:>10.3f} {:>9.2f} {:>10.2f} {:>9.2f} {:>9.2e} {:>11.2e} {:>10.2e}  {}\n", label,
                                r["ms"], r["gflops"], r["tensor_bytes"].get<double>() * 1e-6,
                                r["workspace_bytes"].get<double>() * 1e-6, r["norm_rel_err"], r["max_rel_err"],
-                               r["tolerance"], row->ok ? "ok" : "WRONG")
+                               r["tolerance"], (row->ok ? "ok" : "WRONG") + of)
                 << std::flush;
     }
   }

@@ -125,9 +125,8 @@ void printResult(const tune::Problem& problem, const Setting& s, const tune::Swe
   if (!r.best) out << "  no best: no point ran, was right and kept to the limits\n";
   if (!r.best) return;
   const std::string config = str(r.best->key.config);
-  out << fmt::format("  best: {}  {} {}\n  again: liftc tune {} --family {}{}\n", speed(problem.row, *r.best),
-                     r.best->key.family, config, problem.row.command, r.best->key.family,
-                     config.empty() ? "" : " --config " + config);
+  out << fmt::format("  best: {}  {}{}\n  again: {}\n", speed(problem.row, *r.best), r.best->key.family,
+                     config.empty() ? "" : " " + config, tune::commandOf(problem.row, *r.best));
 }
 
 // The exit status of a command that measured these points: ok where any of them ran and was right.
