@@ -120,10 +120,12 @@ std::int64_t vectorOf(const ConvSpec& s) {
   return hasVectors(s.icPerGroup()) ? std::min<std::int64_t>(4, widestVector(s.icPerGroup())) : 4;
 }
 
-// Registers of a step: the sums, the operands that it loads.
+// Registers of a step: the sums, the operands that it loads, and more addresses than usual of groups and of inputs that
+// are loaded one by one (without them Mesa's compiler for Mali spills).
 std::int64_t registersOf(const ConvSpec& s, std::int64_t pixels, std::int64_t kernels) {
+  constexpr std::int64_t addresses = 8;
   const std::int64_t ofInput = hasVectors(s.icPerGroup()) ? vectorOf(s) : 1;
-  return pixels * kernels + ofInput * (pixels + kernels);
+  return pixels * kernels + ofInput * (pixels + kernels) + (s.groups > 1 || ofInput == 1 ? addresses : 0);
 }
 
 // Loads of a step for each product.
