@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -226,7 +227,12 @@ void chooseRange(kernel::Kernel& kernel, const CompileOptions& options) {
   Counts group, local, global;
   parallelCounts(kernel.body, group, local, global);
   const std::int64_t usual = mostItems(group, global, options.target.isGpu);
-  std::int64_t left = std::min(options.maxGroupSize.value_or(usual), options.target.groupSize), items = 1;
+  // Of a graphics processor's largest group a power of two: Mali's 384 is for kernels of few registers only.
+  const auto ofDevice = static_cast<std::uint64_t>(options.target.groupSize);
+  const std::int64_t most = options.target.isGpu && !options.maxGroupSize
+                                ? static_cast<std::int64_t>(std::bit_floor(ofDevice))
+                                : options.target.groupSize;
+  std::int64_t left = std::min(options.maxGroupSize.value_or(usual), most), items = 1;
   for (std::size_t d = 0; d < 3; d++) {
     const std::int64_t room = std::min(left, options.target.groupSizes[d]);
     Nat size = 1;
