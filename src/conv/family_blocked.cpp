@@ -290,9 +290,9 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
       largestDivisor(config["channels"] * tapsTogether(spec), copiesInputs(spec) && config["vectors"] == 2 ? 2 : 4);
   const std::int64_t pixels = config["pixels"];
   // The outputs of a pixel are side by side, and best written together if a core's own cache has room for all weights.
-  constexpr std::int64_t mostWeights = (128 << 10) / sizeof(float);
+  constexpr std::int64_t mostOfAllGroups = (128 << 10) / sizeof(float);
   chooseLoops(isPointwise(image) ? inRowsOf(pixels, image) : spec, copiesInputs(spec), pixels,
-              lanes * config["vectors"], spec.ocPerGroup() * spec.reduction() <= mostWeights ? kernels : 4, config);
+              lanes * config["vectors"], spec.ocPerGroup() * spec.reduction() <= mostOfAllGroups ? kernels : 4, config);
   return config;
 }
 
