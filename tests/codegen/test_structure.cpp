@@ -297,6 +297,19 @@ TEST_CASE("work-groups are within a device's sizes of each dimension") {
   CHECK(wrong(groups, {{"n", 5}, {"m", 37}}, flat) == "");
 }
 
+TEST_CASE("groups of a GPU whose largest is no power of two are the next smaller one, unless asked for") {
+  CompileOptions gpu;
+  gpu.target.isGpu = true;
+  gpu.target.groupSize = 384;
+  const auto range = [&] {
+    const std::string text = "def main(x: [n][m]f32): [n][m]f32 = mapWrg(0, mapLcl(0, fun v => v + 1.0), x)";
+    return rangeOf(compile(at(parse(text), {{"n", 5}, {"m", 5000}}), gpu).kernels.at(0));
+  };
+  CHECK(range() == "1280 1 1; 256 1 1");
+  gpu.maxGroupSize = 384;
+  CHECK(range() == "1920 1 1; 384 1 1");
+}
+
 TEST_CASE("dimensions share the room of a group") {
   const std::string text = R"(
     def main(x: [4][20][30]f32): [4][20][30]f32 = mapWrg(0, mapLcl2D(fun v => v * 2.0), x))";
