@@ -286,8 +286,8 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   } else {
     config["channels"] = largestDivisor(spec.icPerGroup(), inPlace);
   }
-  config["unroll"] =
-      largestDivisor(config["channels"] * tapsTogether(spec), copiesInputs(spec) && config["vectors"] == 2 ? 2 : 4);
+  config["unroll"] = largestDivisor(config["channels"] * tapsTogether(spec), 4);
+  if (copiesInputs(spec) && config["vectors"] == 2 && config["unroll"] == 4) config["unroll"] = 2;
   const std::int64_t pixels = config["pixels"];
   // The outputs of a pixel are side by side, and best written together if a core's own cache has room for all weights.
   constexpr std::int64_t mostOfAllGroups = (128 << 10) / sizeof(float);
