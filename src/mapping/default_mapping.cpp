@@ -179,6 +179,7 @@ Expr DefaultMapping::resultOfMap(Expr e, const Layouts& through) {
   for (const Nest nest = nestOf(e); const rewrite::Path& level : nest.levels)
     if (!level.empty() && readsRowsOften(partAt(e, level)))
       return resultOfMap(at(e, level, [this](Expr map) { return apply("mapFusion", map); }), through);
+  if (const auto stored = withNumbersStored(e)) return result(*stored, through);
   if (const auto divided = spread(e)) return result(*divided, through);
   if (const auto stored = withNamesStored(e)) return result(*stored, through);
   if (const auto flat = flattened(e)) return result(*flat, through);
@@ -387,6 +388,15 @@ bool DefaultMapping::hasFewItems(Expr nest) const {
   return items && static_cast<double>(*items) < (options_.isGpu ? enoughItemsOfGpu : enoughItems);
 }
 
+// Work-items of an element of the nest's outermost `levels` maps, about: each computes what the levels' functions take.
+double DefaultMapping::itemsBelow(Expr nest, std::size_t levels) const {
+  double items = 1;
+  const auto paths = nestOf(nest).levels;
+  for (std::size_t i = levels; i < paths.size(); i++)
+    items *= estimate(spineOf(partAt(nest, paths[i])).arguments[1].type().length());
+  return items;
+}
+
 // The nest over work-items, `places` being the dimensions of its maps.
 Expr DefaultMapping::mapNest(Expr e, std::span<const int> places, bool inLambda) {
   const Expr nest = e;
@@ -407,17 +417,19 @@ Expr DefaultMapping::underneath(Expr body, std::span<const int> places) {
 // The input of a nest. Where each of its elements is read by one work-item, that one computes it.
 Expr DefaultMapping::input(Expr nest, Expr in) {
   if (hasFewItems(nest) || !readsOnce(nest)) return operand(in);
-  return produced(in, static_cast<std::size_t>(depthOf(nest)));
+  return produced(in, nest);
 }
 
-Expr DefaultMapping::produced(Expr e, std::size_t dimensions) {
+Expr DefaultMapping::produced(Expr e, Expr nest) {
   if (!e.isApply() || isKept(e) || isKernelBoundary(e)) return operand(e);
   const Spine s = spineOf(e);
-  const auto further = [&](Expr x) { return produced(x, dimensions); };
+  const auto further = [&](Expr x) { return produced(x, nest); };
   if (s.isPrim(Prim::zip) || s.isPrim(Prim::transpose)) return parts(e, further);
   if (!s.isPrim(Prim::map) || !readsOnce(e)) return operand(e);
   if (onlyMovesData(s.arguments[0])) return argument(e, 1, further);
-  if (holdsArrays(e.type()) && shapeOf(e.type()).size() > dimensions) return operand(e);
+  const std::size_t dimensions = shapeOf(e.type()).size();
+  if (dimensions > static_cast<std::size_t>(depthOf(nest)) || isReadOften(e, itemsBelow(nest, dimensions)))
+    return operand(e);
   if (anyPrimitive(e, [](Expr p) { return runsInOrder(p.prim()); })) return operand(e);
   e = functionBody(e, 0, [this](Expr b) { return inside(b); });
   return argument(e, 1, further);

@@ -62,7 +62,7 @@ class DefaultMapping : Walk {
   Expr mapNest(Expr e, std::span<const int> places, bool inLambda = false);
   Expr underneath(Expr body, std::span<const int> places);
   Expr input(Expr nest, Expr in);
-  Expr produced(Expr e, std::size_t dimensions);
+  Expr produced(Expr e, Expr nest);
   Expr inOrder(Expr e);
   Expr reduceInOrder(Expr e);
 
@@ -75,6 +75,7 @@ class DefaultMapping : Walk {
   };
   Nest nestOf(Expr e) const;
   bool hasFewItems(Expr nest) const;
+  double itemsBelow(Expr nest, std::size_t levels) const;
   bool namesHideDimension(const LetChain& names);
 
   // divided.cpp: reductions, scans and nests in parts
@@ -109,6 +110,7 @@ class DefaultMapping : Walk {
   Expr withNamesInside(Expr e, std::size_t i, Expr& own);
   Expr withoutNames(Expr e, std::size_t count, std::size_t i);
   std::optional<Expr> withNamesStored(Expr e);
+  std::optional<Expr> withNumbersStored(Expr e);
   std::optional<Expr> spread(Expr e);
   std::optional<Expr> longReduction(Expr e);
   Expr ofWhatItUses(Expr map);

@@ -549,6 +549,29 @@ std::optional<Expr> DefaultMapping::withNamesStored(Expr e) {
   return std::nullopt;
 }
 
+// What an inner map of a nest runs over, where it is numbers that all work-items of the maps below would compute again:
+// a kernel of its own computes them, for all elements of the maps around.
+std::optional<Expr> DefaultMapping::withNumbersStored(Expr e) {
+  if (!mayMove(e)) return std::nullopt;
+  Nest nest = nestOf(e);
+  for (std::size_t level = 1; level + 1 < nest.levels.size(); level++) {
+    const double items = itemsBelow(e, level + 1);
+    const std::function<std::optional<Expr>(Expr)> among = [&](Expr in) -> std::optional<Expr> {
+      const Spine s = spineOf(in);
+      if (s.isPrim(Prim::zip))
+        for (const Expr a : s.arguments)
+          if (const auto found = among(a)) return found;
+      const bool numbers = computesElements(in) && in.type().element().isRegister() && isExpensive(in);
+      return numbers && !isClosed(in) && isReadOften(in, items) ? std::optional(in) : std::nullopt;
+    };
+    if (const auto numbers = among(spineOf(partAt(e, nest.levels[level])).arguments[1])) {
+      nest.levels.resize(level);
+      return apart(e, nest, *numbers, "its elements are the same for all that a map computes");
+    }
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 // Below so many names that a term begins with.

@@ -531,6 +531,25 @@ TEST_CASE("maps that read a scan or an iteration are no dimension: every work-it
   CHECK(wrong(closed, {{"k", 9}}) == "");
 }
 
+TEST_CASE("numbers that take a loop and are the same for a whole row are computed once, not by each work-item") {
+  for (const std::string text : {
+           "def main(x: [k][n]f32, y: [n]f32): [k][n]f32 = map(sum, x) |> map(fun s => map(fun v => s * v, y))",
+           "def main(x: [k][n]f32): [k][n]f32 = zip(x, map(sum, x)) |> map(fun (r, s) => map(fun v => v - s, r))",
+           "def main(x: [2][k][n]f32, y: [n]f32): [2][k][n]f32 = "
+           "map(fun m => map(sum, m) |> map(fun s => map(fun v => s * v, y)), x)",
+           "def main(x: [2][k][n]f32): [2][k][n]f32 = "
+           "map(fun m => zip(m, map(sum, m)) |> map(fun (r, s) => map(fun v => v - s, r)), x)",
+       }) {
+    INFO(text);
+    CHECK(kernels(text) == 2);
+    CHECK(contains(mapped(text), "mapGlb(1"));
+    CHECK(wrong(text, {{"k", 40}, {"n", 9}}) == "");
+  }
+  // A number that takes no loop is.
+  CHECK(kernels("def main(x: [k]f32, y: [n]f32): [k][n]f32 = "
+                "map(fun v => v + 1.0, x) |> map(fun s => map(fun v => s * v, y))") == 1);
+}
+
 TEST_CASE("mappings that keep the rules are not complained of") {
   for (const std::string text :
        {"def main(x: [n][m]f32): [n][m]f32 = mapWrg(0, fun r => toLocal(mapLcl(0, id, r)) |> mapLcl(0, id), x)",
