@@ -130,23 +130,10 @@ ConvTensors randomConvTensors(const ConvSpec& spec, std::uint64_t seed, Scalar s
 // element type. About a second for a layer of VGG-16 in an optimised build.
 Tensor convReference(const ConvSpec& spec, const Tensor& input, const Tensor& weights, const Tensor& bias);
 
-// The largest relative error a correct implementation in this element type may show, where the relative error is
-//   |got - want| / max(|want|, floor),  floor = the root mean square of all expected outputs.
+// The largest relative error, as largestError has it, that a correct implementation in this element type may show.
 // f16 means half storage and float arithmetic, h16 half arithmetic; integers are exact: 0. Derivation in
 // src/conv/tolerance.cpp.
 double convTolerance(const ConvSpec& spec, Scalar scalar);
-
-// The size that an output of random data has, sqrt(reduction) rms(input) rms(weights) + rms(bias). Where a layer has
-// few outputs that happen to cancel, their own root mean square is far below it and tells nothing of the roundings.
-double convScale(const ConvSpec& spec, const ConvTensors& tensors);
-
-struct ConvCheck {
-  Difference difference;
-  double tolerance = 0;
-  bool ok() const { return difference.sameShape && difference.finite && difference.maxRel <= tolerance; }
-};
-// The floor is at least `scale`.
-ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected, double scale = 0);
 
 // --- oneDNN, as judge and as peer --------------------------------------------------------------------------------
 

@@ -38,6 +38,19 @@ Expr argumentOf(Expr application, std::size_t i) { return spineOf(application).a
 
 Expr bodyOf(Expr map) { return argumentOf(map, 0).body(); }
 
+std::function<bool(Expr)> around(std::function<bool(Expr)> inner) {
+  return [inner = std::move(inner)](Expr e) { return isMap(e) && inner(bodyOf(e)); };
+}
+
+Strategy computing(const char* rule, Arguments arguments) {
+  return inside(isComputingMap, use(rule, std::move(arguments)));
+}
+
+std::function<bool(Expr)> isKept(bool (*which)(Expr)) {
+  return [which](Expr e) { return isApplied(e, Prim::toGlobal) && which(argumentOf(e, 0)); };
+}
+Strategy kept(bool (*which)(Expr), Strategy s) { return inside(isKept(which), argument(std::move(s))); }
+
 bool readsWeights(Expr e) {
   const auto& free = e.freeVariables();
   return std::ranges::any_of(free, [](Expr v) { return v.name() == "weights"; });
@@ -53,6 +66,14 @@ std::int64_t evenTile(std::int64_t n, std::int64_t most, double border) {
     best = k;
   }
   return best;
+}
+
+void assumeLanes(Rewriting& r, Nat lanes) {
+  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
+}
+
+void assumeAccumulators(Rewriting& r, Nat accumulators) {
+  r.assume({SizeCondition::Kind::lessEqual, accumulators, mostAccumulators, "accumulators of a work-item"});
 }
 
 bool hasVectors(std::int64_t channels) { return channels % 2 == 0; }
@@ -164,8 +185,7 @@ void padRowsTo(Rewriting& r, Nat height, Nat stride, Nat rows) {
 void arrangeWeights(Rewriting& r, int maps) {
   r.apply(inside(isReduction, argument(argument(use("keepAhead")))));
   for (int map = 0; map < maps; map++) r.apply(topDown(use("precompute")));
-  r.apply(
-      inside([](Expr e) { return isApplied(e, Prim::toGlobal); }, argument(seq({ofWhatIsUsed(), copyInParallel(3)}))));
+  r.apply(kept([](Expr) { return true; }, seq({ofWhatIsUsed(), copyInParallel(3)})));
 }
 
 void windowsIntoReduction(Rewriting& r, Lanes lanes) {
@@ -178,6 +198,12 @@ void reductionInLoops(Rewriting& r) {
   r.apply(layoutsOut());
   r.apply(normalise({"mapIdentity", "mapFirst", "mapSecond", "transposeMapJoin", "mapJoin", "zipJoin", "reduceJoin",
                      "reduceMap", "mapFusionMoves"}));
+}
+
+void lowerTile(Rewriting& r, int loops, Nat unroll) {
+  for (int loop = 0; loop < loops; loop++) r.apply(topDown(use("reduceToLoop")));
+  r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
+  for (int map = 0; map < 2; map++) r.apply(computing("mapToUnrolled", {{"u", 0}}));
 }
 
 }  // namespace detail

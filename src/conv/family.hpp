@@ -10,6 +10,7 @@
 
 namespace lift::detail {
 
+using rewrite::Arguments;
 using rewrite::Rewriting;
 using rewrite::Strategy;
 using runtime::VectorRegisters;
@@ -23,10 +24,18 @@ bool contains(Expr e, Prim prim);   // anywhere
 bool isReduction(Expr e);
 bool isOverReduction(Expr e);   // a map around one: over kernels
 bool isOverReductions(Expr e);  // a map around such maps: over windows
-bool isOverFilledBlocks(
-    Expr e);  // a map over what is split after it was filled to whole blocks: over blocks of kernels
+// A map over what is split after it was filled to whole blocks: over blocks of kernels.
+bool isOverFilledBlocks(Expr e);
 Expr argumentOf(Expr application, std::size_t i);
 Expr bodyOf(Expr map);  // of the mapped function
+// A map whose body is such a term.
+std::function<bool(Expr)> around(std::function<bool(Expr)> inner);
+
+// The rule at the outermost map that computes.
+Strategy computing(const char* rule, Arguments arguments = {});
+// Whether a term keeps a value in memory of which that holds; s at such a value.
+std::function<bool(Expr)> isKept(bool (*which)(Expr));
+Strategy kept(bool (*which)(Expr), Strategy s);
 
 // The size, at most `most`, of tiles that cover n with little left over, where a tile takes `border` elements' work
 // more than its own: of pixels in registers, as much as their weights' loads; of rows, as much as rows that are copied
@@ -38,6 +47,9 @@ std::int64_t evenTile(std::int64_t n, std::int64_t most, double border);
 // element of memory.
 bool loadsInputs(const VectorRegisters& of);
 
+// Accumulators that are worth having: more than any device has registers for.
+constexpr std::int64_t mostAccumulators = 64;
+void assumeAccumulators(Rewriting& r, Nat accumulators);
 // Accumulators that a register tile of so many vectors may have, beside the operands of a step of its sums.
 std::int64_t accumulatorsBeside(std::int64_t vectors, const VectorRegisters& of);
 // What a step of a register tile costs, in products of vectors: these, at least as many as hide the latency of one, a
@@ -47,6 +59,7 @@ double stepCost(std::int64_t inputs, std::int64_t vectors, const VectorRegisters
 
 // Vectors of channels, at most of `mostLanes`.
 constexpr std::int64_t mostLanes = 16;
+void assumeLanes(Rewriting& r, Nat lanes);  // that they divide the widest vector's
 bool hasVectors(std::int64_t channels);
 // Lanes of the vectors that cover n channels: wide ones, unless narrow ones leave fewer lanes over. A block of the
 // output's layout, if it has blocks, is whole vectors.
@@ -97,6 +110,9 @@ enum class Lanes : std::uint8_t { ofResults, ofElements };
 void windowsIntoReduction(Rewriting& r, Lanes lanes = Lanes::ofResults);
 // A reduction over the channels and taps of windows, written as one, as loops: blocks of channels, taps, channels.
 void reductionInLoops(Rewriting& r);
+
+// So many reductions in loops, one by `unroll` steps at a time, and the register tile in it, two maps, unrolled.
+void lowerTile(Rewriting& r, int loops, Nat unroll);
 
 // Windows more, at the bottom and the right, to whole tiles of rows by columns; what they give is cropped.
 void padWindowsTo(Rewriting& r, const ConvSpec& spec, Nat rows, Nat columns);

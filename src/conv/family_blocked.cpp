@@ -21,8 +21,6 @@ using namespace rewrite;
 namespace {
 
 constexpr std::int64_t mostRows = 16, mostSingles = 32, mostVectors = 8;
-// Accumulators that are worth having: more than any device has registers for.
-constexpr std::int64_t mostAccumulators = 64;
 
 // A tile copies the rows that its windows read, and only these; gaps within a row are copied, so that rows stay long
 // enough for register tiles.
@@ -44,8 +42,6 @@ bool copiesThrees(std::int64_t channels) { return !hasVectors(channels) && chann
 bool isOverBatches(Expr e) {
   return isMapOver(e, Prim::split) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::split);
 }
-
-bool isAroundBatches(Expr e) { return isMap(e) && isOverBatches(bodyOf(e)); }
 
 // The map over a tile's windows or rows, around the map over a batch's groups.
 bool isAroundOneBatch(Expr e) {
@@ -85,8 +81,8 @@ Tile tileTunables(Rewriting& r, const ConvSpec& spec, std::int64_t height, const
                r.tunable("groups", 1, spec.ocPerGroup()),
                r.tunable("channels", 1, spec.icPerGroup()),
                r.tunable("unroll", 1, 16)};
-  r.assume({SizeCondition::Kind::lessEqual, t.singles * t.vectors, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, t.lanes, Nat(mostLanes), "lanes of registers"});
+  assumeAccumulators(r, t.singles * t.vectors);
+  assumeLanes(r, t.lanes);
   r.assume({SizeCondition::Kind::divides, t.unroll, t.channels * Nat(taps), "copies of the innermost loop"});
   return t;
 }
@@ -118,7 +114,7 @@ void tile(Rewriting& r, const Tile& t, Nat pixels, Nat kernels) {
     applyLayoutsOut(r, normalise({"transposeTwice"}));
   }
   for (int outer = 0; outer < 5; outer++)  // windows, rows, bands, tiles of windows, tiles of rows
-    applyLayoutsOut(r, inside(isAroundBatches, use("mapInterchange")));
+    applyLayoutsOut(r, inside(around(isOverBatches), use("mapInterchange")));
   for (int inner = 0; inner < 2; inner++)  // windows, rows
     applyLayoutsOut(r, inside(isAroundOneBatch, use("mapInterchange")));
 }
@@ -133,12 +129,10 @@ void copyInputs(Rewriting& r, Nat channels, std::optional<Nat> load) {
 
 // `outer`: maps around the tiles, of images and groups.
 void lower(Rewriting& r, int outer, Nat unroll) {
-  for (int i = 0; i < outer; i++) r.apply(inside(isComputingMap, use("mapFlatten")));
+  for (int i = 0; i < outer; i++) r.apply(computing("mapFlatten"));
   for (const char* rule : {"mapToGroups2", "mapToGroups1", "mapToGroups0", "mapToLoop", "mapToLoop", "mapToLoop"})
-    r.apply(inside(isComputingMap, use(rule)));
-  for (int i = 0; i < 2; i++) r.apply(topDown(use("reduceToLoop")));
-  r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
-  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
+    r.apply(computing(rule));
+  lowerTile(r, 2, unroll);
 }
 
 }  // namespace

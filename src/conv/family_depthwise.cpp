@@ -24,12 +24,10 @@ using namespace rewrite;
 namespace {
 
 constexpr std::int64_t mostRows = 32, mostPixels = 32, mostVectors = 8;
-constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
-constexpr std::int64_t mostTaps = 25;          // that follow one another without a loop
-constexpr std::int64_t mostTapsOnGpus = 9;     // whose registers hold less
+constexpr std::int64_t mostTaps = 25;       // that follow one another without a loop
+constexpr std::int64_t mostTapsOnGpus = 9;  // whose registers hold less
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
-bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
 std::int64_t lanesUpTo(std::int64_t most, std::int64_t groups) {
   std::int64_t lanes = 2;
@@ -83,15 +81,15 @@ void reduceTiles(Rewriting& r, Nat lanes) {
 
 // `places`: the rules that say where blocks of groups, tiles of rows and tiles of a row run.
 void lower(Rewriting& r, const ConvSpec& spec, std::initializer_list<const char*> places, std::int64_t most) {
-  r.apply(inside(isComputingMap, use("mapFlatten")));
-  for (const char* rule : places) r.apply(inside(isComputingMap, use(rule)));
-  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToLoop")));
+  r.apply(computing("mapFlatten"));
+  for (const char* rule : places) r.apply(computing(rule));
+  for (int i = 0; i < 2; i++) r.apply(computing("mapToLoop"));
   // Taps one after the other, that neighbouring pixels share what is loaded and few conditions depend on the tap; long
   // kernels' rows in a loop. With more channels in a group, loops are long enough.
   const bool isAlone = spec.icPerGroup() == 1;
   for (const bool unrolled : {isAlone && spec.kh * spec.kw <= most, isAlone && spec.kw <= most, false})
     r.apply(topDown(use(unrolled ? "reduceToUnrolledFully" : "reduceToLoop")));  // rows, columns, channels
-  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
+  for (int i = 0; i < 2; i++) r.apply(computing("mapToUnrolled", {{"u", 0}}));
 }
 
 // Up to the reductions of tiles, in lanes over groups.
@@ -103,7 +101,7 @@ void inTiles(Rewriting& r, const ConvSpec& spec, Nat rows, Nat pixels, Nat lanes
   splitWindows(r, isRowsMap, rows);
   r.apply(topDown(use("slideInterchange")));
   applyLayoutsOut(r, normalise({"transposeTwice"}));
-  applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
+  applyLayoutsOut(r, inside(around(isOverKernels), use("mapInterchange")));
   reduceTiles(r, lanes);
 }
 
@@ -114,8 +112,8 @@ void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   const Nat lanes = r.tunable("lanes", 2, mostLanes);
   const Nat vectors = r.tunable("vectors", 1, mostVectorsOf(spec, layouts));
-  r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
+  assumeAccumulators(r, pixels * vectors);
+  assumeLanes(r, lanes);
 
   inTiles(r, spec, rows, pixels, lanes, vectors);
   if (gathers(spec, layouts)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
@@ -126,8 +124,8 @@ void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting
 void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
   const Nat pixels = r.tunable("pixels", 1, std::min(spec.ow, mostPixels));
   const Nat lanes = r.tunable("lanes", 2, mostLanes);
-  r.assume({SizeCondition::Kind::lessEqual, pixels * lanes, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
+  assumeAccumulators(r, pixels * lanes);
+  assumeLanes(r, lanes);
 
   inTiles(r, spec, 1, pixels, lanes, 1);
   arrangeWeights(r, 2);

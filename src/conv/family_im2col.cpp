@@ -19,7 +19,6 @@ using namespace rewrite;
 namespace {
 
 constexpr std::int64_t mostPixels = 32, mostVectors = 8;
-constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
 
 // All windows of all images, as rows of a matrix that is kept.
 void keepWindows(Rewriting& r) {
@@ -34,11 +33,9 @@ void keepWindows(Rewriting& r) {
 
 // Tiles of windows follow each other, so that a tile of kernels is read from near.
 void lower(Rewriting& r, Nat unroll) {
-  const auto isWindows = [](Expr e) { return isApplied(e, Prim::toGlobal) && onlyMovesData(argumentOf(e, 0)); };
-  r.apply(inside(isWindows, argument(copyInParallel(3))));
-  for (const char* rule : {"mapToGroups0", "mapToGroups1"}) r.apply(inside(isComputingMap, use(rule)));
-  r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
-  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
+  r.apply(kept(onlyMovesData, copyInParallel(3)));  // windows
+  for (const char* rule : {"mapToGroups0", "mapToGroups1"}) r.apply(computing(rule));
+  lowerTile(r, 0, unroll);
 }
 
 }  // namespace
@@ -61,8 +58,8 @@ void deriveIm2col(const ConvSpec& spec, Rewriting& r) {
   const Nat lanes = r.tunable("lanes", 2, mostLanes);
   const Nat vectors = r.tunable("vectors", 1, std::min(spec.oc, mostVectors));
   const Nat unroll = r.tunable("unroll", 1, 16);
-  r.assume({SizeCondition::Kind::lessEqual, pixels * vectors, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, lanes, Nat(mostLanes), "lanes of registers"});
+  assumeAccumulators(r, pixels * vectors);
+  assumeLanes(r, lanes);
   r.assume({SizeCondition::Kind::divides, unroll, spec.reduction(), "copies of the loop over a window's elements"});
 
   exposeWindows(r);

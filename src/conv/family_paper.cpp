@@ -18,7 +18,7 @@ using namespace rewrite;
 
 namespace {
 
-constexpr std::int64_t mostKernels = 32, mostAccumulators = 64;
+constexpr std::int64_t mostKernels = 32;
 // Each is a float of workspace for every output: more are never worth their memory.
 constexpr std::int64_t mostChunks = 64;
 
@@ -54,16 +54,15 @@ Tunables declare(const ConvSpec& s, Rewriting& r) {
     r.assume({SizeCondition::Kind::divides, s.sh, t.rho, "whole crop of rows"});
   if (!isSquare(s) && (paddedColumns(s) - s.extentW()) % s.sw == 0)
     r.assume({SizeCondition::Kind::divides, s.sw, t.rhoColumns, "whole crop of columns"});
-  r.assume({SizeCondition::Kind::lessEqual, t.kappa * t.sigma, mostAccumulators, "accumulators of a work-item"});
+  assumeAccumulators(r, t.kappa * t.sigma);
   r.assume({SizeCondition::Kind::lessEqual, floorDiv(s.reduction(), t.omega), mostChunks, "partial sums of a window"});
   return t;
 }
 
-// The map over the windows of one row, and the map over rows around it.
+// The map over the windows of one row.
 bool isOverWindows(Expr e) {
   return isMapOver(e, Prim::slide) && isApplied(argumentOf(argumentOf(e, 1), 0), Prim::transpose);
 }
-bool isOverRows(Expr e) { return isMap(e) && isOverWindows(bodyOf(e)); }
 
 // A map over windows or tiles that directly holds another, which holds no third.
 bool isOverPairs(Expr e) {
@@ -71,29 +70,25 @@ bool isOverPairs(Expr e) {
          !isMapOver(bodyOf(bodyOf(e)), Prim::slideStrict);
 }
 
-bool isOverTileWindows(Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }
 // Kernels are split as they are, windows after they have been flattened.
 bool isOverKernelGroups(Expr e) {
   return isMapOver(e, Prim::split) && !isApplied(argumentOf(argumentOf(e, 1), 0), Prim::join);
 }
-bool isAroundKernelGroups(Expr e) { return isMap(e) && isOverKernelGroups(bodyOf(e)); }
 
 // Applies s to the partial convolution, which is the only kept value that contains a reduction; padding is the other
 // kept value.
 Strategy partial(Strategy s) {
-  return inside([](Expr e) { return isApplied(e, Prim::toGlobal) && contains(e, Prim::reduce); },
-                argument(std::move(s)));
+  return kept([](Expr e) { return contains(e, Prim::reduce); }, std::move(s));
 }
 Strategy padding(Strategy s) {
-  return inside([](Expr e) { return isApplied(e, Prim::toGlobal) && !contains(e, Prim::reduce); },
-                argument(std::move(s)));
+  return kept([](Expr e) { return !contains(e, Prim::reduce); }, std::move(s));
 }
 
 // rho further rows and columns at the bottom and the right, and the crop of what comes of them.
 void extend(Rewriting& r, const Tunables& t) {
-  r.apply(inside(isOverRows, use("padColumns", {{"r", t.rhoColumns}})));
+  r.apply(inside(around(isOverWindows), use("padColumns", {{"r", t.rhoColumns}})));
   r.apply(normalise({"mapWindows"}));
-  r.apply(inside(isOverRows, use("padWindows", {{"r", t.rho}})));
+  r.apply(inside(around(isOverWindows), use("padWindows", {{"r", t.rho}})));
 }
 
 // The reduction in vectors and in chunks of omega elements; coalesced, neighbouring chunks interleave, so that
@@ -140,11 +135,11 @@ void tile(Rewriting& r, const Tunables& t) {
     r.apply(partial(inside(isOverPairs, use("mapFlatten"))));
     r.apply(partial(layoutsOut()));
   }
-  r.apply(partial(inside(isOverTileWindows, use("mapSplit", {{"k", t.sigma}}))));
+  r.apply(partial(inside(around(isOverReductions), use("mapSplit", {{"k", t.sigma}}))));
   r.apply(partial(inside(isOverReductions, use("mapSplit", {{"k", t.kappa}}))));
   r.apply(partial(layoutsOut()));
   for (int outer = 0; outer < 2; outer++) {  // windows, window groups
-    r.apply(partial(inside(isAroundKernelGroups, use("mapInterchange"))));
+    r.apply(partial(inside(around(isOverKernelGroups), use("mapInterchange"))));
     r.apply(partial(layoutsOut()));
   }
   for (const char* rule : {"mapMapZipRight", "mapMapZipLeft"}) {
@@ -160,9 +155,6 @@ void share(Rewriting& r) {
 }
 
 void lower(Rewriting& r, bool grouped, const Tunables& t) {
-  const auto computing = [](const char* rule, Arguments arguments = {}) {
-    return inside(isComputingMap, use(rule, std::move(arguments)));
-  };
   for (int level = 0; level < (grouped ? 2 : 1); level++) {
     r.apply(partial(computing("mapFlatten")));
     r.apply(partial(layoutsOut()));
@@ -174,7 +166,7 @@ void lower(Rewriting& r, bool grouped, const Tunables& t) {
   r.apply(partial(topDown(use("reduceToUnrolled", {{"u", t.unroll}}))));
 
   for (int level = 0; level < (grouped ? 2 : 1); level++) applyLayoutsOut(r, computing("mapFlatten"));
-  r.apply(inside(isComputingMap, use("keepAhead")));
+  r.apply(computing("keepAhead"));
   for (const char* rule : {"mapToGlobal2", "mapToGlobal1", "mapToGlobal0"}) r.apply(computing(rule));
   r.apply(topDown(use("reduceToLoop")));
   r.apply(copyInParallel(3));

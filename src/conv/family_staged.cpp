@@ -37,12 +37,12 @@ void exposeProduct(const ConvSpec& spec, Layout input, std::optional<Nat> vector
   exposeWindows(r);
   if (copiesInput(spec, input)) padAhead(r, grouped, vector);
   for (int level = 0; level < (grouped ? 1 : 2); level++) {  // rows, images
-    r.apply(inside([](Expr e) { return isMap(e) && isOverReductions(bodyOf(e)); }, use("mapFlattenInner")));
+    r.apply(inside(around(isOverReductions), use("mapFlattenInner")));
     r.apply(layoutsOut());
     r.apply(normalise({"splitTwice"}));
   }
   if (grouped) {  // images, groups
-    applyLayoutsOut(r, inside(isComputingMap, use("mapFlatten")));
+    applyLayoutsOut(r, computing("mapFlatten"));
   }
 }
 

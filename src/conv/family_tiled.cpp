@@ -21,9 +21,6 @@ using namespace rewrite;
 namespace {
 
 constexpr std::int64_t mostPixels = 16, mostKernels = 32;
-constexpr std::int64_t mostAccumulators = 64;  // more than any device has registers for
-
-bool isAroundGroups(Expr e) { return isMap(e) && isOverFilledBlocks(bodyOf(e)); }
 
 bool areArranged(Expr e) { return isApplied(e, Prim::toGlobal) && readsWeights(e); }
 
@@ -47,7 +44,7 @@ std::optional<Expr> copyVectors(Expr e, Rewriting& r) {
 void tile(Rewriting& r, Nat pixels, Nat kernels) {
   r.apply(inside(isOverReduction, use("mapSplit", {{"k", kernels}})));
   splitWindows(r, isWindowsMap, pixels);
-  applyLayoutsOut(r, inside(isAroundGroups, use("mapInterchange")));
+  applyLayoutsOut(r, inside(around(isOverFilledBlocks), use("mapInterchange")));
 }
 
 void arrange(Rewriting& r, bool grouped) {
@@ -61,13 +58,11 @@ void arrange(Rewriting& r, bool grouped) {
 
 void lower(Rewriting& r, bool grouped, Nat unroll) {
   for (int level = 0; level < (grouped ? 2 : 1); level++)  // images, groups of channels, rows
-    applyLayoutsOut(r, inside(isComputingMap, use("mapFlatten")));
-  r.apply(inside(isComputingMap, use("mapToGlobal1")));
-  r.apply(inside(isComputingMap, use("mapFlatten")));  // tiles, groups of kernels
-  r.apply(inside(isComputingMap, use("mapToGlobal0")));
-  for (int i = 0; i < 2; i++) r.apply(topDown(use("reduceToLoop")));
-  r.apply(topDown(use("reduceToUnrolled", {{"u", unroll}})));
-  for (int i = 0; i < 2; i++) r.apply(inside(isComputingMap, use("mapToUnrolled", {{"u", 0}})));
+    applyLayoutsOut(r, computing("mapFlatten"));
+  r.apply(computing("mapToGlobal1"));
+  r.apply(computing("mapFlatten"));  // tiles, groups of kernels
+  r.apply(computing("mapToGlobal0"));
+  lowerTile(r, 2, unroll);
 }
 
 }  // namespace
@@ -80,8 +75,7 @@ void padAhead(Rewriting& r, bool grouped, std::optional<Nat> vector) {
   r.apply(inside(isRowsMap, argument(argument(use("keepAhead")))));
   for (int level = 0; level < (grouped ? 2 : 1); level++) r.apply(topDown(use("precompute")));
   r.apply(ofWhatIsUsed());
-  r.apply(inside([](Expr e) { return isApplied(e, Prim::toGlobal) && !contains(e, Prim::reduce); },
-                 argument(copyPixels(grouped, vector))));
+  r.apply(kept([](Expr e) { return !contains(e, Prim::reduce); }, copyPixels(grouped, vector)));
 }
 
 void deriveTiled(const ConvSpec& spec, Layout input, bool images, Rewriting& r) {
@@ -90,8 +84,8 @@ void deriveTiled(const ConvSpec& spec, Layout input, bool images, Rewriting& r) 
   const Nat kernels = r.tunable("kernels", 1, std::min(spec.ocPerGroup() + mostLanes - 1, mostKernels));
   const Nat vector = images ? r.tunable("vector", 4, 4) : r.tunable("vector", 2, mostLanes);
   const Nat unroll = r.tunable("unroll", 1, 16);
-  r.assume({SizeCondition::Kind::lessEqual, pixels * kernels, mostAccumulators, "accumulators of a work-item"});
-  r.assume({SizeCondition::Kind::divides, vector, Nat(mostLanes), "lanes of registers"});
+  assumeAccumulators(r, pixels * kernels);
+  assumeLanes(r, vector);
   r.assume({SizeCondition::Kind::divides, vector, alongInputs ? Nat(spec.icPerGroup()) : kernels, "whole vectors"});
   r.assume({SizeCondition::Kind::divides, unroll, alongInputs ? floorDiv(spec.icPerGroup(), vector) : spec.icPerGroup(),
             "copies of the loop over channels"});

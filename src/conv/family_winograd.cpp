@@ -32,7 +32,6 @@ bool isOverGroups(Expr e) {
 }
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && !isOverGroups(e); }
-bool isAroundKernels(Expr e) { return isMap(e) && isOverKernels(bodyOf(e)); }
 
 // The pair of a transformed kernel and a transformed tile.
 bool isTransformedPair(Expr e) {
@@ -60,7 +59,7 @@ void tile(Rewriting& r, const Winograd& w) {
   r.apply(topDown(use("slideInterchange")));
   applyLayoutsOut(r, normalise({"transposeTwice"}));
   for (int inner = 0; inner < 2; inner++)  // windows, rows
-    applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
+    applyLayoutsOut(r, inside(around(isOverKernels), use("mapInterchange")));
 }
 
 // The algorithm at each of its sets of points.
@@ -123,7 +122,7 @@ void inParts(Rewriting& r, Nat kernels) {
   r.apply(inside(isOverKept, seq({argument(use("keepByPosition")), use("shareArray")})));
   r.apply(inside(isOverKernels, use("mapSplit", {{"k", kernels}})));
   applyLayoutsOut(r, normalise({"splitZip", "mapFusionMoves"}));
-  applyLayoutsOut(r, inside(isAroundKernels, use("mapInterchange")));
+  applyLayoutsOut(r, inside(around(isOverKernels), use("mapInterchange")));
 }
 
 // The products out of the maps that need them; a block, within which they stay (outer = 0), names them.
@@ -137,11 +136,6 @@ void keepProducts(Rewriting& r, int outer) {
 bool products(Expr e) { return contains(e, Prim::reduce); }
 bool tiles(Expr e) { return !readsWeights(e) && !products(e); }
 bool kernels(Expr e) { return readsWeights(e) && !contains(e, Prim::toGlobal); }
-
-std::function<bool(Expr)> isKept(bool (*which)(Expr)) {
-  return [which](Expr e) { return isApplied(e, Prim::toGlobal) && which(argumentOf(e, 0)); };
-}
-Strategy kept(bool (*which)(Expr), Strategy s) { return inside(isKept(which), argument(std::move(s))); }
 
 bool isOverTiles(Expr e) { return isMap(e) && isMap(bodyOf(e)) && isReduction(bodyOf(bodyOf(e))); }
 
@@ -218,10 +212,6 @@ void stage(Rewriting& r, std::optional<Nat> load, std::optional<Nat> lanes) {
   r.apply(layoutsOut());
 }
 
-Strategy computing(const char* rule, Arguments arguments = {}) {
-  return inside(isComputingMap, use(rule, std::move(arguments)));
-}
-
 // Around tiles are maps over their rows and `images` maps more, of images and of phases.
 
 // The transforms of tiles and of products: rows of tiles, tiles, channels.
@@ -269,7 +259,7 @@ void crop(Rewriting& r) {
   r.apply(copyInParallel(3));
 }
 
-constexpr std::int64_t mostTiles = 32, mostVectors = 8, mostAccumulators = 64;
+constexpr std::int64_t mostTiles = 32, mostVectors = 8;
 constexpr std::int64_t mostProducts = 8;  // of one dimension: more round too much
 
 // Windows that are missing to whole tiles.
@@ -397,9 +387,9 @@ void transformTiles(Rewriting& r, const ConvSpec& layer, const Winograd& w, std:
   extend(r, missing(spec.oh, w.rows.m), missing(spec.ow, w.columns.m));
   tile(r, w);
   if (block) {
-    r.apply(inside([](Expr e) { return isMap(e) && isAroundKernels(bodyOf(e)); }, use("mapFlattenInner")));
+    r.apply(inside(around(around(isOverKernels)), use("mapFlattenInner")));
     r.apply(layoutsOut());
-    applyLayoutsOut(r, inside(isAroundKernels, use("mapSplit", {{"k", *block}})));
+    applyLayoutsOut(r, inside(around(isOverKernels), use("mapSplit", {{"k", *block}})));
   }
   transform(r, w, points);
 }
@@ -424,10 +414,10 @@ void deriveWinograd(const ConvSpec& layer, const Winograd& w, Rewriting& r) {
   if (hasVectors(in)) load = r.tunable("load", 2, std::min(in, mostLanes));
   const Nat unroll = r.tunable("unroll", 1, 16);
   const std::optional<Nat> points = tunablePoints(w, r);
-  r.assume({SizeCondition::Kind::lessEqual, tiles * vectors, mostAccumulators, "accumulators of a work-item"});
+  assumeAccumulators(r, tiles * vectors);
   r.assume({SizeCondition::Kind::divides, unroll, in, "copies of the loop over channels"});
   for (const auto& width : {lanes, load})
-    if (width) r.assume({SizeCondition::Kind::divides, *width, Nat(mostLanes), "lanes of registers"});
+    if (width) assumeLanes(r, *width);
   const int outer = w.fused ? 0 : images + 1;
 
   transformTiles(r, layer, w, points, block);

@@ -67,15 +67,4 @@ double detail::winogradTolerance(const ConvSpec& spec, const Winograd& w, Scalar
   return elements == Scalar::f16 ? sums + 2 * roundoffHalf : sums;
 }
 
-double convScale(const ConvSpec& spec, const ConvTensors& tensors) {
-  return std::sqrt(static_cast<double>(spec.reduction())) * rootMeanSquare(tensors.input) *
-             rootMeanSquare(tensors.weights) +
-         rootMeanSquare(tensors.bias);
-}
-
-ConvCheck checkConv(const ConvSpec& spec, const Tensor& actual, const Tensor& expected, double scale) {
-  // A reference rounded to the element type is itself off by half a unit, which the tolerance has room for.
-  return {compare(actual, expected, std::fmax(rootMeanSquare(expected), scale)), convTolerance(spec, expected.scalar)};
-}
-
 }  // namespace lift

@@ -1,7 +1,7 @@
 // Every peer against the reference; im2col for all odd shapes.
-#include <catch2/catch.hpp>
 #include <set>
 
+#include "conv/helpers.hpp"
 #include "im2col.hpp"
 #include "lift/bench.hpp"
 #include "lift/codegen.hpp"
@@ -9,10 +9,9 @@
 
 using namespace lift;
 using namespace lift::bench;
+using namespace lift::test;
 
 namespace {
-
-std::vector<ConvSpec> oddShapes() { return readShapes(std::filesystem::path(LIFT_SOURCE_DIR) / "shapes/odd.txt"); }
 
 Setup setUp(const std::string& name, const ConvSpec& spec, const ConvTensors& tensors, runtime::Device& device) {
   for (const Peer& peer : peers())
@@ -36,7 +35,7 @@ TEST_CASE("peers are called differently, and those of a group stand together") {
 
 TEST_CASE("im2col times the weights is the layer, for odd shapes") {
   int layers = 0;
-  for (const ConvSpec& s : oddShapes()) {
+  for (const ConvSpec& s : shapes("odd.txt")) {
     INFO(s.str());
     const ConvTensors t = randomConvTensors(s, 5);
     Tensor out(Scalar::f32, s.outputShape());
@@ -54,7 +53,7 @@ TEST_CASE("im2col times the weights is the layer, for odd shapes") {
             out.set((n * s.oh * s.ow + p) * s.oc + k, sum);
           }
       }
-    CHECK(checkConv(s, out, convReference(s, t.input, t.weights, t.bias)).ok());
+    CHECK(isRight(s, out, reference(s, t)));
     ++layers;
   }
   CHECK(layers >= 30);
@@ -69,9 +68,9 @@ TEST_CASE("only one tap of a whole image needs no im2col") {
 TEST_CASE("host peers are right for odd shapes, or absent for a reason") {
   const auto device = runtime::makeNullDevice();
   int runs = 0;
-  for (const ConvSpec& s : oddShapes()) {
+  for (const ConvSpec& s : shapes("odd.txt")) {
     const ConvTensors t = randomConvTensors(s, 6);
-    const Tensor expected = convReference(s, t.input, t.weights, t.bias);
+    const Tensor expected = reference(s, t);
     for (const char* name : {"openblas_im2col", "onednn_direct", "onednn_nchw"}) {
       INFO(name << " on " << s.str());
       const Setup setup = setUp(name, s, t, *device);
@@ -79,7 +78,7 @@ TEST_CASE("host peers are right for odd shapes, or absent for a reason") {
       if (!setup.contestant) continue;
       setup.contestant->run(1);
       setup.contestant->run(1);  // a second run starts from the bias again
-      CHECK(checkConv(s, setup.contestant->output(), expected).ok());
+      CHECK(isRight(s, setup.contestant->output(), expected));
       CHECK(setup.contestant->memory().tensors >= s.tensorBytes());
       ++runs;
     }
@@ -113,6 +112,6 @@ TEST_CASE("a plan is a contestant") {
   const auto device = runtime::makeEmulatorDevice();
   const auto contestant = contestPlan(*device, compile(convProgram(s)), t);
   CHECK(contestant->run(1) >= 0);
-  CHECK(checkConv(s, contestant->output(), convReference(s, t.input, t.weights, t.bias)).ok());
+  CHECK(isRight(s, contestant->output(), reference(s, t)));
   CHECK(contestant->memory().tensors == s.tensorBytes());
 }

@@ -1,10 +1,10 @@
 // The peers that run on an OpenCL device, and the device's peak.
-#include <catch2/catch.hpp>
-
+#include "conv/helpers.hpp"
 #include "lift/bench.hpp"
 
 using namespace lift;
 using namespace lift::bench;
+using namespace lift::test;
 
 namespace {
 
@@ -26,7 +26,7 @@ bool right(const std::string& name, const std::string& descriptor, runtime::Devi
     return false;
   }
   CHECK(setup.contestant->run(1) > 0);
-  CHECK(checkConv(s, setup.contestant->output(), convReference(s, t.input, t.weights, t.bias)).ok());
+  CHECK(isRight(s, setup.contestant->output(), reference(s, t)));
   return true;
 }
 

@@ -24,6 +24,13 @@ inline Tensor reference(const ConvSpec& spec, const ConvTensors& t) {
   return convReference(spec, t.input, t.weights, t.bias);
 }
 
+// Whether a layer's result is as near to the expected one as a right one is. Errors are taken relative to `scale` at
+// least.
+inline bool isRight(const ConvSpec& spec, const Tensor& actual, const Tensor& expected, double scale = 0) {
+  return compare(actual, expected, std::max(rootMeanSquare(expected), scale)).maxRel <=
+         convTolerance(spec, expected.scalar);
+}
+
 // The layer's definition for single outputs (row-major indices into the output), not rounded to the element type.
 // Shares no code with convReference.
 inline std::vector<double> referenceAt(const ConvSpec& spec, const ConvTensors& t,
