@@ -63,29 +63,23 @@ programs() {
 }
 odd() {
   local families=${FAMILIES:-$("$liftc" conv ic8ih8oc8kh3ph1 check --family none 2>&1 | sed -n 's/^ *hint: its families are //p' | tr -d ,) tiled depthwise depthwiseTiled}
-  local family layers part
+  local family layers images
   for family in $(tr ' ' '\n' <<<"$families" | sort -u); do
     grep -vE '^ *(#|$)' "${SHAPES:-shapes/odd.txt}" | awk -v s="$step" 'NR % s == 0' >"$work/layers"
-    # In one sweep, or each by itself.
-    rm -f "$work"/part.* "$work"/rows.*
-    split --lines="$together" "$work/layers" "$work/part."
-    for part in "$work"/part.*; do
-      on 3000 "$liftc" conv --shapes "$part" check --family "$family" --no-tuned --repeat 1 --json "${options[@]}"
-      # Where it takes no layer of the list there is this message only.
-      if grep -q '^error: .* has no program for' "$work/log"; then
-        sed 's/.*/{"error": "has no program for it"}/' "$part" | paste -sd, | sed 's/.*/{"rows": [&]}/' >"$work/out"
-      fi
-      mv "$work/out" "$work/rows.${part##*.}"
-    done
+    [[ $family == *Images ]] && images=1 || images=0  # for tests/oclgrind.sh
+    IMAGES=$images on 3000 "$liftc" conv --shapes "$work/layers" check --family "$family" --no-tuned --repeat 1 --json "${options[@]}"
+    # Where it takes no layer of the list there is this message only.
+    if grep -q '^error: .* has no program for' "$work/log"; then
+      sed 's/.*/{"error": "has no program for it"}/' "$work/layers" | paste -sd, | sed 's/.*/{"rows": [&]}/' >"$work/out"
+    fi
     layers=$(wc -l <"$work/layers")
-    read -r all right remark < <(python3 - "$layers" "$work"/rows.* <<'PYTHON'
+    read -r all right remark < <(python3 - "$layers" "$work/out" <<'PYTHON'
 import json, sys
-layers, rows = int(sys.argv[1]), []
-for name in sys.argv[2:]:
-    try:
-        rows += json.load(open(name))["rows"]
-    except Exception:
-        pass
+layers = int(sys.argv[1])
+try:
+    rows = json.load(open(sys.argv[2]))["rows"]
+except Exception:
+    rows = []
 others = [r for r in rows if "has no program for" in r.get("error", "")]  # layers that the family is not for
 wrong = [r for r in rows if r not in others and not r["ok"]]
 zero = [r for r in rows if r.get("ok") and not r.get("ms")]
@@ -102,7 +96,7 @@ PYTHON
 }
 tuning() {
   local points=${POINTS:-40}
-  on 3000 "$liftc" tune --conv ic16ih14oc32kh3ph1 --points "$points" --db "$work/$runtime.db" --json "${options[@]}" || shown 3
+  IMAGES=1 on 3000 "$liftc" tune --conv ic16ih14oc32kh3ph1 --points "$points" --db "$work/$runtime.db" --json "${options[@]}" || shown 3
   # Right: measured, in a time that is not zero, or said to be beyond the device's limits, or slower than tuning waits.
   read -r right remark < <(python3 - "$work/out" <<'PYTHON'
 import json, sys
@@ -165,11 +159,9 @@ PYTHON
 failed=0
 for runtime in "${runtimes[@]}"; do
   scripts/runtime.sh "$runtime" || exit 1
-  options=() programs=() step=${STEP:-1} together=1000
-  if [[ $runtime == oclgrind ]]; then
-    together=1  # it takes values for uninitialised in buffers at addresses of earlier ones that were released
-    options=(--build-options=-cl-opt-disable) step=${STEP:-5}  # as tests/oclgrind.sh has it for test programs
-  fi
+  options=() programs=() step=${STEP:-1}
+  # As tests/oclgrind.sh has it for test programs.
+  [[ $runtime != oclgrind ]] || options=(--build-options=-cl-opt-disable) step=${STEP:-5}
   on 60 "$liftc" devices --json || { shown 4; exit 1; }
   device=$(sed -nE 's/^ *"(name|driver_version)": "(.*)",?$/\2/p' "$work/out" | head -n 2 | paste -sd ' ')
   printf '%s\n' "" "**$runtime**: $device" "" "| Part | Run | Right | Seconds | |" "|---|---|---|---|---|" >"$work/table"
