@@ -177,7 +177,7 @@ ViewPtr Lowering::kept(Expr e, const Spine& s, const EnvPtr& env) {
   }
 }
 
-// Whether the term is closed, and made of literals by operations that all devices compute alike.
+// Whether the term is closed, and made of literals by operations.
 bool Lowering::isTable(Expr e) {
   switch (e.form()) {
     case Expr::Form::literal: return true;
@@ -187,9 +187,9 @@ bool Lowering::isTable(Expr e) {
       switch (e.prim()) {
         case Prim::arrayOf:
         case Prim::tuple:
+        case Prim::op:
         case Prim::convert: return true;
         case Prim::splat: return e.nats()[0].constant().has_value();
-        case Prim::op: return info(e.op()).isExact;
         default: return false;
       }
     default: return false;
@@ -278,7 +278,7 @@ std::optional<ExprPtr> Lowering::onConstants(Op op, const std::vector<ExprPtr>& 
   std::vector<ScalarValue> values;
   for (const ExprPtr& a : args) {
     const auto known = constantOf(a);
-    if (!known || !info(op).isExact) return std::nullopt;
+    if (!known) return std::nullopt;
     values.push_back(*known);
   }
   const bool divides = (op == Op::div || op == Op::mod) && !isFloat(values[0].type);

@@ -175,6 +175,8 @@ class Simplifier {
       if (same && open.size() == t->all.size()) return e;
       return open.empty() ? truth(true) : test(std::move(open));
     }
+    if (const auto* i = as<Index>(e))
+      if (const auto n = i->value.constant()) return literal(ScalarValue::ofInteger(Scalar::i32, *n));
     const ExprPtr mapped = mapChildren(e, [&](const ExprPtr& c) { return expr(c); });
     if (const auto* o = as<Operation>(mapped)) return fold(mapped, *o);
     if (const auto* c = as<Convert>(mapped))
@@ -319,8 +321,6 @@ class Simplifier {
     }
     // Division by zero is the program's affair when it runs, not ours.
     if ((o.op == Op::div || o.op == Op::mod) && !isFloat(values[0].type) && values[1].integer == 0) return e;
-    // Functions that devices compute less exactly than we would stay theirs.
-    if (!info(o.op).isExact) return e;
     return literal(lift::apply(o.op, values), e->type.width);
   }
 

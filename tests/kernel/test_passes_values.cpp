@@ -109,9 +109,11 @@ TEST_CASE("simplify: operations on literals") {
       block(Store{out, 0, mul(add(number(1), number(2)), number(4))},
             Store{ints, 0, operation(Op::div, {integer(7), integer(0)})},
             Store{out, 1, operation(Op::select, {operation(Op::lt, {number(1), number(2)}), number(5), number(6)})},
-            Store{out, 4, splat(add(number(1), number(1)), 4)});
+            Store{out, 4, splat(add(number(1), number(1)), 4)},
+            Store{out, 2, operation(Op::sin, {convertTo(kernel::index(1), Scalar::f32)})});
   CHECK(bodyText(pass("simplify", m.k)) ==
-        "  out[0] = 12.0f;\n  ints[0] = 7 / 0;\n  out[1] = 5.0f;\n  vstore4((float4)(2.0f), 0, out + 4);\n");
+        "  out[0] = 12.0f;\n  ints[0] = 7 / 0;\n  out[1] = 5.0f;\n  vstore4((float4)(2.0f), 0, out + 4);\n"
+        "  out[2] = 0.84147096f;\n");
 }
 
 TEST_CASE("simplify: constants in conditions") {
