@@ -417,9 +417,7 @@ std::vector<ConvSpec> parseShapes(std::string_view contents, const std::string& 
 }
 
 std::vector<ConvSpec> readShapes(const std::filesystem::path& path) {
-  const auto text = readFile(path);
-  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path.string()));
-  std::vector<ConvSpec> specs = parseShapes(*text, path.string());
+  std::vector<ConvSpec> specs = parseShapes(readInput(path), path.string());
   if (specs.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path.string()));
   return specs;
 }

@@ -315,14 +315,31 @@ class Naming {
     return bound(e, hasStepsOfParts(e) ? iterated(s) : stage(e), wish);
   }
 
+  // Whether stages differ in nothing but the identity of what they bind.
+  static bool isSame(Expr a, Expr b) {
+    const auto variables = [](Expr e) {
+      std::vector<Expr> all;
+      forEachTerm(e, [&](Expr x) {
+        if (x.isVariable() && std::ranges::find(e.freeVariables(), x) != e.freeVariables().end()) all.push_back(x);
+      });
+      return all;
+    };
+    return a.type() == b.type() && variables(a) == variables(b) &&
+           print(a, Names::canonical) == print(b, Names::canonical);
+  }
+
   // A name for `e`, the value of which is that stage.
   Expr bound(Expr e, Expr value, std::string name) {
     const bool iterates = hasStepsOfParts(e);
     if (const auto wish = wishes_.find(e); name.empty() && wish != wishes_.end()) name = wish->second;
+    const Expr computed = iterates ? value : build::call(Prim::toGlobal, {value});
+    for (const Frame& frame : frames_)
+      for (const auto& [known, same] : frame.lets)
+        if (isSame(same, computed)) return frames_.back().known.emplace(e, known).first->second;
     if (name.empty()) name = iterates ? "state" : fmt::format("part{}", ++count_);
     const Expr variable = Expr::variable(name, e.type());
     frames_.back().known.emplace(e, variable);
-    frames_.back().lets.emplace_back(variable, iterates ? value : build::call(Prim::toGlobal, {value}));
+    frames_.back().lets.emplace_back(variable, computed);
     inScope_.insert(variable);
     return variable;
   }

@@ -354,12 +354,10 @@ Strategy columnsTogether() {
   return wherever(true, chosen);
 }
 
-// Where an element of a long reduction is computed in loops of its own, apart from the accumulator: the largest such
-// term of register type.
-std::optional<Path> costlyElementIn(const Spine& reduction) {
-  constexpr double fewElements = 256, shortest = 16;
+// Where what a reduction computes of its element alone, apart from the accumulator, is worth it: the largest such term
+// of register type.
+std::optional<Path> elementWorth(const Spine& reduction, const std::function<bool(Expr)>& isWorth) {
   const Expr f = reduction.arguments[1];
-  if (estimate(reduction.arguments[2].type().length()) < fewElements) return std::nullopt;
   std::optional<Path> found;
   const std::function<void(Expr, const Path&, std::vector<Expr>)> find = [&](Expr e, const Path& path,
                                                                              std::vector<Expr> binders) {
@@ -369,7 +367,7 @@ std::optional<Path> costlyElementIn(const Spine& reduction) {
     const bool isOfElement =
         !rest.hasFree(f.parameter()) && std::ranges::none_of(binders, [&](Expr b) { return e.hasFree(b); });
     if (isOfElement && e.type().isRegister()) {
-      if (anyPrimitive(e, runsLoop) && stepsWrittenOut(e) >= shortest) found = path;
+      if (isWorth(e)) found = path;
       return;
     }
     if (!e.isApply()) return;
@@ -388,6 +386,78 @@ std::optional<Path> costlyElementIn(const Spine& reduction) {
   };
   find(f.body(), toBody, {});
   return found;
+}
+
+// Where an element of a long reduction is computed in loops of its own.
+std::optional<Path> costlyElementIn(const Spine& reduction) {
+  constexpr double fewElements = 256, shortest = 16;
+  if (estimate(reduction.arguments[2].type().length()) < fewElements) return std::nullopt;
+  return elementWorth(reduction, [](Expr e) { return anyPrimitive(e, runsLoop) && stepsWrittenOut(e) >= shortest; });
+}
+
+// Whether a term is computed of several elements of windows.
+bool isStencil(Expr e) {
+  constexpr std::size_t fewestReads = 4;
+  std::unordered_set<Expr> reads;
+  forEachTerm(e, [&](Expr x) {
+    if (spineOf(x).isCall(Prim::at) && x.type().isRegister()) reads.insert(x);
+  });
+  return reads.size() >= fewestReads;
+}
+
+// The stencil that a reduction, or a map of reductions, reads: its map, or what the reduction computes of an element.
+std::optional<Path> reducedStencilIn(Expr term) {
+  constexpr double fewElements = 32;
+  const Spine s = spineOf(term);
+  if (!isLoop(s) || s.isPrim(Prim::scan) || !functionOf(s).isLambda() || !anyPrimitive(term, isSlide))
+    return std::nullopt;
+  const Expr x = functionOf(s).parameter();
+  const bool reduces = s.isPrim(Prim::reduce);
+  const auto reducesElement = [&](Expr e) {
+    const Spine r = spineOf(e);
+    return r.isPrim(Prim::reduce) && r.arguments.size() == 3 && underLayouts(r.arguments[2]) == x;
+  };
+  if (!reduces && !anyTerm(functionOf(s).body(), reducesElement)) return std::nullopt;
+  Type rows = s.arguments.back().type();
+  if (!reduces) rows = rows.element();
+  if (!rows.isArray() || estimate(rows.length()) < fewElements) return std::nullopt;
+  Path path = argumentPath(s, s.arguments.size() - 1);
+  Expr map = s.arguments.back();
+  for (; isResultLayout(spineOf(map), Crops::no); map = spineOf(map).arguments.back()) path.push_back(1);
+  if (isComputingMap(map) && isStencil(map)) return path;
+  return reduces ? elementWorth(s, isStencil) : std::nullopt;
+}
+
+// Stencils that are reduced, by rows or as a whole, as arrays in memory: lanes take neighbouring windows. Not where an
+// element of the stencil is reduced several times.
+Strategy stencilsApart(const Program& program) {
+  double given = 0;
+  for (const Expr p : program.parameters)
+    for (const Leaf& leaf : leavesOf(p.type())) given = std::max(given, estimate(elementCount(leaf.shape)));
+  return [given](Expr e, Rewriting& r) -> std::optional<Expr> {
+    bool any = false;
+    std::unordered_set<Expr> seen;
+    const auto isNew = [&](Expr term, bool) { return !seen.contains(term) && reducedStencilIn(term); };
+    while (const auto place = placeWhere(e, isNew)) {
+      const Expr term = partAt(e, *place);
+      seen.insert(term);
+      Path stencil = *place + *reducedStencilIn(term);
+      Rewriting tried = r;
+      const auto apart = lifted(e, tried, stencil);
+      double elements = 1;
+      if (apart)
+        for (const Nat n : shapeOf(partAt(*apart, stencil).type())) elements *= estimate(n);
+      if (!apart || elements > 2 * given) continue;
+      const Strategy kept = seq(
+          {normalise({"mapFusion", "zipJoin", "mapJoin", "mapJoinOut"}), use("keepAhead"), normalise({"keptJoin"})});
+      if (const auto now = seq({at(stencil, kept), normalise({"reduceOfSecond"})})(*apart, tried)) {
+        r = tried;
+        e = *now;
+        any = true;
+      }
+    }
+    return any ? std::optional(e) : std::nullopt;
+  };
 }
 
 // What is reduced as an array in memory where an element takes loops: lanes and work-items compute that, and a
@@ -451,6 +521,22 @@ Strategy stepsApart() {
   return seq({outsideLoops(toSteps), strategies::fused()});
 }
 
+// The innermost name of a number around the place, without which what stands there cannot be lifted, in its place: of
+// let m = maximum(s) in let e = map(fun x => exp(x - m), s) in … the name m.
+Strategy nameUnfolded(const Path& place) {
+  return [place](Expr e, Rewriting& r) -> std::optional<Expr> {
+    const Expr term = partAt(e, place);
+    for (Path above = place; !above.empty();) {
+      above.pop_back();
+      const Spine s = spineOf(partAt(e, above));
+      if (s.isCall(Prim::let) && s.arguments[1].type().isRegister() && isAbove(above + toBody, place) &&
+          term.hasFree(s.arguments[0].parameter()))
+        return at(above, use("letUnfold"))(e, r);
+    }
+    return std::nullopt;
+  };
+}
+
 }  // namespace
 
 Program restated(const Program& program, bool inOrder) {
@@ -497,7 +583,7 @@ Program restated(const Program& program, bool inOrder) {
         const auto now = lifted(e, rewriting, place);
         return place == *found ? std::nullopt : now;
       };
-      more = found && r.tryApply(lift);
+      more = found && (r.tryApply(lift) || r.tryApply(nameUnfolded(*found)));
       if (more) r.apply(sumsTogether());
     }
     // Arrays of which only a part was read, which is lifted now: left there, their windows would look like a stencil's.
@@ -512,7 +598,8 @@ Program restated(const Program& program, bool inOrder) {
   const bool stepped = r.tryApply(stepsApart());
   if (stepped) liftProducts();
   const bool named = r.tryApply(sharedNamed(program));
-  const bool elements = r.tryApply(elementsApart());
+  bool elements = r.tryApply(elementsApart());
+  elements |= r.tryApply(stencilsApart(program));
   if (elements) r.apply(sumsTogether());
   bool chunked = false;
   if (!inOrder)

@@ -27,6 +27,17 @@ std::optional<std::string> readFile(const std::filesystem::path& path) {
   return in.bad() ? std::nullopt : std::optional(std::move(bytes));
 }
 
+std::string whyUnreadable() {
+  return errno == EISDIR ? "it is a directory" : std::generic_category().message(errno != 0 ? errno : EIO);
+}
+
+std::string readInput(const fs::path& path) {
+  auto contents = readFile(path);
+  if (!contents)
+    throw UserError(ExitStatus::program, fmt::format("cannot read '{}': {}", path.string(), whyUnreadable()));
+  return std::move(*contents);
+}
+
 namespace {
 
 [[noreturn]] void cannotWrite(const fs::path& path, const std::string& why) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "lift/diagnostic.hpp"
@@ -17,10 +15,7 @@ void damaged(const std::string& name, const std::string& what, std::string hint)
 
 std::string readFile(const std::filesystem::path& path) {
   auto contents = lift::readFile(path);
-  if (!contents)
-    damaged(path.string(),
-            "cannot read: " +
-                (errno == EISDIR ? "it is a directory" : std::generic_category().message(errno != 0 ? errno : EIO)));
+  if (!contents) damaged(path.string(), "cannot read: " + whyUnreadable());
   return std::move(*contents);
 }
 

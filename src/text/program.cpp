@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "lift/diagnostic.hpp"
@@ -20,16 +19,14 @@ namespace {
 std::string textOf(const std::filesystem::path& path, Span span = {}) {
   auto text = readFile(path);
   if (!text) {
-    const int error = errno;
+    const bool isMissing = errno == ENOENT;
+    const std::string why = whyUnreadable();
     const char* hint = "";
     if (span) hint = "imports are relative to the file that they stand in";
-    if (!span && error == ENOENT && path.extension().empty())
+    if (!span && isMissing && path.extension().empty())
       hint =
           "a program is a file (.lift); layers and operators have `liftc conv DESCRIPTOR`, `liftc op NAME DESCRIPTOR`";
-    throw UserError(ExitStatus::program,
-                    fmt::format("cannot read '{}': {}", path.string(),
-                                error == EISDIR ? "it is a directory" : std::generic_category().message(error)),
-                    hint, span);
+    throw UserError(ExitStatus::program, fmt::format("cannot read '{}': {}", path.string(), why), hint, span);
   }
   return std::move(*text);
 }

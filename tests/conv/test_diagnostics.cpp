@@ -135,7 +135,7 @@ qq1ic3ih9oc4kh3sh0
 
 TEST_CASE("a shapes file that cannot be read") {
   CHECK_THROWS_WITH(readShapes("/nonexistent/shapes.txt"),
-                    "error: cannot read the shapes file '/nonexistent/shapes.txt'\n");
+                    "error: cannot read '/nonexistent/shapes.txt': No such file or directory\n");
   CHECK_THROWS_AS(readShapes("/"), UserError);
   CHECK_THROWS_WITH(readShapes("/dev/null"), "error: '/dev/null' has no descriptors\n");
 }

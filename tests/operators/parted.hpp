@@ -57,6 +57,35 @@ inline const std::vector<Case>& cases() {
        "  enumerate(y) |> map(fun (i, v) => let a = 6.2831855 * f32(i * k % f) / f32(f) in v * cos(a)) |> sum))\n",
        {{"t", 24}, {"f", 32}},
        {{P::elementwise, "vectors"}, {P::product, "near"}}},
+      {"the largest residual of each row and of all, and the sums of its columns",
+       "def residual(u, f) = zip2D(u |> pad2D(1, 1, 1, 1, 0.0) |> slide2D(3, 3, 1, 1), f)\n"
+       "  |> map2D(fun (v, r) => 4.0 * v[1][1] - v[0][1] - v[1][0] - v[1][2] - v[2][1] - r)\n"
+       "def main(u: [h][w]f32, f: [h][w]f32): ([h]f32, f32, [w]f32) =\n"
+       "  let e = residual(u, f) |> map2D(abs) in\n"
+       "  (map(maximum, e), maximum(join(residual(f, u))), residual(u, u) |> transpose |> map(sum))\n",
+       {{"h", 35}, {"w", 70}},
+       {{P::stencil, "strips"},
+        {P::rows, "rows"},
+        {P::stencil, "strips"},
+        {P::stencil, "strips"},
+        {P::rows, "lanes"},
+        {P::reduction, "default"}}},
+      {"attention whose sums are divided at the end, by names of numbers between the loops",
+       "def attend(q: [heads][n][d]f32, k: [heads][n][d]f32, v: [heads][n][d]f32): [heads][n][d]f32 =\n"
+       "  zip(q, k, v) |> map(fun (a, b, c) => a |> map(fun x =>\n"
+       "    let s = b |> map(fun y => dotProduct(x, y)) in\n"
+       "    let m = maximum(s) in\n"
+       "    let e = map(fun t => exp(t - m), s) in\n"
+       "    let z = sum(e) in\n"
+       "    transpose(c) |> map(fun column => dotProduct(e, column) / z)))\n",
+       {{"heads", 2}, {"n", 48}, {"d", 32}},
+       {{P::product, "near"}, {P::rows, "default"}, {P::product, "tiles"}, {P::rows, "default"}}},
+      {"gradients of a batch of images, added up for each",
+       "def main(images: [b][h][w]f32): [b]f32 = images |> map(fun image => image |> padClamp2D(1, 1, 1, 1)\n"
+       "  |> slide2D(3, 3, 1, 1) |> map2D(fun v => square(v[1][2] - v[1][0]) + square(v[2][1] - v[0][1]))\n"
+       "  |> map2D(sqrt) |> map(sum) |> sum)\n",
+       {{"b", 3}, {"h", 9}, {"w", 40}},
+       {{P::stencil, "strips"}, {P::rows, "rows"}}},
       {"windows over a function of their places, in one reduction",
        "def main(x: [t][f]f32): [t](f32, f32) = x |> map(fun y =>\n"
        "  enumerate(y) |> reduce((0.0, 0.0), fun ((re, im), (i, v)) =>\n"

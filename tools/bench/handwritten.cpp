@@ -207,12 +207,6 @@ const std::vector<Written>& table() {
   return rows;
 }
 
-std::string textOf(const std::string& path) {
-  auto text = readFile(path);
-  if (!text) throw UserError(ExitStatus::program, "cannot read '" + path + "'");
-  return std::move(*text);
-}
-
 std::map<std::string, Tensor> randomInputs(const Written& row) {
   std::map<std::string, Tensor> inputs;
   for (const PlanBuffer& b : row.buffers) {
@@ -250,7 +244,7 @@ Measured measure(const Written& row, const std::string& root, runtime::Device& d
   const Program program = programOf(row, root);
   const std::map<std::string, Tensor> inputs = randomInputs(row);
   const auto written = bench::contestPlan(
-      device, bench::planOf(textOf(root + "/" + row.folder + row.name + ".cl"), row.buffers, row.kernels), inputs);
+      device, bench::planOf(readInput(root + "/" + row.folder + row.name + ".cl"), row.buffers, row.kernels), inputs);
   const auto generated = bench::contestPlan(device, planOf(program, device.info()), inputs);
   bench::TurnOptions turns;
   turns.repetitions = repetitions;

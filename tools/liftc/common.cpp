@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <cerrno>
-#include <cstring>
 #include <iostream>
 #include <sstream>
 
@@ -381,12 +379,6 @@ std::string reasonOf(const Json::exception& e) {
 }
 
 void printJson(const Json& json) { std::cout << dump(json) << "\n"; }
-
-std::string readFile(const std::string& path) {
-  auto text = lift::readFile(path);
-  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
-  return std::move(*text);
-}
 
 void makeFolderOf(const std::filesystem::path& path) {
   std::error_code error;

@@ -172,7 +172,6 @@ void printJson(const Json& json);
 std::string reasonOf(const Json::exception& e);  // without the library's "[json.exception…]"
 
 // These throw UserError (program) with the reason.
-std::string readFile(const std::string& path);
 void makeFolderOf(const std::filesystem::path& path);  // where it is to be written
 void writeFile(const std::filesystem::path& path, const std::string& contents);
 

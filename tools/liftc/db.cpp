@@ -8,6 +8,7 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/tune_db.hpp"
 #include "lift/tune_report.hpp"
 #include "sweep.hpp"
@@ -267,7 +268,7 @@ int report(const Options& o, const tune::Database::Merged& merged) {
 }
 
 int import(const Options& o) {
-  std::istringstream in(readFile(o.file));
+  std::istringstream in(readInput(o.file));
   auto read = tune::Database::inMemory();
   tune::importLines(read, in, o.file);
   auto db = tune::Database::open(databasePath(o.db));

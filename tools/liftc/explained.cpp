@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/kernel_header.hpp"
 #include "lift/parts.hpp"
 #include "parts.hpp"
@@ -244,7 +245,7 @@ Explained explainedBy(const std::string& what, const ExplainOptions& o) {
     s.digests = digestsOf(s.generate(s.program));
     return s;
   }
-  const std::string text = readFile(what);
+  const std::string text = readInput(what);
   return isManifest ? ofManifest(what, text) : ofKernels(what, text);
 }
 

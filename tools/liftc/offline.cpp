@@ -6,6 +6,7 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/listed.hpp"
 #include "lift/offline.hpp"
 #include "lift/predict.hpp"
@@ -38,7 +39,7 @@ struct Subject {
 // What `liftc … compile -o FOLDER` left.
 Subject ofFolder(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "manifest.json";
-  const Json j = Json::parse(readFile(file), nullptr, false);
+  const Json j = Json::parse(readInput(file), nullptr, false);
   const auto wrong = [&](const char* what) {
     throw UserError(ExitStatus::program, fmt::format("'{}': {}", file.string(), what),
                     "`liftc compile … -o FOLDER` writes one");
@@ -51,7 +52,7 @@ Subject ofFolder(const std::filesystem::path& folder) {
       const Json& needs = j.at("requires");
       KernelText text{
           {k.at("name"), {1, 1, 1}, 0, needs.at("fp64"), needs.value("fp16", false), needs.value("images", false)},
-          readFile(folder / k.at("file"))};
+          readInput(folder / k.at("file"))};
       for (std::size_t d = 0; d < 3; d++)
         if (k.at("local").at(d).is_number()) text.needs.group[d] = k["local"][d];
       if (k.at("local_memory_bytes").is_number()) text.needs.localBytes = k["local_memory_bytes"];

@@ -1,6 +1,7 @@
 // liftc conv and liftc op: workloads of operators from their descriptors.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <iostream>
@@ -269,9 +270,18 @@ int run(const Workload& workload, const Options& o) {
   return code;
 }
 
+// Options that only some actions have, which others would ignore.
+void checkOptions(const cli::App& sub, const std::string& action) {
+  const std::vector<std::string> run{"run"}, check{"check"}, compile{"compile"}, writing{"compile", "run"};
+  const std::vector<std::pair<const char*, const std::vector<std::string>&>> options = {
+      {"--input", run},     {"--fill", run},   {"--expect", run},   {"--rtol", run},       {"--output", writing},
+      {"--samples", check}, {"--seed", check}, {"--repeat", check}, {"--target", compile}, {"--profile", compile}};
+  for (const auto& [option, actions] : options)
+    if (sub.count(option) > 0 && std::ranges::find(actions, action) == actions.end())
+      throw UserError(ExitStatus::usage, fmt::format("{} goes with {}", option, fmt::join(actions, " and ")));
+}
+
 int act(const std::string& action, const std::vector<Workload>& workloads, const Options& o) {
-  if (action != "compile" && (o.device.target != "opencl" || !o.device.profile.empty()))
-    throw UserError(ExitStatus::usage, "--target and --profile go with compile");
   if (o.repetitions < 1) throw UserError(ExitStatus::usage, "--repeat: at least 1");
   // Before a device is looked for: a wrong name is wrong without one, too. A family that only some layers of a sweep
   // lack is said beside these.
@@ -330,12 +340,13 @@ void addConv(cli::App& app, int& status) {
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   o->layouts.add(*sub);
   addOptions(*sub, *o);
-  onCall(*sub, status, [o] {
+  onCall(*sub, status, [o, sub] {
     constexpr const char* usage = "write liftc conv DESCRIPTOR run|check|compile|explain";
     if (o->words.empty())
       throw UserError(ExitStatus::usage, "give a descriptor or --shapes FILE, and an action", usage);
     checkWords(o->words, 2, usage);
     const std::string action = o->words.back();
+    checkOptions(*sub, action);
     if (o->shapes.empty() == (o->words.size() == 1))
       throw UserError(ExitStatus::usage, "give a descriptor or --shapes FILE",
                       "for example liftc conv mb1ic64ih56oc64oh56kh3ph1 check");
@@ -354,7 +365,7 @@ void addOp(cli::App& app, int& status) {
   sub->add_option("words", o->words, "OPERATOR DESCRIPTOR run|check|compile|explain")->expected(0, -1);
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
   addOptions(*sub, *o);
-  onCall(*sub, status, [o] {
+  onCall(*sub, status, [o, sub] {
     if (o->words.empty()) {
       for (const Operator& op : operators())
         std::cout << fmt::format("{:<12} {}\n{:<12} descriptors: {}\n", op.name, op.meaning, "", op.syntax);
@@ -365,6 +376,7 @@ void addOp(cli::App& app, int& status) {
       throw UserError(ExitStatus::usage, "give an operator, a descriptor or --shapes FILE, and an action", usage);
     checkWords(o->words, o->shapes.empty() ? 3 : 2, usage);
     const std::string action = o->words.back();
+    checkOptions(*sub, action);
     if (!o->shapes.empty() && action != "check") throw UserError(ExitStatus::usage, "--shapes goes with check");
     static_cast<void>(operatorNamed(o->words[0]));
     return act(action,

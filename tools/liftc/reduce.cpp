@@ -8,6 +8,7 @@
 
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
+#include "lift/files.hpp"
 #include "lift/process.hpp"
 #include "lift/reduce.hpp"
 
@@ -27,7 +28,7 @@ struct Inputs {
   Config config;
 };
 
-std::string contentsOf(const std::string& file) { return file.empty() ? "" : readFile(file); }
+std::string contentsOf(const std::string& file) { return file.empty() ? "" : readInput(file); }
 
 std::string replacedAll(std::string text, const std::string& from, const std::string& to) {
   for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

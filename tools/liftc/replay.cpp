@@ -6,6 +6,7 @@
 
 #include "lift/diagnostic.hpp"
 #include "lift/experience.hpp"
+#include "lift/files.hpp"
 #include "lift/predict.hpp"
 #include "lift/tune_report.hpp"
 #include "sweep.hpp"
@@ -54,7 +55,7 @@ Forecasts forecastsOf(const tune::ProblemRow& problem, const tune::Recording& re
 template <class F>
 void forEachProblem(const std::vector<std::string>& files, F&& f) {
   for (const std::string& file : files) {
-    std::istringstream in(readFile(file));
+    std::istringstream in(readInput(file));
     auto db = tune::Database::inMemory();
     tune::importLines(db, in, file);
     for (const tune::ProblemRow& problem : db.problems())

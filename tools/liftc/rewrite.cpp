@@ -11,6 +11,7 @@
 #include "common.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/explore.hpp"
+#include "lift/files.hpp"
 #include "lift/rewrite_check.hpp"
 #include "lift/source.hpp"
 #include "lift/space.hpp"
@@ -175,7 +176,7 @@ void RewriteOptions::checkGiven(const std::vector<Rule>& given) const {
 // The names of the rules that the derivation uses.
 std::set<std::string> RewriteOptions::replayFile(Rewriting& rewriting, const std::vector<Rule>& given) const {
   std::set<std::string> used;
-  for (const Step& s : Derivation::parse(readFile(derivation), rewriting.program()).steps) {
+  for (const Step& s : Derivation::parse(readInput(derivation), rewriting.program()).steps) {
     rewriting.apply(at(s.path, use(ruleNamed(s.rule, given), s.arguments)));
     used.insert(s.rule);
   }

@@ -27,7 +27,9 @@ void addTune(cli::App& app, int& status) {
   sub->add_flag(
       "--predict", o->predict,
       "Search by what a model predicts for --profile, with no device; with --replay, hold it to what was measured");
-  onCall(*sub, status, [o] {
+  onCall(*sub, status, [o, sub] {
+    if (o->replay.empty() && sub->count("--seeds") > 0)
+      throw UserError(ExitStatus::usage, "--seeds goes with --replay");
     if (o->predict && o->space.profile.empty())
       throw UserError(ExitStatus::usage, "--predict: for which device?", "give one with --profile");
     if (!o->predict && !o->space.profile.empty() && !o->space.isAsked())

@@ -307,9 +307,7 @@ Line lineOf(Span span, const std::string& op) {
 }  // namespace
 
 std::vector<Workload> readWorkloads(const std::string& path, const std::string& op, const LayoutOptions& layouts) {
-  auto text = lift::readFile(path);
-  if (!text) throw UserError(ExitStatus::program, fmt::format("cannot read the shapes file '{}'", path));
-  const SourceFile* file = addSource(path, std::move(*text));
+  const SourceFile* file = addSource(path, readInput(path));
   std::vector<Line> lines;
   for (const Span line : descriptorLines(*file)) lines.push_back(lineOf(line, op));
   if (lines.empty()) throw UserError(ExitStatus::program, fmt::format("'{}' has no descriptors", path));
