@@ -103,14 +103,15 @@ std::string whyNotWinograd(const ConvSpec& layer);  // empty where there is a bo
 // A part of a program by itself, its inputs in slow memory. Where the part is no sum of products of two operands, no
 // bound but the compulsory one is known.
 struct PartBound {
-  std::int64_t compulsory = 0;  // elements of inputs and results
-  std::int64_t bound = 0;       // at least as much
-  double reuse = 0;             // 0: no sum of products
+  std::int64_t elementBytes = 4;  // of the smallest element of inputs and results: larger ones count as several
+  std::int64_t compulsory = 0;    // elements of inputs and results
+  std::int64_t bound = 0;         // at least as much
+  double reuse = 0;               // 0: no sum of products
   double products = 0;
   std::string reason;  // why no more than `compulsory` is known; empty otherwise
 };
 // Throws UserError (program) where sizes are not known.
-PartBound boundOf(const Part& part, std::int64_t fast);
+PartBound boundOf(const Part& part, std::int64_t fastBytes);
 
 // -------------------------------------------------------------------------------------------- the optimality condition
 
@@ -168,14 +169,14 @@ PlanTraffic trafficOf(const kernel::Kernel& kernel, double accessesToFollow = 3e
 struct Nearness {
   PlanTraffic traffic;
   std::string algorithm;   // whose bound it is
-  std::int64_t fast = 0;   // elements
-  std::int64_t bound = 0;  // elements
+  std::int64_t fast = 0;   // bytes
+  std::int64_t bound = 0;  // bytes
   double ratio = 0;
 };
-// Of a layer's plan, derived like this. Elements are of four bytes.
+// Of a layer's plan, derived like this. Elements are as large as the smallest that it reads or writes.
 Nearness nearnessOf(const ConvSpec& layer, const rewrite::Derivation& derivation, const kernel::Plan& plan,
-                    std::int64_t fast);
+                    std::int64_t fastBytes);
 // Of a program's plan: the parts' bounds together.
-Nearness nearnessOf(const std::vector<Part>& parts, const kernel::Plan& plan, std::int64_t fast);
+Nearness nearnessOf(const std::vector<Part>& parts, const kernel::Plan& plan, std::int64_t fastBytes);
 
 }  // namespace lift::bounds

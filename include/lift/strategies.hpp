@@ -154,8 +154,9 @@ rewrite::Strategy stencil(Nat columns, Nat lanes, int outer = 1, std::int64_t un
 // computes elements again, and they are cropped.
 rewrite::Strategy mapsInLanes(Nat lanes, int outer = 1, bool fill = false);
 
-// The same, `vectors` of them one after the other; lanes * vectors divides their number.
-rewrite::Strategy stripsInLanes(Nat lanes, Nat vectors, int outer = 1, std::int64_t unroll = 0);
+// The same, `vectors` of them one after the other; lanes * vectors divides their number. Reductions become loops where
+// `isLoop` says so, and are written out elsewhere.
+rewrite::Strategy stripsInLanes(Nat lanes, Nat vectors, std::function<bool(Expr)> isLoop, int outer = 1);
 
 // transpose(xss), or map(fun m => transpose(m), xsss) of `batch` matrices, in tiles: in registers rows by columns, of
 // which a work-item has rowTiles by columnTiles. Where tiles do not divide a matrix the last rows and columns are read

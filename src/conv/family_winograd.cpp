@@ -294,13 +294,13 @@ constexpr std::int64_t own = 4 << 20, fewestOfBlock = 4;
 }  // namespace
 
 std::string whyNotWinograd(const ConvSpec& s, bool fused) {
-  if (s.groups > 1 && !fused) return "it has groups of channels, which winogradFused takes";
   if ((s.sh > 1 && s.dilatesRows()) || (s.sw > 1 && s.dilatesColumns()))
     return "it has a stride, and gaps between its taps";
   const ConvSpec spec = atStrideOne(s);
   if (spec.kh == 1 && spec.kw == 1)
     return s.kh * s.kw == 1 ? "its kernels have one tap" : "its kernels have one tap of each phase of the stride";
   if (std::max(spec.kh, spec.kw) >= mostProducts) return "its kernels are too long";
+  if (s.groups > 1 && !fused) return "it has groups of channels, which winogradFused takes";
   return {};
 }
 

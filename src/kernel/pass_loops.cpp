@@ -32,16 +32,17 @@ class PrivateIndices {
           unrollable_.insert(f->index);
       if (const auto* d = as<DeclareIndex>(s))
         if (const auto* i = as<Index>(d->value)) definitions_.emplace(d->variable, i->value);
-      forEachAccess(s, [&](BufferId b, Nat index, int width, bool) {
+      forEachAccess(s, [&](BufferId b, Nat index, int width, bool isStore) {
         access(k, b, index);
         if (width > 1) ofVectors_.insert(b);
+        if (width == 1 && isStore) ofScalars_.insert(b);
       });
     });
     std::vector<NatVar> variables;
     for (auto& [buffer, indices] : indices_) {
       const Buffer& b = k.buffers[buffer];
       const auto n = b.count.constant();
-      const bool ofVectors = b.width > 1 || ofVectors_.contains(buffer);
+      const bool ofVectors = b.width > 1 || (ofVectors_.contains(buffer) && !ofScalars_.contains(buffer));
       if (!n || *n > (ofVectors ? options.scalarLimit : mostScalars) || b.scalar == Scalar::f16) continue;
       variables.clear();
       for (Nat i : indices) collect(i, variables);
@@ -89,8 +90,8 @@ class PrivateIndices {
   std::unordered_set<NatVar> unrollable_, wanted_;
   std::unordered_map<NatVar, Nat> definitions_;
   std::map<BufferId, std::unordered_set<Nat>> indices_;
-  std::set<BufferId> ofVectors_;
-  std::vector<std::vector<NatVar>> arrays_;  // the loops that index those which may become scalars
+  std::set<BufferId> ofVectors_, ofScalars_;  // accessed in vectors; stored one by one
+  std::vector<std::vector<NatVar>> arrays_;   // the loops that index those which may become scalars
 };
 
 std::int64_t exprNodes(const Expr& e) {

@@ -101,6 +101,7 @@ class DefaultMapping : Walk {
   Expr updatedByGroup(Expr e);
   std::optional<Expr> byLanes(Expr e);
   Expr resultInLanes(Expr e);
+  Expr inVectors(Expr map);
   bool isDense(Expr e) const;
   bool isContiguous(Expr e) const;
   bool namesLanes(Expr e) const;

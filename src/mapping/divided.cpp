@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -459,9 +460,23 @@ Expr DefaultMapping::resultInLanes(Expr e) {
     if (!next) return fused;
     fused = *next;
   }
-  constexpr std::int64_t fewest = 4;
-  const std::int64_t width = std::min(lanes, widestVector(*length));
-  return width < fewest ? fused : attempt("mapInLanes", fused, {{"w", Nat(width)}}).value_or(fused);
+  return inVectors(fused);
+}
+
+// A map in vectors as wide as can be, those of its last elements narrower where no wide one divides their number.
+Expr DefaultMapping::inVectors(Expr map) {
+  constexpr std::int64_t fewest = 4, good = 8;
+  const std::int64_t length = *map.type().length().constant();
+  std::int64_t width = std::min(lanes, widestVector(length));
+  if (width < good)
+    width = std::min(lanes, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(length))));
+  if (width < fewest) return map;
+  const std::int64_t left = length % width;
+  if (left == 0) return attempt("mapInLanes", map, {{"w", Nat(width)}}).value_or(map);
+  const auto peeled = attempt("mapPeel", map, {{"k", Nat(length - left)}});
+  if (!peeled) return map;
+  const Expr first = argument(*peeled, 0, [this](Expr x) { return inVectors(x); });
+  return argument(first, 1, [this](Expr x) { return inVectors(x); });
 }
 
 // --------------------------------------------------------------------------------------------------- nests divided

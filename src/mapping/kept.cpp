@@ -152,11 +152,15 @@ Expr DefaultMapping::storedWithin(Expr e) {
     return e;
   e = argument(e, 1, [&](Expr v) {
     const std::function<Expr(Expr)> below = [&](Expr x) {
-      return spineOf(x).isPrim(Prim::map) ? apply("mapInOrder", x) : argument(x, 0, below);
+      const Spine t = spineOf(x);
+      if (t.isPrim(Prim::map)) return apply("mapInOrder", x);
+      return argument(t.isPrim(Prim::concat) ? argument(x, 1, below) : x, 0, below);
     };
     return below(resultInLanes(v));
   });
-  if (spineOf(spineOf(e).arguments[1]).isPrim(Prim::asScalar)) e = apply("letToPrivate", e);
+  if (const Spine stored = spineOf(spineOf(e).arguments[1]);
+      stored.isPrim(Prim::asScalar) || stored.isPrim(Prim::concat))
+    e = apply("letToPrivate", e);
   contiguous_.insert(spineOf(e).arguments[0].parameter());
   return e;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <unordered_map>
 
@@ -29,8 +30,8 @@ int reductionsIn(Expr e) {
 
 }  // namespace
 
-double stepsWrittenOut(Expr element) {
-  constexpr double many = 1e9, unrolledSteps = 300;
+double stepsWrittenOut(Expr element, double mostOfReduction) {
+  constexpr double many = 1e9;
   std::unordered_map<Expr, double> known;  // terms share what they contain
   const std::function<double(Expr)> steps = [&](Expr e) -> double {
     if (e.isLambda()) return steps(e.body());
@@ -45,7 +46,7 @@ double stepsWrittenOut(Expr element) {
       const Type over = s.arguments.back().type().isArray() ? s.arguments.back().type() : e.type();
       const auto length = over.isArray() ? over.length().constant() : std::nullopt;
       all += std::max(1.0, inside) * (length ? static_cast<double>(*length) : many);
-      if (s.isPrim(Prim::reduce) && all < many) all = std::min(all, unrolledSteps);
+      if (s.isPrim(Prim::reduce) && all < many) all = std::min(all, mostOfReduction);
     }
     return known[e] = all;
   };
@@ -344,14 +345,34 @@ OperatorFamily windowsInLanes(const Recognised& form, bool keepsArrays = true) {
   return withUsualDefaults(std::move(family));
 }
 
+// Whether vectors of what neighbours read of an input are loaded element by element.
+bool neighboursLieApart(const Recognised& form) {
+  const auto strides = form.input ? stridesOf(form.nest, *form.input) : std::vector<std::optional<std::int64_t>>();
+  return std::ranges::any_of(strides, [](const auto& s) { return s != 0 && s != 1; });
+}
+
 // The same, read where it is: rows of vectors, whose loops are split where padding begins.
 OperatorFamily stripsOfWindows(const Recognised& form) {
   const int outer = form.nest.outer();
   const StencilSize size = rowsOfWindows(form);
+  const double steps = stepsWrittenOut(form.nest.body, HUGE_VAL);
+  // Of longer reductions the outer loops stay: drivers take long to build what is written out.
+  const double unrolledSteps = neighboursLieApart(form) ? 200 : unrolledWindow;
+  const auto isLong = [=](Expr e) {
+    return spineOf(e).isCall(Prim::reduce) && stepsWrittenOut(e, HUGE_VAL) > unrolledSteps;
+  };
   const Cut cut = cutOfColumns(form.nest.innermost(), 16);
   const std::int64_t columns = size.columns;
-  const std::int64_t longest =
-      form.nest.innermost().constant() ? 64 : 8;  // vectors of a strip; of unknown rows few are filled
+  double rows = 1;
+  for (int i = 0; i < outer; i++) rows *= estimate(form.nest.loops[static_cast<std::size_t>(i)].length());
+  // Vectors of a strip: of unknown rows few are filled, and few strips of much work are too few for all cores.
+  const auto longestOf = [=, known = form.nest.innermost().constant().has_value()](std::int64_t lanes) -> std::int64_t {
+    constexpr double enoughSteps = 1 << 15, enoughRows = 16;
+    const std::int64_t most = known ? 64 : 8;
+    if (rows >= enoughRows) return most;
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(enoughSteps / (steps * static_cast<double>(lanes))), 1,
+                                    most);
+  };
   OperatorFamily family;
   family.name = "strips";
   family.meaning = "a strip of a row in vectors per work-item, padding where its loop begins and ends";
@@ -362,11 +383,12 @@ OperatorFamily stripsOfWindows(const Recognised& form) {
     const Nat vectors = r.tunable("vectors", 1, std::min((columns + 1) / 2, most));
     r.apply(canonical());
     if (cut.fill) r.apply(strategies::filledWindows(lanes * vectors, outer));
-    r.apply(seq({canonical(), strategies::stripsInLanes(lanes, vectors, outer)}));
+    r.apply(seq({canonical(), strategies::stripsInLanes(lanes, vectors, isLong, outer)}));
   };
   family.preferred = [=](const runtime::DeviceInfo& device) -> Config {
     const Tile t = stripOn(device, cut, size);
-    const std::int64_t vectors = ceilDiv(columns, t.lanes), strips = ceilDiv(vectors, longest);
+    const std::int64_t longest = longestOf(t.lanes), vectors = ceilDiv(columns, t.lanes),
+                       strips = ceilDiv(vectors, longest);
     return {{"lanes", t.lanes}, {"vectors", cut.fill ? ceilDiv(vectors, strips) : largestDivisor(vectors, longest)}};
   };
   return withUsualDefaults(std::move(family));

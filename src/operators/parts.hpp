@@ -57,9 +57,9 @@ bool runsLoop(Expr primitive);
 bool isComputedInOrder(Expr e);
 // Whether families may derive what the term computes: loops run in it, or it computes of windows.
 bool mayBeCore(Expr term);
-// Steps of the innermost loops that are written out for an element. Of reductions these are at most `unrolledSteps`,
+// Steps of the innermost loops that are written out for an element. Of reductions these are at most `mostOfReduction`,
 // beyond which their outer loops stay; maps are written out whole. Many where a length is not known.
-double stepsWrittenOut(Expr element);
+double stepsWrittenOut(Expr element, double mostOfReduction = 300);
 // Whether the term is an iteration over kernels of whose steps parts are made: of an array, or with loops in its steps.
 bool hasStepsOfParts(Expr term);
 

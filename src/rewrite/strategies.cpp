@@ -359,12 +359,13 @@ Strategy mapsInLanes(Nat lanes, int outer, bool fill) {
               reducedInRegisters(), inParallel(outer + 1)});
 }
 
-Strategy stripsInLanes(Nat lanes, Nat vectors, int outer, std::int64_t unroll) {
+Strategy stripsInLanes(Nat lanes, Nat vectors, std::function<bool(Expr)> isLoop, int outer) {
+  const Strategy loops = attempt(everywhere(when(std::move(isLoop), use("reduceToLoop"))));
   return seq({tidy(), below(outer, outermost(use("mapSplit", {{"k", lanes * vectors}}))), tidy(),
               below(outer + 1, outermost(use("mapSplit", {{"k", lanes}}))), tidy(),
               named("lanes", below(outer + 2, outermost(use("mapInLanes", {{"w", lanes}})))), tidy(), sumsOfRows(),
-              reducedInRegisters(), below(outer + 2, sequential(64, unroll)),
-              below(outer + 1, outermost(use("mapToLoop"))), inParallel(outer + 1, 64, unroll)});
+              reducedInRegisters(), below(outer + 2, seq({loops, sequential(64, 0)})),
+              below(outer + 1, outermost(use("mapToLoop"))), inParallel(outer + 1, 64, 0)});
 }
 
 namespace {

@@ -17,12 +17,32 @@ TEST_CASE("a matrix product has the bound of its sizes") {
       "def f(a: [96][64]f32, b: [64][80]f32) = map(fun r => map(fun c => reduce(0.0, fun (s, (x, y)) => s + x * y, "
       "zip(r, c)), transpose(b)), a)");
   REQUIRE(p.parts.size() == 1);
-  const auto b = bounds::boundOf(p.parts[0], 256);
+  const auto b = bounds::boundOf(p.parts[0], 4 * 256);
   CHECK(b.products == 96.0 * 64 * 80);
   CHECK(b.reuse == 1);
   CHECK(b.compulsory == 96 * 64 + 64 * 80 + 96 * 80);
   CHECK(b.bound == bounds::lowerBound({96.0 * 64 * 80, 1, 96 * 64 + 64 * 80, 96 * 80}, 256));
   CHECK(b.bound > b.compulsory);
+}
+
+TEST_CASE("elements are as large as the smallest that a part reads or writes") {
+  const auto product = [](const std::string& a, const std::string& b, const std::string& y) {
+    const auto p = parted("def f(a: [96][64]" + a + ", b: [64][80]" + b +
+                          ") = map(fun r => map(fun c => reduce(0.0, fun (s, (x, y)) => s + x * " + y +
+                          ", zip(r, c)), transpose(b)), a)");
+    return bounds::boundOf(p.parts.at(0), 1024);
+  };
+  constexpr double products = 96.0 * 64 * 80;
+  constexpr std::int64_t inputs = 96 * 64 + 64 * 80, outputs = 96 * 80;
+  const auto halves = product("f16", "f16", "y"), doubles = product("f64", "f64", "y");
+  CHECK(halves.elementBytes == 2);
+  CHECK(halves.bound == bounds::lowerBound({products, 1, inputs, outputs}, 512));
+  CHECK(doubles.elementBytes == 8);
+  CHECK(doubles.bound == bounds::lowerBound({products, 1, inputs, outputs}, 128));
+  const auto mixed = product("f64", "f32", "f64(y)");
+  CHECK(mixed.elementBytes == 4);
+  CHECK(mixed.compulsory == 2 * 96 * 64 + 64 * 80 + 2 * outputs);
+  CHECK(mixed.products == products);
 }
 
 TEST_CASE("a convolution found in a program has the bound of its descriptor, but for the padding") {
@@ -32,7 +52,7 @@ TEST_CASE("a convolution found in a program has the bound of its descriptor, but
     const auto p = partsOf(convProgram(c));
     INFO(text);
     REQUIRE(p.parts.size() == 1);
-    const auto of = bounds::boundOf(p.parts[0], 64);
+    const auto of = bounds::boundOf(p.parts[0], 4 * 64);
     const auto layer = bounds::boundOf(c, 64);
     CHECK(of.reason.empty());
     CHECK(of.reuse == double(layer.mostReuse));
@@ -46,14 +66,14 @@ TEST_CASE("a convolution found in a program has the bound of its descriptor, but
 
 TEST_CASE("of other parts the compulsory bound is known, and why") {
   const auto blur = parted("def f(x: [66]f32) = map(fun w => reduce(0.0, fun (s, v) => s + v, w), slide(3, 1, x))");
-  const auto b = bounds::boundOf(blur.parts.at(0), 16);
+  const auto b = bounds::boundOf(blur.parts.at(0), 4 * 16);
   CHECK(b.bound == 66 + 64);
   CHECK(b.reason == "it is no sum of products of two operands");
   const auto computed = parted(
       "def f(a: [8][8]f32, b: [8][8]f32, i: [8]i32) = map(fun r => map(fun c => reduce(0.0, fun (s, (x, y)) => s + x * "
       "y, "
       "zip(map(fun j => r[j], i), c)), b), a)");
-  const auto gathered = bounds::boundOf(computed.parts.at(0), 16);
+  const auto gathered = bounds::boundOf(computed.parts.at(0), 4 * 16);
   CHECK(gathered.bound == gathered.compulsory);
   CHECK(!gathered.reason.empty());
 }

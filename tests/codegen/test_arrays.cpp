@@ -333,11 +333,15 @@ TEST_CASE("a work-item keeps the costly elements of an array of its own that it 
   CHECK(occurrences(sourceOf(planAt(text, {{"n", 4096}})), "exp(") == 5);
   // Of long rows in vectors, and so are sums of what is kept.
   const std::string powers = "def main(xs: [n][m]f32): [n][m]f32 = map(softmax, xs)";
-  for (const std::int64_t m : {64, 100, 130, 4096}) CHECK(wrong(powers, {{"n", 3}, {"m", m}}) == "");
+  for (const std::int64_t m : {64, 77, 100, 130, 4096}) CHECK(wrong(powers, {{"n", 3}, {"m", m}}) == "");
   const std::string source = sourceOf(planAt(powers, {{"n", 100}, {"m", 1000}}));
   CHECK(occurrences(source, "exp(vload8(") == 1);
   CHECK(occurrences(source, "exp(") == 1);
   CHECK(contains(source, "vload16(0, p + 16 * i)"));
+  // What no wide vectors divide ends in narrower ones.
+  const std::string odd = sourceOf(planAt(powers, {{"n", 100}, {"m", 237}}));
+  for (const char* vector : {"exp(vload16(", "exp(vload8(", "exp(vload4("}) CHECK(occurrences(odd, vector) == 1);
+  CHECK(occurrences(odd, "exp(") == 4);
 }
 
 TEST_CASE("what one work-item goes over is computed by many before, where that is much") {

@@ -29,6 +29,7 @@ TEST_CASE("steps of the default mapping are rules, one after the other") {
        {"reduceInLanes", "mapInParallel0"}},
       {"def p(xs: [64][64]f32) = map(fun r => let s = sum(r) in map(fun x => exp(x - s), r), xs)",
        {"reduceInLanes", "mapInLanes", "mapInParallel0"}},
+      {"def p(xs: [64][93]f32) = map(softmax, xs)", {"mapPeel", "mapInLanes", "letToPrivate"}},
       {"def p(xs: [8][8]f32) = transpose(xs)", {"copyMap"}},
   };
   for (const auto& [text, rules] : cases) {

@@ -197,6 +197,7 @@ TEST_CASE("Winograd refuses layers that it has no program for, with the reason")
                                            {"ic4ih8oc8kh2sh2", "winograd2", "one tap of each phase"},
                                            {"g2mb1ic4ih8oc8kh3", "winograd", "groups"},
                                            {"ic4ih8oc8kh1", "winograd", "one tap"},
+                                           {"g4ic4ih8oc8kh1", "winograd", "one tap"},
                                            {"ic4ih18oc8kh9", "winograd", "too long"},
                                            {"ic4ih8oc8kh5", "winograd6", "tiles of 6 outputs"}})
     CHECK_THROWS_WITH(derive(convWorkload(parseConv(layer)), family), Catch::Contains(why));

@@ -122,17 +122,23 @@ TEST_CASE("unroll: not beyond the budget, and the note says so") {
 }
 
 TEST_CASE("unroll: not for the sake of more scalars than registers, but of as many in vectors") {
-  const auto loops = [](int elements, int width) {
+  const auto loops = [](int elements, int width, int read = 0) {
     Maker m;
-    const auto in = m.in("in", elements), p = m.priv("p", elements);
+    const auto in = m.in("in", elements), out = m.out("out", elements), p = m.priv("p", elements);
     m.k.body = block(Allocate{p}, seq("i", elements / width, [&](Nat i) {
                        return Store{p, width * i, load(in, width * i, {Scalar::f32, width})};
                      }));
+    if (read > 0)
+      m.k.body.push_back({seq("j", elements / read, [&](Nat j) {
+        return Store{out, read * j, load(p, read * j, {Scalar::f32, read})};
+      })});
     return structure(pass("unroll", m.k)).at("loop");
   };
   CHECK(loops(64, 1) == 0);
   CHECK(loops(65, 1) == 1);
   CHECK(loops(256, 4) == 0);
+  CHECK(loops(64, 1, 4) == 0);
+  CHECK(loops(128, 1, 4) == 2);
 }
 
 TEST_CASE("unroll: no loop over a private array where another one over it exceeds the budget") {

@@ -194,7 +194,13 @@ TEST_CASE("a list that a work-item keeps is read by indices, without padding", "
   CHECK(print(parted.program.body).find("padClamp") == std::string::npos);
 }
 
-TEST_CASE("windows of which each takes several long loops are not written out", "[null]") {
+const parted::Case largestMeans{"the largest mean of a row's windows",
+                                "def main(x: [n][m]f32): [n]f32 = map(fun row =>\n"
+                                "  padClamp(2, 2, row) |> slide(5, 1) |> map(fun w => sum(w) / 5.0) |> maximum, x)\n",
+                                {{"n", 1024}, {"m", 300}},
+                                {}};
+
+TEST_CASE("windows of which each takes long loops are not written out", "[null]") {
   const parted::Case attention{"attention within windows",
                                "def main(q: [n][64]f32, k: [n + 63][64]f32): [n][64]f32 =\n"
                                "  zip(q, slide(64, 1, k)) |> map(fun (q, near) =>\n"
@@ -202,10 +208,18 @@ TEST_CASE("windows of which each takes several long loops are not written out", 
                                "    transpose(near) |> map(fun c => dotProduct(e, c) / sum(e)))\n",
                                {{"n", 128}},
                                {}};
-  const Variant v = derive(programWorkload(parted::load(attention), 0), partsFamilyName);
-  std::size_t longest = 0;
-  for (const std::string& source : compileVariant(v, v.defaults).sources) longest = std::max(longest, source.size());
-  CHECK(longest < 100'000);
+  for (const parted::Case* c : {&attention, &largestMeans}) {
+    const Variant v = derive(programWorkload(parted::load(*c), 0), partsFamilyName);
+    std::size_t longest = 0;
+    for (const std::string& source : compileVariant(v, v.defaults).sources) longest = std::max(longest, source.size());
+    INFO(c->name);
+    CHECK(longest < 100'000);
+  }
+}
+
+TEST_CASE("windows of much work are more strips where there are no other work-items", "[null]") {
+  const Variant v = derive(programWorkload(parted::load(largestMeans), 0), partsFamilyName);
+  CHECK(compileVariant(v, v.defaults).kernels.at(0).range.global[0].constant().value_or(0) >= 16);
 }
 
 TEST_CASE("the derivation of the whole is one that replays", "[null]") {

@@ -14,8 +14,6 @@
 namespace lift::liftc {
 namespace {
 
-constexpr std::int64_t elementBytes = 4;  // f32
-
 struct Options {
   std::string what, shapes;
   ProgramOptions program;
@@ -25,10 +23,14 @@ struct Options {
   DeviceOptions device;
   bool roofline = false, noKernel = false, spaces = false, json = false;
 
-  std::int64_t elements() const { return fast / elementBytes; }
+  std::int64_t elementBytes() const { return layouts.elements == "f32" ? 4 : 2; }  // of layers
+  std::int64_t elements() const { return fast / elementBytes(); }
 };
 
-double megabytes(double elements) { return elements * elementBytes * 1e-6; }
+// Of a number of elements in a layer's or a part's report.
+double megabytes(const Json& report, double elements) {
+  return elements * report["element_bytes"].get<double>() * 1e-6;
+}
 
 // ------------------------------------------------------------------------------------------------------------- kernels
 
@@ -58,8 +60,8 @@ Json kernelJson(const Workload& workload, const Options& o, const Device* device
           {"work_groups", t.groups},
           {"work_groups_counted", t.counted},
           {"algorithm", n.algorithm},
-          {"bound_at_bytes", n.fast * elementBytes},
-          {"bound", n.bound},
+          {"bound_at_bytes", n.fast},
+          {"bound_bytes", n.bound},
           {"ratio", n.ratio}};
 }
 
@@ -126,6 +128,7 @@ Json layerJson(const ConvSpec& spec, const Options& o, const Device* device) {
   Json j{{"conv", spec.str()},
          {"fast_memory_bytes", o.fast},
          {"fast_memory_elements", o.elements()},
+         {"element_bytes", o.elementBytes()},
          {"compulsory", direct.compulsory},
          {"algorithms", Json::array({toJson(direct)})}};
   if (const std::string why = bounds::whyNotWinograd(spec); !why.empty())
@@ -135,7 +138,7 @@ Json layerJson(const ConvSpec& spec, const Options& o, const Device* device) {
   if (o.noKernel) return j;
   const Workload workload = o.layouts.workload(spec);
   j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
-    return bounds::nearnessOf(spec, derive(workload, compiled.family).derivation, compiled.plan, o.elements());
+    return bounds::nearnessOf(spec, derive(workload, compiled.family).derivation, compiled.plan, o.fast);
   });
   if (device != nullptr && device->peak > 0) addRoofline(j, workload.operations, *device);
   return j;
@@ -143,14 +146,14 @@ Json layerJson(const ConvSpec& spec, const Options& o, const Device* device) {
 
 void printLayer(const Json& j) {
   std::cout << fmt::format("{}, fast memory of {} elements\n", j["conv"], j["fast_memory_elements"]);
-  std::cout << fmt::format("  {:<30} {:>10.2f} MB\n", "inputs and outputs", megabytes(j["compulsory"]));
+  std::cout << fmt::format("  {:<30} {:>10.2f} MB\n", "inputs and outputs", megabytes(j, j["compulsory"]));
   for (const Json& a : j["algorithms"]) {
     std::cout << fmt::format("  {}\n", a["algorithm"]);
     std::cout << fmt::format("    {:<28} {:>10.2f} MB; each input is in {} windows at most, R = {:.4g}\n", "bound",
-                             megabytes(a["bound"]), a["most_reuse"], a["reuse"]);
+                             megabytes(j, a["bound"]), a["most_reuse"], a["reuse"]);
     std::cout << fmt::format("    {:<28} {:>10.2f} MB; theorem 4.6: {:.2f} MB\n",
                              a["algorithm"] == "direct" ? "order, equation (14)" : "order, equation (19)",
-                             megabytes(a["order"]), megabytes(a["composite"]));
+                             megabytes(j, a["order"]), megabytes(j, a["composite"]));
     const Json& d = a["dataflow"];
     if (d.is_null()) {
       std::cout << fmt::format("    {:<28} none: {}\n", "dataflow", a["reason"]);
@@ -159,12 +162,12 @@ void printLayer(const Json& j) {
     const Json& t = d["tile"];
     const auto of = [&](const char* key) { return t[key].get<std::int64_t>(); };
     std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {}{} x {} pixels, {} channels: {:.2f} of the bound\n",
-                             "dataflow", megabytes(d["volume"]),
+                             "dataflow", megabytes(j, d["volume"]),
                              of("images") > 1 ? fmt::format("{} images, ", of("images")) : "", of("rows"),
                              of("columns"), of("channels"), d["volume"].get<double>() / a["bound"].get<double>());
     std::cout << fmt::format("    {:<28} {:>10.2f} MB by tiles of {:.1f} pixels, {:.1f} channels\n",
                              a["algorithm"] == "direct" ? "equation (21)" : "equation (22), times √2",
-                             megabytes(d["ideal"]), d["area"], d["channels"]);
+                             megabytes(j, d["ideal"]), d["area"], d["channels"]);
   }
   if (j.contains("no_winograd")) std::cout << fmt::format("  no bound of Winograd's algorithm: {}\n", j["no_winograd"]);
   if (j.contains("kernel")) printKernel(j["kernel"]);
@@ -184,17 +187,17 @@ void printTable(const Json& rows, const std::vector<ConvSpec>& layers, const Opt
     if (!d.is_null()) {
       const Json& t = d["tile"];
       tile = fmt::format("{}x{}x{}", t["rows"], t["columns"], t["channels"]);
-      volume = fmt::format("{:.2f}", megabytes(d["volume"]));
+      volume = fmt::format("{:.2f}", megabytes(row, d["volume"]));
       ratio = fmt::format("{:.2f}", d["volume"].get<double>() / direct["bound"].get<double>());
     }
     const auto winograd = [&](std::size_t a) {
-      return row["algorithms"].size() > a ? fmt::format("{:.2f}", megabytes(row["algorithms"][a]["bound"]))
+      return row["algorithms"].size() > a ? fmt::format("{:.2f}", megabytes(row, row["algorithms"][a]["bound"]))
                                           : std::string("-");
     };
     std::cout << fmt::format("{:<14} {:>7.2f} {:>10.2f} {:>9.2f} {:>9} {:>6}  {:<16} {:>10} {:>10}",
                              layers[i].name.empty() ? std::to_string(i + 1) : layers[i].name, direct["reuse"],
-                             megabytes(row["compulsory"]), megabytes(direct["bound"]), volume, ratio, tile, winograd(1),
-                             winograd(2));
+                             megabytes(row, row["compulsory"]), megabytes(row, direct["bound"]), volume, ratio, tile,
+                             winograd(1), winograd(2));
     if (row.contains("kernel")) {
       const Json &k = row["kernel"], &g = k["global"];
       std::cout << fmt::format("  {:<14} {:>9.1f} {:>9.2f} {:>8.1f} {:>6.2f}", k["family"],
@@ -216,51 +219,47 @@ Json programJson(const Options& o, const Device* device) {
          {"file", o.what},
          {"sizes", options.values()},
          {"fast_memory_bytes", o.fast},
-         {"fast_memory_elements", o.elements()},
          {"parts", Json::array()}};
   std::int64_t sum = 0;
   const bool isMapped = lift::isMapped(program);
   const std::vector<Part> parts = partsOf(program).parts;
   for (const Part& part : parts) {
-    const bounds::PartBound b = bounds::boundOf(part, o.elements());
-    Json p{{"name", part.name},
-           {"pattern", name(part.pattern)},
-           {"place", part.place},
-           {"compulsory", b.compulsory},
-           {"bound", b.bound}};
+    const bounds::PartBound b = bounds::boundOf(part, o.fast);
+    Json p{{"name", part.name},          {"pattern", name(part.pattern)},
+           {"place", part.place},        {"element_bytes", b.elementBytes},
+           {"compulsory", b.compulsory}, {"bound", b.bound}};
     if (b.reason.empty())
       p.update({{"products", b.products}, {"reuse", b.reuse}});
     else
       p["reason"] = isMapped ? "it says itself where it runs, and is not read" : b.reason;
-    sum += b.bound;
+    sum += b.bound * b.elementBytes;
     j["parts"].push_back(p);
   }
-  j["bound"] = sum;
+  j["bound_bytes"] = sum;
   if (o.noKernel || !program.tunables.empty()) return j;
   const Workload workload = programWorkload(program, 0);
   j["kernel"] = kernelJson(workload, o, device, [&](const CompiledWorkload& compiled) {
-    return bounds::nearnessOf(parts, compiled.plan, o.elements());
+    return bounds::nearnessOf(parts, compiled.plan, o.fast);
   });
   if (device != nullptr && device->peak > 0 && workload.operations > 0) addRoofline(j, workload.operations, *device);
   return j;
 }
 
 void printProgram(const Json& j) {
-  std::cout << fmt::format("{} of {}, fast memory of {} elements\n", j["program"], j["file"],
-                           j["fast_memory_elements"]);
+  std::cout << fmt::format("{} of {}, fast memory of {} bytes\n", j["program"], j["file"], j["fast_memory_bytes"]);
   for (const Json& p : j["parts"]) {
     std::cout << fmt::format("  {} {}{}\n", p["name"], p["pattern"],
                              p["place"] == "" ? "" : ", " + p["place"].get<std::string>());
-    std::cout << fmt::format("    {:<28} {:>10.3f} MB\n", "inputs and outputs", megabytes(p["compulsory"]));
+    std::cout << fmt::format("    {:<28} {:>10.3f} MB\n", "inputs and outputs", megabytes(p, p["compulsory"]));
     if (p.contains("reason"))
       std::cout << fmt::format("    no bound better than these is known: {}\n", p["reason"]);
     else
       std::cout << fmt::format("    {:<28} {:>10.3f} MB for {:.4g} products, each value good for {:.4g}\n", "bound",
-                               megabytes(p["bound"]), p["products"], p["reuse"]);
+                               megabytes(p, p["bound"]), p["products"], p["reuse"]);
   }
   if (j["parts"].size() > 1)
     std::cout << fmt::format("  {:<30} {:>10.3f} MB, where arrays between parts are kept in slow memory\n", "all parts",
-                             megabytes(j["bound"]));
+                             j["bound_bytes"].get<double>() * 1e-6);
   if (j.contains("kernel")) printKernel(j["kernel"]);
   if (j.contains("roofline")) printRoofline(j["roofline"]);
 }
@@ -306,7 +305,7 @@ int bound(const Options& o) {
   if (o.elements() < bounds::leastFastMemory)
     throw UserError(ExitStatus::usage,
                     fmt::format("--fast-memory: {} bytes are {} elements, too few to compute in", o.fast, o.elements()),
-                    fmt::format("sums of products need {} bytes at least", bounds::leastFastMemory * elementBytes));
+                    fmt::format("sums of products need {} bytes at least", bounds::leastFastMemory * o.elementBytes()));
   if (o.spaces) return printSpaces(o);
   std::optional<Device> device;
   if (o.roofline) {
@@ -342,7 +341,8 @@ void addBound(cli::App& app, int& status) {
       "bound", "Print how little a layer or a program can load and store, and what its kernels do (docs/bounds.md)");
   sub->add_option("what", o->what, "Descriptor of a layer, or a program, FILE.lift");
   sub->add_option("--shapes", o->shapes, "File of descriptors, one a line, in place of the descriptor");
-  sub->add_option("--fast-memory", o->fast, "Bytes of fast memory, as 32768 or 32KiB; elements are of four bytes")
+  sub->add_option("--fast-memory", o->fast,
+                  "Bytes of fast memory, as 32768 or 32KiB; elements are of four bytes, halves of two")
       ->asSize()
       ->capture_default_str();
   o->program.addValues(*sub);

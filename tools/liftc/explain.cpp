@@ -154,7 +154,7 @@ void showReplay(const Json& replay) {
 
 // ----------------------------------------------------------------------------------------------------------- traffic
 
-constexpr std::int64_t usualFastMemory = 32 * 1024 / 4;  // elements
+constexpr std::int64_t usualFastMemory = 32 * 1024;  // bytes
 
 // For a layer, what its kernels move, compared with what any must move.
 std::optional<bounds::Nearness> nearness(const Explained& s) {
@@ -167,14 +167,14 @@ Json toJson(const bounds::Nearness& n) {
   return {{"distinct_bytes", n.traffic.distinct},
           {"working_set_bytes", n.traffic.workingSet},
           {"algorithm", n.algorithm},
-          {"bound_bytes", n.bound * 4},
+          {"bound_bytes", n.bound},
           {"ratio", n.ratio}};
 }
 
 void show(const bounds::Nearness& n) {
   std::cout << fmt::format(
       "\ntraffic: work-groups touch {:.2f} MB, {:.2f} times the bound of {} for {:.1f} KiB (`liftc bound`)\n",
-      n.traffic.distinct * 1e-6, n.ratio, n.algorithm, static_cast<double>(n.fast) / 256);
+      n.traffic.distinct * 1e-6, n.ratio, n.algorithm, static_cast<double>(n.fast) / 1024);
 }
 
 // ------------------------------------------------------------------------------------------------------------- check
