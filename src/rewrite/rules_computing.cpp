@@ -9,6 +9,7 @@ std::vector<RuleRow> simplificationRules() {
       {"idAway", "id(x) => x", "identity"},
       {"transposeTwice", "transpose(transpose(xs)) => xs", "lift-conv §4"},
       {"joinSplit", "join(split(k, xs)) => xs", "lift-conv §4"},
+      {"mapPeel", "map(f, xs) => concat(map(f, take(k, xs)), map(f, drop(k, xs)))", "peeling"},
       {"splitJoin", "split(k, join((xs: [n][k]t))) => xs", "lift-conv §4"},
       {"asScalarAsVector", "asScalar(asVector(k, xs)) => xs", "lift-conv §4"},
       {"asVectorAsScalar", "asVector(k, asScalar((xs: [n]<k>t))) => xs", "lift-conv §4"},

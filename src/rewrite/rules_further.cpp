@@ -14,7 +14,6 @@ std::vector<RuleRow> furtherRules() {
       {"mapGenerate", "map(f, generate(n, g)) => generate(n, fun i => let(f, g(i)))", "deforestation"},
       {"letInvariant", "map(fun x => let(fun y => f((x, y)), e), xs) => let(fun y => map(fun x => f((x, y)), xs), e)",
        "code motion out of loops"},
-      {"mapPeel", "map(f, xs) => concat(map(f, take(k, xs)), map(f, drop(k, xs)))", "peeling"},
       {"mapStrided", "map(f, xs) => reorder(unstride(s), map(f, reorder(stride(s), xs)))",
        "lift-conv §4.1, coalescing"},
       {"reduceMapFission", "reduce(i, fun (acc, x) => let(fun y => f((acc, y)), g(x)), xs) => reduce(i, f, map(g, xs))",
