@@ -7,7 +7,8 @@
 # examples programs odd tuning, FAMILIES some of the families, STEP another step through the layers (5 on simulators).
 # PARTS=ratios, which wants an idle machine, measures the layers of shapes/vgg16.txt (or SHAPES) beside oneDNN on each
 # runtime instead, in ROUNDS (3) turns: a table of the time of oneDNN's fastest by ours, of each the least of its medians
-# of REPETITIONS (5), and of each runtime's ratios by those of the first one. LIFTC names liftc where it lies elsewhere.
+# of REPETITIONS (5), for oneDNN, which uses no OpenCL here, over all runtimes, and of each runtime's ratios by those of
+# the first one. LIFTC names liftc where it lies elsewhere.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -133,13 +134,13 @@ ours, peers, table = {}, {}, {}
 for runtime in runtimes:
     for r in range(int(rounds)):
         for row in json.load(open(f"{work}/ratios.{runtime}.{r}.json"))["rows"]:
-            key = (row.get("name") or row["conv"], runtime)
-            for times, ms in [(peers, [p["ms"] for p in row["peers"].values() if p.get("ok")]),
-                              (ours, [row["ms"]] if row["ok"] else [])]:
+            layer = row.get("name") or row["conv"]
+            for times, key, ms in [(peers, layer, [p["ms"] for p in row["peers"].values() if p.get("ok")]),
+                                   (ours, (layer, runtime), [row["ms"]] if row["ok"] else [])]:
                 times[key] = sorted(ms + times.get(key, []))[:1]
 for (layer, runtime), ms in ours.items():
-    if ms and peers.get((layer, runtime)):
-        table.setdefault(layer, {})[runtime] = peers[layer, runtime][0] / ms[0]
+    if ms and peers[layer]:
+        table.setdefault(layer, {})[runtime] = peers[layer][0] / ms[0]
 first, *others = runtimes
 print("| Layer |" + "".join(f" {r} |" for r in runtimes) + "".join(f" {r} / {first} |" for r in others))
 print("|---|" + "---|" * (len(runtimes) + len(others)))
