@@ -7,8 +7,8 @@
 //   the reduction out of a block's groups and out of a row's windows, so that these are its accumulator; lanes over
 //   groups;
 //   a tile's inputs copied, where their vectors must be gathered; the weights in the order of the loops, by a kernel of
-//   their own; blocks and tiles over work-groups of one work-item, everything else in loops, of which the accumulator's
-//   are unrolled.
+//   their own; blocks and tiles over work-groups of one work-item, blocks that share lines of the input one after the
+//   other; everything else in loops, of which the accumulator's are unrolled.
 //
 // `depthwiseTiled` is the same for GPUs: a work-item for each tile of a row and vector of groups, neighbours having
 // neighbouring groups, whose inputs and outputs lie beside each other; nothing is copied.
@@ -66,6 +66,19 @@ std::int64_t mostVectorsOf(const ConvSpec& spec, const ConvLayouts& layouts) {
   return hasRest(spec) && !gathers(spec, layouts) ? 1 : std::min(spec.groups, mostVectors);
 }
 
+// Whether the lines that a tile of `pixels` reads displace each other.
+bool displaces(const ConvSpec& spec, const ConvLayouts& layouts, std::int64_t pixels) {
+  const std::int64_t lines = ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH();
+  return !gathers(spec, layouts) && lines > linesHeld(channelsApart(spec, layouts.input));
+}
+
+// Whether blocks of groups follow one another at each tile: neighbours have parts of the same lines where a pixel's
+// channels are together, and find them still there unless they displace each other.
+bool sharesLines(const ConvSpec& spec, const ConvLayouts& layouts) {
+  constexpr std::int64_t usual = 8;  // pixels of a tile
+  return layouts.input == Layout::nhwc && !displaces(spec, layouts, evenTile(spec.ow, usual, pixelBorder));
+}
+
 void exposeGroups(Rewriting& r, std::int64_t groups, Nat block) {
   r.apply(topDown(use("groupsPadded", {{"r", missingTo(groups, block)}})));
   r.apply(topDown(use("groupsSplit", {{"k", block}})));
@@ -118,7 +131,10 @@ void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting
   inTiles(r, spec, rows, pixels, lanes, vectors);
   if (gathers(spec, layouts)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
   arrangeWeights(r, 2);  // kernels of a group, blocks of groups
-  lower(r, spec, {"mapToGroups2", "mapToGroups1", "mapToGroups0"}, mostTaps);
+  if (sharesLines(spec, layouts))
+    lower(r, spec, {"mapToGroups0", "mapToGroups2", "mapToGroups1"}, mostTaps);
+  else
+    lower(r, spec, {"mapToGroups2", "mapToGroups1", "mapToGroups0"}, mostTaps);
 }
 
 void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
@@ -196,17 +212,16 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
   // row of the tile reads displace each other: then lines beside each other.
   constexpr std::int64_t mostOfRow = 14;
   const std::int64_t registers = of.count / 2 - 2;
-  const auto linesOf = [&](std::int64_t pixels) { return ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH(); };
   const auto pixelsOf = [&](std::int64_t most) {
     if (!gathers(spec, layouts)) return evenTile(spec.ow, std::min(most, of.count / 2), pixelBorder);
     return spec.ow <= most ? spec.ow : evenTile(spec.ow, std::min(most, registers), pixelBorder);
   };
   std::int64_t pixels = pixelsOf(mostOfRow);
-  const bool displaces = !gathers(spec, layouts) && linesOf(pixels) > linesHeld(channelsApart(spec, layouts.input));
-  if (displaces) pixels = pixelsOf(registers / 2);
+  const bool apart = displaces(spec, layouts, pixels);
+  if (apart) pixels = pixelsOf(registers / 2);
   config["pixels"] = pixels;
   const std::int64_t fewest = of.count / 4;  // accumulators that hide the latency of a product
-  const std::int64_t wanted = displaces ? registers / pixels : fewest / pixels;
+  const std::int64_t wanted = apart ? registers / pixels : fewest / pixels;
   const std::int64_t vectors = config["vectors"] =
       largestDivisor(blocks, std::min(mostVectorsOf(spec, layouts), std::max<std::int64_t>(1, wanted)));
   // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
