@@ -1,10 +1,13 @@
-// Division of counts into tiles and vectors. All numbers are positive.
+// Counts, and their division into tiles and vectors. All numbers are positive.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 namespace lift {
+
+// Of indices and sizes in kernels, which are `int` where nothing says that they may be larger.
+inline constexpr std::int64_t largestInt = 2147483647;
 
 constexpr std::int64_t ceilDiv(std::int64_t n, std::int64_t k) { return (n + k - 1) / k; }
 

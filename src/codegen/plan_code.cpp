@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "lift/diagnostic.hpp"
+#include "lift/integers.hpp"
 #include "lift/terms.hpp"
 
 namespace lift::detail {
@@ -126,7 +127,7 @@ SizeWriter::Text SizeWriter::write(Nat n) {
       // The least value has no literal, and is too large for anything.
       const std::int64_t value = std::max<std::int64_t>(c, -9223372036854775807);
       const double size = std::abs(static_cast<double>(value));
-      const std::string digits = size > 2147483647.0 ? fmt::format("INT64_C({})", value) : std::to_string(value);
+      const std::string digits = size > largestInt ? fmt::format("INT64_C({})", value) : std::to_string(value);
       return {digits, size, value < 0 ? Form::sum : Form::atom};
     }
     case Nat::Kind::variable: return {names_.at(*n.variable()), 2147483648.0};

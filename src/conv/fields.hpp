@@ -29,9 +29,6 @@ struct FieldInfo {
 const FieldInfo& info(Field field);
 const std::array<FieldInfo, fieldCount>& fields();
 
-// Larger sizes and amounts would overflow the index arithmetic of kernels.
-inline constexpr std::int64_t largest = 2147483647;
-
 struct Problem {
   Field field;
   bool whole = false;  // concerns the layer, not one number

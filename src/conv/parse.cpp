@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fields.hpp"
+#include "lift/characters.hpp"
 #include "lift/files.hpp"
 
 namespace lift {
@@ -21,20 +22,7 @@ struct Given {
   std::string spelling;
 };
 
-bool digit(char c) { return c >= '0' && c <= '9'; }
-bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
-// The decimal number at the front of `text`, with sign, and its length; saturates far above `largest`.
-std::pair<std::int64_t, std::size_t> number(std::string_view text) {
-  std::size_t length = !text.empty() && text[0] == '-' ? 1 : 0;
-  const bool negative = length == 1;
-  if (length == text.size() || !digit(text[length])) return {0, 0};
-  std::int64_t value = 0;
-  for (; length < text.size() && digit(text[length]); ++length)
-    value = std::min(value * 10 + (text[length] - '0'), 4 * largest);
-  return {negative ? -value : value, length};
-}
 
 // Flags that say how to run or what to verify, not which layer it is.
 constexpr std::string_view ignored[] = {
@@ -123,10 +111,10 @@ class Reader {
         ++at_;
       } else if (c == 'n') {
         readName();
-      } else if (letter(c)) {
-        while (at_ < end_ && letter(text_[at_])) ++at_;
+      } else if (isLetter(c)) {
+        while (at_ < end_ && isLetter(text_[at_])) ++at_;
         const std::string_view key = text_.substr(start, at_ - start);
-        const auto [value, length] = number(text_.substr(at_, end_ - at_));
+        const auto [value, length] = leadingNumber(text_.substr(at_, end_ - at_));
         at_ += length;
         const auto field = std::ranges::find_if(fields(), [&](const FieldInfo& f) { return f.key == key; });
         if (field == fields().end()) {
@@ -142,7 +130,7 @@ class Reader {
         }
       } else {
         // One message for a run of anything else.
-        while (at_ < end_ && !letter(text_[at_]) && text_[at_] != '_') ++at_;
+        while (at_ < end_ && !isLetter(text_[at_]) && text_[at_] != '_') ++at_;
         error(span(start, at_), "expected a key", keys);
       }
     }
@@ -220,7 +208,7 @@ class Reader {
       skipBlanks();
       const std::string_view next = word(at_);
       // A negative number is a value, anything else with a dash is the next flag.
-      if (!next.empty() && (next[0] != '-' || (next.size() > 1 && digit(next[1])))) {
+      if (!next.empty() && (next[0] != '-' || (next.size() > 1 && isDigit(next[1])))) {
         value = next;
         at_ += next.size();
       } else {
@@ -236,12 +224,12 @@ class Reader {
     const auto field = std::ranges::find_if(fields(), isIt);
     const auto constant = std::find_if(std::begin(fixed), std::end(fixed), isIt);
     if (field != fields().end()) {
-      const auto [number_, length] = number(value);
+      const auto [number, length] = leadingNumber(value);
       if (length == 0 || length != value.size()) {
         error(where, fmt::format("expected a number after '{}'", flag));
         given(field->field).present = true;
       } else {
-        set(field->field, number_, where, std::string(flag));
+        set(field->field, number, where, std::string(flag));
       }
     } else if (constant != std::end(fixed)) {
       const std::string padded = fmt::format(" {} ", constant->allowed);

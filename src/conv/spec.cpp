@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "fields.hpp"
+#include "lift/integers.hpp"
 
 namespace lift {
 
@@ -79,9 +80,9 @@ void checkRange(const FieldInfo& field, std::int64_t value, const Spelling& spel
   if (value < field.least)
     problems.push_back(
         {field.field, false, fmt::format("'{}' must be at least {}", spelling(field.field), field.least), {}});
-  else if (value > largest)
+  else if (value > largestInt)
     problems.push_back(
-        {field.field, false, fmt::format("'{}' must be at most {}", spelling(field.field), largest), {}});
+        {field.field, false, fmt::format("'{}' must be at most {}", spelling(field.field), largestInt), {}});
 }
 
 void checkGroups(const ConvSpec& spec, const Spelling& spelling, std::vector<Problem>& problems) {
@@ -96,8 +97,8 @@ void checkGroups(const ConvSpec& spec, const Spelling& spelling, std::vector<Pro
 }
 
 bool checkExtent(const ConvSpec& spec, const Axis& axis, std::vector<Problem>& problems) {
-  if (axis.extent(spec) <= largest) return true;
-  problems.push_back({axis.k, false, fmt::format("{} is larger than {}", axis.describeKernel(spec), largest), {}});
+  if (axis.extent(spec) <= largestInt) return true;
+  problems.push_back({axis.k, false, fmt::format("{} is larger than {}", axis.describeKernel(spec), largestInt), {}});
   return false;
 }
 

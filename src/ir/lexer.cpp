@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "lift/characters.hpp"
+
 namespace lift::syntax {
 namespace {
 
@@ -20,8 +22,7 @@ constexpr std::string_view spellings[] = {
 };
 static_assert(std::size(spellings) == tokCount);
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isNameStart(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
+bool isNameStart(char c) { return isLetter(c) || c == '_'; }
 bool isNamePart(char c) { return isNameStart(c) || isDigit(c) || c == '\''; }
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 

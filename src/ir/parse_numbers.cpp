@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "lift/characters.hpp"
 #include "lift/scalar.hpp"
 
 namespace lift::syntax {
@@ -57,7 +58,7 @@ Numeral numeralOf(std::string_view whole) {
   if (first == 0 && end < whole.size() && (whole[end] == 'e' || whole[end] == 'E')) {
     std::size_t digits = end + 1;
     if (digits < whole.size() && (whole[digits] == '+' || whole[digits] == '-')) ++digits;
-    if (digits < whole.size() && whole[digits] >= '0' && whole[digits] <= '9')
+    if (digits < whole.size() && isDigit(whole[digits]))
       end = std::min(whole.find_first_not_of("0123456789", digits), whole.size());
   }
   return {whole.substr(0, end), whole.substr(first, end - first), whole.substr(end), isHex ? 16 : isBinary ? 2 : 10};

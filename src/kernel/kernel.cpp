@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lift/diagnostic.hpp"
+#include "lift/integers.hpp"
 #include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
@@ -158,11 +159,10 @@ VarId addVariable(Kernel& kernel, std::string name, ValueType type) {
 }
 
 void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& sizes) {
-  constexpr std::int64_t most = 2147483647;
   for (NatVar v : kernel.sizes) {
     const auto found = sizes.find(v);
     if (found == sizes.end()) throw UserError(ExitStatus::program, fmt::format("size {} has no value", v.name()));
-    if (found->second > most || found->second < v.lower())
+    if (found->second > largestInt || found->second < v.lower())
       throw UserError(ExitStatus::program, fmt::format("size {} cannot be {}", v.name(), found->second));
   }
   for (BufferId b : kernel.arguments) {
@@ -173,7 +173,7 @@ void checkSizes(const Kernel& kernel, const std::map<NatVar, std::int64_t>& size
       if (found == sizes.end()) throw UserError(ExitStatus::program, fmt::format("size {} has no value", v.name()));
       return found->second;
     });
-    if (n > most)
+    if (n > largestInt)
       throw UserError(ExitStatus::program,
                       fmt::format("{} has {} elements; kernels of symbolic size index with 32 bits", buffer.name, n),
                       "compile for constant sizes");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dependence.hpp"
+#include "lift/integers.hpp"
 #include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
 
@@ -19,7 +20,6 @@ constexpr std::int64_t leastBytes = 256 << 10;
 constexpr std::int64_t mostStatements = 256;
 // Lines that are asked for must still be in the first cache when their turn comes.
 constexpr std::int64_t mostBytesAhead = 16 << 10;
-constexpr std::int64_t intMax = 2147483647;
 
 class Prefetching {
  public:
@@ -141,7 +141,7 @@ class Prefetching {
   // Indices are computed as `int`: what lies behind the largest arrays must not run over.
   static bool canAdvance(Nat index, NatVar v) {
     const auto greatest = next(index, v).upper();
-    return index.mentions(v) && greatest && *greatest < intMax;
+    return index.mentions(v) && greatest && *greatest < largestInt;
   }
 
   Kernel& k_;

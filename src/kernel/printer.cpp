@@ -4,15 +4,10 @@
 
 #include <algorithm>
 
+#include "lift/integers.hpp"
 #include "lift/kernel_walk.hpp"
 
 namespace lift::kernel {
-namespace {
-
-constexpr std::int64_t intMax = 2147483647;
-
-}  // namespace
-
 Printer::Printer(const Kernel& kernel, Dialect& dialect) : kernel_(kernel), write_(kernel, dialect), dialect_(dialect) {
   survey();
 }
@@ -198,7 +193,7 @@ void Printer::branch(const If& i) {
   line("}");
 }
 
-bool Printer::countsFar(Nat count) { return count.upper().value_or(0) > intMax; }
+bool Printer::countsFar(Nat count) { return count.upper().value_or(0) > largestInt; }
 
 void Printer::sequential(const For& f) {
   unrolling(f);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fields.hpp"
+#include "lift/integers.hpp"
 #include "lift/opset.hpp"
 
 namespace lift {
@@ -120,9 +121,9 @@ class Reader {
     const auto pad = valueOf(padding, axis);
     const auto output = outputOf(axis);
     a.padStart = pad.value_or(0);
-    if (a.extent() > opset::largest)
+    if (a.extent() > largestInt)
       return fields_.error(keyOf(kernel, axis),
-                           fmt::format("the kernel spans more than {} {}", opset::largest, lines[axis]));
+                           fmt::format("the kernel spans more than {} {}", largestInt, lines[axis]));
     spec_.transposed ? settleTransposed(axis, a, pad, output) : settleDirect(axis, a, pad, output);
   }
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "lift/characters.hpp"
+#include "lift/integers.hpp"
+
 namespace lift::opset {
 
 namespace {
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool isFiller(char c) { return c == ' ' || c == '\t' || c == '_'; }
 
 std::string namesOf(const std::vector<Key>& keys) {
@@ -67,23 +68,20 @@ std::size_t Fields::readKey(std::size_t begin, std::string_view op, const std::v
   std::size_t at = begin;
   while (at < all.size() && isLetter(all[at])) at++;
   const std::string_view word = all.substr(begin, at - begin);
-  const std::size_t digits = at;
-  const bool negative = at < all.size() && all[at] == '-';
-  if (negative) at++;
-  std::int64_t value = 0;
-  while (at < all.size() && isDigit(all[at])) value = std::min(value * 10 + (all[at++] - '0'), 4 * largest);
+  const auto [value, length] = leadingNumber(all.substr(at));
+  at += length;
   const std::string hint = fmt::format("keys of {} are {}", op, namesOf(keys));
   if (word.empty()) return fail(std::max(at, begin + 1), "expected a key", hint);
   const auto key = std::ranges::find_if(keys, [&](const Key& k) { return k.key == word; });
   if (key == keys.end()) return fail(at, fmt::format("unknown key '{}'", word), hint);
-  if (at == digits + (negative ? 1 : 0)) {
+  if (length == 0) {
     given_[key->key] = {key->least, span(begin, at)};  // not missing as well
     return fail(at, fmt::format("expected a number after '{}'", word));
   }
   if (isWritten(key->key)) return fail(at, fmt::format("'{}' is given twice", word));
-  given_[key->key] = {negative ? -value : value, span(begin, at)};
-  if (negative || value < key->least) return fail(at, fmt::format("'{}' must be at least {}", word, key->least));
-  if (value > largest) return fail(at, fmt::format("'{}' must be at most {}", word, largest));
+  given_[key->key] = {value, span(begin, at)};
+  if (value < key->least) return fail(at, fmt::format("'{}' must be at least {}", word, key->least));
+  if (value > largestInt) return fail(at, fmt::format("'{}' must be at most {}", word, largestInt));
   return at;
 }
 
@@ -110,8 +108,8 @@ void Fields::check() {
 void checkElements(Fields& fields, std::string_view array, const std::vector<std::int64_t>& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t n : shape)
-    if (__builtin_mul_overflow(elements, n, &elements) || elements > largest)
-      return fields.error("", fmt::format("{} has more than {} elements", array, largest));
+    if (__builtin_mul_overflow(elements, n, &elements) || elements > largestInt)
+      return fields.error("", fmt::format("{} has more than {} elements", array, largestInt));
 }
 
 }  // namespace lift::opset

@@ -18,9 +18,6 @@ struct Key {
   std::optional<std::int64_t> otherwise = {};  // where it is left out; empty: it must be given
 };
 
-// Larger numbers would overflow the index arithmetic of kernels.
-inline constexpr std::int64_t largest = 2147483647;
-
 // Keys' texts must outlive it.
 class Fields {
  public:

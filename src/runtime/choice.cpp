@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "lift/characters.hpp"
 #include "lift/device.hpp"
 #include "lift/diagnostic.hpp"
 
@@ -23,9 +24,7 @@ bool contains(const std::string& text, const std::string& part) {
   return lowered(text).find(lowered(part)) != std::string::npos;
 }
 
-bool isIndex(const std::string& s) {
-  return !s.empty() && std::ranges::all_of(s, [](unsigned char c) { return std::isdigit(c) != 0; });
-}
+bool isIndex(const std::string& s) { return !s.empty() && std::ranges::all_of(s, isDigit); }
 
 // Only for strings of digits; too many of them is an index that no list has.
 std::size_t asIndex(const std::string& s) {

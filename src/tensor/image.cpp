@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "files.hpp"
+#include "lift/characters.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
 #include "lift/tensor.hpp"
@@ -30,7 +31,7 @@ std::int64_t number(std::string_view text, std::size_t& at, const std::string& n
   if (at == text.size()) damaged(name, "truncated image header");
   const std::size_t begin = at;
   std::int64_t value = 0;
-  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
+  for (; at < text.size() && isDigit(text[at]); ++at) {
     value = value * 10 + (text[at] - '0');
     if (value > 1'000'000'000) damaged(name, "a number in the image header is too large");
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "files.hpp"
+#include "lift/characters.hpp"
 #include "lift/diagnostic.hpp"
 #include "lift/files.hpp"
 #include "lift/tensor.hpp"
@@ -111,7 +112,7 @@ class HeaderParser {
     if (at_ < text_.size() && text_[at_] == '-') damaged(name_, "negative extent in the shape");
     const std::size_t begin = at_;
     std::int64_t value = 0;
-    for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+    for (; at_ < text_.size() && isDigit(text_[at_]); ++at_) {
       if (__builtin_mul_overflow(value, std::int64_t{10}, &value) ||
           __builtin_add_overflow(value, std::int64_t{text_[at_] - '0'}, &value))
         damaged(name_, "an extent of the shape is too large");

@@ -27,8 +27,8 @@ struct Module {
 const std::map<std::string, Module> modules = {
     {"support",
      {{},
-      {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "integers", "stopwatch", "process", "files",
-       "listed", "free_memory", "image_layout", "interning", "node", "compile_target"}}},
+      {"source", "diagnostic", "scalar", "ops", "parallel", "rational", "integers", "characters", "stopwatch",
+       "process", "files", "listed", "free_memory", "image_layout", "interning", "node", "compile_target"}}},
     {"nat", {{"support"}, {"nat", "nat_code"}}},
     {"tensor", {{"support"}, {"tensor"}}},
     {"kernel", {{"nat"}, {"kernel", "kernel_passes", "kernel_walk", "plan_memory", "emulator"}}},
