@@ -10,6 +10,7 @@
 #include "lift/parallel.hpp"
 #include "lift/rational.hpp"
 #include "lift/integers.hpp"
+#include "lift/characters.hpp"
 #include "lift/stopwatch.hpp"
 #include "lift/process.hpp"
 #include "lift/files.hpp"
