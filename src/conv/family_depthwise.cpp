@@ -66,10 +66,14 @@ std::int64_t mostVectorsOf(const ConvSpec& spec, const ConvLayouts& layouts) {
   return hasRest(spec) && !gathers(spec, layouts) ? 1 : std::min(spec.groups, mostVectors);
 }
 
-// Whether the lines that a tile of `pixels` reads displace each other.
+// Inputs of a channel that a tile reads: each in a line of its own.
+std::int64_t linesOf(const ConvSpec& spec, std::int64_t pixels, std::int64_t rows) {
+  return ((rows - 1) * spec.sh + spec.extentH()) * ((pixels - 1) * spec.sw + spec.extentW());
+}
+
+// Whether the lines that a row of a tile reads displace each other.
 bool displaces(const ConvSpec& spec, const ConvLayouts& layouts, std::int64_t pixels) {
-  const std::int64_t lines = ((pixels - 1) * spec.sw + spec.extentW()) * spec.extentH();
-  return !gathers(spec, layouts) && lines > linesHeld(channelsApart(spec, layouts.input));
+  return !gathers(spec, layouts) && linesOf(spec, pixels, 1) > linesHeld(channelsApart(spec, layouts.input));
 }
 
 // Whether blocks of groups follow one another at each tile: neighbours have parts of the same lines where a pixel's
@@ -224,12 +228,16 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
   const std::int64_t wanted = apart ? registers / pixels : fewest / pixels;
   const std::int64_t vectors = config["vectors"] =
       largestDivisor(blocks, std::min(mostVectorsOf(spec, layouts), std::max<std::int64_t>(1, wanted)));
-  // Rows as many as leave several cores their part of the tiles, and a near cache room for what is copied.
-  constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8;
+  // Rows as many as leave several cores their part of the tiles, a near cache room for what is copied, and the first
+  // cache the lines that the next block has part of.
+  constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8, mostLines = 200;
+  constexpr std::int64_t line = 64 / sizeof(float);
+  const bool shares =
+      sharesLines(spec, layouts) && (lanes * vectors % line != 0 || channelsApart(spec, layouts.input) % line != 0);
   const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();
   const std::int64_t others = blocks / vectors * spec.batch * ceilDiv(spec.ow, pixels);
   const auto isGood = [&](std::int64_t rows) {
-    return others * ceilDiv(spec.oh, rows) >= fewestTiles &&
+    return others * ceilDiv(spec.oh, rows) >= fewestTiles && (!shares || linesOf(spec, pixels, rows) <= mostLines) &&
            (!gathers(spec, layouts) || ((rows - 1) * spec.sh + spec.extentH()) * ofRow <= mostCopied);
   };
   std::int64_t most = std::min<std::int64_t>(spec.oh, 16);
