@@ -24,7 +24,8 @@ using namespace rewrite;
 namespace {
 
 constexpr std::int64_t mostRows = 32, mostPixels = 32, mostVectors = 8;
-constexpr std::int64_t mostTaps = 25;       // that follow one another without a loop
+constexpr std::int64_t mostTaps = 25;  // that follow one another without a loop
+constexpr std::int64_t mostTapsWithRest = 9;
 constexpr std::int64_t mostTapsOnGpus = 9;  // whose registers hold less
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
@@ -53,17 +54,19 @@ std::int64_t lanesOf(const ConvSpec& spec, const VectorRegisters& of) {
 
 // Whether a tile's inputs are copied to memory of their own first. Vectors over groups are not contiguous where other
 // channels lie in between; elsewhere inputs are read where they are. Then only a tile's first and last pixels can be
-// outside of the image, and of a row's taps all or none. Groups that vectors leave over are read one by one at each
-// tap, so there must be few of them.
+// outside of the image, and of a row's taps all or none. Between `nhwc` so are groups that vectors leave over.
 bool gathers(const ConvSpec& spec, const ConvLayouts& layouts) {
-  constexpr std::int64_t mostInPlace = 9;
-  return spec.icPerGroup() > 1 || (hasRest(spec) && (spec.kh * spec.kw > mostInPlace || layouts.input != Layout::nhwc));
+  return spec.icPerGroup() > 1 || (hasRest(spec) && layouts.input != Layout::nhwc);
+}
+
+bool readsRestInPlace(const ConvSpec& spec, const ConvLayouts& layouts) {
+  return hasRest(spec) && !gathers(spec, layouts);
 }
 
 // Vectors of a block: a single one where groups that are left over are read in place, since of it alone it is known
 // which lanes these are.
 std::int64_t mostVectorsOf(const ConvSpec& spec, const ConvLayouts& layouts) {
-  return hasRest(spec) && !gathers(spec, layouts) ? 1 : std::min(spec.groups, mostVectors);
+  return readsRestInPlace(spec, layouts) ? 1 : std::min(spec.groups, mostVectors);
 }
 
 // Inputs of a channel that a tile reads: each in a line of its own.
@@ -97,14 +100,16 @@ void reduceTiles(Rewriting& r, Nat lanes) {
 }
 
 // `places`: the rules that say where blocks of groups, tiles of rows and tiles of a row run.
-void lower(Rewriting& r, const ConvSpec& spec, std::initializer_list<const char*> places, std::int64_t most) {
+// Taps follow one another without a loop where a row, and where all rows have at most so many.
+void lower(Rewriting& r, const ConvSpec& spec, std::initializer_list<const char*> places, std::int64_t mostOfRow,
+           std::int64_t mostOfAll) {
   r.apply(computing("mapFlatten"));
   for (const char* rule : places) r.apply(computing(rule));
   for (int i = 0; i < 2; i++) r.apply(computing("mapToLoop"));
   // Taps one after the other, that neighbouring pixels share what is loaded and few conditions depend on the tap; long
   // kernels' rows in a loop. With more channels in a group, loops are long enough.
   const bool isAlone = spec.icPerGroup() == 1;
-  for (const bool unrolled : {isAlone && spec.kh * spec.kw <= most, isAlone && spec.kw <= most, false})
+  for (const bool unrolled : {isAlone && spec.kh * spec.kw <= mostOfAll, isAlone && spec.kw <= mostOfRow, false})
     r.apply(topDown(use(unrolled ? "reduceToUnrolledFully" : "reduceToLoop")));  // rows, columns, channels
   for (int i = 0; i < 2; i++) r.apply(computing("mapToUnrolled", {{"u", 0}}));
 }
@@ -135,10 +140,12 @@ void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting
   inTiles(r, spec, rows, pixels, lanes, vectors);
   if (gathers(spec, layouts)) r.apply(inside(isWindowsMap, use("copyGroups", {{"v", lanes}})));
   arrangeWeights(r, 2);  // kernels of a group, blocks of groups
+  // Groups that are left over have statements of their own.
+  const std::int64_t mostOfAll = readsRestInPlace(spec, layouts) ? mostTapsWithRest : mostTaps;
   if (sharesLines(spec, layouts))
-    lower(r, spec, {"mapToGroups0", "mapToGroups2", "mapToGroups1"}, mostTaps);
+    lower(r, spec, {"mapToGroups0", "mapToGroups2", "mapToGroups1"}, mostTaps, mostOfAll);
   else
-    lower(r, spec, {"mapToGroups2", "mapToGroups1", "mapToGroups0"}, mostTaps);
+    lower(r, spec, {"mapToGroups2", "mapToGroups1", "mapToGroups0"}, mostTaps, mostOfAll);
 }
 
 void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
@@ -149,7 +156,7 @@ void deriveDepthwiseTiled(const ConvSpec& spec, Rewriting& r) {
 
   inTiles(r, spec, 1, pixels, lanes, 1);
   arrangeWeights(r, 2);
-  lower(r, spec, {"mapToGlobal0", "mapToGlobal2", "mapToGlobal1"}, mostTapsOnGpus);
+  lower(r, spec, {"mapToGlobal0", "mapToGlobal2", "mapToGlobal1"}, mostTapsOnGpus, mostTapsOnGpus);
 }
 
 namespace {

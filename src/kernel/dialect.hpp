@@ -61,6 +61,7 @@ class Dialect {
   virtual Text literal(const ScalarValue& v) const = 0;
   virtual Text splat(ValueType t, const std::string& scalar) = 0;
   virtual Text vector(ValueType t, const std::vector<std::string>& lanes) = 0;
+  virtual bool vectorsOfVectors() const { return false; }  // whether such a lane may be a vector, of several lanes
   virtual std::string lane(const std::string& vector, int lane) const = 0;
   virtual Text operation(Op op, ValueType t, const std::vector<Text>& args) = 0;
   // div or mod of integers with a sign by what may be -1.

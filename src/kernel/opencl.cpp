@@ -139,6 +139,7 @@ class OpenclDialect final : public Dialect {
   Text vector(ValueType t, const std::vector<std::string>& lanes) override {
     return {fmt::format("({})({})", type(t), fmt::join(lanes, ", ")), unary};
   }
+  bool vectorsOfVectors() const override { return true; }
   std::string lane(const std::string& vector, int lane) const override { return fmt::format("{}.s{:x}", vector, lane); }
 
   Text operation(Op op, ValueType t, const std::vector<Text>& args) override {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -226,9 +227,14 @@ Text Writer::text(const ExprPtr& e) {
         return dialect_.anyLane({integerOf(bytes), any.vector->type.width}, mask(any.vector, bytes));
       },
       [&](const MakeVector& m) {
-        std::vector<std::string> lanes;
-        for (const ExprPtr& l : m.lanes) lanes.push_back(expr(l));
-        return dialect_.vector(e->type, lanes);
+        std::vector<std::string> parts;
+        for (std::size_t i = 0, n = 1; i < m.lanes.size(); i += n) {
+          n = dialect_.vectorsOfVectors() ? neighboursFrom(m.lanes, i) : 1;
+          const auto* first = as<Load>(m.lanes[i]);
+          const ValueType part{e->type.scalar, static_cast<int>(n)};
+          parts.push_back(n > 1 ? dialect_.load(part, place(first->buffer, first->index)) : expr(m.lanes[i]));
+        }
+        return dialect_.vector(e->type, parts);
       },
       [&](const Test& t) {
         if (t.all.empty()) return Text{"true"};
@@ -239,6 +245,22 @@ Text Writer::text(const ExprPtr& e) {
       [&](const Choose& c) {
         return Text{fmt::format("{} ? {} : {}", expr(c.condition, orElse), expr(c.then), expr(c.otherwise)), ternary};
       });
+}
+
+// How many lanes from `first` on are neighbours in memory, that one load takes: 8, 4, 2, or 1 by itself.
+std::size_t Writer::neighboursFrom(const std::vector<ExprPtr>& lanes, std::size_t first) const {
+  const auto* start = as<Load>(lanes[first]);
+  if (start == nullptr) return 1;
+  const Buffer& from = kernel_.buffers[start->buffer];
+  if (from.width != 1 || from.isImage || from.scalar == Scalar::boolean || from.space == AddressSpace::priv) return 1;
+  const auto isNext = [&](const ExprPtr& lane, std::size_t n) {
+    const auto* next = as<Load>(lane);
+    return next != nullptr && next->buffer == start->buffer &&
+           next->index == start->index + Nat(static_cast<std::int64_t>(n));
+  };
+  std::size_t n = 1;
+  while (first + n < lanes.size() && isNext(lanes[first + n], n)) n++;
+  return std::bit_floor(n);
 }
 
 Text Writer::operation(const Expr& e, const Operation& o) {

@@ -56,6 +56,7 @@ class Writer {
   Text product(Nat n, bool wide, bool negated);
   Text comparison(const Comparison& c);
   Text text(const ExprPtr& e);
+  std::size_t neighboursFrom(const std::vector<ExprPtr>& lanes, std::size_t first) const;
   Text operation(const Expr& e, const Operation& o);
   Text conversion(const Expr& e, const Convert& c);
   std::string mask(const ExprPtr& e, std::size_t bytes);  // a boolean vector as integers of that size

@@ -544,6 +544,16 @@ TEST_CASE("depthwise layers prefer half of the registers, and as few vectors as 
   }
 }
 
+TEST_CASE("groups that vectors leave over are read in place, of kernels of any size, as vectors") {
+  for (const char* layer : {"g44ic44ih28oc44kh3ph1", "g44ic44ih28oc44kh5ph2", "g11ic11ih40oc11kh7sh2ph3"}) {
+    const Variant v = derive(convWorkload(parseConv(layer)), "depthwise");
+    const std::string source = compileVariant(v, {{"lanes", 8}}).sources.back();
+    INFO(layer << "\n" << source);
+    CHECK(source.find("__local") == std::string::npos);
+    CHECK(source.find(layer[1] == '4' ? "(float8)(vload4(0, input" : "(float8)(vload2(0, input") != std::string::npos);
+  }
+}
+
 TEST_CASE("defaults fit layers of awkward sizes") {
   const auto defaultsOf = [](const char* layer, const char* family) {
     return convWorkload(parseConv(layer)).family(family).defaults;
