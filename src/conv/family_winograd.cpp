@@ -320,12 +320,14 @@ std::string preferredWinograd(const ConvSpec& layer) {
   const Winograd w = winogradOf(s, 4, true);
   const std::int64_t kernels = kernelBytes(s, w);
   if (s.kh == 5) return kernels <= beyond && s.groups == 1 ? "winograd" : "";
+  const Winograd small = winogradOf(s, 2, false);
+  // Images of two rows or columns, as the phases of kernels that are dilated widely are, fill no larger tiles.
+  if (s.groups == 1 && tilesOf(s, small) * small.products() < tilesOf(s, w) * w.products()) return "winograd2";
   if (kernels <= own || (kernels <= near && tilesOfImage(s, w) >= fewestOfBlock)) return "winogradFused";
   if (s.groups > 1) return {};
   if (kernels <= beyond || tilesOf(s, w) >= fewTiles) return "winograd";
   // Operations in the time in which a byte comes from memory; all kernels do, and the transformed ones are more.
   constexpr std::int64_t perByte = 12;
-  const Winograd small = winogradOf(s, 2, false);
   const std::int64_t elements = s.ic * s.oc, ofElement = perByte * static_cast<std::int64_t>(sizeof(float));
   const std::int64_t direct = s.operations() + ofElement * s.kh * s.kw * elements;
   const bool isDirect =

@@ -314,8 +314,12 @@ Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, c
 
 Choice choose(const Workload& given, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
   const Workload workload = device != nullptr ? within(limitsOf(*device), given) : given;
-  const std::vector<std::string> families =
+  std::vector<std::string> families =
       options.family.empty() ? familiesInOrder(workload, device) : std::vector{options.family};
+  // What is computed as it is written needs no memory, but where it is not the first, any family that fits is faster.
+  const auto isDerived = [&](const std::string& name) { return workload.family(name).derive != nullptr; };
+  if (options.maxWorkspace != anyWorkspace && isDerived(families.front()))
+    std::ranges::stable_partition(families, isDerived);
   if (options.config) {
     Workload composed = workload;
     for (OperatorFamily& f : composed.families)

@@ -281,6 +281,8 @@ TEST_CASE("how a processor computes by Winograd follows from its caches", "[null
   CHECK(on("ic128ih112oc128kh3ph1", large, near).config.at("block") == 28);
   CHECK(on("ic96ih27oc256kh5ph2", small, near).variant.family == "winograd");
   CHECK(on("ic512ih28oc512kh3ph1", small, near).variant.family == "winograd");
-  CHECK(on("ic512ih14oc1024kh3ph1", small, near).variant.family == "winograd2");  // 16 tiles of 4 by 4
+  CHECK(on("ic512ih14oc1024kh3ph1", small, near).variant.family == "winograd2");      // 16 tiles of 4 by 4
+  CHECK(on("ic512ih33oc256kh3ph24dh23", small, near).variant.family == "winograd2");  // phases of 2 by 2
+  CHECK(on("ic256ih2oc256kh3ph1mb4", small, near).variant.family == "winograd2");
   CHECK(on("ic64ih28oc64kh1", large, far).variant.family == "blocked");
 }

@@ -365,6 +365,8 @@ int run(std::vector<Subject>& subjects, const Options& o) {
     for (const Subject& subject : subjects)
       if (!tuneWorkload(subject.workload, o.device, secondsOf(o.tuneTime, "--tune-time"), o.family.db, o.json))
         return interruptedStatus;
+  std::optional<tune::Database> db;
+  if (o.keep) db = tune::Database::open(databasePath(o.family.db));
   // Before anything is measured or printed: what cannot be compiled is said at once.
   const auto device = o.device.open();
   std::vector<CompiledWorkload> compiled;
@@ -377,14 +379,15 @@ int run(std::vector<Subject>& subjects, const Options& o) {
   const double peak = bench::peakGflops(*device);
   const double emptyRun = bench::emptyRun(*device, turnsOf(o));
   if (!o.json) printHeader(peak, emptyRun, device->info());
-  std::optional<tune::Database> db;
-  if (o.keep) db = tune::Database::open(databasePath(o.family.db));
   std::vector<Row> rows;
   bool ok = true;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     rows.push_back(measure(subjects[i], compiled[i], o, *device, native));
     ok = ok && rows.back().ours().ok;
-    if (!o.json) printRow(rows.back(), i, peak);
+    if (!o.json) {
+      printRow(rows.back(), i, peak);
+      o.family.tellWithin(compiled[i].family, compiled[i].origin);
+    }
     if (db) remember(rows.back(), device->info(), *db);
   }
   if (o.json) {

@@ -194,6 +194,7 @@ int check(const std::vector<Workload>& workloads, const Options& o) {
                                r["workspace_bytes"].get<double>() * 1e-6, r["norm_rel_err"], r["max_rel_err"],
                                r["tolerance"], (row->ok ? "ok" : "WRONG") + of)
                 << std::flush;
+      if (o.samples == 0) o.family.tellWithin(r["family"], r["config_origin"]);
     }
   }
   if (o.json)

@@ -316,7 +316,7 @@ int runSweeps(const ProblemChoice& choice, const SweepChoice& sweep) {
     const tune::SweepResult result = sweepProblem(choices[i], problem, s, share, db);
     keys.push_back(problem.row.key);
     rows.push_back(resultJson(problem, s, result));
-    status = std::max(status, statusOf(result.byStatus));
+    status = std::max({status, statusOf(result.byStatus), result.best ? ExitStatus::ok : ExitStatus::device});
     if (!sweep.json) printResult(problem, s, result, std::cout);
     secondsLeft -= watch.seconds();
   }

@@ -184,6 +184,10 @@ void FamilyOptions::checkWorkspace(const kernel::Plan& plan) const {
         fmt::format("the kernels need {} bytes of workspace, --max-workspace allows {}", bytes, maxWorkspace));
 }
 
+void FamilyOptions::tellWithin(const std::string& taken, const std::string& origin) const {
+  if (maxWorkspace != anyWorkspace) std::cerr << fmt::format("  {}: {}\n", taken, origin);
+}
+
 std::vector<std::string> FamilyOptions::words() const {
   std::vector<std::string> words;
   if (!family.empty()) words = {"--family", family};
@@ -201,19 +205,27 @@ std::filesystem::path databasePath(const std::string& asked) {
 
 namespace {
 
-// What tuning has found, to read; nothing where there is no such file. That the usual one cannot be read keeps nobody
-// from going on without it.
+// What tuning has found, to read; nothing where there is no such file, which is told of one that was asked for. That
+// the usual one cannot be read keeps nobody from going on without it.
 std::optional<tune::Database> known(const std::string& asked) {
+  static std::once_flag told;
+  const auto tell = [](Diagnostic warning) {
+    warning.severity = Severity::warning;
+    std::call_once(told, [&] { std::cerr << render(warning); });
+  };
   std::error_code unreachable;
   try {
     const std::filesystem::path path = databasePath(asked);
     if (std::filesystem::exists(path, unreachable)) return tune::Database::openToRead(path);
+    if (!asked.empty())
+      tell({Severity::warning,
+            {},
+            fmt::format("there is no tuning database '{}'", asked),
+            "`liftc tune` writes one",
+            {}});
   } catch (const UserError& e) {
     if (!asked.empty()) throw;
-    Diagnostic warning = e.diagnostics().front();
-    warning.severity = Severity::warning;
-    static std::once_flag told;
-    std::call_once(told, [&] { std::cerr << render(warning); });
+    tell(e.diagnostics().front());
   }
   return std::nullopt;
 }

@@ -68,7 +68,9 @@ struct FamilyOptions {
   void add(cli::App& app);
   void addOfProgram(cli::App& app);  // of a program, which has --config already
   void addMaxWorkspace(cli::App& app);
-  void checkWorkspace(const kernel::Plan& plan) const;   // throws UserError where it needs more
+  void checkWorkspace(const kernel::Plan& plan) const;  // throws UserError where it needs more
+  // Where --max-workspace is given: tells which family was taken, and which were not for what they need.
+  void tellWithin(const std::string& taken, const std::string& origin) const;
   std::vector<std::string> words() const;                // arguments that say the same
   std::string familyOf(const Workload& workload) const;  // the one asked for, else the first
   // The one place where a family's name becomes a plan. Nothing when a stage to stop after was reached. Throws
