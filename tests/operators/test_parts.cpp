@@ -309,6 +309,28 @@ TEST_CASE("rows of symbolic length are filled up where they are cut, whatever ha
   }
 }
 
+TEST_CASE("strips of open sizes are of whole vectors but where their lanes are padded or left over", "[null]") {
+  const Program program = parseProgram(
+      {"distances.lift",
+       "def main(u: [h][w]f32, t: [3][3]f32): [h][w]f32 = pad2D(1, 1, 1, 1, 0.0, u) |> slide2D(3, 3, 1, 1)\n"
+       "  |> map2D(fun x => sum(map(square, zipWith(sub, flatten(x), flatten(t)))))\n"});
+  const Variant v = derive(programWorkload(program, 0), partsFamilyName);
+  const kernel::Plan plan = compileVariant(v, v.defaults);
+  const std::string& source = plan.sources.at(0);
+  const auto branch = source.find("if (at + 16 < w && at > 0) {"), otherwise = source.find("} else {", branch);
+  REQUIRE(otherwise != std::string::npos);
+  const std::string whole = source.substr(branch, otherwise - branch);
+  CHECK(whole.find("vload16") != std::string::npos);
+  CHECK(whole.find("min(") == std::string::npos);
+  const auto device = runtime::makeEmulatorDevice();
+  for (const std::int64_t w : {1, 15, 16, 17, 50, 160}) {
+    INFO("w = " << w);
+    const Program constant = atValues(program, {{"h", 3}, {"w", w}});
+    const auto inputs = parted::inputsOf(constant);
+    CHECK(largestError(device->load(plan)->run(inputs).outputs, interpret(constant, inputs)) < parted::tolerance);
+  }
+}
+
 TEST_CASE("every program of the catalogue is right when its parts are derived", "[null]") {
   const auto device = runtime::makeEmulatorDevice();
   int derived = 0;
