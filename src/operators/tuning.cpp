@@ -310,6 +310,15 @@ Config defaultsOn(const runtime::DeviceInfo& device, const Workload& workload, c
   return usual && std::ranges::equal(usual->config, own, sameTunable) ? usual->config : own;
 }
 
+// A configuration that leaves tunables out, with what the device prefers of them where that may stand beside the rest.
+Config completedOn(const runtime::DeviceInfo& device, const Workload& workload, const Variant& variant, Config config) {
+  if (config.size() >= variant.defaults.size()) return config;
+  Config completed = config;
+  const Config usual = defaultsOn(device, workload, variant);
+  completed.insert(usual.begin(), usual.end());
+  return spaceOf(variant, limitsOf(device)).contains(completed) ? completed : config;
+}
+
 }  // namespace
 
 Choice choose(const Workload& given, const runtime::DeviceInfo* device, const ChoiceOptions& options) {
@@ -329,7 +338,9 @@ Choice choose(const Workload& given, const runtime::DeviceInfo* device, const Ch
         if (isGpu) f = withPartsFor(*device, f, {.tuned = false}, origin);
         f = withPartsOf(*options.config, f);
       }
-    return {derive(composed, families.front()), *options.config, "as given"};
+    Variant variant = derive(composed, families.front());
+    Config config = device != nullptr ? completedOn(*device, composed, variant, *options.config) : *options.config;
+    return {std::move(variant), std::move(config), "as given"};
   }
   std::string notes;
   if (device != nullptr) {

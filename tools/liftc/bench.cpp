@@ -208,6 +208,7 @@ void addMeasured(Json& j, const bench::Result& r, double gflops, double peak) {
 
 Json rowJson(const Row& row, double peak) {
   Json j = toJson(row.subject.workload);
+  if (!row.subject.workload.label.empty()) j["name"] = row.subject.workload.label;
   j.update({{"family", row.family}, {"config", row.config}});
   addMeasured(j, row.ours(), row.gflops(row.ours()), peak);
   j["tolerance"] = row.tolerance;

@@ -133,6 +133,7 @@ std::optional<Row> checkWorkload(const Workload& workload, const Options& o, run
     worst = std::max(worst, error);
     worstNorm = std::max(worstNorm, norm);
     Json found = toJson(workload);
+    if (!workload.label.empty()) found["name"] = workload.label;
     found.update({{"family", all[i].family},
                   {"config", all[i].config},
                   {"config_origin", all[i].origin},
