@@ -24,9 +24,9 @@ using namespace rewrite;
 namespace {
 
 constexpr std::int64_t mostRows = 32, mostPixels = 32, mostVectors = 8;
-constexpr std::int64_t mostTaps = 25;  // that follow one another without a loop
-constexpr std::int64_t mostTapsWithRest = 9;
-constexpr std::int64_t mostTapsOnGpus = 9;  // whose registers hold less
+constexpr std::int64_t mostTaps = 25;         // that follow one another without a loop
+constexpr std::int64_t mostTapsWithRest = 9;  // where groups that are left over have theirs apart
+constexpr std::int64_t mostTapsOnGpus = 9;    // whose registers hold less
 
 bool isOverKernels(Expr e) { return isMapOver(e, Prim::zip) && isMap(bodyOf(e)); }
 

@@ -544,6 +544,34 @@ TEST_CASE("depthwise layers prefer half of the registers, and as few vectors as 
   }
 }
 
+TEST_CASE("blocks of groups follow one another at each tile where they share lines of the input") {
+  const auto blocksAt = [](const char* layer, Layout input) {  // the dimension of 8 blocks of 8 groups
+    const Variant v = derive(convWorkload(parseConv(layer), {.input = input}), "depthwise");
+    const auto range =
+        compileVariant(v, {{"lanes", 8}, {"pixels", 7}, {"rows", 7}, {"vectors", 1}}).kernels.back().range;
+    return range.global[0].constant() == 8 ? 0 : range.global[2].constant() == 8 ? 2 : -1;
+  };
+  CHECK(blocksAt("g64ic64ih28oc64kh3ph1", Layout::nhwc) == 0);
+  CHECK(blocksAt("g64ic64ih28oc64kh3ph1", Layout::nChw8c) == 2);
+  CHECK(blocksAt("g64ic64ih28oc64kh3ph1", Layout::nchw) == 2);
+}
+
+TEST_CASE("tunables that a configuration leaves out are as the device prefers them") {
+  runtime::DeviceInfo device;
+  device.type = "cpu";
+  device.computeUnits = 2;
+  device.vectorWidthF32 = 8;
+  const Workload w = convWorkload(parseConv("ic16ih14oc32kh3ph1"));
+  const Config usual = choose(w, &device, {.family = "blocked", .tuned = false}).config;
+  Config asked = usual;
+  asked["unroll"] = usual.at("unroll") == 1 ? 2 : 1;
+  const Config given{{"unroll", asked.at("unroll")}};
+  CHECK(choose(w, &device, {.family = "blocked", .config = given}).config == asked);
+  CHECK(choose(w, nullptr, {.family = "blocked", .config = given}).config == given);
+  const Config wrong{{"unroll", 0}};  // for `configured` to refuse
+  CHECK(choose(w, &device, {.family = "blocked", .config = wrong}).config == wrong);
+}
+
 TEST_CASE("groups that vectors leave over are read in place, of kernels of any size, as vectors") {
   for (const char* layer : {"g44ic44ih28oc44kh3ph1", "g44ic44ih28oc44kh5ph2", "g11ic11ih40oc11kh7sh2ph3"}) {
     const Variant v = derive(convWorkload(parseConv(layer)), "depthwise");
