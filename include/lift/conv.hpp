@@ -137,25 +137,30 @@ double convTolerance(const ConvSpec& spec, Scalar scalar);
 
 // --- oneDNN, as judge and as peer --------------------------------------------------------------------------------
 
-// `direct` lets oneDNN choose all layouts; `nchw` has plain NCHW input and output (weights are free: one-time);
-// `winograd` is as direct with the Winograd algorithm.
-enum class OneDnnMode { direct, nchw, winograd };
+// Its algorithm, and the layouts of input and output; weights are free (one-time).
+enum class OneDnnMode {
+  direct,        // layouts are oneDNN's to choose
+  winograd,      // likewise
+  nchw,          // the direct algorithm on NCHW
+  nchwDirect,    // NCHW; each run reorders to the layouts that `direct` chooses, and back
+  nchwWinograd,  // likewise with those of `winograd`
+};
 
 bool haveOneDnn();            // whether the build found oneDNN
 std::string oneDnnVersion();  // "2.6.3", or empty
 
-// A layer set up in oneDNN for f32: tensors reordered to the layouts it wants, ready to be timed in turns with others.
+// A layer set up in oneDNN for f32: tensors in the layouts of its mode, ready to be timed in turns with others.
 class OneDnnConv {
  public:
   // Null when the build has no oneDNN, or oneDNN has no implementation of this layer in this mode.
   static std::unique_ptr<OneDnnConv> make(const ConvSpec& spec, OneDnnMode mode, const ConvTensors& tensors);
   virtual ~OneDnnConv() = default;
-  // Executes so many times, one after the other; the milliseconds of wall-clock of one, reorders not included.
+  // Executes so many times, one after the other; the milliseconds of wall-clock of one.
   virtual double run(int runs) = 0;
   virtual Tensor output() = 0;                     // of the last run, NHWC
   virtual std::string implementation() const = 0;  // oneDNN's name for it: "jit:avx512_core"
   // Bytes, in the layouts that oneDNN chose.
-  virtual std::int64_t activationBytes() const = 0;  // input and output
+  virtual std::int64_t activationBytes() const = 0;  // input and output, and copies in other layouts
   virtual std::int64_t weightBytes() const = 0;      // the reordered copy of the weights
   virtual std::int64_t scratchBytes() const = 0;     // memory a run needs besides
 };

@@ -1,4 +1,6 @@
-// oneDNN: direct with the layouts it likes, direct on NCHW, Winograd.
+// oneDNN: direct with the layouts it likes, Winograd, and whatever is fastest with NCHW in and out.
+#include <fmt/format.h>
+
 #include "peers.hpp"
 
 namespace lift::bench {
@@ -10,7 +12,9 @@ class OneDnn final : public Contestant {
 
   double run(int runs) override { return layer_->run(runs); }
   std::map<std::string, Tensor> outputs() override { return {{"out", layer_->output()}}; }
-  std::string implementation() const override { return layer_->implementation(); }
+  std::string implementation() const override {
+    return fmt::format("oneDNN {} {}", oneDnnVersion(), layer_->implementation());
+  }
 
   Memory memory() const override {
     const std::int64_t weights = spec_.oc * spec_.reduction() * 4, bias = spec_.oc * 4;
@@ -29,6 +33,13 @@ Setup setUpOneDnn(const Layer& layer, OneDnnMode mode) {
   auto made = OneDnnConv::make(layer.spec, mode, layer.tensors);
   if (!made) return {nullptr, "no implementation of this layer on this processor"};
   return {std::make_unique<OneDnn>(layer.spec, std::move(made))};
+}
+
+Setup setUpOneDnnOnNchw(const Layer& layer) {
+  Fastest modes;
+  for (const OneDnnMode mode : {OneDnnMode::nchwWinograd, OneDnnMode::nchwDirect, OneDnnMode::nchw})
+    modes.tryOut(setUpOneDnn(layer, mode));
+  return std::move(modes.best);
 }
 
 }  // namespace lift::bench

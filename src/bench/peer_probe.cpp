@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "peers.hpp"
 #include "plan.hpp"
@@ -101,29 +100,14 @@ std::unique_ptr<Contestant> contestTiling(const Layer& layer, const Tiling& v) {
       v.str());
 }
 
-// The best of three runs after another one.
-double tryOut(Contestant& contestant) {
-  contestant.run(1);
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 3; ++i) best = std::min(best, contestant.run(1));
-  return best;
-}
-
 }  // namespace
 
 Setup setUpProbe(const Layer& layer) {
   if (layer.device.info().builtIn()) return {nullptr, "needs an OpenCL device"};
   if (std::string reason = unsupported(layer.spec); !reason.empty()) return {nullptr, std::move(reason)};
-  Setup best;
-  double bestTime = std::numeric_limits<double>::infinity();
-  for (const Tiling& v : tilingsFor(layer.spec)) {
-    auto contestant = contestTiling(layer, v);
-    const double time = tryOut(*contestant);
-    if (time >= bestTime) continue;
-    bestTime = time;
-    best.contestant = std::move(contestant);
-  }
-  return best;
+  Fastest tilings;
+  for (const Tiling& v : tilingsFor(layer.spec)) tilings.tryOut({contestTiling(layer, v)});
+  return std::move(tilings.best);
 }
 
 }  // namespace lift::bench

@@ -38,8 +38,8 @@ class Layer final : public OneDnnConv {
     ourDst_ = memory::desc(dst, f32, Tag::nhwc);
 
     const Tag activations = mode == OneDnnMode::nchw ? Tag::nchw : Tag::any;
-    const auto algorithm =
-        mode == OneDnnMode::winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
+    const bool winograd = mode == OneDnnMode::winograd || mode == OneDnnMode::nchwWinograd;
+    const auto algorithm = winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
     const dnnl::convolution_forward::desc description(
         dnnl::prop_kind::forward_inference, algorithm, memory::desc(src, f32, activations),
         memory::desc(weights, f32, Tag::any), ourBias, memory::desc(dst, f32, activations), {spec.sh, spec.sw},
@@ -50,18 +50,28 @@ class Layer final : public OneDnnConv {
     activationBytes_ = chosen.src_desc().get_size() + chosen.dst_desc().get_size();
     weightBytes_ = chosen.weights_desc().get_size();
     scratchBytes_ = chosen.query_s64(dnnl::query::memory_consumption_s64);
-    primitive_ = dnnl::convolution_forward(chosen);
     dst_ = memory(chosen.dst_desc(), engine_);
-    arguments_ = {
-        {DNNL_ARG_SRC, reordered(tensors.input, ourSrc, chosen.src_desc())},
+    memory input = reordered(tensors.input, ourSrc, chosen.src_desc());
+    const std::unordered_map<int, memory> arguments = {
+        {DNNL_ARG_SRC, input},
         {DNNL_ARG_WEIGHTS, reordered(reordered(tensors.weights, ourWeights, plainWeights), chosen.weights_desc())},
         {DNNL_ARG_BIAS, reordered(tensors.bias, ourBias, ourBias)},
         {DNNL_ARG_DST, dst_}};
+    steps_.push_back({dnnl::convolution_forward(chosen), arguments});
+    if (mode != OneDnnMode::nchwDirect && mode != OneDnnMode::nchwWinograd) return;
+    implementation_ += " between reorders";
+    const memory::desc from(src, f32, Tag::nchw), to(dst, f32, Tag::nchw);
+    activationBytes_ += from.get_size() + to.get_size();
+    const memory given = reordered(tensors.input, ourSrc, from), wanted(to, engine_);
+    steps_.insert(steps_.begin(), reorder(given, input));
+    steps_.push_back(reorder(dst_, wanted));
+    dst_ = wanted;
   }
 
   double run(int runs) override {
     const Stopwatch watch;
-    for (int i = 0; i < runs; i++) primitive_.execute(stream_, arguments_);
+    for (int i = 0; i < runs; i++)
+      for (const Step& step : steps_) step.primitive.execute(stream_, step.arguments);
     stream_.wait();
     return watch.milliseconds() / runs;
   }
@@ -82,6 +92,14 @@ class Layer final : public OneDnnConv {
   bool empty() const { return implementation_.empty(); }
 
  private:
+  struct Step {
+    dnnl::primitive primitive;
+    std::unordered_map<int, memory> arguments;
+  };
+  static Step reorder(const memory& from, const memory& to) {
+    return {dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}};
+  }
+
   memory reordered(const Tensor& tensor, const memory::desc& from, const memory::desc& to) {
     // oneDNN's interface is not const, but a source is only read.
     return reordered(memory(from, engine_, const_cast<std::byte*>(tensor.bytes.data())), to);
@@ -97,12 +115,11 @@ class Layer final : public OneDnnConv {
   dnnl::engine engine_;
   dnnl::stream stream_;
   memory::desc ourDst_;
-  dnnl::convolution_forward primitive_;
+  std::vector<Step> steps_;  // of a run
   std::string implementation_;
   std::size_t activationBytes_ = 0, weightBytes_ = 0;
   std::int64_t scratchBytes_ = 0;
   memory dst_;
-  std::unordered_map<int, memory> arguments_;
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST_CASE("peers are called differently, and those of a group stand together") {
     if (peer.group != last) CHECK(groups.insert(peer.group).second);
     last = peer.group;
   }
-  CHECK(groups == std::set<std::string>{"onednn", "openblas", "clblast", "probe"});
+  CHECK(groups == std::set<std::string>{"onednn", "openblas", "onnxruntime", "clblast", "probe"});
 }
 
 TEST_CASE("im2col times the weights is the layer, for odd shapes") {
@@ -71,7 +71,7 @@ TEST_CASE("host peers are right for odd shapes, or absent for a reason") {
   for (const ConvSpec& s : shapes("odd.txt")) {
     const ConvTensors t = randomConvTensors(s, 6);
     const Tensor expected = reference(s, t);
-    for (const char* name : {"openblas_im2col", "onednn_direct", "onednn_nchw"}) {
+    for (const char* name : {"openblas_im2col", "onednn_direct", "onednn_nchw", "onnxruntime"}) {
       INFO(name << " on " << s.str());
       const Setup setup = setUp(name, s, t, *device);
       CHECK((setup.contestant == nullptr) == !setup.absent.empty());

@@ -141,7 +141,7 @@ TEST_CASE("oneDNN in NCHW and by Winograd gives the same layer") {
   const ConvSpec s = parseConv("mb2ic32ih28oc48kh3ph1");
   const ConvTensors t = randomConvTensors(s, 3);
   const Tensor want = reference(s, t);
-  for (const OneDnnMode mode : {OneDnnMode::direct, OneDnnMode::nchw}) {
+  for (const OneDnnMode mode : {OneDnnMode::direct, OneDnnMode::nchw, OneDnnMode::nchwDirect}) {
     const auto layer = OneDnnConv::make(s, mode, t);
     REQUIRE(layer);
     CHECK(layer->run(1) > 0);
@@ -151,10 +151,11 @@ TEST_CASE("oneDNN in NCHW and by Winograd gives the same layer") {
     CHECK(layer->scratchBytes() >= 0);
     CHECK(isRight(s, layer->output(), want));
   }
-  if (const auto layer = OneDnnConv::make(s, OneDnnMode::winograd, t)) {
-    layer->run(1);
-    CHECK(largestError({{"out", layer->output()}}, {{"out", want}}) < 1e-3);
-  }
+  for (const OneDnnMode mode : {OneDnnMode::winograd, OneDnnMode::nchwWinograd})
+    if (const auto layer = OneDnnConv::make(s, mode, t)) {
+      layer->run(1);
+      CHECK(largestError({{"out", layer->output()}}, {{"out", want}}) < 1e-3);
+    }
 }
 
 TEST_CASE("oneDNN has no Winograd for strides, and says so by null") {

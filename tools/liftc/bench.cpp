@@ -275,7 +275,9 @@ void printRow(const Row& row, std::size_t number, double peak) {
 
 void printHeader(double peak, double emptyRun, const runtime::DeviceInfo& device) {
   const std::string reached = peak > 0 ? fmt::format("fused multiply-adds reach {:.1f} GFLOP/s; ", peak) : "";
-  std::cout << fmt::format("{}: {}a run of an empty kernel takes {:.1f} us\n", device.name, reached, 1e3 * emptyRun)
+  const std::string driver = device.builtIn() ? "" : fmt::format(" ({} {})", device.platform, device.driverVersion);
+  std::cout << fmt::format("{}{}: {}a run of an empty kernel takes {:.1f} us\n", device.name, driver, reached,
+                           1e3 * emptyRun)
             << fmt::format("  {:<18} {:>10} {:>9} {:>6} {:>8} {:>9} {:>9} {:>9} {:>8}  {}\n", "", "ms", "GFLOP/s",
                            "% peak", "to ours", "tensor MB", "work MB", "prep. MB", "rel err", "implementation");
 }
