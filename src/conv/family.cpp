@@ -415,7 +415,7 @@ void addIm2col(Workload& w, const ConvSpec& spec) {
 void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) {
   w.families = {ofRegisters(
                     "blocked", "register tiles of pixels by vectors of output channels, weights arranged once",
-                    [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, r); },
+                    [=](rewrite::Rewriting& r) { detail::deriveBlocked(spec, layouts.input, r); },
                     [=](const auto& registers) { return detail::blockedDefaults(spec, layouts, registers); }),
                 ofRegisters(
                     "planes", "register tiles of output channels by vectors of pixels",
@@ -440,7 +440,17 @@ void addFamilies(Workload& w, const ConvSpec& spec, const ConvLayouts& layouts) 
     addWinograd(w, spec, layouts, name, m, products);
   std::string preferred = layouts.elements != Scalar::h16 ? detail::preferredWinograd(spec) : "";
   if (preferred.empty() && detail::prefersIm2col(spec)) preferred = "im2col";
-  if (preferred.empty() && detail::prefersPlanes(spec, layouts)) preferred = "planes";
+  if (preferred.empty()) {
+    const bool usually = detail::prefersPlanes(spec, layouts);
+    const std::string otherwise = w.families.front().name;
+    for (OperatorFamily& f : w.families)
+      if (f.name == (usually ? otherwise : "planes"))
+        f.firstOn = [=](const runtime::DeviceInfo& device) {
+          return device.type == "cpu" &&
+                 detail::prefersPlanes(spec, layouts, runtime::vectorRegisters(device)) != usually;
+        };
+    if (usually) preferred = "planes";
+  }
   if (preferred.empty() && detail::prefersDots(spec, layouts)) preferred = "tiled";
   std::ranges::stable_partition(w.families, [&](const auto& f) { return f.name == preferred; });
 }

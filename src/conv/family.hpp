@@ -165,13 +165,13 @@ Config stagedSplitKPreferred(const ConvSpec& spec, const runtime::DeviceInfo& de
 // The family of those that copy to local memory that is likely the fastest of all on a GPU; empty where none is.
 std::string preferredStaged(const ConvSpec& spec, const ConvLayouts& layouts, const runtime::DeviceInfo& device);
 
-void deriveBlocked(const ConvSpec& spec, Rewriting& r);
+void deriveBlocked(const ConvSpec& spec, Layout input, Rewriting& r);
 Config blockedDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);
 void derivePlanes(const ConvSpec& spec, Rewriting& r);
 Config planesDefaults(const ConvSpec& spec, const VectorRegisters& of);
-// Whether `planes` is likely the fastest of the direct families: rows that fill its vectors, and tensors in planes,
-// which it reads and writes in vectors, or too few kernels for vectors of these.
-bool prefersPlanes(const ConvSpec& spec, const ConvLayouts& layouts);
+// Whether `planes` is likely the fastest of the direct families on a processor: rows that fill its vectors, and tensors
+// in planes, which it reads and writes in vectors, or too few kernels for vectors of these.
+bool prefersPlanes(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of = {});
 
 void deriveDepthwise(const ConvSpec& spec, const ConvLayouts& layouts, Rewriting& r);
 Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const VectorRegisters& of);

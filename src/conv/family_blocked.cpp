@@ -27,10 +27,17 @@ constexpr std::int64_t mostRows = 16, mostSingles = 32, mostVectors = 8;
 Phases phasesOf(const ConvSpec& spec) { return {allPhases(spec).rows, false}; }
 
 // Whether a tile's inputs are copied: a copy costs about as much as `fewestProducts` products of each element with
-// vectors of output channels. Where windows share less, as with strides and few channels, each is read where it is.
-bool copiesInputs(const ConvSpec& spec) {
+// vectors of output channels. Where windows share less, as with strides and few channels, each is read where it is. So
+// are single elements, unless each channel's are a cache line of their own, as in planes, of which the first cache has
+// not enough for the next group of many kernels: of small planes, or strided ones, copies gained (measured).
+bool copiesInputs(const ConvSpec& spec, Layout input) {
+  constexpr std::int64_t line = 64 / sizeof(float), small = 128, manyLines = 512, manyKernels = 256;
   const bool isPadded = spec.padTop + spec.padLeft + spec.padBottom + spec.padRight > 0;
-  if (spec.kh * spec.kw == 1 && !isPadded) return false;
+  if (spec.kh * spec.kw == 1 && !isPadded) {
+    const std::int64_t plane = spec.ih * spec.iw;
+    return input == Layout::nchw && plane >= line && (plane <= small || spec.sw > 1) &&
+           spec.icPerGroup() >= manyLines && spec.ocPerGroup() >= manyKernels;
+  }
   constexpr std::int64_t fewestProducts = 2;
   const std::int64_t vectors = ceilDiv(spec.ocPerGroup(), lanesFor(spec.ocPerGroup(), {}));
   return spec.kh * spec.kw * vectors >= fewestProducts * spec.sh * spec.sw;
@@ -56,6 +63,8 @@ bool isAroundKernels(Expr e) { return isMapOver(e, Prim::slide) && isOverReducti
 bool isPointwise(const ConvSpec& s) {
   return s.kh * s.kw == 1 && s.sh == 1 && s.sw == 1 && s.padTop + s.padLeft + s.padBottom + s.padRight == 0;
 }
+// Whether planes are copied for a tile. Those of single elements are read where they are, if vectors divide them.
+bool copiesPlanes(const ConvSpec& s) { return !isPointwise(s) || s.oh * s.ow % mostLanes != 0; }
 ConvSpec inRowsOf(std::int64_t length, const ConvSpec& layer) {
   ConvSpec s = layer;
   s.ih = s.oh = ceilDiv(s.oh * s.ow, length);
@@ -137,17 +146,17 @@ void lower(Rewriting& r, int outer, Nat unroll) {
 
 }  // namespace
 
-void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
+void deriveBlocked(const ConvSpec& layer, Layout input, Rewriting& r) {
   const Phases phases = phasesOf(layer);
   const ConvSpec spec = decimated(layer, phases);
   const bool joins = isPointwise(spec);
   const std::int64_t all = spec.oh * spec.ow;
   const std::int64_t taps = tapsTogether(spec);
   const Tile t = tileTunables(r, spec, joins ? all : spec.oh, "pixels", joins ? all : spec.ow, spec.ocPerGroup(), taps);
+  const bool copies = copiesInputs(spec, input);
   std::optional<Nat> load;
-  if (copiesInputs(spec) && hasVectors(spec.icPerGroup()))
-    load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
-  if (copiesInputs(spec) && copiesThrees(spec.icPerGroup())) load = Nat(3);
+  if (copies && hasVectors(spec.icPerGroup())) load = r.tunable("load", 2, std::min(spec.icPerGroup(), mostLanes));
+  if (copies && copiesThrees(spec.icPerGroup())) load = Nat(3);
   if (load) r.assume({SizeCondition::Kind::divides, *load, t.channels, "vectors of the copy of the inputs"});
 
   exposePhases(layer, phases, r);
@@ -158,7 +167,7 @@ void deriveBlocked(const ConvSpec& layer, Rewriting& r) {
   r.apply(topDown(use("mapReduceZipRight")));
   r.apply(topDown(use("vectoriseAccumulators", {{"w", t.lanes}})));
   windowsIntoReduction(r);
-  if (copiesInputs(spec)) copyInputs(r, t.channels, load);
+  if (copies) copyInputs(r, t.channels, load);
   arrangeWeights(r, spec.groups > 1 ? 3 : 2);
   lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
 }
@@ -183,7 +192,7 @@ void derivePlanes(const ConvSpec& layer, Rewriting& r) {
   r.apply(topDown(use("mapAsScalarOut")));
   r.apply(topDown(use("mapReduceZipRight")));
   reductionInLoops(r);
-  r.apply(inside(isWindowsMap, use("copyPlanes")));
+  if (copiesPlanes(spec)) r.apply(inside(isWindowsMap, use("copyPlanes")));
   arrangeWeights(r, spec.groups > 1 ? 3 : 2);
   lower(r, 1 + int{spec.groups > 1} + phases.count(), t.unroll);
 }
@@ -192,7 +201,7 @@ namespace {
 
 // Pixels of a tile whose inputs a near cache holds at once where they are read in place.
 std::int64_t mostPixelsInPlace(const ConvSpec& spec, Layout input) {
-  if (copiesInputs(spec)) return mostSingles;
+  if (copiesInputs(spec, input)) return mostSingles;
   return linesHeld(channelsApart(spec, input) * spec.sw);
 }
 
@@ -228,23 +237,24 @@ void chooseTile(const ConvSpec& spec, Layout input, std::int64_t kernels, const 
 }
 
 // The loops around a register tile of pixels by kernels: enough groups, at most `mostGroups`, to pay for the copy of
-// the inputs. The more rows of a tile, the fewer inputs are copied twice. What is copied takes its part of a near
-// cache; several cores want their part of the tiles.
+// the inputs, which takes `groupBorder` groups' work. The more rows of a tile, the fewer inputs are copied twice. What
+// is copied takes its part of a near cache; several cores want their part of the tiles.
 void chooseLoops(const ConvSpec& spec, bool copies, std::int64_t pixels, std::int64_t kernels, std::int64_t mostGroups,
-                 Config& config) {
+                 double groupBorder, Config& config) {
   constexpr std::int64_t mostCopied = (512 << 10) / sizeof(float), fewestTiles = 8;
   const std::int64_t groups = ceilDiv(spec.ocPerGroup(), kernels), columns = (pixels - 1) * spec.sw + spec.extentW();
   const auto tiles = [&](std::int64_t perBatch, std::int64_t rows) {
     return ceilDiv(spec.ow, pixels) * ceilDiv(spec.oh, rows) * ceilDiv(groups, perBatch) * spec.groups * spec.batch;
   };
-  std::int64_t perBatch = largestDivisor(groups, mostGroups);
-  while (perBatch > 1 && tiles(perBatch, 1) < fewestTiles) perBatch = largestDivisor(groups, perBatch - 1);
+  std::int64_t perBatch = evenTile(groups, mostGroups, groupBorder);
+  while (perBatch > 1 && tiles(perBatch, 1) < fewestTiles) perBatch = evenTile(groups, perBatch - 1, groupBorder);
   config["groups"] = perBatch;
   const auto isGood = [&](std::int64_t rows) {
     return tiles(perBatch, rows) >= fewestTiles &&
            ((rows - 1) * spec.sh + spec.extentH()) * columns * spec.icPerGroup() <= mostCopied;
   };
-  std::int64_t rows = std::min<std::int64_t>(8, spec.oh);
+  // Of single elements rows share nothing.
+  std::int64_t rows = copies && spec.kh * spec.kw == 1 ? 1 : std::min<std::int64_t>(8, spec.oh);
   while (rows > 1 && !isGood(rows)) rows--;
   // Neighbouring tiles of rows copy the same rows of the input, unless no row is in two windows.
   rows = evenTile(spec.oh, rows, copies && spec.extentH() > spec.sh ? rowBorder : 0);
@@ -262,6 +272,7 @@ void chooseLoops(const ConvSpec& spec, bool copies, std::int64_t pixels, std::in
 Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
   const ConvSpec image = decimated(layer, phasesOf(layer));
   const ConvSpec spec = isPointwise(image) ? inRowsOf(image.oh * image.ow, image) : image;
+  const bool copies = copiesInputs(spec, layouts.input);
   Config config;
   const std::int64_t lanes = config["lanes"] = lanesFor(spec.ocPerGroup(), of, layouts.output);
   const std::int64_t kernels = ceilDiv(spec.ocPerGroup(), lanes);
@@ -273,7 +284,7 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
                                : layouts.input == Layout::nchw ? mostPlanes
                                                                : spec.icPerGroup();
   constexpr std::int64_t mostCopiedTogether = 64;
-  if (copiesInputs(spec)) {  // blocks of as wide vectors as the channels have
+  if (copies) {  // blocks of as wide vectors as the channels have
     const std::int64_t load = copiesThrees(spec.icPerGroup()) ? 3 : widestVectorOf(spec.icPerGroup(), of);
     config["channels"] = load * largestDivisor(spec.icPerGroup() / load, mostCopiedTogether / load);
     if (hasVectors(spec.icPerGroup())) config["load"] = load;
@@ -282,16 +293,19 @@ Config blockedDefaults(const ConvSpec& layer, const ConvLayouts& layouts, const 
   }
   // Of copied inputs and two vectors two copies are faster than four (measured), but three than one.
   config["unroll"] = largestDivisor(config["channels"] * tapsTogether(spec), 4);
-  if (copiesInputs(spec) && config["vectors"] == 2 && config["unroll"] == 4) config["unroll"] = 2;
+  if (copies && config["vectors"] == 2 && config["unroll"] == 4) config["unroll"] = 2;
   const std::int64_t pixels = config["pixels"];
   // The outputs of a pixel are side by side, and best written together if a core's own cache has room for all weights.
   constexpr std::int64_t mostOfAllGroups = (128 << 10) / sizeof(float);
-  chooseLoops(isPointwise(image) ? inRowsOf(pixels, image) : spec, copiesInputs(spec), pixels,
-              lanes * config["vectors"], spec.ocPerGroup() * spec.reduction() <= mostOfAllGroups ? kernels : 4, config);
+  const std::int64_t mostGroups = spec.ocPerGroup() * spec.reduction() <= mostOfAllGroups ? kernels
+                                  : copies && spec.kh * spec.kw == 1                      ? 16
+                                                                                          : 4;
+  chooseLoops(isPointwise(image) ? inRowsOf(pixels, image) : spec, copies, pixels, lanes * config["vectors"],
+              mostGroups, 0, config);
   return config;
 }
 
-bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts) {
+bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts, const VectorRegisters& of) {
   const ConvSpec s = decimated(layer, phasesOf(layer));
   const bool isStrided = s.sh > 1 || s.sw > 1;
   const std::int64_t width = isPointwise(s) ? s.oh * s.ow : s.ow, lanes = lanesFor(width, {});
@@ -302,9 +316,14 @@ bool prefersPlanes(const ConvSpec& layer, const ConvLayouts& layouts) {
   const bool hasFewKernels = s.groups == 1 && s.oc <= fewKernels;  // vectors of these are half empty
   if (hasFewKernels && s.kh * s.kw > 1 && !isStrided) return fills(less);
   if (layouts.input != Layout::nchw || layouts.output != Layout::nchw) return false;
-  if (isPointwise(s)) return s.ocPerGroup() >= 2 * s.icPerGroup() && fills(less);
-  if (s.groups > 1) return !isStrided && s.ow >= shortRow && fills(less);
-  if (s.ic <= fewChannels) return (!isStrided || s.sw == 2) && fills(less);
+  // Without products with an element of memory a plane has to be read in place to be faster, vectors of single pixels a
+  // stride apart to be rare, and blocked's vectors to be half empty.
+  const bool loads = loadsInputs(of);
+  if (isPointwise(s))
+    return loads ? !copiesPlanes(s) && s.ocPerGroup() >= s.icPerGroup()
+                 : s.ocPerGroup() >= 2 * s.icPerGroup() && fills(less);
+  if (s.groups > 1) return !isStrided && s.ow >= shortRow && fills(less) && (!loads || s.ocPerGroup() < of.lanes);
+  if (s.ic <= fewChannels) return (!isStrided || (s.sw == 2 && !loads)) && fills(less);
   return !isStrided && fills(most);
 }
 
@@ -318,26 +337,34 @@ Config planesDefaults(const ConvSpec& layer, const VectorRegisters& of) {
   const std::int64_t width = joins ? spec.oh * spec.ow : spec.ow;
   const std::int64_t lanes = config["lanes"] = lanesFor(width, of);
   constexpr std::int64_t mostKernels = 16;
-  const std::int64_t registers = of.count / 4 * 3;
-  constexpr double latency = 12, ofVector = 1, ofKernel = 0.5;
+  // Kernels' weights are to these tiles what inputs are to blocked's.
+  const auto costOf = [&](std::int64_t kernels, std::int64_t vectors) {
+    if (loadsInputs(of)) return stepCost(kernels, vectors, of);
+    constexpr double latency = 12, ofVector = 1, ofKernel = 0.5;
+    return std::max(latency, static_cast<double>(kernels * vectors)) + ofVector * static_cast<double>(vectors) +
+           (vectors > 1 ? ofKernel * static_cast<double>(kernels) : 0);
+  };
+  const auto registers = [&](std::int64_t vectors) {
+    return std::min(of.count / 4 * 3, accumulatorsBeside(vectors, of));
+  };
   const std::int64_t ofRow = ceilDiv(width, lanes);
   double least = 0;
-  for (std::int64_t vectors = 1; vectors <= std::min(mostVectors, ofRow); vectors++)
-    for (std::int64_t kernels = 1; kernels <= std::min({spec.ocPerGroup(), mostKernels, registers / vectors});
+  for (std::int64_t vectors = 1; vectors <= std::min(mostVectors, ofRow); vectors++) {
+    if (!copiesPlanes(spec) && ofRow % vectors != 0) continue;
+    for (std::int64_t kernels = 1; kernels <= std::min({spec.ocPerGroup(), mostKernels, registers(vectors) / vectors});
          kernels++) {
-      const double products = std::max(latency, static_cast<double>(kernels * vectors));
-      const double step = products + ofVector * static_cast<double>(vectors) +
-                          (vectors > 1 ? ofKernel * static_cast<double>(kernels) : 0);
-      const double all = static_cast<double>(ceilDiv(spec.ocPerGroup(), kernels) * ceilDiv(ofRow, vectors)) * step;
+      const double all =
+          static_cast<double>(ceilDiv(spec.ocPerGroup(), kernels) * ceilDiv(ofRow, vectors)) * costOf(kernels, vectors);
       if (least > 0 && all >= least) continue;
       least = all;
       config["kernels"] = kernels;
       config["vectors"] = vectors;
     }
+  }
   config["channels"] = largestDivisor(spec.icPerGroup(), 32);
   config["unroll"] = 1;
   const std::int64_t pixels = lanes * config["vectors"];
-  chooseLoops(joins ? inRowsOf(pixels, spec) : spec, true, pixels, config["kernels"], 16, config);
+  chooseLoops(joins ? inRowsOf(pixels, spec) : spec, copiesPlanes(spec), pixels, config["kernels"], 16, 1, config);
   return config;
 }
 

@@ -249,14 +249,14 @@ class Split {
                              f.count.upper().value_or(INT64_MAX) > 1 && isInnermost(f) && nodesOf(f.body) <= mostNodes;
     if (!isCandidate) return to.push_back({std::move(f)});
     if (inPieces(f, Points::given, to)) return;
-    if (storesResults(f) && aroundMiddle(f, to)) return;
+    if (aroundMiddle(f, to)) return;
     if (!inPieces(f, Points::constant, to)) to.push_back({std::move(f)});
   }
 
   bool aroundMiddle(const For& f, Block& to) {
     Middle middle(f);
     const Block inside = middle.decided(f.body);
-    if (!middle.pays()) return false;
+    if (!(storesResults(f) ? middle.pays() : fillsRows(f, inside))) return false;
     changed_ = true;
     const Nat before = middle.before(), after = middle.after();
     if (f.count.constant().value_or(fewestIterations) < fewestIterations) {
@@ -324,8 +324,24 @@ class Split {
     to.push_back({std::move(part)});
   }
 
-  // Tiles in local and private memory are too small to pay for longer kernels.
   bool storesResults(const For& f) const { return storesTo(f.body, AddressSpace::global); }
+
+  // Tiles in local and private memory are too small to pay for longer kernels, unless nothing is asked for each element
+  // of a row any more: then compilers copy it in vectors.
+  bool fillsRows(const For& f, const Block& inside) const {
+    constexpr std::int64_t fewestElements = 16;
+    return f.count.constant().value_or(0) >= fewestElements && asks(f.body, f.index) && !asks(inside, f.index);
+  }
+  static bool asks(const Block& statements, NatVar index) {
+    return anyStmt(statements, [&](const Stmt& s) {
+      return anyExpr(s, [&](const Expr& e) {
+        const auto* t = as<Test>(e);
+        return t != nullptr && std::ranges::any_of(t->all, [&](const Comparison& c) {
+                 return c.lhs.mentions(index) || c.rhs.mentions(index);
+               });
+      });
+    });
+  }
 
   bool storesTo(const Block& body, AddressSpace space) const {
     return anyStmt<Store>(body, [&](const Store& st) { return kernel_.buffers[st.buffer].space == space; });

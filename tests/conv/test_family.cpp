@@ -544,6 +544,50 @@ TEST_CASE("depthwise layers prefer half of the registers, and as few vectors as 
   }
 }
 
+TEST_CASE("layers in planes are computed in vectors of pixels where the registers make that faster") {
+  struct Preferred {
+    const char* layer;
+    const char* on8;   // AVX2's registers
+    const char* on16;  // AVX-512's
+  };
+  for (const Preferred& p : std::vector<Preferred>{{"ic128ih28oc512kh1", "planes", "planes"},
+                                                   {"ic64ih56oc64kh1", "planes", "blocked"},
+                                                   {"ic256ih14oc1024kh1", "blocked", "planes"},  // no whole vectors
+                                                   {"ic512ih28oc128kh1", "blocked", "blocked"},
+                                                   {"ic3ih224oc64kh7sh2ph3", "blocked", "planes"},
+                                                   {"ic3ih224oc64kh3ph1", "planes", "planes"},
+                                                   {"g144ic144ih56oc144kh3ph1", "planes", "planes"},
+                                                   {"g32ic256ih28oc256kh3ph1", "blocked", "planes"},
+                                                   {"g144ic144ih56oc144kh3sh2ph1", "depthwise", "depthwise"}}) {
+    const Workload w = convWorkload(parseConv(p.layer), {.input = Layout::nchw, .output = Layout::nchw});
+    const auto familyOf = [&](int lanes) {
+      runtime::DeviceInfo device;
+      device.type = "cpu";
+      device.computeUnits = 2;
+      device.vectorWidthF32 = lanes;
+      return choose(w, &device, {.tuned = false}).variant.family;
+    };
+    INFO(p.layer);
+    CHECK(familyOf(8) == p.on8);
+    CHECK(familyOf(16) == p.on16);
+    CHECK(w.families.front().name == p.on16);
+  }
+}
+
+TEST_CASE("single elements of planes are copied where they are of small planes and many channels") {
+  const auto copies = [](const char* layer, const char* family, Layout layout) {
+    const Variant v = derive(convWorkload(parseConv(layer), {.input = layout, .output = layout}), family);
+    return compileVariant(v, {}).sources.back().find("__local") != std::string::npos;
+  };
+  CHECK(copies("ic512ih7oc256kh1", "blocked", Layout::nchw));
+  CHECK_FALSE(copies("ic512ih7oc256kh1", "blocked", Layout::nhwc));
+  CHECK_FALSE(copies("ic256ih7oc256kh1", "blocked", Layout::nchw));
+  CHECK_FALSE(copies("ic512ih14oc256kh1", "blocked", Layout::nchw));
+  CHECK(copies("ic512ih14oc256kh1sh2", "blocked", Layout::nchw));
+  CHECK_FALSE(copies("ic32ih28oc64kh1", "planes", Layout::nchw));  // read in place
+  CHECK(copies("ic32ih14oc64kh1", "planes", Layout::nchw));        // vectors do not divide 196 pixels
+}
+
 TEST_CASE("blocks of groups follow one another at each tile where they share lines of the input") {
   const auto blocksAt = [](const char* layer, Layout input) {  // the dimension of 8 blocks of 8 groups
     const Variant v = derive(convWorkload(parseConv(layer), {.input = input}), "depthwise");
