@@ -456,12 +456,26 @@ Expr DefaultMapping::inOrder(Expr e) {
 // A reduction over joined rows is a reduction over the rows of reductions of a row, in the same order: loops over each
 // dimension instead of one whose index must be divided. The same for rows that are zipped.
 Expr DefaultMapping::reduceInOrder(Expr e) {
+  e = argument(e, 2, [this](Expr x) { return inJoinedRows(x); });
   const bool joined = spineOf(spineOf(e).arguments[2]).isPrim(Prim::join);
   const auto rows = attempt(joined ? "reduceJoin" : "reduceZipJoin", e);
   if (!rows) return apply("reduceInOrder", e);
   const Spine outer = spineOf(*rows);
-  if (hasContiguousRows(outer.arguments[2])) contiguous_.insert(build::get(outer.arguments[1].parameter(), 1));
-  return reduceInOrder(functionBody(*rows, 1, [this](Expr row) { return inOrder(row); }));
+  const Expr row = build::get(outer.arguments[1].parameter(), 1);
+  if (hasContiguousRows(outer.arguments[2])) contiguous_.insert(row);
+  if (hasDenseElements(outer.arguments[2])) dense_.insert(row);
+  return reduceInOrder(functionBody(*rows, 1, [this](Expr x) { return inOrder(x); }));
+}
+
+// What is computed of the elements of joined rows as joined rows of this: of arrays of rows that lie in memory in order
+// as long ones, each all of an array's.
+Expr DefaultMapping::inJoinedRows(Expr array) {
+  if (!array.isApply()) return array;
+  const Expr e = attempt("mapJoin", array).value_or(array);
+  if (!spineOf(e).isPrim(Prim::join)) return e;
+  const Expr joined = argument(e, 0, [this](Expr x) { return inJoinedRows(x); });
+  const Spine rows = spineOf(spineOf(joined).arguments[0]);
+  return rows.isPrim(Prim::join) && hasDenseElements(rows.arguments[0]) ? apply("joinTwice", joined) : joined;
 }
 
 }  // namespace lift::detail

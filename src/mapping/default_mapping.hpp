@@ -65,6 +65,7 @@ class DefaultMapping : Walk {
   Expr produced(Expr e, Expr nest);
   Expr inOrder(Expr e);
   Expr reduceInOrder(Expr e);
+  Expr inJoinedRows(Expr array);
 
   // The maps of a nest, and the innermost.
   struct Nest {
@@ -103,6 +104,7 @@ class DefaultMapping : Walk {
   Expr resultInLanes(Expr e);
   Expr inVectors(Expr map);
   bool isDense(Expr e) const;
+  bool hasDenseElements(Expr e) const;
   bool isContiguous(Expr e) const;
   bool namesLanes(Expr e) const;
   bool hasContiguousRows(Expr e) const;
@@ -177,6 +179,7 @@ class DefaultMapping : Walk {
   std::unordered_map<Expr, int> computedInStep_;  // those whose kernels run in parallel, and in how many iterations
   rewrite::Rows rows_;                            // parameters that are rows with elements side by side; of which array
   std::unordered_set<Expr> contiguous_;           // rows of reductions over rows, and a work-item's own arrays
+  std::unordered_set<Expr> dense_;                // rows of rows of these that lie in memory in order
   std::unordered_map<Expr, bool> expensive_;
   std::array<std::unordered_map<Expr, double>, 2> operations_;  // by whether shared
 };

@@ -353,22 +353,46 @@ Expr DefaultMapping::reducedByIndex(Expr e) {
 
 // ---------------------------------------------------------------------------------------------- accumulators in turns
 
-// Whether all elements of an array of rows come from memory in order, row after row.
-bool DefaultMapping::isDense(Expr e) const {
-  if (e.isVariable()) return parameters_.count(e) > 0;
-  if (isKept(e)) return true;
-  const Spine s = spineOf(e);
-  if (s.isPrim(Prim::zip) || s.isPrim(Prim::get))
-    return std::ranges::all_of(s.arguments, [&](Expr a) { return isDense(a); });
-  if (!s.isCall(Prim::map) || !isDense(s.arguments[1])) return false;
-  const Expr row = s.arguments[0].parameter();
+// What a map of arrays does to the order of their elements.
+enum class Order : std::uint8_t { kept, joined, other };  // joined: kept, of rows of rows
+
+static Order orderOf(const Spine& map) {
+  if (!map.arguments[0].isLambda()) return Order::other;
+  const Expr row = map.arguments[0].parameter();
+  Order order = Order::kept;
   const std::function<bool(Expr)> isRow = [&](Expr x) -> bool {
     if (x == row) return true;
     const Spine t = spineOf(x);
-    if (t.isPrim(Prim::map)) return isRow(t.arguments.back());
+    if (t.isPrim(Prim::join)) order = Order::joined;
+    if (t.isPrim(Prim::map) && x.type().element().isArray() && orderOf(t) != Order::kept) return false;
+    if (t.isPrim(Prim::map) || t.isPrim(Prim::join)) return isRow(t.arguments.back());
     return (t.isPrim(Prim::zip) || t.isPrim(Prim::get)) && std::ranges::all_of(t.arguments, isRow);
   };
-  return isRow(s.arguments[0].body());
+  return isRow(map.arguments[0].body()) ? order : Order::other;
+}
+
+// Whether all elements of an array of rows come from memory in order, row after row.
+bool DefaultMapping::isDense(Expr e) const {
+  if (isKept(e) || dense_.contains(e)) return true;
+  if (e.isVariable()) {
+    const auto row = rows_.find(e);
+    return parameters_.count(e) > 0 || (row != rows_.end() && isDense(row->second));
+  }
+  const Spine s = spineOf(e);
+  if (s.isPrim(Prim::zip) || s.isPrim(Prim::get))
+    return std::ranges::all_of(s.arguments, [&](Expr a) { return isDense(a); });
+  return s.isCall(Prim::map) && isDense(s.arguments[1]) && orderOf(s) != Order::other;
+}
+
+// Whether each element of an array of arrays of rows is dense, wherever they are.
+bool DefaultMapping::hasDenseElements(Expr e) const {
+  if (isDense(e)) return true;
+  if (const auto row = rows_.find(e); row != rows_.end()) {
+    const Spine whole = spineOf(row->second);
+    return whole.isPrim(Prim::transpose) && isDense(whole.arguments[0]);
+  }
+  const Spine s = spineOf(e);
+  return s.isCall(Prim::map) && orderOf(s) != Order::other && hasDenseElements(s.arguments[1]);
 }
 
 // Whether neighbours are neighbours in memory.
@@ -397,7 +421,10 @@ bool DefaultMapping::hasContiguousRows(Expr e) const {
     return std::ranges::all_of(s.arguments,
                                [&](Expr a) { return !a.type().element().isArray() || hasContiguousRows(a); });
   if (s.isPrim(Prim::transpose)) return e.type().element().element().isArray() && isContiguous(s.arguments[0]);
-  return !s.isPrim(Prim::map) && isContiguous(e);
+  if (!s.isPrim(Prim::map)) return isContiguous(e);
+  const Order order = orderOf(s);
+  return order == Order::kept ? hasContiguousRows(s.arguments[1])
+                              : order == Order::joined && hasDenseElements(s.arguments[1]);
 }
 
 void DefaultMapping::noteRows(Expr f, Expr in) {

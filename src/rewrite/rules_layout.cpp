@@ -36,6 +36,7 @@ std::vector<RuleRow> movementRules() {
        "join(map(fun x => zip((a(x): [m]t), (b(x): [m]u)), xs)) => zip(join(map(fun x => a(x), xs)), "
        "join(map(fun x => b(x), xs)))",
        "naturality"},
+      {"joinTwice", "join(join(xsss)) => join(map(fun xss => join(xss), xsss))", "regrouping"},
       {"splitTwice", "map(fun x => split(n, x), split(m, xs)) => split(m / n, split(n, xs))", "regrouping"},
       {"splitZip", "split(k, zip(xs, ys)) => map(fun (a, b) => zip(a, b), zip(split(k, xs), split(k, ys)))",
        "naturality"},

@@ -30,6 +30,11 @@ TEST_CASE("steps of the default mapping are rules, one after the other") {
       {"def p(xs: [64][64]f32) = map(fun r => let s = sum(r) in map(fun x => exp(x - s), r), xs)",
        {"reduceInLanes", "mapInLanes", "mapInParallel0"}},
       {"def p(xs: [64][93]f32) = map(softmax, xs)", {"mapPeel", "mapInLanes", "letToPrivate"}},
+      {"def p(xs: [4][64][96]f32) = transpose(xs) |> map(fun v => sum(map(square, join(v))))",
+       {"mapJoin", "reduceJoin", "reduceInLanes"}},
+      {"def p(xs: [4][64][12][12]f32) = transpose(xs) |> map(fun v => sum(map(square, flatten3D(v))))",
+       {"mapJoin", "joinTwice", "reduceJoin", "reduceInLanes"}},
+      {"def p(xs: [64][4][12][12]f32) = map(fun v => sum(flatten3D(v)), xs)", {"reduceInLanes"}},
       {"def p(xs: [8][8]f32) = transpose(xs)", {"copyMap"}},
   };
   for (const auto& [text, rules] : cases) {
@@ -47,6 +52,17 @@ TEST_CASE("steps of the default mapping are rules, one after the other") {
     CHECK(compile(again).sources == compile(program).sources);
     CHECK(compile(again).launches.size() == compile(program).launches.size());
   }
+}
+
+TEST_CASE("rows of rows that do not lie in memory in order stay rows") {
+  const auto joinsTwice = [](const std::string& text) { return has(mappingOf(parse(text)).derivation, "joinTwice"); };
+  CHECK(joinsTwice("def p(xs: [4][64][12][12]f32) = transpose(xs) |> map(fun v => sum(flatten3D(v)))"));
+  CHECK_FALSE(
+      joinsTwice("def p(xs: [4][64][12][12]f32) = "
+                 "transpose(xs) |> map(fun v => sum(flatten3D(map(fun r => transpose(r), v))))"));
+  CHECK_FALSE(
+      joinsTwice("def p(xs: [64][4][24][24]f32) = map(fun v => sum(flatten3D(map(fun r => "
+                 "map(fun q => take(20, q), r), v))), xs)"));
 }
 
 TEST_CASE("the default mapping is a strategy of a program that was rewritten before") {

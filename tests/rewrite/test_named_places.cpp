@@ -130,7 +130,7 @@ TEST_CASE("names are where a number says that their terms are, whatever is rewri
     for (const Rule& rule : t.rules)
       if (t.name != "Cook-Toom") rules.push_back(&rule);
   int steps = 0, moved = 0, copied = 0, gone = 0, taken = 0;
-  for (int round = 0; round < 360; round++) {
+  for (int round = 0; round < 480; round++) {
     Rewriting r(programOf(programs[round % programs.size()]));
     r.apply(inside(isMarked, name("here")));
     std::vector<Path> before = r.places("here");
