@@ -106,6 +106,10 @@ struct TurnOptions {
   // and for whoever waits for the last (docs/benchmarks.md); 0: each by itself.
   double batchMilliseconds = 10;
   double totalMilliseconds = 5000;  // who has spent so much is passed over, after its first turn
+  // Where a contestant's median is above `disturbed` times its least time, something else ran meanwhile: all take
+  // `repetitions` turns again, at most `rounds` times in all, and medians are of all of them.
+  double disturbed = 1.25;
+  int rounds = 4;
   // Called before each turn. Threads of the contestant before may still spin, waiting for more work.
   std::function<void()> quieten = {};
 };

@@ -34,6 +34,10 @@ struct Account {
     } while (turn < options.turnMilliseconds);
     spent += turn;
   }
+
+  bool disturbed(const TurnOptions& options) const {
+    return runtime::median(times) > options.disturbed * *std::ranges::min_element(times);
+  }
 };
 
 }  // namespace
@@ -50,15 +54,19 @@ void waitUntilQuiet() {
 
 std::vector<std::vector<double>> measureInTurns(const std::vector<Contestant*>& contestants,
                                                 const TurnOptions& options) {
-  ensure(options.repetitions >= 1, "a measurement needs a turn");
+  ensure(options.repetitions >= 1 && options.rounds >= 1, "a measurement needs a turn");
   std::vector<Account> accounts;
   for (Contestant* c : contestants) accounts.push_back({c});
-  for (int turn = 0; turn < options.repetitions; ++turn)
-    for (Account& account : accounts) {
-      if (turn > 0 && account.spent > options.totalMilliseconds) continue;
-      if (options.quieten) options.quieten();
-      account.takeTurn(options);
-    }
+  const auto isDisturbed = [&](const Account& a) { return a.disturbed(options); };
+  for (int round = 0; round < options.rounds; ++round) {
+    if (round > 0 && std::ranges::none_of(accounts, isDisturbed)) break;
+    for (int turn = 0; turn < options.repetitions; ++turn)
+      for (Account& account : accounts) {
+        if (!account.times.empty() && account.spent > options.totalMilliseconds) continue;
+        if (options.quieten) options.quieten();
+        account.takeTurn(options);
+      }
+  }
   std::vector<std::vector<double>> times;
   for (Account& account : accounts) times.push_back(std::move(account.times));
   return times;
