@@ -122,6 +122,23 @@ ExprPtr anyLane(ExprPtr vector) {
   return make({Scalar::boolean, 1}, AnyLane{std::move(vector)});
 }
 
+namespace {
+
+// The variable whose lanes these are, all of them and in their order; else null.
+ExprPtr wholeOf(const std::vector<ExprPtr>& lanes) {
+  ExprPtr whole;
+  for (std::size_t i = 0; i < lanes.size(); i++) {
+    const auto* l = as<Lane>(lanes[i]);
+    const auto* v = l != nullptr && l->lane == static_cast<int>(i) ? as<VarRef>(l->vector) : nullptr;
+    if (v == nullptr || l->vector->type.width != static_cast<int>(lanes.size())) return nullptr;
+    if (whole && std::get<VarRef>(whole->node).variable != v->variable) return nullptr;
+    whole = l->vector;
+  }
+  return whole;
+}
+
+}  // namespace
+
 ExprPtr makeVector(std::vector<ExprPtr> lanes) {
   if (lanes.empty()) throw InternalError("vector without lanes");
   if (lanes.size() == 1) return lanes[0];
@@ -130,6 +147,7 @@ ExprPtr makeVector(std::vector<ExprPtr> lanes) {
     if (l->type != ValueType{type.scalar, 1}) throw InternalError("vector of lanes of different types");
   if (std::ranges::all_of(lanes, [&](const ExprPtr& l) { return isSameLiteral(l, lanes[0]); }))
     return splat(lanes[0], type.width);
+  if (ExprPtr whole = wholeOf(lanes)) return whole;
   return make(type, MakeVector{std::move(lanes)});
 }
 

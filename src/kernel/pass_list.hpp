@@ -22,6 +22,7 @@ Kernel fusePass(Kernel kernel, const PassOptions& options);
 Kernel unswitchPass(Kernel kernel, const PassOptions& options);
 Kernel versionPass(Kernel kernel, const PassOptions& options);
 Kernel absentPass(Kernel kernel, const PassOptions& options);
+Kernel lanesPass(Kernel kernel, const PassOptions& options);
 Kernel widenPass(Kernel kernel, const PassOptions& options);
 Kernel orderPass(Kernel kernel, const PassOptions& options);
 Kernel joinPass(Kernel kernel, const PassOptions& options);

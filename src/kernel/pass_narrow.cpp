@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "lift/kernel_walk.hpp"
 #include "pass_list.hpp"
+#include "slice.hpp"
 
 namespace lift::kernel {
 namespace {
@@ -70,27 +70,14 @@ class Narrow {
 
   // The lanes of a wide vector from `first`, a multiple of lanes_.
   ExprPtr part(const ExprPtr& e, int first) {
-    const ValueType type = partOf(e->type);
-    return match(
-        e->node, [&](const Literal& l) { return literal(l.value, lanes_); },
-        [&](const VarRef& v) { return ref(parts_.at(v.variable)[numberOf(first)], type); },
-        [&](const Load& l) {
-          return wideArrays_.contains(l.buffer) ? load(l.buffer, inParts(l.index, e->type.width, first), type)
-                                                : load(l.buffer, l.index + Nat(first), type);
-        },
-        [&](const Splat& s) { return splat(whole(s.value), lanes_); },
-        [&](const MakeVector& m) {
-          std::vector<ExprPtr> lanes(m.lanes.begin() + first, m.lanes.begin() + first + lanes_);
-          for (ExprPtr& l : lanes) l = whole(l);
-          return vectorOf(std::move(lanes));
-        },
-        [&](const Choose& c) { return choose(whole(c.condition), part(c.then, first), part(c.otherwise, first)); },
-        [&](const auto&) {  // lane by lane: operations, conversions
-          Expr now = *e;
-          now.type = type;
-          forEachChild(now, [&](ExprPtr& child) { child = part(child, first); });
-          return std::make_shared<const Expr>(std::move(now));
-        });
+    const auto leaf = [&](const ExprPtr& l) {
+      const ValueType type = partOf(l->type);
+      if (const auto* v = as<VarRef>(l)) return ref(parts_.at(v->variable)[numberOf(first)], type);
+      const auto& from = std::get<Load>(l->node);
+      return wideArrays_.contains(from.buffer) ? load(from.buffer, inParts(from.index, l->type.width, first), type)
+                                               : load(from.buffer, from.index + Nat(first), type);
+    };
+    return slice(e, first, lanes_, leaf, [&](const ExprPtr& s) { return whole(s); });
   }
 
   // What is no wide vector, with those in it taken apart.
@@ -109,24 +96,9 @@ class Narrow {
     if (const auto* m = as<MakeVector>(e)) {
       std::vector<ExprPtr> lanes;
       for (const ExprPtr& lane : m->lanes) lanes.push_back(whole(lane));
-      return vectorOf(std::move(lanes));
+      return makeVector(std::move(lanes));
     }
     return mapChildren(e, [&](const ExprPtr& c) { return whole(c); });
-  }
-
-  // All lanes of a vector in their order are that vector.
-  static ExprPtr vectorOf(std::vector<ExprPtr> lanes) {
-    std::optional<VarId> vector;
-    for (std::size_t i = 0; i < lanes.size(); i++) {
-      const auto* l = as<Lane>(lanes[i]);
-      const auto* v = l != nullptr ? as<VarRef>(l->vector) : nullptr;
-      const bool follows = v != nullptr && l->lane == static_cast<int>(i) &&
-                           l->vector->type.width == static_cast<int>(lanes.size()) &&
-                           vector.value_or(v->variable) == v->variable;
-      if (!follows) return makeVector(std::move(lanes));
-      vector = v->variable;
-    }
-    return std::get<Lane>(lanes[0]->node).vector;
   }
 
   Nat inParts(Nat index, int width, int first) const { return index * Nat(width / lanes_) + Nat(first / lanes_); }

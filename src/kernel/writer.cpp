@@ -234,7 +234,7 @@ Text Writer::text(const ExprPtr& e) {
           const ValueType part{e->type.scalar, static_cast<int>(n)};
           parts.push_back(n > 1 ? dialect_.load(part, place(first->buffer, first->index)) : expr(m.lanes[i]));
         }
-        return dialect_.vector(e->type, parts);
+        return parts.size() == 1 ? Text{parts[0]} : dialect_.vector(e->type, parts);
       },
       [&](const Test& t) {
         if (t.all.empty()) return Text{"true"};

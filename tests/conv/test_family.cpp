@@ -622,7 +622,8 @@ TEST_CASE("groups that vectors leave over are read in place, of kernels of any s
     const std::string source = compileVariant(v, {{"lanes", 8}}).sources.back();
     INFO(layer << "\n" << source);
     CHECK(source.find("__local") == std::string::npos);
-    CHECK(source.find(layer[1] == '4' ? "(float8)(vload4(0, input" : "(float8)(vload2(0, input") != std::string::npos);
+    CHECK(source.find(layer[1] == '4' ? "float4 acc_0 = vload4(0, biases" : "(float4)(vload2(0, input") !=
+          std::string::npos);
   }
 }
 

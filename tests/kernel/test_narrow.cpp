@@ -1,8 +1,7 @@
 // The pass `narrow`: vectors wider than the target's registers.
 #include <catch2/catch.hpp>
-#include <random>
 
-#include "make.hpp"
+#include "random_vectors.hpp"
 
 using namespace lift;
 using namespace lift::kernel;
@@ -113,53 +112,15 @@ TEST_CASE("narrow: random statements on vectors compute the same") {
   for (unsigned seed = first; seed < first + samples; seed++) {
     CAPTURE(seed);
     std::mt19937 random(seed);
-    const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-    Maker m;
-    const auto memory = m.out("memory", words);
-    const int width = 4 << pick(3);
-    const ValueType type = vec(width);
-    const auto rows = m.priv("rows", 2, width);
-    std::vector<VarId> variables;
-    m.k.body = block(Allocate{rows}, Store{rows, 0, load(memory, 3, type)}, Store{rows, 1, load(memory, 5, type)});
-    for (int v = 0; v < 3; v++) {
-      variables.push_back(m.var("v", type));
-      m.k.body.push_back({Declare{variables.back(), load(memory, 7 * v, type)}});
-    }
-    const auto variable = [&] { return variables[static_cast<std::size_t>(pick(3))]; };
-    const std::function<ExprPtr(int)> value = [&](int depth) -> ExprPtr {
-      const auto operand = [&] { return value(depth - 1); };
-      switch (depth == 0 ? pick(3) : pick(8)) {
-        case 0: return ref(variable(), type);
-        case 1: return load(memory, pick(words - width), type);
-        case 2: return load(rows, pick(2), type);
-        case 3: return splat(lane(ref(variable(), type), pick(width)), width);
-        case 4: {
-          std::vector<ExprPtr> lanes;
-          for (int l = 0; l < width; l++) lanes.push_back(lane(ref(variable(), type), pick(width)));
-          return makeVector(std::move(lanes));
-        }
-        case 5: return operation(Op::select, {operation(Op::lt, {operand(), operand()}), operand(), operand()});
-        case 6: return choose(operation(Op::lt, {lane(operand(), pick(width)), number(3)}), operand(), operand());
-        default: return operation(pick(2) == 0 ? Op::max : Op::sub, {operand(), operand()});
-      }
-    };
-    for (int s = 0; s < 6; s++) {
-      const VarId to = variable();
-      switch (pick(4)) {
-        case 0: m.k.body.push_back({Assign{to, value(2)}}); break;
-        case 1: m.k.body.push_back({AssignLane{to, pick(width), lane(value(2), pick(width))}}); break;
-        case 2: m.k.body.push_back({Store{memory, pick(words - width), value(2)}}); break;
-        default: m.k.body.push_back({Store{rows, pick(2), value(2)}});
-      }
-    }
-    for (const VarId v : variables) m.k.body.push_back({Store{memory, pick(words - width), ref(v, type)}});
+    const int width = 4 << random() % 3;
+    const Kernel whole = randomOnVectors(random, {width, width, true, words});
     Memory expected{floats(ramp(words, -9))};
     const Memory initial = expected;
-    REQUIRE(emulate(m.k, expected).ok());
+    REQUIRE(emulate(whole, expected).ok());
     for (const int bytes : {8, 16, 32, 64}) {
-      const Kernel k = pass("narrow", m.k, registersOf(bytes));
-      INFO(bodyText(m.k) << "for registers of " << bytes << " bytes:\n" << bodyText(k));
-      narrowed += bodyText(k) != bodyText(m.k);
+      const Kernel k = pass("narrow", whole, registersOf(bytes));
+      INFO(bodyText(whole) << "for registers of " << bytes << " bytes:\n" << bodyText(k));
+      narrowed += bodyText(k) != bodyText(whole);
       Memory actual = initial;
       REQUIRE(emulate(k, actual).ok());
       REQUIRE(actual == expected);
