@@ -229,13 +229,19 @@ class Outliner {
         kept_.insert_or_assign(key, kept);
         return kept;
       }
-      if (s.head.isPrimitive() && isKernelMap(s.head.prim())) return temporary(result(e));
+      if (s.head.isPrimitive() && (isKernelMap(s.head.prim()) || isAroundKernelMap(s))) return temporary(result(e));
       if (stepsInParallel(s)) return operand(iterated(s));
       if (s.isPrim(Prim::let) && runsInParallel(e) && !waits(s.arguments[1]))
         return operand(opened(s.arguments[0], s.arguments[1]));
     }
     guards_.eachArgument(s, [&](Expr x, bool) { return operand(x); });
     return applyAll(s.head, s.arguments);
+  }
+
+  // A loop around a map over work-items: where an array has only one row.
+  static bool isAroundKernelMap(const Spine& s) {
+    const Traits& t = traits(s.head.prim());
+    return t.loop == Traits::Loop::map && t.level == Traits::Level::sequential && runsInParallel(s.arguments[0]);
   }
 
   // What may fail in a branch must not be computed before its condition is known.

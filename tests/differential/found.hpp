@@ -146,6 +146,12 @@ def main(x: [8][2]i32, at: [2]i32, y: [8][33]i32) =
     mapLcl(0, id, toLocal(reduceByIndexLcl(mapLcl(0, id, fill(33, 0)), add, zip([1, 5], row)))), x)
   else mapGlb(1, mapGlb(0, id), y)
 )"},
+    {"steps that begin with an array of one row, of whose elements work-items compute one each", R"(
+def main(x: [1][3]f32) =
+  iterate(1,
+    fun v => scan([0.5, 1.0, 2.0], fun (a, r) => map(fun (p, q) => p * 0.5 + q, zip(a, r)), v),
+    map(fun r => map(fun a => a * 0.5 + 1.0, r), x))
+)"},
 };
 
 }  // namespace lift::differential
