@@ -110,6 +110,9 @@ Expr withParts(Expr e, F&& f) {
 // Every occurrence of the keys replaced; keys may be any terms. The replacements' free variables must not be bound in
 // the term.
 Expr replaceTerms(Expr e, const std::unordered_map<Expr, Expr>& replacements);
+// Of a variable that is an element of zipped arrays, of zips in zips, too: those components that the term uses, as it
+// mentions them, and the arrays whose elements they are. Nothing where it uses all.
+std::optional<std::vector<std::pair<Expr, Expr>>> usedOfZip(Expr variable, Expr array, Expr term);
 
 // The names that a term begins with (let x = v in …), and the term below them.
 struct LetChain {

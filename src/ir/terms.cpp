@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "lift/build.hpp"
 #include "rebuild.hpp"
 
 namespace lift {
@@ -104,6 +105,31 @@ bool anyPrimitive(Expr e, const std::function<bool(Expr)>& test) {
 
 void forEachTerm(Expr e, const std::function<void(Expr)>& visit) {
   anyTerm(e, [&](Expr x) { return visit(x), false; });
+}
+
+std::optional<std::vector<std::pair<Expr, Expr>>> usedOfZip(Expr variable, Expr array, Expr term) {
+  constexpr int all = 8;
+  // Down to the last arrays; where the term uses an element of an inner zip as a whole, to those of the outermost.
+  for (const int depth : {all, 1}) {
+    std::vector<std::pair<Expr, Expr>> components;
+    const std::function<void(Expr, Expr, int)> collect = [&](Expr element, Expr of, int left) {
+      const Spine zipped = spineOf(of);
+      if (left == 0 || !zipped.isPrim(Prim::zip)) return components.emplace_back(element, of), void();
+      for (std::size_t i = 0; i < zipped.arguments.size(); i++)
+        collect(build::get(element, i), zipped.arguments[i], left - 1);
+    };
+    collect(variable, array, depth);
+    std::vector<std::pair<Expr, Expr>> used;
+    Expr rest = term;
+    for (const auto& component : components) {
+      const Expr element = component.first;
+      const Expr without = replaceTerms(rest, {{element, Expr::variable("x", element.type())}});
+      if (without != rest) used.push_back(component);
+      rest = without;
+    }
+    if (!rest.hasFree(variable) && used.size() < components.size()) return used;
+  }
+  return std::nullopt;
 }
 
 bool runsInParallel(Expr e) {

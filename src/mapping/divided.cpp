@@ -509,15 +509,7 @@ Expr DefaultMapping::inVectors(Expr map) {
 // --------------------------------------------------------------------------------------------------- nests divided
 
 // A map over arrays side by side without those that its function does not use.
-Expr DefaultMapping::ofWhatItUses(Expr map) {
-  for (bool changed = true; std::exchange(changed, false);)
-    for (const char* rule : {"mapOfFirst", "mapOfSecond", "mapOfNestedEnds", "mapOfNestedLast"})
-      if (const auto next = attempt(rule, map)) {
-        map = *next;
-        changed = true;
-      }
-  return map;
-}
+Expr DefaultMapping::ofWhatItUses(Expr map) { return attempt("mapOfUsed", map).value_or(map); }
 
 // The value in the body of a nest by a nest of its own, kept in memory.
 Expr DefaultMapping::apart(Expr nest, const Nest& levels, Expr value, const std::string& why) {

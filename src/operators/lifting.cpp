@@ -25,20 +25,12 @@ bool Binder::accumulates(Expr term) const {
 }
 
 std::optional<std::vector<Expr>> Binder::arraysOf(Expr term) const {
-  const Spine zipped = spineOf(value);
-  if (!isLoop || !zipped.isPrim(Prim::zip) || variable.type() != value.type().element()) return std::nullopt;
-  std::vector<Expr> elements, arrays;
-  std::unordered_map<Expr, Expr> names;
-  for (std::size_t i = 0; i < zipped.arguments.size(); i++) {
-    const Expr element = build::get(variable, i);
-    elements.push_back(Expr::variable("x", element.type()));
-    names.emplace(element, elements.back());
-  }
-  const Expr named = replaceTerms(term, names);
-  if (named.hasFree(variable)) return std::nullopt;
-  for (std::size_t i = 0; i < elements.size(); i++)
-    if (named.hasFree(elements[i])) arrays.push_back(zipped.arguments[i]);
-  return arrays.size() < elements.size() ? std::optional(arrays) : std::nullopt;
+  if (!isLoop || variable.type() != value.type().element()) return std::nullopt;
+  const auto used = usedOfZip(variable, value, term);
+  if (!used) return std::nullopt;
+  std::vector<Expr> arrays;
+  for (const auto& [element, array] : *used) arrays.push_back(array);
+  return arrays;
 }
 
 namespace {

@@ -138,37 +138,69 @@ std::optional<Spine> firstLoop(Expr e) {
   return found;
 }
 
-// The loops of the nest whose variables a term depends on, also by way of inner loops' inputs.
+// The loops of the nest whose variables a term depends on, also by way of inner loops' inputs. Of a pair each component
+// by itself: of zip(vs, ws) the elements of ws do not depend on vs.
 class Dependence {
  public:
-  explicit Dependence(const Nest& nest) {
-    for (std::size_t i = 0; i < nest.loops.size(); i++) {
-      std::vector<bool> on = of(nest.loops[i].input, i);
-      on.resize(nest.loops.size());
-      on[i] = true;
-      byVariable_.emplace(nest.loops[i].variable, on);
+  explicit Dependence(const Nest& nest) : loops_(nest.loops.size()) {
+    for (std::size_t i = 0; i < loops_; i++) {
+      On on = read(nest.loops[i].input);
+      on.forEachLeaf([&](std::vector<bool>& leaf) { leaf[i] = true; });
+      of_.emplace(nest.loops[i].variable, on);
     }
-    loops_ = nest.loops.size();
   }
-  std::vector<bool> of(Expr e) const { return of(e, loops_); }
+  std::vector<bool> of(Expr e) { return anyOf(read(e)); }
 
  private:
-  std::vector<bool> of(Expr e, std::size_t count) const {
-    std::vector<bool> on(count);
-    for (const Expr v : e.freeVariables())
-      if (const auto found = byVariable_.find(v); found != byVariable_.end())
-        for (std::size_t i = 0; i < count; i++) on[i] = on[i] || found->second[i];
+  using On = ByComponent<std::vector<bool>>;
+
+  std::vector<bool> anyOf(On on) const {
+    std::vector<bool> any(loops_);
+    on.forEachLeaf([&](const std::vector<bool>& leaf) {
+      for (std::size_t i = 0; i < loops_; i++) any[i] = any[i] || leaf[i];
+    });
+    return any;
+  }
+
+  On read(Expr e) {
+    if (const auto found = of_.find(e); found != of_.end()) return found->second;
+    On on = ofTerm(e);
+    of_.emplace(e, on);
     return on;
   }
 
-  std::unordered_map<Expr, std::vector<bool>> byVariable_;
-  std::size_t loops_ = 0;
+  On ofTerm(Expr e) {
+    On on{{}, std::vector<bool>(loops_)};
+    if (e.isLambda()) return read(e.body());
+    if (!e.isApply()) return on;
+    const Spine s = spineOf(e);
+    const auto& a = s.arguments;
+    if (s.isPrim(Prim::get)) {
+      const On whole = read(a[0]);
+      return whole.components.empty() ? whole
+                                      : whole.components.at(static_cast<std::size_t>(*s.head.nats()[0].constant()));
+    }
+    if (s.isPrim(Prim::zip) || s.isPrim(Prim::tuple)) {
+      for (const Expr x : a) on.components.push_back(read(x));
+      return on;
+    }
+    if (s.head.isPrimitive() && movesData(s.head.prim()) && a.size() == 1) return read(a[0]);
+    if (!s.head.isPrimitive()) on.leaf = anyOf(read(s.head));
+    for (const Expr x : a) {
+      const std::vector<bool> also = anyOf(read(x));
+      for (std::size_t i = 0; i < loops_; i++) on.leaf[i] = on.leaf[i] || also[i];
+    }
+    return on;
+  }
+
+  std::size_t loops_;
+  std::unordered_map<Expr, On> of_;
 };
 
 Pattern ofReductions(Recognised& form, const Spine& reduction) {
   const Nest& nest = form.nest;
   if (nest.loops.empty()) return Pattern::reduction;
-  const Dependence dependence(nest);
+  Dependence dependence(nest);
   bool windows = hasWindows(reduction.arguments[2]);
   for (const Nest::Loop& loop : nest.loops) windows = windows || hasWindows(loop.input);
   const Spine operands = spineOf(reduction.arguments[2]);

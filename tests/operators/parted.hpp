@@ -46,6 +46,23 @@ inline const std::vector<Case>& cases() {
            "    |> map2D(fun x => max(x, 0.0) * 0.5)\n",
        {{"n", 12}, {"k", 10}, {"m", 32}},
        {{P::product, "tiles"}, {P::stencil, "strips"}}},
+      {"rows of a batch of matrices, the batch within them",
+       "def main(v: [n][h][k]f32, s: [h][m][k]f32): [n][h][m]f32 =\n"
+       "  v |> map(fun row => zip(row, s) |> map(fun (x, t) => matvec(t, x)))\n",
+       {{"n", 20}, {"h", 3}, {"k", 10}, {"m", 32}},
+       {{P::product, "near"}}},
+      {"rows by columns, each for a batch",
+       "def main(a: [n][h][k]f32, b: [m][h][k]f32): [n][m][h]f32 =\n"
+       "  a |> map(fun x => b |> map(fun y => zip(x, y) |> map(fun (p, q) => dotProduct(p, q))))\n",
+       {{"n", 20}, {"h", 3}, {"k", 10}, {"m", 32}},
+       {{P::product, "near"}}},
+      {"attention of heads within tokens",
+       "def main(q: [n][h][d]f32, k: [n][h][d]f32, v: [n][h][d]f32): [n][h][d]f32 =\n"
+       "  q |> map(fun token => zip(token, transpose(k), transpose(v)) |> map(fun (a, keys, values) =>\n"
+       "    let weights = softmax(map(fun b => dotProduct(a, b) * 0.25, keys)) in\n"
+       "    matvec(transpose(values), weights)))\n",
+       {{"n", 48}, {"h", 4}, {"d", 16}},
+       {{P::product, "near"}, {P::rows, "default"}, {P::product, "tiles"}}},
       {"running sums and softmax of columns",
        "def main(x: [h][w]f32): [h][w]f32 =\n"
        "  let sums = transpose(map(cumsum, transpose(x))) in\n"

@@ -81,7 +81,8 @@ class Drawing {
   std::mt19937_64 random_;
 };
 
-// Long sums of elements that lie in memory in order: of rows, of rows and a vector, of rows and rows.
+// Long sums of elements that lie in memory in order: of rows, of rows and a vector, of rows and rows, these also for a
+// batch that is between the loops over rows, or within them.
 std::string drawnSums(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto number = [&](int low, int high) {
@@ -91,7 +92,7 @@ std::string drawnSums(std::uint64_t seed) {
     return of[static_cast<std::size_t>(number(0, static_cast<int>(of.size()) - 1))];
   };
   const int n = number(2, 40), m = number(1, 9), k = number(0, 1) == 0 ? 16 * number(4, 6) : number(64, 100);
-  const int form = number(0, 5);
+  const int form = number(0, 7);
   std::vector<std::string> sums{"dotProduct(row, x)", "dotProduct(x, row)",
                                 "(zip(row, x) |> map(fun (a, b) => square(a - b)) |> sum)"};
   if (form < 3)
@@ -108,6 +109,16 @@ std::string drawnSums(std::uint64_t seed) {
           "def main(a: [{}][{}][{}]f32, xs: [{}][{}]f32) =\n  zip(a, xs) |> map(fun (rows, x) => rows |> {})\n", m, n,
           k, m, k, rows);
     case 2: return fmt::format("def main(a: [{}][{}]f32, x: [{}]f32) = transpose(a) |> {}\n", k, n, k, rows);
+    case 6:
+      return fmt::format(
+          "def main(a: [{}][{}][{}]f32, b: [{}][{}][{}]f32) =\n"
+          "  a |> map(fun xs => zip(xs, b) |> map(fun (x, ys) => ys |> {}))\n",
+          n, m, k, m, m + 1, k, rows);
+    case 7:
+      return fmt::format(
+          "def main(a: [{}][{}][{}]f32, b: [{}][{}][{}]f32) =\n"
+          "  a |> map(fun xs => b |> map(fun ys => zip(ys, xs) |> map(fun (row, x) => {})))\n",
+          n, m, k, m + 1, m, k, sum);
     default:
       return fmt::format("def main(a: [{}][{}]f32, b: [{}][{}]f32) =\n  a |> map(fun x => b |> {})\n", n, k, m + 1, k,
                          rows);
