@@ -597,7 +597,7 @@ Program restated(const Program& program, bool inOrder) {
       if (more) r.apply(sumsTogether());
     }
     // Arrays of which only a part was read, which is lifted now: left there, their windows would look like a stencil's.
-    if (lifts > 0) r.tryApply(strategies::ofWhatIsUsed());
+    if (lifts > 0) r.tryApply(normalise({"mapOfUsed", "mapFirst", "mapSecond"}));
   };
   liftProducts();
   if (r.tryApply(loopsOutside(Prim::reduce, "mapReduce"))) {

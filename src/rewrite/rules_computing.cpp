@@ -19,6 +19,14 @@ std::vector<RuleRow> simplificationRules() {
       {"reduceOfSecond",
        "reduce(i, fun (acc, (x, y)) => f((acc, y)), zip(xs, ys)) => reduce(i, fun (acc, y) => f((acc, y)), ys)",
        "projection"},
+      {"mapOfLastTwo", "map(fun (x, y, z) => f((y, z)), zip(xs, ys, zs)) => map(fun (y, z) => f((y, z)), zip(ys, zs))",
+       "projection"},
+      {"mapOfNestedEnds",
+       "map(fun ((x, y), z) => f((x, z)), zip(zip(xs, ys), zs)) => map(fun (x, z) => f((x, z)), zip(xs, zs))",
+       "projection"},
+      {"mapOfNestedLast",
+       "map(fun ((x, y), z) => f((y, z)), zip(zip(xs, ys), zs)) => map(fun (y, z) => f((y, z)), zip(ys, zs))",
+       "projection"},
       {"letInline", "let(f, x) => f(x)", "beta", When::inlines},
   };
 }

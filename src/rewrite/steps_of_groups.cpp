@@ -68,6 +68,23 @@ Strategy scanned() {
   };
 }
 
+// Whether a primitive goes over elements one after the other.
+bool takesSteps(Expr p) {
+  const Traits::Loop loop = traits(p.prim()).loop;
+  return loop != Traits::Loop::none && loop != Traits::Loop::map && loop != Traits::Loop::generate;
+}
+
+// The first number, in what an array is put together of, that takes a loop: of [0.5, maximum(xs)] the maximum.
+std::optional<Path> numberOfLoop(Expr e) {
+  if (e.type().isRegister()) return anyPrimitive(e, takesSteps) ? std::optional(Path{}) : std::nullopt;
+  if (!e.isApply()) return std::nullopt;
+  const Spine s = spineOf(e);
+  for (std::size_t i = 0; i < s.arguments.size(); i++)
+    if (const auto below = s.arguments[i].isLambda() ? std::nullopt : numberOfLoop(s.arguments[i]))
+      return argumentPath(s, i) + *below;
+  return std::nullopt;
+}
+
 std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
   const bool isTuple = e.type().isTuple(), stores = to != To::reader && (e.type().isArray() || isTuple);
   const Spine s = spineOf(e);
@@ -93,10 +110,7 @@ std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
   if (isScan(s)) return (to == To::result ? seq({scanned(), copied(to)}) : scanned())(e, r);
   if (isOfSteps && s.isPrim(Prim::reduce)) {
     // Elements that take no loops are computed in the step that takes them.
-    const bool areNear = anyPrimitive(s.arguments[2], [](Expr p) {
-      const Traits::Loop loop = traits(p.prim()).loop;
-      return loop != Traits::Loop::none && loop != Traits::Loop::map && loop != Traits::Loop::generate;
-    });
+    const bool areNear = anyPrimitive(s.arguments[2], takesSteps);
     return seq({use("reduceToSteps"), areNear ? identity() : attempt(use("letUnfold")), byGroup(to)})(e, r);
   }
   if (isOfSteps) {
@@ -119,7 +133,10 @@ std::optional<Expr> computed(Expr e, Rewriting& r, To to) {
     if (anyPrimitive(e, [](Expr p) { return traits(p.prim()).loop == Traits::Loop::iterate; })) return std::nullopt;
     return stores ? copied(to)(e, r) : e;
   }
-  return seq({arguments(To::reader), stores ? copied(to) : identity()})(e, r);
+  if (!stores) return arguments(To::reader)(e, r);
+  // All work-items compute such a number, before they copy.
+  if (const auto place = numberOfLoop(e)) return seq({use(ruleAt("letOf", *place)), byGroup(to)})(e, r);
+  return seq({arguments(To::reader), copied(to)})(e, r);
 }
 
 Strategy byGroup(To to) {

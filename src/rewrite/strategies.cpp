@@ -24,7 +24,10 @@ Strategy layoutsOut() { return normalise({"mapTransposeOut", "mapJoinOut", "mapS
 
 Strategy fused() { return seq({tidy(), normalise({"reduceMapFusion", "letInline"}), tidy()}); }
 
-Strategy ofWhatIsUsed() { return normalise({"mapOfUsed", "mapFirst", "mapSecond"}); }
+Strategy ofWhatIsUsed() {
+  return normalise(
+      {"mapOfFirst", "mapOfSecond", "mapOfLastTwo", "mapOfNestedEnds", "mapOfNestedLast", "mapFirst", "mapSecond"});
+}
 
 bool isComputingMap(Expr e) {
   const Spine s = spineOf(e);

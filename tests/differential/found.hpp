@@ -146,6 +146,13 @@ def main(x: [8][2]i32, at: [2]i32, y: [8][33]i32) =
     mapLcl(0, id, toLocal(reduceByIndexLcl(mapLcl(0, id, fill(33, 0)), add, zip([1, 5], row)))), x)
   else mapGlb(1, mapGlb(0, id), y)
 )"},
+    {"an array that a group's work-items put together of a number that takes a loop", R"(
+def main(x: [n][3][1]f32) =
+  map(fun v0 => let v4 = iterate(n, fun v3 => map(fun r => map(fun a => a * 0.5 + 1.0, r), v3),
+      map(fun v1 => reduceByIndex(generate(11, fun b => f32(b) * 0.5), fun (a, x) => a * 0.5 + x,
+        zip(generate(1, fun i => (i * 1 + 1) % 13 - 1), v1)), v0)) in
+    (map(fun a => a * 0.5 + 1.0, join(v4)), v4, [0.5, maximum(join(v4))]), x)
+)"},
     {"steps that begin with an array of one row, of whose elements work-items compute one each", R"(
 def main(x: [1][3]f32) =
   iterate(1,

@@ -106,6 +106,14 @@ inline const std::vector<Case>& cases() {
        2},
       // Columns, which are few.
       {"def main(x: [h][w]f32): [h][w]f32 = transpose(map(cumsum, transpose(x)))\n", {{"h", 100}, {"w", 6}}, 6},
+      // Arrays that are put together of such numbers, alone, beside another array, and of more.
+      {"def main(x: [h][w]f32): [h][2]f32 = map(fun row => [0.5 * sum(row), maximum(row)], x)\n",
+       {{"h", 5}, {"w", 300}},
+       5},
+      {"def main(x: [h][w]f32) = x |> map(fun row =>\n"
+       "  (map(square, row), concat([maximum(row)], concat(row, [sum(row)])), [sum(row)]))\n",
+       {{"h", 5}, {"w", 300}},
+       5},
       // Sums of rows of what is computed twice in them.
       {"def main(x: [h][w]f32): [h]f32 = map(fun row => sum(row) + maximum(map(square, row)), x)\n",
        {{"h", 5}, {"w", 300}},
