@@ -37,7 +37,7 @@ class Lanes {
   int widthOf(VarId v) const { return k_.variables[v].type.width; }
   bool isNarrowed(VarId v) const { return used_[v] < widthOf(v); }
 
-  // Widths that there are vectors of, which 3 lanes have as many registers for as 4.
+  // A power of two: three lanes take the registers of four.
   static int width(int lanes, int all) { return std::min(all, static_cast<int>(std::bit_ceil(unsigned(lanes)))); }
 
   // ---------------------------------------------------------------------------------------------- which lanes are used

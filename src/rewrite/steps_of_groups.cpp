@@ -68,12 +68,6 @@ Strategy scanned() {
   };
 }
 
-// Whether a primitive goes over elements one after the other.
-bool takesSteps(Expr p) {
-  const Traits::Loop loop = traits(p.prim()).loop;
-  return loop != Traits::Loop::none && loop != Traits::Loop::map && loop != Traits::Loop::generate;
-}
-
 // The first number, in what an array is put together of, that takes a loop: of [0.5, maximum(xs)] the maximum.
 std::optional<Path> numberOfLoop(Expr e) {
   if (e.type().isRegister()) return anyPrimitive(e, takesSteps) ? std::optional(Path{}) : std::nullopt;

@@ -136,7 +136,9 @@ std::string disagreement(const Generated& program, runtime::Device& device, std:
     if (anyPrimitive(c.program.body, [](Expr p) { return p.prim() == Prim::reduceByIndex; })) {
       CompileOptions gpu = otherwise;
       gpu.mapping.isGpu = true;
-      if (gpu.local[0]) gpu.local = {6, 1, 1};  // reductions by groups take one dimension
+      const auto isByGroup = [](Expr p) { return p.prim() == Prim::reduceLcl; };
+      if (gpu.local[0] && anyPrimitive(mapByDefault(c.program, gpu.mapping).body, isByGroup))
+        gpu.local = {6, 1, 1};  // such a reduction takes groups of one dimension
       const kernel::Plan together = compileVerified(c.program, gpu);
       const std::string differs = compareResults(device.load(together)->run(c.inputs).outputs, c.expected, tolerance);
       if (!differs.empty()) return "for a GPU: " + differs;
