@@ -56,6 +56,8 @@ std::optional<SymbolicTile> tileOf(const ConvSpec& c, const std::string& family,
     const Nat columns = t[t.has("thetaColumns") ? "thetaColumns" : "theta"];
     return {{windows(t["theta"], c.extentH(), c.sh) * windows(columns, c.extentW(), c.sw), t["kappa"], reuse}};
   }
+  if (family == "winogradStaged")
+    return {{t.product({"tiles", "tileItems"}), t.product({"kernels", "kernelItems"}), 1}};
   if (family.starts_with("winograd"))
     return {{t.has("block") ? t["block"] : t["tiles"], t["vectors"] * (t.has("lanes") ? t["lanes"] : Nat(1)), 1}};
   return std::nullopt;

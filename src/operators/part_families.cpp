@@ -537,6 +537,8 @@ Families familiesOf(const Recognised& form) {
     families.reason.clear();
   }
   families.all.push_back({defaultFamily, "the default mapping", {}});
+  // What is the first choice on some devices is none on others: searches there begin with the rest.
+  std::ranges::stable_partition(families.all, [](const OperatorFamily& f) { return !f.firstOn; });
   return families;
 }
 

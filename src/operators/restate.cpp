@@ -123,10 +123,15 @@ Strategy columnsCopied() {
     find(spineOf(map).arguments[0].body());
     const auto place = operand ? pathOf(*operand, map) : std::nullopt;
     if (!place) return std::nullopt;
-    const auto now =
-        at(columns, seq({use(ruleAt("mapFission", *place)), use("mapOfSecond"), argument(use("columnsFirst"))}))(e, r);
+    const auto apart = at(columns, use(ruleAt("mapFission", *place)))(e, r);
+    if (!apart) return std::nullopt;
+    // Where the rest uses the column, too, it stays beside what is copied.
+    const auto alone = at(columns, use("mapOfSecond"))(*apart, r);
+    Path copied = columns + Path{1};
+    if (!alone) copied = copied + Path{1};
+    const auto now = at(copied, use("columnsFirst"))(alone ? *alone : *apart, r);
     if (!now) return std::nullopt;
-    Path copied = columns + Path{1, 1};
+    copied = copied + Path{1};
     const auto outside = lifted(*now, r, copied);
     if (!outside) return std::nullopt;
     const int rank = std::min<int>(3, static_cast<int>(shapeOf(partAt(*outside, copied).type()).size()));

@@ -376,9 +376,20 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
   if (device.type == "gpu")  // whose parts have families of their own
     for (OperatorFamily& f : workload.families)
       if (std::string origin; f.parted) f = withPartsFor(device, f, {.tuned = false}, origin);
+  tune::Problem problem;
+  problem.row = {workload.key(), workload.label, {}, workload.operations, workload.tensorBytes};
+  // A family that is not asked for by name is passed over where it cannot be searched, if another can.
+  const auto passOver = [&](const std::string& family, const UserError& e, bool isLast) {
+    if (!families.empty() || isLast) throw;
+    problem.passedOver.push_back(fmt::format("{}: {}", family, e.diagnostics().front().message));
+  };
   std::vector<Variant> variants;
-  for (const std::string& family : families.empty() ? familiesInOrder(workload, &device) : families)
-    variants.push_back(derive(workload, family));
+  const std::vector<std::string> names = families.empty() ? familiesInOrder(workload, &device) : families;
+  for (const std::string& family : names) try {
+      variants.push_back(derive(workload, family));
+    } catch (const UserError& e) {
+      passOver(family, e, variants.empty() && family == names.back());
+    }
   if (families.empty()) {  // what has nothing to choose is measured only where nothing else is there
     const auto chooses = [](const Variant& v) { return !v.program.tunables.empty(); };
     if (std::ranges::any_of(variants, chooses)) std::erase_if(variants, std::not_fn(chooses));
@@ -389,8 +400,6 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     std::stable_partition(variants.begin(), variants.end(),
                           [&](const Variant& v) { return v.family == shipped->variant.family; });
 
-  tune::Problem problem;
-  problem.row = {workload.key(), workload.label, {}, workload.operations, workload.tensorBytes};
   const DeviceLimits limits = limitsOf(device);
   if (families.empty())
     std::erase_if(variants, [&](const Variant& v) {
@@ -406,8 +415,7 @@ tune::Problem tuningProblem(const Workload& given, const runtime::DeviceInfo& de
     try {
       listed = spaceOf(variant, limits, std::move(more));
     } catch (const UserError& e) {  // it has too many values
-      if (!families.empty() || variants.size() == 1) throw;
-      problem.passedOver.push_back(fmt::format("{}: {}", variant.family, e.diagnostics().front().message));
+      passOver(variant.family, e, variants.size() == 1);
       continue;
     }
     const Space& space = *listed;

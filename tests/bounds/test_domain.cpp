@@ -93,7 +93,7 @@ TEST_CASE("the domain of a family is what its tiles satisfy") {
   const Workload w = convWorkload(c);
   constexpr std::int64_t fast = 512;  // z <= 7 of R = 9
   int families = 0;
-  for (const char* family : {"blocked", "paper", "winograd", "winogradFused"}) {
+  for (const char* family : {"blocked", "paper", "winograd", "winogradFused", "winogradStaged"}) {
     const Variant v = derive(w, family);
     const auto further = bounds::optimalityDomain(c, family, v.program, fast);
     INFO(family);
@@ -111,6 +111,8 @@ TEST_CASE("the domain of a family is what its tiles satisfy") {
       if (p->count("block")) xy = double(at("block"));
       if (std::string(family) == "blocked")
         z *= double(at("groups")), xy = double(at("bands") * at("rows") * at("pixels")), r = 9;
+      if (std::string(family) == "winogradStaged")
+        z = double(at("kernels") * at("kernelItems")), xy = double(at("tiles") * at("tileItems"));
       if (std::string(family) == "paper") z = double(at("kappa")), xy = std::pow(double(at("theta") - 2), 2), r = 9;
       CHECK(z * z * r <= fast);
       CHECK(xy * xy <= fast * r);
@@ -120,6 +122,9 @@ TEST_CASE("the domain of a family is what its tiles satisfy") {
     CHECK(points >= 10);
     families++;
   }
-  CHECK(families == 4);
+  CHECK(families == 5);
   CHECK(bounds::optimalityDomain(c, "naive", derive(w, "naive").program, fast).empty());
+  // The rest are searched whole, if their tiles are not known.
+  for (const OperatorFamily& f : w.families)
+    CHECK_NOTHROW(bounds::optimalityDomain(c, f.name, derive(w, f.name).program, fast));
 }

@@ -46,6 +46,17 @@ inline const std::vector<Case>& cases() {
            "    |> map2D(fun x => max(x, 0.0) * 0.5)\n",
        {{"n", 12}, {"k", 10}, {"m", 32}},
        {{P::product, "tiles"}, {P::stencil, "strips"}}},
+      {"a bias for each of columns that are copied",
+       "def main(a: [n][k]f32, w: [m][k]f32, bias: [m]f32): [n][m]f32 =\n"
+       "  a |> map(fun row => zip(w, bias) |> map(fun (column, c) => max(c + dotProduct(row, column), 0.0)))\n",
+       {{"n", 21}, {"k", 17}, {"m", 23}},
+       {{P::product, "copied"}}},
+      {"products of a batch with a bias for each column",
+       "def main(a: [b][n][k]f32, w: [b][m][k]f32, bias: [b][m]f32): [b][n][m]f32 =\n"
+       "  zip(a, w, bias) |> map(fun (x, y, c) =>\n"
+       "    x |> map(fun row => zip(y, c) |> map(fun (column, d) => d + dotProduct(row, column))))\n",
+       {{"b", 2}, {"n", 33}, {"k", 12}, {"m", 17}},
+       {{P::product, "copied"}}},
       {"rows of a batch of matrices, the batch within them",
        "def main(v: [n][h][k]f32, s: [h][m][k]f32): [n][h][m]f32 =\n"
        "  v |> map(fun row => zip(row, s) |> map(fun (x, t) => matvec(t, x)))\n",

@@ -44,11 +44,15 @@ void checkGiven(const ProblemChoice& choice) {
 
 void checkTunables(const Workload& w, const ProblemChoice& choice) {
   const auto has = [](const OperatorFamily& f) { return !f.defaults.empty(); };
-  if (std::ranges::none_of(w.families, has))
+  if (std::ranges::any_of(w.families, has)) return;
+  if (choice.part > 0)
     throw UserError(ExitStatus::program,
-                    fmt::format("{}'{}' has no tunables",
-                                choice.part > 0 ? fmt::format("part {} of ", choice.part) : "", choice.source.file),
-                    "`tune k in 1..32` in a program declares one");
+                    fmt::format("part {} of '{}' has no tunables", choice.part, choice.source.file),
+                    "no family but the default mapping computes it; `liftc explain FILE` says why");
+  throw UserError(
+      ExitStatus::program, fmt::format("'{}' has no tunables", choice.source.file),
+      "its parts are computed by the default mapping (`liftc explain FILE` says why), and it declares none: "
+      "`tune k in 1..32` in a program that is mapped by hand would");
 }
 
 // A part of the program, as `liftc explain` counts them.
