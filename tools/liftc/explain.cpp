@@ -303,8 +303,8 @@ void addExplain(cli::App& app, int& status) {
   cli::App* sub = app.add_subcommand("explain", "Tell how a kernel was derived, rule by rule");
   sub->add_option(
          "what", o->what,
-         "A kernel (.cl), a manifest.json, a program (.lift), or a layer's descriptor; with --db its best entry "
-         "there")
+         "A kernel (.cl), a manifest.json, a program (.lift), or a layer's descriptor; with --db a layer's best entry "
+         "there, or a program as `liftc run --db` takes it on the device")
       ->required();
   sub->add_option("--diff", o->diff, "Another one: print how the two derivations differ")->type_name("WHAT");
   o->program.addValues(*sub);
@@ -317,6 +317,7 @@ void addExplain(cli::App& app, int& status) {
   sub->add_option("--op", o->op, "Operator of descriptors")->capture_default_str();
   o->family.add(*sub);
   o->layouts.add(*sub);
+  o->device.addChoice(*sub);
   onCall(*sub, status, [o] {
     const Explained subject = explainedBy(o->what, *o);
     return o->diff.empty() ? explain(subject, *o) : difference(subject, explainedBy(o->diff, *o), o->json);

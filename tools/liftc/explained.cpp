@@ -95,13 +95,15 @@ Workload workloadOf(const Program& program, const CodegenOptions& codegen) {
   return codegen.strictReductions ? inOrder(w) : w;
 }
 
-// A program by its parts, each by a family of its own.
+// A program by its parts, each by a family of its own: at the configuration that is given, else, where a database is,
+// as what is known in it says for the device.
 Explained byParts(const ProgramOptions& options, const FamilyOptions& family, const CodegenOptions& codegen,
-                  const Profile& device) {
+                  const Profile& device, const tune::Database* known) {
   Workload w = workloadOf(options.readAtValues(), codegen);
   w.constants = codegen.constants;
-  const Config config = parseValues(family.config, "--config");
-  const Variant variant = choose(w, pointer(device), {.family = family.family, .config = config}).variant;
+  ChoiceOptions asked{.family = family.family, .own = known};
+  if (known == nullptr || !family.config.empty()) asked.config = parseValues(family.config, "--config");
+  const auto [variant, config, origin, measured] = choose(w, pointer(device), asked);
   Explained s = ofConfig(variant, config, codegen, {}, device);
   const auto sizes = options.values();
   s.title = fmt::format("{} of {}{}{}, family {}{}{}", s.source.name, options.file, sizes.empty() ? "" : " at ",
@@ -112,8 +114,9 @@ Explained byParts(const ProgramOptions& options, const FamilyOptions& family, co
              {"family", family.family},
              {"config", s.config}};
   const Plan plan = s.generate(s.program);
-  s.parts = partsJson(variant, s.config, plan);
+  s.parts = partsJson(variant, s.config, plan, measured ? "tuned with the whole" : "as given");
   s.memory = memoryJson(plan);
+  if (known != nullptr) s.title += "\n" + origin;
   return s;
 }
 
@@ -138,10 +141,15 @@ Explained asWritten(const ProgramOptions& options, const CodegenOptions& codegen
 }
 
 // The program or the family's variant that `liftc compile` would take for these options.
-Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions codegen, const Profile& device = {}) {
+Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions codegen, const Profile& device = {},
+                    const tune::Database* known = nullptr) {
   if (family.family.empty()) {
     const Program program = options.readAtValues();
-    if (isMapped(program) || !program.tunables.empty()) return asWritten(options, codegen, device);
+    if (isMapped(program) || !program.tunables.empty()) {
+      if (known != nullptr && !program.tunables.empty() && options.config.empty())
+        options.config = {str(choose(workloadOf(program, codegen), pointer(device), {.own = known}).config)};
+      return asWritten(options, codegen, device);
+    }
     family.family = workloadOf(program, codegen).families[0].name;
     family.config.clear();  // is the program's
     codegen.alignedVectors = device && device->type == "gpu";
@@ -149,7 +157,7 @@ Explained ofProgram(ProgramOptions options, FamilyOptions family, CodegenOptions
     options.config.clear();  // is the family's
   }
   return family.family == programFamily ? asWritten(options, codegen, device)
-                                        : byParts(options, family, codegen, device);
+                                        : byParts(options, family, codegen, device, known);
 }
 
 // The subject of a command that a header or a manifest holds. Programs are read from the current folder.
@@ -233,7 +241,11 @@ Explained explainedBy(const std::string& what, const ExplainOptions& o) {
     ProgramOptions program = o.program;
     program.file = what;
     program.config = o.family.config;
-    Explained s = ofProgram(program, o.family, {});
+    std::optional<tune::Database> known;
+    if (!o.family.db.empty()) known = openExistingDatabase(o.family.db);
+    Profile device;
+    if (known || !o.device.platform.empty() || !o.device.device.empty()) device = o.device.compilesFor();
+    Explained s = ofProgram(program, o.family, {}, device, known ? &*known : nullptr);
     if (o.replay) s.digests = digestsOf(s.generate(s.derivation.steps.empty() ? s.source : s.program));
     return s;
   }

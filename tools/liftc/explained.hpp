@@ -39,6 +39,7 @@ struct ExplainOptions {
   FamilyOptions family;
   LayoutOptions layouts;
   ProgramOptions program;
+  DeviceOptions device;  // of a program by what is known
   bool steps = false, replay = false, check = false, json = false;
 };
 

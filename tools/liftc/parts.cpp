@@ -104,7 +104,7 @@ std::string partChoicesText(const Json& choices) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-Json partsJson(const Variant& variant, const Config& config, const Plan& plan) {
+Json partsJson(const Variant& variant, const Config& config, const Plan& plan, const std::string& otherwise) {
   const OperatorFamily& family = variant.workload.family(variant.family);
   Json parts = Json::array();
   if (!family.parted) return parts;
@@ -113,7 +113,7 @@ Json partsJson(const Variant& variant, const Config& config, const Plan& plan) {
     const Part& part = family.parted->parts[i];
     const PartChoice& choice = (*family.choices)[i];
     const Config own = configOf(part, config);
-    Json row = describeChoice(part, choice, own, "as given");
+    Json row = describeChoice(part, choice, own, otherwise);
     row["steps"] = stepsOf(part, variant.derivation);
     launches.push_back(launchesOf(part, choice, own));
     row["launches"] = launches.back();

@@ -15,7 +15,8 @@ Json partChoicesJson(const OperatorFamily& family, const Config& config, const s
 std::string partChoicesText(const Json& choices);
 // The parts of a variant of the family `parts`, how each was derived, and its kernels in the plan; of other variants,
 // an empty array.
-Json partsJson(const Variant& variant, const Config& config, const kernel::Plan& plan);
+Json partsJson(const Variant& variant, const Config& config, const kernel::Plan& plan,
+               const std::string& otherwise = "as given");
 void printParts(const Json& parts);
 
 // The plan's temporaries: when each is needed, and where it is.
