@@ -152,10 +152,11 @@ struct SweepResult {
 
   // Where the time went, in seconds.
   struct Seconds {
-    double choosing = 0;  // the explorer, and what it compiles; mostly while others build
-    double building = 0;  // waiting for builds and first runs, several at a time
-    double timing = 0;    // one at a time
-    double again = 0;     // the best ones
+    double reference = 0;  // the expected results, before the search; not of its budget
+    double choosing = 0;   // the explorer, and what it compiles; mostly while others build
+    double building = 0;   // waiting for builds and first runs, several at a time
+    double timing = 0;     // one at a time
+    double again = 0;      // the best ones
   } seconds;
   double compilerSeconds = 0, driverSeconds = 0, firstSeconds = 0;  // of `building`, in all processes together
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <istream>
 #include <ostream>
+#include <set>
+#include <utility>
 
 #include "json.hpp"
 #include "lift/diagnostic.hpp"
@@ -106,6 +108,13 @@ Database::Merged importLines(Database& db, std::istream& in, const std::string& 
     }
   }
   if (!begun) throw UserError(ExitStatus::program, fmt::format("'{}' is empty", name), writer);
+  std::set<std::string> known;  // without its row nobody could say what a problem is
+  for (const Database* of : {&std::as_const(read), &std::as_const(db)})
+    for (const ProblemRow& row : of->problems()) known.insert(row.key);
+  for (const Measurement& m : read.select({}))
+    if (!known.contains(m.key.problem))
+      throw UserError(ExitStatus::program,
+                      fmt::format("'{}' has measurements of '{}', but not its line", name, m.key.problem), writer);
   return db.merge(read);
 }
 

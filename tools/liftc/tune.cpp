@@ -30,6 +30,8 @@ void addTune(cli::App& app, int& status) {
   onCall(*sub, status, [o, sub] {
     if (o->replay.empty() && sub->count("--seeds") > 0)
       throw UserError(ExitStatus::usage, "--seeds goes with --replay");
+    if (!o->replay.empty() && sub->count("--explorer") > 0)
+      throw UserError(ExitStatus::usage, "--replay compares all explorers: leave out --explorer");
     if (o->predict && o->space.profile.empty())
       throw UserError(ExitStatus::usage, "--predict: for which device?", "give one with --profile");
     if (!o->predict && !o->space.profile.empty() && !o->space.isAsked())
