@@ -17,7 +17,7 @@ problems=(
 mkdir -p "$work"
 for problem in "${problems[@]}"; do
   read -ra words <<< "$problem"
-  timeout 600 "$liftc" tune "${words[@]}" --device "$device" --explorer random --seed "$seed" --points "$points" \
+  timeout $((600 + 6 * points)) "$liftc" tune "${words[@]}" --device "$device" --explorer random --seed "$seed" --points "$points" \
     --db "$work/points.db" --quiet > "$work/log" 2>&1 || { echo "liftc tune $problem: $(tail -3 "$work/log")"; exit 1; }
 done
 "$liftc" db export --db "$work/points.db" | grep '"stage":"sweep"' > "$work/points.jsonl"
