@@ -236,16 +236,21 @@ Config depthwiseDefaults(const ConvSpec& spec, const ConvLayouts& layouts, const
   const std::int64_t vectors = config["vectors"] =
       largestDivisor(blocks, std::min(mostVectorsOf(spec, layouts), std::max<std::int64_t>(1, wanted)));
   // Rows as many as leave several cores their part of the tiles, a near cache room for what is copied, and the first
-  // cache the lines that the next block has part of.
+  // cache the lines that the next block has part of, or a block's rows of the image that the tiles of a row share.
   constexpr std::int64_t mostCopied = (64 << 10) / sizeof(float), fewestTiles = 8, mostLines = 200;
+  constexpr std::int64_t firstCache = (32 << 10) / sizeof(float);
   constexpr std::int64_t line = 64 / sizeof(float);
   const bool shares =
       sharesLines(spec, layouts) && (lanes * vectors % line != 0 || channelsApart(spec, layouts.input) % line != 0);
   const std::int64_t ofRow = ((pixels - 1) * spec.sw + spec.extentW()) * lanes * vectors * spec.icPerGroup();
   const std::int64_t others = blocks / vectors * spec.batch * ceilDiv(spec.ow, pixels);
+  const std::int64_t ofImageRow = spec.iw * blockOf(layouts.input);
+  const bool follows = blockOf(layouts.input) > 1 && !gathers(spec, layouts);
   const auto isGood = [&](std::int64_t rows) {
+    const std::int64_t rowsRead = (rows - 1) * spec.sh + spec.extentH();
     return others * ceilDiv(spec.oh, rows) >= fewestTiles && (!shares || linesOf(spec, pixels, rows) <= mostLines) &&
-           (!gathers(spec, layouts) || ((rows - 1) * spec.sh + spec.extentH()) * ofRow <= mostCopied);
+           (!follows || rowsRead * ofImageRow <= firstCache) &&
+           (!gathers(spec, layouts) || rowsRead * ofRow <= mostCopied);
   };
   std::int64_t most = std::min<std::int64_t>(spec.oh, 16);
   while (most > 1 && !isGood(most)) most--;
